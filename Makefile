@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+# One Makefile, no recursion. `make help` lists the targets. O= another build directory, V=1 full commands,
+# SANITIZE=address,undefined for everything outside libshiny.so, CC=clang for the other compiler, SETUP=0 skips package installation.
+
+O        ?= build
+CC       ?= gcc
+CXX      ?= $(if $(findstring clang,$(CC)),clang++,g++)
+PREFIX   ?= /usr/local
+SANITIZE ?=
+SETUP    ?= 1
+Q        := $(if $(V),,@)
+say       = $(if $(V),@:,@printf '  %-8s %s\n' $(1) $(patsubst $(O)/%,%,$@))
+
+WARN      := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wno-unused-parameter
+COMMON    := -std=gnu17 -O2 -g $(WARN) -Iinclude -fno-omit-frame-pointer
+# inside: no PLT, no lazy binding, nothing exported but what the version script names, initial-exec TLS only
+INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector -fno-builtin-malloc -fcf-protection=none
+SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
+OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -I$(O)/gen
+# jemalloc is the sidecar's allocator; a sanitizer brings its own
+LIBS      := -ldw -lelf -lsqlite3 -lzstd -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
+VERSION   := 0.1.0
+
+INTERPOSE_C := $(sort $(wildcard interpose/*.c))
+OUTSIDE_C   := $(sort $(wildcard src/base/*.c src/store/*.c src/collector/*.c src/analysis/*.c symbolizer/*.c src/ctl/*.c))
+MAIN_C      := src/ctl/main.c
+UNIT_C      := $(sort $(wildcard test/unit/*.c))       # against everything outside
+INSIDE_TEST_C := $(sort $(wildcard test/ring/*.c))     # against interpose/ built as a library, sanitized
+FUZZ_C      := $(sort $(wildcard test/fuzz/*.c))
+TARGET_C    := $(sort $(wildcard test/zoo/*.c test/e2e/*.c test/fault/*.c bench/*.c))
+TARGET_CC   := $(sort $(wildcard test/zoo/*.cc test/e2e/*.cc bench/*.cc))
+
+INTERPOSE_O := $(INTERPOSE_C:%.c=$(O)/%.o)
+OUTSIDE_O   := $(OUTSIDE_C:%.c=$(O)/%.o)
+LIB_O       := $(filter-out $(O)/$(MAIN_C:.c=.o),$(OUTSIDE_O))
+INSIDE_TEST_O := $(INTERPOSE_C:%.c=$(O)/jet/%.o)
+UNIT        := $(UNIT_C:%.c=$(O)/%)
+INSIDE_TEST := $(INSIDE_TEST_C:%.c=$(O)/%)
+FUZZ        := $(FUZZ_C:%.c=$(O)/%)
+TARGETS     := $(TARGET_C:%.c=$(O)/%) $(TARGET_CC:%.cc=$(O)/%)
+# zoo/NAME.lib.cc and NAME.lib.c are libraries that a target opens
+TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.lib,$(TARGETS)))
+
+.PHONY: all help setup demo check check-all install uninstall clean tests bench docs
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(O)/libshiny.so $(O)/shinyctl docs ## build the library, shinyctl, the man page and the completion
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
+
+setup: ## install the Debian packages that are missing (SETUP=0 skips this)
+	$(if $(filter 1,$(SETUP)),$(Q)scripts/setup,@:)
+
+demo: setup ## record a real program and print the report
+	$(Q)$(MAKE) --no-print-directory SETUP=0 all
+	$(Q)O=$(O) scripts/demo
+
+check: setup ## every test that fits in a quarter of an hour
+	$(Q)$(MAKE) --no-print-directory SETUP=0 all tests
+	$(Q)O=$(O) CC='$(CC)' test/run quick
+
+check-all: setup ## the above, both compilers, sanitizers, the long tests
+	$(Q)$(MAKE) --no-print-directory SETUP=0 all tests
+	$(Q)O=$(O) CC='$(CC)' test/run all
+
+bench: all tests ## the measurements, into bench/results/
+	$(Q)O=$(O) bench/run
+
+tests: $(UNIT) $(INSIDE_TEST) $(FUZZ) $(TARGETS)
+
+# ---- a change of flags or compiler rebuilds everything ----
+$(O)/flags: FORCE
+	@mkdir -p $(O)
+	@echo '$(CC) $(INSIDE) | $(OUTSIDE)' | cmp -s - $@ || echo '$(CC) $(INSIDE) | $(OUTSIDE)' > $@
+FORCE:
+
+# ---- inside ----
+$(O)/interpose/%.o: interpose/%.c $(O)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(INSIDE) -MMD -MP -c $< -o $@
+
+$(O)/libshiny.so: $(INTERPOSE_O) interpose/exports.map
+	$(call say,LINK)
+	$(Q)$(CC) -shared -nostartfiles -o $@ $(INTERPOSE_O) -Wl,-soname,libshiny.so -Wl,--version-script=interpose/exports.map \
+		-Wl,-z,defs,-z,now,-z,relro,-z,nodelete,--as-needed -lc
+
+# ---- outside ----
+$(O)/gen/schema_sql.h: src/store/schema.sql
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+
+$(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
+
+$(O)/symbolizer/%.o: symbolizer/%.c $(O)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
+
+$(O)/outside.a: $(LIB_O)
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcs $@ $(LIB_O)
+
+$(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
+	$(call say,LINK)
+	$(Q)$(CC) $(SANFLAGS) -rdynamic -o $@ $^ $(LIBS)
+
+docs: $(O)/shinyctl.1 $(O)/shinyctl.bash
+$(O)/shinyctl.1: $(O)/shinyctl
+	$(call say,GEN)
+	$(Q)$(O)/shinyctl help --man > $@
+$(O)/shinyctl.bash: $(O)/shinyctl
+	$(call say,GEN)
+	$(Q)$(O)/shinyctl help --completion > $@
+
+# ---- tests ----
+$(O)/test/unit/%: test/unit/%.c $(O)/outside.a $(O)/flags
+	$(call say,TEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
+
+JET := $(COMMON) -DSHINY_TEST -fsanitize=address,undefined -fno-sanitize-recover=all
+$(O)/jet/interpose/%.o: interpose/%.c $(O)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(JET) -MMD -MP -c $< -o $@
+$(O)/jet/inside.a: $(INSIDE_TEST_O)
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(O)/test/ring/%: test/ring/%.c $(O)/jet/inside.a $(O)/flags
+	$(call say,TEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a -o $@ -lpthread
+
+$(O)/test/fuzz/%: test/fuzz/%.c $(O)/outside.a $(O)/flags
+	$(call say,FUZZ)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
+
+# targets: ordinary programs, with no flag of ours but -g; a line `// build: FLAGS` in the source adds to the command
+extra = $(shell sed -n 's|^// build: ||p' $<)
+$(O)/test/%.so: test/%.lib.c $(O)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -O1 -fPIC -shared $< -o $@ $(extra)
+$(O)/test/%.so: test/%.lib.cc $(O)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -g -O1 -fPIC -shared $< -o $@ $(extra)
+$(O)/test/zoo/% $(O)/test/e2e/% $(O)/test/fault/%: test/%.c
+$(O)/test/%: test/%.c $(O)/flags
+	$(call say,TARGET)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -O1 -fno-builtin -Itest -Iinclude $< -o $@ -lpthread -ldl $(extra)
+$(O)/test/%: test/%.cc $(O)/flags
+	$(call say,TARGET)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -g -O1 -fno-builtin -Itest -Iinclude $< -o $@ -lpthread -ldl $(extra)
+$(O)/bench/%: bench/%.c $(O)/flags
+	$(call say,TARGET)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -O2 -fno-omit-frame-pointer -fno-builtin -Iinclude $< -o $@ -lpthread -ldl $(extra)
+$(O)/bench/%: bench/%.cc $(O)/flags
+	$(call say,TARGET)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -g -O2 -fno-omit-frame-pointer -fno-builtin -Iinclude $< -o $@ -lpthread -ldl $(extra)
+
+# ---- install ----
+INSTALL_LIST = libshiny.so:lib/libshiny.so:755 shinyctl:bin/shinyctl:755 shinyctl.1:share/man/man1/shinyctl.1:644 \
+	shinyctl.bash:share/bash-completion/completions/shinyctl:644
+install: all ## install under DESTDIR/PREFIX
+	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; \
+		install -D -m "$$mode" "$(O)/$$from" "$(DESTDIR)$(PREFIX)/$$to"; done
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/shiny include/shiny/*.h include/shiny/*.def
+	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)printf 'prefix=%s\nName: shiny\nDescription: heap objects of unmodified programs\nVersion: %s\nCflags: -I$${prefix}/include\n' \
+		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/shiny.pc
+uninstall: ## remove what install put there
+	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; rm -f "$(DESTDIR)$(PREFIX)/$$to"; done
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/shiny $(DESTDIR)$(PREFIX)/lib/pkgconfig/shiny.pc
+
+clean: ## remove the build directory
+	$(Q)rm -rf $(O)
+
+SHELL := /bin/bash
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wire.h: the mapped format that the library writes and the sidecar reads.
+ *
+ * Runs:      both sides. Nothing here executes.
+ * Signals:   –    Allocates: –    Threads: –
+ *
+ * This file is the single source of truth of the format. It includes <stddef.h> and <stdint.h> only, and asserts the size
+ * and offset of every field that crosses. How the words may be read and written, and in which order, is ring.h's.
+ *
+ * An arena is one file an exec'd image, `arena.<pid>.<n>` in the session directory:
+ *
+ *   0             struct shiny_header            4 KiB
+ *   processes_at  struct shiny_process [SHINY_PROCESSES]
+ *   threads_at    struct shiny_thread  [SHINY_THREADS]
+ *   states_at     uint64_t chunk state [chunks]
+ *   chunks_at     struct shiny_chunk   [chunks]  64 KiB each, page aligned
+ *
+ * Every file that maps the arena for writing holds a shared flock on it, taken before the mapping and never released by
+ * hand: the lock belongs to the open file description, which the mapping itself keeps alive, through fork, until the last
+ * process is gone. So "is anybody left?" is one try for the exclusive lock, right in every pid namespace and after SIGKILL.
+ */
+#ifndef SHINY_WIRE_H
+#define SHINY_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHINY_MAGIC   UINT64_C(0x31524e59494853ff) /* "\xffSHINYR1", little endian: not text, so no text file matches */
+#define SHINY_VERSION 1u
+
+enum {
+	SHINY_CHUNK_BYTES = 64 * 1024,
+	SHINY_RECORD_BYTES = 16,
+	SHINY_CHUNK_RECORDS = SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES - 4, /* the chunk's header takes four records' room */
+	SHINY_PROCESSES = 256,
+	SHINY_THREADS = 4096,
+	SHINY_FRAMES_MAX = 64,
+	SHINY_PATH_MAX = 4096,
+};
+
+/* ---- names generated from the tables ---- */
+
+enum shiny_record_kind {
+	SHINY_REC_NONE = 0,
+#define SHINY_RECORD(name, layout, text) SHINY_REC_##name,
+#include <shiny/record.def>
+#undef SHINY_RECORD
+	SHINY_REC_KINDS
+};
+
+enum shiny_api {
+#define SHINY_API(name, text, family) SHINY_API_##name,
+#include <shiny/api.def>
+#undef SHINY_API
+	SHINY_APIS
+};
+
+enum shiny_map_call {
+#define SHINY_MAP(name, text) SHINY_MAP_##name,
+#include <shiny/map.def>
+#undef SHINY_MAP
+	SHINY_MAP_CALLS
+};
+
+enum shiny_counter {
+#define SHINY_COUNTER(name, weight, text) SHINY_COUNT_##name,
+#include <shiny/counters.def>
+#undef SHINY_COUNTER
+	SHINY_COUNTERS
+};
+
+/* ---- the record: 16 bytes ----
+ *
+ *   w0   63 ─────────────── 20 19 ───────── 0
+ *        address >> 3 (44 bits) stack id (20)
+ *   w1   63 ──────── 30 29 ────── 10 9 ─ 6 5 ── 0
+ *        dt (34 bits)   size (20)    api   kind
+ *
+ * `dt` is the time in clock ticks since the time base in force: the chunk's, or the last TIME record's before this one.
+ * `kind` is never 0 in a published record, and w1 is stored last: see [pub] in ring.h.
+ *
+ * EVENT   as drawn. Address 8-byte aligned and below 2^47, size below 2^20; what does not fit takes the _WIDE kind.
+ * RUN     w0: stack id as drawn, the 44 bits hold `aux`; `size` is the number of payload records that follow.
+ *         STACK: the id is the one being defined, aux the number of frames.
+ *         A run never crosses a chunk's end.
+ * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address point), 9..6 see shiny_vptr_api.
+ * TIME    w0: the new base in ticks, all 64 bits.
+ * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted them.
+ *         Stack ids that were defined before a LOSS are void after it.
+ */
+enum {
+	SHINY_STACK_BITS = 20,
+	SHINY_SIZE_BITS = 20,
+	SHINY_DT_BITS = 34,
+	SHINY_KIND_BITS = 6,
+	SHINY_API_BITS = 4,
+	SHINY_API_SHIFT = SHINY_KIND_BITS,
+	SHINY_SIZE_SHIFT = SHINY_API_SHIFT + SHINY_API_BITS,
+	SHINY_DT_SHIFT = SHINY_SIZE_SHIFT + SHINY_SIZE_BITS,
+	SHINY_ADDRESS_SHIFT = SHINY_STACK_BITS,
+	SHINY_GRANULE_SHIFT = 3,
+	SHINY_VTABLE_SHIFT = 20,
+};
+#define SHINY_STACK_LIMIT (UINT64_C(1) << SHINY_STACK_BITS)
+#define SHINY_SIZE_LIMIT  (UINT64_C(1) << SHINY_SIZE_BITS)
+#define SHINY_DT_LIMIT    (UINT64_C(1) << SHINY_DT_BITS)
+
+struct shiny_record {
+	uint64_t w0;
+	uint64_t w1; /* [pub] stored last */
+};
+
+/* When a vptr was read; the `api` of a VPTR record. Bit 3 set: the value is the block's second word (array cookie before it). */
+enum shiny_vptr_api {
+	SHINY_VPTR_SETTLED = 0, /* a later allocation pushed the block out of the nursery: construction is long over */
+	SHINY_VPTR_FLUSH = 1,   /* the sidecar asked; the block may be very young */
+	SHINY_VPTR_EXIT = 2,    /* the thread or process ended */
+	SHINY_VPTR_FREE = 3,    /* just before the free: destructors have run, so the class is "at least" this */
+	SHINY_VPTR_SECOND_WORD = 8,
+};
+
+/* payloads of runs; each is a whole number of records */
+struct shiny_wide {
+	uint64_t address;
+	uint64_t size;
+};
+
+struct shiny_map {
+	uint64_t address; /* what the call returned, or was given (munmap, madvise) */
+	uint64_t bytes;
+	uint64_t old_address; /* mremap: the old mapping; else 0 */
+	uint64_t old_bytes;
+	uint32_t prot;  /* mmap: PROT_*; madvise: the advice */
+	uint32_t flags; /* MAP_* or MREMAP_* */
+	int32_t fd;
+	uint32_t reserved;
+};
+
+enum {
+	SHINY_MODULE_MAIN = 1,     /* the executable itself */
+	SHINY_MODULE_FIXED = 2,    /* ET_EXEC: linked at its address */
+	SHINY_BUILD_ID_MAX = 32,
+};
+struct shiny_module {
+	uint64_t start, end; /* lowest and highest mapped address of its PT_LOADs */
+	uint64_t bias;       /* run-time address = bias + address in the file */
+	uint32_t flags;      /* SHINY_MODULE_* */
+	uint16_t build_id_bytes;
+	uint16_t path_bytes; /* the path follows, not terminated, padded with zeros to a whole record */
+	uint8_t build_id[SHINY_BUILD_ID_MAX];
+};
+
+/* ---- tables ---- */
+
+enum shiny_slot_state {
+	SHINY_SLOT_FREE = 0,
+	SHINY_SLOT_CLAIMED = 1, /* being filled in */
+	SHINY_SLOT_LIVE = 2,    /* [slot] filled in */
+	SHINY_SLOT_DONE = 3,    /* its owner is finished with it; the sidecar drains it and frees it */
+};
+
+/* A process that shares this arena: the exec'd image (slot 0) or a forked descendant. */
+struct shiny_process {
+	uint32_t state;      /* enum shiny_slot_state, [slot] */
+	uint32_t generation; /* times this slot has been claimed */
+	uint32_t pid;        /* getpid() in its own namespace */
+	int32_t parent_slot; /* -1 for the exec'd image */
+	uint32_t parent_generation;
+	uint32_t reserved;
+	uint64_t start;   /* ticks when the slot was claimed */
+	uint64_t fork_at; /* ticks of the last record that the parent had taken in the memory that this process inherited */
+	uint64_t counters[SHINY_COUNTERS];
+	uint64_t spare[32 - 5 - SHINY_COUNTERS];
+};
+
+/* A stream of records: one for each thread, and a second for signal handlers that interrupt the first while it writes. */
+struct shiny_thread {
+	uint32_t state; /* enum shiny_slot_state, [slot] */
+	uint32_t generation;
+	uint32_t process_slot;
+	uint32_t tid;     /* gettid() in its own namespace */
+	uint32_t creator; /* thread slot + 1 that called pthread_create, 0: unknown or the main thread */
+	uint32_t nested;  /* 1: the stream of handlers that interrupted this tid's own stream */
+	uint64_t start;   /* ticks */
+	uint64_t spare[4];
+};
+
+/* A chunk's state word: who owns it and how far it is. Changed only by the edges of ring.h. */
+enum shiny_chunk_phase {
+	SHINY_CHUNK_FREE = 0,
+	SHINY_CHUNK_OPEN = 1, /* its owner appends */
+	SHINY_CHUNK_FULL = 2, /* its owner is done with it */
+};
+/*   63 ─── 32 31 ────── 8 7 ── 0
+ *   sequence   thread slot  phase     sequence: 0, 1, 2, … within one generation of the thread slot
+ */
+#define SHINY_CHUNK_STATE(phase, thread, sequence) ((uint64_t)(sequence) << 32 | (uint64_t)(thread) << 8 | (uint64_t)(phase))
+#define SHINY_CHUNK_PHASE(word)    ((unsigned)((word) & 0xff))
+#define SHINY_CHUNK_THREAD(word)   ((uint32_t)((word) >> 8 & 0xffffff))
+#define SHINY_CHUNK_SEQUENCE(word) ((uint32_t)((word) >> 32))
+
+struct shiny_chunk {
+	uint64_t base; /* ticks; the time base until the first TIME record */
+	uint32_t thread_slot;
+	uint32_t thread_generation;
+	uint32_t process_slot;
+	uint32_t process_generation;
+	uint64_t spare[5];
+	struct shiny_record records[SHINY_CHUNK_RECORDS]; /* [pub]; all zero beyond the published part */
+};
+
+enum shiny_clock { SHINY_CLOCK_TSC = 0, SHINY_CLOCK_MONOTONIC = 1 };
+
+/* How the program's allocator was reached. */
+enum shiny_attach {
+	SHINY_ATTACH_NONE = 0,      /* nothing hooked: attach_text says why */
+	SHINY_ATTACH_SYMBOLS = 1,   /* symbol interposition */
+	SHINY_ATTACH_PARTITION = 2, /* PartitionAlloc's dispatch chain */
+};
+
+enum {
+	SHINY_TEXT = 512,
+	SHINY_COMMAND = 1024,
+};
+
+struct shiny_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes;
+	uint64_t layout; /* SHINY_LAYOUT */
+	uint64_t arena_bytes;
+	uint64_t processes_at, threads_at, states_at, chunks_at; /* offsets from the start of the file, bytes */
+	uint32_t processes, threads, chunks, chunk_bytes;
+	uint32_t ready; /* [ready] 1 when all of the above and below is filled in */
+	uint32_t clock; /* enum shiny_clock: what a tick is */
+	uint64_t start_ticks;    /* these three were read together, when the arena was made */
+	uint64_t start_realtime; /* ns since 1970 */
+	uint64_t start_boottime; /* ns, CLOCK_BOOTTIME */
+	uint64_t ticks_per_second; /* 0 where the library does not know: the sidecar measures it */
+	uint32_t pid;
+	uint32_t attach; /* enum shiny_attach */
+	uint32_t depth, free_depth;
+	uint8_t boot_id[16]; /* the kernel's: an arena with another one was left behind by a reboot */
+
+	/* control: written by the sidecar or shinyctl, read by hooks; a line of its own */
+	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */
+	uint32_t flush;          /* [ctl] raised by the sidecar: each process sweeps its nursery once for each value */
+	uint32_t collector_pid;  /* 0: none yet */
+	uint32_t reserved;
+	uint64_t collector_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead sidecar is pointless */
+
+	/* shared by writers; a line of its own */
+	_Alignas(64) uint32_t chunk_hint; /* no chunk below this one is likely to be free: a hint, any value is safe */
+	uint32_t processes_refused;
+
+	_Alignas(64) char executable[SHINY_TEXT];  /* path of the executable */
+	char command[SHINY_COMMAND];  /* its arguments, separated by zeros, cut to fit */
+	char attach_text[SHINY_TEXT]; /* how or why not, in words, with the evidence */
+	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and what was used instead */
+};
+
+_Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
+_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 48, "payloads");
+_Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
+_Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 40, "process slot");
+_Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
+_Static_assert(sizeof(struct shiny_chunk) == SHINY_CHUNK_BYTES && offsetof(struct shiny_chunk, records) == 64, "chunk");
+_Static_assert(offsetof(struct shiny_header, recording) % 64 == 0, "control words have a cache line of their own");
+_Static_assert(offsetof(struct shiny_header, chunk_hint) % 64 == 0, "so have the writers' shared words");
+_Static_assert(sizeof(struct shiny_header) <= 4096, "the header fits its page");
+_Static_assert(SHINY_REC_KINDS <= 1 << SHINY_KIND_BITS && SHINY_APIS <= 1 << SHINY_API_BITS, "codes fit their fields");
+_Static_assert(SHINY_ADDRESS_SHIFT + 47 - SHINY_GRANULE_SHIFT == 64, "an address fills w0");
+_Static_assert(SHINY_DT_SHIFT + SHINY_DT_BITS == 64, "the fields fill w1");
+
+/* A number that changes when any crossing size, offset or limit does. */
+#define SHINY_MIX(h, v) (((h) ^ (uint64_t)(v)) * UINT64_C(0x100000001b3))
+#define SHINY_LAYOUT                                                                                                         \
+	SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(UINT64_C(0xcbf29ce484222325),          \
+		sizeof(struct shiny_header)), offsetof(struct shiny_header, recording)), offsetof(struct shiny_header, notes)),     \
+		sizeof(struct shiny_process)), sizeof(struct shiny_thread)), SHINY_COUNTERS), SHINY_REC_KINDS), SHINY_APIS)
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.h: what a hook says happened. The one door between the hooks (hooks.c, partition_alloc.c) and the engine
+ * (thread.c, chunk.c, stack.c, nursery.c, …).
+ *
+ * Runs:      inside.
+ * Signals:   safe: a handler that interrupts a record being written gets a stream of its own.
+ * Allocates: nothing.
+ * Threads:   any.
+ *
+ * `fp` is the hook's own __builtin_frame_address(0): fp[1] is the return address into the caller, fp[0] the caller's frame
+ * pointer, if it keeps one. Every function saves and restores errno where it could touch it, and does nothing while recording
+ * is off or the engine is not attached.
+ */
+#ifndef SI_EVENT_H
+#define SI_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shiny/wire.h>
+
+typedef void si_release_fn(void *block);
+
+/* A block was handed out. Call after the real function returned non-NULL. `size` as requested, bytes. */
+void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
+
+/*
+ * A block is about to be given back. Call before the real function; `block` is not NULL. `claimed` is sized delete's argument, or 0.
+ * Returns true: the caller goes on and frees it. False: another thread is reading the block's vptr this instant, and will call
+ * `release(block)` itself when it is done; the caller must not touch the block again.
+ */
+bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api, si_release_fn *release);
+
+/*
+ * realloc of a live block, in two halves around the real call. Begin returns false when the block may not be given to the real
+ * realloc because it is being read and cannot be waited for: the caller then allocates, copies, and frees (through
+ * si_event_free's rules).
+ */
+bool si_event_realloc_begin(const uintptr_t *fp, void *block);
+void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size);
+void si_event_realloc_failed(const uintptr_t *fp);
+
+/* A mapping call returned successfully. */
+void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map);
+
+/* The set of loaded modules may have changed: after dlopen, before and after dlclose. */
+void si_event_modules_changed(void);
+
+/* A thread's life. `stack_bytes` as in its attributes, 0 unknown. Start is called on the new thread, as its first act. */
+struct si_thread_birth {
+	uint32_t creator; /* from si_event_thread_creating() on the creating thread */
+	size_t stack_bytes;
+};
+uint32_t si_event_thread_creating(void);
+void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth);
+
+/* The process is about to end in a way that runs no destructors (_exit, _Exit, quick_exit), or was just forked. */
+void si_event_exiting(void);
+void si_event_forked_child(void);
+
+#endif

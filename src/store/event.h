@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.h: one event as everything outside the target sees it: decoded, ordered, with session-wide ids.
+ *
+ * Runs: sidecar, CLI. Allocates: nothing.
+ */
+#ifndef SHINY_EVENT_H
+#define SHINY_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+	EVENT_ALLOC = 1,
+	EVENT_FREE = 2,
+	EVENT_REALLOC = 3, /* one realloc that succeeded: the block at `old_address` ended, the one at `address` began; they may be equal */
+	EVENT_VPTR = 4,    /* the block at `address` is of vtable `vtable` */
+	EVENT_MAP = 5,     /* a mapping call; api is a shiny_map_call, size its length */
+};
+
+struct event {
+	uint64_t time; /* ns since the session's start */
+	uint64_t address;
+	uint64_t size;        /* requested bytes; FREE: the size the caller claimed, or 0 */
+	uint64_t old_address; /* REALLOC, mremap; else 0 */
+	uint32_t process;     /* id in table process */
+	uint32_t thread;      /* id in table thread */
+	uint32_t stack;       /* id in table stack, 0: none */
+	uint32_t vtable;      /* VPTR: id in table vtable; else 0 */
+	uint8_t kind;         /* enum event_kind */
+	uint8_t api;          /* shiny_api, shiny_map_call or shiny_vptr_api */
+};
+
+#endif

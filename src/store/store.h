@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store.h: the session file, written by the sidecar and read by everything else. The only room that knows SQLite; the schema
+ * and the public views are in schema.sql, the packing of events in block.h.
+ *
+ * Runs: sidecar (writer), CLI (reader). Signals: no. Allocates: yes. Threads: one a store.
+ *
+ * Times are ns since the session's start; sizes are bytes; ids start at 1 and 0 means none. Strings are copied. NULL text is
+ * stored as NULL.
+ */
+#ifndef SHINY_STORE_H
+#define SHINY_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+#include "event.h"
+
+#define STORE_SCHEMA_VERSION 1
+
+struct store;
+
+/* ---- writing ---- */
+
+/* Makes `path`; refuses an existing one unless `force`. WAL while recording; store_finish makes it one file. */
+SHINY_MUST_CHECK struct shiny_err *store_create(const char *path, bool force, bool with_events, struct store **out);
+
+struct store_process {
+	uint32_t id, parent; /* parent: id of the process it was forked from or exec'd by, 0 unknown */
+	uint32_t pid;        /* as the sidecar's namespace sees it; 0 unknown */
+	uint32_t namespace_pid;
+	const char *name, *role, *executable, *command; /* role: "browser", "renderer", …; "" for other programs */
+	uint64_t start, end; /* end 0: still running when the session ended */
+	const char *ending;  /* "exited", "killed", "unknown", "running" */
+	const char *attach;  /* "symbols", "partition_alloc", "none" */
+	const char *attach_text;
+	uint64_t events; /* records decoded from it */
+};
+struct store_thread {
+	uint32_t id, process, tid, creator;
+	const char *name;
+	uint64_t start, end;
+	bool nested; /* the stream of signal handlers that interrupted a record */
+};
+struct store_module {
+	uint32_t id;
+	const char *path, *build_id; /* build-id in hex, "" none */
+	const char *symbols;         /* "dwarf", "symtab", "dynsym", "none", "missing", "changed" */
+	const char *debug_file, *note;
+};
+struct store_mapping { /* a module in a process's address space */
+	uint32_t process, module;
+	uint64_t start, end, bias; /* addresses */
+	uint64_t loaded, unloaded; /* times; unloaded 0: until the end */
+};
+struct store_frame_line { /* one function of a frame: depth 0 is the innermost inline function */
+	const char *function, *file;
+	uint32_t line;
+	bool inlined;
+};
+struct store_vtable {
+	uint32_t id, module;
+	uint64_t vaddr;
+	const char *source; /* "symbol", "rtti", "label", "building", "none" */
+	const char *type;   /* class name or label; NULL when source is "none" */
+	uint64_t class_bytes;
+};
+/* What happened to the blocks of one (process, stack, vtable): every block that began is counted in exactly one such row. */
+struct store_stat {
+	uint32_t process, stack, vtable; /* vtable 0: no vptr was seen */
+	uint8_t reading;                 /* the best shiny_vptr_api seen for them, 0 with vtable 0 */
+	uint64_t allocs;   /* blocks that began: allocations and successful reallocs */
+	uint64_t reallocs; /* of these, by realloc */
+	uint64_t frees;    /* blocks that ended: freed, or given to a successful realloc */
+	uint64_t bytes;    /* requested, over allocs */
+	uint64_t live, live_bytes;           /* at the end of the process or of the recording */
+	uint64_t inherited, inherited_bytes; /* blocks that a fork brought along; not in allocs or bytes, but in frees or live */
+	uint64_t max_size, min_size;
+};
+enum { STORE_LIFETIME_BINS = 64 };
+struct store_lifetime { /* bin b: 2^b <= lifetime in ns < 2^(b+1); bin 0 also holds 0 */
+	uint32_t process, stack, vtable;
+	uint8_t bin;
+	bool censored; /* still alive when the recording ended: the true lifetime is longer */
+	uint64_t count, bytes;
+};
+struct store_peak { uint32_t process, stack; uint64_t peak_blocks, peak_bytes, peak_time; };
+struct store_bucket { /* the timeline */
+	uint32_t process;
+	uint64_t start, length;
+	uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes; /* live: at the bucket's end */
+};
+struct store_page { uint32_t process; uint64_t page; uint32_t blocks, live_bytes; }; /* at the end; page = address / 4096 */
+
+SHINY_MUST_CHECK struct shiny_err *store_put_text(struct store *store, const char *key, const char *value); /* table session */
+SHINY_MUST_CHECK struct shiny_err *store_put_number(struct store *store, const char *key, uint64_t value);
+SHINY_MUST_CHECK struct shiny_err *store_put_process(struct store *store, const struct store_process *row); /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_thread(struct store *store, const struct store_thread *row);   /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_module(struct store *store, const struct store_module *row);   /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_mapping(struct store *store, const struct store_mapping *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr,
+						   const struct store_frame_line *lines, size_t line_count); /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames, size_t count);
+SHINY_MUST_CHECK struct shiny_err *store_put_vtable(struct store *store, const struct store_vtable *row);   /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_peak(struct store *store, const struct store_peak *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_bucket(struct store *store, const struct store_bucket *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_page(struct store *store, const struct store_page *row);
+/* weight "loss": events are missing; "note": nothing is. `process` 0: the whole session. */
+SHINY_MUST_CHECK struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name, const char *weight,
+						     uint64_t count, const char *text);
+SHINY_MUST_CHECK struct shiny_err *store_put_note(struct store *store, uint32_t process, const char *text);
+
+/* Appends events, in the order in which they were applied; packs and writes a block when enough have come. */
+SHINY_MUST_CHECK struct shiny_err *store_put_events(struct store *store, const struct event *events, size_t count);
+
+SHINY_MUST_CHECK struct shiny_err *store_commit(struct store *store); /* a crash loses what came after the last one */
+SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store); /* one complete file; frees the store, also on failure */
+void store_abandon(struct store *store);                              /* frees without completing; accepts NULL */
+
+/* ---- reading ---- */
+
+/* Opens a session read-only; a foreign, truncated or newer file is refused with one clear line. */
+SHINY_MUST_CHECK struct shiny_err *store_open(const char *path, struct store **out);
+void store_close(struct store *store); /* accepts NULL */
+
+/* One SELECT, row by row. Text is valid until the next step. */
+struct query;
+SHINY_MUST_CHECK struct shiny_err *store_query(struct store *store, const char *sql, struct query **out);
+void query_bind_number(struct query *query, int index, int64_t value); /* index from 1 */
+void query_bind_text(struct query *query, int index, const char *value);
+SHINY_MUST_CHECK struct shiny_err *query_step(struct query *query, bool *row);
+int64_t query_number(const struct query *query, int column); /* column from 0 */
+double query_real(const struct query *query, int column);
+const char *query_text(const struct query *query, int column); /* "" for NULL */
+bool query_is_null(const struct query *query, int column);
+void query_end(struct query *query); /* accepts NULL */
+
+/* Replays events in stored order; `process` 0 and [from, to] = [0, UINT64_MAX] for all. Stops early when `each` returns false. */
+typedef bool store_each_fn(void *context, const struct event *event);
+SHINY_MUST_CHECK struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from, uint64_t to,
+						    store_each_fn *each, void *context);
+
+#endif

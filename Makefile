@@ -2,6 +2,8 @@
 # One Makefile, no recursion. `make help` lists the targets. O= another build directory, V=1 full commands,
 # SANITIZE=address,undefined for everything outside libshiny.so, CC=clang for the other compiler, SETUP=0 skips package installation.
 
+SHELL    := /bin/bash
+VERSION  := 0.1.0
 O        ?= build
 CC       ?= gcc
 CXX      ?= $(if $(findstring clang,$(CC)),clang++,g++)
@@ -19,7 +21,6 @@ SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
 OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -I$(O)/gen
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
 LIBS      := -ldw -lelf -lsqlite3 -lzstd -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
-VERSION   := 0.1.0
 
 INTERPOSE_C := $(sort $(wildcard interpose/*.c))
 OUTSIDE_C   := $(sort $(wildcard src/base/*.c src/store/*.c src/collector/*.c src/analysis/*.c symbolizer/*.c src/ctl/*.c))
@@ -184,5 +185,4 @@ uninstall: ## remove what install put there
 clean: ## remove the build directory
 	$(Q)rm -rf $(O)
 
-SHELL := /bin/bash
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -29,6 +29,10 @@
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff) /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_VERSION 1u
 
+/* The session directory, mode 0700, by default /dev/shm/shiny-<uid>/<pid>.<ticks>. Files in it: */
+#define SHINY_ARENA_PREFIX "arena."            /* arena.<pid>.<n>, mode 0600 */
+#define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory */
+
 enum {
 	SHINY_CHUNK_BYTES = 64 * 1024,
 	SHINY_RECORD_BYTES = 16,

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collector.h: the sidecar's one entry point: drains the arenas of a session directory into one session file.
+ *
+ * Runs: sidecar (a process of its own, forked by `shinyctl run`, or exec'd as `shinyctl collect`). Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_COLLECTOR_H
+#define SHINY_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+
+struct collector_options {
+	const char *directory; /* the session directory */
+	const char *out;       /* name pattern of the session file: %e %p %t %h; NULL: env.def's default */
+	bool force;            /* overwrite */
+	bool with_events;      /* keep the event blocks, not only the aggregates */
+	bool leftover;         /* nobody is expected to come: drain what is there, then end */
+	int launcher_fd;       /* read end of a pipe that the launcher holds open until the program has ended; -1: none */
+	const char *const *debug_dirs;
+	bool keep_arenas;      /* do not delete the arenas and the directory at the end */
+	bool progress;         /* show progress on stderr for work over a second */
+};
+
+struct collector_summary {
+	char path[4096]; /* the session file */
+	uint64_t processes, threads, events, allocs, frees, live, live_bytes, lost, types, sites;
+	uint64_t duration; /* ns */
+};
+
+/* Runs until nobody maps an arena of the directory any more (see wire.h) and the launcher is gone. */
+SHINY_MUST_CHECK struct shiny_err *collector_run(const struct collector_options *options, struct collector_summary *out);
+
+#endif

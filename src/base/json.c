@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "text.h"
+
+void json_init(struct json *json, FILE *out)
+{
+	memset(json, 0, sizeof *json);
+	json->out = out;
+}
+
+static void put_string(FILE *out, const char *s)
+{
+	putc('"', out);
+	while (*s) {
+		uint32_t point;
+		size_t bytes = text_decode(s, &point);
+
+		if (point == '"' || point == '\\')
+			fprintf(out, "\\%c", (char)point);
+		else if (point == '\n')
+			fputs("\\n", out);
+		else if (point == '\t')
+			fputs("\\t", out);
+		else if (point < 0x20 || point == 0x7f)
+			fprintf(out, "\\u%04x", point);
+		else if (point == TEXT_INVALID)
+			fputs("\\ufffd", out);
+		else
+			fwrite(s, 1, bytes, out);
+		s += bytes;
+	}
+	putc('"', out);
+}
+
+static void break_line(struct json *json, int depth)
+{
+	putc('\n', json->out);
+	for (int i = 0; i < depth; i++)
+		fputs("  ", json->out);
+}
+
+/* Everything that stands before a value: the comma, the line break, the key. */
+static void lead(struct json *json, const char *key)
+{
+	if (json->depth > 0) {
+		if (json->any[json->depth])
+			putc(',', json->out);
+		if (!json->line_from)
+			break_line(json, json->depth);
+		else if (json->any[json->depth])
+			putc(' ', json->out);
+		json->any[json->depth] = true;
+	}
+	if (key) {
+		put_string(json->out, key);
+		fputs(": ", json->out);
+	}
+}
+
+static void open_container(struct json *json, const char *key, const char *brackets, bool line)
+{
+	lead(json, key);
+	putc(brackets[0], json->out);
+	if (json->depth + 1 < JSON_DEPTH)
+		json->depth++;
+	json->any[json->depth] = false;
+	json->close[json->depth] = brackets[1];
+	if (line && !json->line_from)
+		json->line_from = json->depth;
+}
+
+void json_object(struct json *json, const char *key)
+{
+	open_container(json, key, "{}", false);
+}
+
+void json_object_line(struct json *json, const char *key)
+{
+	open_container(json, key, "{}", true);
+}
+
+void json_array(struct json *json, const char *key)
+{
+	open_container(json, key, "[]", false);
+}
+
+void json_array_line(struct json *json, const char *key)
+{
+	open_container(json, key, "[]", true);
+}
+
+void json_end(struct json *json)
+{
+	bool any = json->any[json->depth];
+
+	if (any && !json->line_from)
+		break_line(json, json->depth - 1);
+	putc(json->close[json->depth], json->out);
+	if (json->line_from == json->depth)
+		json->line_from = 0;
+	json->depth--;
+	if (json->depth == 0)
+		putc('\n', json->out);
+}
+
+void json_text(struct json *json, const char *key, const char *value)
+{
+	lead(json, key);
+	if (value)
+		put_string(json->out, value);
+	else
+		fputs("null", json->out);
+}
+
+void json_number(struct json *json, const char *key, uint64_t value)
+{
+	lead(json, key);
+	fprintf(json->out, "%" PRIu64, value);
+}
+
+void json_signed(struct json *json, const char *key, int64_t value)
+{
+	lead(json, key);
+	fprintf(json->out, "%" PRId64, value);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+	lead(json, key);
+	if (isfinite(value))
+		fprintf(json->out, "%.6g", value);
+	else
+		fputs("null", json->out);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+	lead(json, key);
+	fputs(value ? "true" : "false", json->out);
+}
+
+void json_null(struct json *json, const char *key)
+{
+	lead(json, key);
+	fputs("null", json->out);
+}
+
+void json_address(struct json *json, const char *key, uint64_t value)
+{
+	lead(json, key);
+	fprintf(json->out, "\"0x%" PRIx64 "\"", value);
+}

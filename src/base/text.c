@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text.h"
+
+#include <string.h>
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+size_t text_decode(const char *s, uint32_t *point)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	static const struct { unsigned char mask, lead; uint32_t least; } forms[] = {
+		{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000},
+	};
+
+	for (size_t n = 0; n < 4; n++) {
+		if ((u[0] & forms[n].mask) != forms[n].lead)
+			continue;
+		uint32_t value = u[0] & (unsigned char)~forms[n].mask;
+
+		for (size_t i = 1; i <= n; i++) {
+			if ((u[i] & 0xc0) != 0x80)
+				goto invalid; /* also stops at the terminator */
+			value = value << 6 | (u[i] & 0x3f);
+		}
+		if (value < forms[n].least || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+			break;
+		*point = value;
+		return n + 1;
+	}
+invalid:
+	*point = TEXT_INVALID;
+	return 1;
+}
+
+/* The ranges that matter for names and paths; a terminal that disagrees shifts one row by a column. */
+static size_t point_columns(uint32_t p)
+{
+	static const struct { uint32_t first, last; unsigned char columns; } ranges[] = {
+		{0x300, 0x36f, 0},     {0x483, 0x489, 0},     {0x591, 0x5bd, 0},     {0x610, 0x61a, 0},     {0x64b, 0x65f, 0},
+		{0x1100, 0x115f, 2},   {0x1ab0, 0x1aff, 0},   {0x1dc0, 0x1dff, 0},   {0x200b, 0x200f, 0},   {0x20d0, 0x20ff, 0},
+		{0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},   {0xfe00, 0xfe0f, 0},
+		{0xfe20, 0xfe2f, 0},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2},
+		{0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2},
+	};
+
+	if (p < 0x300)
+		return 1;
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+		if (p >= ranges[i].first && p <= ranges[i].last)
+			return ranges[i].columns;
+	return 1;
+}
+
+size_t text_columns(const char *s)
+{
+	size_t columns = 0;
+
+	while (*s) {
+		uint32_t point;
+
+		s += text_decode(s, &point);
+		columns += point_columns(point);
+	}
+	return columns;
+}
+
+/* ---- an output that never overruns ---- */
+
+struct sink {
+	char *at, *end;
+	size_t columns;
+};
+
+static void sink_put(struct sink *sink, const char *s, size_t bytes, size_t columns)
+{
+	if ((size_t)(sink->end - sink->at) < bytes)
+		return;
+	memcpy(sink->at, s, bytes);
+	sink->at += bytes;
+	sink->columns += columns;
+}
+
+/* Copies from `s` up to `end`, as long as `columns` allow. */
+static void sink_copy(struct sink *sink, const char *s, const char *end, size_t columns)
+{
+	size_t used = 0;
+
+	while (s < end && *s) {
+		uint32_t point;
+		size_t bytes = text_decode(s, &point), wide = point_columns(point);
+
+		if (used + wide > columns)
+			break;
+		if (point == TEXT_INVALID || point < 0x20 || point == 0x7f || (point >= 0x80 && point < 0xa0))
+			sink_put(sink, "?", 1, 1);
+		else
+			sink_put(sink, s, bytes, wide);
+		used += wide;
+		s += bytes;
+	}
+}
+
+/* Start of the tail of `s` that takes at most `columns`. */
+static const char *tail_of(const char *s, size_t columns)
+{
+	size_t all = text_columns(s);
+
+	while (all > columns && *s) {
+		uint32_t point;
+
+		s += text_decode(s, &point);
+		all -= point_columns(point);
+	}
+	return s;
+}
+
+/*
+ * Replaces template arguments at nesting depth `depth` and below by …; returns false where it has none or does not fit.
+ * "operator<", "operator->" and shifts hold brackets that open nothing: such a name keeps them all.
+ */
+static bool fold_templates(char *out, size_t room, const char *s, int depth)
+{
+	char *at = out, *end = out + room - 1;
+	int level = 0;
+	bool folded = false;
+
+	if (strstr(s, "operator<") || strstr(s, "operator>") || strstr(s, "operator-"))
+		return false;
+	for (; *s; s++) {
+		if (*s == '>' && level > 0 && level-- == depth)
+			folded = true;
+		if (level < depth) {
+			if (at + 4 >= end)
+				return false;
+			*at++ = *s;
+		}
+		if (*s == '<' && ++level == depth) {
+			if (at + 4 >= end)
+				return false;
+			memcpy(at, ELLIPSIS, 3);
+			at += 3;
+		}
+	}
+	*at = 0;
+	return folded && level == 0;
+}
+
+size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut)
+{
+	struct sink sink = {.at = out, .end = out + room - 1};
+	char folded[2048];
+
+	if (text_columns(s) > columns && cut == TEXT_CUT_MIDDLE && strlen(s) < sizeof folded)
+		for (int depth = 4; depth >= 1; depth--)
+			if (fold_templates(folded, sizeof folded, s, depth) && text_columns(folded) < text_columns(s)) {
+				if (text_columns(folded) <= columns || depth == 1) {
+					s = folded;
+					break;
+				}
+			}
+	if (text_columns(s) <= columns || columns == 0) {
+		sink_copy(&sink, s, s + strlen(s), columns);
+	} else {
+		size_t left = columns - 1, head = cut == TEXT_CUT_END ? left : cut == TEXT_CUT_START ? 0 : left - left / 2;
+
+		sink_copy(&sink, s, s + strlen(s), head);
+		sink_put(&sink, ELLIPSIS, 3, 1);
+		if (left > head) {
+			const char *tail = tail_of(s, left - head);
+
+			sink_copy(&sink, tail, tail + strlen(tail), left - head);
+		}
+	}
+	*sink.at = 0;
+	return sink.columns;
+}
+
+static bool glob(const char *p, const char *s)
+{
+	const char *star = NULL, *resume = NULL;
+
+	while (*s) {
+		if (*p == '*') {
+			star = p++;
+			resume = s;
+		} else if (*p == '?' || *p == *s) {
+			p++;
+			s++;
+		} else if (star) {
+			p = star + 1;
+			s = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (*p == '*')
+		p++;
+	return !*p;
+}
+
+bool text_matches(const char *pattern, const char *s)
+{
+	return strpbrk(pattern, "*?") ? glob(pattern, s) : strstr(s, pattern) != NULL;
+}
+
+const char *text_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text.h: UTF-8 text that has to fit into a terminal's columns, and matching of names.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
+ */
+#ifndef SHINY_TEXT_H
+#define SHINY_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEXT_INVALID UINT32_C(0xfffd)
+
+/* The code point at `s` (not empty) and its length in bytes; TEXT_INVALID and 1 for a byte that starts no well-formed sequence. */
+size_t text_decode(const char *s, uint32_t *point);
+
+/* Columns that a terminal uses for `s`: 2 for wide East Asian characters and emoji, 0 for combining marks. */
+size_t text_columns(const char *s);
+
+enum text_cut {
+	TEXT_CUT_END,    /* "abcd…" */
+	TEXT_CUT_MIDDLE, /* "ab…yz": C++ names, whose ends differ most */
+	TEXT_CUT_START,  /* "…wxyz": paths */
+};
+
+/*
+ * Copies `s` into `out`, cut to `columns` columns with one … where something was left out, and control characters and malformed
+ * bytes shown as '?'. A name with template arguments loses the innermost ones first: "std::map<…>::insert". Returns the columns
+ * used. `room` in bytes, at least 8; 4 * columns + 8 always suffices.
+ */
+size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut);
+
+/* '*' matches any run of characters, '?' one; a pattern with neither matches anywhere in `s`. Case matters. */
+bool text_matches(const char *pattern, const char *s);
+
+/* The part of a path behind the last '/'. */
+const char *text_base(const char *path);
+
+#endif

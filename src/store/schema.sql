@@ -1,0 +1,578 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The session file. A .shiny file is an SQLite 3 database: open it with any tool that can.
+--
+-- The v_ views are the public interface: their names and columns stay, later versions only add. The tables below them may change
+-- with user_version. Units: *_ns are nanoseconds since the session's start, sizes are bytes as requested by the program,
+-- addresses are the process's own (negative where bit 63 is set). Ids start at 1; 0 or NULL means none.
+--
+-- The comments are data: a line "column, -- text" becomes a row of table documentation, and so does the comment in front of a
+-- CREATE (schema.c reads them, `shinyctl info --schema` prints them). So a column without a comment is a failed test.
+
+PRAGMA application_id = 0x53686e79; -- "Shny"
+PRAGMA page_size = 8192;
+
+-- What every table, view and column means, taken from the comments of the schema.
+CREATE TABLE documentation (
+	object TEXT NOT NULL, -- table or view
+	kind TEXT NOT NULL, -- table or view
+	position INTEGER NOT NULL, -- 0: the object itself, else its columns from 1
+	name TEXT NOT NULL, -- column, empty for the object itself
+	text TEXT NOT NULL -- what it means
+);
+
+-- Facts about the recording. `complete` is 1 when the sidecar finished it; without it the file ends at the last commit.
+CREATE TABLE session (
+	key TEXT NOT NULL PRIMARY KEY, -- name of the fact
+	value ANY -- text or number
+) WITHOUT ROWID;
+
+-- Processes of the session: exec'd images and forked children.
+CREATE TABLE process (
+	id INTEGER PRIMARY KEY, -- id in this file
+	parent INTEGER, -- process.id that forked or exec'd it, 0 unknown
+	pid INTEGER, -- as the sidecar's pid namespace sees it, 0 unknown
+	namespace_pid INTEGER, -- as it sees itself
+	name TEXT, -- name of the program
+	role TEXT, -- "browser", "renderer", ...; empty for programs that have none
+	executable TEXT, -- path
+	command TEXT, -- command line
+	start_ns INTEGER, -- first seen
+	end_ns INTEGER, -- end, 0 still running when the recording ended
+	ending TEXT, -- exited, killed, unknown, running
+	attach TEXT, -- how its allocator was reached: symbols, partition_alloc, none
+	attach_text TEXT, -- the evidence for that, in words
+	events INTEGER -- records decoded from it
+);
+
+-- Threads.
+CREATE TABLE thread (
+	id INTEGER PRIMARY KEY, -- id in this file
+	process INTEGER, -- process.id
+	tid INTEGER, -- in its own pid namespace
+	creator INTEGER, -- thread.id that created it, 0 unknown or the main thread
+	name TEXT, -- thread name
+	start_ns INTEGER, -- first seen
+	end_ns INTEGER, -- end, 0 still running
+	nested INTEGER -- 1: events of signal handlers that interrupted this tid's own stream
+);
+
+-- ELF files that were mapped.
+CREATE TABLE module (
+	id INTEGER PRIMARY KEY, -- id in this file
+	path TEXT, -- path
+	build_id TEXT, -- GNU build-id in hex, empty for none
+	symbols TEXT, -- best names found: dwarf, symtab, dynsym, none; missing or changed when the file was not the mapped one
+	debug_file TEXT, -- separate debug file used, or NULL
+	note TEXT -- what is missing and how to get it
+);
+
+-- Where a module was mapped.
+CREATE TABLE mapping (
+	process INTEGER, -- process.id
+	module INTEGER, -- module.id
+	start_address INTEGER, -- lowest address
+	end_address INTEGER, -- address behind the highest
+	bias INTEGER, -- run-time address minus address in the file
+	loaded_ns INTEGER, -- first seen
+	unloaded_ns INTEGER -- gone, 0 mapped until the end
+);
+
+-- Function names, each once.
+CREATE TABLE function (
+	id INTEGER PRIMARY KEY, -- id in this file
+	name TEXT NOT NULL -- demangled
+);
+
+-- Source files, each once.
+CREATE TABLE source (
+	id INTEGER PRIMARY KEY, -- id in this file
+	path TEXT NOT NULL -- as the debug information spells it
+);
+
+-- Return addresses.
+CREATE TABLE frame (
+	id INTEGER PRIMARY KEY, -- id in this file
+	module INTEGER, -- module.id, 0 outside any
+	vaddr INTEGER -- address in the file (run-time address minus bias)
+);
+
+-- Functions of a frame, inline functions expanded.
+CREATE TABLE frame_line (
+	frame INTEGER NOT NULL, -- frame.id
+	depth INTEGER NOT NULL, -- 0: innermost inline function; the highest one physically holds the address
+	function INTEGER, -- function.id, NULL unknown
+	source INTEGER, -- source.id, NULL unknown
+	line INTEGER, -- line in the source, 0 unknown
+	inlined INTEGER, -- 1: inlined into the next depth
+	PRIMARY KEY (frame, depth)
+) WITHOUT ROWID;
+
+-- Call stacks.
+CREATE TABLE stack (
+	id INTEGER PRIMARY KEY, -- id in this file
+	frames TEXT NOT NULL -- JSON array of frame.id, innermost first; json_each(frames) gives rows
+);
+
+-- Call sites, made when the recording is finished: the first function of a stack, inline functions expanded, that is not in
+-- table boring. Stacks with the same function, file and line (or the same nameless address) share a site.
+CREATE TABLE site (
+	id INTEGER PRIMARY KEY, -- id in this file
+	frame INTEGER, -- frame.id of one stack of the site
+	module INTEGER, -- module.id
+	function INTEGER, -- function.id, NULL unknown
+	source INTEGER, -- source.id, NULL unknown
+	line INTEGER -- line in the source, 0 unknown
+);
+
+-- The site of each stack.
+CREATE TABLE stack_site (
+	stack INTEGER PRIMARY KEY, -- stack.id
+	site INTEGER NOT NULL, -- site.id
+	depth INTEGER NOT NULL -- frames skipped as boring
+);
+
+-- Functions and modules that are not anybody's call site: allocation functions, wrappers, the C++ library. Data, not code.
+CREATE TABLE boring (
+	kind TEXT NOT NULL, -- function: demangled name without return type and arguments; module: file name
+	pattern TEXT NOT NULL -- the exact name, or a prefix when it ends in *
+);
+INSERT INTO boring VALUES
+	('function', 'std::*'), ('function', '__gnu_cxx::*'), ('function', '__gnu_debug::*'), ('function', 'boost::container::*'),
+	('function', 'operator new'), ('function', 'operator new[]'), ('function', 'operator delete'), ('function', 'operator delete[]'),
+	('function', 'malloc'), ('function', 'calloc'), ('function', 'realloc'), ('function', 'reallocarray'), ('function', 'free'),
+	('function', 'memalign'), ('function', 'aligned_alloc'), ('function', 'posix_memalign'), ('function', 'valloc'),
+	('function', 'strdup'), ('function', 'strndup'), ('function', 'asprintf'), ('function', 'vasprintf'), ('function', 'getline'),
+	('function', 'getdelim'), ('function', 'realpath'), ('function', '__libc_*'), ('function', '__GI_*'), ('function', '__strdup'),
+	('function', 'g_malloc*'), ('function', 'g_try_malloc*'), ('function', 'g_realloc*'), ('function', 'g_free'),
+	('function', 'g_slice_*'), ('function', 'g_strdup*'), ('function', 'g_strndup'), ('function', 'g_memdup*'),
+	('function', 'xmalloc'), ('function', 'xcalloc'), ('function', 'xrealloc'), ('function', 'xstrdup'),
+	('function', 'PyMem_*'), ('function', '_PyMem_*'), ('function', 'PyObject_Malloc'), ('function', '_PyObject_Malloc'),
+	('function', 'PyObject_Realloc'), ('function', '_PyObject_Realloc'), ('function', 'PyObject_Calloc'),
+	('function', 'llvm::safe_malloc'), ('function', 'llvm::safe_calloc'), ('function', 'llvm::safe_realloc'),
+	('function', 'llvm::allocate_buffer'), ('function', 'llvm::deallocate_buffer'), ('function', 'llvm::MallocAllocator::*'),
+	('function', 'llvm::SmallVectorBase*'), ('function', 'llvm::BumpPtrAllocatorImpl*'),
+	('function', 'rtl_allocateMemory'), ('function', 'rtl_allocateZeroMemory'), ('function', 'rtl_reallocateMemory'),
+	('function', 'base::UncheckedMalloc'), ('function', 'allocator_shim::*'), ('function', 'partition_alloc::*'),
+	('function', 'v8::base::Malloc'), ('function', 'node::UncheckedMalloc'), ('function', 'node::Malloc'),
+	('module', 'libc.so.6'), ('module', 'libstdc++.so*'), ('module', 'libc++.so*'), ('module', 'libc++abi.so*'),
+	('module', 'ld-linux*'), ('module', 'libshiny.so'), ('module', 'libjemalloc.so*'), ('module', 'libtcmalloc*'),
+	('module', 'libmimalloc.so*');
+
+-- Vtables that pointers in blocks led to.
+CREATE TABLE vtable (
+	id INTEGER PRIMARY KEY, -- id in this file
+	module INTEGER, -- module.id
+	vaddr INTEGER, -- address point, in the file
+	source TEXT, -- symbol, rtti, label (it has no name), building (a construction vtable), none
+	type TEXT, -- class name or label, NULL when source is none
+	class_bytes INTEGER -- size of the class, 0 unknown
+);
+
+-- What happened to the blocks of one process, stack and vtable. Every block is counted in exactly one row.
+-- allocs + inherited = frees + live.
+CREATE TABLE stat (
+	process INTEGER NOT NULL, -- process.id
+	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
+	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
+	reading INTEGER NOT NULL, -- when the vptr was read: 0 settled, 1 on request, 2 at exit, 3 at the free; +8 in the second word
+	allocs INTEGER NOT NULL, -- blocks that began
+	reallocs INTEGER NOT NULL, -- of these, by realloc
+	frees INTEGER NOT NULL, -- blocks that ended
+	bytes INTEGER NOT NULL, -- requested, over allocs
+	live INTEGER NOT NULL, -- blocks at the end
+	live_bytes INTEGER NOT NULL, -- their bytes
+	inherited INTEGER NOT NULL, -- blocks that a fork brought along; not in allocs
+	inherited_bytes INTEGER NOT NULL, -- their bytes
+	max_size INTEGER NOT NULL, -- largest request
+	min_size INTEGER NOT NULL, -- smallest request
+	PRIMARY KEY (process, stack, vtable)
+) WITHOUT ROWID;
+
+-- Histogram of lifetimes in powers of two.
+CREATE TABLE lifetime (
+	process INTEGER NOT NULL, -- process.id
+	stack INTEGER NOT NULL, -- stack.id
+	vtable INTEGER NOT NULL, -- vtable.id, 0 none
+	bin INTEGER NOT NULL, -- 2^bin <= lifetime in ns < 2^(bin+1); bin 0 also holds 0
+	censored INTEGER NOT NULL, -- 1: still alive at the end, so the true lifetime is longer
+	count INTEGER NOT NULL, -- blocks
+	bytes INTEGER NOT NULL, -- their bytes
+	PRIMARY KEY (process, stack, vtable, bin, censored)
+) WITHOUT ROWID;
+
+-- The most that was live at once from one stack of one process.
+CREATE TABLE peak (
+	process INTEGER NOT NULL, -- process.id
+	stack INTEGER NOT NULL, -- stack.id
+	peak_blocks INTEGER NOT NULL, -- blocks
+	peak_bytes INTEGER NOT NULL, -- bytes
+	peak_ns INTEGER NOT NULL, -- when the bytes were reached
+	PRIMARY KEY (process, stack)
+) WITHOUT ROWID;
+
+-- The timeline in buckets.
+CREATE TABLE bucket (
+	process INTEGER NOT NULL, -- process.id
+	start_ns INTEGER NOT NULL, -- start of the bucket
+	length_ns INTEGER NOT NULL, -- its length
+	allocs INTEGER NOT NULL, -- blocks that began in it
+	frees INTEGER NOT NULL, -- blocks that ended in it
+	alloc_bytes INTEGER NOT NULL, -- bytes requested
+	free_bytes INTEGER NOT NULL, -- bytes that ended
+	live_blocks INTEGER NOT NULL, -- at the bucket's end
+	live_bytes INTEGER NOT NULL, -- at the bucket's end
+	PRIMARY KEY (process, start_ns)
+) WITHOUT ROWID;
+
+-- Pages that held live blocks at the end.
+CREATE TABLE page (
+	process INTEGER NOT NULL, -- process.id
+	page INTEGER NOT NULL, -- address / 4096
+	blocks INTEGER NOT NULL, -- live blocks that begin or reach into it
+	live_bytes INTEGER NOT NULL, -- bytes of them inside it
+	PRIMARY KEY (process, page)
+) WITHOUT ROWID;
+
+-- What was counted, losses among it.
+CREATE TABLE counter (
+	process INTEGER NOT NULL, -- process.id, 0 the whole session
+	name TEXT NOT NULL, -- name of the counter
+	weight TEXT NOT NULL, -- loss: events are missing; note: nothing is
+	count INTEGER NOT NULL, -- how many
+	text TEXT, -- what it means
+	PRIMARY KEY (process, name)
+) WITHOUT ROWID;
+
+-- Things worth telling, in words.
+CREATE TABLE note (
+	process INTEGER NOT NULL, -- process.id, 0 the whole session
+	text TEXT NOT NULL -- one line
+);
+
+-- Events, packed in blocks (block.c); rowid order is the order in which they were applied. Empty with --no-events.
+CREATE TABLE events (
+	id INTEGER PRIMARY KEY, -- block number
+	first_ns INTEGER NOT NULL, -- earliest time in it
+	last_ns INTEGER NOT NULL, -- latest time in it
+	count INTEGER NOT NULL, -- events
+	data BLOB NOT NULL -- zstd frame
+);
+
+-- Which processes have events in which block.
+CREATE TABLE events_process (
+	process INTEGER NOT NULL, -- process.id
+	block INTEGER NOT NULL, -- events.id
+	PRIMARY KEY (process, block)
+) WITHOUT ROWID;
+
+-- Processes with their totals.
+-- Example: SELECT name, role, pid, allocs, live_bytes FROM v_processes ORDER BY live_bytes DESC;
+CREATE VIEW v_processes AS SELECT
+	p.id AS process, -- process id in this file
+	p.parent AS parent, -- process that forked or exec'd it, 0 unknown
+	p.pid AS pid, -- as the sidecar saw it
+	p.namespace_pid AS namespace_pid, -- as the process saw itself
+	p.name AS name, -- name of the program
+	p.role AS role, -- "browser", "renderer", ...; empty for programs that have none
+	p.executable AS executable, -- path
+	p.command AS command, -- command line
+	p.start_ns AS start_ns, -- first seen
+	p.end_ns AS end_ns, -- end, 0 still running
+	p.ending AS ending, -- exited, killed, unknown, running
+	p.attach AS attach, -- how its allocator was reached
+	p.attach_text AS attach_text, -- the evidence for that
+	p.events AS events, -- records decoded from it
+	COALESCE(s.allocs, 0) AS allocs, -- blocks that began
+	COALESCE(s.reallocs, 0) AS reallocs, -- of these, by realloc
+	COALESCE(s.frees, 0) AS frees, -- blocks that ended
+	COALESCE(s.bytes, 0) AS bytes, -- bytes requested over all allocs
+	COALESCE(s.live, 0) AS live, -- blocks at the end
+	COALESCE(s.live_bytes, 0) AS live_bytes, -- their bytes
+	COALESCE(s.inherited, 0) AS inherited, -- blocks that a fork brought along
+	COALESCE(s.inherited_bytes, 0) AS inherited_bytes, -- their bytes
+	COALESCE(s.vptr_allocs, 0) AS vptr_allocs, -- allocs whose class a vptr told
+	(SELECT MAX(b.live_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at a timeline bucket's end
+	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
+	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost -- events lost
+FROM process p LEFT JOIN (
+	SELECT process, SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(bytes) AS bytes, SUM(live) AS live,
+		SUM(live_bytes) AS live_bytes, SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes,
+		SUM(CASE WHEN vtable THEN allocs ELSE 0 END) AS vptr_allocs
+	FROM stat GROUP BY process) s ON s.process = p.id;
+
+-- Threads.
+-- Example: SELECT process_name, name, tid FROM v_threads WHERE end_ns = 0;
+CREATE VIEW v_threads AS SELECT
+	t.id AS thread, -- thread id in this file
+	t.process AS process, -- process id
+	p.name AS process_name, -- its program
+	t.tid AS tid, -- in its own pid namespace
+	t.name AS name, -- thread name
+	t.creator AS creator, -- thread that created it, 0 unknown or the main thread
+	t.start_ns AS start_ns, -- first seen
+	t.end_ns AS end_ns, -- end, 0 still running
+	t.nested AS nested -- 1: events of signal handlers that interrupted this tid's own stream
+FROM thread t LEFT JOIN process p ON p.id = t.process;
+
+-- Modules, and how good their names are.
+-- Example: SELECT path, note FROM v_modules WHERE symbols NOT IN ('dwarf') AND note <> '';
+CREATE VIEW v_modules AS SELECT
+	m.id AS module, -- module id in this file
+	m.path AS path, -- path
+	replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') AS name, -- file name
+	m.build_id AS build_id, -- GNU build-id in hex
+	m.symbols AS symbols, -- dwarf, symtab, dynsym, none, missing, changed
+	m.debug_file AS debug_file, -- separate debug file used
+	m.note AS note, -- what is missing and how to get it
+	(SELECT COUNT(DISTINCT g.process) FROM mapping g WHERE g.module = m.id) AS processes -- processes that mapped it
+FROM module m;
+
+-- Where modules were mapped.
+-- Example: SELECT path, printf('%x', start_address) FROM v_mappings WHERE process = 1;
+CREATE VIEW v_mappings AS SELECT
+	g.process AS process, -- process id
+	g.module AS module, -- module id
+	m.path AS path, -- its path
+	g.start_address AS start_address, -- lowest address
+	g.end_address AS end_address, -- address behind the highest
+	g.bias AS bias, -- run-time address minus address in the file
+	g.loaded_ns AS loaded_ns, -- first seen
+	g.unloaded_ns AS unloaded_ns -- gone, 0 mapped until the end
+FROM mapping g LEFT JOIN module m ON m.id = g.module;
+
+-- Vtables.
+-- Example: SELECT type, class_bytes FROM v_vtables WHERE source = 'rtti';
+CREATE VIEW v_vtables AS SELECT
+	v.id AS vtable, -- vtable id in this file
+	v.type AS type, -- class name or label
+	v.source AS source, -- symbol, rtti, label, building, none
+	v.class_bytes AS class_bytes, -- size of the class, 0 unknown
+	v.module AS module, -- module id
+	m.path AS path, -- its path
+	v.vaddr AS vaddr -- address point, in the file
+FROM vtable v LEFT JOIN module m ON m.id = v.module;
+
+-- Types over all processes, one row a type name and source. type NULL: blocks in which no vptr was seen.
+-- Example: SELECT type, live, live_bytes FROM v_types WHERE type IS NOT NULL ORDER BY live_bytes DESC LIMIT 20;
+CREATE VIEW v_types AS SELECT
+	v.type AS type, -- class name; or a label "module!vtable+0x..." (source label)
+	COALESCE(v.source, 'none') AS source, -- symbol, rtti, label, building; none: no vptr
+	CASE WHEN v.type IS NULL THEN NULL WHEN v.source = 'label' THEN 'label' WHEN v.source = 'building' THEN 'low'
+		WHEN SUM(CASE WHEN s.reading & 7 = 3 THEN s.allocs + s.inherited ELSE 0 END) * 2 > SUM(s.allocs + s.inherited) THEN 'low'
+		WHEN SUM(CASE WHEN s.reading & 7 = 0 THEN s.allocs + s.inherited ELSE 0 END) * 10 >= SUM(s.allocs + s.inherited) * 9 THEN 'high'
+		ELSE 'medium' END AS certainty, -- high: read when construction was over; medium: part read young; low: at least this; label
+	MAX(v.class_bytes) AS class_bytes, -- size of the class, 0 unknown
+	SUM(s.allocs) AS allocs, -- blocks that began
+	SUM(s.reallocs) AS reallocs, -- of these, by realloc
+	SUM(s.frees) AS frees, -- blocks that ended
+	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
+	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live_bytes) AS live_bytes, -- their bytes
+	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
+	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
+	MIN(s.min_size) AS min_size, -- smallest request
+	MAX(s.max_size) AS max_size, -- largest request
+	COUNT(DISTINCT s.stack) AS stacks, -- stacks that made them
+	COUNT(DISTINCT s.process) AS processes -- processes that had them
+FROM stat s LEFT JOIN vtable v ON v.id = s.vtable GROUP BY v.type, COALESCE(v.source, 'none');
+
+-- The same for each process.
+-- Example: SELECT type, live FROM v_process_types WHERE process = 2 ORDER BY live DESC;
+CREATE VIEW v_process_types AS SELECT
+	s.process AS process, -- process id
+	v.type AS type, -- class name or label, NULL: no vptr seen
+	COALESCE(v.source, 'none') AS source, -- symbol, rtti, label, building; none: no vptr
+	SUM(s.allocs) AS allocs, -- blocks that began
+	SUM(s.reallocs) AS reallocs, -- of these, by realloc
+	SUM(s.frees) AS frees, -- blocks that ended
+	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
+	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live_bytes) AS live_bytes, -- their bytes
+	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
+	SUM(s.inherited_bytes) AS inherited_bytes -- their bytes
+FROM stat s LEFT JOIN vtable v ON v.id = s.vtable GROUP BY s.process, v.type, COALESCE(v.source, 'none');
+
+-- The innermost function of every frame.
+-- Example: SELECT function, source, line FROM v_frames WHERE frame = 17 ORDER BY depth;
+CREATE VIEW v_frames AS SELECT
+	f.id AS frame, -- frame id in this file
+	COALESCE(l.depth, 0) AS depth, -- 0: innermost inline function
+	n.name AS function, -- demangled, NULL unknown
+	o.path AS source, -- source file, NULL unknown
+	COALESCE(l.line, 0) AS line, -- line in it, 0 unknown
+	COALESCE(l.inlined, 0) AS inlined, -- 1: inlined into the next depth
+	f.module AS module, -- module id
+	m.path AS path, -- path of the module
+	f.vaddr AS vaddr, -- address in the module's file
+	COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') || '+0x' || printf('%x', f.vaddr),
+		'0x' || printf('%x', f.vaddr)) AS label -- the function, or module+offset where it has no name
+FROM frame f LEFT JOIN frame_line l ON l.frame = f.id LEFT JOIN function n ON n.id = l.function
+	LEFT JOIN source o ON o.id = l.source LEFT JOIN module m ON m.id = f.module;
+
+-- Stacks, rendered: one row a function, innermost first, inline functions expanded.
+-- Example: SELECT label, source, line FROM v_stack_frames WHERE stack = 42 ORDER BY level, depth;
+CREATE VIEW v_stack_frames AS SELECT
+	k.id AS stack, -- stack id in this file
+	j.key AS level, -- frame's place, 0 innermost
+	f.depth AS depth, -- inline function's place within the frame, 0 innermost
+	f.label AS label, -- the function, or module+offset
+	f.function AS function, -- demangled, NULL unknown
+	f.source AS source, -- source file, NULL unknown
+	f.line AS line, -- line in it, 0 unknown
+	f.inlined AS inlined, -- 1: inlined into the next depth
+	f.path AS path, -- path of the module
+	f.frame AS frame -- frame id
+FROM stack k, json_each(k.frames) j JOIN v_frames f ON f.frame = j.value;
+
+-- Stacks with what they allocated, over all processes. text: functions from the innermost outwards, separated by " < ".
+-- Example: SELECT text, live_bytes FROM v_stacks ORDER BY live_bytes DESC LIMIT 10;
+CREATE VIEW v_stacks AS SELECT
+	s.stack AS stack, -- stack id, 0 unknown
+	x.site AS site, -- its call site
+	(SELECT group_concat(label, ' < ') FROM (SELECT label FROM v_stack_frames r WHERE r.stack = s.stack ORDER BY level, depth)) AS text, -- the functions, innermost first
+	SUM(s.allocs) AS allocs, -- blocks that began
+	SUM(s.reallocs) AS reallocs, -- of these, by realloc
+	SUM(s.frees) AS frees, -- blocks that ended
+	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
+	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live_bytes) AS live_bytes -- their bytes
+FROM stat s LEFT JOIN stack_site x ON x.stack = s.stack GROUP BY s.stack;
+
+-- Call sites over all processes: the first function of the stack that belongs to neither the allocator nor the C++ library.
+-- Example: SELECT label, source, line, live_bytes FROM v_sites ORDER BY live_bytes DESC LIMIT 20;
+CREATE VIEW v_sites AS SELECT
+	t.site AS site, -- site id in this file, NULL: allocations without a stack
+	n.name AS function, -- demangled, NULL unknown
+	o.path AS source, -- source file, NULL unknown
+	COALESCE(i.line, 0) AS line, -- line in it, 0 unknown
+	m.path AS path, -- path of the module
+	f.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
+	CASE WHEN t.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') ||
+		'+0x' || printf('%x', f.vaddr), '0x' || printf('%x', f.vaddr), '(unknown)') END AS label, -- the function, or module+offset
+	t.allocs AS allocs, -- blocks that began
+	t.reallocs AS reallocs, -- of these, by realloc
+	t.frees AS frees, -- blocks that ended
+	t.bytes AS bytes, -- bytes requested over all allocs
+	t.live AS live, -- blocks at the end
+	t.live_bytes AS live_bytes, -- their bytes
+	t.inherited AS inherited, -- blocks that a fork brought along
+	t.inherited_bytes AS inherited_bytes, -- their bytes
+	t.stacks AS stacks, -- different stacks
+	t.processes AS processes, -- processes
+	t.types AS types, -- different vtables seen in its blocks
+	COALESCE(q.bytes, 0) AS peak_bytes_at_most -- its stacks' peaks added up: the site's own peak is at most this
+FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes,
+		SUM(s.live) AS live, SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes,
+		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
+		COUNT(DISTINCT CASE WHEN s.vtable THEN s.vtable END) AS types
+	FROM stat s LEFT JOIN stack_site x ON x.stack = s.stack GROUP BY x.site) t
+	LEFT JOIN (SELECT x.site AS site, SUM(k.peak_bytes) AS bytes FROM peak k JOIN stack_site x ON x.stack = k.stack GROUP BY x.site) q
+		ON q.site = t.site
+	LEFT JOIN site i ON i.id = t.site LEFT JOIN frame f ON f.id = i.frame LEFT JOIN module m ON m.id = i.module
+	LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source;
+
+-- What each site allocates: one row a process, site and type. The base for trees and cross tables.
+-- Example: SELECT label, type, SUM(live_bytes) FROM v_site_types GROUP BY site, type ORDER BY 3 DESC LIMIT 20;
+CREATE VIEW v_site_types AS SELECT
+	s.process AS process, -- process id
+	x.site AS site, -- site id, NULL: no stack
+	v.type AS type, -- class name or label, NULL: no vptr seen
+	COALESCE(v.source, 'none') AS source, -- symbol, rtti, label, building; none: no vptr
+	m.path AS path, -- path of the site's module
+	COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') || '+0x' || printf('%x', f.vaddr),
+		'(no stack)') AS label, -- the site's function, or module+offset
+	SUM(s.allocs) AS allocs, -- blocks that began
+	SUM(s.reallocs) AS reallocs, -- of these, by realloc
+	SUM(s.frees) AS frees, -- blocks that ended
+	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
+	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live_bytes) AS live_bytes -- their bytes
+FROM stat s LEFT JOIN stack_site x ON x.stack = s.stack LEFT JOIN site i ON i.id = x.site LEFT JOIN frame f ON f.id = i.frame
+	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN vtable v ON v.id = s.vtable
+GROUP BY s.process, x.site, v.type, COALESCE(v.source, 'none');
+
+-- Lifetimes by process and type.
+-- Example: SELECT bin, SUM(count) FROM v_lifetimes WHERE NOT censored GROUP BY bin;
+CREATE VIEW v_lifetimes AS SELECT
+	l.process AS process, -- process id
+	v.type AS type, -- class name or label, NULL: no vptr seen
+	l.bin AS bin, -- power of two
+	CASE WHEN l.bin = 0 THEN 0 ELSE 1 << l.bin END AS from_ns, -- shortest lifetime in the bin
+	CASE WHEN l.bin >= 62 THEN 9223372036854775807 ELSE 1 << (l.bin + 1) END AS to_ns, -- the next bin's shortest
+	l.censored AS censored, -- 1: still alive at the end, so the true lifetime is longer
+	SUM(l.count) AS count, -- blocks
+	SUM(l.bytes) AS bytes -- their bytes
+FROM lifetime l LEFT JOIN vtable v ON v.id = l.vtable GROUP BY l.process, v.type, l.bin, l.censored;
+
+-- Lifetimes by process and site.
+-- Example: SELECT bin, count FROM v_site_lifetimes WHERE site = 3 AND NOT censored;
+CREATE VIEW v_site_lifetimes AS SELECT
+	l.process AS process, -- process id
+	x.site AS site, -- site id, NULL: no stack
+	l.bin AS bin, -- power of two, as in v_lifetimes
+	l.censored AS censored, -- 1: still alive at the end
+	SUM(l.count) AS count, -- blocks
+	SUM(l.bytes) AS bytes -- their bytes
+FROM lifetime l LEFT JOIN stack_site x ON x.stack = l.stack GROUP BY l.process, x.site, l.bin, l.censored;
+
+-- The timeline of each process.
+-- Example: SELECT start_ns / 1e9, live_bytes FROM v_timeline WHERE process = 1 ORDER BY start_ns;
+CREATE VIEW v_timeline AS SELECT
+	b.process AS process, -- process id
+	b.start_ns AS start_ns, -- start of the bucket
+	b.length_ns AS length_ns, -- its length
+	b.allocs AS allocs, -- blocks that began in it
+	b.frees AS frees, -- blocks that ended in it
+	b.alloc_bytes AS alloc_bytes, -- bytes requested
+	b.free_bytes AS free_bytes, -- bytes that ended
+	b.live_blocks AS live_blocks, -- at the bucket's end
+	b.live_bytes AS live_bytes -- at the bucket's end
+FROM bucket b;
+
+-- Pages that held live blocks at the end, and how full they are.
+-- Example: SELECT COUNT(*) FROM v_pages WHERE used < 0.1;
+CREATE VIEW v_pages AS SELECT
+	g.process AS process, -- process id
+	g.page * 4096 AS address, -- the page's address
+	g.blocks AS blocks, -- live blocks that begin or reach into it
+	g.live_bytes AS live_bytes, -- bytes of them inside it
+	g.live_bytes / 4096.0 AS used -- share of the page, 0 to 1
+FROM page g;
+
+-- Everything that was counted.
+-- Example: SELECT name, SUM(count) FROM v_counters GROUP BY name;
+CREATE VIEW v_counters AS SELECT
+	c.process AS process, -- process id, 0 the whole session
+	p.name AS process_name, -- its program
+	c.name AS name, -- name of the counter
+	c.weight AS weight, -- loss: events are missing; note: nothing is
+	c.count AS count, -- how many
+	c.text AS text -- what it means
+FROM counter c LEFT JOIN process p ON p.id = c.process;
+
+-- What is missing from this session. No rows: nothing is.
+-- Example: SELECT text, SUM(count) FROM v_losses GROUP BY text;
+CREATE VIEW v_losses AS SELECT
+	c.process AS process, -- process id, 0 the whole session
+	c.process_name AS process_name, -- its program
+	c.name AS name, -- name of the counter
+	c.count AS count, -- events lost
+	c.text AS text -- why
+FROM v_counters c WHERE c.weight = 'loss' AND c.count > 0;
+
+-- Things worth telling, in words.
+-- Example: SELECT process_name, text FROM v_notes;
+CREATE VIEW v_notes AS SELECT
+	n.process AS process, -- process id, 0 the whole session
+	p.name AS process_name, -- its program
+	n.text AS text -- one line
+FROM note n LEFT JOIN process p ON p.id = n.process;
+
+-- Facts about the recording.
+-- Example: SELECT value FROM v_session WHERE key = 'complete';
+CREATE VIEW v_session AS SELECT
+	s.key AS key, -- name of the fact
+	s.value AS value -- text or number
+FROM session s;
+
+INSERT INTO session VALUES ('complete', 0);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mem.h: memory that is there or the process ends with one clear line; growing arrays on top of it.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: that is its purpose. Threads: any.
+ *
+ * The sidecar's tables grow on every path, the hot ones included. Carrying an error out of each of them would cost more than it
+ * gives: without memory there is nothing useful left to do, and what was committed to the session file is safe in it.
+ */
+#ifndef SHINY_MEM_H
+#define SHINY_MEM_H
+
+#include <stddef.h>
+
+void *mem_alloc(size_t bytes);
+void *mem_zero(size_t count, size_t each);
+void *mem_resize(void *old, size_t count, size_t each);
+char *mem_text(const char *text); /* a copy */
+char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define VEC(type) struct { type *at; size_t count, room; }
+
+/* Makes room for one more and counts it; a pointer to it, not initialised. */
+#define vec_push(v)                                                                                                         \
+	(*((v)->count == (v)->room                                                                                           \
+		? ((v)->at = mem_resize((v)->at, (v)->room = (v)->room ? (v)->room * 2 : 8, sizeof *(v)->at), (v)) : (v))).at + (v)->count++
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arena.h: one arena file, mapped and checked.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * Whatever made the file is a stranger: it may be truncated, of another version, somebody's text file, or lie in every word. All
+ * that the reader relies on (offsets, counts) is loaded once, checked against the size of the file, and kept here; the mapped
+ * copies are never looked at again. Not covered: a peer that truncates the file while it is mapped (SIGBUS). It could as well kill us:
+ * it runs as the same user, and the library keeps no descriptor with which a sandboxed process could do it.
+ */
+#ifndef SHINY_ARENA_H
+#define SHINY_ARENA_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <shiny/wire.h>
+
+#include "../base/err.h"
+
+struct stream;
+struct process;
+
+struct arena {
+	char *path;
+	int fd;
+	dev_t device;
+	ino_t inode;
+	size_t bytes;
+	struct shiny_header *header; /* control words only */
+	struct shiny_process *processes;
+	struct shiny_thread *threads;
+	uint64_t *states;
+	struct shiny_chunk *chunks;
+	uint32_t process_count, thread_count, chunk_count;
+
+	/* the header's facts, copied */
+	uint64_t start_ticks, start_realtime, start_boottime, ticks_per_second;
+	uint32_t clock, pid, attach, depth;
+	uint8_t boot_id[16];
+	char executable[SHINY_TEXT], command[SHINY_COMMAND], attach_text[SHINY_TEXT], notes[SHINY_TEXT]; /* terminated */
+
+	/* the reader's state */
+	bool over;                /* nobody maps it for writing any more, and it was drained after that */
+	struct stream **streams;  /* by thread slot: the stream that is being read */
+	struct process **slots;   /* by process slot: the process that holds it */
+	struct stream **owners;   /* by chunk: the stream that it is attached to */
+	uint8_t *whole;           /* by chunk: 1: zero all of it when it is given back */
+	uint64_t bad_chunks;      /* chunks that named no possible stream */
+	uint32_t busy;            /* chunks that were not free at the last scan */
+};
+
+/*
+ * Maps the arena. Not finished by its maker yet: no error and *out = NULL, if `patient`; else the error says what is wrong with it.
+ */
+SHINY_MUST_CHECK struct shiny_err *arena_open(const char *path, bool patient, struct arena **out);
+bool arena_held(const struct arena *arena); /* some process still maps it */
+void arena_close(struct arena *arena);      /* accepts NULL */
+
+#endif

@@ -52,8 +52,9 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
 setup: ## install the Debian packages that are missing (SETUP=0 skips this)
-	$(if $(filter 1,$(SETUP)),$(Q)scripts/setup,@:)
+	$(if $(filter 1,$(SETUP)),$(Q)scripts/setup $(PACKAGES),@:)
 
+demo: PACKAGES := build demo
 demo: setup ## record a real program and print the report
 	$(Q)$(MAKE) --no-print-directory SETUP=0 all
 	$(Q)O=$(O) scripts/demo

@@ -28,6 +28,7 @@ MAIN_C      := src/ctl/main.c
 UNIT_C      := $(sort $(wildcard test/unit/*.c))       # against everything outside
 INSIDE_TEST_C := $(sort $(wildcard test/ring/*.c))     # against interpose/ built as a library, sanitized
 FUZZ_C      := $(sort $(wildcard test/fuzz/*.c))
+TOOL_C      := $(sort $(wildcard test/lib/*.c))        # what tests use, against everything outside
 TARGET_C    := $(sort $(wildcard test/zoo/*.c test/e2e/*.c test/fault/*.c bench/*.c))
 TARGET_CC   := $(sort $(wildcard test/zoo/*.cc test/e2e/*.cc bench/*.cc))
 
@@ -38,6 +39,7 @@ INSIDE_TEST_O := $(INTERPOSE_C:%.c=$(O)/jet/%.o)
 UNIT        := $(UNIT_C:%.c=$(O)/%)
 INSIDE_TEST := $(INSIDE_TEST_C:%.c=$(O)/%)
 FUZZ        := $(FUZZ_C:%.c=$(O)/%)
+TOOLS       := $(TOOL_C:%.c=$(O)/%)
 TARGETS     := $(TARGET_C:%.c=$(O)/%) $(TARGET_CC:%.cc=$(O)/%)
 # zoo/NAME.lib.cc and NAME.lib.c are libraries that a target opens
 TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.lib,$(TARGETS)))
@@ -70,7 +72,7 @@ check-all: setup ## the above, both compilers, sanitizers, the long tests
 bench: all tests ## the measurements, into bench/results/
 	$(Q)O=$(O) bench/run
 
-tests: $(UNIT) $(INSIDE_TEST) $(FUZZ) $(TARGETS)
+tests: $(UNIT) $(INSIDE_TEST) $(FUZZ) $(TOOLS) $(TARGETS)
 
 # ---- a change of flags or compiler rebuilds everything ----
 $(O)/flags: FORCE
@@ -140,6 +142,11 @@ $(O)/test/ring/%: test/ring/%.c $(O)/jet/inside.a $(O)/flags
 
 $(O)/test/fuzz/%: test/fuzz/%.c $(O)/outside.a $(O)/flags
 	$(call say,FUZZ)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
+
+$(O)/test/lib/%: test/lib/%.c $(O)/outside.a $(O)/flags
+	$(call say,TEST)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 

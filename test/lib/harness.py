@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: running programs bare and recorded, reading sessions, reporting cases.
+
+A test prints `ok NAME`, `not ok NAME: why` or `skip NAME: why`, one line a case, and exits 0, 1 or 77 (nothing could be tested).
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+O = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
+LIB = os.path.join(O, "libshiny.so")
+CTL = os.path.join(O, "shinyctl")
+LONG = os.environ.get("SHINY_TEST_LONG") == "1"
+
+
+def temporary():
+    """An empty directory of this test's own; test/run removes it after a success."""
+    path = os.environ.get("SHINY_TEST_TMP") or os.path.join("/tmp", "shiny-test-%d" % os.getpid())
+    os.makedirs(path, exist_ok=True)
+    return os.path.abspath(path)
+
+
+TMP = temporary()
+
+
+def is_sanitized():
+    with open(CTL, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
+# ---- cases ----
+class Cases:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def check(self, name, good, why=""):
+        if good:
+            self.passed += 1
+            print("ok %s" % name, flush=True)
+        else:
+            self.failed += 1
+            print("not ok %s: %s" % (name, why() if callable(why) else why), flush=True)
+        return bool(good)
+
+    def equal(self, name, got, expected):
+        return self.check(name, got == expected, "got %s, expected %s" % (short(got), short(expected)))
+
+    def skip(self, name, why):
+        self.skipped += 1
+        print("skip %s: %s" % (name, why), flush=True)
+
+    def finish(self):
+        if self.failed:
+            sys.exit(1)
+        if not self.passed:
+            print("every case was skipped" if self.skipped else "no case was run")
+            sys.exit(77 if self.skipped else 1)
+        sys.exit(0)
+
+
+def short(value, limit=300):
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+def skip_all(why):
+    print(why)
+    sys.exit(77)
+
+
+# ---- running ----
+class Result:
+    def __init__(self, out, err, status, seconds, pid):
+        self.out, self.err, self.status, self.seconds, self.pid = out, err, status, seconds, pid
+
+
+def environment(extra=None):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("SHINY_") and k != "LD_PRELOAD"}
+    clean.update(extra or {})
+    return clean
+
+
+def run(command, env=None, timeout=240, cwd=None, data=b""):
+    """Runs a command to its end. A time-out ends its whole process group and is a failed test, never a success."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, env=environment(env), cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(data, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        print("not ok run: %s took over %d s; it printed %s" % (short(" ".join(command)), timeout, short(err.decode(errors="replace"))))
+        sys.exit(1)
+    return Result(out, err.decode(errors="replace"), process.returncode, time.monotonic() - began, process.pid)
+
+
+def as_shell(status):
+    """An exit status as a shell, and `shinyctl run`, gives it."""
+    return 128 - status if status < 0 else status
+
+
+def remove_session(path):
+    for name in (path, path + "-wal", path + "-shm", path + "-journal"):
+        if os.path.exists(name):
+            os.unlink(name)
+
+
+def is_complete(path):
+    if not os.path.exists(path) or os.path.exists(path + "-wal"):
+        return False
+    try:
+        with Session(path) as session:
+            return session.fact("complete") == 1
+    except sqlite3.Error:
+        return False
+
+
+def wait_complete(path, seconds=120):
+    """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if is_complete(path):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def record(command, session, how="run", below="", env=None, timeout=240, cwd=None):
+    """Records a command. how: "run" for shinyctl run, "preload" for a plain LD_PRELOAD. below: an allocator to preload under us."""
+    remove_session(session)
+    settings = {"SHINY_OUT": session}
+    if how == "run":
+        if below:
+            settings["LD_PRELOAD"] = below
+        settings.update(env or {})
+        return run([CTL, "run", "--"] + command, settings, timeout, cwd)
+    settings["LD_PRELOAD"] = " ".join(filter(None, [LIB, below]))
+    settings.update(env or {})
+    result = run(command, settings, timeout, cwd)
+    wait_complete(session)
+    return result
+
+
+# ---- sessions ----
+class Session:
+    """Read-only access through the public views."""
+
+    def __init__(self, path):
+        self.path = path
+        self.db = sqlite3.connect("file:%s?mode=ro" % path.replace("?", "%3f"), uri=True)
+        self.db.row_factory = sqlite3.Row
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.db.close()
+
+    def rows(self, sql, *arguments):
+        return self.db.execute(sql, arguments).fetchall()
+
+    def value(self, sql, *arguments):
+        row = self.db.execute(sql, arguments).fetchone()
+        return row[0] if row else None
+
+    def fact(self, key):
+        return self.value("SELECT value FROM v_session WHERE key = ?", key)
+
+    def losses(self):
+        return {row["name"]: row["count"] for row in self.rows("SELECT name, SUM(count) AS count FROM v_losses GROUP BY name")}
+
+    def counter(self, name):
+        return self.value("SELECT COALESCE(SUM(count), 0) FROM v_counters WHERE name = ?", name)
+
+    def functions(self, prefix):
+        """stack -> the function that physically holds the innermost return address, for those that begin with `prefix`."""
+        found = {}
+        for row in self.rows("SELECT stack, function FROM v_stack_frames WHERE level = 0 AND NOT inlined"):
+            name = (row["function"] or "").split("(")[0]
+            if name.startswith(prefix):
+                found[row["stack"]] = name
+        return found
+
+    NUMBERS = ("allocs", "reallocs", "frees", "bytes", "live", "live_bytes", "inherited", "inherited_bytes")
+
+    def stats(self, prefix):
+        """(process, function) -> {type or None: numbers}; a type's numbers also hold `readings`, how its vptrs were read."""
+        functions = self.functions(prefix)
+        types = {row["vtable"]: row["type"] for row in self.rows("SELECT vtable, type FROM v_vtables")}
+        result = {}
+        for row in self.rows("SELECT * FROM stat"):
+            function = functions.get(row["stack"])
+            if not function:
+                continue
+            name = types.get(row["vtable"]) if row["vtable"] else None
+            into = result.setdefault((row["process"], function), {}).setdefault(name, dict.fromkeys(self.NUMBERS, 0))
+            for number in self.NUMBERS:
+                into[number] += row[number]
+            into.setdefault("readings", set()).add(row["reading"])
+        return result
+
+    def processes(self):
+        return self.rows("SELECT * FROM v_processes ORDER BY process")
+
+    def pid(self, pid):
+        """The process whose pid, as it saw itself, is `pid`: its row, or None."""
+        found = [row for row in self.processes() if pid in (row["namespace_pid"], row["pid"])]
+        return found[-1] if found else None
+
+
+def add(numbers):
+    """Sums the numbers of several types."""
+    total = dict.fromkeys(Session.NUMBERS, 0)
+    for entry in numbers:
+        for key in total:
+            total[key] += entry[key]
+    return total
+
+
+def events(session):
+    """Every event of a session: (kind, process, thread, stack, address, size, old_address, api)."""
+    result = run([os.path.join(O, "test/lib/events"), session])
+    if result.status:
+        raise RuntimeError("events: " + result.err)
+    for text in result.out.decode().splitlines():
+        kind, *numbers = text.split(" ")
+        yield (kind, *map(int, numbers))
+
+
+def json_lines(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def without_ids(text):
+    """Process and thread ids differ from run to run; nothing else may."""
+    return re.sub(r'"(pid|tid)":\d+', r'"\1":0', text)
+
+
+def have(program):
+    return shutil.which(program)

@@ -45,8 +45,14 @@ void si_event_realloc_failed(const uintptr_t *fp);
 /* A mapping call returned successfully. */
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map);
 
-/* The set of loaded modules may have changed: after dlopen, before and after dlclose. */
+/* The set of loaded modules has changed, or is about to: before and after dlclose. */
 void si_event_modules_changed(void);
+/*
+ * A dlopen is about to run. Nothing is called after it: glibc looks at dlopen's return address to find the caller's RUNPATH and
+ * namespace, so the hook must tail-jump (hooks_thread.c). Raise a flag that stays up; while it is up, a frame in no known
+ * module (on a stack-cache miss) is worth a look at dl_iterate_phdr's dlpi_adds and a new scan.
+ */
+void si_event_modules_changing(void);
 
 /* A thread's life. `stack_bytes` as in its attributes, 0 unknown. Start is called on the new thread, as its first act. */
 struct si_thread_birth {

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * debugfile.c: the file that holds what was stripped from another one.
+ *
+ * The wrong debug file is worse than none: a file found by build-id must carry that build-id itself, and a file found by name must
+ * carry the same build-id or, where there is none, the checksum in .gnu_debuglink.
+ */
+#define _GNU_SOURCE /* asprintf */
+
+#include "debugfile.h"
+
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYSTEM_DIR "/usr/lib/debug"
+/* Fedora's largest are below 10 MB unpacked */
+#define EMBEDDED_MAX ((size_t)256 << 20)
+#define EMBEDDED_MEMORY ((uint64_t)512 << 20)
+
+/* The CRC-32 of .gnu_debuglink: polynomial 0xedb88320, as in zlib and ISO 3309. */
+static uint32_t crc32_of(const uint8_t *data, size_t bytes)
+{
+	uint32_t table[256], crc = ~0u;
+
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
+	}
+	for (size_t i = 0; i < bytes; i++)
+		crc = table[(crc ^ data[i]) & 0xff] ^ crc >> 8;
+	return ~crc;
+}
+
+static bool same_id(const struct elf_file *a, const uint8_t *id, size_t bytes)
+{
+	return bytes && a->build_id_bytes == bytes && !memcmp(a->build_id, id, bytes);
+}
+
+/* Has it anything that the stripped file hasn't? */
+static bool has_debug(const struct elf_file *file)
+{
+	Elf64_Shdr section;
+
+	if (elf_file_section_typed(file, SHT_SYMTAB, &section) && section.sh_size)
+		return true;
+	return (elf_file_section_named(file, ".debug_info", &section) || elf_file_section_named(file, ".zdebug_info", &section)) &&
+	       section.sh_type != SHT_NOBITS;
+}
+
+char *debugfile_by_id(const uint8_t *id, size_t bytes, const char *const *debug_dirs)
+{
+	static const char *const system_dirs[] = { SYSTEM_DIR, NULL };
+	char hex[2 * ELF_BUILD_ID_MAX + 1];
+
+	if (bytes < 2 || bytes > ELF_BUILD_ID_MAX)
+		return NULL;
+	for (size_t i = 0; i < bytes; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	for (int pass = 0; pass < 2; pass++) {
+		const char *const *dir = pass ? system_dirs : debug_dirs;
+
+		for (; dir && *dir; dir++) {
+			struct elf_file candidate;
+			char *path;
+
+			if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", *dir, hex, hex + 2) < 0)
+				return NULL;
+			if (elf_file_open(&candidate, path) == ELF_OPEN_OK) {
+				bool same = same_id(&candidate, id, bytes);
+
+				elf_file_close(&candidate);
+				if (same)
+					return path;
+			}
+			free(path);
+		}
+	}
+	return NULL;
+}
+
+struct link {
+	char name[256];
+	uint32_t crc;
+	bool found;
+};
+
+static struct link debug_link(const struct elf_file *file)
+{
+	struct link link = { .found = false };
+	Elf64_Shdr section;
+
+	if (!elf_file_section_named(file, ".gnu_debuglink", &section))
+		return link;
+
+	struct elf_bytes content = elf_file_section_bytes(file, &section);
+	size_t length = content.data ? strnlen((const char *)content.data, content.bytes) : 0;
+	size_t crc_at = (length + 1 + 3) & ~(size_t)3;
+
+	/* a name, not a path: it must not lead anywhere else */
+	if (!length || length >= sizeof(link.name) || crc_at + 4 > content.bytes || memchr(content.data, '/', length))
+		return link;
+	memcpy(link.name, content.data, length);
+	memcpy(&link.crc, content.data + crc_at, 4);
+	link.found = true;
+	return link;
+}
+
+/* Opens `path` (taken) if it belongs to `file`. */
+static bool accept(const struct elf_file *file, const struct link *link, char *path, struct elf_file *out, char **out_path)
+{
+	if (path && elf_file_open(out, path) == ELF_OPEN_OK) {
+		bool ours = file->build_id_bytes ? same_id(out, file->build_id, file->build_id_bytes) :
+						   link->found && crc32_of(out->data, out->bytes) == link->crc;
+
+		if (ours && has_debug(out)) {
+			*out_path = path;
+			return true;
+		}
+		elf_file_close(out);
+	}
+	free(path);
+	return false;
+}
+
+static char *join(const char *a, const char *b, const char *c)
+{
+	char *path;
+
+	return asprintf(&path, "%s%s%s", a, b, c) < 0 ? NULL : path;
+}
+
+bool debugfile_find(const struct elf_file *file, const char *path, const char *const *debug_dirs, struct elf_file *out,
+		    char **out_path)
+{
+	struct link link = debug_link(file);
+	char *real = realpath(path, NULL), *by_id = debugfile_by_id(file->build_id, file->build_id_bytes, debug_dirs);
+	bool found = by_id && accept(file, &link, by_id, out, out_path);
+
+	if (!found && real) {
+		char *name = strrchr(real, '/') + 1;
+		char *base = strdup(name);
+
+		*name = 0; /* `real` is the directory now, with its slash */
+		if (base && link.found) {
+			found = (strcmp(link.name, base) && accept(file, &link, join(real, "", link.name), out, out_path)) ||
+				accept(file, &link, join(real, ".debug/", link.name), out, out_path);
+		}
+		/* a directory of the user's: laid out like the system's, or flat, or with the files before they were stripped */
+		for (const char *const *dir = debug_dirs; base && !found && dir && *dir; dir++) {
+			char *inside = join(*dir, real, "");
+
+			found = (link.found && inside && accept(file, &link, join(inside, link.name, ""), out, out_path)) ||
+				(link.found && accept(file, &link, join(*dir, "/", link.name), out, out_path)) ||
+				accept(file, &link, join(*dir, "/", base), out, out_path);
+			if (!found) {
+				char *flat = join(*dir, "/", base);
+
+				found = flat && accept(file, &link, join(flat, ".debug", ""), out, out_path);
+				free(flat);
+			}
+			free(inside);
+		}
+		if (!found && link.found)
+			found = accept(file, &link, join(SYSTEM_DIR, real, link.name), out, out_path);
+		free(base);
+	}
+	free(real);
+	return found;
+}
+
+bool debugfile_embedded(const struct elf_file *file, struct elf_file *out)
+{
+	Elf64_Shdr section;
+	struct elf_bytes packed = { 0 };
+
+	if (elf_file_section_named(file, ".gnu_debugdata", &section))
+		packed = elf_file_section_bytes(file, &section);
+	if (!packed.data)
+		return false;
+	/* the unpacked size is in the file's index, which we don't trust either: double until it fits */
+	for (size_t room = packed.bytes * 8 + 65536; room <= EMBEDDED_MAX; room *= 2) {
+		uint8_t *data = malloc(room);
+		uint64_t memory = EMBEDDED_MEMORY;
+		size_t in = 0, bytes = 0;
+		lzma_ret result = data ? lzma_stream_buffer_decode(&memory, 0, NULL, packed.data, &in, packed.bytes, data, &bytes, room) :
+					 LZMA_MEM_ERROR;
+
+		if (result == LZMA_OK)
+			return elf_file_open_memory(out, data, bytes) == ELF_OPEN_OK;
+		free(data);
+		if (result != LZMA_BUF_ERROR)
+			return false;
+	}
+	return false;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * demangle.c: two demanglers that exist.
+ *
+ * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway; Rust, whose legacy names look like C++ ("_ZN…17h<hash>E")
+ * and whose v0 names ("_R…") nothing else reads, through libiberty. Rust is asked first: its test for the legacy hash is exact, and
+ * __cxa_demangle would show the hash and the $LT$ escapes.
+ */
+#include "demangle.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+/* libstdc++'s C++ ABI; its header is C++ */
+char *__cxa_demangle(const char *name, char *buffer, size_t *bytes, int *status);
+
+/* A mangled name's text grows with its substitutions. Longer ones than this exist only to burn time. */
+#define NAME_MAX_BYTES 16384
+
+static char *cxx(const char *name)
+{
+	int status;
+
+	return __cxa_demangle(name, NULL, NULL, &status);
+}
+
+/* "name@VERSION" and "name@@VERSION" as .symtab has them, and the suffixes of clones: the demangler knows the latter. */
+static char *without_version(const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	return at && at != name ? strndup(name, (size_t)(at - name)) : NULL;
+}
+
+char *demangle_symbol(const char *name)
+{
+	char *plain, *result = NULL;
+
+	if (strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
+		return NULL;
+	plain = without_version(name);
+	if (plain)
+		name = plain;
+	if (name[0] == '_' && (name[1] == 'R' || name[1] == 'Z'))
+		result = rust_demangle(name, DMGL_PARAMS);
+	if (!result && name[0] == '_' && name[1] == 'Z')
+		result = cxx(name);
+	if (!result)
+		return plain;
+	free(plain);
+	return result;
+}
+
+char *demangle_class(const char *name)
+{
+	/* gcc marks names that are compared by address, those of classes with internal linkage */
+	if (*name == '*')
+		name++;
+	/* a class: source name, nested name, std:: substitution or local name; anything else would be a pointer, a function … */
+	if (!isdigit((unsigned char)*name) && *name != 'N' && *name != 'S' && *name != 'Z')
+		return NULL;
+	for (size_t i = 0; name[i]; i++)
+		if (!isgraph((unsigned char)name[i]) || i == NAME_MAX_BYTES)
+			return NULL;
+	return cxx(name);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * demangle.h: mangled names into readable ones.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: the results, by malloc. Threads: any.
+ */
+#ifndef SHINY_SYM_DEMANGLE_H
+#define SHINY_SYM_DEMANGLE_H
+
+#include <stdbool.h>
+
+/* A symbol: Itanium C++, Rust (both schemes). NULL: it isn't mangled, or not one of these. */
+char *demangle_symbol(const char *name);
+
+/* The class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: not the name of a class. */
+char *demangle_class(const char *name);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_file.c: see elf_file.h. */
+#include "elf_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More of either than any linker writes: a bound on what a hostile header can make us do. */
+#define SEGMENTS_MAX 4096
+#define SECTIONS_MAX (1u << 20)
+
+const void *elf_file_range(const struct elf_file *file, uint64_t offset, uint64_t bytes)
+{
+	if (offset > file->bytes || bytes > file->bytes - offset)
+		return NULL;
+	return file->data + offset;
+}
+
+/* The build-id note in `bytes` of notes; notes are aligned to 4, or to 8 in segments that say so. */
+static bool note_build_id(struct elf_file *file, const uint8_t *notes, size_t bytes, uint64_t align)
+{
+	align = align == 8 ? 8 : 4;
+	while (bytes >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+
+		memcpy(&note, notes, sizeof(note));
+		uint64_t name = sizeof(note), desc = (name + note.n_namesz + align - 1) & ~(align - 1);
+		uint64_t next = (desc + note.n_descsz + align - 1) & ~(align - 1);
+
+		if (desc > bytes || note.n_descsz > bytes - desc)
+			return false;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) && note.n_descsz &&
+		    note.n_descsz <= sizeof(file->build_id)) {
+			memcpy(file->build_id, notes + desc, note.n_descsz);
+			file->build_id_bytes = note.n_descsz;
+			return true;
+		}
+		if (next >= bytes)
+			return false;
+		notes += next;
+		bytes -= next;
+	}
+	return false;
+}
+
+static void find_build_id(struct elf_file *file)
+{
+	Elf64_Shdr section;
+
+	for (size_t i = 0; i < file->segment_count; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+		const uint8_t *notes = segment->p_type == PT_NOTE ? elf_file_range(file, segment->p_offset, segment->p_filesz) : NULL;
+
+		if (notes && note_build_id(file, notes, segment->p_filesz, segment->p_align))
+			return;
+	}
+	/* a separate debug file keeps its note in a section, while its segments point past the end of the file */
+	for (size_t i = 0; elf_file_section(file, i, &section); i++) {
+		struct elf_bytes notes = elf_file_section_bytes(file, &section);
+
+		if (section.sh_type == SHT_NOTE && notes.data && note_build_id(file, notes.data, notes.bytes, section.sh_addralign))
+			return;
+	}
+}
+
+static enum elf_open parse(struct elf_file *file)
+{
+	Elf64_Ehdr header;
+	const void *start = elf_file_range(file, 0, sizeof(header));
+
+	if (!start)
+		return ELF_OPEN_NOT_ELF;
+	memcpy(&header, start, sizeof(header));
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64)
+		return ELF_OPEN_NOT_ELF;
+	file->type = header.e_type;
+
+	if (header.e_phnum && header.e_phnum <= SEGMENTS_MAX && header.e_phentsize == sizeof(Elf64_Phdr)) {
+		size_t bytes = header.e_phnum * sizeof(Elf64_Phdr);
+		const void *segments = elf_file_range(file, header.e_phoff, bytes);
+
+		file->segments = segments ? malloc(bytes) : NULL;
+		if (file->segments) {
+			memcpy(file->segments, segments, bytes);
+			file->segment_count = header.e_phnum;
+		}
+	}
+	if (header.e_shoff && header.e_shentsize == sizeof(Elf64_Shdr)) {
+		const void *first = elf_file_range(file, header.e_shoff, sizeof(Elf64_Shdr));
+		uint64_t count = header.e_shnum;
+		Elf64_Shdr zero;
+
+		if (first) {
+			/* section 0 holds what doesn't fit in 16 bits */
+			memcpy(&zero, first, sizeof(zero));
+			if (!count)
+				count = zero.sh_size;
+			file->section_names = header.e_shstrndx == SHN_XINDEX ? zero.sh_link : header.e_shstrndx;
+			if (count <= SECTIONS_MAX && elf_file_range(file, header.e_shoff, count * sizeof(Elf64_Shdr))) {
+				file->section_offset = header.e_shoff;
+				file->section_count = count;
+			}
+		}
+	}
+	find_build_id(file);
+	return ELF_OPEN_OK;
+}
+
+enum elf_open elf_file_open(struct elf_file *file, const char *path)
+{
+	struct stat st;
+	enum elf_open result = ELF_OPEN_NOT_ELF;
+	/* not blocking: the path may by now be a pipe */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	memset(file, 0, sizeof(*file));
+	if (fd < 0)
+		return ELF_OPEN_MISSING;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= (off_t)sizeof(Elf64_Ehdr)) {
+		void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+		if (map != MAP_FAILED) {
+			/* look-ups jump about: reading ahead would only make the process look large */
+			madvise(map, (size_t)st.st_size, MADV_RANDOM);
+			file->data = map;
+			file->bytes = (size_t)st.st_size;
+			file->mapped = true;
+			result = parse(file);
+		}
+	}
+	close(fd);
+	if (result != ELF_OPEN_OK)
+		elf_file_close(file);
+	return result;
+}
+
+enum elf_open elf_file_open_memory(struct elf_file *file, uint8_t *data, size_t bytes)
+{
+	memset(file, 0, sizeof(*file));
+	file->data = data;
+	file->bytes = bytes;
+
+	enum elf_open result = parse(file);
+
+	if (result != ELF_OPEN_OK)
+		elf_file_close(file);
+	return result;
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	if (file->mapped)
+		munmap((void *)file->data, file->bytes);
+	else
+		free((void *)file->data);
+	free(file->segments);
+	memset(file, 0, sizeof(*file));
+}
+
+static const Elf64_Phdr *segment_of(const struct elf_file *file, uint64_t vaddr)
+{
+	for (size_t i = 0; i < file->segment_count; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+
+		if (segment->p_type == PT_LOAD && vaddr >= segment->p_vaddr && vaddr - segment->p_vaddr < segment->p_memsz)
+			return segment;
+	}
+	return NULL;
+}
+
+uint64_t elf_file_room(const struct elf_file *file, uint64_t vaddr)
+{
+	const Elf64_Phdr *segment = segment_of(file, vaddr);
+	uint64_t into = segment ? vaddr - segment->p_vaddr : 0;
+
+	if (!segment || into >= segment->p_filesz)
+		return 0;
+	if (segment->p_offset > file->bytes || into >= file->bytes - segment->p_offset)
+		return 0;
+
+	uint64_t room = segment->p_filesz - into, in_file = file->bytes - segment->p_offset - into;
+
+	return room < in_file ? room : in_file;
+}
+
+const void *elf_file_at(const struct elf_file *file, uint64_t vaddr, uint64_t bytes)
+{
+	const Elf64_Phdr *segment = segment_of(file, vaddr);
+
+	if (!segment || elf_file_room(file, vaddr) < bytes)
+		return NULL;
+	return elf_file_range(file, segment->p_offset + (vaddr - segment->p_vaddr), bytes);
+}
+
+bool elf_file_word(const struct elf_file *file, uint64_t vaddr, uint64_t *out)
+{
+	const void *word = elf_file_at(file, vaddr, sizeof(*out));
+
+	if (!word)
+		return false;
+	memcpy(out, word, sizeof(*out));
+	return true;
+}
+
+const char *elf_file_string(const struct elf_file *file, uint64_t vaddr, size_t limit)
+{
+	uint64_t room = elf_file_room(file, vaddr);
+	const char *text = room ? elf_file_at(file, vaddr, 1) : NULL;
+
+	if (!text)
+		return NULL;
+	if (room > limit + 1)
+		room = limit + 1;
+	return memchr(text, 0, room) ? text : NULL;
+}
+
+uint32_t elf_file_flags(const struct elf_file *file, uint64_t vaddr)
+{
+	const Elf64_Phdr *segment = segment_of(file, vaddr);
+
+	return segment ? segment->p_flags : 0;
+}
+
+bool elf_file_read_only(const struct elf_file *file, uint64_t vaddr)
+{
+	uint32_t flags = elf_file_flags(file, vaddr);
+
+	if ((flags & PF_R) && !(flags & PF_W))
+		return true;
+	for (size_t i = 0; i < file->segment_count; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+
+		if (segment->p_type == PT_GNU_RELRO && vaddr >= segment->p_vaddr && vaddr - segment->p_vaddr < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+bool elf_file_section(const struct elf_file *file, size_t index, Elf64_Shdr *out)
+{
+	if (index >= file->section_count)
+		return false;
+	memcpy(out, file->data + file->section_offset + index * sizeof(*out), sizeof(*out));
+	return true;
+}
+
+struct elf_bytes elf_file_section_bytes(const struct elf_file *file, const Elf64_Shdr *section)
+{
+	const uint8_t *data = section->sh_type == SHT_NOBITS ? NULL : elf_file_range(file, section->sh_offset, section->sh_size);
+
+	return (struct elf_bytes){ data, data ? section->sh_size : 0 };
+}
+
+const char *elf_file_section_name(const struct elf_file *file, const Elf64_Shdr *section)
+{
+	Elf64_Shdr names;
+
+	if (!elf_file_section(file, file->section_names, &names))
+		return "";
+
+	struct elf_bytes text = elf_file_section_bytes(file, &names);
+
+	if (section->sh_name >= text.bytes || !memchr(text.data + section->sh_name, 0, text.bytes - section->sh_name))
+		return "";
+	return (const char *)text.data + section->sh_name;
+}
+
+bool elf_file_section_named(const struct elf_file *file, const char *name, Elf64_Shdr *out)
+{
+	for (size_t i = 1; elf_file_section(file, i, out); i++)
+		if (!strcmp(elf_file_section_name(file, out), name))
+			return true;
+	return false;
+}
+
+bool elf_file_section_typed(const struct elf_file *file, uint32_t type, Elf64_Shdr *out)
+{
+	for (size_t i = 1; elf_file_section(file, i, out); i++)
+		if (out->sh_type == type)
+			return true;
+	return false;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module.c: the room's door: contexts, modules, and what is remembered of them.
+ *
+ * A module opens in microseconds: the file is mapped and its headers are read. Symbol tables, DWARF and relocations are read when the
+ * first question needs them. Answers are kept, because the same call sites and vtables are asked for again and again, and because the
+ * DWARF behind them may be closed to keep within its budget (dwarf_index.c).
+ */
+#define _GNU_SOURCE /* memmem */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debugfile.h"
+#include "dwarf_index.h"
+#include "elf_file.h"
+#include "names.h"
+#include "reloc.h"
+#include "sym.h"
+#include "symtab.h"
+#include "vtable.h"
+
+#define FRAMES_MAX 64
+
+struct frames_entry {
+	uint64_t vaddr;
+	uint32_t first; /* in the module's frames */
+	uint32_t count;
+	bool used;
+};
+
+/* Invariant: entry_room is 0 or a power of two, and at least twice entry_count. */
+struct frames_cache {
+	struct frames_entry *entries;
+	size_t entry_count, entry_room;
+	struct sym_frame *frames;
+	size_t frame_count, frame_room;
+};
+
+struct sym_module {
+	struct sym_module *next;
+	struct sym *sym;
+	struct sym_module_info info;
+	struct elf_file file, debug, embedded; /* data is NULL: not there */
+	char *path, *debug_path, *note, *label;
+	struct symtab symbols;
+	bool symbols_read, dwarf_tried;
+	struct dwarf_index *dwarf;
+	struct reloc_index relocs;
+	struct frames_cache cache;
+};
+
+struct sym {
+	struct names names;
+	struct sym_module *modules;
+	char **debug_dirs; /* NULL-terminated copy, or NULL */
+	bool no_dwarf;
+};
+
+struct shiny_err *sym_create(const struct sym_options *options, struct sym **out)
+{
+	struct sym *sym = calloc(1, sizeof(*sym));
+	size_t count = 0;
+
+	if (!sym)
+		return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");
+	while (options && options->debug_dirs && options->debug_dirs[count])
+		count++;
+	sym->no_dwarf = options && options->no_dwarf;
+	sym->debug_dirs = count ? calloc(count + 1, sizeof(*sym->debug_dirs)) : NULL;
+	for (size_t i = 0; i < count; i++) {
+		char *dir = sym->debug_dirs ? strdup(options->debug_dirs[i]) : NULL;
+
+		if (!dir) {
+			sym_destroy(sym);
+			return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");
+		}
+		sym->debug_dirs[i] = dir;
+	}
+	*out = sym;
+	return NULL;
+}
+
+static void module_destroy(struct sym_module *module)
+{
+	dwarf_index_destroy(module->dwarf);
+	symtab_deinit(&module->symbols);
+	reloc_index_deinit(&module->relocs);
+	elf_file_close(&module->file);
+	elf_file_close(&module->debug);
+	elf_file_close(&module->embedded);
+	free(module->cache.entries);
+	free(module->cache.frames);
+	free(module->path);
+	free(module->debug_path);
+	free(module->note);
+	free(module->label);
+	free(module);
+}
+
+void sym_destroy(struct sym *sym)
+{
+	if (!sym)
+		return;
+	for (struct sym_module *module = sym->modules, *next; module; module = next) {
+		next = module->next;
+		module_destroy(module);
+	}
+	for (size_t i = 0; sym->debug_dirs && sym->debug_dirs[i]; i++)
+		free(sym->debug_dirs[i]);
+	free(sym->debug_dirs);
+	names_deinit(&sym->names);
+	free(sym);
+}
+
+static void hex_of(const uint8_t *id, size_t bytes, char *out, size_t room)
+{
+	*out = 0;
+	for (size_t i = 0; i < bytes && 2 * i + 3 <= room; i++)
+		snprintf(out + 2 * i, 3, "%02x", id[i]);
+}
+
+/* Sets the note, on one line. */
+static void SHINY_PRINTF(2, 3) note(struct sym_module *module, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	free(module->note);
+	module->note = strdup(text);
+	module->info.note = module->note ? module->note : "";
+}
+
+static bool has_section(const struct elf_file *file, const char *name)
+{
+	Elf64_Shdr section;
+
+	return file->data && elf_file_section_named(file, name, &section) && section.sh_type != SHT_NOBITS && section.sh_size;
+}
+
+static bool has_dwarf(const struct elf_file *file)
+{
+	return has_section(file, ".debug_info") || has_section(file, ".zdebug_info");
+}
+
+static bool has_table(const struct elf_file *file, uint32_t type)
+{
+	Elf64_Shdr section;
+
+	return file->data && elf_file_section_typed(file, type, &section) && section.sh_size > sizeof(Elf64_Sym);
+}
+
+/* A class with RTTI refers to the ABI's type-info classes: by an imported symbol, or as text when the runtime was linked in. */
+static bool has_rtti(const struct elf_file *file)
+{
+	static const char mark[] = "N10__cxxabiv1";
+	Elf64_Shdr section;
+
+	if (elf_file_section_named(file, ".dynstr", &section)) {
+		struct elf_bytes text = elf_file_section_bytes(file, &section);
+
+		if (text.data && memmem(text.data, text.bytes, mark, sizeof(mark) - 1))
+			return true;
+	}
+	/* only files that define it have the name in .rodata; a shared runtime is asked by .dynstr, which is smaller */
+	return false;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void find_debug(struct sym_module *module)
+{
+	const char *name = base_name(module->path);
+	Elf64_Shdr section;
+
+	if (!has_dwarf(&module->file) || !has_table(&module->file, SHT_SYMTAB)) {
+		if (debugfile_find(&module->file, module->path, (const char *const *)module->sym->debug_dirs, &module->debug,
+				   &module->debug_path))
+			module->info.debug_file = module->debug_path;
+	}
+	module->info.dynsym = has_table(&module->file, SHT_DYNSYM);
+	module->info.symtab = has_table(&module->file, SHT_SYMTAB) || has_table(&module->debug, SHT_SYMTAB) ||
+			      elf_file_section_named(&module->file, ".gnu_debugdata", &section);
+	module->info.dwarf = has_dwarf(&module->file) || has_dwarf(&module->debug);
+	module->info.rtti = has_rtti(&module->file);
+	if (module->info.dwarf)
+		return;
+
+	const char *have = module->info.symtab ? "no debug information" : "no symbols";
+
+	if (!strncmp(name, "libc.so", 7) || !strncmp(name, "ld-linux", 8) || !strncmp(name, "libm.so", 7) ||
+	    !strncmp(name, "libpthread", 10))
+		note(module, "%s: %s: install libc6-dbg or give --symbols", name, have);
+	else
+		note(module, "%s: %s: install its -dbgsym package (dpkg -S %s) or give --symbols", name, have, module->path);
+}
+
+struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void *build_id, size_t build_id_bytes,
+				  struct sym_module **out)
+{
+	struct sym_module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return shiny_err(SHINY_ERR_OTHER, "%s: no memory for its symbols", path);
+	module->sym = sym;
+	module->info.note = "";
+	module->path = strdup(path);
+	module->label = strdup(base_name(path));
+	if (!module->path || !module->label) {
+		module_destroy(module);
+		return shiny_err(SHINY_ERR_OTHER, "%s: no memory for its symbols", path);
+	}
+	module->next = sym->modules;
+	sym->modules = module;
+	reloc_index_init(&module->relocs, &module->file);
+
+	switch (elf_file_open(&module->file, path)) {
+	case ELF_OPEN_OK: break;
+	case ELF_OPEN_MISSING:
+		module->info.state = SYM_MISSING;
+		note(module, "%s: gone, or not readable: nothing in it has a name", path);
+		*out = module;
+		return NULL;
+	case ELF_OPEN_NOT_ELF:
+		module->info.state = SYM_NOT_ELF;
+		note(module, "%s: not a whole x86-64 ELF file: nothing in it has a name", path);
+		*out = module;
+		return NULL;
+	}
+	if (build_id && build_id_bytes &&
+	    (module->file.build_id_bytes != build_id_bytes || memcmp(module->file.build_id, build_id, build_id_bytes))) {
+		char then[2 * ELF_BUILD_ID_MAX + 1], now[2 * ELF_BUILD_ID_MAX + 1];
+
+		hex_of(build_id, build_id_bytes, then, sizeof(then));
+		hex_of(module->file.build_id, module->file.build_id_bytes, now, sizeof(now));
+		module->info.state = SYM_CHANGED;
+		note(module, "%s: changed since it was recorded (build-id %s, now %s): nothing in it has a name", path, then,
+		     *now ? now : "none");
+		elf_file_close(&module->file);
+		*out = module;
+		return NULL;
+	}
+	find_debug(module);
+	*out = module;
+	return NULL;
+}
+
+const struct sym_module_info *sym_module_info(const struct sym_module *module)
+{
+	return &module->info;
+}
+
+static void read_symbols(struct sym_module *module)
+{
+	Elf64_Shdr section;
+
+	module->symbols_read = true;
+	if (elf_file_section_typed(&module->file, SHT_SYMTAB, &section))
+		symtab_add(&module->symbols, &module->file, &section);
+	else if (module->debug.data && elf_file_section_typed(&module->debug, SHT_SYMTAB, &section))
+		symtab_add(&module->symbols, &module->debug, &section);
+	else if (debugfile_embedded(&module->file, &module->embedded) &&
+		 elf_file_section_typed(&module->embedded, SHT_SYMTAB, &section))
+		symtab_add(&module->symbols, &module->embedded, &section);
+	if (elf_file_section_typed(&module->file, SHT_DYNSYM, &section))
+		symtab_add(&module->symbols, &module->file, &section);
+	symtab_finish(&module->symbols, &module->file);
+}
+
+static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
+{
+	struct names *names = &module->sym->names;
+	size_t count = 0;
+
+	if (!module->symbols_read)
+		read_symbols(module);
+	if (!module->dwarf_tried) {
+		module->dwarf_tried = true;
+		if (module->info.dwarf && !module->sym->no_dwarf)
+			module->dwarf = dwarf_index_create(has_dwarf(&module->file) ? module->path : module->debug_path,
+							   &module->file, names, (const char *const *)module->sym->debug_dirs);
+	}
+	if (module->dwarf)
+		count = dwarf_index_frames(module->dwarf, vaddr, out, FRAMES_MAX);
+	if (count && out[count - 1].function)
+		return count;
+
+	const struct symbol *symbol = symbols_find(&module->symbols.functions, vaddr);
+
+	if (!symbol)
+		return count;
+	if (!count)
+		out[count++] = (struct sym_frame){ 0 };
+	out[count - 1].function = names_demangled(names, symbol->name);
+	return count;
+}
+
+static size_t hash_of(uint64_t vaddr)
+{
+	return (size_t)((vaddr * 0x9e3779b97f4a7c15ull) >> 20);
+}
+
+static struct frames_entry *cache_slot(struct frames_cache *cache, uint64_t vaddr)
+{
+	size_t at = hash_of(vaddr);
+
+	for (;; at++) {
+		struct frames_entry *entry = &cache->entries[at & (cache->entry_room - 1)];
+
+		if (!entry->used || entry->vaddr == vaddr)
+			return entry;
+	}
+}
+
+static bool cache_grow(struct frames_cache *cache)
+{
+	struct frames_cache larger = *cache;
+
+	larger.entry_room = cache->entry_room ? cache->entry_room * 2 : 256;
+	larger.entries = calloc(larger.entry_room, sizeof(*larger.entries));
+	if (!larger.entries)
+		return false;
+	for (size_t i = 0; i < cache->entry_room; i++)
+		if (cache->entries[i].used)
+			*cache_slot(&larger, cache->entries[i].vaddr) = cache->entries[i];
+	free(cache->entries);
+	*cache = larger;
+	return true;
+}
+
+/* Remembers an answer; without memory it will be worked out again. */
+static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct sym_frame *frames, size_t count)
+{
+	if (cache->entry_count * 2 >= cache->entry_room && !cache_grow(cache))
+		return;
+	if (cache->frame_room - cache->frame_count < count) {
+		size_t room = (cache->frame_room + count) * 2 + 64;
+		struct sym_frame *larger = reallocarray(cache->frames, room, sizeof(*larger));
+
+		if (!larger)
+			return;
+		cache->frames = larger;
+		cache->frame_room = room;
+	}
+	memcpy(cache->frames + cache->frame_count, frames, count * sizeof(*frames));
+	*cache_slot(cache, vaddr) = (struct frames_entry){ vaddr, (uint32_t)cache->frame_count, (uint32_t)count, true };
+	cache->frame_count += count;
+	cache->entry_count++;
+}
+
+size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out, size_t room)
+{
+	struct frames_cache *cache = &module->cache;
+	struct sym_frame frames[FRAMES_MAX];
+	size_t count;
+
+	if (module->info.state != SYM_OK || !room)
+		return 0;
+	if (cache->entry_room) {
+		const struct frames_entry *entry = cache_slot(cache, vaddr);
+
+		if (entry->used) {
+			count = entry->count < room ? entry->count : room;
+			memcpy(out, cache->frames + entry->first, count * sizeof(*out));
+			return count;
+		}
+	}
+	count = look_up(module, vaddr, frames);
+	cache_add(cache, vaddr, frames, count);
+	count = count < room ? count : room;
+	memcpy(out, frames, count * sizeof(*out));
+	return count;
+}
+
+void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out)
+{
+	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE, .address_point = vaddr };
+	if (module->info.state != SYM_OK)
+		return;
+	if (!module->symbols_read)
+		read_symbols(module);
+
+	struct vtable_reader reader = { &module->file, &module->relocs, &module->symbols, &module->sym->names, module->label };
+
+	vtable_read(&reader, vaddr, out);
+}
+
+const char *sym_demangle(struct sym *sym, const char *name)
+{
+	return names_demangled(&sym->names, name);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reloc.h: what the loader puts into a word of a file.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes, bounded by the file. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_RELOC_H
+#define SHINY_SYM_RELOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf_file.h"
+
+enum word_kind {
+	WORD_NONE,    /* not in the file: .bss, unmapped, beyond the end */
+	WORD_PLAIN,   /* no relocation: a number; in an ET_EXEC file maybe an address */
+	WORD_ADDRESS, /* an address in this file */
+	WORD_IMPORT,  /* the address of a symbol that another file defines */
+	WORD_OTHER,   /* relocated in a way that isn't known before run time */
+};
+
+struct word {
+	enum word_kind kind;
+	uint64_t value;     /* PLAIN, ADDRESS; the addend of an IMPORT */
+	const char *symbol; /* of a symbolic relocation, mangled, in the file's own bytes; else NULL */
+};
+
+/* Invariants: `sorted` is by offset; an offset is in `relative`'s run only if it isn't in `sorted`. */
+struct reloc_index {
+	const struct elf_file *file;
+	bool built;
+	const Elf64_Rela *relative; /* the run of R_X86_64_RELATIVE in front of DT_RELA, in the file, when it is sorted */
+	size_t relative_count;
+	struct reloc_entry *sorted; /* all other relocations */
+	size_t sorted_count;
+	const uint64_t *relr; /* DT_RELR */
+	size_t relr_count;
+	struct relr_group *groups;
+	size_t group_count;
+	const uint8_t *symbols; /* .dynsym */
+	size_t symbol_count;
+	const char *strings;
+	size_t string_bytes;
+};
+
+void reloc_index_init(struct reloc_index *index, const struct elf_file *file);
+void reloc_index_deinit(struct reloc_index *index);
+
+/* Builds the index at the first call. */
+struct word reloc_word(struct reloc_index *index, uint64_t vaddr);
+
+#endif

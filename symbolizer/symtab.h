@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symtab.h: the symbol that covers an address, from any number of symbol tables.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a symbol. Threads: read-only after symtab_finish().
+ */
+#ifndef SHINY_SYM_SYMTAB_H
+#define SHINY_SYM_SYMTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf_file.h"
+
+struct symbol {
+	uint64_t value;
+	uint64_t reach; /* the largest end of this and all symbols before it: where a search backwards may stop */
+	const char *name;
+	uint32_t size;
+	uint16_t section;
+	uint8_t rank; /* smaller is better: global, weak, local; then without a size */
+};
+
+/* Invariant after symtab_finish(): sorted by value; at one value the best symbol last. */
+struct symbols {
+	struct symbol *at;
+	size_t count, room;
+};
+
+struct symtab {
+	struct symbols functions, objects;
+	bool failed; /* no memory: some symbols are missing */
+};
+
+/* Adds the symbols of `section` (SHT_SYMTAB, SHT_DYNSYM) of `file`, whose bytes must outlive the table. */
+void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_Shdr *section);
+
+/* Sorts, and ends the symbols without size at the next one of their section. `file` says where sections end. */
+void symtab_finish(struct symtab *table, const struct elf_file *file);
+void symtab_deinit(struct symtab *table);
+
+/* The innermost symbol that covers `vaddr`; NULL when none does. */
+const struct symbol *symbols_find(const struct symbols *symbols, uint64_t vaddr);
+
+#endif

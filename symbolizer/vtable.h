@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vtable.h: the class that a vtable belongs to.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_VTABLE_H
+#define SHINY_SYM_VTABLE_H
+
+#include <stdint.h>
+
+#include "elf_file.h"
+#include "names.h"
+#include "reloc.h"
+#include "sym.h"
+#include "symtab.h"
+
+struct vtable_reader {
+	const struct elf_file *file;
+	struct reloc_index *relocs;
+	const struct symtab *symbols;
+	struct names *names;
+	const char *label; /* the module's name in labels */
+};
+
+void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_vtable *out);
+
+/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols. NULL: none. */
+const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr);
+
+#endif

@@ -125,7 +125,8 @@ void store_abandon(struct store *store);                              /* frees w
 
 /* Opens a session read-only; a foreign, truncated or newer file is refused with one clear line. */
 SHINY_MUST_CHECK struct shiny_err *store_open(const char *path, struct store **out);
-void store_close(struct store *store); /* accepts NULL */
+bool store_complete(const struct store *store); /* false: its recording did not finish; what was committed last is there, sites are not */
+void store_close(struct store *store);          /* accepts NULL */
 
 /* One SELECT, row by row. Text is valid until the next step. */
 struct query;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * block.h: events packed into self-contained compressed blocks, and back. The only room that knows zstd.
+ *
+ * Runs: sidecar (pack), CLI (unpack). Signals: no. Allocates: yes. Threads: one a packer.
+ */
+#ifndef SHINY_BLOCK_H
+#define SHINY_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+#include "event.h"
+
+enum { BLOCK_EVENTS = 256 * 1024 };
+
+struct packer;
+
+SHINY_MUST_CHECK struct shiny_err *packer_create(struct packer **out);
+void packer_destroy(struct packer *packer); /* accepts NULL */
+
+/* Takes events until the block is full; returns how many it took (0 < taken <= count unless it was full already). */
+size_t packer_add(struct packer *packer, const struct event *events, size_t count);
+size_t packer_count(const struct packer *packer); /* events waiting in the block */
+
+struct block {
+	const void *data; /* owned by the packer, valid until its next call */
+	size_t bytes;
+	uint32_t count;
+	uint64_t first, last;      /* smallest and largest time */
+	const uint32_t *processes; /* the distinct ones, in no order */
+	size_t process_count;
+};
+
+/* Compresses what has been added (at least one event) and starts a new block. */
+SHINY_MUST_CHECK struct shiny_err *packer_finish(struct packer *packer, struct block *out);
+
+/*
+ * Calls `each` for every event of a block, in order, until it returns false. Any bytes are safe to give: what is not a block is
+ * an error that says which rule it breaks (the caller knows which block of which file), perhaps after some calls of `each`.
+ */
+typedef bool block_each_fn(void *context, const struct event *event);
+struct unpacker;
+SHINY_MUST_CHECK struct shiny_err *unpacker_create(struct unpacker **out);
+void unpacker_destroy(struct unpacker *unpacker); /* accepts NULL */
+SHINY_MUST_CHECK struct shiny_err *unpacker_run(struct unpacker *unpacker, const void *data, size_t bytes, block_each_fn *each,
+						void *context, bool *stopped);
+
+#endif

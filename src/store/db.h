@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * db.h: what the files of this room share: the store itself and how SQLite's troubles become errors. Not for other rooms.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one a store.
+ */
+#ifndef SHINY_STORE_DB_H
+#define SHINY_STORE_DB_H
+
+#include <sqlite3.h>
+
+#include "block.h"
+#include "store.h"
+
+#define STORE_APPLICATION_ID 0x53686e79 /* "Shny", as in schema.sql */
+
+struct writer; /* write.c */
+
+struct store {
+	sqlite3 *db;
+	char *path;
+	int lock_fd; /* the writer's: holds an exclusive flock on the file while it is being recorded; else -1 */
+	bool complete;
+	struct writer *writer; /* NULL in a reader */
+};
+
+/* The error for SQLite's answer `code` to `what` ("write", "read", …) on the store's file. */
+SHINY_MUST_CHECK struct shiny_err *db_error(const struct store *store, int code, const char *what);
+
+/* Runs statements without results. */
+SHINY_MUST_CHECK struct shiny_err *db_exec(const struct store *store, const char *sql, const char *what);
+
+void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL */
+
+SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store); /* schema.c: tables, views, documentation */
+SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store);    /* sites.c: fills site and stack_site */
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model.h: what packer and unpacker of block.c both know at any event: the predictors and the blocks alive in this block of events.
+ * Both sides run the same functions in the same order, so that a prediction need not be stored.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: about 8 MB, in model_create. Threads: one a model.
+ */
+#ifndef SHINY_STORE_MODEL_H
+#define SHINY_STORE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block.h"
+
+enum {
+	PAIRS = 4096,                     /* (process, thread) pairs in one block of events; more close it early */
+	NODES = PAIRS + BLOCK_EVENTS,     /* the first PAIRS nodes are the list heads */
+	NO_NODE = 0,                      /* pair 0's head: never a target */
+	HISTORY_BITS = 15, RECENT_BITS = 14, SITE_BITS = 14, CLASS_BITS = 11,
+	RING = 8,                         /* freed addresses remembered for each size class */
+};
+
+/* A (process, thread). */
+struct pair {
+	uint32_t process, thread;
+	uint32_t stack1, stack2;  /* the stacks of its last two events */
+	uint32_t newer, older;    /* neighbours, in allocation order, of the block that it freed last; NO_NODE none */
+	uint64_t fresh_end;       /* where the next block would lie behind the last one of no freed address */
+	uint64_t fresh, foreign, mapped; /* last address of each sort: the bases of differences */
+};
+
+/* What followed a pair of stacks the last time. */
+struct token {
+	uint32_t stack;
+	uint8_t kind, api;
+	uint64_t size;
+};
+
+/* What was last true of a stack. */
+struct site {
+	uint64_t size; /* of a free: 1 when the caller claimed the block's size */
+	uint32_t vtable;
+	uint8_t kind, api;
+};
+
+/* Freed addresses of one size class of one pair, the latest last; and where its last block from fresh memory lay. */
+struct size_class {
+	uint64_t freed[RING];
+	uint64_t last, stride;
+	uint32_t top; /* freed[(top - 1) % RING] is the latest */
+};
+
+struct node {
+	uint64_t address, size;
+	uint32_t newer, older; /* the live blocks of its pair, a ring through the head */
+	uint32_t stack;
+	uint16_t pair;
+	bool alive;
+};
+
+struct model {
+	struct pair pairs[PAIRS];
+	uint32_t pair_count, pair; /* the pair of the last event */
+	uint64_t time;             /* of the last event */
+	uint32_t explicit_stack;   /* the highest stack id spelt out so far */
+	uint32_t node_count;
+	struct token history[1 << HISTORY_BITS], recent[1 << RECENT_BITS];
+	struct site sites[1 << SITE_BITS];
+	struct size_class classes[1 << CLASS_BITS];
+	struct node nodes[NODES]; /* from node_count on: not yet used, whatever bytes */
+};
+
+static inline uint32_t mix(uint64_t value, int bits)
+{
+	return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
+
+static inline void model_reset(struct model *m)
+{
+	memset(m, 0, offsetof(struct model, nodes));
+	m->node_count = PAIRS;
+}
+
+static inline struct token *model_history(struct model *m, const struct pair *p)
+{
+	return &m->history[mix((uint64_t)p->stack2 << 32 | p->stack1, HISTORY_BITS)];
+}
+
+static inline struct token *model_recent(struct model *m, const struct pair *p)
+{
+	return &m->recent[mix(p->stack1, RECENT_BITS)];
+}
+
+static inline struct site *model_site(struct model *m, uint32_t stack)
+{
+	return &m->sites[mix(stack, SITE_BITS)];
+}
+
+/* The granules that glibc would take for a request; near enough for others. */
+static inline uint64_t model_granules(uint64_t size)
+{
+	uint64_t granules = (size + 8 + 15) >> 4;
+
+	return granules < 2 ? 2 : granules;
+}
+
+static inline struct size_class *model_class(struct model *m, uint32_t pair, uint64_t size)
+{
+	return &m->classes[mix((uint64_t)pair << 44 ^ model_granules(size), CLASS_BITS)];
+}
+
+/* A new pair; false when there is no room for one. */
+static inline bool model_add_pair(struct model *m, uint32_t process, uint32_t thread)
+{
+	if (m->pair_count == PAIRS)
+		return false;
+	m->pairs[m->pair_count] = (struct pair){ .process = process, .thread = thread };
+	m->nodes[m->pair_count] = (struct node){ .newer = m->pair_count, .older = m->pair_count };
+	m->pair_count++;
+	return true;
+}
+
+/* The size that an allocation is expected to have, given its stack. */
+static inline uint64_t model_size(struct model *m, const struct pair *p, uint32_t stack)
+{
+	const struct token *t = model_history(m, p);
+
+	return t->stack == stack && t->size ? t->size : model_site(m, stack)->size;
+}
+
+/* After each event but VPTR, which come from nowhere and must not disturb. */
+static inline void model_learn(struct model *m, struct pair *p, const struct event *e, uint64_t size)
+{
+	struct token token = { .stack = e->stack, .kind = e->kind, .api = e->api, .size = size };
+	struct site *site = model_site(m, e->stack);
+
+	*model_history(m, p) = token;
+	*model_recent(m, p) = token;
+	site->size = size;
+	site->kind = e->kind;
+	site->api = e->api;
+	p->stack2 = p->stack1;
+	p->stack1 = e->stack;
+}
+
+/* ---- blocks ---- */
+
+/* Candidates for the block that a free, a realloc or a vptr means, without naming it. */
+enum { TARGET_NEWER, TARGET_OLDER, TARGET_HEAD, TARGET_GUESSES = TARGET_HEAD + 3, TARGET_BACK = TARGET_GUESSES, TARGET_FOREIGN, TARGET_FOREIGN_ODD };
+
+static inline uint32_t model_guess(const struct model *m, uint32_t pair, unsigned code)
+{
+	uint32_t node;
+
+	if (code < TARGET_HEAD) {
+		node = code == TARGET_NEWER ? m->pairs[pair].newer : m->pairs[pair].older;
+	} else {
+		node = m->nodes[pair].older;
+		for (; code > TARGET_HEAD && node >= PAIRS; code--)
+			node = m->nodes[node].older;
+	}
+	return node >= PAIRS && m->nodes[node].alive ? node : NO_NODE;
+}
+
+static inline uint32_t model_begin(struct model *m, uint32_t pair, uint64_t address, uint64_t size, uint32_t stack)
+{
+	uint32_t n = m->node_count++, older = m->nodes[pair].older;
+
+	m->nodes[n] = (struct node){ .address = address, .size = size, .newer = pair, .older = older, .stack = stack,
+				     .pair = (uint16_t)pair, .alive = true };
+	m->nodes[older].newer = n;
+	m->nodes[pair].older = n;
+	return n;
+}
+
+/* Block `n` ends by the hand of `pair`; NO_NODE: one that this block of events did not see begin. */
+static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_t address, uint64_t claimed)
+{
+	struct pair *p = &m->pairs[pair];
+	uint64_t size = claimed;
+
+	if (n != NO_NODE) {
+		struct node *node = &m->nodes[n];
+
+		m->nodes[node->newer].older = node->older;
+		m->nodes[node->older].newer = node->newer;
+		p->newer = node->newer;
+		p->older = node->older;
+		node->alive = false;
+		size = node->size;
+	}
+	if (n != NO_NODE || claimed) {
+		struct size_class *c = model_class(m, pair, size);
+
+		c->freed[c->top++ % RING] = address;
+	}
+}
+
+/* The address at `position` from the latest (0), which leaves the ring. */
+static inline uint64_t model_take_freed(struct size_class *c, unsigned position)
+{
+	uint64_t address = c->freed[(c->top - 1 - position) % RING];
+
+	for (; position; position--)
+		c->freed[(c->top - 1 - position) % RING] = c->freed[(c->top - position) % RING];
+	c->freed[--c->top % RING] = 0;
+	return address;
+}
+
+/* A block came from memory that no free in the ring explains. */
+static inline void model_fresh(struct pair *p, struct size_class *c, uint64_t address, uint64_t size)
+{
+	c->stride = address - c->last;
+	c->last = address;
+	p->fresh = address;
+	p->fresh_end = address + (model_granules(size) << 4);
+}
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * read.c: the reading half of store.h.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ *
+ * Opening must leave no trace next to somebody else's file, and SQLite in WAL mode likes to make -wal and -shm files, even for
+ * a reader. So the file's first 100 bytes are judged before SQLite sees it, and then there are three ways in:
+ *   finished        `immutable`: no lock, no companion is looked for;
+ *   being recorded  the writer holds its flock: its -wal and -shm exist, and SQLite's own protocol with them is right;
+ *   left behind     there is a log with commits that the main file lacks, and nobody alive: the log is read with its index in our
+ *                   own heap (locking_mode EXCLUSIVE before the first read) and without locks (VFS unix-none, as fcntl would
+ *                   refuse an exclusive lock on a read-only descriptor), and is not checkpointed on close.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "db.h"
+
+enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section 1.3 */
+
+static uint32_t big_endian(const unsigned char *at, int bytes)
+{
+	uint32_t value = 0;
+
+	while (bytes--)
+		value = value << 8 | *at++;
+	return value;
+}
+
+/* ---- opening ---- */
+
+static struct shiny_err *cannot_read(const char *path, const char *why)
+{
+	return shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: %s", path, why);
+}
+
+static struct shiny_err *truncated(const char *path, uint64_t is, uint64_t should)
+{
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: it is truncated, %" PRIu64 " of %" PRIu64 " bytes",
+					  path, is, should),
+				"copy it again from where it was recorded");
+}
+
+/* What the first bytes and the size of the file say. `log` : there is a log with more. */
+static struct shiny_err *judge_header(const char *path, int fd, const struct stat *st, bool log)
+{
+	static const char advice[] = "session files are made by `shinyctl run` and `shinyctl collect`, and usually end in .shiny";
+	unsigned char header[HEADER_BYTES];
+	ssize_t got = pread(fd, header, sizeof(header), 0);
+
+	if (got < 0)
+		return shiny_err_os(errno, "cannot read the session %s", path);
+	if (got == 0)
+		return shiny_err_advise(cannot_read(path, "it is empty"), "its recording never got started: record again");
+	if ((size_t)got < sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
+		return shiny_err_advise(cannot_read(path, "it is not a session file"), advice);
+	if (big_endian(header + 68, 4) != STORE_APPLICATION_ID)
+		return shiny_err_advise(cannot_read(path, "it is an SQLite database, but not a session"), advice);
+
+	uint32_t version = big_endian(header + 60, 4);
+	if (version > STORE_SCHEMA_VERSION)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						  "cannot read the session %s: it has format %u, and this shinyctl knows formats up to %d", path, version,
+						  STORE_SCHEMA_VERSION),
+					"use the shinyctl that recorded it, or a newer one");
+	if (version == 0)
+		return shiny_err_advise(cannot_read(path, "its recording ended before its tables were made"), "record again");
+
+	uint64_t page = big_endian(header + 16, 2), pages = big_endian(header + 28, 4);
+	if (page == 1)
+		page = 65536;
+	/* the page count is only to be believed when it is as new as the last change */
+	if (!log && memcmp(header + 24, header + 92, 4) == 0 && (uint64_t)st->st_size < page * pages)
+		return truncated(path, (uint64_t)st->st_size, page * pages);
+	return NULL;
+}
+
+/* The path as an SQLite URI with `query` behind it. */
+static char *make_uri(const char *path, const char *query)
+{
+	char *uri = malloc(strlen(path) * 3 + strlen(query) + 16), *out = uri;
+
+	if (!uri)
+		return NULL;
+	out = stpcpy(out, *path == '/' ? "file://" : "file:");
+	for (; *path; path++)
+		if (strchr("%?#", *path))
+			out += sprintf(out, "%%%02x", (unsigned char)*path);
+		else
+			*out++ = *path;
+	stpcpy(out, query);
+	return uri;
+}
+
+static struct shiny_err *is_complete(struct store *store)
+{
+	struct query *query;
+	bool row = false;
+	struct shiny_err *err;
+
+	SHINY_TRY(store_query(store, "SELECT value FROM session WHERE key = 'complete'", &query));
+	err = query_step(query, &row);
+	if (!err)
+		store->complete = row && query_number(query, 0) == 1;
+	query_end(query);
+	return err;
+}
+
+static struct shiny_err *open_database(struct store *store, bool live, bool log)
+{
+	AUTO_FREE char *uri = make_uri(store->path, live || log ? "?mode=ro" : "?mode=ro&immutable=1");
+	int code;
+
+	if (!uri)
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	code = sqlite3_open_v2(uri, &store->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+			       log && !live ? "unix-none" : NULL);
+	if (code != SQLITE_OK)
+		return db_error(store, code, "read");
+	sqlite3_extended_result_codes(store->db, 1);
+	sqlite3_busy_timeout(store->db, 10000);
+	/* the file may come from anywhere: its schema may call no function with side effects, and its cells are checked */
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (log && !live)
+		SHINY_TRY(db_exec(store, "PRAGMA locking_mode = EXCLUSIVE", "read"));
+	SHINY_TRY(db_exec(store, "PRAGMA cell_size_check = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY", "read"));
+	return is_complete(store);
+}
+
+struct shiny_err *store_open(const char *path, struct store **out)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	AUTO_FREE char *log_path = NULL;
+	struct stat st, log_st;
+	struct store *store;
+	struct shiny_err *err;
+	bool live, log;
+
+	if (fd < 0) {
+		err = shiny_err_os(errno, "cannot read the session %s", path);
+		return errno == ENOENT ? shiny_err_advise(err, "check the name; `shinyctl run` prints it when a recording ends")
+				       : shiny_err_advise(err, "check its permissions");
+	}
+	if (fstat(fd, &st) != 0)
+		return shiny_err_os(errno, "cannot read the session %s", path);
+	if (S_ISDIR(st.st_mode))
+		return shiny_err_advise(cannot_read(path, "it is a directory"),
+					"name a session file; a session directory becomes one with `shinyctl collect DIR`");
+	if (!S_ISREG(st.st_mode))
+		return cannot_read(path, "it is not a regular file");
+	if (asprintf(&log_path, "%s-wal", path) < 0) {
+		log_path = NULL;
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	}
+	log = stat(log_path, &log_st) == 0 && log_st.st_size > 0;
+	live = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	SHINY_TRY(judge_header(path, fd, &st, log));
+	flock(fd, LOCK_UN);
+
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	store->lock_fd = -1;
+	store->path = strdup(path);
+	err = store->path ? open_database(store, live, log) : shiny_err(SHINY_ERR_OTHER, "out of memory");
+	if (err) {
+		store_close(store);
+		return err;
+	}
+	*out = store;
+	return NULL;
+}
+
+bool store_complete(const struct store *store)
+{
+	return store->complete;
+}
+
+void store_close(struct store *store)
+{
+	db_close(store);
+}
+
+/* ---- queries ---- */
+
+struct query {
+	struct store *store;
+	sqlite3_stmt *statement;
+};
+
+struct shiny_err *store_query(struct store *store, const char *sql, struct query **out)
+{
+	struct query *query = calloc(1, sizeof(*query));
+	int code;
+
+	if (!query)
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	code = sqlite3_prepare_v2(store->db, sql, -1, &query->statement, NULL);
+	if (code != SQLITE_OK) {
+		free(query);
+		return db_error(store, code, "query");
+	}
+	query->store = store;
+	*out = query;
+	return NULL;
+}
+
+void query_bind_number(struct query *query, int index, int64_t value)
+{
+	sqlite3_bind_int64(query->statement, index, value);
+}
+
+void query_bind_text(struct query *query, int index, const char *value)
+{
+	sqlite3_bind_text(query->statement, index, value, -1, SQLITE_TRANSIENT);
+}
+
+struct shiny_err *query_step(struct query *query, bool *row)
+{
+	int code = sqlite3_step(query->statement);
+
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		return db_error(query->store, code, "read");
+	*row = code == SQLITE_ROW;
+	return NULL;
+}
+
+int64_t query_number(const struct query *query, int column)
+{
+	return sqlite3_column_int64(query->statement, column);
+}
+
+double query_real(const struct query *query, int column)
+{
+	return sqlite3_column_double(query->statement, column);
+}
+
+const char *query_text(const struct query *query, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(query->statement, column);
+
+	return text ? text : "";
+}
+
+bool query_is_null(const struct query *query, int column)
+{
+	return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+}
+
+void query_end(struct query *query)
+{
+	if (!query)
+		return;
+	sqlite3_finalize(query->statement);
+	free(query);
+}
+
+/* ---- events ---- */
+
+struct filter {
+	uint32_t process; /* 0: all */
+	uint64_t from, to;
+	uint64_t seen;
+	store_each_fn *each;
+	void *context;
+};
+
+static bool pass(void *context, const struct event *event)
+{
+	struct filter *f = context;
+
+	f->seen++;
+	if ((f->process && event->process != f->process) || event->time < f->from || event->time > f->to)
+		return true;
+	return f->each(f->context, event);
+}
+
+static struct shiny_err *each_block(struct store *store, struct query *query, struct unpacker *unpacker, struct filter *filter)
+{
+	bool row = false, stopped = false;
+
+	for (;;) {
+		SHINY_TRY(query_step(query, &row));
+		if (!row)
+			return NULL;
+		const void *data = sqlite3_column_blob(query->statement, 2);
+		size_t bytes = (size_t)sqlite3_column_bytes(query->statement, 2);
+		AUTO_ERR struct shiny_err *err = NULL;
+
+		filter->seen = 0;
+		err = unpacker_run(unpacker, data, bytes, pass, filter, &stopped);
+		if (!err && stopped)
+			return NULL;
+		if (!err && (int64_t)filter->seen != query_number(query, 1))
+			err = shiny_err(SHINY_ERR_OTHER, "it holds another number of events than it should");
+		if (err)
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: event block %" PRId64 " is damaged: %s",
+							  store->path, query_number(query, 0), err->message),
+						"the totals and lists of this session do not need its events and can still be shown");
+	}
+}
+
+struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from, uint64_t to, store_each_fn *each, void *context)
+{
+	struct filter filter = { .process = process, .from = from, .to = to, .each = each, .context = context };
+	struct unpacker *unpacker = NULL;
+	struct query *query = NULL;
+	struct shiny_err *err;
+	bool row = false;
+
+	SHINY_TRY(store_query(store, "SELECT value FROM session WHERE key = 'with_events'", &query));
+	err = query_step(query, &row);
+	bool with_events = !err && row && query_number(query, 0) == 1;
+	query_end(query);
+	if (err)
+		return err;
+	if (!with_events)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "the session %s holds no events", store->path),
+					"it was recorded with --no-events: record again without it");
+
+	SHINY_TRY(store_query(store,
+			      "SELECT id, count, data FROM events WHERE last_ns >= ?2 AND first_ns <= ?3 AND (?1 = 0 OR id IN "
+			      "(SELECT block FROM events_process WHERE process = ?1)) ORDER BY id",
+			      &query));
+	query_bind_number(query, 1, process);
+	query_bind_number(query, 2, from > INT64_MAX ? INT64_MAX : (int64_t)from);
+	query_bind_number(query, 3, to > INT64_MAX ? INT64_MAX : (int64_t)to);
+	err = unpacker_create(&unpacker);
+	if (!err)
+		err = each_block(store, query, unpacker, &filter);
+	unpacker_destroy(unpacker);
+	query_end(query);
+	return err;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sites.c: finds the call site of every stack, once, when a recording is finished.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes, about 40 bytes a frame. Threads: one a store.
+ *
+ * The innermost frame of an allocation is often std::vector<T>::_M_realloc_insert or g_malloc: true, and of no use to anybody. The
+ * site is the first function, inline functions expanded, that table `boring` does not name; a stack in which all is boring
+ * keeps its innermost function. A function without a name is interesting unless its module is boring (libc, libstdc++).
+ * The rule is data in the file, so that a reader of the file can see, and redo, what was skipped.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cleanup.h"
+#include "db.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* What makes two stacks one site. No padding: it is hashed and compared as bytes. */
+struct site_key {
+	uint64_t vaddr; /* 0 where the function has a name */
+	uint32_t module, function, source, line;
+};
+
+struct frame {
+	uint32_t module;
+	bool interesting;
+	uint64_t vaddr;
+	uint32_t function, source, line; /* the first interesting line, else the innermost one */
+};
+
+struct pattern {
+	bool module; /* of a module, not a function */
+	bool prefix;
+	char *text;
+	size_t length;
+};
+
+struct finder {
+	const struct store *store;
+	struct pattern *patterns;
+	size_t pattern_count;
+	unsigned char *boring_functions, *boring_modules; /* indexed by id */
+	size_t function_limit, module_limit;              /* first id beyond */
+	struct frame *frames;
+	size_t frame_limit;
+	struct site_key *sites; /* sites[id - 1] */
+	uint32_t *slots;        /* site ids, open addressing */
+	uint32_t site_count, site_room, slot_count;
+	sqlite3_stmt *put_site, *put_stack;
+};
+
+/* ---- names ---- */
+
+/*
+ * Where a demangled name starts: behind the return type that templates carry ("void std::vector<int>::f<int>(int)"). That is
+ * the last space outside brackets in front of the argument list, unless it belongs to "operator new" or "operator char".
+ */
+static const char *name_start(const char *name)
+{
+	const char *start = name, *operator_at = strstr(name, "operator");
+	int depth = 0;
+
+	for (const char *c = name; *c; c++) {
+		if (operator_at && c == operator_at)
+			return start;
+		if (*c == '<')
+			depth++;
+		else if (*c == '>')
+			depth--;
+		else if (*c == '(' && depth == 0 && strncmp(c, "(anonymous namespace)", 21) != 0)
+			return start;
+		else if (*c == ' ' && depth == 0 && strncmp(c, " namespace)", 11) != 0)
+			start = c + 1;
+	}
+	return start;
+}
+
+static bool matches(const struct pattern *p, const char *name)
+{
+	if (strncmp(name, p->text, p->length) != 0)
+		return false;
+	/* the exact name may be followed by its arguments */
+	return p->prefix || p->module ? p->prefix || name[p->length] == '\0' : strchr("(<@", name[p->length]) != NULL;
+}
+
+static bool is_boring(const struct finder *f, bool module, const char *name)
+{
+	const char *slash = module ? strrchr(name, '/') : NULL, *start = module ? slash ? slash + 1 : name : name_start(name);
+
+	for (size_t i = 0; i < f->pattern_count; i++)
+		if (f->patterns[i].module == module && matches(&f->patterns[i], start))
+			return true;
+	return false;
+}
+
+/* ---- loading ---- */
+
+typedef struct shiny_err *each_row_fn(struct finder *f, sqlite3_stmt *row);
+
+static struct shiny_err *each_row(struct finder *f, const char *sql, each_row_fn *fn)
+{
+	sqlite3_stmt *statement = NULL;
+	struct shiny_err *err = NULL;
+	int code = sqlite3_prepare_v2(f->store->db, sql, -1, &statement, NULL);
+
+	while (code == SQLITE_OK && !err) {
+		code = sqlite3_step(statement);
+		if (code != SQLITE_ROW)
+			break;
+		err = fn(f, statement);
+		code = SQLITE_OK;
+	}
+	if (!err && code != SQLITE_DONE)
+		err = db_error(f->store, code, "finish");
+	sqlite3_finalize(statement);
+	return err;
+}
+
+static struct shiny_err *no_memory(void)
+{
+	return shiny_err(SHINY_ERR_OTHER, "out of memory");
+}
+
+static const char *column_text(sqlite3_stmt *row, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+
+	return text ? text : "";
+}
+
+static struct shiny_err *take_pattern(struct finder *f, sqlite3_stmt *row)
+{
+	struct pattern *more = reallocarray(f->patterns, f->pattern_count + 1, sizeof(*more));
+	char *text = strdup(column_text(row, 1));
+
+	if (more)
+		f->patterns = more;
+	if (!more || !text) {
+		free(text);
+		return no_memory();
+	}
+	struct pattern *p = &f->patterns[f->pattern_count++];
+	p->module = strcmp(column_text(row, 0), "module") == 0;
+	p->text = text;
+	p->length = strlen(text);
+	p->prefix = p->length && text[p->length - 1] == '*';
+	if (p->prefix)
+		text[--p->length] = '\0';
+	return NULL;
+}
+
+static struct shiny_err *take_limits(struct finder *f, sqlite3_stmt *row)
+{
+	f->function_limit = (size_t)sqlite3_column_int64(row, 0) + 1;
+	f->module_limit = (size_t)sqlite3_column_int64(row, 1) + 1;
+	f->frame_limit = (size_t)sqlite3_column_int64(row, 2) + 1;
+	f->boring_functions = calloc(f->function_limit, 1);
+	f->boring_modules = calloc(f->module_limit, 1);
+	f->frames = calloc(f->frame_limit, sizeof(*f->frames));
+	return f->boring_functions && f->boring_modules && f->frames ? NULL : no_memory();
+}
+
+static struct shiny_err *take_function(struct finder *f, sqlite3_stmt *row)
+{
+	f->boring_functions[sqlite3_column_int64(row, 0)] = is_boring(f, false, column_text(row, 1));
+	return NULL;
+}
+
+static struct shiny_err *take_module(struct finder *f, sqlite3_stmt *row)
+{
+	f->boring_modules[sqlite3_column_int64(row, 0)] = is_boring(f, true, column_text(row, 1));
+	return NULL;
+}
+
+/* Rows: frame, module, vaddr, depth, function, source, line; innermost first. */
+static struct shiny_err *take_line(struct finder *f, sqlite3_stmt *row)
+{
+	struct frame *frame = &f->frames[sqlite3_column_int64(row, 0)];
+	uint32_t function = (uint32_t)sqlite3_column_int64(row, 4);
+	bool first = sqlite3_column_int64(row, 3) == 0;
+
+	frame->module = (uint32_t)sqlite3_column_int64(row, 1);
+	frame->vaddr = (uint64_t)sqlite3_column_int64(row, 2);
+	if (frame->interesting)
+		return NULL;
+	frame->interesting = !(frame->module < f->module_limit && f->boring_modules[frame->module]) &&
+			     !(function < f->function_limit && f->boring_functions[function]);
+	if (first || frame->interesting) {
+		frame->function = function;
+		frame->source = (uint32_t)sqlite3_column_int64(row, 5);
+		frame->line = (uint32_t)sqlite3_column_int64(row, 6);
+	}
+	return NULL;
+}
+
+/* ---- sites ---- */
+
+static uint32_t *find_slot(const struct finder *f, const struct site_key *key)
+{
+	uint32_t mask = f->slot_count - 1, at = (uint32_t)XXH3_64bits(key, sizeof(*key)) & mask;
+
+	while (f->slots[at] && memcmp(&f->sites[f->slots[at] - 1], key, sizeof(*key)) != 0)
+		at = (at + 1) & mask;
+	return &f->slots[at];
+}
+
+static bool make_room(struct finder *f)
+{
+	if (f->site_count < f->site_room)
+		return true;
+
+	uint32_t room = f->site_room ? f->site_room * 2 : 1024;
+	struct site_key *sites = reallocarray(f->sites, room, sizeof(*sites));
+	if (!sites)
+		return false;
+	f->sites = sites;
+	uint32_t *slots = calloc((size_t)room * 2, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(f->slots);
+	f->slots = slots;
+	f->slot_count = room * 2;
+	f->site_room = room;
+	for (uint32_t i = 0; i < f->site_count; i++)
+		*find_slot(f, &f->sites[i]) = i + 1;
+	return true;
+}
+
+static int put(sqlite3_stmt *statement, const int64_t *values, int count)
+{
+	for (int i = 0; i < count; i++)
+		sqlite3_bind_int64(statement, i + 1, values[i]);
+	int code = sqlite3_step(statement);
+	sqlite3_reset(statement);
+	return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static struct shiny_err *site_of(struct finder *f, uint32_t frame_id, uint32_t *out)
+{
+	const struct frame *frame = &f->frames[frame_id];
+	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr, .module = frame->module, .function = frame->function,
+				.source = frame->source, .line = frame->line };
+
+	if (!make_room(f))
+		return no_memory();
+	uint32_t *slot = find_slot(f, &key);
+	if (!*slot) {
+		f->sites[f->site_count++] = key;
+		*slot = f->site_count;
+		int64_t values[] = { *slot, frame_id, key.module, key.function, key.source, key.line };
+		int code = put(f->put_site, values, 6);
+		if (code != SQLITE_OK)
+			return db_error(f->store, code, "finish");
+	}
+	*out = *slot;
+	return NULL;
+}
+
+/* Rows: stack, its JSON array of frames. */
+static struct shiny_err *take_stack(struct finder *f, sqlite3_stmt *row)
+{
+	const char *at = column_text(row, 1) + 1;
+	uint32_t innermost = 0, chosen = 0, site = 0;
+	int64_t depth = 0, level = 0;
+
+	for (char *end; !chosen; at = end + (*end == ','), level++) {
+		unsigned long id = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		if (id >= f->frame_limit)
+			continue;
+		if (!innermost)
+			innermost = (uint32_t)id;
+		if (f->frames[id].interesting) {
+			chosen = (uint32_t)id;
+			depth = level;
+		}
+	}
+	if (!innermost)
+		return NULL;
+	SHINY_TRY(site_of(f, chosen ? chosen : innermost, &site));
+	int code = put(f->put_stack, (int64_t[]){ sqlite3_column_int64(row, 0), site, depth }, 3);
+	return code == SQLITE_OK ? NULL : db_error(f->store, code, "finish");
+}
+
+static struct shiny_err *find_all(struct finder *f)
+{
+	int code = sqlite3_prepare_v2(f->store->db, "INSERT INTO site VALUES (?, ?, ?, NULLIF(?, 0), NULLIF(?, 0), ?)", -1, &f->put_site, NULL);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_prepare_v2(f->store->db, "INSERT INTO stack_site VALUES (?, ?, ?)", -1, &f->put_stack, NULL);
+	if (code != SQLITE_OK)
+		return db_error(f->store, code, "finish");
+	SHINY_TRY(each_row(f, "SELECT kind, pattern FROM boring", take_pattern));
+	SHINY_TRY(each_row(f, "SELECT (SELECT COALESCE(MAX(id), 0) FROM function), (SELECT COALESCE(MAX(id), 0) FROM module), "
+			      "(SELECT COALESCE(MAX(id), 0) FROM frame)", take_limits));
+	SHINY_TRY(each_row(f, "SELECT id, name FROM function", take_function));
+	SHINY_TRY(each_row(f, "SELECT id, path FROM module", take_module));
+	SHINY_TRY(each_row(f, "SELECT f.id, f.module, f.vaddr, COALESCE(l.depth, 0), l.function, l.source, l.line "
+			      "FROM frame f LEFT JOIN frame_line l ON l.frame = f.id ORDER BY f.id, l.depth", take_line));
+	return each_row(f, "SELECT id, frames FROM stack", take_stack);
+}
+
+struct shiny_err *sites_make(const struct store *store)
+{
+	struct finder f = { .store = store };
+	struct shiny_err *err = find_all(&f);
+
+	sqlite3_finalize(f.put_site);
+	sqlite3_finalize(f.put_stack);
+	for (size_t i = 0; i < f.pattern_count; i++)
+		free(f.patterns[i].text);
+	free(f.patterns);
+	free(f.boring_functions);
+	free(f.boring_modules);
+	free(f.frames);
+	free(f.sites);
+	free(f.slots);
+	return err;
+}

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * write.c: the writing half of store.h.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a store.
+ *
+ * The file is in WAL mode while it is recorded: a transaction is open from the first put to store_commit, a crash leaves the
+ * last commit. synchronous is NORMAL, which survives the death of the process at any step; after a power cut the last
+ * commits may be gone, but the file is whole. store_finish checkpoints and leaves rollback mode, so that one file remains.
+ * The writer holds a flock on the file (SQLite's own locks are fcntl locks, and independent of it): a reader tells by it
+ * whether a file that is not complete is still being written or was left behind.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "db.h"
+#include "intern.h"
+
+/* Every statement of the writer: name, SQL. Prepared at first use. */
+#define STATEMENTS(X)                                                                                                          \
+	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                                             \
+	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                         \
+	X(THREAD, "INSERT OR REPLACE INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                             \
+	X(MODULE, "INSERT OR REPLACE INTO module VALUES (?, ?, ?, ?, ?, ?)")                                                   \
+	X(MAPPING, "INSERT INTO mapping VALUES (?, ?, ?, ?, ?, ?, ?)")                                                         \
+	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                                                      \
+	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                                                          \
+	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                                              \
+	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                                                          \
+	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                                                      \
+	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, ?)")                                                                 \
+	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
+	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                               \
+	X(LIFETIME, "INSERT OR REPLACE INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                            \
+	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
+	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
+	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                                             \
+	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                                                    \
+	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                                              \
+	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")                                   \
+	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")
+
+enum statement {
+#define X(name, sql) STATEMENT_##name,
+	STATEMENTS(X)
+#undef X
+	STATEMENT_COUNT
+};
+
+static const char *const statement_sql[] = {
+#define X(name, sql) sql,
+	STATEMENTS(X)
+#undef X
+};
+
+struct writer {
+	sqlite3_stmt *statements[STATEMENT_COUNT];
+	bool in_transaction;
+	struct packer *packer; /* NULL without events */
+	struct intern functions, sources;
+};
+
+/* ---- one row ---- */
+
+/* A row being put. Values are bound from left to right; the first trouble is kept until row_end tells it. */
+struct row {
+	struct store *store;
+	sqlite3_stmt *statement;
+	int next, code;
+};
+
+static struct row row_begin(struct store *store, enum statement which)
+{
+	struct writer *w = store->writer;
+	struct row row = { .store = store, .next = 1, .code = SQLITE_OK };
+
+	if (!w->in_transaction) {
+		row.code = sqlite3_exec(store->db, "BEGIN", NULL, NULL, NULL);
+		w->in_transaction = row.code == SQLITE_OK;
+	}
+	if (row.code == SQLITE_OK && !w->statements[which])
+		row.code = sqlite3_prepare_v3(store->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT, &w->statements[which], NULL);
+	row.statement = w->statements[which];
+	return row;
+}
+
+static void number(struct row *row, uint64_t value)
+{
+	if (row->code == SQLITE_OK)
+		row->code = sqlite3_bind_int64(row->statement, row->next++, (sqlite3_int64)value);
+}
+
+/* Valid until row_end. NULL is NULL. */
+static void text(struct row *row, const char *value)
+{
+	if (row->code == SQLITE_OK)
+		row->code = sqlite3_bind_text(row->statement, row->next++, value, -1, SQLITE_STATIC);
+}
+
+static void blob(struct row *row, const void *data, size_t bytes)
+{
+	if (row->code == SQLITE_OK)
+		row->code = sqlite3_bind_blob64(row->statement, row->next++, data, bytes, SQLITE_STATIC);
+}
+
+static void number_or_null(struct row *row, uint64_t value)
+{
+	if (value)
+		number(row, value);
+	else if (row->code == SQLITE_OK)
+		row->code = sqlite3_bind_null(row->statement, row->next++);
+}
+
+SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
+{
+	if (row->code == SQLITE_OK) {
+		row->code = sqlite3_step(row->statement);
+		if (row->code == SQLITE_DONE || row->code == SQLITE_ROW)
+			row->code = SQLITE_OK;
+	}
+	struct shiny_err *err = row->code == SQLITE_OK ? NULL : db_error(row->store, row->code, "write");
+
+	if (row->statement)
+		sqlite3_reset(row->statement);
+	return err;
+}
+
+/* ---- making and ending ---- */
+
+/* The new, empty, locked file; or why not. Nothing that exists is touched without `force`, and only regular files with it. */
+static struct shiny_err *make_file(const char *path, bool force, int *out)
+{
+	static const char *const companions[] = { "-wal", "-shm", "-journal" };
+	struct stat st;
+	int fd;
+
+	if (lstat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it is a directory", path),
+						"name a file with --out or SHINY_OUT");
+		if (!force)
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it exists already", path),
+						"choose another name with --out, or replace it with --force");
+		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+			return shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is not a regular file", path);
+		AUTO_CLOSE int old = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (old >= 0 && flock(old, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is being recorded", path),
+						"wait until that recording has ended, or choose another name with --out");
+		if (unlink(path) != 0)
+			return shiny_err_os(errno, "cannot replace %s", path);
+	}
+	/* a leftover log of an earlier file of this name must not be taken for the new one's */
+	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+		AUTO_FREE char *name = NULL;
+
+		if (asprintf(&name, "%s%s", path, companions[i]) < 0)
+			return shiny_err(SHINY_ERR_OTHER, "out of memory");
+		if (unlink(name) != 0 && errno != ENOENT && errno != ENOTDIR)
+			return shiny_err_os(errno, "cannot make the session %s: its old companion %s cannot be removed", path, name);
+	}
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
+					"name a file in a directory that you can write to, with --out or SHINY_OUT");
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);
+
+		close(fd);
+		return err;
+	}
+	*out = fd;
+	return NULL;
+}
+
+static struct shiny_err *open_for_writing(struct store *store, bool with_events)
+{
+	int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (code != SQLITE_OK)
+		return db_error(store, code, "make");
+	sqlite3_extended_result_codes(store->db, 1);
+	/* readers may be looking at a live session: SQLite waits for them, a little */
+	sqlite3_busy_timeout(store->db, 10000);
+	/* no sync before there is anything to keep; cache in KiB; the log is taken over every 32 MiB */
+	SHINY_TRY(db_exec(store, "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY", "make"));
+	SHINY_TRY(schema_create(store));
+	SHINY_TRY(db_exec(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4096", "make"));
+	if (with_events)
+		SHINY_TRY(packer_create(&store->writer->packer));
+	return store_put_number(store, "with_events", with_events);
+}
+
+static void writer_free(struct store *store)
+{
+	struct writer *w = store->writer;
+
+	if (!w)
+		return;
+	for (int i = 0; i < STATEMENT_COUNT; i++)
+		sqlite3_finalize(w->statements[i]);
+	packer_destroy(w->packer);
+	intern_deinit(&w->functions);
+	intern_deinit(&w->sources);
+	free(w);
+	store->writer = NULL;
+}
+
+struct shiny_err *store_create(const char *path, bool force, bool with_events, struct store **out)
+{
+	struct store *store = calloc(1, sizeof(*store));
+	struct shiny_err *err;
+
+	if (!store)
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	store->lock_fd = -1;
+	store->path = strdup(path);
+	store->writer = calloc(1, sizeof(*store->writer));
+	err = store->path && store->writer ? make_file(path, force, &store->lock_fd) : shiny_err(SHINY_ERR_OTHER, "out of memory");
+	if (!err) {
+		err = open_for_writing(store, with_events);
+		if (!err)
+			err = store_commit(store);
+		if (err)
+			unlink(path); /* ours, new, and of no use */
+	}
+	if (err) {
+		store_abandon(store);
+		return err;
+	}
+	*out = store;
+	return NULL;
+}
+
+static struct shiny_err *write_block(struct store *store)
+{
+	struct block block;
+
+	SHINY_TRY(packer_finish(store->writer->packer, &block));
+	struct row row = row_begin(store, STATEMENT_EVENTS);
+	number(&row, block.first);
+	number(&row, block.last);
+	number(&row, block.count);
+	blob(&row, block.data, block.bytes);
+	SHINY_TRY(row_end(&row));
+
+	uint64_t id = (uint64_t)sqlite3_last_insert_rowid(store->db);
+	for (size_t i = 0; i < block.process_count; i++) {
+		row = row_begin(store, STATEMENT_EVENTS_PROCESS);
+		number(&row, block.processes[i]);
+		number(&row, id);
+		SHINY_TRY(row_end(&row));
+	}
+	return NULL;
+}
+
+struct shiny_err *store_put_events(struct store *store, const struct event *events, size_t count)
+{
+	struct packer *packer = store->writer->packer;
+
+	if (!packer)
+		return NULL;
+	while (count) {
+		size_t taken = packer_add(packer, events, count);
+
+		events += taken;
+		count -= taken;
+		if (count)
+			SHINY_TRY(write_block(store));
+	}
+	return NULL;
+}
+
+struct shiny_err *store_commit(struct store *store)
+{
+	struct writer *w = store->writer;
+
+	if (w->packer && packer_count(w->packer))
+		SHINY_TRY(write_block(store));
+	if (!w->in_transaction)
+		return NULL;
+	SHINY_TRY(db_exec(store, "COMMIT", "write"));
+	w->in_transaction = false;
+	return NULL;
+}
+
+static struct shiny_err *finish(struct store *store)
+{
+	SHINY_TRY(store_put_number(store, "complete", 1));
+	SHINY_TRY(sites_make(store));
+	SHINY_TRY(store_commit(store));
+	for (int i = 0; i < STATEMENT_COUNT; i++) { /* an open statement would keep the log alive */
+		sqlite3_finalize(store->writer->statements[i]);
+		store->writer->statements[i] = NULL;
+	}
+	SHINY_TRY(db_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", "finish"));
+	return db_exec(store, "PRAGMA journal_mode = DELETE", "finish");
+}
+
+struct shiny_err *store_finish(struct store *store)
+{
+	struct shiny_err *err = finish(store);
+
+	store_abandon(store);
+	return err;
+}
+
+void store_abandon(struct store *store)
+{
+	if (!store)
+		return;
+	writer_free(store);
+	db_close(store);
+}
+
+/* ---- the rows ---- */
+
+struct shiny_err *store_put_text(struct store *store, const char *key, const char *value)
+{
+	struct row row = row_begin(store, STATEMENT_SESSION);
+
+	text(&row, key);
+	text(&row, value);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_number(struct store *store, const char *key, uint64_t value)
+{
+	struct row row = row_begin(store, STATEMENT_SESSION);
+
+	text(&row, key);
+	number(&row, value);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_process(struct store *store, const struct store_process *p)
+{
+	struct row row = row_begin(store, STATEMENT_PROCESS);
+
+	number(&row, p->id);
+	number(&row, p->parent);
+	number(&row, p->pid);
+	number(&row, p->namespace_pid);
+	text(&row, p->name);
+	text(&row, p->role);
+	text(&row, p->executable);
+	text(&row, p->command);
+	number(&row, p->start);
+	number(&row, p->end);
+	text(&row, p->ending);
+	text(&row, p->attach);
+	text(&row, p->attach_text);
+	number(&row, p->events);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_thread(struct store *store, const struct store_thread *t)
+{
+	struct row row = row_begin(store, STATEMENT_THREAD);
+
+	number(&row, t->id);
+	number(&row, t->process);
+	number(&row, t->tid);
+	number(&row, t->creator);
+	text(&row, t->name);
+	number(&row, t->start);
+	number(&row, t->end);
+	number(&row, t->nested);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_module(struct store *store, const struct store_module *m)
+{
+	struct row row = row_begin(store, STATEMENT_MODULE);
+
+	number(&row, m->id);
+	text(&row, m->path);
+	text(&row, m->build_id);
+	text(&row, m->symbols);
+	text(&row, m->debug_file);
+	text(&row, m->note);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_mapping(struct store *store, const struct store_mapping *m)
+{
+	struct row row = row_begin(store, STATEMENT_MAPPING);
+
+	number(&row, m->process);
+	number(&row, m->module);
+	number(&row, m->start);
+	number(&row, m->end);
+	number(&row, m->bias);
+	number(&row, m->loaded);
+	number(&row, m->unloaded);
+	return row_end(&row);
+}
+
+/* The id of `string` in its table (function or source); writes the row the first time. 0 for NULL. */
+static struct shiny_err *intern_row(struct store *store, struct intern *strings, enum statement which, const char *string, uint32_t *id)
+{
+	bool is_new = false;
+
+	*id = 0;
+	if (!string)
+		return NULL;
+	SHINY_TRY(intern_get(strings, string, id, &is_new));
+	if (!is_new)
+		return NULL;
+	struct row row = row_begin(store, which);
+	number(&row, *id);
+	text(&row, string);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr, const struct store_frame_line *lines,
+				  size_t line_count)
+{
+	struct row row = row_begin(store, STATEMENT_FRAME);
+
+	number(&row, id);
+	number(&row, module);
+	number(&row, vaddr);
+	SHINY_TRY(row_end(&row));
+	row = row_begin(store, STATEMENT_FRAME_LINES_GONE);
+	number(&row, id);
+	SHINY_TRY(row_end(&row));
+	for (size_t i = 0; i < line_count; i++) {
+		uint32_t function, source;
+
+		SHINY_TRY(intern_row(store, &store->writer->functions, STATEMENT_FUNCTION, lines[i].function, &function));
+		SHINY_TRY(intern_row(store, &store->writer->sources, STATEMENT_SOURCE, lines[i].file, &source));
+		row = row_begin(store, STATEMENT_FRAME_LINE);
+		number(&row, id);
+		number(&row, i);
+		number_or_null(&row, function);
+		number_or_null(&row, source);
+		number(&row, lines[i].line);
+		number(&row, lines[i].inlined);
+		SHINY_TRY(row_end(&row));
+	}
+	return NULL;
+}
+
+struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames, size_t count)
+{
+	AUTO_FREE char *json = malloc(count * 11 + 3); /* a comma and ten digits each */
+	size_t used = 0;
+
+	if (!json)
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	json[used++] = '[';
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)sprintf(json + used, i ? ",%u" : "%u", frames[i]);
+	memcpy(json + used, "]", 2);
+
+	struct row row = row_begin(store, STATEMENT_STACK);
+	number(&row, id);
+	text(&row, json);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_vtable(struct store *store, const struct store_vtable *v)
+{
+	struct row row = row_begin(store, STATEMENT_VTABLE);
+
+	number(&row, v->id);
+	number(&row, v->module);
+	number(&row, v->vaddr);
+	text(&row, v->source);
+	text(&row, v->type);
+	number(&row, v->class_bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_stat(struct store *store, const struct store_stat *s)
+{
+	struct row row = row_begin(store, STATEMENT_STAT);
+
+	number(&row, s->process);
+	number(&row, s->stack);
+	number(&row, s->vtable);
+	number(&row, s->reading);
+	number(&row, s->allocs);
+	number(&row, s->reallocs);
+	number(&row, s->frees);
+	number(&row, s->bytes);
+	number(&row, s->live);
+	number(&row, s->live_bytes);
+	number(&row, s->inherited);
+	number(&row, s->inherited_bytes);
+	number(&row, s->max_size);
+	number(&row, s->min_size);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *l)
+{
+	struct row row = row_begin(store, STATEMENT_LIFETIME);
+
+	number(&row, l->process);
+	number(&row, l->stack);
+	number(&row, l->vtable);
+	number(&row, l->bin);
+	number(&row, l->censored);
+	number(&row, l->count);
+	number(&row, l->bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_peak(struct store *store, const struct store_peak *p)
+{
+	struct row row = row_begin(store, STATEMENT_PEAK);
+
+	number(&row, p->process);
+	number(&row, p->stack);
+	number(&row, p->peak_blocks);
+	number(&row, p->peak_bytes);
+	number(&row, p->peak_time);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_bucket(struct store *store, const struct store_bucket *b)
+{
+	struct row row = row_begin(store, STATEMENT_BUCKET);
+
+	number(&row, b->process);
+	number(&row, b->start);
+	number(&row, b->length);
+	number(&row, b->allocs);
+	number(&row, b->frees);
+	number(&row, b->alloc_bytes);
+	number(&row, b->free_bytes);
+	number(&row, b->live_blocks);
+	number(&row, b->live_bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_page(struct store *store, const struct store_page *p)
+{
+	struct row row = row_begin(store, STATEMENT_PAGE);
+
+	number(&row, p->process);
+	number(&row, p->page);
+	number(&row, p->blocks);
+	number(&row, p->live_bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name, const char *weight, uint64_t count,
+				    const char *explanation)
+{
+	struct row row = row_begin(store, STATEMENT_COUNTER);
+
+	number(&row, process);
+	text(&row, name);
+	text(&row, weight);
+	number(&row, count);
+	text(&row, explanation);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_note(struct store *store, uint32_t process, const char *words)
+{
+	struct row row = row_begin(store, STATEMENT_NOTE);
+
+	number(&row, process);
+	text(&row, words);
+	return row_end(&row);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_block.c: what is packed comes back exactly, and what was damaged is an error or the same, never anything else.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/store/block.h"
+
+static int failures;
+
+static void verdict(const char *name, const char *why)
+{
+	if (why) {
+		printf("not ok %s: %s\n", name, why);
+		failures++;
+	} else {
+		printf("ok %s\n", name);
+	}
+}
+
+static uint64_t seed = 1;
+static uint64_t random_number(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* A number that is as likely to be small as large. */
+static uint64_t any_number(void)
+{
+	return random_number() >> (random_number() & 63);
+}
+
+/* Events without any sense: every field takes every value, kinds beyond the known ones included. */
+static void make_wild(struct event *e, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		e[i] = (struct event){ .time = any_number(), .address = any_number(), .size = any_number(), .old_address = any_number(),
+				       .process = (uint32_t)any_number(), .thread = (uint32_t)any_number(),
+				       .stack = (uint32_t)any_number(), .vtable = (uint32_t)any_number(),
+				       .kind = (uint8_t)(random_number() % (random_number() & 7 ? 6 : 256)), .api = (uint8_t)random_number() };
+}
+
+/* Something like a program: a few processes and threads, live blocks, frees, reallocs in place and moving, vptrs, mappings. */
+static void make_tame(struct event *e, size_t count)
+{
+	enum { LIVE = 1000 };
+	static struct { uint64_t address, size; uint32_t process; } live[LIVE];
+	uint64_t time = 0;
+
+	memset(live, 0, sizeof(live));
+	for (size_t i = 0; i < count; i++) {
+		uint32_t thread = (uint32_t)(random_number() % 6) + 1;
+		size_t at = random_number() % LIVE;
+
+		time += random_number() % 300 - (random_number() % 64 == 0 ? 100 : 0);
+		if (random_number() % 1000 == 0)
+			time += any_number() >> 20;
+		e[i] = (struct event){ .time = time, .process = thread / 2 + 1, .thread = thread, .stack = (uint32_t)(random_number() % 40) };
+		if (random_number() % 500 == 0) {
+			e[i].kind = EVENT_MAP;
+			e[i].api = (uint8_t)(random_number() % 5);
+			e[i].address = any_number();
+			e[i].size = any_number();
+			e[i].old_address = random_number() & 1 ? any_number() : 0;
+		} else if (!live[at].address) {
+			live[at].address = UINT64_C(0x555555550000) + (random_number() % 5000) * 16;
+			live[at].size = e[i].stack * 8 + random_number() % 3;
+			live[at].process = e[i].process;
+			e[i].kind = EVENT_ALLOC;
+			e[i].address = live[at].address;
+			e[i].size = live[at].size;
+		} else {
+			uint64_t what = random_number() % 8;
+
+			e[i].process = live[at].process;
+			e[i].address = live[at].address;
+			if (what == 0) {
+				e[i].kind = EVENT_VPTR;
+				e[i].stack = 0;
+				e[i].vtable = (uint32_t)(random_number() % 30) + 1;
+			} else if (what == 1) {
+				e[i].kind = EVENT_REALLOC;
+				e[i].old_address = live[at].address;
+				if (random_number() & 1)
+					e[i].address = live[at].address += 4096 + random_number() % 3;
+				e[i].size = live[at].size *= 2;
+			} else {
+				e[i].kind = EVENT_FREE;
+				e[i].size = random_number() & 1 ? live[at].size : 0;
+				live[at].address = 0;
+			}
+		}
+	}
+}
+
+struct compare {
+	const struct event *want;
+	size_t count, at, stop_at;
+	const char *why;
+};
+
+static bool same(const struct event *a, const struct event *b)
+{
+	return a->time == b->time && a->address == b->address && a->size == b->size && a->old_address == b->old_address &&
+	       a->process == b->process && a->thread == b->thread && a->stack == b->stack && a->vtable == b->vtable && a->kind == b->kind &&
+	       a->api == b->api;
+}
+
+static bool compare_event(void *context, const struct event *event)
+{
+	struct compare *c = context;
+
+	if (c->at == c->count)
+		c->why = "more events came back than were packed";
+	else if (!same(event, &c->want[c->at]))
+		c->why = "an event came back changed";
+	c->at++;
+	return !c->why && c->at != c->stop_at;
+}
+
+/* Packs and unpacks `count` events, in as many blocks as the packer wants; NULL or why it is wrong. */
+static const char *roundtrip(struct packer *packer, struct unpacker *unpacker, const struct event *events, size_t count, size_t *bytes)
+{
+	struct compare c = { .want = events, .count = count };
+	struct shiny_err *err = NULL;
+	size_t done = 0;
+
+	while (done < count && !err && !c.why) {
+		struct block block;
+		bool stopped;
+		size_t from = done;
+
+		done += packer_add(packer, events + done, count - done);
+		if (done == from)
+			return "a new block took no event";
+		err = packer_finish(packer, &block);
+		if (err)
+			break;
+		*bytes += block.bytes;
+		if (block.count != done - from)
+			return "the block has another count";
+		for (size_t i = from; i < done; i++) {
+			size_t j = 0;
+
+			if (events[i].time < block.first || events[i].time > block.last)
+				return "an event's time is outside its block's";
+			while (j < block.process_count && block.processes[j] != events[i].process)
+				j++;
+			if (j == block.process_count)
+				return "an event's process is not in its block's list";
+		}
+		err = unpacker_run(unpacker, block.data, block.bytes, compare_event, &c, &stopped);
+	}
+	if (err) {
+		static char message[200];
+
+		snprintf(message, sizeof(message), "%s", err->message);
+		shiny_err_free(err);
+		return message;
+	}
+	if (!c.why && c.at != count)
+		c.why = "fewer events came back than were packed";
+	return c.why;
+}
+
+static void test_roundtrips(struct packer *packer, struct unpacker *unpacker)
+{
+	enum { MOST = 300000 };
+	struct event *events = malloc(MOST * sizeof(*events));
+	const char *why = NULL;
+	size_t bytes = 0;
+
+	for (size_t count = 1; count < 3000 && !why; count += count / 3 + 1) {
+		make_wild(events, count);
+		why = roundtrip(packer, unpacker, events, count, &bytes);
+		if (!why) {
+			make_tame(events, count);
+			why = roundtrip(packer, unpacker, events, count, &bytes);
+		}
+	}
+	verdict("small blocks", why);
+	make_wild(events, MOST);
+	verdict("senseless events, many pairs", roundtrip(packer, unpacker, events, MOST, &bytes));
+	bytes = 0;
+	make_tame(events, MOST);
+	verdict("events like a program's", roundtrip(packer, unpacker, events, MOST, &bytes));
+	printf("# %.2f bytes an event of a random program\n", (double)bytes / MOST);
+	memset(events, 0, MOST * sizeof(*events));
+	bytes = 0;
+	verdict("all zero", roundtrip(packer, unpacker, events, MOST, &bytes));
+	verdict("repetition costs nothing", bytes < 2000 ? NULL : "300,000 equal events took over 2000 bytes");
+	memset(events, 0xff, MOST * sizeof(*events));
+	verdict("all ones", roundtrip(packer, unpacker, events, MOST, &bytes));
+	free(events);
+}
+
+static void test_stop(struct packer *packer, struct unpacker *unpacker)
+{
+	struct event events[100];
+	struct compare c = { .want = events, .count = 100, .stop_at = 17 };
+	struct block block;
+	bool stopped = false;
+	struct shiny_err *err;
+
+	make_tame(events, 100);
+	packer_add(packer, events, 100);
+	err = packer_finish(packer, &block);
+	if (!err)
+		err = unpacker_run(unpacker, block.data, block.bytes, compare_event, &c, &stopped);
+	verdict("a reader may stop early", err ? err->message : c.why ? c.why : !stopped || c.at != 17 ? "it did not stop there" : NULL);
+	shiny_err_free(err);
+}
+
+/* Any byte of a block changed, or any tail cut off: an error, or (in bytes that mean nothing) the same events. */
+static void test_damage(struct packer *packer, struct unpacker *unpacker)
+{
+	enum { COUNT = 2000 };
+	static struct event events[COUNT];
+	struct block block;
+	struct shiny_err *err;
+	const char *why = NULL;
+	unsigned refused = 0, tries = 0;
+
+	make_tame(events, COUNT);
+	packer_add(packer, events, COUNT);
+	err = packer_finish(packer, &block);
+	if (err) {
+		verdict("damage", err->message);
+		shiny_err_free(err);
+		return;
+	}
+	uint8_t *copy = malloc(block.bytes);
+	for (size_t at = 0; at < 2 * block.bytes && !why; at++) {
+		struct compare c = { .want = events, .count = COUNT };
+		size_t bytes = at < block.bytes ? block.bytes : at - block.bytes;
+		bool stopped;
+
+		memcpy(copy, block.data, block.bytes);
+		if (at < block.bytes)
+			copy[at] ^= (uint8_t)(1 + random_number() % 255);
+		err = unpacker_run(unpacker, copy, bytes, compare_event, &c, &stopped);
+		tries++;
+		refused += err != NULL;
+		if (!err && (c.why || c.at != COUNT))
+			why = "damage was taken for events";
+		shiny_err_free(err);
+	}
+	if (!why && refused < tries / 10 * 9)
+		why = "too little damage was noticed";
+	verdict("damage is noticed", why);
+	free(copy);
+}
+
+int main(void)
+{
+	struct packer *packer;
+	struct unpacker *unpacker;
+	struct shiny_err *err = packer_create(&packer);
+
+	if (!err)
+		err = unpacker_create(&unpacker);
+	if (err) {
+		verdict("create", err->message);
+		return 1;
+	}
+	test_roundtrips(packer, unpacker);
+	test_stop(packer, unpacker);
+	test_damage(packer, unpacker);
+	packer_destroy(packer);
+	unpacker_destroy(unpacker);
+	return failures != 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attach.c: everything that touches files. It runs once, in the constructor, because a program may enter a sandbox afterwards; when
+ * it returns, no descriptor is open (programs close or reuse what they did not open themselves) and the mapping is all there is.
+ *
+ * The arena's space is really allocated (fallocate), never sparse: storing to a hole of a full tmpfs is a SIGBUS in the target. A
+ * file system without fallocate is refused, as glibc's emulation of it writes every page. Where the space is not there we take
+ * half as much, down to 1 MiB, and then the next candidate directory.
+ */
+#include "attach.h"
+
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "env.h"
+#include "sys.h"
+
+struct si_arena si_arena;
+
+enum { PAGE = 4096, LEAST = 1 << 20, TRIES = 64 };
+
+static bool ours(int fd)
+{
+	struct stat st;
+
+	return si_sys(SYS_fstat, fd, &st, 0) == 0 && S_ISDIR(st.st_mode) && st.st_uid == (uid_t)si_sys(SYS_geteuid, 0, 0, 0) &&
+	       (st.st_mode & 077) == 0;
+}
+
+static int open_directory(int at, const char *path)
+{
+	int fd = si_sys_open(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+
+	if (fd >= 0 && !ours(fd)) {
+		si_sys_close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+/* ROOT/shiny-<uid>/<pid>.<ticks>, both made by us with mode 0700 or found to be ours. */
+static int make_session(const char *root, char directory[SI_DIRECTORY])
+{
+	struct si_text path;
+	int fd;
+
+	si_text_init(&path, directory, SI_DIRECTORY);
+	si_text_add(&path, root);
+	si_text_add(&path, "/shiny-");
+	si_text_number(&path, (uint64_t)si_sys(SYS_geteuid, 0, 0, 0));
+	si_sys(SYS_mkdir, directory, 0700, 0);
+	fd = open_directory(AT_FDCWD, directory);
+	if (fd < 0)
+		return fd;
+	si_sys_close(fd);
+	si_text_add(&path, "/");
+	si_text_number(&path, si_sys_getpid());
+	si_text_add(&path, ".");
+	si_text_number(&path, si_ticks());
+	if (path.used + 1 >= path.room)
+		return -ENAMETOOLONG;
+	fd = (int)si_sys(SYS_mkdir, directory, 0700, 0);
+	return fd < 0 ? fd : open_directory(AT_FDCWD, directory);
+}
+
+/* The offsets for an arena of about `bytes`; the number of bytes it takes. */
+static uint64_t lay_out(struct shiny_header *h, uint64_t bytes)
+{
+	uint64_t at = PAGE, chunks = bytes / SHINY_CHUNK_BYTES;
+
+	h->processes_at = at;
+	at += sizeof(struct shiny_process) * SHINY_PROCESSES;
+	h->threads_at = at;
+	at += sizeof(struct shiny_thread) * SHINY_THREADS;
+	h->states_at = at;
+	at += sizeof(uint64_t) * chunks;
+	at = (at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	h->chunks_at = at;
+	/* the tables are part of the size that was asked for */
+	chunks = bytes > at ? (bytes - at) / SHINY_CHUNK_BYTES : 0;
+	h->chunks = (uint32_t)chunks;
+	h->chunk_bytes = SHINY_CHUNK_BYTES;
+	h->processes = SHINY_PROCESSES;
+	h->threads = SHINY_THREADS;
+	h->arena_bytes = at + chunks * SHINY_CHUNK_BYTES;
+	return h->arena_bytes;
+}
+
+/* A new file in `dir`, with its space, locked and mapped; NULL and `*why` = -errno. */
+static struct shiny_header *make_arena(int dir, struct shiny_header *plan, long *why)
+{
+	char name[64];
+	struct shiny_header *h = NULL;
+	int fd = -EEXIST;
+
+	for (unsigned n = 0; n < TRIES && fd == -EEXIST; n++) {
+		struct si_text t;
+
+		si_text_init(&t, name, sizeof name);
+		si_text_add(&t, SHINY_ARENA_PREFIX);
+		si_text_number(&t, si_sys_getpid());
+		si_text_add(&t, ".");
+		si_text_number(&t, n);
+		fd = si_sys_open(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	}
+	if (fd < 0) {
+		*why = fd;
+		return NULL;
+	}
+	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping keeps the description, and the lock */
+	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
+	for (uint64_t bytes = si_env.arena; *why == 0; bytes /= 2) {
+		uint64_t size = lay_out(plan, bytes);
+
+		*why = si_sys6(SYS_fallocate, fd, 0, 0, (long)size, 0, 0);
+		if (*why == 0)
+			break;
+		if ((*why == -ENOSPC || *why == -EDQUOT || *why == -EFBIG) && bytes / 2 >= LEAST)
+			*why = si_sys(SYS_ftruncate, fd, 0, 0); /* a half-made allocation stays otherwise */
+	}
+	if (*why == 0) {
+		h = si_sys_map(plan->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+		*why = h ? 0 : -ENOMEM;
+	}
+	if (!h)
+		si_sys6(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
+	si_sys_close(fd);
+	return h;
+}
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+	struct si_text t;
+
+	si_text_init(&t, to, room);
+	si_text_add(&t, from);
+}
+
+static void read_boot_id(uint8_t id[16])
+{
+	char text[64];
+	long n = si_sys_read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
+	unsigned nibble = 0;
+
+	for (long i = 0; i < n && nibble < 32; i++) {
+		char c = text[i];
+		unsigned v = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
+
+		if (v < 16) {
+			id[nibble / 2] = (uint8_t)(id[nibble / 2] << 4 | v);
+			nibble++;
+		}
+	}
+}
+
+static void fill_header(struct shiny_header *h, const struct shiny_header *plan, const struct si_start *start, const char *executable)
+{
+	struct si_text command;
+
+	h->magic = SHINY_MAGIC;
+	h->version = SHINY_VERSION;
+	h->header_bytes = sizeof *h;
+	h->layout = SHINY_LAYOUT;
+	h->arena_bytes = plan->arena_bytes;
+	h->processes_at = plan->processes_at;
+	h->threads_at = plan->threads_at;
+	h->states_at = plan->states_at;
+	h->chunks_at = plan->chunks_at;
+	h->processes = plan->processes;
+	h->threads = plan->threads;
+	h->chunks = plan->chunks;
+	h->chunk_bytes = plan->chunk_bytes;
+	h->clock = si_clock;
+	h->start_ticks = si_ticks();
+	h->start_realtime = si_clock_ns(CLOCK_REALTIME);
+	h->start_boottime = si_clock_ns(CLOCK_BOOTTIME);
+	h->ticks_per_second = si_clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
+	h->pid = si_sys_getpid();
+	h->depth = si_env.unwind == 0 ? si_env.depth : 1;
+	h->free_depth = si_env.unwind == 0 || si_env.free_depth == 0 ? si_env.free_depth : 1;
+	h->recording = si_env.start == 0;
+	read_boot_id(h->boot_id);
+	copy_text(h->executable, sizeof h->executable, executable);
+	si_text_init(&command, h->command, sizeof h->command);
+	for (int i = 0; i < start->argc && start->argv[i]; i++) {
+		si_text_add(&command, start->argv[i]);
+		si_text_bytes(&command, "", 1);
+	}
+}
+
+static void note_failure(struct si_text *notes, const char *where, long why)
+{
+	si_text_add(notes, "no arena in ");
+	si_text_add(notes, where);
+	si_text_add(notes, ": error ");
+	si_text_number(notes, (uint64_t)-why);
+	si_text_add(notes, "\n");
+}
+
+static bool attach_in(int dir, const char *directory, const struct si_start *start, const char *executable, struct si_text *notes)
+{
+	struct shiny_header plan = { 0 };
+	long why = 0;
+	struct shiny_header *h = make_arena(dir, &plan, &why);
+
+	if (!h) {
+		note_failure(notes, directory, why);
+		return false;
+	}
+	fill_header(h, &plan, start, executable);
+	si_arena.processes = (struct shiny_process *)((char *)h + plan.processes_at);
+	si_arena.threads = (struct shiny_thread *)((char *)h + plan.threads_at);
+	si_arena.states = (uint64_t *)((char *)h + plan.states_at);
+	si_arena.chunks = (struct shiny_chunk *)((char *)h + plan.chunks_at);
+	si_arena.chunk_count = plan.chunks;
+	si_arena.header = h;
+	return true;
+}
+
+static const char *variable(char *const *environment, const char *name, size_t bytes)
+{
+	for (; environment && *environment; environment++)
+		if (si_same(*environment, name, bytes) && (*environment)[bytes] == '=')
+			return *environment + bytes + 1;
+	return NULL;
+}
+
+bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY])
+{
+	const char *roots[] = { "/dev/shm", variable(start->environment, "TMPDIR", 6), "/tmp" };
+	bool done = false;
+
+	if (si_env.session[0]) {
+		int dir = open_directory(AT_FDCWD, si_env.session);
+
+		copy_text(directory, SI_DIRECTORY, si_env.session);
+		if (dir >= 0) {
+			done = attach_in(dir, directory, start, executable, notes);
+			si_sys_close(dir);
+			if (done)
+				return true;
+		} else {
+			note_failure(notes, "SHINY_SESSION (not a directory of ours with mode 0700, or gone)", dir);
+		}
+	}
+	for (size_t i = 0; i < sizeof roots / sizeof *roots && !done; i++) {
+		int dir;
+
+		if (!roots[i] || roots[i][0] != '/')
+			continue;
+		dir = make_session(roots[i], directory);
+		if (dir < 0) {
+			note_failure(notes, roots[i], dir);
+			continue;
+		}
+		done = attach_in(dir, directory, start, executable, notes);
+		si_sys_close(dir);
+		if (!done)
+			si_sys(SYS_rmdir, directory, 0, 0);
+	}
+	return done;
+}

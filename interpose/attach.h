@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attach.h: the session directory and this image's arena.
+ *
+ * Runs:      inside, in boot only; `si_arena` is read by every hook afterwards.
+ * Signals:   –    Allocates: the arena, by mmap.    Threads: one.
+ */
+#ifndef SI_ATTACH_H
+#define SI_ATTACH_H
+
+#include <shiny/wire.h>
+
+#include "base.h"
+
+/* Private copies of what the header says: the header is shared, and a peer may lie later. */
+struct si_arena {
+	struct shiny_header *header; /* NULL: not attached */
+	struct shiny_process *processes;
+	struct shiny_thread *threads;
+	uint64_t *states;
+	struct shiny_chunk *chunks;
+	uint32_t chunk_count;
+};
+SI_INTERNAL struct si_arena si_arena;
+
+/* What the kernel laid out at the top of the main thread's stack; valid before libc has started. */
+struct si_start {
+	int argc;
+	char **argv;
+	char **environment;
+	uintptr_t stack_high, stack_low; /* the main thread's stack: bounds for walking it */
+};
+
+enum { SI_DIRECTORY = 256 };
+
+/*
+ * Finds or makes the session directory and makes the arena in it; fills the header but for `attach`, `notes` and `ready`. False: nothing
+ * was left behind, and `notes` says why. `directory` gets the session directory's path.
+ */
+bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY]);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base.h: words that every file of the engine uses, and a text builder that needs no stdio.
+ *
+ * Runs:      inside.
+ * Signals:   safe.
+ * Allocates: nothing; the builder writes into a buffer it was given.
+ * Threads:   any; a builder belongs to one thread.
+ */
+#ifndef SI_BASE_H
+#define SI_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SI_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define SI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SI_COLD        __attribute__((noinline, cold))
+/* -fvisibility=hidden covers definitions; a declaration must say it again, or its uses go through the GOT */
+#define SI_INTERNAL    extern __attribute__((visibility("hidden")))
+
+/* Text built into a fixed buffer; always terminated, cut when the room ends. */
+struct si_text {
+	char *at;
+	size_t room, used;
+};
+
+static inline void si_text_init(struct si_text *t, char *at, size_t room)
+{
+	t->at = at;
+	t->room = room;
+	t->used = 0;
+	if (room)
+		at[0] = 0;
+}
+
+static inline void si_text_bytes(struct si_text *t, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n && t->used + 1 < t->room; i++)
+		t->at[t->used++] = s[i];
+	if (t->used < t->room)
+		t->at[t->used] = 0;
+}
+
+static inline void si_text_add(struct si_text *t, const char *s)
+{
+	for (; *s; s++)
+		si_text_bytes(t, s, 1);
+}
+
+static inline void si_text_number(struct si_text *t, uint64_t n)
+{
+	char digits[20];
+	size_t i = sizeof digits;
+
+	do {
+		digits[--i] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	si_text_bytes(t, digits + i, sizeof digits - i);
+}
+
+static inline bool si_same(const char *a, const char *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (a[i] != b[i])
+			return false;
+	return true;
+}
+
+#endif

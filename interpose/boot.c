@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boot.c: the constructor, and what may come before it.
+ *
+ * The loader runs constructors of the libraries below us first, and those allocate: so boot starts from the first hook, or from our
+ * constructor if that comes first, on whatever state libc is in. Arguments and environment are therefore read where the kernel put
+ * them (above __libc_stack_end), not from libc. Only handing SHINY_SESSION to our children needs libc's `environ`, and waits for the
+ * constructor; main() gets the same array as its third argument.
+ *
+ * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever fails, the program runs on
+ * unrecorded, and the arena's header or SHINY_DEBUG=on says why.
+ *
+ * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is left alone, though its children
+ * still inherit the session.
+ */
+#define _GNU_SOURCE
+#include "boot.h"
+
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "clock.h"
+#include "env.h"
+#include "event.h"
+#include "fork.h"
+#include "launch.h"
+#include "module.h"
+#include "next.h"
+#include "nursery.h"
+#include "sys.h"
+#include "thread.h"
+
+extern void *__libc_stack_end; /* public, of the dynamic loader */
+
+uint32_t si_clock;
+struct si_settings si_settings;
+char si_boot_executable[SHINY_PATH_MAX];
+
+enum { NOT_YET = 0, BOOTING = 1, DONE = 2 };
+static uint32_t state;
+static char directory[SI_DIRECTORY];
+static char notes_text[SHINY_TEXT];
+
+enum { STACK_IF_UNLIMITED = 64 << 20, INVARIANT_TSC = 1 << 8, CHILD_ENVIRONMENT = 8192 };
+
+static void say(const char *what, const char *more)
+{
+	char line[1024];
+	struct si_text t;
+
+	if (!si_env.debug)
+		return;
+	si_text_init(&t, line, sizeof line);
+	si_text_add(&t, "shiny[");
+	si_text_number(&t, si_sys_getpid());
+	si_text_add(&t, "]: ");
+	si_text_add(&t, what);
+	si_text_add(&t, more);
+	if (t.used && line[t.used - 1] != '\n')
+		si_text_add(&t, "\n");
+	si_sys(SYS_write, 2, line, t.used);
+}
+
+static void read_start(struct si_start *start)
+{
+	uintptr_t *at = __libc_stack_end;
+	struct { uint64_t soft, hard; } limit = { STACK_IF_UNLIMITED, 0 };
+
+	start->argc = (int)at[0];
+	start->argv = (char **)(at + 1);
+	start->environment = start->argv + start->argc + 1;
+	si_sys6(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit, 0, 0);
+	if (limit.soft > (UINT64_C(1) << 40))
+		limit.soft = STACK_IF_UNLIMITED;
+	start->stack_high = (uintptr_t)at;
+	start->stack_low = start->stack_high > limit.soft ? start->stack_high - limit.soft : 0;
+}
+
+/* The TSC, where it ticks evenly in all states and the kernel has not found the processors' apart. */
+static void choose_clock(void)
+{
+	unsigned a = 0, b = 0, c = 0, d = 0;
+	char source[32];
+	bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & INVARIANT_TSC);
+
+	if (invariant && si_sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source) > 0)
+		invariant = !si_same(source, "hpet", 4) && !si_same(source, "acpi_pm", 7) && !si_same(source, "jiffies", 7);
+	si_clock = invariant ? SHINY_CLOCK_TSC : SHINY_CLOCK_MONOTONIC;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+/* Our own malloc is the one that the program calls, or it isn't. */
+static void reach_allocator(struct shiny_header *h)
+{
+	void *first = dlsym(RTLD_DEFAULT, "malloc");
+	struct si_text t;
+
+	si_text_init(&t, h->attach_text, sizeof h->attach_text);
+	if (first && si_module_start((uintptr_t)first) == si_module_start((uintptr_t)&si_boot)) {
+		h->attach = SHINY_ATTACH_SYMBOLS;
+		si_text_add(&t, "the program's malloc and operator new are looked up by name, and we come first");
+		return;
+	}
+	h->attach = si_partition_attach(h->attach_text, sizeof h->attach_text);
+}
+
+static bool boot(void)
+{
+	struct si_text notes;
+	struct si_start start;
+	long n;
+
+	si_text_init(&notes, notes_text, sizeof notes_text);
+	si_next_resolve();
+	if (getauxval(AT_SECURE))
+		return false;
+	read_start(&start);
+	si_env_parse(start.environment, &si_env, &notes);
+	n = si_sys(SYS_readlink, "/proc/self/exe", si_boot_executable, sizeof si_boot_executable - 1);
+	si_boot_executable[n > 0 ? n : 0] = 0;
+	if (!si_env_matches(si_env.follow, base_name(si_boot_executable))) {
+		say("not followed: ", si_boot_executable);
+		return false;
+	}
+	choose_clock();
+	if (!si_writers_make() || !si_attach(&start, si_boot_executable, &notes, directory)) {
+		say("not recorded: ", notes_text);
+		return false;
+	}
+	si_settings.depth = si_arena.header->depth;
+	si_settings.free_depth = si_arena.header->free_depth;
+	si_settings.types = si_env.types == 0;
+	if (!si_self_make() || !si_process_claim(-1, 0, 0))
+		return false;
+	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low && (uintptr_t)__builtin_frame_address(0) < start.stack_high) {
+		si_tls.stack_low = start.stack_low;
+		si_tls.stack_high = start.stack_high;
+	}
+	si_modules_update(__builtin_frame_address(0));
+	reach_allocator(si_arena.header);
+	say("arena in ", directory);
+	say("allocator: ", si_arena.header->attach_text);
+	if (si_env.collect == 0)
+		si_launch(directory, start.environment, &notes);
+	if (notes.used)
+		say("note: ", notes_text);
+	__builtin_memcpy(si_arena.header->notes, notes_text, sizeof notes_text);
+	__atomic_store_n(&si_arena.header->ready, 1, __ATOMIC_RELEASE); /* [ready] */
+	return true;
+}
+
+void si_boot(void)
+{
+	int saved = errno;
+	uint32_t now = NOT_YET;
+	static struct si_self off = { .life = SI_OFF };
+
+	if (!__atomic_compare_exchange_n(&state, &now, BOOTING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	if (boot())
+		__atomic_store_n(&si_self->life, SI_ALIVE, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&si_self, &off, __ATOMIC_RELEASE); /* not the page: a child's zero there would mean "set up" */
+	__atomic_store_n(&state, DONE, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+/* Puts SHINY_SESSION=directory into what our children will inherit. */
+static void hand_down_session(void)
+{
+	static char *environment[CHILD_ENVIRONMENT];
+	static char session[SI_DIRECTORY + 16];
+	struct si_text t;
+	size_t n = 0;
+
+	if (!directory[0] || !environ)
+		return;
+	si_text_init(&t, session, sizeof session);
+	si_text_add(&t, "SHINY_SESSION=");
+	si_text_add(&t, directory);
+	for (char **e = environ; *e; e++) {
+		if (si_same(*e, "SHINY_SESSION=", 14))
+			continue;
+		if (n + 2 == CHILD_ENVIRONMENT)
+			return;
+		environment[n++] = *e;
+	}
+	environment[n++] = session;
+	environment[n] = NULL;
+	environ = environment;
+}
+
+#ifndef SHINY_TEST
+__attribute__((constructor(101))) static void start(void)
+{
+	si_boot();
+	hand_down_session();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	si_event_exiting();
+}
+#else
+void si_boot_test_constructor(void);
+void si_boot_test_constructor(void)
+{
+	si_boot();
+	hand_down_session();
+}
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boot.h: from nothing to recording, once an exec'd image.
+ *
+ * Runs:      inside, from the first hook or the constructor, whichever is first.
+ * Signals:   a handler (or a hook that boot itself causes) that comes meanwhile passes through unrecorded.
+ * Allocates: by mmap only.    Threads: the first one in boots, others pass through.
+ */
+#ifndef SI_BOOT_H
+#define SI_BOOT_H
+
+#include <shiny/wire.h>
+
+#include "base.h"
+
+/* What hooks need of the environment, in one line of cache. Set before recording, constant afterwards. */
+struct si_settings {
+	uint32_t depth, free_depth;
+	uint32_t types;
+};
+SI_INTERNAL struct si_settings si_settings;
+
+SI_INTERNAL char si_boot_executable[SHINY_PATH_MAX];
+
+/* Re-entrant: while boot runs, and when it has run, this returns at once. */
+SI_COLD void si_boot(void);
+
+/* partition_alloc.c: takes the program's own malloc over when it is PartitionAlloc; `text` says how, or why not. */
+enum shiny_attach si_partition_attach(char *text, size_t room);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chunk.h: appending records to a stream. Room first, then words; ring.h's [pub] is the only store the sidecar waits for.
+ *
+ * Runs:      inside, between si_enter and si_leave.
+ * Signals:   safe.
+ * Allocates: nothing; takes chunks of the arena; sleeps only where the arena is full and a sidecar is at work.
+ * Threads:   the stream's own.
+ */
+#ifndef SI_CHUNK_H
+#define SI_CHUNK_H
+
+#include "thread.h"
+
+/* Makes room for `records` by sealing this chunk and claiming another; false: there is none. */
+SI_COLD bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now);
+/* An event could not be written: counted, and told by a LOSS record when there is room again. */
+SI_COLD void si_lose(struct si_writer *w);
+void si_chunk_seal(struct si_writer *w);
+
+/* Voids the stack cache: a new stream, or ids that may have been lost. */
+void si_writer_salt(struct si_writer *w);
+
+/* A pause longer than dt holds, or a clock that went back. */
+SI_COLD uint64_t si_dt_slow(struct si_writer *w, uint64_t now);
+
+static inline bool si_kind_is_run(unsigned kind)
+{
+#define SI_IS_EVENT 0
+#define SI_IS_WORD  0
+#define SI_IS_RUN   1
+	static const uint8_t runs[SHINY_REC_KINDS] = {
+#define SHINY_RECORD(name, layout, text) [SHINY_REC_##name] = SI_IS_##layout,
+#include <shiny/record.def>
+#undef SHINY_RECORD
+	};
+	return kind < SHINY_REC_KINDS && runs[kind];
+}
+
+/* Room for `records`, and for a TIME and one more in front of them. */
+static inline bool si_room(struct si_writer *w, uint32_t records, uint64_t now)
+{
+	return SI_LIKELY((size_t)(w->end - w->next) >= records + 2) || si_chunk_more(w, records + 2, now);
+}
+
+/* The time's distance from the base. Room is there. */
+static inline uint64_t si_dt(struct si_writer *w, uint64_t now)
+{
+	uint64_t dt = now - w->base;
+
+	w->last = now;
+	return SI_LIKELY(dt < SHINY_DT_LIMIT) ? dt : si_dt_slow(w, now);
+}
+
+/* A run: room, then the payload through the returned pointer, then si_run_publish. NULL: no room. */
+static inline struct shiny_record *si_run(struct si_writer *w, uint32_t payload, uint64_t now)
+{
+	if (!si_room(w, payload + 1, now))
+		return NULL;
+	if (SI_UNLIKELY(now - w->base >= SHINY_DT_LIMIT))
+		si_dt_slow(w, now); /* writes its TIME before the run's place is fixed */
+	return w->next + 1;
+}
+
+static inline void si_run_publish(struct si_writer *w, unsigned kind, unsigned api, uint64_t aux, uint32_t stack, uint32_t payload,
+				  uint64_t now)
+{
+	uint64_t dt = now > w->base ? now - w->base : 0;
+
+	w->last = now;
+	shiny_publish(w->next, shiny_w0(aux, stack), shiny_w1(dt, payload, api, kind));
+	w->next += payload + 1;
+}
+
+/* An event that fits its 16 bytes, or its wide form. */
+static inline void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kind, unsigned api, uintptr_t address, uint64_t size,
+				  uint32_t stack, uint64_t now)
+{
+	if (SI_LIKELY((address & ((1u << SHINY_GRANULE_SHIFT) - 1)) == 0 && address >> 47 == 0 && size < SHINY_SIZE_LIMIT)) {
+		uint64_t dt;
+
+		if (!si_room(w, 1, now)) {
+			si_lose(w);
+			return;
+		}
+		dt = si_dt(w, now);
+		shiny_publish(w->next, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_w1(dt, size, api, kind));
+		w->next++;
+	} else {
+		struct shiny_record *payload = si_run(w, 1, now);
+
+		if (!payload) {
+			si_lose(w);
+			return;
+		}
+		payload->w0 = address;
+		payload->w1 = size;
+		si_run_publish(w, wide_kind, api, 0, stack, 1, now);
+	}
+}
+
+#endif

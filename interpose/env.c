@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "env.h"
+
+struct si_env si_env;
+
+enum type { TEXT, CHOICE, COUNT, BYTES };
+
+static const struct variable {
+	const char *name, *text, *allowed;
+	enum type type;
+	size_t at;
+} variables[] = {
+#define SHINY_ENV(NAME, field, TYPE, text, allowed, help) { #NAME, text, allowed, TYPE, offsetof(struct si_env, field) },
+#include <shiny/env.def>
+#undef SHINY_ENV
+};
+enum { VARIABLES = sizeof variables / sizeof *variables, NAME_MAX_BYTES = 40 };
+
+static size_t length(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	return n;
+}
+
+/* Digits and one of k m g; false when there is anything else or the value runs over. */
+static bool number(const char *s, size_t n, bool units, uint64_t *out)
+{
+	uint64_t value = 0;
+	size_t i = 0;
+
+	for (; i < n && s[i] >= '0' && s[i] <= '9'; i++) {
+		if (value > (UINT64_MAX - 9) / 10)
+			return false;
+		value = value * 10 + (uint64_t)(s[i] - '0');
+	}
+	if (i == 0)
+		return false;
+	if (units && i + 1 == n) {
+		unsigned shift = s[i] == 'k' || s[i] == 'K' ? 10 : s[i] == 'm' || s[i] == 'M' ? 20 : s[i] == 'g' || s[i] == 'G' ? 30 : 0;
+
+		if (!shift || value >> (64 - shift))
+			return false;
+		*out = value << shift;
+		return true;
+	}
+	*out = value;
+	return i == n;
+}
+
+static bool assign(const struct variable *v, const char *value, struct si_env *out)
+{
+	void *field = (char *)out + v->at;
+	uint64_t n = 0, low = 0, high = 0;
+	uint32_t position = 0;
+	const char *word = v->allowed, *end;
+
+	switch (v->type) {
+	case TEXT:
+		*(const char **)field = value;
+		return true;
+	case CHOICE:
+		for (;; word = end + 1, position++) {
+			for (end = word; *end && *end != '|'; end++)
+				;
+			if ((size_t)(end - word) == length(value) && si_same(word, value, (size_t)(end - word))) {
+				*(uint32_t *)field = position;
+				return true;
+			}
+			if (!*end)
+				return false;
+		}
+	case COUNT:
+	case BYTES:
+		for (end = word; *end != '.'; end++)
+			;
+		number(word, (size_t)(end - word), v->type == BYTES, &low);
+		number(end + 2, length(end + 2), v->type == BYTES, &high);
+		if (!number(value, length(value), v->type == BYTES, &n) || n < low || n > high)
+			return false;
+		if (v->type == BYTES)
+			*(uint64_t *)field = n;
+		else
+			*(uint32_t *)field = (uint32_t)n;
+		return true;
+	}
+	return false;
+}
+
+/* Edit distance (insert, delete, replace), the classic one-row table. */
+static unsigned distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+	unsigned row[NAME_MAX_BYTES + 1];
+
+	if (a_bytes > NAME_MAX_BYTES || b_bytes > NAME_MAX_BYTES)
+		return NAME_MAX_BYTES;
+	for (size_t j = 0; j <= b_bytes; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= a_bytes; i++) {
+		unsigned corner = row[0];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_bytes; j++) {
+			unsigned replace = corner + (a[i - 1] != b[j - 1]);
+			unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+
+			corner = row[j];
+			row[j] = replace < least ? replace : least;
+		}
+	}
+	return row[b_bytes];
+}
+
+static void unknown(const char *name, size_t bytes, struct si_text *notes)
+{
+	unsigned best = NAME_MAX_BYTES + 1;
+	size_t nearest = 0;
+
+	for (size_t i = 0; i < VARIABLES; i++) {
+		unsigned d = distance(name, bytes, variables[i].name, length(variables[i].name));
+
+		if (d < best) {
+			best = d;
+			nearest = i;
+		}
+	}
+	si_text_bytes(notes, name, bytes);
+	si_text_add(notes, ": no such variable, ignored; did you mean ");
+	si_text_add(notes, variables[nearest].name);
+	si_text_add(notes, "?\n");
+}
+
+void si_env_parse(char *const *environment, struct si_env *out, struct si_text *notes)
+{
+	for (size_t i = 0; i < VARIABLES; i++)
+		assign(&variables[i], variables[i].text, out);
+	for (; environment && *environment; environment++) {
+		const char *entry = *environment;
+		const struct variable *found = NULL;
+		size_t n = 0;
+
+		if (!si_same(entry, "SHINY_", 6)) /* stops at the first difference, so never reads past a short entry's end */
+			continue;
+		while (entry[n] && entry[n] != '=')
+			n++;
+		if (!entry[n])
+			continue;
+		for (size_t i = 0; i < VARIABLES && !found; i++)
+			if (length(variables[i].name) == n && si_same(variables[i].name, entry, n))
+				found = &variables[i];
+		if (!found) {
+			unknown(entry, n, notes);
+		} else if (!assign(found, entry + n + 1, out)) {
+			si_text_add(notes, found->name);
+			si_text_add(notes, "=");
+			si_text_add(notes, entry + n + 1);
+			si_text_add(notes, ": not one of ");
+			si_text_add(notes, found->allowed);
+			si_text_add(notes, "; used ");
+			si_text_add(notes, found->text);
+			si_text_add(notes, "\n");
+		}
+	}
+}
+
+static bool glob(const char *p, const char *p_end, const char *s)
+{
+	const char *star = NULL, *resume = NULL;
+
+	while (*s) {
+		if (p < p_end && *p == '*') {
+			star = p++;
+			resume = s;
+		} else if (p < p_end && *p == *s) {
+			p++;
+			s++;
+		} else if (star) {
+			p = star + 1;
+			s = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (p < p_end && *p == '*')
+		p++;
+	return p == p_end;
+}
+
+bool si_env_matches(const char *patterns, const char *name)
+{
+	for (const char *p = patterns;; p++) {
+		const char *end = p;
+
+		while (*end && *end != ',')
+			end++;
+		if (glob(p, end, name))
+			return true;
+		if (!*end)
+			return false;
+		p = end;
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * env.h: the SHINY_* variables, parsed once from env.def's table.
+ *
+ * Runs:      inside, in boot only.
+ * Signals:   –    Allocates: nothing; TEXT values point into the process's own environment block.
+ * Threads:   one.
+ *
+ * What was wrong, and what was used instead, goes to the caller's text, one line each; nothing is printed.
+ */
+#ifndef SI_ENV_H
+#define SI_ENV_H
+
+#include "base.h"
+
+#define SI_ENV_FIELD_TEXT(field)   const char *field;
+#define SI_ENV_FIELD_CHOICE(field) uint32_t field;
+#define SI_ENV_FIELD_COUNT(field)  uint32_t field;
+#define SI_ENV_FIELD_BYTES(field)  uint64_t field;
+
+struct si_env {
+#define SHINY_ENV(NAME, field, TYPE, text, allowed, help) SI_ENV_FIELD_##TYPE(field)
+#include <shiny/env.def>
+#undef SHINY_ENV
+};
+
+SI_INTERNAL struct si_env si_env;
+
+void si_env_parse(char *const *environment, struct si_env *out, struct si_text *notes);
+
+/* Whether `name` matches one of `patterns`, separated by commas; * stands for any run of characters. */
+bool si_env_matches(const char *patterns, const char *name);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.c: an event, from the hook's word to the record. The hot path of the whole tool; everything rare is a call out of it.
+ *
+ * The order of steps is part of the format: an allocation's clock is read after the real call, a free's before it, and around the
+ * nursery as its edges say: its entry is looked at before an allocation's clock (what is pushed out was born earlier) and a freed
+ * block is taken out before the free's clock (every reading of it is earlier). So the reader may give a VPTR record the time of the
+ * event before it in its stream, or for reading = FREE of the FREE record behind it.
+ */
+#include "event.h"
+
+#include <errno.h>
+
+#include "boot.h"
+#include "chunk.h"
+#include "clock.h"
+#include "env.h"
+#include "module.h"
+#include "nursery.h"
+#include "stack.h"
+#include "sys.h"
+
+static inline void look_for_flush(const uintptr_t *fp)
+{
+	uint32_t asked = __atomic_load_n(&si_arena.header->flush, __ATOMIC_RELAXED); /* [ctl] */
+
+	if (SI_UNLIKELY(asked != __atomic_load_n(&si_self->flush, __ATOMIC_RELAXED)) &&
+	    __atomic_exchange_n(&si_self->flush, asked, __ATOMIC_RELAXED) != asked)
+		si_nursery_sweep(fp, SHINY_VPTR_FLUSH);
+}
+
+void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+{
+	struct si_writer *w = si_enter(fp);
+	uint32_t slot, id;
+	uint64_t old, now;
+
+	if (!w)
+		return;
+	slot = si_nursery_slot(block);
+	old = __atomic_load_n(&si_nursery[slot], __ATOMIC_ACQUIRE);
+	now = si_ticks();
+	id = si_stack_id(w, fp, si_settings.depth, now);
+	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, id, now);
+	if (si_settings.types && si_nursery_takes(block, size))
+		si_nursery_push(w, slot, old, (uintptr_t)block | (size >= 16 ? SI_TWO : 0));
+	si_leave(w);
+	look_for_flush(fp);
+}
+
+bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api, si_release_fn *release)
+{
+	struct si_writer *w = si_enter(fp);
+	uint64_t held, now;
+	uint32_t id;
+	bool mine;
+
+	/* the nursery must hear of it in any case: recording off, no slot, a dropped event */
+	mine = si_nursery_take(block, release, &held);
+	if (!w)
+		return mine;
+	if (held)
+		si_vptr_write(w, held, SHINY_VPTR_FREE, w->last);
+	now = si_ticks();
+	id = si_stack_id(w, fp, si_settings.free_depth, now);
+	si_write_event(w, SHINY_REC_FREE, SHINY_REC_FREE_WIDE, api, (uintptr_t)block, claimed, id, now);
+	si_leave(w);
+	look_for_flush(fp);
+	return mine;
+}
+
+bool si_event_realloc_begin(const uintptr_t *fp, void *block)
+{
+	struct si_writer *w = si_enter(fp);
+	bool mine = si_nursery_take_for_realloc(si_tls.writer, block);
+	uint64_t now;
+	uint32_t id;
+
+	if (!w)
+		return mine;
+	w->realloc_open = 0;
+	if (mine) {
+		uint64_t lost = w->lost;
+
+		now = si_ticks();
+		id = si_stack_id(w, fp, si_settings.free_depth, now);
+		si_write_event(w, SHINY_REC_REALLOC_BEGIN, SHINY_REC_REALLOC_BEGIN_WIDE, SHINY_API_REALLOC, (uintptr_t)block, 0, id, now);
+		w->realloc_open = w->lost <= lost;
+	}
+	si_leave(w);
+	return mine;
+}
+
+/* The stream that has this thread's realloc open, taken; else the ordinary one, if recording is on. */
+static struct si_writer *enter_after_realloc(const uintptr_t *fp, bool *open)
+{
+	struct si_writer *w = si_tls.writer;
+
+	*open = false;
+	if (!si_alive())
+		return NULL;
+	if (!w || w->busy || !w->realloc_open) {
+		w = si_enter(fp);
+		if (!w || !w->realloc_open)
+			return w;
+	} else {
+		w = si_enter_any(fp);
+		if (!w)
+			return NULL;
+	}
+	*open = w->realloc_open;
+	w->realloc_open = 0;
+	return w;
+}
+
+void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size)
+{
+	bool open;
+	struct si_writer *w = enter_after_realloc(fp, &open);
+	uint64_t now;
+	uint32_t id;
+
+	if (!w)
+		return;
+	now = si_ticks();
+	id = si_stack_id(w, fp, si_settings.depth, now);
+	/* a begin that was not written (recording was off, the arena full) leaves a block that is simply there */
+	if (open)
+		si_write_event(w, SHINY_REC_REALLOC_DONE, SHINY_REC_REALLOC_DONE_WIDE, SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
+	else
+		si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
+	si_leave(w);
+}
+
+void si_event_realloc_failed(const uintptr_t *fp)
+{
+	bool open;
+	struct si_writer *w = enter_after_realloc(fp, &open);
+
+	if (!w)
+		return;
+	if (open)
+		si_write_event(w, SHINY_REC_REALLOC_FAILED, SHINY_REC_REALLOC_FAILED, SHINY_API_REALLOC, 0, 0, 0, si_ticks());
+	si_leave(w);
+}
+
+void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
+{
+	enum { RECORDS = sizeof *map / SHINY_RECORD_BYTES };
+	struct si_writer *w = si_enter(fp);
+	struct shiny_record *payload;
+	uint64_t now;
+	uint32_t id;
+
+	if (!w)
+		return;
+	now = si_ticks();
+	id = si_stack_id(w, fp, si_settings.depth, now);
+	payload = si_run(w, RECORDS, now);
+	if (payload) {
+		__builtin_memcpy(payload, map, sizeof *map);
+		si_run_publish(w, SHINY_REC_MAP, call, 0, id, RECORDS, now);
+	} else {
+		si_lose(w);
+	}
+	si_leave(w);
+}
+
+void si_event_modules_changed(void)
+{
+	int saved = errno;
+
+	if (si_alive())
+		si_modules_update(__builtin_frame_address(0));
+	errno = saved;
+}
+
+uint32_t si_event_thread_creating(void)
+{
+	return si_alive() && si_tls.writer ? si_tls.writer->slot + 1 : 0;
+}
+
+void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth)
+{
+	if (birth->stack_bytes) {
+		/* what lies above this frame belongs to libc's thread start, in the same mapping */
+		si_tls.stack_high = (uintptr_t)fp + 2 * sizeof *fp;
+		si_tls.stack_low = si_tls.stack_high > birth->stack_bytes ? si_tls.stack_high - birth->stack_bytes : 0;
+	}
+	si_tls.creator = birth->creator;
+	if (si_alive()) {
+		/* a stream from the start: who waits for this thread's events sees that it exists */
+		struct si_writer *w = si_enter_any(fp);
+
+		if (w)
+			si_leave(w);
+	}
+}
+
+void si_event_exiting(void)
+{
+	int saved = errno;
+
+	if (si_alive() && si_settings.types)
+		si_nursery_sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT);
+	errno = saved;
+}
+
+void si_event_forked_child(void)
+{
+	si_fork_check();
+	si_alive();
+}

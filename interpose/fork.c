@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork.c: a child notices that it is one.
+ *
+ * pthread_atfork and fork() itself cannot be relied on: Chromium makes its namespaced children with raw clone. So the one word that
+ * every hook tests first stands in a private page that the kernel wipes in every copy of our memory. A zero there is a child's first
+ * event: it takes a process slot and starts with no stream of its own. All that needs no file and no permission, so it works inside
+ * a sandbox.
+ *
+ * What a child inherits and must undo: writers of threads that do not exist here (their shared chunks belong to the parent), nursery
+ * entries that one of those threads was reading, the module table's lock, the late stream. What it keeps: the nursery's settled
+ * entries, which are its blocks too, the module tables, its stack's bounds.
+ *
+ * A child forked by a signal handler that interrupted a record goes on with that record when the handler returns, with the parent's
+ * chunk in its registers. It then stores the very words that the parent stores. Its private writer is never reused, see
+ * si_writers_forget.
+ *
+ * fork_at: the parent's blocks that we own a copy of are those whose records the inherited writers had already taken.
+ */
+#include "fork.h"
+
+#include <sys/mman.h>
+
+#include "attach.h"
+#include "boot.h"
+#include "clock.h"
+#include "module.h"
+#include "nursery.h"
+#include "sys.h"
+#include "thread.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static struct si_self before_boot = { .life = SI_UNBOOTED };
+struct si_self *si_self = &before_boot;
+struct si_process si_process = { .slot = -1 };
+static bool wiped; /* by the kernel, in every child */
+static int32_t parent_slot = -1; /* whose counter takes a slotless child's losses */
+
+bool si_self_make(void)
+{
+	struct si_self *page = si_sys_map(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	if (!page)
+		return false;
+	page->life = SI_UNBOOTED;
+	/* refused (Linux before 4.14): fork() is still noticed by its hook, raw clone is not */
+	wiped = si_sys(SYS_madvise, page, 4096, MADV_WIPEONFORK) == 0;
+	__atomic_store_n(&si_self, page, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_at)
+{
+	for (int32_t i = 0; i < SHINY_PROCESSES; i++) {
+		struct shiny_process *p = &si_arena.processes[i];
+		uint32_t state = SHINY_SLOT_FREE;
+
+		if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) != SHINY_SLOT_FREE ||
+		    !__atomic_compare_exchange_n(&p->state, &state, SHINY_SLOT_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [slot] */
+			continue;
+		si_process.slot = i;
+		si_process.generation = ++p->generation;
+		p->pid = si_process.pid = si_sys_getpid();
+		p->parent_slot = parent;
+		p->parent_generation = parent_generation;
+		p->start = si_ticks();
+		p->fork_at = fork_at;
+		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
+			p->counters[c] = 0;
+		__atomic_store_n(&p->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
+		return true;
+	}
+	return false;
+}
+
+void si_count(enum shiny_counter which)
+{
+	int32_t slot = si_process.slot >= 0 ? si_process.slot : parent_slot;
+
+	if (slot >= 0)
+		__atomic_fetch_add(&si_arena.processes[slot].counters[which], 1, __ATOMIC_RELAXED);
+}
+
+bool si_fork_child(void)
+{
+	uint32_t life = SI_FORKED;
+	struct si_process parent = si_process;
+	uint64_t fork_at;
+	bool claimed;
+
+	if (!__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return life == SI_ALIVE;
+	si_self->flush = __atomic_load_n(&si_arena.header->flush, __ATOMIC_RELAXED); /* [ctl] what was asked before is the parent's */
+	fork_at = si_writers_forget();
+	si_nursery_forget();
+	si_modules_forget();
+	if (parent.slot >= 0)
+		parent_slot = parent.slot;
+	si_process.slot = -1;
+	claimed = si_process_claim(parent_slot, parent.generation, fork_at);
+	if (!claimed)
+		__atomic_fetch_add(&si_arena.header->processes_refused, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&si_self->life, claimed ? SI_ALIVE : SI_REFUSED, __ATOMIC_RELEASE);
+	return claimed;
+}
+
+void si_fork_check(void)
+{
+	uint32_t life = __atomic_load_n(&si_self->life, __ATOMIC_RELAXED);
+
+	if (!wiped && (life == SI_ALIVE || life == SI_REFUSED) && si_sys_getpid() != si_process.pid)
+		__atomic_store_n(&si_self->life, SI_FORKED, __ATOMIC_RELAXED);
+}
+
+bool si_revive(void)
+{
+	switch (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED)) {
+	case SI_ALIVE:
+		return true;
+	case SI_FORKED:
+		return si_fork_child();
+	case SI_REFUSED:
+		si_count(SHINY_COUNT_DROPPED_NO_PROCESS);
+		return false;
+	case SI_UNBOOTED:
+		si_boot();
+		return __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_ALIVE;
+	default:
+		return false;
+	}
+}

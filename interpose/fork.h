@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork.h: is this still the process that we were, and which slot is it?
+ *
+ * Runs:      inside.
+ * Signals:   safe.
+ * Allocates: nothing after boot; makes one system call (getpid) in a forked child.
+ * Threads:   any.
+ */
+#ifndef SI_FORK_H
+#define SI_FORK_H
+
+#include <shiny/wire.h>
+
+#include "base.h"
+
+/* What a hook may do. FORKED must be 0: it is what the kernel writes for us. */
+enum si_life {
+	SI_FORKED = 0,  /* a child's first look at its wiped page */
+	SI_ALIVE = 1,
+	SI_REVIVING = 2, /* a thread of the child is setting up; others pass through */
+	SI_REFUSED = 3, /* the arena has no process slot left */
+	SI_UNBOOTED = 4,
+	SI_OFF = 5,
+};
+
+/* One page, MADV_WIPEONFORK: zeroed in every child that does not share our memory, however it was made. */
+struct si_self {
+	uint32_t life; /* enum si_life */
+	uint32_t flush; /* the last header.flush that this process has answered */
+};
+SI_INTERNAL struct si_self *si_self;
+
+/* This process's slot; ordinary memory, so a child still finds its parent's. */
+struct si_process {
+	int32_t slot; /* -1: none */
+	uint32_t generation;
+	uint32_t pid; /* in its own namespace */
+};
+SI_INTERNAL struct si_process si_process;
+
+/* Boot: makes the page (life = UNBOOTED still) and claims slot 0 … ; false when the page cannot be had. */
+bool si_self_make(void);
+bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_at);
+
+/* After fork(), in the child: asks where the kernel could not wipe the page. */
+void si_fork_check(void);
+
+/* A forked child's first event. True: this process records. */
+bool si_fork_child(void);
+
+/* The rare half of a hook's first test: boots, revives, counts. True: go on. */
+bool si_revive(void);
+
+static inline bool si_alive(void)
+{
+	return SI_LIKELY(__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_ALIVE) || si_revive();
+}
+
+/* Counters are shared by the process's threads; relaxed: they are read when nobody waits for them. */
+SI_COLD void si_count(enum shiny_counter which);
+
+#endif

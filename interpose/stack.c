@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack.c: the first sight of a stack.
+ *
+ * Problem. Code without frame pointers uses rbp for anything, so what the walk collects is true up to some frame and rubbish beyond.
+ * Rubbish that differs each time would also make every event miss the cache, and write a definition.
+ *
+ * Approach. The cache's key is the hash of the frames as walked. On a miss, each frame must lie in a module's code, and where the bytes
+ * may be looked at (modules that were there at boot and so cannot be unloaded under us) follow a call instruction; the stack is cut at
+ * the first that doesn't. The cut stack is looked up in turn, so rubbish costs a check and no record. When the cut comes right after
+ * the immediate caller, that caller keeps no frame pointer: it is remembered, and later walks from it stop at once. The immediate
+ * caller itself is the hook's own return address and always true, also in code that no module holds (a JIT).
+ *
+ * A cache slot's number is the id; a slot that is taken over by another stack gives the id a new meaning from there on in the stream.
+ *
+ * Rejected: remembering how many frames held per immediate caller (one caller without frame pointers deep down would cut everybody's
+ * stacks through a common wrapper); reading code bytes of any module (dlclose on another thread can unmap them between the check
+ * and the read).
+ */
+#include "stack.h"
+
+#include "module.h"
+
+uintptr_t si_leaf_callers[SI_LEAF_CALLERS];
+
+/* Is there a call instruction that ends at `pc`? E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
+static bool after_call(uintptr_t pc)
+{
+	const uint8_t *p = (const uint8_t *)pc;
+
+	if (p[-5] == 0xe8)
+		return true;
+	for (int back = 2; back <= 7; back++)
+		if (back != 5 && p[-back] == 0xff && (p[-back + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
+static uint32_t believable(const uintptr_t *frames, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		enum si_code code = si_module_code(frames[i]);
+
+		if (code == SI_CODE_NONE || (code == SI_CODE_LASTING && !after_call(frames[i])))
+			return i;
+	}
+	return count;
+}
+
+uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now)
+{
+	uint32_t good = believable(frames, count), records = (good + 1) / 2, set, way, id;
+	struct shiny_record *payload;
+	uint64_t key;
+
+	key = si_stack_key(w, frames, good);
+	if (good < count) {
+		si_count(SHINY_COUNT_STACKS_TRUNCATED);
+		if (good == 1)
+			__atomic_store_n(&si_leaf_callers[si_leaf_slot(frames[0])], frames[0], __ATOMIC_RELAXED);
+		id = si_stack_find(w, key);
+		if (id)
+			return id;
+	}
+	payload = si_run(w, records, now);
+	if (!payload)
+		return 0;
+	/* room may have meant a new salt */
+	key = si_stack_key(w, frames, good);
+	for (uint32_t i = 0; i < records; i++) {
+		payload[i].w0 = frames[2 * i];
+		payload[i].w1 = 2 * i + 1 < good ? frames[2 * i + 1] : 0;
+	}
+	set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * 2;
+	way = w->cache[set] == 0 ? 0 : w->cache[set + 1] == 0 ? 1 : (uint32_t)(key >> 63);
+	id = set + way + 1;
+	/* the slot means nothing while its definition is on the way: a handler that leaves by longjmp must not leave a lie */
+	w->cache[set + way] = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	si_run_publish(w, SHINY_REC_STACK, 0, good, id, records, now);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->cache[set + way] = key;
+	return id;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack.h: who called? Frames by frame pointers, and a small number for them.
+ *
+ * Runs:      inside, between si_enter and si_leave.
+ * Signals:   safe.
+ * Allocates: nothing.
+ * Threads:   the stream's own; the table of callers without frame pointers is shared, its words are hints.
+ */
+#ifndef SI_STACK_H
+#define SI_STACK_H
+
+#define XXH_INLINE_ALL
+#define XXH_NAMESPACE si_
+#include <xxhash.h>
+
+#include "chunk.h"
+
+enum { SI_LEAF_CALLERS = 4096 };
+/* Return addresses into code that keeps no frame pointer: found once, believed afterwards. Relaxed. */
+SI_INTERNAL uintptr_t si_leaf_callers[SI_LEAF_CALLERS];
+
+static inline size_t si_leaf_slot(uintptr_t pc)
+{
+	return (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
+}
+
+/* Defines the stack in the stream; its id, or 0. */
+SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now);
+
+/* Return addresses, innermost first. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
+static inline uint32_t si_stack_walk(const uintptr_t *fp, uint32_t depth, uintptr_t *frames)
+{
+	uintptr_t at = (uintptr_t)fp, high = si_tls.stack_high, next;
+	uint32_t n = 1;
+
+	frames[0] = fp[1];
+	if (depth <= 1 || __atomic_load_n(&si_leaf_callers[si_leaf_slot(frames[0])], __ATOMIC_RELAXED) == frames[0])
+		return 1;
+	if (SI_UNLIKELY(at < si_tls.stack_low || at >= high))
+		high = (at | 4095) + 1;
+	next = fp[0];
+	/* one comparison for "above this frame, and two words below the end" */
+	while (n < depth && next - at - 1 < high - at - 2 * sizeof(uintptr_t) && (next & 7) == 0) {
+		const uintptr_t *frame = (const uintptr_t *)next;
+
+		if (frame[1] < 4096)
+			break;
+		frames[n++] = frame[1];
+		at = next;
+		next = frame[0];
+	}
+	return n;
+}
+
+/* Where the cache keeps `key`: its id, or 0. */
+static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
+{
+	uint32_t set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * 2;
+
+	if (SI_LIKELY(w->cache[set] == key))
+		return set + 1;
+	return w->cache[set + 1] == key ? set + 2 : 0;
+}
+
+static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *frames, uint32_t count)
+{
+	return XXH3_64bits(frames, count * sizeof *frames) + w->salt;
+}
+
+/* The id of the stack above `fp`, defined in the stream before; 0: none. */
+static inline uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint64_t now)
+{
+	uintptr_t frames[SHINY_FRAMES_MAX];
+	uint32_t count, id;
+
+	if (depth == 0)
+		return 0;
+	count = si_stack_walk(fp, depth, frames);
+	id = si_stack_find(w, si_stack_key(w, frames, count));
+	return SI_LIKELY(id) ? id : si_stack_define(w, frames, count, now);
+}
+
+#endif

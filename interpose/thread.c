@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread.c: streams come and go.
+ *
+ * Problem. A hook must find its thread's stream in one load, with no malloc and no mmap ever (hooks run inside malloc, in signal
+ * handlers, in sandboxes), and a thread's end must be noticed although frees go on after its last destructor has run.
+ *
+ * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with its stack cache. A thread's first event
+ * takes one, and a shared slot that names the stream to the sidecar.
+ *
+ * Signals. `busy` is set around the few instructions that write records. A handler that interrupts them uses a second stream of the
+ * same thread (`nested`); one that interrupts that one is dropped and counted. A handler that leaves by longjmp leaves `busy` set:
+ * the next hook whose frame lies at or above the recorded one, on the same stack, knows that the recorded one is gone, repairs, and
+ * goes on. (An alternate signal stack inside the thread's own stack looks the same; the cost of being wrong is one record.)
+ *
+ * The end. A pthread key's destructor re-arms itself for PTHREAD_DESTRUCTOR_ITERATIONS rounds, so that the other keys' destructors
+ * are still recorded in the thread's own stream, then closes it. libc itself frees after that (the thread's key blocks, its
+ * buffers): those events go to the process's one late stream, shared by dying threads behind a short spin, because a private slot taken
+ * that late would never come back. Rejected: tgkill(tid, 0) to find dead owners (a system call that sandboxes filter).
+ */
+#include "thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "chunk.h"
+#include "clock.h"
+#include "nursery.h"
+#include "sys.h"
+
+__thread struct si_tls si_tls __attribute__((tls_model("initial-exec")));
+
+enum {
+	LATE = 0,              /* writers[0] is the late stream */
+	LATE_SPINS = 2000,
+	RETRY = 1024,          /* events between two tries to get a slot */
+	KEYS_IN_THREAD = 32,   /* glibc keeps so many keys' values in the thread itself; a higher one would call calloc */
+	CACHE_WORDS = SI_CACHE_SETS * 2,
+};
+
+static struct si_writer *writers; /* [SI_WRITERS], then their caches */
+static uint32_t writer_hint = 1, slot_hint;
+static uint64_t salts;
+static pthread_key_t key;
+static bool have_key;
+
+static void thread_end(void *round);
+
+bool si_writers_make(void)
+{
+	size_t table = sizeof(struct si_writer) * SI_WRITERS, caches = sizeof(uint64_t) * CACHE_WORDS * SI_WRITERS;
+	char *region = si_sys_map(table + caches, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	if (!region)
+		return false;
+	writers = (struct si_writer *)region;
+	for (size_t i = 0; i < SI_WRITERS; i++)
+		writers[i].cache = (uint64_t *)(region + table) + i * CACHE_WORDS;
+	writers[LATE].used = SI_WRITER_POISONED; /* never handed to a thread */
+	have_key = pthread_key_create(&key, thread_end) == 0 && key < KEYS_IN_THREAD;
+	return true;
+}
+
+/* A shared slot for `w`'s stream. */
+static bool claim_slot(struct si_writer *w, uint32_t tid, uint32_t creator, uint32_t nested)
+{
+	uint32_t from = __atomic_load_n(&slot_hint, __ATOMIC_RELAXED);
+
+	for (uint32_t n = 0; n < SHINY_THREADS; n++) {
+		uint32_t i = (from + n) % SHINY_THREADS, state = SHINY_SLOT_FREE;
+		struct shiny_thread *t = &si_arena.threads[i];
+
+		if (__atomic_load_n(&t->state, __ATOMIC_RELAXED) != SHINY_SLOT_FREE ||
+		    !__atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [slot] */
+			continue;
+		w->slot = i;
+		w->generation = ++t->generation;
+		t->process_slot = (uint32_t)si_process.slot;
+		t->tid = tid;
+		t->creator = creator;
+		t->nested = nested;
+		t->start = si_ticks();
+		__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
+		__atomic_store_n(&slot_hint, i + 1, __ATOMIC_RELAXED);
+		return true;
+	}
+	return false;
+}
+
+static void writer_reset(struct si_writer *w)
+{
+	w->next = w->end = NULL;
+	w->state = NULL;
+	w->sequence = 0;
+	w->lost = 0;
+	w->last = 0;
+	w->reading = 0;
+	w->orphan = NULL;
+	w->second = NULL;
+	w->realloc_open = w->impatient = 0;
+	si_writer_salt(w);
+}
+
+void si_writer_salt(struct si_writer *w)
+{
+	w->salt = (__atomic_fetch_add(&salts, 1, __ATOMIC_RELAXED) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static struct si_writer *writer_open(uint32_t tid, uint32_t creator, uint32_t nested)
+{
+	uint32_t from = __atomic_load_n(&writer_hint, __ATOMIC_RELAXED);
+
+	for (uint32_t n = 0; n < SI_WRITERS; n++) {
+		uint32_t i = (from + n) % SI_WRITERS, unused = SI_WRITER_UNUSED;
+		struct si_writer *w = &writers[i];
+
+		if (__atomic_load_n(&w->used, __ATOMIC_RELAXED) != SI_WRITER_UNUSED ||
+		    !__atomic_compare_exchange_n(&w->used, &unused, SI_WRITER_USED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		writer_reset(w);
+		if (!claim_slot(w, tid, creator, nested)) {
+			__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
+			return NULL;
+		}
+		__atomic_store_n(&writer_hint, i, __ATOMIC_RELAXED); /* low ones are warm */
+		return w;
+	}
+	return NULL;
+}
+
+static void writer_close(struct si_writer *w)
+{
+	si_chunk_seal(w);
+	__atomic_store_n(&si_arena.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
+	/* a block handed to us was released by si_leave; nothing refers to the writer any more */
+	__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
+}
+
+uint64_t si_writers_forget(void)
+{
+	struct si_writer *mine = si_tls.writer;
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < SI_WRITERS; i++) {
+		struct si_writer *w = &writers[i];
+		bool resumed = mine && w->busy && (w == mine || w == mine->second);
+
+		if (w->used == SI_WRITER_UNUSED && i != LATE)
+			continue;
+		if (w->last > last)
+			last = w->last;
+		if (i == LATE) {
+			w->busy = 0;
+			w->slot = w->generation = 0;
+		}
+		/* one that a handler interrupted goes on when the handler returns: nobody else may have it */
+		if (i != LATE && w->used == SI_WRITER_USED)
+			w->used = resumed ? SI_WRITER_POISONED : SI_WRITER_UNUSED;
+		if (!resumed && i != LATE)
+			w->busy = 0;
+	}
+	writer_hint = 1;
+	si_tls.writer = NULL;
+	if (si_tls.phase != SI_THREAD_GONE)
+		si_tls.phase = SI_THREAD_NEW;
+	si_tls.creator = 0;
+	return last;
+}
+
+/* ---- the late stream ---- */
+
+static struct si_writer *late(const uintptr_t *fp)
+{
+	struct si_writer *w = &writers[LATE];
+
+	for (unsigned n = 0; n < LATE_SPINS; n++) {
+		uintptr_t nobody = 0;
+
+		if (__atomic_compare_exchange_n(&w->busy, &nobody, (uintptr_t)fp, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+			if (w->generation)
+				return w;
+			writer_reset(w);
+			/* the process's own id: it lives as long as the process, as the main thread's entry in /proc does */
+			if (claim_slot(w, si_sys_getpid(), 0, 0))
+				return w;
+			__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
+			break;
+		}
+		__builtin_ia32_pause();
+	}
+	si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+	return NULL;
+}
+
+/* ---- a thread's first event, and its end ---- */
+
+struct si_writer *si_thread_first(const uintptr_t *fp)
+{
+	struct si_writer *w;
+
+	switch (si_tls.phase) {
+	case SI_THREAD_ATTACHING:
+		si_count(SHINY_COUNT_DROPPED_NESTED);
+		return NULL;
+	case SI_THREAD_GONE:
+		return late(fp);
+	}
+	if (si_tls.refused++ % RETRY != 0) {
+		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+		return NULL;
+	}
+	si_tls.phase = SI_THREAD_ATTACHING;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w = writer_open(si_sys_gettid(), si_tls.creator, 0);
+	if (!w) {
+		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+		si_tls.phase = SI_THREAD_NEW;
+		return NULL;
+	}
+	w->busy = (uintptr_t)fp;
+	si_tls.refused = 0;
+	si_tls.writer = w;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	si_tls.phase = SI_THREAD_OPEN;
+	if (have_key)
+		pthread_setspecific(key, (void *)1);
+	return w;
+}
+
+static void thread_end(void *round)
+{
+	struct si_writer *w = si_tls.writer;
+
+	if ((uintptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(key, (char *)round + 1);
+		return;
+	}
+	/* in a forked child that has had no event yet, the writer is the parent's */
+	if (!w || !si_alive())
+		return;
+	si_tls.phase = SI_THREAD_GONE; /* first: a handler that comes now goes to the late stream */
+	si_tls.writer = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (w->second)
+		writer_close(w->second);
+	writer_close(w);
+}
+
+/* ---- signal handlers ---- */
+
+static bool same_stack(uintptr_t a, uintptr_t b)
+{
+	if (a >= si_tls.stack_low && a < si_tls.stack_high)
+		return b >= si_tls.stack_low && b < si_tls.stack_high;
+	return a >> 12 == b >> 12;
+}
+
+/* Whoever was inside is gone: publish nothing of his, keep what he had published, free what he had in hand. */
+static void repair(struct si_writer *w)
+{
+	if (w->reading)
+		si_nursery_abandon(w);
+	while (w->next < w->end) {
+		uint64_t w1 = w->next->w1;
+		bool run = si_kind_is_run((unsigned)(w1 & ((1u << SHINY_KIND_BITS) - 1)));
+
+		if ((w1 & ((1u << SHINY_KIND_BITS) - 1)) == SHINY_REC_NONE)
+			break;
+		w->next += 1 + (run ? w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1) : 0);
+	}
+}
+
+struct si_writer *si_thread_nested(struct si_writer *w, const uintptr_t *fp)
+{
+	for (;;) {
+		if (!w->busy)
+			break;
+		if ((uintptr_t)fp >= w->busy && same_stack((uintptr_t)fp, w->busy)) {
+			repair(w);
+			break;
+		}
+		if (w != si_tls.writer) {
+			si_count(SHINY_COUNT_DROPPED_NESTED);
+			return NULL;
+		}
+		if (!w->second) {
+			si_tls.writer = NULL; /* a handler that interrupts the claim finds the thread attaching */
+			si_tls.phase = SI_THREAD_ATTACHING;
+			__atomic_signal_fence(__ATOMIC_SEQ_CST);
+			w->second = writer_open(si_sys_gettid(), si_tls.creator, 1);
+			__atomic_signal_fence(__ATOMIC_SEQ_CST);
+			si_tls.phase = SI_THREAD_OPEN;
+			si_tls.writer = w;
+		}
+		if (!w->second) {
+			si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+			return NULL;
+		}
+		w = w->second;
+	}
+	w->busy = (uintptr_t)fp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return w;
+}
+
+void si_orphan_release(struct si_writer *w)
+{
+	void *block = w->orphan;
+
+	w->orphan = NULL;
+	w->orphan_release(block);
+}

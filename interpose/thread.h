@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread.h: a thread's stream: who writes it, where it is up to, and how a signal handler is kept out of it.
+ *
+ * Runs:      inside.
+ * Signals:   safe: see `busy`.
+ * Allocates: one region at boot, by mmap, of which each thread touches its own part.
+ * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
+ */
+#ifndef SI_THREAD_H
+#define SI_THREAD_H
+
+#include <shiny/ring.h>
+
+#include "attach.h"
+#include "base.h"
+#include "fork.h"
+
+enum {
+	SI_WRITERS = 1024,    /* streams that one process can have open at a time */
+	SI_CACHE_SETS = 4096, /* of two ways: a stack id is set * 2 + way + 1, so 0 stays "no stack" */
+};
+
+/*
+ * One stream's writer, in private memory.
+ *
+ *   next == end == NULL, or [next, end) is the unwritten rest of the chunk that `state` owns
+ *   busy != 0  ⇔  between si_enter and si_leave; it is the frame address of the hook inside
+ */
+struct si_writer {
+	uintptr_t busy;
+	struct shiny_record *next, *end;
+	uint64_t base; /* the time base in force */
+	uint64_t last; /* time of the last record taken */
+	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
+	uint64_t *cache;
+	uint64_t *state; /* of the chunk owned; NULL: none */
+	uint32_t slot, generation; /* shared thread slot */
+	uint32_t sequence;         /* of the next chunk */
+	uint32_t index;            /* the chunk's */
+	uint64_t lost;             /* events dropped since the last LOSS record */
+	uint32_t used;             /* SI_WRITER_*; compare-and-swap */
+	uint32_t reading;          /* nursery entry + 1 that this writer has marked busy */
+	uint64_t *orphan;          /* a block that was freed while we read it, and who frees it */
+	void (*orphan_release)(void *block);
+	struct si_writer *second; /* for handlers that interrupt this one */
+	uint32_t realloc_open;    /* REALLOC_BEGIN was written */
+	uint32_t impatient;       /* a wait has failed and no chunk was had since */
+};
+
+enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
+
+enum si_phase {
+	SI_THREAD_NEW = 0,
+	SI_THREAD_ATTACHING = 1, /* a handler that comes now finds nothing to write to */
+	SI_THREAD_OPEN = 2,
+	SI_THREAD_GONE = 3, /* its key's last destructor round is over: what comes goes to the late stream */
+};
+
+struct si_tls {
+	struct si_writer *writer;
+	uint32_t phase;   /* enum si_phase */
+	uint32_t creator; /* shared thread slot + 1 */
+	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
+	uint32_t refused; /* events since no slot could be had */
+};
+extern __thread struct si_tls si_tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Boot: reserves the region and makes the key. */
+bool si_writers_make(void);
+
+/* A forked child: no stream is ours. Returns the time of the last record that the inherited memory had taken. */
+uint64_t si_writers_forget(void);
+
+/* The rare halves of si_enter. Each returns with `busy` taken, or NULL: the event is dropped and counted. */
+SI_COLD struct si_writer *si_thread_first(const uintptr_t *fp);
+SI_COLD struct si_writer *si_thread_nested(struct si_writer *w, const uintptr_t *fp);
+
+/* Frees the block whose free was handed to this writer; outside `busy`. */
+SI_COLD void si_orphan_release(struct si_writer *w);
+
+/* Takes this thread's stream, whether recording is on or not: for what the sidecar must know anyway (modules). The process is alive. */
+static inline struct si_writer *si_enter_any(const uintptr_t *fp)
+{
+	struct si_writer *w = si_tls.writer;
+
+	if (SI_UNLIKELY(!w))
+		return si_thread_first(fp);
+	if (SI_UNLIKELY(w->busy))
+		return si_thread_nested(w, fp);
+	w->busy = (uintptr_t)fp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return w;
+}
+
+/* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now writes elsewhere. */
+static inline struct si_writer *si_enter(const uintptr_t *fp)
+{
+	if (!si_alive() || !__atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+		return NULL;
+	return si_enter_any(fp);
+}
+
+static inline void si_leave(struct si_writer *w)
+{
+	__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
+	if (SI_UNLIKELY(w->orphan != NULL))
+		si_orphan_release(w);
+}
+
+#endif

@@ -44,7 +44,7 @@ CREATE TABLE process (
 	events INTEGER -- records decoded from it
 );
 
--- Threads.
+-- Threads of the processes.
 CREATE TABLE thread (
 	id INTEGER PRIMARY KEY, -- id in this file
 	process INTEGER, -- process.id
@@ -300,7 +300,7 @@ FROM process p LEFT JOIN (
 		SUM(CASE WHEN vtable THEN allocs ELSE 0 END) AS vptr_allocs
 	FROM stat GROUP BY process) s ON s.process = p.id;
 
--- Threads.
+-- Threads of the processes.
 -- Example: SELECT process_name, name, tid FROM v_threads WHERE end_ns = 0;
 CREATE VIEW v_threads AS SELECT
 	t.id AS thread, -- thread id in this file
@@ -557,7 +557,7 @@ CREATE VIEW v_losses AS SELECT
 	c.process_name AS process_name, -- its program
 	c.name AS name, -- name of the counter
 	c.count AS count, -- events lost
-	c.text AS text -- why
+	c.text AS text -- why they were lost
 FROM v_counters c WHERE c.weight = 'loss' AND c.count > 0;
 
 -- Things worth telling, in words.

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_store.c: what is put into a session is found in its views; events are found by process and time; a recording that was
+ * killed can be read up to its last commit, and reading leaves no trace in the directory.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../src/base/cleanup.h"
+#include "../../src/store/store.h"
+
+static int failures;
+static char directory[] = "/tmp/test_store.XXXXXX", path[sizeof(directory) + 16];
+
+static void check(const char *name, bool right, const char *why)
+{
+	if (right)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: %s\n", name, why);
+	failures += !right;
+}
+
+/* Ends the test on an error that nobody expected. */
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok no error expected: %s\n", err->message);
+	exit(1);
+}
+
+static const char *one_text(struct store *store, const char *sql)
+{
+	static char answer[1000];
+	struct query *query;
+	bool row = false;
+
+	must(store_query(store, sql, &query));
+	must(query_step(query, &row));
+	snprintf(answer, sizeof(answer), "%s", row ? query_text(query, 0) : "(no row)");
+	query_end(query);
+	return answer;
+}
+
+static void expect(struct store *store, const char *name, const char *sql, const char *want)
+{
+	const char *got = one_text(store, sql);
+	char why[1100];
+
+	snprintf(why, sizeof(why), "wanted %s, got %s", want, got);
+	check(name, strcmp(got, want) == 0, why);
+}
+
+static void put_session(struct store *store)
+{
+	must(store_put_text(store, "host", "here"));
+	must(store_put_number(store, "size", 7));
+	must(store_put_number(store, "size", 8));
+	for (uint32_t id = 1; id <= 2; id++) {
+		struct store_process p = { .id = id, .parent = id - 1, .pid = 100 + id, .name = "prog", .role = id == 2 ? "renderer" : "",
+					   .executable = "/bin/prog", .command = "prog -x", .start = id, .end = 1000, .ending = "exited",
+					   .attach = "symbols", .events = 5 };
+		must(store_put_process(store, &p));
+		must(store_put_thread(store, &(struct store_thread){ .id = id, .process = id, .tid = 100 + id, .name = "main" }));
+	}
+	must(store_put_module(store, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "abcd", .symbols = "dwarf" }));
+	must(store_put_module(store, &(struct store_module){ .id = 2, .path = "/usr/lib/libc.so.6", .symbols = "dynsym" }));
+	must(store_put_module(store, &(struct store_module){ .id = 3, .path = "/lib/stripped.so", .symbols = "none", .note = "no names" }));
+	must(store_put_mapping(store, &(struct store_mapping){ .process = 1, .module = 1, .start = 4096, .end = 8192, .loaded = 1 }));
+
+	/* a vector's growth inlined into push; strdup in libc; a function without a name; two lines of one function */
+	struct store_frame_line grow[] = {
+		{ .function = "void std::vector<int, A<int> >::grow<int>(int&&)", .file = "vector", .line = 9, .inlined = true },
+		{ .function = "push(std::vector<int>&)", .file = "a.cc", .line = 12 },
+	};
+	must(store_put_frame(store, 1, 1, 0x100, NULL, 0));
+	must(store_put_frame(store, 1, 1, 0x100, grow, 2)); /* named later */
+	must(store_put_frame(store, 2, 2, 0x200, &(struct store_frame_line){ .function = "strdup" }, 1));
+	must(store_put_frame(store, 3, 3, 0x1234, NULL, 0));
+	must(store_put_frame(store, 4, 1, 0x400, &(struct store_frame_line){ .function = "main", .file = "a.cc", .line = 40 }, 1));
+	must(store_put_frame(store, 5, 1, 0x500, &(struct store_frame_line){ .function = "main", .file = "a.cc", .line = 50 }, 1));
+	must(store_put_frame(store, 6, 1, 0x600, &(struct store_frame_line){ .function = "mallocator(int)", .file = "a.cc", .line = 60 }, 1));
+	must(store_put_stack(store, 1, (uint32_t[]){ 1, 4 }, 2));
+	must(store_put_stack(store, 2, (uint32_t[]){ 2, 3, 4 }, 3));
+	must(store_put_stack(store, 3, (uint32_t[]){ 2, 4 }, 2));
+	must(store_put_stack(store, 4, (uint32_t[]){ 4 }, 1));
+	must(store_put_stack(store, 5, (uint32_t[]){ 5 }, 1));
+	must(store_put_stack(store, 6, (uint32_t[]){ 2 }, 1));
+	must(store_put_stack(store, 7, (uint32_t[]){ 6, 5 }, 2));
+	must(store_put_vtable(store, &(struct store_vtable){ .id = 1, .module = 1, .vaddr = 16, .source = "symbol", .type = "Shape", .class_bytes = 24 }));
+	must(store_put_vtable(store, &(struct store_vtable){ .id = 2, .module = 3, .vaddr = 32, .source = "label", .type = "stripped.so!vtable+0x20" }));
+	for (uint32_t stack = 1; stack <= 7; stack++)
+		for (uint32_t process = 1; process <= 2; process++)
+			must(store_put_stat(store, &(struct store_stat){ .process = process, .stack = stack, .vtable = stack % 3, .reading = stack == 4 ? 3 : 0,
+					.allocs = 10 * stack, .frees = 4 * stack, .bytes = 100 * stack, .live = 6 * stack, .live_bytes = 60 * stack,
+					.max_size = 20, .min_size = stack }));
+	must(store_put_stat(store, &(struct store_stat){ .process = 1, .allocs = 1, .bytes = UINT32_MAX, .live = 1, .live_bytes = UINT32_MAX }));
+	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 1, .vtable = 1, .bin = 12, .count = 3, .bytes = 30 }));
+	must(store_put_peak(store, &(struct store_peak){ .process = 1, .stack = 4, .peak_blocks = 2, .peak_bytes = 50, .peak_time = 9 }));
+	must(store_put_peak(store, &(struct store_peak){ .process = 1, .stack = 3, .peak_blocks = 2, .peak_bytes = 70, .peak_time = 9 }));
+	must(store_put_bucket(store, &(struct store_bucket){ .process = 1, .start = 0, .length = 100, .allocs = 5, .live_bytes = 77 }));
+	must(store_put_page(store, &(struct store_page){ .process = 1, .page = 16, .blocks = 3, .live_bytes = 1024 }));
+	must(store_put_counter(store, 1, "DROPPED", "loss", 3, "why"));
+	must(store_put_counter(store, 1, "WAITED", "note", 4, "waits"));
+	must(store_put_note(store, 0, "hello"));
+}
+
+/* Time i, process 1 for the first half and 2 for the other. */
+static void put_events(struct store *store, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct event e = { .time = i, .kind = EVENT_ALLOC, .api = 1, .address = 4096 + i * 16, .size = i % 50, .stack = i % 7,
+				   .process = i < count / 2 ? 1 : 2, .thread = 1 };
+
+		must(store_put_events(store, &e, 1));
+	}
+}
+
+struct tally {
+	uint64_t count, first, last, stop_at;
+};
+
+static bool tally_event(void *context, const struct event *event)
+{
+	struct tally *t = context;
+
+	if (!t->count++)
+		t->first = event->time;
+	t->last = event->time;
+	return t->count != t->stop_at;
+}
+
+static void expect_events(struct store *store, const char *name, uint32_t process, uint64_t from, uint64_t to, uint64_t stop_at,
+			  uint64_t count, uint64_t first, uint64_t last)
+{
+	struct tally t = { .stop_at = stop_at };
+	char why[200];
+
+	must(store_each_event(store, process, from, to, tally_event, &t));
+	snprintf(why, sizeof(why), "%" PRIu64 " events from %" PRIu64 " to %" PRIu64, t.count, t.first, t.last);
+	check(name, t.count == count && t.first == first && t.last == last, why);
+}
+
+static int files_in_directory(void)
+{
+	DIR *dir = opendir(directory);
+	int count = 0;
+
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+/* Every column of every table and view has its text, and every text its column. */
+static void test_documentation(struct store *store)
+{
+	expect(store, "every column is documented",
+	       "SELECT count(*) || ' ' || COALESCE(group_concat(m.name || '.' || c.name), '') FROM sqlite_master m, pragma_table_info(m.name) c "
+	       "WHERE m.type IN ('table', 'view') AND NOT EXISTS (SELECT 1 FROM documentation d WHERE d.object = m.name AND d.name = c.name "
+	       "AND d.position = c.cid + 1 AND length(d.text) > 3)", "0 ");
+	expect(store, "no text without a column",
+	       "SELECT count(*) || ' ' || COALESCE(group_concat(object || '.' || name), '') FROM documentation d WHERE d.name <> '' AND NOT EXISTS "
+	       "(SELECT 1 FROM pragma_table_info(d.object) c WHERE c.name = d.name)", "0 ");
+	expect(store, "every object is documented",
+	       "SELECT count(*) || ' ' || COALESCE(group_concat(m.name), '') FROM sqlite_master m WHERE m.type IN ('table', 'view') AND "
+	       "NOT EXISTS (SELECT 1 FROM documentation d WHERE d.object = m.name AND d.name = '' AND length(d.text) > 10)", "0 ");
+}
+
+/* The example that each view's documentation ends with is a statement that works. */
+static void test_examples(struct store *store)
+{
+	struct query *query;
+	bool row = true;
+	int ran = 0;
+
+	must(store_query(store, "SELECT text FROM documentation WHERE kind = 'view' AND name = ''", &query));
+	for (must(query_step(query, &row)); row; must(query_step(query, &row))) {
+		const char *example = strstr(query_text(query, 0), "Example: ");
+		struct query *tried;
+		bool found = true;
+
+		if (!example) {
+			check("every view has an example", false, query_text(query, 0));
+			continue;
+		}
+		must(store_query(store, example + 9, &tried));
+		while (found)
+			must(query_step(tried, &found));
+		query_end(tried);
+		ran++;
+	}
+	query_end(query);
+	check("the examples of the views run", ran > 15, "too few views");
+}
+
+static void test_finished(void)
+{
+	struct store *store;
+	struct shiny_err *err;
+	const uint32_t events = 600000;
+
+	must(store_create(path, false, true, &store));
+	put_session(store);
+	put_events(store, events);
+	must(store_finish(store));
+	check("one file remains", files_in_directory() == 1, "there are companions");
+	chmod(path, 0400);
+	must(store_open(path, &store));
+	check("a finished session is complete", store_complete(store), "it says not");
+	expect(store, "the last value of a key counts", "SELECT value FROM v_session WHERE key = 'size'", "8");
+	expect(store, "processes", "SELECT group_concat(name || role || pid || ':' || allocs || ':' || lost || ':' || threads || ':' || live_bytes) FROM v_processes",
+	       "prog101:281:3:1:4294968975,progrenderer102:280:0:1:1680");
+	expect(store, "file names of modules", "SELECT group_concat(name) FROM v_modules", "prog,libc.so.6,stripped.so");
+	expect(store, "types", "SELECT group_concat(COALESCE(type, '-') || ' ' || source || ' ' || COALESCE(certainty, '-') || ' ' || allocs || ' ' || stacks, ', ')"
+	       " FROM v_types", "- none - 181 3, Shape symbol medium 240 3, stripped.so!vtable+0x20 label label 140 2");
+	expect(store, "types of a process", "SELECT allocs FROM v_process_types WHERE process = 2 AND type = 'Shape'", "120");
+	expect(store, "a site is beyond library and inlined code",
+	       "SELECT function || source || line FROM v_sites JOIN stack_site USING (site) WHERE stack = 1", "push(std::vector<int>&)a.cc12");
+	expect(store, "a nameless function is a site", "SELECT label FROM v_sites JOIN stack_site USING (site) WHERE stack = 2", "stripped.so+0x1234");
+	expect(store, "stacks of one line share a site", "SELECT function || line || ' ' || stacks || ' ' || allocs || ' ' || peak_bytes_at_most "
+	       "FROM v_sites JOIN stack_site USING (site) WHERE stack = 4", "main40 2 140 120");
+	expect(store, "another line is another site", "SELECT stacks FROM v_sites JOIN stack_site USING (site) WHERE stack = 5", "1");
+	expect(store, "all boring: the innermost", "SELECT label FROM v_sites JOIN stack_site USING (site) WHERE stack = 6", "strdup");
+	expect(store, "a longer name is another function", "SELECT label FROM v_sites JOIN stack_site USING (site) WHERE stack = 7", "mallocator(int)");
+	expect(store, "no stack", "SELECT allocs FROM v_sites WHERE site IS NULL", "1");
+	expect(store, "sites hold every allocation", "SELECT SUM(allocs) FROM v_sites", "561");
+	expect(store, "so do their types", "SELECT SUM(allocs) FROM v_site_types", "561");
+	expect(store, "rendered stacks", "SELECT text FROM v_stacks WHERE stack = 1",
+	       "void std::vector<int, A<int> >::grow<int>(int&&) < push(std::vector<int>&) < main");
+	expect(store, "losses", "SELECT group_concat(name || count) FROM v_losses", "DROPPED3");
+	expect(store, "pages", "SELECT used FROM v_pages", "0.25");
+	expect(store, "strings are stored once", "SELECT count(*) FROM function WHERE name = 'main'", "1");
+	test_documentation(store);
+	test_examples(store);
+
+	expect_events(store, "all events", 0, 0, UINT64_MAX, 0, events, 0, events - 1);
+	expect_events(store, "events of a process", 2, 0, UINT64_MAX, 0, events / 2, events / 2, events - 1);
+	expect_events(store, "events of a time", 0, 262000, 263000, 0, 1001, 262000, 263000);
+	expect_events(store, "of both", 1, 299990, 300010, 0, 10, 299990, 299999);
+	expect_events(store, "no events", 3, 0, UINT64_MAX, 0, 0, 0, 0);
+	expect_events(store, "stop early", 0, 100, UINT64_MAX, 5, 5, 100, 104);
+	err = store_query(store, "SELECT x FROM nowhere", &(struct query *){ NULL });
+	check("a wrong query is an error", err && strstr(err->message, "nowhere"), err ? err->message : "it is not");
+	shiny_err_free(err);
+	store_close(store);
+	check("reading leaves no trace", files_in_directory() == 1, "there are companions");
+	unlink(path);
+
+	must(store_create(path, false, false, &store));
+	put_events(store, 10);
+	must(store_finish(store));
+	must(store_open(path, &store));
+	err = store_each_event(store, 0, 0, UINT64_MAX, tally_event, &(struct tally){ 0 });
+	check("without events, says so", err && strstr(err->message, "holds no events") && err->advice, "it does not");
+	shiny_err_free(err);
+	store_close(store);
+	unlink(path);
+}
+
+/* A writer killed in the middle: the file holds what was committed, whether or not its log is still beside it. */
+static void test_killed(void)
+{
+	int ready[2];
+	char byte;
+
+	if (pipe(ready) != 0)
+		exit(1);
+	pid_t child = fork();
+	if (child == 0) {
+		struct store *store;
+
+		must(store_create(path, false, true, &store));
+		put_session(store);
+		put_events(store, 300000);
+		must(store_commit(store));
+		must(store_put_text(store, "after", "the commit"));
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	check("the writer got there", read(ready[0], &byte, 1) == 1, "it died");
+	close(ready[0]);
+
+	struct store *store;
+	must(store_open(path, &store));
+	check("a live recording can be read", !store_complete(store), "it says complete");
+	expect_events(store, "and has what was committed", 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
+	store_close(store);
+	struct shiny_err *err = store_create(path, true, true, &store);
+	check("a live recording is not replaced", err && strstr(err->message, "being recorded"), "it is");
+	shiny_err_free(err);
+
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	int files = files_in_directory();
+	check("the kill left companions", files > 1, "no log: this test proves nothing");
+	chmod(directory, 0500);
+	must(store_open(path, &store));
+	check("a killed recording is not complete", !store_complete(store), "it says so");
+	expect(store, "what was committed is there", "SELECT count(*) FROM process", "2");
+	expect(store, "what was not is not", "SELECT count(*) FROM session WHERE key = 'after'", "0");
+	expect_events(store, "so are its events", 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
+	store_close(store);
+	chmod(directory, 0700);
+	check("reading it changes nothing", files_in_directory() == files, "files came or went");
+	must(store_open(path, &store));
+	expect(store, "so it can be read again", "SELECT count(*) FROM process", "2");
+	store_close(store);
+
+	must(store_create(path, true, true, &store)); /* --force, over the left-behind file and its log */
+	must(store_finish(store));
+	must(store_open(path, &store));
+	expect(store, "--force replaces all of it", "SELECT count(*) FROM process", "0");
+	store_close(store);
+	check("and its log", files_in_directory() == 1, "companions remain");
+	unlink(path);
+}
+
+static void refused(const char *name, const char *want)
+{
+	struct store *store = NULL;
+	struct shiny_err *err = store_open(path, &store);
+	char why[600];
+
+	snprintf(why, sizeof(why), "wanted ...%s..., got %s", want, err ? err->message : "a session");
+	check(name, err && strstr(err->message, want) && strstr(err->message, path), why);
+	if (err)
+		printf("# %s | %s\n", err->message, err->advice ? err->advice : "");
+	shiny_err_free(err);
+	store_close(store);
+}
+
+static void write_file(const char *text, size_t bytes)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fwrite(text, 1, bytes, file) != bytes || fclose(file) != 0)
+		exit(1);
+}
+
+static void run(const char *format)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), format, path);
+	if (system(command) != 0)
+		printf("# failed: %s\n", command);
+}
+
+static void test_refusals(void)
+{
+	struct store *store;
+	struct shiny_err *err;
+	struct stat st;
+
+	refused("missing", "No such file");
+	write_file("", 0);
+	refused("empty", "empty");
+	write_file("hello, this is a text file that is no session\n", 46);
+	refused("text", "not a session file");
+	err = store_create(path, false, true, &store);
+	check("an existing file is not replaced", err && strstr(err->message, "exists already") && stat(path, &st) == 0 && st.st_size == 46,
+	      "it was");
+	shiny_err_free(err);
+	chmod(path, 0);
+	if (geteuid() != 0)
+		refused("unreadable", "Permission denied");
+	unlink(path);
+	run("python3 -c \"import sqlite3; c = sqlite3.connect('%s'); c.execute('create table t(a)'); c.commit()\"");
+	refused("another database", "not a session");
+	unlink(path);
+	mkdir(path, 0700);
+	refused("directory", "directory");
+	err = store_create(path, true, true, &store);
+	check("a directory is not replaced", err && strstr(err->message, "directory"), "it was");
+	shiny_err_free(err);
+	rmdir(path);
+	if (mkfifo(path, 0600) == 0)
+		refused("fifo", "not a regular file");
+	unlink(path);
+
+	must(store_create(path, false, true, &store));
+	put_session(store);
+	put_events(store, 100000);
+	must(store_finish(store));
+	if (stat(path, &st) != 0 || truncate(path, st.st_size / 2) != 0)
+		exit(1);
+	refused("cut in half", "truncated");
+	if (truncate(path, 60) != 0)
+		exit(1);
+	refused("cut in the header", "not a session file");
+	unlink(path);
+	must(store_create(path, false, true, &store));
+	must(store_finish(store));
+	run("python3 -c \"import sqlite3; c = sqlite3.connect('%s'); c.execute('pragma user_version = 99'); c.commit()\"");
+	refused("newer", "format 99");
+	unlink(path);
+	err = store_create("/nonexistent/x.shiny", false, true, &store);
+	check("no directory", err && strstr(err->message, "/nonexistent/x.shiny") && err->advice, "no such error");
+	shiny_err_free(err);
+}
+
+int main(void)
+{
+	if (!mkdtemp(directory))
+		return 1;
+	snprintf(path, sizeof(path), "%s/a%%b?c#.shiny", directory); /* characters that mean something in a URI */
+	test_finished();
+	test_killed();
+	test_refusals();
+	rmdir(directory);
+	return failures != 0;
+}

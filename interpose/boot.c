@@ -149,7 +149,7 @@ static bool boot(void)
 		si_tls.stack_low = start.stack_low;
 		si_tls.stack_high = start.stack_high;
 	}
-	si_modules_update(__builtin_frame_address(0));
+	si_modules_update(__builtin_frame_address(0), NULL);
 	reach_allocator(si_arena.header);
 	say("arena in ", directory);
 	say("allocator: ", si_arena.header->attach_text);

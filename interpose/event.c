@@ -171,8 +171,13 @@ void si_event_modules_changed(void)
 	int saved = errno;
 
 	if (si_alive())
-		si_modules_update(__builtin_frame_address(0));
+		si_modules_update(__builtin_frame_address(0), NULL);
 	errno = saved;
+}
+
+void si_event_modules_changing(void)
+{
+	__atomic_store_n(&si_modules_suspect, 1, __ATOMIC_RELAXED);
 }
 
 uint32_t si_event_thread_creating(void)

@@ -10,8 +10,9 @@
  * Vtables live in PT_GNU_RELRO. A module linked without it has them in its writable segment, and a fixed-address executable (no
  * relocations to apply) in a read-only one: those ranges are taken too. A wrong yes is settled by the sidecar.
  *
- * The updater is called by the dlopen and dlclose hooks, after ld.so is done, so taking its lock in dl_iterate_phdr is what the
- * program's own calls do. Two updaters at once: the second leaves a mark and the first goes round again.
+ * A dlclose is bracketed by two updates. A dlopen cannot be (its hook must tail-jump), so the first one raises a flag that stays up: from
+ * then on a new stack with a frame in no known module asks dl_iterate_phdr whether anything was added, which it answers in its first
+ * callback. The lock that this takes is the one around the loader's list, held for moments and never while constructors run. Two updaters at once: the second leaves a mark and the first goes round again.
  */
 #define _GNU_SOURCE
 #include "module.h"
@@ -45,6 +46,7 @@ static struct ranges ranges[2];
 static const struct ranges *ranges_now;
 static uint32_t granules[2][SI_GRANULES];
 const uint32_t *si_granules;
+uint32_t si_modules_suspect;
 
 enum { IDLE = 0, BUSY = 1, AGAIN = 2 };
 static uint32_t updating;
@@ -53,6 +55,7 @@ static bool booted;
 
 struct update {
 	const uintptr_t *fp;
+	struct si_writer *w; /* entered by the caller, or NULL */
 	struct ranges *code;
 	uint32_t *granules;
 	bool changed, first;
@@ -169,7 +172,7 @@ static void module_path(const struct dl_phdr_info *info, bool main_module, bool 
 
 static void write_module(const struct update *u, const struct dl_phdr_info *info, const struct known *k, bool main_module, bool kernel)
 {
-	struct si_writer *w = si_enter_any(u->fp);
+	struct si_writer *w = u->w ? u->w : si_enter_any(u->fp);
 	struct shiny_record *payload;
 	struct shiny_module m = { .start = k->start, .end = k->end, .bias = k->bias };
 	char path_text[SHINY_PATH_MAX];
@@ -197,12 +200,13 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	} else {
 		si_lose(w);
 	}
-	si_leave(w);
+	if (!u->w)
+		si_leave(w);
 }
 
 static void write_gone(const struct update *u, const struct known *k)
 {
-	struct si_writer *w = si_enter_any(u->fp);
+	struct si_writer *w = u->w ? u->w : si_enter_any(u->fp);
 	struct shiny_record *payload;
 	uint64_t now;
 
@@ -217,7 +221,8 @@ static void write_gone(const struct update *u, const struct known *k)
 	} else {
 		si_lose(w);
 	}
-	si_leave(w);
+	if (!u->w)
+		si_leave(w);
 }
 
 static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool lasting, bool fixed)
@@ -293,10 +298,11 @@ static int one_module(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-static void update_once(const uintptr_t *fp)
+static void update_once(const uintptr_t *fp, struct si_writer *w)
 {
 	struct update u = {
 		.fp = fp,
+		.w = w,
 		.code = &ranges[ranges_now == &ranges[0]],
 		.granules = granules[si_granules == granules[0]],
 		.first = true,
@@ -322,7 +328,7 @@ static void update_once(const uintptr_t *fp)
 	booted = true;
 }
 
-void si_modules_update(const uintptr_t *fp)
+void si_modules_update(const uintptr_t *fp, struct si_writer *w)
 {
 	if (__atomic_exchange_n(&updating, AGAIN, __ATOMIC_ACQUIRE) != IDLE)
 		return; /* the one at work goes round again */
@@ -330,7 +336,7 @@ void si_modules_update(const uintptr_t *fp)
 		uint32_t busy = BUSY;
 
 		__atomic_store_n(&updating, BUSY, __ATOMIC_RELAXED);
-		update_once(fp);
+		update_once(fp, w);
 		if (__atomic_compare_exchange_n(&updating, &busy, IDLE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return;
 	}

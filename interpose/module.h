@@ -21,8 +21,14 @@ enum si_code {
 /* Whether `pc` is in a module's code. */
 SI_INTERNAL enum si_code si_module_code(uintptr_t pc);
 
-/* Looks at the loaded modules again and writes MODULE and MODULE_GONE records. `fp` as in event.h. */
-void si_modules_update(const uintptr_t *fp);
+struct si_writer;
+
+/* Looks at the loaded modules again and writes MODULE and MODULE_GONE records, into `w`, which the caller has entered, or else (NULL) into
+ * this thread's stream. `fp` as in event.h. */
+SI_COLD void si_modules_update(const uintptr_t *fp, struct si_writer *w);
+
+/* Set by the first dlopen, never cleared: a frame in no known module may be in a new one. */
+SI_INTERNAL uint32_t si_modules_suspect;
 
 /* A forked child: whoever was updating is not here. */
 void si_modules_forget(void);

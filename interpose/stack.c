@@ -47,11 +47,24 @@ static uint32_t believable(const uintptr_t *frames, uint32_t count)
 	return count;
 }
 
+static bool all_known(const uintptr_t *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (si_module_code(frames[i]) == SI_CODE_NONE)
+			return false;
+	return true;
+}
+
 uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now)
 {
-	uint32_t good = believable(frames, count), records = (good + 1) / 2, set, way, id;
+	uint32_t good, records, set, way, id;
 	struct shiny_record *payload;
 	uint64_t key;
+
+	if (__atomic_load_n(&si_modules_suspect, __ATOMIC_RELAXED) && !all_known(frames, count))
+		si_modules_update((const uintptr_t *)w->busy, w);
+	good = believable(frames, count);
+	records = (good + 1) / 2;
 
 	key = si_stack_key(w, frames, good);
 	if (good < count) {

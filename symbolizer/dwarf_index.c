@@ -58,6 +58,7 @@ struct scope {
 	const char *name; /* demangled; "" unknown; NULL not asked yet */
 	uint32_t parent;  /* the scope that this one was inlined into; NO_SCOPE for a function */
 	uint32_t call_file, call_line;
+	bool bare; /* the name is DW_AT_name */
 };
 
 struct unit {
@@ -372,6 +373,7 @@ static const char *scope_name(struct dwarf_index *index, struct scope *scope)
 	for (size_t i = 0; i < 2 && !name; i++)
 		if (dwarf_attr_integrate(&scope->die, linkage[i], &attribute))
 			name = dwarf_formstring(&attribute);
+	scope->bare = !name;
 	if (!name && dwarf_attr_integrate(&scope->die, DW_AT_name, &attribute))
 		name = dwarf_formstring(&attribute);
 	scope->name = name ? names_demangled(index->names, name) : "";
@@ -404,7 +406,7 @@ static void place_of_call(struct dwarf_index *index, struct unit *unit, const st
 }
 
 /* The chain of scopes that cover `vaddr` in `unit`. Returns the number of frames, 0 when no function covers it. */
-static size_t unit_frames(struct dwarf_index *index, struct unit *unit, uint64_t vaddr, struct sym_frame *out, size_t room)
+static size_t unit_frames(struct dwarf_index *index, struct unit *unit, uint64_t vaddr, struct sym_frame *out, size_t room, bool *bare)
 {
 	size_t at = unit->ranges.count, count = 0;
 
@@ -417,6 +419,7 @@ static size_t unit_frames(struct dwarf_index *index, struct unit *unit, uint64_t
 	while (count < room) {
 		out[count].function = scope_name(index, scope);
 		out[count].inlined = scope->parent != NO_SCOPE;
+		*bare = scope->bare && scope->parent == NO_SCOPE;
 		count++;
 		if (scope->parent == NO_SCOPE)
 			break;
@@ -427,10 +430,11 @@ static size_t unit_frames(struct dwarf_index *index, struct unit *unit, uint64_t
 	return count;
 }
 
-size_t dwarf_index_frames(struct dwarf_index *index, uint64_t vaddr, struct sym_frame *out, size_t room)
+size_t dwarf_index_frames(struct dwarf_index *index, uint64_t vaddr, struct sym_frame *out, size_t room, bool *bare)
 {
 	struct unit *lines = NULL;
 
+	*bare = false;
 	if (!room)
 		return 0;
 	memset(out, 0, room * sizeof(*out));
@@ -444,7 +448,7 @@ size_t dwarf_index_frames(struct dwarf_index *index, uint64_t vaddr, struct sym_
 		if (!unit->loaded)
 			load_unit(index, unit);
 
-		size_t count = unit_frames(index, unit, vaddr, out, room);
+		size_t count = unit_frames(index, unit, vaddr, out, room, bare);
 
 		if (count)
 			return count;

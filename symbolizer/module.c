@@ -280,6 +280,7 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 {
 	struct names *names = &module->sym->names;
 	size_t count = 0;
+	bool bare = false;
 
 	if (!module->symbols_read)
 		read_symbols(module);
@@ -290,13 +291,13 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 							   &module->file, names, (const char *const *)module->sym->debug_dirs);
 	}
 	if (module->dwarf)
-		count = dwarf_index_frames(module->dwarf, vaddr, out, FRAMES_MAX);
-	if (count && out[count - 1].function)
+		count = dwarf_index_frames(module->dwarf, vaddr, out, FRAMES_MAX, &bare);
+	if (count && out[count - 1].function && !bare)
 		return count;
 
 	const struct symbol *symbol = symbols_find(&module->symbols.functions, vaddr);
 
-	if (!symbol)
+	if (!symbol || (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2)))
 		return count;
 	if (!count)
 		out[count++] = (struct sym_frame){ 0 };

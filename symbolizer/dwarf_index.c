@@ -29,6 +29,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,12 +62,24 @@ struct scope {
 	bool bare; /* the name is DW_AT_name */
 };
 
+/*
+ * A namespace or class: what stands before "::" in the name of a function without a linkage name (gcc gives none to what has internal
+ * linkage). It holds the DIEs whose offsets are in [start, end]; that is how a declaration finds the scopes it is in.
+ */
+struct container {
+	Dwarf_Off start, end;
+	const char *name; /* in the file; NULL: anonymous */
+	uint32_t parent;  /* NO_SCOPE: none */
+};
+
 struct unit {
 	Dwarf_Die skeleton; /* the unit's DIE in the file */
 	Dwarf_Die die;      /* the DIE with the content: the same, or the .dwo's */
 	bool loaded;
 	struct scope *scopes;
 	size_t scope_count, scope_room;
+	struct container *containers; /* by start */
+	size_t container_count, container_room;
 	struct ranges ranges;
 };
 
@@ -166,6 +179,7 @@ static void close_dwarf(struct dwarf_index *index)
 {
 	for (size_t i = 0; i < index->unit_count; i++) {
 		free(index->units[i].scopes);
+		free(index->units[i].containers);
 		free(index->units[i].ranges.at);
 	}
 	free(index->units);
@@ -287,12 +301,27 @@ static uint32_t number(Dwarf_Die *die, unsigned name)
 	return (uint32_t)value;
 }
 
-/* Walks the unit's DIEs and collects its scopes. */
+static bool is_container(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* Returns the new container's index; without memory, its parent's. */
+static uint32_t add_container(struct unit *unit, Dwarf_Die *die, Dwarf_Off offset, uint32_t parent)
+{
+	if (!reserve(&unit->containers, unit->container_count, &unit->container_room, sizeof(*unit->containers)))
+		return parent;
+	unit->containers[unit->container_count] = (struct container){ offset, offset, dwarf_diename(die), parent };
+	return (uint32_t)unit->container_count++;
+}
+
+/* Walks the unit's DIEs and collects its scopes and containers. */
 static void walk(struct dwarf_index *index, struct unit *unit, uint64_t limit)
 {
 	struct level {
 		Dwarf_Die die;
-		uint32_t scope; /* around the level's DIEs */
+		uint32_t scope;     /* around the level's DIEs */
+		uint32_t container; /* likewise */
 	} *levels = calloc(DEPTH_MAX, sizeof(*levels));
 	size_t depth = 0;
 
@@ -300,11 +329,12 @@ static void walk(struct dwarf_index *index, struct unit *unit, uint64_t limit)
 		free(levels);
 		return;
 	}
-	levels[0].scope = NO_SCOPE;
+	levels[0].scope = levels[0].container = NO_SCOPE;
 	for (uint64_t steps = 0; steps < limit; steps++) {
 		struct level *level = &levels[depth];
 		int tag = dwarf_tag(&level->die);
-		uint32_t inside = level->scope;
+		uint32_t inside = level->scope, within = level->container;
+		Dwarf_Off offset = dwarf_dieoffset(&level->die);
 
 		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
 			bool function = tag == DW_TAG_subprogram;
@@ -327,15 +357,21 @@ static void walk(struct dwarf_index *index, struct unit *unit, uint64_t limit)
 		/* the tags that hold neither functions nor scopes, and that there are most of */
 		if (tag != DW_TAG_enumeration_type && tag != DW_TAG_subroutine_type && tag != DW_TAG_array_type &&
 		    depth + 1 < DEPTH_MAX && !dwarf_child(&level->die, &levels[depth + 1].die)) {
+			if (is_container(tag))
+				within = add_container(unit, &level->die, offset, level->container);
 			depth++;
 			levels[depth].scope = inside;
+			levels[depth].container = within;
 			continue;
 		}
-		while (dwarf_siblingof(&levels[depth].die, &levels[depth].die))
+		while (dwarf_siblingof(&levels[depth].die, &levels[depth].die)) {
 			if (!depth--) {
 				free(levels);
 				return;
 			}
+			if (levels[depth + 1].container != levels[depth].container)
+				unit->containers[levels[depth + 1].container].end = offset;
+		}
 	}
 	free(levels);
 }
@@ -361,8 +397,63 @@ static void load_unit(struct dwarf_index *index, struct unit *unit)
 	sort_ranges(&unit->ranges);
 }
 
+/* "a::b::" of containers[at], into `out`, as far as there is room. Returns the length. */
+static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, size_t room, unsigned depth)
+{
+	const struct container *container = &unit->containers[at];
+	size_t used = container->parent != NO_SCOPE && depth < DEPTH_MAX ?
+			      container_prefix(unit, container->parent, out, room, depth + 1) : 0;
+	int more = snprintf(out + used, room - used, "%s::", container->name ? container->name : "(anonymous namespace)");
+
+	return more > 0 && (size_t)more < room - used ? used + (size_t)more : used;
+}
+
+/* The name with its scopes, of a function that has no linkage name; they are those of the declaration that it refers to. */
+static const char *qualified_name(struct dwarf_index *index, const struct unit *unit, Dwarf_Die *function)
+{
+	Dwarf_Die die = *function, next;
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+	char text[2048];
+	size_t low = 0, high = unit->container_count;
+
+	for (int hops = 0; hops < 16; hops++) {
+		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && !dwarf_attr(&die, DW_AT_specification, &attribute))
+			break;
+		if (!dwarf_formref_die(&attribute, &next))
+			break;
+		die = next;
+	}
+	name = dwarf_diename(&die);
+	if (!name && dwarf_attr_integrate(function, DW_AT_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	if (!name || die.cu != unit->die.cu)
+		return name;
+
+	Dwarf_Off offset = dwarf_dieoffset(&die);
+
+	while (low < high) { /* first container that starts after the declaration */
+		size_t middle = low + (high - low) / 2;
+
+		if (unit->containers[middle].start < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* the one before, or one that it is in */
+	uint32_t at = low ? (uint32_t)low - 1 : NO_SCOPE;
+
+	while (at != NO_SCOPE && unit->containers[at].end < offset)
+		at = unit->containers[at].parent;
+	if (at == NO_SCOPE)
+		return name;
+	low = container_prefix(unit, at, text, sizeof(text), 0);
+	snprintf(text + low, sizeof(text) - low, "%s", name);
+	return names_text(index->names, text);
+}
+
 /* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain ones are the C function's. */
-static const char *scope_name(struct dwarf_index *index, struct scope *scope)
+static const char *scope_name(struct dwarf_index *index, const struct unit *unit, struct scope *scope)
 {
 	static const unsigned linkage[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
 	Dwarf_Attribute attribute;
@@ -374,8 +465,8 @@ static const char *scope_name(struct dwarf_index *index, struct scope *scope)
 		if (dwarf_attr_integrate(&scope->die, linkage[i], &attribute))
 			name = dwarf_formstring(&attribute);
 	scope->bare = !name;
-	if (!name && dwarf_attr_integrate(&scope->die, DW_AT_name, &attribute))
-		name = dwarf_formstring(&attribute);
+	if (!name)
+		name = qualified_name(index, unit, &scope->die);
 	scope->name = name ? names_demangled(index->names, name) : "";
 	if (!scope->name)
 		scope->name = "";
@@ -417,7 +508,7 @@ static size_t unit_frames(struct dwarf_index *index, struct unit *unit, uint64_t
 
 	place_of_address(index, unit, vaddr, &out[0]);
 	while (count < room) {
-		out[count].function = scope_name(index, scope);
+		out[count].function = scope_name(index, unit, scope);
 		out[count].inlined = scope->parent != NO_SCOPE;
 		*bare = scope->bare && scope->parent == NO_SCOPE;
 		count++;

@@ -58,8 +58,8 @@ std::unordered_map<std::string, std::set<double>> spread(const std::map<std::str
 	std::unordered_map<std::string, std::set<double>> result;
 	std::mt19937 random(1);
 	std::normal_distribution<> normal;
-	for (const auto &[name, held] : from)
-		std::visit([&](const auto &) { result[name].insert(normal(random)); }, held);
+	for (const auto &entry : from)
+		std::visit([&](const auto &) { result[entry.first].insert(normal(random)); }, entry.second);
 	return result;
 }
 

@@ -21,8 +21,14 @@ char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define VEC(type) struct { type *at; size_t count, room; }
 
 /* Makes room for one more and counts it; a pointer to it, not initialised. */
-#define vec_push(v)                                                                                                         \
-	(*((v)->count == (v)->room                                                                                           \
-		? ((v)->at = mem_resize((v)->at, (v)->room = (v)->room ? (v)->room * 2 : 8, sizeof *(v)->at), (v)) : (v))).at + (v)->count++
+#define vec_push(v)                                                                                     \
+	({                                                                                               \
+		__typeof__(v) vec_ = (v);                                                                \
+		if (vec_->count == vec_->room) {                                                         \
+			vec_->room = vec_->room ? vec_->room * 2 : 8;                                    \
+			vec_->at = mem_resize(vec_->at, vec_->room, sizeof *vec_->at);                   \
+		}                                                                                        \
+		&vec_->at[vec_->count++];                                                                \
+	})
 
 #endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply.c: one record, in order, into its process's live blocks, aggregates and the event stream.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * Which reading of a vptr counts: a block's class is what its word says between the end of its construction and the start of its
+ * destruction. SETTLED (a later allocation pushed it out of the nursery) and EXIT lie there; FLUSH may catch a base constructor; FREE finds
+ * what the destructors left. So SETTLED = EXIT > FLUSH > FREE, and within a rank the last one wins. The second word is a vptr only
+ * behind an array cookie: it counts for new[] of at least 16 bytes, and never against a first word.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+
+static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3, [SHINY_VPTR_FLUSH] = 2, [SHINY_VPTR_EXIT] = 3, [SHINY_VPTR_FREE] = 1 };
+
+static struct event *emit(struct session *session, const struct stream *s, uint8_t kind)
+{
+	struct event *e;
+
+	if (session->event_count == EVENT_BATCH)
+		session_flush_events(session);
+	e = &session->events[session->event_count++];
+	*e = (struct event){ .time = ticks_ns(&session->ticks, s->head.time), .address = s->head.address, .size = s->head.size,
+			     .process = s->process->id, .thread = s->id, .kind = kind, .api = s->head.api };
+	return e;
+}
+
+static uint32_t site_of(struct stream *s, uint32_t stack)
+{
+	uint32_t *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
+
+	if (page && page[stack % STACK_PAGE])
+		return page[stack % STACK_PAGE] - 1;
+	if (stack)
+		s->process->noticed.void_stacks++;
+	return 0;
+}
+
+static void remember_death(struct process *p, const struct entry *entry, uint64_t time, const struct ticks *ticks)
+{
+	/* two seconds' worth of deaths, at most DEATHS_MAX: grown while the oldest one is younger than that */
+	if (p->deaths_count == p->deaths_room) {
+		const struct death *oldest = p->deaths_room ? &p->deaths[p->deaths_at] : NULL;
+
+		if (p->deaths_room < DEATHS_MAX && (!oldest || ticks_scale(ticks, (int64_t)(time - oldest->time)) < 2000000000)) {
+			size_t room = p->deaths_room ? p->deaths_room * 2 : 256;
+			struct death *larger = mem_alloc(room * sizeof *larger);
+
+			for (size_t i = 0; i < p->deaths_count; i++)
+				larger[i] = p->deaths[(p->deaths_at + i) % p->deaths_room];
+			free(p->deaths);
+			p->deaths = larger;
+			p->deaths_room = room;
+			p->deaths_at = 0;
+		} else {
+			if (oldest->time > p->deaths_lost)
+				p->deaths_lost = oldest->time;
+			if (++p->deaths_at == p->deaths_room)
+				p->deaths_at = 0;
+			p->deaths_count--;
+		}
+	}
+	{
+		size_t at = p->deaths_at + p->deaths_count++;
+
+		p->deaths[at < p->deaths_room ? at : at - p->deaths_room] = (struct death){ *entry, time };
+	}
+}
+
+/* A block that has left the registry has ended. */
+static void block_ended(struct session *session, struct stream *s, const struct entry *entry, uint64_t time)
+{
+	struct process *p = s->process;
+	int64_t age = ticks_scale(&session->ticks, (int64_t)(time - entry->birth));
+
+	stats_end(&p->stats, entry, ticks_ns(&session->ticks, time), age > 0 ? (uint64_t)age : 0);
+	session->frees++;
+	remember_death(p, entry, time, &session->ticks);
+}
+
+static bool begin_block(struct session *session, struct stream *s, const struct entry *entry)
+{
+	struct process *p = s->process;
+	struct entry old;
+
+	if (!entry->address) {
+		p->noticed.refused++;
+		return false;
+	}
+	if (registry_remove(&p->registry, entry->address, &old)) {
+		p->noticed.reused++;
+		block_ended(session, s, &old, entry->birth);
+	}
+	if (!registry_add(&p->registry, entry)) {
+		p->noticed.refused++;
+		return false;
+	}
+	stats_begin(&p->stats, entry, ticks_ns(&session->ticks, entry->birth));
+	session->allocs++;
+	return true;
+}
+
+static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flags)
+{
+	return (struct entry){ .address = raw->address, .birth = raw->time, .size = raw->size & ((UINT64_C(1) << 48) - 1),
+			       .flags = (raw->api & ENTRY_API) | flags, .site = site };
+}
+
+static void apply_alloc(struct session *session, struct stream *s)
+{
+	struct entry entry = entry_of(&s->head, site_of(s, s->head.stack), 0);
+
+	if (begin_block(session, s, &entry))
+		emit(session, s, EVENT_ALLOC)->stack = s->process->stats.sites.at[entry.site].stack;
+}
+
+static void apply_free(struct session *session, struct stream *s)
+{
+	struct process *p = s->process;
+	struct entry old;
+
+	if (registry_remove(&p->registry, s->head.address, &old))
+		block_ended(session, s, &old, s->head.time);
+	else
+		p->noticed.unknown_frees++;
+	emit(session, s, EVENT_FREE)->stack = p->stats.sites.at[site_of(s, s->head.stack)].stack;
+}
+
+/* The block that was given to a realloc that did not happen lives on. */
+static void put_back(struct stream *s)
+{
+	struct entry there;
+
+	s->realloc_address = 0;
+	if (!s->realloc.address)
+		return;
+	if (registry_remove(&s->process->registry, s->realloc.address, &there))
+		s->process->noticed.broken_reallocs++; /* somebody got its address meanwhile: a lie; the later block stays */
+	else
+		there = s->realloc;
+	if (!registry_add(&s->process->registry, &there))
+		s->process->noticed.refused++;
+	s->realloc.address = 0;
+}
+
+static void apply_realloc_begin(struct stream *s)
+{
+	if (s->realloc_address) {
+		s->process->noticed.broken_reallocs++;
+		put_back(s);
+	}
+	s->realloc_address = s->head.address;
+	s->realloc_stack = s->head.stack;
+	s->realloc.address = 0;
+	if (s->head.address && !registry_remove(&s->process->registry, s->head.address, &s->realloc)) {
+		s->process->noticed.unknown_frees++;
+		s->realloc.address = 0;
+	}
+}
+
+static void apply_realloc_done(struct session *session, struct stream *s)
+{
+	uint32_t stack = s->head.stack ? s->head.stack : s->realloc_stack;
+	struct entry entry = entry_of(&s->head, site_of(s, stack), ENTRY_REALLOC);
+	struct event *e;
+
+	if (!s->realloc_address)
+		s->process->noticed.broken_reallocs++;
+	if (s->realloc.address) {
+		/* resized in place or copied: it is still the object that it was, as far as its class is known */
+		entry.vtable = s->realloc.vtable;
+		entry.flags |= s->realloc.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
+		block_ended(session, s, &s->realloc, s->head.time);
+	}
+	if (begin_block(session, s, &entry)) {
+		e = emit(session, s, EVENT_REALLOC);
+		e->old_address = s->realloc_address;
+		e->stack = s->process->stats.sites.at[entry.site].stack;
+	}
+	s->realloc.address = s->realloc_address = 0;
+}
+
+static void apply_vptr(struct session *session, struct stream *s)
+{
+	struct process *p = s->process;
+	struct entry *entry = registry_find(&p->registry, s->head.address);
+	unsigned reading = s->head.api & 3, had;
+	bool second = s->head.api & SHINY_VPTR_SECOND_WORD;
+	uint32_t vtable;
+	struct event *e;
+
+	if (!entry && s->realloc.address == s->head.address)
+		entry = &s->realloc;
+	if (!entry || !entry->address) {
+		p->noticed.unmatched_vptrs++;
+		return;
+	}
+	if (second) {
+		unsigned api = entry->flags & ENTRY_API;
+
+		if (entry->size < 16 || (api != SHINY_API_NEW_ARRAY && api != SHINY_API_NEW_ARRAY_ALIGNED && api != SHINY_API_EITHER_ALLOC))
+			return;
+		if (entry->vtable && !(entry->flags & ENTRY_SECOND_WORD))
+			return;
+	}
+	had = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
+	if (entry->vtable && ranks[reading] < ranks[had] && second == !!(entry->flags & ENTRY_SECOND_WORD))
+		return;
+	vtable = space_vtable(&p->space, &session->ids, s->head.size);
+	if (!vtable)
+		return;
+	entry->vtable = vtable;
+	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) | reading << ENTRY_READING_SHIFT |
+		       (second ? ENTRY_SECOND_WORD : 0);
+	e = emit(session, s, EVENT_VPTR);
+	e->size = 0;
+	e->vtable = vtable;
+}
+
+static void apply_stack(struct session *session, struct stream *s)
+{
+	uint64_t addresses[SHINY_FRAMES_MAX + 1];
+	uint32_t frames[SHINY_FRAMES_MAX], count = (uint32_t)s->head.size, stack;
+	uint32_t **page;
+
+	decode_payload(&s->head, addresses, sizeof addresses / 16 * 16);
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = space_frame(&s->process->space, &session->ids, addresses[i]);
+	stack = ids_stack(&session->ids, frames, count);
+	if (!s->stacks)
+		s->stacks = mem_zero(STACK_PAGES, sizeof *s->stacks);
+	page = &s->stacks[s->head.stack / STACK_PAGE];
+	if (!*page)
+		*page = mem_zero(STACK_PAGE, sizeof **page);
+	(*page)[s->head.stack % STACK_PAGE] = stats_site(&s->process->stats, stack) + 1;
+}
+
+static void apply_module(struct session *session, struct stream *s)
+{
+	struct {
+		struct shiny_module module;
+		char path[SHINY_PATH_MAX + 1];
+	} in;
+	size_t bytes = decode_payload(&s->head, &in, sizeof in.module + SHINY_PATH_MAX), path_bytes = in.module.path_bytes;
+	struct mapping mapping;
+
+	if (path_bytes > bytes - sizeof in.module || in.module.build_id_bytes > SHINY_BUILD_ID_MAX || in.module.start >= in.module.end) {
+		s->process->noticed.bad_records++;
+		return;
+	}
+	in.path[path_bytes] = '\0';
+	mapping = (struct mapping){ .start = in.module.start, .end = in.module.end, .bias = in.module.bias, .loaded = s->head.time,
+				    .module = ids_module(&session->ids, in.path, in.module.build_id, in.module.build_id_bytes) };
+	space_add(&s->process->space, &mapping);
+}
+
+static void apply_map(struct session *session, struct stream *s)
+{
+	struct shiny_map map;
+	struct event *e;
+
+	decode_payload(&s->head, &map, sizeof map);
+	e = emit(session, s, EVENT_MAP);
+	e->address = map.address;
+	e->size = map.bytes;
+	e->old_address = map.old_address;
+	e->stack = s->process->stats.sites.at[site_of(s, s->head.stack)].stack;
+}
+
+static void forget_stacks(struct stream *s)
+{
+	if (s->stacks)
+		for (size_t i = 0; i < STACK_PAGES; i++) {
+			free(s->stacks[i]);
+			s->stacks[i] = NULL;
+		}
+}
+
+void apply_record(struct session *session, struct stream *s)
+{
+	struct process *p = s->process;
+
+	if (s->head.time > session->next_fork || p->pending)
+		process_take_over(session, s->head.time > p->fork_at ? s->head.time : p->fork_at + 1);
+	if (s->head.time < session->applied_until)
+		p->noticed.late++;
+	p->events++;
+	session->total_events++;
+	if (s->head.time > p->last)
+		p->last = s->head.time;
+	switch (s->head.kind) {
+	case SHINY_REC_ALLOC:
+		apply_alloc(session, s);
+		break;
+	case SHINY_REC_FREE:
+		apply_free(session, s);
+		break;
+	case SHINY_REC_REALLOC_BEGIN:
+		apply_realloc_begin(s);
+		break;
+	case SHINY_REC_REALLOC_DONE:
+		apply_realloc_done(session, s);
+		break;
+	case SHINY_REC_REALLOC_FAILED:
+		if (!s->realloc_address)
+			p->noticed.broken_reallocs++;
+		put_back(s);
+		break;
+	case SHINY_REC_VPTR:
+		apply_vptr(session, s);
+		break;
+	case SHINY_REC_STACK:
+		apply_stack(session, s);
+		break;
+	case SHINY_REC_MODULE:
+		apply_module(session, s);
+		break;
+	case SHINY_REC_MODULE_GONE: /* decoded like a wide event, but for its name */
+		space_remove(&p->space, s->head.address, s->head.size, s->head.time);
+		break;
+	case SHINY_REC_MAP:
+		apply_map(session, s);
+		break;
+	case SHINY_REC_LOSS:
+		forget_stacks(s);
+		break;
+	default:
+		break;
+	}
+}
+
+void apply_stream_end(struct session *session, struct stream *s)
+{
+	if (s->realloc_address)
+		put_back(s);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decode.c: see decode.h; the layouts are wire.h's. */
+#include "decode.h"
+
+#define BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
+
+enum { LAYOUT_NONE, LAYOUT_EVENT, LAYOUT_RUN, LAYOUT_WORD };
+static const uint8_t layouts[1 << SHINY_KIND_BITS] = {
+#define SHINY_RECORD(name, layout, text) [SHINY_REC_##name] = LAYOUT_##layout,
+#include <shiny/record.def>
+#undef SHINY_RECORD
+};
+
+static const uint8_t plain[SHINY_REC_KINDS] = {
+	[SHINY_REC_ALLOC_WIDE] = SHINY_REC_ALLOC,
+	[SHINY_REC_FREE_WIDE] = SHINY_REC_FREE,
+	[SHINY_REC_REALLOC_BEGIN_WIDE] = SHINY_REC_REALLOC_BEGIN,
+	[SHINY_REC_REALLOC_DONE_WIDE] = SHINY_REC_REALLOC_DONE,
+};
+
+static uint64_t load(const struct shiny_record *record, unsigned word)
+{
+	return __atomic_load_n(word ? &record->w1 : &record->w0, __ATOMIC_RELAXED);
+}
+
+size_t decode_payload(const struct raw *raw, void *out, size_t room)
+{
+	size_t bytes = (size_t)raw->count * SHINY_RECORD_BYTES;
+	uint64_t *to = out;
+
+	if (bytes > room)
+		bytes = room;
+	for (size_t i = 0; i < bytes / 8; i++)
+		to[i] = load(&raw->payload[i / 2], i % 2);
+	return bytes / 8 * 8;
+}
+
+/* Checks a run's length against its kind. */
+static bool run_fits(struct raw *raw, uint64_t aux)
+{
+	switch (raw->kind) {
+	case SHINY_REC_STACK:
+		if (!raw->stack || !aux || aux > SHINY_FRAMES_MAX || raw->count != (aux + 1) / 2)
+			return false;
+		return true;
+	case SHINY_REC_MODULE:
+		return raw->count >= sizeof(struct shiny_module) / SHINY_RECORD_BYTES &&
+		       raw->count <= (sizeof(struct shiny_module) + SHINY_PATH_MAX) / SHINY_RECORD_BYTES;
+	case SHINY_REC_MAP:
+		return raw->count == sizeof(struct shiny_map) / SHINY_RECORD_BYTES;
+	case SHINY_REC_PAD:
+		return true;
+	default: /* the wide events and MODULE_GONE */
+		return raw->count == sizeof(struct shiny_wide) / SHINY_RECORD_BYTES;
+	}
+}
+
+static bool set_time(struct cursor *c, uint64_t time, uint64_t latest)
+{
+	if (time > latest)
+		return false;
+	if (time > c->last)
+		c->last = time;
+	return true;
+}
+
+/* One record at the cursor, which is moved behind it; DECODE_NONE also for those that only change the time or say nothing. */
+static enum decode_result decode_one(struct cursor *c, const struct shiny_record *r, uint64_t latest, struct raw *out)
+{
+	uint32_t length = 1;
+
+	out->kind = (uint8_t)BITS(r->w1, 0, SHINY_KIND_BITS);
+	out->api = (uint8_t)BITS(r->w1, SHINY_API_SHIFT, SHINY_API_BITS);
+	out->size = BITS(r->w1, SHINY_SIZE_SHIFT, SHINY_SIZE_BITS);
+	out->stack = (uint32_t)BITS(r->w0, 0, SHINY_STACK_BITS);
+	out->address = r->w0 >> SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT;
+	out->count = 0;
+	out->payload = NULL;
+	switch (layouts[out->kind]) {
+	case LAYOUT_RUN: {
+		uint64_t aux = r->w0 >> SHINY_ADDRESS_SHIFT;
+
+		if (out->size > SHINY_CHUNK_RECORDS - 1 - c->position)
+			return DECODE_BAD;
+		length += (uint32_t)out->size;
+		out->count = (uint16_t)out->size;
+		out->payload = &c->chunk->records[c->position + 1];
+		if (!run_fits(out, aux))
+			return DECODE_BAD;
+		if (out->kind == SHINY_REC_PAD)
+			break;
+		if (out->kind == SHINY_REC_STACK) {
+			out->size = aux;
+		} else if (plain[out->kind] || out->kind == SHINY_REC_MODULE_GONE) {
+			if (plain[out->kind])
+				out->kind = plain[out->kind];
+			out->address = load(out->payload, 0);
+			out->size = load(out->payload, 1);
+		}
+	}
+	/* fall through */
+	case LAYOUT_EVENT:
+		if (!set_time(c, c->base + (r->w1 >> SHINY_DT_SHIFT), latest))
+			return DECODE_BAD;
+		break;
+	case LAYOUT_WORD:
+		if (out->kind == SHINY_REC_TIME) {
+			c->base = r->w0;
+			if (!set_time(c, c->base, latest))
+				return DECODE_BAD;
+		} else if (out->kind == SHINY_REC_VPTR) {
+			out->size = r->w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
+			out->stack = 0;
+		} else { /* LOSS */
+			out->size = r->w0 >> SHINY_ADDRESS_SHIFT;
+			if (!set_time(c, c->base + (r->w1 >> SHINY_DT_SHIFT), latest))
+				return DECODE_BAD;
+		}
+		break;
+	default:
+		return DECODE_BAD;
+	}
+	c->position += length;
+	out->time = c->last;
+	return out->kind == SHINY_REC_TIME || out->kind == SHINY_REC_PAD ? DECODE_NONE : DECODE_RAW;
+}
+
+enum decode_result decode_next(struct cursor *c, uint64_t latest, struct raw *out)
+{
+	while (c->position < SHINY_CHUNK_RECORDS) {
+		struct shiny_record record;
+		enum decode_result result;
+
+		if (!shiny_poll(&c->chunk->records[c->position], &record))
+			return DECODE_NONE;
+		result = decode_one(c, &record, latest, out);
+		if (result != DECODE_NONE)
+			return result;
+	}
+	return DECODE_NONE;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drain.c: chunk states → streams → one raw record at a time; chunks that were read go back at once.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * Nothing is copied out of the arena: a stream is a cursor into the chunk that it reads, and the record at its head waits there until
+ * its time has come. A scan looks at one word a chunk and attaches the new ones to their streams, sorted by sequence number.
+ *
+ * A scan is not one moment: while it runs, chunk 3 can be claimed behind its back as #5, sealed, and chunk 9 claimed as #6 before it
+ * gets there. So a gap in the numbers is believed only when a second whole scan finds it again: the first one saw #6, thus the claim
+ * of #5 was before it, and whoever looks afterwards sees it ([claim], [seal]).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+
+void stream_destroy(struct stream *stream)
+{
+	if (!stream)
+		return;
+	if (stream->stacks)
+		for (size_t i = 0; i < STACK_PAGES; i++)
+			free(stream->stacks[i]);
+	free(stream->stacks);
+	free(stream->waiting.at);
+	free(stream);
+}
+
+void stream_put(struct session *session, struct stream *stream, uint64_t end)
+{
+	struct store_thread row = { .id = stream->id, .process = stream->process->id, .tid = stream->tid, .creator = stream->creator,
+				    .name = stream->name, .start = ticks_ns(&session->ticks, stream->start),
+				    .end = end ? ticks_ns(&session->ticks, end) : 0, .nested = stream->nested };
+
+	session_fail(session, store_put_thread(session->store, &row));
+	stream->changed = false;
+}
+
+static struct stream *stream_create(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation,
+				    struct process *process)
+{
+	struct stream *s = mem_zero(1, sizeof *s);
+	const struct shiny_thread *t = &arena->threads[slot];
+	uint32_t creator = __atomic_load_n(&t->creator, __ATOMIC_RELAXED);
+
+	s->arena = arena;
+	s->process = process;
+	s->slot = slot;
+	s->generation = generation;
+	s->id = ++session->threads;
+	s->chunk = -1;
+	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) == generation) {
+		s->tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+		s->nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
+		s->start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
+		if (creator && creator <= arena->thread_count && arena->streams[creator - 1] &&
+		    arena->streams[creator - 1]->process == process)
+			s->creator = arena->streams[creator - 1]->id;
+	}
+	process_thread_name(process, s->tid, s->name, sizeof s->name);
+	s->changed = true;
+	arena->streams[slot] = s;
+	*vec_push(&session->streams) = s;
+	return s;
+}
+
+static void give(struct arena *arena, uint32_t chunk, uint32_t used)
+{
+	if (arena->whole[chunk])
+		used = SHINY_CHUNK_RECORDS;
+	arena->whole[chunk] = 0;
+	arena->owners[chunk] = NULL;
+	shiny_chunk_give(arena->header, &arena->states[chunk], chunk, &arena->chunks[chunk], used);
+}
+
+static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chunk)
+{
+	size_t i = stream->waiting.count;
+
+	(void)vec_push(&stream->waiting);
+	for (; i && stream->waiting.at[i - 1].sequence > sequence; i--)
+		stream->waiting.at[i] = stream->waiting.at[i - 1];
+	stream->waiting.at[i] = (struct waiting){ sequence, chunk };
+}
+
+/* A chunk that nobody reads yet. */
+static void attach(struct session *session, struct arena *arena, uint32_t chunk, uint64_t word)
+{
+	const struct shiny_chunk *c = &arena->chunks[chunk];
+	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word), generation, process_slot, process_generation;
+	bool full = SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FULL;
+	struct shiny_record first;
+	struct stream *stream;
+	struct process *process;
+
+	if (slot >= arena->thread_count || SHINY_CHUNK_PHASE(word) > SHINY_CHUNK_FULL)
+		goto bad;
+	stream = arena->streams[slot];
+	if (!shiny_poll(&c->records[0], &first)) {
+		if (!full)
+			return; /* just claimed: its header may not be there yet */
+		if (stream && sequence >= stream->expected && !stream->done) {
+			wait_in_line(stream, sequence, chunk); /* empty, but its number counts */
+			arena->owners[chunk] = stream;
+		} else {
+			arena->whole[chunk] = 1;
+			give(arena, chunk, 0);
+		}
+		return;
+	}
+	generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
+	process_slot = __atomic_load_n(&c->process_slot, __ATOMIC_RELAXED);
+	process_generation = __atomic_load_n(&c->process_generation, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot || process_slot >= arena->process_count)
+		goto bad;
+	if (stream && stream->generation != generation) {
+		stream->done = true; /* its slot has a new owner: what is left of it is read first */
+		return;
+	}
+	if (!stream) {
+		process = process_of(session, arena, process_slot, process_generation);
+		if (!process)
+			return; /* its slot still has the name of one before it */
+		stream = stream_create(session, arena, slot, generation, process);
+	}
+	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
+		goto bad;
+	wait_in_line(stream, sequence, chunk);
+	arena->owners[chunk] = stream;
+	return;
+bad:
+	/* Nobody to blame it on. Only a chunk whose writer is through with it may be taken away. */
+	if (full) {
+		arena->bad_chunks++;
+		arena->whole[chunk] = 1;
+		give(arena, chunk, 0);
+	}
+}
+
+void drain_scan(struct session *session, struct arena *arena)
+{
+	uint32_t busy = 0;
+
+	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never own one again */
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct stream *s = session->streams.at[i];
+		const struct shiny_thread *t = &arena->threads[s->slot];
+
+		if (s->arena == arena && !s->done &&
+		    (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == SHINY_SLOT_DONE || /* [slot] */
+		     __atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation))
+			s->done = true;
+	}
+	for (uint32_t i = 0; i < arena->chunk_count; i++) {
+		uint64_t word = __atomic_load_n(&arena->states[i], __ATOMIC_ACQUIRE); /* [seal] */
+
+		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
+			continue;
+		busy++;
+		if (!arena->owners[i])
+			attach(session, arena, i, word);
+	}
+	arena->busy = busy;
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct stream *s = session->streams.at[i];
+
+		if (s->arena != arena)
+			continue;
+		if (s->chunk < 0 && s->waiting.count && s->waiting.at[0].sequence != s->expected)
+			s->gap_scans++;
+		else
+			s->gap_scans = 0;
+	}
+}
+
+/* Goes on to the stream's next chunk, if it is there. */
+static bool next_chunk(struct stream *s)
+{
+	struct waiting next;
+
+	if (!s->waiting.count)
+		return false;
+	next = s->waiting.at[0];
+	if (next.sequence != s->expected) {
+		if (s->gap_scans < 2)
+			return false;
+		/* a sidecar that comes to a running or leftover arena finds streams that an earlier one had begun to read */
+		if (!s->cursor.chunk) {
+			s->process->noticed.drained_before += next.sequence;
+		} else if (next.sequence > s->expected) { /* definitions among what is missing show up as void stacks */
+			s->process->noticed.lost_chunks += next.sequence - s->expected;
+		}
+	}
+	s->expected = next.sequence;
+	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof *s->waiting.at);
+	s->chunk = next.chunk;
+	s->cursor.chunk = &s->arena->chunks[next.chunk];
+	s->cursor.position = 0;
+	s->cursor.base = __atomic_load_n(&s->cursor.chunk->base, __ATOMIC_RELAXED);
+	return true;
+}
+
+bool drain_pull(struct session *session, struct stream *s, uint64_t latest)
+{
+	struct arena *arena = s->arena;
+
+	while (s->chunk >= 0 || next_chunk(s)) {
+		enum decode_result result = decode_next(&s->cursor, latest, &s->head);
+		bool full = false;
+
+		if (result == DECODE_NONE) {
+			full = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[s->chunk], __ATOMIC_ACQUIRE)) ==
+			       SHINY_CHUNK_FULL; /* [seal] */
+			if (full) /* what was published between the two looks */
+				result = decode_next(&s->cursor, latest, &s->head);
+		}
+		if (result == DECODE_RAW)
+			return s->has_head = true;
+		if (result == DECODE_BAD) {
+			s->process->noticed.bad_records++;
+			s->cursor.position = SHINY_CHUNK_RECORDS;
+			arena->whole[s->chunk] = 1;
+			continue;
+		}
+		if (!full)
+			return false;
+		give(arena, (uint32_t)s->chunk, s->cursor.position);
+		s->chunk = -1;
+		s->expected++;
+	}
+	return false;
+}
+
+/* ---- the dead ---- */
+
+static bool is_open(const struct arena *arena, uint32_t chunk, uint64_t *word)
+{
+	*word = __atomic_load_n(&arena->states[chunk], __ATOMIC_ACQUIRE);
+	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN && SHINY_CHUNK_THREAD(*word) < arena->thread_count;
+}
+
+static void reap(struct arena *arena, uint32_t chunk, uint64_t word)
+{
+	uint64_t full = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_CHUNK_THREAD(word), SHINY_CHUNK_SEQUENCE(word));
+
+	if (__atomic_compare_exchange_n(&arena->states[chunk], &word, full, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) /* [reap] */
+		arena->whole[chunk] = 1;
+}
+
+void drain_reap(struct arena *arena, const struct process *process)
+{
+	for (uint32_t i = 0; i < arena->chunk_count; i++) {
+		uint64_t word;
+		bool its;
+
+		if (!is_open(arena, i, &word)) {
+			if (!process && SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_OPEN)
+				reap(arena, i, word);
+			continue;
+		}
+		its = !process || (arena->owners[i] ? arena->owners[i]->process == process :
+				   __atomic_load_n(&arena->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) ==
+					   process->slot);
+		if (its)
+			reap(arena, i, word);
+	}
+	for (uint32_t i = 0; i < arena->thread_count; i++)
+		if (arena->streams[i] && (!process || arena->streams[i]->process == process) && !arena->streams[i]->done) {
+			arena->streams[i]->done = true;
+			arena->streams[i]->process->noticed.reaped++;
+		}
+}
+
+void drain_reap_threads(struct session *session, struct arena *arena)
+{
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct stream *s = session->streams.at[i];
+		uint64_t word;
+
+		if (s->arena != arena || s->done || s->has_head || s->process->gone || !s->process->pid || !s->tid ||
+		    process_thread_alive(s->process, s->tid))
+			continue;
+		for (uint32_t c = 0; c < arena->chunk_count; c++)
+			if (is_open(arena, c, &word) && SHINY_CHUNK_THREAD(word) == s->slot)
+				reap(arena, c, word);
+		s->done = true;
+		s->process->noticed.reaped++;
+	}
+}
+
+bool drain_idle(const struct arena *arena, const struct process *process)
+{
+	for (uint32_t i = 0; i < arena->thread_count; i++)
+		if (arena->streams[i] && arena->streams[i]->process == process)
+			return false;
+	for (uint32_t i = 0; i < arena->chunk_count; i++) {
+		uint64_t word = __atomic_load_n(&arena->states[i], __ATOMIC_ACQUIRE);
+
+		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE || SHINY_CHUNK_THREAD(word) >= arena->thread_count)
+			continue;
+		if (__atomic_load_n(&arena->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) == process->slot)
+			return false;
+	}
+	return true;
+}
+
+static void free_thread_slot(struct arena *arena, const struct stream *s)
+{
+	struct shiny_thread *t = &arena->threads[s->slot];
+	uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation)
+		return;
+	if (state == SHINY_SLOT_DONE || state == SHINY_SLOT_LIVE)
+		__atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* [slot] */
+}
+
+void drain_end_streams(struct session *session)
+{
+	for (size_t i = session->streams.count; i-- > 0;) {
+		struct stream *s = session->streams.at[i];
+
+		if (!s->done || s->has_head || s->chunk >= 0 || s->waiting.count)
+			continue;
+		apply_stream_end(session, s);
+		stream_put(session, s, s->cursor.last ? s->cursor.last : s->start);
+		free_thread_slot(s->arena, s);
+		s->arena->streams[s->slot] = NULL;
+		session->streams.at[i] = session->streams.at[--session->streams.count];
+		stream_destroy(s);
+	}
+}

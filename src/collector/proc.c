@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc.c: see proc.h. */
+#define _GNU_SOURCE
+#include "proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static int proc_open(uint32_t pid, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static ssize_t read_all(int fd, char *out, size_t room)
+{
+	size_t length = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	while (length < room - 1 && (got = read(fd, out + length, room - 1 - length)) > 0)
+		length += (size_t)got;
+	close(fd);
+	out[length] = '\0';
+	return (ssize_t)length;
+}
+
+ssize_t proc_read(uint32_t pid, const char *name, char *out, size_t room)
+{
+	return read_all(proc_open(pid, name), out, room);
+}
+
+enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const char *path)
+{
+	char needle[64], *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+	int fd = proc_open(pid, "maps");
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	enum proc_answer answer = PROC_NO;
+	bool any = false;
+
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return access("/proc/self/maps", R_OK) == 0 && fd < 0 && proc_started(pid) == 0 ? PROC_NO : PROC_UNKNOWN;
+	}
+	snprintf(needle, sizeof needle, " %02x:%02x %ju ", major(device), minor(device), (uintmax_t)inode);
+	while (answer == PROC_NO && (length = getline(&line, &room, file)) > 0) {
+		any = true;
+		if (strstr(line, needle) || strstr(line, path))
+			answer = PROC_YES;
+	}
+	free(line);
+	fclose(file);
+	/* an empty map is a zombie's, or one that we may open but not read */
+	return any ? answer : PROC_UNKNOWN;
+}
+
+uint32_t proc_parent(uint32_t pid)
+{
+	char text[1024], *at;
+	unsigned parent;
+
+	if (proc_read(pid, "stat", text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || sscanf(at + 1, " %*c %u", &parent) != 1)
+		return 0;
+	return parent;
+}
+
+uint64_t proc_started(uint32_t pid)
+{
+	char text[1024], *at;
+	unsigned long long started;
+
+	if (proc_read(pid, "stat", text, sizeof text) <= 0 || !(at = strrchr(text, ')')) ||
+	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) != 1)
+		return 0;
+	return (uint64_t)started * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* The last number of the NSpid line. */
+static uint32_t innermost(const char *status)
+{
+	const char *at = strstr(status, "\nNSpid:");
+	uint32_t pid = 0;
+
+	if (!at)
+		return 0;
+	for (at += 7; *at && *at != '\n';) {
+		char *end;
+		unsigned long value = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		pid = (uint32_t)value;
+		at = end;
+	}
+	return pid;
+}
+
+uint32_t proc_namespace_pid(uint32_t pid)
+{
+	char status[4096];
+
+	return proc_read(pid, "status", status, sizeof status) > 0 ? innermost(status) : 0;
+}
+
+enum proc_answer proc_find(uint32_t namespace_pid, dev_t device, ino_t inode, const char *path, bool (*excluded)(void *, uint32_t),
+			   void *context, uint32_t *out)
+{
+	DIR *dir = opendir("/proc");
+	enum proc_answer answer = dir ? PROC_NO : PROC_UNKNOWN;
+	struct dirent *entry;
+
+	while (dir && answer != PROC_YES && (entry = readdir(dir))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		enum proc_answer maps;
+
+		if (!pid || proc_namespace_pid(pid) != namespace_pid || excluded(context, pid))
+			continue;
+		maps = proc_maps_file(pid, device, inode, path);
+		if (maps == PROC_YES)
+			*out = pid;
+		if (maps != PROC_NO)
+			answer = maps;
+	}
+	if (dir)
+		closedir(dir);
+	return answer;
+}
+
+uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *listed)
+{
+	char path[64], name[64], status[4096];
+	uint32_t found = 0;
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
+	if (same_namespace) {
+		size_t length = strlen(path);
+
+		*listed = access(path, R_OK | X_OK) == 0;
+		snprintf(path + length, sizeof path - length, "/%" PRIu32, tid);
+		return access(path, F_OK) == 0 ? tid : 0;
+	}
+	dir = opendir(path);
+	*listed = dir != NULL;
+	while (dir && !found && (entry = readdir(dir))) {
+		uint32_t thread = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (!thread)
+			continue;
+		snprintf(name, sizeof name, "task/%" PRIu32 "/status", thread);
+		if (proc_read(pid, name, status, sizeof status) > 0 && innermost(status) == tid)
+			found = thread;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room)
+{
+	char name[64];
+	ssize_t length;
+
+	snprintf(name, sizeof name, "task/%" PRIu32 "/comm", thread);
+	length = proc_read(pid, name, out, room);
+	if (length <= 0)
+		out[0] = '\0';
+	else if (out[length - 1] == '\n')
+		out[length - 1] = '\0';
+}
+
+/* The value of `--option=` wherever it stands: a zygote's children write their command line as one string with spaces. */
+static bool option_value(const char *text, size_t length, const char *option, char *out, size_t room)
+{
+	const char *at = memmem(text, length, option, strlen(option));
+	size_t n = 0;
+
+	if (!at)
+		return false;
+	for (at += strlen(option); at < text + length && *at && *at != ' ' && n + 1 < room; at++)
+		out[n++] = *at;
+	out[n] = '\0';
+	return n > 0;
+}
+
+void proc_role(uint32_t pid, const char *name, bool chromium, char *out, size_t room)
+{
+	static const char *const known[] = { "renderer", "gpu-process", "zygote", "utility", "broker", "ppapi", "extension" };
+	char command[16384], type[64], sub[64];
+	ssize_t length;
+
+	out[0] = '\0';
+	if (strstr(name, "crashpad")) {
+		snprintf(out, room, "crashpad-handler");
+		return;
+	}
+	length = proc_read(pid, "cmdline", command, sizeof command);
+	if (length <= 0)
+		return;
+	if (!option_value(command, (size_t)length, "--type=", type, sizeof type)) {
+		if (chromium)
+			snprintf(out, room, "browser");
+		return;
+	}
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		if (strcmp(type, known[i]))
+			continue;
+		if (!strcmp(type, "utility") && option_value(command, (size_t)length, "--utility-sub-type=", sub, sizeof sub)) {
+			sub[strcspn(sub, ".")] = '\0';
+			snprintf(out, room, "utility:%s", sub);
+		} else {
+			snprintf(out, room, "%s", type);
+		}
+	}
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proc.h: what /proc says about a process of the session. All of it is best effort: it can be gone, or be hidden from us.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_PROC_H
+#define SHINY_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads a file of /proc/`pid`; terminated; the number of bytes, -1 where it cannot be read. */
+ssize_t proc_read(uint32_t pid, const char *name, char *out, size_t room);
+
+enum proc_answer { PROC_NO, PROC_YES, PROC_UNKNOWN };
+/* Does the process map this file? */
+enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const char *path);
+
+uint32_t proc_parent(uint32_t pid);        /* 0 unknown */
+uint32_t proc_namespace_pid(uint32_t pid); /* its pid in its innermost namespace; 0 unknown */
+uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0 unknown */
+
+/*
+ * The process whose innermost pid is `namespace_pid` and which maps the file, not `excluded`. PROC_NO: there is none, for sure;
+ * PROC_UNKNOWN: some candidate could not be looked into.
+ */
+enum proc_answer proc_find(uint32_t namespace_pid, dev_t device, ino_t inode, const char *path, bool (*excluded)(void *, uint32_t),
+			   void *context, uint32_t *out);
+
+/* The thread of `pid` whose innermost id is `tid`, as we see it; 0: there is none or we cannot tell. `listed`: the list was read. */
+uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *listed);
+void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room); /* "" unknown */
+
+/* Chromium's role of a process from its command line, as in `renderer` or `utility:network`; "" for other programs. */
+void proc_role(uint32_t pid, const char *name, bool chromium, char *out, size_t room);
+
+#endif

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process.c: who a process of an arena is, what it takes over from its parent, and when it has ended.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * Identity. A slot holds the pid that the process sees itself, which is 1 in every sandboxed renderer. The process as we see it is
+ * the one that maps the arena and has that innermost pid. Only what /proc proves is believed: a process whose pid cannot be told is not
+ * watched, and its chunks stay its own until nobody maps the arena any more, because taking a chunk from a living writer would corrupt it.
+ *
+ * Fork. The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T, mostly before the merge has passed
+ * fork_at: the copy is made when the merge gets there, exactly. A child that says so later (it slept, then allocated) finds its
+ * parent further on: births after fork_at are left out, deaths after it are undone from the parent's ring of recent deaths (two seconds,
+ * 256k blocks). What has fallen out of that ring is counted: the child's inherited set is then too small.
+ *
+ * End. A pidfd tells; an exec that brought a new arena under the same pid tells; and the arena's lock tells at the latest.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../base/text.h"
+#include "proc.h"
+#include "session.h"
+
+#define MS UINT64_C(1000000)
+
+static struct process *find_slot(struct session *session, const struct arena *arena, uint32_t slot, uint32_t generation)
+{
+	for (size_t i = session->processes.count; i-- > 0;) {
+		struct process *p = session->processes.at[i];
+
+		if (p->arena == arena && p->slot == slot && p->generation == generation)
+			return p;
+	}
+	return NULL;
+}
+
+static struct process *find_pid(struct session *session, uint32_t pid, const struct process *not_this)
+{
+	for (size_t i = session->processes.count; pid && i-- > 0;)
+		if (session->processes.at[i] != not_this && session->processes.at[i]->pid == pid)
+			return session->processes.at[i];
+	return NULL;
+}
+
+void process_put(struct session *session, const struct process *p)
+{
+	static const char *const attach[] = { "none", "symbols", "partition_alloc" };
+	struct store_process row = {
+		.id = p->id, .parent = p->parent_id, .pid = p->pid, .namespace_pid = p->namespace_pid, .name = p->name, .role = p->role,
+		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
+		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = p->end ? "unknown" : "running",
+		.attach = attach[p->arena->attach <= SHINY_ATTACH_PARTITION ? p->arena->attach : 0],
+		.attach_text = p->arena->attach_text, .events = p->events,
+	};
+
+	session_fail(session, store_put_process(session->store, &row));
+}
+
+/* The arguments, separated by zeros in the header, as one line. */
+static char *command_text(const char *command)
+{
+	size_t last = SHINY_COMMAND - 1;
+	char *text = mem_alloc(SHINY_COMMAND);
+
+	memcpy(text, command, SHINY_COMMAND);
+	while (last && !text[last])
+		last--;
+	for (size_t i = 0; i < last; i++)
+		if (!text[i])
+			text[i] = ' ';
+	text[SHINY_COMMAND - 1] = '\0';
+	return text;
+}
+
+static void set_text(char **to, const char *text)
+{
+	if (*to && !strcmp(*to, text))
+		return;
+	free(*to);
+	*to = mem_text(text);
+}
+
+/* ---- identity ---- */
+
+struct exclusion {
+	struct session *session;
+	const struct process *process;
+};
+
+/* Another living process of the same arena has this pid already. */
+static bool is_taken(void *context, uint32_t pid)
+{
+	const struct exclusion *e = context;
+
+	for (size_t i = 0; i < e->session->processes.count; i++) {
+		const struct process *p = e->session->processes.at[i];
+
+		if (p != e->process && p->arena == e->process->arena && p->pid == pid && !p->gone)
+			return true;
+	}
+	return false;
+}
+
+static bool started_after_claim(const struct session *session, const struct process *p, uint32_t pid)
+{
+	uint64_t started = proc_started(pid), claim;
+
+	claim = session->ticks.read_boottime + ticks_ns(&session->ticks, p->start);
+	return started && started > claim + 30 * MS;
+}
+
+static void end_process(struct session *session, struct process *p)
+{
+	if (p->gone)
+		return;
+	p->gone = true;
+	p->end = ticks_now(&session->ticks);
+	if (session->ticks.foreign || p->end < p->last)
+		p->end = p->last;
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	p->pidfd = -1;
+	process_read_counters(p);
+	drain_reap(p->arena, p);
+}
+
+static void locate(struct session *session, struct process *p)
+{
+	struct arena *arena = p->arena;
+	struct exclusion exclusion = { session, p };
+	struct process *parent = p->forked ? find_slot(session, arena, p->parent_slot, p->parent_generation) : NULL, *before;
+	enum proc_answer answer = PROC_NO;
+	uint32_t pid = 0;
+
+	if (session->ticks.foreign)
+		return;
+	if (p->namespace_pid > 1 && !is_taken(&exclusion, p->namespace_pid) && !started_after_claim(session, p, p->namespace_pid)) {
+		answer = proc_maps_file(p->namespace_pid, arena->device, arena->inode, arena->path);
+		if (answer != PROC_NO)
+			pid = p->namespace_pid; /* where we may not look, it is the likeliest */
+	}
+	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1 */
+	if (answer == PROC_NO && !(p->namespace_pid > 1 && parent && parent->pid && parent->pid == parent->namespace_pid))
+		answer = proc_find(p->namespace_pid, arena->device, arena->inode, arena->path, is_taken, &exclusion, &pid);
+	if (answer == PROC_UNKNOWN) {
+		if (!p->pid)
+			p->pid = pid;
+		p->wanderer = true;
+		return;
+	}
+	p->wanderer = false;
+	if (answer == PROC_NO) {
+		if (p->looks == 0 && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
+			p->pid = p->namespace_pid; /* gone already; its number is all that is left */
+		if (p->forked || !arena_held(arena))
+			end_process(session, p);
+		return;
+	}
+	p->pid = pid;
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (p->pidfd < 0 && errno == ESRCH) {
+		end_process(session, p);
+		return;
+	}
+	if (p->forked)
+		return;
+	/* an image of the same pid that was there before was replaced by exec */
+	before = find_pid(session, pid, p);
+	if (before) {
+		p->parent_id = before->id;
+		end_process(session, before);
+	} else {
+		before = find_pid(session, proc_parent(pid), p);
+		p->parent_id = before ? before->id : 0;
+	}
+}
+
+static void look(struct session *session, struct process *p, uint64_t wall)
+{
+	char role[96];
+
+	p->looked_wall = wall;
+	if (!p->pid || p->wanderer)
+		locate(session, p);
+	p->looks++;
+	if (!p->pid || p->gone)
+		return;
+	proc_role(p->pid, p->name, p->arena->attach == SHINY_ATTACH_PARTITION, role, sizeof role);
+	if (role[0])
+		set_text(&p->role, role);
+}
+
+static struct process *process_create(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation)
+{
+	struct shiny_process *from = &arena->processes[slot];
+	struct process *p = mem_zero(1, sizeof *p);
+	int32_t parent_slot = __atomic_load_n(&from->parent_slot, __ATOMIC_RELAXED);
+
+	p->arena = arena;
+	p->slot = slot;
+	p->generation = generation;
+	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
+	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
+	p->pidfd = -1;
+	p->name = mem_text(text_base(arena->executable));
+	p->role = mem_text("");
+	p->executable = mem_text(arena->executable);
+	p->command = command_text(arena->command);
+	registry_init(&p->registry);
+	stats_init(&p->stats);
+	*vec_push(&session->processes) = p;
+	p->id = (uint32_t)session->processes.count;
+	if (arena->slots[slot])
+		arena->slots[slot]->closed = true;
+	arena->slots[slot] = p;
+	if (parent_slot >= 0) {
+		p->forked = p->pending = true;
+		p->parent_slot = (uint32_t)parent_slot;
+		p->parent_generation = __atomic_load_n(&from->parent_generation, __ATOMIC_RELAXED);
+		p->fork_at = __atomic_load_n(&from->fork_at, __ATOMIC_RELAXED);
+		if (p->fork_at > p->start)
+			p->fork_at = p->start;
+		if (p->fork_at < session->next_fork)
+			session->next_fork = p->fork_at;
+	}
+	look(session, p, ticks_wall_ns());
+	process_put(session, p);
+	return p;
+}
+
+struct process *process_of(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation)
+{
+	struct process *p = arena->slots[slot];
+	uint32_t state = __atomic_load_n(&arena->processes[slot].state, __ATOMIC_ACQUIRE); /* [slot] */
+
+	if (p && p->generation == generation)
+		return p;
+	if (p && !p->closed)
+		return NULL;
+	if ((state != SHINY_SLOT_LIVE && state != SHINY_SLOT_DONE) ||
+	    __atomic_load_n(&arena->processes[slot].generation, __ATOMIC_RELAXED) != generation)
+		return NULL;
+	return process_create(session, arena, slot, generation);
+}
+
+void process_scan(struct session *session, struct arena *arena)
+{
+	for (uint32_t i = 0; i < arena->process_count; i++) {
+		uint32_t state = __atomic_load_n(&arena->processes[i].state, __ATOMIC_ACQUIRE); /* [slot] */
+
+		if (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE)
+			process_of(session, arena, i, __atomic_load_n(&arena->processes[i].generation, __ATOMIC_RELAXED));
+	}
+}
+
+/* ---- fork ---- */
+
+struct heir {
+	struct session *session;
+	struct process *child;
+	uint64_t ns;
+};
+
+static void inherit(void *context, const struct entry *entry)
+{
+	struct heir *heir = context;
+	struct process *child = heir->child;
+	struct entry copy = *entry;
+
+	if (entry->birth > child->fork_at || registry_find(&child->registry, entry->address))
+		return;
+	copy.flags |= ENTRY_INHERITED;
+	if (registry_add(&child->registry, &copy))
+		stats_inherit(&child->stats, &copy, heir->ns);
+	else
+		child->noticed.refused++;
+}
+
+static void take_over(struct session *session, struct process *child)
+{
+	struct process *parent = find_slot(session, child->arena, child->parent_slot, child->parent_generation);
+	struct heir heir = { session, child, ticks_ns(&session->ticks, child->fork_at) };
+
+	child->pending = false;
+	if (!parent || parent == child || parent->settled) {
+		child->noticed.fork_horizon++;
+		return;
+	}
+	child->parent_id = parent->id;
+	space_clone(&child->space, &parent->space, child->fork_at);
+	stats_clone_sites(&child->stats, &parent->stats);
+	registry_each(&parent->registry, inherit, &heir);
+	for (size_t i = parent->deaths_count; i-- > 0;) { /* the latest first: nothing before fork_at matters */
+		const struct death *d = &parent->deaths[(parent->deaths_at + i) % parent->deaths_room];
+
+		if (d->time > child->fork_at)
+			inherit(&heir, &d->entry);
+	}
+	if (parent->deaths_lost > child->fork_at)
+		child->noticed.fork_horizon++;
+	for (size_t i = 0; i < session->streams.count; i++)
+		if (session->streams.at[i]->process == parent && session->streams.at[i]->realloc.address)
+			inherit(&heir, &session->streams.at[i]->realloc);
+}
+
+void process_take_over(struct session *session, uint64_t until)
+{
+	for (;;) {
+		struct process *first = NULL;
+
+		session->next_fork = UINT64_MAX;
+		for (size_t i = 0; i < session->processes.count; i++) {
+			struct process *p = session->processes.at[i];
+
+			if (!p->pending)
+				continue;
+			if (p->fork_at < session->next_fork)
+				session->next_fork = p->fork_at;
+			if (!first || p->fork_at < first->fork_at)
+				first = p;
+		}
+		if (!first || first->fork_at >= until)
+			return;
+		take_over(session, first);
+	}
+}
+
+/* ---- watching ---- */
+
+void process_read_counters(struct process *p)
+{
+	const struct shiny_process *from = &p->arena->processes[p->slot];
+
+	if (p->closed || __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
+		return;
+	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
+		p->counters[i] = __atomic_load_n(&from->counters[i], __ATOMIC_RELAXED);
+}
+
+/* How long until /proc is read again: soon at first (a zygote's child renames itself), then seldom. */
+static uint64_t patience(const struct process *p)
+{
+	static const uint64_t steps[] = { 20 * MS, 100 * MS, 300 * MS, 1000 * MS };
+
+	return p->looks <= 4 ? steps[p->looks ? p->looks - 1 : 0] : 5000 * MS;
+}
+
+void process_watch(struct session *session, uint64_t wall)
+{
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+		struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
+
+		if (p->gone)
+			continue;
+		if (p->arena->over || (p->pidfd >= 0 && poll(&wait, 1, 0) == 1)) {
+			end_process(session, p);
+			continue;
+		}
+		if (wall - p->looked_wall > patience(p)) {
+			look(session, p, wall);
+			process_read_counters(p);
+		}
+	}
+	for (size_t i = 0; i < session->streams.count; i++) {
+		struct stream *s = session->streams.at[i];
+		char name[24];
+
+		if (s->done || s->process->gone || s->name_looks >= 3 || wall - s->process->looked_wall > 20 * MS)
+			continue;
+		s->name_looks++;
+		process_thread_name(s->process, s->tid, name, sizeof name);
+		if (name[0] && strcmp(name, s->name)) {
+			memcpy(s->name, name, sizeof name);
+			s->changed = true;
+		}
+	}
+}
+
+void process_thread_name(const struct process *p, uint32_t tid, char *out, size_t room)
+{
+	bool listed;
+	uint32_t thread = p->pid && !p->gone ? proc_thread(p->pid, tid, p->pid == p->namespace_pid, &listed) : 0;
+
+	out[0] = '\0';
+	if (thread)
+		proc_thread_name(p->pid, thread, out, room);
+}
+
+bool process_thread_alive(const struct process *p, uint32_t tid)
+{
+	bool listed = false;
+
+	if (!p->pid || p->wanderer || proc_thread(p->pid, tid, p->pid == p->namespace_pid, &listed))
+		return true;
+	return !listed;
+}
+
+void process_close(struct session *session, struct process *p)
+{
+	struct shiny_process *slot = &p->arena->processes[p->slot];
+	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE); /* [slot] */
+
+	process_read_counters(p);
+	if (p->end < p->last)
+		p->end = p->last;
+	/* thread slots that it claimed and never wrote with */
+	for (uint32_t i = 0; i < p->arena->thread_count; i++) {
+		struct shiny_thread *t = &p->arena->threads[i];
+		uint32_t thread_state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE); /* [slot] */
+
+		if ((thread_state == SHINY_SLOT_LIVE || thread_state == SHINY_SLOT_DONE) && !p->arena->streams[i] &&
+		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) == p->slot)
+			__atomic_compare_exchange_n(&t->state, &thread_state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+	if (__atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == p->generation &&
+	    (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE))
+		__atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* [slot] */
+	p->closed = true;
+	p->closed_wall = ticks_wall_ns();
+	if (p->arena->slots[p->slot] == p)
+		p->arena->slots[p->slot] = NULL;
+	process_put(session, p);
+}
+
+/* ---- the end ---- */
+
+struct page {
+	uint64_t page;
+	uint32_t bytes;
+};
+struct census {
+	struct session *session;
+	struct process *process;
+	VEC(struct page) pages;
+};
+enum { PAGE_SHIFT = 12, PAGES_OF_A_BLOCK = 262144 };
+
+static void count_live(void *context, const struct entry *entry)
+{
+	struct census *census = context;
+	struct process *p = census->process;
+	uint64_t end = p->end ? p->end : census->session->applied_until, at = entry->address, left = entry->size;
+	int64_t age = ticks_scale(&census->session->ticks, (int64_t)(end - entry->birth));
+
+	if (end == UINT64_MAX)
+		age = ticks_scale(&census->session->ticks, (int64_t)(p->last - entry->birth));
+	stats_live(&p->stats, entry, age > 0 ? (uint64_t)age : 0);
+	for (unsigned n = 0; n < PAGES_OF_A_BLOCK; n++) {
+		uint64_t in_page = (UINT64_C(1) << PAGE_SHIFT) - (at & ((UINT64_C(1) << PAGE_SHIFT) - 1));
+		uint64_t bytes = left < in_page ? left : in_page;
+
+		*vec_push(&census->pages) = (struct page){ at >> PAGE_SHIFT, (uint32_t)bytes };
+		left -= bytes;
+		at += bytes;
+		if (!left)
+			break;
+	}
+}
+
+static int compare_pages(const void *a, const void *b)
+{
+	const struct page *x = a, *y = b;
+
+	return (x->page > y->page) - (x->page < y->page);
+}
+
+void process_settle(struct session *session, struct process *p)
+{
+	struct census census = { .session = session, .process = p };
+
+	if (p->settled)
+		return;
+	registry_each(&p->registry, count_live, &census);
+	if (census.pages.count)
+		qsort(census.pages.at, census.pages.count, sizeof *census.pages.at, compare_pages);
+	for (size_t i = 0; i < census.pages.count;) {
+		struct store_page row = { .process = p->id, .page = census.pages.at[i].page };
+
+		for (; i < census.pages.count && census.pages.at[i].page == row.page; i++) {
+			row.blocks++;
+			row.live_bytes += census.pages.at[i].bytes;
+		}
+		session_fail(session, store_put_page(session->store, &row));
+	}
+	free(census.pages.at);
+	registry_deinit(&p->registry);
+	free(p->deaths);
+	p->deaths = NULL;
+	p->deaths_count = p->deaths_room = 0;
+	p->settled = true;
+}
+
+void process_destroy(struct process *p)
+{
+	if (!p)
+		return;
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	registry_deinit(&p->registry);
+	space_deinit(&p->space);
+	stats_deinit(&p->stats);
+	free(p->deaths);
+	free(p->name);
+	free(p->role);
+	free(p->executable);
+	free(p->command);
+	free(p);
+}

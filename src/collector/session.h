@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.h: what the sidecar knows: the session, its processes, their streams. Shared by the modules of this room only.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ *   collector.c  the loop: rounds, new arenas, the end           process.c  who a process is, its fork, its end
+ *   drain.c      chunks → streams → one raw record at a time     apply.c    one record in order → registry, stats, events
+ *   finish.c     names and aggregates into the store
+ */
+#ifndef SHINY_SESSION_H
+#define SHINY_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../store/store.h"
+#include "arena.h"
+#include "collector.h"
+#include "decode.h"
+#include "ids.h"
+#include "order.h"
+#include "registry.h"
+#include "space.h"
+#include "stats.h"
+#include "ticks.h"
+
+enum { EVENT_BATCH = 4096, DEATHS_MAX = 256 * 1024 };
+
+/* What the sidecar itself noticed, per process; text and weight in finish.c. */
+struct noticed {
+	uint64_t late;           /* records applied after later ones */
+	uint64_t unknown_frees;  /* frees and reallocs of blocks that were not known */
+	uint64_t reused;         /* allocations at an address that was still live */
+	uint64_t bad_records;    /* chunks given up at a record that broke the format */
+	uint64_t lost_chunks;    /* sequence numbers that never came */
+	uint64_t drained_before; /* chunks that an earlier sidecar had taken */
+	uint64_t void_stacks;    /* events whose stack id had no definition */
+	uint64_t unmatched_vptrs; /* type readings of no live block */
+	uint64_t broken_reallocs; /* halves of a realloc without the other half */
+	uint64_t fork_horizon;   /* forks seen too late to give the child the exact set of its parent's blocks */
+	uint64_t refused;        /* blocks that no registry could take */
+	uint64_t reaped;         /* streams that ended without saying so */
+};
+
+struct death {
+	struct entry entry;
+	uint64_t time; /* ticks */
+};
+
+struct process {
+	uint32_t id, parent_id;
+	struct arena *arena;
+	uint32_t slot, generation, namespace_pid;
+	uint32_t pid;  /* 0 unknown */
+	int pidfd;     /* -1 none */
+	bool forked;   /* its parent shares the arena */
+	bool pending;  /* forked, its parent's blocks are not taken over yet */
+	bool gone;     /* it cannot run any more */
+	bool closed;   /* drained after that; its slot is given back */
+	bool settled;  /* its live blocks are counted; registry and space are empty */
+	bool wanderer; /* its pid was looked for and could not be told */
+	uint32_t parent_slot, parent_generation;
+	uint64_t start, fork_at, end; /* ticks; end 0: still running */
+	uint64_t closed_wall;         /* ns, wall */
+	uint64_t looked_wall;         /* when /proc was last read */
+	unsigned looks;
+	char *name, *role, *executable, *command;
+
+	struct registry registry;
+	struct space space;
+	struct stats stats;
+	struct death *deaths; /* the most recent ones, a ring */
+	size_t deaths_room, deaths_at, deaths_count;
+	uint64_t deaths_lost; /* ticks: deaths up to here fell out of the ring */
+
+	uint64_t events;
+	uint64_t last; /* ticks of the latest record applied */
+	uint64_t counters[SHINY_COUNTERS];
+	struct noticed noticed;
+	size_t mappings_written;
+};
+
+enum { STACK_PAGE = 1024, STACK_PAGES = SHINY_STACK_LIMIT / STACK_PAGE };
+
+struct waiting {
+	uint32_t sequence, chunk;
+};
+
+/* A stream being read. */
+struct stream {
+	struct arena *arena;
+	struct process *process;
+	uint32_t slot, generation;
+	uint32_t id; /* thread's id in the session */
+	uint32_t tid, creator;
+	bool nested, done, queued;
+	bool changed; /* its row is to be written */
+	char name[24];
+	unsigned name_looks;
+	uint64_t start;
+	int64_t chunk; /* index of the one being read, -1 none */
+	uint32_t expected; /* the sequence number of the next chunk */
+	unsigned gap_scans; /* scans in a row that found a later chunk but not the expected one */
+	VEC(struct waiting) waiting; /* sorted by sequence */
+	struct cursor cursor;
+	struct raw head;
+	bool has_head;
+	uint32_t **stacks; /* id → site + 1, in pages; NULL before the first definition */
+	struct entry realloc; /* the block that is being reallocated; address 0 none */
+	uint64_t realloc_address; /* of the begun realloc, also where the block was unknown; 0 none */
+	uint32_t realloc_stack;
+};
+
+struct session {
+	const struct collector_options *options;
+	struct store *store;
+	char *path;
+	struct ticks ticks;
+	bool ticks_known;
+	uint8_t boot_id[16]; /* this machine's, now */
+	struct ids ids;
+	VEC(struct arena *) arenas;
+	VEC(struct process *) processes; /* all, for ever; id = index + 1 */
+	VEC(struct stream *) streams;    /* being read */
+	struct order order;
+	uint32_t threads;
+	uint64_t start_realtime, first_ticks;
+	uint64_t applied_until; /* T of the last round */
+	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
+	uint64_t total_events, allocs, frees;
+	struct event events[EVENT_BATCH];
+	size_t event_count;
+	struct shiny_err *err; /* the store failed: the first reason */
+	struct noticed noticed; /* what belongs to no process */
+	/* how far the store has got */
+	size_t modules_written, frames_written, stacks_written, vtables_written;
+};
+
+/* Remembers the first error; frees others. */
+void session_fail(struct session *session, struct shiny_err *err);
+void session_flush_events(struct session *session);
+
+/* ---- process.c ---- */
+struct process *process_of(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation);
+void process_scan(struct session *session, struct arena *arena); /* new slots */
+void process_take_over(struct session *session, uint64_t until); /* pending forks with fork_at < until: clone the parents' blocks */
+void process_watch(struct session *session, uint64_t wall);      /* who has ended; roles; counters */
+void process_close(struct session *session, struct process *process); /* it is gone and drained: give its slot back */
+void process_settle(struct session *session, struct process *process); /* count its live blocks; drop its registry */
+void process_destroy(struct process *process);
+void process_put(struct session *session, const struct process *process);
+void process_read_counters(struct process *process);
+void process_thread_name(const struct process *process, uint32_t tid, char *out, size_t room);
+bool process_thread_alive(const struct process *process, uint32_t tid); /* true when in doubt */
+
+/* ---- drain.c ---- */
+void drain_scan(struct session *session, struct arena *arena);
+bool drain_pull(struct session *session, struct stream *stream, uint64_t latest); /* fills stream->head */
+void drain_reap(struct arena *arena, const struct process *process); /* NULL: all */
+void drain_reap_threads(struct session *session, struct arena *arena);
+bool drain_idle(const struct arena *arena, const struct process *process); /* no chunk of it is attached or waiting */
+void drain_end_streams(struct session *session); /* those that are done */
+void stream_destroy(struct stream *stream);
+void stream_put(struct session *session, struct stream *stream, uint64_t end);
+
+/* ---- apply.c ---- */
+void apply_record(struct session *session, struct stream *stream);
+void apply_stream_end(struct session *session, struct stream *stream);
+
+/* ---- finish.c ---- */
+void finish_write_new(struct session *session); /* modules, frames, stacks, vtables that came since the last time */
+void finish_session(struct session *session, struct collector_summary *out);
+
+#endif

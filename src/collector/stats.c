@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats.c: see stats.h. */
+#include "stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BUCKET_NS UINT64_C(10000000)
+
+void stats_init(struct stats *stats)
+{
+	*stats = (struct stats){ .bucket_ns = FIRST_BUCKET_NS };
+	stats_site(stats, 0);
+}
+
+void stats_deinit(struct stats *stats)
+{
+	for (size_t i = 0; i < stats->sites.count; i++) {
+		struct stat *next;
+
+		for (struct stat *s = stats->sites.at[i].stats; s; s = next) {
+			next = s->next;
+			free(s->ended.at);
+			free(s->living.at);
+			free(s);
+		}
+	}
+	free(stats->sites.at);
+	free(stats->by_stack);
+	free(stats->buckets);
+	*stats = (struct stats){ 0 };
+}
+
+uint32_t stats_site(struct stats *stats, uint32_t stack)
+{
+	struct site *site;
+
+	if (stack >= stats->by_stack_room) {
+		size_t room = stats->by_stack_room ? stats->by_stack_room : 256;
+
+		while (room <= stack)
+			room *= 2;
+		stats->by_stack = mem_resize(stats->by_stack, room, sizeof *stats->by_stack);
+		memset(stats->by_stack + stats->by_stack_room, 0, (room - stats->by_stack_room) * sizeof *stats->by_stack);
+		stats->by_stack_room = room;
+	}
+	if (!stats->by_stack[stack]) {
+		site = vec_push(&stats->sites);
+		*site = (struct site){ .stack = stack };
+		stats->by_stack[stack] = (uint32_t)stats->sites.count;
+	}
+	return stats->by_stack[stack] - 1;
+}
+
+void stats_clone_sites(struct stats *stats, const struct stats *parent)
+{
+	for (size_t i = 0; i < parent->sites.count; i++)
+		stats_site(stats, parent->sites.at[i].stack);
+}
+
+static struct stat *stat_of(struct site *site, uint32_t vtable)
+{
+	struct stat **link = &site->stats, *s;
+
+	for (; (s = *link); link = &s->next) {
+		if (s->vtable != vtable)
+			continue;
+		*link = s->next;
+		goto found;
+	}
+	s = mem_zero(1, sizeof *s);
+	s->vtable = vtable;
+	s->min_size = UINT64_MAX;
+found:
+	s->next = site->stats;
+	site->stats = s;
+	return s;
+}
+
+static void count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
+{
+	unsigned bin = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
+
+	if (!bins->count) {
+		bins->at = mem_zero(1, sizeof *bins->at);
+		bins->first = (uint8_t)bin;
+		bins->count = 1;
+	} else if (bin < bins->first) {
+		unsigned more = bins->first - bin;
+
+		bins->at = mem_resize(bins->at, bins->count + more, sizeof *bins->at);
+		memmove(bins->at + more, bins->at, bins->count * sizeof *bins->at);
+		memset(bins->at, 0, more * sizeof *bins->at);
+		bins->first = (uint8_t)bin;
+		bins->count = (uint8_t)(bins->count + more);
+	} else if (bin >= (unsigned)bins->first + bins->count) {
+		unsigned count = bin - bins->first + 1;
+
+		bins->at = mem_resize(bins->at, count, sizeof *bins->at);
+		memset(bins->at + bins->count, 0, (count - bins->count) * sizeof *bins->at);
+		bins->count = (uint8_t)count;
+	}
+	bins->at[bin - bins->first].count++;
+	bins->at[bin - bins->first].bytes += bytes;
+}
+
+/* ---- the timeline ---- */
+
+/* Halves the number of buckets; pairs are aligned to the session's start, so that all processes' buckets stay comparable. */
+static void merge_buckets(struct stats *stats)
+{
+	uint64_t first = stats->bucket_first / 2;
+	size_t count = 0;
+	struct bucket *merged = mem_zero(stats->bucket_count / 2 + 2, sizeof *merged);
+
+	for (size_t i = 0; i < stats->bucket_count; i++) {
+		const struct bucket *b = &stats->buckets[i];
+		struct bucket *m = &merged[(stats->bucket_first + i) / 2 - first];
+
+		m->allocs += b->allocs;
+		m->frees += b->frees;
+		m->alloc_bytes += b->alloc_bytes;
+		m->free_bytes += b->free_bytes;
+		if (b->touched) {
+			m->live_blocks = b->live_blocks;
+			m->live_bytes = b->live_bytes;
+			m->touched = true;
+		}
+		count = (size_t)(m - merged) + 1;
+	}
+	free(stats->buckets);
+	stats->buckets = merged;
+	stats->bucket_count = count;
+	stats->bucket_first = first;
+	stats->bucket_ns *= 2;
+}
+
+static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uint64_t ns)
+{
+	uint64_t index = ns / stats->bucket_ns;
+	size_t at;
+
+	if (!stats->bucket_count)
+		stats->bucket_first = index;
+	if (index < stats->bucket_first) /* a late record from before the process's first: its bucket is the first */
+		index = stats->bucket_first;
+	while (index - stats->bucket_first >= BUCKETS_MAX) {
+		if (stats->bucket_ns > UINT64_MAX / 4) {
+			index = stats->bucket_first;
+			break;
+		}
+		merge_buckets(stats);
+		index = ns / stats->bucket_ns;
+		if (index < stats->bucket_first)
+			index = stats->bucket_first;
+	}
+	at = (size_t)(index - stats->bucket_first);
+	if (at >= stats->bucket_count) {
+		stats->buckets = mem_resize(stats->buckets, at + 1, sizeof *stats->buckets);
+		memset(stats->buckets + stats->bucket_count, 0, (at + 1 - stats->bucket_count) * sizeof *stats->buckets);
+		stats->bucket_count = at + 1;
+	}
+	stats->current = &stats->buckets[at];
+	stats->from = index * stats->bucket_ns;
+	stats->to = stats->from + stats->bucket_ns;
+}
+
+static struct bucket *bucket_at(struct stats *stats, uint64_t ns)
+{
+	if (!stats->current || ns < stats->from || ns >= stats->to)
+		find_bucket(stats, ns);
+	stats->current->live_blocks = stats->live_blocks;
+	stats->current->live_bytes = stats->live_bytes;
+	stats->current->touched = true;
+	return stats->current;
+}
+
+/* ---- blocks ---- */
+
+static void raise_live(struct stats *stats, const struct entry *entry)
+{
+	struct site *site = &stats->sites.at[entry->site];
+
+	if (++site->live_blocks > site->peak_blocks)
+		site->peak_blocks = site->live_blocks;
+	site->live_bytes += entry->size;
+	if (site->live_bytes > site->peak_bytes) {
+		site->peak_bytes = site->live_bytes;
+		site->peak_time = entry->birth;
+	}
+	if (++stats->live_blocks > stats->peak_blocks)
+		stats->peak_blocks = stats->live_blocks;
+	stats->live_bytes += entry->size;
+	if (stats->live_bytes > stats->peak_bytes)
+		stats->peak_bytes = stats->live_bytes;
+}
+
+void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
+{
+	struct bucket *bucket;
+
+	raise_live(stats, entry);
+	stats->allocs++;
+	bucket = bucket_at(stats, ns);
+	bucket->allocs++;
+	bucket->alloc_bytes += entry->size;
+}
+
+void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns)
+{
+	raise_live(stats, entry);
+	bucket_at(stats, ns);
+}
+
+/* What is counted in either case, once a block. */
+static struct stat *count_block(struct stats *stats, const struct entry *entry)
+{
+	struct stat *s = stat_of(&stats->sites.at[entry->site], entry->vtable);
+	unsigned reading = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
+
+	/* of the readings, FREE (3) is the worst and FLUSH (1) worse than SETTLED and EXIT: see apply.c */
+	if (entry->vtable) {
+		static const uint8_t rank[4] = { 3, 2, 3, 1 };
+
+		if (!s->allocs && !s->inherited)
+			s->reading = (uint8_t)reading;
+		else if (rank[reading] > rank[s->reading & 3])
+			s->reading = (uint8_t)reading;
+	}
+	if (entry->flags & ENTRY_INHERITED) {
+		s->inherited++;
+		s->inherited_bytes += entry->size;
+		return s;
+	}
+	s->allocs++;
+	s->bytes += entry->size;
+	if (entry->flags & ENTRY_REALLOC)
+		s->reallocs++;
+	if (entry->size > s->max_size)
+		s->max_size = entry->size;
+	if (entry->size < s->min_size)
+		s->min_size = entry->size;
+	return s;
+}
+
+void stats_end(struct stats *stats, const struct entry *entry, uint64_t ns, uint64_t lifetime)
+{
+	struct site *site = &stats->sites.at[entry->site];
+	struct stat *s = count_block(stats, entry);
+	struct bucket *bucket;
+
+	s->frees++;
+	count_bin(&s->ended, lifetime, entry->size);
+	site->live_blocks--;
+	site->live_bytes -= entry->size;
+	stats->live_blocks--;
+	stats->live_bytes -= entry->size;
+	stats->frees++;
+	bucket = bucket_at(stats, ns);
+	bucket->frees++;
+	bucket->free_bytes += entry->size;
+}
+
+void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
+{
+	struct stat *s = count_block(stats, entry);
+
+	s->live++;
+	s->live_bytes += entry->size;
+	count_bin(&s->living, age, entry->size);
+}

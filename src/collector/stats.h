@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stats.h: the aggregates of one process: per site and type, lifetimes, peaks, the timeline.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes; memory is bounded by distinct sites and types, never by the number of events.
+ * Threads: one.
+ *
+ * A block is counted when it ends, or as live when its process does: only then is its type known as well as it ever will be. So
+ * "allocs" of a row = blocks of it that ended or live, without the inherited ones, and for every row
+ *     allocs + inherited = frees + live.
+ * Peaks are per site and follow births, for which the type is not needed. A site is a process's own index of a session-wide stack id: events
+ * reach their row by two array look-ups and no hash.
+ */
+#ifndef SHINY_STATS_H
+#define SHINY_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/mem.h"
+#include "registry.h"
+
+struct bin {
+	uint64_t count, bytes;
+};
+struct bins { /* a dense range of log2 bins */
+	struct bin *at;
+	uint8_t first, count;
+};
+
+struct stat {
+	struct stat *next;
+	uint32_t vtable;
+	uint8_t reading;
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, max_size, min_size;
+	struct bins ended, living;
+};
+
+struct site {
+	uint32_t stack; /* session-wide id, 0 none */
+	uint64_t live_blocks, live_bytes;
+	uint64_t peak_blocks, peak_bytes, peak_time; /* time in ticks, of peak_bytes */
+	struct stat *stats; /* most recently used first */
+};
+
+struct bucket {
+	uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes;
+	bool touched; /* live_* are set */
+};
+
+enum { BUCKETS_MAX = 2000 };
+struct stats {
+	VEC(struct site) sites; /* [0] is the site of no stack */
+	uint32_t *by_stack;     /* session-wide stack id → index + 1 */
+	size_t by_stack_room;
+	uint64_t live_blocks, live_bytes, peak_blocks, peak_bytes;
+	uint64_t allocs, frees; /* blocks that began and ended in this process */
+
+	struct bucket *buckets;
+	size_t bucket_count;
+	uint64_t bucket_first; /* index, in lengths since the session's start, of buckets[0] */
+	uint64_t bucket_ns;    /* their length; doubles when there are too many */
+	uint64_t from, to;     /* the current bucket's range, ns */
+	struct bucket *current;
+};
+
+void stats_init(struct stats *stats);
+void stats_deinit(struct stats *stats);
+uint32_t stats_site(struct stats *stats, uint32_t stack); /* index of the site; made when new */
+/* A forked child starts with its parent's sites, at the same indices, and nothing counted. */
+void stats_clone_sites(struct stats *stats, const struct stats *parent);
+
+/* A block began. `ns` session time. */
+void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
+/* A forked child got this block: it lives, but did not begin here. */
+void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns);
+/* A block ended after `lifetime` ns. */
+void stats_end(struct stats *stats, const struct entry *entry, uint64_t ns, uint64_t lifetime);
+/* At the process's end: the block lives, `age` ns old. */
+void stats_live(struct stats *stats, const struct entry *entry, uint64_t age);
+
+#endif

@@ -16,7 +16,8 @@
  *           A construction vtable can't be told from the base's own here: the name is then the base's.
  *   label   neither: offset to top is 0 or a small negative multiple of 8, the type-info word is 0, the first slot is code. The answer is
  *           "file!vtable+0x…", stable for one build of the file. Debian's Chromium has nothing else. A C table of functions that
- *           happens to follow two zero words in relocated read-only data gets a label too; it names nothing wrongly.
+ *           happens to follow two zero words in relocated read-only data gets a label too; it names nothing wrongly. The vtable of an
+ *           abstract class whose destructor slots gcc left empty gets none: objects have it only while they are built.
  *
  * Words are read as the loader will leave them (reloc.h): on disk most of them are zero.
  */
@@ -134,19 +135,19 @@ static void read_symbol(const struct vtable_reader *reader, const struct symbol 
 	if (!building && !starts_with(symbol->name, "_ZTV"))
 		return;
 	/*
-	 * In .bss it is a copy of a library's vtable, made at run time: there is nothing here to read, and the primary address point is
-	 * the only one that is certain.
+	 * In .bss it is a copy of a library's vtable, made at run time: there is nothing here to read, and the usual address point is
+	 * the only one that can be told.
 	 */
 	if (!read_offset(reader, vaddr, &out->offset_to_top)) {
-		if (into != 16)
+		if (into != 16 || reloc_word(reader->relocs, vaddr - 16).kind == WORD_PLAIN)
 			return;
 		out->offset_to_top = 0;
 	}
-	/* the words in front of an address point: a slot that holds a small number would pass for an offset alone */
+	/* the word in front of a further address point is its type-info or 0: a virtual function there means that this is a slot */
 	if (into != 16) {
 		struct word info = reloc_word(reader->relocs, vaddr - 8);
 
-		if (into < 16 || is_code(reader->file, &info) != (info.kind == WORD_IMPORT && starts_with(info.symbol, "_ZTI")))
+		if (into < 16 || (is_code(reader->file, &info) && !starts_with(info.symbol, "_ZTI")))
 			return;
 		if (info.kind == WORD_PLAIN && reader->file->type != ET_EXEC && info.value)
 			return;

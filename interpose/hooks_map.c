@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks_map.c: mappings and the program break, where the program (or its allocator, in another library) calls for them.
+ * glibc's own malloc and the loader map without passing here.
+ *
+ * Runs:      inside, in place of mmap, munmap, …
+ * Signals:   as the real functions.
+ * Allocates: nothing.
+ * Threads:   any.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hooks.h"
+
+static int no_such_call(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int flags, int fd)
+{
+	struct shiny_map map = {
+		.address = (uintptr_t)at, .bytes = bytes, .prot = (uint32_t)prot, .flags = (uint32_t)flags, .fd = fd,
+	};
+
+	if (at != MAP_FAILED)
+		si_event_map(fp, SHINY_MAP_MMAP, &map);
+}
+
+void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	void *got = SI_NEXT(mmap) ? si_next.mmap(at, bytes, prot, flags, fd, offset) : (no_such_call(), MAP_FAILED);
+
+	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
+	return got;
+}
+
+void *si_hook_mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	void *got = SI_NEXT(mmap64) ? si_next.mmap64(at, bytes, prot, flags, fd, offset) : (no_such_call(), MAP_FAILED);
+
+	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
+	return got;
+}
+
+void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+	struct shiny_map map = { .bytes = bytes, .old_address = (uintptr_t)old, .old_bytes = old_bytes, .flags = (uint32_t)flags, .fd = -1 };
+	void *target = NULL, *got = MAP_FAILED;
+	va_list more;
+
+	if (flags & MREMAP_FIXED) {
+		va_start(more, flags);
+		target = va_arg(more, void *);
+		va_end(more);
+	}
+	if (SI_NEXT(mremap))
+		got = si_next.mremap(old, old_bytes, bytes, flags, target);
+	else
+		no_such_call();
+	if (got != MAP_FAILED) {
+		map.address = (uintptr_t)got;
+		si_event_map(SI_FRAME(), SHINY_MAP_MREMAP, &map);
+	}
+	return got;
+}
+
+int si_hook_munmap(void *at, size_t bytes)
+{
+	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .fd = -1 };
+	int status = SI_NEXT(munmap) ? si_next.munmap(at, bytes) : no_such_call();
+
+	if (status == 0)
+		si_event_map(SI_FRAME(), SHINY_MAP_MUNMAP, &map);
+	return status;
+}
+
+int si_hook_madvise(void *at, size_t bytes, int advice)
+{
+	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .prot = (uint32_t)advice, .fd = -1 };
+	int status = SI_NEXT(madvise) ? si_next.madvise(at, bytes, advice) : no_such_call();
+
+	if (status == 0)
+		si_event_map(SI_FRAME(), SHINY_MAP_MADVISE, &map);
+	return status;
+}
+
+/* The break moved from `from` to `to`: `bytes` is what was gained, `old_bytes` what was given back. */
+static void break_moved(const uintptr_t *fp, uintptr_t from, uintptr_t to)
+{
+	struct shiny_map map = {
+		.address = to, .old_address = from, .bytes = to > from ? to - from : 0, .old_bytes = to < from ? from - to : 0, .fd = -1,
+	};
+
+	if (to != from)
+		si_event_map(fp, SHINY_MAP_BRK, &map);
+}
+
+int si_hook_brk(void *end)
+{
+	uintptr_t from = SI_NEXT(sbrk) ? (uintptr_t)si_next.sbrk(0) : 0; /* no system call: libc remembers it */
+	int status = SI_NEXT(brk) ? si_next.brk(end) : no_such_call();
+
+	if (status == 0)
+		break_moved(SI_FRAME(), from, (uintptr_t)end);
+	return status;
+}
+
+void *si_hook_sbrk(intptr_t increment)
+{
+	void *old = SI_NEXT(sbrk) ? si_next.sbrk(increment) : (no_such_call(), (void *)-1);
+
+	if (old != (void *)-1)
+		break_moved(SI_FRAME(), (uintptr_t)old, (uintptr_t)old + (uintptr_t)increment);
+	return old;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks_thread.c: threads, processes and modules that come and go.
+ *
+ * Runs:      inside, in place of pthread_create, fork, _exit, dlopen, dlclose, …
+ * Signals:   fork and _exit are async-signal-safe and stay so.
+ * Allocates: nothing.
+ * Threads:   any.
+ *
+ * dlopen looks at its return address: the caller's RUNPATH ($ORIGIN of the caller), namespace and scope follow from it. A wrapper
+ * would become the caller, and `dlopen("plugin.so")` from a library with RUNPATH=$ORIGIN/plugins would fail. So the hooks of
+ * dlopen and dlmopen save the arguments, say that modules are about to change, restore them and jump: the real function finds
+ * the stack as the program left it. What comes after the return is not seen here (see si_event_modules_changing).
+ * Rejected: calling through a `call` instruction found in the caller's own text (guesses), and dlmopen with a namespace
+ * computed by us (RUNPATH is still ours).
+ *
+ * A thread starts in thread_main, which reports it and jumps on to the program's routine: no frame of ours stays on its stack.
+ * What thread_main must know waits in a pool of fixed size, taken by the creator and given back by the new thread at once; with
+ * the pool empty a thread starts without us, and the engine meets it at its first event.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hooks.h"
+
+enum { BIRTHS = 1024 };
+
+struct birth {
+	uint32_t taken;
+	void *(*routine)(void *);
+	void *argument;
+	struct si_thread_birth facts;
+};
+static struct birth births[BIRTHS];
+static uint32_t births_hint;
+
+static struct birth *birth_take(void)
+{
+	uint32_t start = __atomic_fetch_add(&births_hint, 1, __ATOMIC_RELAXED);
+
+	for (uint32_t n = 0; n < BIRTHS; n++) {
+		struct birth *birth = &births[(start + n) % BIRTHS];
+		uint32_t is_free = 0;
+
+		if (__atomic_compare_exchange_n(&birth->taken, &is_free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return birth;
+	}
+	return NULL;
+}
+
+static void birth_give(struct birth *birth)
+{
+	__atomic_store_n(&birth->taken, 0, __ATOMIC_RELEASE);
+}
+
+static void *thread_main(void *record)
+{
+	struct birth birth = *(struct birth *)record;
+
+	birth_give(record);
+	si_event_thread_start(SI_FRAME(), &birth.facts);
+	return birth.routine(birth.argument);
+}
+
+static size_t stack_bytes(const pthread_attr_t *attr)
+{
+	pthread_attr_t defaults;
+	size_t bytes = 0;
+
+	if (attr)
+		return pthread_attr_getstacksize(attr, &bytes) == 0 ? bytes : 0;
+	if (pthread_getattr_default_np(&defaults) != 0)
+		return 0;
+	if (pthread_attr_getstacksize(&defaults, &bytes) != 0)
+		bytes = 0;
+	pthread_attr_destroy(&defaults);
+	return bytes;
+}
+
+int si_hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *argument)
+{
+	struct birth *birth;
+	int error;
+
+	if (!SI_NEXT(pthread_create))
+		return EAGAIN;
+	birth = birth_take();
+	if (!birth)
+		return si_next.pthread_create(thread, attr, routine, argument);
+	birth->routine = routine;
+	birth->argument = argument;
+	birth->facts.stack_bytes = stack_bytes(attr);
+	birth->facts.creator = si_event_thread_creating();
+	error = si_next.pthread_create(thread, attr, thread_main, birth);
+	if (error)
+		birth_give(birth);
+	return error;
+}
+
+pid_t si_hook_fork(void)
+{
+	pid_t pid = SI_NEXT(fork) ? si_next.fork() : -1;
+
+	if (pid == 0)
+		si_event_forked_child();
+	return pid;
+}
+
+pid_t si_hook_raw_fork(void)
+{
+	pid_t pid = SI_NEXT(raw_fork) ? si_next.raw_fork() : -1;
+
+	if (pid == 0)
+		si_event_forked_child();
+	return pid;
+}
+
+void si_hook_exit_now(int status)
+{
+	si_event_exiting();
+	if (SI_NEXT(exit_now))
+		si_next.exit_now(status);
+	__builtin_trap(); /* not reached: the real one does not return */
+}
+
+void si_hook_exit_now_c(int status)
+{
+	si_event_exiting();
+	if (SI_NEXT(exit_now_c))
+		si_next.exit_now_c(status);
+	__builtin_trap();
+}
+
+/* at_quick_exit's handlers run after this, and may allocate: what they do is recorded, only their blocks' vptrs are not read. */
+void si_hook_quick_exit(int status)
+{
+	si_event_exiting();
+	if (SI_NEXT(quick_exit))
+		si_next.quick_exit(status);
+	__builtin_trap();
+}
+
+int si_hook_dlclose(void *handle)
+{
+	int status;
+
+	if (!SI_NEXT(dlclose))
+		return -1;
+	si_event_modules_changed();
+	status = si_next.dlclose(handle);
+	si_new_forget_modules();
+	si_event_modules_changed();
+	return status;
+}
+
+/* The C half of the dlopen and dlmopen stubs. */
+SI_INTERNAL void si_modules_changing(void);
+__attribute__((used)) void si_modules_changing(void)
+{
+	si_next_resolve();
+	si_event_modules_changing();
+}
+
+#ifndef SHINY_TEST
+/* Three argument registers are saved; with the return address that keeps the stack aligned at the call. */
+#define STUB(symbol, real)                                                                                                     \
+	__asm__(".pushsection .text\n"                                                                                         \
+		".globl " symbol "\n"                                                                                          \
+		".type " symbol ", @function\n"                                                                                \
+		".p2align 4\n" symbol ":\n"                                                                                    \
+		"	.cfi_startproc\n"                                                                                      \
+		"	push %rdi\n	.cfi_adjust_cfa_offset 8\n"                                                            \
+		"	push %rsi\n	.cfi_adjust_cfa_offset 8\n"                                                            \
+		"	push %rdx\n	.cfi_adjust_cfa_offset 8\n"                                                            \
+		"	call si_modules_changing\n"                                                                            \
+		"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n"                                                           \
+		"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"                                                           \
+		"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"                                                           \
+		"	mov " real "(%rip), %rax\n"                                                                            \
+		"	test %rax, %rax\n"                                                                                     \
+		"	jz 1f\n"                                                                                               \
+		"	jmp *%rax\n"                                                                                           \
+		"1:	ret\n"                                                                                                 \
+		"	.cfi_endproc\n"                                                                                        \
+		".size " symbol ", . - " symbol "\n"                                                                           \
+		".popsection")
+
+STUB("dlopen", "si_next_dlopen");
+STUB("dlmopen", "si_next_dlmopen");
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * next.c: finds the real functions, and serves allocations until they are found.
+ *
+ * Runs:      inside.
+ * Signals:   resolving is not signal safe; it happens once, early.
+ * Allocates: a bump area in .bss.
+ * Threads:   any.
+ *
+ * The problem: dlsym may allocate (its error text, for a name that does not exist), and reaches our hook when it does. And
+ * constructors of libraries that the loader runs before ours allocate, so the table must work before anybody filled it.
+ * The approach: the five functions that are called all the time start out as `early_*`, which fill the table first; while this
+ * thread is filling it, they hand out pieces of si_bump. After that the hot path has no test for "resolved yet" at all.
+ * Rejected: __libc_malloc and friends as a first target (GLIBC_PRIVATE in spirit, absent from other allocators, and their blocks
+ * would later meet another allocator's free).
+ */
+#define _GNU_SOURCE
+#include "next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "hooks.h"
+
+char si_bump[SI_BUMP_BYTES] __attribute__((aligned(64)));
+static size_t bump_used;
+static __thread bool resolving;
+static bool resolved;
+enum si_new_mode si_new_mode;
+
+/* Each block stands behind 16 bytes that hold its size. */
+static void *bump_alloc(size_t align, size_t size)
+{
+	size_t start = __atomic_load_n(&bump_used, __ATOMIC_RELAXED), at;
+
+	if (align < 16)
+		align = 16;
+	do {
+		at = (start + 16 + align - 1) / align * align;
+		if (size > SI_BUMP_BYTES || at > SI_BUMP_BYTES - size) {
+			errno = ENOMEM;
+			return NULL;
+		}
+	} while (!__atomic_compare_exchange_n(&bump_used, &start, (at + size + 15) / 16 * 16, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	memcpy(si_bump + at - 16, &size, sizeof(size));
+	return si_bump + at;
+}
+
+size_t si_bump_size(const void *block)
+{
+	size_t size;
+
+	memcpy(&size, (const char *)block - 16, sizeof(size));
+	return size;
+}
+
+/* True: the table is filled, go on to it. False: this thread is in the middle of that. */
+static bool early(void)
+{
+	if (resolving)
+		return false;
+	si_next_resolve();
+	return true;
+}
+
+static void *early_malloc(size_t size)
+{
+	return early() && si_next.malloc != early_malloc ? si_next.malloc(size) : bump_alloc(16, size);
+}
+
+static void *early_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (early() && si_next.calloc != early_calloc)
+		return si_next.calloc(count, size);
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : bump_alloc(16, bytes); /* .bss: zero already */
+}
+
+/* The hook has dealt with blocks of the bump area; what remains is realloc(NULL, n), and foreign blocks while resolving. */
+static void *early_realloc(void *block, size_t size)
+{
+	if (early() && si_next.realloc != early_realloc)
+		return si_next.realloc(block, size);
+	return block ? NULL : bump_alloc(16, size);
+}
+
+static void early_free(void *block)
+{
+	if (early() && si_next.free != early_free)
+		si_next.free(block);
+}
+
+static size_t early_usable_size(void *block)
+{
+	return early() && si_next.malloc_usable_size != early_usable_size ? si_next.malloc_usable_size(block) : 0;
+}
+
+struct si_next si_next = {
+	.malloc = early_malloc,
+	.calloc = early_calloc,
+	.realloc = early_realloc,
+	.free = early_free,
+	.malloc_usable_size = early_usable_size,
+};
+
+#define SI_HOOK(id, symbol, result, parameters)
+#define SI_STUB(id, symbol) __attribute__((used)) void *si_next_##id;
+#include "hooks.def"
+
+bool si_is_cxx_runtime(const void *address)
+{
+	struct dl_find_object found;
+	const char *path, *name;
+
+	/* dladdr would also search the symbol table, 50 us in a library of libstdc++'s size */
+	if (!address || _dl_find_object((void *)(uintptr_t)address, &found) != 0 || !found.dlfo_link_map)
+		return false;
+	path = found.dlfo_link_map->l_name;
+	name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9) || !strncmp(name, "libc++abi.so", 12);
+}
+
+/* Whether the program's own calls of `symbol` come to `hook`. */
+static bool reaches(const char *symbol, const void *hook)
+{
+	return dlsym(RTLD_DEFAULT, symbol) == hook;
+}
+
+static enum si_new_mode find_new_mode(void)
+{
+	if (!si_next.new || !si_next.delete)
+		return SI_NEW_SCOPED;
+	if (!reaches("malloc", SI_HOOK_ADDRESS(malloc)) || !reaches("free", SI_HOOK_ADDRESS(free)) ||
+	    !reaches("aligned_alloc", SI_HOOK_ADDRESS(aligned_alloc)) || !reaches("_Znwm", SI_HOOK_ADDRESS(new)) ||
+	    !reaches("_ZdlPv", SI_HOOK_ADDRESS(delete)) || !reaches("_ZnwmSt11align_val_t", SI_HOOK_ADDRESS(new_aligned)) ||
+	    !reaches("_ZdlPvSt11align_val_t", SI_HOOK_ADDRESS(delete_aligned)))
+		return SI_NEW_THROUGH;
+	return si_is_cxx_runtime((const void *)si_next.new) && si_is_cxx_runtime((const void *)si_next.delete) ? SI_NEW_DIRECT :
+													    SI_NEW_OUTER;
+}
+
+/* `slot` keeps what it has when the symbol does not exist. */
+static void find(void *slot, const char *symbol)
+{
+	void *real = dlsym(RTLD_NEXT, symbol);
+
+	if (real)
+		__atomic_store_n((void **)slot, real, __ATOMIC_RELEASE);
+}
+
+void si_next_resolve(void)
+{
+	int saved = errno;
+
+	if (resolving || __atomic_load_n(&resolved, __ATOMIC_ACQUIRE))
+		return;
+	resolving = true;
+#define SI_HOOK(id, symbol, result, parameters) find(&si_next.id, #symbol);
+#define SI_STUB(id, symbol) find(&si_next_##id, #symbol);
+#include "hooks.def"
+	(void)dlerror(); /* the program shall not find our misses there; its text was ours and is freed here */
+	__atomic_store_n(&si_new_mode, find_new_mode(), __ATOMIC_RELAXED);
+	(void)dlerror();
+	__atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
+	resolving = false;
+	errno = saved;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "losses.h"
+
+#include <stdlib.h>
+
+struct shiny_err *losses_load(struct store *store, struct losses *out)
+{
+	struct losses losses = {0};
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT name, MAX(text), weight = 'loss', SUM(count) FROM v_counters GROUP BY name, weight "
+						   "HAVING SUM(count) > 0 ORDER BY 3 DESC, 4 DESC", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct loss_row *loss = rows_push(&losses.rows, &losses.count, &losses.room, sizeof *loss);
+
+		if (!loss || !copy_column(q, 0, &loss->name) || !copy_column(q, 1, &loss->text)) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		loss->loss = query_number(q, 2) != 0;
+		loss->count = (uint64_t)query_number(q, 3);
+		if (loss->loss)
+			losses.lost += loss->count;
+	}
+	query_end(q);
+	q = NULL;
+	if (!err)
+		err = store_query(store, "SELECT COUNT(*) FROM v_session WHERE key = 'complete' AND value <> 0", &q);
+	if (!err && !(err = query_step(q, &row)))
+		losses.incomplete = !row || query_number(q, 0) == 0;
+	query_end(q);
+	if (err) {
+		losses_deinit(&losses);
+		return err;
+	}
+	*out = losses;
+	return NULL;
+}
+
+void losses_deinit(struct losses *losses)
+{
+	for (size_t i = 0; i < losses->count; i++) {
+		free(losses->rows[i].name);
+		free(losses->rows[i].text);
+	}
+	free(losses->rows);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * losses.h: what a session lost, summed over its processes.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ */
+#ifndef SHINY_LOSSES_H
+#define SHINY_LOSSES_H
+
+#include "scope.h"
+
+struct loss_row {
+	char *name, *text;
+	bool loss; /* false: a note; nothing is missing */
+	uint64_t count;
+};
+struct losses {
+	struct loss_row *rows; /* only counts above zero, losses first */
+	size_t count, room;
+	uint64_t lost;         /* events missing */
+	bool incomplete;       /* the recording was not finished: the file ends at the last commit */
+};
+
+SHINY_MUST_CHECK struct shiny_err *losses_load(struct store *store, struct losses *out);
+void losses_deinit(struct losses *losses);
+
+#endif

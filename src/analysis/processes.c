@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "processes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEEPEST = 32 }; /* beyond that, and in a cycle that a damaged file holds, a process is shown as a root */
+
+static struct shiny_err *read_row(struct processes *out, const struct query *q)
+{
+	struct process_row *row = rows_push(&out->rows, &out->count, &out->room, sizeof *row);
+
+	if (!row)
+		return SHINY_NO_MEMORY;
+	char **texts[] = {&row->name, &row->role, &row->executable, &row->command, &row->ending, &row->attach, &row->attach_text};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (!(*texts[i] = strdup(query_text(q, 4 + (int)i))))
+			return SHINY_NO_MEMORY;
+	row->id = (uint32_t)query_number(q, 0);
+	row->parent = (uint32_t)query_number(q, 1);
+	row->pid = (uint32_t)query_number(q, 2);
+	row->namespace_pid = (uint32_t)query_number(q, 3);
+	row->start = (uint64_t)query_number(q, 11);
+	row->end = (uint64_t)query_number(q, 12);
+	row->events = (uint64_t)query_number(q, 13);
+	row->threads = (uint64_t)query_number(q, 14);
+	row->peak_bytes = (uint64_t)query_number(q, 15);
+	row->lost = (uint64_t)query_number(q, 16);
+	sums_read(&row->sums, q, 17);
+	return NULL;
+}
+
+/* Moves row `index` and its descendants to `to`, depth first. */
+static void place(struct processes *from, struct processes *to, size_t index, unsigned depth, size_t parent_row, bool *placed)
+{
+	size_t here = to->count, last = 0;
+	uint32_t id = from->rows[index].id;
+
+	placed[index] = true;
+	to->rows[to->count++] = from->rows[index];
+	to->rows[here].depth = depth;
+	to->rows[here].parent_row = parent_row;
+	to->rows[here].last_child = true;
+	for (size_t i = 0; i < from->count && depth < DEEPEST; i++) {
+		if (placed[i] || from->rows[i].parent != id)
+			continue;
+		if (last)
+			to->rows[last].last_child = false;
+		last = to->count;
+		place(from, to, i, depth + 1, here + 1, placed);
+	}
+}
+
+static struct shiny_err *into_tree(struct processes *rows)
+{
+	struct processes tree = {.rows = calloc(rows->count + 1, sizeof *tree.rows), .room = rows->count + 1};
+	bool *placed = calloc(rows->count + 1, sizeof *placed);
+
+	if (!tree.rows || !placed) {
+		free(tree.rows);
+		free(placed);
+		return SHINY_NO_MEMORY;
+	}
+	for (int orphans = 0; orphans < 2; orphans++)
+		for (size_t i = 0; i < rows->count; i++) {
+			bool root = true;
+
+			for (size_t j = 0; j < rows->count && root && !orphans; j++)
+				root = j == i || rows->rows[j].id != rows->rows[i].parent;
+			if (!placed[i] && root)
+				place(rows, &tree, i, 0, 0, placed);
+		}
+	free(rows->rows);
+	free(placed);
+	*rows = tree;
+	return NULL;
+}
+
+struct shiny_err *processes_load(struct store *store, struct processes *out)
+{
+	struct processes rows = {0};
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store,
+		"SELECT process, parent, pid, namespace_pid, name, role, executable, command, ending, attach, attach_text, start_ns, end_ns, "
+		"events, threads, peak_bytes, lost, allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes "
+		"FROM v_processes ORDER BY process", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		err = read_row(&rows, q);
+	query_end(q);
+	if (!err)
+		err = into_tree(&rows);
+	if (err) {
+		processes_deinit(&rows);
+		return err;
+	}
+	*out = rows;
+	return NULL;
+}
+
+void processes_deinit(struct processes *processes)
+{
+	for (size_t i = 0; i < processes->count; i++) {
+		struct process_row *row = &processes->rows[i];
+
+		free(row->name);
+		free(row->role);
+		free(row->executable);
+		free(row->command);
+		free(row->ending);
+		free(row->attach);
+		free(row->attach_text);
+	}
+	free(processes->rows);
+}
+
+void processes_branch(const struct processes *processes, size_t index, char *out, size_t room)
+{
+	const struct process_row *row = &processes->rows[index];
+	size_t chain[DEEPEST + 1], count = 0, at = 0;
+
+	*out = 0;
+	if (!row->depth)
+		return;
+	for (size_t up = row->parent_row; up && count < DEEPEST; up = processes->rows[up - 1].parent_row)
+		if (processes->rows[up - 1].depth)
+			chain[count++] = up - 1;
+	while (count && at + 16 < room)
+		at += (size_t)snprintf(out + at, room - at, "%s", processes->rows[chain[--count]].last_child ? "   " : "\xe2\x94\x82  ");
+	snprintf(out + at, room - at, "%s", row->last_child ? "\xe2\x94\x94\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80 ");
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scope.h: what the analyses have in common: which processes they look at, the sums they give, growing arrays of rows.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ *
+ * An analysis asks the session by SQL and returns rows; it reads and prints nothing of its own. Memory is bounded by the number
+ * of rows, never by the number of events.
+ */
+#ifndef SHINY_SCOPE_H
+#define SHINY_SCOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+#include "../store/store.h"
+
+/* The processes that a report is about. */
+struct scope {
+	char *where; /* SQL condition on column `process` of table stat, named s: "s.process IN (1,2)"; "1" for all */
+	size_t processes;
+};
+
+/* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing matches: a usage error that says what there is. */
+SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out);
+void scope_deinit(struct scope *scope);
+
+/* Sums over rows of table stat; allocs + inherited = frees + live. */
+struct sums {
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
+};
+/* Their columns in SQL, over table stat named s, and their reading from column `first` on. */
+#define SUMS_SQL "SUM(s.allocs), SUM(s.reallocs), SUM(s.frees), SUM(s.bytes), SUM(s.live), SUM(s.live_bytes), SUM(s.inherited), SUM(s.inherited_bytes)"
+enum { SUMS_COLUMNS = 8 };
+void sums_read(struct sums *sums, const struct query *query, int first);
+void sums_add(struct sums *to, const struct sums *more);
+
+enum order { ORDER_LIVE, ORDER_BYTES, ORDER_ALLOCS, ORDER_FREES, ORDER_PEAK, ORDER_NAME };
+/* The value that the order is by; peak is the caller's. */
+uint64_t sums_by(const struct sums *sums, enum order order, uint64_t peak);
+
+/* Appends an all-zero row of `size` bytes; NULL without memory. */
+void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size);
+
+/* A copy of a text column, NULL for SQL's NULL; false without memory. */
+bool copy_column(const struct query *query, int column, char **out);
+
+/* A query from parts, with printf's conversions. */
+SHINY_MUST_CHECK struct shiny_err *query_format(struct store *store, struct query **out, const char *format, ...) SHINY_PRINTF(3, 4);
+
+#define SHINY_NO_MEMORY shiny_err(SHINY_ERR_OTHER, "out of memory")
+
+#endif

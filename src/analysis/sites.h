@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sites.h: blocks and bytes by call site, function, file or module; and single stacks in full.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ */
+#ifndef SHINY_SITES_H
+#define SHINY_SITES_H
+
+#include "scope.h"
+
+enum sites_by { SITES_BY_LINE, SITES_BY_FUNCTION, SITES_BY_FILE, SITES_BY_MODULE };
+
+struct site_row {
+	char *label;    /* what to call it: function, file, module, or module+0xoffset */
+	char *function, *file, *module; /* NULL unknown, or not part of the grouping */
+	uint32_t line;  /* 0 unknown */
+	uint64_t peak_bytes; /* sum of the peaks of its stacks: an upper bound */
+	uint64_t stacks, types; /* how many; types: different ones that are known */
+	char *type;     /* the most frequent known one; NULL none */
+	uint32_t stack; /* id of the stack that weighs most in the order asked for; 0 none */
+	struct sums sums;
+};
+struct sites {
+	struct site_row *rows;
+	size_t count, room;
+	struct sums total;
+};
+
+SHINY_MUST_CHECK struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by, const char *match,
+					      enum order order, struct sites *out);
+void sites_deinit(struct sites *sites);
+
+struct stack_line {
+	char *label, *file, *module;
+	uint32_t line;
+	bool inlined;
+};
+struct stack_lines {
+	struct stack_line *rows;
+	size_t count, room;
+};
+/* A stack's functions, innermost first, inline functions expanded. */
+SHINY_MUST_CHECK struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_lines *out);
+void stack_deinit(struct stack_lines *lines);
+
+#endif

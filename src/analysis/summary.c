@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs a query of one row; the numbers of its columns go to `out`. */
+static struct shiny_err *numbers(struct store *store, const struct scope *scope, const char *before, uint64_t *out, int count)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q, "%s%s", before, scope ? scope->where : "");
+
+	if (!err)
+		err = query_step(q, &row);
+	for (int i = 0; !err && row && i < count; i++)
+		out[i] = (uint64_t)query_number(q, i);
+	query_end(q);
+	return err;
+}
+
+static struct shiny_err *load_what_ran(struct store *store, struct summary *out)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT name, command FROM process ORDER BY id LIMIT 1", &q);
+
+	if (!err)
+		err = query_step(q, &row);
+	if (!err) {
+		out->program = strdup(row ? query_text(q, 0) : "");
+		out->command = strdup(row ? query_text(q, 1) : "");
+		if (!out->program || !out->command)
+			err = SHINY_NO_MEMORY;
+	}
+	query_end(q);
+	return err;
+}
+
+/*
+ * The peak of the session is that of the sum over its processes. A process has a bucket only while something happens in it, so
+ * its last value stands until its next one: add up the changes from bucket to bucket.
+ */
+static struct shiny_err *load_peak(struct store *store, const struct scope *scope, struct summary *out)
+{
+	struct query *q = NULL;
+	bool row = false;
+	int64_t now = 0;
+	struct shiny_err *err = query_format(store, &q,
+		"SELECT at, SUM(change) FROM (SELECT s.start_ns + s.length_ns AS at, s.live_bytes - LAG(s.live_bytes, 1, 0) OVER "
+		"(PARTITION BY s.process ORDER BY s.start_ns) AS change FROM bucket s WHERE %s "
+		"UNION ALL SELECT p.end_ns, -(SELECT b.live_bytes FROM bucket b WHERE b.process = p.id ORDER BY b.start_ns DESC LIMIT 1) "
+		"FROM process p JOIN (SELECT p.id AS process FROM process p) s ON s.process = p.id WHERE p.end_ns > 0 AND %s) "
+		"GROUP BY at ORDER BY at", scope->where, scope->where);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		now += query_number(q, 1);
+		if (now > 0 && (uint64_t)now > out->peak_bytes) {
+			out->peak_bytes = (uint64_t)now;
+			out->peak_at = (uint64_t)query_number(q, 0);
+		}
+	}
+	query_end(q);
+	return err;
+}
+
+struct shiny_err *summary_load(struct store *store, const struct scope *scope, struct summary *out)
+{
+	struct summary s = {.program = NULL};
+	struct query *q = NULL;
+	struct shiny_err *err = load_what_ran(store, &s);
+	uint64_t n[4] = {0};
+	bool row = false;
+
+	if (!err)
+		err = numbers(store, NULL, "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), COALESCE((SELECT value FROM v_session "
+			      "WHERE key = 'duration_ns'), (SELECT MAX(MAX(start_ns, end_ns)) FROM process)), "
+			      "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(*) FROM stack)", n, 4);
+	s.started = n[0];
+	s.duration = n[1];
+	s.schema_version = n[2];
+	s.stacks = n[3];
+	if (!err)
+		err = numbers(store, scope, "SELECT COUNT(*), SUM(s.events), SUM(s.threads) FROM v_processes s WHERE ", n, 3);
+	s.processes = n[0];
+	s.events = n[1];
+	s.threads = n[2];
+	if (!err)
+		err = numbers(store, scope, "SELECT COUNT(DISTINCT v.type), COUNT(DISTINCT v.id), SUM(CASE WHEN v.type IS NULL THEN 0 ELSE "
+			      "s.allocs END), COUNT(DISTINCT x.site) FROM stat s LEFT JOIN vtable v ON v.id = s.vtable "
+			      "LEFT JOIN stack_site x ON x.stack = s.stack WHERE ", n, 4);
+	s.types = n[0];
+	s.vtables = n[1];
+	s.typed_allocs = n[2];
+	s.sites = n[3];
+	if (!err)
+		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM stat s WHERE %s", scope->where);
+	if (!err && !(err = query_step(q, &row)) && row)
+		sums_read(&s.sums, q, 0);
+	query_end(q);
+	if (!err)
+		err = load_peak(store, scope, &s);
+	if (err) {
+		summary_deinit(&s);
+		return err;
+	}
+	*out = s;
+	return NULL;
+}
+
+void summary_deinit(struct summary *summary)
+{
+	free(summary->program);
+	free(summary->command);
+}

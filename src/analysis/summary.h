@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * summary.h: a session in one struct: what ran, for how long, how much.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ */
+#ifndef SHINY_SUMMARY_H
+#define SHINY_SUMMARY_H
+
+#include "scope.h"
+
+struct summary {
+	char *program, *command;      /* of the first process; "" unknown */
+	uint64_t started;             /* ns since 1970, 0 unknown */
+	uint64_t duration;            /* ns */
+	uint64_t schema_version;
+	uint64_t processes, threads, events;
+	uint64_t types, vtables, sites, stacks; /* types: distinct names; vtables: distinct addresses */
+	uint64_t typed_allocs;        /* allocations whose type is known */
+	uint64_t peak_bytes, peak_at; /* most live bytes at the end of a timeline bucket, and when */
+	struct sums sums;             /* over the scope; everything else is over the session */
+};
+
+SHINY_MUST_CHECK struct shiny_err *summary_load(struct store *store, const struct scope *scope, struct summary *out);
+void summary_deinit(struct summary *summary);
+
+#endif

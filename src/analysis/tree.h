@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree.h: one measure of a session as a tree: process, module of the call site, type or site.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ */
+#ifndef SHINY_TREE_H
+#define SHINY_TREE_H
+
+#include "scope.h"
+
+enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK };
+enum tree_by { TREE_BY_TYPE, TREE_BY_SITE };
+
+/* A node's value is the sum of its children's values, where it has children. */
+struct tree_node {
+	char *name;
+	uint64_t value;
+	uint64_t folded; /* how many small entries this one stands for; 0: it is itself */
+	struct tree_node *children;
+	size_t count, room;
+};
+
+/* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into one. */
+SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by,
+					     const char *match, double threshold, struct tree_node *root);
+void tree_deinit(struct tree_node *root);
+
+#endif

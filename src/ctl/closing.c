@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "closing.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "../base/units.h"
+
+void closing_print(const struct collector_summary *s, bool quiet)
+{
+	struct style style;
+	struct stat st;
+
+	style_init(&style, stderr, false);
+	if (!quiet) {
+		fprintf(stderr, "shinyctl: %s%s%s", tint(&style, TINT_BOLD), s->path, tint_end(&style, TINT_BOLD));
+		if (stat(s->path, &st) == 0)
+			fprintf(stderr, " (%s)", units_bytes(UNITS_BUF, (uint64_t)st.st_size));
+		fprintf(stderr, ": %s process%s, %s\n", units_count(UNITS_BUF, s->processes), s->processes == 1 ? "" : "es",
+			units_time(UNITS_BUF, s->duration));
+		fprintf(stderr, "shinyctl: %s allocations, %s frees, %s blocks live (%s), %s types, %s call sites\n",
+			units_count(UNITS_BUF, s->allocs), units_count(UNITS_BUF, s->frees), units_count(UNITS_BUF, s->live),
+			units_bytes(UNITS_BUF, s->live_bytes), units_count(UNITS_BUF, s->types), units_count(UNITS_BUF, s->sites));
+	}
+	if (s->lost)
+		fprintf(stderr, "shinyctl: %slost:%s %s events; `shinyctl report` says why, a larger --arena may help\n", tint(&style, TINT_BAD),
+			tint_end(&style, TINT_BAD), units_count(UNITS_BUF, s->lost));
+	else if (!quiet)
+		fprintf(stderr, "shinyctl: lost: nothing\n");
+	if (!quiet)
+		fprintf(stderr, "shinyctl: next: shinyctl report %s\n", s->path);
+}
+
+void closing_json(struct json *json, const struct collector_summary *s)
+{
+	json_text(json, "path", s->path);
+	json_number(json, "processes", s->processes);
+	json_number(json, "threads", s->threads);
+	json_number(json, "events", s->events);
+	json_number(json, "allocs", s->allocs);
+	json_number(json, "frees", s->frees);
+	json_number(json, "live", s->live);
+	json_number(json, "live_bytes", s->live_bytes);
+	json_number(json, "lost", s->lost);
+	json_number(json, "types", s->types);
+	json_number(json, "sites", s->sites);
+	json_number(json, "duration_ns", s->duration);
+}
+
+struct shiny_err *closing_write(const struct collector_summary *summary, const char *path)
+{
+	FILE *out = fopen(path, "we");
+	struct json json;
+	bool failed;
+
+	if (!out)
+		return shiny_err_os(errno, "cannot write the summary to %s", path);
+	json_init(&json, out);
+	json_object(&json, NULL);
+	closing_json(&json, summary);
+	json_end(&json);
+	failed = ferror(out) != 0;
+	if (fclose(out) != 0 || failed)
+		return shiny_err_os(errno, "cannot write the summary to %s", path);
+	return NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * closing.h: what is said when a recording ends: the summary on standard error, or as JSON in a file.
+ *
+ * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
+ */
+#ifndef SHINY_CLOSING_H
+#define SHINY_CLOSING_H
+
+#include "../collector/collector.h"
+#include "ctl.h"
+
+/* On standard error; `quiet`: only a loss. */
+void closing_print(const struct collector_summary *summary, bool quiet);
+void closing_json(struct json *json, const struct collector_summary *summary); /* the members, in an open object */
+/* Writes the document to `path`. */
+SHINY_MUST_CHECK struct shiny_err *closing_write(const struct collector_summary *summary, const char *path);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_collect.c: `shinyctl collect`: the sidecar as a command, and the list of session directories. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "../base/units.h"
+#include "closing.h"
+#include "sessions.h"
+
+struct listing {
+	struct ctl *ctl;
+	unsigned count;
+};
+
+static void list_one(void *context, const struct session_directory *d)
+{
+	struct listing *listing = context;
+	const char *state = d->used ? d->collected ? "being recorded" : "in use, no collector" : d->collected ? "being finished" : "left behind";
+
+	listing->count++;
+	if (CTL_JSON(listing->ctl)) {
+		struct json *json = &listing->ctl->json;
+
+		json_object_line(json, NULL);
+		json_text(json, "path", d->path);
+		json_number(json, "bytes", d->bytes);
+		json_number(json, "arenas", d->arenas);
+		json_number(json, "age_ns", d->age);
+		json_bool(json, "used", d->used != 0);
+		json_bool(json, "collected", d->collected);
+		json_end(json);
+		return;
+	}
+	fprintf(stdout, "%s  %u arena%s, %s, ", d->path, d->arenas, d->arenas == 1 ? "" : "s", units_bytes(UNITS_BUF, d->bytes));
+	if (d->age)
+		fprintf(stdout, "%s old, ", units_time(UNITS_BUF, d->age));
+	fprintf(stdout, "%s\n", d->arenas ? state : "empty");
+}
+
+static struct shiny_err *list(struct ctl *ctl)
+{
+	struct listing listing = {.ctl = ctl};
+
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_array(&ctl->json, "directories");
+	}
+	sessions_each(list_one, &listing);
+	if (CTL_JSON(ctl)) {
+		json_end(&ctl->json);
+		json_end(&ctl->json);
+	} else if (!listing.count) {
+		fputs("no session directories: nothing is being recorded, and nothing was left behind\n", stdout);
+	} else if (ctl->style.width) {
+		fputs("next: shinyctl collect DIRECTORY, for one that was left behind\n", stdout);
+	}
+	return NULL;
+}
+
+struct shiny_err *cmd_collect(struct ctl *ctl)
+{
+	const struct options *o = &ctl->options;
+	struct session_directory look;
+	struct collector_summary summary = {.lost = 0};
+	struct shiny_err *err;
+
+	if (!o->operand_count)
+		return list(ctl);
+	if (!sessions_look(o->operands[0], &look))
+		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s", o->operands[0]),
+					"`shinyctl collect` without a directory lists those that exist");
+	env_complain(environ, stderr);
+	struct collector_options options = {
+		.directory = o->operands[0],
+		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),
+		.force = o->given[OPT_FORCE],
+		.with_events = !o->given[OPT_NO_EVENTS],
+		/* where processes still run, more may come; a launcher says so itself */
+		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LAUNCHER_FD]),
+		.launcher_fd = o->given[OPT_LAUNCHER_FD] ? (int)o->number[OPT_LAUNCHER_FD] : -1,
+		.debug_dirs = o->symbol_count ? o->symbols : NULL,
+		.keep_arenas = o->given[OPT_KEEP_ARENA],
+		.progress = !o->given[OPT_QUIET],
+	};
+	if (options.launcher_fd >= 0 && fcntl(options.launcher_fd, F_GETFD) < 0)
+		return shiny_err_os(errno, "collect: --launcher-fd %d", options.launcher_fd);
+
+	err = collector_run(&options, &summary);
+	if (err)
+		return err;
+	if (o->given[OPT_SUMMARY] && (err = closing_write(&summary, o->text[OPT_SUMMARY])))
+		return err;
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		closing_json(&ctl->json, &summary);
+		json_end(&ctl->json);
+	}
+	closing_print(&summary, o->given[OPT_QUIET] || CTL_JSON(ctl));
+	if (o->given[OPT_STRICT] && summary.lost)
+		ctl->status = SHINY_ERR_STRICT;
+	return NULL;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_doctor.c: `shinyctl doctor`: what works here, for a program, or in a session; what doesn't, why, and what to do. */
+#define _GNU_SOURCE
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "../base/units.h"
+#include "ctl.h"
+#include "program.h"
+#include "sessions.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum state { STATE_OK, STATE_WARN, STATE_BAD };
+
+static void check(struct ctl *ctl, enum state state, const char *name, const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
+static void check(struct ctl *ctl, enum state state, const char *name, const char *advice, const char *format, ...)
+{
+	static const char *const words[] = {"ok", "warn", "bad"};
+	static const enum tint tints[] = {TINT_GOOD, TINT_WARN, TINT_BAD};
+	char text[1200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (state == STATE_BAD)
+		ctl->status = 1;
+	if (CTL_JSON(ctl)) {
+		json_object_line(&ctl->json, NULL);
+		json_text(&ctl->json, "name", name);
+		json_text(&ctl->json, "state", words[state]);
+		json_text(&ctl->json, "text", text);
+		json_text(&ctl->json, "advice", advice);
+		json_end(&ctl->json);
+		return;
+	}
+	fprintf(stdout, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), words[state], tint_end(&ctl->style, tints[state]), name, text);
+	if (advice)
+		fprintf(stdout, "%23s→ %s\n", "", advice);
+}
+
+/* ---- the machine ---- */
+
+static void check_clock(struct ctl *ctl)
+{
+	unsigned a = 0, b = 0, c = 0, d = 0;
+
+	if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1 << 8))
+		check(ctl, STATE_OK, "clock", NULL, "the time stamp counter runs at a constant rate");
+	else
+		check(ctl, STATE_WARN, "clock", "times still are right, each event costs more", "the time stamp counter is not said to be constant: clock_gettime is used");
+}
+
+static void check_fork_page(struct ctl *ctl)
+{
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page != MAP_FAILED && madvise(page, bytes, MADV_WIPEONFORK) == 0)
+		check(ctl, STATE_OK, "fork", NULL, "the kernel clears pages on fork (MADV_WIPEONFORK): forked children are told apart");
+	else
+		check(ctl, STATE_BAD, "fork", "Linux 4.14 or later is needed", "madvise(MADV_WIPEONFORK): %s", strerror(errno));
+	if (page != MAP_FAILED)
+		munmap(page, bytes);
+}
+
+static void check_shm(struct ctl *ctl)
+{
+	struct statvfs fs;
+	uint64_t free_bytes, arena = env_number(ENV_SHINY_ARENA);
+
+	if (statvfs("/dev/shm", &fs) != 0) {
+		check(ctl, STATE_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp: mount a tmpfs on /dev/shm for speed", "%s", strerror(errno));
+		return;
+	}
+	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (access("/dev/shm", W_OK) != 0)
+		check(ctl, STATE_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp", "%s", strerror(errno));
+	else if (free_bytes < arena)
+		check(ctl, STATE_WARN, "/dev/shm", "a smaller arena is made; or mount it larger, or use --arena", "%s free, one arena takes %s",
+		      units_bytes(UNITS_BUF, free_bytes), units_bytes(UNITS_BUF, arena));
+	else
+		check(ctl, STATE_OK, "/dev/shm", NULL, "%s free, room for %s arenas of %s", units_bytes(UNITS_BUF, free_bytes),
+		      units_count(UNITS_BUF, free_bytes / arena), units_bytes(UNITS_BUF, arena));
+}
+
+static void check_library(struct ctl *ctl)
+{
+	char library[PROGRAM_PATH];
+	struct program_look look;
+	struct shiny_err *err = program_library(ctl->options.text[OPT_LIBRARY], library);
+
+	if (!err)
+		err = program_look(library, &look);
+	if (err) {
+		check(ctl, STATE_BAD, "libshiny.so", err->advice, "%s", err->message);
+		shiny_err_free(err);
+	} else {
+		check(ctl, STATE_OK, "libshiny.so", NULL, "%s, build-id %.12s", library, *look.build_id ? look.build_id : "none");
+	}
+}
+
+/* A library that shinyctl itself runs with, by a function that tells its version; found where it is loaded, so no header is needed. */
+static void check_loaded(struct ctl *ctl, const char *name, const char *function, bool number)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, function);
+
+	if (!symbol)
+		check(ctl, STATE_WARN, name, NULL, "linked, but it does not tell its version");
+	else if (number)
+		check(ctl, STATE_OK, name, NULL, "version %u", ((unsigned (*)(void))symbol)());
+	else
+		check(ctl, STATE_OK, name, NULL, "version %s", ((const char *(*)(void))symbol)());
+}
+
+static void check_ptrace(struct ctl *ctl)
+{
+	char text[16] = "";
+	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0)
+		check(ctl, STATE_OK, "ptrace", NULL, "kernel.yama.ptrace_scope is %c; Shiny does not need ptrace", text[0]);
+	else
+		check(ctl, STATE_OK, "ptrace", NULL, "not restricted by yama; Shiny does not need ptrace");
+}
+
+static void check_machine(struct ctl *ctl)
+{
+	struct program_look self;
+	char path[PROGRAM_PATH];
+	struct shiny_err *err;
+
+	program_self(path);
+	check(ctl, STATE_OK, "shinyctl", NULL, "version %s, %s", SHINY_VERSION_TEXT, path);
+	err = program_look(path, &self);
+	if (err) {
+		check(ctl, STATE_WARN, "shinyctl", err->advice, "%s", err->message);
+		shiny_err_free(err);
+	}
+	check_library(ctl);
+	check_clock(ctl);
+	check_fork_page(ctl);
+	check_shm(ctl);
+	check_loaded(ctl, "elfutils", "dwfl_version", false);
+	check_loaded(ctl, "SQLite", "sqlite3_libversion", false);
+	check_loaded(ctl, "zstd", "ZSTD_versionString", false);
+	check_ptrace(ctl);
+	if (env_complain(environ, stderr) == 0)
+		check(ctl, STATE_OK, "environment", NULL, "no SHINY_ variable is wrong");
+	else
+		check(ctl, STATE_WARN, "environment", "see the lines above", "SHINY_ variables are wrong");
+}
+
+/* ---- a program ---- */
+
+static void check_names(struct ctl *ctl, const struct program_look *look)
+{
+	if (look->dwarf)
+		check(ctl, STATE_OK, "names", NULL, "debug information inside: functions, files and lines");
+	else if (look->symbols)
+		check(ctl, STATE_OK, "names", "files and lines need its debug package", "symbol table inside: functions");
+	else
+		check(ctl, STATE_WARN, "names", "install its debug package (-dbgsym), or point --symbols at the debug files",
+		      "stripped: exported functions only; build-id %s", *look->build_id ? look->build_id : "none");
+}
+
+static struct shiny_err *check_program(struct ctl *ctl, const char *path)
+{
+	struct program_look look;
+	struct shiny_err *err = program_look(path, &look);
+	const char *obstacle = err ? NULL : program_obstacle(&look);
+
+	if (err)
+		return err;
+	switch (look.kind) {
+	case PROGRAM_ELF:
+		check(ctl, STATE_OK, "program", NULL, "%s: x86-64, dynamically linked by %s", path, look.interpreter);
+		break;
+	case PROGRAM_SCRIPT:
+		check(ctl, STATE_OK, "program", "ask about the interpreter, or about the program that the script starts",
+		      "%s: a script; its interpreter %s is recorded, and what it starts", path, look.interpreter);
+		return NULL;
+	case PROGRAM_OTHER:
+		check(ctl, STATE_BAD, "program", "give a program or a .shiny file", "%s: neither a program nor a session file", path);
+		return NULL;
+	default:
+		break;
+	}
+	if (obstacle)
+		check(ctl, STATE_BAD, "recording", "programs that it starts can still be recorded", "%s: %s", path, obstacle);
+	if (look.kind != PROGRAM_ELF)
+		return NULL;
+	if (look.malloc == PROGRAM_MALLOC_PARTITION)
+		check(ctl, STATE_OK, "allocator", "the session says per process whether it worked: shinyctl doctor FILE.shiny",
+		      "its own: it exports malloc and holds PartitionAlloc. Its exported entries are decoded at start; only if they agree is the "
+		      "dispatch chain hooked, else it is left alone");
+	else if (look.malloc == PROGRAM_MALLOC_LIBRARY)
+		check(ctl, STATE_OK, "allocator", NULL, "%s%s: reached by symbols", look.allocator ? look.allocator : "the C library's",
+		      look.allocator ? ", linked as a shared library" : "");
+	check_names(ctl, &look);
+	return NULL;
+}
+
+/* ---- a session ---- */
+
+static struct shiny_err *check_modules(struct ctl *ctl, struct store *store)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT path, symbols, note FROM v_modules WHERE symbols NOT IN ('dwarf', 'symtab') "
+						   "ORDER BY symbols, path", &q);
+	bool any = false;
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		const char *note = query_text(q, 2);
+
+		any = true;
+		check(ctl, STATE_WARN, "names", *note ? note : NULL, "%s: %s", query_text(q, 0),
+		      strcmp(query_text(q, 1), "dynsym") == 0 ? "exported functions only" :
+		      strcmp(query_text(q, 1), "none") == 0 ? "no names" :
+		      strcmp(query_text(q, 1), "missing") == 0 ? "the file is gone" : "the file is not the one that was recorded");
+	}
+	query_end(q);
+	if (!err && !any)
+		check(ctl, STATE_OK, "names", NULL, "every module has a symbol table");
+	return err;
+}
+
+static struct shiny_err *check_session(struct ctl *ctl, struct store *store)
+{
+	struct losses losses = {0};
+	struct processes processes = {0};
+	struct types types = {0};
+	struct scope scope = {0};
+	struct shiny_err *err = losses_load(store, &losses);
+
+	if (!err)
+		err = processes_load(store, &processes);
+	if (!err)
+		err = scope_resolve(store, NULL, &scope);
+	if (!err)
+		err = types_load(store, &scope, NULL, ORDER_LIVE, &types);
+	if (!err) {
+		if (losses.incomplete)
+			check(ctl, STATE_WARN, "recording", "what came after the last commit is missing", "it was not finished");
+		for (size_t i = 0; i < processes.count; i++) {
+			const struct process_row *p = &processes.rows[i];
+			const char *who = *p->role ? p->role : p->name;
+
+			if (strcmp(p->attach, "none") == 0)
+				check(ctl, STATE_WARN, "process", "shinyctl doctor PROGRAM says more", "%s (pid %u) was not recorded: %s", who, p->pid,
+				      *p->attach_text ? p->attach_text : "no reason given");
+			else
+				check(ctl, STATE_OK, "process", NULL, "%s (pid %u) by %s%s%s", who, p->pid, p->attach,
+				      *p->attach_text ? ": " : "", p->attach_text);
+		}
+		if (!losses.lost)
+			check(ctl, STATE_OK, "losses", NULL, "nothing was lost");
+		for (size_t i = 0; i < losses.count; i++)
+			check(ctl, losses.rows[i].loss ? STATE_WARN : STATE_OK, losses.rows[i].loss ? "lost" : "counted",
+			      losses.rows[i].loss ? "a larger --arena may help" : NULL, "%s %s", units_count(UNITS_BUF, losses.rows[i].count),
+			      losses.rows[i].text ? losses.rows[i].text : losses.rows[i].name);
+		check(ctl, STATE_OK, "types", NULL, "%s of the allocations have a type; the rest are not polymorphic, or died too young to be read",
+		      types.total.allocs ? units_share(UNITS_BUF, (double)types.typed.allocs, (double)types.total.allocs) : "none");
+		err = check_modules(ctl, store);
+	}
+	losses_deinit(&losses);
+	processes_deinit(&processes);
+	types_deinit(&types);
+	scope_deinit(&scope);
+	return err;
+}
+
+static bool is_database(const char *path)
+{
+	static const char magic[] = "SQLite format 3";
+	char head[sizeof magic] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool yes = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && memcmp(head, magic, sizeof magic) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+struct shiny_err *cmd_doctor(struct ctl *ctl)
+{
+	const char *what = ctl->options.operands[0];
+	char path[PROGRAM_PATH];
+	struct store *store = NULL;
+	struct shiny_err *err = NULL;
+
+	if (what && is_database(what))
+		err = store_open(what, &store);
+	else if (what && strchr(what, '/'))
+		snprintf(path, sizeof path, "%s", what);
+	else if (what)
+		err = access(what, R_OK) == 0 ? (snprintf(path, sizeof path, "%s", what), NULL) : program_find(what, path);
+	if (err)
+		return err;
+	if (what && !store && access(path, R_OK) != 0)
+		return shiny_err_os(errno, "cannot read %s", path);
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_array(&ctl->json, "checks");
+	}
+	if (store)
+		err = check_session(ctl, store);
+	else if (what)
+		err = check_program(ctl, path);
+	else
+		check_machine(ctl);
+	if (CTL_JSON(ctl)) {
+		json_end(&ctl->json);
+		json_end(&ctl->json);
+	}
+	store_close(store);
+	return err;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "../base/units.h"
+
+void ctl_document(struct ctl *ctl)
+{
+	json_init(&ctl->json, stdout);
+	json_object(&ctl->json, NULL);
+	json_text(&ctl->json, "verb", verbs[ctl->options.verb].name);
+	json_text(&ctl->json, "version", SHINY_VERSION_TEXT);
+}
+
+static void loss_line(const struct style *style, const struct losses *losses)
+{
+	if (losses->incomplete)
+		fprintf(style->out, "%sincomplete:%s the recording was not finished; the file ends at its last commit\n",
+			tint(style, TINT_WARN), tint_end(style, TINT_WARN));
+	if (!losses->lost) {
+		fprintf(style->out, "%slost:%s nothing\n", tint(style, TINT_GOOD), tint_end(style, TINT_GOOD));
+	} else {
+		fprintf(style->out, "%slost:%s %s events\n", tint(style, TINT_BAD), tint_end(style, TINT_BAD),
+			units_count(UNITS_BUF, losses->lost));
+		for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++)
+			fprintf(style->out, "  %12s  %s\n", units_count(UNITS_BUF, losses->rows[i].count),
+				losses->rows[i].text ? losses->rows[i].text : losses->rows[i].name);
+	}
+}
+
+static void loss_json(struct json *json, const struct losses *losses)
+{
+	json_number(json, "lost", losses->lost);
+	json_bool(json, "complete", !losses->incomplete);
+	json_array(json, "losses");
+	for (size_t i = 0; i < losses->count; i++) {
+		json_object_line(json, NULL);
+		json_text(json, "name", losses->rows[i].name);
+		json_text(json, "weight", losses->rows[i].loss ? "loss" : "note");
+		json_number(json, "count", losses->rows[i].count);
+		json_text(json, "text", losses->rows[i].text);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next)
+{
+	struct losses losses = {0};
+	struct shiny_err *err = losses_load(store, &losses);
+
+	store_close(store);
+	if (err)
+		return err;
+	if (CTL_JSON(ctl)) {
+		loss_json(&ctl->json, &losses);
+		json_end(&ctl->json);
+	} else {
+		putc('\n', stdout);
+		loss_line(&ctl->style, &losses);
+		if (next && ctl->style.width)
+			fprintf(stdout, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), next,
+				ctl->options.operands[0]);
+	}
+	if (ctl->options.given[OPT_STRICT] && losses.lost) {
+		ctl->status = SHINY_ERR_STRICT;
+		fprintf(stderr, "shinyctl: %s: %" PRIu64 " events are missing from this session (--strict)\n", ctl->options.operands[0],
+			losses.lost);
+	}
+	losses_deinit(&losses);
+	return NULL;
+}
+
+size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual)
+{
+	uint64_t limit = ctl->style.width && !CTL_JSON(ctl) ? usual : 0;
+
+	if (ctl->options.verb == VERB_REPORT)
+		limit = usual;
+	if (ctl->options.given[OPT_LIMIT])
+		limit = ctl->options.number[OPT_LIMIT];
+	return limit && limit < count ? (size_t)limit : count;
+}
+
+void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
+{
+	if (shown < count)
+		fprintf(stdout, "%s… and %s more rows (--limit 0 shows all)%s\n", tint(&ctl->style, TINT_DIM),
+			units_count(UNITS_BUF, count - shown), tint_end(&ctl->style, TINT_DIM));
+}
+
+void json_sums(struct json *json, const struct sums *sums)
+{
+	json_number(json, "allocs", sums->allocs);
+	json_number(json, "reallocs", sums->reallocs);
+	json_number(json, "frees", sums->frees);
+	json_number(json, "bytes", sums->bytes);
+	json_number(json, "live", sums->live);
+	json_number(json, "live_bytes", sums->live_bytes);
+	json_number(json, "inherited", sums->inherited);
+	json_number(json, "inherited_bytes", sums->inherited_bytes);
+}

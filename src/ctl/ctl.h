@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ctl.h: what every verb is given: its options, where to print, and the exit status to leave; and what reports share.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_CTL_H
+#define SHINY_CTL_H
+
+#include <stdio.h>
+
+#include "../analysis/losses.h"
+#include "../analysis/processes.h"
+#include "../analysis/sites.h"
+#include "../analysis/types.h"
+#include "../base/json.h"
+#include "../store/store.h"
+#include "options.h"
+#include "table.h"
+
+struct ctl {
+	struct options options;
+	struct style style; /* for standard output */
+	struct json json;   /* open on standard output between ctl_document and ctl_end when --json was given */
+	int status;         /* exit status when the verb returns no error */
+};
+
+#define CTL_JSON(ctl) ((ctl)->options.given[OPT_JSON])
+
+/*
+ * Ends a report and closes the session: the loss line, the next useful command, in JSON
+ * the losses; the status for --strict.
+ */
+SHINY_MUST_CHECK struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next);
+
+/* How many rows to show of `count`: --limit, else `usual` on a terminal, else all. */
+size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual);
+/* "… and 37 more rows (--limit 0 shows all)" */
+void ctl_more(const struct ctl *ctl, size_t shown, size_t count);
+
+/* Starts the JSON document with its `verb` and `version`; only once all is loaded, so that an error leaves no half of one. */
+void ctl_document(struct ctl *ctl);
+
+/* Sections that the front page shares with the verbs of the same name. */
+void print_types(struct ctl *ctl, const struct types *types, size_t limit, bool brief);
+void print_sites(struct ctl *ctl, const struct sites *sites, enum sites_by by, size_t limit, bool brief);
+void print_processes(struct ctl *ctl, const struct processes *processes, size_t limit, bool brief);
+void json_types(struct ctl *ctl, const char *key, const struct types *types, size_t limit);
+SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key, const struct sites *sites,
+					      size_t limit, bool stacks);
+void json_processes(struct ctl *ctl, const char *key, const struct processes *processes, size_t limit);
+void json_sums(struct json *json, const struct sums *sums);
+
+#endif

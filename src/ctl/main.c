@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c: finds the verb, runs it, prints its error once: "shinyctl: WHAT, ON WHAT: WHY", then the advice.
+ *
+ * A reader of ours that goes away (`shinyctl types FILE | head`) ends us quietly by SIGPIPE; where that signal is ignored, the
+ * write fails with EPIPE and we end as quietly. Any other failed write to standard output is an error like all others.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/nearest.h"
+#include "ctl.h"
+#include "help.h"
+
+static int complain(struct shiny_err *err)
+{
+	int status = err->code;
+
+	fflush(stdout);
+	fprintf(stderr, "shinyctl: %s\n", err->message);
+	if (err->advice)
+		fprintf(stderr, "shinyctl: %s\n", err->advice);
+	shiny_err_free(err);
+	return status;
+}
+
+static struct shiny_err *unknown_verb(const char *word)
+{
+	const char *names[VERB_COUNT], *near;
+	bool file = access(word, F_OK) == 0;
+
+	for (size_t v = 0; v < VERB_COUNT; v++)
+		names[v] = verbs[v].name;
+	near = nearest_name(word, names, VERB_COUNT);
+	if (file)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "'%s' is a file, not a verb", word),
+					"perhaps: shinyctl %s %s", access(word, X_OK) == 0 ? "run --" : "report", word);
+	if (near)
+		return shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'; the nearest is '%s'", word, near);
+	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'", word), "`shinyctl help` lists the verbs");
+}
+
+/* The verb's options and the verb itself. */
+static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int *status)
+{
+	struct ctl ctl = {0};
+	struct shiny_err *err = options_parse(verb, argc, argv, &ctl.options);
+
+	if (err)
+		return err;
+	style_init(&ctl.style, stdout, ctl.options.given[OPT_WIDE]);
+	if (ctl.options.help)
+		help_verb(&ctl.style, verb);
+	else
+		err = verbs[verb].run(&ctl);
+	*status = ctl.status;
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct shiny_err *err = NULL;
+	int status = 0;
+	size_t verb;
+
+	if (argc < 2) {
+		struct style style;
+
+		style_init(&style, stderr, false);
+		help_all(&style);
+		return SHINY_ERR_USAGE;
+	}
+	for (verb = 0; verb < VERB_COUNT; verb++)
+		if (strcmp(argv[1], verbs[verb].name) == 0)
+			break;
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		verb = VERB_HELP;
+	else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		verb = VERB_VERSION;
+	if (verb == VERB_COUNT)
+		err = argv[1][0] == '-' ? shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "a verb comes first, not %s", argv[1]),
+							   "`shinyctl help` lists the verbs")
+					: unknown_verb(argv[1]);
+	else
+		err = run_verb((enum verb_id)verb, argc - 2, argv + 2, &status);
+	if (err)
+		status = complain(err);
+
+	errno = 0;
+	if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
+		int why = errno;
+
+		if (why == EPIPE)
+			return SHINY_ERR_OTHER;
+		err = why ? shiny_err_os(why, "cannot write to standard output")
+			  : shiny_err(SHINY_ERR_OTHER, "cannot write to standard output");
+		return complain(err);
+	}
+	return status;
+}

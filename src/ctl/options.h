@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options.h: the command line: a verb, its options (options.def), its operands.
+ *
+ * Runs: CLI. Signals: no. Allocates: no more than a pointer an operand. Threads: one.
+ *
+ * `--name value`, `--name=value`, `-n value`, `-nvalue`, flags together as `-jw`; `--` ends the options, and so does the first
+ * operand of `run`, whose remaining arguments belong to the program. A unique beginning of a long name is not accepted: a
+ * script that relies on one breaks when an option is added. The last value of an option wins, but for --symbols, which lists.
+ */
+#ifndef SHINY_OPTIONS_H
+#define SHINY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+#include "env.h"
+#include "value.h"
+#include "verbs.h"
+
+enum option_id {
+#define CTL_OPTION(id, verbs, name, letter, kind, arg, allowed, fallback, help) OPT_##id,
+#define CTL_ENV_OPTION(id, verbs, name, letter, arg, variable) OPT_##id,
+#include "options.def"
+#undef CTL_OPTION
+#undef CTL_ENV_OPTION
+	OPT_COUNT
+};
+
+struct option_spec {
+	uint32_t verbs;
+	const char *name;
+	char letter;
+	enum value_kind kind;
+	const char *arg, *allowed, *fallback, *help;
+	int env; /* enum env_id, or -1 */
+};
+extern const struct option_spec option_specs[OPT_COUNT];
+
+enum { OPTIONS_LISTED = 64 };
+
+struct options {
+	enum verb_id verb;
+	bool help;               /* --help or -h: nothing else was checked */
+	bool given[OPT_COUNT];
+	const char *text[OPT_COUNT]; /* as written; the default where not given, NULL where there is none */
+	uint64_t number[OPT_COUNT];
+	const char *symbols[OPTIONS_LISTED + 1]; /* every --symbols, NULL-terminated */
+	size_t symbol_count;
+	char **operands; /* points into argv's array, permuted; ends with NULL */
+	size_t operand_count;
+};
+
+/* `argv` begins behind the verb and is reordered. Checks the number of operands too. */
+SHINY_MUST_CHECK struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct options *out);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "sessions.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+enum { ROOTS = 3, TRIES = 16 };
+
+static size_t roots(char out[ROOTS][SESSIONS_PATH])
+{
+	const char *candidates[ROOTS] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+	size_t count = 0;
+
+	for (size_t i = 0; i < ROOTS; i++) {
+		bool seen = !candidates[i] || candidates[i][0] != '/' || strlen(candidates[i]) > SESSIONS_PATH / 2;
+
+		if (seen)
+			continue;
+		snprintf(out[count], SESSIONS_PATH, "%s/shiny-%u", candidates[i], (unsigned)geteuid());
+		for (size_t n = 0; n < count; n++)
+			seen = seen || strcmp(out[n], out[count]) == 0;
+		count += !seen;
+	}
+	return count;
+}
+
+static bool private_directory(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+}
+
+struct shiny_err *sessions_make(char out[SESSIONS_PATH])
+{
+	char candidates[ROOTS][SESSIONS_PATH];
+	size_t count = roots(candidates);
+	int why = ENOENT;
+
+	for (size_t i = 0; i < count; i++) {
+		if (mkdir(candidates[i], 0700) != 0 && errno != EEXIST) {
+			why = errno;
+			continue;
+		}
+		if (!private_directory(candidates[i])) {
+			why = EPERM;
+			continue;
+		}
+		for (int n = 0; n < TRIES; n++) {
+			struct timespec t;
+
+			clock_gettime(CLOCK_BOOTTIME, &t);
+			snprintf(out, SESSIONS_PATH, "%.*s/%d.%" PRIu64, SESSIONS_PATH / 2 + 64, candidates[i], (int)getpid(),
+				 (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
+			if (mkdir(out, 0700) == 0)
+				return NULL;
+			why = errno;
+			if (why != EEXIST)
+				break;
+		}
+	}
+	return shiny_err_advise(shiny_err_os(why, "cannot make a session directory in %s", count ? candidates[0] : "/dev/shm"),
+				"it must belong to you with mode 0700; TMPDIR may name another place");
+}
+
+void sessions_remove_empty(const char *directory)
+{
+	char lock[SESSIONS_PATH + sizeof SHINY_COLLECTOR_LOCK + 1];
+	struct session_directory look;
+
+	if (!sessions_look(directory, &look) || look.arenas)
+		return;
+	snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_COLLECTOR_LOCK);
+	unlink(lock);
+	rmdir(directory);
+}
+
+/* ---- one arena ---- */
+
+/* The header page of an arena that is ready and of our format; NULL otherwise. The caller unmaps and closes. */
+static struct shiny_header *map_header(int directory, const char *name, int *fd)
+{
+	struct shiny_header *header = MAP_FAILED;
+	struct stat st;
+
+	*fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return NULL;
+	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof *header)
+		header = mmap(NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (header != MAP_FAILED) {
+		if (__atomic_load_n(&header->ready, __ATOMIC_ACQUIRE) == 1 /* [ready] */ && header->magic == SHINY_MAGIC &&
+		    header->version == SHINY_VERSION && header->layout == SHINY_LAYOUT)
+			return header;
+		munmap(header, sizeof *header);
+	}
+	close(*fd);
+	return NULL;
+}
+
+static bool is_arena(const char *name)
+{
+	return strncmp(name, SHINY_ARENA_PREFIX, sizeof SHINY_ARENA_PREFIX - 1) == 0;
+}
+
+bool sessions_look(const char *directory, struct session_directory *out)
+{
+	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock;
+	DIR *dir = at >= 0 ? fdopendir(at) : NULL;
+	struct timespec now;
+	struct stat st;
+	const struct dirent *entry;
+
+	if (!dir) {
+		if (at >= 0)
+			close(at);
+		return false;
+	}
+	*out = (struct session_directory){.arenas = 0};
+	snprintf(out->path, sizeof out->path, "%s", directory);
+	clock_gettime(CLOCK_REALTIME, &now);
+	while ((entry = readdir(dir))) {
+		struct shiny_header *header;
+		int fd;
+
+		if (!is_arena(entry->d_name) || fstatat(at, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		out->arenas++;
+		out->bytes += (uint64_t)st.st_blocks * 512;
+		header = map_header(at, entry->d_name, &fd);
+		if (!header)
+			continue;
+		if (now.tv_sec > 0 && header->start_realtime) {
+			uint64_t t = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+
+			if (t > header->start_realtime && t - header->start_realtime > out->age)
+				out->age = t - header->start_realtime;
+		}
+		munmap(header, sizeof *header);
+		/* taken and given back at once: closing the descriptor drops it */
+		if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+			out->used++;
+		close(fd);
+	}
+	lock = openat(at, SHINY_COLLECTOR_LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (lock >= 0) {
+		out->collected = flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+		close(lock);
+	}
+	closedir(dir);
+	return true;
+}
+
+void sessions_each(sessions_fn *each, void *context)
+{
+	char candidates[ROOTS][SESSIONS_PATH];
+	size_t count = roots(candidates);
+
+	for (size_t i = 0; i < count; i++) {
+		struct dirent **names = NULL;
+		int found = private_directory(candidates[i]) ? scandir(candidates[i], &names, NULL, alphasort) : 0;
+
+		for (int n = 0; n < found; n++) {
+			char path[SESSIONS_PATH];
+			struct session_directory *look = malloc(sizeof *look);
+
+			snprintf(path, sizeof path, "%.*s/%.255s", SESSIONS_PATH / 2 + 64, candidates[i], names[n]->d_name);
+			if (look && names[n]->d_name[0] != '.' && private_directory(path) && sessions_look(path, look))
+				each(context, look);
+			free(look);
+			free(names[n]);
+		}
+		free(names);
+	}
+}
+
+struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *maps;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return shiny_err_os(errno, "cannot look at process %d", (int)pid);
+	while (!found && getline(&line, &room, maps) > 0) {
+		char *name = strchr(line, '/'), *slash = name ? strrchr(name, '/') : NULL;
+
+		if (!slash || !is_arena(slash + 1) || slash - name >= SESSIONS_PATH)
+			continue;
+		snprintf(out, SESSIONS_PATH, "%.*s", (int)(slash - name), name);
+		found = private_directory(out);
+	}
+	free(line);
+	fclose(maps);
+	if (!found)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "process %d maps no arena: it is not being recorded", (int)pid),
+					"start it with `shinyctl run`; `shinyctl collect` lists what is being recorded");
+	return NULL;
+}
+
+struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *count)
+{
+	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = at >= 0 ? fdopendir(at) : NULL;
+	const struct dirent *entry;
+
+	if (!dir) {
+		struct shiny_err *err = shiny_err_os(errno, "cannot open the session directory %s", directory);
+
+		if (at >= 0)
+			close(at);
+		return shiny_err_advise(err, "`shinyctl collect` lists the session directories");
+	}
+	*count = 0;
+	while ((entry = readdir(dir))) {
+		struct shiny_header *header;
+		int fd;
+
+		if (!is_arena(entry->d_name) || !(header = map_header(at, entry->d_name, &fd)))
+			continue;
+		__atomic_store_n(&header->recording, on, __ATOMIC_RELAXED); /* [ctl] */
+		munmap(header, sizeof *header);
+		close(fd);
+		++*count;
+	}
+	closedir(dir);
+	if (!*count)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: no arena of this version in it", directory),
+					"`shinyctl collect` lists the session directories");
+	return NULL;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.h: rows of cells as an aligned table on a terminal, or as JSON objects; one description of the columns serves both.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one a table.
+ *
+ * A table that is wider than the terminal first loses the columns with the highest `drop`, then has its flexible columns cut.
+ * Output that goes to a pipe or a file is never cut.
+ */
+#ifndef SHINY_TABLE_H
+#define SHINY_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../base/json.h"
+#include "../base/text.h"
+
+/* How to print: decided once, from the terminal, NO_COLOR and --wide. */
+struct style {
+	FILE *out;
+	bool colour;
+	size_t width; /* columns; 0: no limit */
+};
+void style_init(struct style *style, FILE *out, bool wide);
+
+enum tint { TINT_NONE, TINT_BOLD, TINT_DIM, TINT_GOOD, TINT_WARN, TINT_BAD, TINT_NAME };
+/* The sequences that begin and end a tint; empty without colour. */
+const char *tint(const struct style *style, enum tint which);
+const char *tint_end(const struct style *style, enum tint which);
+
+enum cell_kind {
+	CELL_TEXT,    /* left */
+	CELL_COUNT,   /* 1,234 */
+	CELL_BYTES,   /* 1.23 MiB */
+	CELL_TIME,    /* 45.6 ms */
+	CELL_SHARE,   /* of `total`, as a percentage */
+	CELL_BAR,     /* likewise, as a bar */
+};
+struct column {
+	const char *title;
+	enum cell_kind kind;
+	bool flexible;      /* text that may be cut */
+	enum text_cut cut;
+	int drop;           /* 0: always shown */
+	enum tint tint;
+};
+
+struct cell {
+	char *text; /* CELL_TEXT */
+	uint64_t number;
+	bool empty;
+};
+
+struct table {
+	const struct column *columns;
+	size_t column_count;
+	uint64_t *totals; /* a column each, for shares */
+	struct cell *cells;
+	char **below; /* text printed under a row, each line as it is; NULL none */
+	size_t rows, room;
+};
+
+void table_init(struct table *table, const struct column *columns, size_t count);
+void table_deinit(struct table *table);
+void table_row(struct table *table); /* starts a row; all its cells are empty */
+void table_text(struct table *table, size_t column, const char *text);
+void table_number(struct table *table, size_t column, uint64_t number);
+void table_below(struct table *table, char *text); /* takes ownership */
+void table_total(struct table *table, size_t column, uint64_t total); /* what shares are of */
+void table_print(const struct table *table, const struct style *style);
+
+#endif

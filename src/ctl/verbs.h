@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verbs.h: what shinyctl can do: verbs.def as a table, and what every verb is given.
+ *
+ * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
+ */
+#ifndef SHINY_VERBS_H
+#define SHINY_VERBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../base/err.h"
+
+enum verb_id {
+#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) VERB_##ID,
+#include "verbs.def"
+#undef SHINY_VERB
+	VERB_COUNT
+};
+
+struct ctl; /* ctl.h */
+
+struct verb {
+	const char *name;
+	struct shiny_err *(*run)(struct ctl *ctl);
+	const char *operands; /* as in the usage line */
+	size_t least, most;   /* operands */
+	bool rest_is_program; /* everything from the first operand on belongs to a program */
+	const char *group;
+	const char *summary;     /* one line, no full stop */
+	const char *description; /* paragraphs separated by an empty line */
+	const char *json;        /* the document that --json prints, one member a line; "" none */
+};
+extern const struct verb verbs[VERB_COUNT];
+
+#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) \
+	SHINY_MUST_CHECK struct shiny_err *cmd_##name(struct ctl *ctl);
+#include "verbs.def"
+#undef SHINY_VERB
+
+#endif

@@ -16,9 +16,9 @@ void stats_init(struct stats *stats)
 void stats_deinit(struct stats *stats)
 {
 	for (size_t i = 0; i < stats->sites.count; i++) {
-		struct stat *next;
+		struct tally *next;
 
-		for (struct stat *s = stats->sites.at[i].stats; s; s = next) {
+		for (struct tally *s = stats->sites.at[i].stats; s; s = next) {
 			next = s->next;
 			free(s->ended.at);
 			free(s->living.at);
@@ -58,9 +58,9 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent)
 		stats_site(stats, parent->sites.at[i].stack);
 }
 
-static struct stat *stat_of(struct site *site, uint32_t vtable)
+static struct tally *stat_of(struct site *site, uint32_t vtable)
 {
-	struct stat **link = &site->stats, *s;
+	struct tally **link = &site->stats, *s;
 
 	for (; (s = *link); link = &s->next) {
 		if (s->vtable != vtable)
@@ -213,9 +213,9 @@ void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns)
 }
 
 /* What is counted in either case, once a block. */
-static struct stat *count_block(struct stats *stats, const struct entry *entry)
+static struct tally *count_block(struct stats *stats, const struct entry *entry)
 {
-	struct stat *s = stat_of(&stats->sites.at[entry->site], entry->vtable);
+	struct tally *s = stat_of(&stats->sites.at[entry->site], entry->vtable);
 	unsigned reading = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
 
 	/* of the readings, FREE (3) is the worst and FLUSH (1) worse than SETTLED and EXIT: see apply.c */
@@ -246,7 +246,7 @@ static struct stat *count_block(struct stats *stats, const struct entry *entry)
 void stats_end(struct stats *stats, const struct entry *entry, uint64_t ns, uint64_t lifetime)
 {
 	struct site *site = &stats->sites.at[entry->site];
-	struct stat *s = count_block(stats, entry);
+	struct tally *s = count_block(stats, entry);
 	struct bucket *bucket;
 
 	s->frees++;
@@ -263,7 +263,7 @@ void stats_end(struct stats *stats, const struct entry *entry, uint64_t ns, uint
 
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 {
-	struct stat *s = count_block(stats, entry);
+	struct tally *s = count_block(stats, entry);
 
 	s->live++;
 	s->live_bytes += entry->size;

@@ -28,8 +28,8 @@ struct bins { /* a dense range of log2 bins */
 	uint8_t first, count;
 };
 
-struct stat {
-	struct stat *next;
+struct tally {
+	struct tally *next;
 	uint32_t vtable;
 	uint8_t reading;
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, max_size, min_size;
@@ -40,7 +40,7 @@ struct site {
 	uint32_t stack; /* session-wide id, 0 none */
 	uint64_t live_blocks, live_bytes;
 	uint64_t peak_blocks, peak_bytes, peak_time; /* time in ticks, of peak_bytes */
-	struct stat *stats; /* most recently used first */
+	struct tally *stats; /* most recently used first */
 };
 
 struct bucket {

@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collector.c: the sidecar's loop.
+ *
+ * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes. Threads: one.
+ *
+ * A round: T = now; look for new arenas, processes and chunks; merge and apply everything up to T (order.h); give chunks back. Rounds
+ * come every 2 to 20 ms, the closer the fuller the arenas are.
+ *
+ * An arena is over when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is drained after that is all there will
+ * ever be. The session is over when all arenas are, the launcher's pipe has hung up, and a last look at the directory finds nothing
+ * new. Between exec and the new image's constructor a program holds no arena: without a launcher a second of grace covers that.
+ *
+ * An existing output file is never overwritten without `force`: a fixed name is refused before anything is read; a pattern's (%p, %t)
+ * comes from the program, when it may be too late to ask, so the next free name.2, name.3, … is taken.
+ */
+#define _GNU_SOURCE
+#include "collector.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/text.h"
+#include "session.h"
+
+#define MS UINT64_C(1000000)
+#define BEAT_RECORDS 65536
+
+static volatile sig_atomic_t asked_to_end;
+
+static void on_signal(int number)
+{
+	asked_to_end = 1;
+}
+
+void session_fail(struct session *session, struct shiny_err *err)
+{
+	if (!session->err)
+		session->err = err;
+	else
+		shiny_err_free(err);
+}
+
+void session_flush_events(struct session *session)
+{
+	if (session->event_count && !session->err)
+		session_fail(session, store_put_events(session->store, session->events, session->event_count));
+	session->event_count = 0;
+}
+
+/* ---- the output's name ---- */
+
+static const char *pattern_of(const struct collector_options *options)
+{
+	static const char standard[] =
+#define SHINY_ENV(name, field, type, text, allowed, help) ENV_##field(text)
+#define ENV_out(text) text
+#define ENV_session(text)
+#define ENV_collect(text)
+#define ENV_ctl(text)
+#define ENV_start(text)
+#define ENV_depth(text)
+#define ENV_free_depth(text)
+#define ENV_unwind(text)
+#define ENV_arena(text)
+#define ENV_on_full(text)
+#define ENV_types(text)
+#define ENV_follow(text)
+#define ENV_debug(text)
+#include <shiny/env.def>
+#undef SHINY_ENV
+		;
+
+	return options->out ? options->out : standard;
+}
+
+static char *expand(const char *pattern, const struct arena *arena, uint32_t pid)
+{
+	char *text = mem_text(""), *more, part[256];
+
+	for (const char *at = pattern; *at; at++) {
+		part[0] = *at;
+		part[1] = '\0';
+		if (*at == '%' && at[1]) {
+			time_t seconds = (time_t)(arena->start_realtime / 1000000000);
+			struct tm local;
+
+			switch (*++at) {
+			case 'e':
+				snprintf(part, sizeof part, "%s", text_base(arena->executable));
+				break;
+			case 'p':
+				snprintf(part, sizeof part, "%" PRIu32, pid);
+				break;
+			case 't':
+				localtime_r(&seconds, &local);
+				strftime(part, sizeof part, "%Y%m%d-%H%M%S", &local);
+				break;
+			case 'h':
+				if (gethostname(part, sizeof part))
+					snprintf(part, sizeof part, "host");
+				part[sizeof part - 1] = '\0';
+				break;
+			case '%':
+				break;
+			default:
+				snprintf(part, sizeof part, "%%%c", *at);
+			}
+		}
+		more = mem_format("%s%s", text, part);
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+static struct shiny_err *exists_error(const char *path)
+{
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: exists already, nothing was written", path),
+				"give another name with --out, or --force to overwrite it");
+}
+
+static struct shiny_err *create_store(struct session *session, const struct arena *arena, uint32_t pid)
+{
+	const char *pattern = pattern_of(session->options);
+	char *path = expand(pattern, arena, pid), *base = mem_text(path);
+	size_t length = strlen(base);
+	bool suffix = length > 6 && !strcmp(base + length - 6, ".shiny");
+	struct shiny_err *err;
+
+	if (suffix)
+		base[length - 6] = '\0';
+	for (unsigned n = 2; !session->options->force && strchr(pattern, '%') && access(path, F_OK) == 0; n++) {
+		free(path);
+		path = mem_format("%s.%u%s", base, n, suffix ? ".shiny" : "");
+	}
+	free(base);
+	session->path = path;
+	err = store_create(path, session->options->force, session->options->with_events, &session->store);
+	if (err)
+		session->store = NULL;
+	return err;
+}
+
+/* ---- arenas ---- */
+
+static bool known(const struct session *session, const char *path)
+{
+	for (size_t i = 0; i < session->arenas.count; i++)
+		if (!strcmp(session->arenas.at[i]->path, path))
+			return true;
+	return false;
+}
+
+static struct shiny_err *take_arena(struct session *session, struct arena *arena)
+{
+	bool foreign = memcmp(arena->boot_id, session->boot_id, sizeof arena->boot_id) != 0;
+
+	if (!session->ticks_known) {
+		ticks_init(&session->ticks, arena->clock, arena->start_ticks, arena->start_boottime, arena->ticks_per_second, foreign);
+		session->ticks_known = true;
+		session->start_realtime = arena->start_realtime;
+	} else if (arena->clock != session->ticks.kind || foreign != session->ticks.foreign) {
+		struct shiny_err *err = shiny_err(SHINY_ERR_OTHER, "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s", arena->path,
+						  arena->clock, foreign ? " of another boot" : "", session->ticks.kind,
+						  session->ticks.foreign ? " of another boot" : "");
+		arena_close(arena);
+		return err;
+	}
+	__atomic_store_n(&arena->header->collector_pid, (uint32_t)getpid(), __ATOMIC_RELAXED); /* [ctl] */
+	__atomic_store_n(&arena->header->collector_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED); /* [ctl] */
+	*vec_push(&session->arenas) = arena;
+	return NULL;
+}
+
+struct refusal {
+	char *path;
+	uint64_t since; /* wall ns */
+	bool told;
+};
+struct directory {
+	const char *path;
+	int lock;
+	uint64_t scanned;
+	VEC(struct refusal) unready; /* arenas that cannot be read, yet or ever */
+	uint64_t refused;
+};
+
+static struct refusal *unready_of(struct directory *dir, const char *path, uint64_t wall)
+{
+	struct refusal *r;
+
+	for (size_t i = 0; i < dir->unready.count; i++)
+		if (!strcmp(dir->unready.at[i].path, path))
+			return &dir->unready.at[i];
+	r = vec_push(&dir->unready);
+	*r = (struct refusal){ mem_text(path), wall, false };
+	return r;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct arena *x = *(struct arena *const *)a, *y = *(struct arena *const *)b;
+
+	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
+}
+
+/* New arenas of the directory. `last`: no more patience with unfinished ones. An arena that is refused becomes a note, or the
+ * error, if no other arena is there. */
+static struct shiny_err *look_around(struct session *session, struct directory *dir, bool last)
+{
+	VEC(struct arena *) fresh = { 0 };
+	struct shiny_err *first = NULL;
+	uint64_t wall = ticks_wall_ns();
+	struct dirent *entry;
+	DIR *handle = opendir(dir->path);
+
+	dir->scanned = wall;
+	if (!handle)
+		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
+	while ((entry = readdir(handle))) {
+		struct arena *arena = NULL;
+		struct shiny_err *err = NULL;
+		struct refusal *refusal = NULL;
+		char *path;
+
+		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)))
+			continue;
+		path = mem_format("%s/%s", dir->path, entry->d_name);
+		for (size_t i = 0; i < dir->unready.count; i++)
+			if (!strcmp(dir->unready.at[i].path, path))
+				refusal = &dir->unready.at[i];
+		if (!known(session, path) && !(refusal && refusal->told)) {
+			err = arena_open(path, !last && !(refusal && wall - refusal->since > 5000 * MS), &arena);
+			if (arena) {
+				*vec_push(&fresh) = arena;
+			} else {
+				refusal = unready_of(dir, path, wall);
+				if (err) {
+					refusal->told = true;
+					dir->refused++;
+				}
+			}
+		}
+		if (err && session->store) {
+			session_fail(session, store_put_note(session->store, 0, err->message));
+			shiny_err_free(err);
+		} else if (err && !first) {
+			first = err;
+		} else {
+			shiny_err_free(err);
+		}
+		free(path);
+	}
+	closedir(handle);
+	/* the session's time starts with its earliest arena */
+	if (fresh.count)
+		qsort(fresh.at, fresh.count, sizeof *fresh.at, by_start);
+	for (size_t i = 0; i < fresh.count; i++) {
+		struct shiny_err *err = take_arena(session, fresh.at[i]);
+
+		if (!err && !session->store)
+			err = create_store(session, session->arenas.at[0], session->arenas.at[0]->pid);
+		if (err && !session->store) { /* no output: nothing can be done for any of them */
+			shiny_err_free(first);
+			first = err;
+			for (size_t k = i + 1; k < fresh.count; k++)
+				arena_close(fresh.at[k]);
+			break;
+		}
+		if (err) {
+			session_fail(session, store_put_note(session->store, 0, err->message));
+			shiny_err_free(err);
+		}
+	}
+	free(fresh.at);
+	if (first && session->store) { /* found before there was a place to write it */
+		session_fail(session, store_put_note(session->store, 0, first->message));
+		shiny_err_free(first);
+		first = NULL;
+	}
+	return first;
+}
+
+/* ---- rounds ---- */
+
+static uint64_t key_of(const struct stream *s)
+{
+	bool ending = s->head.kind == SHINY_REC_FREE || s->head.kind == SHINY_REC_REALLOC_BEGIN;
+
+	return s->head.time * 2 + !ending;
+}
+
+static void beat(struct session *session)
+{
+	uint64_t now = ticks_now(&session->ticks);
+
+	for (size_t i = 0; i < session->arenas.count; i++)
+		if (!session->arenas.at[i]->over)
+			__atomic_store_n(&session->arenas.at[i]->header->collector_beat, now, __ATOMIC_RELAXED); /* [ctl] */
+}
+
+/* The latest time that a record can honestly have. */
+static uint64_t latest_of(const struct session *session, uint64_t now)
+{
+	return session->ticks.foreign ? UINT64_MAX / 4 : now + ticks_per_second(&session->ticks);
+}
+
+static void prefetch(const struct stream *s)
+{
+	registry_prefetch(&s->process->registry, s->head.address);
+}
+
+/* Merges and applies what is published, up to `until`. */
+static void merge(struct session *session, uint64_t until)
+{
+	struct order *order = &session->order;
+	uint64_t latest = latest_of(session, until), applied = 0;
+	struct stream *s;
+
+	for (size_t i = 0; i < session->streams.count; i++) {
+		s = session->streams.at[i];
+		if ((s->has_head || drain_pull(session, s, latest)) && s->head.time <= until)
+			order_add(order, key_of(s), s);
+	}
+	while ((s = order_first(order))) {
+		uint64_t limit = order_limit(order), key;
+		bool more;
+
+		do {
+			apply_record(session, s);
+			s->has_head = false;
+			if (++applied % BEAT_RECORDS == 0)
+				beat(session);
+			more = drain_pull(session, s, latest) && s->head.time <= until;
+			key = key_of(s);
+		} while (more && key <= limit);
+		if (more) {
+			prefetch(s); /* it is due again after at least one record of another stream */
+			order_change_first(order, key);
+		} else {
+			order_remove_first(order);
+		}
+	}
+	process_take_over(session, until);
+	if (until > session->applied_until)
+		session->applied_until = until;
+}
+
+/* The number of records applied. */
+static uint64_t round_of(struct session *session)
+{
+	uint64_t before = session->total_events, now;
+
+	ticks_calibrate(&session->ticks);
+	now = session->ticks.foreign ? UINT64_MAX / 4 : ticks_now(&session->ticks);
+	beat(session);
+	for (size_t i = 0; i < session->arenas.count; i++) {
+		if (session->arenas.at[i]->over)
+			continue;
+		process_scan(session, session->arenas.at[i]);
+		drain_scan(session, session->arenas.at[i]);
+	}
+	merge(session, now);
+	drain_end_streams(session);
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+
+		if (p->gone && !p->closed && !p->pending && drain_idle(p->arena, p))
+			process_close(session, p);
+		else if (p->closed && !p->settled && ticks_wall_ns() - p->closed_wall > 2500 * MS)
+			process_settle(session, p);
+	}
+	return session->total_events - before;
+}
+
+/* Nobody maps it any more: what is there is all there will be. Two rounds show a gap, the third takes what lies behind it. */
+static void end_arena(struct session *session, struct arena *arena)
+{
+	for (size_t i = 0; i < session->processes.count; i++)
+		if (session->processes.at[i]->arena == arena)
+			process_read_counters(session->processes.at[i]);
+	process_scan(session, arena);
+	drain_reap(arena, NULL);
+	for (unsigned quiet = 0, n = 0; quiet < 4 && n < 64; n++) {
+		quiet = round_of(session) ? 0 : quiet + 1;
+		drain_reap(arena, NULL); /* streams that a scan has just found */
+	}
+	arena->over = true;
+	process_watch(session, ticks_wall_ns());
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+
+		if (p->arena == arena && !p->closed)
+			process_close(session, p);
+	}
+	if (arena->busy)
+		for (uint32_t i = 0; i < arena->chunk_count; i++)
+			if (!arena->owners[i] && SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[i], __ATOMIC_RELAXED)))
+				arena->bad_chunks++;
+	for (size_t i = session->streams.count; i-- > 0;)
+		if (session->streams.at[i]->arena == arena) { /* only a lying arena gets here */
+			struct stream *s = session->streams.at[i];
+
+			s->process->noticed.bad_records++;
+			apply_stream_end(session, s);
+			stream_put(session, s, s->cursor.last);
+			session->streams.at[i] = session->streams.at[--session->streams.count];
+			stream_destroy(s);
+		}
+}
+
+static void ask_for_flush(struct session *session)
+{
+	for (size_t i = 0; i < session->arenas.count; i++)
+		if (!session->arenas.at[i]->over)
+			__atomic_add_fetch(&session->arenas.at[i]->header->flush, 1, __ATOMIC_RELAXED); /* [ctl] */
+}
+
+/* How full the fullest arena is, in 1/256. */
+static unsigned fullness(const struct session *session)
+{
+	unsigned most = 0;
+
+	for (size_t i = 0; i < session->arenas.count; i++) {
+		const struct arena *a = session->arenas.at[i];
+		unsigned full = a->over ? 0 : (unsigned)((uint64_t)a->busy * 256 / a->chunk_count);
+
+		most = full > most ? full : most;
+	}
+	return most;
+}
+
+/* Sleeps until the next round; true: the launcher has hung up. */
+static bool pause_for(const struct session *session, uint64_t ns)
+{
+	struct pollfd wait = { .fd = session->options->launcher_fd, .events = 0 };
+	struct timespec time = { .tv_nsec = (long)ns };
+
+	return ppoll(&wait, wait.fd >= 0 ? 1 : 0, &time, NULL) == 1 && wait.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
+static bool all_over(const struct session *session)
+{
+	for (size_t i = 0; i < session->arenas.count; i++)
+		if (!session->arenas.at[i]->over)
+			return false;
+	return true;
+}
+
+static void commit(struct session *session)
+{
+	session_flush_events(session);
+	for (size_t i = 0; i < session->streams.count; i++)
+		if (session->streams.at[i]->changed)
+			stream_put(session, session->streams.at[i], 0);
+	finish_write_new(session);
+	if (session->store && !session->err)
+		session_fail(session, store_commit(session->store));
+}
+
+static struct shiny_err *serve(struct session *session, struct directory *dir)
+{
+	const struct collector_options *options = session->options;
+	uint64_t interval = 2 * MS, flushed = 0, committed = ticks_wall_ns(), watched = 0, threads_looked = 0, idle_since = 0;
+	bool hung_up = options->launcher_fd < 0;
+	struct shiny_err *err;
+
+	while (!asked_to_end && !session->err) {
+		uint64_t wall = ticks_wall_ns(), grace, applied;
+
+		if (wall - dir->scanned >= 5 * MS || !session->arenas.count) {
+			err = look_around(session, dir, options->leftover);
+			if (err)
+				return err;
+		}
+		if (session->ticks_known) {
+			applied = round_of(session);
+			if (wall - watched >= 10 * MS) {
+				process_watch(session, wall);
+				watched = wall;
+			}
+			if (wall - flushed >= 1000 * MS) {
+				ask_for_flush(session);
+				flushed = wall;
+			}
+			if (wall - threads_looked >= 1000 * MS) {
+				for (size_t i = 0; i < session->arenas.count; i++)
+					if (!session->arenas.at[i]->over &&
+					    (session->arenas.at[i]->busy * 4 > session->arenas.at[i]->chunk_count ||
+					     session->streams.count > SHINY_THREADS / 2))
+						drain_reap_threads(session, session->arenas.at[i]);
+				threads_looked = wall;
+			}
+			for (size_t i = 0; i < session->arenas.count; i++)
+				if (!session->arenas.at[i]->over && !arena_held(session->arenas.at[i])) {
+					end_arena(session, session->arenas.at[i]);
+					dir->scanned = 0;
+				}
+			if (wall - committed >= 1000 * MS) {
+				commit(session);
+				committed = wall;
+			}
+			if (fullness(session) > 48 || applied > 200000)
+				interval = 0;
+			else if (fullness(session) > 16 || applied > 20000)
+				interval = 2 * MS;
+			else
+				interval = interval < 18 * MS ? interval + 2 * MS : 20 * MS;
+		} else {
+			interval = 5 * MS;
+		}
+		if (!all_over(session) || !hung_up) {
+			idle_since = 0;
+		} else {
+			grace = options->leftover ? 0 : options->launcher_fd >= 0 ? 100 * MS : 1000 * MS;
+			if (!idle_since)
+				idle_since = wall;
+			if (wall - idle_since >= grace) {
+				err = look_around(session, dir, true);
+				if (err || all_over(session))
+					return err;
+				idle_since = 0;
+			}
+			interval = interval && interval < 5 * MS ? interval : 5 * MS;
+		}
+		if (interval && pause_for(session, interval))
+			hung_up = true;
+		else if (!interval && !hung_up && pause_for(session, 0))
+			hung_up = true;
+	}
+	return NULL;
+}
+
+/* ---- beginning and end ---- */
+
+static struct shiny_err *lock_directory(struct directory *dir)
+{
+	char *path = mem_format("%s/%s", dir->path, SHINY_COLLECTOR_LOCK);
+	struct shiny_err *err = NULL;
+
+	dir->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (dir->lock < 0)
+		err = shiny_err_os(errno, "cannot open the session directory %s", dir->path);
+	else if (flock(dir->lock, LOCK_EX | LOCK_NB))
+		err = errno == EWOULDBLOCK ?
+			shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: another sidecar serves this session directory", dir->path),
+					 "wait for it: it ends by itself and writes the session file") :
+			shiny_err_os(errno, "cannot lock %s", path);
+	free(path);
+	return err;
+}
+
+static void read_boot_id(uint8_t *out)
+{
+	char text[64] = "";
+	unsigned n = 0;
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file && fgets(text, sizeof text, file))
+		for (char *at = text; at[0] && at[1] && n < 16; at += *at == '-' ? 1 : 2) {
+			unsigned byte;
+
+			if (*at != '-' && sscanf(at, "%2x", &byte) == 1)
+				out[n++] = (uint8_t)byte;
+		}
+	if (file)
+		fclose(file);
+}
+
+static void remove_all(const struct session *session, const struct directory *dir)
+{
+	char *lock = mem_format("%s/%s", dir->path, SHINY_COLLECTOR_LOCK);
+
+	for (size_t i = 0; i < session->arenas.count; i++)
+		if (session->arenas.at[i]->over)
+			unlink(session->arenas.at[i]->path);
+	unlink(lock);
+	rmdir(dir->path); /* stays where something else lies in it */
+	free(lock);
+}
+
+static void session_destroy(struct session *session)
+{
+	for (size_t i = 0; i < session->streams.count; i++)
+		stream_destroy(session->streams.at[i]);
+	for (size_t i = 0; i < session->processes.count; i++)
+		process_destroy(session->processes.at[i]);
+	for (size_t i = 0; i < session->arenas.count; i++)
+		arena_close(session->arenas.at[i]);
+	free(session->streams.at);
+	free(session->processes.at);
+	free(session->arenas.at);
+	order_deinit(&session->order);
+	ids_deinit(&session->ids);
+	free(session->path);
+	free(session);
+}
+
+static struct shiny_err *run(struct session *session, struct directory *dir, struct collector_summary *out)
+{
+	struct collector_summary summary = { 0 };
+	struct shiny_err *err = serve(session, dir);
+
+	if (!err && !session->store && session->err)
+		return session->err;
+	if (err) {
+		shiny_err_free(session->err);
+		store_abandon(session->store);
+		return err;
+	}
+	if (!session->store)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: no arena: no program that loads libshiny.so ran in this session", dir->path),
+					"`shinyctl doctor PROGRAM` says why a program cannot be recorded");
+	commit(session);
+	if (!session->err)
+		finish_session(session, &summary);
+	if (session->err) {
+		store_abandon(session->store);
+		return session->err;
+	}
+	err = store_finish(session->store);
+	if (err)
+		return err;
+	if (!session->options->keep_arenas)
+		remove_all(session, dir);
+	snprintf(summary.path, sizeof summary.path, "%s", session->path);
+	*out = summary;
+	return NULL;
+}
+
+struct shiny_err *collector_run(const struct collector_options *options, struct collector_summary *out)
+{
+	struct session *session = mem_zero(1, sizeof *session);
+	struct directory dir = { .path = options->directory, .lock = -1 };
+	struct sigaction end = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN }, was_term, was_int, was_hup;
+	const char *pattern = pattern_of(options);
+	struct shiny_err *err = NULL;
+
+	session->options = options;
+	session->next_fork = UINT64_MAX;
+	read_boot_id(session->boot_id);
+	if (!options->force && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
+		err = exists_error(pattern);
+	if (!err)
+		err = lock_directory(&dir);
+	if (!err) {
+		asked_to_end = 0;
+		sigaction(SIGTERM, &end, &was_term);
+		sigaction(SIGINT, &ignore, &was_int); /* Ctrl-C is meant for the program; its end is ours */
+		sigaction(SIGHUP, &ignore, &was_hup);
+		err = run(session, &dir, out);
+		sigaction(SIGTERM, &was_term, NULL);
+		sigaction(SIGINT, &was_int, NULL);
+		sigaction(SIGHUP, &was_hup, NULL);
+	}
+	if (err) /* nobody drains these arenas any more: writers need not wait */
+		for (size_t i = 0; i < session->arenas.count; i++)
+			__atomic_store_n(&session->arenas.at[i]->header->collector_beat, 0, __ATOMIC_RELAXED); /* [ctl] */
+	if (dir.lock >= 0)
+		close(dir.lock);
+	for (size_t i = 0; i < dir.unready.count; i++)
+		free(dir.unready.at[i].path);
+	free(dir.unready.at);
+	session_destroy(session);
+	return err;
+}

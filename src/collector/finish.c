@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * finish.c: names and aggregates into the session file.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * While recording, what is new is written as it stands (frames without names, vtables without classes), so that a sidecar that
+ * dies leaves ids that mean something. At the end each module's file is opened once and every distinct frame and vtable asked for its
+ * name once. A word that turns out not to be a vtable leaves its block without one: such rows are added to vtable 0's.
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "../../symbolizer/sym.h"
+#include "../base/progress.h"
+#include "../base/text.h"
+#include "session.h"
+
+enum { LINES = 64 };
+
+static void build_id_text(const struct id_module *m, char *out)
+{
+	out[0] = '\0';
+	for (uint32_t i = 0; i < m->build_id_bytes; i++)
+		sprintf(out + 2 * i, "%02x", m->build_id[i]);
+}
+
+static void put_module(struct session *session, uint32_t id, const struct sym_module_info *info)
+{
+	const struct id_module *m = &session->ids.modules.at[id - 1];
+	char build_id[2 * SHINY_BUILD_ID_MAX + 1];
+	struct store_module row = { .id = id, .path = m->path, .build_id = build_id, .symbols = "none", .note = "" };
+
+	build_id_text(m, build_id);
+	if (info) {
+		row.symbols = info->state == SYM_MISSING ? "missing" : info->state == SYM_CHANGED ? "changed" : info->dwarf ? "dwarf" :
+			      info->symtab ? "symtab" : info->dynsym ? "dynsym" : "none";
+		row.debug_file = info->debug_file;
+		row.note = info->note;
+	}
+	session_fail(session, store_put_module(session->store, &row));
+}
+
+void finish_write_new(struct session *session)
+{
+	struct ids *ids = &session->ids;
+
+	for (; session->modules_written < ids->modules.count; session->modules_written++)
+		put_module(session, (uint32_t)session->modules_written + 1, NULL);
+	for (; session->frames_written < ids->frames.count; session->frames_written++) {
+		const struct id_place *f = &ids->frames.at[session->frames_written];
+
+		session_fail(session, store_put_frame(session->store, (uint32_t)session->frames_written + 1, f->module, f->vaddr, NULL, 0));
+	}
+	for (; session->stacks_written < ids->stacks.count; session->stacks_written++) {
+		const struct id_stack *s = &ids->stacks.at[session->stacks_written];
+
+		session_fail(session, store_put_stack(session->store, (uint32_t)session->stacks_written + 1, &ids->stack_frames.at[s->first],
+						      s->count));
+	}
+	for (; session->vtables_written < ids->vtables.count; session->vtables_written++) {
+		const struct id_place *v = &ids->vtables.at[session->vtables_written];
+		struct store_vtable row = { .id = (uint32_t)session->vtables_written + 1, .module = v->module, .vaddr = v->vaddr,
+					    .source = "none" };
+
+		session_fail(session, store_put_vtable(session->store, &row));
+	}
+}
+
+/* ---- names ---- */
+
+static void name_frames(struct session *session, struct sym_module **modules)
+{
+	struct sym_frame frames[LINES];
+	struct store_frame_line lines[LINES];
+	struct progress progress;
+
+	progress_begin(&progress, "resolving call sites", session->options->progress);
+	for (size_t i = 0; i < session->ids.frames.count; i++) {
+		const struct id_place *f = &session->ids.frames.at[i];
+		size_t count = f->module ? sym_frames(modules[f->module], f->vaddr - 1, frames, LINES) : 0;
+
+		for (size_t k = 0; k < count && k < LINES; k++)
+			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file, frames[k].line, frames[k].inlined };
+		if (count)
+			session_fail(session, store_put_frame(session->store, (uint32_t)i + 1, f->module, f->vaddr, lines,
+							      count < LINES ? count : LINES));
+		progress_set(&progress, i, session->ids.frames.count);
+	}
+	progress_end(&progress);
+}
+
+/* Names the vtables; false_vtables[id] is set for words that are none. Returns how many distinct classes were found. */
+static uint64_t name_vtables(struct session *session, struct sym_module **modules, bool *false_vtables)
+{
+	static const char *const sources[] = { [SYM_VTABLE_NONE] = "none", [SYM_VTABLE_SYMBOL] = "symbol", [SYM_VTABLE_RTTI] = "rtti",
+					       [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building" };
+	struct progress progress;
+	uint64_t named = 0;
+
+	progress_begin(&progress, "naming vtables", session->options->progress);
+	for (size_t i = 0; i < session->ids.vtables.count; i++) {
+		const struct id_place *v = &session->ids.vtables.at[i];
+		struct sym_vtable vtable = { .source = SYM_VTABLE_NONE };
+		struct store_vtable row = { .id = (uint32_t)i + 1, .module = v->module, .vaddr = v->vaddr };
+
+		sym_vtable(modules[v->module], v->vaddr, &vtable);
+		row.source = sources[vtable.source];
+		if (vtable.source == SYM_VTABLE_NONE) {
+			false_vtables[i + 1] = true;
+		} else {
+			row.type = vtable.type;
+			row.class_bytes = vtable.class_bytes;
+			named++;
+		}
+		session_fail(session, store_put_vtable(session->store, &row));
+		progress_set(&progress, i, session->ids.vtables.count);
+	}
+	progress_end(&progress);
+	return named;
+}
+
+/* ---- aggregates ---- */
+
+static void add_bins(struct bins *to, const struct bins *from)
+{
+	struct bins sum = { .first = to->first, .count = to->count };
+	unsigned last;
+
+	if (!from->count)
+		return;
+	if (!to->count || from->first < sum.first)
+		sum.first = from->first;
+	last = from->first + from->count;
+	if (to->count && (unsigned)to->first + to->count > last)
+		last = to->first + to->count;
+	sum.count = (uint8_t)(last - sum.first);
+	sum.at = mem_zero(sum.count, sizeof *sum.at);
+	for (unsigned i = 0; i < to->count; i++)
+		sum.at[to->first - sum.first + i] = to->at[i];
+	for (unsigned i = 0; i < from->count; i++) {
+		sum.at[from->first - sum.first + i].count += from->at[i].count;
+		sum.at[from->first - sum.first + i].bytes += from->at[i].bytes;
+	}
+	free(to->at);
+	*to = sum;
+}
+
+/* Rows of words that are no vtables go to vtable 0. */
+static void fold_false(struct site *site, const bool *false_vtables)
+{
+	struct tally *zero = NULL;
+
+	for (struct tally *s = site->stats; s; s = s->next)
+		if (s->vtable && false_vtables[s->vtable])
+			s->vtable = 0, s->reading = 0;
+	for (struct tally **link = &site->stats, *s; (s = *link);) {
+		if (s->vtable || !zero) {
+			zero = s->vtable ? zero : s;
+			link = &s->next;
+			continue;
+		}
+		zero->allocs += s->allocs;
+		zero->reallocs += s->reallocs;
+		zero->frees += s->frees;
+		zero->bytes += s->bytes;
+		zero->live += s->live;
+		zero->live_bytes += s->live_bytes;
+		zero->inherited += s->inherited;
+		zero->inherited_bytes += s->inherited_bytes;
+		zero->max_size = s->max_size > zero->max_size ? s->max_size : zero->max_size;
+		zero->min_size = s->min_size < zero->min_size ? s->min_size : zero->min_size;
+		add_bins(&zero->ended, &s->ended);
+		add_bins(&zero->living, &s->living);
+		*link = s->next;
+		free(s->ended.at);
+		free(s->living.at);
+		free(s);
+	}
+}
+
+static void put_lifetimes(struct session *session, const struct store_lifetime *key, const struct bins *bins)
+{
+	struct store_lifetime row = *key;
+
+	for (unsigned i = 0; i < bins->count; i++) {
+		if (!bins->at[i].count)
+			continue;
+		row.bin = (uint8_t)(bins->first + i);
+		row.count = bins->at[i].count;
+		row.bytes = bins->at[i].bytes;
+		session_fail(session, store_put_lifetime(session->store, &row));
+	}
+}
+
+static void put_stats(struct session *session, struct process *p, const bool *false_vtables, struct collector_summary *out)
+{
+	for (size_t i = 0; i < p->stats.sites.count; i++) {
+		struct site *site = &p->stats.sites.at[i];
+
+		fold_false(site, false_vtables);
+		for (struct tally *s = site->stats; s; s = s->next) {
+			struct store_stat row = {
+				.process = p->id, .stack = site->stack, .vtable = s->vtable, .reading = s->reading, .allocs = s->allocs,
+				.reallocs = s->reallocs, .frees = s->frees, .bytes = s->bytes, .live = s->live,
+				.live_bytes = s->live_bytes, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
+				.max_size = s->max_size, .min_size = s->allocs ? s->min_size : 0,
+			};
+			struct store_lifetime key = { .process = p->id, .stack = site->stack, .vtable = s->vtable };
+
+			session_fail(session, store_put_stat(session->store, &row));
+			put_lifetimes(session, &key, &s->ended);
+			key.censored = true;
+			put_lifetimes(session, &key, &s->living);
+			out->live += s->live;
+			out->live_bytes += s->live_bytes;
+		}
+		if (site->peak_blocks) {
+			struct store_peak row = { p->id, site->stack, site->peak_blocks, site->peak_bytes,
+						  ticks_ns(&session->ticks, site->peak_time) };
+
+			out->sites++;
+			session_fail(session, store_put_peak(session->store, &row));
+		}
+	}
+}
+
+static void put_buckets(struct session *session, const struct process *p)
+{
+	uint64_t blocks = 0, bytes = 0;
+
+	for (size_t i = 0; i < p->stats.bucket_count; i++) {
+		const struct bucket *b = &p->stats.buckets[i];
+		struct store_bucket row = { .process = p->id, .start = (p->stats.bucket_first + i) * p->stats.bucket_ns,
+					    .length = p->stats.bucket_ns, .allocs = b->allocs, .frees = b->frees,
+					    .alloc_bytes = b->alloc_bytes, .free_bytes = b->free_bytes };
+
+		if (b->touched) {
+			blocks = b->live_blocks;
+			bytes = b->live_bytes;
+		}
+		row.live_blocks = blocks;
+		row.live_bytes = bytes;
+		session_fail(session, store_put_bucket(session->store, &row));
+	}
+}
+
+static void put_mappings(struct session *session, const struct process *p)
+{
+	size_t past = p->space.past.count;
+
+	for (size_t i = 0; i < past + p->space.live.count; i++) {
+		const struct mapping *m = i < past ? &p->space.past.at[i] : &p->space.live.at[i - past];
+		struct store_mapping row = { p->id, m->module, m->start, m->end, m->bias, ticks_ns(&session->ticks, m->loaded),
+					     m->unloaded ? ticks_ns(&session->ticks, m->unloaded) : 0 };
+
+		session_fail(session, store_put_mapping(session->store, &row));
+	}
+}
+
+static const struct {
+	const char *name, *weight, *text;
+} counters[] = {
+#define SHINY_COUNTER(name, weight, text) { #name, #weight, text },
+#include <shiny/counters.def>
+#undef SHINY_COUNTER
+};
+
+static const char *weight_text(const char *weight)
+{
+	return strcmp(weight, "LOSS") ? "note" : "loss";
+}
+
+static void put_counters(struct session *session, const struct process *p, struct collector_summary *out)
+{
+	const struct noticed *n = p ? &p->noticed : &session->noticed;
+	const struct {
+		const char *name, *weight, *text;
+		uint64_t count;
+	} own[] = {
+		{ "LOST_CHUNKS", "loss", "chunks of records that never came, of up to 4,092 records each", n->lost_chunks },
+		{ "DRAINED_BEFORE", "loss", "chunks of records that an earlier sidecar had taken", n->drained_before },
+		{ "BAD_RECORDS", "loss", "records that broke the format: the rest of their chunk was given up", n->bad_records },
+		{ "REUSED", "loss", "blocks that were handed out while they counted as live: their ends were not seen", n->reused },
+		{ "REFUSED", "loss", "blocks with an impossible address", n->refused },
+		{ "VOID_STACKS", "note", "events without a stack: its definition was lost", n->void_stacks },
+		{ "UNKNOWN_FREES", "note", "frees of blocks whose beginning was not seen", n->unknown_frees },
+		{ "UNMATCHED_TYPES", "note", "type readings of blocks that were not known to live", n->unmatched_vptrs },
+		{ "BROKEN_REALLOCS", "note", "halves of a realloc without the other half", n->broken_reallocs },
+		{ "FORK_HORIZON", "note", "forks seen too late to know all blocks that came along", n->fork_horizon },
+		{ "LATE", "note", "records published after later ones had been read; applied on arrival", n->late },
+		{ "REAPED", "note", "threads that ended without saying so", n->reaped },
+	};
+
+	for (size_t i = 0; p && i < SHINY_COUNTERS; i++) {
+		if (!p->counters[i])
+			continue;
+		session_fail(session, store_put_counter(session->store, p->id, counters[i].name, weight_text(counters[i].weight),
+							p->counters[i], counters[i].text));
+		if (!strcmp(counters[i].weight, "LOSS"))
+			out->lost += p->counters[i];
+	}
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+		if (!own[i].count)
+			continue;
+		session_fail(session, store_put_counter(session->store, p ? p->id : 0, own[i].name, own[i].weight, own[i].count,
+							own[i].text));
+		if (!strcmp(own[i].weight, "loss"))
+			out->lost += own[i].count;
+	}
+}
+
+/* Notes of the library: one a line. */
+static void put_notes(struct session *session, uint32_t process, const char *notes)
+{
+	char text[SHINY_TEXT], *save = NULL;
+
+	snprintf(text, sizeof text, "%s", notes);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		session_fail(session, store_put_note(session->store, process, line));
+}
+
+static void put_machine(struct session *session)
+{
+	char line[512], *value;
+	struct utsname kernel;
+	FILE *file = fopen("/proc/cpuinfo", "re");
+
+	while (file && fgets(line, sizeof line, file)) {
+		if (strncmp(line, "model name", 10) || !(value = strstr(line, ": ")))
+			continue;
+		value[strcspn(value, "\n")] = '\0';
+		session_fail(session, store_put_text(session->store, "cpu", value + 2));
+		break;
+	}
+	if (file)
+		fclose(file);
+	if (!uname(&kernel)) {
+		session_fail(session, store_put_text(session->store, "host", kernel.nodename));
+		session_fail(session, store_put_text(session->store, "kernel", kernel.release));
+	}
+	session_fail(session, store_put_number(session->store, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+static void put_session(struct session *session, struct collector_summary *out)
+{
+	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
+	uint64_t arena_bytes = 0;
+
+	for (size_t i = 0; i < session->arenas.count; i++)
+		arena_bytes += session->arenas.at[i]->bytes;
+	session_fail(session, store_put_text(session->store, "version", SHINY_VERSION_TEXT));
+	session_fail(session, store_put_number(session->store, "started_ns", session->start_realtime));
+	session_fail(session, store_put_number(session->store, "duration_ns", out->duration));
+	session_fail(session, store_put_number(session->store, "arena_bytes", arena_bytes));
+	session_fail(session, store_put_number(session->store, "ticks_per_second", ticks_per_second(&session->ticks)));
+	session_fail(session, store_put_number(session->store, "leftover", session->options->leftover));
+	session_fail(session, store_put_number(session->store, "rebooted", session->ticks.foreign));
+	session_fail(session, store_put_number(session->store, "records", session->total_events));
+	if (first) {
+		session_fail(session, store_put_text(session->store, "executable", first->executable));
+		session_fail(session, store_put_text(session->store, "command", first->command));
+		session_fail(session, store_put_number(session->store, "depth", first->arena->depth));
+	}
+	put_machine(session);
+}
+
+void finish_session(struct session *session, struct collector_summary *out)
+{
+	struct sym_options options = { .debug_dirs = session->options->debug_dirs };
+	size_t module_count = session->ids.modules.count;
+	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
+	bool *false_vtables = mem_zero(session->ids.vtables.count + 1, sizeof *false_vtables);
+	struct sym *sym = NULL;
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+		uint64_t end = ticks_ns(&session->ticks, p->end ? p->end : p->last);
+
+		process_settle(session, p);
+		if (end > out->duration)
+			out->duration = end;
+	}
+	finish_write_new(session);
+	session_fail(session, sym_create(&options, &sym));
+	for (size_t i = 0; sym && i < module_count; i++) {
+		const struct id_module *m = &session->ids.modules.at[i];
+
+		session_fail(session, sym_module_open(sym, m->path, m->build_id_bytes ? m->build_id : NULL, m->build_id_bytes, &modules[i + 1]));
+		if (!session->err)
+			put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
+	}
+	if (!session->err) {
+		name_frames(session, modules);
+		out->types = name_vtables(session, modules, false_vtables);
+	}
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+
+		put_stats(session, p, false_vtables, out);
+		put_buckets(session, p);
+		put_mappings(session, p);
+		put_counters(session, p, out);
+		if (!p->forked)
+			put_notes(session, p->id, p->arena->notes);
+		process_put(session, p);
+		out->processes++;
+	}
+	for (size_t i = 0; i < session->arenas.count; i++)
+		session->noticed.bad_records += session->arenas.at[i]->bad_chunks;
+	put_counters(session, NULL, out);
+	out->threads = session->threads;
+	out->events = session->total_events;
+	out->allocs = session->allocs;
+	out->frees = session->frees;
+	put_session(session, out);
+	sym_destroy(sym);
+	free(modules);
+	free(false_vtables);
+}

@@ -167,6 +167,14 @@ $(O)/test/%: test/%.cc $(O)/flags
 	$(call say,TARGET)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -g -O1 -fno-builtin -Itest -Iinclude $< -o $@ -lpthread -ldl $(extra)
+# the one bench that measures a part of the sidecar by itself
+$(O)/bench/bench_block: bench/bench_block.c $(O)/outside.a $(O)/flags
+	$(call say,BENCH)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
+$(O)/bench/%.so: bench/%.lib.c $(O)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -O2 -fPIC -shared $< -o $@ $(extra)
 $(O)/bench/%: bench/%.c $(O)/flags
 	$(call say,TARGET)
 	@mkdir -p $(@D)

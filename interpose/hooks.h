@@ -29,8 +29,6 @@
 #define SI_HOOK(id, symbol, result, parameters) result si_hook_##id parameters SI_EXPORTED(symbol);
 #include "hooks.def"
 
-#define SI_HOOK_ADDRESS(id) ((const void *)si_hook_##id)
-
 /* The hook's own frame: [1] is the return address, which is the call site; [0] the caller's frame pointer. */
 #define SI_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
 

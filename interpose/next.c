@@ -111,34 +111,48 @@ struct si_next si_next = {
 #define SI_STUB(id, symbol) __attribute__((used)) void *si_next_##id;
 #include "hooks.def"
 
-bool si_is_cxx_runtime(const void *address)
+/* The module that `address` lies in, or NULL. dladdr would also search the symbol table: 50 us in one of libstdc++'s size. */
+static const struct link_map *module_of(const void *address)
 {
 	struct dl_find_object found;
-	const char *path, *name;
 
-	/* dladdr would also search the symbol table, 50 us in a library of libstdc++'s size */
-	if (!address || _dl_find_object((void *)(uintptr_t)address, &found) != 0 || !found.dlfo_link_map)
+	return address && _dl_find_object((void *)(uintptr_t)address, &found) == 0 ? found.dlfo_link_map : NULL;
+}
+
+bool si_is_ours(const void *address)
+{
+	return address && module_of(address) == module_of(si_bump);
+}
+
+bool si_is_cxx_runtime(const void *address)
+{
+	const struct link_map *module = module_of(address);
+	const char *name;
+
+	if (!module)
 		return false;
-	path = found.dlfo_link_map->l_name;
-	name = strrchr(path, '/');
-	name = name ? name + 1 : path;
+	name = strrchr(module->l_name, '/');
+	name = name ? name + 1 : module->l_name;
 	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9) || !strncmp(name, "libc++abi.so", 12);
 }
 
-/* Whether the program's own calls of `symbol` come to `hook`. */
-static bool reaches(const char *symbol, const void *hook)
+/* Whether all of the functions that libstdc++'s operators call by name are ours. */
+static bool all_reach_us(void)
 {
-	return dlsym(RTLD_DEFAULT, symbol) == hook;
+	static const char *const called[] = { "malloc", "free", "aligned_alloc", "_Znwm", "_ZdlPv", "_ZnwmSt11align_val_t",
+					      "_ZdlPvSt11align_val_t" };
+
+	for (unsigned i = 0; i < sizeof(called) / sizeof(called[0]); i++)
+		if (!si_is_ours(dlsym(RTLD_DEFAULT, called[i])))
+			return false;
+	return true;
 }
 
 static enum si_new_mode find_new_mode(void)
 {
 	if (!si_next.new || !si_next.delete)
 		return SI_NEW_SCOPED;
-	if (!reaches("malloc", SI_HOOK_ADDRESS(malloc)) || !reaches("free", SI_HOOK_ADDRESS(free)) ||
-	    !reaches("aligned_alloc", SI_HOOK_ADDRESS(aligned_alloc)) || !reaches("_Znwm", SI_HOOK_ADDRESS(new)) ||
-	    !reaches("_ZdlPv", SI_HOOK_ADDRESS(delete)) || !reaches("_ZnwmSt11align_val_t", SI_HOOK_ADDRESS(new_aligned)) ||
-	    !reaches("_ZdlPvSt11align_val_t", SI_HOOK_ADDRESS(delete_aligned)))
+	if (!all_reach_us())
 		return SI_NEW_THROUGH;
 	return si_is_cxx_runtime((const void *)si_next.new) && si_is_cxx_runtime((const void *)si_next.delete) ? SI_NEW_DIRECT :
 													    SI_NEW_OUTER;

@@ -53,6 +53,12 @@ SI_INTERNAL enum si_new_mode si_new_mode;
 /* Whether `address` lies in a C++ run-time library whose operators are malloc and free with a new-handler. */
 bool si_is_cxx_runtime(const void *address);
 
+/*
+ * Whether `address`, as dlsym found it, lies in this library. (Comparing it with the hook proves nothing: our own reference to
+ * "malloc" is resolved like anybody's, to the program's malloc if it has one.)
+ */
+bool si_is_ours(const void *address);
+
 SI_INTERNAL char si_bump[];
 enum { SI_BUMP_BYTES = 64 * 1024 };
 

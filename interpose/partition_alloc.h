@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * partition_alloc.h: the way in through PartitionAlloc's dispatch chain, and the answer to "who owns malloc here?".
+ *
+ * Runs:      inside, in the constructor; its hooks afterwards, in place of the allocator's.
+ * Signals:   the hooks: as the program's malloc.
+ * Allocates: one page for the table.
+ * Threads:   attach: before there are others. Hooks: any.
+ */
+#ifndef SI_PARTITION_ALLOC_H
+#define SI_PARTITION_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shiny/wire.h>
+
+/*
+ * Decides how this program's allocations can be seen, and arranges it. `text` (`room` bytes) gets the evidence, or the reason why
+ * nothing was hooked; it is never empty.
+ */
+enum shiny_attach si_partition_attach(char *text, size_t room);
+
+/* ---- what attach consists of, for its test ---- */
+
+enum { SI_ENTRIES_MAX = 48, SI_SEGMENTS_MAX = 16 };
+
+/* An exported function of the executable. */
+struct si_entry {
+	const char *symbol;
+	uintptr_t at; /* 0: the executable does not define it */
+	size_t size;
+};
+
+struct si_segment {
+	uintptr_t start, end;
+	bool executable, writable; /* writable: now, that is, not made read-only after relocation */
+};
+
+struct si_image {
+	uintptr_t bias; /* taken off addresses in messages */
+	unsigned segments;
+	struct si_segment segment[SI_SEGMENTS_MAX];
+};
+
+/* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the last. */
+const char *si_entry_symbol(unsigned i);
+
+/* Decodes the entries, and if they all agree, puts our table in front. False: nothing was changed; `text` says what disagreed. */
+bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, char *text, size_t room);
+
+#endif

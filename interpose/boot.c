@@ -18,6 +18,8 @@
 
 #include <cpuid.h>
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -102,14 +104,29 @@ static const char *base_name(const char *path)
 	return base;
 }
 
-/* Our own malloc is the one that the program calls, or it isn't. */
-static void reach_allocator(struct shiny_header *h)
+/*
+ * Our own malloc is the one that the program calls, or it isn't. A fixed-address executable that takes malloc's address (node) answers with
+ * its own PLT entry for it: an undefined symbol with a value, which calls us all the same.
+ */
+static bool ours_comes_first(void)
 {
 	void *first = dlsym(RTLD_DEFAULT, "malloc");
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	if (!first)
+		return false;
+	if (si_module_start((uintptr_t)first) == si_module_start((uintptr_t)&si_boot))
+		return true;
+	return dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
+}
+
+static void reach_allocator(struct shiny_header *h)
+{
 	struct si_text t;
 
 	si_text_init(&t, h->attach_text, sizeof h->attach_text);
-	if (first && si_module_start((uintptr_t)first) == si_module_start((uintptr_t)&si_boot)) {
+	if (ours_comes_first()) {
 		h->attach = SHINY_ATTACH_SYMBOLS;
 		si_text_add(&t, "the program's malloc and operator new are looked up by name, and we come first");
 		return;

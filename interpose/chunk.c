@@ -45,6 +45,9 @@ static bool sidecar_beats(void)
 {
 	uint64_t beat = __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED); /* [ctl] */
 
+	/* one that is still starting has not beaten yet: it counts from the arena's birth */
+	if (beat == 0 && si_env.collect == 0)
+		beat = si_arena.header->start_ticks;
 	return beat && si_ticks() - beat < ticks_of(beat_age);
 }
 
@@ -126,8 +129,6 @@ uint64_t si_dt_slow(struct si_writer *w, uint64_t now)
 		si_count(SHINY_COUNT_CLOCK_WENT_BACK);
 		return 0;
 	}
-	shiny_publish(w->next, now, shiny_w1(0, 0, 0, SHINY_REC_TIME)); /* [pub] */
-	w->next++;
-	w->base = now;
+	si_time(w, now);
 	return 0;
 }

@@ -43,6 +43,14 @@ static inline bool si_room(struct si_writer *w, uint32_t records, uint64_t now)
 	return SI_LIKELY((size_t)(w->end - w->next) >= records + 2) || si_chunk_more(w, records + 2, now);
 }
 
+/* The time of the records that follow and have none of their own (VPTR). Room is there. */
+static inline void si_time(struct si_writer *w, uint64_t now)
+{
+	shiny_publish(w->next, now, shiny_w1(0, 0, 0, SHINY_REC_TIME)); /* [pub] */
+	w->next++;
+	w->base = w->last = now;
+}
+
 /* The time's distance from the base. Room is there. */
 static inline uint64_t si_dt(struct si_writer *w, uint64_t now)
 {

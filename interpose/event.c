@@ -4,8 +4,8 @@
  *
  * The order of steps is part of the format: an allocation's clock is read after the real call, a free's before it, and around the
  * nursery as its edges say: its entry is looked at before an allocation's clock (what is pushed out was born earlier) and a freed
- * block is taken out before the free's clock (every reading of it is earlier). So the reader may give a VPTR record the time of the
- * event before it in its stream, or for reading = FREE of the FREE record behind it.
+ * block is taken out before the free's clock (every reading of it is earlier). So a VPTR record has the time of the record before it in
+ * its stream: the event that pushed the block out, or a TIME record where that would be wrong (a free, a sweep).
  */
 #include "event.h"
 
@@ -43,7 +43,7 @@ void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_ap
 	id = si_stack_id(w, fp, si_settings.depth, now);
 	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, id, now);
 	if (si_settings.types && si_nursery_takes(block, size))
-		si_nursery_push(w, slot, old, (uintptr_t)block | (size >= 16 ? SI_TWO : 0));
+		si_nursery_push(w, slot, old, (uintptr_t)block | (size >= 16 ? SI_TWO : 0), now);
 	si_leave(w);
 	look_for_flush(fp);
 }
@@ -59,9 +59,9 @@ bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_
 	mine = si_nursery_take(block, release, &held);
 	if (!w)
 		return mine;
-	if (held)
-		si_vptr_write(w, held, SHINY_VPTR_FREE, w->last);
 	now = si_ticks();
+	if (held)
+		si_vptr_write(w, held, SHINY_VPTR_FREE, now);
 	id = si_stack_id(w, fp, si_settings.free_depth, now);
 	si_write_event(w, SHINY_REC_FREE, SHINY_REC_FREE_WIDE, api, (uintptr_t)block, claimed, id, now);
 	si_leave(w);

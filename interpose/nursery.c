@@ -35,6 +35,9 @@ static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsig
 		si_count(SHINY_COUNT_TYPES_SKIPPED);
 		return;
 	}
+	/* the record before it may be older than the block; for SETTLED it is the event that pushed the block out, and is not */
+	if (reading == SHINY_VPTR_FREE || reading == (SHINY_VPTR_FREE | SHINY_VPTR_SECOND_WORD))
+		si_time(w, now);
 	shiny_publish(w->next, shiny_w0(block >> SHINY_GRANULE_SHIFT, 0),
 		      word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT | (uint64_t)reading << SHINY_API_SHIFT | SHINY_REC_VPTR); /* [pub] */
 	w->next++;
@@ -80,7 +83,7 @@ static bool mark(struct si_writer *w, uint32_t slot, uint64_t entry)
 	return false;
 }
 
-void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh)
+void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh, uint64_t now)
 {
 	if (old == 0) {
 		if (!__atomic_compare_exchange_n(&si_nursery[slot], &old, fresh, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [in] */
@@ -97,7 +100,7 @@ void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t 
 		si_count(SHINY_COUNT_TYPES_SKIPPED);
 		return;
 	}
-	si_vptr_write(w, old, SHINY_VPTR_SETTLED, w->last);
+	si_vptr_write(w, old, SHINY_VPTR_SETTLED, now);
 	finish(w, slot, old, fresh);
 }
 
@@ -159,9 +162,7 @@ void si_nursery_sweep(const uintptr_t *fp, unsigned reading)
 			uint64_t now = si_ticks();
 
 			/* these readings' time: without it they would count as of the stream's last event */
-			shiny_publish(w->next, now, shiny_w1(0, 0, 0, SHINY_REC_TIME)); /* [pub] */
-			w->next++;
-			w->base = w->last = now;
+			si_time(w, now);
 			timed = true;
 		}
 		if (mark(w, slot, entry)) {

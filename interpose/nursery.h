@@ -53,7 +53,7 @@ static inline bool si_nursery_takes(const void *block, size_t size)
 }
 
 /* Puts a block in. `old` is what the entry held before this event's clock was read, so whatever is pushed out was born before it. */
-void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh);
+void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh, uint64_t now);
 
 /* The rare half of taking out: the entry is this block's and BUSY. True: the caller frees; false: the reader will. */
 SI_COLD bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release);
@@ -81,7 +81,7 @@ static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t
 /* Takes a block out that is about to be given to realloc; false: it is being read, and not for a moment only. */
 bool si_nursery_take_for_realloc(const struct si_writer *w, void *block);
 
-/* Writes VPTR records for a block that may be read. */
+/* Writes VPTR records for a block that may be read; each has the time of the record before it in its stream. */
 void si_vptr_write(struct si_writer *w, uint64_t entry, unsigned reading, uint64_t now);
 
 /* Reads all that is in, for `reading` = FLUSH or EXIT; the blocks stay in. */

@@ -156,14 +156,21 @@ bool arena_held(const struct arena *arena)
 	return false;
 }
 
-void arena_close(struct arena *arena)
+void arena_release(struct arena *arena)
 {
-	if (!arena)
-		return;
 	if (arena->header)
 		munmap(arena->header, arena->bytes);
 	if (arena->fd >= 0)
 		close(arena->fd);
+	arena->header = NULL;
+	arena->fd = -1;
+}
+
+void arena_close(struct arena *arena)
+{
+	if (!arena)
+		return;
+	arena_release(arena);
 	free(arena->path);
 	free(arena->streams);
 	free(arena->slots);

@@ -56,6 +56,8 @@ struct arena {
  */
 SHINY_MUST_CHECK struct shiny_err *arena_open(const char *path, bool patient, struct arena **out);
 bool arena_held(const struct arena *arena); /* some process still maps it */
-void arena_close(struct arena *arena);      /* accepts NULL */
+/* Gives back the mapping and the descriptor of an arena that is over; its facts stay. */
+void arena_release(struct arena *arena);
+void arena_close(struct arena *arena); /* accepts NULL */
 
 #endif

@@ -469,6 +469,29 @@ static void commit(struct session *session)
 		session_fail(session, store_commit(session->store));
 }
 
+static unsigned waiting_to_go(const struct session *session)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < session->arenas.count; i++)
+		count += session->arenas.at[i]->over && session->arenas.at[i]->header && !session->options->leftover;
+	return count;
+}
+
+/* Arenas that are over and safe in the session file go at once: a build of a thousand processes would fill the tmpfs with them. */
+static void release_arenas(struct session *session)
+{
+	for (size_t i = 0; i < session->arenas.count; i++) {
+		struct arena *a = session->arenas.at[i];
+
+		if (!a->over || !a->header || session->err || session->options->leftover)
+			continue;
+		if (!session->options->keep_arenas)
+			unlink(a->path);
+		arena_release(a);
+	}
+}
+
 static struct shiny_err *serve(struct session *session, struct directory *dir)
 {
 	const struct collector_options *options = session->options;
@@ -507,8 +530,9 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 					end_arena(session, session->arenas.at[i]);
 					dir->scanned = 0;
 				}
-			if (wall - committed >= 1000 * MS) {
+			if (wall - committed >= 1000 * MS || waiting_to_go(session) >= 4) {
 				commit(session);
+				release_arenas(session);
 				committed = wall;
 			}
 			if (fullness(session) > 48 || applied > 200000)
@@ -584,7 +608,7 @@ static void remove_all(const struct session *session, const struct directory *di
 
 	for (size_t i = 0; i < session->arenas.count; i++)
 		if (session->arenas.at[i]->over)
-			unlink(session->arenas.at[i]->path);
+			unlink(session->arenas.at[i]->path); /* most are gone already */
 	unlink(lock);
 	rmdir(dir->path); /* stays where something else lies in it */
 	free(lock);
@@ -666,7 +690,8 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	}
 	if (err) /* nobody drains these arenas any more: writers need not wait */
 		for (size_t i = 0; i < session->arenas.count; i++)
-			__atomic_store_n(&session->arenas.at[i]->header->collector_beat, 0, __ATOMIC_RELAXED); /* [ctl] */
+			if (session->arenas.at[i]->header)
+				__atomic_store_n(&session->arenas.at[i]->header->collector_beat, 0, __ATOMIC_RELAXED); /* [ctl] */
 	if (dir.lock >= 0)
 		close(dir.lock);
 	for (size_t i = 0; i < dir.unready.count; i++)

@@ -350,14 +350,11 @@ static void put_machine(struct session *session)
 static void put_session(struct session *session, struct collector_summary *out)
 {
 	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
-	uint64_t arena_bytes = 0;
-
-	for (size_t i = 0; i < session->arenas.count; i++)
-		arena_bytes += session->arenas.at[i]->bytes;
 	session_fail(session, store_put_text(session->store, "version", SHINY_VERSION_TEXT));
 	session_fail(session, store_put_number(session->store, "started_ns", session->start_realtime));
 	session_fail(session, store_put_number(session->store, "duration_ns", out->duration));
-	session_fail(session, store_put_number(session->store, "arena_bytes", arena_bytes));
+	session_fail(session, store_put_number(session->store, "arenas", session->arenas.count));
+	session_fail(session, store_put_number(session->store, "arena_bytes", session->arenas.at[0]->bytes));
 	session_fail(session, store_put_number(session->store, "ticks_per_second", ticks_per_second(&session->ticks)));
 	session_fail(session, store_put_number(session->store, "leftover", session->options->leftover));
 	session_fail(session, store_put_number(session->store, "rebooted", session->ticks.foreign));

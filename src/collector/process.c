@@ -160,6 +160,9 @@ static void locate(struct session *session, struct process *p)
 	if (answer == PROC_NO) {
 		if (p->looks == 0 && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
 			p->pid = p->namespace_pid; /* gone already; its number is all that is left */
+		before = p->forked ? NULL : find_pid(session, p->pid, p);
+		if (before)
+			p->parent_id = before->id;
 		if (p->forked || !arena_held(arena))
 			end_process(session, p);
 		return;

@@ -145,19 +145,52 @@ static bool fold_templates(char *out, size_t room, const char *s, int depth)
 	return folded && level == 0;
 }
 
+/* Replaces every outermost argument list by (…), but not "(anonymous namespace)" and "operator()"; false where there is none. */
+static bool fold_arguments(char *out, size_t room, const char *s)
+{
+	char *at = out, *end = out + room - 1;
+	int level = 0;
+	bool folded = false, keep = false;
+
+	for (const char *start = s; *s; s++) {
+		if (*s == '(' && level++ == 0)
+			keep = strncmp(s, "(anonymous", 10) == 0 || strncmp(s, "()", 2) == 0;
+		if (level <= 1 || keep) {
+			bool inner = level == 1 && *s != '(' && *s != ')' && !keep;
+
+			if (at + 4 >= end)
+				return false;
+			if (!inner)
+				*at++ = *s;
+			else if (s > start && s[-1] == '(') {
+				memcpy(at, ELLIPSIS, 3);
+				at += 3;
+				folded = true;
+			}
+		}
+		if (*s == ')' && level > 0)
+			level--;
+	}
+	*at = 0;
+	return folded && level == 0;
+}
+
 size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut)
 {
 	struct sink sink = {.at = out, .end = out + room - 1};
-	char folded[2048];
+	char folded[2][2048];
+	size_t whole = text_columns(s);
 
-	if (text_columns(s) > columns && cut == TEXT_CUT_MIDDLE && strlen(s) < sizeof folded)
+	if (whole > columns && cut == TEXT_CUT_MIDDLE && strlen(s) < sizeof folded[0]) {
 		for (int depth = 4; depth >= 1; depth--)
-			if (fold_templates(folded, sizeof folded, s, depth) && text_columns(folded) < text_columns(s)) {
-				if (text_columns(folded) <= columns || depth == 1) {
-					s = folded;
-					break;
-				}
+			if (fold_templates(folded[0], sizeof folded[0], s, depth) && text_columns(folded[0]) < whole &&
+			    (text_columns(folded[0]) <= columns || depth == 1)) {
+				s = folded[0];
+				break;
 			}
+		if (text_columns(s) > columns && fold_arguments(folded[1], sizeof folded[1], s))
+			s = folded[1];
+	}
 	if (text_columns(s) <= columns || columns == 0) {
 		sink_copy(&sink, s, s + strlen(s), columns);
 	} else {

@@ -27,7 +27,8 @@ enum text_cut {
 
 /*
  * Copies `s` into `out`, cut to `columns` columns with one … where something was left out, and control characters and malformed
- * bytes shown as '?'. A name with template arguments loses the innermost ones first: "std::map<…>::insert". Returns the columns
+ * bytes shown as '?'. A C++ name first loses template arguments, innermost first, then function arguments:
+ * "std::map<…>::insert(…)". Returns the columns
  * used. `room` in bytes, at least 8; 4 * columns + 8 always suffices.
  */
 size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut);

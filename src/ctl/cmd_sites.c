@@ -7,7 +7,7 @@
 #include "../base/units.h"
 #include "ctl.h"
 
-enum { SITE, SHARE, BAR, LIVE, LIVE_BYTES, ALLOCS, FREES, BYTES, PEAK, STACKS, WHERE, TYPE, MODULE, COLUMNS };
+enum { SHARE, BAR, LIVE_BYTES, LIVE, ALLOCS, FREES, BYTES, PEAK, STACKS, SITE, WHERE, TYPE, MODULE, COLUMNS };
 static const struct column columns[COLUMNS] = {
 	[SITE] = {"site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 	[WHERE] = {.title = "where", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_START, .drop = 2},

@@ -7,7 +7,7 @@
 #include "../base/units.h"
 #include "ctl.h"
 
-enum { TYPE, SHARE, BAR, LIVE, LIVE_BYTES, ALLOCS, FREES, BYTES, CLASS, FROM, SITES, MODULE, COLUMNS };
+enum { SHARE, BAR, LIVE_BYTES, LIVE, ALLOCS, FREES, BYTES, SITES, CLASS, TYPE, FROM, MODULE, COLUMNS };
 static const struct column columns[COLUMNS] = {
 	[TYPE] = {"type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 	[LIVE_BYTES] = {.title = "live bytes", .kind = CELL_BYTES},

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_options.c: the command line and the tables that it comes from. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/ctl/options.h"
+
+static int failures;
+
+static void same(const char *name, const char *got, const char *want)
+{
+	bool good = got && want ? strcmp(got, want) == 0 : got == want;
+
+	printf(good ? "ok %s\n" : "not ok %s: got \"%s\", want \"%s\"\n", name, got ? got : "(null)", want ? want : "(null)");
+	failures += !good;
+}
+
+enum { WORDS = 16 };
+
+/* Parses `line`, split at spaces; the error's message, or NULL. */
+static char *parse(enum verb_id verb, const char *line, struct options *o)
+{
+	static char text[512];
+	static char *argv[WORDS + 1];
+	struct shiny_err *err;
+	char *message = NULL;
+	int argc = 0;
+
+	snprintf(text, sizeof text, "%s", line);
+	for (char *word = strtok(text, " "); word && argc < WORDS; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	err = options_parse(verb, argc, argv, o);
+	if (err)
+		message = strdup(err->message);
+	shiny_err_free(err);
+	return message;
+}
+
+static void refused(const char *name, enum verb_id verb, const char *line, const char *want)
+{
+	struct options o;
+	char *message = parse(verb, line, &o);
+
+	same(name, message, want);
+	free(message);
+}
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	char a[32], b[32];
+
+	snprintf(a, sizeof a, "%llu", (unsigned long long)got);
+	snprintf(b, sizeof b, "%llu", (unsigned long long)want);
+	same(name, a, b);
+}
+
+static void test_good(void)
+{
+	struct options o = {.operand_count = 99};
+
+	same("run_plain", parse(VERB_RUN, "ls -l --depth 3", &o), NULL);
+	number("run_plain_operands", o.operand_count, 4);
+	same("run_plain_program", o.operands[0], "ls");
+	number("run_plain_depth", o.given[OPT_DEPTH], 0);
+
+	same("run_options", parse(VERB_RUN, "-d 32 --arena=128m --on-full drop -- --odd -x", &o), NULL);
+	number("run_depth", o.number[OPT_DEPTH], 32);
+	number("run_arena", o.number[OPT_ARENA], 128 << 20);
+	number("run_choice", o.number[OPT_ON_FULL], 1);
+	number("run_operands", o.operand_count, 2);
+	same("run_dashes", o.operands[0], "--odd");
+	same("run_ended", o.operands[2], NULL);
+
+	same("glued", parse(VERB_RUN, "-d32 -qf x", &o), NULL);
+	number("glued_value", o.number[OPT_DEPTH], 32);
+	number("glued_flags", o.given[OPT_QUIET] && o.given[OPT_FORCE], 1);
+
+	same("mixed", parse(VERB_TYPES, "f.shiny -n 5 --json", &o), NULL);
+	same("mixed_file", o.operands[0], "f.shiny");
+	number("mixed_limit", o.number[OPT_LIMIT], 5);
+	same("default", o.text[OPT_TYPES_SORT], "live");
+
+	same("by_sites", parse(VERB_SITES, "f --by file", &o), NULL);
+	number("by_sites_number", o.number[OPT_SITES_BY], 2);
+	same("by_tree", parse(VERB_TREE, "f --by site --threshold 5%", &o), NULL);
+	number("by_tree_number", o.number[OPT_TREE_BY], 1);
+	number("threshold", o.number[OPT_THRESHOLD], 50000);
+
+	same("repeated", parse(VERB_RUN, "--symbols a --symbols b x", &o), NULL);
+	same("repeated_first", o.symbols[0], "a");
+	same("repeated_second", o.symbols[1], "b");
+	same("repeated_end", o.symbols[2], NULL);
+	same("last_wins", parse(VERB_RUN, "-d 3 -d 4 x", &o), NULL);
+	number("last_wins_value", o.number[OPT_DEPTH], 4);
+	same("help", parse(VERB_RUN, "--help", &o), NULL);
+	number("help_seen", o.help, 1);
+}
+
+static void test_bad(void)
+{
+	refused("unknown", VERB_TYPES, "f --sotr x", "types: unknown option --sotr; the nearest is --sort");
+	refused("unknown_far", VERB_TYPES, "f --xyzzy", "types: unknown option --xyzzy");
+	refused("unknown_short", VERB_TYPES, "-Z f", "types: unknown option -Z");
+	refused("other_verbs_option", VERB_TYPES, "f --depth 3", "types: unknown option --depth");
+	refused("no_value", VERB_RUN, "--depth", "run: --depth needs a value: a number from 1 to 64");
+	refused("range", VERB_RUN, "--depth 65 x", "run: --depth '65': it takes a number from 1 to 64");
+	refused("range_low", VERB_RUN, "--depth 0 x", "run: --depth '0': it takes a number from 1 to 64");
+	refused("size", VERB_RUN, "--arena 5g x", "run: --arena '5g': it takes a size from 1m to 4g");
+	refused("choice", VERB_RUN, "--on-full dorp x", "run: --on-full 'dorp': it takes wait or drop; the nearest is drop");
+	refused("flag_value", VERB_RUN, "--force=1 x", "run: --force takes no value");
+	refused("too_many", VERB_TYPES, "a b", "types: 'b' is one argument too many");
+	refused("too_few", VERB_TYPES, "", "types: it needs FILE");
+	refused("no_program", VERB_RUN, "-q", "run: it needs [--] PROGRAM [ARGUMENT...]");
+	refused("empty_dashes", VERB_RUN, "--", "run: it needs [--] PROGRAM [ARGUMENT...]");
+}
+
+/* Within one verb no name and no letter may mean two things, and what the help promises must parse. */
+static void test_tables(void)
+{
+	for (size_t v = 0; v < VERB_COUNT; v++)
+		for (size_t i = 0; i < OPT_COUNT; i++)
+			for (size_t j = i + 1; j < OPT_COUNT; j++) {
+				const struct option_spec *a = &option_specs[i], *b = &option_specs[j];
+
+				if (!(a->verbs >> v & 1) || !(b->verbs >> v & 1))
+					continue;
+				if (strcmp(a->name, b->name) == 0 || (a->letter && a->letter == b->letter) || a->letter == 'h') {
+					printf("not ok tables: %s has --%s and --%s for one name or letter\n", verbs[v].name, a->name, b->name);
+					failures++;
+				}
+			}
+	for (size_t i = 0; i < ENV_COUNT; i++) {
+		uint64_t n;
+		char why[160];
+
+		if (!value_parse(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, &n, why, sizeof why)) {
+			printf("not ok tables: default of %s: it takes %s\n", env_specs[i].name, why);
+			failures++;
+		}
+	}
+	printf("ok tables\n");
+}
+
+static void test_environment(void)
+{
+	char *const wrong[] = {"HOME=/", "SHINY_DPETH=3", "SHINY_ARENA=3", "SHINY_DEPTH=7", "SHINY_ON_FULL=dorp", "SHINYX=1", NULL};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	number("complaints", env_complain(wrong, out), 3);
+	fclose(out);
+	same("complaint_text", text,
+	     "shinyctl: environment: SHINY_DPETH is not known and is ignored; the nearest is SHINY_DEPTH\n"
+	     "shinyctl: environment: SHINY_ARENA=3: it takes a size from 1m to 4g; using 64m\n"
+	     "shinyctl: environment: SHINY_ON_FULL=dorp: it takes wait or drop; the nearest is drop; using wait\n");
+	free(text);
+	setenv("SHINY_DEPTH", "7", 1);
+	number("environment_good", env_number(ENV_SHINY_DEPTH), 7);
+	setenv("SHINY_DEPTH", "700", 1);
+	number("environment_bad_is_default", env_number(ENV_SHINY_DEPTH), 16);
+}
+
+int main(void)
+{
+	test_good();
+	test_bad();
+	test_tables();
+	test_environment();
+	return failures != 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reader.h: a second, independent reader of an arena, for tests of the writer: it takes the published records of every stream and
+ * checks ring.h's invariants I1 (where asked), I2 and I3 on the way. It shares wire.h with the collector, and no code.
+ *
+ * Runs: tests. Allocates: yes. Threads: one, after the writers are gone (or a snapshot of what they have published).
+ */
+#ifndef TEST_READER_H
+#define TEST_READER_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+struct rd_event {
+	unsigned kind, api;
+	uint32_t process, thread, generation; /* slots */
+	uint64_t time, address, size, word; /* word: VPTR's value, LOSS's count */
+	uint32_t stack, frames;
+	const uint64_t *frame; /* of the stack in force; NULL: none defined */
+	const void *payload;
+};
+
+struct rd {
+	const struct shiny_header *h;
+	size_t bytes;
+	uint64_t count[SHINY_REC_KINDS];
+	uint64_t streams, records, undefined_stacks;
+	char error[256];
+};
+
+typedef void rd_fn(void *context, const struct rd_event *e);
+
+static inline bool rd_open(struct rd *r, const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY);
+
+	memset(r, 0, sizeof *r);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return false;
+	r->bytes = (size_t)st.st_size;
+	r->h = mmap(NULL, r->bytes, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	return r->h != MAP_FAILED && r->h->magic == SHINY_MAGIC && r->h->layout == SHINY_LAYOUT;
+}
+
+static inline void rd_close(struct rd *r)
+{
+	munmap((void *)(uintptr_t)r->h, r->bytes);
+}
+
+#define RD_FAIL(r, ...) (snprintf((r)->error, sizeof (r)->error, __VA_ARGS__), false)
+
+struct rd_chunk {
+	uint64_t key; /* thread slot, generation, sequence */
+	uint32_t index;
+};
+
+static inline int rd_compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct rd_chunk *)a)->key, y = ((const struct rd_chunk *)b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+enum { RD_IDS = 1 << SHINY_STACK_BITS };
+
+static inline bool rd_is_run(unsigned kind)
+{
+	switch (kind) {
+	case SHINY_REC_ALLOC_WIDE: case SHINY_REC_FREE_WIDE: case SHINY_REC_REALLOC_BEGIN_WIDE: case SHINY_REC_REALLOC_DONE_WIDE:
+	case SHINY_REC_STACK: case SHINY_REC_MODULE: case SHINY_REC_MODULE_GONE: case SHINY_REC_MAP: case SHINY_REC_PAD:
+		return true;
+	}
+	return false;
+}
+
+static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, rd_fn *fn, void *context, const struct shiny_record **stacks)
+{
+	uint64_t base = c->base;
+
+	for (uint32_t i = 0; i < SHINY_CHUNK_RECORDS;) {
+		const struct shiny_record *rec = &c->records[i];
+		uint64_t w1 = __atomic_load_n(&rec->w1, __ATOMIC_ACQUIRE), w0 = rec->w0; /* [pub] */
+		unsigned kind = (unsigned)(w1 & 63);
+		uint64_t size = w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1);
+		uint32_t id = (uint32_t)(w0 & (SHINY_STACK_LIMIT - 1));
+		struct rd_event e = { .kind = kind, .api = (unsigned)(w1 >> SHINY_API_SHIFT & 15), .process = c->process_slot,
+				      .thread = c->thread_slot, .generation = c->thread_generation, .size = size, .stack = id };
+
+		if (kind == SHINY_REC_NONE)
+			break;
+		if (kind >= SHINY_REC_KINDS)
+			return RD_FAIL(r, "I2: record %u has kind %u", i, kind);
+		if (rd_is_run(kind) && i + 1 + size > SHINY_CHUNK_RECORDS)
+			return RD_FAIL(r, "I2: run at %u of %llu records leaves its chunk", i, (unsigned long long)size);
+		r->count[kind]++;
+		r->records++;
+		e.time = base + (w1 >> SHINY_DT_SHIFT);
+		e.address = w0 >> SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT;
+		if (kind == SHINY_REC_TIME)
+			e.time = base = w0;
+		if (kind == SHINY_REC_VPTR) {
+			e.word = w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
+			e.size = 0;
+		}
+		if (kind == SHINY_REC_LOSS) {
+			e.word = w0 >> SHINY_ADDRESS_SHIFT;
+			memset(stacks, 0, RD_IDS * sizeof *stacks);
+		}
+		if (rd_is_run(kind))
+			e.payload = rec + 1;
+		if (kind >= SHINY_REC_ALLOC_WIDE && kind <= SHINY_REC_REALLOC_DONE_WIDE) {
+			e.address = rec[1].w0;
+			e.size = rec[1].w1;
+			e.kind = kind - SHINY_REC_ALLOC_WIDE + SHINY_REC_ALLOC;
+		}
+		if (kind == SHINY_REC_STACK) {
+			uint64_t frames = w0 >> SHINY_ADDRESS_SHIFT;
+
+			if (id == 0 || frames == 0 || frames > SHINY_FRAMES_MAX || (frames + 1) / 2 != size)
+				return RD_FAIL(r, "I2: stack %u with %llu frames in %llu records", id, (unsigned long long)frames,
+					       (unsigned long long)size);
+			for (uint64_t f = 0; f < frames; f++)
+				if (((const uint64_t *)(rec + 1))[f] == 0)
+					return RD_FAIL(r, "I2: stack %u has a zero frame", id);
+			stacks[id] = rec;
+		} else if (id && kind != SHINY_REC_LOSS && kind != SHINY_REC_TIME && kind != SHINY_REC_VPTR) {
+			if (stacks[id]) {
+				e.frames = (uint32_t)(stacks[id]->w0 >> SHINY_ADDRESS_SHIFT);
+				e.frame = (const uint64_t *)(stacks[id] + 1);
+			} else {
+				r->undefined_stacks++;
+			}
+		}
+		if (fn)
+			fn(context, &e);
+		i += 1 + (rd_is_run(kind) ? (uint32_t)size : 0);
+	}
+	return true;
+}
+
+/* Streams one after the other, each in its own order. False: an invariant is broken, r->error says which. */
+static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
+{
+	const uint64_t *states = (const uint64_t *)((const char *)r->h + r->h->states_at);
+	const struct shiny_chunk *chunks = (const struct shiny_chunk *)((const char *)r->h + r->h->chunks_at);
+	struct rd_chunk *list = calloc(r->h->chunks, sizeof *list);
+	const struct shiny_record **stacks = calloc(RD_IDS, sizeof *stacks);
+	uint32_t n = 0;
+	bool good = true;
+
+	memset(r->count, 0, sizeof r->count);
+	r->streams = r->records = r->undefined_stacks = 0;
+	for (uint32_t i = 0; i < r->h->chunks; i++) {
+		uint64_t word = __atomic_load_n(&states[i], __ATOMIC_ACQUIRE); /* [seal] */
+
+		if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_OPEN && SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FULL)
+			continue;
+		if (chunks[i].records[0].w1 == 0)
+			continue; /* claimed, nothing published: its header may not be filled in */
+		if (chunks[i].thread_slot != SHINY_CHUNK_THREAD(word))
+			good = RD_FAIL(r, "chunk %u: header says t%u, state t%u", i, chunks[i].thread_slot, SHINY_CHUNK_THREAD(word));
+		list[n].key = (uint64_t)chunks[i].thread_slot << 48 | (uint64_t)(chunks[i].thread_generation & 0xffff) << 32 |
+			      SHINY_CHUNK_SEQUENCE(word);
+		list[n++].index = i;
+	}
+	qsort(list, n, sizeof *list, rd_compare);
+	for (uint32_t i = 0; i < n && good; i++) {
+		bool first = i == 0 || list[i].key >> 32 != list[i - 1].key >> 32;
+		uint32_t sequence = (uint32_t)list[i].key, expected = first ? 0 : (uint32_t)list[i - 1].key + 1;
+
+		if (first) {
+			r->streams++;
+			memset(stacks, 0, RD_IDS * sizeof *stacks);
+		}
+		if (sequence != expected)
+			good = RD_FAIL(r, "I3: thread slot %u: sequence %u where %u was due", (unsigned)(list[i].key >> 48), sequence, expected);
+		good = good && rd_chunk_records(r, &chunks[list[i].index], fn, context, stacks);
+	}
+	free(list);
+	free(stacks);
+	return good;
+}
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * streams.c: the engine under threads, forks, signals, SIGKILL and a full arena. Each case runs in a process of its own, which keeps
+ * its own book in shared memory; the test then reads the arena that is left behind with reader.h and compares.
+ *
+ * Runs: test, against interpose/ built with sanitizers. Reads of freed blocks, torn tables and races on them end the child's run.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../../interpose/event.h"
+#include "reader.h"
+
+void si_boot_test_constructor(void);
+
+enum { THREADS = 64, SLOTS = 256 };
+static const uint64_t ghost = UINT64_C(0x100000000); /* addresses that are nobody's: never put into the nursery, as whole pages */
+
+/* The child's own book. */
+struct book {
+	_Atomic uint64_t begun[SLOTS], done[SLOTS]; /* events by worker: about to be reported, reported */
+	_Atomic uint64_t tried; /* allocations about to be reported */
+	_Atomic uint64_t allocs, frees, reallocs, processes, released, handler_events;
+};
+static struct book *book;
+
+#define FP ((const uintptr_t *)__builtin_frame_address(0))
+
+static __attribute__((noinline)) void note_alloc(uint64_t address, size_t size)
+{
+	book->tried++;
+	si_event_alloc(FP, (void *)(uintptr_t)address, size, SHINY_API_MALLOC);
+	book->allocs++;
+}
+
+static void never(void *block)
+{
+	abort();
+}
+
+static __attribute__((noinline)) void note_free(uint64_t address)
+{
+	if (!si_event_free(FP, (void *)(uintptr_t)address, 0, SHINY_API_FREE, never))
+		abort();
+	book->frees++;
+}
+
+/* ---- in the child ---- */
+
+static void run_kinds(void)
+{
+	for (uint64_t i = 0; i < 20000; i++) {
+		uint64_t at = ghost + i * 4096;
+
+		note_alloc(at, 4096 + (i % 7 == 0 ? 1 << 21 : i)); /* now and then wide */
+		if (i % 3 == 0)
+			note_free(at);
+		if (i % 5 == 1) {
+			if (!si_event_realloc_begin(FP, (void *)(uintptr_t)at))
+				abort();
+			if (i % 2)
+				si_event_realloc_done(FP, (void *)(uintptr_t)(at + 4), 8192); /* not on an 8-byte boundary: wide */
+			else
+				si_event_realloc_failed(FP);
+			book->reallocs++;
+		}
+	}
+}
+
+static __attribute__((noinline)) void work(unsigned id, uint64_t events, unsigned depth)
+{
+	if (depth) {
+		work(id, events, depth - 1);
+		__asm__ volatile("");
+		return;
+	}
+	for (uint64_t i = 0; i < events; i++) {
+		book->begun[id]++;
+		note_alloc(ghost * (id + 1) + i * 4096, 4096);
+		book->done[id]++;
+	}
+}
+
+static pthread_key_t late_key;
+static void late_event(void *at)
+{
+	/* in the last round of destructors, and after our own stream may be closed */
+	note_free((uintptr_t)at);
+}
+
+static void *worker(void *argument)
+{
+	unsigned id = (unsigned)(uintptr_t)argument;
+
+	pthread_setspecific(late_key, (void *)(uintptr_t)(ghost * (id + 1)));
+	work(id, 3000, id % 12);
+	return NULL;
+}
+
+static void run_threads(void)
+{
+	pthread_t threads[THREADS];
+
+	pthread_key_create(&late_key, late_event);
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < THREADS; i++)
+			pthread_create(&threads[i], NULL, worker, (void *)(uintptr_t)(i + 1));
+		for (unsigned i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+	}
+}
+
+static void fork_tree(unsigned depth, bool raw)
+{
+	for (unsigned i = 0; i < 4 && depth; i++) {
+		pid_t child = raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+
+		if (child == 0) {
+			book->processes++;
+			work(depth * 8 + i, 100, 3);
+			fork_tree(depth - 1, raw);
+			_exit(0);
+		}
+		work(0, 10, 1);
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+}
+
+static void run_forks(void)
+{
+	book->processes = 1;
+	work(0, 100, 1);
+	fork_tree(3, false);
+	fork_tree(2, true);
+}
+
+static void *endless(void *argument)
+{
+	work((unsigned)(uintptr_t)argument, UINT64_MAX, 3);
+	return NULL;
+}
+
+static void run_until_killed(void)
+{
+	pthread_t threads[4];
+
+	for (unsigned i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, endless, (void *)(uintptr_t)(i + 1));
+	pause();
+}
+
+static sigjmp_buf out;
+static bool jump;
+static void handler(int number)
+{
+	note_alloc(ghost * 99 + book->handler_events++ * 4096, 5000);
+	if (jump)
+		siglongjmp(out, 1);
+}
+
+static void run_signals(void)
+{
+	struct sigaction act = { .sa_handler = handler };
+	struct itimerval often = { { 0, 50 }, { 0, 50 } }, never_more = { { 0, 0 }, { 0, 0 } };
+
+	sigaction(SIGALRM, &act, NULL);
+	for (int round = 0; round < 2; round++) {
+		setitimer(ITIMER_REAL, &often, NULL);
+		for (volatile unsigned n = 0; n < 300; n++) {
+			jump = round == 1;
+			if (sigsetjmp(out, 1) == 0)
+				work(round, 200, 2);
+		}
+		jump = false;
+		setitimer(ITIMER_REAL, &never_more, NULL);
+	}
+}
+
+/* Real blocks, so that the sanitizer sees a read of a freed one. */
+static void release(void *block)
+{
+	book->released++;
+	free(block);
+}
+
+static void *_Atomic shared_blocks[SLOTS];
+static void *churn(void *seed)
+{
+	uint64_t x = (uintptr_t)seed * UINT64_C(0x9e3779b97f4a7c15);
+
+	for (int i = 0; i < 40000; i++) {
+		unsigned slot;
+		uint64_t *fresh = malloc(24), *old;
+
+		x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		slot = (unsigned)(x >> 40) % SLOTS;
+		fresh[0] = (uintptr_t)stdout & ~UINT64_C(7); /* relocated data: whether it is relro does not matter here */
+		fresh[1] = 0;
+		si_event_alloc(FP, fresh, 24, SHINY_API_MALLOC);
+		old = atomic_exchange(&shared_blocks[slot], fresh);
+		book->allocs++;
+		if (old) {
+			book->frees++;
+			if (si_event_free(FP, old, 0, SHINY_API_FREE, release))
+				release(old);
+		}
+	}
+	return NULL;
+}
+
+static void run_nursery(void)
+{
+	pthread_t threads[4];
+
+	for (unsigned i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, churn, (void *)(uintptr_t)(i + 1));
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	si_event_exiting();
+	for (unsigned i = 0; i < SLOTS; i++)
+		free(shared_blocks[i]);
+}
+
+static void run_full(void)
+{
+	work(0, 400000, 2);
+}
+
+/* ---- the test ---- */
+
+struct sums {
+	uint64_t allocs, frees, reallocs, lost, processes;
+	uint64_t by_worker[SLOTS];
+	uint64_t last_time[SHINY_THREADS];
+	uint32_t last_generation[SHINY_THREADS];
+	bool seen_process[SHINY_PROCESSES], backwards, gap;
+};
+
+static void add_up(void *context, const struct rd_event *e)
+{
+	struct sums *s = context;
+
+	if (e->thread < SHINY_THREADS && e->kind != SHINY_REC_VPTR) {
+		if (s->last_generation[e->thread] == e->generation && e->time < s->last_time[e->thread])
+			s->backwards = true;
+		s->last_generation[e->thread] = e->generation;
+		s->last_time[e->thread] = e->time;
+	}
+	if (e->process < SHINY_PROCESSES && !s->seen_process[e->process]) {
+		s->seen_process[e->process] = true;
+		s->processes++;
+	}
+	if (e->kind == SHINY_REC_ALLOC) {
+		uint64_t id = e->address / ghost - 1;
+
+		s->allocs++;
+		if (id < SLOTS) {
+			/* a worker's own blocks come in order and without a gap */
+			if (e->address % ghost != s->by_worker[id] * 4096)
+				s->gap = true;
+			s->by_worker[id]++;
+		}
+	}
+	s->frees += e->kind == SHINY_REC_FREE;
+	s->reallocs += e->kind == SHINY_REC_REALLOC_DONE || e->kind == SHINY_REC_REALLOC_FAILED;
+	if (e->kind == SHINY_REC_LOSS)
+		s->lost += e->word;
+}
+
+static char directory[] = "/tmp/shiny-streams.XXXXXX";
+static int failures;
+
+static void verdict(const char *name, const char *why)
+{
+	failures += why != NULL;
+	printf(why ? "not ok %s: %s\n" : "ok %s\n", name, why);
+	fflush(stdout);
+}
+
+static bool arena_path(char *path, size_t room)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)) == 0) {
+			snprintf(path, room, "%s/%s", directory, entry->d_name);
+			found = true;
+		}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static pid_t start(const char *mode, const char *arena, const char *self)
+{
+	char session[128], truth[128], size[64];
+	pid_t child;
+
+	memset(book, 0, sizeof *book);
+	snprintf(session, sizeof session, "SHINY_SESSION=%s", directory);
+	snprintf(truth, sizeof truth, "%s/book", directory);
+	snprintf(size, sizeof size, "SHINY_ARENA=%s", arena);
+	child = fork();
+	if (child == 0) {
+		char *arguments[] = { (char *)(uintptr_t)self, (char *)(uintptr_t)mode, truth, NULL };
+		char *environment[] = { session, "SHINY_COLLECT=off", size, NULL };
+
+		execve("/proc/self/exe", arguments, environment);
+		_exit(127);
+	}
+	return child;
+}
+
+static uint64_t counted(const struct rd *r, enum shiny_counter which)
+{
+	const struct shiny_process *p = (const struct shiny_process *)((const char *)r->h + r->h->processes_at);
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < SHINY_PROCESSES; i++)
+		sum += p[i].counters[which];
+	return sum;
+}
+
+static uint64_t losses(const struct rd *r)
+{
+	return counted(r, SHINY_COUNT_DROPPED_FULL) + counted(r, SHINY_COUNT_DROPPED_NO_THREAD) +
+	       counted(r, SHINY_COUNT_DROPPED_NO_PROCESS) + counted(r, SHINY_COUNT_DROPPED_NESTED);
+}
+
+static void one_case(const char *mode, const char *arena, const char *self, unsigned kill_after)
+{
+	static char why[512];
+	static struct sums s;
+	char path[300];
+	struct rd r;
+	int status = 0;
+	pid_t child = start(mode, arena, self);
+	const char *problem = NULL;
+
+	if (kill_after) {
+		while (book->done[1] + book->done[2] + book->done[3] + book->done[4] < kill_after && waitpid(child, &status, WNOHANG) == 0)
+			sched_yield();
+		kill(child, SIGKILL);
+	}
+	waitpid(child, &status, 0);
+	memset(&s, 0, sizeof s);
+	if (!kill_after && status != 0) {
+		snprintf(why, sizeof why, "the child ended with status %x", status);
+		verdict(mode, why);
+		if (arena_path(path, sizeof path))
+			unlink(path);
+		return;
+	}
+	if (!arena_path(path, sizeof path) || !rd_open(&r, path)) {
+		verdict(mode, "no arena was left, or it has no header");
+		return;
+	}
+	if (!rd_walk(&r, add_up, &s))
+		problem = r.error;
+	else if (s.backwards)
+		problem = "time goes back within a stream";
+	else if (r.undefined_stacks)
+		problem = "an event has a stack that its stream has not defined";
+	if (!problem && kill_after) {
+		/* what was reported is there; what was begun may be there */
+		for (unsigned i = 1; i <= 4; i++)
+			if (s.by_worker[i] < book->done[i] || s.by_worker[i] > book->begun[i] || s.gap) {
+				snprintf(why, sizeof why, "worker %u reported %llu, began %llu, the arena has %llu", i,
+					 (unsigned long long)book->done[i], (unsigned long long)book->begun[i],
+					 (unsigned long long)s.by_worker[i]);
+				problem = why;
+			}
+	} else if (!problem) {
+		uint64_t missing = book->allocs + book->frees + book->reallocs - s.allocs - s.frees - s.reallocs;
+
+		bool jumped = strcmp(mode, "signals") == 0 && s.allocs <= book->tried; /* out of the book-keeping, too */
+
+		if ((missing != losses(&r) || s.allocs > book->allocs || s.frees > book->frees) && !(jumped && s.allocs + losses(&r) >= book->allocs)) {
+			snprintf(why, sizeof why, "told %llu/%llu/%llu, found %llu/%llu/%llu, counted lost %llu", (unsigned long long)book->allocs,
+				 (unsigned long long)book->frees, (unsigned long long)book->reallocs, (unsigned long long)s.allocs,
+				 (unsigned long long)s.frees, (unsigned long long)s.reallocs, (unsigned long long)losses(&r));
+			problem = why;
+		} else if (strcmp(mode, "full") != 0 && counted(&r, SHINY_COUNT_DROPPED_FULL) + counted(&r, SHINY_COUNT_DROPPED_NO_THREAD)) {
+			problem = "events were lost in an arena with room";
+		} else if (strcmp(mode, "full") == 0 && losses(&r) == 0) {
+			problem = "nothing was lost in an arena that is too small";
+		} else if (book->processes && s.processes != book->processes) {
+			snprintf(why, sizeof why, "%llu processes ran, %llu have records", (unsigned long long)book->processes,
+				 (unsigned long long)s.processes);
+			problem = why;
+		} else if (strcmp(mode, "nursery") == 0 && r.count[SHINY_REC_VPTR] == 0) {
+			problem = "no vptr was read";
+		}
+	}
+	verdict(mode, problem);
+	rd_close(&r);
+	unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *mode, *arena;
+		void (*run)(void);
+	} cases[] = {
+		{ "kinds", "8m", run_kinds },   { "threads", "64m", run_threads }, { "forks", "64m", run_forks },
+		{ "signals", "32m", run_signals }, { "nursery", "64m", run_nursery }, { "full", "1m", run_full },
+		{ "killed", "64m", run_until_killed },
+	};
+	enum { CASES = sizeof cases / sizeof *cases };
+	const char *truth = argc == 3 ? argv[2] : NULL;
+	char path[128];
+	int fd;
+
+	if (!truth && !mkdtemp(directory))
+		return 77;
+	snprintf(path, sizeof path, "%s/book", directory);
+	fd = open(truth ? truth : path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof *book) != 0)
+		return 77;
+	book = mmap(NULL, sizeof *book, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (truth) {
+		si_boot_test_constructor();
+		for (unsigned i = 0; i < CASES; i++)
+			if (strcmp(argv[1], cases[i].mode) == 0)
+				cases[i].run();
+		return 0;
+	}
+	for (unsigned i = 0; i + 1 < CASES; i++)
+		one_case(cases[i].mode, cases[i].arena, argv[0], 0);
+	for (unsigned n = 0; n < 12; n++)
+		one_case("killed", "64m", argv[0], 1 + n * n * 997);
+	unlink(path);
+	rmdir(directory);
+	return failures != 0;
+}

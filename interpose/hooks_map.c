@@ -7,6 +7,9 @@
  * Signals:   as the real functions.
  * Allocates: nothing.
  * Threads:   any.
+ *
+ * While the real functions are being looked up, dlsym may allocate, in the program's own allocator, and that may map its first
+ * pages: then the system call is made here. (chrome_crashpad_handler does so, and ends itself when it fails.)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,11 +18,23 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "sys.h"
 
 static int no_such_call(void)
 {
 	errno = ENOSYS;
 	return -1;
+}
+
+static long direct(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = si_sys6(number, a, b, c, d, e, f);
+
+	if (result > -4096 && result < 0) {
+		errno = (int)-result;
+		return -1;
+	}
+	return result;
 }
 
 static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int flags, int fd)
@@ -34,7 +49,8 @@ static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int fl
 
 void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-	void *got = SI_NEXT(mmap) ? si_next.mmap(at, bytes, prot, flags, fd, offset) : (no_such_call(), MAP_FAILED);
+	void *got = SI_NEXT(mmap) ? si_next.mmap(at, bytes, prot, flags, fd, offset) :
+		(void *)direct(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
 	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
 	return got;
@@ -42,7 +58,8 @@ void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t of
 
 void *si_hook_mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-	void *got = SI_NEXT(mmap64) ? si_next.mmap64(at, bytes, prot, flags, fd, offset) : (no_such_call(), MAP_FAILED);
+	void *got = SI_NEXT(mmap64) ? si_next.mmap64(at, bytes, prot, flags, fd, offset) :
+		(void *)direct(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
 	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
 	return got;
@@ -51,7 +68,7 @@ void *si_hook_mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t 
 void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
 	struct shiny_map map = { .bytes = bytes, .old_address = (uintptr_t)old, .old_bytes = old_bytes, .flags = (uint32_t)flags, .fd = -1 };
-	void *target = NULL, *got = MAP_FAILED;
+	void *target = NULL, *got;
 	va_list more;
 
 	if (flags & MREMAP_FIXED) {
@@ -59,10 +76,8 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 		target = va_arg(more, void *);
 		va_end(more);
 	}
-	if (SI_NEXT(mremap))
-		got = si_next.mremap(old, old_bytes, bytes, flags, target);
-	else
-		no_such_call();
+	got = SI_NEXT(mremap) ? si_next.mremap(old, old_bytes, bytes, flags, target) :
+		(void *)direct(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)target, 0);
 	if (got != MAP_FAILED) {
 		map.address = (uintptr_t)got;
 		si_event_map(SI_FRAME(), SHINY_MAP_MREMAP, &map);
@@ -73,7 +88,7 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 int si_hook_munmap(void *at, size_t bytes)
 {
 	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .fd = -1 };
-	int status = SI_NEXT(munmap) ? si_next.munmap(at, bytes) : no_such_call();
+	int status = SI_NEXT(munmap) ? si_next.munmap(at, bytes) : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
 	if (status == 0)
 		si_event_map(SI_FRAME(), SHINY_MAP_MUNMAP, &map);
@@ -83,7 +98,8 @@ int si_hook_munmap(void *at, size_t bytes)
 int si_hook_madvise(void *at, size_t bytes, int advice)
 {
 	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .prot = (uint32_t)advice, .fd = -1 };
-	int status = SI_NEXT(madvise) ? si_next.madvise(at, bytes, advice) : no_such_call();
+	int status = SI_NEXT(madvise) ? si_next.madvise(at, bytes, advice) :
+		(int)direct(SYS_madvise, (long)at, (long)bytes, advice, 0, 0, 0);
 
 	if (status == 0)
 		si_event_map(SI_FRAME(), SHINY_MAP_MADVISE, &map);

@@ -27,10 +27,10 @@ static char *cxx(const char *name)
 	return __cxa_demangle(name, NULL, NULL, &status);
 }
 
-/* "name@VERSION" and "name@@VERSION" as .symtab has them, and the suffixes of clones: the demangler knows the latter. */
-static char *without_version(const char *name)
+/* `name` without what follows `mark`; NULL when there is no mark in it. */
+static char *before(const char *name, char mark)
 {
-	const char *at = strchr(name, '@');
+	const char *at = strchr(name, mark);
 
 	return at && at != name ? strndup(name, (size_t)(at - name)) : NULL;
 }
@@ -41,13 +41,18 @@ char *demangle_symbol(const char *name)
 
 	if (strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 		return NULL;
-	plain = without_version(name);
+	plain = before(name, '@'); /* "name@VERSION", as .symtab has it */
 	if (plain)
 		name = plain;
 	if (name[0] == '_' && (name[1] == 'R' || name[1] == 'Z'))
 		result = rust_demangle(name, DMGL_PARAMS);
-	if (!result && name[0] == '_' && name[1] == 'Z')
-		result = cxx(name);
+	if (!result && name[0] == '_' && name[1] == 'Z') {
+		/* ".part.0", ".cold", ".llvm.123": a piece or a copy of the function, which DWARF doesn't tell apart either */
+		char *whole = before(name, '.');
+
+		result = cxx(whole ? whole : name);
+		free(whole);
+	}
 	if (!result)
 		return plain;
 	free(plain);

@@ -168,7 +168,7 @@ static void build(struct reloc_index *index)
 	}
 	index->sorted = malloc((rela_count - relative + plt_count + 1) * sizeof(*index->sorted));
 	if (index->sorted) {
-		size_t count = copy_table(index->sorted, rela + relative, rela_count - relative);
+		size_t count = rela ? copy_table(index->sorted, rela + relative, rela_count - relative) : 0;
 
 		count += copy_table(index->sorted + count, plt, plt_count);
 		qsort(index->sorted, count, sizeof(*index->sorted), compare_offset);

@@ -59,12 +59,9 @@ void si_new_forget_modules(void)
 static void *scope_symbol(const struct dl_find_object *found, const char *symbol)
 {
 	const char *path = found->dlfo_link_map ? found->dlfo_link_map->l_name : "";
-	void *handle = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL, *real = NULL;
+	void *handle = *path ? si_peek_open(path) : NULL, *real = handle ? dlsym(handle, symbol) : NULL;
 
-	if (handle) {
-		real = dlsym(handle, symbol);
-		dlclose(handle);
-	}
+	si_peek_close(handle);
 	return real;
 }
 

@@ -124,6 +124,50 @@ bool si_is_ours(const void *address)
 	return address && module_of(address) == module_of(si_bump);
 }
 
+void *si_peek_open(const char *path)
+{
+	void *(*real)(const char *, int) = si_next_dlopen;
+
+	return real ? real(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+void si_peek_close(void *handle)
+{
+	if (handle && si_next.dlclose)
+		si_next.dlclose(handle);
+}
+
+/* The definition of `symbol` in `module` itself, or NULL. */
+static const void *defined_in(const struct link_map *module, const char *symbol)
+{
+	void *handle = si_peek_open(module->l_name);
+	const void *found = handle ? dlsym(handle, symbol) : NULL;
+
+	si_peek_close(handle);
+	return module_of(found) == module ? found : NULL;
+}
+
+const void *si_owner(const char *symbol)
+{
+	const void *found = dlsym(RTLD_DEFAULT, symbol);
+	const struct link_map *module = module_of(found);
+	const ElfW(Sym) *entry = NULL;
+	Dl_info info;
+
+	if (!module || si_is_ours(found))
+		return found;
+	if (!dladdr1(found, &info, (void **)&entry, RTLD_DL_SYMENT) || !entry || entry->st_shndx != SHN_UNDEF)
+		return found;
+	for (module = module->l_next; module; module = module->l_next) {
+		if (module == module_of(si_bump))
+			return si_bump;
+		found = defined_in(module, symbol);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
 bool si_is_cxx_runtime(const void *address)
 {
 	const struct link_map *module = module_of(address);
@@ -143,7 +187,7 @@ static bool all_reach_us(void)
 					      "_ZdlPvSt11align_val_t" };
 
 	for (unsigned i = 0; i < sizeof(called) / sizeof(called[0]); i++)
-		if (!si_is_ours(dlsym(RTLD_DEFAULT, called[i])))
+		if (!si_is_ours(si_owner(called[i])))
 			return false;
 	return true;
 }

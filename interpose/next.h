@@ -37,6 +37,10 @@ SI_INTERNAL struct si_next si_next;
 /* Fills the table. The constructor calls it; a hook that is called earlier does. */
 void si_next_resolve(void);
 
+/* dlopen(path, RTLD_LAZY | RTLD_NOLOAD) and dlclose of it, below our hooks: no module comes or goes. */
+void *si_peek_open(const char *path);
+void si_peek_close(void *handle);
+
 /*
  * What an operator new or delete hook does. It depends on who would have been called, and on who those would have called:
  * libstdc++'s array, nothrow and sized forms call the plain forms by name, and the plain forms call malloc and free by name.
@@ -54,9 +58,11 @@ SI_INTERNAL enum si_new_mode si_new_mode;
 bool si_is_cxx_runtime(const void *address);
 
 /*
- * Whether `address`, as dlsym found it, lies in this library. (Comparing it with the hook proves nothing: our own reference to
- * "malloc" is resolved like anybody's, to the program's malloc if it has one.)
+ * Where the program's calls of `symbol` end up: an address in the module that defines it. NULL: nowhere.
+ * Neither comparing dlsym's answer with the hook's address (our own reference to "malloc" is resolved like anybody's) nor believing
+ * its module would do: an executable at a fixed address that takes malloc's address has an entry for it in its own PLT.
  */
+const void *si_owner(const char *symbol);
 bool si_is_ours(const void *address);
 
 SI_INTERNAL char si_bump[];

@@ -552,7 +552,7 @@ enum shiny_attach si_partition_attach(char *text, size_t room)
 {
 	struct si_image image = { 0 };
 	struct si_entry entries[ENTRIES];
-	void *owner = dlsym(RTLD_DEFAULT, "malloc");
+	const void *owner = si_owner("malloc");
 	struct si_text t;
 	Dl_info info;
 

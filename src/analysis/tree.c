@@ -114,9 +114,9 @@ struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : query_format(store, &q,
-		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, COALESCE(m.path, '') AS path, %s AS leaf, %s "
+		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, COALESCE(m.path, '') AS home, %s AS leaf, %s "
 		"FROM %s s LEFT JOIN process p ON p.id = s.process LEFT JOIN stack_site x ON x.stack = s.stack LEFT JOIN site i ON i.id = x.site "
-		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, path, leaf ORDER BY s.process, path, leaf",
+		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, home, leaf ORDER BY s.process, home, leaf",
 		typed ? "COALESCE(v.type, '(no type)')"
 		      : "CASE WHEN x.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
 			"'+0x' || printf('%x', f.vaddr)) END",

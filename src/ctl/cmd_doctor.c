@@ -216,27 +216,40 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path)
 
 /* ---- a session ---- */
 
+/* One line for each way in which names are missing, with the modules that matter most: those with the most call sites. */
 static struct shiny_err *check_modules(struct ctl *ctl, struct store *store)
 {
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT path, symbols, note FROM v_modules WHERE symbols NOT IN ('dwarf', 'symtab') "
-						   "ORDER BY symbols, path", &q);
+	static const struct { const char *symbols, *text, *advice; } ways[] = {
+		{"dynsym", "exported functions only", "install their -dbgsym packages, or give the debug files' directory with --symbols"},
+		{"none", "no names at all", "install their -dbgsym packages, or give the debug files' directory with --symbols"},
+		{"missing", "the file was gone when names were looked up", NULL},
+		{"changed", "the file is not the one that was recorded", NULL},
+	};
 	bool any = false;
 
-	while (!err && !(err = query_step(q, &row)) && row) {
-		const char *note = query_text(q, 2);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		struct query *q = NULL;
+		bool row = false;
+		struct shiny_err *err = store_query(store, "SELECT COUNT(*), group_concat(name, ', ') FILTER (WHERE place <= 4) FROM "
+			"(SELECT m.name AS name, ROW_NUMBER() OVER (ORDER BY (SELECT COUNT(*) FROM site s WHERE s.module = m.module) DESC, m.name) "
+			"AS place FROM v_modules m WHERE m.symbols = ?)", &q);
 
-		any = true;
-		check(ctl, STATE_WARN, "names", *note ? note : NULL, "%s: %s", query_text(q, 0),
-		      strcmp(query_text(q, 1), "dynsym") == 0 ? "exported functions only" :
-		      strcmp(query_text(q, 1), "none") == 0 ? "no names" :
-		      strcmp(query_text(q, 1), "missing") == 0 ? "the file is gone" : "the file is not the one that was recorded");
+		if (!err) {
+			query_bind_text(q, 1, ways[i].symbols);
+			err = query_step(q, &row);
+		}
+		if (!err && row && query_number(q, 0)) {
+			any = true;
+			check(ctl, STATE_WARN, "names", ways[i].advice, "%s module%s: %s: %s%s", units_count(UNITS_BUF, (uint64_t)query_number(q, 0)),
+			      query_number(q, 0) == 1 ? "" : "s", ways[i].text, query_text(q, 1), query_number(q, 0) > 4 ? ", ..." : "");
+		}
+		query_end(q);
+		if (err)
+			return err;
 	}
-	query_end(q);
-	if (!err && !any)
+	if (!any)
 		check(ctl, STATE_OK, "names", NULL, "every module has a symbol table");
-	return err;
+	return NULL;
 }
 
 static struct shiny_err *check_session(struct ctl *ctl, struct store *store)

@@ -33,8 +33,7 @@ void print_processes(struct ctl *ctl, const struct processes *processes, size_t 
 		char branch[256], pid[16], id[16], *name;
 
 		processes_branch(processes, i, branch, sizeof branch);
-		name = mem_format("%s%s%s%s", branch, *row->role ? row->role : *row->name ? row->name : "(unknown)",
-				   *row->role && *row->name && !row->depth ? " " : "", *row->role && !row->depth ? row->name : "");
+		name = mem_format("%s%s", branch, *row->role ? row->role : *row->name ? row->name : "(unknown)");
 		snprintf(pid, sizeof pid, "%u", row->pid);
 		snprintf(id, sizeof id, "%u", row->id);
 		table_row(&table);

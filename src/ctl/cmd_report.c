@@ -6,6 +6,7 @@
 
 #include "../analysis/summary.h"
 #include "../base/mem.h"
+#include "../base/progress.h"
 #include "../base/units.h"
 #include "ctl.h"
 
@@ -29,16 +30,22 @@ static void page_deinit(struct page *page)
 static struct shiny_err *page_load(struct store *store, const char *process, struct page *page)
 {
 	struct scope scope = {0};
+	struct progress progress;
 	struct shiny_err *err = scope_resolve(store, process, &scope);
 
+	progress_begin(&progress, "adding up", true);
 	if (!err)
 		err = summary_load(store, &scope, &page->summary);
+	progress_set(&progress, 1, 4);
 	if (!err)
 		err = processes_load(store, &page->processes);
+	progress_set(&progress, 2, 4);
 	if (!err)
 		err = types_load(store, &scope, NULL, ORDER_LIVE, &page->types);
+	progress_set(&progress, 3, 4);
 	if (!err)
 		err = sites_load(store, &scope, SITES_BY_LINE, NULL, ORDER_LIVE, &page->sites);
+	progress_end(&progress);
 	scope_deinit(&scope);
 	return err;
 }
@@ -77,9 +84,9 @@ static void print_head(const struct style *style, const char *file, const struct
 			units_bytes(UNITS_BUF, s->sums.inherited_bytes));
 	if (s->peak_bytes)
 		fprintf(style->out, "  peak        %15s   after %s\n", units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at));
-	fprintf(style->out, "  types       %15s   known for %s of the allocations; %s call sites\n", units_count(UNITS_BUF, s->types),
-		s->sums.allocs ? units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs) : "none",
-		units_count(UNITS_BUF, s->sites));
+	fprintf(style->out, "  types       %15s   known for %s of the allocations\n", units_count(UNITS_BUF, s->types),
+		s->sums.allocs ? units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs) : "none");
+	fprintf(style->out, "  call sites  %15s   on %s different stacks\n", units_count(UNITS_BUF, s->sites), units_count(UNITS_BUF, s->stacks));
 }
 
 static void print_page(struct ctl *ctl, const struct page *page)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_elf.c: damaged ELF files give errors or "unknown", never a crash or an endless loop.
+ *
+ * A small program with symbols, DWARF, RTTI and packed relocations is compiled, then damaged in a fixed sequence (the seed is a constant,
+ * so a failure repeats): bytes set, words set to values that hurt, cut short. Each victim is opened in a child process, asked about
+ * addresses all over, and must exit by itself. `fuzz_elf N` runs N mutations, 2,000 without an argument. `fuzz_elf N FILE` damages FILE.
+ */
+#include "../unit/fixtures/sym_fixture.h"
+
+#include <elf.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* A child that works longer than this hangs: the slowest honest one takes some milliseconds. */
+#define SECONDS_MAX 20
+#define BATCH 50 /* victims a child: forking for each would be most of the time */
+
+static uint64_t state = 0x9e3779b97f4a7c15;
+
+static uint64_t next_random(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static void ask(const char *path, uint64_t entry)
+{
+	struct sym *sym = fixture_sym(NULL);
+	struct sym_module *module = fixture_open(sym, path);
+	struct sym_frame frames[8];
+	struct sym_vtable vtable;
+
+	for (uint64_t vaddr = 0; vaddr < 0x6000; vaddr += 40) {
+		sym_frames(module, entry + vaddr, frames, 8);
+		sym_vtable(module, vaddr, &vtable);
+	}
+	sym_frames(module, UINT64_MAX, frames, 8);
+	sym_vtable(module, UINT64_MAX & ~7ull, &vtable);
+	sym_vtable(module, 8, &vtable);
+	sym_destroy(sym);
+}
+
+/* Most of a file is code and text: half of the damage goes to where structure is. */
+static size_t damage_at(const uint8_t *file, size_t bytes)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file;
+	uint64_t kind = next_random() % 4, range = bytes, at = 0;
+
+	if (kind == 0) {
+		range = sizeof(*header) + header->e_phnum * sizeof(Elf64_Phdr);
+	} else if (kind == 1 && header->e_shoff < bytes) {
+		at = header->e_shoff;
+		range = bytes - at;
+	} else if (kind == 2 && header->e_shnum) {
+		/* a section's content, each as likely as the others: .debug_* and .dynamic are small */
+		const Elf64_Shdr *sections = (const Elf64_Shdr *)(file + header->e_shoff);
+		const Elf64_Shdr *section = &sections[next_random() % header->e_shnum];
+
+		if (section->sh_type != SHT_NOBITS && section->sh_size) {
+			at = section->sh_offset;
+			range = section->sh_size;
+		}
+	}
+	return at + next_random() % range;
+}
+
+static size_t damage(uint8_t *victim, const uint8_t *good, size_t bytes)
+{
+	static const uint64_t hurtful[] = { 0, 1, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, UINT64_MAX, 0x8000000000000000, 0x1000 };
+	unsigned changes = 1 + (unsigned)(next_random() % 8);
+
+	memcpy(victim, good, bytes);
+	for (unsigned i = 0; i < changes; i++) {
+		size_t at = damage_at(good, bytes);
+
+		if (next_random() % 3) {
+			victim[at] = (uint8_t)next_random();
+		} else {
+			uint64_t value = hurtful[next_random() % (sizeof(hurtful) / sizeof(*hurtful))];
+			size_t width = (size_t)1 << next_random() % 4;
+
+			if (at + width <= bytes)
+				memcpy(victim + at, &value, width);
+		}
+	}
+	return next_random() % 8 ? bytes : next_random() % bytes;
+}
+
+static bool write_file(const char *path, const uint8_t *data, size_t bytes)
+{
+	FILE *file = fopen(path, "wb");
+	bool good = file && fwrite(data, 1, bytes, file) == bytes;
+
+	return file && !fclose(file) && good;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000, at = 0, crashed = 0;
+	char program[256], path[256];
+	uint8_t *good, *victim;
+	struct stat st;
+	FILE *file;
+
+	fixture_begin();
+	snprintf(program, sizeof(program), "%s/program", fixture_dir);
+	snprintf(path, sizeof(path), "%s/victim", fixture_dir);
+	if (argc > 2) {
+		snprintf(program, sizeof(program), "%s", argv[2]);
+	} else if (!fixture_run("g++ -O1 -g -Wl,-z,pack-relative-relocs \"$OLDPWD\"/%s/sym_classes.cc -o program || "
+				"g++ -O1 -g \"$OLDPWD\"/%s/sym_classes.cc -o program", fixture_source(), fixture_source())) {
+		printf("ok fuzz_elf # skipped: g++\n");
+		return 77;
+	}
+	file = fopen(program, "rb");
+	if (!file || fstat(fileno(file), &st)) {
+		perror(program);
+		return 1;
+	}
+
+	size_t bytes = (size_t)st.st_size;
+
+	good = malloc(bytes);
+	victim = malloc(bytes);
+	if (!good || !victim || fread(good, 1, bytes, file) != bytes) {
+		perror(program);
+		return 1;
+	}
+	fclose(file);
+
+	uint64_t entry = ((const Elf64_Ehdr *)good)->e_entry & ~0xfffull;
+
+	while (at < count) {
+		unsigned long end = at + BATCH < count ? at + BATCH : count;
+		uint64_t start_state = state;
+		int status;
+
+		fflush(stdout);
+
+		pid_t child = fork();
+
+		if (!child) {
+			for (; at < end; at++) {
+				size_t length = damage(victim, good, bytes);
+
+				alarm(SECONDS_MAX);
+				if (!write_file(path, victim, length))
+					_exit(1);
+				ask(path, entry);
+			}
+			_exit(0);
+		}
+		if (child < 0 || waitpid(child, &status, 0) != child)
+			return 1;
+		/* the parent's generator follows the child's */
+		state = start_state;
+		for (; at < end; at++)
+			damage(victim, good, bytes);
+		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+			char keep[128];
+
+			crashed++;
+			snprintf(keep, sizeof(keep), "/tmp/shiny-fuzz-elf-%lu", at);
+			printf("# mutations %lu to %lu: status %#x, victim kept as %s\n", at - BATCH, at, (unsigned)status, keep);
+			if (!fixture_run("cp victim %s", keep))
+				printf("# could not keep it\n");
+		}
+	}
+	fixture_result(!crashed && count, "fuzz_elf", "%lu batches of %d crashed", crashed, BATCH);
+	free(good);
+	free(victim);
+	return fixture_end();
+}

@@ -27,6 +27,13 @@ static si_release_fn *releases[SI_NURSERY]; /* valid where the entry is an ORPHA
 
 enum { PATIENCE = 20000 };
 
+#ifdef SHINY_TEST
+void (*si_nursery_test_pause)(void);
+#define TEST_PAUSE() (si_nursery_test_pause ? si_nursery_test_pause() : (void)0)
+#else
+#define TEST_PAUSE() ((void)0)
+#endif
+
 #define BLOCK(entry) ((entry) & ~(uint64_t)7)
 
 static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsigned reading, uint64_t now)
@@ -77,8 +84,10 @@ static bool mark(struct si_writer *w, uint32_t slot, uint64_t entry)
 	/* noted before the mark: whoever repairs after a longjmp looks at the entry itself */
 	w->reading = slot + 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_BUSY, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [mark] */
+	if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_BUSY, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) { /* [mark] */
+		TEST_PAUSE();
 		return true;
+	}
 	w->reading = 0;
 	return false;
 }

@@ -87,6 +87,11 @@ void si_vptr_write(struct si_writer *w, uint64_t entry, unsigned reading, uint64
 /* Reads all that is in, for `reading` = FLUSH or EXIT; the blocks stay in. */
 SI_COLD void si_nursery_sweep(const uintptr_t *fp, unsigned reading);
 
+#ifdef SHINY_TEST
+/* Called between the mark and the read, so that a test can make that moment long. */
+extern void (*si_nursery_test_pause)(void);
+#endif
+
 void si_nursery_forget(void);
 void si_nursery_abandon(struct si_writer *w);
 

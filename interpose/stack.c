@@ -11,6 +11,10 @@
  * the immediate caller, that caller keeps no frame pointer: it is remembered, and later walks from it stop at once. The immediate
  * caller itself is the hook's own return address and always true, also in code that no module holds (a JIT).
  *
+ * Four ways of 4,096 sets: clang at -O2 has 3,909 distinct stacks, and with two ways of as many sets defined 23,792 (each conflict is
+ * a definition whenever its two stacks alternate). Chromium's browser process has 150,000 in its first second, seen about three times
+ * each: no cache of a bearable size helps there.
+ *
  * A cache slot's number is the id; a slot that is taken over by another stack gives the id a new meaning from there on in the stream.
  *
  * Rejected: remembering how many frames held per immediate caller (one caller without frame pointers deep down would cut everybody's
@@ -84,8 +88,11 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t 
 		payload[i].w0 = frames[2 * i];
 		payload[i].w1 = 2 * i + 1 < good ? frames[2 * i + 1] : 0;
 	}
-	set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * 2;
-	way = w->cache[set] == 0 ? 0 : w->cache[set + 1] == 0 ? 1 : (uint32_t)(key >> 63);
+	set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * SI_CACHE_WAYS;
+	for (way = 0; way < SI_CACHE_WAYS && w->cache[set + way] != 0; way++)
+		;
+	if (way == SI_CACHE_WAYS)
+		way = (uint32_t)(key >> 62);
 	id = set + way + 1;
 	/* the slot means nothing while its definition is on the way: a handler that leaves by longjmp must not leave a lie */
 	w->cache[set + way] = 0;

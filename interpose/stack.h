@@ -56,11 +56,12 @@ static inline uint32_t si_stack_walk(const uintptr_t *fp, uint32_t depth, uintpt
 /* Where the cache keeps `key`: its id, or 0. */
 static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
 {
-	uint32_t set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * 2;
+	uint32_t set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * SI_CACHE_WAYS;
 
-	if (SI_LIKELY(w->cache[set] == key))
-		return set + 1;
-	return w->cache[set + 1] == key ? set + 2 : 0;
+	for (uint32_t way = 0; way < SI_CACHE_WAYS; way++)
+		if (w->cache[set + way] == key)
+			return set + way + 1;
+	return 0;
 }
 
 static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *frames, uint32_t count)

@@ -36,7 +36,7 @@ enum {
 	LATE_SPINS = 2000,
 	RETRY = 1024,          /* events between two tries to get a slot */
 	KEYS_IN_THREAD = 32,   /* glibc keeps so many keys' values in the thread itself; a higher one would call calloc */
-	CACHE_WORDS = SI_CACHE_SETS * 2,
+	CACHE_WORDS = SI_CACHE_SETS * SI_CACHE_WAYS,
 };
 
 static struct si_writer *writers; /* [SI_WRITERS], then their caches */

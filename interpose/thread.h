@@ -18,7 +18,8 @@
 
 enum {
 	SI_WRITERS = 1024,    /* streams that one process can have open at a time */
-	SI_CACHE_SETS = 4096, /* of two ways: a stack id is set * 2 + way + 1, so 0 stays "no stack" */
+	SI_CACHE_SETS = 4096, /* a stack id is set * ways + way + 1, so 0 stays "no stack" */
+	SI_CACHE_WAYS = 4,    /* half a cache line */
 };
 
 /*

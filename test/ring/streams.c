@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../../interpose/event.h"
+#include "../../interpose/nursery.h"
 #include "reader.h"
 
 void si_boot_test_constructor(void);
@@ -218,9 +218,20 @@ static void *churn(void *seed)
 	return NULL;
 }
 
+/* Long enough, often enough, for other threads to free what is being read. */
+static void linger(void)
+{
+	static _Atomic unsigned n;
+
+	if (n++ % 16 == 0)
+		sched_yield();
+}
+
 static void run_nursery(void)
 {
 	pthread_t threads[4];
+
+	si_nursery_test_pause = linger;
 
 	for (unsigned i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, churn, (void *)(uintptr_t)(i + 1));
@@ -400,8 +411,10 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 			snprintf(why, sizeof why, "%llu processes ran, %llu have records", (unsigned long long)book->processes,
 				 (unsigned long long)s.processes);
 			problem = why;
-		} else if (strcmp(mode, "nursery") == 0 && r.count[SHINY_REC_VPTR] == 0) {
-			problem = "no vptr was read";
+		} else if (strcmp(mode, "nursery") == 0 && (r.count[SHINY_REC_VPTR] == 0 || !counted(&r, SHINY_COUNT_FREES_HANDED_OVER))) {
+			problem = "no vptr was read, or nobody freed a block that was being read";
+		} else if (strcmp(mode, "nursery") == 0 && book->released != book->frees) {
+			problem = "a block was not given back exactly once";
 		}
 	}
 	verdict(mode, problem);

@@ -25,10 +25,12 @@
  * The unpacker trusts nothing: every number read is checked before it is an index, every column ends where the header says. The
  * checksum catches accidents, the checks malice.
  *
- * What it costs: see bench/results/block.txt, made by bench/bench_block.
+ * What it costs (`bench/run block`, bench/results/block.txt): recordings of node, clang++ and python3 take 0.85 to 2.25 bytes an
+ * event, 28 to 47 ns to pack and 18 to 27 ns to unpack, compression included, on one 2.6 GHz core.
  *
- * Rejected: columns of plain differences (7 to 9 bytes an event: addresses of frees are the bulk of it); naming a freed block
- * by its rank among the live ones (an order-statistics tree costs more than the bytes it saves).
+ * Rejected: columns of plain differences (addresses of frees are then most of the bytes); naming a freed block
+ * by its rank among the live ones (an order-statistics tree costs more than the bytes it saves); prefetching what the next events
+ * will look up (no difference that could be measured).
  */
 #define _GNU_SOURCE
 #include "block.h"

@@ -447,7 +447,8 @@ CREATE VIEW v_sites AS SELECT
 	COALESCE(i.line, 0) AS line, -- line in it, 0 unknown
 	m.path AS path, -- path of the module
 	f.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
-	CASE WHEN t.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') ||
+	CASE WHEN t.site IS NULL AND NOT EXISTS (SELECT 1 FROM stack_site) THEN '(unfinished recording: no sites)'
+		WHEN t.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') ||
 		'+0x' || printf('%x', f.vaddr), '0x' || printf('%x', f.vaddr), '(unknown)') END AS label, -- the function, or module+offset
 	t.allocs AS allocs, -- blocks that began
 	t.reallocs AS reallocs, -- of these, by realloc

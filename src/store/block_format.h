@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * block_format.h: the bytes of a block, for its writer (block.c, where the essay is) and its reader (unpack.c) only.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
+ */
+#ifndef SHINY_STORE_BLOCK_FORMAT_H
+#define SHINY_STORE_BLOCK_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+/*
+ * The control byte
+ *   1..0  stack: HISTORY and RECENT guesses, or spelt out
+ *   2     kind and api as guessed          3  size as guessed
+ *   4     same (process, thread) as before 7..5 address: the codes below, or TARGET_*
+ */
+enum { STACK_HISTORY, STACK_RECENT, STACK_SPELT, STACK_MASK = 3, TAG_HIT = 4, SIZE_HIT = 8, PAIR_HIT = 16, ADDRESS_SHIFT = 5 };
+
+/* How an allocation's address is given. */
+enum {
+	AT_FREED, /* .. AT_FREED + 2: that many steps from the address freed last */
+	AT_STRIDE = 3, /* the class's last fresh address, as far again */
+	AT_END,   /* right behind the thread's last fresh block */
+	AT_NEAR,  /* a multiple of 16 from it */
+	AT_ODD,   /* anything */
+	AT_MORE,  /* a byte follows: a position in the ring from 3, or SAME_PLACE */
+	SAME_PLACE = 0xff,
+};
+
+/* One sort of number each; the number is the most bytes that one event can add. */
+#define COLUMNS(X) X(CONTROL, 1) X(TIME, 1) X(TIME_LOW, 1) X(TIME_FAR, 10) X(PAIR, 30) X(STACK, 10) X(TAG, 3) X(SIZE, 10) \
+	X(ADDRESS, 10) X(TARGET, 10) X(OLD, 11) X(VTABLE, 10)
+enum {
+#define X(name, most) COLUMN_##name,
+	COLUMNS(X)
+#undef X
+	COLUMN_COUNT
+};
+static const size_t column_most[COLUMN_COUNT] = {
+#define X(name, most) most,
+	COLUMNS(X)
+#undef X
+};
+
+enum { BLOCK_MAGIC = 0x31426853 /* "ShB1": the packing's version */, LEVEL = 1 };
+
+struct header { /* little endian, like everything else of an x86-64 program */
+	uint32_t magic, count;
+	uint32_t bytes[COLUMN_COUNT];
+};
+
+/* Times: TIME holds t < TIME_STEPS as it is, else TIME_STEPS + high part, with the low byte in TIME_LOW; TIME_ESCAPE: in TIME_FAR. */
+enum { TIME_STEPS = 160, TIME_ESCAPE = 255, TIME_NEAR = TIME_STEPS + (TIME_ESCAPE - TIME_STEPS) * 256 };
+
+static inline uint64_t zigzag(uint64_t difference)
+{
+	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static inline uint64_t unzigzag(uint64_t value)
+{
+	return value >> 1 ^ -(value & 1);
+}
+
+static inline bool has_address_of_alloc(uint8_t kind)
+{
+	return kind == EVENT_ALLOC || kind == EVENT_REALLOC;
+}
+
+static inline bool has_target(uint8_t kind)
+{
+	return kind == EVENT_FREE || kind == EVENT_VPTR;
+}
+
+/* Events with fields that their kind should not have are kept too, with the "extra" flag. */
+static inline bool has_extra(const struct event *e)
+{
+	return (e->vtable && e->kind != EVENT_VPTR) || (e->old_address && (has_target(e->kind) || e->kind == EVENT_ALLOC));
+}
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unpack.c: blocks of events read back; see block.h, and block.c for the format.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one an unpacker.
+ *
+ * Every number read is checked before it is an index, and every column ends where the header says: see block.c. Errors are
+ * noted in `wrong` and looked at once an event, so that the reading functions stay small.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "../base/cleanup.h"
+#include "block.h"
+#include "block_format.h"
+#include "model.h"
+
+struct unpacker {
+	struct model model;
+	const uint8_t *at[COLUMN_COUNT], *end[COLUMN_COUNT];
+	const char *wrong; /* the first rule that was broken */
+	uint8_t *raw;
+	size_t raw_room;
+	ZSTD_DCtx *zstd;
+};
+
+static inline unsigned get_byte(struct unpacker *u, int column)
+{
+	if (u->at[column] == u->end[column]) {
+		u->wrong = "a column ends too early";
+		return 0;
+	}
+	return *u->at[column]++;
+}
+
+static inline uint64_t get(struct unpacker *u, int column)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		unsigned byte = get_byte(u, column);
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return value;
+	}
+	u->wrong = "a number is too long";
+	return 0;
+}
+
+static inline uint64_t get_time(struct unpacker *u)
+{
+	unsigned byte = get_byte(u, COLUMN_TIME);
+
+	if (byte < TIME_STEPS)
+		return u->model.time += byte;
+	if (byte < TIME_ESCAPE)
+		return u->model.time += TIME_STEPS + (uint64_t)(byte - TIME_STEPS) * 256 + get_byte(u, COLUMN_TIME_LOW);
+	return u->model.time += unzigzag(get(u, COLUMN_TIME_FAR));
+}
+
+static inline uint64_t get_target(struct unpacker *u, uint32_t pair, unsigned code, uint32_t *node)
+{
+	struct model *m = &u->model;
+	uint32_t n = NO_NODE;
+
+	*node = NO_NODE;
+	if (code < TARGET_GUESSES) {
+		n = model_guess(m, pair, code);
+	} else if (code == TARGET_BACK) {
+		uint64_t back = get(u, COLUMN_TARGET);
+
+		if (back && back <= m->node_count - PAIRS && m->nodes[m->node_count - back].alive)
+			n = m->node_count - (uint32_t)back;
+	} else {
+		uint64_t difference = unzigzag(get(u, COLUMN_TARGET));
+
+		return m->pairs[pair].foreign += code == TARGET_FOREIGN ? difference << 4 : difference;
+	}
+	if (n == NO_NODE) {
+		u->wrong = "an event means a block that is not there";
+		return 0;
+	}
+	*node = n;
+	return m->nodes[n].address;
+}
+
+static inline uint64_t get_alloc_address(struct unpacker *u, struct pair *pair, struct size_class *c, unsigned code, const struct event *e)
+{
+	uint64_t address;
+
+	if (code < AT_STRIDE)
+		return model_take_freed(c, code - AT_FREED);
+	if (code == AT_MORE) {
+		unsigned position = get_byte(u, COLUMN_ADDRESS);
+
+		if (position == SAME_PLACE)
+			return e->old_address;
+		return model_take_freed(c, position % RING);
+	}
+	if (code == AT_END)
+		address = pair->fresh_end;
+	else if (code == AT_STRIDE)
+		address = c->last + c->stride;
+	else if (code == AT_NEAR)
+		address = pair->fresh + (unzigzag(get(u, COLUMN_ADDRESS)) << 4);
+	else
+		address = pair->fresh + unzigzag(get(u, COLUMN_ADDRESS));
+	model_fresh(pair, c, address, e->size);
+	return address;
+}
+
+static inline bool get_pair(struct unpacker *u, bool same)
+{
+	struct model *m = &u->model;
+
+	if (!same) {
+		uint64_t number = get(u, COLUMN_PAIR);
+
+		if (number == m->pair_count && number < PAIRS) {
+			uint32_t process = (uint32_t)get(u, COLUMN_PAIR);
+
+			model_add_pair(m, process, (uint32_t)get(u, COLUMN_PAIR));
+		}
+		m->pair = number < PAIRS ? (uint32_t)number : PAIRS;
+	}
+	if (m->pair >= m->pair_count)
+		u->wrong = "an event is of an unknown thread";
+	return !u->wrong;
+}
+
+static inline const struct token *get_stack(struct unpacker *u, struct pair *pair, unsigned control, uint32_t *stack)
+{
+	struct model *m = &u->model;
+	const struct token *guess = NULL;
+
+	switch (control & STACK_MASK) {
+	case STACK_HISTORY:
+		guess = model_history(m, pair);
+		break;
+	case STACK_RECENT:
+		guess = model_recent(m, pair);
+		break;
+	default:
+		*stack = (uint32_t)((uint64_t)m->explicit_stack + 1 - unzigzag(get(u, COLUMN_STACK)));
+		if (*stack > m->explicit_stack)
+			m->explicit_stack = *stack;
+		return NULL;
+	}
+	*stack = guess->stack;
+	return guess;
+}
+
+/* One event; false with u->wrong set when the block breaks a rule. */
+static inline bool unpack_event(struct unpacker *u, struct event *e)
+{
+	struct model *m = &u->model;
+	unsigned control = get_byte(u, COLUMN_CONTROL), code = control >> ADDRESS_SHIFT;
+	bool extra = false;
+	uint32_t node;
+
+	*e = (struct event){ 0 };
+	if (!get_pair(u, control & PAIR_HIT))
+		return false;
+	struct pair *pair = &m->pairs[m->pair];
+	e->process = pair->process;
+	e->thread = pair->thread;
+	e->time = get_time(u);
+	const struct token *guess = get_stack(u, pair, control, &e->stack);
+	const struct site *site = model_site(m, e->stack);
+	if (control & TAG_HIT) {
+		e->kind = guess ? guess->kind : site->kind;
+		e->api = guess ? guess->api : site->api;
+	} else {
+		extra = get_byte(u, COLUMN_TAG);
+		e->kind = (uint8_t)get_byte(u, COLUMN_TAG);
+		e->api = (uint8_t)get_byte(u, COLUMN_TAG);
+	}
+	if (extra) {
+		e->vtable = (uint32_t)get(u, COLUMN_VTABLE);
+		e->old_address = get(u, COLUMN_OLD);
+	}
+
+	uint64_t guessed = 0, learnt;
+	if (has_target(e->kind)) {
+		e->address = get_target(u, m->pair, code, &node);
+		if (e->kind == EVENT_FREE)
+			guessed = site->size && node != NO_NODE ? m->nodes[node].size : 0;
+		e->size = control & SIZE_HIT ? guessed : get(u, COLUMN_SIZE);
+		learnt = e->size && node != NO_NODE && e->size == m->nodes[node].size;
+		if (u->wrong)
+			return false;
+		if (e->kind == EVENT_FREE) {
+			model_end(m, m->pair, node, e->address, e->size);
+		} else {
+			struct site *born = model_site(m, node != NO_NODE ? m->nodes[node].stack : 0);
+			uint64_t difference = get(u, COLUMN_VTABLE);
+
+			e->vtable = difference ? (uint32_t)(born->vtable + unzigzag(difference - 1)) : born->vtable;
+			born->vtable = e->vtable;
+		}
+	} else if (has_address_of_alloc(e->kind)) {
+		e->size = control & SIZE_HIT ? model_size(m, pair, e->stack) : get(u, COLUMN_SIZE);
+		learnt = e->size;
+		if (e->kind == EVENT_REALLOC) {
+			unsigned target = get_byte(u, COLUMN_OLD);
+
+			e->old_address = get_target(u, m->pair, target, &node);
+			if (u->wrong)
+				return false;
+			model_end(m, m->pair, node, e->old_address, 0);
+		}
+		e->address = get_alloc_address(u, pair, model_class(m, m->pair, e->size), code, e);
+		model_begin(m, m->pair, e->address, e->size, e->stack);
+	} else {
+		e->address = pair->mapped += unzigzag(get(u, COLUMN_TARGET));
+		uint64_t old = unzigzag(get(u, COLUMN_OLD));
+		e->old_address += old;
+		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
+	}
+	if (e->kind != EVENT_VPTR)
+		model_learn(m, pair, e, learnt);
+	else if (!(control & TAG_HIT))
+		*model_site(m, e->stack) = (struct site){ .size = site->size, .vtable = site->vtable, .kind = e->kind, .api = e->api };
+	return !u->wrong;
+}
+
+static struct shiny_err *bad(const char *why)
+{
+	return shiny_err(SHINY_ERR_OTHER, "%s", why);
+}
+
+/* Decompresses and cuts into columns. */
+static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t bytes, uint32_t *count)
+{
+	unsigned long long total = data ? ZSTD_getFrameContentSize(data, bytes) : ZSTD_CONTENTSIZE_ERROR;
+	struct header header;
+	size_t most = 0, used = sizeof(header);
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		most += column_most[i];
+	if (total == ZSTD_CONTENTSIZE_ERROR || total == ZSTD_CONTENTSIZE_UNKNOWN)
+		return bad("it is not a zstd frame");
+	if (total < sizeof(header) || total > sizeof(header) + most * BLOCK_EVENTS)
+		return bad("its size is impossible");
+	if (total > u->raw_room) {
+		free(u->raw);
+		u->raw_room = 0;
+		u->raw = malloc(total);
+		if (!u->raw)
+			return bad("out of memory");
+		u->raw_room = total;
+	}
+	size_t got = ZSTD_decompressDCtx(u->zstd, u->raw, total, data, bytes);
+	if (ZSTD_isError(got))
+		return bad(ZSTD_getErrorName(got));
+	if (got != total)
+		return bad("it is shorter than it says");
+	memcpy(&header, u->raw, sizeof(header));
+	if (header.magic != BLOCK_MAGIC)
+		return bad("it is packed in a way that this shinyctl does not know");
+	if (header.count == 0 || header.count > BLOCK_EVENTS)
+		return bad("its number of events is impossible");
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		if (header.bytes[i] > total - used)
+			return bad("a column is longer than the block");
+		u->at[i] = u->raw + used;
+		used += header.bytes[i];
+		u->end[i] = u->raw + used;
+	}
+	if (used != total)
+		return bad("there is more in it than its columns");
+	*count = header.count;
+	return NULL;
+}
+
+struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t bytes, block_each_fn *each, void *context, bool *stopped)
+{
+	struct event event;
+	uint32_t count = 0;
+
+	*stopped = false;
+	u->wrong = NULL;
+	model_reset(&u->model);
+	SHINY_TRY(open_block(u, data, bytes, &count));
+	for (uint32_t i = 0; i < count; i++) {
+		if (!unpack_event(u, &event))
+			return bad(u->wrong);
+		if (!each(context, &event)) {
+			*stopped = true;
+			return NULL;
+		}
+	}
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (u->at[i] != u->end[i])
+			return bad("a column holds more than its events need");
+	return NULL;
+}
+
+struct shiny_err *unpacker_create(struct unpacker **out)
+{
+	struct unpacker *u = calloc(1, sizeof(*u));
+
+	if (u)
+		u->zstd = ZSTD_createDCtx();
+	if (!u || !u->zstd) {
+		unpacker_destroy(u);
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	}
+	*out = u;
+	return NULL;
+}
+
+void unpacker_destroy(struct unpacker *u)
+{
+	if (!u)
+		return;
+	ZSTD_freeDCtx(u->zstd);
+	free(u->raw);
+	free(u);
+}

@@ -25,8 +25,8 @@
  * The unpacker trusts nothing: every number read is checked before it is an index, every column ends where the header says. The
  * checksum catches accidents, the checks malice.
  *
- * What it costs (`bench/run block`, bench/results/block.txt): recordings of node, clang++ and python3 take 0.85 to 2.25 bytes an
- * event, 28 to 47 ns to pack and 18 to 27 ns to unpack, compression included, on one 2.6 GHz core.
+ * What it costs (`bench/run block`, bench/results/block.txt): recordings of node (1.7 million events) and clang++ (5.2 million)
+ * take 0.8 and 2.0 bytes an event, 28 and 45 ns to pack, 18 and 26 ns to unpack, compression included, on one 2.6 GHz core.
  *
  * Rejected: columns of plain differences (addresses of frees are then most of the bytes); naming a freed block
  * by its rank among the live ones (an order-statistics tree costs more than the bytes it saves); prefetching what the next events

@@ -17,7 +17,7 @@ struct listing {
 static void list_one(void *context, const struct session_directory *d)
 {
 	struct listing *listing = context;
-	const char *state = d->used ? d->collected ? "being recorded" : "in use, no collector" : d->collected ? "being finished" : "left behind";
+	const char *state = d->used ? d->collected ? "being recorded" : "in use, no collector" : d->collected ? "being finished" : d->arenas ? "left behind" : "empty";
 
 	listing->count++;
 	if (CTL_JSON(listing->ctl)) {
@@ -36,7 +36,7 @@ static void list_one(void *context, const struct session_directory *d)
 	fprintf(stdout, "%s  %u arena%s, %s, ", d->path, d->arenas, d->arenas == 1 ? "" : "s", units_bytes(UNITS_BUF, d->bytes));
 	if (d->age)
 		fprintf(stdout, "%s old, ", units_time(UNITS_BUF, d->age));
-	fprintf(stdout, "%s\n", d->arenas ? state : "empty");
+	fprintf(stdout, "%s\n", state);
 }
 
 static struct shiny_err *list(struct ctl *ctl)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "../base/units.h"
 #include "ctl.h"
@@ -36,6 +37,16 @@ static void key_row(struct ctl *ctl, const struct query *q)
 		return;
 	}
 	fprintf(stdout, "  %-24s", key);
+	if (strcmp(key, "started_ns") == 0 && number) {
+		time_t seconds = (time_t)(query_number(q, 1) / 1000000000);
+		char when[64];
+		struct tm tm;
+
+		if (localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm)) {
+			fprintf(stdout, "%s\n", when);
+			return;
+		}
+	}
 	if (number && length > 3 && strcmp(key + length - 3, "_ns") == 0 && query_number(q, 1) < INT64_C(1000000000000000))
 		fprintf(stdout, "%s\n", units_time(UNITS_BUF, (uint64_t)query_number(q, 1)));
 	else if (number && length > 5 && strcmp(key + length - 5, "bytes") == 0)
@@ -58,20 +69,44 @@ static void note_row(struct ctl *ctl, const struct query *q)
 	}
 }
 
-static void module_row(struct ctl *ctl, const struct query *q)
+static void json_module(struct ctl *ctl, const struct query *q)
 {
 	static const char *const keys[] = {"path", "build_id", "symbols", "debug_file", "note"};
 
-	if (CTL_JSON(ctl)) {
-		json_object_line(&ctl->json, NULL);
-		for (int i = 0; i < 5; i++)
-			json_text(&ctl->json, keys[i], query_is_null(q, i) ? NULL : query_text(q, i));
-		json_end(&ctl->json);
-		return;
+	json_object_line(&ctl->json, NULL);
+	for (int i = 0; i < 5; i++)
+		json_text(&ctl->json, keys[i], query_is_null(q, i) ? NULL : query_text(q, i));
+	json_end(&ctl->json);
+}
+
+enum { MODULE_SYMBOLS, MODULE_PATH, MODULE_DEBUG, MODULE_NOTE, MODULE_COLUMNS };
+static const struct column module_columns[MODULE_COLUMNS] = {
+	[MODULE_SYMBOLS] = {.title = "names", .kind = CELL_TEXT},
+	[MODULE_PATH] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
+	[MODULE_DEBUG] = {.title = "from", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .drop = 2},
+	[MODULE_NOTE] = {.title = "note", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_END, .drop = 1, .tint = TINT_WARN},
+};
+
+static struct shiny_err *print_modules(struct ctl *ctl, struct store *store, const char *sql)
+{
+	struct table table;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, sql, &q);
+
+	table_init(&table, module_columns, MODULE_COLUMNS);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		table_row(&table);
+		table_text(&table, MODULE_SYMBOLS, query_text(q, 2));
+		table_text(&table, MODULE_PATH, query_text(q, 0));
+		table_text(&table, MODULE_DEBUG, query_text(q, 3));
+		table_text(&table, MODULE_NOTE, query_text(q, 4));
 	}
-	fprintf(stdout, "  %-8s %s%s%s\n", query_text(q, 2), query_text(q, 0), *query_text(q, 3) ? ", names from " : "", query_text(q, 3));
-	if (*query_text(q, 4))
-		fprintf(stdout, "           %s%s%s\n", tint(&ctl->style, TINT_WARN), query_text(q, 4), tint_end(&ctl->style, TINT_WARN));
+	query_end(q);
+	if (!err)
+		table_print(&table, &ctl->style);
+	table_deinit(&table);
+	return err;
 }
 
 static void counter_row(struct ctl *ctl, const struct query *q)
@@ -155,7 +190,8 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 		if (!err && !CTL_JSON(ctl))
 			err = section(ctl, store, "names", "", false, symbols_sql, counter_row);
 		if (!err && ctl->options.given[OPT_MODULES])
-			err = section(ctl, store, "modules", "modules", false, modules_sql, module_row);
+			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false, modules_sql, json_module)
+					    : print_modules(ctl, store, modules_sql);
 		if (!err)
 			err = section(ctl, store, "notes", "notes", false, notes_sql, note_row);
 		if (!err && !CTL_JSON(ctl))

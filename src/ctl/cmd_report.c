@@ -108,7 +108,7 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_text(json, "file", ctl->options.operands[0]);
 	json_text(json, "program", s->program);
 	json_text(json, "command", s->command);
-	json_real(json, "started", (double)(s->started / 1000000000));
+	json_number(json, "started_ns", s->started);
 	json_number(json, "duration_ns", s->duration);
 	json_number(json, "schema_version", s->schema_version);
 	json_object(json, "totals");

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_reports.c: the analyses over a session of which every number is written down here.
+ *
+ *   process 1 "prog"                    stack 1: main (a.c:10)  ← of prog     stack 3: none
+ *   └─ process 2 role "helper"          stack 2: helper() (b.c:20) inlined into main (a.c:11)
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/losses.h"
+#include "../../src/analysis/processes.h"
+#include "../../src/analysis/sites.h"
+#include "../../src/analysis/summary.h"
+#include "../../src/analysis/tree.h"
+#include "../../src/analysis/types.h"
+
+static int failures;
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void text(const char *name, const char *got, const char *want)
+{
+	bool good = got && want ? strcmp(got, want) == 0 : got == want;
+
+	printf(good ? "ok %s\n" : "not ok %s: got \"%s\", want \"%s\"\n", name, got ? got : "(null)", want ? want : "(null)");
+	failures += !good;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+static void put_stat(struct store *s, uint32_t process, uint32_t stack, uint32_t vtable, uint8_t reading, uint64_t allocs, uint64_t frees,
+		     uint64_t each, uint64_t inherited)
+{
+	uint64_t live = allocs + inherited - frees;
+
+	must(store_put_stat(s, &(struct store_stat){
+		.process = process, .stack = stack, .vtable = vtable, .reading = reading, .allocs = allocs, .frees = frees, .bytes = allocs * each,
+		.live = live, .live_bytes = live * each, .inherited = inherited, .inherited_bytes = inherited * each,
+		.max_size = each, .min_size = each,
+	}));
+}
+
+static void make_session(const char *path)
+{
+	struct store_frame_line outer[] = {{"main", "/src/a.c", 10, false}};
+	struct store_frame_line inner[] = {{"helper()", "/src/b.c", 20, true}, {"main", "/src/a.c", 11, false}};
+	uint32_t one[] = {1}, two[] = {2};
+	struct store *s;
+
+	must(store_create(path, true, true, &s));
+	must(store_put_number(s, "started_ns", 1000000000));
+	must(store_put_number(s, "duration_ns", 2000000000));
+	must(store_put_process(s, &(struct store_process){.id = 1, .pid = 100, .namespace_pid = 100, .name = "prog", .role = "", .executable = "/bin/prog",
+		.command = "prog -x", .start = 0, .end = 2000000000, .ending = "exited", .attach = "symbols", .attach_text = "", .events = 10}));
+	must(store_put_process(s, &(struct store_process){.id = 2, .parent = 1, .pid = 101, .namespace_pid = 1, .name = "prog", .role = "helper",
+		.executable = "/bin/prog", .command = "prog", .start = 1000000000, .end = 2000000000, .ending = "killed", .attach = "none",
+		.attach_text = "why not", .events = 5}));
+	must(store_put_thread(s, &(struct store_thread){.id = 1, .process = 1, .tid = 100, .name = "prog"}));
+	must(store_put_module(s, &(struct store_module){.id = 1, .path = "/bin/prog", .build_id = "ab", .symbols = "dwarf", .debug_file = NULL, .note = ""}));
+	must(store_put_frame(s, 1, 1, 0x1000, outer, 1));
+	must(store_put_frame(s, 2, 1, 0x2000, inner, 2));
+	must(store_put_stack(s, 1, one, 1));
+	must(store_put_stack(s, 2, two, 1));
+	must(store_put_vtable(s, &(struct store_vtable){.id = 1, .module = 1, .vaddr = 0x3000, .source = "symbol", .type = "Widget", .class_bytes = 48}));
+	must(store_put_vtable(s, &(struct store_vtable){.id = 2, .module = 1, .vaddr = 0x3100, .source = "symbol", .type = "Widget", .class_bytes = 48}));
+	must(store_put_vtable(s, &(struct store_vtable){.id = 3, .module = 1, .vaddr = 0x4000, .source = "rtti", .type = "Gadget", .class_bytes = 0}));
+	put_stat(s, 1, 1, 1, SHINY_VPTR_SETTLED, 10, 4, 48, 0); /* live 6, 288 B */
+	put_stat(s, 1, 1, 2, SHINY_VPTR_FREE, 5, 5, 48, 0);
+	put_stat(s, 1, 2, 3, SHINY_VPTR_EXIT, 3, 0, 1000, 0);   /* live 3, 3000 B */
+	put_stat(s, 1, 2, 0, 0, 20, 20, 8, 0);
+	put_stat(s, 2, 1, 1, SHINY_VPTR_SETTLED, 1, 2, 48, 6);  /* live 5, 240 B */
+	put_stat(s, 2, 0, 0, 0, 7, 0, 100, 0);                  /* live 7, 700 B, no stack */
+	must(store_put_peak(s, &(struct store_peak){.process = 1, .stack = 1, .peak_blocks = 9, .peak_bytes = 432, .peak_time = 5}));
+	must(store_put_peak(s, &(struct store_peak){.process = 2, .stack = 1, .peak_blocks = 6, .peak_bytes = 288, .peak_time = 6}));
+	/* the peak: 5000 + 800 at 1.2 s, when the helper's last value still stands */
+	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 0, .length = 100000000, .live_bytes = 4000}));
+	must(store_put_bucket(s, &(struct store_bucket){.process = 2, .start = 1000000000, .length = 100000000, .live_bytes = 800}));
+	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 1100000000, .length = 100000000, .live_bytes = 5000}));
+	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 1900000000, .length = 100000000, .live_bytes = 3288}));
+	must(store_put_counter(s, 1, "DROPPED_FULL", "loss", 4, "events dropped: the arena was full"));
+	must(store_put_counter(s, 2, "DROPPED_FULL", "loss", 3, "events dropped: the arena was full"));
+	must(store_put_counter(s, 1, "WAITED_FULL", "note", 9, "waits"));
+	must(store_finish(s));
+}
+
+static void test_types(struct store *s)
+{
+	struct scope all, helper;
+	struct types t;
+
+	must(scope_resolve(s, NULL, &all));
+	must(scope_resolve(s, "helper", &helper));
+	must(types_load(s, &all, NULL, ORDER_LIVE, &t));
+	number("types_rows", t.count, 3);
+	text("types_first", t.rows[0].type, "Gadget");
+	text("types_first_source", t.rows[0].source, "rtti");
+	text("types_second", t.rows[1].type, NULL);
+	number("types_untyped_live", t.rows[1].sums.live_bytes, 700);
+	text("types_third", t.rows[2].type, "Widget"); /* two vtables, one name */
+	number("types_allocs", t.rows[2].sums.allocs, 16);
+	number("types_frees", t.rows[2].sums.frees, 11);
+	number("types_live_bytes", t.rows[2].sums.live_bytes, 528);
+	number("types_at_least", t.rows[2].at_least, 5);
+	number("types_class", t.rows[2].class_bytes, 48);
+	number("types_processes", t.rows[2].processes, 2);
+	number("types_total", t.total.allocs, 46);
+	number("types_typed", t.typed.allocs, 19);
+	types_deinit(&t);
+	must(types_load(s, &helper, NULL, ORDER_ALLOCS, &t));
+	number("types_scope_rows", t.count, 2);
+	text("types_scope_first", t.rows[0].type, NULL);
+	number("types_scope_inherited", t.rows[1].sums.inherited, 6);
+	types_deinit(&t);
+	must(types_load(s, &all, "W*t", ORDER_LIVE, &t));
+	number("types_match", t.count, 1);
+	types_deinit(&t);
+	scope_deinit(&all);
+	scope_deinit(&helper);
+}
+
+static void test_sites(struct store *s)
+{
+	struct scope all;
+	struct sites t;
+	struct stack_lines lines;
+
+	must(scope_resolve(s, NULL, &all));
+	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, &t));
+	number("sites_rows", t.count, 3);
+	text("sites_first", t.rows[0].label, "helper()");
+	text("sites_first_file", t.rows[0].file, "/src/b.c");
+	number("sites_first_line", t.rows[0].line, 20);
+	text("sites_first_type", t.rows[0].type, "Gadget");
+	number("sites_first_stack", t.rows[0].stack, 2);
+	text("sites_second", t.rows[1].label, "(no stack)");
+	text("sites_third", t.rows[2].label, "main");
+	number("sites_third_peak", t.rows[2].peak_bytes, 720);
+	number("sites_third_allocs", t.rows[2].sums.allocs, 16);
+	number("sites_third_types", t.rows[2].types, 1);
+	number("sites_total", t.total.bytes, 10 * 48 + 5 * 48 + 3000 + 160 + 48 + 700);
+	sites_deinit(&t);
+	must(sites_load(s, &all, SITES_BY_MODULE, NULL, ORDER_ALLOCS, &t));
+	number("sites_modules", t.count, 2);
+	text("sites_module", t.rows[0].label, "/bin/prog");
+	number("sites_module_allocs", t.rows[0].sums.allocs, 39);
+	sites_deinit(&t);
+	must(sites_load(s, &all, SITES_BY_FILE, "b.c", ORDER_LIVE, &t));
+	number("sites_file_match", t.count, 1);
+	text("sites_file", t.rows[0].label, "/src/b.c");
+	sites_deinit(&t);
+	scope_deinit(&all);
+	must(stack_load(s, 2, &lines));
+	number("stack_lines", lines.count, 2);
+	text("stack_inner", lines.rows[0].label, "helper()");
+	number("stack_inlined", lines.rows[0].inlined, 1);
+	text("stack_outer", lines.rows[1].label, "main");
+	stack_deinit(&lines);
+}
+
+static void test_processes(struct store *s)
+{
+	struct processes p;
+	char branch[64];
+
+	must(processes_load(s, &p));
+	number("processes", p.count, 2);
+	number("process_depth", p.rows[1].depth, 1);
+	text("process_role", p.rows[1].role, "helper");
+	text("process_why", p.rows[1].attach_text, "why not");
+	number("process_lost", p.rows[1].lost, 3);
+	number("process_live", p.rows[0].sums.live_bytes, 3288);
+	processes_branch(&p, 1, branch, sizeof branch);
+	text("process_branch", branch, "└─ ");
+	processes_deinit(&p);
+}
+
+static void test_tree(struct store *s)
+{
+	struct tree_node root;
+	struct scope all;
+
+	must(scope_resolve(s, NULL, &all));
+	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, &root));
+	number("tree_total", root.value, 4228);
+	number("tree_processes", root.count, 2);
+	text("tree_process", root.children[0].name, "prog, pid 100");
+	number("tree_process_value", root.children[0].value, 3288);
+	text("tree_module", root.children[0].children[0].name, "prog");
+	text("tree_leaf", root.children[0].children[0].children[0].name, "Gadget");
+	tree_deinit(&root);
+	must(tree_load(s, &all, TREE_ALLOCS, TREE_BY_SITE, NULL, 0.3, &root));
+	number("tree_allocs", root.value, 46);
+	text("tree_site", root.children[0].children[0].children[0].name, "helper() (/src/b.c:20)");
+	tree_deinit(&root);
+	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0.99, &root)); /* both processes fold */
+	number("tree_fold", root.count, 1);
+	number("tree_folded", root.children[0].folded, 2);
+	number("tree_fold_value", root.children[0].value, 4228);
+	tree_deinit(&root);
+	must(tree_load(s, &all, TREE_PEAK, TREE_BY_SITE, NULL, 0, &root));
+	number("tree_peak", root.value, 720);
+	tree_deinit(&root);
+	scope_deinit(&all);
+}
+
+static void test_summary(struct store *s)
+{
+	struct summary summary;
+	struct losses losses;
+	struct scope all, none;
+	struct shiny_err *err;
+
+	must(scope_resolve(s, NULL, &all));
+	must(summary_load(s, &all, &summary));
+	text("summary_program", summary.program, "prog");
+	number("summary_duration", summary.duration, 2000000000);
+	number("summary_allocs", summary.sums.allocs, 46);
+	number("summary_balance", summary.sums.allocs + summary.sums.inherited, summary.sums.frees + summary.sums.live);
+	number("summary_types", summary.types, 2);
+	number("summary_vtables", summary.vtables, 3);
+	number("summary_sites", summary.sites, 2);
+	number("summary_typed", summary.typed_allocs, 19);
+	number("summary_peak", summary.peak_bytes, 5800);
+	number("summary_peak_at", summary.peak_at, 1200000000);
+	summary_deinit(&summary);
+	scope_deinit(&all);
+	must(losses_load(s, &losses));
+	number("lost", losses.lost, 7);
+	number("losses", losses.count, 2);
+	number("loss_first", losses.rows[0].loss, 1);
+	number("complete", losses.incomplete, 0);
+	losses_deinit(&losses);
+	err = scope_resolve(s, "nobody", &none);
+	number("scope_none", err ? (uint64_t)err->code : 0, SHINY_ERR_USAGE);
+	text("scope_none_advice", err ? err->advice : "", "there are: helper, prog; or a pid, or id:N");
+	shiny_err_free(err);
+}
+
+int main(void)
+{
+	char path[64] = "/tmp/shiny-test-XXXXXX";
+	const char *place = getenv("SHINY_TEST_TMP");
+	char *file = NULL;
+	struct store *s;
+	int fd = -1;
+
+	if (!place) {
+		fd = mkstemp(path);
+		if (fd < 0 || asprintf(&file, "%s.shiny", path) < 0)
+			return 1;
+		close(fd);
+		unlink(path);
+	} else if (asprintf(&file, "%s/reports.shiny", place) < 0) {
+		return 1;
+	}
+	make_session(file);
+	must(store_open(file, &s));
+	test_types(s);
+	test_sites(s);
+	test_processes(s);
+	test_tree(s);
+	test_summary(s);
+	store_close(s);
+	unlink(file);
+	free(file);
+	return failures != 0;
+}

@@ -59,7 +59,7 @@ struct scope {
 	const char *name; /* demangled; "" unknown; NULL not asked yet */
 	uint32_t parent;  /* the scope that this one was inlined into; NO_SCOPE for a function */
 	uint32_t call_file, call_line;
-	bool bare; /* the name is DW_AT_name */
+	bool bare; /* the name isn't a demangled one */
 };
 
 /*
@@ -464,7 +464,7 @@ static const char *scope_name(struct dwarf_index *index, const struct unit *unit
 	for (size_t i = 0; i < 2 && !name; i++)
 		if (dwarf_attr_integrate(&scope->die, linkage[i], &attribute))
 			name = dwarf_formstring(&attribute);
-	scope->bare = !name;
+	scope->bare = !name || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R');
 	if (!name)
 		name = qualified_name(index, unit, &scope->die);
 	scope->name = name ? names_demangled(index->names, name) : "";

@@ -154,20 +154,21 @@ static bool has_table(const struct elf_file *file, uint32_t type)
 	return file->data && elf_file_section_typed(file, type, &section) && section.sh_size > sizeof(Elf64_Sym);
 }
 
-/* A class with RTTI refers to the ABI's type-info classes: by an imported symbol, or as text when the runtime was linked in. */
+/*
+ * A file with RTTI imports the ABI's type-info classes. One that has the runtime linked in doesn't: there the look-ups find the RTTI all
+ * the same, and only this summary misses it, because the text to search would be all of .rodata.
+ */
 static bool has_rtti(const struct elf_file *file)
 {
-	static const char mark[] = "N10__cxxabiv1";
+	static const char mark[] = "_ZTVN10__cxxabiv1";
 	Elf64_Shdr section;
 
-	if (elf_file_section_named(file, ".dynstr", &section)) {
-		struct elf_bytes text = elf_file_section_bytes(file, &section);
+	if (!elf_file_section_named(file, ".dynstr", &section))
+		return false;
 
-		if (text.data && memmem(text.data, text.bytes, mark, sizeof(mark) - 1))
-			return true;
-	}
-	/* only files that define it have the name in .rodata; a shared runtime is asked by .dynstr, which is smaller */
-	return false;
+	struct elf_bytes text = elf_file_section_bytes(file, &section);
+
+	return text.data && memmem(text.data, text.bytes, mark, sizeof(mark) - 1);
 }
 
 static const char *base_name(const char *path)
@@ -297,7 +298,10 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 
 	const struct symbol *symbol = symbols_find(&module->symbols.functions, vaddr);
 
-	if (!symbol || (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2)))
+	/* a bare name yields to a mangled one, and an implementation's (__GI___libc_malloc) to what the file calls it outside: malloc */
+	if (!symbol ||
+	    (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2) &&
+	     !(symbol_is_global(symbol) && out[count - 1].function && !strncmp(out[count - 1].function, "__", 2))))
 		return count;
 	if (!count)
 		out[count++] = (struct sym_frame){ 0 };
@@ -352,7 +356,8 @@ static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct s
 		cache->frames = larger;
 		cache->frame_room = room;
 	}
-	memcpy(cache->frames + cache->frame_count, frames, count * sizeof(*frames));
+	for (size_t i = 0; i < count; i++)
+		cache->frames[cache->frame_count + i] = frames[i];
 	*cache_slot(cache, vaddr) = (struct frames_entry){ vaddr, (uint32_t)cache->frame_count, (uint32_t)count, true };
 	cache->frame_count += count;
 	cache->entry_count++;
@@ -371,7 +376,8 @@ size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *o
 
 		if (entry->used) {
 			count = entry->count < room ? entry->count : room;
-			memcpy(out, cache->frames + entry->first, count * sizeof(*out));
+			for (size_t i = 0; i < count; i++)
+				out[i] = cache->frames[entry->first + i];
 			return count;
 		}
 	}

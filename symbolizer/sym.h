@@ -38,7 +38,8 @@ SHINY_MUST_CHECK struct shiny_err *sym_module_open(struct sym *sym, const char *
 enum sym_state { SYM_OK, SYM_MISSING, SYM_CHANGED, SYM_NOT_ELF };
 struct sym_module_info {
 	enum sym_state state;
-	bool symtab, dynsym, dwarf, rtti; /* what was found, in the file or its debug file */
+	bool symtab, dynsym, dwarf; /* what was found, in the file or its debug file */
+	bool rtti;                  /* imports the C++ runtime's type-info classes */
 	const char *debug_file;           /* path of the separate debug file in use, or NULL */
 	const char *note;                 /* what is missing and how to get it, or "" */
 };
@@ -52,7 +53,11 @@ struct sym_frame {
 	bool inlined;
 };
 
-/* Frames of `vaddr`; a return address is looked up by its caller as vaddr - 1. Returns their number (0 unknown), at most `room`. */
+/*
+ * Frames of `vaddr`; a return address is looked up by its caller as vaddr - 1. Returns their number (0 unknown), at most `room`: a longer
+ * chain loses its outermost frames. Pieces and copies that the compiler made of a C++ function (.cold, .part.0) carry the function's name.
+ * An address between functions is unknown: the nearest symbol below it isn't taken.
+ */
 size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out, size_t room);
 
 enum sym_vtable_source {
@@ -70,7 +75,7 @@ struct sym_vtable {
 	uint64_t class_bytes;   /* sizeof, where the deleting destructor passes it to sized delete, or DWARF says it; 0 unknown */
 };
 
-/* What the address point `vaddr` (a value read from an object's first word) says. */
+/* What the address point `vaddr` (a value read from an object's first word) says. Not cached: callers ask once for each vptr. */
 void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
 
 /* Demangles an Itanium C++, Rust or plain name. */

@@ -14,6 +14,8 @@
 /* A hostile table could nest every symbol in the first one. */
 #define SEARCH_MAX 4096
 
+enum { RANK_WEAK = 1, RANK_LOCAL = 2, RANK_NO_TYPE = 4, RANK_NO_SIZE = 8 };
+
 static bool symbols_push(struct symbols *symbols, const struct symbol *symbol)
 {
 	if (symbols->count == symbols->room) {
@@ -74,8 +76,8 @@ void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_S
 			.name = (const char *)text.data + raw.st_name,
 			.size = raw.st_size > UINT32_MAX ? UINT32_MAX : (uint32_t)raw.st_size,
 			.section = raw.st_shndx,
-			.rank = (uint8_t)((bind == STB_LOCAL ? 2 : bind == STB_WEAK ? 1 : 0) + (type == STT_NOTYPE ? 4 : 0) +
-					  (raw.st_size ? 0 : 8)),
+			.rank = (uint8_t)((bind == STB_LOCAL ? RANK_LOCAL : bind == STB_WEAK ? RANK_WEAK : 0) +
+					  (type == STT_NOTYPE ? RANK_NO_TYPE : 0) + (raw.st_size ? 0 : RANK_NO_SIZE)),
 		};
 
 		if (!*symbol.name)
@@ -163,4 +165,9 @@ const struct symbol *symbols_find(const struct symbols *symbols, uint64_t vaddr)
 		if (vaddr - symbols->at[low].value < symbols->at[low].size)
 			return &symbols->at[low];
 	return NULL;
+}
+
+bool symbol_is_global(const struct symbol *symbol)
+{
+	return !(symbol->rank & RANK_LOCAL);
 }

@@ -43,4 +43,7 @@ void symtab_deinit(struct symtab *table);
 /* The innermost symbol that covers `vaddr`; NULL when none does. */
 const struct symbol *symbols_find(const struct symbols *symbols, uint64_t vaddr);
 
+/* Is it visible outside of its file? */
+bool symbol_is_global(const struct symbol *symbol);
+
 #endif

@@ -203,7 +203,7 @@ static void hand_down_session(void)
 	struct si_text t;
 	size_t n = 0;
 
-	if (!directory[0] || !environ)
+	if (!si_arena.header || !environ)
 		return;
 	si_text_init(&t, session, sizeof session);
 	si_text_add(&t, "SHINY_SESSION=");

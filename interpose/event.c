@@ -206,7 +206,8 @@ void si_event_exiting(void)
 {
 	int saved = errno;
 
-	if (si_alive() && si_settings.types)
+	/* not for a vfork child: the memory is its parent's, who goes on with it */
+	if (si_alive() && si_settings.types && si_sys_getpid() == si_process.pid)
 		si_nursery_sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT);
 	errno = saved;
 }

@@ -84,11 +84,13 @@ enum shiny_counter {
  * `dt` is the time in clock ticks since the time base in force: the chunk's, or the last TIME record's before this one.
  * `kind` is never 0 in a published record, and w1 is stored last: see [pub] in ring.h.
  *
+ * Stack id 0 is "no stack" and is never defined.
  * EVENT   as drawn. Address 8-byte aligned and below 2^47, size below 2^20; what does not fit takes the _WIDE kind.
  * RUN     w0: stack id as drawn, the 44 bits hold `aux`; `size` is the number of payload records that follow.
  *         STACK: the id is the one being defined, aux the number of frames.
  *         A run never crosses a chunk's end.
  * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address point), 9..6 see shiny_vptr_api.
+ *         Its time is that of the record before it in its stream.
  * TIME    w0: the new base in ticks, all 64 bits.
  * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted them.
  *         Stack ids that were defined before a LOSS are void after it.

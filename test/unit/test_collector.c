@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_collector.c: arenas made by hand, collected, and the session asked for what was put in. */
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "../../src/collector/collector.h"
+#include "../../src/store/store.h"
+#include "arena_writer.h"
+
+static char directory[64], session_path[96], arena_path[96];
+static int failures;
+
+static void check(const char *name, bool ok, const char *why)
+{
+	printf(ok ? "ok %s\n" : "not ok %s: %s\n", name, why);
+	failures += !ok;
+}
+
+static void equal(const char *name, uint64_t got, uint64_t expected)
+{
+	char why[96];
+
+	snprintf(why, sizeof why, "got %llu, expected %llu", (unsigned long long)got, (unsigned long long)expected);
+	check(name, got == expected, why);
+}
+
+static struct shiny_header *begin(uint32_t chunks)
+{
+	struct shiny_header *h;
+
+	mkdir(directory, 0700);
+	unlink(session_path);
+	h = arena_make(arena_path, chunks);
+	if (!h)
+		exit(1);
+	process_make(h, 0, -1, 0);
+	return h;
+}
+
+static struct shiny_err *collect(struct shiny_header *h, struct collector_summary *out)
+{
+	struct collector_options options = { .directory = directory, .out = session_path, .with_events = true, .leftover = true,
+					     .launcher_fd = -1 };
+
+	if (h)
+		munmap(h, h->arena_bytes);
+	return collector_run(&options, out);
+}
+
+static int64_t ask(const char *sql)
+{
+	struct store *store;
+	struct query *query = NULL;
+	bool row = false;
+	int64_t value = -1;
+	struct shiny_err *err = store_open(session_path, &store);
+
+	if (err) {
+		printf("# %s\n", err->message);
+		shiny_err_free(err);
+		return -2;
+	}
+	err = store_query(store, sql, &query);
+	if (!err)
+		err = query_step(query, &row);
+	if (!err && row)
+		value = query_number(query, 0);
+	if (err)
+		printf("# %s\n", err->message);
+	shiny_err_free(err);
+	query_end(query);
+	store_close(store);
+	return value;
+}
+
+static bool collected(const char *name, struct shiny_header *h, struct collector_summary *summary)
+{
+	struct shiny_err *err = collect(h, summary);
+
+	if (err) {
+		check(name, false, err->message);
+		shiny_err_free(err);
+		return false;
+	}
+	return true;
+}
+
+/* A block freed by one thread and handed out to another: the streams are read in the wrong order, the times say what happened. */
+static void threads(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(8);
+	struct writer b = writer_make(h, 0, 0), a = writer_make(h, 1, 0);
+
+	put_event(&a, 100, SHINY_REC_ALLOC, 0x1000, 10, 0, SHINY_API_MALLOC);
+	put_event(&b, 200, SHINY_REC_FREE, 0x1000, 0, 0, SHINY_API_FREE);
+	put_event(&a, 300, SHINY_REC_ALLOC, 0x1000, 20, 0, SHINY_API_MALLOC);
+	put_event(&b, 400, SHINY_REC_FREE, 0x1000, 0, 0, SHINY_API_FREE);
+	put_event(&b, 500, SHINY_REC_ALLOC, 0x1000, 30, 0, SHINY_API_MALLOC);
+	if (!collected("order/collect", h, &s))
+		return;
+	equal("order/allocs", s.allocs, 3);
+	equal("order/frees", s.frees, 2);
+	equal("order/live_bytes", s.live_bytes, 30);
+	equal("order/lost", s.lost, 0);
+	equal("order/threads", s.threads, 2);
+	equal("order/directory is gone", access(directory, F_OK) != 0, 1);
+}
+
+static void reallocs(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(8);
+	struct writer w = writer_make(h, 0, 0);
+	struct shiny_wide wide = { 0x7fff00000004, (uint64_t)1 << 33 };
+
+	put_event(&w, 1, SHINY_REC_ALLOC, 0x1000, 10, 0, SHINY_API_MALLOC);
+	put_event(&w, 2, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
+	put_event(&w, 3, SHINY_REC_REALLOC_DONE, 0x1000, 100, 0, SHINY_API_REALLOC); /* in place */
+	put_event(&w, 4, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
+	put_event(&w, 5, SHINY_REC_REALLOC_FAILED, 0, 0, 0, SHINY_API_REALLOC);
+	put_event(&w, 6, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
+	put_event(&w, 7, SHINY_REC_REALLOC_DONE, 0x2000, 1000, 0, SHINY_API_REALLOC); /* moved */
+	put_run(&w, 8, SHINY_REC_ALLOC_WIDE, 0, 0, SHINY_API_MALLOC, &wide, sizeof wide);
+	put_event(&w, 9, SHINY_REC_REALLOC_BEGIN, 0x2000, 0, 0, SHINY_API_REALLOC); /* the stream ends in it: it lives */
+	if (!collected("realloc/collect", h, &s))
+		return;
+	equal("realloc/allocs", s.allocs, 4);
+	equal("realloc/frees", s.frees, 2);
+	equal("realloc/live", s.live, 2);
+	equal("realloc/live_bytes", s.live_bytes, 1000 + wide.size);
+	equal("realloc/reallocs", (uint64_t)ask("SELECT SUM(reallocs) FROM stat"), 2);
+	equal("realloc/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live"), 0);
+}
+
+/* The parent frees after the fork, before the child is noticed: the child still has the block. */
+static void forks(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(8);
+	struct writer parent = writer_make(h, 0, 0), child = writer_make(h, 1, 1);
+
+	process_make(h, 1, 0, 250);
+	put_event(&parent, 100, SHINY_REC_ALLOC, 0x1000, 1, 0, SHINY_API_MALLOC);
+	put_event(&parent, 200, SHINY_REC_ALLOC, 0x2000, 2, 0, SHINY_API_MALLOC);
+	put_event(&parent, 250, SHINY_REC_ALLOC, 0x3000, 4, 0, SHINY_API_MALLOC);
+	put_event(&parent, 300, SHINY_REC_FREE, 0x1000, 0, 0, SHINY_API_FREE);
+	put_event(&parent, 310, SHINY_REC_ALLOC, 0x4000, 8, 0, SHINY_API_MALLOC);
+	put_event(&child, 400, SHINY_REC_FREE, 0x2000, 0, 0, SHINY_API_FREE);
+	put_event(&child, 410, SHINY_REC_ALLOC, 0x4000, 16, 0, SHINY_API_MALLOC);
+	if (!collected("fork/collect", h, &s))
+		return;
+	equal("fork/processes", s.processes, 2);
+	equal("fork/parent live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 2 + 4 + 8);
+	equal("fork/child live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 2"), 1 + 4 + 16);
+	equal("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
+	equal("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"), 1);
+	equal("fork/parent of", (uint64_t)ask("SELECT parent FROM process WHERE id = 2"), 1);
+}
+
+static void stacks_and_losses(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(16);
+	struct writer w = writer_make(h, 0, 0);
+	uint64_t frames[3] = { 0x500010, 0x500020, 0x900000 };
+
+	put_module(&w, 1, 0x500000, 0x600000, "/nowhere/synthetic");
+	put_stack(&w, 2, 7, frames, 3);
+	put_event(&w, 3, SHINY_REC_ALLOC, 0x1000, 16, 7, SHINY_API_NEW);
+	put_event(&w, 4, SHINY_REC_ALLOC, 0x2000, 16, 7, SHINY_API_NEW);
+	put_event(&w, 5, SHINY_REC_ALLOC, 0x2000, 16, 9, SHINY_API_NEW); /* reused; no such stack */
+	writer_seal(&w);
+	w.sequence++; /* a chunk that never comes */
+	put_event(&w, 6, SHINY_REC_FREE, 0x9000, 0, 0, SHINY_API_FREE);
+	{ /* a record that breaks the format, and one behind it that must not be read */
+		struct shiny_record *r = writer_room(&w, h->start_ticks + 7, 1);
+
+		shiny_publish(r, 0, 63);
+	}
+	put_event(&w, 8, SHINY_REC_ALLOC, 0x7000, 16, 7, SHINY_API_NEW);
+	if (!collected("losses/collect", h, &s))
+		return;
+	equal("losses/allocs", s.allocs, 3);
+	equal("losses/lost chunk", (uint64_t)ask("SELECT count FROM counter WHERE name = 'LOST_CHUNKS'"), 1);
+	equal("losses/bad record", (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 1);
+	equal("losses/reused", (uint64_t)ask("SELECT count FROM counter WHERE name = 'REUSED'"), 1);
+	equal("losses/void stack", (uint64_t)ask("SELECT count FROM counter WHERE name = 'VOID_STACKS'"), 1);
+	equal("losses/unknown free", (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
+	equal("stacks/one", (uint64_t)ask("SELECT COUNT(*) FROM stack"), 1);
+	equal("stacks/frames", (uint64_t)ask("SELECT COUNT(*) FROM frame WHERE module IS NOT NULL AND module > 0"), 2);
+}
+
+static void refused(const char *name, const char *needs)
+{
+	struct collector_summary s;
+	struct shiny_err *err = collect(NULL, &s);
+
+	check(name, err && strstr(err->message, needs), err ? err->message : "it was accepted");
+	shiny_err_free(err);
+	check(name, access(session_path, F_OK) != 0 && access(arena_path, F_OK) == 0, "the session was written, or the arena deleted");
+}
+
+static void refusals(void)
+{
+	struct shiny_header *h = begin(4);
+
+	h->version = 9;
+	munmap(h, h->arena_bytes);
+	refused("refuse/version", "version 9; this shinyctl reads version 1");
+	h = begin(4);
+	h->magic = 0x0a21656d2065736f;
+	munmap(h, h->arena_bytes);
+	refused("refuse/magic", "not an arena");
+	h = begin(4);
+	h->states_at = 1;
+	munmap(h, h->arena_bytes);
+	refused("refuse/offsets", "damaged header");
+	h = begin(4);
+	munmap(h, h->arena_bytes);
+	if (truncate(arena_path, 100000))
+		exit(1);
+	refused("refuse/truncated", "the file has 100000 bytes");
+	if (truncate(arena_path, 100))
+		exit(1);
+	refused("refuse/short", "100 bytes");
+	unlink(arena_path);
+}
+
+int main(void)
+{
+	snprintf(directory, sizeof directory, "/tmp/shiny-test-%d", (int)getpid());
+	snprintf(session_path, sizeof session_path, "%s.shiny", directory);
+	snprintf(arena_path, sizeof arena_path, "%s/arena.1.0", directory);
+	threads();
+	reallocs();
+	forks();
+	stacks_and_losses();
+	refusals();
+	unlink(session_path);
+	{
+		char lock[128];
+
+		snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_COLLECTOR_LOCK);
+		unlink(lock);
+		unlink(arena_path);
+		rmdir(directory);
+	}
+	return failures != 0;
+}

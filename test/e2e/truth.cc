@@ -489,8 +489,11 @@ static void run_polymorphic()
 		truth_new_animal(), truth_new_both(), truth_new_diamond(), truth_new_owner(), truth_new_box();
 		kept[i] = truth_new_bird();
 	}
-	for (unsigned i = 0; i < 20000 * scale; i++) // long enough for every one of the above to be old
-		truth_free(truth_malloc(16 + i % 64));
+	static void *crowd[40000];
+	for (void *&p : crowd) // so many others that every one of the above is old
+		p = truth_malloc(16 + (uintptr_t)(&p - crowd) % 64);
+	for (void *p : crowd)
+		truth_free(p);
 	for (unsigned i = 0; i < 500; i += 2)
 		drop(kept[i]);
 	for (unsigned i = 0; i < 1000 * scale; i++) {

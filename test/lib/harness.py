@@ -123,12 +123,16 @@ def is_complete(path):
         return False
 
 
-def wait_complete(path, seconds=120):
-    """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file."""
-    end = time.monotonic() + seconds
+def wait_complete(path, seconds=20):
+    """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file. Gives up when nothing
+    about the file has changed for so many seconds."""
+    before, end = None, time.monotonic() + seconds
     while time.monotonic() < end:
         if is_complete(path):
             return True
+        now = [(os.path.getsize(name), os.path.getmtime(name)) for name in (path, path + "-wal") if os.path.exists(name)]
+        if now != before:
+            before, end = now, time.monotonic() + seconds
         time.sleep(0.05)
     return False
 

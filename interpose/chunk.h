@@ -38,7 +38,7 @@ static inline bool si_kind_is_run(unsigned kind)
 }
 
 /* Room for `records`, and for a TIME and one more in front of them. */
-static inline bool si_room(struct si_writer *w, uint32_t records, uint64_t now)
+SI_HOT bool si_room(struct si_writer *w, uint32_t records, uint64_t now)
 {
 	return SI_LIKELY((size_t)(w->end - w->next) >= records + 2) || si_chunk_more(w, records + 2, now);
 }
@@ -52,7 +52,7 @@ static inline void si_time(struct si_writer *w, uint64_t now)
 }
 
 /* The time's distance from the base. Room is there. */
-static inline uint64_t si_dt(struct si_writer *w, uint64_t now)
+SI_HOT uint64_t si_dt(struct si_writer *w, uint64_t now)
 {
 	uint64_t dt = now - w->base;
 
@@ -81,7 +81,7 @@ static inline void si_run_publish(struct si_writer *w, unsigned kind, unsigned a
 }
 
 /* An event that fits its 16 bytes, or its wide form. */
-static inline void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kind, unsigned api, uintptr_t address, uint64_t size,
+SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kind, unsigned api, uintptr_t address, uint64_t size,
 				  uint32_t stack, uint64_t now)
 {
 	if (SI_LIKELY((address & ((1u << SHINY_GRANULE_SHIFT) - 1)) == 0 && address >> 47 == 0 && size < SHINY_SIZE_LIMIT)) {

@@ -29,7 +29,7 @@ static inline size_t si_leaf_slot(uintptr_t pc)
 SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now);
 
 /* Return addresses, innermost first. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
-static inline uint32_t si_stack_walk(const uintptr_t *fp, uint32_t depth, uintptr_t *frames)
+SI_HOT uint32_t si_stack_walk(const uintptr_t *fp, uint32_t depth, uintptr_t *frames)
 {
 	uintptr_t at = (uintptr_t)fp, high = si_tls.stack_high, next;
 	uint32_t n = 1;
@@ -70,7 +70,7 @@ static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *
 }
 
 /* The id of the stack above `fp`, defined in the stream before; 0: none. */
-static inline uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint64_t now)
+SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint64_t now)
 {
 	uintptr_t frames[SHINY_FRAMES_MAX];
 	uint32_t count, id;

@@ -81,7 +81,7 @@ SI_COLD struct si_writer *si_thread_nested(struct si_writer *w, const uintptr_t 
 SI_COLD void si_orphan_release(struct si_writer *w);
 
 /* Takes this thread's stream, whether recording is on or not: for what the sidecar must know anyway (modules). The process is alive. */
-static inline struct si_writer *si_enter_any(const uintptr_t *fp)
+SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 {
 	struct si_writer *w = si_tls.writer;
 
@@ -95,14 +95,14 @@ static inline struct si_writer *si_enter_any(const uintptr_t *fp)
 }
 
 /* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now writes elsewhere. */
-static inline struct si_writer *si_enter(const uintptr_t *fp)
+SI_HOT struct si_writer *si_enter(const uintptr_t *fp)
 {
 	if (!si_alive() || !__atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
 		return NULL;
 	return si_enter_any(fp);
 }
 
-static inline void si_leave(struct si_writer *w)
+SI_HOT void si_leave(struct si_writer *w)
 {
 	__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
 	if (SI_UNLIKELY(w->orphan != NULL))

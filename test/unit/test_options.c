@@ -166,6 +166,7 @@ static void test_environment(void)
 
 int main(void)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take the lines before it along */
 	test_good();
 	test_bad();
 	test_tables();

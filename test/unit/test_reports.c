@@ -258,6 +258,7 @@ static void test_summary(struct store *s)
 
 int main(void)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take the lines before it along */
 	char path[64] = "/tmp/shiny-test-XXXXXX";
 	const char *place = getenv("SHINY_TEST_TMP");
 	char *file = NULL;

@@ -195,6 +195,7 @@ static void test_json(void)
 
 int main(void)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take the lines before it along */
 	test_parse();
 	test_write();
 	test_fit();

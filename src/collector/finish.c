@@ -399,6 +399,7 @@ void finish_session(struct session *session, struct collector_summary *out)
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
+		process_read_status(p);
 		put_stats(session, p, false_vtables, out);
 		put_buckets(session, p);
 		put_mappings(session, p);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -180,6 +181,30 @@ void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room)
 		out[0] = '\0';
 	else if (out[length - 1] == '\n')
 		out[length - 1] = '\0';
+}
+
+/* struct pidfd_info of <linux/pidfd.h>, newer than the headers of Debian 12 */
+struct exit_info {
+	uint64_t mask, cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+#define GET_EXIT_INFO _IOWR(0xFF, 11, struct exit_info)
+#define HAS_EXIT UINT64_C(8)
+
+int proc_exit_status(uint32_t pid, int pidfd)
+{
+	struct exit_info info = { .mask = HAS_EXIT };
+	char text[1024], *at;
+	int status;
+
+	if (ioctl(pidfd, GET_EXIT_INFO, &info) == 0 && info.mask & HAS_EXIT)
+		return info.exit_code;
+	/* not reaped yet, hence still the same process: the last field is its status */
+	if (proc_read(pid, "stat", text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || strncmp(at, ") Z", 3) ||
+	    !(at = strrchr(text, ' ')) || sscanf(at, "%d", &status) != 1)
+		return -1;
+	return status;
 }
 
 /* The value of `--option=` wherever it stands: a zygote's children write their command line as one string with spaces. */

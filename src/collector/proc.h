@@ -34,6 +34,12 @@ enum proc_answer proc_find(uint32_t namespace_pid, dev_t device, ino_t inode, co
 uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *listed);
 void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room); /* "" unknown */
 
+/*
+ * How a process that has ended did so, as wait() would say it: from the pidfd where the kernel keeps it (Linux 6.15), or from the zombie.
+ * Negative: not to be known, since nobody but the parent is told.
+ */
+int proc_exit_status(uint32_t pid, int pidfd);
+
 /* Chromium's role of a process from its command line, as in `renderer` or `utility:network`; "" for other programs. */
 void proc_role(uint32_t pid, const char *name, bool chromium, char *out, size_t room);
 

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../base/text.h"
@@ -56,7 +57,7 @@ void process_put(struct session *session, const struct process *p)
 	struct store_process row = {
 		.id = p->id, .parent = p->parent_id, .pid = p->pid, .namespace_pid = p->namespace_pid, .name = p->name, .role = p->role,
 		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
-		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = p->end ? "unknown" : "running",
+		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->status < 0 ? "unknown" : WIFSIGNALED(p->status) ? "killed" : "exited",
 		.attach = attach[p->arena->attach <= SHINY_ATTACH_PARTITION ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
 	};
@@ -125,9 +126,6 @@ static void end_process(struct session *session, struct process *p)
 	p->end = ticks_now(&session->ticks);
 	if (session->ticks.foreign || p->end < p->last)
 		p->end = p->last;
-	if (p->pidfd >= 0)
-		close(p->pidfd);
-	p->pidfd = -1;
 	process_read_counters(p);
 	drain_reap(p->arena, p);
 }
@@ -212,7 +210,7 @@ static struct process *process_create(struct session *session, struct arena *are
 	p->generation = generation;
 	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
 	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
-	p->pidfd = -1;
+	p->pidfd = p->status = -1;
 	p->name = mem_text(text_base(arena->executable));
 	p->role = mem_text("");
 	p->executable = mem_text(arena->executable);
@@ -348,6 +346,20 @@ void process_read_counters(struct process *p)
 		p->counters[i] = __atomic_load_n(&from->counters[i], __ATOMIC_RELAXED);
 }
 
+/* Between the moment that it ends and the moment that its parent asks, neither source may have an answer: asked again later. */
+void process_read_status(struct process *p)
+{
+	struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
+
+	if (p->pidfd < 0 || p->status >= 0 || poll(&wait, 1, 0) != 1)
+		return; /* an image that exec replaced has not exited */
+	p->status = proc_exit_status(p->pid, p->pidfd);
+	if (p->status < 0)
+		return;
+	close(p->pidfd);
+	p->pidfd = -1;
+}
+
 /* How long until /proc is read again: soon at first (a zygote's child renames itself), then seldom. */
 static uint64_t patience(const struct process *p)
 {
@@ -413,6 +425,7 @@ void process_close(struct session *session, struct process *p)
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE); /* [slot] */
 
 	process_read_counters(p);
+	process_read_status(p);
 	if (p->end < p->last)
 		p->end = p->last;
 	/* thread slots that it claimed and never wrote with */

@@ -54,6 +54,7 @@ struct process {
 	uint32_t slot, generation, namespace_pid;
 	uint32_t pid;  /* 0 unknown */
 	int pidfd;     /* -1 none */
+	int status;    /* as wait() says it; -1 unknown */
 	bool forked;   /* its parent shares the arena */
 	bool pending;  /* forked, its parent's blocks are not taken over yet */
 	bool gone;     /* it cannot run any more */
@@ -151,6 +152,7 @@ void process_settle(struct session *session, struct process *process); /* count 
 void process_destroy(struct process *process);
 void process_put(struct session *session, const struct process *process);
 void process_read_counters(struct process *process);
+void process_read_status(struct process *process); /* how it ended, if that can be known */
 void process_thread_name(const struct process *process, uint32_t tid, char *out, size_t room);
 bool process_thread_alive(const struct process *process, uint32_t tid); /* true when in doubt */
 

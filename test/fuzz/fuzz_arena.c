@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_arena.c: an honest arena, then the same with random words changed, collected. It must end, and must not crash; what the
+ * session says does not matter. Fixed seed, so a failure comes again: fuzz_arena [first round [rounds]].
+ */
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "../../src/collector/collector.h"
+#include "../unit/arena_writer.h"
+
+static char directory[64], session_path[96], arena_path[96];
+static uint64_t state;
+
+static uint64_t next_random(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+
+static struct shiny_header *honest(void)
+{
+	struct shiny_header *h = arena_make(arena_path, 12);
+	struct writer w[3];
+	uint64_t frames[4] = { 0x500010, 0x500020, 0x500030, 0x900000 };
+
+	if (!h)
+		exit(1);
+	process_make(h, 0, -1, 0);
+	process_make(h, 1, 0, 2000);
+	w[0] = writer_make(h, 0, 0);
+	w[1] = writer_make(h, 1, 0);
+	w[2] = writer_make(h, 2, 1);
+	put_module(&w[0], 1, 0x500000, 0x600000, "/nowhere/synthetic");
+	for (unsigned i = 0; i < 3; i++)
+		put_stack(&w[i], 2, 1 + i, frames, 2 + i % 2);
+	for (uint64_t n = 3; n < 9000; n++) {
+		unsigned i = (unsigned)(next_random() % (n < 2000 ? 2 : 3));
+		uint64_t address = 0x10000 + next_random() % 512 * 16;
+
+		switch (next_random() % 8) {
+		case 0:
+			put_event(&w[i], n, SHINY_REC_REALLOC_BEGIN, address, 0, 0, SHINY_API_REALLOC);
+			put_event(&w[i], n, SHINY_REC_REALLOC_DONE, address ^ 16, n, 1 + i, SHINY_API_REALLOC);
+			break;
+		case 1:
+			put_vptr(&w[i], address, 0x510000 + n % 7 * 8, (unsigned)(n % 4));
+			break;
+		case 2:
+		case 3:
+			put_event(&w[i], n, SHINY_REC_FREE, address, 0, 0, SHINY_API_FREE);
+			break;
+		default:
+			put_event(&w[i], n, SHINY_REC_ALLOC, address, n, 1 + i, SHINY_API_NEW);
+		}
+	}
+	return h;
+}
+
+/* Changes a few words: in records, chunk headers, states, slots, rarely the header. */
+static void damage(struct shiny_header *h)
+{
+	uint64_t bytes = h->arena_bytes, changes = 1 + next_random() % 40, chunks_at = h->chunks_at, states_at = h->states_at;
+
+	for (uint64_t n = 0; n < changes; n++) {
+		uint64_t at, *word;
+
+		switch (next_random() % 16) {
+		case 0:
+			at = next_random() % 4096;
+			break;
+		case 1:
+			at = states_at + next_random() % 12 * 8;
+			break;
+		case 2:
+			at = chunks_at + next_random() % 12 * SHINY_CHUNK_BYTES + next_random() % 64;
+			break;
+		case 3:
+			at = 4096 + next_random() % 512;
+			break;
+		case 4:
+			at = 4096 + SHINY_PROCESSES * sizeof(struct shiny_process) + next_random() % 256;
+			break;
+		default:
+			at = chunks_at + next_random() % 3 * SHINY_CHUNK_BYTES + next_random() % SHINY_CHUNK_BYTES;
+		}
+		word = (uint64_t *)((char *)h + at / 8 * 8);
+		if ((char *)word + 8 > (char *)h + bytes)
+			continue;
+		switch (next_random() % 4) {
+		case 0:
+			*word ^= UINT64_C(1) << next_random() % 64;
+			break;
+		case 1:
+			*word = next_random();
+			break;
+		case 2:
+			*word = 0;
+			break;
+		default:
+			*word += next_random() % 9 - 4;
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 40, accepted = 0;
+
+	snprintf(directory, sizeof directory, "/tmp/shiny-fuzz-%d", (int)getpid());
+	snprintf(session_path, sizeof session_path, "%s.shiny", directory);
+	snprintf(arena_path, sizeof arena_path, "%s/arena.1.0", directory);
+	alarm(300); /* a hang is a failure */
+	for (unsigned long round = first; round < first + rounds; round++) {
+		struct collector_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true,
+						     .leftover = true, .launcher_fd = -1 };
+		struct collector_summary summary;
+		struct shiny_header *h;
+		struct shiny_err *err;
+		uint64_t bytes;
+
+		state = 0x9e3779b97f4a7c15 + round;
+		mkdir(directory, 0700);
+		h = honest();
+		bytes = h->arena_bytes;
+		if (round) /* the first one is whole, and must be accepted without a loss */
+			damage(h);
+		munmap(h, bytes);
+		err = collector_run(&options, &summary);
+		if (!round && (err || summary.processes != 2 || summary.events < 9000)) {
+			printf("not ok honest: %s\n", err ? err->message : "not all of it was read");
+			return 1;
+		}
+		accepted += !err;
+		shiny_err_free(err);
+		unlink(arena_path);
+	}
+	unlink(session_path);
+	snprintf(arena_path, sizeof arena_path, "%s/%s", directory, SHINY_COLLECTOR_LOCK);
+	unlink(arena_path);
+	rmdir(directory);
+	if (accepted * 4 < rounds) {
+		printf("not ok fuzz: only %lu of %lu arenas got as far as being read\n", accepted, rounds);
+		return 1;
+	}
+	printf("ok fuzz\n# %lu of %lu arenas accepted\n", accepted, rounds);
+	return 0;
+}

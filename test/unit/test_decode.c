@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_decode.c: records of every layout, and each way in which one can break the rules. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../src/collector/decode.h"
+
+static struct shiny_chunk chunk;
+static struct cursor cursor;
+static struct raw raw;
+static int failures;
+
+static void check(const char *name, bool ok)
+{
+	printf(ok ? "ok %s\n" : "not ok %s: see the source\n", name);
+	failures += !ok;
+}
+
+static void begin(void)
+{
+	memset(&chunk, 0, sizeof chunk);
+	cursor = (struct cursor){ .chunk = &chunk, .base = 1000 };
+}
+
+static void put(uint32_t at, uint64_t w0, uint64_t w1)
+{
+	shiny_publish(&chunk.records[at], w0, w1);
+}
+
+static enum decode_result next(void)
+{
+	return decode_next(&cursor, 1u << 30, &raw);
+}
+
+/* A run of `count` payload records at the start of an otherwise empty chunk. */
+static enum decode_result run(unsigned kind, uint64_t aux, uint32_t stack, uint64_t count)
+{
+	begin();
+	put(0, shiny_w0(aux, stack), shiny_w1(1, count, 0, kind));
+	return next();
+}
+
+int main(void)
+{
+	uint64_t copy[8];
+
+	begin();
+	put(0, shiny_w0(0x7ffff7a12340 >> 3, 5), shiny_w1(7, 99, SHINY_API_NEW, SHINY_REC_ALLOC));
+	check("event", next() == DECODE_RAW && raw.address == 0x7ffff7a12340 && raw.stack == 5 && raw.time == 1007 && raw.size == 99 &&
+			       raw.api == SHINY_API_NEW && raw.kind == SHINY_REC_ALLOC);
+	check("nothing more", next() == DECODE_NONE && cursor.position == 1);
+
+	begin();
+	put(0, 5000, shiny_w1(0, 0, 0, SHINY_REC_TIME));
+	put(1, shiny_w0(0x1000 >> 3, 0), shiny_w1(3, 1, 0, SHINY_REC_FREE));
+	put(2, shiny_w0(0x1000 >> 3, 0), 0x5000ull >> 3 << SHINY_VTABLE_SHIFT | SHINY_VPTR_FREE << SHINY_API_SHIFT | SHINY_REC_VPTR);
+	put(3, UINT64_C(17) << SHINY_ADDRESS_SHIFT, shiny_w1(9, SHINY_COUNT_DROPPED_FULL, 0, SHINY_REC_LOSS));
+	check("time", next() == DECODE_RAW && raw.time == 5003);
+	check("vptr", next() == DECODE_RAW && raw.kind == SHINY_REC_VPTR && raw.address == 0x1000 && raw.size == 0x5000 &&
+			      raw.api == SHINY_VPTR_FREE && raw.time == 5003);
+	check("loss", next() == DECODE_RAW && raw.kind == SHINY_REC_LOSS && raw.size == 17 && raw.time == 5009);
+
+	begin();
+	chunk.records[1] = (struct shiny_record){ 0x123456789abc, UINT64_C(1) << 40 };
+	put(0, shiny_w0(0, 3), shiny_w1(1, 1, SHINY_API_MALLOC, SHINY_REC_ALLOC_WIDE));
+	check("wide", next() == DECODE_RAW && raw.kind == SHINY_REC_ALLOC && raw.address == 0x123456789abc && raw.size == UINT64_C(1) << 40);
+
+	begin();
+	chunk.records[1] = (struct shiny_record){ 11, 12 };
+	chunk.records[2] = (struct shiny_record){ 13, 0 };
+	put(0, shiny_w0(3, 9), shiny_w1(1, 2, 0, SHINY_REC_STACK));
+	check("stack", next() == DECODE_RAW && raw.size == 3 && raw.stack == 9 && decode_payload(&raw, copy, sizeof copy) == 32 &&
+			       copy[0] == 11 && copy[2] == 13 && cursor.position == 3);
+
+	check("pad", run(SHINY_REC_PAD, 0, 0, 20) == DECODE_NONE && cursor.position == 21);
+	check("pad over the end", run(SHINY_REC_PAD, 0, 0, SHINY_CHUNK_RECORDS) == DECODE_BAD);
+	check("unknown kind", run(SHINY_REC_KINDS, 0, 0, 0) == DECODE_BAD);
+	check("stack of no frames", run(SHINY_REC_STACK, 0, 1, 0) == DECODE_BAD);
+	check("stack without id", run(SHINY_REC_STACK, 2, 0, 1) == DECODE_BAD);
+	check("stack too deep", run(SHINY_REC_STACK, SHINY_FRAMES_MAX + 1, 1, 33) == DECODE_BAD);
+	check("stack of wrong length", run(SHINY_REC_STACK, 4, 1, 1) == DECODE_BAD);
+	check("wide without payload", run(SHINY_REC_FREE_WIDE, 0, 0, 0) == DECODE_BAD);
+	check("module too short", run(SHINY_REC_MODULE, 0, 0, 3) == DECODE_BAD);
+	check("map of wrong length", run(SHINY_REC_MAP, 0, 0, 2) == DECODE_BAD);
+	begin();
+	put(0, UINT64_C(1) << 40, shiny_w1(0, 0, 0, SHINY_REC_TIME));
+	check("time to come", next() == DECODE_BAD);
+	begin();
+	put(0, shiny_w0(1, 0), shiny_w1(90, 1, 0, SHINY_REC_ALLOC));
+	put(1, 500, shiny_w1(0, 0, 0, SHINY_REC_TIME));
+	put(2, shiny_w0(1, 0), shiny_w1(1, 1, 0, SHINY_REC_FREE));
+	check("time never goes back", next() == DECODE_RAW && next() == DECODE_RAW && raw.time == 1090);
+	return failures != 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_registry.c: the registry against a plain model; the order heap; the budget of bytes a live block. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../src/collector/order.h"
+#include "../../src/collector/registry.h"
+
+static int failures;
+
+static void check(const char *name, bool ok, const char *why)
+{
+	printf(ok ? "ok %s\n" : "not ok %s: %s\n", name, why);
+	failures += !ok;
+}
+
+static uint64_t random_state = 1;
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	return random_state ^= random_state << 17;
+}
+
+static void count_one(void *context, const struct entry *entry)
+{
+	*(uint64_t *)context += entry->size;
+}
+
+/* 200,000 random additions and removals at 30,000 addresses; the model is an array. */
+static void model(void)
+{
+	enum { ADDRESSES = 30000 };
+	static uint32_t sizes[ADDRESSES];
+	struct registry registry;
+	uint64_t sum = 0, seen = 0, live = 0, wrong = 0;
+
+	registry_init(&registry);
+	for (uint32_t n = 1; n <= 200000; n++) {
+		uint32_t i = (uint32_t)(next_random() % ADDRESSES);
+		uint64_t address = 0x10000 + (uint64_t)i * 48;
+		struct entry *found = registry_find(&registry, address), removed;
+
+		wrong += found ? found->size != sizes[i] : sizes[i] != 0;
+		if (sizes[i]) {
+			wrong += !registry_remove(&registry, address, &removed) || removed.size != sizes[i];
+			sizes[i] = 0;
+		} else {
+			struct entry entry = { .address = address, .size = n };
+
+			wrong += !registry_add(&registry, &entry);
+			sizes[i] = n;
+		}
+	}
+	for (uint32_t i = 0; i < ADDRESSES; i++) {
+		sum += sizes[i];
+		live += sizes[i] != 0;
+	}
+	registry_each(&registry, count_one, &seen);
+	check("registry/model", !wrong, "an answer differed from the model's");
+	check("registry/each", seen == sum && registry.count == live, "the walk does not see every block once");
+	registry_deinit(&registry);
+}
+
+/* At no size are there more than 100 bytes a live block, once there are more than a few segments' worth. */
+static void budget(void)
+{
+	struct registry registry;
+	size_t worst = 0;
+	char why[64];
+
+	registry_init(&registry);
+	for (uint64_t i = 1; i <= 1000000; i++) {
+		struct entry entry = { .address = i * 64, .size = 1 };
+		size_t each;
+
+		registry_add(&registry, &entry);
+		each = registry_bytes(&registry) / i;
+		if (i > 10000 && each > worst)
+			worst = each;
+	}
+	snprintf(why, sizeof why, "%zu bytes", worst);
+	check("registry/100 bytes a block", worst <= 100, why);
+	printf("# worst %zu bytes a live block, at a million %zu\n", worst, registry_bytes(&registry) / 1000000);
+	registry_deinit(&registry);
+}
+
+static void heap(void)
+{
+	struct order order = { 0 };
+	static uint64_t keys[100];
+	uint64_t last = 0, steps = 0;
+	bool sorted = true, limits = true;
+
+	for (int i = 0; i < 100; i++) {
+		keys[i] = next_random() % 1000;
+		order_add(&order, keys[i], &keys[i]);
+	}
+	for (uint64_t *first; (first = order_first(&order)); steps++) {
+		sorted &= *first >= last;
+		limits &= order_limit(&order) >= *first;
+		last = *first;
+		if (steps < 1000)
+			*first += next_random() % 50, order_change_first(&order, *first);
+		else
+			order_remove_first(&order);
+	}
+	check("order/sorted", sorted && steps == 1100, "keys came out of order, or were lost");
+	check("order/limit", limits, "the limit lies before the first");
+	order_deinit(&order);
+}
+
+int main(void)
+{
+	model();
+	budget();
+	heap();
+	return failures != 0;
+}

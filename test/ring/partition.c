@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * partition.c: the recipe decoder and the attachment to a dispatch chain, on entries assembled here.
+ *
+ * Runs:      a test program, against interpose/ built with sanitizers.
+ *
+ * The entries are byte for byte in the shapes of Chromium 150's and 156's, with the slots of each version, in a page of their own
+ * next to a table; then each is spoilt in one way, and must be refused with nothing changed.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../../interpose/decode.h"
+#include "../../interpose/partition_alloc.h"
+
+static int failures;
+
+static void check(const char *name, bool right, const char *why)
+{
+	if (right)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: %s\n", name, why), failures++;
+}
+
+/* ---- an executable in memory ---- */
+
+enum { TEXT_BYTES = 8192, DATA_BYTES = 4096, ENTRY_BYTES = 64 };
+static struct world {
+	uint8_t *text;
+	uintptr_t *data; /* [0] the head, [8] a second one, [16…] the table */
+	struct si_image image;
+	struct si_entry entries[SI_ENTRIES_MAX];
+	unsigned count, slots;
+	char text_out[SHINY_TEXT];
+} w;
+
+/* Slots by version: what malloc, nothrow, calloc, memalign, nothrow aligned, realloc, free, sized, aligned, both, usable go through. */
+enum { MALLOC, NOTHROW, CALLOC, ALIGN, ALIGN_NOTHROW, REALLOC, FREE, SIZED, ALIGNED, BOTH, USABLE, SHAPES };
+static const unsigned slots_156[SHAPES] = { 0, 1, 2, 4, 5, 6, 8, 9, 10, 11, 12 };
+static const unsigned slots_150[SHAPES] = { 0, 1, 2, 4, 4, 5, 7, 8, 9, 10, 11 };
+
+static unsigned shape_of(const char *symbol)
+{
+	static const struct { const char *symbol; unsigned shape; } exact[] = {
+		{ "calloc", CALLOC }, { "realloc", REALLOC }, { "free", FREE }, { "cfree", FREE }, { "malloc", MALLOC },
+		{ "malloc_usable_size", USABLE }, { "_ZdlPvm", SIZED }, { "_ZdaPvm", SIZED },
+		{ "_ZnwmRKSt9nothrow_t", NOTHROW }, { "_ZnamRKSt9nothrow_t", NOTHROW }, { "_Znwm", MALLOC }, { "_Znam", MALLOC },
+		{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW }, { "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW },
+		{ "_ZdlPvmSt11align_val_t", BOTH }, { "_ZdaPvmSt11align_val_t", BOTH },
+	};
+
+	for (unsigned i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
+		if (!strcmp(symbol, exact[i].symbol))
+			return exact[i].shape;
+	if (!strncmp(symbol, "_Zd", 3))
+		return strstr(symbol, "align") ? ALIGNED : FREE;
+	return ALIGN;
+}
+
+static size_t put(uint8_t *at, const char *hex)
+{
+	size_t n = 0;
+	unsigned byte;
+
+	for (; *hex; hex += 2 + (hex[2] == ' '), n++) {
+		if (sscanf(hex, "%2x", &byte) != 1)
+			break;
+		at[n] = (uint8_t)byte;
+	}
+	return n;
+}
+
+/* mov head(%rip),%reg: `opcode` is "4c8b3d" for r15, "488b05" for rax */
+static size_t put_load(uint8_t *at, const char *opcode, const void *head)
+{
+	size_t n = put(at, opcode);
+	int32_t distance = (int32_t)((intptr_t)head - (intptr_t)(at + n + 4));
+
+	memcpy(at + n, &distance, 4);
+	return n + 4;
+}
+
+/* An entry that allocates: calls; one that frees or may fail: jumps. */
+static size_t assemble(uint8_t *at, unsigned shape, unsigned slot, const void *head)
+{
+	bool calls = shape == MALLOC || shape == CALLOC || shape == ALIGN || shape == REALLOC;
+	size_t n = put(at, calls ? "55 4889e5 4157 4156 53 50 4889f3 4989fe" : "55 4889e5");
+
+	if (calls) {
+		n += put_load(at + n, shape == ALIGN ? "4c8b25" : "4c8b3d", head);
+		n += put(at + n, "31f6 31d2");
+		if (shape == ALIGN) /* call *d8(%r12): needs a SIB byte */
+			n += put(at + n, "41ff5424"), at[n++] = (uint8_t)(slot * 8);
+		else if (slot == 0)
+			n += put(at + n, "41ff17");
+		else
+			n += put(at + n, "41ff57"), at[n++] = (uint8_t)(slot * 8);
+		n += put(at + n, "4885c0 7501 90 4883c408 5b 415e 415f 5d c3");
+	} else {
+		n += put_load(at + n, "488b05", head);
+		n += put(at + n, "488b40"), at[n++] = (uint8_t)(slot * 8);
+		n += put(at + n, "31f6 5d ffe0");
+	}
+	return n;
+}
+
+static void build(const unsigned *slots, unsigned table_slots)
+{
+	memset(w.text, 0xcc, TEXT_BYTES);
+	memset(w.data, 0, DATA_BYTES);
+	w.slots = table_slots;
+	w.data[0] = (uintptr_t)&w.data[16];
+	w.data[8] = (uintptr_t)&w.data[16];
+	for (unsigned i = 0; i + 1 < table_slots; i++)
+		w.data[16 + i] = (uintptr_t)w.text + 4096 + i; /* only ever looked at */
+	for (w.count = 0; si_entry_symbol(w.count); w.count++) {
+		struct si_entry *e = &w.entries[w.count];
+		unsigned shape = shape_of(si_entry_symbol(w.count));
+
+		e->symbol = si_entry_symbol(w.count);
+		e->at = (uintptr_t)w.text + (size_t)w.count * ENTRY_BYTES;
+		e->size = assemble((uint8_t *)e->at, shape, slots[shape], &w.data[0]);
+	}
+	w.image = (struct si_image){ .segments = 2 };
+	w.image.segment[0] = (struct si_segment){ (uintptr_t)w.text, (uintptr_t)w.text + TEXT_BYTES, true, false };
+	w.image.segment[1] = (struct si_segment){ (uintptr_t)w.data, (uintptr_t)w.data + DATA_BYTES, false, true };
+}
+
+static struct si_entry *entry(const char *symbol)
+{
+	for (unsigned i = 0; i < w.count; i++)
+		if (!strcmp(w.entries[i].symbol, symbol))
+			return &w.entries[i];
+	return NULL;
+}
+
+static bool attach(void)
+{
+	memset(w.text_out, 0, sizeof(w.text_out));
+	return si_partition_hook(&w.image, w.entries, w.text_out, sizeof(w.text_out));
+}
+
+static void accepts(const char *name, const unsigned *slots, unsigned table_slots)
+{
+	uintptr_t *ours;
+
+	build(slots, table_slots);
+	check(name, attach(), w.text_out);
+	ours = (uintptr_t *)w.data[0];
+	check(name, ours != &w.data[16] && ours[table_slots - 1] == (uintptr_t)&w.data[16], "the old head is not our next");
+	check(name, ours[slots[MALLOC]] != w.data[16] && ours[slots[FREE]] != w.data[16 + slots[FREE]] &&
+	      ours[slots[USABLE]] == w.data[16 + slots[USABLE]], "the wrong slots are ours");
+}
+
+/* After something was spoilt: refused, `words` named, nothing changed. */
+static void refuses(const char *name, const char *words)
+{
+	bool hooked = attach();
+
+	check(name, !hooked && w.data[0] == (uintptr_t)&w.data[16] && strstr(w.text_out, words), hooked ? "it was hooked" : w.text_out);
+}
+
+static void hostile(const unsigned *slots, unsigned table_slots)
+{
+	struct si_entry *e;
+	uint8_t *code;
+	bool whole = false;
+
+	build(slots, table_slots);
+	e = entry("free");
+	e->size = assemble((uint8_t *)e->at, FREE, slots[FREE], &w.data[8]);
+	refuses("another head", "free");
+
+	build(slots, table_slots);
+	e = entry("_ZdlPvm");
+	e->size = assemble((uint8_t *)e->at, SIZED, 3, &w.data[0]);
+	refuses("a slot of no layout", "0x18");
+
+	build(slots, table_slots);
+	e = entry("realloc");
+	e->size = assemble((uint8_t *)e->at, REALLOC, 100 / 8, &w.data[0]);
+	refuses("realloc in a free's slot", "realloc");
+
+	build(slots, table_slots);
+	((uint8_t *)entry("calloc")->at)[8] = 0xf4; /* hlt */
+	refuses("an unknown instruction", "calloc");
+
+	build(slots, table_slots);
+	for (size_t size = 0; size < 26; size++) { /* the bytes up to and with the call */
+		entry("malloc")->size = size;
+		whole |= attach();
+	}
+	check("truncated", !whole && w.data[0] == (uintptr_t)&w.data[16], "it was hooked");
+
+	build(slots, table_slots);
+	((uint8_t *)entry("free")->at)[0] = 0x90;
+	refuses("no frame", "push %rbp");
+
+	build(slots, table_slots);
+	code = (uint8_t *)entry("free")->at;
+	code[entry("free")->size - 3] = 0x90; /* instead of pop %rbp */
+	refuses("a tail jump with its frame still there", "frame");
+
+	build(slots, table_slots);
+	code = (uint8_t *)entry("free")->at;
+	put(code + 4, "eb00 9090 9090 90"); /* jmp: not on the recipe */
+	refuses("a direct jump", "not in the recipe");
+
+	build(slots, table_slots);
+	code = (uint8_t *)entry("free")->at;
+	put(code + 11, "4889f8 90"); /* mov %rdi,%rax: the target is the caller's */
+	refuses("a target from an argument", "slot");
+
+	build(slots, table_slots);
+	put((uint8_t *)entry("malloc")->at + 11, "75f0"); /* backwards */
+	refuses("a branch backwards", "branch");
+
+	build(slots, table_slots);
+	entry("malloc")->at = 0;
+	refuses("no malloc", "malloc");
+
+	build(slots, table_slots);
+	entry("malloc")->at = (uintptr_t)w.data;
+	refuses("an entry in data", "outside its code");
+
+	build(slots, table_slots);
+	w.image.segment[1].writable = false;
+	refuses("a read-only head", "writable");
+
+	build(slots, table_slots);
+	w.data[16 + slots[USABLE] + 1] = 0;
+	refuses("a slot without a function", "no function in slot");
+
+	build(slots, table_slots);
+	w.data[16 + table_slots - 1] = (uintptr_t)w.text;
+	refuses("a table that is longer", "no next table");
+
+	build(slots, table_slots);
+	w.data[0] = (uintptr_t)w.data + DATA_BYTES - 8;
+	check("a table beyond the data", !attach() && w.data[0] == (uintptr_t)w.data + DATA_BYTES - 8, w.text_out);
+}
+
+/* No input may make the decoder read outside, or loop: every byte of an entry, spoilt in every way. */
+static void noise(const unsigned *slots, unsigned table_slots)
+{
+	struct si_recipe recipe;
+	struct si_decode_error error;
+	unsigned accepted = 0;
+
+	build(slots, table_slots);
+	for (unsigned i = 0; i < w.count; i++) {
+		uint8_t copy[ENTRY_BYTES];
+		size_t size = w.entries[i].size;
+
+		memcpy(copy, (void *)w.entries[i].at, size);
+		for (size_t at = 0; at < size; at++)
+			for (unsigned value = 0; value < 256; value++) {
+				uint8_t before = copy[at];
+
+				copy[at] = (uint8_t)value;
+				accepted += si_decode_dispatch(copy, size, w.entries[i].at, &recipe, &error);
+				copy[at] = before;
+			}
+	}
+	check("noise", accepted > w.count, "nothing was decoded at all");
+}
+
+int main(void)
+{
+	uint8_t *room = mmap(NULL, TEXT_BYTES + DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (room == MAP_FAILED)
+		return 77;
+	w.text = room;
+	w.data = (uintptr_t *)(room + TEXT_BYTES);
+	accepts("layout 156", slots_156, 24);
+	accepts("layout 150", slots_150, 23);
+	hostile(slots_156, 24);
+	hostile(slots_150, 23);
+	noise(slots_156, 24);
+	return failures != 0;
+}

@@ -32,8 +32,8 @@ struct sums {
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
 };
 /* Their columns in SQL, over table stat named s, and their reading from column `first` on. */
-#define SUMS_SQL "SUM(s.allocs), SUM(s.reallocs), SUM(s.frees), SUM(s.bytes), SUM(s.live), SUM(s.live_bytes), SUM(s.inherited), SUM(s.inherited_bytes)"
-enum { SUMS_COLUMNS = 8 };
+#define SUMS_SQL "SUM(s.allocs), SUM(s.reallocs), SUM(s.frees), SUM(s.bytes), SUM(s.live), SUM(s.live_bytes), SUM(s.inherited), " \
+		 "SUM(s.inherited_bytes)"
 void sums_read(struct sums *sums, const struct query *query, int first);
 void sums_add(struct sums *to, const struct sums *more);
 

@@ -17,7 +17,8 @@ struct listing {
 static void list_one(void *context, const struct session_directory *d)
 {
 	struct listing *listing = context;
-	const char *state = d->used ? d->collected ? "being recorded" : "in use, no collector" : d->collected ? "being finished" : d->arenas ? "left behind" : "empty";
+	const char *state = d->used ? d->collected ? "being recorded" : "in use, no collector"
+			  : d->collected ? "being finished" : d->arenas ? "left behind" : "empty";
 
 	listing->count++;
 	if (CTL_JSON(listing->ctl)) {

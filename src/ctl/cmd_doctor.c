@@ -58,7 +58,8 @@ static void check_clock(struct ctl *ctl)
 	if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1 << 8))
 		check(ctl, STATE_OK, "clock", NULL, "the time stamp counter runs at a constant rate");
 	else
-		check(ctl, STATE_WARN, "clock", "times still are right, each event costs more", "the time stamp counter is not said to be constant: clock_gettime is used");
+		check(ctl, STATE_WARN, "clock", "times still are right, each event costs more",
+		      "the time stamp counter is not said to be constant: clock_gettime is used");
 }
 
 static void check_fork_page(struct ctl *ctl)

@@ -10,6 +10,7 @@ CXX      ?= $(if $(findstring clang,$(CC)),clang++,g++)
 PREFIX   ?= /usr/local
 SANITIZE ?=
 SETUP    ?= 1
+JOBS     ?= $(shell nproc)
 Q        := $(if $(V),,@)
 say       = $(if $(V),@:,@printf '  %-8s %s\n' $(1) $(patsubst $(O)/%,%,$@))
 
@@ -44,6 +45,9 @@ TARGETS     := $(TARGET_C:%.c=$(O)/%) $(TARGET_CC:%.cc=$(O)/%)
 # zoo/NAME.lib.cc and NAME.lib.c are libraries that a target opens
 TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.lib,$(TARGETS)))
 
+# as many at once as there are processors, unless the caller has said how many
+jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+
 .PHONY: all help setup demo check check-all install uninstall clean tests bench docs
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -58,15 +62,15 @@ setup: ## install the Debian packages that are missing (SETUP=0 skips this)
 
 demo: PACKAGES := build demo
 demo: setup ## record a real program and print the report
-	$(Q)$(MAKE) --no-print-directory SETUP=0 all
+	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all
 	$(Q)O=$(O) scripts/demo
 
 check: setup ## every test that fits in a quarter of an hour
-	$(Q)$(MAKE) --no-print-directory SETUP=0 all tests
+	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) CC='$(CC)' test/run quick
 
 check-all: setup ## the above, both compilers, sanitizers, the long tests
-	$(Q)$(MAKE) --no-print-directory SETUP=0 all tests
+	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) CC='$(CC)' test/run all
 
 bench: all tests ## the measurements, into bench/results/

@@ -310,6 +310,16 @@ static void beat(struct session *session)
 			__atomic_store_n(&session->arenas.at[i]->header->collector_beat, now, __ATOMIC_RELAXED); /* [ctl] */
 }
 
+/* In the middle of a long merge: what cannot wait for its end, since processes are born and die meanwhile. */
+static void attend(struct session *session)
+{
+	beat(session);
+	for (size_t i = 0; i < session->arenas.count; i++)
+		if (!session->arenas.at[i]->over)
+			process_scan(session, session->arenas.at[i]);
+	process_watch(session, ticks_wall_ns());
+}
+
 /* The latest time that a record can honestly have. */
 static uint64_t latest_of(const struct session *session, uint64_t now)
 {
@@ -341,7 +351,7 @@ static void merge(struct session *session, uint64_t until)
 			apply_record(session, s);
 			s->has_head = false;
 			if (++applied % BEAT_RECORDS == 0)
-				beat(session);
+				attend(session);
 			more = drain_pull(session, s, latest) && s->head.time <= until;
 			key = key_of(s);
 		} while (more && key <= limit);

@@ -67,6 +67,13 @@ enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const c
 	return any ? answer : PROC_UNKNOWN;
 }
 
+bool proc_is_zombie(uint32_t pid)
+{
+	char text[1024], *at;
+
+	return proc_read(pid, "stat", text, sizeof text) > 0 && (at = strrchr(text, ')')) && !strncmp(at, ") Z", 3);
+}
+
 uint32_t proc_parent(uint32_t pid)
 {
 	char text[1024], *at;

@@ -19,6 +19,7 @@ enum proc_answer { PROC_NO, PROC_YES, PROC_UNKNOWN };
 /* Does the process map this file? */
 enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const char *path);
 
+bool proc_is_zombie(uint32_t pid);
 uint32_t proc_parent(uint32_t pid);        /* 0 unknown */
 uint32_t proc_namespace_pid(uint32_t pid); /* its pid in its innermost namespace; 0 unknown */
 uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0 unknown */

@@ -142,6 +142,8 @@ static void locate(struct session *session, struct process *p)
 		return;
 	if (p->namespace_pid > 1 && !is_taken(&exclusion, p->namespace_pid) && !started_after_claim(session, p, p->namespace_pid)) {
 		answer = proc_maps_file(p->namespace_pid, arena->device, arena->inode, arena->path);
+		if (answer == PROC_UNKNOWN && proc_is_zombie(p->namespace_pid))
+			answer = PROC_YES; /* it has no map any more; number and start fit */
 		if (answer != PROC_NO)
 			pid = p->namespace_pid; /* where we may not look, it is the likeliest */
 	}
@@ -365,6 +367,8 @@ static uint64_t patience(const struct process *p)
 {
 	static const uint64_t steps[] = { 20 * MS, 100 * MS, 300 * MS, 1000 * MS };
 
+	if (p->arena->attach == SHINY_ATTACH_PARTITION && (!p->role[0] || !strcmp(p->role, "zygote")))
+		return p->looks < 50 ? 50 * MS : 500 * MS;
 	return p->looks <= 4 ? steps[p->looks ? p->looks - 1 : 0] : 5000 * MS;
 }
 

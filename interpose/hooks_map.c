@@ -8,8 +8,8 @@
  * Allocates: nothing.
  * Threads:   any.
  *
- * While the real functions are being looked up, dlsym may allocate, in the program's own allocator, and that may map its first
- * pages: then the system call is made here. (chrome_crashpad_handler does so, and ends itself when it fails.)
+ * Before the real functions are known the system call is made here, and nothing is looked up: an allocator maps its first pages
+ * under a lock, and dlsym allocates when a name does not exist. (Chromium's would wait for itself.)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +49,7 @@ static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int fl
 
 void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-	void *got = SI_NEXT(mmap) ? si_next.mmap(at, bytes, prot, flags, fd, offset) :
+	void *got = si_next.mmap ? si_next.mmap(at, bytes, prot, flags, fd, offset) :
 		(void *)direct(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
 	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
@@ -58,7 +58,7 @@ void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t of
 
 void *si_hook_mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-	void *got = SI_NEXT(mmap64) ? si_next.mmap64(at, bytes, prot, flags, fd, offset) :
+	void *got = si_next.mmap64 ? si_next.mmap64(at, bytes, prot, flags, fd, offset) :
 		(void *)direct(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
 	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
@@ -76,7 +76,7 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 		target = va_arg(more, void *);
 		va_end(more);
 	}
-	got = SI_NEXT(mremap) ? si_next.mremap(old, old_bytes, bytes, flags, target) :
+	got = si_next.mremap ? si_next.mremap(old, old_bytes, bytes, flags, target) :
 		(void *)direct(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)target, 0);
 	if (got != MAP_FAILED) {
 		map.address = (uintptr_t)got;
@@ -88,7 +88,7 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 int si_hook_munmap(void *at, size_t bytes)
 {
 	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .fd = -1 };
-	int status = SI_NEXT(munmap) ? si_next.munmap(at, bytes) : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
+	int status = si_next.munmap ? si_next.munmap(at, bytes) : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
 	if (status == 0)
 		si_event_map(SI_FRAME(), SHINY_MAP_MUNMAP, &map);
@@ -98,7 +98,7 @@ int si_hook_munmap(void *at, size_t bytes)
 int si_hook_madvise(void *at, size_t bytes, int advice)
 {
 	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .prot = (uint32_t)advice, .fd = -1 };
-	int status = SI_NEXT(madvise) ? si_next.madvise(at, bytes, advice) :
+	int status = si_next.madvise ? si_next.madvise(at, bytes, advice) :
 		(int)direct(SYS_madvise, (long)at, (long)bytes, advice, 0, 0, 0);
 
 	if (status == 0)

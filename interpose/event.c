@@ -147,11 +147,15 @@ void si_event_realloc_failed(const uintptr_t *fp)
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
 {
 	enum { RECORDS = sizeof *map / SHINY_RECORD_BYTES };
-	struct si_writer *w = si_enter(fp);
 	struct shiny_record *payload;
+	struct si_writer *w;
 	uint64_t now;
 	uint32_t id;
 
+	/* no moment to boot: an allocator maps its first pages under its lock, and booting may allocate (dlsym's misses do) */
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
+		return;
+	w = si_enter(fp);
 	if (!w)
 		return;
 	now = si_ticks();

@@ -19,7 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 static struct {
 	unsigned long allocs, frees, bytes, live, live_bytes;

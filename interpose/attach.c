@@ -3,11 +3,15 @@
  * attach.c: everything that touches files. It runs once, in the constructor, because a program may enter a sandbox afterwards; when
  * it returns, no descriptor is open (programs close or reuse what they did not open themselves) and the mapping is all there is.
  *
- * The arena's space is really allocated (fallocate), never sparse: storing to a hole of a full tmpfs is a SIGBUS in the target. A
- * file system without fallocate is refused, as glibc's emulation of it writes every page. Where the space is not there we take
- * half as much, down to 1 MiB, and then the next candidate directory.
+ * A chunk that a writer may take has its space really allocated (fallocate): storing to a hole of a full tmpfs is a SIGBUS in the
+ * target. A file system without fallocate is refused, as glibc's emulation of it writes every page. Allocating tmpfs zeroes it: 64 MiB
+ * took 16 ms here, 8 MiB 2.4 ms. So only the first part is allocated at once (half as much where the space is not there, down to
+ * 1 MiB, and then the next candidate directory); the other chunks are ABSENT until the sidecar, which has a descriptor and time,
+ * grows the arena. Where there is no sidecar to do that, all is allocated before the constructor returns.
  */
 #include "attach.h"
+
+#include <shiny/ring.h>
 
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -20,7 +24,8 @@
 
 struct si_arena si_arena;
 
-enum { PAGE = 4096, LEAST = 1 << 20, TRIES = 64 };
+enum { PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 8 << 20, TRIES = 64 };
+static int arena_fd = -1; /* open from si_attach to si_attach_finish */
 
 static bool ours(int fd)
 {
@@ -66,8 +71,8 @@ static int make_session(const char *root, char directory[SI_DIRECTORY])
 	return fd < 0 ? fd : open_directory(AT_FDCWD, directory);
 }
 
-/* The offsets for an arena of about `bytes`; the number of bytes it takes. */
-static uint64_t lay_out(struct shiny_header *h, uint64_t bytes)
+/* The offsets for an arena of about `bytes`. */
+static void lay_out(struct shiny_header *h, uint64_t bytes)
 {
 	uint64_t at = PAGE, chunks = bytes / SHINY_CHUNK_BYTES;
 
@@ -86,11 +91,10 @@ static uint64_t lay_out(struct shiny_header *h, uint64_t bytes)
 	h->processes = SHINY_PROCESSES;
 	h->threads = SHINY_THREADS;
 	h->arena_bytes = at + chunks * SHINY_CHUNK_BYTES;
-	return h->arena_bytes;
 }
 
-/* A new file in `dir`, with its space, locked and mapped; NULL and `*why` = -errno. */
-static struct shiny_header *make_arena(int dir, struct shiny_header *plan, long *why)
+/* A new file in `dir`, with space for `*present` of its chunks, locked and mapped; NULL and `*why` = -errno. */
+static struct shiny_header *make_arena(int dir, struct shiny_header *plan, uint32_t *present, long *why)
 {
 	char name[64];
 	struct shiny_header *h = NULL;
@@ -112,12 +116,14 @@ static struct shiny_header *make_arena(int dir, struct shiny_header *plan, long 
 	}
 	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping keeps the description, and the lock */
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
-	for (uint64_t bytes = si_env.arena; *why == 0; bytes /= 2) {
-		uint64_t size = lay_out(plan, bytes);
-
-		*why = si_sys6(SYS_fallocate, fd, 0, 0, (long)size, 0, 0);
-		if (*why == 0)
+	lay_out(plan, si_env.arena);
+	for (uint64_t bytes = plan->arena_bytes < AT_ONCE ? plan->arena_bytes : AT_ONCE; *why == 0; bytes /= 2) {
+		*why = si_sys6(SYS_fallocate, fd, 0, 0, (long)bytes, 0, 0);
+		if (*why == 0) {
+			*present = (uint32_t)((bytes - plan->chunks_at) / SHINY_CHUNK_BYTES);
+			*why = si_sys(SYS_ftruncate, fd, plan->arena_bytes, 0);
 			break;
+		}
 		if ((*why == -ENOSPC || *why == -EDQUOT || *why == -EFBIG) && bytes / 2 >= LEAST)
 			*why = si_sys(SYS_ftruncate, fd, 0, 0); /* a half-made allocation stays otherwise */
 	}
@@ -125,10 +131,13 @@ static struct shiny_header *make_arena(int dir, struct shiny_header *plan, long 
 		h = si_sys_map(plan->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 		*why = h ? 0 : -ENOMEM;
 	}
-	if (!h)
-		si_sys6(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
+	if (h) {
+		arena_fd = fd;
+		return h;
+	}
+	si_sys6(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
 	si_sys_close(fd);
-	return h;
+	return NULL;
 }
 
 static void copy_text(char *to, size_t room, const char *from)
@@ -203,8 +212,9 @@ static void note_failure(struct si_text *notes, const char *where, long why)
 static bool attach_in(int dir, const char *directory, const struct si_start *start, const char *executable, struct si_text *notes)
 {
 	struct shiny_header plan = { 0 };
+	uint32_t present = 0;
 	long why = 0;
-	struct shiny_header *h = make_arena(dir, &plan, &why);
+	struct shiny_header *h = make_arena(dir, &plan, &present, &why);
 
 	if (!h) {
 		note_failure(notes, directory, why);
@@ -217,7 +227,28 @@ static bool attach_in(int dir, const char *directory, const struct si_start *sta
 	si_arena.chunks = (struct shiny_chunk *)((char *)h + plan.chunks_at);
 	si_arena.chunk_count = plan.chunks;
 	si_arena.header = h;
+	for (uint32_t i = present; i < plan.chunks; i++) /* before [ready]: nobody else looks yet */
+		si_arena.states[i] = SHINY_CHUNK_STATE(SHINY_CHUNK_ABSENT, 0, 0);
 	return true;
+}
+
+void si_attach_finish(bool served, struct si_text *notes)
+{
+	uint64_t bytes = si_arena.header->arena_bytes;
+	uint32_t i = 0;
+
+	while (i < si_arena.chunk_count && SHINY_CHUNK_PHASE(si_arena.states[i]) != SHINY_CHUNK_ABSENT)
+		i++;
+	if (!served && i < si_arena.chunk_count) {
+		long why = si_sys6(SYS_fallocate, arena_fd, 0, 0, (long)bytes, 0, 0);
+
+		if (why)
+			note_failure(notes, "full size", why);
+		for (; !why && i < si_arena.chunk_count; i++)
+			shiny_chunk_grow(&si_arena.states[i]);
+	}
+	si_sys_close(arena_fd);
+	arena_fd = -1;
 }
 
 static const char *variable(char *const *environment, const char *name, size_t bytes)

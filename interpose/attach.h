@@ -34,9 +34,12 @@ struct si_start {
 enum { SI_DIRECTORY = 256 };
 
 /*
- * Finds or makes the session directory and makes the arena in it; fills the header but for `attach`, `notes` and `ready`. False: nothing
- * was left behind, and `notes` says why. `directory` gets the session directory's path.
+ * Finds or makes the session directory and makes the arena in it, with space for its first part; fills the header but for `attach`,
+ * `notes` and `ready`. False: nothing was left behind, and `notes` says why. `directory` gets the session directory's path.
  */
 bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY]);
+
+/* Closes the arena's descriptor. `served`: a sidecar will give the arena more space as it fills; else all of it is allocated now. */
+void si_attach_finish(bool served, struct si_text *notes);
 
 #endif

@@ -138,6 +138,7 @@ static bool boot(void)
 {
 	struct si_text notes;
 	struct si_start start;
+	bool served;
 	long n;
 
 	si_text_init(&notes, notes_text, sizeof notes_text);
@@ -170,8 +171,8 @@ static bool boot(void)
 	reach_allocator(si_arena.header);
 	say("arena in ", directory);
 	say("allocator: ", si_arena.header->attach_text);
-	if (si_env.collect == 0)
-		si_launch(directory, start.environment, &notes);
+	served = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) : si_served(directory);
+	si_attach_finish(served, &notes);
 	if (notes.used)
 		say("note: ", notes_text);
 	__builtin_memcpy(si_arena.header->notes, notes_text, sizeof notes_text);
@@ -209,8 +210,12 @@ static void hand_down_session(void)
 	si_text_add(&t, "SHINY_SESSION=");
 	si_text_add(&t, directory);
 	for (char **e = environ; *e; e++) {
-		if (si_same(*e, "SHINY_SESSION=", 14))
+		if (si_same(*e, "SHINY_SESSION=", 14)) {
+			/* handed down to us already: a program that counts on the block behind argv (for its title) keeps it whole */
+			if (si_same(*e, session, t.used + 1))
+				return;
 			continue;
+		}
 		if (n + 2 == CHILD_ENVIRONMENT)
 			return;
 		environment[n++] = *e;

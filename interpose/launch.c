@@ -30,7 +30,7 @@
 
 enum { ENVIRONMENT_MAX = 4096, SIGNALS = 64, KERNEL_SIGSET = 8 };
 
-static bool served(const char *directory)
+bool si_served(const char *directory)
 {
 	char path[SHINY_PATH_MAX];
 	struct si_text t;
@@ -147,18 +147,18 @@ static __attribute__((noreturn)) void become(const char *path, const char *direc
 	leave(127);
 }
 
-void si_launch(const char *directory, char *const *environment, struct si_text *notes)
+bool si_launch(const char *directory, char *const *environment, struct si_text *notes)
 {
 	char path[SHINY_PATH_MAX];
 	long child;
 
-	if (served(directory))
-		return;
+	if (si_served(directory))
+		return true;
 	if (!find_ctl(environment, path, sizeof path)) {
 		si_text_add(notes, "no sidecar: shinyctl is neither beside the library nor on PATH (set SHINY_CTL); recorded into ");
 		si_text_add(notes, directory);
 		si_text_add(notes, "\n");
-		return;
+		return false;
 	}
 	child = twin();
 	if (child == 0) {
@@ -172,4 +172,5 @@ void si_launch(const char *directory, char *const *environment, struct si_text *
 	} else {
 		si_text_add(notes, "no sidecar: this process may not make another one\n");
 	}
+	return child > 0;
 }

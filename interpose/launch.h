@@ -11,7 +11,13 @@
 
 #include "base.h"
 
-/* `environment` is the one that the sidecar gets, less LD_PRELOAD. Failures go to `notes`; recording goes on into the arena. */
-void si_launch(const char *directory, char *const *environment, struct si_text *notes);
+/* Does a sidecar hold the directory's lock? */
+bool si_served(const char *directory);
+
+/*
+ * Starts one unless the directory is served already; `environment` is the one that it gets, less LD_PRELOAD. False: there is none,
+ * `notes` says why, and recording goes on into the arena.
+ */
+bool si_launch(const char *directory, char *const *environment, struct si_text *notes);
 
 #endif

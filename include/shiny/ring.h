@@ -14,7 +14,9 @@
  *   chunk 1:  | header: base, t7, generation | r0 | r1 | r2 | 0 | 0 | 0 …      records appended from the left
  *
  *   FREE ──[claim] writer──► OPEN ──[seal] writer──► FULL ──[give] reader──► FREE
- *                             └────────[reap] reader, owner is dead──────────┘
+ *    ▲                        └────────[reap] reader, owner is dead──────────┘
+ *    └──[grow] reader──ABSENT    the file is as long as the header says, but its space is allocated as it is needed: zeroing 64 MiB
+ *                                costs 16 ms at start-up, and most programs never fill it. Without a reader the library does it all.
  *
  * Invariants
  *   I1  A FREE chunk is all zero in its records.
@@ -37,6 +39,7 @@
  *   [give]   state word: store FREE, release, after the records were zeroed.
  *   [reap]   state word: compare-and-swap OPEN→FULL by the reader, only once the owner cannot run any more (its process has
  *            ended, or its thread is gone from /proc).
+ *   [grow]   state word: store FREE, release, after the chunk's space was allocated; only ever from ABSENT, so nobody else writes it.
  *   [ctl]    control words: relaxed; a hook that misses a change sees it at its next event.
  *
  * A writer that dies
@@ -141,6 +144,12 @@ static inline void shiny_chunk_give(struct shiny_header *h, uint64_t *state, uin
 	__atomic_store_n(state, SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [give] */
 	if (index < __atomic_load_n(&h->chunk_hint, __ATOMIC_RELAXED))
 		__atomic_store_n(&h->chunk_hint, index, __ATOMIC_RELAXED); /* low chunks are reused first: fewer pages touched */
+}
+
+/* The chunk's space has been allocated: writers may have it. */
+static inline void shiny_chunk_grow(uint64_t *state)
+{
+	__atomic_store_n(state, SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [grow] */
 }
 
 #endif

@@ -197,6 +197,7 @@ enum shiny_chunk_phase {
 	SHINY_CHUNK_FREE = 0,
 	SHINY_CHUNK_OPEN = 1, /* its owner appends */
 	SHINY_CHUNK_FULL = 2, /* its owner is done with it */
+	SHINY_CHUNK_ABSENT = 3, /* the file has no space for it yet: touching it could be a SIGBUS */
 };
 /*   63 ─── 32 31 ────── 8 7 ── 0
  *   sequence   thread slot  phase     sequence: 0, 1, 2, … within one generation of the thread slot

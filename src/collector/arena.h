@@ -48,7 +48,8 @@ struct arena {
 	struct stream **owners;   /* by chunk: the stream that it is attached to */
 	uint8_t *whole;           /* by chunk: 1: zero all of it when it is given back */
 	uint64_t bad_chunks;      /* chunks that named no possible stream */
-	uint32_t busy;            /* chunks that were not free at the last scan */
+	uint32_t busy;            /* chunks that were in use at the last scan */
+	bool no_space;            /* the file system refused to let the arena grow */
 };
 
 /*

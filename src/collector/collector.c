@@ -415,9 +415,12 @@ static void end_arena(struct session *session, struct arena *arena)
 			process_close(session, p);
 	}
 	if (arena->busy)
-		for (uint32_t i = 0; i < arena->chunk_count; i++)
-			if (!arena->owners[i] && SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[i], __ATOMIC_RELAXED)))
+		for (uint32_t i = 0; i < arena->chunk_count; i++) {
+			unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[i], __ATOMIC_RELAXED));
+
+			if (!arena->owners[i] && phase != SHINY_CHUNK_FREE && phase != SHINY_CHUNK_ABSENT)
 				arena->bad_chunks++;
+		}
 	for (size_t i = session->streams.count; i-- > 0;)
 		if (session->streams.at[i]->arena == arena) { /* only a lying arena gets here */
 			struct stream *s = session->streams.at[i];

@@ -11,6 +11,8 @@
  * gets there. So a gap in the numbers is believed only when a second whole scan finds it again: the first one saw #6, thus the claim
  * of #5 was before it, and whoever looks afterwards sees it ([claim], [seal]).
  */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,9 +141,28 @@ bad:
 	}
 }
 
+/*
+ * More space, before the writers need it: when less than half of what there is is free, as much again. ABSENT chunks are the
+ * last ones, and stay so.
+ */
+static void grow(struct arena *arena, uint32_t busy, uint32_t absent)
+{
+	uint32_t present = arena->chunk_count - absent, more = present < absent ? present : absent;
+	off_t at = (off_t)((char *)&arena->chunks[present] - (char *)arena->header);
+
+	if (!absent || arena->no_space || arena->over || busy * 2 < present)
+		return;
+	if (fallocate(arena->fd, 0, at, (off_t)more * SHINY_CHUNK_BYTES) != 0) {
+		arena->no_space = true; /* the writers wait or drop, and count it, as with any full arena */
+		return;
+	}
+	for (uint32_t i = present; i < present + more; i++)
+		shiny_chunk_grow(&arena->states[i]);
+}
+
 void drain_scan(struct session *session, struct arena *arena)
 {
-	uint32_t busy = 0;
+	uint32_t busy = 0, absent = 0;
 
 	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never own one again */
 	for (size_t i = 0; i < session->streams.count; i++) {
@@ -158,11 +179,16 @@ void drain_scan(struct session *session, struct arena *arena)
 
 		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
 			continue;
+		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT) {
+			absent = arena->chunk_count - i;
+			break;
+		}
 		busy++;
 		if (!arena->owners[i])
 			attach(session, arena, i, word);
 	}
 	arena->busy = busy;
+	grow(arena, busy, absent);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
 

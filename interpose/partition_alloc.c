@@ -22,7 +22,8 @@
  *    handed out, and a context (0). We pass all six argument registers on, so another trailing argument would do no harm.
  *  - identical functions are folded: malloc_usable_size and malloc_size, _Znwm and _Znam, free and _ZdlPv are one address. Which
  *    of them was meant cannot be known; such a block's api is EITHER.
- *  - the head lies in .data and stays writable.
+ *  - the head lies in .data and stays writable. The heap sampler, in every process, puts a table of its own before ours later on,
+ *    whose functions that allocate call the next table's: front.c.
  *
  * The approach. Decode every exported entry (decode.c), demand that all agree on one head and that their slots fit one known
  * layout; check that the table lies in the executable's data and that each slot points into its code; then copy the table, put our
@@ -46,6 +47,7 @@
 
 #include "base.h"
 #include "decode.h"
+#include "front.h"
 #include "hooks.h"
 
 /* ---- what a slot is for ---- */
@@ -135,6 +137,7 @@ static const struct {
 };
 enum { ENTRIES = sizeof(entry_table) / sizeof(entry_table[0]) };
 _Static_assert((int)ENTRIES <= (int)SI_ENTRIES_MAX, "callers have room");
+_Static_assert((int)SLOTS <= (int)SI_FRONT_KINDS, "so has front.h");
 
 const char *si_entry_symbol(unsigned i)
 {
@@ -153,9 +156,10 @@ enum { GRANULE = 16, GRANULES = 4096 };
 static uintptr_t entries_start;
 static uint8_t entry_api[GRANULES];
 
-/* Steps over the frame of the exported entry, if the hook was called by one, which also tells the api. */
-static inline const uintptr_t *call_site(const uintptr_t *fp, enum shiny_api *api)
+/* Steps over the frames of tables in front of ours, and of the exported entry, if it called; that also tells the api. */
+static inline const uintptr_t *call_site(const uintptr_t *hook, enum slot slot, enum shiny_api *api)
 {
+	const uintptr_t *fp = si_front_skip(hook, slot);
 	uintptr_t granule = (fp[1] - entries_start) / GRANULE;
 
 	if (granule >= GRANULES || !entry_api[granule])
@@ -175,7 +179,7 @@ static inline const uintptr_t *call_site(const uintptr_t *fp, enum shiny_api *ap
                                                                                                                                \
 		if (block) {                                                                                                   \
 			enum shiny_api api = otherwise;                                                                        \
-			const uintptr_t *fp = call_site(SI_FRAME(), &api);                                                     \
+			const uintptr_t *fp = call_site(SI_FRAME(), slot, &api);                                                     \
                                                                                                                                \
 			si_event_alloc(fp, (void *)block, bytes, api);                                                         \
 		}                                                                                                              \
@@ -198,7 +202,7 @@ static void release(void *block)
 #define ENDS(slot, claimed)                                                                                                    \
 	static uintptr_t hook_##slot(SIX)                                                                                      \
 	{                                                                                                                      \
-		if (a && !si_event_free(SI_FRAME(), (void *)a, claimed, SHINY_API_EITHER_FREE, release))                       \
+		if (a && !si_event_free(si_front_skip(SI_FRAME(), slot), (void *)a, claimed, SHINY_API_EITHER_FREE, release))  \
 			return 0;                                                                                              \
 		return below[slot](SIX_VALUES);                                                                                \
 	}
@@ -228,7 +232,7 @@ static __attribute__((noinline, cold)) uintptr_t realloc_by_hand(const uintptr_t
 static inline __attribute__((always_inline)) uintptr_t resize(const uintptr_t *frame, enum slot slot, SIX)
 {
 	enum shiny_api api = SHINY_API_REALLOC;
-	const uintptr_t *fp = call_site(frame, &api);
+	const uintptr_t *fp = call_site(frame, slot, &api);
 	uintptr_t moved;
 
 	if (!a || !b) {
@@ -430,7 +434,7 @@ static bool map_entries(const struct si_entry *entries, const struct si_recipe *
 }
 
 /* Our table, in a page that nobody writes any more, in front of the one at `head`. */
-static bool put_in_front(const struct layout *layout, uintptr_t head, struct si_text *t)
+static bool put_in_front(const struct si_image *image, const struct layout *layout, uintptr_t head, struct si_text *t)
 {
 	uintptr_t old = __atomic_load_n((uintptr_t *)head, __ATOMIC_ACQUIRE), *ours;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -449,6 +453,7 @@ static bool put_in_front(const struct layout *layout, uintptr_t head, struct si_
 			ours[i] = (uintptr_t)hook_of[slot];
 	}
 	ours[layout->slots - 1] = old;
+	si_front_watch(image, (const uintptr_t *)head, (uintptr_t)ours, layout->slots, layout->slot);
 	if (mprotect(ours, page, PROT_READ) != 0 ||
 	    !__atomic_compare_exchange_n((uintptr_t *)head, &old, (uintptr_t)ours, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
 		munmap(ours, page);
@@ -476,7 +481,7 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 	if (!check_table(image, layout, head, &t))
 		return false;
 	si_text_init(&t, text, room);
-	if (!map_entries(entries, recipes, &t) || !put_in_front(layout, head, &t))
+	if (!map_entries(entries, recipes, &t) || !put_in_front(image, layout, head, &t))
 		return false;
 	for (unsigned i = 0; i < ENTRIES; i++)
 		agreed += recipes[i].head != 0;

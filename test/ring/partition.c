@@ -5,7 +5,8 @@
  * Runs:      a test program, against interpose/ built with sanitizers.
  *
  * The entries are byte for byte in the shapes of Chromium 150's and 156's, with the slots of each version, in a page of their own
- * next to a table; then each is spoilt in one way, and must be refused with nothing changed.
+ * next to a table; then each is spoilt in one way, and must be refused with nothing changed. Last they are run, with other tables put in front
+ * of ours as Chromium's heap sampler does: the events, which are caught here, must name the program's own calls.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,9 +14,45 @@
 #include <sys/mman.h>
 
 #include "../../interpose/decode.h"
+#include "../../interpose/event.h"
 #include "../../interpose/partition_alloc.h"
 
 static int failures;
+
+/* ---- instead of the engine: what the hooks said last ---- */
+
+static struct { uintptr_t site; unsigned api, allocs, frees; } seen;
+
+void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+{
+	seen.site = fp[1];
+	seen.api = api;
+	seen.allocs++;
+}
+
+bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api, si_release_fn *release)
+{
+	seen.site = fp[1];
+	seen.api = api;
+	seen.frees++;
+	return true;
+}
+
+bool si_event_realloc_begin(const uintptr_t *fp, void *block)
+{
+	seen.site = fp[1];
+	return true;
+}
+
+void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size) { seen.allocs++; }
+void si_event_realloc_failed(const uintptr_t *fp) { }
+void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map) { }
+void si_event_modules_changed(void) { }
+void si_event_modules_changing(void) { }
+uint32_t si_event_thread_creating(void) { return 0; }
+void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth) { }
+void si_event_exiting(void) { }
+void si_event_forked_child(void) { }
 
 static void check(const char *name, bool right, const char *why)
 {
@@ -268,9 +305,181 @@ static void noise(const unsigned *slots, unsigned table_slots)
 	check("noise", accepted > w.count, "nothing was decoded at all");
 }
 
+/* ---- other tables in front of ours, and the program running ---- */
+
+/* Where things lie in the text behind the entries, and in the data behind the table. */
+enum { ALLOCATOR = 6144, PROGRAM = 6400, SAMPLER = 6656, SAMPLER_2 = 7424, FRONT = 128, FRONT_2 = 192, FUNCTION = 64 };
+static char block[64];
+
+/* mov $target,%rax */
+static size_t put_address(uint8_t *at, const void *target)
+{
+	memcpy(at + put(at, "48b8"), &target, 8);
+	return 10;
+}
+
+/* A function of the allocator's own table: returns a block. */
+static void bottom(unsigned slot)
+{
+	uint8_t *at = w.text + ALLOCATOR;
+
+	put(at + put_address(at, block), "c3");
+	w.data[16 + slot] = (uintptr_t)at;
+}
+
+/* The program: calls an entry. `calls_slot` >= 0: goes through the head itself, as code inside the executable does. */
+static uintptr_t program(const char *symbol, int calls_slot)
+{
+	uint8_t *at = w.text + PROGRAM;
+	size_t n = put(at, "55 4889e5");
+	uintptr_t site;
+
+	if (calls_slot < 0) {
+		n += put_address(at + n, (const void *)entry(symbol)->at);
+		n += put(at + n, "ffd0");
+	} else {
+		n += put_load(at + n, "488b05", &w.data[0]);
+		n += put(at + n, "ff50");
+		at[n++] = (uint8_t)(calls_slot * 8);
+	}
+	site = (uintptr_t)at + n;
+	put(at + n, "5d c3");
+	return site;
+}
+
+enum style { CALLS, JUMPS, FRAMELESS };
+
+/* A sampler's function for `slot`: goes on into the next of the table at data[table]. */
+static void sampler(unsigned place, unsigned table, unsigned slot, enum style style)
+{
+	uint8_t *at = w.text + place;
+	size_t n = put(at, style == FRAMELESS ? "55 90 90 90 53 50" : "55 4889e5 53 50");
+
+	n += put_load(at + n, "488b05", &w.data[table + w.slots - 1]);
+	n += put(at + n, style == JUMPS ? "488b40" : "ff50");
+	at[n++] = (uint8_t)(slot * 8);
+	n += put(at + n, "4883c408 5b 5d");
+	put(at + n, style == JUMPS ? "ffe0" : "c3");
+	w.data[table + slot] = (uintptr_t)at;
+}
+
+/* Puts the table at data[table] in front; its other slots as those of the head. */
+static void put_table(unsigned table)
+{
+	memcpy(&w.data[table], (const void *)w.data[0], (w.slots - 1) * sizeof(uintptr_t));
+	w.data[table + w.slots - 1] = w.data[0];
+}
+
+static void run(void)
+{
+	memset(&seen, 0, sizeof(seen));
+	((void (*)(void *, size_t))(w.text + PROGRAM))(block, 24);
+}
+
+/* The program runs; the event's call site and api must be these. */
+static void sees(const char *name, uintptr_t site, unsigned api)
+{
+	char why[128];
+
+	run();
+	snprintf(why, sizeof(why), "site %#lx, api %u; the program's call is %#lx, api %u", (unsigned long)seen.site, seen.api,
+		 (unsigned long)site, api);
+	check(name, seen.allocs + seen.frees == 1 && seen.site == site && seen.api == api, why);
+}
+
+static void attach_to(const unsigned *slots, unsigned table_slots, unsigned slot)
+{
+	build(slots, table_slots);
+	bottom(slot);
+	check("attached", attach(), w.text_out);
+}
+
+static void front(const unsigned *slots, unsigned table_slots)
+{
+	unsigned malloc_slot = slots[MALLOC], free_slot = slots[FREE], size_slot = slots[SIZED];
+	uintptr_t ours;
+
+	attach_to(slots, table_slots, malloc_slot);
+	sees("no table in front: malloc", program("malloc", -1), SHINY_API_MALLOC);
+	put_table(FRONT);
+	sampler(SAMPLER, FRONT, malloc_slot, CALLS);
+	ours = w.data[0];
+	w.data[0] = (uintptr_t)&w.data[FRONT];
+	sees("sampler: malloc", program("malloc", -1), SHINY_API_MALLOC);
+	sees("sampler: new", program("_Znwm", -1), SHINY_API_NEW);
+	sees("sampler: the executable's own call", program(NULL, (int)malloc_slot), SHINY_API_EITHER_ALLOC);
+	put_table(FRONT_2);
+	sampler(SAMPLER_2, FRONT_2, malloc_slot, CALLS);
+	w.data[0] = (uintptr_t)&w.data[FRONT_2];
+	sees("two samplers: malloc", program("malloc", -1), SHINY_API_MALLOC);
+	sampler(SAMPLER, FRONT, malloc_slot, JUMPS);
+	sees("two samplers, one jumps", program("malloc", -1), SHINY_API_MALLOC);
+	w.data[0] = ours;
+	sees("sampler gone", program("malloc", -1), SHINY_API_MALLOC);
+
+	for (unsigned style = CALLS; style <= JUMPS; style++) {
+		attach_to(slots, table_slots, free_slot);
+		put_table(FRONT);
+		sampler(SAMPLER, FRONT, free_slot, (enum style)style);
+		w.data[0] = (uintptr_t)&w.data[FRONT];
+		sees(style == CALLS ? "sampler that calls: free" : "sampler that jumps: free", program("free", -1), SHINY_API_EITHER_FREE);
+	}
+	attach_to(slots, table_slots, size_slot);
+	put_table(FRONT);
+	sampler(SAMPLER, FRONT, size_slot, CALLS);
+	w.data[0] = (uintptr_t)&w.data[FRONT];
+	sees("sampler that calls: sized delete", program("_ZdlPvm", -1), SHINY_API_EITHER_FREE);
+
+	attach_to(slots, table_slots, malloc_slot);
+	put_table(FRONT);
+	sampler(SAMPLER, FRONT, free_slot, CALLS);
+	w.data[0] = (uintptr_t)&w.data[FRONT];
+	sees("a table with others' slots", program("malloc", -1), SHINY_API_MALLOC);
+}
+
+/* Tables in front that are not what they should be: nothing is followed outside, nothing runs for ever, the program goes on. */
+static void bad_front(const unsigned *slots, unsigned table_slots)
+{
+	unsigned slot = slots[MALLOC];
+	uintptr_t outside[64], ours;
+
+	attach_to(slots, table_slots, slot);
+	put_table(FRONT);
+	sampler(SAMPLER, FRONT, slot, FRAMELESS);
+	w.data[0] = (uintptr_t)&w.data[FRONT];
+	program("malloc", -1);
+	run();
+	check("function without a frame", seen.allocs == 1 && seen.site - (uintptr_t)w.text - SAMPLER < FUNCTION, "its frame was stepped over");
+
+	attach_to(slots, table_slots, slot);
+	put_table(FRONT);
+	sampler(SAMPLER, FRONT, slot, CALLS);
+	memcpy(outside, &w.data[FRONT], sizeof(outside));
+	w.data[0] = (uintptr_t)outside;
+	program("malloc", -1);
+	run();
+	check("table outside the executable", seen.allocs == 1, "no event");
+
+	attach_to(slots, table_slots, slot);
+	ours = w.data[0];
+	memcpy(&w.data[FRONT_2], (const void *)ours, (table_slots - 1) * sizeof(uintptr_t));
+	w.data[FRONT_2 + table_slots - 1] = (uintptr_t)&w.data[FRONT_2]; /* for ever */
+	w.data[0] = (uintptr_t)&w.data[FRONT_2];
+	sees("table that is its own next", program("malloc", -1), SHINY_API_MALLOC);
+
+	for (unsigned n = 0; n < 40; n++) {
+		w.data[0] = ours;
+		put_table(FRONT + n % 2 * (FRONT_2 - FRONT));
+		sampler(SAMPLER, FRONT + n % 2 * (FRONT_2 - FRONT), slot, CALLS);
+		w.data[0] = (uintptr_t)&w.data[FRONT + n % 2 * (FRONT_2 - FRONT)];
+		run();
+	}
+	check("a head that changes all the time", seen.allocs == 1, "no event");
+}
+
 int main(void)
 {
-	uint8_t *room = mmap(NULL, TEXT_BYTES + DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *room = mmap(NULL, TEXT_BYTES + DATA_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (room == MAP_FAILED)
 		return 77;
@@ -281,5 +490,8 @@ int main(void)
 	hostile(slots_156, 24);
 	hostile(slots_150, 23);
 	noise(slots_156, 24);
+	front(slots_156, 24);
+	front(slots_150, 23);
+	bad_front(slots_156, 24);
 	return failures != 0;
 }

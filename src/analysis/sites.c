@@ -22,10 +22,10 @@ static int compare(const void *left, const void *right, void *context)
 	return strcmp(a->label, b->label) ? strcmp(a->label, b->label) : (a->line > b->line) - (a->line < b->line);
 }
 
-/* What sites are grouped by, over stack_site x and site i. */
+/* What sites are grouped by, over site i. */
 static const char *const keys[] = {
-	[SITES_BY_LINE] = "COALESCE(x.site, 0)",
-	[SITES_BY_FUNCTION] = "COALESCE(i.function || 'f' || COALESCE(i.module, 0), 's' || x.site, '')",
+	[SITES_BY_LINE] = "COALESCE(i.id, 0)",
+	[SITES_BY_FUNCTION] = "COALESCE(i.function || 'f' || COALESCE(i.module, 0), 's' || i.id, '')",
 	[SITES_BY_FILE] = "COALESCE(i.source || 'f', i.module || 'm', '')",
 	[SITES_BY_MODULE] = "COALESCE(i.module, 0)",
 };
@@ -92,20 +92,19 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 	 * bare column beside MAX() is the one of the row that holds the maximum: SQLite promises it.
 	 */
 	struct shiny_err *err = query_format(store, &q,
-		"WITH g AS (SELECT %s AS k, x.site AS site, s.* FROM stat s LEFT JOIN stack_site x ON x.stack = s.stack "
+		"WITH g AS (SELECT %s AS k, x.site AS site, s.* FROM stat s LEFT JOIN stack x ON x.id = s.stack "
 		"LEFT JOIN site i ON i.id = x.site WHERE %s), "
 		"t AS (SELECT k, type, MAX(n), COUNT(*) AS types FROM (SELECT g.k AS k, v.type AS type, SUM(g.allocs + g.inherited) AS n "
 		"FROM g JOIN vtable v ON v.id = g.vtable WHERE v.type IS NOT NULL GROUP BY g.k, v.type) GROUP BY k), "
 		"h AS (SELECT k, stack, MAX(n) FROM (SELECT k, stack, SUM(%s) AS n FROM g GROUP BY k, stack) GROUP BY k), "
-		"p AS (SELECT k, SUM(b) AS peak FROM (SELECT DISTINCT g.k AS k, g.process, g.stack, e.peak_bytes AS b FROM g "
-		"JOIN peak e ON e.process = g.process AND e.stack = g.stack) GROUP BY k) "
+		"p AS (SELECT %s AS k, SUM(s.peak_bytes) AS peak FROM peak s LEFT JOIN site i ON i.id = s.site WHERE %s GROUP BY k) "
 		"SELECT n.name, o.path, i.line, m.path, f.vaddr, r.stacks, r.site, h.stack, t.types, t.type, p.peak, r.a, r.b, r.c, r.d, r.e, "
 		"r.f, r.g, r.h FROM (SELECT s.k AS k, MAX(s.site) AS site, COUNT(DISTINCT s.stack) AS stacks, SUM(s.allocs) AS a, "
 		"SUM(s.reallocs) AS b, SUM(s.frees) AS c, SUM(s.bytes) AS d, SUM(s.live) AS e, SUM(s.live_bytes) AS f, SUM(s.inherited) AS g, "
 		"SUM(s.inherited_bytes) AS h FROM g s GROUP BY s.k) r LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
 		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON f.id = i.frame "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
-		key, scope->where, order_columns[order]);
+		key, scope->where, order_columns[order], key, scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&sites, q, by, match);

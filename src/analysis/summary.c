@@ -88,7 +88,7 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	if (!err)
 		err = numbers(store, scope, "SELECT COUNT(DISTINCT v.type), COUNT(DISTINCT v.id), SUM(CASE WHEN v.type IS NULL THEN 0 ELSE "
 			      "s.allocs END), COUNT(DISTINCT x.site) FROM stat s LEFT JOIN vtable v ON v.id = s.vtable "
-			      "LEFT JOIN stack_site x ON x.stack = s.stack WHERE ", n, 4);
+			      "LEFT JOIN stack x ON x.id = s.stack WHERE ", n, 4);
 	s.types = n[0];
 	s.vtables = n[1];
 	s.typed_allocs = n[2];

@@ -108,19 +108,19 @@ static const char *const measures[] = {
 struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by, const char *match,
 			    double threshold, struct tree_node *root)
 {
-	/* peaks are known a stack, not a type */
+	/* peaks are known a site, not a type */
 	bool typed = by == TREE_BY_TYPE && measure != TREE_PEAK;
 	struct tree_node tree = {.name = strdup("all processes")};
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : query_format(store, &q,
 		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, COALESCE(m.path, '') AS home, %s AS leaf, %s "
-		"FROM %s s LEFT JOIN process p ON p.id = s.process LEFT JOIN stack_site x ON x.stack = s.stack LEFT JOIN site i ON i.id = x.site "
+		"FROM %s s LEFT JOIN process p ON p.id = s.process LEFT JOIN site i ON i.id = s.site "
 		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, home, leaf ORDER BY s.process, home, leaf",
 		typed ? "COALESCE(v.type, '(no type)')"
-		      : "CASE WHEN x.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
+		      : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
 			"'+0x' || printf('%x', f.vaddr)) END",
-		measures[measure], measure == TREE_PEAK ? "peak" : "stat",
+		measures[measure], measure == TREE_PEAK ? "peak" : "(SELECT t.*, k.site FROM stat t LEFT JOIN stack k ON k.id = t.stack)",
 		typed ? "LEFT JOIN vtable v ON v.id = s.vtable"
 		      : "LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source LEFT JOIN frame f ON f.id = i.frame",
 		scope->where);

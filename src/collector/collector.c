@@ -666,7 +666,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 		store_abandon(session->store);
 		return session->err;
 	}
-	err = store_finish(session->store);
+	err = store_finish(session->store, &summary.sites);
 	if (err)
 		return err;
 	if (!session->options->keep_arenas)

@@ -224,7 +224,6 @@ static void put_stats(struct session *session, struct process *p, const bool *fa
 			struct store_peak row = { p->id, site->stack, site->peak_blocks, site->peak_bytes,
 						  ticks_ns(&session->ticks, site->peak_time) };
 
-			out->sites++;
 			session_fail(session, store_put_peak(session->store, &row));
 		}
 	}

@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 #include "block.h"
+#include "stacks.h"
 #include "store.h"
 
 #define STORE_APPLICATION_ID 0x53686e79 /* "Shny", as in schema.sql */
@@ -33,6 +34,14 @@ SHINY_MUST_CHECK struct shiny_err *db_exec(const struct store *store, const char
 void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL */
 
 SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store); /* schema.c: tables, views, documentation */
-SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store);    /* sites.c: fills site and stack_site */
+
+/* sites.c: which site each stack belongs to. */
+struct sites {
+	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. The caller's to free, also on failure. */
+	size_t stack_limit;
+	uint32_t count; /* different sites */
+};
+/* Fills table site and column stack.site. */
+SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails, struct sites *out);
 
 #endif

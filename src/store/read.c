@@ -73,6 +73,10 @@ static struct shiny_err *judge_header(const char *path, int fd, const struct sta
 						  "cannot read the session %s: it has format %u, and this shinyctl knows formats up to %d", path, version,
 						  STORE_SCHEMA_VERSION),
 					"use the shinyctl that recorded it, or a newer one");
+	if (version && version < STORE_SCHEMA_VERSION)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: it has format %u, and this shinyctl reads format %d",
+						  path, version, STORE_SCHEMA_VERSION),
+					"use the shinyctl that recorded it, or record again");
 	if (version == 0)
 		return shiny_err_advise(cannot_read(path, "its recording ended before its tables were made"), "record again");
 

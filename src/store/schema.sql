@@ -9,7 +9,6 @@
 -- CREATE (schema.c reads them, `shinyctl info --schema` prints them). So a column without a comment is a failed test.
 
 PRAGMA application_id = 0x53686e79; -- "Shny"
-PRAGMA page_size = 8192;
 
 -- What every table, view and column means, taken from the comments of the schema.
 CREATE TABLE documentation (
@@ -107,10 +106,29 @@ CREATE TABLE frame_line (
 	PRIMARY KEY (frame, depth)
 ) WITHOUT ROWID;
 
--- Call stacks.
+-- Call stacks: the six innermost frames here, six more in each stack_tail. v_stack_frames puts them together.
 CREATE TABLE stack (
 	id INTEGER PRIMARY KEY, -- id in this file
-	frames TEXT NOT NULL -- JSON array of frame.id, innermost first; json_each(frames) gives rows
+	site INTEGER, -- site.id, NULL until the recording is finished
+	frame0 INTEGER, -- frame.id of the innermost frame
+	frame1 INTEGER, -- of its caller; NULL no more
+	frame2 INTEGER, -- of that one's caller
+	frame3 INTEGER, -- and so on
+	frame4 INTEGER, -- and so on
+	frame5 INTEGER, -- and so on
+	tail INTEGER -- stack_tail.id with the further callers, NULL no more
+);
+
+-- Outer parts of stacks, each once: stacks that were called the same way share them.
+CREATE TABLE stack_tail (
+	id INTEGER PRIMARY KEY, -- id in this file, higher than that of its own tail
+	frame0 INTEGER, -- frame.id of the innermost frame of this part
+	frame1 INTEGER, -- of its caller; NULL no more
+	frame2 INTEGER, -- of that one's caller
+	frame3 INTEGER, -- and so on
+	frame4 INTEGER, -- and so on
+	frame5 INTEGER, -- and so on
+	tail INTEGER -- stack_tail.id with the further callers, NULL no more
 );
 
 -- Call sites, made when the recording is finished: the first function of a stack, inline functions expanded, that is not in
@@ -122,13 +140,6 @@ CREATE TABLE site (
 	function INTEGER, -- function.id, NULL unknown
 	source INTEGER, -- source.id, NULL unknown
 	line INTEGER -- line in the source, 0 unknown
-);
-
--- The site of each stack.
-CREATE TABLE stack_site (
-	stack INTEGER PRIMARY KEY, -- stack.id
-	site INTEGER NOT NULL, -- site.id
-	depth INTEGER NOT NULL -- frames skipped as boring
 );
 
 -- Functions and modules that are not anybody's call site: allocation functions, wrappers, the C++ library. Data, not code.
@@ -191,23 +202,23 @@ CREATE TABLE stat (
 -- Histogram of lifetimes in powers of two.
 CREATE TABLE lifetime (
 	process INTEGER NOT NULL, -- process.id
-	stack INTEGER NOT NULL, -- stack.id
+	site INTEGER NOT NULL, -- site.id, 0: no stack
 	vtable INTEGER NOT NULL, -- vtable.id, 0 none
 	bin INTEGER NOT NULL, -- 2^bin <= lifetime in ns < 2^(bin+1); bin 0 also holds 0
 	censored INTEGER NOT NULL, -- 1: still alive at the end, so the true lifetime is longer
 	count INTEGER NOT NULL, -- blocks
 	bytes INTEGER NOT NULL, -- their bytes
-	PRIMARY KEY (process, stack, vtable, bin, censored)
+	PRIMARY KEY (process, site, vtable, bin, censored)
 ) WITHOUT ROWID;
 
--- The most that was live at once from one stack of one process.
+-- What can at most have been live at once from one site of one process: the peaks of its stacks, added up.
 CREATE TABLE peak (
 	process INTEGER NOT NULL, -- process.id
-	stack INTEGER NOT NULL, -- stack.id
+	site INTEGER NOT NULL, -- site.id, 0: no stack
 	peak_blocks INTEGER NOT NULL, -- blocks
 	peak_bytes INTEGER NOT NULL, -- bytes
-	peak_ns INTEGER NOT NULL, -- when the bytes were reached
-	PRIMARY KEY (process, stack)
+	peak_ns INTEGER NOT NULL, -- when the stack with the most bytes had them
+	PRIMARY KEY (process, site)
 ) WITHOUT ROWID;
 
 -- The timeline in buckets.
@@ -422,7 +433,14 @@ CREATE VIEW v_stack_frames AS SELECT
 	f.inlined AS inlined, -- 1: inlined into the next depth
 	f.path AS path, -- path of the module
 	f.frame AS frame -- frame id
-FROM stack k, json_each(k.frames) j JOIN v_frames f ON f.frame = j.value;
+FROM stack k, json_each((
+	WITH RECURSIVE part (id, frames, tail) AS (
+		SELECT NULL, k.frame0 || COALESCE(',' || k.frame1, '') || COALESCE(',' || k.frame2, '') ||
+			COALESCE(',' || k.frame3, '') || COALESCE(',' || k.frame4, '') || COALESCE(',' || k.frame5, ''), k.tail
+		UNION ALL SELECT t.id, t.frame0 || COALESCE(',' || t.frame1, '') || COALESCE(',' || t.frame2, '') ||
+			COALESCE(',' || t.frame3, '') || COALESCE(',' || t.frame4, '') || COALESCE(',' || t.frame5, ''), t.tail
+		FROM part r JOIN stack_tail t ON t.id = r.tail WHERE r.id IS NULL OR t.id < r.id)
+	SELECT '[' || group_concat(frames) || ']' FROM part)) j JOIN v_frames f ON f.frame = j.value;
 
 -- Stacks with what they allocated, over all processes. text: functions from the innermost outwards, separated by " < ".
 -- Example: SELECT text, live_bytes FROM v_stacks ORDER BY live_bytes DESC LIMIT 10;
@@ -436,7 +454,7 @@ CREATE VIEW v_stacks AS SELECT
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
 	SUM(s.live) AS live, -- blocks at the end
 	SUM(s.live_bytes) AS live_bytes -- their bytes
-FROM stat s LEFT JOIN stack_site x ON x.stack = s.stack GROUP BY s.stack;
+FROM stat s LEFT JOIN stack x ON x.id = s.stack GROUP BY s.stack;
 
 -- Call sites over all processes: the first function of the stack that belongs to neither the allocator nor the C++ library.
 -- Example: SELECT label, source, line, live_bytes FROM v_sites ORDER BY live_bytes DESC LIMIT 20;
@@ -447,7 +465,7 @@ CREATE VIEW v_sites AS SELECT
 	COALESCE(i.line, 0) AS line, -- line in it, 0 unknown
 	m.path AS path, -- path of the module
 	f.vaddr AS vaddr, -- return address in the module's file, of one of its stacks
-	CASE WHEN t.site IS NULL AND NOT EXISTS (SELECT 1 FROM stack_site) THEN '(unfinished recording: no sites)'
+	CASE WHEN t.site IS NULL AND NOT EXISTS (SELECT 1 FROM site) THEN '(unfinished recording: no sites)'
 		WHEN t.site IS NULL THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') ||
 		'+0x' || printf('%x', f.vaddr), '0x' || printf('%x', f.vaddr), '(unknown)') END AS label, -- the function, or module+offset
 	t.allocs AS allocs, -- blocks that began
@@ -466,9 +484,9 @@ FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS realloc
 		SUM(s.live) AS live, SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes,
 		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
 		COUNT(DISTINCT CASE WHEN s.vtable THEN s.vtable END) AS types
-	FROM stat s LEFT JOIN stack_site x ON x.stack = s.stack GROUP BY x.site) t
-	LEFT JOIN (SELECT x.site AS site, SUM(k.peak_bytes) AS bytes FROM peak k JOIN stack_site x ON x.stack = k.stack GROUP BY x.site) q
-		ON q.site = t.site
+	FROM stat s LEFT JOIN stack x ON x.id = s.stack GROUP BY x.site) t
+	LEFT JOIN (SELECT k.site AS site, SUM(k.peak_bytes) AS bytes FROM peak k GROUP BY k.site) q
+		ON q.site = COALESCE(t.site, 0)
 	LEFT JOIN site i ON i.id = t.site LEFT JOIN frame f ON f.id = i.frame LEFT JOIN module m ON m.id = i.module
 	LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source;
 
@@ -488,7 +506,7 @@ CREATE VIEW v_site_types AS SELECT
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
 	SUM(s.live) AS live, -- blocks at the end
 	SUM(s.live_bytes) AS live_bytes -- their bytes
-FROM stat s LEFT JOIN stack_site x ON x.stack = s.stack LEFT JOIN site i ON i.id = x.site LEFT JOIN frame f ON f.id = i.frame
+FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN site i ON i.id = x.site LEFT JOIN frame f ON f.id = i.frame
 	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN vtable v ON v.id = s.vtable
 GROUP BY s.process, x.site, v.type, COALESCE(v.source, 'none');
 
@@ -509,12 +527,12 @@ FROM lifetime l LEFT JOIN vtable v ON v.id = l.vtable GROUP BY l.process, v.type
 -- Example: SELECT bin, count FROM v_site_lifetimes WHERE site = 3 AND NOT censored;
 CREATE VIEW v_site_lifetimes AS SELECT
 	l.process AS process, -- process id
-	x.site AS site, -- site id, NULL: no stack
+	NULLIF(l.site, 0) AS site, -- site id, NULL: no stack
 	l.bin AS bin, -- power of two, as in v_lifetimes
 	l.censored AS censored, -- 1: still alive at the end
 	SUM(l.count) AS count, -- blocks
 	SUM(l.bytes) AS bytes -- their bytes
-FROM lifetime l LEFT JOIN stack_site x ON x.stack = l.stack GROUP BY l.process, x.site, l.bin, l.censored;
+FROM lifetime l GROUP BY l.process, l.site, l.bin, l.censored;
 
 -- The timeline of each process.
 -- Example: SELECT start_ns / 1e9, live_bytes FROM v_timeline WHERE process = 1 ORDER BY start_ns;

@@ -2,7 +2,7 @@
 /*
  * sites.c: finds the call site of every stack, once, when a recording is finished.
  *
- * Runs: sidecar. Signals: no. Allocates: yes, about 40 bytes a frame. Threads: one a store.
+ * Runs: sidecar. Signals: no. Allocates: yes, about 40 bytes a frame and 4 a stack. Threads: one a store.
  *
  * The innermost frame of an allocation is often std::vector<T>::_M_realloc_insert or g_malloc: true, and of no use to anybody. The
  * site is the first function, inline functions expanded, that table `boring` does not name; a stack in which all is boring
@@ -51,6 +51,8 @@ struct finder {
 	uint32_t *slots;        /* site ids, open addressing */
 	uint32_t site_count, site_room, slot_count;
 	sqlite3_stmt *put_site, *put_stack;
+	const struct stack_tails *tails;
+	struct sites *out;
 };
 
 /* ---- names ---- */
@@ -158,10 +160,12 @@ static struct shiny_err *take_limits(struct finder *f, sqlite3_stmt *row)
 	f->function_limit = (size_t)sqlite3_column_int64(row, 0) + 1;
 	f->module_limit = (size_t)sqlite3_column_int64(row, 1) + 1;
 	f->frame_limit = (size_t)sqlite3_column_int64(row, 2) + 1;
+	f->out->stack_limit = (size_t)sqlite3_column_int64(row, 3) + 1;
+	f->out->of_stack = calloc(f->out->stack_limit, sizeof(*f->out->of_stack));
 	f->boring_functions = calloc(f->function_limit, 1);
 	f->boring_modules = calloc(f->module_limit, 1);
 	f->frames = calloc(f->frame_limit, sizeof(*f->frames));
-	return f->boring_functions && f->boring_modules && f->frames ? NULL : no_memory();
+	return f->out->of_stack && f->boring_functions && f->boring_modules && f->frames ? NULL : no_memory();
 }
 
 static struct shiny_err *take_function(struct finder *f, sqlite3_stmt *row)
@@ -260,32 +264,46 @@ static struct shiny_err *site_of(struct finder *f, uint32_t frame_id, uint32_t *
 	return NULL;
 }
 
-/* Rows: stack, its JSON array of frames. */
+/* The frame, of those in `part`, that makes the site; 0: all are boring. `innermost` is set to the first one if it is still 0. */
+static uint32_t search(const struct finder *f, const struct stack_part *part, uint32_t *innermost)
+{
+	for (int i = 0; i < STACK_PART; i++) {
+		uint32_t frame = part->frames[i];
+
+		if (!frame || frame >= f->frame_limit)
+			continue;
+		if (!*innermost)
+			*innermost = frame;
+		if (f->frames[frame].interesting)
+			return frame;
+	}
+	return 0;
+}
+
+/* Rows: stack, its innermost frames, its tail. */
 static struct shiny_err *take_stack(struct finder *f, sqlite3_stmt *row)
 {
-	const char *at = column_text(row, 1) + 1;
-	uint32_t innermost = 0, chosen = 0, site = 0;
-	int64_t depth = 0, level = 0;
+	uint32_t innermost = 0, chosen, *site = &f->out->of_stack[sqlite3_column_int64(row, 0)];
+	struct stack_part part = { .tail = (uint32_t)sqlite3_column_int64(row, STACK_PART + 1) };
 
-	for (char *end; !chosen; at = end + (*end == ','), level++) {
-		unsigned long id = strtoul(at, &end, 10);
+	for (int i = 0; i < STACK_PART; i++)
+		part.frames[i] = (uint32_t)sqlite3_column_int64(row, 1 + i);
+	chosen = search(f, &part, &innermost);
+	for (uint32_t tail = part.tail; tail && !chosen; tail = f->tails->at[tail - 1].tail)
+		chosen = search(f, &f->tails->at[tail - 1], &innermost);
+	return innermost ? site_of(f, chosen ? chosen : innermost, site) : NULL;
+}
 
-		if (end == at)
-			break;
-		if (id >= f->frame_limit)
+static struct shiny_err *put_stacks(struct finder *f)
+{
+	for (size_t i = 1; i < f->out->stack_limit; i++) {
+		if (!f->out->of_stack[i])
 			continue;
-		if (!innermost)
-			innermost = (uint32_t)id;
-		if (f->frames[id].interesting) {
-			chosen = (uint32_t)id;
-			depth = level;
-		}
+		int code = put(f->put_stack, (int64_t[]){ f->out->of_stack[i], (int64_t)i }, 2);
+		if (code != SQLITE_OK)
+			return db_error(f->store, code, "finish");
 	}
-	if (!innermost)
-		return NULL;
-	SHINY_TRY(site_of(f, chosen ? chosen : innermost, &site));
-	int code = put(f->put_stack, (int64_t[]){ sqlite3_column_int64(row, 0), site, depth }, 3);
-	return code == SQLITE_OK ? NULL : db_error(f->store, code, "finish");
+	return NULL;
 }
 
 static struct shiny_err *find_all(struct finder *f)
@@ -293,22 +311,24 @@ static struct shiny_err *find_all(struct finder *f)
 	int code = sqlite3_prepare_v2(f->store->db, "INSERT INTO site VALUES (?, ?, ?, NULLIF(?, 0), NULLIF(?, 0), ?)", -1, &f->put_site, NULL);
 
 	if (code == SQLITE_OK)
-		code = sqlite3_prepare_v2(f->store->db, "INSERT INTO stack_site VALUES (?, ?, ?)", -1, &f->put_stack, NULL);
+		code = sqlite3_prepare_v2(f->store->db, "UPDATE stack SET site = ? WHERE id = ?", -1, &f->put_stack, NULL);
 	if (code != SQLITE_OK)
 		return db_error(f->store, code, "finish");
 	SHINY_TRY(each_row(f, "SELECT kind, pattern FROM boring", take_pattern));
 	SHINY_TRY(each_row(f, "SELECT (SELECT COALESCE(MAX(id), 0) FROM function), (SELECT COALESCE(MAX(id), 0) FROM module), "
-			      "(SELECT COALESCE(MAX(id), 0) FROM frame)", take_limits));
+			      "(SELECT COALESCE(MAX(id), 0) FROM frame), (SELECT COALESCE(MAX(id), 0) FROM stack)", take_limits));
 	SHINY_TRY(each_row(f, "SELECT id, name FROM function", take_function));
 	SHINY_TRY(each_row(f, "SELECT id, path FROM module", take_module));
 	SHINY_TRY(each_row(f, "SELECT f.id, f.module, f.vaddr, COALESCE(l.depth, 0), l.function, l.source, l.line "
 			      "FROM frame f LEFT JOIN frame_line l ON l.frame = f.id ORDER BY f.id, l.depth", take_line));
-	return each_row(f, "SELECT id, frames FROM stack", take_stack);
+	SHINY_TRY(each_row(f, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack", take_stack));
+	f->out->count = f->site_count;
+	return put_stacks(f);
 }
 
-struct shiny_err *sites_make(const struct store *store)
+struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails, struct sites *out)
 {
-	struct finder f = { .store = store };
+	struct finder f = { .store = store, .tails = tails, .out = out };
 	struct shiny_err *err = find_all(&f);
 
 	sqlite3_finalize(f.put_site);

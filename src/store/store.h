@@ -18,7 +18,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 1
+#define STORE_SCHEMA_VERSION 2
 
 struct store;
 
@@ -80,13 +80,13 @@ struct store_stat {
 	uint64_t max_size, min_size;
 };
 enum { STORE_LIFETIME_BINS = 64 };
-struct store_lifetime { /* bin b: 2^b <= lifetime in ns < 2^(b+1); bin 0 also holds 0 */
+struct store_lifetime { /* kept a site, not a stack. bin b: 2^b <= lifetime in ns < 2^(b+1); bin 0 also holds 0 */
 	uint32_t process, stack, vtable;
 	uint8_t bin;
 	bool censored; /* still alive when the recording ended: the true lifetime is longer */
 	uint64_t count, bytes;
 };
-struct store_peak { uint32_t process, stack; uint64_t peak_blocks, peak_bytes, peak_time; };
+struct store_peak { /* added up a site */ uint32_t process, stack; uint64_t peak_blocks, peak_bytes, peak_time; };
 struct store_bucket { /* the timeline */
 	uint32_t process;
 	uint64_t start, length;
@@ -118,7 +118,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_note(struct store *store, uint32_t 
 SHINY_MUST_CHECK struct shiny_err *store_put_events(struct store *store, const struct event *events, size_t count);
 
 SHINY_MUST_CHECK struct shiny_err *store_commit(struct store *store); /* a crash loses what came after the last one */
-SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store); /* one complete file; frees the store, also on failure */
+/* One complete file; frees the store, also on failure. `site_count`: how many call sites there are; may be NULL. */
+SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store, uint64_t *site_count);
 void store_abandon(struct store *store);                              /* frees without completing; accepts NULL */
 
 /* ---- reading ---- */

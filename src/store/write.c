@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "by_site.h"
 #include "db.h"
 #include "intern.h"
 
@@ -36,10 +37,11 @@
 	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                                              \
 	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                                                          \
 	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                                                      \
-	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, ?)")                                                                 \
+	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")                                         \
+	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
 	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
 	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                               \
-	X(LIFETIME, "INSERT OR REPLACE INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                            \
+	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
 	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
 	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
 	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                                             \
@@ -66,6 +68,9 @@ struct writer {
 	bool in_transaction;
 	struct packer *packer; /* NULL without events */
 	struct intern functions, sources;
+	struct stack_tails tails;
+	uint32_t tails_written;
+	struct by_site by_site;
 };
 
 /* ---- one row ---- */
@@ -212,6 +217,8 @@ static void writer_free(struct store *store)
 	packer_destroy(w->packer);
 	intern_deinit(&w->functions);
 	intern_deinit(&w->sources);
+	stack_tails_deinit(&w->tails);
+	by_site_deinit(&w->by_site);
 	free(w);
 	store->writer = NULL;
 }
@@ -292,27 +299,6 @@ struct shiny_err *store_commit(struct store *store)
 	SHINY_TRY(db_exec(store, "COMMIT", "write"));
 	w->in_transaction = false;
 	return NULL;
-}
-
-static struct shiny_err *finish(struct store *store)
-{
-	SHINY_TRY(store_put_number(store, "complete", 1));
-	SHINY_TRY(sites_make(store));
-	SHINY_TRY(store_commit(store));
-	for (int i = 0; i < STATEMENT_COUNT; i++) { /* an open statement would keep the log alive */
-		sqlite3_finalize(store->writer->statements[i]);
-		store->writer->statements[i] = NULL;
-	}
-	SHINY_TRY(db_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", "finish"));
-	return db_exec(store, "PRAGMA journal_mode = DELETE", "finish");
-}
-
-struct shiny_err *store_finish(struct store *store)
-{
-	struct shiny_err *err = finish(store);
-
-	store_abandon(store);
-	return err;
 }
 
 void store_abandon(struct store *store)
@@ -452,21 +438,29 @@ struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t mod
 	return NULL;
 }
 
+static void part(struct row *row, const struct stack_part *part)
+{
+	for (int i = 0; i < STACK_PART; i++)
+		number_or_null(row, part->frames[i]);
+	number_or_null(row, part->tail);
+}
+
 struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames, size_t count)
 {
-	AUTO_FREE char *json = malloc(count * 11 + 3); /* a comma and ten digits each */
-	size_t used = 0;
+	struct writer *w = store->writer;
+	struct stack_part head;
+	struct row row;
 
-	if (!json)
-		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	json[used++] = '[';
-	for (size_t i = 0; i < count; i++)
-		used += (size_t)sprintf(json + used, i ? ",%u" : "%u", frames[i]);
-	memcpy(json + used, "]", 2);
-
-	struct row row = row_begin(store, STATEMENT_STACK);
+	SHINY_TRY(stack_tails_split(&w->tails, frames, count, &head));
+	for (; w->tails_written < w->tails.count; w->tails_written++) {
+		row = row_begin(store, STATEMENT_STACK_TAIL);
+		number(&row, w->tails_written + 1);
+		part(&row, &w->tails.at[w->tails_written]);
+		SHINY_TRY(row_end(&row));
+	}
+	row = row_begin(store, STATEMENT_STACK);
 	number(&row, id);
-	text(&row, json);
+	part(&row, &head);
 	return row_end(&row);
 }
 
@@ -504,7 +498,17 @@ struct shiny_err *store_put_stat(struct store *store, const struct store_stat *s
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *l)
+struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row)
+{
+	return by_site_lifetime(&store->writer->by_site, row);
+}
+
+struct shiny_err *store_put_peak(struct store *store, const struct store_peak *row)
+{
+	return by_site_peak(&store->writer->by_site, row);
+}
+
+static struct shiny_err *write_lifetime(struct store *store, const struct store_lifetime *l)
 {
 	struct row row = row_begin(store, STATEMENT_LIFETIME);
 
@@ -518,7 +522,7 @@ struct shiny_err *store_put_lifetime(struct store *store, const struct store_lif
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_peak(struct store *store, const struct store_peak *p)
+static struct shiny_err *write_peak(struct store *store, const struct store_peak *p)
 {
 	struct row row = row_begin(store, STATEMENT_PEAK);
 
@@ -528,6 +532,19 @@ struct shiny_err *store_put_peak(struct store *store, const struct store_peak *p
 	number(&row, p->peak_bytes);
 	number(&row, p->peak_time);
 	return row_end(&row);
+}
+
+/* What waited for the sites. */
+static struct shiny_err *write_by_site(struct store *store, const struct sites *sites)
+{
+	struct by_site *waiting = &store->writer->by_site;
+
+	by_site_merge(waiting, sites->of_stack, sites->stack_limit);
+	for (size_t i = 0; i < waiting->lifetime_count; i++)
+		SHINY_TRY(write_lifetime(store, &waiting->lifetimes[i]));
+	for (size_t i = 0; i < waiting->peak_count; i++)
+		SHINY_TRY(write_peak(store, &waiting->peaks[i]));
+	return NULL;
 }
 
 struct shiny_err *store_put_bucket(struct store *store, const struct store_bucket *b)
@@ -577,4 +594,32 @@ struct shiny_err *store_put_note(struct store *store, uint32_t process, const ch
 	number(&row, process);
 	text(&row, words);
 	return row_end(&row);
+}
+
+/* ---- the end ---- */
+
+static struct shiny_err *finish(struct store *store, struct sites *sites)
+{
+	SHINY_TRY(store_put_number(store, "complete", 1));
+	SHINY_TRY(sites_make(store, &store->writer->tails, sites));
+	SHINY_TRY(write_by_site(store, sites));
+	SHINY_TRY(store_commit(store));
+	for (int i = 0; i < STATEMENT_COUNT; i++) { /* an open statement would keep the log alive */
+		sqlite3_finalize(store->writer->statements[i]);
+		store->writer->statements[i] = NULL;
+	}
+	SHINY_TRY(db_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", "finish"));
+	return db_exec(store, "PRAGMA journal_mode = DELETE", "finish");
+}
+
+struct shiny_err *store_finish(struct store *store, uint64_t *site_count)
+{
+	struct sites sites = { 0 };
+	struct shiny_err *err = finish(store, &sites);
+
+	if (!err && site_count)
+		*site_count = sites.count;
+	free(sites.of_stack);
+	store_abandon(store);
+	return err;
 }

@@ -67,7 +67,7 @@ static void make_session(const char *path)
 			*slot = 0;
 		must(store_put_events(store, &e, 1));
 	}
-	must(store_finish(store));
+	must(store_finish(store, NULL));
 }
 
 static bool any_event(void *context, const struct event *event)

@@ -100,7 +100,7 @@ static void make_session(const char *path)
 	must(store_put_counter(s, 1, "DROPPED_FULL", "loss", 4, "events dropped: the arena was full"));
 	must(store_put_counter(s, 2, "DROPPED_FULL", "loss", 3, "events dropped: the arena was full"));
 	must(store_put_counter(s, 1, "WAITED_FULL", "note", 9, "waits"));
-	must(store_finish(s));
+	must(store_finish(s, NULL));
 }
 
 static void test_types(struct store *s)

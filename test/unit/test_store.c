@@ -96,6 +96,18 @@ static void put_session(struct store *store)
 	must(store_put_stack(store, 5, (uint32_t[]){ 5 }, 1));
 	must(store_put_stack(store, 6, (uint32_t[]){ 2 }, 1));
 	must(store_put_stack(store, 7, (uint32_t[]){ 6, 5 }, 2));
+	/* deep ones: 8 has 40 frames, 9 another innermost one and then the same, 10 only boring ones but for the 14th */
+	uint32_t deep[40];
+	for (uint32_t i = 0; i < 40; i++)
+		deep[i] = 1 + i * 7 % 6;
+	must(store_put_stack(store, 8, deep, 40));
+	deep[0] = 6;
+	must(store_put_stack(store, 9, deep, 40));
+	for (uint32_t i = 0; i < 13; i++)
+		deep[i] = 2;
+	deep[13] = 5;
+	must(store_put_stack(store, 10, deep, 40));
+	must(store_put_stack(store, 11, NULL, 0));
 	must(store_put_vtable(store, &(struct store_vtable){ .id = 1, .module = 1, .vaddr = 16, .source = "symbol", .type = "Shape", .class_bytes = 24 }));
 	must(store_put_vtable(store, &(struct store_vtable){ .id = 2, .module = 3, .vaddr = 32, .source = "label", .type = "stripped.so!vtable+0x20" }));
 	for (uint32_t stack = 1; stack <= 7; stack++)
@@ -105,6 +117,11 @@ static void put_session(struct store *store)
 					.max_size = 20, .min_size = stack }));
 	must(store_put_stat(store, &(struct store_stat){ .process = 1, .allocs = 1, .bytes = UINT32_MAX, .live = 1, .live_bytes = UINT32_MAX }));
 	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 1, .vtable = 1, .bin = 12, .count = 3, .bytes = 30 }));
+	/* stacks 3 and 4 are of one site; bin 13 is theirs together, alive and dead apart */
+	for (uint32_t stack = 3; stack <= 4; stack++)
+		must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = stack, .bin = 13, .count = stack, .bytes = 10 }));
+	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 3, .bin = 13, .censored = true, .count = 100, .bytes = 1 }));
+	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 0, .bin = 13, .count = 200, .bytes = 1 }));
 	must(store_put_peak(store, &(struct store_peak){ .process = 1, .stack = 4, .peak_blocks = 2, .peak_bytes = 50, .peak_time = 9 }));
 	must(store_put_peak(store, &(struct store_peak){ .process = 1, .stack = 3, .peak_blocks = 2, .peak_bytes = 70, .peak_time = 9 }));
 	must(store_put_bucket(store, &(struct store_bucket){ .process = 1, .start = 0, .length = 100, .allocs = 5, .live_bytes = 77 }));
@@ -212,7 +229,7 @@ static void test_finished(void)
 	must(store_create(path, false, true, &store));
 	put_session(store);
 	put_events(store, events);
-	must(store_finish(store));
+	must(store_finish(store, NULL));
 	check("one file remains", files_in_directory() == 1, "there are companions");
 	chmod(path, 0400);
 	must(store_open(path, &store));
@@ -225,18 +242,26 @@ static void test_finished(void)
 	       " FROM v_types", "- none - 181 3, Shape symbol medium 240 3, stripped.so!vtable+0x20 label label 140 2");
 	expect(store, "types of a process", "SELECT allocs FROM v_process_types WHERE process = 2 AND type = 'Shape'", "120");
 	expect(store, "a site is beyond library and inlined code",
-	       "SELECT function || source || line FROM v_sites JOIN stack_site USING (site) WHERE stack = 1", "push(std::vector<int>&)a.cc12");
-	expect(store, "a nameless function is a site", "SELECT label FROM v_sites JOIN stack_site USING (site) WHERE stack = 2", "stripped.so+0x1234");
+	       "SELECT function || source || line FROM v_sites JOIN stack k USING (site) WHERE k.id = 1", "push(std::vector<int>&)a.cc12");
+	expect(store, "a nameless function is a site", "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 2", "stripped.so+0x1234");
 	expect(store, "stacks of one line share a site", "SELECT function || line || ' ' || stacks || ' ' || allocs || ' ' || peak_bytes_at_most "
-	       "FROM v_sites JOIN stack_site USING (site) WHERE stack = 4", "main40 2 140 120");
-	expect(store, "another line is another site", "SELECT stacks FROM v_sites JOIN stack_site USING (site) WHERE stack = 5", "1");
-	expect(store, "all boring: the innermost", "SELECT label FROM v_sites JOIN stack_site USING (site) WHERE stack = 6", "strdup");
-	expect(store, "a longer name is another function", "SELECT label FROM v_sites JOIN stack_site USING (site) WHERE stack = 7", "mallocator(int)");
+	       "FROM v_sites JOIN stack k USING (site) WHERE k.id = 4", "main40 2 140 120");
+	expect(store, "another line is another site", "SELECT stacks FROM v_sites JOIN stack k USING (site) WHERE k.id = 5", "1");
+	expect(store, "all boring: the innermost", "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 6", "strdup");
+	expect(store, "a longer name is another function", "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 7", "mallocator(int)");
 	expect(store, "no stack", "SELECT allocs FROM v_sites WHERE site IS NULL", "1");
 	expect(store, "sites hold every allocation", "SELECT SUM(allocs) FROM v_sites", "561");
 	expect(store, "so do their types", "SELECT SUM(allocs) FROM v_site_types", "561");
 	expect(store, "rendered stacks", "SELECT text FROM v_stacks WHERE stack = 1",
 	       "void std::vector<int, A<int> >::grow<int>(int&&) < push(std::vector<int>&) < main");
+	expect(store, "a deep stack, in order", "SELECT count(*) || ' ' || group_concat(frame) FROM (SELECT frame FROM v_stack_frames WHERE stack = 8 "
+	       "AND depth = 0 ORDER BY level)", "40 1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4");
+	expect(store, "tails are shared", "SELECT (SELECT tail FROM stack WHERE id = 8) = (SELECT tail FROM stack WHERE id = 9)", "1");
+	expect(store, "the site of boring frames lies outwards", "SELECT (SELECT site FROM stack WHERE id = 10) = (SELECT site FROM stack WHERE id = 5)", "1");
+	expect(store, "an empty stack has no frames and no site", "SELECT (SELECT count(*) FROM v_stack_frames WHERE stack = 11) || "
+	       "(SELECT site IS NULL FROM stack WHERE id = 11)", "01");
+	expect(store, "lifetimes are added up a site", "SELECT group_concat(count || ':' || bytes || ':' || censored, ' ') FROM (SELECT * FROM "
+	       "v_site_lifetimes WHERE bin = 13 ORDER BY site IS NULL, censored)", "7:20:0 100:1:1 200:1:0");
 	expect(store, "losses", "SELECT group_concat(name || count) FROM v_losses", "DROPPED3");
 	expect(store, "pages", "SELECT used FROM v_pages", "0.25");
 	expect(store, "strings are stored once", "SELECT count(*) FROM function WHERE name = 'main'", "1");
@@ -258,7 +283,7 @@ static void test_finished(void)
 
 	must(store_create(path, false, false, &store));
 	put_events(store, 10);
-	must(store_finish(store));
+	must(store_finish(store, NULL));
 	must(store_open(path, &store));
 	err = store_each_event(store, 0, 0, UINT64_MAX, tally_event, &(struct tally){ 0 });
 	check("without events, says so", err && strstr(err->message, "holds no events") && err->advice, "it does not");
@@ -320,7 +345,7 @@ static void test_killed(void)
 	store_close(store);
 
 	must(store_create(path, true, true, &store)); /* --force, over the left-behind file and its log */
-	must(store_finish(store));
+	must(store_finish(store, NULL));
 	must(store_open(path, &store));
 	expect(store, "--force replaces all of it", "SELECT count(*) FROM process", "0");
 	store_close(store);
@@ -394,7 +419,7 @@ static void test_refusals(void)
 	must(store_create(path, false, true, &store));
 	put_session(store);
 	put_events(store, 100000);
-	must(store_finish(store));
+	must(store_finish(store, NULL));
 	if (stat(path, &st) != 0 || truncate(path, st.st_size / 2) != 0)
 		exit(1);
 	refused("cut in half", "truncated");
@@ -403,7 +428,7 @@ static void test_refusals(void)
 	refused("cut in the header", "not a session file");
 	unlink(path);
 	must(store_create(path, false, true, &store));
-	must(store_finish(store));
+	must(store_finish(store, NULL));
 	run("python3 -c \"import sqlite3; c = sqlite3.connect('%s'); c.execute('pragma user_version = 99'); c.commit()\"");
 	refused("newer", "format 99");
 	unlink(path);

@@ -4,8 +4,7 @@
  *
  * The loader runs constructors of the libraries below us first, and those allocate: so boot starts from the first hook, or from our
  * constructor if that comes first, on whatever state libc is in. Arguments and environment are therefore read where the kernel put
- * them (above __libc_stack_end), not from libc. Only handing SHINY_SESSION to our children needs libc's `environ`, and waits for the
- * constructor; main() gets the same array as its third argument.
+ * them (above __libc_stack_end), not from libc.
  *
  * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever fails, the program runs on
  * unrecorded, and the arena's header or SHINY_DEBUG=on says why.
@@ -41,13 +40,14 @@ extern void *__libc_stack_end; /* public, of the dynamic loader */
 uint32_t si_clock;
 struct si_settings si_settings;
 char si_boot_executable[SHINY_PATH_MAX];
+char si_boot_session[SI_DIRECTORY + 16];
 
 enum { NOT_YET = 0, BOOTING = 1, DONE = 2 };
 static uint32_t state;
 static char directory[SI_DIRECTORY];
 static char notes_text[SHINY_TEXT];
 
-enum { STACK_IF_UNLIMITED = 64 << 20, INVARIANT_TSC = 1 << 8, CHILD_ENVIRONMENT = 8192 };
+enum { STACK_IF_UNLIMITED = 64 << 20, INVARIANT_TSC = 1 << 8 };
 
 static void say(const char *what, const char *more)
 {
@@ -134,6 +134,15 @@ static void reach_allocator(struct shiny_header *h)
 	h->attach = si_partition_attach(h->attach_text, sizeof h->attach_text);
 }
 
+static void name_session(void)
+{
+	struct si_text t;
+
+	si_text_init(&t, si_boot_session, sizeof si_boot_session);
+	si_text_add(&t, "SHINY_SESSION=");
+	si_text_add(&t, directory);
+}
+
 static bool boot(void)
 {
 	struct si_text notes;
@@ -173,6 +182,7 @@ static bool boot(void)
 	say("allocator: ", si_arena.header->attach_text);
 	served = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) : si_served(directory);
 	si_attach_finish(served, &notes);
+	name_session();
 	if (notes.used)
 		say("note: ", notes_text);
 	__builtin_memcpy(si_arena.header->notes, notes_text, sizeof notes_text);
@@ -196,40 +206,10 @@ void si_boot(void)
 	errno = saved;
 }
 
-/* Puts SHINY_SESSION=directory into what our children will inherit. */
-static void hand_down_session(void)
-{
-	static char *environment[CHILD_ENVIRONMENT];
-	static char session[SI_DIRECTORY + 16];
-	struct si_text t;
-	size_t n = 0;
-
-	if (!si_arena.header || !environ)
-		return;
-	si_text_init(&t, session, sizeof session);
-	si_text_add(&t, "SHINY_SESSION=");
-	si_text_add(&t, directory);
-	for (char **e = environ; *e; e++) {
-		if (si_same(*e, "SHINY_SESSION=", 14)) {
-			/* handed down to us already: a program that counts on the block behind argv (for its title) keeps it whole */
-			if (si_same(*e, session, t.used + 1))
-				return;
-			continue;
-		}
-		if (n + 2 == CHILD_ENVIRONMENT)
-			return;
-		environment[n++] = *e;
-	}
-	environment[n++] = session;
-	environment[n] = NULL;
-	environ = environment;
-}
-
 #ifndef SHINY_TEST
 __attribute__((constructor(101))) static void start(void)
 {
 	si_boot();
-	hand_down_session();
 }
 
 __attribute__((destructor)) static void end(void)
@@ -241,6 +221,5 @@ void si_boot_test_constructor(void);
 void si_boot_test_constructor(void)
 {
 	si_boot();
-	hand_down_session();
 }
 #endif

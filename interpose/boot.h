@@ -22,6 +22,9 @@ SI_INTERNAL struct si_settings si_settings;
 
 SI_INTERNAL char si_boot_executable[SHINY_PATH_MAX];
 
+/* "SHINY_SESSION=" and the directory, for our children; empty while nothing is recorded. */
+SI_INTERNAL char si_boot_session[];
+
 /* Re-entrant: while boot runs, and when it has run, this returns at once. */
 SI_COLD void si_boot(void);
 

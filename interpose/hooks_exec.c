@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks_exec.c: the session is handed down to the programs that this one starts.
+ *
+ * Runs:      inside, in place of exec*, posix_spawn, system and popen.
+ * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the caller's stack is written.
+ * Allocates: nothing.
+ * Threads:   any.
+ *
+ * The problem. A child finds its session by SHINY_SESSION, and a plain LD_PRELOAD=libshiny.so does not set it. Putting it into `environ`
+ * when we start is too early: programs that change their title (Chromium, nginx, PostgreSQL) first check that the strings of
+ * argv and environ lie in one piece as the kernel put them, and give up if they don't. In Chromium that cost the roles: what a zygote
+ * forks kept the zygote's command line.
+ * The approach. `environ` is left alone; the variable is added to the array that goes to the kernel, in the call that sends it. system and
+ * popen send `environ` itself, so these two replace it, once; no title check comes that late.
+ * An environment is added to when it is the program's own, or loads a library (LD_PRELOAD): with neither the child would not be recorded.
+ * Rejected: appending to `environ` in order (the check wants every string in the block), room in the block (there is none), asking the
+ * parent's pid for its session (orphans and pid namespaces have no parent to ask).
+ * Not covered: execve by direct system call, and libc's own callers of exec (wordexp): their children record into a session of their own.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "boot.h"
+#include "env.h"
+#include "hooks.h"
+
+enum { VARIABLES_MAX = 8192 };
+
+static const char name[] = "SHINY_SESSION=";
+enum { NAME_BYTES = sizeof name - 1 };
+
+static bool equal(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++, b++)
+		;
+	return *a == *b;
+}
+
+/* An inherited value that we could not use, so that our own session is another one. */
+static bool is_stale(const char *variable)
+{
+	return si_env.session[0] && equal(variable + NAME_BYTES, si_env.session) && !equal(variable, si_boot_session);
+}
+
+/* Pointers in the array that hands the session down; 0: `environment` is right as it is. */
+static size_t room_for(char *const *environment)
+{
+	bool passes = environment == environ;
+	size_t n = 0;
+
+	if (!si_boot_session[0] || !environment)
+		return 0;
+	for (; environment[n]; n++) {
+		if (si_same(environment[n], name, NAME_BYTES) && !is_stale(environment[n]))
+			return 0;
+		passes = passes || si_same(environment[n], "LD_PRELOAD=", 11);
+	}
+	return passes && n < VARIABLES_MAX ? n + 2 : 0;
+}
+
+static char **fill(char **room, char *const *environment)
+{
+	size_t n = 0;
+
+	for (; *environment; environment++)
+		if (!si_same(*environment, name, NAME_BYTES))
+			room[n++] = *environment;
+	room[n++] = si_boot_session;
+	room[n] = NULL;
+	return room;
+}
+
+/* On the caller's stack: there until it returns. */
+#define HANDED_DOWN(environment)                                                                                               \
+	({                                                                                                                     \
+		char *const *from_ = (environment);                                                                            \
+		size_t room_ = room_for(from_);                                                                                \
+		room_ ? (char *const *)fill(__builtin_alloca(room_ * sizeof(char *)), from_) : from_;                          \
+	})
+
+static int absent(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+int si_hook_execve(const char *path, char *const *argv, char *const *environment)
+{
+	return SI_NEXT(execve) ? si_next.execve(path, argv, HANDED_DOWN(environment)) : absent();
+}
+
+int si_hook_execvpe(const char *file, char *const *argv, char *const *environment)
+{
+	return SI_NEXT(execvpe) ? si_next.execvpe(file, argv, HANDED_DOWN(environment)) : absent();
+}
+
+int si_hook_execv(const char *path, char *const *argv)
+{
+	return si_hook_execve(path, argv, environ);
+}
+
+int si_hook_execvp(const char *file, char *const *argv)
+{
+	return si_hook_execvpe(file, argv, environ);
+}
+
+int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
+{
+	return SI_NEXT(fexecve) ? si_next.fexecve(fd, argv, HANDED_DOWN(environment)) : absent();
+}
+
+int si_hook_execveat(int directory, const char *path, char *const *argv, char *const *environment, int flags)
+{
+	return SI_NEXT(execveat) ? si_next.execveat(directory, path, argv, HANDED_DOWN(environment), flags) : absent();
+}
+
+/* The arguments of an execl: `first`, then those of `list` to the NULL; both lists are walked, so a copy is counted. */
+static size_t count_arguments(const char *first, va_list list)
+{
+	size_t n = 1;
+
+	if (first)
+		for (n++; va_arg(list, const char *); n++)
+			;
+	return n;
+}
+
+#define ARGUMENTS(argv, first, list)                                                                                           \
+	do {                                                                                                                   \
+		va_list counted_;                                                                                              \
+		size_t n_ = 0, room_;                                                                                          \
+		va_copy(counted_, list);                                                                                       \
+		room_ = count_arguments(first, counted_);                                                                      \
+		va_end(counted_);                                                                                              \
+		argv = __builtin_alloca(room_ * sizeof(char *));                                                               \
+		argv[n_++] = (char *)(uintptr_t)(first);                                                                       \
+		while (n_ < room_)                                                                                             \
+			argv[n_++] = va_arg(list, char *);                                                                     \
+	} while (0)
+
+int si_hook_execl(const char *path, const char *first, ...)
+{
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	ARGUMENTS(argv, first, list);
+	va_end(list);
+	return si_hook_execve(path, argv, environ);
+}
+
+int si_hook_execlp(const char *file, const char *first, ...)
+{
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	ARGUMENTS(argv, first, list);
+	va_end(list);
+	return si_hook_execvpe(file, argv, environ);
+}
+
+int si_hook_execle(const char *path, const char *first, ...)
+{
+	char *const *environment;
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	ARGUMENTS(argv, first, list);
+	environment = va_arg(list, char *const *); /* behind the NULL */
+	va_end(list);
+	return si_hook_execve(path, argv, environment);
+}
+
+int si_hook_posix_spawn(pid_t *pid, const char *path, const void *actions, const void *attr, char *const *argv,
+			char *const *environment)
+{
+	return SI_NEXT(posix_spawn) ? si_next.posix_spawn(pid, path, actions, attr, argv, HANDED_DOWN(environment)) : ENOSYS;
+}
+
+int si_hook_posix_spawnp(pid_t *pid, const char *file, const void *actions, const void *attr, char *const *argv,
+			 char *const *environment)
+{
+	return SI_NEXT(posix_spawnp) ? si_next.posix_spawnp(pid, file, actions, attr, argv, HANDED_DOWN(environment)) : ENOSYS;
+}
+
+static void hand_down_environ(void)
+{
+	static char *environment[VARIABLES_MAX + 2];
+
+	if (room_for(environ))
+		environ = fill(environment, environ);
+}
+
+int si_hook_system(const char *command)
+{
+	hand_down_environ();
+	return SI_NEXT(system) ? si_next.system(command) : absent();
+}
+
+void *si_hook_popen(const char *command, const char *mode)
+{
+	hand_down_environ();
+	return SI_NEXT(popen) ? si_next.popen(command, mode) : (absent(), NULL);
+}

@@ -16,19 +16,24 @@
 
 static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3, [SHINY_VPTR_FLUSH] = 2, [SHINY_VPTR_EXIT] = 3, [SHINY_VPTR_FREE] = 1 };
 
-static struct event *emit(struct session *session, const struct stream *s, uint8_t kind)
+static inline uint64_t ns_of(const struct session *session, const struct stream *s)
+{
+	return ticks_ns(&session->ticks, s->head.time);
+}
+
+static inline struct event *emit(struct session *session, const struct stream *s, uint64_t ns, uint8_t kind)
 {
 	struct event *e;
 
 	if (session->event_count == EVENT_BATCH)
 		session_flush_events(session);
 	e = &session->events[session->event_count++];
-	*e = (struct event){ .time = ticks_ns(&session->ticks, s->head.time), .address = s->head.address, .size = s->head.size,
+	*e = (struct event){ .time = ns, .address = s->head.address, .size = s->head.size,
 			     .process = s->process->id, .thread = s->id, .kind = kind, .api = s->head.api };
 	return e;
 }
 
-static uint32_t site_of(struct stream *s, uint32_t stack)
+static inline uint32_t site_of(struct stream *s, uint32_t stack)
 {
 	uint32_t *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
 
@@ -70,18 +75,19 @@ static void remember_death(struct process *p, const struct entry *entry, uint64_
 	}
 }
 
-/* A block that has left the registry has ended. */
-static void block_ended(struct session *session, struct stream *s, const struct entry *entry, uint64_t time)
+/* A block that has left the registry has ended, at the head's time. */
+static inline void block_ended(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
 {
 	struct process *p = s->process;
+	uint64_t time = s->head.time;
 	int64_t age = ticks_scale(&session->ticks, (int64_t)(time - entry->birth));
 
-	stats_end(&p->stats, entry, ticks_ns(&session->ticks, time), age > 0 ? (uint64_t)age : 0);
+	stats_end(&p->stats, entry, ns, age > 0 ? (uint64_t)age : 0);
 	session->frees++;
 	remember_death(p, entry, time, &session->ticks);
 }
 
-static bool begin_block(struct session *session, struct stream *s, const struct entry *entry)
+static inline bool begin_block(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
 {
 	struct process *p = s->process;
 	struct entry old;
@@ -90,15 +96,15 @@ static bool begin_block(struct session *session, struct stream *s, const struct 
 		p->noticed.refused++;
 		return false;
 	}
-	if (registry_remove(&p->registry, entry->address, &old)) {
-		p->noticed.reused++;
-		block_ended(session, s, &old, entry->birth);
-	}
-	if (!registry_add(&p->registry, entry)) {
+	if (!registry_put(&p->registry, entry, &old)) {
 		p->noticed.refused++;
 		return false;
 	}
-	stats_begin(&p->stats, entry, ticks_ns(&session->ticks, entry->birth));
+	if (old.address) {
+		p->noticed.reused++;
+		block_ended(session, s, &old, ns);
+	}
+	stats_begin(&p->stats, entry, ns);
 	session->allocs++;
 	return true;
 }
@@ -112,21 +118,23 @@ static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flag
 static void apply_alloc(struct session *session, struct stream *s)
 {
 	struct entry entry = entry_of(&s->head, site_of(s, s->head.stack), 0);
+	uint64_t ns = ns_of(session, s);
 
-	if (begin_block(session, s, &entry))
-		emit(session, s, EVENT_ALLOC)->stack = s->process->stats.sites.at[entry.site].stack;
+	if (begin_block(session, s, &entry, ns))
+		emit(session, s, ns, EVENT_ALLOC)->stack = s->process->stats.sites.at[entry.site].stack;
 }
 
 static void apply_free(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
+	uint64_t ns = ns_of(session, s);
 	struct entry old;
 
 	if (registry_remove(&p->registry, s->head.address, &old))
-		block_ended(session, s, &old, s->head.time);
+		block_ended(session, s, &old, ns);
 	else
 		p->noticed.unknown_frees++;
-	emit(session, s, EVENT_FREE)->stack = p->stats.sites.at[site_of(s, s->head.stack)].stack;
+	emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[site_of(s, s->head.stack)].stack;
 }
 
 /* The block that was given to a realloc that did not happen lives on. */
@@ -165,6 +173,7 @@ static void apply_realloc_done(struct session *session, struct stream *s)
 {
 	uint32_t stack = s->head.stack ? s->head.stack : s->realloc_stack;
 	struct entry entry = entry_of(&s->head, site_of(s, stack), ENTRY_REALLOC);
+	uint64_t ns = ns_of(session, s);
 	struct event *e;
 
 	if (!s->realloc_address)
@@ -173,10 +182,10 @@ static void apply_realloc_done(struct session *session, struct stream *s)
 		/* resized in place or copied: it is still the object that it was, as far as its class is known */
 		entry.vtable = s->realloc.vtable;
 		entry.flags |= s->realloc.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
-		block_ended(session, s, &s->realloc, s->head.time);
+		block_ended(session, s, &s->realloc, ns);
 	}
-	if (begin_block(session, s, &entry)) {
-		e = emit(session, s, EVENT_REALLOC);
+	if (begin_block(session, s, &entry, ns)) {
+		e = emit(session, s, ns, EVENT_REALLOC);
 		e->old_address = s->realloc_address;
 		e->stack = s->process->stats.sites.at[entry.site].stack;
 	}
@@ -215,7 +224,7 @@ static void apply_vptr(struct session *session, struct stream *s)
 	entry->vtable = vtable;
 	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) | reading << ENTRY_READING_SHIFT |
 		       (second ? ENTRY_SECOND_WORD : 0);
-	e = emit(session, s, EVENT_VPTR);
+	e = emit(session, s, ns_of(session, s), EVENT_VPTR);
 	e->size = 0;
 	e->vtable = vtable;
 }
@@ -263,7 +272,7 @@ static void apply_map(struct session *session, struct stream *s)
 	struct event *e;
 
 	decode_payload(&s->head, &map, sizeof map);
-	e = emit(session, s, EVENT_MAP);
+	e = emit(session, s, ns_of(session, s), EVENT_MAP);
 	e->address = map.address;
 	e->size = map.bytes;
 	e->old_address = map.old_address;

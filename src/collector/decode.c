@@ -2,8 +2,6 @@
 /* decode.c: see decode.h; the layouts are wire.h's. */
 #include "decode.h"
 
-#define BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
-
 enum { LAYOUT_NONE, LAYOUT_EVENT, LAYOUT_RUN, LAYOUT_WORD };
 static const uint8_t layouts[1 << SHINY_KIND_BITS] = {
 #define SHINY_RECORD(name, layout, text) [SHINY_REC_##name] = LAYOUT_##layout,
@@ -69,10 +67,10 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 {
 	uint32_t length = 1;
 
-	out->kind = (uint8_t)BITS(r->w1, 0, SHINY_KIND_BITS);
-	out->api = (uint8_t)BITS(r->w1, SHINY_API_SHIFT, SHINY_API_BITS);
-	out->size = BITS(r->w1, SHINY_SIZE_SHIFT, SHINY_SIZE_BITS);
-	out->stack = (uint32_t)BITS(r->w0, 0, SHINY_STACK_BITS);
+	out->kind = (uint8_t)DECODE_BITS(r->w1, 0, SHINY_KIND_BITS);
+	out->api = (uint8_t)DECODE_BITS(r->w1, SHINY_API_SHIFT, SHINY_API_BITS);
+	out->size = DECODE_BITS(r->w1, SHINY_SIZE_SHIFT, SHINY_SIZE_BITS);
+	out->stack = (uint32_t)DECODE_BITS(r->w0, 0, SHINY_STACK_BITS);
 	out->address = r->w0 >> SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT;
 	out->count = 0;
 	out->payload = NULL;
@@ -125,7 +123,7 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 	return out->kind == SHINY_REC_TIME || out->kind == SHINY_REC_PAD ? DECODE_NONE : DECODE_RAW;
 }
 
-enum decode_result decode_next(struct cursor *c, uint64_t latest, struct raw *out)
+enum decode_result decode_slow(struct cursor *c, uint64_t latest, struct raw *out)
 {
 	while (c->position < SHINY_CHUNK_RECORDS) {
 		struct shiny_record record;

@@ -37,7 +37,42 @@ struct cursor {
 
 enum decode_result { DECODE_NONE, DECODE_RAW, DECODE_BAD };
 
-enum decode_result decode_next(struct cursor *cursor, uint64_t latest, struct raw *out);
+enum decode_result decode_slow(struct cursor *cursor, uint64_t latest, struct raw *out);
+
+#define DECODE_BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
+
+/* The next record. Nearly all are events that fit one record; the rest, and what is not published yet, is the slow one's. */
+static inline enum decode_result decode_next(struct cursor *c, uint64_t latest, struct raw *out)
+{
+	const uint64_t plain = UINT64_C(1) << SHINY_REC_ALLOC | UINT64_C(1) << SHINY_REC_FREE;
+	struct shiny_record r;
+
+	if (c->position < SHINY_CHUNK_RECORDS) {
+		unsigned kind = shiny_poll(&c->chunk->records[c->position], &r);
+		uint64_t time = c->base + (r.w1 >> SHINY_DT_SHIFT);
+
+		if (plain >> kind & 1 && time <= latest) {
+			if (time > c->last)
+				c->last = time;
+			c->position++;
+			*out = (struct raw){ .time = c->last, .address = r.w0 >> SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT,
+					     .size = DECODE_BITS(r.w1, SHINY_SIZE_SHIFT, SHINY_SIZE_BITS),
+					     .stack = (uint32_t)DECODE_BITS(r.w0, 0, SHINY_STACK_BITS), .kind = (uint8_t)kind,
+					     .api = (uint8_t)DECODE_BITS(r.w1, SHINY_API_SHIFT, SHINY_API_BITS) };
+			return DECODE_RAW;
+		}
+	}
+	return decode_slow(c, latest, out);
+}
+
+/* A hint: the address in the record that is `ahead` of the next one; any number where it is no event. */
+static inline uint64_t decode_peek(const struct cursor *c, uint32_t ahead)
+{
+	if (c->position + ahead >= SHINY_CHUNK_RECORDS)
+		return 0;
+	return __atomic_load_n(&c->chunk->records[c->position + ahead].w0, __ATOMIC_RELAXED) >> SHINY_ADDRESS_SHIFT
+	       << SHINY_GRANULE_SHIFT;
+}
 
 /* Copies a run's payload, each word once; `room` in bytes, a multiple of 8. The number of bytes copied. */
 size_t decode_payload(const struct raw *raw, void *out, size_t room);

@@ -5,18 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
 #include "../base/mem.h"
 
-enum { CELLS = 1024, SPLIT_AT = CELLS / 4 * 3, DEPTH_MAX = 40 };
+enum { CELLS = REGISTRY_CELLS, SPLIT_AT = CELLS / 4 * 3, DEPTH_MAX = 40 };
 
-struct segment {
-	uint32_t used, depth;
-	uint64_t reserved;
-	struct entry cells[CELLS];
-};
-
-/* The directory takes the hash's high bits, the cell its low bits. */
+/* Index in the directory. */
 static size_t directory_index(const struct registry *r, uint64_t hash)
 {
 	return r->depth ? (size_t)(hash >> (64 - r->depth)) : 0;
@@ -57,30 +50,6 @@ void registry_deinit(struct registry *r)
 	*r = (struct registry){ 0 };
 }
 
-static struct entry *cell_for(struct segment *s, uint64_t hash, uint64_t address)
-{
-	size_t i = hash & (CELLS - 1);
-
-	while (s->cells[i].address && s->cells[i].address != address)
-		i = (i + 1) & (CELLS - 1);
-	return &s->cells[i];
-}
-
-struct entry *registry_find(const struct registry *r, uint64_t address)
-{
-	uint64_t hash = hash_mix(address);
-	struct entry *cell = cell_for(r->directory[directory_index(r, hash)], hash, address);
-
-	return address && cell->address ? cell : NULL;
-}
-
-void registry_prefetch(const struct registry *r, uint64_t address)
-{
-	uint64_t hash = hash_mix(address);
-
-	__builtin_prefetch(&r->directory[directory_index(r, hash)]->cells[hash & (CELLS - 1)], 1);
-}
-
 static void split(struct registry *r, uint64_t hash)
 {
 	size_t index = directory_index(r, hash), size, first, span;
@@ -115,43 +84,62 @@ static void split(struct registry *r, uint64_t hash)
 				continue;
 			h = hash_mix(copy[i].address);
 			to = r->directory[directory_index(r, h)];
-			*cell_for(to, h, copy[i].address) = copy[i];
+			*registry_cell(to, h, copy[i].address) = copy[i];
 			to->used++;
 		}
 	}
 }
 
-struct entry *registry_add(struct registry *r, const struct entry *entry)
+/* Makes room for one more in the segment of `hash`; NULL: there is none. */
+static __attribute__((noinline, cold)) struct segment *make_room(struct registry *r, uint64_t hash)
 {
-	uint64_t hash = hash_mix(entry->address);
 	struct segment *s;
-	struct entry *cell;
 
 	/* hash_mix is a bijection: 768 addresses cannot share the high bits for ever. The bound is for a hostile choice of addresses. */
-	while ((s = r->directory[directory_index(r, hash)])->used >= SPLIT_AT) {
-		if (s->depth >= DEPTH_MAX) {
-			if (s->used < CELLS - 1)
-				break;
-			return NULL;
-		}
-		if (s->depth == r->depth && r->depth >= 24 && s->used < CELLS - 1)
-			break; /* a crowd at one place: fill the segment further rather than double a directory of 128 MiB */
-		if (s->depth == r->depth && r->depth >= 24)
-			return NULL;
+	while ((s = registry_segment(r, hash))->used >= SPLIT_AT) {
+		if (s->depth >= DEPTH_MAX || (s->depth == r->depth && r->depth >= 24))
+			/* a crowd at one place: fill the segment further rather than double a directory of 128 MiB */
+			return s->used < CELLS - 1 ? s : NULL;
 		split(r, hash);
 	}
-	cell = cell_for(s, hash, entry->address);
+	return s;
+}
+
+struct entry *registry_put(struct registry *r, const struct entry *entry, struct entry *old)
+{
+	uint64_t hash = hash_mix(entry->address);
+	struct segment *s = registry_segment(r, hash);
+	struct entry *cell = registry_cell(s, hash, entry->address);
+
+	old->address = 0;
+	if (cell->address) {
+		*old = *cell;
+	} else {
+		if (s->used >= SPLIT_AT) {
+			s = make_room(r, hash);
+			if (!s)
+				return NULL;
+			cell = registry_cell(s, hash, entry->address);
+		}
+		s->used++;
+		r->count++;
+	}
 	*cell = *entry;
-	s->used++;
-	r->count++;
 	return cell;
+}
+
+struct entry *registry_add(struct registry *r, const struct entry *entry)
+{
+	struct entry old;
+
+	return registry_put(r, entry, &old);
 }
 
 bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 {
 	uint64_t hash = hash_mix(address);
 	struct segment *s = r->directory[directory_index(r, hash)];
-	struct entry *cell = cell_for(s, hash, address);
+	struct entry *cell = registry_cell(s, hash, address);
 	size_t hole, i;
 
 	if (!address || !cell->address)

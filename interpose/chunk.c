@@ -48,7 +48,8 @@ static bool sidecar_beats(void)
 	/* one that is still starting has not beaten yet: it counts from the arena's birth */
 	if (beat == 0 && si_env.collect == 0)
 		beat = si_arena.header->start_ticks;
-	return beat && si_ticks() - beat < ticks_of(beat_age);
+	/* signed: the beat may be younger than our own look at the clock, which the processor moves ahead of the load */
+	return beat && (int64_t)(si_ticks() - beat) < (int64_t)ticks_of(beat_age);
 }
 
 static int32_t claim(struct si_writer *w)

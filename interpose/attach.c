@@ -247,6 +247,7 @@ void si_attach_finish(bool served, struct si_text *notes)
 		for (; !why && i < si_arena.chunk_count; i++)
 			shiny_chunk_grow(&si_arena.states[i]);
 	}
+	si_arena.served = served;
 	si_sys_close(arena_fd);
 	arena_fd = -1;
 }

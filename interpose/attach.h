@@ -20,6 +20,7 @@ struct si_arena {
 	uint64_t *states;
 	struct shiny_chunk *chunks;
 	uint32_t chunk_count;
+	bool served; /* a sidecar was there, or on its way, when the arena was made */
 };
 SI_INTERNAL struct si_arena si_arena;
 

@@ -46,7 +46,7 @@ static bool sidecar_beats(void)
 	uint64_t beat = __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED); /* [ctl] */
 
 	/* one that is still starting has not beaten yet: it counts from the arena's birth */
-	if (beat == 0 && si_env.collect == 0)
+	if (beat == 0 && si_arena.served)
 		beat = si_arena.header->start_ticks;
 	/* signed: the beat may be younger than our own look at the clock, which the processor moves ahead of the load */
 	return beat && (int64_t)(si_ticks() - beat) < (int64_t)ticks_of(beat_age);

@@ -9,7 +9,8 @@
  *
  * An arena is over when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is drained after that is all there will
  * ever be. The session is over when all arenas are, the launcher's pipe has hung up, and a last look at the directory finds nothing
- * new. Between exec and the new image's constructor a program holds no arena: without a launcher a second of grace covers that.
+ * new. Between exec and the new image's constructor a program holds no arena: without a launcher a second of grace covers that, with
+ * one a tenth, and none when no process is left that was started with the library preloaded.
  *
  * An existing output file is never overwritten without `force`: a fixed name is refused before anything is read; a pattern's (%p, %t)
  * comes from the program, when it may be too late to ask, so the next free name.2, name.3, … is taken.
@@ -31,6 +32,7 @@
 #include <unistd.h>
 
 #include "../base/text.h"
+#include "proc.h"
 #include "session.h"
 
 #define MS UINT64_C(1000000)
@@ -457,13 +459,13 @@ static unsigned fullness(const struct session *session)
 	return most;
 }
 
-/* Sleeps until the next round; true: the launcher has hung up. */
-static bool pause_for(const struct session *session, uint64_t ns)
+/* Sleeps until the next round; true: the launcher has hung up. Once it has, its pipe would end every sleep at once. */
+static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
 {
 	struct pollfd wait = { .fd = session->options->launcher_fd, .events = 0 };
 	struct timespec time = { .tv_nsec = (long)ns };
 
-	return ppoll(&wait, wait.fd >= 0 ? 1 : 0, &time, NULL) == 1 && wait.revents & (POLLHUP | POLLERR | POLLNVAL);
+	return ppoll(&wait, hung_up ? 0 : 1, &time, NULL) == 1 && wait.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
 static bool all_over(const struct session *session)
@@ -563,7 +565,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 		if (!all_over(session) || !hung_up) {
 			idle_since = 0;
 		} else {
-			grace = options->leftover ? 0 : options->launcher_fd >= 0 ? 100 * MS : 1000 * MS;
+			grace = options->leftover ? 0 : options->launcher_fd < 0 ? 1000 * MS : proc_any_preloaded() ? 100 * MS : 0;
 			if (!idle_since)
 				idle_since = wall;
 			if (wall - idle_since >= grace) {
@@ -574,9 +576,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			}
 			interval = interval && interval < 5 * MS ? interval : 5 * MS;
 		}
-		if (interval && pause_for(session, interval))
-			hung_up = true;
-		else if (!interval && !hung_up && pause_for(session, 0))
+		if ((interval || !hung_up) && pause_for(session, interval, hung_up))
 			hung_up = true;
 	}
 	return NULL;

@@ -13,6 +13,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "../base/mem.h"
+
 static int proc_open(uint32_t pid, const char *name)
 {
 	char path[128];
@@ -144,6 +146,29 @@ enum proc_answer proc_find(uint32_t namespace_pid, dev_t device, ino_t inode, co
 	if (dir)
 		closedir(dir);
 	return answer;
+}
+
+bool proc_any_preloaded(void)
+{
+	static const char name[] = "LD_PRELOAD=";
+	enum { ROOM = 1 << 20 };
+	char *text = mem_alloc(ROOM); /* touched as far as environments are long */
+	uint32_t self = (uint32_t)getpid();
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	bool found = !dir;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		ssize_t length = pid && pid != self ? proc_read(pid, "environ", text, ROOM) : 0;
+
+		for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(text + at) + 1)
+			found = !strncmp(text + at, name, sizeof name - 1) && strstr(text + at, "libshiny.so");
+	}
+	if (dir)
+		closedir(dir);
+	free(text);
+	return found;
 }
 
 uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *listed)

@@ -31,6 +31,9 @@ uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock t
 enum proc_answer proc_find(uint32_t namespace_pid, dev_t device, ino_t inode, const char *path, bool (*excluded)(void *, uint32_t),
 			   void *context, uint32_t *out);
 
+/* Another process that we can see was started with libshiny.so in LD_PRELOAD, and has not ended: it may be about to make an arena. */
+bool proc_any_preloaded(void);
+
 /* The thread of `pid` whose innermost id is `tid`, as we see it; 0: there is none or we cannot tell. `listed`: the list was read. */
 uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *listed);
 void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room); /* "" unknown */

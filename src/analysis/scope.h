@@ -19,7 +19,7 @@
 
 /* The processes that a report is about. */
 struct scope {
-	char *where; /* SQL condition on column `process` of table stat, named s: "s.process IN (1,2)"; "1" for all */
+	char *where; /* SQL condition on column `process` of table stat or site_stat, named s: "s.process IN (1,2)"; "1" for all */
 	size_t processes;
 };
 
@@ -27,11 +27,11 @@ struct scope {
 SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out);
 void scope_deinit(struct scope *scope);
 
-/* Sums over rows of table stat; allocs + inherited = frees + live. */
+/* Sums over rows of table stat or site_stat; allocs + inherited = frees + live. */
 struct sums {
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
 };
-/* Their columns in SQL, over table stat named s, and their reading from column `first` on. */
+/* Their columns in SQL, over table stat or site_stat named s, and their reading from column `first` on. */
 #define SUMS_SQL "SUM(s.allocs), SUM(s.reallocs), SUM(s.frees), SUM(s.bytes), SUM(s.live), SUM(s.live_bytes), SUM(s.inherited), " \
 		 "SUM(s.inherited_bytes)"
 void sums_read(struct sums *sums, const struct query *query, int first);

@@ -81,30 +81,30 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 }
 
 struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by, const char *match, enum order order,
-			     struct sites *out)
+			     bool stacks, struct sites *out)
 {
 	const char *key = keys[by];
 	struct sites sites = {0};
 	struct query *q = NULL;
 	bool row = false;
 	/*
-	 * One pass over stat gives the rows; the three others give each group's most frequent type, heaviest stack and peaks. A
-	 * bare column beside MAX() is the one of the row that holds the maximum: SQLite promises it.
+	 * The sums, the most frequent type and the peaks come from tables with a row a site; only the stacks, if they are asked for,
+	 * need the large one. A bare column beside MAX() is the one of the row that holds the maximum: SQLite promises it.
 	 */
 	struct shiny_err *err = query_format(store, &q,
-		"WITH g AS (SELECT %s AS k, x.site AS site, s.* FROM stat s LEFT JOIN stack x ON x.id = s.stack "
-		"LEFT JOIN site i ON i.id = x.site WHERE %s), "
+		"WITH g AS (SELECT %s AS k, i.id AS id, s.* FROM site_stat s LEFT JOIN site i ON i.id = s.site WHERE %s), "
 		"t AS (SELECT k, type, MAX(n), COUNT(*) AS types FROM (SELECT g.k AS k, v.type AS type, SUM(g.allocs + g.inherited) AS n "
 		"FROM g JOIN vtable v ON v.id = g.vtable WHERE v.type IS NOT NULL GROUP BY g.k, v.type) GROUP BY k), "
-		"h AS (SELECT k, stack, MAX(n) FROM (SELECT k, stack, SUM(%s) AS n FROM g GROUP BY k, stack) GROUP BY k), "
+		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS site, s.stack AS stack, SUM(s.%s) AS n "
+		"FROM stat s LEFT JOIN stack x ON x.id = s.stack WHERE %s AND %s GROUP BY s.stack) o LEFT JOIN site i ON i.id = o.site GROUP BY 1), "
 		"p AS (SELECT %s AS k, SUM(s.peak_bytes) AS peak FROM peak s LEFT JOIN site i ON i.id = s.site WHERE %s GROUP BY k) "
-		"SELECT n.name, o.path, i.line, m.path, f.vaddr, r.stacks, r.site, h.stack, t.types, t.type, p.peak, r.a, r.b, r.c, r.d, r.e, "
-		"r.f, r.g, r.h FROM (SELECT s.k AS k, MAX(s.site) AS site, COUNT(DISTINCT s.stack) AS stacks, SUM(s.allocs) AS a, "
+		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, t.types, t.type, p.peak, r.a, r.b, r.c, r.d, r.e, "
+		"r.f, r.g, r.h FROM (SELECT s.k AS k, MAX(s.id) AS site, SUM(s.allocs) AS a, "
 		"SUM(s.reallocs) AS b, SUM(s.frees) AS c, SUM(s.bytes) AS d, SUM(s.live) AS e, SUM(s.live_bytes) AS f, SUM(s.inherited) AS g, "
 		"SUM(s.inherited_bytes) AS h FROM g s GROUP BY s.k) r LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
 		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON f.id = i.frame "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
-		key, scope->where, order_columns[order], key, scope->where);
+		key, scope->where, key, order_columns[order], scope->where, stacks ? "1" : "0", key, scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&sites, q, by, match);

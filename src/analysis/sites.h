@@ -16,7 +16,7 @@ struct site_row {
 	char *function, *file, *module; /* NULL unknown, or not part of the grouping */
 	uint32_t line;  /* 0 unknown */
 	uint64_t peak_bytes; /* sum of the peaks of its stacks: an upper bound */
-	uint64_t stacks, types; /* how many; types: different ones that are known */
+	uint64_t stacks, types; /* how many; stacks: 0 if not asked for; types: different ones that are known */
 	char *type;     /* the most frequent known one; NULL none */
 	uint32_t stack; /* id of the stack that weighs most in the order asked for; 0 none */
 	struct sums sums;
@@ -27,8 +27,9 @@ struct sites {
 	struct sums total;
 };
 
+/* `stacks`: also find `stacks` and `stack` of each row, which takes a look at every stack. */
 SHINY_MUST_CHECK struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by, const char *match,
-					      enum order order, struct sites *out);
+					      enum order order, bool stacks, struct sites *out);
 void sites_deinit(struct sites *sites);
 
 struct stack_line {

@@ -87,14 +87,14 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	s.threads = n[2];
 	if (!err)
 		err = numbers(store, scope, "SELECT COUNT(DISTINCT v.type), COUNT(DISTINCT v.id), SUM(CASE WHEN v.type IS NULL THEN 0 ELSE "
-			      "s.allocs END), COUNT(DISTINCT x.site) FROM stat s LEFT JOIN vtable v ON v.id = s.vtable "
-			      "LEFT JOIN stack x ON x.id = s.stack WHERE ", n, 4);
+			      "s.allocs END), COUNT(DISTINCT NULLIF(s.site, 0)) FROM site_stat s LEFT JOIN vtable v ON v.id = s.vtable "
+			      "WHERE ", n, 4);
 	s.types = n[0];
 	s.vtables = n[1];
 	s.typed_allocs = n[2];
 	s.sites = n[3];
 	if (!err)
-		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM stat s WHERE %s", scope->where);
+		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s", scope->where);
 	if (!err && !(err = query_step(q, &row)) && row)
 		sums_read(&s.sums, q, 0);
 	query_end(q);

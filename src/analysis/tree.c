@@ -120,7 +120,7 @@ struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum
 		typed ? "COALESCE(v.type, '(no type)')"
 		      : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
 			"'+0x' || printf('%x', f.vaddr)) END",
-		measures[measure], measure == TREE_PEAK ? "peak" : "(SELECT t.*, k.site FROM stat t LEFT JOIN stack k ON k.id = t.stack)",
+		measures[measure], measure == TREE_PEAK ? "peak" : "site_stat",
 		typed ? "LEFT JOIN vtable v ON v.id = s.vtable"
 		      : "LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source LEFT JOIN frame f ON f.id = i.frame",
 		scope->where);

@@ -49,9 +49,9 @@ struct shiny_err *types_load(struct store *store, const struct scope *scope, con
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q,
 		"SELECT v.type, MIN(m.path), COALESCE(v.source, 'none'), MAX(v.class_bytes), "
-		"SUM(CASE WHEN s.vtable AND s.reading & 7 = %d THEN s.allocs ELSE 0 END), COUNT(DISTINCT x.site), COUNT(DISTINCT s.process), "
-		SUMS_SQL " FROM stat s LEFT JOIN vtable v ON v.id = s.vtable LEFT JOIN module m ON m.id = v.module "
-		"LEFT JOIN stack x ON x.id = s.stack WHERE %s GROUP BY v.type, COALESCE(v.source, 'none')",
+		"SUM(CASE WHEN s.vtable AND s.reading & 7 = %d THEN s.allocs ELSE 0 END), COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT s.process), "
+		SUMS_SQL " FROM site_stat s LEFT JOIN vtable v ON v.id = s.vtable LEFT JOIN module m ON m.id = v.module "
+		"WHERE %s GROUP BY v.type, COALESCE(v.source, 'none')",
 		SHINY_VPTR_FREE, scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row)

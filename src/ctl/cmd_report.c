@@ -27,7 +27,7 @@ static void page_deinit(struct page *page)
 	sites_deinit(&page->sites);
 }
 
-static struct shiny_err *page_load(struct store *store, const char *process, struct page *page)
+static struct shiny_err *page_load(struct store *store, const char *process, bool stacks, struct page *page)
 {
 	struct scope scope = {0};
 	struct progress progress;
@@ -44,7 +44,7 @@ static struct shiny_err *page_load(struct store *store, const char *process, str
 		err = types_load(store, &scope, NULL, ORDER_LIVE, &page->types);
 	progress_set(&progress, 3, 4);
 	if (!err)
-		err = sites_load(store, &scope, SITES_BY_LINE, NULL, ORDER_LIVE, &page->sites);
+		err = sites_load(store, &scope, SITES_BY_LINE, NULL, ORDER_LIVE, stacks, &page->sites);
 	progress_end(&progress);
 	scope_deinit(&scope);
 	return err;
@@ -138,7 +138,7 @@ struct shiny_err *cmd_report(struct ctl *ctl)
 
 	if (err)
 		return err;
-	err = page_load(store, ctl->options.text[OPT_PROCESS], &page);
+	err = page_load(store, ctl->options.text[OPT_PROCESS], CTL_JSON(ctl), &page);
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		err = json_page(ctl, store, &page);

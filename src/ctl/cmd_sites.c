@@ -106,7 +106,8 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 		table_number(&table, FREES, row->sums.frees);
 		table_number(&table, BYTES, row->sums.bytes);
 		table_number(&table, PEAK, row->peak_bytes);
-		table_number(&table, STACKS, row->stacks);
+		if (row->stacks)
+			table_number(&table, STACKS, row->stacks);
 		if (row->type) {
 			char *type = row->types > 1 ? mem_format("%s and %s more", row->type, units_count(UNITS_BUF, row->types - 1))
 						    : mem_text(row->type);
@@ -194,7 +195,7 @@ struct shiny_err *cmd_sites(struct ctl *ctl)
 		return err;
 	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
 	if (!err)
-		err = sites_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl), &sites);
+		err = sites_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl), true, &sites);
 	scope_deinit(&scope);
 	if (err) {
 		store_close(store);

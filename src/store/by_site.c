@@ -21,6 +21,14 @@ static bool make_room(void *rows_pointer, size_t count, size_t *room, size_t eac
 	return true;
 }
 
+struct shiny_err *by_site_stat(struct by_site *w, const struct store_stat *row)
+{
+	if (!make_room(&w->stats, w->stat_count, &w->stat_room, sizeof(*row)))
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	w->stats[w->stat_count++] = *row;
+	return NULL;
+}
+
 struct shiny_err *by_site_lifetime(struct by_site *w, const struct store_lifetime *row)
 {
 	if (!make_room(&w->lifetimes, w->lifetime_count, &w->lifetime_room, sizeof(*row)))
@@ -42,6 +50,14 @@ static int order(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+static int by_stat_key(const void *left, const void *right)
+{
+	const struct store_stat *a = left, *b = right;
+
+	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?:
+	       order((uint64_t)a->vtable << 32 | a->reading, (uint64_t)b->vtable << 32 | b->reading);
+}
+
 static int by_lifetime_key(const void *left, const void *right)
 {
 	const struct store_lifetime *a = left, *b = right;
@@ -55,6 +71,36 @@ static int by_peak_key(const void *left, const void *right)
 	const struct store_peak *a = left, *b = right;
 
 	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack);
+}
+
+static void add_stat(struct store_stat *to, const struct store_stat *more)
+{
+	if (more->allocs && (!to->allocs || more->min_size < to->min_size))
+		to->min_size = more->min_size;
+	if (more->max_size > to->max_size)
+		to->max_size = more->max_size;
+	to->allocs += more->allocs;
+	to->reallocs += more->reallocs;
+	to->frees += more->frees;
+	to->bytes += more->bytes;
+	to->live += more->live;
+	to->live_bytes += more->live_bytes;
+	to->inherited += more->inherited;
+	to->inherited_bytes += more->inherited_bytes;
+}
+
+static void merge_stats(struct by_site *w)
+{
+	size_t kept = 0;
+
+	if (w->stat_count)
+		qsort(w->stats, w->stat_count, sizeof(*w->stats), by_stat_key);
+	for (size_t i = 0; i < w->stat_count; i++)
+		if (kept && by_stat_key(&w->stats[kept - 1], &w->stats[i]) == 0)
+			add_stat(&w->stats[kept - 1], &w->stats[i]);
+		else
+			w->stats[kept++] = w->stats[i];
+	w->stat_count = kept;
 }
 
 static void merge_lifetimes(struct by_site *w)
@@ -103,16 +149,32 @@ static void merge_peaks(struct by_site *w)
 
 void by_site_merge(struct by_site *w, const uint32_t *sites, size_t limit)
 {
+	for (size_t i = 0; i < w->stat_count; i++)
+		w->stats[i].stack = w->stats[i].stack < limit ? sites[w->stats[i].stack] : 0;
 	for (size_t i = 0; i < w->lifetime_count; i++)
 		w->lifetimes[i].stack = w->lifetimes[i].stack < limit ? sites[w->lifetimes[i].stack] : 0;
 	for (size_t i = 0; i < w->peak_count; i++)
 		w->peaks[i].stack = w->peaks[i].stack < limit ? sites[w->peaks[i].stack] : 0;
+	merge_stats(w);
 	merge_lifetimes(w);
 	merge_peaks(w);
 }
 
+uint64_t by_site_sites(const struct by_site *w, uint32_t highest)
+{
+	unsigned char *seen = calloc((size_t)highest + 1, 1);
+	uint64_t count = 0;
+
+	for (size_t i = 0; seen && i < w->stat_count; i++)
+		if (w->stats[i].stack && w->stats[i].stack <= highest && !seen[w->stats[i].stack]++)
+			count++;
+	free(seen);
+	return count;
+}
+
 void by_site_deinit(struct by_site *w)
 {
+	free(w->stats);
 	free(w->lifetimes);
 	free(w->peaks);
 	*w = (struct by_site){ 0 };

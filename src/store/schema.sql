@@ -199,6 +199,25 @@ CREATE TABLE stat (
 	PRIMARY KEY (process, stack, vtable)
 ) WITHOUT ROWID;
 
+-- Table stat added up a site, for reports that need not know single stacks: a tenth of its rows.
+CREATE TABLE site_stat (
+	process INTEGER NOT NULL, -- process.id
+	site INTEGER NOT NULL, -- site.id, 0: no stack
+	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
+	reading INTEGER NOT NULL, -- when the vptr was read: 0 settled, 1 on request, 2 at exit, 3 at the free; +8 in the second word
+	allocs INTEGER NOT NULL, -- blocks that began
+	reallocs INTEGER NOT NULL, -- of these, by realloc
+	frees INTEGER NOT NULL, -- blocks that ended
+	bytes INTEGER NOT NULL, -- requested, over allocs
+	live INTEGER NOT NULL, -- blocks at the end
+	live_bytes INTEGER NOT NULL, -- their bytes
+	inherited INTEGER NOT NULL, -- blocks that a fork brought along; not in allocs
+	inherited_bytes INTEGER NOT NULL, -- their bytes
+	max_size INTEGER NOT NULL, -- largest request
+	min_size INTEGER NOT NULL, -- smallest request
+	PRIMARY KEY (process, site, vtable, reading)
+) WITHOUT ROWID;
+
 -- Histogram of lifetimes in powers of two.
 CREATE TABLE lifetime (
 	process INTEGER NOT NULL, -- process.id
@@ -309,7 +328,7 @@ FROM process p LEFT JOIN (
 	SELECT process, SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(bytes) AS bytes, SUM(live) AS live,
 		SUM(live_bytes) AS live_bytes, SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes,
 		SUM(CASE WHEN vtable THEN allocs ELSE 0 END) AS vptr_allocs
-	FROM stat GROUP BY process) s ON s.process = p.id;
+	FROM site_stat GROUP BY process) s ON s.process = p.id;
 
 -- Threads of the processes.
 -- Example: SELECT process_name, name, tid FROM v_threads WHERE end_ns = 0;
@@ -401,7 +420,7 @@ CREATE VIEW v_process_types AS SELECT
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes -- their bytes
-FROM stat s LEFT JOIN vtable v ON v.id = s.vtable GROUP BY s.process, v.type, COALESCE(v.source, 'none');
+FROM site_stat s LEFT JOIN vtable v ON v.id = s.vtable GROUP BY s.process, v.type, COALESCE(v.source, 'none');
 
 -- The innermost function of every frame.
 -- Example: SELECT function, source, line FROM v_frames WHERE frame = 17 ORDER BY depth;
@@ -494,7 +513,7 @@ FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS realloc
 -- Example: SELECT label, type, SUM(live_bytes) FROM v_site_types GROUP BY site, type ORDER BY 3 DESC LIMIT 20;
 CREATE VIEW v_site_types AS SELECT
 	s.process AS process, -- process id
-	x.site AS site, -- site id, NULL: no stack
+	NULLIF(s.site, 0) AS site, -- site id, NULL: no stack
 	v.type AS type, -- class name or label, NULL: no vptr seen
 	COALESCE(v.source, 'none') AS source, -- symbol, rtti, label, building; none: no vptr
 	m.path AS path, -- path of the site's module
@@ -506,9 +525,9 @@ CREATE VIEW v_site_types AS SELECT
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
 	SUM(s.live) AS live, -- blocks at the end
 	SUM(s.live_bytes) AS live_bytes -- their bytes
-FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN site i ON i.id = x.site LEFT JOIN frame f ON f.id = i.frame
+FROM site_stat s LEFT JOIN site i ON i.id = s.site LEFT JOIN frame f ON f.id = i.frame
 	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN vtable v ON v.id = s.vtable
-GROUP BY s.process, x.site, v.type, COALESCE(v.source, 'none');
+GROUP BY s.process, s.site, v.type, COALESCE(v.source, 'none');
 
 -- Lifetimes by process and type.
 -- Example: SELECT bin, SUM(count) FROM v_lifetimes WHERE NOT censored GROUP BY bin;

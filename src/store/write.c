@@ -41,6 +41,7 @@
 	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
 	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
 	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                               \
+	X(SITE_STAT, "INSERT INTO site_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                     \
 	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
 	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
 	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
@@ -477,9 +478,9 @@ struct shiny_err *store_put_vtable(struct store *store, const struct store_vtabl
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_stat(struct store *store, const struct store_stat *s)
+static struct shiny_err *write_stat(struct store *store, enum statement which, const struct store_stat *s)
 {
-	struct row row = row_begin(store, STATEMENT_STAT);
+	struct row row = row_begin(store, which);
 
 	number(&row, s->process);
 	number(&row, s->stack);
@@ -496,6 +497,12 @@ struct shiny_err *store_put_stat(struct store *store, const struct store_stat *s
 	number(&row, s->max_size);
 	number(&row, s->min_size);
 	return row_end(&row);
+}
+
+struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row)
+{
+	SHINY_TRY(by_site_stat(&store->writer->by_site, row));
+	return write_stat(store, STATEMENT_STAT, row);
 }
 
 struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row)
@@ -540,6 +547,8 @@ static struct shiny_err *write_by_site(struct store *store, const struct sites *
 	struct by_site *waiting = &store->writer->by_site;
 
 	by_site_merge(waiting, sites->of_stack, sites->stack_limit);
+	for (size_t i = 0; i < waiting->stat_count; i++)
+		SHINY_TRY(write_stat(store, STATEMENT_SITE_STAT, &waiting->stats[i]));
 	for (size_t i = 0; i < waiting->lifetime_count; i++)
 		SHINY_TRY(write_lifetime(store, &waiting->lifetimes[i]));
 	for (size_t i = 0; i < waiting->peak_count; i++)
@@ -598,11 +607,12 @@ struct shiny_err *store_put_note(struct store *store, uint32_t process, const ch
 
 /* ---- the end ---- */
 
-static struct shiny_err *finish(struct store *store, struct sites *sites)
+static struct shiny_err *finish(struct store *store, struct sites *sites, uint64_t *site_count)
 {
 	SHINY_TRY(store_put_number(store, "complete", 1));
 	SHINY_TRY(sites_make(store, &store->writer->tails, sites));
 	SHINY_TRY(write_by_site(store, sites));
+	*site_count = by_site_sites(&store->writer->by_site, sites->count);
 	SHINY_TRY(store_commit(store));
 	for (int i = 0; i < STATEMENT_COUNT; i++) { /* an open statement would keep the log alive */
 		sqlite3_finalize(store->writer->statements[i]);
@@ -615,10 +625,11 @@ static struct shiny_err *finish(struct store *store, struct sites *sites)
 struct shiny_err *store_finish(struct store *store, uint64_t *site_count)
 {
 	struct sites sites = { 0 };
-	struct shiny_err *err = finish(store, &sites);
+	uint64_t count = 0;
+	struct shiny_err *err = finish(store, &sites, &count);
 
 	if (!err && site_count)
-		*site_count = sites.count;
+		*site_count = count;
 	free(sites.of_stack);
 	store_abandon(store);
 	return err;

@@ -145,7 +145,7 @@ static void test_sites(struct store *s)
 	struct stack_lines lines;
 
 	must(scope_resolve(s, NULL, &all));
-	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, &t));
+	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, true, &t));
 	number("sites_rows", t.count, 3);
 	text("sites_first", t.rows[0].label, "helper()");
 	text("sites_first_file", t.rows[0].file, "/src/b.c");
@@ -159,12 +159,12 @@ static void test_sites(struct store *s)
 	number("sites_third_types", t.rows[2].types, 1);
 	number("sites_total", t.total.bytes, 10 * 48 + 5 * 48 + 3000 + 160 + 48 + 700);
 	sites_deinit(&t);
-	must(sites_load(s, &all, SITES_BY_MODULE, NULL, ORDER_ALLOCS, &t));
+	must(sites_load(s, &all, SITES_BY_MODULE, NULL, ORDER_ALLOCS, true, &t));
 	number("sites_modules", t.count, 2);
 	text("sites_module", t.rows[0].label, "/bin/prog");
 	number("sites_module_allocs", t.rows[0].sums.allocs, 39);
 	sites_deinit(&t);
-	must(sites_load(s, &all, SITES_BY_FILE, "b.c", ORDER_LIVE, &t));
+	must(sites_load(s, &all, SITES_BY_FILE, "b.c", ORDER_LIVE, true, &t));
 	number("sites_file_match", t.count, 1);
 	text("sites_file", t.rows[0].label, "/src/b.c");
 	sites_deinit(&t);

@@ -260,6 +260,11 @@ static void test_finished(void)
 	expect(store, "the site of boring frames lies outwards", "SELECT (SELECT site FROM stack WHERE id = 10) = (SELECT site FROM stack WHERE id = 5)", "1");
 	expect(store, "an empty stack has no frames and no site", "SELECT (SELECT count(*) FROM v_stack_frames WHERE stack = 11) || "
 	       "(SELECT site IS NULL FROM stack WHERE id = 11)", "01");
+	expect(store, "a site's statistics are those of its stacks", "SELECT group_concat(x || ' ' || y) FROM (SELECT (SELECT SUM(allocs) || ' ' || "
+	       "SUM(frees) || ' ' || SUM(live_bytes) || ' ' || MIN(min_size) || ' ' || MAX(max_size) FROM stat s WHERE s.process = 1 AND s.stack IN (3, 4)) AS x, "
+	       "(SELECT SUM(allocs) || ' ' || SUM(frees) || ' ' || SUM(live_bytes) || ' ' || MIN(min_size) || ' ' || MAX(max_size) FROM site_stat s "
+	       "WHERE s.process = 1 AND s.site = (SELECT site FROM stack WHERE id = 4)) AS y)", "70 28 420 3 20 70 28 420 3 20");
+	expect(store, "all blocks are in them", "SELECT (SELECT SUM(allocs) FROM stat) = (SELECT SUM(allocs) FROM site_stat)", "1");
 	expect(store, "lifetimes are added up a site", "SELECT group_concat(count || ':' || bytes || ':' || censored, ' ') FROM (SELECT * FROM "
 	       "v_site_lifetimes WHERE bin = 13 ORDER BY site IS NULL, censored)", "7:20:0 100:1:1 200:1:0");
 	expect(store, "losses", "SELECT group_concat(name || count) FROM v_losses", "DROPPED3");

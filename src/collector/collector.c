@@ -584,20 +584,24 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 
 /* ---- beginning and end ---- */
 
-static struct shiny_err *lock_directory(struct directory *dir)
+struct shiny_err *collector_lock(const char *directory, int *out)
 {
-	char *path = mem_format("%s/%s", dir->path, SHINY_COLLECTOR_LOCK);
+	char *path = mem_format("%s/%s", directory, SHINY_COLLECTOR_LOCK);
 	struct shiny_err *err = NULL;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	dir->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (dir->lock < 0)
-		err = shiny_err_os(errno, "cannot open the session directory %s", dir->path);
-	else if (flock(dir->lock, LOCK_EX | LOCK_NB))
+	if (fd < 0)
+		err = shiny_err_os(errno, "cannot open the session directory %s", directory);
+	else if (flock(fd, LOCK_EX | LOCK_NB))
 		err = errno == EWOULDBLOCK ?
-			shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: another sidecar serves this session directory", dir->path),
+			shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: another sidecar serves this session directory", directory),
 					 "wait for it: it ends by itself and writes the session file") :
 			shiny_err_os(errno, "cannot lock %s", path);
 	free(path);
+	if (!err)
+		*out = fd;
+	else if (fd >= 0)
+		close(fd);
 	return err;
 }
 
@@ -693,7 +697,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	if (!options->force && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
 		err = exists_error(pattern);
 	if (!err)
-		err = lock_directory(&dir);
+		err = options->lock_fd ? NULL : collector_lock(dir.path, &dir.lock);
 	if (!err) {
 		asked_to_end = 0;
 		sigaction(SIGTERM, &end, &was_term);

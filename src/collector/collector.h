@@ -19,6 +19,7 @@ struct collector_options {
 	bool with_events;      /* keep the event blocks, not only the aggregates */
 	bool leftover;         /* nobody is expected to come: drain what is there, then end */
 	int launcher_fd;       /* read end of a pipe that the launcher holds open until the program has ended; -1: none */
+	int lock_fd;           /* from collector_lock; 0: collector_run takes the lock itself */
 	const char *const *debug_dirs;
 	bool keep_arenas;      /* do not delete the arenas and the directory at the end */
 	bool progress;         /* show progress on stderr for work over a second */
@@ -29,6 +30,12 @@ struct collector_summary {
 	uint64_t processes, threads, events, allocs, frees, live, live_bytes, lost, types, sites;
 	uint64_t duration; /* ns */
 };
+
+/*
+ * Takes the directory's SHINY_COLLECTOR_LOCK, for a launcher that wants it held before the program starts. The descriptor belongs to
+ * the caller; a forked sidecar's copy holds the lock as well.
+ */
+SHINY_MUST_CHECK struct shiny_err *collector_lock(const char *directory, int *out);
 
 /* Runs until nobody maps an arena of the directory any more (see wire.h) and the launcher is gone. */
 SHINY_MUST_CHECK struct shiny_err *collector_run(const struct collector_options *options, struct collector_summary *out);

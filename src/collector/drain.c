@@ -68,6 +68,18 @@ static struct stream *stream_create(struct session *session, struct arena *arena
 	return s;
 }
 
+/*
+ * Its writer will claim no more; what it had claimed shows in a scan that begins from now on, the one numbered `scan` or a later one. A
+ * thread that waited for a chunk, got one, filled it and died between two scans owns chunks that nobody has seen yet.
+ */
+static void finish(struct stream *stream, uint64_t scan)
+{
+	if (stream->done)
+		return;
+	stream->done = true;
+	stream->done_scan = scan;
+}
+
 static void give(struct arena *arena, uint32_t chunk, uint32_t used)
 {
 	if (arena->whole[chunk])
@@ -118,7 +130,7 @@ static void attach(struct session *session, struct arena *arena, uint32_t chunk,
 	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot || process_slot >= arena->process_count)
 		goto bad;
 	if (stream && stream->generation != generation) {
-		stream->done = true; /* its slot has a new owner: what is left of it is read first */
+		finish(stream, arena->scans + 1); /* its slot has a new owner: what is left of it is read first */
 		return;
 	}
 	if (!stream) {
@@ -142,15 +154,15 @@ bad:
 }
 
 /*
- * More space, before the writers need it: when less than half of what there is is free, as much again. ABSENT chunks are the
- * last ones, and stay so.
+ * More space, before the writers need it: when a quarter of what there is is in use, as much again (at a half, Chromium's renderers,
+ * twelve threads each with a chunk of its own, still had to wait). ABSENT chunks are the last ones, and stay so.
  */
 static void grow(struct arena *arena, uint32_t busy, uint32_t absent)
 {
 	uint32_t present = arena->chunk_count - absent, more = present < absent ? present : absent;
 	off_t at = (off_t)((char *)&arena->chunks[present] - (char *)arena->header);
 
-	if (!absent || arena->no_space || arena->over || busy * 2 < present)
+	if (!absent || arena->no_space || arena->over || busy * 4 < present)
 		return;
 	if (fallocate(arena->fd, 0, at, (off_t)more * SHINY_CHUNK_BYTES) != 0) {
 		arena->no_space = true; /* the writers wait or drop, and count it, as with any full arena */
@@ -172,7 +184,7 @@ void drain_scan(struct session *session, struct arena *arena)
 		if (s->arena == arena && !s->done &&
 		    (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == SHINY_SLOT_DONE || /* [slot] */
 		     __atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation))
-			s->done = true;
+			finish(s, arena->scans);
 	}
 	for (uint32_t i = 0; i < arena->chunk_count; i++) {
 		uint64_t word = __atomic_load_n(&arena->states[i], __ATOMIC_ACQUIRE); /* [seal] */
@@ -188,6 +200,7 @@ void drain_scan(struct session *session, struct arena *arena)
 			attach(session, arena, i, word);
 	}
 	arena->busy = busy;
+	arena->scans++;
 	grow(arena, busy, absent);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
@@ -294,7 +307,7 @@ void drain_reap(struct arena *arena, const struct process *process)
 	}
 	for (uint32_t i = 0; i < arena->thread_count; i++)
 		if (arena->streams[i] && (!process || arena->streams[i]->process == process) && !arena->streams[i]->done) {
-			arena->streams[i]->done = true;
+			finish(arena->streams[i], arena->scans);
 			arena->streams[i]->process->noticed.reaped++;
 		}
 }
@@ -311,7 +324,7 @@ void drain_reap_threads(struct session *session, struct arena *arena)
 		for (uint32_t c = 0; c < arena->chunk_count; c++)
 			if (is_open(arena, c, &word) && SHINY_CHUNK_THREAD(word) == s->slot)
 				reap(arena, c, word);
-		s->done = true;
+		finish(s, arena->scans);
 		s->process->noticed.reaped++;
 	}
 }
@@ -348,7 +361,7 @@ void drain_end_streams(struct session *session)
 	for (size_t i = session->streams.count; i-- > 0;) {
 		struct stream *s = session->streams.at[i];
 
-		if (!s->done || s->has_head || s->chunk >= 0 || s->waiting.count)
+		if (!s->done || s->arena->scans <= s->done_scan || s->has_head || s->chunk >= 0 || s->waiting.count)
 			continue;
 		apply_stream_end(session, s);
 		stream_put(session, s, s->cursor.last ? s->cursor.last : s->start);

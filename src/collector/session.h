@@ -102,6 +102,7 @@ struct stream {
 	uint64_t start;
 	int64_t chunk; /* index of the one being read, -1 none */
 	uint32_t expected; /* the sequence number of the next chunk */
+	uint64_t done_scan; /* where done: the last scan of its arena that may have missed a chunk of it */
 	unsigned gap_scans; /* scans in a row that found a later chunk but not the expected one */
 	VEC(struct waiting) waiting; /* sorted by sequence */
 	struct cursor cursor;

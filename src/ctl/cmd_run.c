@@ -13,8 +13,8 @@
  * signals it and not the sidecar, no descriptor of ours reaches it. The sidecar must not hold the caller's pipes open either (a
  * shell waits for the writer's end), so its standard streams are /dev/null, but for standard error where that is a terminal.
  *
- * SHINY_COLLECT=off is put into the program's environment: the library need not look for a sidecar, and two that start at once
- * cannot fight for the directory.
+ * The launcher takes the directory's lock before it forks, and the sidecar inherits it: so the library finds itself served from its first
+ * instruction on. SHINY_COLLECT=off in the program's environment keeps it from starting another one should ours be killed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,7 +44,7 @@ struct run {
 	const struct options *options;
 	char library[PROGRAM_PATH], program[PROGRAM_PATH], directory[SESSIONS_PATH];
 	const char *out;
-	int life[2], result[2], failure[2];
+	int life[2], result[2], failure[2], lock;
 	pid_t sidecar;
 	struct result *end;
 };
@@ -134,6 +134,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 		.force = o->given[OPT_FORCE],
 		.with_events = !o->given[OPT_NO_EVENTS],
 		.launcher_fd = run->life[0],
+		.lock_fd = run->lock,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
 		.keep_arenas = o->given[OPT_KEEP_ARENA],
 		.progress = !o->given[OPT_QUIET],
@@ -330,6 +331,9 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 
 	if (pipe2(run->life, O_CLOEXEC) != 0 || pipe2(run->result, O_CLOEXEC) != 0 || pipe2(run->failure, O_CLOEXEC) != 0)
 		return shiny_err_os(errno, "cannot make a pipe");
+	err = collector_lock(run->directory, &run->lock);
+	if (err)
+		return err;
 	fflush(NULL);
 	run->sidecar = fork();
 	if (run->sidecar == 0) {
@@ -341,6 +345,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 		return shiny_err_os(errno, "cannot start the collector");
 	close(run->life[0]);
 	close(run->result[1]);
+	close(run->lock); /* the sidecar's copy holds it from here on */
 	err = run_program(run, &status);
 	close(run->life[1]);
 	close(run->failure[0]);

@@ -489,7 +489,7 @@ static void run_polymorphic()
 		truth_new_animal(), truth_new_both(), truth_new_diamond(), truth_new_owner(), truth_new_box();
 		kept[i] = truth_new_bird();
 	}
-	static void *crowd[40000];
+	static void *crowd[200000];
 	for (void *&p : crowd) // so many others that every one of the above is old
 		p = truth_malloc(16 + (uintptr_t)(&p - crowd) % 64);
 	for (void *p : crowd)

@@ -205,4 +205,4 @@ uninstall: ## remove what install put there
 clean: ## remove the build directory
 	$(Q)rm -rf $(O)
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name chromium150 -prune -o -type f -name '*.d' -print 2>/dev/null)

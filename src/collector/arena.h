@@ -49,6 +49,8 @@ struct arena {
 	uint8_t *whole;           /* by chunk: 1: zero all of it when it is given back */
 	uint64_t bad_chunks;      /* chunks that named no possible stream */
 	uint32_t busy;            /* chunks that were in use at the last scan */
+	uint64_t flush_at, flush_step; /* when the nurseries are asked for next, wall ns, and how long after that again */
+	bool newcomer;            /* a process has started since that was last looked at */
 	uint64_t scans;           /* complete looks at the chunks' states so far */
 	bool no_space;            /* the file system refused to let the arena grow */
 };

@@ -323,12 +323,6 @@ static void attend(struct session *session)
 	process_watch(session, ticks_wall_ns());
 }
 
-/* The latest time that a record can honestly have. */
-static uint64_t latest_of(const struct session *session, uint64_t now)
-{
-	return session->ticks.foreign ? UINT64_MAX / 4 : now + ticks_per_second(&session->ticks);
-}
-
 /* Fetches what this stream's record AHEAD of the next one will look up: far enough to arrive, near enough to stay. */
 static inline __attribute__((always_inline)) void prefetch(const struct stream *s)
 {
@@ -340,12 +334,12 @@ static inline __attribute__((always_inline)) void prefetch(const struct stream *
 static void merge(struct session *session, uint64_t until)
 {
 	struct order *order = &session->order;
-	uint64_t latest = latest_of(session, until), applied = 0;
+	uint64_t applied = 0;
 	struct stream *s;
 
 	for (size_t i = 0; i < session->streams.count; i++) {
 		s = session->streams.at[i];
-		if ((s->has_head || drain_pull(session, s, latest)) && s->head.time <= until)
+		if ((s->has_head || drain_pull(session, s)) && s->head.time <= until)
 			order_add(order, key_of(s), s);
 	}
 	while ((s = order_first(order))) {
@@ -358,7 +352,7 @@ static void merge(struct session *session, uint64_t until)
 			if (++applied % BEAT_RECORDS == 0)
 				attend(session);
 			prefetch(s);
-			more = drain_pull(session, s, latest) && s->head.time <= until;
+			more = drain_pull(session, s) && s->head.time <= until;
 			key = key_of(s);
 		} while (more && key <= limit);
 		if (more) {
@@ -438,11 +432,29 @@ static void end_arena(struct session *session, struct arena *arena)
 		}
 }
 
-static void ask_for_flush(struct session *session)
+/*
+ * A process may be killed at any moment, and what is in its nursery then has no type: each second is enough for long lives, 50 ms and a
+ * quarter of a second after an arena's or a process's start for short ones.
+ */
+static void ask_for_flush(struct session *session, uint64_t wall)
 {
-	for (size_t i = 0; i < session->arenas.count; i++)
-		if (!session->arenas.at[i]->over)
-			__atomic_add_fetch(&session->arenas.at[i]->header->flush, 1, __ATOMIC_RELAXED); /* [ctl] */
+	for (size_t i = 0; i < session->arenas.count; i++) {
+		struct arena *a = session->arenas.at[i];
+
+		if (a->over)
+			continue;
+		if (a->newcomer) {
+			a->newcomer = false;
+			a->flush_step = 200 * MS;
+			if (!a->flush_at || a->flush_at > wall + 50 * MS)
+				a->flush_at = wall + 50 * MS; /* never later than it would have been: processes may come all the time */
+		}
+		if (wall < a->flush_at)
+			continue;
+		__atomic_add_fetch(&a->header->flush, 1, __ATOMIC_RELAXED); /* [ctl] */
+		a->flush_at = wall + a->flush_step;
+		a->flush_step = 1000 * MS;
+	}
 }
 
 /* How full the fullest arena is, in 1/256. */
@@ -513,7 +525,7 @@ static void release_arenas(struct session *session)
 static struct shiny_err *serve(struct session *session, struct directory *dir)
 {
 	const struct collector_options *options = session->options;
-	uint64_t interval = 2 * MS, flushed = 0, committed = ticks_wall_ns(), watched = 0, threads_looked = 0, idle_since = 0;
+	uint64_t interval = 2 * MS, committed = ticks_wall_ns(), watched = 0, threads_looked = 0, idle_since = 0;
 	bool hung_up = options->launcher_fd < 0;
 	struct shiny_err *err;
 
@@ -531,10 +543,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 				process_watch(session, wall);
 				watched = wall;
 			}
-			if (wall - flushed >= 1000 * MS) {
-				ask_for_flush(session);
-				flushed = wall;
-			}
+			ask_for_flush(session, wall);
 			if (wall - threads_looked >= 1000 * MS) {
 				for (size_t i = 0; i < session->arenas.count; i++)
 					if (!session->arenas.at[i]->over &&

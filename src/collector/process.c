@@ -224,6 +224,7 @@ static struct process *process_create(struct session *session, struct arena *are
 	if (arena->slots[slot])
 		arena->slots[slot]->closed = true;
 	arena->slots[slot] = p;
+	arena->newcomer = true;
 	if (parent_slot >= 0) {
 		p->forked = p->pending = true;
 		p->parent_slot = (uint32_t)parent_slot;

@@ -241,19 +241,29 @@ static bool next_chunk(struct stream *s)
 	return true;
 }
 
-bool drain_pull(struct session *session, struct stream *s, uint64_t latest)
+/* The latest time that a record read now can honestly have; a second more, as the ticks' rate is only being learnt. */
+static uint64_t latest_now(const struct session *session)
+{
+	return session->ticks.foreign ? UINT64_MAX / 4 : ticks_now(&session->ticks) + ticks_per_second(&session->ticks);
+}
+
+bool drain_pull(struct session *session, struct stream *s)
 {
 	struct arena *arena = s->arena;
 
 	while (s->chunk >= 0 || next_chunk(s)) {
-		enum decode_result result = decode_next(&s->cursor, latest, &s->head);
+		enum decode_result result = decode_next(&s->cursor, session->latest, &s->head);
 		bool full = false;
 
+		if (result == DECODE_BAD) { /* or only written after the clock was last read: a merge can take seconds on a busy machine */
+			session->latest = latest_now(session);
+			result = decode_next(&s->cursor, session->latest, &s->head);
+		}
 		if (result == DECODE_NONE) {
 			full = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[s->chunk], __ATOMIC_ACQUIRE)) ==
 			       SHINY_CHUNK_FULL; /* [seal] */
 			if (full) /* what was published between the two looks */
-				result = decode_next(&s->cursor, latest, &s->head);
+				result = decode_next(&s->cursor, session->latest = latest_now(session), &s->head);
 		}
 		if (result == DECODE_RAW)
 			return s->has_head = true;

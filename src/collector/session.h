@@ -129,6 +129,7 @@ struct session {
 	uint32_t threads;
 	uint64_t start_realtime, first_ticks;
 	uint64_t applied_until; /* T of the last round */
+	uint64_t latest; /* no honest record read so far can be later; drain_pull reads the clock again before it calls one a lie */
 	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
 	uint64_t total_events, allocs, frees;
 	struct event events[EVENT_BATCH];
@@ -159,7 +160,7 @@ bool process_thread_alive(const struct process *process, uint32_t tid); /* true 
 
 /* ---- drain.c ---- */
 void drain_scan(struct session *session, struct arena *arena);
-bool drain_pull(struct session *session, struct stream *stream, uint64_t latest); /* fills stream->head */
+bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
 void drain_reap(struct arena *arena, const struct process *process); /* NULL: all */
 void drain_reap_threads(struct session *session, struct arena *arena);
 bool drain_idle(const struct arena *arena, const struct process *process); /* no chunk of it is attached or waiting */

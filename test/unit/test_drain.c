@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_drain: what a stream's cursor makes of records that are written while the sidecar is busy with others. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shiny/ring.h>
+
+#include "../../src/base/mem.h"
+#include "../../src/collector/session.h"
+
+static int failures;
+
+static void check(bool good, const char *name, const char *why)
+{
+	if (good) {
+		printf("ok %s\n", name);
+	} else {
+		printf("not ok %s: %s\n", name, why);
+		failures++;
+	}
+}
+
+/* One arena with one chunk, one stream that reads it, and a clock that runs at about the TSC's rate. */
+struct bed {
+	struct session *session;
+	struct arena arena;
+	struct stream stream;
+	struct process *process;
+	uint64_t state;
+	struct shiny_chunk *chunk;
+	struct stream *owner;
+	uint8_t whole;
+};
+
+static void bed_init(struct bed *b)
+{
+	memset(b, 0, sizeof(*b));
+	b->session = mem_zero(1, sizeof(*b->session));
+	b->process = mem_zero(1, sizeof(*b->process));
+	b->chunk = mem_zero(1, sizeof(*b->chunk));
+	b->session->ticks.kind = SHINY_CLOCK_TSC;
+	b->session->ticks.rate = UINT64_C(1) << 32; /* a tick is a nanosecond: a "second" of tolerance is 1e9 ticks */
+	b->state = SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, 0, 0);
+	b->owner = &b->stream;
+	b->arena = (struct arena){ .states = &b->state, .chunks = b->chunk, .chunk_count = 1, .owners = &b->owner, .whole = &b->whole };
+	b->stream = (struct stream){ .arena = &b->arena, .process = b->process, .chunk = 0, .cursor = { .chunk = b->chunk } };
+	b->chunk->base = b->stream.cursor.base = ticks_now(&b->session->ticks);
+}
+
+static void bed_deinit(struct bed *b)
+{
+	free(b->session);
+	free(b->process);
+	free(b->chunk);
+}
+
+static void publish(struct bed *b, unsigned at, uint64_t time)
+{
+	shiny_publish(&b->chunk->records[at], shiny_w0(0x1000 >> SHINY_GRANULE_SHIFT, 0),
+		      shiny_w1(time - b->chunk->base, 8, SHINY_API_MALLOC, SHINY_REC_ALLOC));
+}
+
+int main(void)
+{
+	struct bed b;
+
+	/* a merge that took long: the limit is of its beginning, the record is of now */
+	bed_init(&b);
+	b.session->latest = b.chunk->base - 1;
+	publish(&b, 0, ticks_now(&b.session->ticks));
+	check(drain_pull(b.session, &b.stream) && !b.process->noticed.bad_records, "a record younger than the last look at the clock",
+	      "it was taken for a lie");
+	bed_deinit(&b);
+
+	bed_init(&b);
+	publish(&b, 0, b.chunk->base + UINT64_C(16000000000)); /* fits dt, and lies beyond any second of tolerance */
+	check(!drain_pull(b.session, &b.stream) && b.process->noticed.bad_records == 1, "a record from the future", "it was believed");
+	bed_deinit(&b);
+	return failures != 0;
+}

@@ -69,7 +69,7 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	struct summary s = {.program = NULL};
 	struct query *q = NULL;
 	struct shiny_err *err = load_what_ran(store, &s);
-	uint64_t n[4] = {0};
+	uint64_t n[5] = {0};
 	bool row = false;
 
 	if (!err)
@@ -87,12 +87,13 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	s.threads = n[2];
 	if (!err)
 		err = numbers(store, scope, "SELECT COUNT(DISTINCT v.type), COUNT(DISTINCT v.id), SUM(CASE WHEN v.type IS NULL THEN 0 ELSE "
-			      "s.allocs END), COUNT(DISTINCT NULLIF(s.site, 0)) FROM site_stat s LEFT JOIN vtable v ON v.id = s.vtable "
-			      "WHERE ", n, 4);
+			      "s.allocs END), COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT CASE WHEN v.source = 'label' THEN v.type END) FROM site_stat s LEFT JOIN vtable v ON v.id = s.vtable "
+			      "WHERE ", n, 5);
 	s.types = n[0];
 	s.vtables = n[1];
 	s.typed_allocs = n[2];
 	s.sites = n[3];
+	s.labels = n[4];
 	if (!err)
 		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s", scope->where);
 	if (!err && !(err = query_step(q, &row)) && row)

@@ -663,6 +663,7 @@ static void session_destroy(struct session *session)
 static struct shiny_err *run(struct session *session, struct directory *dir, struct collector_summary *out)
 {
 	struct collector_summary summary = { 0 };
+	struct store_totals totals;
 	struct shiny_err *err = serve(session, dir);
 
 	if (!err && !session->store && session->err)
@@ -682,9 +683,11 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 		store_abandon(session->store);
 		return session->err;
 	}
-	err = store_finish(session->store, &summary.sites);
+	err = store_finish(session->store, &totals);
 	if (err)
 		return err;
+	summary.sites = totals.sites;
+	summary.types = totals.types;
 	if (!session->options->keep_arenas)
 		remove_all(session, dir);
 	snprintf(summary.path, sizeof summary.path, "%s", session->path);

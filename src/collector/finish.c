@@ -95,13 +95,12 @@ static void name_frames(struct session *session, struct sym_module **modules)
 	progress_end(&progress);
 }
 
-/* Names the vtables; false_vtables[id] is set for words that are none. Returns how many distinct classes were found. */
-static uint64_t name_vtables(struct session *session, struct sym_module **modules, bool *false_vtables)
+/* Names the vtables; false_vtables[id] is set for words that are none. */
+static void name_vtables(struct session *session, struct sym_module **modules, bool *false_vtables)
 {
 	static const char *const sources[] = { [SYM_VTABLE_NONE] = "none", [SYM_VTABLE_SYMBOL] = "symbol", [SYM_VTABLE_RTTI] = "rtti",
 					       [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building" };
 	struct progress progress;
-	uint64_t named = 0;
 
 	progress_begin(&progress, "naming vtables", session->options->progress);
 	for (size_t i = 0; i < session->ids.vtables.count; i++) {
@@ -116,13 +115,11 @@ static uint64_t name_vtables(struct session *session, struct sym_module **module
 		} else {
 			row.type = vtable.type;
 			row.class_bytes = vtable.class_bytes;
-			named++;
 		}
 		session_fail(session, store_put_vtable(session->store, &row));
 		progress_set(&progress, i, session->ids.vtables.count);
 	}
 	progress_end(&progress);
-	return named;
 }
 
 /* ---- aggregates ---- */
@@ -393,7 +390,7 @@ void finish_session(struct session *session, struct collector_summary *out)
 	}
 	if (!session->err) {
 		name_frames(session, modules);
-		out->types = name_vtables(session, modules, false_vtables);
+		name_vtables(session, modules, false_vtables);
 	}
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];

@@ -128,7 +128,7 @@ static void table_row_of(struct ctl *ctl, const struct query *q)
 
 static const char tables_sql[] = "SELECT 'processes', COUNT(*) FROM process UNION ALL SELECT 'threads', COUNT(*) FROM thread "
 	"UNION ALL SELECT 'modules', COUNT(*) FROM module UNION ALL SELECT 'stacks', COUNT(*) FROM stack "
-	"UNION ALL SELECT 'frames', COUNT(*) FROM frame UNION ALL SELECT 'sites', COUNT(*) FROM site "
+	"UNION ALL SELECT 'frames', COUNT(*) FROM frame UNION ALL SELECT 'sites', COUNT(DISTINCT NULLIF(site, 0)) FROM site_stat "
 	"UNION ALL SELECT 'vtables', COUNT(*) FROM vtable UNION ALL SELECT 'events kept', COALESCE(SUM(count), 0) FROM events";
 static const char keys_sql[] = "SELECT key, value, typeof(value) FROM v_session ORDER BY key";
 static const char notes_sql[] = "SELECT process, process_name, text FROM v_notes";

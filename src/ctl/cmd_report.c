@@ -10,7 +10,10 @@
 #include "../base/units.h"
 #include "ctl.h"
 
-enum { USUAL = 10 };
+enum {
+	USUAL = 10,
+	TREE_MOST = 24, /* processes that are shown as a tree; of more, the USUAL busiest */
+};
 
 struct page {
 	struct summary summary;
@@ -60,9 +63,26 @@ static double rate(const struct summary *s)
 	return s->duration ? (double)s->sums.allocs * 1e9 / (double)s->duration : 0;
 }
 
+/* Stripped programs have vtables without names: they tell blocks apart, but are not names that anybody gave. */
+static void print_types_line(const struct style *style, const struct summary *s)
+{
+	fprintf(style->out, "  types       %15s   ", units_count(UNITS_BUF, s->types));
+	if (!s->types)
+		fprintf(style->out, "no block had a virtual table\n");
+	else if (s->labels == s->types)
+		fprintf(style->out, "in %s of the allocations; all are vtables without a name\n",
+			units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs));
+	else if (s->labels)
+		fprintf(style->out, "in %s of the allocations; %s are vtables without a name\n",
+			units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs), units_count(UNITS_BUF, s->labels));
+	else
+		fprintf(style->out, "known for %s of the allocations\n",
+			units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs));
+}
+
 static void print_head(const struct style *style, const char *file, const struct summary *s)
 {
-	size_t room = style->width ? style->width : 4000;
+	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
 	char *command = mem_alloc(4 * room + 8), when[64] = "";
 	time_t started = (time_t)(s->started / 1000000000);
 	struct tm tm;
@@ -80,12 +100,11 @@ static void print_head(const struct style *style, const char *file, const struct
 	fprintf(style->out, "  frees       %15s\n", units_count(UNITS_BUF, s->sums.frees));
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live), units_bytes(UNITS_BUF, s->sums.live_bytes));
 	if (s->sums.inherited)
-		fprintf(style->out, "  inherited   %15s   %s that forks brought along\n", units_count(UNITS_BUF, s->sums.inherited),
+		fprintf(style->out, "  inherited   %15s   %s copied by forks: live, but not allocations\n", units_count(UNITS_BUF, s->sums.inherited),
 			units_bytes(UNITS_BUF, s->sums.inherited_bytes));
 	if (s->peak_bytes)
 		fprintf(style->out, "  peak        %15s   after %s\n", units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at));
-	fprintf(style->out, "  types       %15s   known for %s of the allocations\n", units_count(UNITS_BUF, s->types),
-		s->sums.allocs ? units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs) : "none");
+	print_types_line(style, s);
 	fprintf(style->out, "  call sites  %15s   on %s different stacks\n", units_count(UNITS_BUF, s->sites), units_count(UNITS_BUF, s->stacks));
 }
 
@@ -93,7 +112,7 @@ static void print_page(struct ctl *ctl, const struct page *page)
 {
 	print_head(&ctl->style, ctl->options.operands[0], &page->summary);
 	heading(&ctl->style, "Processes");
-	print_processes(ctl, &page->processes, ctl_limit(ctl, page->processes.count, 30), true);
+	print_processes(ctl, &page->processes, ctl_limit(ctl, page->processes.count, page->processes.count > TREE_MOST ? USUAL : 0), true);
 	heading(&ctl->style, "Types by live bytes");
 	print_types(ctl, &page->types, ctl_limit(ctl, page->types.count, USUAL), true);
 	heading(&ctl->style, "Call sites by live bytes");
@@ -118,6 +137,7 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_sums(json, &s->sums);
 	json_number(json, "typed_allocs", s->typed_allocs);
 	json_number(json, "types", s->types);
+	json_number(json, "labels", s->labels);
 	json_number(json, "vtables", s->vtables);
 	json_number(json, "sites", s->sites);
 	json_number(json, "stacks", s->stacks);

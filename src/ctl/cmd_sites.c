@@ -63,7 +63,7 @@ static struct shiny_err *stack_text(struct store *store, uint32_t stack, const s
 	}
 	for (size_t i = 0; i < lines.count; i++) {
 		const struct stack_line *line = &lines.rows[i];
-		size_t columns_left = style->width ? style->width - 8 : 4000;
+		size_t columns_left = style->width ? style->width - 8 : style->longest ? 2 * style->longest : 4000;
 		char *whole = line->file ? mem_format("%s  %s:%u", line->label, line->file, line->line)
 					 : mem_format("%s  %s", line->label, line->module ? line->module : "");
 		char *fitted = mem_alloc(4 * columns_left + 8);

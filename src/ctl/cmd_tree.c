@@ -19,7 +19,7 @@ static void print_node(const struct style *style, const struct tree_node *node, 
 
 	units_count(value, node->value);
 	used = text_columns(branch) + strlen(value) + (blocks ? 0 : 2) + 14;
-	room = !style->width ? 4000 : style->width > used + 16 ? style->width - used : 16;
+	room = !style->width && style->longest ? style->longest : !style->width ? 4000 : style->width > used + 16 ? style->width - used : 16;
 	line = mem_alloc(4 * room + 8);
 	text_fit(line, 4 * room + 8, node->name, room, TEXT_CUT_MIDDLE);
 	fprintf(style->out, "%s%s%s %s(%05.2f%%)%s %s %s%s%s\n", branch, value, blocks ? "" : " B", tint(style, TINT_DIM), share,

@@ -265,7 +265,7 @@ void help_man(FILE *out)
 		  "and the other verbs read that file. A session file is an SQLite database; its views with names that begin with v_ "
 		  "are stable.\n\n"
 		  "Sizes are given as 64k, 1.5m or 2g (powers of 1024), counts as 1000 or 10k. Names are cut to the terminal's "
-		  "width; output to a pipe or a file, and with --wide, is not. Colour is used on a terminal unless NO_COLOR is set.");
+		  "width, in pipes and files to 120 columns, and with --wide or in JSON not at all. Colour is used on a terminal unless NO_COLOR is set.");
 	fputs("\n.SH VERBS\n", out);
 	for (size_t v = 0; v < VERB_COUNT; v++) {
 		fprintf(out, ".SS \"shinyctl %s\"\n", verbs[v].name);

@@ -14,6 +14,7 @@ enum {
 	FLEXIBLE_LEAST = 30, /* below this, other columns are dropped first */
 	CUT_LEAST = 12,     /* a flexible column is never cut below this */
 	BAR = 10,
+	PIPED_LONGEST = 120, /* a C++ name may have a thousand columns, which is of use to nobody who looks at a log */
 };
 
 /* ---- style ---- */
@@ -26,6 +27,8 @@ void style_init(struct style *style, FILE *out, bool wide)
 
 	*style = (struct style){.out = out};
 	style->colour = terminal && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+	if (!wide && !terminal)
+		style->longest = PIPED_LONGEST;
 	if (wide || !terminal)
 		return;
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
@@ -169,6 +172,13 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 	char buffer[128];
 
 	for (size_t c = 0; c < n; c++) {
+		bool empty = table->rows > 0;
+
+		for (size_t r = 0; r < table->rows && empty; r++)
+			empty = table->cells[r * n + c].empty;
+		widths[c] = 0;
+		if (empty) /* a column that says nothing */
+			continue;
 		widths[c] = text_columns(table->columns[c].title);
 		if (table->columns[c].kind == CELL_BAR && widths[c] < BAR)
 			widths[c] = BAR;
@@ -179,8 +189,12 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 				widths[c] = w;
 		}
 	}
-	if (!style->width)
+	if (!style->width) {
+		for (size_t c = 0; c < n && style->longest; c++)
+			if (table->columns[c].flexible && widths[c] > style->longest)
+				widths[c] = style->longest;
 		return;
+	}
 	for (;;) {
 		size_t worst = n;
 

@@ -22,7 +22,8 @@
 struct style {
 	FILE *out;
 	bool colour;
-	size_t width; /* columns; 0: no limit */
+	size_t width;   /* columns; 0: no limit */
+	size_t longest; /* columns of a cell with a name in it, where width is no limit: pipes and files; 0: no limit */
 };
 void style_init(struct style *style, FILE *out, bool wide);
 

@@ -160,18 +160,6 @@ void by_site_merge(struct by_site *w, const uint32_t *sites, size_t limit)
 	merge_peaks(w);
 }
 
-uint64_t by_site_sites(const struct by_site *w, uint32_t highest)
-{
-	unsigned char *seen = calloc((size_t)highest + 1, 1);
-	uint64_t count = 0;
-
-	for (size_t i = 0; seen && i < w->stat_count; i++)
-		if (w->stats[i].stack && w->stats[i].stack <= highest && !seen[w->stats[i].stack]++)
-			count++;
-	free(seen);
-	return count;
-}
-
 void by_site_deinit(struct by_site *w)
 {
 	free(w->stats);

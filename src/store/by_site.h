@@ -32,8 +32,6 @@ SHINY_MUST_CHECK struct shiny_err *by_site_peak(struct by_site *waiting, const s
 
 /* Puts each stack's site in its place (sites[stack]; stacks from `limit` on have none), adds up, and sorts by the tables' keys. */
 void by_site_merge(struct by_site *waiting, const uint32_t *sites, size_t limit);
-/* After the merge: how many sites, of ids up to `highest`, have statistics. */
-uint64_t by_site_sites(const struct by_site *merged, uint32_t highest);
 void by_site_deinit(struct by_site *waiting);
 
 #endif

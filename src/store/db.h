@@ -39,7 +39,6 @@ SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store); /* 
 struct sites {
 	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. The caller's to free, also on failure. */
 	size_t stack_limit;
-	uint32_t count; /* different sites */
 };
 /* Fills table site and column stack.site. */
 SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails, struct sites *out);

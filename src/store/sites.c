@@ -35,6 +35,7 @@ struct frame {
 struct pattern {
 	bool module; /* of a module, not a function */
 	bool prefix;
+	bool suffix; /* text is the end of the name */
 	char *text;
 	size_t length;
 };
@@ -83,6 +84,12 @@ static const char *name_start(const char *name)
 
 static bool matches(const struct pattern *p, const char *name)
 {
+	if (p->suffix) {
+		for (const char *at = name; (at = strstr(at, p->text)) != NULL; at++)
+			if (!at[p->length] || strchr("(<@", at[p->length]))
+				return true;
+		return false;
+	}
 	if (strncmp(name, p->text, p->length) != 0)
 		return false;
 	/* the exact name may be followed by its arguments */
@@ -147,9 +154,12 @@ static struct shiny_err *take_pattern(struct finder *f, sqlite3_stmt *row)
 	}
 	struct pattern *p = &f->patterns[f->pattern_count++];
 	p->module = strcmp(column_text(row, 0), "module") == 0;
+	p->suffix = text[0] == '*';
+	if (p->suffix)
+		memmove(text, text + 1, strlen(text));
 	p->text = text;
 	p->length = strlen(text);
-	p->prefix = p->length && text[p->length - 1] == '*';
+	p->prefix = !p->suffix && p->length && text[p->length - 1] == '*';
 	if (p->prefix)
 		text[--p->length] = '\0';
 	return NULL;
@@ -322,7 +332,6 @@ static struct shiny_err *find_all(struct finder *f)
 	SHINY_TRY(each_row(f, "SELECT f.id, f.module, f.vaddr, COALESCE(l.depth, 0), l.function, l.source, l.line "
 			      "FROM frame f LEFT JOIN frame_line l ON l.frame = f.id ORDER BY f.id, l.depth", take_line));
 	SHINY_TRY(each_row(f, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack", take_stack));
-	f->out->count = f->site_count;
 	return put_stacks(f);
 }
 

@@ -118,8 +118,9 @@ SHINY_MUST_CHECK struct shiny_err *store_put_note(struct store *store, uint32_t 
 SHINY_MUST_CHECK struct shiny_err *store_put_events(struct store *store, const struct event *events, size_t count);
 
 SHINY_MUST_CHECK struct shiny_err *store_commit(struct store *store); /* a crash loses what came after the last one */
-/* One complete file; frees the store, also on failure. `site_count`: call sites with statistics; may be NULL. */
-SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store, uint64_t *site_count);
+/* One complete file; frees the store, also on failure. `totals` may be NULL. */
+struct store_totals { uint64_t sites, types; }; /* different ones with blocks */
+SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store, struct store_totals *totals);
 void store_abandon(struct store *store);                              /* frees without completing; accepts NULL */
 
 /* ---- reading ---- */

@@ -607,12 +607,27 @@ struct shiny_err *store_put_note(struct store *store, uint32_t process, const ch
 
 /* ---- the end ---- */
 
-static struct shiny_err *finish(struct store *store, struct sites *sites, uint64_t *site_count)
+static struct shiny_err *count_totals(struct store *store, struct store_totals *out)
+{
+	struct query *query;
+	struct shiny_err *err;
+	bool row = false;
+
+	SHINY_TRY(store_query(store, "SELECT COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT v.type) FROM site_stat s "
+				     "LEFT JOIN vtable v ON v.id = s.vtable", &query));
+	err = query_step(query, &row);
+	if (!err)
+		*out = (struct store_totals){ (uint64_t)query_number(query, 0), (uint64_t)query_number(query, 1) };
+	query_end(query);
+	return err;
+}
+
+static struct shiny_err *finish(struct store *store, struct sites *sites, struct store_totals *totals)
 {
 	SHINY_TRY(store_put_number(store, "complete", 1));
 	SHINY_TRY(sites_make(store, &store->writer->tails, sites));
 	SHINY_TRY(write_by_site(store, sites));
-	*site_count = by_site_sites(&store->writer->by_site, sites->count);
+	SHINY_TRY(count_totals(store, totals));
 	SHINY_TRY(store_commit(store));
 	for (int i = 0; i < STATEMENT_COUNT; i++) { /* an open statement would keep the log alive */
 		sqlite3_finalize(store->writer->statements[i]);
@@ -622,14 +637,14 @@ static struct shiny_err *finish(struct store *store, struct sites *sites, uint64
 	return db_exec(store, "PRAGMA journal_mode = DELETE", "finish");
 }
 
-struct shiny_err *store_finish(struct store *store, uint64_t *site_count)
+struct shiny_err *store_finish(struct store *store, struct store_totals *totals)
 {
 	struct sites sites = { 0 };
-	uint64_t count = 0;
-	struct shiny_err *err = finish(store, &sites, &count);
+	struct store_totals counted = { 0 };
+	struct shiny_err *err = finish(store, &sites, &counted);
 
-	if (!err && site_count)
-		*site_count = count;
+	if (!err && totals)
+		*totals = counted;
 	free(sites.of_stack);
 	store_abandon(store);
 	return err;

@@ -108,6 +108,17 @@ static void put_session(struct store *store)
 	deep[13] = 5;
 	must(store_put_stack(store, 10, deep, 40));
 	must(store_put_stack(store, 11, NULL, 0));
+	/* wrappers around malloc, from many programs, and what only looks like one; all called by main in line 50 */
+	static const char *const wrappers[] = { "xmalloc", "xrealloc", "sh_xmalloc", "g_malloc0_n", "CRYPTO_zalloc", "uv__realloc", "PyMem_RawMalloc",
+		"llvm::User::operator new(unsigned long, unsigned int)", "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long)",
+		"v8::internal::AllocAtLeastWithRetry(unsigned long)", "my::Thing::operator new[](unsigned long)" };
+	static const char *const sites[] = { "my::operator newish(int)", "malloc_stats", "xml_parse", "call(my::operator new_tag)", "safe_mallocator" };
+	for (uint32_t i = 0; i < 16; i++) {
+		const char *name = i < 11 ? wrappers[i] : sites[i - 11];
+
+		must(store_put_frame(store, 20 + i, 1, 0x2000 + i, &(struct store_frame_line){ .function = name, .file = "b.cc", .line = i }, 1));
+		must(store_put_stack(store, 20 + i, (uint32_t[]){ 20 + i, 5 }, 2));
+	}
 	must(store_put_vtable(store, &(struct store_vtable){ .id = 1, .module = 1, .vaddr = 16, .source = "symbol", .type = "Shape", .class_bytes = 24 }));
 	must(store_put_vtable(store, &(struct store_vtable){ .id = 2, .module = 3, .vaddr = 32, .source = "label", .type = "stripped.so!vtable+0x20" }));
 	for (uint32_t stack = 1; stack <= 7; stack++)
@@ -265,6 +276,11 @@ static void test_finished(void)
 	       "(SELECT SUM(allocs) || ' ' || SUM(frees) || ' ' || SUM(live_bytes) || ' ' || MIN(min_size) || ' ' || MAX(max_size) FROM site_stat s "
 	       "WHERE s.process = 1 AND s.site = (SELECT site FROM stack WHERE id = 4)) AS y)", "70 28 420 3 20 70 28 420 3 20");
 	expect(store, "all blocks are in them", "SELECT (SELECT SUM(allocs) FROM stat) = (SELECT SUM(allocs) FROM site_stat)", "1");
+	expect(store, "wrappers of allocation are not sites", "SELECT count(*) || ' ' || COALESCE(group_concat((SELECT n.name FROM frame_line l JOIN "
+	       "function n ON n.id = l.function WHERE l.frame = k.frame0)), '') FROM stack k WHERE id BETWEEN 20 AND 30 AND site <> "
+	       "(SELECT site FROM stack WHERE id = 5)", "0 ");
+	expect(store, "names that look like them are", "SELECT count(DISTINCT site) FROM stack WHERE id BETWEEN 31 AND 35 AND site <> "
+	       "(SELECT site FROM stack WHERE id = 5)", "5");
 	expect(store, "lifetimes are added up a site", "SELECT group_concat(count || ':' || bytes || ':' || censored, ' ') FROM (SELECT * FROM "
 	       "v_site_lifetimes WHERE bin = 13 ORDER BY site IS NULL, censored)", "7:20:0 100:1:1 200:1:0");
 	expect(store, "losses", "SELECT group_concat(name || count) FROM v_losses", "DROPPED3");

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_table.c: tables of the reports: no line is wider than the terminal, names in pipes are cut at a sane length and with
+ * --wide not at all, and a column that says nothing is left out.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/ctl/table.h"
+
+enum { NAME, COUNT, NOTE, COLUMNS };
+static const struct column columns[COLUMNS] = {
+	[NAME] = {.title = "name", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE},
+	[COUNT] = {.title = "count", .kind = CELL_COUNT},
+	[NOTE] = {.title = "note", .kind = CELL_TEXT, .drop = 1},
+};
+static int failures;
+
+static void check(const char *name, bool right, const char *why)
+{
+	if (right)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: %s\n", name, why);
+	failures += !right;
+}
+
+/* The table with one long and one short name, printed. */
+static char *print(size_t width, size_t longest, const char *note)
+{
+	struct style style = {.width = width, .longest = longest};
+	struct table table;
+	char name[601], *text = NULL;
+	size_t size;
+
+	memset(name, 'x', 600);
+	name[600] = '\0';
+	style.out = open_memstream(&text, &size);
+	if (!style.out)
+		exit(1);
+	table_init(&table, columns, COLUMNS);
+	for (int i = 0; i < 2; i++) {
+		table_row(&table);
+		table_text(&table, NAME, i ? "short" : name);
+		table_number(&table, COUNT, 1234);
+		if (note && i)
+			table_text(&table, NOTE, note);
+	}
+	table_print(&table, &style);
+	table_deinit(&table);
+	fclose(style.out);
+	return text;
+}
+
+static size_t longest_line(const char *text)
+{
+	size_t longest = 0;
+
+	for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+		char *line = strndup(text, (size_t)(end - text));
+		size_t columns_of_line = text_columns(line);
+
+		longest = columns_of_line > longest ? columns_of_line : longest;
+		free(line);
+	}
+	return longest;
+}
+
+int main(void)
+{
+	char *text = print(80, 0, "note");
+
+	check("no line is wider than the terminal", longest_line(text) <= 80, text);
+	free(text);
+	text = print(0, 120, "note");
+	check("in a pipe a name has at most 120 columns", longest_line(text) == 120 + 2 + 5 + 2 + 4, text);
+	free(text);
+	text = print(0, 0, "note");
+	check("with --wide it has all", longest_line(text) == 600 + 2 + 5 + 2 + 4, text);
+	check("a column with one cell is shown", strstr(text, "note") != NULL, text);
+	free(text);
+	text = print(0, 0, NULL);
+	check("a column without any is not", strstr(text, "note") == NULL, text);
+	free(text);
+	return failures != 0;
+}

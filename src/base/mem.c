@@ -4,9 +4,11 @@
 #include "mem.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void *there(void *memory)
@@ -34,6 +36,28 @@ void *mem_zero(size_t count, size_t each)
 void *mem_resize(void *old, size_t count, size_t each)
 {
 	return there(reallocarray(old, count ? count : 1, each ? each : 1));
+}
+
+void *mem_pages(size_t bytes)
+{
+	size_t align = bytes >= MEM_HUGE ? MEM_HUGE : 0, before;
+	char *at = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	there(at == MAP_FAILED ? NULL : at);
+	if (!align)
+		return at;
+	before = -(uintptr_t)at & (align - 1);
+	if (before)
+		munmap(at, before);
+	munmap(at + before + bytes, align - before);
+	madvise(at + before, bytes, MADV_HUGEPAGE); /* advice: without, it is only slower */
+	return at + before;
+}
+
+void mem_pages_free(void *pages, size_t bytes)
+{
+	if (pages)
+		munmap(pages, bytes);
 }
 
 char *mem_text(const char *text)

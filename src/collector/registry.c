@@ -15,10 +15,27 @@ static size_t directory_index(const struct registry *r, uint64_t hash)
 	return r->depth ? (size_t)(hash >> (64 - r->depth)) : 0;
 }
 
+struct slab {
+	struct slab *next;
+	size_t bytes, used; /* used: in segments */
+	_Alignas(64) struct segment segments[];
+};
+enum { FEW = 128, SMALL_SLAB = 4 }; /* a huge page for fewer would be over the budget */
+
 static struct segment *segment_new(struct registry *r, uint32_t depth)
 {
-	struct segment *s = mem_zero(1, sizeof *s);
+	struct slab *slab = r->slabs;
+	struct segment *s;
 
+	if (!slab || sizeof *slab + (slab->used + 1) * sizeof *s > slab->bytes) {
+		size_t bytes = r->segments < FEW ? sizeof *slab + SMALL_SLAB * sizeof *s : (size_t)MEM_HUGE;
+
+		slab = mem_pages(bytes);
+		slab->bytes = bytes;
+		slab->next = r->slabs;
+		r->slabs = slab;
+	}
+	s = &slab->segments[slab->used++];
 	s->depth = depth;
 	r->segments++;
 	return s;
@@ -31,21 +48,14 @@ void registry_init(struct registry *r)
 	r->directory[0] = segment_new(r, 0);
 }
 
-/* Each segment once: where the run of equal pointers begins. */
-static bool stands_first(const struct registry *r, size_t i)
-{
-	return i == 0 || r->directory[i] != r->directory[i - 1];
-}
-
 void registry_deinit(struct registry *r)
 {
-	size_t size = (size_t)1 << r->depth;
+	struct slab *next;
 
-	if (!r->directory)
-		return;
-	for (size_t i = size; i-- > 0;)
-		if (stands_first(r, i))
-			free(r->directory[i]);
+	for (struct slab *slab = r->slabs; slab; slab = next) {
+		next = slab->next;
+		mem_pages_free(slab, slab->bytes);
+	}
 	free(r->directory);
 	*r = (struct registry){ 0 };
 }
@@ -163,7 +173,17 @@ bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 
 size_t registry_bytes(const struct registry *r)
 {
-	return r->segments * sizeof(struct segment) + ((size_t)1 << r->depth) * sizeof *r->directory;
+	size_t slabs = 0;
+
+	for (const struct slab *slab = r->slabs; slab; slab = slab->next)
+		slabs += slab->bytes;
+	return slabs + ((size_t)1 << r->depth) * sizeof *r->directory;
+}
+
+/* Each segment once: where the run of equal pointers begins. */
+static bool stands_first(const struct registry *r, size_t i)
+{
+	return i == 0 || r->directory[i] != r->directory[i - 1];
 }
 
 void registry_each(const struct registry *r, registry_each_fn *each, void *context)

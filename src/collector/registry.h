@@ -8,6 +8,7 @@
  * deletion. A segment that is three quarters full splits in two, so growth copies one segment at a time: there is no moment at which an
  * old and a new table of everything stand side by side. 32 bytes a block at a load between 3/8 and 3/4 is 43 to 86 bytes a live
  * block at any time, the directory included (budget: 100). Segments are not merged when blocks go: the peak was paid already.
+ * Segments lie in slabs, after the first 128 of huge pages: without those, half a million blocks of random addresses cost a page walk each.
  * Rejected: one table that doubles (128 bytes a block while it copies), a tree (4 cache misses instead of 1 or 2).
  */
 #ifndef SHINY_REGISTRY_H
@@ -41,14 +42,14 @@ _Static_assert(sizeof(struct entry) == 32, "the budget counts on it");
 enum { REGISTRY_CELLS = 1024 };
 struct segment {
 	uint32_t used, depth;
-	uint64_t reserved;
-	struct entry cells[REGISTRY_CELLS];
+	_Alignas(64) struct entry cells[REGISTRY_CELLS]; /* none lies across two cache lines */
 };
 
 struct registry {
 	struct segment **directory; /* 1 << depth pointers; a segment of local depth d stands in 2^(depth - d) of them */
 	unsigned depth;
 	size_t count, segments;
+	struct slab *slabs; /* the memory of the segments, the latest first */
 };
 
 void registry_init(struct registry *registry);

@@ -40,6 +40,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "../base/mem.h"
 #include "block_format.h"
 #include "model.h"
 
@@ -415,16 +416,14 @@ struct shiny_err *packer_finish(struct packer *p, struct block *out)
 
 struct shiny_err *packer_create(struct packer **out)
 {
-	struct packer *p = calloc(1, sizeof(*p));
+	struct packer *p = mem_pages(sizeof(*p));
 	size_t most = 0;
 
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		most += column_most[i];
-	if (p) {
-		p->zstd = ZSTD_createCCtx();
-		p->memory = malloc(most * BLOCK_EVENTS);
-	}
-	if (!p || !p->zstd || !p->memory) {
+	p->zstd = ZSTD_createCCtx();
+	p->memory = malloc(most * BLOCK_EVENTS);
+	if (!p->zstd || !p->memory) {
 		packer_destroy(p);
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
 	}
@@ -445,5 +444,5 @@ void packer_destroy(struct packer *p)
 	ZSTD_freeCCtx(p->zstd);
 	free(p->memory);
 	free(p->out);
-	free(p);
+	mem_pages_free(p, sizeof(*p));
 }

@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -260,9 +261,17 @@ static const char *variable(char *const *environment, const char *name, size_t b
 	return NULL;
 }
 
+static bool has_room(const char *path)
+{
+	struct statfs fs;
+
+	return si_sys(SYS_statfs, path, &fs, 0) == 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= SHINY_ROOT_ROOM;
+}
+
 bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY])
 {
-	const char *roots[] = { "/dev/shm", variable(start->environment, "TMPDIR", 6), "/tmp" };
+	enum { ROOTS = 3 };
+	const char *roots[ROOTS] = { "/dev/shm", variable(start->environment, "TMPDIR", 6), "/tmp" };
 	bool done = false;
 
 	if (si_env.session[0]) {
@@ -278,10 +287,12 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 			note_failure(notes, "SHINY_SESSION (not a directory of ours with mode 0700, or gone)", dir);
 		}
 	}
-	for (size_t i = 0; i < sizeof roots / sizeof *roots && !done; i++) {
+	for (size_t n = 0; n < 2 * ROOTS && !done; n++) {
+		size_t i = n % ROOTS;
 		int dir;
 
-		if (!roots[i] || roots[i][0] != '/')
+		/* the roomy ones first; then any */
+		if (!roots[i] || roots[i][0] != '/' || (n < ROOTS) != has_room(roots[i]))
 			continue;
 		dir = make_session(roots[i], directory);
 		if (dir < 0) {

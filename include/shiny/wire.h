@@ -29,7 +29,12 @@
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff) /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_VERSION 1u
 
-/* The session directory, mode 0700, by default /dev/shm/shiny-<uid>/<pid>.<ticks>. Files in it: */
+/*
+ * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of /dev/shm, $TMPDIR and /tmp that has
+ * SHINY_ROOT_ROOM bytes free, or else the first that will do. A container's /dev/shm is often 64 MiB, and the program needs it too
+ * (Chromium dies when it is full). Files in it:
+ */
+#define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
 #define SHINY_ARENA_PREFIX "arena."            /* arena.<pid>.<n>, mode 0600 */
 #define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory */
 

@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,13 +45,23 @@ static bool private_directory(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
+static bool has_room(const char *path)
+{
+	struct statvfs fs;
+
+	return statvfs(path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize >= SHINY_ROOT_ROOM;
+}
+
 struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 {
 	char candidates[ROOTS][SESSIONS_PATH];
 	size_t count = roots(candidates);
 	int why = ENOENT;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t n = 0; n < 2 * count; n++) {
+		size_t i = n % count;
+
+		/* the roomy ones first; then any */
 		if (mkdir(candidates[i], 0700) != 0 && errno != EEXIST) {
 			why = errno;
 			continue;
@@ -59,12 +70,14 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 			why = EPERM;
 			continue;
 		}
-		for (int n = 0; n < TRIES; n++) {
-			struct timespec t;
+		if (n < count && !has_room(candidates[i]))
+			continue;
+		for (int t = 0; t < TRIES; t++) {
+			struct timespec now;
 
-			clock_gettime(CLOCK_BOOTTIME, &t);
+			clock_gettime(CLOCK_BOOTTIME, &now);
 			snprintf(out, SESSIONS_PATH, "%.*s/%d.%" PRIu64, SESSIONS_PATH / 2 + 64, candidates[i], (int)getpid(),
-				 (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
+				 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
 			if (mkdir(out, 0700) == 0)
 				return NULL;
 			why = errno;

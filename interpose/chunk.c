@@ -28,6 +28,7 @@ void si_chunk_seal(struct si_writer *w)
 		shiny_chunk_seal(w->state, w->slot, w->sequence - 1); /* [seal] */
 	w->state = NULL;
 	w->next = w->end = NULL;
+	w->defined = 0;
 }
 
 /* Ticks of a nanosecond span, from the pair in the header and now: good to a per cent after a millisecond, which is enough here. */

@@ -15,6 +15,10 @@
  * a definition whenever its two stacks alternate). Chromium's browser process has 150,000 in its first second, seen about three times
  * each: no cache of a bearable size helps there.
  *
+ * A definition says what is new: consecutive ones share most of their outer frames, but the window of `depth` frames moves with the
+ * depth of the innermost call. So the run of outer frames that this stack has in common with the one defined before it in the
+ * chunk is left out. Measured on one Chromium page: 1.75 million records of 215,464 definitions became 0.69 million.
+ *
  * A cache slot's number is the id; a slot that is taken over by another stack gives the id a new meaning from there on in the stream.
  *
  * Rejected: remembering how many frames held per immediate caller (one caller without frame pointers deep down would cut everybody's
@@ -59,17 +63,46 @@ static bool all_known(const uintptr_t *frames, uint32_t count)
 	return true;
 }
 
+/* What `frames` and the last definition have in common: `kept` frames from frames[inner] and w->frames[skip] on. */
+struct shared {
+	uint32_t inner, skip, kept;
+};
+
+/* The common run that ends with frames[i] and w->frames[j], if it is longer than `best`. */
+static void share_to(const struct si_writer *w, const uintptr_t *frames, uint32_t i, uint32_t j, struct shared *best)
+{
+	uint32_t n = 0;
+
+	while (n <= i && n <= j && frames[i - n] == w->frames[j - n])
+		n++;
+	if (n > best->kept)
+		*best = (struct shared){ i + 1 - n, j + 1 - n, n };
+}
+
+/* Two stacks of a thread share their outermost calls: what they share goes to the end of at least one of the two windows. */
+static struct shared share(const struct si_writer *w, const uintptr_t *frames, uint32_t count)
+{
+	struct shared best = { 0, 0, 0 };
+
+	if (!w->defined)
+		return best;
+	for (uint32_t j = w->defined; j-- > best.kept;)
+		share_to(w, frames, count - 1, j, &best);
+	for (uint32_t i = count; i-- > best.kept;)
+		share_to(w, frames, i, w->defined - 1, &best);
+	return best;
+}
+
 uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now)
 {
-	uint32_t good, records, set, way, id;
+	uint32_t good, records, set, way, id, n = 0;
 	struct shiny_record *payload;
-	uint64_t key;
+	struct shared like;
+	uint64_t key, *word;
 
 	if (__atomic_load_n(&si_modules_suspect, __ATOMIC_RELAXED) && !all_known(frames, count))
 		si_modules_update((const uintptr_t *)w->busy, w);
 	good = believable(frames, count);
-	records = (good + 1) / 2;
-
 	key = si_stack_key(w, frames, good);
 	if (good < count) {
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
@@ -79,15 +112,23 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t 
 		if (id)
 			return id;
 	}
-	payload = si_run(w, records, now);
+	/* room for all of it: that may mean a new chunk and a new salt */
+	payload = si_run(w, (good + 1) / 2, now);
 	if (!payload)
 		return 0;
-	/* room may have meant a new salt */
 	key = si_stack_key(w, frames, good);
-	for (uint32_t i = 0; i < records; i++) {
-		payload[i].w0 = frames[2 * i];
-		payload[i].w1 = 2 * i + 1 < good ? frames[2 * i + 1] : 0;
+	like = share(w, frames, good);
+	w->defined = 0; /* a handler that leaves by longjmp on the way leaves no half-written frames behind */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	word = &payload->w0;
+	for (uint32_t i = 0; i < good; i++) {
+		if (i < like.inner || i >= like.inner + like.kept)
+			word[n++] = frames[i];
+		w->frames[i] = frames[i];
 	}
+	records = (n + 1) / 2;
+	if (n % 2)
+		word[n] = 0;
 	set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * SI_CACHE_WAYS;
 	for (way = 0; way < SI_CACHE_WAYS && w->cache[set + way] != 0; way++)
 		;
@@ -97,8 +138,12 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t 
 	/* the slot means nothing while its definition is on the way: a handler that leaves by longjmp must not leave a lie */
 	w->cache[set + way] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	si_run_publish(w, SHINY_REC_STACK, 0, good, id, records, now);
+	if (like.kept)
+		si_run_publish(w, SHINY_REC_STACK_LIKE, 0, SHINY_LIKE(good, like.inner, like.skip, like.kept), id, records, now);
+	else
+		si_run_publish(w, SHINY_REC_STACK, 0, good, id, records, now);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->defined = good;
 	w->cache[set + way] = key;
 	return id;
 }

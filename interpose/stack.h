@@ -28,27 +28,37 @@ static inline size_t si_leaf_slot(uintptr_t pc)
 /* Defines the stack in the stream; its id, or 0. */
 SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now);
 
+/* A word of the stack. Code without frame pointers can lead the walk to any, also to those that a sanitizer has poisoned. */
+#ifdef SHINY_TEST
+__attribute__((noinline, no_sanitize("address"), unused)) static uintptr_t si_stack_word(const uintptr_t *at)
+#else
+SI_HOT uintptr_t si_stack_word(const uintptr_t *at)
+#endif
+{
+	return *at;
+}
+
 /* Return addresses, innermost first. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
 SI_HOT uint32_t si_stack_walk(const uintptr_t *fp, uint32_t depth, uintptr_t *frames)
 {
 	uintptr_t at = (uintptr_t)fp, high = si_tls.stack_high, next;
 	uint32_t n = 1;
 
-	frames[0] = fp[1];
+	frames[0] = si_stack_word(fp + 1);
 	if (depth <= 1 || __atomic_load_n(&si_leaf_callers[si_leaf_slot(frames[0])], __ATOMIC_RELAXED) == frames[0])
 		return 1;
 	if (SI_UNLIKELY(at < si_tls.stack_low || at >= high))
 		high = (at | 4095) + 1;
-	next = fp[0];
+	next = si_stack_word(fp);
 	/* one comparison for "above this frame, and two words below the end" */
 	while (n < depth && next - at - 1 < high - at - 2 * sizeof(uintptr_t) && (next & 7) == 0) {
-		const uintptr_t *frame = (const uintptr_t *)next;
+		uintptr_t pc = si_stack_word((const uintptr_t *)next + 1);
 
-		if (frame[1] < 4096)
+		if (pc < 4096)
 			break;
-		frames[n++] = frame[1];
+		frames[n++] = pc;
 		at = next;
-		next = frame[0];
+		next = si_stack_word((const uintptr_t *)next);
 	}
 	return n;
 }

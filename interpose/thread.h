@@ -46,6 +46,8 @@ struct si_writer {
 	void (*orphan_release)(void *block);
 	struct si_writer *second; /* for handlers that interrupt this one */
 	uint32_t realloc_open;    /* REALLOC_BEGIN was written */
+	uint32_t defined;         /* frames of the stack defined last in this chunk; 0: none yet */
+	uintptr_t frames[SHINY_FRAMES_MAX]; /* those */
 	uint32_t impatient;       /* a wait has failed and no chunk was had since */
 };
 

@@ -93,6 +93,9 @@ enum shiny_counter {
  * EVENT   as drawn. Address 8-byte aligned and below 2^47, size below 2^20; what does not fit takes the _WIDE kind.
  * RUN     w0: stack id as drawn, the 44 bits hold `aux`; `size` is the number of payload records that follow.
  *         STACK: the id is the one being defined, aux the number of frames.
+ *         STACK_LIKE: the same, aux as in SHINY_LIKE below: `inner` frames of the payload, then `kept` of the stack that was defined last
+ *         in this chunk, without its first `skip`, then the rest of the payload, `frames` in all. The first definition in a
+ *         chunk is a STACK, so that a chunk can be read without the one before it.
  *         A run never crosses a chunk's end.
  * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address point), 9..6 see shiny_vptr_api.
  *         Its time is that of the record before it in its stream.
@@ -121,6 +124,14 @@ struct shiny_record {
 	uint64_t w0;
 	uint64_t w1; /* [pub] stored last */
 };
+
+/* STACK_LIKE's aux; each number is at most SHINY_FRAMES_MAX. */
+#define SHINY_LIKE(frames, inner, skip, kept)                                                                                 \
+	((uint64_t)(frames) | (uint64_t)(inner) << 8 | (uint64_t)(skip) << 16 | (uint64_t)(kept) << 24)
+#define SHINY_LIKE_FRAMES(aux) ((uint32_t)((aux) & 0xff))
+#define SHINY_LIKE_INNER(aux)  ((uint32_t)((aux) >> 8 & 0xff))
+#define SHINY_LIKE_SKIP(aux)   ((uint32_t)((aux) >> 16 & 0xff))
+#define SHINY_LIKE_KEPT(aux)   ((uint32_t)((aux) >> 24 & 0xff))
 
 /* When a vptr was read; the `api` of a VPTR record. Bit 3 set: the value is the block's second word (array cookie before it). */
 enum shiny_vptr_api {

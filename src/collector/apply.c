@@ -229,15 +229,40 @@ static void apply_vptr(struct session *session, struct stream *s)
 	e->vtable = vtable;
 }
 
+/* The frames of the definition at the head, into s->defined. False: it leans on one that this chunk does not have. */
+static bool define(struct stream *s)
+{
+	uint64_t fresh[SHINY_FRAMES_MAX], kept[SHINY_FRAMES_MAX];
+	bool like = s->head.kind == SHINY_REC_STACK_LIKE;
+	uint64_t aux = s->head.size;
+	uint32_t count = like ? SHINY_LIKE_FRAMES(aux) : (uint32_t)aux, inner = like ? SHINY_LIKE_INNER(aux) : count;
+	uint32_t skip = like ? SHINY_LIKE_SKIP(aux) : 0, shared = like ? SHINY_LIKE_KEPT(aux) : 0;
+
+	if (skip + shared > s->defined_count) {
+		s->defined_count = 0;
+		return false;
+	}
+	decode_payload(&s->head, fresh, sizeof fresh);
+	memcpy(kept, s->defined + skip, shared * sizeof *kept);
+	memcpy(s->defined, fresh, inner * sizeof *fresh);
+	memcpy(s->defined + inner, kept, shared * sizeof *kept);
+	memcpy(s->defined + inner + shared, fresh + inner, (count - inner - shared) * sizeof *fresh);
+	s->defined_count = count;
+	return true;
+}
+
 static void apply_stack(struct session *session, struct stream *s)
 {
-	uint64_t addresses[SHINY_FRAMES_MAX + 1];
-	uint32_t frames[SHINY_FRAMES_MAX], count = (uint32_t)s->head.size, stack;
+	uint32_t frames[SHINY_FRAMES_MAX], count, stack;
 	uint32_t **page;
 
-	decode_payload(&s->head, addresses, sizeof addresses / 16 * 16);
+	if (!define(s)) {
+		s->process->noticed.bad_records++;
+		return;
+	}
+	count = s->defined_count;
 	for (uint32_t i = 0; i < count; i++)
-		frames[i] = space_frame(&s->process->space, &session->ids, addresses[i]);
+		frames[i] = space_frame(&s->process->space, &session->ids, s->defined[i]);
 	stack = ids_stack(&session->ids, frames, count);
 	if (!s->stacks)
 		s->stacks = mem_zero(STACK_PAGES, sizeof *s->stacks);
@@ -322,6 +347,7 @@ void apply_record(struct session *session, struct stream *s)
 		apply_vptr(session, s);
 		break;
 	case SHINY_REC_STACK:
+	case SHINY_REC_STACK_LIKE:
 		apply_stack(session, s);
 		break;
 	case SHINY_REC_MODULE:

@@ -41,6 +41,12 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 		if (!raw->stack || !aux || aux > SHINY_FRAMES_MAX || raw->count != (aux + 1) / 2)
 			return false;
 		return true;
+	case SHINY_REC_STACK_LIKE: {
+		uint32_t frames = SHINY_LIKE_FRAMES(aux), kept = SHINY_LIKE_KEPT(aux);
+
+		return raw->stack && frames <= SHINY_FRAMES_MAX && kept && SHINY_LIKE_INNER(aux) + kept <= frames &&
+		       SHINY_LIKE_SKIP(aux) + kept <= SHINY_FRAMES_MAX && raw->count == (frames - kept + 1) / 2;
+	}
 	case SHINY_REC_MODULE:
 		return raw->count >= sizeof(struct shiny_module) / SHINY_RECORD_BYTES &&
 		       raw->count <= (sizeof(struct shiny_module) + SHINY_PATH_MAX) / SHINY_RECORD_BYTES;
@@ -87,7 +93,7 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 			return DECODE_BAD;
 		if (out->kind == SHINY_REC_PAD)
 			break;
-		if (out->kind == SHINY_REC_STACK) {
+		if (out->kind == SHINY_REC_STACK || out->kind == SHINY_REC_STACK_LIKE) {
 			out->size = aux;
 		} else if (plain[out->kind] || out->kind == SHINY_REC_MODULE_GONE) {
 			if (plain[out->kind])

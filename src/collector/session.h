@@ -108,6 +108,8 @@ struct stream {
 	struct cursor cursor;
 	struct raw head;
 	bool has_head;
+	uint64_t defined[SHINY_FRAMES_MAX]; /* the stack defined last in this chunk, for STACK_LIKE */
+	uint32_t defined_count;             /* 0: none, or not known */
 	uint32_t **stacks; /* id → site + 1, in pages; NULL before the first definition */
 	struct entry realloc; /* the block that is being reallocated; address 0 none */
 	uint64_t realloc_address; /* of the begun realloc, also where the block was unknown; 0 none */

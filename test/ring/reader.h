@@ -73,18 +73,47 @@ static inline int rd_compare(const void *a, const void *b)
 
 enum { RD_IDS = 1 << SHINY_STACK_BITS };
 
+/* A stack as it was defined; kept until the walk is over. */
+struct rd_stack {
+	struct rd_stack *before;
+	uint32_t frames;
+	uint64_t frame[SHINY_FRAMES_MAX];
+};
+
 static inline bool rd_is_run(unsigned kind)
 {
 	switch (kind) {
 	case SHINY_REC_ALLOC_WIDE: case SHINY_REC_FREE_WIDE: case SHINY_REC_REALLOC_BEGIN_WIDE: case SHINY_REC_REALLOC_DONE_WIDE:
-	case SHINY_REC_STACK: case SHINY_REC_MODULE: case SHINY_REC_MODULE_GONE: case SHINY_REC_MAP: case SHINY_REC_PAD:
+	case SHINY_REC_STACK: case SHINY_REC_STACK_LIKE: case SHINY_REC_MODULE: case SHINY_REC_MODULE_GONE: case SHINY_REC_MAP: case SHINY_REC_PAD:
 		return true;
 	}
 	return false;
 }
 
-static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, rd_fn *fn, void *context, const struct shiny_record **stacks)
+/* A definition: of `before` (the one before it in the chunk, or NULL) and its own payload. NULL: against the rules. */
+static inline struct rd_stack *rd_define(const struct shiny_record *rec, struct rd_stack *before)
 {
+	const uint64_t *fresh = (const uint64_t *)(rec + 1);
+	uint64_t aux = rec->w0 >> SHINY_ADDRESS_SHIFT, size = rec->w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1);
+	bool like = (rec->w1 & 63) == SHINY_REC_STACK_LIKE;
+	uint64_t frames = like ? aux & 0xff : aux, inner = like ? aux >> 8 & 0xff : 0, skip = like ? aux >> 16 & 0xff : 0;
+	uint64_t kept = like ? aux >> 24 & 0xff : 0;
+	struct rd_stack *s;
+
+	if (frames == 0 || frames > SHINY_FRAMES_MAX || inner + kept > frames || size != (frames - kept + 1) / 2 ||
+	    (like && (!before || !kept || skip + kept > before->frames)))
+		return NULL;
+	s = malloc(sizeof *s);
+	s->frames = (uint32_t)frames;
+	for (uint64_t i = 0; i < frames; i++)
+		s->frame[i] = i >= inner && i < inner + kept ? before->frame[skip + i - inner] : *fresh++;
+	return s;
+}
+
+static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, rd_fn *fn, void *context, struct rd_stack **stacks,
+				    struct rd_stack **all)
+{
+	struct rd_stack *last = NULL;
 	uint64_t base = c->base;
 
 	for (uint32_t i = 0; i < SHINY_CHUNK_RECORDS;) {
@@ -123,20 +152,23 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, r
 			e.size = rec[1].w1;
 			e.kind = kind - SHINY_REC_ALLOC_WIDE + SHINY_REC_ALLOC;
 		}
-		if (kind == SHINY_REC_STACK) {
-			uint64_t frames = w0 >> SHINY_ADDRESS_SHIFT;
-
-			if (id == 0 || frames == 0 || frames > SHINY_FRAMES_MAX || (frames + 1) / 2 != size)
-				return RD_FAIL(r, "I2: stack %u with %llu frames in %llu records", id, (unsigned long long)frames,
+		if (kind == SHINY_REC_STACK || kind == SHINY_REC_STACK_LIKE) {
+			last = id ? rd_define(rec, last) : NULL;
+			if (!last)
+				return RD_FAIL(r, "I2: stack %u, aux %llx, in %llu records", id, (unsigned long long)(w0 >> SHINY_ADDRESS_SHIFT),
 					       (unsigned long long)size);
-			for (uint64_t f = 0; f < frames; f++)
-				if (((const uint64_t *)(rec + 1))[f] == 0)
+			last->before = *all;
+			*all = last;
+			for (uint32_t f = 0; f < last->frames; f++)
+				if (last->frame[f] == 0)
 					return RD_FAIL(r, "I2: stack %u has a zero frame", id);
-			stacks[id] = rec;
+			stacks[id] = last;
+			e.frames = last->frames;
+			e.frame = last->frame;
 		} else if (id && kind != SHINY_REC_LOSS && kind != SHINY_REC_TIME && kind != SHINY_REC_VPTR) {
 			if (stacks[id]) {
-				e.frames = (uint32_t)(stacks[id]->w0 >> SHINY_ADDRESS_SHIFT);
-				e.frame = (const uint64_t *)(stacks[id] + 1);
+				e.frames = stacks[id]->frames;
+				e.frame = stacks[id]->frame;
 			} else {
 				r->undefined_stacks++;
 			}
@@ -154,7 +186,7 @@ static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 	const uint64_t *states = (const uint64_t *)((const char *)r->h + r->h->states_at);
 	const struct shiny_chunk *chunks = (const struct shiny_chunk *)((const char *)r->h + r->h->chunks_at);
 	struct rd_chunk *list = calloc(r->h->chunks, sizeof *list);
-	const struct shiny_record **stacks = calloc(RD_IDS, sizeof *stacks);
+	struct rd_stack **stacks = calloc(RD_IDS, sizeof *stacks), *all = NULL;
 	uint32_t n = 0;
 	bool good = true;
 
@@ -184,10 +216,16 @@ static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 		}
 		if (sequence != expected)
 			good = RD_FAIL(r, "I3: thread slot %u: sequence %u where %u was due", (unsigned)(list[i].key >> 48), sequence, expected);
-		good = good && rd_chunk_records(r, &chunks[list[i].index], fn, context, stacks);
+		good = good && rd_chunk_records(r, &chunks[list[i].index], fn, context, stacks, &all);
 	}
 	free(list);
 	free(stacks);
+	while (all) {
+		struct rd_stack *before = all->before;
+
+		free(all);
+		all = before;
+	}
 	return good;
 }
 

@@ -28,6 +28,7 @@ static const uint64_t ghost = UINT64_C(0x100000000); /* addresses that are nobod
 /* The child's own book. */
 struct book {
 	_Atomic uint64_t begun[SLOTS], done[SLOTS]; /* events by worker: about to be reported, reported */
+	uint64_t code; /* where descend_left is */
 	_Atomic uint64_t tried; /* allocations about to be reported */
 	_Atomic uint64_t allocs, frees, reallocs, processes, released, handler_events;
 };
@@ -74,6 +75,79 @@ static void run_kinds(void)
 			book->reallocs++;
 		}
 	}
+}
+
+/*
+ * Two functions that call each other down to `depth`, by a path that `path`'s bits choose; the block's size tells both. Each call site
+ * leaves its mark in the stack: a frame is told from its caller's by which of the two functions it lies in.
+ */
+static void descend_left(uint64_t path, unsigned depth, uint64_t at, size_t size);
+static __attribute__((noinline)) void descend_right(uint64_t path, unsigned depth, uint64_t at, size_t size)
+{
+	if (depth == 0)
+		note_alloc(at, size);
+	else if (path & 1)
+		descend_left(path >> 1, depth - 1, at, size);
+	else
+		descend_right(path >> 1, depth - 1, at, size);
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void descend_left(uint64_t path, unsigned depth, uint64_t at, size_t size)
+{
+	if (depth == 0)
+		note_alloc(at, size);
+	else if (path & 1)
+		descend_left(path >> 1, depth - 1, at, size);
+	else
+		descend_right(path >> 1, depth - 1, at, size);
+	__asm__ volatile("");
+}
+
+enum { PATH_BITS = 12, PATH_DEPTHS = 20 };
+
+static void run_stacks(void)
+{
+	uint64_t mixed = 1;
+
+	book->code = (uintptr_t)descend_left;
+	for (uint64_t i = 0; i < 30000; i++) {
+		uint64_t path = (mixed >> 40) & ((1 << PATH_BITS) - 1);
+		unsigned depth = (unsigned)(mixed >> 33) % PATH_DEPTHS;
+
+		mixed = mixed * UINT64_C(6364136223846793005) + 1442695040888963407;
+		descend_right(path, depth, ghost + i * 4096, 4096 + (path << 5 | depth));
+	}
+}
+
+/* Where the code of the function that `address` lies in is, of the two; the parent knows them, as it is the same executable. */
+static int side(uint64_t address, int64_t slide)
+{
+	uint64_t at = address - (uint64_t)slide, left = (uintptr_t)descend_left, right = (uintptr_t)descend_right;
+	bool left_is_lower = left < right;
+	uint64_t lower = left_is_lower ? left : right, upper = left_is_lower ? right : left;
+
+	if (at - lower >= 2 * (upper - lower))
+		return -1;
+	return (at >= upper) == left_is_lower; /* 0: left, 1: right */
+}
+
+/* What the stack of a block of run_stacks must be: at each depth the function that the path had chosen. */
+static bool right_stack(const struct rd_event *e, int64_t slide)
+{
+	uint64_t told = e->size - 4096, path = told >> 5;
+	unsigned depth = told & 31;
+
+	if (!e->frame || e->frames < 2)
+		return false;
+	for (unsigned i = 0; i <= depth && i < e->frames; i++) {
+		unsigned level = depth - i; /* the function that was entered by that many calls */
+		int expected = level == 0 ? 1 : level > PATH_BITS ? 1 : !(path >> (level - 1) & 1);
+
+		if (side(e->frame[i], slide) != expected)
+			return false;
+	}
+	return e->frames > depth || e->frames == 16;
 }
 
 static __attribute__((noinline)) void work(unsigned id, uint64_t events, unsigned depth)
@@ -255,6 +329,8 @@ struct sums {
 	uint64_t last_time[SHINY_THREADS];
 	uint32_t last_generation[SHINY_THREADS];
 	bool seen_process[SHINY_PROCESSES], backwards, gap;
+	bool stacks; /* the blocks are run_stacks' */
+	uint64_t wrong_stacks;
 };
 
 static void add_up(void *context, const struct rd_event *e)
@@ -271,6 +347,8 @@ static void add_up(void *context, const struct rd_event *e)
 		s->seen_process[e->process] = true;
 		s->processes++;
 	}
+	if (e->kind == SHINY_REC_ALLOC && s->stacks)
+		s->wrong_stacks += !right_stack(e, (int64_t)(book->code - (uintptr_t)descend_left));
 	if (e->kind == SHINY_REC_ALLOC) {
 		uint64_t id = e->address / ghost - 1;
 
@@ -367,6 +445,7 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 	}
 	waitpid(child, &status, 0);
 	memset(&s, 0, sizeof s);
+	s.stacks = strcmp(mode, "stacks") == 0;
 	if (!kill_after && status != 0) {
 		snprintf(why, sizeof why, "the child ended with status %x", status);
 		verdict(mode, why);
@@ -384,6 +463,12 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 		problem = "time goes back within a stream";
 	else if (r.undefined_stacks)
 		problem = "an event has a stack that its stream has not defined";
+	if (!problem && s.stacks && (s.wrong_stacks || !r.count[SHINY_REC_STACK_LIKE] || !r.count[SHINY_REC_STACK])) {
+		snprintf(why, sizeof why, "%llu stacks are not the program's; %llu definitions by another one's frames, %llu whole",
+			 (unsigned long long)s.wrong_stacks, (unsigned long long)r.count[SHINY_REC_STACK_LIKE],
+			 (unsigned long long)r.count[SHINY_REC_STACK]);
+		problem = why;
+	}
 	if (!problem && kill_after) {
 		/* what was reported is there; what was begun may be there */
 		for (unsigned i = 1; i <= 4; i++)
@@ -430,6 +515,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "kinds", "8m", run_kinds },   { "threads", "64m", run_threads }, { "forks", "64m", run_forks },
 		{ "signals", "32m", run_signals }, { "nursery", "64m", run_nursery }, { "full", "1m", run_full },
+		{ "stacks", "32m", run_stacks },
 		{ "killed", "64m", run_until_killed },
 	};
 	enum { CASES = sizeof cases / sizeof *cases };

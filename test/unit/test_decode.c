@@ -80,6 +80,12 @@ int main(void)
 	check("stack without id", run(SHINY_REC_STACK, 2, 0, 1) == DECODE_BAD);
 	check("stack too deep", run(SHINY_REC_STACK, SHINY_FRAMES_MAX + 1, 1, 33) == DECODE_BAD);
 	check("stack of wrong length", run(SHINY_REC_STACK, 4, 1, 1) == DECODE_BAD);
+	check("shared stack", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(5, 1, 2, 3), 9, 1) == DECODE_RAW && raw.size == SHINY_LIKE(5, 1, 2, 3));
+	check("shared stack of nothing shared", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(2, 1, 0, 0), 9, 1) == DECODE_BAD);
+	check("shared stack that shares too much", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(3, 1, 0, 3), 9, 0) == DECODE_BAD);
+	check("shared stack too deep", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(SHINY_FRAMES_MAX + 1, 0, 0, 63), 9, 1) == DECODE_BAD);
+	check("shared stack beyond the other", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(4, 0, 63, 2), 9, 1) == DECODE_BAD);
+	check("shared stack of wrong length", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(5, 1, 2, 3), 9, 2) == DECODE_BAD);
 	check("wide without payload", run(SHINY_REC_FREE_WIDE, 0, 0, 0) == DECODE_BAD);
 	check("module too short", run(SHINY_REC_MODULE, 0, 0, 3) == DECODE_BAD);
 	check("map of wrong length", run(SHINY_REC_MAP, 0, 0, 2) == DECODE_BAD);

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "../../interpose/attach.h"
+#include "../../interpose/fork.h"
 #include "../../interpose/nursery.h"
 #include "reader.h"
 
@@ -267,6 +269,11 @@ static void release(void *block)
 	free(block);
 }
 
+static uint64_t handed_over(void)
+{
+	return __atomic_load_n(&si_arena.processes[si_process.slot].counters[SHINY_COUNT_FREES_HANDED_OVER], __ATOMIC_RELAXED);
+}
+
 static void *_Atomic shared_blocks[SLOTS];
 static void *churn(void *seed)
 {
@@ -292,12 +299,23 @@ static void *churn(void *seed)
 	return NULL;
 }
 
-/* Long enough, often enough, for other threads to free what is being read. */
+/*
+ * Holds a read open until another thread has freed what is being read: the block is in a slot that all churn, so one soon does. Bounded, as
+ * the others may have ended; and a few times only, as each takes its time.
+ */
 static void linger(void)
 {
-	static _Atomic unsigned n;
+	static _Atomic unsigned n, waited;
+	uint64_t before;
 
-	if (n++ % 16 == 0)
+	if (n++ % 16 != 0)
+		return;
+	sched_yield();
+	if (waited >= 20)
+		return;
+	waited++;
+	before = handed_over();
+	for (unsigned i = 0; i < 20000 && handed_over() == before; i++)
 		sched_yield();
 }
 

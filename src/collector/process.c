@@ -57,7 +57,8 @@ void process_put(struct session *session, const struct process *p)
 	struct store_process row = {
 		.id = p->id, .parent = p->parent_id, .pid = p->pid, .namespace_pid = p->namespace_pid, .name = p->name, .role = p->role,
 		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
-		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->status < 0 ? "unknown" : WIFSIGNALED(p->status) ? "killed" : "exited",
+		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->replaced ? "replaced" : p->status < 0 ? "unknown" :
+			  WIFSIGNALED(p->status) ? "killed" : "exited",
 		.attach = attach[p->arena->attach <= SHINY_ATTACH_PARTITION ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
 	};
@@ -161,8 +162,10 @@ static void locate(struct session *session, struct process *p)
 		if (p->looks == 0 && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
 			p->pid = p->namespace_pid; /* gone already; its number is all that is left */
 		before = p->forked ? NULL : find_pid(session, p->pid, p);
-		if (before)
+		if (before) {
 			p->parent_id = before->id;
+			before->replaced = true;
+		}
 		if (p->forked || !arena_held(arena))
 			end_process(session, p);
 		return;
@@ -179,6 +182,7 @@ static void locate(struct session *session, struct process *p)
 	before = find_pid(session, pid, p);
 	if (before) {
 		p->parent_id = before->id;
+		before->replaced = true;
 		end_process(session, before);
 	} else {
 		before = find_pid(session, proc_parent(pid), p);

@@ -58,6 +58,7 @@ struct process {
 	bool forked;   /* its parent shares the arena */
 	bool pending;  /* forked, its parent's blocks are not taken over yet */
 	bool gone;     /* it cannot run any more */
+	bool replaced; /* by exec: another image runs under its pid */
 	bool closed;   /* drained after that; its slot is given back */
 	bool settled;  /* its live blocks are counted; registry and space are empty */
 	bool wanderer; /* its pid was looked for and could not be told */

@@ -37,7 +37,7 @@ CREATE TABLE process (
 	command TEXT, -- command line
 	start_ns INTEGER, -- first seen
 	end_ns INTEGER, -- end, 0 still running when the recording ended
-	ending TEXT, -- exited, killed, unknown, running
+	ending TEXT, -- exited, killed, replaced (another program by exec), unknown, running
 	attach TEXT, -- how its allocator was reached: symbols, partition_alloc, none
 	attach_text TEXT, -- the evidence for that, in words
 	events INTEGER -- records decoded from it
@@ -353,7 +353,7 @@ CREATE VIEW v_processes AS SELECT
 	p.command AS command, -- command line
 	p.start_ns AS start_ns, -- first seen
 	p.end_ns AS end_ns, -- end, 0 still running
-	p.ending AS ending, -- exited, killed, unknown, running
+	p.ending AS ending, -- exited, killed, replaced (another program by exec), unknown, running
 	p.attach AS attach, -- how its allocator was reached
 	p.attach_text AS attach_text, -- the evidence for that
 	p.events AS events, -- records decoded from it

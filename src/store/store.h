@@ -33,7 +33,7 @@ struct store_process {
 	uint32_t namespace_pid;
 	const char *name, *role, *executable, *command; /* role: "browser", "renderer", …; "" for other programs */
 	uint64_t start, end; /* end 0: still running when the session ended */
-	const char *ending;  /* "exited", "killed", "unknown", "running" */
+	const char *ending;  /* "exited", "killed", "replaced" (by exec), "unknown", "running" */
 	const char *attach;  /* "symbols", "partition_alloc", "none" */
 	const char *attach_text;
 	uint64_t events; /* records decoded from it */

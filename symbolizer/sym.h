@@ -23,6 +23,9 @@ struct sym_module;
 struct sym_options {
 	const char *const *debug_dirs; /* searched before /usr/lib/debug; NULL-terminated, or NULL */
 	bool no_dwarf;                 /* symbol tables only */
+	const char *type_rules;        /* a file of container rules in front of the built-in ones; NULL none */
+	const char *cache_dir;         /* for site types; NULL: the user's cache directory */
+	bool no_cache;                 /* neither read nor write it */
 };
 
 SHINY_MUST_CHECK struct shiny_err *sym_create(const struct sym_options *options, struct sym **out);
@@ -77,6 +80,78 @@ struct sym_vtable {
 
 /* What the address point `vaddr` (a value read from an object's first word) says. Not cached: callers ask once for each vptr. */
 void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
+
+/* ---- types of blocks ---- */
+
+/* What a type was concluded from. Letters and names as in reports. */
+enum sym_rule {
+	SYM_RULE_NONE,
+	SYM_RULE_ALLOC_TYPE,  /* A: DW_AT_LLVM_alloc_type on the call */
+	SYM_RULE_ALLOCATOR,   /* R3: an allocator or a container in the inline chain */
+	SYM_RULE_CONSTRUCTOR, /* R4: the constructor that got the pointer */
+	SYM_RULE_STORE,       /* R4c: a vtable's address was stored in it */
+	SYM_RULE_VARIABLE,    /* R6: a typed variable, member, parameter or result took the pointer */
+	SYM_RULE_FUNCTION,    /* the allocation function says it: strdup makes chars */
+	SYM_RULE_VPTR,        /* R1, R2: the block's own vptr, by symbol or RTTI */
+	SYM_RULE_BOTH,        /* site and vptr agree */
+	SYM_RULE_LEARNED,     /* other blocks of the same site had this vptr */
+};
+enum sym_form {
+	SYM_FORM_OBJECT, /* one T, or what is derived from it */
+	SYM_FORM_ARRAY,  /* T[n] */
+	SYM_FORM_NODE,   /* a container's node */
+	SYM_FORM_BUFFER, /* a container's elements */
+};
+enum sym_confidence { SYM_LABEL, SYM_LOW, SYM_MEDIUM, SYM_HIGH, SYM_EXACT };
+
+/* Every size is min + k * step; step 0: all are min. */
+struct sym_sizes {
+	uint64_t min, max, step;
+};
+
+struct sym_type {
+	const char *type;      /* NULL: not known; a label where confidence says so */
+	const char *container; /* whose storage it is; NULL none */
+	uint64_t bytes;        /* sizeof(type); 0 unknown */
+	enum sym_rule rule;
+	enum sym_form form;
+	enum sym_confidence confidence;
+	bool or_derived;       /* the type, or a class derived from it */
+	unsigned climbed;      /* how many callers up the answer was found */
+	const char *const *leading; /* classes at its offset 0 */
+	size_t leading_count;
+};
+
+/* Takes the steps of a conclusion, one line each; `depth` indents. */
+struct sym_evidence {
+	void (*line)(void *context, unsigned depth, const char *text);
+	void *context;
+};
+
+/* A return address. */
+struct sym_call {
+	struct sym_module *module; /* NULL: outside any */
+	uint64_t vaddr;
+};
+
+/*
+ * The type of blocks that were allocated through `api` (enum shiny_api) from the stack `calls`, innermost first. Answers are cached on disk
+ * by build-id. `evidence` may be NULL; with it the cache is passed by.
+ */
+void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api, const struct sym_sizes *sizes,
+		   struct sym_type *out, struct sym_evidence *evidence);
+
+/* Works out and caches the answer of one return address ahead of time. */
+void sym_site_warm(struct sym *sym, const struct sym_call *call);
+
+/* What a vptr says about blocks of these sizes, put together with what their site says; `vtable` NULL: none was read. `young`: it was read
+ * while the object may not have been complete; `dying`: only at the free. */
+void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_vtable *vtable, bool young, bool dying,
+		      const struct sym_sizes *sizes, struct sym_type *out, struct sym_evidence *evidence);
+
+const char *sym_rule_name(enum sym_rule rule);                /* "constructor" */
+const char *sym_form_name(enum sym_form form);                /* "array" */
+const char *sym_confidence_name(enum sym_confidence confidence); /* "exact" */
 
 /* Demangles an Itanium C++, Rust or plain name. */
 const char *sym_demangle(struct sym *sym, const char *name);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * containers.h: allocators, containers and wrappers by name: the table containers.rules, and users' own.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: read-only after loading.
+ */
+#ifndef SHINY_SYM_CONTAINERS_H
+#define SHINY_SYM_CONTAINERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../src/base/err.h"
+
+enum container_what {
+	CONTAINER_ALLOCATOR, /* its element is what is allocated, and the container around it is to be asked */
+	CONTAINER_CONTAINER, /* storage of this container; the element wins over the allocator's */
+	CONTAINER_MAKER,     /* makes one object: make_unique<T> */
+	CONTAINER_THROUGH,   /* passes an allocation on: not a place to stop */
+	CONTAINER_WRAPPER,   /* a C allocation function: xmalloc, g_malloc */
+};
+
+struct container_rule {
+	enum container_what what;
+	const char *path;    /* die_function_path() of the frame; "*" stands for any text */
+	const char *element; /* "arg 0", "typedef value_type", "class std::_Rb_tree_node<arg 1>"…; see containers.rules. NULL: none */
+	unsigned header;
+};
+
+struct container_rules;
+
+/* The built-in table, then `path`'s lines in front of it (NULL: none). A wrong line is an error that says which and why. */
+SHINY_MUST_CHECK struct shiny_err *container_rules_load(const char *path, struct container_rules **out);
+void container_rules_free(struct container_rules *rules); /* accepts NULL */
+
+/* The first rule that matches; NULL none. */
+const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path);
+
+#endif

@@ -208,7 +208,7 @@ static void put_stats(struct session *session, struct process *p, const bool *fa
 				.live_bytes = s->live_bytes, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
 				.max_size = s->max_size, .min_size = s->allocs ? s->min_size : 0,
 			};
-			struct store_lifetime key = { .process = p->id, .stack = site->stack, .vtable = s->vtable };
+			struct store_lifetime key = { .process = p->id, .stack = site->stack };
 
 			session_fail(session, store_put_stat(session->store, &row));
 			put_lifetimes(session, &key, &s->ended);

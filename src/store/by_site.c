@@ -55,7 +55,7 @@ static int by_stat_key(const void *left, const void *right)
 	const struct store_stat *a = left, *b = right;
 
 	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?:
-	       order((uint64_t)a->vtable << 32 | a->reading, (uint64_t)b->vtable << 32 | b->reading);
+	       order((uint64_t)a->type << 32 | a->vtable, (uint64_t)b->type << 32 | b->vtable) ?: order(a->reading, b->reading);
 }
 
 static int by_lifetime_key(const void *left, const void *right)
@@ -63,7 +63,7 @@ static int by_lifetime_key(const void *left, const void *right)
 	const struct store_lifetime *a = left, *b = right;
 
 	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?:
-	       order((uint64_t)a->vtable << 32 | (uint32_t)(a->bin << 1 | a->censored), (uint64_t)b->vtable << 32 | (uint32_t)(b->bin << 1 | b->censored));
+	       order((uint64_t)a->type << 32 | (uint32_t)(a->bin << 1 | a->censored), (uint64_t)b->type << 32 | (uint32_t)(b->bin << 1 | b->censored));
 }
 
 static int by_peak_key(const void *left, const void *right)
@@ -75,7 +75,7 @@ static int by_peak_key(const void *left, const void *right)
 
 static void add_stat(struct store_stat *to, const struct store_stat *more)
 {
-	if (more->allocs && (!to->allocs || more->min_size < to->min_size))
+	if (more->allocs + more->inherited && (!(to->allocs + to->inherited) || more->min_size < to->min_size))
 		to->min_size = more->min_size;
 	if (more->max_size > to->max_size)
 		to->max_size = more->max_size;

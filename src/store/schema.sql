@@ -224,6 +224,19 @@ CREATE TABLE vtable (
 	class_bytes INTEGER -- size of the class, 0 unknown
 );
 
+-- What types blocks have, as concluded from their call sites and vptrs. Where several of its columns differ, a type has several rows.
+CREATE TABLE type (
+	id INTEGER PRIMARY KEY, -- id in this file
+	name TEXT NOT NULL, -- of the object, or of one element of an array or buffer; words that are no type where confidence is label
+	container TEXT, -- the container whose storage it is, NULL none
+	form TEXT NOT NULL, -- object, array, node (of the container), buffer (the container's elements)
+	rule TEXT NOT NULL, -- what it was concluded from: constructor, variable, allocator, vptr, both (site and vptr agree), learned, ...
+	confidence TEXT NOT NULL, -- exact, high, medium, low, label
+	source TEXT NOT NULL, -- site; or how the vptr's class got its name: symbol, rtti, label, building
+	bytes INTEGER NOT NULL, -- size of name, 0 unknown
+	or_derived INTEGER NOT NULL -- 1: it is name or a class derived from it
+);
+
 -- What happened to the blocks of one process, stack and vtable. Every block is counted in exactly one row.
 -- allocs + inherited = frees + live.
 CREATE TABLE stat (
@@ -241,6 +254,9 @@ CREATE TABLE stat (
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	max_size INTEGER NOT NULL, -- largest request
 	min_size INTEGER NOT NULL, -- smallest request
+	size_step INTEGER NOT NULL, -- every size is min_size plus a multiple of it; 0: all are the same
+	api INTEGER NOT NULL, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new
+	type INTEGER NOT NULL, -- type.id, 0 unknown
 	PRIMARY KEY (process, stack, vtable)
 ) WITHOUT ROWID;
 
@@ -260,19 +276,20 @@ CREATE TABLE site_stat (
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	max_size INTEGER NOT NULL, -- largest request
 	min_size INTEGER NOT NULL, -- smallest request
-	PRIMARY KEY (process, site, vtable, reading)
+	type INTEGER NOT NULL, -- type.id, 0 unknown
+	PRIMARY KEY (process, site, type, vtable, reading)
 ) WITHOUT ROWID;
 
 -- Histogram of lifetimes in powers of two.
 CREATE TABLE lifetime (
 	process INTEGER NOT NULL, -- process.id
 	site INTEGER NOT NULL, -- site.id, 0: no stack
-	vtable INTEGER NOT NULL, -- vtable.id, 0 none
+	type INTEGER NOT NULL, -- type.id, 0 unknown
 	bin INTEGER NOT NULL, -- 2^bin <= lifetime in ns < 2^(bin+1); bin 0 also holds 0
 	censored INTEGER NOT NULL, -- 1: still alive at the end, so the true lifetime is longer
 	count INTEGER NOT NULL, -- blocks
 	bytes INTEGER NOT NULL, -- their bytes
-	PRIMARY KEY (process, site, vtable, bin, censored)
+	PRIMARY KEY (process, site, type, bin, censored)
 ) WITHOUT ROWID;
 
 -- What can at most have been live at once from one site of one process: the peaks of its stacks, added up.
@@ -365,15 +382,17 @@ CREATE VIEW v_processes AS SELECT
 	COALESCE(s.live_bytes, 0) AS live_bytes, -- their bytes
 	COALESCE(s.inherited, 0) AS inherited, -- blocks that a fork brought along
 	COALESCE(s.inherited_bytes, 0) AS inherited_bytes, -- their bytes
-	COALESCE(s.vptr_allocs, 0) AS vptr_allocs, -- allocs whose class a vptr told
+	COALESCE(s.vptr_allocs, 0) AS vptr_allocs, -- allocs in which a vptr was read
+	COALESCE(s.typed_allocs, 0) AS typed_allocs, -- allocs whose type is known; a label is none
 	(SELECT MAX(b.live_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at a timeline bucket's end
 	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
 	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost -- events lost
 FROM process p LEFT JOIN (
-	SELECT process, SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(bytes) AS bytes, SUM(live) AS live,
-		SUM(live_bytes) AS live_bytes, SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes,
-		SUM(CASE WHEN vtable THEN allocs ELSE 0 END) AS vptr_allocs
-	FROM site_stat GROUP BY process) s ON s.process = p.id;
+	SELECT x.process AS process, SUM(x.allocs) AS allocs, SUM(x.reallocs) AS reallocs, SUM(x.frees) AS frees, SUM(x.bytes) AS bytes,
+		SUM(x.live) AS live, SUM(x.live_bytes) AS live_bytes, SUM(x.inherited) AS inherited, SUM(x.inherited_bytes) AS inherited_bytes,
+		SUM(CASE WHEN x.vtable THEN x.allocs ELSE 0 END) AS vptr_allocs,
+		SUM(CASE WHEN y.confidence <> 'label' THEN x.allocs ELSE 0 END) AS typed_allocs
+	FROM site_stat x LEFT JOIN type y ON y.id = x.type GROUP BY x.process) s ON s.process = p.id;
 
 -- Threads of the processes.
 -- Example: SELECT process_name, name, tid FROM v_threads WHERE end_ns = 0;
@@ -427,16 +446,18 @@ CREATE VIEW v_vtables AS SELECT
 	v.vaddr AS vaddr -- address point, in the file
 FROM vtable v LEFT JOIN module m ON m.id = v.module;
 
--- Types over all processes, one row a type name and source. type NULL: blocks in which no vptr was seen.
--- Example: SELECT type, live, live_bytes FROM v_types WHERE type IS NOT NULL ORDER BY live_bytes DESC LIMIT 20;
+-- Types over all processes: one row a name and how it is known. type NULL: blocks of no known type.
+-- Example: SELECT type, container, confidence, live_bytes FROM v_types WHERE type IS NOT NULL ORDER BY live_bytes DESC LIMIT 20;
 CREATE VIEW v_types AS SELECT
-	v.type AS type, -- class name; or a label "module!vtable+0x..." (source label)
-	COALESCE(v.source, 'none') AS source, -- symbol, rtti, label, building; none: no vptr
-	CASE WHEN v.type IS NULL THEN NULL WHEN v.source = 'label' THEN 'label' WHEN v.source = 'building' THEN 'low'
-		WHEN SUM(CASE WHEN s.reading & 7 = 3 THEN s.allocs + s.inherited ELSE 0 END) * 2 > SUM(s.allocs + s.inherited) THEN 'low'
-		WHEN SUM(CASE WHEN s.reading & 7 = 0 THEN s.allocs + s.inherited ELSE 0 END) * 10 >= SUM(s.allocs + s.inherited) * 9 THEN 'high'
-		ELSE 'medium' END AS certainty, -- high: read when construction was over; medium: part read young; low: at least this; label
-	MAX(v.class_bytes) AS class_bytes, -- size of the class, 0 unknown
+	y.name AS type, -- class name, element type; or words that are no type, such as "module!vtable+0x..." (confidence label)
+	y.container AS container, -- container whose storage it is, NULL none
+	y.form AS form, -- object, array, node, buffer; NULL unknown
+	COALESCE(y.rule, 'none') AS rule, -- what it was concluded from; none: unknown
+	y.confidence AS confidence, -- exact, high, medium, low, label; NULL unknown
+	COALESCE(y.source, 'none') AS source, -- site, or of a vptr's class name: symbol, rtti, label, building; none: unknown
+	CASE y.confidence WHEN 'exact' THEN 'high' ELSE y.confidence END AS certainty, -- the same as confidence, without exact
+	MAX(y.or_derived) AS or_derived, -- 1: it is this type or a class derived from it
+	MAX(y.bytes) AS class_bytes, -- size of the type, 0 unknown
 	SUM(s.allocs) AS allocs, -- blocks that began
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
@@ -449,14 +470,18 @@ CREATE VIEW v_types AS SELECT
 	MAX(s.max_size) AS max_size, -- largest request
 	COUNT(DISTINCT s.stack) AS stacks, -- stacks that made them
 	COUNT(DISTINCT s.process) AS processes -- processes that had them
-FROM stat s LEFT JOIN vtable v ON v.id = s.vtable GROUP BY v.type, COALESCE(v.source, 'none');
+FROM stat s LEFT JOIN type y ON y.id = s.type GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The same for each process.
 -- Example: SELECT type, live FROM v_process_types WHERE process = 2 ORDER BY live DESC;
 CREATE VIEW v_process_types AS SELECT
 	s.process AS process, -- process id
-	v.type AS type, -- class name or label, NULL: no vptr seen
-	COALESCE(v.source, 'none') AS source, -- symbol, rtti, label, building; none: no vptr
+	y.name AS type, -- as in v_types
+	y.container AS container, -- container whose storage it is, NULL none
+	y.form AS form, -- object, array, node, buffer; NULL unknown
+	COALESCE(y.rule, 'none') AS rule, -- what it was concluded from; none: unknown
+	y.confidence AS confidence, -- exact, high, medium, low, label; NULL unknown
+	COALESCE(y.source, 'none') AS source, -- site, or of a vptr's class name: symbol, rtti, label, building; none: unknown
 	SUM(s.allocs) AS allocs, -- blocks that began
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
@@ -465,7 +490,7 @@ CREATE VIEW v_process_types AS SELECT
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes -- their bytes
-FROM site_stat s LEFT JOIN vtable v ON v.id = s.vtable GROUP BY s.process, v.type, COALESCE(v.source, 'none');
+FROM site_stat s LEFT JOIN type y ON y.id = s.type GROUP BY s.process, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The innermost function of every frame.
 -- Example: SELECT function, source, line FROM v_frames WHERE frame = 17 ORDER BY depth;
@@ -542,13 +567,13 @@ CREATE VIEW v_sites AS SELECT
 	t.inherited_bytes AS inherited_bytes, -- their bytes
 	t.stacks AS stacks, -- different stacks
 	t.processes AS processes, -- processes
-	t.types AS types, -- different vtables seen in its blocks
+	t.types AS types, -- different types of its blocks
 	COALESCE(q.bytes, 0) AS peak_bytes_at_most -- its stacks' peaks added up: the site's own peak is at most this
 FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes,
 		SUM(s.live) AS live, SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes,
 		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
-		COUNT(DISTINCT CASE WHEN s.vtable THEN s.vtable END) AS types
-	FROM stat s LEFT JOIN stack x ON x.id = s.stack GROUP BY x.site) t
+		COUNT(DISTINCT y.name) AS types
+	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type GROUP BY x.site) t
 	LEFT JOIN (SELECT k.site AS site, SUM(k.peak_bytes) AS bytes FROM peak k GROUP BY k.site) q
 		ON q.site = COALESCE(t.site, 0)
 	LEFT JOIN site i ON i.id = t.site LEFT JOIN frame f ON f.id = i.frame LEFT JOIN module m ON m.id = i.module
@@ -559,8 +584,12 @@ FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS realloc
 CREATE VIEW v_site_types AS SELECT
 	s.process AS process, -- process id
 	NULLIF(s.site, 0) AS site, -- site id, NULL: no stack
-	v.type AS type, -- class name or label, NULL: no vptr seen
-	COALESCE(v.source, 'none') AS source, -- symbol, rtti, label, building; none: no vptr
+	y.name AS type, -- as in v_types
+	y.container AS container, -- container whose storage it is, NULL none
+	y.form AS form, -- object, array, node, buffer; NULL unknown
+	COALESCE(y.rule, 'none') AS rule, -- what it was concluded from; none: unknown
+	y.confidence AS confidence, -- exact, high, medium, low, label; NULL unknown
+	COALESCE(y.source, 'none') AS source, -- site, or of a vptr's class name: symbol, rtti, label, building; none: unknown
 	m.path AS path, -- path of the site's module
 	COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') || '+0x' || printf('%x', f.vaddr),
 		'(no stack)') AS label, -- the site's function, or module+offset
@@ -571,21 +600,21 @@ CREATE VIEW v_site_types AS SELECT
 	SUM(s.live) AS live, -- blocks at the end
 	SUM(s.live_bytes) AS live_bytes -- their bytes
 FROM site_stat s LEFT JOIN site i ON i.id = s.site LEFT JOIN frame f ON f.id = i.frame
-	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN vtable v ON v.id = s.vtable
-GROUP BY s.process, s.site, v.type, COALESCE(v.source, 'none');
+	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN type y ON y.id = s.type
+GROUP BY s.process, s.site, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- Lifetimes by process and type.
 -- Example: SELECT bin, SUM(count) FROM v_lifetimes WHERE NOT censored GROUP BY bin;
 CREATE VIEW v_lifetimes AS SELECT
 	l.process AS process, -- process id
-	v.type AS type, -- class name or label, NULL: no vptr seen
+	y.name AS type, -- as in v_types, NULL unknown
 	l.bin AS bin, -- power of two
 	CASE WHEN l.bin = 0 THEN 0 ELSE 1 << l.bin END AS from_ns, -- shortest lifetime in the bin
 	CASE WHEN l.bin >= 62 THEN 9223372036854775807 ELSE 1 << (l.bin + 1) END AS to_ns, -- the next bin's shortest
 	l.censored AS censored, -- 1: still alive at the end, so the true lifetime is longer
 	SUM(l.count) AS count, -- blocks
 	SUM(l.bytes) AS bytes -- their bytes
-FROM lifetime l LEFT JOIN vtable v ON v.id = l.vtable GROUP BY l.process, v.type, l.bin, l.censored;
+FROM lifetime l LEFT JOIN type y ON y.id = l.type GROUP BY l.process, y.name, l.bin, l.censored;
 
 -- Lifetimes by process and site.
 -- Example: SELECT bin, count FROM v_site_lifetimes WHERE site = 3 AND NOT censored;

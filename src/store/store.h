@@ -18,7 +18,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 2
+#define STORE_SCHEMA_VERSION 3
 
 struct store;
 
@@ -67,6 +67,14 @@ struct store_vtable {
 	const char *type;   /* class name or label; NULL when source is "none" */
 	uint64_t class_bytes;
 };
+struct store_type {
+	uint32_t id;
+	const char *name, *container; /* container NULL: none */
+	const char *form, *rule, *confidence; /* as sym_form_name() and its like spell them */
+	const char *source; /* "site", or the vtable's source */
+	uint64_t bytes;     /* sizeof(name), 0 unknown */
+	bool or_derived;
+};
 /* What happened to the blocks of one (process, stack, vtable): every block that began is counted in exactly one such row. */
 struct store_stat {
 	uint32_t process, stack, vtable; /* vtable 0: no vptr was seen */
@@ -77,11 +85,13 @@ struct store_stat {
 	uint64_t bytes;    /* requested, over allocs */
 	uint64_t live, live_bytes;           /* at the end of the process or of the recording */
 	uint64_t inherited, inherited_bytes; /* blocks that a fork brought along; not in allocs or bytes, but in frees or live */
-	uint64_t max_size, min_size;
+	uint64_t max_size, min_size, size_step; /* size_step: every size is min_size + k * size_step; 0: all are the same */
+	uint8_t api;       /* enum shiny_api of one of them */
+	uint32_t type;     /* id of a store_type, 0 unknown */
 };
 enum { STORE_LIFETIME_BINS = 64 };
 struct store_lifetime { /* kept a site, not a stack. bin b: 2^b <= lifetime in ns < 2^(b+1); bin 0 also holds 0 */
-	uint32_t process, stack, vtable;
+	uint32_t process, stack, type;
 	uint8_t bin;
 	bool censored; /* still alive when the recording ended: the true lifetime is longer */
 	uint64_t count, bytes;
@@ -104,6 +114,7 @@ SHINY_MUST_CHECK struct shiny_err *store_put_frame(struct store *store, uint32_t
 						   const struct store_frame_line *lines, size_t line_count); /* again: replaces */
 SHINY_MUST_CHECK struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames, size_t count);
 SHINY_MUST_CHECK struct shiny_err *store_put_vtable(struct store *store, const struct store_vtable *row);   /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_type(struct store *store, const struct store_type *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_peak(struct store *store, const struct store_peak *row);

@@ -40,8 +40,9 @@
 	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")                                         \
 	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
 	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
-	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                               \
-	X(SITE_STAT, "INSERT INTO site_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                     \
+	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                         \
+	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
+	X(SITE_STAT, "INSERT INTO site_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                             \
 	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
 	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
 	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
@@ -478,6 +479,22 @@ struct shiny_err *store_put_vtable(struct store *store, const struct store_vtabl
 	return row_end(&row);
 }
 
+struct shiny_err *store_put_type(struct store *store, const struct store_type *t)
+{
+	struct row row = row_begin(store, STATEMENT_TYPE);
+
+	number(&row, t->id);
+	text(&row, t->name);
+	text(&row, t->container);
+	text(&row, t->form);
+	text(&row, t->rule);
+	text(&row, t->confidence);
+	text(&row, t->source);
+	number(&row, t->bytes);
+	number(&row, t->or_derived);
+	return row_end(&row);
+}
+
 static struct shiny_err *write_stat(struct store *store, enum statement which, const struct store_stat *s)
 {
 	struct row row = row_begin(store, which);
@@ -496,6 +513,11 @@ static struct shiny_err *write_stat(struct store *store, enum statement which, c
 	number(&row, s->inherited_bytes);
 	number(&row, s->max_size);
 	number(&row, s->min_size);
+	if (which == STATEMENT_STAT) {
+		number(&row, s->size_step);
+		number(&row, s->api);
+	}
+	number(&row, s->type);
 	return row_end(&row);
 }
 
@@ -521,7 +543,7 @@ static struct shiny_err *write_lifetime(struct store *store, const struct store_
 
 	number(&row, l->process);
 	number(&row, l->stack);
-	number(&row, l->vtable);
+	number(&row, l->type);
 	number(&row, l->bin);
 	number(&row, l->censored);
 	number(&row, l->count);
@@ -613,8 +635,8 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 	struct shiny_err *err;
 	bool row = false;
 
-	SHINY_TRY(store_query(store, "SELECT COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT v.type) FROM site_stat s "
-				     "LEFT JOIN vtable v ON v.id = s.vtable", &query));
+	SHINY_TRY(store_query(store, "SELECT COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT y.name) FROM site_stat s "
+				     "LEFT JOIN type y ON y.id = s.type", &query));
 	err = query_step(query, &row);
 	if (!err)
 		*out = (struct store_totals){ (uint64_t)query_number(query, 0), (uint64_t)query_number(query, 1) };

@@ -121,13 +121,20 @@ static void put_session(struct store *store)
 	}
 	must(store_put_vtable(store, &(struct store_vtable){ .id = 1, .module = 1, .vaddr = 16, .source = "symbol", .type = "Shape", .class_bytes = 24 }));
 	must(store_put_vtable(store, &(struct store_vtable){ .id = 2, .module = 3, .vaddr = 32, .source = "label", .type = "stripped.so!vtable+0x20" }));
+	must(store_put_type(store, &(struct store_type){ .id = 1, .name = "Shape", .form = "object", .rule = "vptr", .confidence = "exact",
+			.source = "symbol", .bytes = 24 }));
+	must(store_put_type(store, &(struct store_type){ .id = 2, .name = "stripped.so!vtable+0x20", .form = "object", .rule = "vptr",
+			.confidence = "label", .source = "label" }));
+	must(store_put_type(store, &(struct store_type){ .id = 3, .name = "int", .container = "std::vector<int, std::allocator<int>>", .form = "buffer",
+			.rule = "allocator", .confidence = "exact", .source = "site", .bytes = 4 }));
 	for (uint32_t stack = 1; stack <= 7; stack++)
 		for (uint32_t process = 1; process <= 2; process++)
 			must(store_put_stat(store, &(struct store_stat){ .process = process, .stack = stack, .vtable = stack % 3, .reading = stack == 4 ? 3 : 0,
+					.size_step = 4, .api = 4, .type = stack == 6 ? 3 : stack % 3,
 					.allocs = 10 * stack, .frees = 4 * stack, .bytes = 100 * stack, .live = 6 * stack, .live_bytes = 60 * stack,
 					.max_size = 20, .min_size = stack }));
 	must(store_put_stat(store, &(struct store_stat){ .process = 1, .allocs = 1, .bytes = UINT32_MAX, .live = 1, .live_bytes = UINT32_MAX }));
-	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 1, .vtable = 1, .bin = 12, .count = 3, .bytes = 30 }));
+	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 1, .type = 1, .bin = 12, .count = 3, .bytes = 30 }));
 	/* stacks 3 and 4 are of one site; bin 13 is theirs together, alive and dead apart */
 	for (uint32_t stack = 3; stack <= 4; stack++)
 		must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = stack, .bin = 13, .count = stack, .bytes = 10 }));
@@ -250,7 +257,11 @@ static void test_finished(void)
 	       "prog101:281:3:1:4294968975,progrenderer102:280:0:1:1680");
 	expect(store, "file names of modules", "SELECT group_concat(name) FROM v_modules", "prog,libc.so.6,stripped.so");
 	expect(store, "types", "SELECT group_concat(COALESCE(type, '-') || ' ' || source || ' ' || COALESCE(certainty, '-') || ' ' || allocs || ' ' || stacks, ', ')"
-	       " FROM v_types", "- none - 181 3, Shape symbol medium 240 3, stripped.so!vtable+0x20 label label 140 2");
+	       " FROM v_types", "- none - 61 2, Shape symbol high 240 3, int site high 120 1, stripped.so!vtable+0x20 label label 140 2");
+	expect(store, "how a type is known", "SELECT container || ' ' || form || ' ' || rule || ' ' || confidence || ' ' || class_bytes FROM v_types "
+	       "WHERE type = 'int'", "std::vector<int, std::allocator<int>> buffer allocator exact 4");
+	expect(store, "a label is not a type", "SELECT typed_allocs || ' ' || vptr_allocs FROM v_processes WHERE process = 2", "180 190");
+	expect(store, "lifetimes of a type", "SELECT group_concat(COALESCE(type, '-') || bin || ':' || count, ' ') FROM v_lifetimes WHERE bin = 12", "Shape12:3");
 	expect(store, "types of a process", "SELECT allocs FROM v_process_types WHERE process = 2 AND type = 'Shape'", "120");
 	expect(store, "a site is beyond library and inlined code",
 	       "SELECT function || source || line FROM v_sites JOIN stack k USING (site) WHERE k.id = 1", "push(std::vector<int>&)a.cc12");

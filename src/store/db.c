@@ -7,7 +7,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { PATIENCE_STEPS = 1000 };
+static const struct timespec patience_step = { .tv_nsec = 10000000 };
 
 struct shiny_err *db_error(const struct store *store, int code, const char *what)
 {
@@ -41,6 +45,17 @@ struct shiny_err *db_exec(const struct store *store, const char *sql, const char
 {
 	int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 
+	return code == SQLITE_OK ? NULL : db_error(store, code, what);
+}
+
+struct shiny_err *db_exec_patiently(const struct store *store, const char *sql, const char *what)
+{
+	int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+	for (int i = 0; (code & 0xff) == SQLITE_BUSY && i < PATIENCE_STEPS; i++) {
+		nanosleep(&patience_step, NULL);
+		code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+	}
 	return code == SQLITE_OK ? NULL : db_error(store, code, what);
 }
 

@@ -31,6 +31,9 @@ SHINY_MUST_CHECK struct shiny_err *db_error(const struct store *store, int code,
 /* Runs statements without results. */
 SHINY_MUST_CHECK struct shiny_err *db_exec(const struct store *store, const char *sql, const char *what);
 
+/* The same, for changes of the journal mode: SQLite's busy handler, which waits for readers, isn't called for those. Waits up to 10 s. */
+SHINY_MUST_CHECK struct shiny_err *db_exec_patiently(const struct store *store, const char *sql, const char *what);
+
 void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL */
 
 SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store); /* schema.c: tables, views, documentation */

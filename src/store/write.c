@@ -202,7 +202,8 @@ static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 	SHINY_TRY(db_exec(store, "BEGIN", "make")); /* one transaction: 400 of them cost 0.1 s, more than many a recorded program */
 	SHINY_TRY(schema_create(store));
 	SHINY_TRY(db_exec(store, "COMMIT", "make"));
-	SHINY_TRY(db_exec(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4096", "make"));
+	SHINY_TRY(db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make"));
+	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4096", "make"));
 	if (with_events)
 		SHINY_TRY(packer_create(&store->writer->packer));
 	return store_put_number(store, "with_events", with_events);
@@ -656,7 +657,7 @@ static struct shiny_err *finish(struct store *store, struct sites *sites, struct
 		store->writer->statements[i] = NULL;
 	}
 	SHINY_TRY(db_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", "finish"));
-	return db_exec(store, "PRAGMA journal_mode = DELETE", "finish");
+	return db_exec_patiently(store, "PRAGMA journal_mode = DELETE", "finish");
 }
 
 struct shiny_err *store_finish(struct store *store, struct store_totals *totals)

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -469,6 +470,46 @@ static void test_refusals(void)
 	shiny_err_free(err);
 }
 
+/* Reads the file again and again, as somebody does who waits for a session, until it is killed. */
+static pid_t start_reader(const char *file)
+{
+	pid_t child = fork();
+
+	while (child == 0) {
+		sqlite3 *db = NULL;
+
+		if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK)
+			sqlite3_exec(db, "BEGIN; SELECT COUNT(*) FROM sqlite_master; SELECT COUNT(*) FROM session; COMMIT", NULL, NULL, NULL);
+		sqlite3_close(db);
+		usleep(500);
+	}
+	return child;
+}
+
+/* Readers never make a recording fail, neither when it begins nor when it ends. */
+static void test_watched(void)
+{
+	struct shiny_err *err = NULL;
+	pid_t readers[3];
+
+	for (size_t i = 0; i < 3; i++)
+		readers[i] = start_reader(path);
+	for (int round = 0; round < 60 && !err; round++) {
+		struct store *store;
+
+		err = store_create(path, false, false, &store);
+		if (!err)
+			err = store_finish(store, NULL);
+		unlink(path);
+	}
+	check("readers that come at any moment", !err, err ? err->message : "");
+	shiny_err_free(err);
+	for (size_t i = 0; i < 3; i++) {
+		kill(readers[i], SIGKILL);
+		waitpid(readers[i], NULL, 0);
+	}
+}
+
 int main(void)
 {
 	if (!mkdtemp(directory))
@@ -477,6 +518,7 @@ int main(void)
 	test_finished();
 	test_killed();
 	test_refusals();
+	test_watched();
 	rmdir(directory);
 	return failures != 0;
 }

@@ -13,50 +13,10 @@
 #include <string.h>
 
 #include "debugfile.h"
-#include "dwarf_index.h"
-#include "elf_file.h"
-#include "names.h"
-#include "reloc.h"
-#include "sym.h"
-#include "symtab.h"
+#include "module.h"
 #include "vtable.h"
 
 #define FRAMES_MAX 64
-
-struct frames_entry {
-	uint64_t vaddr;
-	uint32_t first; /* in the module's frames */
-	uint32_t count;
-	bool used;
-};
-
-/* Invariant: entry_room is 0 or a power of two, and at least twice entry_count. */
-struct frames_cache {
-	struct frames_entry *entries;
-	size_t entry_count, entry_room;
-	struct sym_frame *frames;
-	size_t frame_count, frame_room;
-};
-
-struct sym_module {
-	struct sym_module *next;
-	struct sym *sym;
-	struct sym_module_info info;
-	struct elf_file file, debug, embedded; /* data is NULL: not there */
-	char *path, *debug_path, *note, *label;
-	struct symtab symbols;
-	bool symbols_read, dwarf_tried;
-	struct dwarf_index *dwarf;
-	struct reloc_index relocs;
-	struct frames_cache cache;
-};
-
-struct sym {
-	struct names names;
-	struct sym_module *modules;
-	char **debug_dirs; /* NULL-terminated copy, or NULL */
-	bool no_dwarf;
-};
 
 struct shiny_err *sym_create(const struct sym_options *options, struct sym **out)
 {
@@ -277,14 +237,20 @@ static void read_symbols(struct sym_module *module)
 	symtab_finish(&module->symbols, &module->file);
 }
 
+const struct symtab *module_symbols(struct sym_module *module)
+{
+	if (!module->symbols_read)
+		read_symbols(module);
+	return &module->symbols;
+}
+
 static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
 	struct names *names = &module->sym->names;
 	size_t count = 0;
 	bool bare = false;
 
-	if (!module->symbols_read)
-		read_symbols(module);
+	module_symbols(module);
 	if (!module->dwarf_tried) {
 		module->dwarf_tried = true;
 		if (module->info.dwarf && !module->sym->no_dwarf)
@@ -393,10 +359,8 @@ void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *ou
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE, .address_point = vaddr };
 	if (module->info.state != SYM_OK)
 		return;
-	if (!module->symbols_read)
-		read_symbols(module);
 
-	struct vtable_reader reader = { &module->file, &module->relocs, &module->symbols, &module->sym->names, module->label };
+	struct vtable_reader reader = { &module->file, &module->relocs, module_symbols(module), &module->sym->names, module->label };
 
 	vtable_read(&reader, vaddr, out);
 }

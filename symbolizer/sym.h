@@ -144,10 +144,17 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 /* Works out and caches the answer of one return address ahead of time. */
 void sym_site_warm(struct sym *sym, const struct sym_call *call);
 
-/* What a vptr says about blocks of these sizes, put together with what their site says; `vtable` NULL: none was read. `young`: it was read
- * while the object may not have been complete; `dying`: only at the free. */
-void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_vtable *vtable, bool young, bool dying,
-		      const struct sym_sizes *sizes, struct sym_type *out, struct sym_evidence *evidence);
+/* What was read of blocks' vptrs. */
+struct sym_reading {
+	const struct sym_vtable *vtable; /* NULL: no vptr was seen */
+	bool young;       /* some were read while their objects may not have been complete */
+	bool dying;       /* or only at the free, when destructors had run */
+	bool second_word; /* it was the second word: behind an array cookie */
+};
+
+/* What vptrs say about blocks of these sizes, put together with what their site says. The table is in types.c. */
+void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_reading *reading, const struct sym_sizes *sizes,
+		      struct sym_type *out, struct sym_evidence *evidence);
 
 const char *sym_rule_name(enum sym_rule rule);                /* "constructor" */
 const char *sym_form_name(enum sym_form form);                /* "array" */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module.h: what a context and a module are made of. For module.c and types.c only.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a context.
+ */
+#ifndef SHINY_SYM_MODULE_H
+#define SHINY_SYM_MODULE_H
+
+#include "dwarf_index.h"
+#include "elf_file.h"
+#include "names.h"
+#include "reloc.h"
+#include "sym.h"
+#include "symtab.h"
+
+struct frames_entry {
+	uint64_t vaddr;
+	uint32_t first; /* in the module's frames */
+	uint32_t count;
+	bool used;
+};
+
+/* Invariant: entry_room is 0 or a power of two, and at least twice entry_count. */
+struct frames_cache {
+	struct frames_entry *entries;
+	size_t entry_count, entry_room;
+	struct sym_frame *frames;
+	size_t frame_count, frame_room;
+};
+
+struct sym_module {
+	struct sym_module *next;
+	struct sym *sym;
+	struct sym_module_info info;
+	struct elf_file file, debug, embedded; /* data is NULL: not there */
+	char *path, *debug_path, *note, *label;
+	struct symtab symbols;
+	bool symbols_read, dwarf_tried;
+	struct dwarf_index *dwarf;
+	struct reloc_index relocs;
+	struct frames_cache cache;
+};
+
+struct sym {
+	struct names names;
+	struct sym_module *modules;
+	char **debug_dirs; /* NULL-terminated copy, or NULL */
+	bool no_dwarf;
+};
+
+/* The parts of a module that are made when they are needed first. */
+const struct symtab *module_symbols(struct sym_module *module);
+
+#endif

@@ -29,7 +29,9 @@ void dwarf_units_hold(struct dwarf_units *units, bool hold);
 struct dwarf_scope {
 	Dwarf_Die die;      /* DW_TAG_subprogram or DW_TAG_inlined_subroutine with the addresses */
 	const char *name;   /* demangled with its scopes and, where known, parameters; NULL unknown */
+	bool bare;          /* the name isn't a demangled one: it has no parameters, a C function's or one that gcc gives no linkage name */
 	bool inlined;       /* into the next scope */
+	bool earlier;       /* dwarf_units_inlined_behind(): other code of it lies before the address */
 	uint32_t call_file, call_line; /* of an inlined one: where it was called */
 	uint64_t low, high; /* the range that covers the address */
 	uint32_t id;        /* of the scope in its unit, to compare: the same scope has the same id */
@@ -37,12 +39,19 @@ struct dwarf_scope {
 /* Innermost first; returns their number, at most `room`. */
 size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwarf_scope *out, size_t room);
 
-/* The inlined scopes whose parent is the scope `parent` (as dwarf_units_scopes gave it for `vaddr`) and that begin at or behind `vaddr`. */
+/*
+ * The inlined scopes whose parent is the scope `parent` (as dwarf_units_scopes gave it for `vaddr`) and that have code at or behind `vaddr`
+ * in the parent's range; low and high are the first such piece. By address.
+ */
 size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, const struct dwarf_scope *parent, struct dwarf_scope *out,
 				  size_t room);
 
-/* The line of an address, 0 unknown. */
+/* The line of an address, 0 unknown; with its file (interned). */
 uint32_t dwarf_units_line(struct dwarf_units *units, uint64_t vaddr);
+bool dwarf_units_place(struct dwarf_units *units, uint64_t vaddr, const char **file, uint32_t *line);
+
+/* The path that a scope's call_file stands for, interned; NULL unknown. */
+const char *dwarf_units_call_file(struct dwarf_units *units, struct dwarf_scope *scope);
 
 /* Where a variable lives at an address. */
 enum dwarf_place { DWARF_PLACE_REGISTER, DWARF_PLACE_MEMORY /* at `reg` + displacement */, DWARF_PLACE_STATIC /* at address displacement */ };

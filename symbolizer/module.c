@@ -4,7 +4,7 @@
  *
  * A module opens in microseconds: the file is mapped and its headers are read. Symbol tables, DWARF and relocations are read when the
  * first question needs them. Answers are kept, because the same call sites and vtables are asked for again and again, and because the
- * DWARF behind them may be closed to keep within its budget (dwarf_index.c).
+ * DWARF behind them may be closed to keep within its budget (dwarf_units.c).
  */
 #define _GNU_SOURCE /* memmem */
 
@@ -44,7 +44,7 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 
 static void module_destroy(struct sym_module *module)
 {
-	dwarf_index_destroy(module->dwarf);
+	dwarf_units_destroy(module->dwarf);
 	symtab_deinit(&module->symbols);
 	reloc_index_deinit(&module->relocs);
 	elf_file_close(&module->file);
@@ -254,7 +254,7 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 	if (!module->dwarf_tried) {
 		module->dwarf_tried = true;
 		if (module->info.dwarf && !module->sym->no_dwarf)
-			module->dwarf = dwarf_index_create(has_dwarf(&module->file) ? module->path : module->debug_path,
+			module->dwarf = dwarf_units_create(has_dwarf(&module->file) ? module->path : module->debug_path,
 							   &module->file, names, (const char *const *)module->sym->debug_dirs);
 	}
 	if (module->dwarf)

@@ -37,7 +37,7 @@ struct sym_module {
 	char *path, *debug_path, *note, *label;
 	struct symtab symbols;
 	bool symbols_read, dwarf_tried;
-	struct dwarf_index *dwarf;
+	struct dwarf_units *dwarf; /* NULL: none */
 	struct reloc_index relocs;
 	struct frames_cache cache;
 };

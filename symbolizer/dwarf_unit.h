@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_unit.h: what dwarf_units.c, dwarf_variables.c, dwarf_definitions.c and the die_*.c files share. Nobody else includes it.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_DWARF_UNIT_H
+#define SHINY_SYM_DWARF_UNIT_H
+
+#include "dwarf_units.h"
+
+/* Bytes of .debug_info of the loaded units. libdw and the scopes take about 4 times that. */
+#define DWARF_BUDGET ((uint64_t)64 << 20)
+#define DWARF_DEPTH_MAX 512
+#define DWARF_HOPS_MAX 16 /* specification, abstract origin, signature: honest chains have up to 4 */
+#define NO_SCOPE UINT32_MAX
+
+/* One range of one scope (or of one unit). Invariant: sorted by low, at one low the larger first; reach as in symtab.h. */
+struct range {
+	uint64_t low, high, reach;
+	uint32_t owner; /* index of the scope, or of the unit */
+	uint32_t order; /* in which it was met: an outer scope before an inner one */
+};
+
+struct ranges {
+	struct range *at;
+	size_t count, room;
+};
+
+struct scope {
+	Dwarf_Die die;
+	const char *name; /* demangled; "" unknown; NULL not asked yet */
+	uint64_t entry;   /* where its first range begins */
+	uint32_t parent;  /* the scope that this one was inlined into; NO_SCOPE for a function */
+	uint32_t call_file, call_line;
+	bool bare; /* the name isn't a demangled one */
+};
+
+/*
+ * A namespace, class or function: what stands before "::" in a name. It holds the DIEs whose offsets are in [start, end]; that is how a
+ * DIE finds the scopes it is in, for libdw 0.188 has no way up.
+ */
+struct container {
+	Dwarf_Off start, end;
+	const char *name; /* in the file; NULL: anonymous */
+	uint32_t parent;  /* NO_SCOPE: none */
+	int tag;
+};
+
+struct unit {
+	Dwarf_Die skeleton; /* the unit's DIE in the file */
+	Dwarf_Die die;      /* the DIE with the content: the same, or the .dwo's */
+	bool loaded;
+	struct scope *scopes;
+	size_t scope_count, scope_room;
+	struct container *containers; /* by start */
+	size_t container_count, container_room;
+	struct ranges ranges;
+};
+
+struct die_memo;       /* die_name.c: names of types that were asked for */
+struct definitions;    /* dwarf_definitions.c */
+
+struct dwarf_units {
+	char *path;
+	const struct elf_file *file;
+	struct names *names;
+	const char *const *debug_dirs;
+	int fd, alt_fd;
+	Dwarf *dwarf, *alt; /* NULL: closed */
+	struct unit **units;
+	size_t unit_count, unit_room;
+	struct cu_entry {
+		const void *cu; /* Dwarf_CU; a unit with a .dwo has two */
+		struct unit *unit;
+	} *by_cu; /* open addressing. Invariant: room is 0 or a power of two, and at least twice the count */
+	size_t by_cu_count, by_cu_room;
+	struct ranges ranges;
+	uint64_t loaded; /* bytes of the units in `units` that are loaded */
+	bool hold;
+	Elf *code; /* `file` for libdw, which wants the call frame information of .eh_frame */
+	bool code_tried;
+	struct die_memo *memo;
+	struct definitions *definitions;
+};
+
+/* Makes room for one more element of `size` bytes in the array that `array` points to. */
+bool dwarf_reserve(void *array, size_t count, size_t *room, size_t size);
+
+/* Opens what is closed, and closes first when too much is loaded. Every question from outside begins with it. False: can't. */
+bool dwarf_units_ready(struct dwarf_units *units);
+
+/* The unit that a DIE is in, loaded: its scopes and containers are there. NULL: no memory. */
+struct unit *dwarf_unit_of(struct dwarf_units *units, Dwarf_Die *die);
+void dwarf_unit_load(struct dwarf_units *units, struct unit *unit);
+
+/* The innermost container around `die` (not itself), as an index of the unit's containers; NO_SCOPE: none. */
+uint32_t dwarf_unit_container(const struct unit *unit, Dwarf_Die *die);
+/* Its DIE. */
+bool dwarf_unit_container_die(const struct unit *unit, uint32_t container, Dwarf_Die *out);
+
+/* The last range that covers `vaddr` among those before `*at` (start with the count); false when there is none. */
+bool dwarf_next_range(const struct ranges *ranges, uint64_t vaddr, size_t *at);
+/* The innermost scope that covers `vaddr`, with its unit and range; NULL: none. */
+struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct unit **unit, const struct range **range);
+
+/* The declaration behind specifications and abstract origins: where the name and the class are. */
+Dwarf_Die dwarf_origin(Dwarf_Die *die);
+bool dwarf_flag(Dwarf_Die *die, unsigned name);
+/* A small number; 0 when it isn't there. */
+uint32_t dwarf_number(Dwarf_Die *die, unsigned name);
+
+/* dwarf_definitions.c */
+/* `near` is a DIE in the unit that classes of an anonymous namespace are looked for in; NULL: they aren't. */
+bool dwarf_definition(struct dwarf_units *units, const char *name, Dwarf_Die *near, Dwarf_Die *out);
+void dwarf_definitions_free(struct definitions *definitions);
+
+/* die_name.c */
+void die_memo_free(struct die_memo *memo);
+
+#endif

@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "env.h"
 #include "sys.h"
+#include "unwind.h"
 
 struct si_arena si_arena;
 
@@ -189,8 +190,8 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->start_boottime = si_clock_ns(CLOCK_BOOTTIME);
 	h->ticks_per_second = si_clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
 	h->pid = si_sys_getpid();
-	h->depth = si_env.unwind == 0 ? si_env.depth : 1;
-	h->free_depth = si_env.unwind == 0 || si_env.free_depth == 0 ? si_env.free_depth : 1;
+	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;
+	h->free_depth = si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;
 	h->recording = si_env.start == 0;
 	read_boot_id(h->boot_id);
 	copy_text(h->executable, sizeof h->executable, executable);

@@ -34,6 +34,7 @@
 #include "nursery.h"
 #include "sys.h"
 #include "thread.h"
+#include "unwind.h"
 
 extern void *__libc_stack_end; /* public, of the dynamic loader */
 
@@ -170,6 +171,8 @@ static bool boot(void)
 	si_settings.depth = si_arena.header->depth;
 	si_settings.free_depth = si_arena.header->free_depth;
 	si_settings.types = si_env.types == 0;
+	si_settings.unwind = si_env.unwind;
+	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
 	if (!si_self_make() || !si_process_claim(-1, 0, 0))
 		return false;
 	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low && (uintptr_t)__builtin_frame_address(0) < start.stack_high) {

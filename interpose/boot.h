@@ -17,6 +17,7 @@
 struct si_settings {
 	uint32_t depth, free_depth;
 	uint32_t types;
+	uint32_t unwind; /* enum si_unwind */
 };
 SI_INTERNAL struct si_settings si_settings;
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.c: the loaded modules, told to the sidecar and kept for two questions: is this code, can this be a vtable?
+ * module.c: the loaded modules, told to the sidecar and kept for three questions: is this code, how is its stack unwound, can this
+ * be a vtable?
  *
  * Readers are hooks on any thread, at any moment, so nothing is changed under them: tables come in pairs, an update fills the one
  * that is not in use and then switches. A reader that sleeps through two updates may see a table being refilled; what it gets is a
  * wrong yes or no, never a bad read: code bytes are read only in modules that were there at boot, which dlclose never unmaps, and a
- * vtable candidate's memory is not touched at all.
+ * vtable candidate's memory is not touched at all. For unwinding a wrong answer would be a bad read (one module's addresses with
+ * another's table), so there the reader looks whether a refill has begun meanwhile, and asks again.
  *
  * Vtables live in PT_GNU_RELRO. A module linked without it has them in its writable segment, and a fixed-address executable (no
  * relocations to apply) in a read-only one: those ranges are taken too. A wrong yes is settled by the sidecar.
@@ -24,6 +26,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "sys.h"
+#include "unwind.h"
 
 enum { MODULES = 1024, RANGES = 2 * MODULES, ROUNDS = 4 };
 
@@ -34,6 +37,7 @@ struct known {
 struct range {
 	uintptr_t start, end;
 	bool lasting;
+	struct si_cfi_view unwind;
 };
 struct ranges {
 	uint32_t count;
@@ -47,6 +51,8 @@ static const struct ranges *ranges_now;
 static uint32_t granules[2][SI_GRANULES];
 const uint32_t *si_granules;
 uint32_t si_modules_suspect;
+uint64_t si_modules_generation = 1;
+static uint32_t refills; /* begun */
 
 enum { IDLE = 0, BUSY = 1, AGAIN = 2 };
 static uint32_t updating;
@@ -61,7 +67,8 @@ struct update {
 	bool changed, first;
 };
 
-enum si_code si_module_code(uintptr_t pc)
+/* The range of code that `pc` is a return address in, or NULL. */
+static const struct range *find_code(uintptr_t pc)
 {
 	const struct ranges *r = __atomic_load_n(&ranges_now, __ATOMIC_ACQUIRE);
 	uint32_t low = 0, high = r ? r->count : 0;
@@ -78,8 +85,33 @@ enum si_code si_module_code(uintptr_t pc)
 	}
 	/* an instruction of up to seven bytes stands before the return address, in the same range */
 	if (!r || low >= RANGES || low >= r->count || pc < r->at[low].start + 8 || pc >= r->at[low].end)
-		return SI_CODE_NONE;
-	return r->at[low].lasting ? SI_CODE_LASTING : SI_CODE_PASSING;
+		return NULL;
+	return &r->at[low];
+}
+
+enum si_code si_module_code(uintptr_t pc)
+{
+	const struct range *r = find_code(pc);
+
+	return !r ? SI_CODE_NONE : r->lasting ? SI_CODE_LASTING : SI_CODE_PASSING;
+}
+
+enum si_code si_module_view(uintptr_t pc, struct si_cfi_view *view)
+{
+	for (unsigned n = 0; n < ROUNDS; n++) {
+		uint32_t before = __atomic_load_n(&refills, __ATOMIC_ACQUIRE);
+		const struct range *r = find_code(pc);
+		struct range copy = { 0 };
+
+		if (r)
+			copy = *r;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&refills, __ATOMIC_RELAXED) != before)
+			continue;
+		*view = copy.unwind;
+		return !r ? SI_CODE_NONE : copy.lasting ? SI_CODE_LASTING : SI_CODE_PASSING;
+	}
+	return SI_CODE_NONE;
 }
 
 uintptr_t si_module_start(uintptr_t address)
@@ -111,7 +143,7 @@ static void add_granules(uint32_t *table, uintptr_t start, uintptr_t end)
 	}
 }
 
-static void add_code(struct ranges *r, uintptr_t start, uintptr_t end, bool lasting)
+static void add_code(struct ranges *r, uintptr_t start, uintptr_t end, bool lasting, const struct si_cfi_view *unwind)
 {
 	uint32_t i;
 
@@ -119,7 +151,7 @@ static void add_code(struct ranges *r, uintptr_t start, uintptr_t end, bool last
 		return;
 	for (i = r->count; i > 0 && r->at[i - 1].start > start; i--)
 		r->at[i] = r->at[i - 1];
-	r->at[i] = (struct range){ start, end, lasting };
+	r->at[i] = (struct range){ start, end, lasting, *unwind };
 	r->count++;
 }
 
@@ -225,8 +257,30 @@ static void write_gone(const struct update *u, const struct known *k)
 		si_leave(w);
 }
 
+/* Where the module's .eh_frame_hdr is, and the mapped file bytes around it. */
+static struct si_cfi_view find_unwind(const struct dl_phdr_info *info)
+{
+	struct si_cfi_view view = { 0 };
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+			view.table = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_R && view.table >= start && view.table - start < p->p_filesz) {
+			view.low = start;
+			view.high = start + p->p_filesz;
+			return view;
+		}
+	}
+	return (struct si_cfi_view){ 0 };
+}
+
 static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool lasting, bool fixed)
 {
+	struct si_cfi_view unwind = find_unwind(info);
 	bool relro = false;
 
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
@@ -239,7 +293,7 @@ static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool l
 			add_granules(u->granules, start, end);
 		} else if (p->p_type == PT_LOAD) {
 			if (p->p_flags & PF_X)
-				add_code(u->code, start, end, lasting);
+				add_code(u->code, start, end, lasting, &unwind);
 			if ((fixed && !(p->p_flags & PF_W)) || (!relro && (p->p_flags & PF_W)))
 				add_granules(u->granules, start, start + p->p_filesz);
 		}
@@ -309,6 +363,7 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	};
 	uint32_t kept = 0;
 
+	__atomic_fetch_add(&refills, 1, __ATOMIC_SEQ_CST);
 	u.code->count = 0;
 	__builtin_memset(u.granules, 0, sizeof granules[0]);
 	for (uint32_t i = 0; i < known_count; i++)
@@ -325,6 +380,9 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	known_count = kept;
 	__atomic_store_n(&ranges_now, u.code, __ATOMIC_RELEASE);
 	__atomic_store_n(&si_granules, u.granules, __ATOMIC_RELEASE);
+	if ((si_modules_generation + 1) % SI_GENERATIONS == 0)
+		si_rows_forget();
+	__atomic_store_n(&si_modules_generation, si_modules_generation + 1, __ATOMIC_RELEASE);
 	booted = true;
 }
 

@@ -11,6 +11,7 @@
 #define SI_MODULE_H
 
 #include "base.h"
+#include "cfi.h"
 
 enum si_code {
 	SI_CODE_NONE = 0,
@@ -20,6 +21,15 @@ enum si_code {
 
 /* Whether `pc` is in a module's code. */
 SI_INTERNAL enum si_code si_module_code(uintptr_t pc);
+
+/*
+ * The same, and where the module's unwind information is. The bytes there may be read while the module is sure to stay: it is
+ * SI_CODE_LASTING, or `pc` is an address to which this thread will return.
+ */
+SI_INTERNAL enum si_code si_module_view(uintptr_t pc, struct si_cfi_view *view);
+
+/* Starts at 1, and is another one after each change of what is loaded. Modulo 2^17: see unwind.h. */
+SI_INTERNAL uint64_t si_modules_generation;
 
 struct si_writer;
 

@@ -2,14 +2,20 @@
 /*
  * stack.c: the first sight of a stack.
  *
- * Problem. Code without frame pointers uses rbp for anything, so what the walk collects is true up to some frame and rubbish beyond.
- * Rubbish that differs each time would also make every event miss the cache, and write a definition.
+ * Problem. Code without frame pointers uses rbp for anything, so what a walk by frame pointers collects is true up to some frame and
+ * rubbish beyond. Rubbish that differs each time would also make every event miss the cache, and write a definition. Rows
+ * (unwind.c) tell the truth, but cost a lookup for each frame, and Chromium keeps frame pointers.
  *
- * Approach. The cache's key is the hash of the frames as walked. On a miss, each frame must lie in a module's code, and where the bytes
- * may be looked at (modules that were there at boot and so cannot be unloaded under us) follow a call instruction; the stack is cut at
- * the first that doesn't. The cut stack is looked up in turn, so rubbish costs a check and no record. When the cut comes right after
- * the immediate caller, that caller keeps no frame pointer: it is remembered, and later walks from it stop at once. The immediate
- * caller itself is the hook's own return address and always true, also in code that no module holds (a JIT).
+ * Approach. The cache's key is the hash of the frames as walked. The immediate caller's row says whether it keeps a frame pointer; if so,
+ * they are followed, unless they have led astray from there before. On a miss of the cache the stack is walked by rows. If that
+ * gives the same frames, the frame pointers' stack is right, and right whenever it comes again: what says so are the rows of its
+ * own addresses. If not, the caller is marked, so that rows are used from there at once.
+ *
+ * With SHINY_UNWIND=fp there are no rows: on a miss, each frame must lie in a module's code, and where the bytes may be looked at
+ * (modules that were there at boot and so cannot be unloaded under us) follow a call instruction; the stack is cut at the first that
+ * doesn't, and the cut stack looked up in turn. When the cut comes right after the immediate caller, that caller keeps no frame
+ * pointer: it is remembered, and later walks from it stop at once. The immediate caller itself is the hook's own return address and
+ * always true, also in code that no module holds (a JIT).
  *
  * Four ways of 4,096 sets: clang at -O2 has 3,909 distinct stacks, and with two ways of as many sets defined 23,792 (each conflict is
  * a definition whenever its two stacks alternate). Chromium's browser process has 150,000 in its first second, seen about three times
@@ -29,10 +35,8 @@
 
 #include "module.h"
 
-uintptr_t si_leaf_callers[SI_LEAF_CALLERS];
-
-/* Is there a call instruction that ends at `pc`? E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
-static bool after_call(uintptr_t pc)
+/* E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
+bool si_after_call(uintptr_t pc)
 {
 	const uint8_t *p = (const uint8_t *)pc;
 
@@ -49,7 +53,7 @@ static uint32_t believable(const uintptr_t *frames, uint32_t count)
 	for (uint32_t i = 1; i < count; i++) {
 		enum si_code code = si_module_code(frames[i]);
 
-		if (code == SI_CODE_NONE || (code == SI_CODE_LASTING && !after_call(frames[i])))
+		if (code == SI_CODE_NONE || (code == SI_CODE_LASTING && !si_after_call(frames[i])))
 			return i;
 	}
 	return count;
@@ -93,22 +97,58 @@ static struct shared share(const struct si_writer *w, const uintptr_t *frames, u
 	return best;
 }
 
-uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now)
+/* What the frames that frame pointers lead to are worth without rows; the caller that led astray at once is remembered. */
+static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uint32_t count)
 {
-	uint32_t good, records, set, way, id, n = 0;
-	struct shiny_record *payload;
-	struct shared like;
-	uint64_t key, *word;
+	uint32_t good;
 
 	if (__atomic_load_n(&si_modules_suspect, __ATOMIC_RELAXED) && !all_known(frames, count))
 		si_modules_update((const uintptr_t *)w->busy, w);
 	good = believable(frames, count);
-	key = si_stack_key(w, frames, good);
 	if (good < count) {
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
 		if (good == 1)
-			__atomic_store_n(&si_leaf_callers[si_leaf_slot(frames[0])], frames[0], __ATOMIC_RELAXED);
-		id = si_stack_find(w, key);
+			si_row_store(frames[0], si_modules_generation, SI_ROW(SI_ROW_STOP, 0, 0));
+	}
+	return good;
+}
+
+/* The stack by rows, put into `frames`; a caller whose frame pointers led elsewhere will be walked by rows from now on. */
+static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, bool *same)
+{
+	uintptr_t truth[SHINY_FRAMES_MAX];
+	bool cut;
+	uint32_t good = si_unwind_walk(w, fp, depth, truth, &cut);
+	uint64_t generation = __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED);
+
+	if (cut)
+		si_count(SHINY_COUNT_STACKS_TRUNCATED);
+	*same = good == count;
+	for (uint32_t i = 0; i < good; i++) {
+		*same &= i < count && frames[i] == truth[i];
+		frames[i] = truth[i];
+	}
+	if (!*same && si_row_find(truth[0], generation) == SI_ROW_FP)
+		si_row_store(truth[0], generation, SI_ROW_FP | SI_ROW_MIXED);
+	return good;
+}
+
+uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, uint64_t now)
+{
+	uint32_t good, records, set, way, id, n = 0;
+	bool same;
+	struct shiny_record *payload;
+	struct shared like;
+	uint64_t key, *word;
+
+	if (si_settings.unwind == SI_UNWIND_AUTO || si_settings.unwind == SI_UNWIND_ROWS) {
+		good = check_rows(w, fp, depth, frames, count, &same);
+	} else {
+		good = check_pointers(w, frames, count);
+		same = good == count;
+	}
+	if (!same) {
+		id = si_stack_find(w, si_stack_key(w, frames, good));
 		if (id)
 			return id;
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack.h: who called? Frames by frame pointers, and a small number for them.
+ * stack.h: who called? Frames by frame pointers or rows (unwind.h), and a small number for them.
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe.
  * Allocates: nothing.
- * Threads:   the stream's own; the table of callers without frame pointers is shared, its words are hints.
+ * Threads:   the stream's own.
  */
 #ifndef SI_STACK_H
 #define SI_STACK_H
@@ -14,19 +14,15 @@
 #define XXH_NAMESPACE si_
 #include <xxhash.h>
 
+#include "boot.h"
 #include "chunk.h"
+#include "unwind.h"
 
-enum { SI_LEAF_CALLERS = 4096 };
-/* Return addresses into code that keeps no frame pointer: found once, believed afterwards. Relaxed. */
-SI_INTERNAL uintptr_t si_leaf_callers[SI_LEAF_CALLERS];
+/* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave, with room for `depth`. */
+SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, uint64_t now);
 
-static inline size_t si_leaf_slot(uintptr_t pc)
-{
-	return (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
-}
-
-/* Defines the stack in the stream; its id, or 0. */
-SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *frames, uint32_t count, uint64_t now);
+/* Is there a call instruction that ends at `pc`? Its bytes must be there to read. */
+SI_INTERNAL bool si_after_call(uintptr_t pc);
 
 /* A word of the stack. Code without frame pointers can lead the walk to any, also to those that a sanitizer has poisoned. */
 #ifdef SHINY_TEST
@@ -38,15 +34,23 @@ SI_HOT uintptr_t si_stack_word(const uintptr_t *at)
 	return *at;
 }
 
-/* Return addresses, innermost first. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
-SI_HOT uint32_t si_stack_walk(const uintptr_t *fp, uint32_t depth, uintptr_t *frames)
+/* Return addresses, innermost first: at least one. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
+SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames)
 {
 	uintptr_t at = (uintptr_t)fp, high = si_tls.stack_high, next;
 	uint32_t n = 1;
+	uint64_t row;
 
 	frames[0] = si_stack_word(fp + 1);
-	if (depth <= 1 || __atomic_load_n(&si_leaf_callers[si_leaf_slot(frames[0])], __ATOMIC_RELAXED) == frames[0])
+	if (depth <= 1)
 		return 1;
+	row = si_row_find(frames[0], __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED));
+	if (SI_UNLIKELY(row != SI_ROW_FP)) {
+		if (si_settings.unwind != SI_UNWIND_FP)
+			return si_unwind_walk(w, fp, depth, frames, NULL);
+		if (row != SI_ROW_NONE)
+			return 1; /* it has shown that it keeps none */
+	}
 	if (SI_UNLIKELY(at < si_tls.stack_low || at >= high))
 		high = (at | 4095) + 1;
 	next = si_stack_word(fp);
@@ -87,9 +91,9 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 
 	if (depth == 0)
 		return 0;
-	count = si_stack_walk(fp, depth, frames);
+	count = si_stack_walk(w, fp, depth, frames);
 	id = si_stack_find(w, si_stack_key(w, frames, count));
-	return SI_LIKELY(id) ? id : si_stack_define(w, frames, count, now);
+	return SI_LIKELY(id) ? id : si_stack_define(w, fp, depth, frames, count, now);
 }
 
 #endif

@@ -101,12 +101,17 @@ $(O)/gen/schema_sql.h: src/store/schema.sql
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
+$(O)/gen/containers_rules.h: symbolizer/containers.rules
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+
 $(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
 
-$(O)/symbolizer/%.o: symbolizer/%.c $(O)/flags
+$(O)/symbolizer/%.o: symbolizer/%.c $(O)/flags | $(O)/gen/containers_rules.h
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@

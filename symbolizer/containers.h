@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../src/base/err.h"
 
@@ -18,12 +19,22 @@ enum container_what {
 	CONTAINER_MAKER,     /* makes one object: make_unique<T> */
 	CONTAINER_THROUGH,   /* passes an allocation on: not a place to stop */
 	CONTAINER_WRAPPER,   /* a C allocation function: xmalloc, g_malloc */
+	CONTAINER_FUNCTION,  /* a library function whose result is known: strdup makes chars */
+};
+
+/* How a block's size follows from the element's. */
+enum container_shape {
+	CONTAINER_MANY, /* any number of elements behind the header */
+	CONTAINER_ONE,  /* one */
+	CONTAINER_NODE, /* one, a node of a container */
+	CONTAINER_LOOSE /* elements and other things: the size says nothing */
 };
 
 struct container_rule {
 	enum container_what what;
+	enum container_shape shape;
 	const char *path;    /* die_function_path() of the frame; "*" stands for any text */
-	const char *element; /* "arg 0", "typedef value_type", "class std::_Rb_tree_node<arg 1>"…; see containers.rules. NULL: none */
+	const char *element; /* see containers.rules; NULL: none. Alternatives are separated by | */
 	unsigned header;
 };
 
@@ -35,5 +46,10 @@ void container_rules_free(struct container_rules *rules); /* accepts NULL */
 
 /* The first rule that matches; NULL none. */
 const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path);
+
+/* Of all lines: what is concluded with other rules is another answer. */
+uint64_t container_rules_hash(const struct container_rules *rules);
+
+size_t container_rules_count(const struct container_rules *rules);
 
 #endif

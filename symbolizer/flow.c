@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow.c: where a pointer goes from the call that returned it.
+ *
+ * The walk goes through the function's instructions from the return address on, the nearest first, until nothing holds the pointer any
+ * more. What an instruction does is flow_step.c's; here is the order, what is visited again, and what is true on every path.
+ *
+ * First pass: facts, one path at a time. At a place that was visited before a path goes on only if it brings something that no
+ * earlier one had there: the pointer in another place, or another constant. So `p = fast() ? new A : cached; use(p)` has its use, although
+ * on one arm p is something else. Per instruction 128 bits say what has been there; they only fill up, so the walk ends; two things
+ * that share a bit cost a fact at most.
+ *
+ * Second pass: states, over the same edges: at each instruction what all paths that lead there agree on, to a fixed point.
+ *
+ * Third: a fact is certain if its instruction can't be avoided on the way to an end of the function, and the second pass's state gives it
+ * too. The arm on which the pointer is null isn't walked at all, and calls that don't return are no ends, so neither hides anything.
+ * Losing the pointer is an end, and so is coming back to the start.
+ */
+#include "flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_step.h"
+
+enum { NODES = FLOW_STEPS, WALKS = 8 * FLOW_STEPS, TABLE = 1024, PENDING = 512, ROUNDS = 64 * FLOW_STEPS };
+_Static_assert(TABLE >= 2 * NODES, "the table must not fill up");
+
+struct node {
+	uint64_t vaddr;
+	uint64_t seen[2]; /* bits of the values that were here */
+	int successors[2]; /* indices; -1 none */
+	bool ends;         /* the function may end here */
+	bool queued, reached;
+	struct flow_machine must; /* in front of it, on every path */
+};
+
+/* A path that is to be walked, from `vaddr` on. */
+struct pending {
+	uint64_t vaddr;
+	unsigned depth, arm;
+	int from, way; /* the edge that it comes by: successors[way] of node `from` */
+	struct flow_machine machine;
+};
+
+struct walk {
+	const struct flow_code *code;
+	struct flow_bounds bounds;
+	struct flow *out;
+	struct node *nodes;
+	int node_count;
+	int16_t table[TABLE]; /* node index + 1 by vaddr */
+	struct pending *pending;
+	unsigned pending_count, arm_count, arm;
+	bool lost_facts;
+	bool certain[FLOW_FACTS]; /* third pass: the must-state gives the fact */
+};
+
+static int find(const struct walk *walk, uint64_t vaddr)
+{
+	for (unsigned i = (unsigned)((vaddr * 0x9e3779b97f4a7c15u) >> 54);; i = (i + 1) % TABLE)
+		if (!walk->table[i] || walk->nodes[walk->table[i] - 1].vaddr == vaddr)
+			return walk->table[i] - 1;
+}
+
+/* -1: FLOW_STEPS of them are there already. */
+static int add(struct walk *walk, uint64_t vaddr)
+{
+	unsigned i = (unsigned)((vaddr * 0x9e3779b97f4a7c15u) >> 54);
+	struct node *node;
+
+	if (walk->node_count == NODES)
+		return -1;
+	while (walk->table[i])
+		i = (i + 1) % TABLE;
+	node = &walk->nodes[walk->node_count];
+	memset(node, 0, sizeof(*node));
+	node->vaddr = vaddr;
+	node->successors[0] = node->successors[1] = -1;
+	walk->table[i] = (int16_t)++walk->node_count;
+	return walk->node_count - 1;
+}
+
+/* ---- facts ---- */
+
+static bool same_fact(const struct flow_fact *a, const struct flow_fact *b)
+{
+	return a->vaddr == b->vaddr && a->kind == b->kind && a->argument == b->argument && a->offset == b->offset &&
+	       a->value == b->value && a->base == b->base && a->displacement == b->displacement &&
+	       a->callee.vaddr == b->callee.vaddr && a->callee.symbol == b->callee.symbol;
+}
+
+static void emit_first(void *context, const struct flow_fact *fact)
+{
+	struct walk *walk = context;
+	struct flow *out = walk->out;
+
+	for (size_t i = 0; i < out->fact_count; i++)
+		if (same_fact(&out->facts[i], fact))
+			return;
+	if (out->fact_count == FLOW_FACTS - 1 && !walk->lost_facts) { /* the last place says that there were more */
+		walk->lost_facts = true;
+		out->facts[out->fact_count++] = (struct flow_fact){ .kind = FLOW_LOST, .vaddr = fact->vaddr, .next = fact->next,
+								    .base = FLOW_NONE, .arm = walk->arm };
+	}
+	if (out->fact_count == FLOW_FACTS)
+		return;
+	out->facts[out->fact_count] = *fact;
+	out->facts[out->fact_count++].arm = walk->arm;
+}
+
+static void emit_last(void *context, const struct flow_fact *fact)
+{
+	struct walk *walk = context;
+
+	for (size_t i = 0; i < walk->out->fact_count; i++)
+		if (same_fact(&walk->out->facts[i], fact))
+			walk->certain[i] = true;
+}
+
+static void emit_nothing(void *context, const struct flow_fact *fact)
+{
+}
+
+static void emit_lost(struct walk *walk, uint64_t vaddr)
+{
+	const struct flow_fact fact = { .kind = FLOW_LOST, .vaddr = vaddr, .next = vaddr, .base = FLOW_NONE };
+
+	emit_first(walk, &fact);
+}
+
+/* ---- first pass ---- */
+
+static void mark(uint64_t bits[2], unsigned place, const struct flow_value *value)
+{
+	uint64_t hash;
+
+	if (value->kind != VALUE_POINTER && value->kind != VALUE_CONSTANT && value->kind != VALUE_IMPORT)
+		return;
+	hash = ((uint64_t)value->number * 31 + (uint64_t)(uintptr_t)value->symbol + value->kind) * 0x9e3779b97f4a7c15u;
+	hash = (hash ^ (hash >> 29) ^ place) * 0xbf58476d1ce4e5b9u;
+	bits[(hash >> 63) & 1] |= (uint64_t)1 << ((hash >> 57) & 63);
+}
+
+/* Does the path bring something that none had here? */
+static bool brings(struct node *node, const struct flow_machine *machine)
+{
+	uint64_t bits[2] = { 0 };
+	bool new;
+
+	for (unsigned i = 0; i < FLOW_REGISTERS; i++)
+		mark(bits, i, &machine->registers[i]);
+	for (unsigned i = 0; i < FLOW_VECTORS * 2; i++)
+		mark(bits, 16 + i, &machine->vectors[i / 2][i % 2]);
+	for (unsigned i = 0; i < machine->place_count; i++)
+		mark(bits, 64 + (unsigned)machine->places[i].displacement * 2 + machine->places[i].base, &machine->places[i].value);
+	new = (bits[0] & ~node->seen[0]) || (bits[1] & ~node->seen[1]);
+	node->seen[0] |= bits[0];
+	node->seen[1] |= bits[1];
+	return new;
+}
+
+/* The nearest path, of those as near the one that was found first. */
+static bool take(struct walk *walk, struct pending *out)
+{
+	unsigned best = 0;
+
+	if (!walk->pending_count)
+		return false;
+	for (unsigned i = 1; i < walk->pending_count; i++)
+		if (walk->pending[i].depth < walk->pending[best].depth)
+			best = i;
+	*out = walk->pending[best];
+	memmove(&walk->pending[best], &walk->pending[best + 1], (--walk->pending_count - best) * sizeof(*walk->pending));
+	return true;
+}
+
+static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
+{
+	for (;; path->depth++) {
+		struct flow_instruction instruction;
+		int index = find(walk, path->vaddr);
+		bool first = index < 0;
+
+		/* round a loop to the start the call gives another block */
+		if (!flow_machine_holds(&path->machine) || (path->from >= 0 && index == 0)) {
+			if (path->from >= 0)
+				walk->nodes[path->from].ends = true;
+			return;
+		}
+		walk->arm = path->arm;
+		if (first)
+			index = add(walk, path->vaddr);
+		if (index >= 0 && path->from >= 0)
+			walk->nodes[path->from].successors[path->way] = index;
+		if (index < 0 || (*walks)++ >= WALKS || !flow_decode(walk->code, path->vaddr, &instruction)) {
+			emit_lost(walk, path->vaddr);
+			if (index >= 0)
+				walk->nodes[index].ends = true;
+			else if (path->from >= 0)
+				walk->nodes[path->from].ends = true;
+			return;
+		}
+		if (!brings(&walk->nodes[index], &path->machine) && !first)
+			return;
+
+		struct flow_next next = flow_step(walk->code, &walk->bounds, &path->machine, &instruction, emit_first, walk);
+
+		walk->nodes[index].ends |= next.ends;
+		if (!next.count)
+			return;
+		if (next.count == 2) {
+			struct pending *other = walk->pending_count < PENDING ? &walk->pending[walk->pending_count++] : NULL;
+
+			path->arm = first ? ++walk->arm_count : path->arm;
+			if (other) {
+				*other = *path;
+				other->vaddr = next.to[1];
+				other->depth++;
+				other->arm = first ? ++walk->arm_count : path->arm;
+				other->from = index;
+				other->way = 1;
+			} else {
+				walk->nodes[index].ends = true;
+			}
+		}
+		path->vaddr = next.to[0];
+		path->from = index;
+		path->way = 0;
+		/* another path is nearer by now: this one waits behind it */
+		for (unsigned i = 0; i < walk->pending_count; i++)
+			if (walk->pending[i].depth <= path->depth && walk->pending_count < PENDING) {
+				walk->pending[walk->pending_count] = *path;
+				walk->pending[walk->pending_count++].depth++;
+				return;
+			}
+	}
+}
+
+/* ---- second and third pass ---- */
+
+static void settle(struct walk *walk)
+{
+	int queue[NODES + 1], head = 0, count = 0;
+
+	if (!walk->node_count)
+		return;
+	flow_machine_init(&walk->nodes[0].must);
+	walk->nodes[0].reached = walk->nodes[0].queued = true;
+	queue[count++] = 0;
+	for (unsigned rounds = 0; count && rounds < ROUNDS; rounds++) {
+		struct node *node = &walk->nodes[queue[head]];
+		struct flow_instruction instruction;
+		struct flow_machine machine = node->must;
+
+		head = (head + 1) % (NODES + 1);
+		count--;
+		node->queued = false;
+		if (!flow_decode(walk->code, node->vaddr, &instruction))
+			continue;
+		flow_step(walk->code, &walk->bounds, &machine, &instruction, emit_nothing, NULL);
+		for (int i = 0; i < 2; i++) {
+			struct node *next = node->successors[i] < 0 ? NULL : &walk->nodes[node->successors[i]];
+
+			if (!next)
+				continue;
+			if (!next->reached)
+				next->must = machine;
+			else if (!flow_machine_meet(&next->must, &machine))
+				continue;
+			next->reached = true;
+			if (!next->queued)
+				queue[(head + count++) % (NODES + 1)] = node->successors[i];
+			next->queued = true;
+		}
+	}
+	/* not settled: believe nothing */
+	for (int i = 0; count && i < walk->node_count; i++)
+		memset(&walk->nodes[i].must, 0, sizeof(walk->nodes[i].must));
+}
+
+/* Is an end of the function reached from node `from` without passing `avoid` (-1: none)? */
+static bool reaches_end(const struct walk *walk, int from, int avoid)
+{
+	int stack[NODES], count = 0;
+	bool seen[NODES] = { false };
+
+	if (from == avoid)
+		return false;
+	stack[count++] = from;
+	seen[from] = true;
+	while (count) {
+		const struct node *node = &walk->nodes[stack[--count]];
+
+		if (node->ends)
+			return true;
+		for (int i = 0; i < 2; i++) {
+			int next = node->successors[i];
+
+			if (next >= 0 && next != avoid && !seen[next]) {
+				seen[next] = true;
+				stack[count++] = next;
+			}
+		}
+	}
+	return false;
+}
+
+/* Is `index` in front of the first branch? */
+static bool straight_to(const struct walk *walk, int index)
+{
+	for (int at = 0, steps = 0; at >= 0 && steps < NODES; steps++) {
+		if (at == index)
+			return true;
+		if (walk->nodes[at].ends || (walk->nodes[at].successors[0] >= 0 && walk->nodes[at].successors[1] >= 0))
+			return false;
+		at = walk->nodes[at].successors[0] >= 0 ? walk->nodes[at].successors[0] : walk->nodes[at].successors[1];
+	}
+	return false;
+}
+
+static void judge(struct walk *walk)
+{
+	for (int i = 0; i < walk->node_count; i++) {
+		struct flow_machine machine = walk->nodes[i].must;
+		struct flow_instruction instruction;
+
+		if (flow_decode(walk->code, walk->nodes[i].vaddr, &instruction))
+			flow_step(walk->code, &walk->bounds, &machine, &instruction, emit_last, walk);
+	}
+	for (size_t i = 0; i < walk->out->fact_count; i++) {
+		struct flow_fact *fact = &walk->out->facts[i];
+		int index = find(walk, fact->vaddr);
+
+		if (!walk->certain[i] || index < 0)
+			continue;
+		if (fact->kind == FLOW_JUMP && (walk->nodes[index].successors[0] >= 0 || walk->nodes[index].successors[1] >= 0))
+			continue; /* a conditional one */
+		fact->certain = straight_to(walk, index) || (reaches_end(walk, index, -1) && !reaches_end(walk, 0, index));
+		if (fact->certain)
+			fact->arm = 0;
+	}
+}
+
+static int compare_states(const void *a, const void *b)
+{
+	const struct flow_state *x = a, *y = b;
+
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static void write_state(const struct walk *walk, const struct node *node, struct flow_state *state)
+{
+	const struct flow_machine *machine = &node->must;
+
+	memset(state, 0, sizeof(*state));
+	state->vaddr = node->vaddr;
+	state->rsp = machine->registers[FLOW_RSP].kind == VALUE_RSP ? machine->registers[FLOW_RSP].number : FLOW_RSP_UNKNOWN;
+	for (unsigned i = 0; i < FLOW_REGISTERS; i++) {
+		const struct flow_value *value = &machine->registers[i];
+
+		if (value->kind != VALUE_POINTER || value->number < INT32_MIN || value->number > INT32_MAX)
+			continue;
+		state->registers |= (uint16_t)(1u << i);
+		state->offsets[i] = (int32_t)value->number;
+	}
+	for (unsigned i = 0; i < machine->place_count && state->slot_count < FLOW_SLOTS; i++) {
+		const struct flow_place *place = &machine->places[i];
+
+		if (place->value.kind == VALUE_POINTER)
+			state->slots[state->slot_count++] = (struct flow_slot){
+				place->base == VALUE_RSP ? FLOW_RSP : FLOW_RBP, place->displacement, place->value.number };
+	}
+	for (int i = 0; i < 2; i++)
+		state->successors[i] = node->successors[i] < 0 ? 0 : walk->nodes[node->successors[i]].vaddr;
+}
+
+bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uint64_t high, uint64_t cold_low, uint64_t cold_high,
+		 struct flow *out)
+{
+	const struct symbol *symbol = code->symbols && start ? symbols_find(&code->symbols->functions, start - 1) : NULL;
+	struct walk *walk = calloc(1, sizeof(*walk));
+	struct pending *path = malloc(sizeof(*path));
+	unsigned walks = 0;
+	bool done = false;
+
+	memset(out, 0, sizeof(*out));
+	if (walk && path) {
+		walk->code = code;
+		walk->out = out;
+		walk->bounds = (struct flow_bounds){ low, high, cold_low, cold_high, symbol ? symbol->name : NULL };
+		if (!high && symbol) {
+			walk->bounds.low = symbol->value;
+			walk->bounds.high = symbol->value + symbol->size;
+		}
+		walk->nodes = malloc(NODES * sizeof(*walk->nodes));
+		walk->pending = malloc(PENDING * sizeof(*walk->pending));
+	}
+	if (walk && path && walk->nodes && walk->pending) {
+		walk->pending[0] = (struct pending){ .vaddr = start, .from = -1 };
+		flow_machine_init(&walk->pending[0].machine);
+		walk->pending_count = 1;
+		while (take(walk, path))
+			walk_path(walk, path, &walks);
+		settle(walk);
+		judge(walk);
+		out->states = calloc((size_t)walk->node_count + 1, sizeof(*out->states));
+		done = out->states != NULL;
+		for (int i = 0; done && i < walk->node_count; i++)
+			write_state(walk, &walk->nodes[i], &out->states[i]);
+		out->state_count = done ? (size_t)walk->node_count : 0;
+		if (done)
+			qsort(out->states, out->state_count, sizeof(*out->states), compare_states);
+	}
+	if (walk) {
+		free(walk->nodes);
+		free(walk->pending);
+	}
+	free(walk);
+	free(path);
+	return done;
+}
+
+void flow_deinit(struct flow *flow)
+{
+	free(flow->states);
+	memset(flow, 0, sizeof(*flow));
+}
+
+const struct flow_state *flow_at(const struct flow *flow, uint64_t vaddr)
+{
+	size_t low = 0, high = flow->state_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (flow->states[middle].vaddr == vaddr)
+			return &flow->states[middle];
+		if (flow->states[middle].vaddr < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+bool flow_reaches(const struct flow *flow, uint64_t from, uint64_t to)
+{
+	uint64_t stack[2 * FLOW_STEPS + 2];
+	bool seen[FLOW_STEPS] = { false };
+	size_t count = 0;
+
+	stack[count++] = from;
+	while (count) {
+		const struct flow_state *state = flow_at(flow, stack[--count]);
+
+		for (int i = 0; state && i < 2; i++) {
+			const struct flow_state *next = state->successors[i] ? flow_at(flow, state->successors[i]) : NULL;
+
+			if (!next || seen[next - flow->states])
+				continue;
+			if (next->vaddr == to)
+				return true;
+			seen[next - flow->states] = true;
+			stack[count++] = next->vaddr;
+		}
+	}
+	return false;
+}

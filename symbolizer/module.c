@@ -244,6 +244,17 @@ const struct symtab *module_symbols(struct sym_module *module)
 	return &module->symbols;
 }
 
+struct dwarf_units *module_units(struct sym_module *module)
+{
+	if (!module->dwarf_tried) {
+		module->dwarf_tried = true;
+		if (module->info.state == SYM_OK && module->info.dwarf && !module->sym->no_dwarf)
+			module->dwarf = dwarf_units_create(has_dwarf(&module->file) ? module->path : module->debug_path,
+							   &module->file, &module->sym->names, (const char *const *)module->sym->debug_dirs);
+	}
+	return module->dwarf;
+}
+
 static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_frame *out)
 {
 	struct names *names = &module->sym->names;
@@ -251,13 +262,7 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 	bool bare = false;
 
 	module_symbols(module);
-	if (!module->dwarf_tried) {
-		module->dwarf_tried = true;
-		if (module->info.dwarf && !module->sym->no_dwarf)
-			module->dwarf = dwarf_units_create(has_dwarf(&module->file) ? module->path : module->debug_path,
-							   &module->file, names, (const char *const *)module->sym->debug_dirs);
-	}
-	if (module->dwarf)
+	if (module_units(module))
 		count = dwarf_index_frames(module->dwarf, vaddr, out, FRAMES_MAX, &bare);
 	if (count && out[count - 1].function && !bare)
 		return count;

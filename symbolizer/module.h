@@ -51,5 +51,6 @@ struct sym {
 
 /* The parts of a module that are made when they are needed first. */
 const struct symtab *module_symbols(struct sym_module *module);
+struct dwarf_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
 
 #endif

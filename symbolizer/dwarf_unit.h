@@ -60,12 +60,14 @@ struct unit {
 
 struct die_memo;       /* die_name.c: names of types that were asked for */
 struct definitions;    /* dwarf_definitions.c */
+struct split;          /* split.c: units from a .dwp, or from a .dwo that libdw doesn't find */
 
 struct dwarf_units {
 	char *path;
 	const struct elf_file *file;
 	struct names *names;
 	const char *const *debug_dirs;
+	char *module_path; /* NULL: the same as path */
 	int fd, alt_fd;
 	Dwarf *dwarf, *alt; /* NULL: closed */
 	struct unit **units;
@@ -78,6 +80,7 @@ struct dwarf_units {
 	struct ranges ranges;
 	uint64_t loaded; /* bytes of the units in `units` that are loaded */
 	bool hold;
+	struct split *split; /* NULL: not needed yet */
 	Elf *code; /* `file` for libdw, which wants the call frame information of .eh_frame */
 	bool code_tried;
 	struct die_memo *memo;

@@ -13,15 +13,15 @@
  * An address is looked up by two binary searches. A function that was split into hot and cold parts has several ranges, each of which is
  * an entry here. The same walk notes which namespaces, classes and functions contain which DIEs (struct container): libdw can't go up.
  *
- * Split DWARF: the skeleton in the file has the ranges, the .dwo has the DIEs. libdw opens the .dwo when the unit is asked for, and if
- * it isn't there the line table still gives file and line. Alternate files (dwz) are opened here, to look in the user's directories too.
+ * Split DWARF: the skeleton in the file has the ranges, the .dwo has the DIEs. libdw opens the .dwo when the unit is asked for;
+ * one that is elsewhere, or in a .dwp, is split.c's work; without any the line table still gives file and line. Alternate files (dwz) are opened here, to look in the user's directories too.
  * Units without code (type units, dwz's partial ones, those of a .dwo) have an entry too, found by the Dwarf_CU that a DIE names.
  *
  * Bounds. The walk of a unit stops after as many DIEs as it has bytes, so that a DW_AT_sibling that points back can't make it endless, and
  * at depth 512. What libdw keeps for the units that were asked for (lines, abbreviations) is only freed with its Dwarf: when we have
  * loaded DWARF_BUDGET bytes of units, everything is closed and opened again at the next question. Callers keep the answers.
  *
- * Not covered: .dwp (elfutils 0.188 can't read it), units without DW_AT_ranges and without DW_AT_low_pc.
+ * Not covered: units without DW_AT_ranges and without DW_AT_low_pc.
  */
 #include "dwarf_units.h"
 
@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "debugfile.h"
+#include "split.h"
 #include "dwarf_unit.h"
 
 #define RANGES_MAX (1u << 22)
@@ -138,6 +139,8 @@ static void close_dwarf(struct dwarf_units *units)
 	units->loaded = 0;
 	die_memo_free(units->memo);
 	units->memo = NULL;
+	split_destroy(units->split);
+	units->split = NULL;
 	if (units->dwarf)
 		dwarf_end(units->dwarf);
 	if (units->alt)
@@ -304,7 +307,14 @@ void dwarf_units_destroy(struct dwarf_units *units)
 	if (units->code)
 		elf_end(units->code);
 	free(units->path);
+	free(units->module_path);
 	free(units);
+}
+
+void dwarf_units_set_module(struct dwarf_units *units, const char *module_path)
+{
+	free(units->module_path);
+	units->module_path = strdup(module_path);
 }
 
 void dwarf_units_hold(struct dwarf_units *units, bool hold)
@@ -462,6 +472,14 @@ static uint64_t unit_bytes(Dwarf_Die *die)
 	return next - first;
 }
 
+/* From a .dwp, or from a .dwo where libdw doesn't look. */
+static bool split_elsewhere(struct dwarf_units *units, struct unit *unit, Dwarf_Die *out)
+{
+	if (!units->split)
+		units->split = split_create(units->path, units->module_path, units->debug_dirs);
+	return units->split && split_unit(units->split, &unit->skeleton, out);
+}
+
 void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
 {
 	Dwarf_Die split;
@@ -470,9 +488,9 @@ void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
 	if (unit->loaded)
 		return;
 	unit->loaded = true;
-	/* where a skeleton's .dwo is missing, `split` stays empty and there are lines only */
+	/* where a skeleton's other half is missing, there are lines only */
 	if (!dwarf_cu_info(unit->skeleton.cu, NULL, &unit_type, NULL, &split, NULL, NULL, NULL) && unit_type == DW_UT_skeleton &&
-	    split.addr && cu_add(units, split.cu, unit))
+	    (split.addr || split_elsewhere(units, unit, &split)) && cu_add(units, split.cu, unit))
 		unit->die = split;
 
 	uint64_t bytes = unit_bytes(&unit->die);

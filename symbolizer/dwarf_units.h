@@ -23,6 +23,8 @@ struct dwarf_units;
 /* `path` is the file with the DWARF, which may be `file`'s debug file; `file` says which addresses are code. NULL: it has none. */
 struct dwarf_units *dwarf_units_create(const char *path, const struct elf_file *file, struct names *names, const char *const *debug_dirs);
 void dwarf_units_destroy(struct dwarf_units *units); /* accepts NULL */
+/* Where the module is whose debug file `path` is: its .dwp and .dwo files may be beside it. */
+void dwarf_units_set_module(struct dwarf_units *units, const char *module_path);
 void dwarf_units_hold(struct dwarf_units *units, bool hold);
 
 /* A function or an inlined one that covers an address. */

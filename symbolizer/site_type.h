@@ -21,6 +21,13 @@
 
 enum { SITE_CANDIDATES = 8, SITE_LEADING = 8 };
 
+enum site_flag {
+	SITE_CERTAIN = 1,     /* whatever happens behind the call, it happens to a block of this type */
+	SITE_POLYMORPHIC = 2, /* the type has a vptr */
+	SITE_LOOSE = 4,       /* the block's size says nothing about the type */
+	SITE_PARAMETER = 8,   /* what a function that is called takes it for: no evidence for arrays */
+};
+
 /* One rule's finding. Strings are interned. */
 struct site_candidate {
 	const char *type;      /* of the object, or of one element */
@@ -32,6 +39,7 @@ struct site_candidate {
 	bool array;            /* any number of elements */
 	bool trailing;         /* the block may be longer than `bytes`: it ends in an array */
 	bool or_derived;       /* the rule knows a base class only */
+	unsigned flags;        /* enum site_flag */
 	const char *leading[SITE_LEADING]; /* classes at offset 0 of it; NULL-terminated unless full */
 };
 struct site_answer {
@@ -39,6 +47,7 @@ struct site_answer {
 	size_t count;
 	bool ambiguous;    /* two constructors on two arms: the site makes more than one type */
 	bool climbs;       /* the pointer is returned as void * or by an allocation function: ask the caller too */
+	bool opaque;       /* nothing is known of this code: only a library function further up may say what it makes */
 	const char *label; /* "storage of X", "in f()": what to say when nothing fits; NULL */
 	const char *callee; /* the allocation function that the site calls, demangled; NULL unknown */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * events: prints a session's events as text, for tests that count them themselves.
- * Usage: events SESSION: one line an event: kind process thread stack address size old_address api, numbers in decimal.
+ * Usage: events SESSION: one line an event: kind process thread stack address size old_address api, numbers in decimal. Of a vptr
+ * event, the size is its vtable.
  *
  * Runs: CLI, in tests. Allocates: what the store does. Threads: one.
  */
@@ -15,7 +16,8 @@ static bool print_event(void *context, const struct event *event)
 	static const char *const kinds[] = { "?", "alloc", "free", "realloc", "vptr", "map" };
 	++*count;
 	return printf("%s %u %u %u %lu %lu %lu %u\n", event->kind < 6 ? kinds[event->kind] : "?", event->process, event->thread,
-		      event->stack, event->address, event->size, event->old_address, event->api) > 0;
+		      event->stack, event->address, event->kind == EVENT_VPTR ? event->vtable : event->size, event->old_address,
+		      event->api) > 0;
 }
 
 static int failed(struct shiny_err *err)

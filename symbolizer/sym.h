@@ -156,6 +156,23 @@ struct sym_reading {
 void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_reading *reading, const struct sym_sizes *sizes,
 		      struct sym_type *out, struct sym_evidence *evidence);
 
+/* Layout of a type, in order of offset. Members of members have depth > 0. */
+enum sym_member_what { SYM_MEMBER, SYM_BASE_CLASS, SYM_VPTR, SYM_HOLE, SYM_PADDING };
+struct sym_member {
+	const char *name, *type; /* NULL: it has none */
+	uint64_t offset, bytes;  /* from the start of the whole object; of a bit field `bytes` is 0 */
+	unsigned depth, bit_offset, bit_size;
+	enum sym_member_what what;
+};
+typedef bool sym_member_fn(void *context, const struct sym_member *member); /* false: enough */
+/* Of the class named `type` as sym_type has it, if the module's debug information defines it; *bytes is its size. False: it doesn't. */
+bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *bytes, sym_member_fn *each, void *context);
+
+/* The return addresses of the module's calls of functions that allocate: malloc, operator new and their like, its own and imported ones.
+ * In no order, each once. For working out types ahead of time. */
+typedef void sym_call_fn(void *context, uint64_t ret);
+void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *context);
+
 const char *sym_rule_name(enum sym_rule rule);                /* "constructor" */
 const char *sym_form_name(enum sym_form form);                /* "array" */
 const char *sym_confidence_name(enum sym_confidence confidence); /* "exact" */

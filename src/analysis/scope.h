@@ -27,13 +27,25 @@ struct scope {
 SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out);
 void scope_deinit(struct scope *scope);
 
-/* Sums over rows of table stat or site_stat; allocs + inherited = frees + live. */
+/*
+ * Sums over rows of table stat or site_stat; allocs + inherited = frees + live + gone.
+ *
+ * A process that was replaced by exec has no live blocks: the kernel took its memory away. They are `gone`, and most of them are what a
+ * forked child had inherited for the moment between its fork and its exec.
+ */
 struct sums {
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, gone, gone_bytes;
 };
-/* Their columns in SQL, over table stat or site_stat named s, and their reading from column `first` on. */
-#define SUMS_SQL "SUM(s.allocs), SUM(s.reallocs), SUM(s.frees), SUM(s.bytes), SUM(s.live), SUM(s.live_bytes), SUM(s.inherited), " \
-		 "SUM(s.inherited_bytes)"
+/* SQL, over a table with a column `process`, named s: the part of a column that is still live, and the part that exec took. */
+#define SQL_REPLACED "s.process IN (SELECT id FROM process WHERE ending = 'replaced')"
+#define SQL_LIVE(column) "SUM(CASE WHEN " SQL_REPLACED " THEN 0 ELSE s." column " END)"
+#define SQL_GONE(column) "SUM(CASE WHEN " SQL_REPLACED " THEN s." column " ELSE 0 END)"
+/* The sums' columns, over table stat or site_stat named s, and their reading from column `first` on. */
+#define SUMS_SQL "SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes, " SQL_LIVE("live") \
+		 " AS live, " SQL_LIVE("live_bytes") " AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes, " \
+		 SQL_GONE("live") " AS gone, " SQL_GONE("live_bytes") " AS gone_bytes"
+/* The same columns again, of a query named r that has them. */
+#define SUMS_OF_R "r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, r.inherited_bytes, r.gone, r.gone_bytes"
 void sums_read(struct sums *sums, const struct query *query, int first);
 void sums_add(struct sums *to, const struct sums *more);
 

@@ -29,7 +29,8 @@ static const char *const keys[] = {
 	[SITES_BY_FILE] = "COALESCE(i.source || 'f', i.module || 'm', '')",
 	[SITES_BY_MODULE] = "COALESCE(i.module, 0)",
 };
-static const char *const order_columns[] = {"live_bytes", "bytes", "allocs", "frees", "live_bytes", "live_bytes"};
+static const char *const order_columns[] = {SQL_LIVE("live_bytes"), "SUM(s.bytes)", "SUM(s.allocs)", "SUM(s.frees)", SQL_LIVE("live_bytes"),
+					     SQL_LIVE("live_bytes")};
 
 static char *label_of(const struct query *q, enum sites_by by)
 {
@@ -57,7 +58,7 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	struct site_row *row;
 
 	if (label && match && !text_matches(match, label) && !text_matches(match, query_text(q, 1)) && !text_matches(match, query_text(q, 3)) &&
-	    !text_matches(match, query_text(q, 9))) {
+	    !text_matches(match, query_text(q, 9)) && !text_matches(match, query_text(q, 10))) {
 		free(label);
 		return NULL;
 	}
@@ -68,14 +69,16 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	}
 	row->label = label;
 	if ((by <= SITES_BY_FUNCTION && !copy_column(q, 0, &row->function)) || (by <= SITES_BY_FILE && !copy_column(q, 1, &row->file)) ||
-	    !copy_column(q, 3, &row->module) || !copy_column(q, 9, &row->type))
+	    !copy_column(q, 3, &row->module) || !copy_column(q, 9, &row->type) || !copy_column(q, 10, &row->container) ||
+	    !copy_column(q, 11, &row->form) || !copy_column(q, 12, &row->confidence))
 		return SHINY_NO_MEMORY;
 	row->line = by == SITES_BY_LINE ? (uint32_t)query_number(q, 2) : 0;
 	row->stacks = (uint64_t)query_number(q, 5);
 	row->stack = (uint32_t)query_number(q, 7);
 	row->types = (uint64_t)query_number(q, 8);
-	row->peak_bytes = (uint64_t)query_number(q, 10);
-	sums_read(&row->sums, q, 11);
+	row->or_derived = query_number(q, 13) != 0;
+	row->peak_bytes = (uint64_t)query_number(q, 14);
+	sums_read(&row->sums, q, 15);
 	sums_add(&sites->total, &row->sums);
 	return NULL;
 }
@@ -93,15 +96,16 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 	 */
 	struct shiny_err *err = query_format(store, &q,
 		"WITH g AS (SELECT %s AS k, i.id AS id, s.* FROM site_stat s LEFT JOIN site i ON i.id = s.site WHERE %s), "
-		"t AS (SELECT k, type, MAX(n), COUNT(*) AS types FROM (SELECT g.k AS k, v.type AS type, SUM(g.allocs + g.inherited) AS n "
-		"FROM g JOIN vtable v ON v.id = g.vtable WHERE v.type IS NOT NULL GROUP BY g.k, v.type) GROUP BY k), "
-		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS site, s.stack AS stack, SUM(s.%s) AS n "
+		"t AS (SELECT k, name, container, form, confidence, or_derived, MAX(n), COUNT(DISTINCT CASE WHEN confidence <> 'label' THEN name END) "
+		"AS types FROM (SELECT g.k AS k, y.name, y.container, y.form, y.confidence, y.or_derived, SUM(g.allocs + g.inherited) + "
+		"(y.confidence <> 'label') * (1 << 50) AS n FROM g JOIN type y ON y.id = g.type "
+		"GROUP BY g.k, y.name, y.container, y.form, y.confidence, y.or_derived) GROUP BY k), "
+		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS site, s.stack AS stack, %s AS n "
 		"FROM stat s LEFT JOIN stack x ON x.id = s.stack WHERE %s AND %s GROUP BY s.stack) o LEFT JOIN site i ON i.id = o.site GROUP BY 1), "
 		"p AS (SELECT %s AS k, SUM(s.peak_bytes) AS peak FROM peak s LEFT JOIN site i ON i.id = s.site WHERE %s GROUP BY k) "
-		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, t.types, t.type, p.peak, r.a, r.b, r.c, r.d, r.e, "
-		"r.f, r.g, r.h FROM (SELECT s.k AS k, MAX(s.id) AS site, SUM(s.allocs) AS a, "
-		"SUM(s.reallocs) AS b, SUM(s.frees) AS c, SUM(s.bytes) AS d, SUM(s.live) AS e, SUM(s.live_bytes) AS f, SUM(s.inherited) AS g, "
-		"SUM(s.inherited_bytes) AS h FROM g s GROUP BY s.k) r LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
+		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, t.types, t.name, t.container, t.form, t.confidence, "
+		"t.or_derived, p.peak, " SUMS_OF_R " FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "
+		"LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
 		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON f.id = i.frame "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
 		key, scope->where, key, order_columns[order], scope->where, stacks ? "1" : "0", key, scope->where);
@@ -127,6 +131,9 @@ void sites_deinit(struct sites *sites)
 		free(sites->rows[i].file);
 		free(sites->rows[i].module);
 		free(sites->rows[i].type);
+		free(sites->rows[i].container);
+		free(sites->rows[i].form);
+		free(sites->rows[i].confidence);
 	}
 	free(sites->rows);
 }

@@ -17,7 +17,8 @@ struct site_row {
 	uint32_t line;  /* 0 unknown */
 	uint64_t peak_bytes; /* sum of the peaks of its stacks: an upper bound */
 	uint64_t stacks, types; /* how many; stacks: 0 if not asked for; types: different ones that are known */
-	char *type;     /* the most frequent known one; NULL none */
+	char *type, *container, *form, *confidence; /* the most frequent known type; a label only where no type is known; NULL none */
+	bool or_derived;
 	uint32_t stack; /* id of the stack that weighs most in the order asked for; 0 none */
 	struct sums sums;
 };

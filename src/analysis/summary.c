@@ -86,8 +86,9 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	s.events = n[1];
 	s.threads = n[2];
 	if (!err)
-		err = numbers(store, scope, "SELECT COUNT(DISTINCT v.type), COUNT(DISTINCT v.id), SUM(CASE WHEN v.type IS NULL THEN 0 ELSE "
-			      "s.allocs END), COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT CASE WHEN v.source = 'label' THEN v.type END) FROM site_stat s LEFT JOIN vtable v ON v.id = s.vtable "
+		err = numbers(store, scope, "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
+			      "SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), COUNT(DISTINCT NULLIF(s.site, 0)), "
+			      "COUNT(DISTINCT CASE WHEN y.confidence = 'label' THEN y.name END) FROM site_stat s LEFT JOIN type y ON y.id = s.type "
 			      "WHERE ", n, 5);
 	s.types = n[0];
 	s.vtables = n[1];

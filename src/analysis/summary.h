@@ -16,8 +16,8 @@ struct summary {
 	uint64_t schema_version;
 	uint64_t processes, threads, events;
 	uint64_t types, vtables, sites, stacks; /* types: distinct names; vtables: distinct addresses */
-	uint64_t labels;              /* of the types, vtables without a name */
-	uint64_t typed_allocs;        /* allocations whose type is known */
+	uint64_t labels;              /* distinct words for blocks without a type, not in `types` */
+	uint64_t typed_allocs;        /* allocations whose type is known; a label is none */
 	uint64_t peak_bytes, peak_at; /* most live bytes at the end of a timeline bucket, and when */
 	struct sums sums;             /* over the scope; everything else is over the session */
 };

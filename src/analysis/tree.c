@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "type_name.h"
 
 static int by_value(const void *left, const void *right)
 {
@@ -79,14 +80,14 @@ static bool arrange(struct tree_node *node, double least)
 	return true;
 }
 
-static struct shiny_err *read_row(struct tree_node *root, const struct query *q, const char *match)
+static struct shiny_err *add_row(struct tree_node *root, const struct query *q, const char *leaf, const char *match)
 {
-	const char *leaf = query_text(q, 3), *path = query_text(q, 2);
+	const char *path = query_text(q, 2);
 	uint64_t value = (uint64_t)query_number(q, 4);
 	struct tree_node *process, *module, *last;
 	char name[300];
 
-	if (match && !text_matches(match, leaf) && !text_matches(match, path))
+	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) && !text_matches(match, path))
 		return NULL;
 	snprintf(name, sizeof name, "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
 	process = child(root, name);
@@ -101,32 +102,47 @@ static struct shiny_err *read_row(struct tree_node *root, const struct query *q,
 	return NULL;
 }
 
+static struct shiny_err *read_row(struct tree_node *root, const struct query *q, bool typed, const char *match, bool full)
+{
+	char *leaf = NULL;
+	struct shiny_err *err;
+
+	if (typed)
+		leaf = type_name_block(&(struct type_text){.type = query_is_null(q, 3) ? NULL : query_text(q, 3),
+			.container = query_is_null(q, 5) ? NULL : query_text(q, 5), .form = query_text(q, 6), .confidence = query_text(q, 7),
+			.derived = query_number(q, 8) != 0, .full = full});
+	err = add_row(root, q, leaf ? leaf : query_text(q, 3), match);
+	free(leaf);
+	return err;
+}
+
 static const char *const measures[] = {
-	[TREE_LIVE] = "SUM(s.live_bytes)", [TREE_BYTES] = "SUM(s.bytes)", [TREE_ALLOCS] = "SUM(s.allocs)", [TREE_PEAK] = "SUM(s.peak_bytes)",
+	[TREE_LIVE] = SQL_LIVE("live_bytes"), [TREE_BYTES] = "SUM(s.bytes)", [TREE_ALLOCS] = "SUM(s.allocs)", [TREE_PEAK] = "SUM(s.peak_bytes)",
 };
 
 struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by, const char *match,
-			    double threshold, struct tree_node *root)
+			    double threshold, bool full, struct tree_node *root)
 {
 	/* peaks are known a site, not a type */
 	bool typed = by == TREE_BY_TYPE && measure != TREE_PEAK;
+	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived"; /* what makes leaves of one name different */
 	struct tree_node tree = {.name = strdup("all processes")};
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : query_format(store, &q,
-		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, COALESCE(m.path, '') AS home, %s AS leaf, %s "
+		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, COALESCE(m.path, '') AS home, %s AS leaf, %s%s "
 		"FROM %s s LEFT JOIN process p ON p.id = s.process LEFT JOIN site i ON i.id = s.site "
-		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, home, leaf ORDER BY s.process, home, leaf",
-		typed ? "COALESCE(v.type, '(no type)')"
+		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
+		typed ? "y.name"
 		      : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
 			"'+0x' || printf('%x', f.vaddr)) END",
-		measures[measure], measure == TREE_PEAK ? "peak" : "site_stat",
-		typed ? "LEFT JOIN vtable v ON v.id = s.vtable"
+		measures[measure], typed ? details : "", measure == TREE_PEAK ? "peak" : "site_stat",
+		typed ? "LEFT JOIN type y ON y.id = s.type"
 		      : "LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source LEFT JOIN frame f ON f.id = i.frame",
-		scope->where);
+		scope->where, typed ? details : "", typed ? details : "");
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = read_row(&tree, q, match);
+		err = read_row(&tree, q, typed, match, full);
 	query_end(q);
 	if (!err && !arrange(&tree, threshold * (double)tree.value))
 		err = SHINY_NO_MEMORY;

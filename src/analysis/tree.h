@@ -21,9 +21,10 @@ struct tree_node {
 	size_t count, room;
 };
 
-/* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into one. */
+/* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into one. `full`: type names are not
+ * shortened. */
 SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by,
-					     const char *match, double threshold, struct tree_node *root);
+					     const char *match, double threshold, bool full, struct tree_node *root);
 void tree_deinit(struct tree_node *root);
 
 #endif

@@ -266,7 +266,7 @@ static struct shiny_err *check_session(struct ctl *ctl, struct store *store)
 	if (!err)
 		err = scope_resolve(store, NULL, &scope);
 	if (!err)
-		err = types_load(store, &scope, NULL, ORDER_LIVE, &types);
+		err = types_load(store, &scope, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
 	if (!err) {
 		if (losses.incomplete)
 			check(ctl, STATE_WARN, "recording", "what came after the last commit is missing", "it was not finished");
@@ -287,8 +287,9 @@ static struct shiny_err *check_session(struct ctl *ctl, struct store *store)
 			check(ctl, losses.rows[i].loss ? STATE_WARN : STATE_OK, losses.rows[i].loss ? "lost" : "counted",
 			      losses.rows[i].loss ? "a larger --arena may help" : NULL, "%s %s", units_count(UNITS_BUF, losses.rows[i].count),
 			      losses.rows[i].text ? losses.rows[i].text : losses.rows[i].name);
-		check(ctl, STATE_OK, "types", NULL, "%s of the allocations have a type; the rest are not polymorphic, or died too young to be read",
-		      types.total.allocs ? units_share(UNITS_BUF, (double)types.typed.allocs, (double)types.total.allocs) : "none");
+		check(ctl, STATE_OK, "types", "shinyctl symbols FILE says which modules lack debug information",
+		      "%s of the allocations have a type", types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
+		      (double)types.total.allocs) : "none");
 		err = check_modules(ctl, store);
 	}
 	losses_deinit(&losses);

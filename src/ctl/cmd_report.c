@@ -44,7 +44,7 @@ static struct shiny_err *page_load(struct store *store, const char *process, boo
 		err = processes_load(store, &page->processes);
 	progress_set(&progress, 2, 4);
 	if (!err)
-		err = types_load(store, &scope, NULL, ORDER_LIVE, &page->types);
+		err = types_load(store, &scope, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &page->types);
 	progress_set(&progress, 3, 4);
 	if (!err)
 		err = sites_load(store, &scope, SITES_BY_LINE, NULL, ORDER_LIVE, stacks, &page->sites);
@@ -63,24 +63,27 @@ static double rate(const struct summary *s)
 	return s->duration ? (double)s->sums.allocs * 1e9 / (double)s->duration : 0;
 }
 
-/* Stripped programs have vtables without names: they tell blocks apart, but are not names that anybody gave. */
-static void print_types_line(const struct style *style, const struct summary *s)
+/* How many types there are, and for what share of the allocations they are known how surely. */
+static void print_types_line(const struct style *style, const struct summary *s, const struct types *types)
 {
+	bool any = false;
+
 	fprintf(style->out, "  types       %15s   ", units_count(UNITS_BUF, s->types));
-	if (!s->types)
-		fprintf(style->out, "no block had a virtual table\n");
-	else if (s->labels == s->types)
-		fprintf(style->out, "in %s of the allocations; all are vtables without a name\n",
-			units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs));
-	else if (s->labels)
-		fprintf(style->out, "in %s of the allocations; %s are vtables without a name\n",
-			units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs), units_count(UNITS_BUF, s->labels));
-	else
-		fprintf(style->out, "known for %s of the allocations\n",
-			units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs));
+	for (size_t level = 0; level < LEVEL_LABEL; level++) {
+		uint64_t allocs = types->levels[level].allocs;
+
+		if (!allocs)
+			continue;
+		fprintf(style->out, "%s%s %s", any ? ", " : "", units_share(UNITS_BUF, (double)allocs, (double)s->sums.allocs), level_names[level]);
+		any = true;
+	}
+	fprintf(style->out, any ? " of the allocations" : "no block's type is known");
+	if (s->labels)
+		fprintf(style->out, "; %s labels for blocks without one", units_count(UNITS_BUF, s->labels));
+	putc('\n', style->out);
 }
 
-static void print_head(const struct style *style, const char *file, const struct summary *s)
+static void print_head(const struct style *style, const char *file, const struct summary *s, const struct types *types)
 {
 	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
 	char *command = mem_alloc(4 * room + 8), when[64] = "";
@@ -100,21 +103,24 @@ static void print_head(const struct style *style, const char *file, const struct
 	fprintf(style->out, "  frees       %15s\n", units_count(UNITS_BUF, s->sums.frees));
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live), units_bytes(UNITS_BUF, s->sums.live_bytes));
 	if (s->sums.inherited)
-		fprintf(style->out, "  inherited   %15s   %s copied by forks: live, but not allocations\n", units_count(UNITS_BUF, s->sums.inherited),
+		fprintf(style->out, "  inherited   %15s   %s copied by forks: not allocations\n", units_count(UNITS_BUF, s->sums.inherited),
 			units_bytes(UNITS_BUF, s->sums.inherited_bytes));
+	if (s->sums.gone)
+		fprintf(style->out, "  gone        %15s   %s that exec took away with the rest of a process\n", units_count(UNITS_BUF, s->sums.gone),
+			units_bytes(UNITS_BUF, s->sums.gone_bytes));
 	if (s->peak_bytes)
 		fprintf(style->out, "  peak        %15s   after %s\n", units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at));
-	print_types_line(style, s);
+	print_types_line(style, s, types);
 	fprintf(style->out, "  call sites  %15s   on %s different stacks\n", units_count(UNITS_BUF, s->sites), units_count(UNITS_BUF, s->stacks));
 }
 
 static void print_page(struct ctl *ctl, const struct page *page)
 {
-	print_head(&ctl->style, ctl->options.operands[0], &page->summary);
+	print_head(&ctl->style, ctl->options.operands[0], &page->summary, &page->types);
 	heading(&ctl->style, "Processes");
 	print_processes(ctl, &page->processes, ctl_limit(ctl, page->processes.count, page->processes.count > TREE_MOST ? USUAL : 0), true);
 	heading(&ctl->style, "Types by live bytes");
-	print_types(ctl, &page->types, ctl_limit(ctl, page->types.count, USUAL), true);
+	print_types(ctl, &page->types, TYPES_BY_BLOCK, ctl_limit(ctl, page->types.count, USUAL), true);
 	heading(&ctl->style, "Call sites by live bytes");
 	print_sites(ctl, &page->sites, SITES_BY_LINE, ctl_limit(ctl, page->sites.count, USUAL), true);
 }
@@ -146,7 +152,8 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_real(json, "allocs_per_second", rate(s));
 	json_end(json);
 	json_processes(ctl, "processes", &page->processes, page->processes.count);
-	json_types(ctl, "types", &page->types, ctl_limit(ctl, page->types.count, USUAL));
+	json_levels(ctl, &page->types);
+	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK, ctl_limit(ctl, page->types.count, USUAL));
 	return json_sites(ctl, store, "sites", &page->sites, ctl_limit(ctl, page->sites.count, USUAL), false);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../analysis/type_name.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"
@@ -44,6 +45,12 @@ static char *where_of(const struct site_row *row, bool whole)
 		return NULL;
 	return row->line ? mem_format("%s:%u", whole ? row->file : text_base(row->file), row->line)
 			 : mem_text(whole ? row->file : text_base(row->file));
+}
+
+static char *type_of(const struct site_row *row, bool full)
+{
+	return type_name_block(&(struct type_text){.type = row->type, .container = row->container, .form = row->form,
+			       .confidence = row->confidence, .derived = row->or_derived, .full = full});
 }
 
 /* Every function of the stack on a line of its own. */
@@ -109,10 +116,11 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 		if (row->stacks)
 			table_number(&table, STACKS, row->stacks);
 		if (row->type) {
-			char *type = row->types > 1 ? mem_format("%s and %s more", row->type, units_count(UNITS_BUF, row->types - 1))
-						    : mem_text(row->type);
+			char *type = type_of(row, ctl->options.given[OPT_FULL_NAMES]);
+			char *text = row->types > 1 ? mem_format("%s and %s more", type, units_count(UNITS_BUF, row->types - 1)) : mem_text(type);
 
-			table_text(&table, TYPE, type);
+			table_text(&table, TYPE, text);
+			free(text);
 			free(type);
 		}
 		if (row->module && by != SITES_BY_MODULE)
@@ -156,6 +164,9 @@ struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *k
 		json_number(json, "peak_bytes", row->peak_bytes);
 		json_number(json, "stacks", row->stacks);
 		json_text(json, "type", row->type);
+		json_text(json, "container", row->container);
+		json_text(json, "form", row->form);
+		json_text(json, "confidence", row->confidence);
 		json_number(json, "types", row->types);
 		if (stacks && row->stack) {
 			struct stack_lines lines;

@@ -77,7 +77,8 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 		return err;
 	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
 	if (!err)
-		err = tree_load(store, &scope, measure, by, ctl->options.text[OPT_MATCH], (double)ctl->options.number[OPT_THRESHOLD] / 1e6, &root);
+		err = tree_load(store, &scope, measure, by, ctl->options.text[OPT_MATCH], (double)ctl->options.number[OPT_THRESHOLD] / 1e6,
+				ctl->options.given[OPT_FULL_NAMES], &root);
 	scope_deinit(&scope);
 	if (err) {
 		store_close(store);

@@ -42,10 +42,12 @@ void ctl_more(const struct ctl *ctl, size_t shown, size_t count);
 void ctl_document(struct ctl *ctl);
 
 /* Sections that the front page shares with the verbs of the same name. */
-void print_types(struct ctl *ctl, const struct types *types, size_t limit, bool brief);
+void print_types(struct ctl *ctl, const struct types *types, enum types_by by, size_t limit, bool brief);
+void print_levels(struct ctl *ctl, const struct types *types); /* how much of all is known how surely */
 void print_sites(struct ctl *ctl, const struct sites *sites, enum sites_by by, size_t limit, bool brief);
 void print_processes(struct ctl *ctl, const struct processes *processes, size_t limit, bool brief);
-void json_types(struct ctl *ctl, const char *key, const struct types *types, size_t limit);
+void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by, size_t limit);
+void json_levels(struct ctl *ctl, const struct types *types);
 SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key, const struct sites *sites,
 					      size_t limit, bool stacks);
 void json_processes(struct ctl *ctl, const char *key, const struct processes *processes, size_t limit);

@@ -48,16 +48,25 @@ static void must(struct shiny_err *err)
 	exit(1);
 }
 
-static void put_stat(struct store *s, uint32_t process, uint32_t stack, uint32_t vtable, uint8_t reading, uint64_t allocs, uint64_t frees,
-		     uint64_t each, uint64_t inherited)
+static void put_stat(struct store *s, uint32_t process, uint32_t stack, uint32_t vtable, uint32_t type, uint8_t reading, uint64_t allocs,
+		     uint64_t frees, uint64_t each, uint64_t inherited)
 {
 	uint64_t live = allocs + inherited - frees;
 
 	must(store_put_stat(s, &(struct store_stat){
 		.process = process, .stack = stack, .vtable = vtable, .reading = reading, .allocs = allocs, .frees = frees, .bytes = allocs * each,
 		.live = live, .live_bytes = live * each, .inherited = inherited, .inherited_bytes = inherited * each,
-		.max_size = each, .min_size = each,
+		.max_size = each, .min_size = each, .type = type,
 	}));
+}
+
+enum { WIDGET = 1, WIDGET_TOO, GADGET, INTS, INTS_LOOSE, LABEL };
+
+static void put_type(struct store *s, uint32_t id, const char *name, const char *container, const char *form, const char *rule,
+		     const char *confidence, uint64_t bytes, bool or_derived)
+{
+	must(store_put_type(s, &(struct store_type){.id = id, .name = name, .container = container, .form = form, .rule = rule,
+		.confidence = confidence, .source = "site", .bytes = bytes, .or_derived = or_derived}));
 }
 
 static void make_session(const char *path)
@@ -84,12 +93,18 @@ static void make_session(const char *path)
 	must(store_put_vtable(s, &(struct store_vtable){.id = 1, .module = 1, .vaddr = 0x3000, .source = "symbol", .type = "Widget", .class_bytes = 48}));
 	must(store_put_vtable(s, &(struct store_vtable){.id = 2, .module = 1, .vaddr = 0x3100, .source = "symbol", .type = "Widget", .class_bytes = 48}));
 	must(store_put_vtable(s, &(struct store_vtable){.id = 3, .module = 1, .vaddr = 0x4000, .source = "rtti", .type = "Gadget", .class_bytes = 0}));
-	put_stat(s, 1, 1, 1, SHINY_VPTR_SETTLED, 10, 4, 48, 0); /* live 6, 288 B */
-	put_stat(s, 1, 1, 2, SHINY_VPTR_FREE, 5, 5, 48, 0);
-	put_stat(s, 1, 2, 3, SHINY_VPTR_EXIT, 3, 0, 1000, 0);   /* live 3, 3000 B */
-	put_stat(s, 1, 2, 0, 0, 20, 20, 8, 0);
-	put_stat(s, 2, 1, 1, SHINY_VPTR_SETTLED, 1, 2, 48, 6);  /* live 5, 240 B */
-	put_stat(s, 2, 0, 0, 0, 7, 0, 100, 0);                  /* live 7, 700 B, no stack */
+	put_type(s, WIDGET, "Widget", NULL, "object", "both", "exact", 48, false);
+	put_type(s, WIDGET_TOO, "Widget", NULL, "object", "constructor", "exact", 48, false);
+	put_type(s, GADGET, "Gadget", NULL, "object", "vptr", "high", 0, false);
+	put_type(s, INTS, "int", "std::vector<int, std::allocator<int>>", "buffer", "allocator", "medium", 4, false);
+	put_type(s, INTS_LOOSE, "int", NULL, "array", "variable", "low", 4, true);
+	put_type(s, LABEL, "storage of Pool", NULL, "object", "none", "label", 0, false);
+	put_stat(s, 1, 1, 1, WIDGET, SHINY_VPTR_SETTLED, 10, 4, 48, 0); /* live 6, 288 B */
+	put_stat(s, 1, 1, 2, WIDGET_TOO, SHINY_VPTR_FREE, 5, 5, 48, 0);
+	put_stat(s, 1, 2, 3, GADGET, SHINY_VPTR_EXIT, 3, 0, 1000, 0);   /* live 3, 3000 B */
+	put_stat(s, 1, 2, 0, 0, 0, 20, 20, 8, 0);
+	put_stat(s, 2, 1, 1, WIDGET, SHINY_VPTR_SETTLED, 1, 2, 48, 6);  /* live 5, 240 B */
+	put_stat(s, 2, 0, 0, 0, 0, 7, 0, 100, 0);                  /* live 7, 700 B, no stack */
 	must(store_put_peak(s, &(struct store_peak){.process = 1, .stack = 1, .peak_blocks = 9, .peak_bytes = 432, .peak_time = 5}));
 	must(store_put_peak(s, &(struct store_peak){.process = 2, .stack = 1, .peak_blocks = 6, .peak_bytes = 288, .peak_time = 6}));
 	/* the peak: 5000 + 800 at 1.2 s, when the helper's last value still stands */
@@ -110,13 +125,15 @@ static void test_types(struct store *s)
 
 	must(scope_resolve(s, NULL, &all));
 	must(scope_resolve(s, "helper", &helper));
-	must(types_load(s, &all, NULL, ORDER_LIVE, &t));
+	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &t));
 	number("types_rows", t.count, 3);
 	text("types_first", t.rows[0].type, "Gadget");
-	text("types_first_source", t.rows[0].source, "rtti");
+	text("types_first_rule", t.rows[0].rules, "vptr");
+	text("types_first_confidence", t.rows[0].confidence, "high");
 	text("types_second", t.rows[1].type, NULL);
 	number("types_untyped_live", t.rows[1].sums.live_bytes, 700);
-	text("types_third", t.rows[2].type, "Widget"); /* two vtables, one name */
+	text("types_third", t.rows[2].type, "Widget"); /* two rules, one name */
+	text("types_third_rules", t.rows[2].rules, "both, constructor");
 	number("types_allocs", t.rows[2].sums.allocs, 16);
 	number("types_frees", t.rows[2].sums.frees, 11);
 	number("types_live_bytes", t.rows[2].sums.live_bytes, 528);
@@ -124,14 +141,17 @@ static void test_types(struct store *s)
 	number("types_class", t.rows[2].class_bytes, 48);
 	number("types_processes", t.rows[2].processes, 2);
 	number("types_total", t.total.allocs, 46);
-	number("types_typed", t.typed.allocs, 19);
+	number("types_typed", t.typed_allocs, 19);
+	number("types_level_exact", t.levels[LEVEL_EXACT].allocs, 16);
+	number("types_level_high", t.levels[LEVEL_HIGH].live_bytes, 3000);
+	number("types_level_none", t.levels[LEVEL_NONE].allocs, 27);
 	types_deinit(&t);
-	must(types_load(s, &helper, NULL, ORDER_ALLOCS, &t));
+	must(types_load(s, &helper, TYPES_BY_BLOCK, NULL, ORDER_ALLOCS, &t));
 	number("types_scope_rows", t.count, 2);
 	text("types_scope_first", t.rows[0].type, NULL);
 	number("types_scope_inherited", t.rows[1].sums.inherited, 6);
 	types_deinit(&t);
-	must(types_load(s, &all, "W*t", ORDER_LIVE, &t));
+	must(types_load(s, &all, TYPES_BY_BLOCK, "W*t", ORDER_LIVE, &t));
 	number("types_match", t.count, 1);
 	types_deinit(&t);
 	scope_deinit(&all);
@@ -200,7 +220,7 @@ static void test_tree(struct store *s)
 	struct scope all;
 
 	must(scope_resolve(s, NULL, &all));
-	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, &root));
+	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, false, &root));
 	number("tree_total", root.value, 4228);
 	number("tree_processes", root.count, 2);
 	text("tree_process", root.children[0].name, "prog, pid 100");
@@ -208,16 +228,16 @@ static void test_tree(struct store *s)
 	text("tree_module", root.children[0].children[0].name, "prog");
 	text("tree_leaf", root.children[0].children[0].children[0].name, "Gadget");
 	tree_deinit(&root);
-	must(tree_load(s, &all, TREE_ALLOCS, TREE_BY_SITE, NULL, 0.3, &root));
+	must(tree_load(s, &all, TREE_ALLOCS, TREE_BY_SITE, NULL, 0.3, false, &root));
 	number("tree_allocs", root.value, 46);
 	text("tree_site", root.children[0].children[0].children[0].name, "helper() (/src/b.c:20)");
 	tree_deinit(&root);
-	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0.99, &root)); /* both processes fold */
+	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0.99, false, &root)); /* both processes fold */
 	number("tree_fold", root.count, 1);
 	number("tree_folded", root.children[0].folded, 2);
 	number("tree_fold_value", root.children[0].value, 4228);
 	tree_deinit(&root);
-	must(tree_load(s, &all, TREE_PEAK, TREE_BY_SITE, NULL, 0, &root));
+	must(tree_load(s, &all, TREE_PEAK, TREE_BY_SITE, NULL, 0, false, &root));
 	number("tree_peak", root.value, 720);
 	tree_deinit(&root);
 	scope_deinit(&all);

@@ -3,7 +3,7 @@
  * debugfile.c: the file that holds what was stripped from another one.
  *
  * The wrong debug file is worse than none: a file found by build-id must carry that build-id itself, and a file found by name must
- * carry the same build-id or, where there is none, the checksum in .gnu_debuglink.
+ * carry the same build-id or, where there is none, have the checksum in .gnu_debuglink or the same code.
  */
 #define _GNU_SOURCE /* asprintf */
 
@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "fetch.h"
 
 #define SYSTEM_DIR "/usr/lib/debug"
 /* Fedora's largest are below 10 MB unpacked */
@@ -50,6 +53,42 @@ static bool has_debug(const struct elf_file *file)
 	       section.sh_type != SHT_NOBITS;
 }
 
+/* The same code: for files without a build-id. */
+static bool same_code(const struct elf_file *a, const struct elf_file *b)
+{
+	Elf64_Shdr in_a, in_b;
+
+	if (!elf_file_section_named(a, ".text", &in_a) || !elf_file_section_named(b, ".text", &in_b) || in_a.sh_addr != in_b.sh_addr)
+		return false;
+
+	struct elf_bytes x = elf_file_section_bytes(a, &in_a), y = elf_file_section_bytes(b, &in_b);
+
+	return x.data && y.data && x.bytes == y.bytes && !memcmp(x.data, y.data, x.bytes);
+}
+
+/* `path` (taken) if it carries the build-id, else NULL. */
+static char *if_same_id(char *path, const uint8_t *id, size_t bytes)
+{
+	struct elf_file candidate;
+
+	if (path && elf_file_open(&candidate, path) == ELF_OPEN_OK) {
+		bool same = same_id(&candidate, id, bytes);
+
+		elf_file_close(&candidate);
+		if (same)
+			return path;
+	}
+	free(path);
+	return NULL;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
 char *debugfile_by_id(const uint8_t *id, size_t bytes, const char *const *debug_dirs)
 {
 	static const char *const system_dirs[] = { SYSTEM_DIR, NULL };
@@ -63,22 +102,18 @@ char *debugfile_by_id(const uint8_t *id, size_t bytes, const char *const *debug_
 		const char *const *dir = pass ? system_dirs : debug_dirs;
 
 		for (; dir && *dir; dir++) {
-			struct elf_file candidate;
 			char *path;
 
-			if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", *dir, hex, hex + 2) < 0)
+			if (is_file(*dir))
+				path = strdup(*dir);
+			else if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", *dir, hex, hex + 2) < 0)
 				return NULL;
-			if (elf_file_open(&candidate, path) == ELF_OPEN_OK) {
-				bool same = same_id(&candidate, id, bytes);
-
-				elf_file_close(&candidate);
-				if (same)
-					return path;
-			}
-			free(path);
+			path = if_same_id(path, id, bytes);
+			if (path)
+				return path;
 		}
 	}
-	return NULL;
+	return if_same_id(fetch_cached(id, bytes), id, bytes);
 }
 
 struct link {
@@ -113,7 +148,7 @@ static bool accept(const struct elf_file *file, const struct link *link, char *p
 {
 	if (path && elf_file_open(out, path) == ELF_OPEN_OK) {
 		bool ours = file->build_id_bytes ? same_id(out, file->build_id, file->build_id_bytes) :
-						   link->found && crc32_of(out->data, out->bytes) == link->crc;
+						   (link->found && crc32_of(out->data, out->bytes) == link->crc) || same_code(file, out);
 
 		if (ours && has_debug(out)) {
 			*out_path = path;
@@ -123,6 +158,31 @@ static bool accept(const struct elf_file *file, const struct link *link, char *p
 	}
 	free(path);
 	return false;
+}
+
+bool debugfile_open(const struct elf_file *file, char *path, struct elf_file *out, char **out_path)
+{
+	struct link link = debug_link(file);
+
+	return accept(file, &link, path, out, out_path);
+}
+
+bool debugfile_alternate(const struct elf_file *file, const uint8_t **id, size_t *bytes)
+{
+	Elf64_Shdr section;
+
+	if (!elf_file_section_named(file, ".gnu_debugaltlink", &section))
+		return false;
+
+	/* a path, its end, the build-id */
+	struct elf_bytes content = elf_file_section_bytes(file, &section);
+	size_t length = content.data ? strnlen((const char *)content.data, content.bytes) + 1 : 0;
+
+	if (!length || length >= content.bytes)
+		return false;
+	*id = content.data + length;
+	*bytes = content.bytes - length;
+	return true;
 }
 
 static char *join(const char *a, const char *b, const char *c)
@@ -152,6 +212,11 @@ bool debugfile_find(const struct elf_file *file, const char *path, const char *c
 		for (const char *const *dir = debug_dirs; base && !found && dir && *dir; dir++) {
 			char *inside = join(*dir, real, "");
 
+			if (is_file(*dir)) {
+				found = accept(file, &link, strdup(*dir), out, out_path);
+				free(inside);
+				continue;
+			}
 			found = (link.found && inside && accept(file, &link, join(inside, link.name, ""), out, out_path)) ||
 				(link.found && accept(file, &link, join(*dir, "/", link.name), out, out_path)) ||
 				accept(file, &link, join(*dir, "/", base), out, out_path);

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "debugfile.h"
+#include "fetch.h"
 #include "module.h"
+#include "package.h"
+#include "split.h"
 #include "vtable.h"
 
 #define FRAMES_MAX 64
@@ -25,9 +28,17 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 
 	if (!sym)
 		return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");
+	sym->fetch = fetch_create(options && options->progress, options ? options->stop : NULL);
+	sym->packages = packages_create();
+	if (!sym->fetch || !sym->packages) {
+		sym_destroy(sym);
+		return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");
+	}
 	while (options && options->debug_dirs && options->debug_dirs[count])
 		count++;
 	sym->no_dwarf = options && options->no_dwarf;
+	sym->no_cache = options && options->no_cache;
+	sym->cache_dir = options && options->cache_dir ? strdup(options->cache_dir) : NULL;
 	sym->debug_dirs = count ? calloc(count + 1, sizeof(*sym->debug_dirs)) : NULL;
 	for (size_t i = 0; i < count; i++) {
 		char *dir = sym->debug_dirs ? strdup(options->debug_dirs[i]) : NULL;
@@ -44,6 +55,7 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 
 static void module_destroy(struct sym_module *module)
 {
+	type_cache_close(module->types);
 	dwarf_units_destroy(module->dwarf);
 	symtab_deinit(&module->symbols);
 	reloc_index_deinit(&module->relocs);
@@ -70,6 +82,8 @@ void sym_destroy(struct sym *sym)
 	for (size_t i = 0; sym->debug_dirs && sym->debug_dirs[i]; i++)
 		free(sym->debug_dirs[i]);
 	free(sym->debug_dirs);
+	fetch_destroy(sym->fetch);
+	packages_destroy(sym->packages);
 	names_deinit(&sym->names);
 	free(sym);
 }
@@ -138,31 +152,124 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void find_debug(struct sym_module *module)
+/* What the files that are open hold. */
+static void describe(struct sym_module *module)
 {
-	const char *name = base_name(module->path);
 	Elf64_Shdr section;
 
-	if (!has_dwarf(&module->file) || !has_table(&module->file, SHT_SYMTAB)) {
-		if (debugfile_find(&module->file, module->path, (const char *const *)module->sym->debug_dirs, &module->debug,
-				   &module->debug_path))
-			module->info.debug_file = module->debug_path;
-	}
+	module->info.debug_file = module->debug_path;
 	module->info.dynsym = has_table(&module->file, SHT_DYNSYM);
 	module->info.symtab = has_table(&module->file, SHT_SYMTAB) || has_table(&module->debug, SHT_SYMTAB) ||
 			      elf_file_section_named(&module->file, ".gnu_debugdata", &section);
 	module->info.dwarf = has_dwarf(&module->file) || has_dwarf(&module->debug);
+}
+
+static const char *what_is_missing(const struct sym_module *module)
+{
+	return module->info.symtab ? "no debug information" : module->info.dynsym ? "exported names only" : "no symbols";
+}
+
+static void find_debug(struct sym_module *module)
+{
+	if (!has_dwarf(&module->file) || !has_table(&module->file, SHT_SYMTAB))
+		debugfile_find(&module->file, module->path, (const char *const *)module->sym->debug_dirs, &module->debug,
+			       &module->debug_path);
+	describe(module);
 	module->info.rtti = has_rtti(&module->file);
-	if (module->info.dwarf)
+	/* which package would have it takes a search: for those that are asked */
+	if (!module->info.dwarf)
+		note(module, "%s: %s", base_name(module->path), what_is_missing(module));
+}
+
+/* Asks servers for the debug file, and for the alternate file of a debug file that has one. */
+static enum fetch_result fetch_missing(struct sym_module *module)
+{
+	const char *const *dirs = (const char *const *)module->sym->debug_dirs;
+	const struct elf_file *file = &module->file;
+	enum fetch_result result = FETCH_OFF;
+	const uint8_t *id;
+	size_t bytes;
+	char *path;
+
+	if (!module->info.dwarf && file->build_id_bytes) {
+		result = fetch_debug(module->sym->fetch, file->build_id, file->build_id_bytes, module->label, &path);
+		if (result == FETCH_FOUND) {
+			struct elf_file debug;
+			char *debug_path;
+
+			result = FETCH_NOT_THERE;
+			if (debugfile_open(file, path, &debug, &debug_path)) {
+				elf_file_close(&module->debug);
+				free(module->debug_path);
+				module->debug = debug;
+				module->debug_path = debug_path;
+				describe(module);
+				result = FETCH_FOUND;
+			}
+		}
+	}
+	if (module->info.dwarf && debugfile_alternate(has_dwarf(file) ? file : &module->debug, &id, &bytes)) {
+		path = debugfile_by_id(id, bytes, dirs);
+		/* into the cache, where debugfile_by_id() looks */
+		if (!path)
+			fetch_debug(module->sym->fetch, id, bytes, module->label, &path);
+		free(path);
+	}
+	return result;
+}
+
+/* Skeleton units without their other half. */
+static void note_split(struct sym_module *module)
+{
+	const struct elf_file *file = has_dwarf(&module->file) ? &module->file : &module->debug;
+	const char *name = base_name(module->path);
+	struct split_report report;
+
+	if (!has_section(file, ".debug_addr"))
 		return;
-
-	const char *have = module->info.symtab ? "no debug information" : "no symbols";
-
-	if (!strncmp(name, "libc.so", 7) || !strncmp(name, "ld-linux", 8) || !strncmp(name, "libm.so", 7) ||
-	    !strncmp(name, "libpthread", 10))
-		note(module, "%s: %s: install libc6-dbg or give --symbols", name, have);
+	split_check(file == &module->file ? module->path : module->debug_path, module->path, (const char *const *)module->sym->debug_dirs,
+		    &report);
+	if (!report.missing)
+		return;
+	if (*report.dwp && report.trouble)
+		note(module, "%s: %zu of %zu split units are missing: %s is %s", name, report.missing, report.units, report.dwp, report.trouble);
+	else if (*report.dwp)
+		note(module, "%s: %zu of %zu split units (%s, ...) are not in %s: make it again", name, report.missing, report.units,
+		     report.example, report.dwp);
 	else
-		note(module, "%s: %s: install its -dbgsym package (dpkg -S %s) or give --symbols", name, have, module->path);
+		note(module, "%s: %zu of %zu split units are missing (%s, ...): keep the .dwo files, make %s.dwp, or give --symbols their directory",
+		     name, report.missing, report.units, report.example, name);
+}
+
+void sym_module_settle(struct sym_module *module)
+{
+	const char *name = base_name(module->path);
+	enum fetch_result result;
+	char advice[512];
+
+	if (module->settled || module->info.state != SYM_OK)
+		return;
+	module->settled = true;
+	if (module->sym->no_dwarf)
+		return;
+	result = fetch_missing(module);
+	if (module->info.dwarf) {
+		note(module, "%s", "");
+		note_split(module);
+		return;
+	}
+	packages_advice(module->sym->packages, module->path, advice, sizeof(advice));
+	if (result == FETCH_FAILED && !module->sym->trouble_told) {
+		module->sym->trouble_told = true;
+		note(module, "%s: %s: debuginfod server %s; no server is asked again. Or: %s", name, what_is_missing(module),
+		     fetch_trouble(module->sym->fetch), advice);
+	} else if (result == FETCH_NO_LIBRARY) {
+		note(module, "%s: %s: DEBUGINFOD_URLS is set, and libdebuginfod1 is not installed. Or: %s", name, what_is_missing(module), advice);
+	} else if (result == FETCH_NOT_THERE) {
+		note(module, "%s: %s, not on the servers in DEBUGINFOD_URLS either: %s", name, what_is_missing(module), advice);
+	} else {
+		note(module, "%s: %s: %s", name, what_is_missing(module), advice);
+	}
 }
 
 struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void *build_id, size_t build_id_bytes,
@@ -239,6 +346,7 @@ static void read_symbols(struct sym_module *module)
 
 const struct symtab *module_symbols(struct sym_module *module)
 {
+	sym_module_settle(module);
 	if (!module->symbols_read)
 		read_symbols(module);
 	return &module->symbols;
@@ -248,9 +356,12 @@ struct dwarf_units *module_units(struct sym_module *module)
 {
 	if (!module->dwarf_tried) {
 		module->dwarf_tried = true;
+		sym_module_settle(module);
 		if (module->info.state == SYM_OK && module->info.dwarf && !module->sym->no_dwarf)
 			module->dwarf = dwarf_units_create(has_dwarf(&module->file) ? module->path : module->debug_path,
 							   &module->file, &module->sym->names, (const char *const *)module->sym->debug_dirs);
+		if (module->dwarf)
+			dwarf_units_set_module(module->dwarf, module->path);
 	}
 	return module->dwarf;
 }

@@ -7,12 +7,14 @@
 #ifndef SHINY_SYM_MODULE_H
 #define SHINY_SYM_MODULE_H
 
+#include "containers.h"
 #include "dwarf_index.h"
 #include "elf_file.h"
 #include "names.h"
 #include "reloc.h"
 #include "sym.h"
 #include "symtab.h"
+#include "type_cache.h"
 
 struct frames_entry {
 	uint64_t vaddr;
@@ -36,17 +38,24 @@ struct sym_module {
 	struct elf_file file, debug, embedded; /* data is NULL: not there */
 	char *path, *debug_path, *note, *label;
 	struct symtab symbols;
-	bool symbols_read, dwarf_tried;
+	bool symbols_read, dwarf_tried, settled;
 	struct dwarf_units *dwarf; /* NULL: none */
 	struct reloc_index relocs;
 	struct frames_cache cache;
+	struct type_cache *types; /* NULL: not asked for yet */
 };
 
 struct sym {
 	struct names names;
 	struct sym_module *modules;
 	char **debug_dirs; /* NULL-terminated copy, or NULL */
-	bool no_dwarf;
+	struct fetch *fetch;
+	bool trouble_told; /* of the servers: once */
+	struct packages *packages;
+	bool no_dwarf, no_cache;
+	char *cache_dir; /* NULL: the user's */
+	struct container_rules *rules;
+	uint64_t rules_hash; /* of the rules, written and built in; 0: not known yet */
 };
 
 /* The parts of a module that are made when they are needed first. */

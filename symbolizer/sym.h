@@ -26,6 +26,8 @@ struct sym_options {
 	const char *type_rules;        /* a file of container rules in front of the built-in ones; NULL none */
 	const char *cache_dir;         /* for site types; NULL: the user's cache directory */
 	bool no_cache;                 /* neither read nor write it */
+	bool progress;                 /* on standard error, while a debuginfod server is waited for */
+	bool (*stop)(void);            /* asked while waiting: true gives up; NULL: nobody */
 };
 
 SHINY_MUST_CHECK struct shiny_err *sym_create(const struct sym_options *options, struct sym **out);
@@ -47,6 +49,12 @@ struct sym_module_info {
 	const char *note;                 /* what is missing and how to get it, or "" */
 };
 const struct sym_module_info *sym_module_info(const struct sym_module *module);
+
+/*
+ * What the first question to a module does: asks debuginfod servers for what isn't on this machine, and completes the note (the package to
+ * install, units whose .dwo is missing). The information is the final one afterwards.
+ */
+void sym_module_settle(struct sym_module *module);
 
 /* One function of an address, innermost inline frame first; the last is the function that physically holds the address. */
 struct sym_frame {

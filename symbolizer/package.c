@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * package.c: which Debian package a file came from, and where its debug information is.
+ *
+ * dpkg -S takes half a second a file. Its lists, /var/lib/dpkg/info/PACKAGE.list, are read once (9 MB here: 30 ms) and searched for a
+ * whole line. dpkg knows a file by the name it was installed under: with and without the /usr that the merged directories put in front.
+ */
+#define _GNU_SOURCE /* memmem */
+
+#include "package.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LISTS "/var/lib/dpkg/info"
+#define LISTS_MAX ((size_t)128 << 20)
+
+struct packages {
+	bool read;
+	char *text; /* the lists, each line between two ends of line; before each list's lines "\n\1PACKAGE\n" */
+	size_t bytes, room;
+	char release[64]; /* "bookworm"; "" this is no Debian */
+};
+
+struct packages *packages_create(void)
+{
+	return calloc(1, sizeof(struct packages));
+}
+
+void packages_destroy(struct packages *packages)
+{
+	if (packages)
+		free(packages->text);
+	free(packages);
+}
+
+static bool append(struct packages *packages, const char *text, size_t bytes)
+{
+	if (packages->bytes + bytes > LISTS_MAX)
+		return false;
+	if (packages->bytes + bytes > packages->room) {
+		size_t room = (packages->bytes + bytes) * 2;
+		char *larger = realloc(packages->text, room);
+
+		if (!larger)
+			return false;
+		packages->text = larger;
+		packages->room = room;
+	}
+	memcpy(packages->text + packages->bytes, text, bytes);
+	packages->bytes += bytes;
+	return true;
+}
+
+static void read_list(struct packages *packages, int directory, const char *name, size_t name_bytes)
+{
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+	char block[16384];
+	ssize_t got;
+
+	if (fd < 0)
+		return;
+	if (append(packages, "\n\1", 2) && append(packages, name, name_bytes) && append(packages, "\n", 1))
+		while ((got = read(fd, block, sizeof(block))) > 0 && append(packages, block, (size_t)got))
+			;
+	close(fd);
+}
+
+static void read_release(struct packages *packages)
+{
+	FILE *file = fopen("/etc/os-release", "re");
+	char line[256], release[64] = "";
+	bool debian = false;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		debian = debian || !strcmp(line, "ID=debian\n");
+		sscanf(line, "VERSION_CODENAME=%63[a-z]", release);
+	}
+	if (file)
+		fclose(file);
+	if (debian)
+		memcpy(packages->release, release, sizeof(release));
+}
+
+static void read_lists(struct packages *packages)
+{
+	DIR *directory = opendir(LISTS);
+	struct dirent *entry;
+
+	packages->read = true;
+	read_release(packages);
+	while (directory && (entry = readdir(directory))) {
+		size_t length = strlen(entry->d_name);
+
+		if (length > 5 && !strcmp(entry->d_name + length - 5, ".list"))
+			read_list(packages, dirfd(directory), entry->d_name, length - 5);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+static bool owner_of(const struct packages *packages, const char *path, char *out, size_t room)
+{
+	char line[4096];
+	int length = snprintf(line, sizeof(line), "\n%s\n", path);
+	const char *found = length < (int)sizeof(line) && packages->text ?
+				    memmem(packages->text, packages->bytes, line, (size_t)length) : NULL;
+	const char *mark = found ? memrchr(packages->text, '\1', (size_t)(found - packages->text)) : NULL;
+
+	if (!mark)
+		return false;
+	/* NAME or NAME:amd64 */
+	snprintf(out, room, "%.*s", (int)strcspn(mark + 1, ":\n"), mark + 1);
+	return true;
+}
+
+bool packages_owner(struct packages *packages, const char *path, char *out, size_t room)
+{
+	if (!packages->read)
+		read_lists(packages);
+	return owner_of(packages, path, out, room) || (!strncmp(path, "/usr/", 5) && owner_of(packages, path + 4, out, room));
+}
+
+void packages_advice(struct packages *packages, const char *path, char *out, size_t room)
+{
+	char owner[128];
+
+	if (!packages_owner(packages, path, owner, sizeof(owner)))
+		snprintf(out, room, "build it with -g, or give --symbols the place of its debug file or of the file before it was stripped");
+	else if (!strcmp(owner, "libc6"))
+		snprintf(out, room, "apt install libc6-dbg");
+	else if (*packages->release)
+		snprintf(out, room, "apt install %s-dbgsym (from deb http://deb.debian.org/debian-debug %s-debug main)%s", owner,
+			 packages->release, getenv("DEBUGINFOD_URLS") ? "" : ", or set DEBUGINFOD_URLS=https://debuginfod.debian.net");
+	else
+		snprintf(out, room, "install the debug package of %s (%s-dbgsym), or give --symbols", owner, owner);
+}

@@ -50,6 +50,7 @@ struct container {
 struct unit {
 	Dwarf_Die skeleton; /* the unit's DIE in the file */
 	Dwarf_Die die;      /* the DIE with the content: the same, or the .dwo's */
+	uint32_t index;     /* in dwarf_units' units */
 	bool loaded;
 	struct scope *scopes;
 	size_t scope_count, scope_room;
@@ -59,7 +60,13 @@ struct unit {
 };
 
 struct die_memo;       /* die_name.c: names of types that were asked for */
-struct definitions;    /* dwarf_definitions.c */
+struct definitions;    /* Bytes of a unit's DIEs, from `die`, its first one. */
+uint64_t dwarf_unit_bytes(Dwarf_Die *die);
+
+/* A variable with a static address, whatever its size; false: it has none. dwarf_variables.c */
+bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);
+
+/* dwarf_definitions.c */
 struct split;          /* split.c: units from a .dwp, or from a .dwo that libdw doesn't find */
 
 struct dwarf_units {
@@ -72,6 +79,7 @@ struct dwarf_units {
 	Dwarf *dwarf, *alt; /* NULL: closed */
 	struct unit **units;
 	size_t unit_count, unit_room;
+	size_t main_units; /* the first so many are the file's, in its order; the others were met in .dwo and alternate files */
 	struct cu_entry {
 		const void *cu; /* Dwarf_CU; a unit with a .dwo has two */
 		struct unit *unit;
@@ -112,6 +120,12 @@ Dwarf_Die dwarf_origin(Dwarf_Die *die);
 bool dwarf_flag(Dwarf_Die *die, unsigned name);
 /* A small number; 0 when it isn't there. */
 uint32_t dwarf_number(Dwarf_Die *die, unsigned name);
+
+/* Bytes of a unit's DIEs, from `die`, its first one. */
+uint64_t dwarf_unit_bytes(Dwarf_Die *die);
+
+/* A variable with a static address, whatever its size; false: it has none. dwarf_variables.c */
+bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);
 
 /* dwarf_definitions.c */
 /* `near` is a DIE in the unit that classes of an anonymous namespace are looked for in; NULL: they aren't. */

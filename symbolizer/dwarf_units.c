@@ -14,7 +14,8 @@
  * an entry here. The same walk notes which namespaces, classes and functions contain which DIEs (struct container): libdw can't go up.
  *
  * Split DWARF: the skeleton in the file has the ranges, the .dwo has the DIEs. libdw opens the .dwo when the unit is asked for;
- * one that is elsewhere, or in a .dwp, is split.c's work; without any the line table still gives file and line. Alternate files (dwz) are opened here, to look in the user's directories too.
+ * one that is elsewhere, or in a .dwp, is split.c's work; without any the line table still gives file and line. Alternate files (dwz) are
+ * opened here, to look in the user's directories too.
  * Units without code (type units, dwz's partial ones, those of a .dwo) have an entry too, found by the Dwarf_CU that a DIE names.
  *
  * Bounds. The walk of a unit stops after as many DIEs as it has bytes, so that a DW_AT_sibling that points back can't make it endless, and
@@ -240,6 +241,7 @@ static struct unit *unit_add(struct dwarf_units *units, const Dwarf_Die *die)
 	if (!unit)
 		return NULL;
 	unit->skeleton = unit->die = *die;
+	unit->index = (uint32_t)units->unit_count;
 	if (!cu_add(units, die->cu, unit)) {
 		free(unit);
 		return NULL;
@@ -271,6 +273,7 @@ static bool open_dwarf(struct dwarf_units *units)
 		return false;
 	open_alternate(units);
 	add_units(units, units->dwarf);
+	units->main_units = units->unit_count;
 	sort_ranges(&units->ranges);
 	return true;
 }
@@ -452,8 +455,7 @@ static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
 	free(levels);
 }
 
-/* Bytes of the unit's DIEs, from the first one. */
-static uint64_t unit_bytes(Dwarf_Die *die)
+uint64_t dwarf_unit_bytes(Dwarf_Die *die)
 {
 	Dwarf_Off first = dwarf_dieoffset(die), next = 0;
 	size_t header = dwarf_cuoffset(die);
@@ -493,7 +495,7 @@ void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
 	    (split.addr || split_elsewhere(units, unit, &split)) && cu_add(units, split.cu, unit))
 		unit->die = split;
 
-	uint64_t bytes = unit_bytes(&unit->die);
+	uint64_t bytes = dwarf_unit_bytes(&unit->die);
 
 	units->loaded += bytes;
 	walk(units, unit, bytes);

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * die_normalize.c: one spelling for a type's name, whoever wrote it.
+ *
+ * The demangler, gcc's DW_AT_name and clang's DW_AT_name agree on what a type is and not on how to write it:
+ *
+ *   demangler   X<unsigned long, char const*, (char)65, 3ul, std::vector<int, std::allocator<int> > >, void (int), int [3]
+ *   gcc         X<long unsigned int, const char*, 'A', 3, std::vector<int, std::allocator<int> > >, void(int), int [3], {anonymous}::Y
+ *   clang       X<unsigned long, const char *, 'A', 3UL, std::vector<int, std::allocator<int>>>, void (int), int[3]
+ *
+ * One pass over the tokens writes: no blank but between two words, behind a comma, and between "*" or ")" and a word; const and volatile
+ * in front of what they belong to, where that is a name; the shortest name of an integer type; numbers without suffixes and without
+ * casts to built-in types (a cast to an enumeration stays); "(anonymous namespace)"; no ABI tags; unnamed things in braces, with a file's base name
+ * and a line where the compiler gave them. What isn't understood is copied: a wrong name is impossible, two spellings of one are not.
+ */
+#define _GNU_SOURCE /* memrchr */
+
+#include "die_normalize.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEST_MAX 64
+#define NAME_MAX_BYTES ((size_t)1 << 16) /* a longer one is cut */
+
+void text_free(struct text *text)
+{
+	free(text->at);
+	*text = (struct text){ 0 };
+}
+
+void text_add(struct text *text, const char *more, size_t bytes)
+{
+	if (bytes > NAME_MAX_BYTES - text->used)
+		bytes = NAME_MAX_BYTES - text->used;
+	if (text->used + bytes + 1 > text->room) {
+		size_t room = (text->used + bytes + 1) * 2 + 64;
+		char *larger = realloc(text->at, room);
+
+		if (!larger) {
+			text->failed = true;
+			return;
+		}
+		text->at = larger;
+		text->room = room;
+	}
+	memcpy(text->at + text->used, more, bytes);
+	text->used += bytes;
+	text->at[text->used] = 0;
+}
+
+void text_put(struct text *text, const char *more)
+{
+	text_add(text, more, strlen(more));
+}
+
+static void insert(struct text *text, size_t at, const char *more)
+{
+	size_t bytes = strlen(more), used = text->used;
+
+	text_put(text, more);
+	if (text->used != used + bytes)
+		return;
+	memmove(text->at + at + bytes, text->at + at, used - at);
+	memcpy(text->at + at, more, bytes);
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* The words of integer types, which come in any order. */
+struct integer {
+	unsigned longs;
+	bool any, is_short, is_unsigned, is_signed, is_char, is_double, is_128;
+};
+
+static bool integer_word(struct integer *integer, const char *word, size_t length)
+{
+	static const char *const words[] = { "long", "short", "unsigned", "signed", "char", "double", "__int128", "int" };
+	size_t at = 0;
+
+	while (at < sizeof(words) / sizeof(*words) && (strlen(words[at]) != length || memcmp(words[at], word, length)))
+		at++;
+	switch (at) {
+	case 0: integer->longs++; break;
+	case 1: integer->is_short = true; break;
+	case 2: integer->is_unsigned = true; break;
+	case 3: integer->is_signed = true; break;
+	case 4: integer->is_char = true; break;
+	case 5: integer->is_double = true; break;
+	case 6: integer->is_128 = true; break;
+	case 7: break;
+	default: return false;
+	}
+	integer->any = true;
+	return true;
+}
+
+static const char *integer_text(const struct integer *integer)
+{
+	if (integer->is_double)
+		return integer->longs ? "long double" : "double";
+	if (integer->is_char)
+		return integer->is_unsigned ? "unsigned char" : integer->is_signed ? "signed char" : "char";
+	if (integer->is_128)
+		return integer->is_unsigned ? "unsigned __int128" : "__int128";
+	if (integer->is_short)
+		return integer->is_unsigned ? "unsigned short" : "short";
+	if (integer->longs > 1)
+		return integer->is_unsigned ? "unsigned long long" : "long long";
+	if (integer->longs)
+		return integer->is_unsigned ? "unsigned long" : "long";
+	return integer->is_unsigned ? "unsigned int" : "int";
+}
+
+/* Invariant: the declaration specifier that is being written begins at `start` of `out`; `named`: its name was written, and no declarator. */
+struct pass {
+	const char *at;
+	struct text *out;
+	struct integer integer;
+	size_t start, depth;
+	bool named;
+	struct {
+		size_t start;
+		char open, close;
+	} nest[NEST_MAX];
+};
+
+static char last(const struct pass *pass)
+{
+	return pass->out->used ? pass->out->at[pass->out->used - 1] : 0;
+}
+
+/* A blank where the next thing is a word. */
+static void space(struct pass *pass)
+{
+	char c = last(pass);
+
+	if (pass->out->used > pass->start && (is_word(c) || strchr("*&)>]}", c)))
+		text_put(pass->out, " ");
+}
+
+static void flush(struct pass *pass)
+{
+	if (!pass->integer.any)
+		return;
+	space(pass);
+	text_put(pass->out, integer_text(&pass->integer));
+	pass->integer = (struct integer){ 0 };
+	pass->named = true;
+}
+
+static void qualifier(struct pass *pass, const char *word)
+{
+	struct text *out = pass->out;
+	bool is_const = *word == 'c';
+
+	flush(pass);
+	if (!pass->named) {
+		space(pass);
+		text_put(out, word);
+		return;
+	}
+
+	const char *from = out->at + pass->start;
+	bool has_const = !strncmp(from, "const ", 6);
+
+	if (!strncmp(from + (has_const ? 6 : 0), "volatile ", 9) ? !is_const || has_const : is_const && has_const)
+		return;
+	insert(out, pass->start + (!is_const && has_const ? 6 : 0), is_const ? "const " : "volatile ");
+}
+
+static void push(struct pass *pass, char open, char close, const char *shown)
+{
+	text_put(pass->out, shown);
+	if (pass->depth < NEST_MAX) {
+		pass->nest[pass->depth].start = pass->start;
+		pass->nest[pass->depth].open = open;
+		pass->nest[pass->depth].close = close;
+	}
+	pass->depth++;
+	pass->start = pass->out->used;
+	pass->named = false;
+}
+
+/* A closing bracket that fits nothing is copied. */
+static void pop(struct pass *pass, char c)
+{
+	char shown[2] = { c, 0 };
+
+	flush(pass);
+	if (pass->depth && pass->depth <= NEST_MAX) {
+		bool braces = pass->nest[pass->depth - 1].close == '}';
+
+		if ((c == '>') == (pass->nest[pass->depth - 1].open == '<')) {
+			pass->depth--;
+			pass->start = pass->nest[pass->depth].start;
+			shown[0] = braces ? '}' : c;
+		}
+	} else if (pass->depth) {
+		pass->depth--;
+	}
+	text_put(pass->out, shown);
+	pass->named = shown[0] == '>' || shown[0] == '}';
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* "(lambda at /src/a.cc:3:5)", "(unnamed struct at a.c:1:9)", "(anonymous class)". Returns what is behind it. */
+static const char *unnamed_in_parentheses(struct pass *pass)
+{
+	static const char *const kinds[] = { "lambda", "unnamed ", "anonymous " };
+	const char *text = pass->at + 1, *end = strchr(text, ')'), *at = strstr(text, " at "), *slash, *line;
+	size_t i = 0;
+
+	while (i < 3 && !starts(text, kinds[i]))
+		i++;
+	if (i == 3 || !end)
+		return NULL;
+	text_put(pass->out, i ? "{unnamed " : "{lambda");
+	if (!at || at > end) {
+		at = end;
+		text_add(pass->out, text + strlen(kinds[i]), (size_t)(at - text) - strlen(kinds[i]));
+	} else {
+		text_add(pass->out, text + strlen(kinds[i]), (size_t)(at - text) - strlen(kinds[i]));
+		at += 4;
+		slash = memrchr(at, '/', (size_t)(end - at));
+		at = slash ? slash + 1 : at;
+		line = memrchr(at, ':', (size_t)(end - at)); /* of the column */
+		line = line && memchr(at, ':', (size_t)(line - at)) ? line : end;
+		text_put(pass->out, " at ");
+		text_add(pass->out, at, (size_t)(line - at));
+	}
+	text_put(pass->out, "}");
+	pass->named = true;
+	return end + 1;
+}
+
+/* "(char)65" → 65: returns what is behind the cast; NULL: it isn't one. A cast to another type is copied with its number. */
+static const char *cast(struct pass *pass)
+{
+	const char *text = pass->at + 1, *end = text, *word;
+	struct integer ignored = { 0 };
+	bool builtin = true;
+
+	for (; *end && *end != ')'; end++) {
+		if (starts(end, "(anonymous namespace)")) /* the only parentheses in here: that bounds the recursion below */
+			end += strlen("(anonymous namespace)") - 1;
+		else if (!is_word(*end) && !strchr(": <>,", *end))
+			return NULL;
+	}
+	if (!*end || end == text || (!isdigit((unsigned char)end[1]) && !(end[1] == '-' && isdigit((unsigned char)end[2]))))
+		return NULL;
+	for (word = text; builtin && word < end;) {
+		size_t length = 0;
+
+		while (is_word(word[length]))
+			length++;
+		builtin = integer_word(&ignored, word, length) || (length == 7 && !memcmp(word, "wchar_t", 7)) ||
+			  (length == 8 && (!memcmp(word, "char16_t", 8) || !memcmp(word, "char32_t", 8))) ||
+			  (length == 7 && !memcmp(word, "char8_t", 7));
+		word += length;
+		while (*word == ' ')
+			word++;
+	}
+	if (!builtin) {
+		struct text type = { 0 };
+		char *copy = strndup(text, (size_t)(end - text));
+
+		if (copy)
+			die_normalize_text(copy, &type);
+		free(copy);
+		text_put(pass->out, "(");
+		text_put(pass->out, type.at ? type.at : "");
+		text_put(pass->out, ")");
+		text_free(&type);
+	}
+	return end + 1;
+}
+
+/* The number of 'A', '\n', '\101', '\x41'. Returns what is behind it; NULL: it isn't one. */
+static const char *character(const char *at, int *value)
+{
+	static const char named[] = "n\nt\tr\rb\bf\fv\va\a0\0\\\\''\"\"";
+
+	at++;
+	if (*at != '\\') {
+		*value = (signed char)*at;
+		return *at && at[1] == '\'' ? at + 2 : NULL;
+	}
+	at++;
+	if (*at == 'x' || (isdigit((unsigned char)*at) && at[1] != '\'')) {
+		char *end;
+
+		*value = (signed char)strtol(at + (*at == 'x'), &end, *at == 'x' ? 16 : 8);
+		return *end == '\'' ? end + 1 : NULL;
+	}
+	for (size_t i = 0; i + 1 < sizeof(named); i += 2)
+		if (*at && named[i] == *at && at[1] == '\'') {
+			*value = named[i + 1];
+			return at + 2;
+		}
+	return NULL;
+}
+
+size_t die_operator_length(const char *at)
+{
+	static const char *const symbols[] = { "<<=", ">>=", "<=>", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&", "||", "++",
+					       "--", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=" };
+
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
+		if (starts(at, symbols[i]))
+			return strlen(symbols[i]);
+	return *at && strchr("+-*/%^&|~!=<>,", *at) ? 1 : 0;
+}
+
+static bool elaborate(const char *word, size_t length)
+{
+	return (length == 6 && !memcmp(word, "struct", 6)) || (length == 5 && !memcmp(word, "class", 5)) ||
+	       (length == 4 && !memcmp(word, "enum", 4)) || (length == 5 && !memcmp(word, "union", 5));
+}
+
+/* A word or number. Returns what is behind it. */
+static const char *word(struct pass *pass)
+{
+	const char *at = pass->at;
+	size_t length = 0;
+	bool braces = pass->depth && pass->depth <= NEST_MAX && pass->nest[pass->depth - 1].close == '}';
+
+	while (is_word(at[length]))
+		length++;
+	if (isdigit((unsigned char)*at)) {
+		size_t digits = strspn(at, "0123456789"), suffix = strspn(at + digits, "uUlL");
+
+		flush(pass);
+		text_add(pass->out, at, digits + suffix == length ? digits : length);
+		return at + length;
+	}
+	if ((length == 5 && !memcmp(at, "const", 5)) || (length == 8 && !memcmp(at, "volatile", 8))) {
+		qualifier(pass, *at == 'c' ? "const" : "volatile");
+		return at + length;
+	}
+	if (elaborate(at, length) && at[length] == ' ' && (is_word(at[length + 1]) || at[length + 1] == '(') && !braces)
+		return at + length + 1;
+	if (!braces && integer_word(&pass->integer, at, length))
+		return at + length;
+	flush(pass);
+	space(pass);
+	text_add(pass->out, at, length);
+	pass->named = true;
+	if (length == 8 && !memcmp(at, "operator", 8)) {
+		size_t symbol = die_operator_length(at + length);
+
+		text_add(pass->out, at + length, symbol);
+		length += symbol;
+	} else if (length == 9 && !memcmp(at, "nullptr_t", 9)) {
+		size_t scope = pass->out->used >= pass->start + 14 ? 14 : 9;
+
+		if (!memcmp(pass->out->at + pass->out->used - scope, scope == 14 ? "std::nullptr_t" : "nullptr_t", scope)) {
+			pass->out->used -= scope;
+			text_put(pass->out, "decltype(nullptr)");
+		}
+	}
+	return at + length;
+}
+
+/* Anything that isn't a word. Returns what is behind it. */
+static const char *symbol(struct pass *pass)
+{
+	static const char *const anonymous[] = { "(anonymous namespace)", "{anonymous}", "<unnamed>", "`anonymous namespace'" };
+	const char *at = pass->at, *end;
+	char shown[2] = { *at, 0 };
+	int value;
+
+	for (size_t i = 0; i < 4; i++)
+		if (starts(at, anonymous[i])) {
+			flush(pass);
+			space(pass);
+			text_put(pass->out, anonymous[0]);
+			pass->named = true;
+			return at + strlen(anonymous[i]);
+		}
+	switch (*at) {
+	case '(':
+		flush(pass);
+		end = unnamed_in_parentheses(pass);
+		if (!end && pass->out->used == pass->start)
+			end = cast(pass);
+		if (end)
+			return end;
+		push(pass, '(', ')', "(");
+		return at + 1;
+	case '<':
+		flush(pass);
+		if (pass->out->used == pass->start || !(is_word(last(pass)) || strchr("<>-=!+*/%^&|~,)]}", last(pass)))) {
+			push(pass, '<', '}', "{"); /* gcc's <lambda(int)>, <unnamed struct> */
+			return at + 1;
+		}
+		push(pass, '<', '>', "<");
+		return at + 1;
+	case '{':
+		flush(pass);
+		space(pass);
+		push(pass, '{', '}', "{");
+		return at + 1;
+	case '>':
+	case ')':
+	case '}':
+		if (*at == '>' && (!pass->depth || pass->depth > NEST_MAX || pass->nest[pass->depth - 1].open != '<'))
+			break;
+		pop(pass, *at);
+		return at + 1;
+	case ',':
+		flush(pass);
+		text_put(pass->out, ", ");
+		pass->start = pass->out->used;
+		pass->named = false;
+		return at + 1;
+	case ':':
+		flush(pass);
+		if (at[1] != ':')
+			break;
+		text_put(pass->out, "::");
+		pass->named = true;
+		return at + 2;
+	case '[':
+		end = starts(at, "[abi:") ? strchr(at, ']') : NULL;
+		if (end)
+			return end + 1;
+		break;
+	case '\'':
+		end = character(at, &value);
+		if (!end)
+			break;
+		flush(pass);
+		{
+			char number[16];
+
+			text_add(pass->out, number, (size_t)snprintf(number, sizeof(number), "%d", value));
+		}
+		return end;
+	}
+	flush(pass);
+	text_put(pass->out, shown);
+	pass->named = false;
+	return at + 1;
+}
+
+void die_normalize_text(const char *name, struct text *out)
+{
+	struct pass pass = { .at = name, .out = out, .start = out->used };
+
+	while (*pass.at) {
+		if (*pass.at == ' ' || *pass.at == '\t')
+			pass.at++;
+		else
+			pass.at = is_word(*pass.at) ? word(&pass) : symbol(&pass);
+	}
+	flush(&pass);
+}
+
+const char *die_type_normalize(struct names *names, const char *name)
+{
+	struct text text = { 0 };
+	const char *result = NULL;
+
+	die_normalize_text(name, &text);
+	if (!text.failed)
+		result = names_text(names, text.at ? text.at : "");
+	text_free(&text);
+	return result;
+}

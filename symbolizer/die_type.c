@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * die_type.c: see die_type.h. What a type is made of; its name is die_name.c's business, its layout die_layout.c's.
+ *
+ * Every chain of references is followed for a bounded number of steps: the DWARF may have cycles.
+ */
+#include "die_type.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "die_name.h"
+#include "dwarf_unit.h"
+
+#define HOPS_MAX 64
+#define NEST_MAX 24
+#define CHILDREN_MAX (1u << 20)
+
+/* Replaces a declaration by its definition: in a type unit, or anywhere that has one of the name. */
+static void define(struct dwarf_units *units, Dwarf_Die *die, const char *name)
+{
+	Dwarf_Die defined;
+
+	if (die_reference(die, DW_AT_signature, &defined) && die_is_class(dwarf_tag(&defined)) == die_is_class(dwarf_tag(die)))
+		*die = defined;
+	if (dwarf_flag(die, DW_AT_declaration) && name && *name && dwarf_definition(units, name, die, &defined))
+		*die = defined;
+}
+
+static bool has_vptr(struct dwarf_units *units, Dwarf_Die *class, unsigned depth)
+{
+	Dwarf_Die child, base;
+	unsigned count = 0;
+
+	if (dwarf_hasattr(class, DW_AT_containing_type))
+		return true;
+	if (depth > NEST_MAX || dwarf_child(class, &child))
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+		const char *name = tag == DW_TAG_member ? dwarf_diename(&child) : NULL;
+
+		if (name && !strncmp(name, "_vptr", 5))
+			return true;
+		if ((tag == DW_TAG_subprogram || tag == DW_TAG_inheritance) && dwarf_number(&child, DW_AT_virtuality))
+			return true; /* a virtual base needs a vptr too */
+		if (tag == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base)) {
+			struct die_type type;
+
+			if (die_type(units, &base, &type) && type.kind == DIE_CLASS && has_vptr(units, &type.die, depth + 1))
+				return true;
+		}
+	} while (!dwarf_siblingof(&child, &child) && ++count < CHILDREN_MAX);
+	return false;
+}
+
+bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word bytes = 0, value;
+
+	if (dwarf_attr(member, DW_AT_data_bit_offset, &attribute) && !dwarf_formudata(&attribute, &value)) {
+		*bits = value;
+		return true;
+	}
+	if (dwarf_attr(member, DW_AT_data_member_location, &attribute)) {
+		if (dwarf_formudata(&attribute, &bytes)) {
+			Dwarf_Op *ops;
+			size_t count;
+
+			/* older compilers write an expression; that of a virtual base depends on the object */
+			if (dwarf_getlocation(&attribute, &ops, &count) || count != 1 || ops[0].atom != DW_OP_plus_uconst)
+				return false;
+			bytes = ops[0].number;
+		}
+	} else if (dwarf_flag(member, DW_AT_external) || dwarf_flag(member, DW_AT_declaration)) {
+		return false; /* a static member */
+	}
+	*bits = bytes * 8;
+	/* DWARF 3's bit-fields count from the most significant bit of their storage */
+	if (dwarf_attr(member, DW_AT_bit_offset, &attribute) && !dwarf_formudata(&attribute, &value)) {
+		Dwarf_Die type;
+		int storage = dwarf_bytesize(member), size = dwarf_bitsize(member);
+
+		if (storage <= 0 && die_reference(member, DW_AT_type, &type)) {
+			Dwarf_Word word;
+
+			storage = dwarf_aggregate_size(&type, &word) ? 0 : (int)word;
+		}
+		if (storage <= 0 || size <= 0 || (int64_t)value + size > (int64_t)storage * 8)
+			return false;
+		*bits += (uint64_t)storage * 8 - value - (uint64_t)size;
+	}
+	return true;
+}
+
+/* Whether blocks of the class may be longer than it: its last member is an array of no, one or any number of elements. */
+static bool is_open_ended(Dwarf_Die *class, unsigned depth)
+{
+	Dwarf_Die child, final = { 0 }, type, range;
+	uint64_t bits, highest = 0, elements;
+	unsigned count = 0;
+
+	if (depth > NEST_MAX || dwarf_tag(class) == DW_TAG_union_type || dwarf_child(class, &child))
+		return false;
+	do
+		if (dwarf_tag(&child) == DW_TAG_member && die_member_offset(&child, &bits) && (!final.addr || bits >= highest)) {
+			final = child;
+			highest = bits;
+		}
+	while (!dwarf_siblingof(&child, &child) && ++count < CHILDREN_MAX);
+	if (!final.addr || !die_reference(&final, DW_AT_type, &type))
+		return false;
+	for (int hops = 0; hops < HOPS_MAX && (dwarf_tag(&type) == DW_TAG_typedef || dwarf_tag(&type) == DW_TAG_const_type); hops++)
+		if (!die_reference(&type, DW_AT_type, &type))
+			return false;
+	if (die_is_class(dwarf_tag(&type)))
+		return is_open_ended(&type, depth + 1);
+	if (dwarf_tag(&type) != DW_TAG_array_type)
+		return false;
+	if (dwarf_child(&type, &range) || dwarf_tag(&range) != DW_TAG_subrange_type)
+		return true;
+	return !die_subrange(&range, &elements) || elements <= 1;
+}
+
+bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
+{
+	Dwarf_Die peeled = *die, alias = { 0 };
+	Dwarf_Attribute attribute;
+	Dwarf_Word bytes = 0;
+	int tag;
+
+	*out = (struct die_type){ .kind = DIE_VOID, .name = "void" };
+	for (int hops = 0;; hops++) {
+		if (hops == HOPS_MAX)
+			return false;
+		tag = dwarf_tag(&peeled);
+		if (tag == DW_TAG_typedef || tag == DW_TAG_template_alias)
+			alias = peeled;
+		else if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type && tag != DW_TAG_restrict_type &&
+			 tag != DW_TAG_atomic_type && tag != DW_TAG_shared_type && tag != DW_TAG_immutable_type && tag != DW_TAG_packed_type)
+			break;
+		if (!dwarf_attr(&peeled, DW_AT_type, &attribute))
+			return true; /* void */
+		if (!dwarf_formref_die(&attribute, &peeled))
+			return false;
+	}
+	out->die = peeled;
+	switch (tag) {
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_interface_type: out->kind = DIE_CLASS; break;
+	case DW_TAG_union_type: out->kind = DIE_UNION; break;
+	case DW_TAG_enumeration_type: out->kind = DIE_ENUM; break;
+	case DW_TAG_array_type: out->kind = DIE_ARRAY; break;
+	case DW_TAG_subroutine_type: out->kind = DIE_FUNCTION; break;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type: out->kind = DIE_POINTER; break;
+	case DW_TAG_base_type:
+	case DW_TAG_unspecified_type:
+	case DW_TAG_ptr_to_member_type: /* it never points to a block */
+		out->kind = DIE_BASE;
+		break;
+	default: return false;
+	}
+	/* typedef struct { … } name: the last typedef on the way gives the name */
+	bool named = dwarf_diename(&peeled) || dwarf_hasattr(&peeled, DW_AT_signature) || dwarf_hasattr(&peeled, DW_AT_specification);
+
+	if (out->kind == DIE_FUNCTION || out->kind == DIE_ARRAY || out->kind == DIE_POINTER || out->kind == DIE_BASE || named || !alias.addr)
+		out->name = die_type_text(units, &peeled, false);
+	else
+		out->name = die_name(units, &alias);
+	if (!out->name)
+		return false;
+	if (out->kind == DIE_CLASS || out->kind == DIE_UNION || out->kind == DIE_ENUM)
+		define(units, &out->die, out->name);
+	if (out->kind == DIE_POINTER)
+		out->bytes = 8;
+	else if (tag == DW_TAG_ptr_to_member_type) {
+		Dwarf_Die target;
+
+		out->bytes = die_reference(&peeled, DW_AT_type, &target) && dwarf_tag(&target) == DW_TAG_subroutine_type ? 16 : 8;
+	} else if (out->kind != DIE_FUNCTION && !dwarf_aggregate_size(&out->die, &bytes)) {
+		out->bytes = bytes;
+	}
+	if (out->kind == DIE_CLASS) {
+		out->polymorphic = has_vptr(units, &out->die, 0);
+		out->trailing_array = is_open_ended(&out->die, 0);
+	}
+	return true;
+}
+
+bool die_type_of(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die type;
+
+	*out = (struct die_type){ .kind = DIE_VOID, .name = "void" };
+	if (!dwarf_attr_integrate(die, DW_AT_type, &attribute))
+		return true;
+	return dwarf_formref_die(&attribute, &type) && die_type(units, &type, out);
+}
+
+bool die_type_target(struct dwarf_units *units, const struct die_type *type, struct die_type *out)
+{
+	Dwarf_Die die = type->die;
+
+	return (type->kind == DIE_POINTER || type->kind == DIE_ARRAY) && die_type_of(units, &die, out);
+}
+
+/* The type parameter number `*index` among the children; counts it down on the way. */
+static bool find_argument(Dwarf_Die *die, unsigned *index, unsigned depth, Dwarf_Die *out)
+{
+	Dwarf_Die child;
+
+	if (dwarf_child(die, &child))
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (tag == DW_TAG_template_type_parameter && !(*index)--) {
+			*out = child;
+			return true;
+		}
+		if (tag == DW_TAG_GNU_template_parameter_pack && depth < NEST_MAX && find_argument(&child, index, depth + 1, out))
+			return true;
+	} while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
+bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index, struct die_type *out)
+{
+	Dwarf_Die at = *die, parameter, next;
+
+	if (die_is_class(dwarf_tag(&at))) {
+		struct die_type whole;
+
+		if (!die_type(units, &at, &whole))
+			return false;
+		at = whole.die;
+	}
+	for (int hops = 0; hops < DWARF_HOPS_MAX; hops++) {
+		unsigned rest = index;
+
+		if (find_argument(&at, &rest, 0, &parameter))
+			return die_type_of(units, &parameter, out);
+		if (!die_reference(&at, DW_AT_abstract_origin, &next) && !die_reference(&at, DW_AT_specification, &next))
+			return false;
+		at = next;
+	}
+	return false;
+}
+
+static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member, unsigned depth, struct die_type *out)
+{
+	struct die_type class;
+	Dwarf_Die child, base;
+
+	if (depth > NEST_MAX || !die_type(units, die, &class) || class.kind != DIE_CLASS || dwarf_child(&class.die, &child))
+		return false;
+	do {
+		const char *name = dwarf_tag(&child) == DW_TAG_typedef ? dwarf_diename(&child) : NULL;
+
+		if (name && !strcmp(name, member))
+			return die_type_of(units, &child, out);
+	} while (!dwarf_siblingof(&child, &child));
+	if (dwarf_child(&class.die, &child))
+		return false;
+	do
+		if (dwarf_tag(&child) == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) &&
+		    find_typedef(units, &base, member, depth + 1, out))
+			return true;
+	while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
+bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member, struct die_type *out)
+{
+	return find_typedef(units, die, member, 0, out);
+}
+
+bool die_type_class_of(struct dwarf_units *units, Dwarf_Die *function, struct die_type *out)
+{
+	Dwarf_Die declared = dwarf_origin(function), class;
+	struct unit *unit = dwarf_tag(&declared) == DW_TAG_subprogram ? dwarf_unit_of(units, &declared) : NULL;
+	uint32_t container = unit ? dwarf_unit_container(unit, &declared) : NO_SCOPE;
+
+	return container != NO_SCOPE && die_is_class(unit->containers[container].tag) &&
+	       dwarf_unit_container_die(unit, container, &class) && die_type(units, &class, out);
+}
+
+bool die_is_constructor(struct dwarf_units *units, Dwarf_Die *function, struct die_type *class)
+{
+	Dwarf_Die declared = dwarf_origin(function);
+	const char *name = dwarf_diename(&declared), *own;
+
+	if (!name || !die_type_class_of(units, function, class))
+		return false;
+	own = dwarf_diename(&class->die);
+
+	size_t length = die_bare_length(name);
+
+	return own && length == die_bare_length(own) && !memcmp(name, own, length);
+}
+
+/* The bases and members of a class at offset 0, in turn. */
+static void leading(struct dwarf_units *units, Dwarf_Die *class, const char **out, size_t room, size_t *count, unsigned depth)
+{
+	Dwarf_Die child;
+
+	if (depth > NEST_MAX || dwarf_child(class, &child))
+		return;
+	do {
+		int tag = dwarf_tag(&child);
+		struct die_type type;
+		uint64_t bits;
+		size_t known = 0;
+
+		if ((tag != DW_TAG_inheritance && tag != DW_TAG_member) || !die_member_offset(&child, &bits) || bits ||
+		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_type_of(units, &child, &type))
+			continue;
+		for (unsigned hops = 0; type.kind == DIE_ARRAY && hops < NEST_MAX; hops++)
+			if (!die_type_target(units, &type, &type))
+				break;
+		if (type.kind != DIE_CLASS && type.kind != DIE_UNION)
+			continue;
+		while (known < *count && strcmp(out[known], type.name))
+			known++;
+		if (known < *count)
+			continue; /* and with it what leads it: this also ends cycles */
+		if (type.kind == DIE_CLASS && *count < room)
+			out[(*count)++] = type.name;
+		leading(units, &type.die, out, room, count, depth + 1);
+	} while (*count < room && !dwarf_siblingof(&child, &child));
+}
+
+size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, const char **out, size_t room)
+{
+	Dwarf_Die die = type->die;
+	size_t count = 0;
+
+	if ((type->kind == DIE_CLASS || type->kind == DIE_UNION) && room)
+		leading(units, &die, out, room, &count, 0);
+	return count;
+}
+
+bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset, struct die_type *out, const char **name)
+{
+	struct die_type class = *type;
+
+	*name = NULL;
+	for (int nest = 0; nest < NEST_MAX; nest++) {
+		struct die_type member, next;
+		Dwarf_Die child;
+		uint64_t at = 0;
+		bool found = false;
+
+		if (class.kind == DIE_POINTER) {
+			*out = class;
+			return offset == 0 && *name;
+		}
+		if (class.kind == DIE_ARRAY) {
+			if (!die_type_target(units, &class, &member) || !member.bytes)
+				return false;
+			offset %= member.bytes;
+			class = member;
+			continue;
+		}
+		if (class.kind != DIE_CLASS || dwarf_child(&class.die, &child))
+			return false;
+		do {
+			int tag = dwarf_tag(&child);
+			uint64_t bits;
+
+			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&child, DW_AT_bit_size) ||
+			    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_member_offset(&child, &bits) ||
+			    bits / 8 > offset || !die_type_of(units, &child, &member))
+				continue;
+
+			/* a flexible array reaches to wherever the block ends */
+			bool open = member.kind == DIE_ARRAY && class.trailing_array && bits / 8 + member.bytes >= class.bytes;
+
+			if (offset - bits / 8 >= member.bytes && !open)
+				continue;
+			if (found)
+				return false; /* two members hold the byte: an empty base takes one, or it is a union in disguise */
+			if (tag == DW_TAG_inheritance && member.bytes <= 1)
+				continue;
+			found = true;
+			if (tag == DW_TAG_member) {
+				const char *own = dwarf_diename(&child);
+
+				*name = own ? names_text(units->names, own) : *name;
+			}
+			next = member;
+			at = bits / 8;
+		} while (!dwarf_siblingof(&child, &child));
+		if (!found)
+			return false;
+		offset -= at;
+		class = next;
+	}
+	return false;
+}

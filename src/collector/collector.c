@@ -43,7 +43,12 @@ static volatile sig_atomic_t asked_to_end;
 
 static void on_signal(int number)
 {
-	asked_to_end = 1;
+	asked_to_end = asked_to_end ? 2 : 1;
+}
+
+bool collector_hurried(void)
+{
+	return asked_to_end > 1;
 }
 
 void session_fail(struct session *session, struct shiny_err *err)

@@ -176,6 +176,9 @@ void apply_record(struct session *session, struct stream *stream);
 void apply_stream_end(struct session *session, struct stream *stream);
 
 /* ---- finish.c ---- */
+/* Asked to end more than once: waits for nobody else. */
+bool collector_hurried(void);
+
 void finish_write_new(struct session *session); /* modules, frames, stacks, vtables that came since the last time */
 void finish_session(struct session *session, struct collector_summary *out);
 

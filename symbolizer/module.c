@@ -24,10 +24,16 @@
 struct shiny_err *sym_create(const struct sym_options *options, struct sym **out)
 {
 	struct sym *sym = calloc(1, sizeof(*sym));
+	struct shiny_err *err;
 	size_t count = 0;
 
 	if (!sym)
 		return shiny_err(SHINY_ERR_OTHER, "no memory for symbols");
+	err = container_rules_load(options ? options->type_rules : NULL, &sym->rules);
+	if (err) {
+		sym_destroy(sym);
+		return err;
+	}
 	sym->fetch = fetch_create(options && options->progress, options ? options->stop : NULL);
 	sym->packages = packages_create();
 	if (!sym->fetch || !sym->packages) {
@@ -82,6 +88,8 @@ void sym_destroy(struct sym *sym)
 	for (size_t i = 0; sym->debug_dirs && sym->debug_dirs[i]; i++)
 		free(sym->debug_dirs[i]);
 	free(sym->debug_dirs);
+	free(sym->cache_dir);
+	container_rules_free(sym->rules);
 	fetch_destroy(sym->fetch);
 	packages_destroy(sym->packages);
 	names_deinit(&sym->names);

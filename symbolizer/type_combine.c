@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * type_combine.c: what a block's site says (S), put together with what its vptr says (D).
+ *
+ * Two witnesses who can both be wrong, each in its own way. A vptr that was read in the middle of a life names the class of what lies at
+ * the block's start: that is the block's class, unless the block is a structure or an array that begins with such an object (the sizes
+ * tell, where the class's is known), or memory that nobody has written since an earlier object (rare: allocators write links there).
+ * Read young, it may be a base class's, whose constructor was running; read at the free, it mostly is one, left by the destructors.
+ * A site's answer comes from code that runs for every block, but may name a base class (its constructor was called, the derived
+ * one's was inlined and does nothing), and has been checked against the sizes (site_type.c). Measured in TYPES.md, sections 6 to 8 and 10.
+ *
+ * A D is settled, young or dying; it fits when all blocks have its class's size. Anything else that S says than a label counts as S.
+ *
+ *   S                          D                                             answer
+ *   -------------------------  --------------------------------------------  ------------------------------------------------------
+ *   any                        none                                          S
+ *   any                        its vtable has no name                        S; without S its label
+ *   any                        a construction vtable                         S; without S: D or derived, low
+ *   any                        inside the object (offset to top)             S; without S a label
+ *   none                       settled, fits                                 D, exact
+ *   none                       settled, class size unknown                   D, medium; low where the sizes differ
+ *   none                       young, fits or size unknown                   D, medium; low likewise
+ *   none                       dying, fits or size unknown                   D or derived, low
+ *   none                       other size                                    label "starts with D"; blocks too small for it: none
+ *   the same class             any                                           S, exact, both
+ *   that class or derived      the same, settled                             S itself, exact, both
+ *   that class or derived      the same, young or dying                      S
+ *   any                        a base or first member of S                   S
+ *   allocator, alloc_type      any                                           S
+ *   any                        other size                                    S
+ *   a class or derived         another, settled, fits                        D, exact
+ *   a class or derived         another, settled, class size unknown          D, high
+ *   a class or derived         another, young                                D, medium
+ *   a class or derived         another, dying                                S, or D or derived where S is low
+ *   constructor, store         another, settled, fits                        D, high: the derived one
+ *   constructor, store         another, settled, size of D or S unknown      D, medium
+ *   constructor, of a symbol   another, young or dying                       S, at most medium: which is the base can't be told
+ *   array, buffer, node        another, settled, fits                        S if high; else D, medium
+ *   other rules                another, settled, fits                        D, medium
+ *   any                        another, otherwise                            S
+ *
+ * Behind an array cookie (second word) D is the element: it fits when what is behind the cookie is a multiple of it, a static type is
+ * exact there (new T[n] makes no derived ones), and so S wins unless it is medium or less.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "die_type.h"
+#include "module.h"
+
+enum { COOKIE = 8 };
+
+/* What D amounts to by itself. */
+enum fit { FIT_UNKNOWN, FIT_EQUAL, FIT_OTHER, FIT_TOO_SMALL };
+
+struct combination {
+	struct sym *sym;
+	const struct sym_type *site; /* NULL: it says nothing, or a label */
+	const struct sym_reading *reading;
+	const struct sym_sizes *sizes;
+	struct sym_evidence *evidence;
+	const char *name; /* D */
+	enum fit fit;
+	bool settled;
+};
+
+static void say(const struct combination *c, const char *text)
+{
+	if (c->evidence)
+		c->evidence->line(c->evidence->context, 1, text);
+}
+
+static enum fit fit_of(const struct sym_reading *reading, const struct sym_sizes *sizes)
+{
+	uint64_t class = reading->vtable->class_bytes;
+
+	if (!class)
+		return FIT_UNKNOWN;
+	if (reading->second_word && sizes->min >= COOKIE + class && (sizes->min - COOKIE) % class == 0 && sizes->step % class == 0)
+		return FIT_EQUAL;
+	if (!reading->second_word && sizes->min == class && sizes->max == class)
+		return FIT_EQUAL;
+	return sizes->max < class ? FIT_TOO_SMALL : FIT_OTHER;
+}
+
+/* D as the block's class, or its elements'. */
+static struct sym_type class_of(const struct combination *c, enum sym_confidence confidence)
+{
+	return (struct sym_type){ .type = c->name, .bytes = c->reading->vtable->class_bytes, .rule = SYM_RULE_VPTR,
+				  .form = c->reading->second_word ? SYM_FORM_ARRAY : SYM_FORM_OBJECT, .confidence = confidence,
+				  .or_derived = c->reading->dying && confidence < SYM_MEDIUM };
+}
+
+static struct sym_type label(const struct combination *c, const char *format)
+{
+	struct sym_type out = { .rule = SYM_RULE_VPTR, .confidence = SYM_LABEL };
+	size_t room = strlen(format) + strlen(c->name);
+	char *text = malloc(room);
+
+	if (text) {
+		snprintf(text, room, "%s%s", format, c->name);
+		out.type = names_text(&c->sym->names, text);
+		free(text);
+	}
+	return out;
+}
+
+static struct sym_type alone(const struct combination *c)
+{
+	enum sym_confidence most = c->settled ? SYM_EXACT : c->reading->dying ? SYM_LOW : SYM_MEDIUM;
+
+	switch (c->fit) {
+	case FIT_EQUAL:
+		say(c, "the vptr alone says it, and the sizes are its class's");
+		return class_of(c, most);
+	case FIT_UNKNOWN:
+		/* the only size of the site is no proof: it may be a structure that begins with this class */
+		say(c, "the vptr alone says it; its class's size is not known");
+		if (most > SYM_MEDIUM)
+			most = SYM_MEDIUM;
+		return class_of(c, c->sizes->step && !c->reading->second_word ? SYM_LOW : most);
+	case FIT_OTHER:
+		say(c, "the blocks are larger than the class of their vptr: they only start with it");
+		return label(c, "starts with ");
+	case FIT_TOO_SMALL:
+		say(c, "the blocks are too small for the class of their vptr: left over from an earlier object");
+		break;
+	}
+	return (struct sym_type){ 0 };
+}
+
+static bool leads(const struct sym_type *site, const char *name)
+{
+	for (size_t i = 0; i < site->leading_count; i++)
+		if (!strcmp(site->leading[i], name))
+			return true;
+	return false;
+}
+
+/* S, no surer than `most`. */
+static struct sym_type site_at_most(const struct combination *c, enum sym_confidence most)
+{
+	struct sym_type out = *c->site;
+
+	if (out.confidence > most)
+		out.confidence = most;
+	return out;
+}
+
+/* Both name a class, and not the same. */
+static struct sym_type differ(const struct combination *c)
+{
+	const struct sym_type *s = c->site;
+	bool constructed = s->rule == SYM_RULE_CONSTRUCTOR || s->rule == SYM_RULE_STORE;
+
+	if (leads(s, c->name)) {
+		say(c, "the vptr's class is a base or the first member of the site's");
+		return *s;
+	}
+	if (s->rule == SYM_RULE_ALLOCATOR || s->rule == SYM_RULE_ALLOC_TYPE) {
+		say(c, "the vptr says something else; the site's rule is the better witness");
+		return *s;
+	}
+	if (c->fit == FIT_OTHER || c->fit == FIT_TOO_SMALL) {
+		say(c, "the vptr's class has another size than the blocks: the site is right");
+		return *s;
+	}
+	if (c->reading->second_word && s->confidence >= SYM_HIGH) {
+		say(c, "an array has no elements of derived classes: the site is right");
+		return *s;
+	}
+	if (s->or_derived) {
+		say(c, "the site knows a base class only");
+		if (c->settled)
+			return class_of(c, c->fit == FIT_EQUAL ? SYM_EXACT : SYM_HIGH);
+		return !c->reading->dying ? class_of(c, SYM_MEDIUM) : s->confidence > SYM_LOW ? *s : class_of(c, SYM_LOW);
+	}
+	if (!c->settled) {
+		say(c, "the vptr was read too early or too late to speak against the site");
+		return site_at_most(c, constructed && !s->bytes ? SYM_MEDIUM : SYM_EXACT);
+	}
+	if (s->form != SYM_FORM_OBJECT && s->confidence >= SYM_HIGH) {
+		say(c, "the vptr is the first element's");
+		return *s;
+	}
+	if (constructed) {
+		say(c, "the site saw a base class's constructor, the vptr is the derived class's");
+		return class_of(c, c->fit == FIT_EQUAL && s->bytes ? SYM_HIGH : SYM_MEDIUM);
+	}
+	if (c->fit == FIT_EQUAL || s->confidence < SYM_MEDIUM) {
+		say(c, "the site and the vptr disagree, the class has the blocks' size");
+		return class_of(c, SYM_MEDIUM);
+	}
+	say(c, "the site and the vptr disagree, and the class's size is not known");
+	return *s;
+}
+
+static struct sym_type agree(const struct combination *c)
+{
+	struct sym_type out = *c->site;
+
+	out.rule = SYM_RULE_BOTH;
+	if (out.or_derived && !c->settled) {
+		say(c, "the vptr says the same, read too early or too late to say more");
+		return out;
+	}
+	say(c, "the site and the vptr agree");
+	out.or_derived = false;
+	out.confidence = SYM_EXACT;
+	return out;
+}
+
+static struct sym_type combine(struct combination *c)
+{
+	const struct sym_vtable *vtable = c->reading->vtable;
+	struct sym_type out;
+
+	if (c->site && (vtable->source == SYM_VTABLE_LABEL || vtable->source == SYM_VTABLE_BUILDING)) {
+		say(c, "the vptr's vtable has no name, or the object was being built: the site alone says it");
+		return *c->site;
+	}
+	if (vtable->source == SYM_VTABLE_LABEL)
+		return (struct sym_type){ .type = vtable->type, .bytes = vtable->class_bytes, .rule = SYM_RULE_VPTR, .confidence = SYM_LABEL };
+	if (vtable->source == SYM_VTABLE_BUILDING) {
+		say(c, "the object was being built when its vptr was read");
+		out = class_of(c, SYM_LOW);
+		out.or_derived = true;
+		return out;
+	}
+	if (vtable->offset_to_top) {
+		say(c, "the vptr is one from inside its object, not from its start");
+		return c->site ? *c->site : label(c, "part of ");
+	}
+	if (!c->site)
+		return alone(c);
+	return strcmp(c->site->type, c->name) ? differ(c) : agree(c);
+}
+
+static void tell(const struct combination *c)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "vptr: %s, read %s%s; class size %" PRIu64 ", blocks of %" PRIu64 "%s%" PRIu64,
+		 c->name, c->settled ? "in the middle of lives" : c->reading->dying ? "at the free" : "young",
+		 c->reading->second_word ? " in the second word" : "", c->reading->vtable->class_bytes, c->sizes->min,
+		 c->sizes->step ? " to " : ", ", c->sizes->max);
+	if (c->evidence)
+		c->evidence->line(c->evidence->context, 0, text);
+}
+
+void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_reading *reading, const struct sym_sizes *sizes,
+		      struct sym_type *out, struct sym_evidence *evidence)
+{
+	bool known = site->type && site->confidence != SYM_LABEL;
+	struct combination c = { .sym = sym, .site = known ? site : NULL, .reading = reading, .sizes = sizes, .evidence = evidence };
+	struct sym_type both = *site;
+
+	if (reading->vtable && reading->vtable->source != SYM_VTABLE_NONE && reading->vtable->type) {
+		c.name = reading->vtable->source == SYM_VTABLE_LABEL ? reading->vtable->type :
+			 die_type_normalize(&sym->names, reading->vtable->type);
+		c.settled = !reading->young && !reading->dying;
+		c.fit = fit_of(reading, sizes);
+		if (c.name) {
+			tell(&c);
+			both = combine(&c);
+		}
+	}
+	*out = both.type ? both : *site;
+}
+
+/* ---- names ---- */
+
+const char *sym_rule_name(enum sym_rule rule)
+{
+	static const char *const names[] = {
+		[SYM_RULE_NONE] = "none", [SYM_RULE_ALLOC_TYPE] = "alloc_type", [SYM_RULE_ALLOCATOR] = "allocator",
+		[SYM_RULE_CONSTRUCTOR] = "constructor", [SYM_RULE_STORE] = "store", [SYM_RULE_VARIABLE] = "variable",
+		[SYM_RULE_FUNCTION] = "function", [SYM_RULE_VPTR] = "vptr", [SYM_RULE_BOTH] = "both", [SYM_RULE_LEARNED] = "learned",
+	};
+
+	return names[rule];
+}
+
+const char *sym_form_name(enum sym_form form)
+{
+	static const char *const names[] = { [SYM_FORM_OBJECT] = "object", [SYM_FORM_ARRAY] = "array", [SYM_FORM_NODE] = "node",
+					     [SYM_FORM_BUFFER] = "buffer" };
+
+	return names[form];
+}
+
+const char *sym_confidence_name(enum sym_confidence confidence)
+{
+	static const char *const names[] = { [SYM_LABEL] = "label", [SYM_LOW] = "low", [SYM_MEDIUM] = "medium", [SYM_HIGH] = "high",
+					     [SYM_EXACT] = "exact" };
+
+	return names[confidence];
+}

@@ -8,7 +8,7 @@
  * First pass: facts, one path at a time. At a place that was visited before a path goes on only if it brings something that no
  * earlier one had there: the pointer in another place, or another constant. So `p = fast() ? new A : cached; use(p)` has its use, although
  * on one arm p is something else. Per instruction 128 bits say what has been there; they only fill up, so the walk ends; two things
- * that share a bit cost a fact at most.
+ * that share a bit cost a fact at most. A loop over an array's elements brings another constant each time round; VISITS ends that.
  *
  * Second pass: states, over the same edges: at each instruction what all paths that lead there agree on, to a fixed point.
  *
@@ -23,7 +23,7 @@
 
 #include "flow_step.h"
 
-enum { NODES = FLOW_STEPS, WALKS = 8 * FLOW_STEPS, TABLE = 1024, PENDING = 512, ROUNDS = 64 * FLOW_STEPS };
+enum { NODES = FLOW_STEPS, WALKS = 8 * FLOW_STEPS, TABLE = 1024, PENDING = 512, ROUNDS = 64 * FLOW_STEPS, VISITS = 4 };
 _Static_assert(TABLE >= 2 * NODES, "the table must not fill up");
 
 struct node {
@@ -32,6 +32,7 @@ struct node {
 	int successors[2]; /* indices; -1 none */
 	bool ends;         /* the function may end here */
 	bool queued, reached;
+	uint8_t visits;
 	struct flow_machine must; /* in front of it, on every path */
 };
 
@@ -160,7 +161,12 @@ static bool brings(struct node *node, const struct flow_machine *machine)
 	return new;
 }
 
-/* The nearest path, of those as near the one that was found first. */
+/* The nearer path first, of two as near the fall-through arm. */
+static bool goes_first(const struct pending *path, unsigned depth, unsigned arm)
+{
+	return path->depth < depth || (path->depth == depth && path->arm < arm);
+}
+
 static bool take(struct walk *walk, struct pending *out)
 {
 	unsigned best = 0;
@@ -168,7 +174,7 @@ static bool take(struct walk *walk, struct pending *out)
 	if (!walk->pending_count)
 		return false;
 	for (unsigned i = 1; i < walk->pending_count; i++)
-		if (walk->pending[i].depth < walk->pending[best].depth)
+		if (goes_first(&walk->pending[i], walk->pending[best].depth, walk->pending[best].arm))
 			best = i;
 	*out = walk->pending[best];
 	memmove(&walk->pending[best], &walk->pending[best + 1], (--walk->pending_count - best) * sizeof(*walk->pending));
@@ -201,7 +207,7 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 				walk->nodes[path->from].ends = true;
 			return;
 		}
-		if (!brings(&walk->nodes[index], &path->machine) && !first)
+		if ((!brings(&walk->nodes[index], &path->machine) && !first) || walk->nodes[index].visits++ >= VISITS)
 			return;
 
 		struct flow_next next = flow_step(walk->code, &walk->bounds, &path->machine, &instruction, emit_first, walk);
@@ -209,6 +215,8 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 		walk->nodes[index].ends |= next.ends;
 		if (!next.count)
 			return;
+		if (next.ends && first) /* a conditional tail jump */
+			path->arm = ++walk->arm_count;
 		if (next.count == 2) {
 			struct pending *other = walk->pending_count < PENDING ? &walk->pending[walk->pending_count++] : NULL;
 
@@ -227,9 +235,9 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 		path->vaddr = next.to[0];
 		path->from = index;
 		path->way = 0;
-		/* another path is nearer by now: this one waits behind it */
+		/* another path is nearer by now: this one waits */
 		for (unsigned i = 0; i < walk->pending_count; i++)
-			if (walk->pending[i].depth <= path->depth && walk->pending_count < PENDING) {
+			if (goes_first(&walk->pending[i], path->depth + 1, path->arm) && walk->pending_count < PENDING) {
 				walk->pending[walk->pending_count] = *path;
 				walk->pending[walk->pending_count++].depth++;
 				return;
@@ -332,11 +340,12 @@ static void judge(struct walk *walk)
 		struct flow_fact *fact = &walk->out->facts[i];
 		int index = find(walk, fact->vaddr);
 
-		if (!walk->certain[i] || index < 0)
-			continue;
-		if (fact->kind == FLOW_JUMP && (walk->nodes[index].successors[0] >= 0 || walk->nodes[index].successors[1] >= 0))
+		if (index < 0 || (fact->kind == FLOW_JUMP && (walk->nodes[index].successors[0] >= 0 ||
+							      walk->nodes[index].successors[1] >= 0)))
 			continue; /* a conditional one */
-		fact->certain = straight_to(walk, index) || (reaches_end(walk, index, -1) && !reaches_end(walk, 0, index));
+		/* before the first branch there was one path only, even if a loop comes by again with something else */
+		fact->certain = !fact->arm || (walk->certain[i] && (straight_to(walk, index) ||
+								   (reaches_end(walk, index, -1) && !reaches_end(walk, 0, index))));
 		if (fact->certain)
 			fact->arm = 0;
 	}

@@ -235,28 +235,61 @@ static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die, unsigned 
 	return true;
 }
 
-/* Does the class have an operator(), and no name: a lambda (clang's have no name). */
+/* How many template arguments DW_AT_name has; 0: it has none in brackets. */
+static unsigned count_arguments(const char *name)
+{
+	const char *at = name + die_bare_length(name);
+	unsigned count = 1;
+	int depth = 0;
+
+	if (!*at)
+		return 0;
+	for (; *at; at++) {
+		if (*at == '\'' && at[1] && at[2] == '\'') /* ',' */
+			at += 2;
+		depth += strchr("<({[", *at) ? 1 : strchr(">)}]", *at) ? -1 : 0;
+		count += *at == ',' && depth == 1;
+	}
+	return count;
+}
+
+/*
+ * A lambda has no name. It has an operator() or, where that is never called, gcc declares its constructor "<lambda>" and clang leaves an
+ * empty "class", which nobody writes by hand.
+ */
 static bool is_lambda(Dwarf_Die *die)
 {
 	const char *name = dwarf_diename(die);
+	int tag = dwarf_tag(die);
 	Dwarf_Die child;
 
 	if (name)
 		return !strncmp(name, "<lambda", 7);
-	if (dwarf_tag(die) != DW_TAG_class_type || dwarf_child(die, &child))
+	if (tag != DW_TAG_class_type && tag != DW_TAG_structure_type)
 		return false;
+	if (dwarf_child(die, &child))
+		return tag == DW_TAG_class_type && !dwarf_flag(die, DW_AT_declaration);
 	do {
 		name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : NULL;
-		if (name && !strncmp(name, "operator()", 10))
+		if (name && (!strncmp(name, "operator()", 10) || !strcmp(name, "<lambda>")))
 			return true;
 	} while (!dwarf_siblingof(&child, &child));
 	return false;
 }
 
-/* "{lambda at a.cc:12}" */
-static void write_unnamed(Dwarf_Die *die, struct text *out)
+bool die_named_by_typedef(Dwarf_Die *die)
 {
-	const char *file = dwarf_decl_file(die), *slash = file ? strrchr(file, '/') : NULL;
+	int tag = dwarf_tag(die);
+
+	return (die_is_class(tag) || tag == DW_TAG_enumeration_type) && !dwarf_diename(die) && !dwarf_hasattr(die, DW_AT_signature) &&
+	       !dwarf_hasattr(die, DW_AT_specification) && !is_lambda(die);
+}
+
+/* "{lambda at a.cc:12}" */
+static void write_unnamed(struct dwarf_units *units, Dwarf_Die *die, struct text *out)
+{
+	const char *file = dwarf_hasattr(die, DW_AT_decl_file) ? dwarf_unit_file(units, die, dwarf_number(die, DW_AT_decl_file)) : NULL;
+	const char *slash = file ? strrchr(file, '/') : NULL;
 	int line = 0, tag = dwarf_tag(die);
 	char number[24];
 
@@ -280,14 +313,16 @@ static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *nam
 	bool any = false;
 
 	if (!name || *name == '<' || !*name) {
-		write_unnamed(die, out);
+		write_unnamed(units, die, out);
 		return;
 	}
 	if (die_is_class(tag)) {
 		bare = die_bare_length(name);
 		text_add(out, name, bare);
 		text_put(out, "<");
-		if (depth < DEPTH_MAX && write_arguments(units, die, depth + 1, out, &count, &any) && any) {
+		/* gcc leaves some packs empty: then the text knows better */
+		if (depth < DEPTH_MAX && write_arguments(units, die, depth + 1, out, &count, &any) && any &&
+		    (!name[bare] || count_arguments(name) == count || (!count && !strcmp(name + bare, "<>")))) {
 			text_put(out, ">");
 			return;
 		}
@@ -532,9 +567,7 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 		Dwarf_Die named = *die;
 
 		/* a typedef is what names an unnamed type */
-		if (written || (peel_typedefs(&named) && !dwarf_diename(&named) && !dwarf_hasattr(&named, DW_AT_signature) &&
-				!dwarf_hasattr(&named, DW_AT_specification) &&
-				(die_is_class(dwarf_tag(&named)) || dwarf_tag(&named) == DW_TAG_enumeration_type) && !is_lambda(&named)))
+		if (written || (peel_typedefs(&named) && die_named_by_typedef(&named)))
 			break;
 		return write_type(units, has_target ? &target : NULL, declarator, written, depth + 1, out);
 	}

@@ -20,6 +20,7 @@ const char *die_type_text(struct dwarf_units *units, Dwarf_Die *die, bool writte
 size_t die_bare_length(const char *name);
 
 bool die_is_class(int tag); /* union too */
+bool die_named_by_typedef(Dwarf_Die *die); /* it is unnamed, and the typedef in front of it is its name: not so for a lambda */
 /* The DIE that an attribute of `die` names; DW_AT_type of it or its origin. */
 bool die_reference(Dwarf_Die *die, unsigned attribute_name, Dwarf_Die *out);
 bool die_type_reference(Dwarf_Die *die, Dwarf_Die *out);

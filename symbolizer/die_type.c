@@ -165,12 +165,7 @@ bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
 	default: return false;
 	}
 	/* typedef struct { … } name: the last typedef on the way gives the name */
-	bool named = dwarf_diename(&peeled) || dwarf_hasattr(&peeled, DW_AT_signature) || dwarf_hasattr(&peeled, DW_AT_specification);
-
-	if (out->kind == DIE_FUNCTION || out->kind == DIE_ARRAY || out->kind == DIE_POINTER || out->kind == DIE_BASE || named || !alias.addr)
-		out->name = die_type_text(units, &peeled, false);
-	else
-		out->name = die_name(units, &alias);
+	out->name = alias.addr && die_named_by_typedef(&peeled) ? die_name(units, &alias) : die_type_text(units, &peeled, false);
 	if (!out->name)
 		return false;
 	if (out->kind == DIE_CLASS || out->kind == DIE_UNION || out->kind == DIE_ENUM)

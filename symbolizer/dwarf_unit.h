@@ -63,6 +63,9 @@ struct die_memo;       /* die_name.c: names of types that were asked for */
 struct definitions;    /* Bytes of a unit's DIEs, from `die`, its first one. */
 uint64_t dwarf_unit_bytes(Dwarf_Die *die);
 
+/* The path of file `number` of the unit that `die` is in, interned; NULL unknown. */
+const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number);
+
 /* A variable with a static address, whatever its size; false: it has none. dwarf_variables.c */
 bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);
 
@@ -123,6 +126,9 @@ uint32_t dwarf_number(Dwarf_Die *die, unsigned name);
 
 /* Bytes of a unit's DIEs, from `die`, its first one. */
 uint64_t dwarf_unit_bytes(Dwarf_Die *die);
+
+/* The path of file `number` of the unit that `die` is in, interned; NULL unknown. */
+const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number);
 
 /* A variable with a static address, whatever its size; false: it has none. dwarf_variables.c */
 bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);

@@ -759,14 +759,22 @@ uint32_t dwarf_units_line(struct dwarf_units *units, uint64_t vaddr)
 	return line;
 }
 
-const char *dwarf_units_call_file(struct dwarf_units *units, struct dwarf_scope *scope)
+const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number)
 {
-	struct unit *unit = dwarf_unit_of(units, &scope->die);
+	struct unit *unit = dwarf_unit_of(units, die);
 	Dwarf_Files *files;
+	Dwarf_Half version = 0;
 	size_t count;
 
 	if (!unit || (dwarf_getsrcfiles(&unit->die, &files, &count) && dwarf_getsrcfiles(&unit->skeleton, &files, &count)) ||
-	    scope->call_file >= count)
+	    number >= count)
 		return NULL;
-	return names_text(units->names, dwarf_filesrc(files, scope->call_file, NULL, NULL));
+	/* DWARF 5 counts from 0; libdw's dwarf_decl_file() thinks that 0 is none */
+	dwarf_cu_info(unit->skeleton.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+	return number || version >= 5 ? names_text(units->names, dwarf_filesrc(files, number, NULL, NULL)) : NULL;
+}
+
+const char *dwarf_units_call_file(struct dwarf_units *units, struct dwarf_scope *scope)
+{
+	return dwarf_unit_file(units, &scope->die, scope->call_file);
 }

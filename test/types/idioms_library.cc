@@ -13,7 +13,6 @@
 #include <future>
 #include <list>
 #include <map>
-#include <memory_resource>
 #include <optional>
 #include <queue>
 #include <regex>
@@ -25,6 +24,10 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <variant>
+
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
 
 #define STRING "std::basic_string<char, std::char_traits<char>, std::allocator<char>>"
 
@@ -387,6 +390,7 @@ IDIOM(custom_allocator_vector)
 	escape(v.data());
 	keep_or_drop(keep, v);
 }
+#ifdef __cpp_lib_memory_resource
 IDIOM(pmr_vector)
 {
 	idiom_begin();
@@ -410,6 +414,7 @@ IDIOM(pmr_monotonic)
 	idiom_end();
 	many("-", 0);
 }
+#endif
 
 // ---- text ----
 IDIOM(string_growth)

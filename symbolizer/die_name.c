@@ -125,14 +125,16 @@ size_t die_bare_length(const char *name)
 static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *declarator, bool written, unsigned depth, struct text *out);
 static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned depth);
 
-/* Skips typedefs. False: void, or a cycle. */
+/* Skips typedefs, and goes to the type unit of what is only declared here. False: void, or a cycle. */
 static bool peel_typedefs(Dwarf_Die *die)
 {
 	for (int hops = 0; hops < 64; hops++) {
 		int tag = dwarf_tag(die);
 
-		if (tag != DW_TAG_typedef && tag != DW_TAG_template_alias)
+		if (tag != DW_TAG_typedef && tag != DW_TAG_template_alias) {
+			die_reference(die, DW_AT_signature, die);
 			return true;
+		}
 		if (!die_reference(die, DW_AT_type, die))
 			return false;
 	}
@@ -190,67 +192,111 @@ static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigne
 	return true;
 }
 
-/* Writes "<A, B>" behind a name. `*any`: there was a parameter. False: the DIEs don't say all. */
-static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die, unsigned depth, struct text *out, unsigned *count, bool *any)
+/* The arguments as DW_AT_name has them. */
+struct arguments {
+	const char *name;
+	unsigned count; /* 0: it has none in brackets */
+	bool preferred; /* where both say a type, the text is right */
+};
+
+/* The text of argument number `index`, which ends at `*end`; NULL: there is none. With index UINT_MAX it counts them. */
+static const char *argument_text(const char *name, unsigned index, const char **end, unsigned *count)
 {
-	Dwarf_Die child, type;
+	const char *at = name + die_bare_length(name), *start;
+	int depth = 0;
+
+	*count = 0;
+	if (!*at)
+		return NULL;
+	for (start = at + 1; *at; at++) {
+		if (*at == '\'' && at[1] && at[2] == '\'') { /* ',' */
+			at += 2;
+			continue;
+		}
+		depth += strchr("<({[", *at) ? 1 : strchr(">)}]", *at) ? -1 : 0;
+		if ((*at == ',' && depth == 1) || !depth) {
+			*end = at;
+			if ((*count)++ == index)
+				return start;
+			start = at + 1;
+			if (!depth)
+				break;
+		}
+	}
+	return NULL;
+}
+
+static bool write_argument_text(const struct arguments *arguments, unsigned index, struct text *out)
+{
+	const char *end, *start;
+	unsigned count;
+	char *copy;
+
+	start = arguments->count ? argument_text(arguments->name, index, &end, &count) : NULL;
+	copy = start ? strndup(start, (size_t)(end - start)) : NULL;
+	if (!copy)
+		return false;
+	die_normalize_text(copy, out);
+	free(copy);
+	return true;
+}
+
+/* One template parameter. False: the DIE doesn't say what it stands for. */
+static bool write_argument(struct dwarf_units *units, Dwarf_Die *parameter, unsigned depth, struct text *out)
+{
 	Dwarf_Attribute attribute;
+	Dwarf_Die type;
+	const char *name;
+
+	switch (dwarf_tag(parameter)) {
+	case DW_TAG_template_type_parameter:
+		if (!dwarf_hasattr(parameter, DW_AT_type))
+			return write_type(units, NULL, "", false, depth + 1, out);
+		return die_reference(parameter, DW_AT_type, &type) && write_type(units, &type, "", false, depth + 1, out);
+	case DW_TAG_template_value_parameter: return write_value(units, parameter, depth, out);
+	}
+	name = dwarf_attr(parameter, DW_AT_GNU_template_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	if (name)
+		die_normalize_text(name, out);
+	return name;
+}
+
+/* Writes "A, B"; `*any`: there was a parameter. False: neither the DIEs nor the text say all. */
+static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die, const struct arguments *arguments, unsigned depth, struct text *out,
+			    unsigned *count, bool *any)
+{
+	Dwarf_Die child;
 
 	if (dwarf_child(die, &child))
 		return true;
 	do {
 		int tag = dwarf_tag(&child);
+		bool type = tag == DW_TAG_template_type_parameter;
+		size_t before;
 
 		if (tag == DW_TAG_GNU_template_parameter_pack) {
 			*any = true;
-			if (depth > DEPTH_MAX || !write_arguments(units, &child, depth + 1, out, count, any))
+			if (depth > DEPTH_MAX || !write_arguments(units, &child, arguments, depth + 1, out, count, any))
 				return false;
 			continue;
 		}
-		if (tag != DW_TAG_template_type_parameter && tag != DW_TAG_template_value_parameter &&
-		    tag != DW_TAG_GNU_template_template_param)
+		if (!type && tag != DW_TAG_template_value_parameter && tag != DW_TAG_GNU_template_template_param)
 			continue;
 		*any = true;
 		if ((*count)++)
 			text_put(out, ", ");
 		if (*count > ARGUMENTS_MAX)
 			return false;
-		if (tag == DW_TAG_template_type_parameter) {
-			bool typed = die_reference(&child, DW_AT_type, &type);
-
-			if ((!typed && dwarf_hasattr(&child, DW_AT_type)) ||
-			    !write_type(units, typed ? &type : NULL, "", false, depth + 1, out))
+		before = out->used;
+		if (type && arguments->preferred && write_argument_text(arguments, *count - 1, out))
+			continue;
+		if (!write_argument(units, &child, depth, out)) {
+			out->used = before;
+			if (!write_argument_text(arguments, *count - 1, out))
 				return false;
-		} else if (tag == DW_TAG_template_value_parameter) {
-			if (!write_value(units, &child, depth, out))
-				return false;
-		} else {
-			const char *name = dwarf_attr(&child, DW_AT_GNU_template_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
-
-			if (!name)
-				return false;
-			die_normalize_text(name, out);
 		}
 	} while (!dwarf_siblingof(&child, &child));
 	return true;
-}
-
-/* How many template arguments DW_AT_name has; 0: it has none in brackets. */
-static unsigned count_arguments(const char *name)
-{
-	const char *at = name + die_bare_length(name);
-	unsigned count = 1;
-	int depth = 0;
-
-	if (!*at)
-		return 0;
-	for (; *at; at++) {
-		if (*at == '\'' && at[1] && at[2] == '\'') /* ',' */
-			at += 2;
-		depth += strchr("<({[", *at) ? 1 : strchr(">)}]", *at) ? -1 : 0;
-		count += *at == ',' && depth == 1;
-	}
-	return count;
 }
 
 /*
@@ -311,18 +357,24 @@ static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *nam
 	size_t before = out->used, bare;
 	unsigned count = 0;
 	bool any = false;
+	Dwarf_Die whole;
 
 	if (!name || *name == '<' || !*name) {
 		write_unnamed(units, die, out);
 		return;
 	}
-	if (die_is_class(tag)) {
+	/* in its type units gcc loses scopes and qualifiers of what arguments refer to, not in the text */
+	if (die_is_class(tag) && dwarf_diecu(die, &whole, NULL, NULL)) {
+		struct arguments arguments = { .name = name, .preferred = dwarf_tag(&whole) == DW_TAG_type_unit };
+		const char *end;
+
 		bare = die_bare_length(name);
+		argument_text(name, UINT32_MAX, &end, &arguments.count);
 		text_add(out, name, bare);
 		text_put(out, "<");
 		/* gcc leaves some packs empty: then the text knows better */
-		if (depth < DEPTH_MAX && write_arguments(units, die, depth + 1, out, &count, &any) && any &&
-		    (!name[bare] || count_arguments(name) == count || (!count && !strcmp(name + bare, "<>")))) {
+		if (depth < DEPTH_MAX && write_arguments(units, die, &arguments, depth + 1, out, &count, &any) && any &&
+		    (!name[bare] || arguments.count == count || (!count && !strcmp(name + bare, "<>")))) {
 			text_put(out, ">");
 			return;
 		}
@@ -350,9 +402,9 @@ static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsig
 		plain[strlen(plain) - 3] = 0; /* "::x" */
 		die_normalize_text(plain + sizeof(mark) - 1, out);
 	} else {
-		name = name_of(units, &origin, depth + 1);
-		text_put(out, name ? name : "{unnamed function}");
-		if (!dwarf_flag(&origin, DW_AT_external) && !dwarf_child(&origin, &child)) {
+		name = dwarf_diename(&origin) ? name_of(units, &origin, depth + 1) : NULL;
+		text_put(out, name ? name : "{unnamed function}"); /* clang's type units leave it out */
+		if (name && !dwarf_flag(&origin, DW_AT_external) && !dwarf_child(&origin, &child)) {
 			text_put(out, "("); /* gcc gives functions with internal linkage no linkage name */
 			do {
 				if (dwarf_tag(&child) != DW_TAG_formal_parameter || dwarf_flag(&child, DW_AT_artificial))

@@ -521,28 +521,36 @@ static void write_bounds(Dwarf_Die *array, struct text *out)
 
 		if (dwarf_tag(&child) != DW_TAG_subrange_type)
 			continue;
-		snprintf(number, sizeof(number), "[%llu]", (unsigned long long)(die_subrange(&child, &count) ? count : 0));
-		text_put(out, die_subrange(&child, &count) ? number : "[]");
+		if (die_subrange(&child, &count))
+			snprintf(number, sizeof(number), "[%llu]", (unsigned long long)count);
+		else
+			strcpy(number, "[]");
+		text_put(out, number);
 	} while (!dwarf_siblingof(&child, &child));
 }
 
 bool die_subrange(Dwarf_Die *subrange, uint64_t *count)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Sword upper, lower = 0;
-	Dwarf_Word number;
+	Dwarf_Word upper, lower = 0;
 
-	if (dwarf_attr(subrange, DW_AT_count, &attribute) && !dwarf_formudata(&attribute, &number)) {
-		*count = number;
+	if (dwarf_attr(subrange, DW_AT_count, &attribute) && !dwarf_formudata(&attribute, count))
 		return true;
-	}
-	if (!dwarf_attr(subrange, DW_AT_upper_bound, &attribute) || dwarf_formsdata(&attribute, &upper))
+	if (!dwarf_attr(subrange, DW_AT_upper_bound, &attribute) || dwarf_formudata(&attribute, &upper))
 		return false;
-	if (dwarf_attr(subrange, DW_AT_lower_bound, &attribute))
-		dwarf_formsdata(&attribute, &lower);
+	if (dwarf_attr(subrange, DW_AT_lower_bound, &attribute) && dwarf_formudata(&attribute, &lower))
+		lower = 0;
 	/* [0] has -1 as its upper bound, in whatever width */
-	*count = upper < lower || upper == UINT32_MAX ? 0 : (uint64_t)upper - (uint64_t)lower + 1;
+	*count = upper == UINT32_MAX || (int64_t)upper < (int64_t)lower ? 0 : upper - lower + 1;
 	return true;
+}
+
+static bool in_class(struct dwarf_units *units, Dwarf_Die *die)
+{
+	const struct unit *unit = dwarf_unit_of(units, die);
+	uint32_t container = unit ? dwarf_unit_container(unit, die) : NO_SCOPE;
+
+	return container != NO_SCOPE && die_is_class(unit->containers[container].tag);
 }
 
 /* Writes the type with a declarator in it, as C does: "int", "(*)(void)" … `die` NULL: void. False: absurd. */
@@ -618,8 +626,8 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 	case DW_TAG_template_alias: {
 		Dwarf_Die named = *die;
 
-		/* a typedef is what names an unnamed type */
-		if (written || (peel_typedefs(&named) && die_named_by_typedef(&named)))
+		/* a typedef is what names an unnamed type; a container's pointer and size_type say less than what they are */
+		if ((written && !in_class(units, die)) || (peel_typedefs(&named) && die_named_by_typedef(&named)))
 			break;
 		return write_type(units, has_target ? &target : NULL, declarator, written, depth + 1, out);
 	}

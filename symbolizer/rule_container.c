@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rule_container.c: the allocator and the container whose code holds the call.
+ *
+ * A call of operator new in a container stands in a chain of inlined functions: std::allocator<T>::allocate in allocator_traits in
+ * _Vector_base<T>::_M_allocate in vector<T>::push_back. Each of them names its T as a template parameter, which is read from the DIE.
+ * They needn't agree: gcc folds functions with equal code before it inlines them, so the innermost ones may be those of another type
+ * of the same size ("vector<string>::_M_realloc_insert" around "__new_allocator<Pod>::allocate", a quarter of all chains in one program
+ * with -flto). The outermost ones are right, since they were inlined last:
+ *
+ *   of consecutive allocator frames the outermost counts;
+ *   a container around them wins over them, and an outer one over an inner one, if the sizes agree. Folded code has equal sizes, so
+ *   where they differ nothing was folded, and it is another allocation (a vector in a vector, a table of pointers beside the nodes).
+ *
+ * Only frames that stand for the allocation itself count: the chain ends at the first function that no rule knows, such as the
+ * constructor of an element, whose own allocations are not the container's.
+ *
+ * Without DIEs the function's name is taken apart, but only for functions that do nothing but allocate.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule.h"
+
+enum { ELEMENT_MAX = 3000 };
+
+/* A function in the chain. */
+struct link {
+	Dwarf_Die *die;   /* NULL: only a name */
+	const char *path;
+	const char *text; /* demangled; NULL unknown */
+	struct rule_path parts; /* of `text`, when there is no die or its types say nothing */
+	bool parsed;
+};
+
+/* The type that a reference in braces means, by the DIE. */
+static bool resolve(struct rule_work *work, struct link *link, const char *reference, size_t bytes, struct die_type *out)
+{
+	struct dwarf_units *units = work->reader->units;
+	char part[80];
+	size_t used = 0;
+	bool first = true;
+
+	while (used < bytes) {
+		size_t length = 0;
+		bool function = false, number;
+		const char *from;
+		Dwarf_Die die;
+
+		while (used + length < bytes && reference[used + length] != '.')
+			length++;
+		from = reference + used;
+		used += length + 1;
+		if (first && *from == 'f' && (length == 1 || (from[1] >= '0' && from[1] <= '9'))) {
+			function = true;
+			from++;
+			length--;
+		}
+		if (length >= sizeof(part))
+			return false;
+		memcpy(part, from, length);
+		part[length] = 0;
+		number = function || (*part >= '0' && *part <= '9');
+		if (first && !strcmp(part, "result")) {
+			struct die_type result;
+
+			die = *link->die;
+			if (!die_type_of(units, &die, &result) || !die_type_target(units, &result, out) || out->kind == DIE_VOID)
+				return false;
+		} else if (first) {
+			struct die_type class;
+
+			if (function)
+				die = *link->die;
+			else if (die_type_class_of(units, link->die, &class))
+				die = class.die;
+			else
+				return false;
+			if (number ? !die_type_argument(units, &die, (unsigned)atoi(part), out) : !die_type_typedef(units, &die, part, out))
+				return false;
+		} else {
+			die = out->die;
+			if (out->kind != DIE_CLASS || (number ? !die_type_argument(units, &die, (unsigned)atoi(part), out)
+						       : !die_type_typedef(units, &die, part, out)))
+				return false;
+		}
+		first = false;
+	}
+	return !first;
+}
+
+/* Likewise by the text. */
+static bool resolve_text(struct link *link, const char *reference, size_t bytes, char *out, size_t room)
+{
+	size_t used = 0;
+	bool first = true;
+
+	if (!link->parsed)
+		return false;
+	while (used < bytes) {
+		bool function = first && reference[used] == 'f';
+		unsigned index = 0;
+
+		used += function;
+		if (!function && !(reference[used] >= '0' && reference[used] <= '9'))
+			return false;
+		while (used < bytes && reference[used] >= '0' && reference[used] <= '9')
+			index = (index * 10 + (unsigned)(reference[used++] - '0')) & 0xff;
+		if (used < bytes && reference[used++] != '.')
+			return false;
+		if (!rule_argument(!first ? out : function ? link->parts.own : link->parts.class, index, out, room))
+			return false;
+		first = false;
+	}
+	return !first;
+}
+
+/* One alternative of an element. */
+static bool evaluate_one(struct rule_work *work, struct link *link, const char *element, size_t bytes, struct site_candidate *out)
+{
+	char text[ELEMENT_MAX], part[ELEMENT_MAX];
+	size_t used = 0;
+
+	if (bytes == 1 && *element == '-')
+		return false;
+	for (size_t i = 0; i < bytes; i++) {
+		const char *name = NULL;
+		size_t length = 0;
+
+		if (element[i] != '{') {
+			name = element + i;
+			length = 1;
+		} else {
+			const char *from = element + i + 1;
+			struct die_type type;
+
+			while (i + 1 < bytes && element[++i] != '}')
+				length++;
+			if (link->die && resolve(work, link, from, length, &type)) {
+				if (i + 1 == bytes && from == element + 1) { /* all of it */
+					if (type.kind == DIE_ARRAY && !die_type_target(work->reader->units, &type, &type))
+						return false;
+					rule_describe(work, &type, out);
+					return out->type != NULL;
+				}
+				name = type.name;
+			} else if (resolve_text(link, from, length, part, sizeof(part))) {
+				name = part;
+			}
+			if (!name || !*name)
+				return false;
+			length = strlen(name);
+		}
+		if (used + length + 1 > sizeof(text))
+			return false;
+		memcpy(text + used, name, length);
+		used += length;
+	}
+	text[used] = 0;
+	rule_describe_name(work, text, out);
+	return out->type != NULL;
+}
+
+static bool evaluate(struct rule_work *work, struct link *link, const struct container_rule *rule, struct site_candidate *out)
+{
+	const char *at = rule->element;
+
+	memset(out, 0, sizeof(*out));
+	while (at) {
+		size_t length = strcspn(at, "|");
+
+		if (evaluate_one(work, link, at, length, out))
+			return true;
+		memset(out, 0, sizeof(*out));
+		at = at[length] ? at + length + 1 : NULL;
+	}
+	return false;
+}
+
+/* Fills a link from a scope, or from a symbol alone (`die` NULL). False: nothing to look for. */
+static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangled, struct link *out)
+{
+	out->die = die;
+	out->text = demangled;
+	out->parsed = demangled && rule_path_of(demangled, &out->parts);
+	out->path = die ? die_function_path(work->reader->units, die) : out->parsed ? out->parts.path : NULL;
+	return out->path != NULL;
+}
+
+static const char *class_name(struct rule_work *work, struct link *link)
+{
+	struct die_type class;
+
+	if (link->die && die_type_class_of(work->reader->units, link->die, &class) && class.name && *class.name)
+		return class.name;
+	return link->parsed && *link->parts.class ? die_type_normalize(work->reader->names, link->parts.class) : NULL;
+}
+
+/* A rule that stands for any member of a class says nothing about code of which only the name is known. */
+static bool names_any(const char *path)
+{
+	return path[strlen(path) - 1] == '*';
+}
+
+/* The chain's state while it is walked outwards. */
+struct found {
+	struct site_candidate allocator, container, maker;
+	const struct container_rule *allocator_rule, *container_rule, *maker_rule;
+	const char *name; /* of the container's class */
+	bool shell;       /* a container was seen that doesn't say its element */
+};
+
+/* Takes one function in. False: the chain ends in front of it. */
+static bool take(struct rule_work *work, struct link *link, struct found *found)
+{
+	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
+	struct site_candidate candidate;
+	bool typed;
+
+	if (!rule || rule->what == CONTAINER_FUNCTION || (!link->die && names_any(rule->path)))
+		return false;
+	if (rule->what == CONTAINER_THROUGH || rule->what == CONTAINER_WRAPPER)
+		return !found->container_rule && !found->shell;
+	typed = evaluate(work, link, rule, &candidate);
+	rule_say(work, 1, "%s is %s%s%s", link->path,
+		 rule->what == CONTAINER_ALLOCATOR ? "an allocator" : rule->what == CONTAINER_MAKER ? "a maker" : "a container",
+		 typed ? " of " : "", typed ? candidate.type : "");
+	switch (rule->what) {
+	case CONTAINER_ALLOCATOR:
+		if (found->container_rule || found->shell)
+			return false;
+		if (typed) {
+			found->allocator = candidate;
+			found->allocator_rule = rule;
+		}
+		return true;
+	case CONTAINER_MAKER:
+		if (!found->container_rule && !found->shell && !found->allocator_rule && typed) {
+			found->maker = candidate;
+			found->maker_rule = rule;
+		}
+		return false;
+	default:
+		break;
+	}
+
+	const char *name = class_name(work, link);
+
+	if (!typed) {
+		found->shell = true;
+		found->name = name ? name : found->name;
+		return true;
+	}
+
+	const struct site_candidate *inner = found->container_rule ? &found->container : found->allocator_rule ? &found->allocator : NULL;
+
+	if (inner && inner->bytes && candidate.bytes && inner->bytes != candidate.bytes && rule->shape != CONTAINER_LOOSE) {
+		if (found->container_rule || found->shell) {
+			rule_say(work, 2, "another size than %s: not its storage", inner->type);
+			return false; /* a container in another's code */
+		}
+		rule_say(work, 2, "%s has another size: something else of the container's", inner->type);
+		found->shell = true;
+		found->name = name ? name : found->name;
+		return true;
+	}
+	if (inner && inner->type != candidate.type)
+		rule_say(work, 2, "it wins over %s: equal code of different types was folded", inner->type);
+	if (!candidate.bytes && inner)
+		candidate.bytes = inner->bytes;
+	found->container = candidate;
+	found->container_rule = rule;
+	found->name = name ? name : found->name;
+	return true;
+}
+
+bool rule_container(struct rule_work *work)
+{
+	struct found found = { 0 };
+	struct link link;
+	bool folded = false, open = true;
+	Dwarf_Die callee;
+
+	/* a callee that jumps to the allocation function is the innermost function, although it has no frame */
+	if (work->entry && work->callee.vaddr && !rule_is_entry(work->callee.symbol)) {
+		const char *symbol = rule_symbol(work, work->callee.vaddr, &folded);
+		bool known = work->reader->units && dwarf_units_function_at(work->reader->units, work->callee.vaddr, &callee);
+
+		if (link_of(work, known ? &callee : NULL, names_demangled(work->reader->names, symbol), &link))
+			open = take(work, &link, &found);
+	} else if (work->callee.symbol && !work->callee.vaddr && !rule_is_entry(work->callee.symbol) &&
+		   link_of(work, NULL, names_demangled(work->reader->names, work->callee.symbol), &link)) {
+		open = take(work, &link, &found); /* imported: std::string::_M_create */
+	}
+	for (size_t i = 0; open && i < work->scope_count; i++) {
+		if (!link_of(work, &work->scopes[i].die, work->scopes[i].bare ? NULL : work->scopes[i].name, &link))
+			break;
+		open = take(work, &link, &found);
+	}
+	if (open && work->symbol) {
+		bool twins;
+		const char *symbol = rule_symbol(work, work->ret - 1, &twins);
+
+		folded |= twins;
+		if (!work->scope_count && link_of(work, NULL, names_demangled(work->reader->names, symbol), &link))
+			take(work, &link, &found);
+	}
+
+	struct site_candidate *best = found.container_rule ? &found.container : found.allocator_rule ? &found.allocator : &found.maker;
+	const struct container_rule *rule =
+		found.container_rule ? found.container_rule : found.allocator_rule ? found.allocator_rule : found.maker_rule;
+
+	if (!rule)
+		return false;
+	best->rule = SYM_RULE_ALLOCATOR;
+	best->header = rule->header;
+	best->container = found.container_rule || found.shell ? found.name : NULL;
+	best->array = rule->shape == CONTAINER_MANY || rule->shape == CONTAINER_LOOSE || (rule == found.maker_rule && work->makes_array);
+	best->form = rule->shape == CONTAINER_NODE ? SYM_FORM_NODE : best->container ? SYM_FORM_BUFFER : SYM_FORM_OBJECT;
+	best->flags |= (folded ? 0 : SITE_CERTAIN) | (rule->shape == CONTAINER_LOOSE ? SITE_LOOSE : 0);
+	if (folded)
+		rule_say(work, 1, "the function's code serves several types: any of theirs may be meant");
+	if (found.shell && rule == found.allocator_rule) {
+		/* a container that leaves its element to the allocator: nodes are named so */
+		const char *bracket = strchr(best->type, '<'), *node = strstr(best->type, "_node");
+
+		if (node && (!bracket || node < bracket) && best->type[strlen(best->type) - 1] != '*')
+			best->form = SYM_FORM_NODE;
+	}
+	rule_add(work, best);
+	return work->out->count != 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_type_cache.c: answers that were put come back, from memory and from the file; a file that isn't whole, or not ours, is none. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../../symbolizer/type_cache.h"
+
+static int failures;
+static struct names names;
+static char directory[64], path[160];
+static const uint8_t id[20] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17 };
+enum { RULES = 77, HEADER = 104 };
+
+static void check(const char *name, bool good)
+{
+	printf(good ? "ok %s\n" : "not ok %s\n", name);
+	failures += !good;
+}
+
+static struct type_cache *cache(uint64_t rules)
+{
+	return type_cache_open(directory, id, sizeof id, rules, &names);
+}
+
+/* An answer that has something in every field, different for each n. */
+static struct site_answer answer(unsigned n)
+{
+	struct site_answer a = { .count = n % (SITE_CANDIDATES + 1), .ambiguous = n & 1, .climbs = n & 2, .opaque = n & 4 };
+	char text[64];
+
+	for (unsigned i = 0; i < a.count; i++) {
+		struct site_candidate *c = &a.candidates[i];
+
+		snprintf(text, sizeof text, "ns::Type%u", n % 50 + i);
+		c->type = names_text(&names, text);
+		c->container = n % 3 ? names_text(&names, "std::vector<int, std::allocator<int>>") : NULL;
+		c->bytes = n * UINT64_C(0x100000001);
+		c->header = i;
+		c->rule = SYM_RULE_ALLOCATOR + (n + i) % 5;
+		c->form = (n + i) % 4;
+		c->array = n & 8;
+		c->trailing = n & 16;
+		c->or_derived = n & 32;
+		c->flags = n * 3;
+		for (unsigned k = 0; k < (n + i) % (SITE_LEADING + 1); k++) {
+			snprintf(text, sizeof text, "Base%u", k);
+			c->leading[k] = names_text(&names, text);
+		}
+	}
+	a.label = n % 5 ? NULL : names_text(&names, "storage of X");
+	a.callee = n % 7 ? names_text(&names, "operator new(unsigned long)") : NULL;
+	return a;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same(const struct site_answer *a, const struct site_answer *b)
+{
+	if (!a || a->count != b->count || a->ambiguous != b->ambiguous || a->climbs != b->climbs || a->opaque != b->opaque ||
+	    !same_text(a->label, b->label) || !same_text(a->callee, b->callee))
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct site_candidate *c = &a->candidates[i], *d = &b->candidates[i];
+
+		if (!same_text(c->type, d->type) || !same_text(c->container, d->container) || c->bytes != d->bytes || c->header != d->header ||
+		    c->rule != d->rule || c->form != d->form || c->array != d->array || c->trailing != d->trailing ||
+		    c->or_derived != d->or_derived || c->flags != d->flags)
+			return false;
+		for (int k = 0; k < SITE_LEADING; k++)
+			if (!same_text(c->leading[k], d->leading[k]))
+				return false;
+	}
+	return true;
+}
+
+static void put(struct type_cache *c, uint64_t ret, unsigned n)
+{
+	struct site_answer a = answer(n);
+
+	type_cache_put(c, ret, &a);
+}
+
+static bool has(struct type_cache *c, uint64_t ret, unsigned n)
+{
+	struct site_answer a = answer(n);
+
+	return same(type_cache_get(c, ret), &a);
+}
+
+static uint64_t stored(const struct type_cache *c)
+{
+	struct type_cache_info info;
+
+	type_cache_info(c, &info);
+	return info.stored;
+}
+
+static size_t read_file(uint8_t *out, size_t room)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, room);
+
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static void write_file(const uint8_t *data, size_t bytes)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+
+	if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes)
+		abort();
+	close(fd);
+}
+
+static void test_round_trip(void)
+{
+	struct type_cache *c = cache(RULES);
+	const struct site_answer *kept;
+	struct type_cache_info info;
+	struct stat st;
+	bool good = true;
+
+	check("an empty cache has nothing", !type_cache_get(c, 1) && !stored(c));
+	for (unsigned n = 0; n < 3000; n++)
+		put(c, n * 37, n);
+	kept = type_cache_get(c, 37);
+	put(c, 37, 1);
+	check("what was got stays where it is", kept == type_cache_get(c, 37));
+	for (unsigned n = 0; n < 3000; n++)
+		good &= has(c, n * 37, n);
+	check("answers come back from memory", good);
+	check("others are not there", !type_cache_get(c, 38));
+	type_cache_close(c);
+	check("the file is its user's alone", !stat(path, &st) && (st.st_mode & 0777) == 0600);
+	snprintf(path + strlen(directory), 8, "/types");
+	check("and so is the directory", !stat(path, &st) && (st.st_mode & 0777) == 0700);
+	path[strlen(directory) + 6] = '/';
+
+	c = cache(RULES);
+	type_cache_info(c, &info);
+	check("its path is told", info.path && !strcmp(info.path, path));
+	check("the file holds them all", info.stored == 3000 && !info.added);
+	good = true;
+	for (unsigned n = 3000; n--;)
+		good &= has(c, n * 37, n);
+	check("answers come back from the file", good && !type_cache_get(c, 38) && !type_cache_get(c, UINT64_MAX));
+	put(c, 38, 5);
+	type_cache_close(c);
+	c = cache(RULES);
+	check("what is added joins what was there", stored(c) == 3001 && has(c, 38, 5) && has(c, 2999 * 37, 2999));
+	put(c, 37, 2); /* another answer for the same address replaces it */
+	type_cache_close(c);
+	c = cache(RULES);
+	check("a newer answer replaces an older one", stored(c) == 3001 && has(c, 37, 2));
+	type_cache_close(c);
+}
+
+static void test_keys(void)
+{
+	static const uint8_t other[20] = { 1 };
+	struct type_cache *c = cache(RULES + 1);
+
+	check("other rules: as good as none", !stored(c) && !type_cache_get(c, 38));
+	type_cache_close(c);
+	c = cache(RULES);
+	check("asking changes no file", stored(c) == 3001);
+	type_cache_close(c);
+	c = type_cache_open(directory, other, sizeof other, RULES, &names);
+	check("another module: another file", !stored(c));
+	type_cache_close(c);
+}
+
+static bool as_none(void)
+{
+	struct type_cache *c = cache(RULES);
+	bool none = !stored(c) && !type_cache_get(c, 38);
+
+	type_cache_close(c);
+	return none;
+}
+
+static void seal(uint8_t *file, size_t bytes)
+{
+	uint64_t sum = XXH3_64bits(file + 16, bytes - 16);
+
+	memcpy(file + 8, &sum, 8);
+}
+
+/* Every answer can be asked for and whatever comes is an answer. */
+static bool survives(void)
+{
+	struct type_cache *c = cache(RULES);
+	bool good = true;
+
+	for (unsigned n = 0; n < 3000; n++) {
+		const struct site_answer *a = type_cache_get(c, n * 37);
+
+		good &= !a || a->count <= SITE_CANDIDATES;
+		for (size_t i = 0; a && i < a->count; i++)
+			good &= a->candidates[i].rule <= SYM_RULE_LEARNED && (!a->candidates[i].type || strlen(a->candidates[i].type) < 4096);
+	}
+	type_cache_close(c);
+	return good;
+}
+
+static void test_damage(void)
+{
+	static uint8_t whole[1 << 22], broken[1 << 22];
+	size_t bytes = read_file(whole, sizeof whole);
+	bool good = true;
+	uint64_t random = 12345;
+
+	check("the file has a size to test with", bytes > 100000 && bytes < sizeof whole);
+	for (size_t cut = 0; cut < bytes; cut += cut < 200 ? 1 : bytes / 50) {
+		write_file(whole, cut);
+		good &= as_none();
+	}
+	check("truncated: as good as none", good);
+	good = true;
+	for (size_t at = 0; at < bytes; at += at < HEADER ? 1 : bytes / 60) {
+		memcpy(broken, whole, bytes);
+		broken[at] ^= 0x10;
+		write_file(broken, bytes);
+		good &= as_none();
+	}
+	check("a flipped bit: as good as none", good);
+	memset(broken, 0, sizeof broken);
+	write_file(broken, 5000);
+	check("zeros: as good as none", as_none());
+	write_file((const uint8_t *)"SQLite format 3", 16);
+	check("foreign: as good as none", as_none());
+	good = true;
+	for (unsigned n = 0; n < 300; n++) { /* with a checksum that is right */
+		memcpy(broken, whole, bytes);
+		for (unsigned k = 0; k < 20; k++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			broken[HEADER + (random >> 33) % (n & 1 ? 48000 : bytes - HEADER)] ^= (uint8_t)(1u << (random >> 61));
+		}
+		seal(broken, bytes);
+		write_file(broken, bytes);
+		good &= survives();
+	}
+	check("made to pass: nothing breaks", good);
+	for (size_t at = 16; at < HEADER; at += 4) { /* counts and sizes of the header */
+		memcpy(broken, whole, bytes);
+		memset(broken + at, 0xff, 4);
+		seal(broken, bytes);
+		write_file(broken, bytes);
+		good &= survives();
+	}
+	check("absurd counts: nothing breaks", good);
+	unlink(path);
+	if (mkfifo(path, 0600))
+		abort();
+	check("a fifo is not waited for", as_none());
+	unlink(path);
+	if (symlink("/etc/passwd", path))
+		abort();
+	check("a link is not followed", as_none());
+	unlink(path);
+	write_file(whole, bytes);
+	check("the whole one is still good", !as_none());
+	/* a broken file is replaced by the next one that has something to say */
+	write_file(whole, bytes / 2);
+	struct type_cache *c = cache(RULES);
+	put(c, 5, 5);
+	type_cache_close(c);
+	c = cache(RULES);
+	check("a broken one is replaced", stored(c) == 1 && has(c, 5, 5));
+	type_cache_close(c);
+}
+
+static bool memory_only(struct type_cache *c)
+{
+	struct type_cache_info info;
+	bool good;
+
+	type_cache_info(c, &info);
+	put(c, 9, 9);
+	good = !info.path && has(c, 9, 9);
+	type_cache_close(c);
+	return good;
+}
+
+static void test_places(void)
+{
+	struct type_cache_info info;
+	struct type_cache *c;
+	char home[128];
+
+	check("without a build-id: memory only", memory_only(type_cache_open(directory, NULL, 0, RULES, &names)));
+	unsetenv("XDG_CACHE_HOME");
+	unsetenv("HOME");
+	check("without a home: memory only", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
+	setenv("HOME", "relative", 1);
+	check("a relative home is none", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
+	snprintf(home, sizeof home, "%s/home", directory);
+	setenv("HOME", home, 1);
+	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
+	type_cache_info(c, &info);
+	check("HOME/.cache/shiny/types", info.path && !strncmp(info.path, home, strlen(home)) && strstr(info.path, "/.cache/shiny/types/abcdef0102"));
+	put(c, 1, 1);
+	type_cache_close(c);
+	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
+	check("directories are made", stored(c) == 1);
+	type_cache_close(c);
+	setenv("XDG_CACHE_HOME", directory, 1);
+	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
+	type_cache_info(c, &info);
+	check("XDG_CACHE_HOME goes first", info.path && !strncmp(info.path, directory, strlen(directory)) && strstr(info.path, "/shiny/types/"));
+	type_cache_close(c);
+	c = type_cache_open("/proc/nowhere", id, sizeof id, RULES, &names);
+	put(c, 9, 9);
+	check("what can't be written still works", has(c, 9, 9));
+	type_cache_close(c);
+	check("no temporary file is left", !system("test -z \"$(find \"$XDG_CACHE_HOME\" -name '*.[0-9]*')\""));
+}
+
+int main(void)
+{
+	char command[128];
+
+	strcpy(directory, "/tmp/test_type_cache.XXXXXX");
+	if (!mkdtemp(directory))
+		return 1;
+	snprintf(path, sizeof path, "%s/types/", directory);
+	for (size_t i = 0; i < sizeof id; i++)
+		sprintf(path + strlen(path), "%02x", id[i]);
+	test_round_trip();
+	test_keys();
+	test_damage();
+	test_places();
+	names_deinit(&names);
+	snprintf(command, sizeof command, "rm -rf %s", directory);
+	return system(command) || failures;
+}

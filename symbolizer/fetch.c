@@ -130,6 +130,7 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 {
 	const char *urls = getenv("DEBUGINFOD_URLS"), *url;
 	char what[256], *got = NULL;
+	time_t began = now();
 	int fd;
 
 	if (!urls || !urls[strspn(urls, " ")])
@@ -155,7 +156,7 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 	snprintf(what, sizeof(what), "fetching debug information of %s, bytes", name);
 	fetch->ended = NULL;
 	fetch->done = 0;
-	fetch->moved = now();
+	fetch->moved = began;
 	progress_begin(&fetch->progress, what, fetch->show);
 	fd = api.find(fetch->client, id, (int)bytes, &got);
 	progress_end(&fetch->progress);
@@ -164,8 +165,10 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 		*path = got;
 		return got ? FETCH_FOUND : FETCH_NOT_THERE;
 	}
-	/* one of several servers may have been asked last: it is the one to name */
-	if (fd == -ENOENT)
+	/* the library says "not there" as well when its own limit was reached */
+	if (fd == -ENOENT && !fetch->done && now() - began >= fetch->limit)
+		fetch->ended = "no answer";
+	else if (fd == -ENOENT)
 		return FETCH_NOT_THERE;
 	url = api.get_url(fetch->client);
 	fetch->failed = true;

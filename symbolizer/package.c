@@ -121,9 +121,15 @@ static bool owner_of(const struct packages *packages, const char *path, char *ou
 
 bool packages_owner(struct packages *packages, const char *path, char *out, size_t room)
 {
+	char with[4096];
+
 	if (!packages->read)
 		read_lists(packages);
-	return owner_of(packages, path, out, room) || (!strncmp(path, "/usr/", 5) && owner_of(packages, path + 4, out, room));
+	if (owner_of(packages, path, out, room))
+		return true;
+	if (!strncmp(path, "/usr/", 5))
+		return owner_of(packages, path + 4, out, room);
+	return snprintf(with, sizeof(with), "/usr%s", path) < (int)sizeof(with) && owner_of(packages, with, out, room);
 }
 
 void packages_advice(struct packages *packages, const char *path, char *out, size_t room)

@@ -311,7 +311,7 @@ void site_type_choose(const struct site_answer *const *answers, size_t count, un
 		}
 		if (!answers[i]->climbs)
 			break;
-		functions_only |= !answers[i]->label;
+		functions_only |= answers[i]->opaque;
 	}
 	for (size_t i = 0; i < count && !out->type; i++)
 		if (answers[i]->label) {

@@ -440,7 +440,7 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	label(&work);
 	if (!symbol && !work.scope_count) {
 		out->count = 0;
-		out->climbs = true;
+		out->climbs = out->opaque = true;
 		out->label = NULL;
 	}
 	if (followed)

@@ -80,6 +80,7 @@ struct dwarf_units {
 	char *module_path; /* NULL: the same as path */
 	int fd, alt_fd;
 	Dwarf *dwarf, *alt; /* NULL: closed */
+	struct unpacked *unpacked; /* unpack.c: what libelf could not unpack */
 	struct unit **units;
 	size_t unit_count, unit_room;
 	size_t main_units; /* the first so many are the file's, in its order; the others were met in .dwo and alternate files */

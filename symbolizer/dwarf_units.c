@@ -37,6 +37,7 @@
 
 #include "debugfile.h"
 #include "split.h"
+#include "unpack.h"
 #include "dwarf_unit.h"
 
 #define RANGES_MAX (1u << 22)
@@ -142,8 +143,8 @@ static void close_dwarf(struct dwarf_units *units)
 	units->memo = NULL;
 	split_destroy(units->split);
 	units->split = NULL;
-	if (units->dwarf)
-		dwarf_end(units->dwarf);
+	unpacked_end(units->dwarf, units->unpacked);
+	units->unpacked = NULL;
 	if (units->alt)
 		dwarf_end(units->alt);
 	units->dwarf = units->alt = NULL;
@@ -268,7 +269,7 @@ static bool open_dwarf(struct dwarf_units *units)
 	if (units->dwarf)
 		return true;
 	units->fd = open(units->path, O_RDONLY | O_CLOEXEC);
-	units->dwarf = units->fd >= 0 ? dwarf_begin(units->fd, DWARF_C_READ) : NULL;
+	units->dwarf = units->fd >= 0 ? unpacked_begin(units->fd, &units->unpacked) : NULL;
 	if (!units->dwarf)
 		return false;
 	open_alternate(units);

@@ -21,6 +21,7 @@
 
 #include "dwp.h"
 #include "split_image.h"
+#include "unpack.h"
 
 /* A unit that was made. */
 struct made {
@@ -279,7 +280,7 @@ bool split_unit(struct split *split, Dwarf_Die *skeleton, Dwarf_Die *out)
 	for (size_t i = 0; i < split->made_count; i++)
 		if (split->made[i]->id == base.id) {
 			*out = split->made[i]->die;
-			return split->made[i]->image.dwarf;
+			return split->made[i]->image.elf.dwarf;
 		}
 	made = add_made(split, base.id);
 	if (!made)
@@ -323,7 +324,8 @@ void split_check(const char *dwarf_path, const char *path, const char *const *de
 {
 	struct split *split = split_create(dwarf_path, path, debug_dirs);
 	int fd = open(dwarf_path, O_RDONLY | O_CLOEXEC);
-	Dwarf *dwarf = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
+	struct unpacked *unpacked = NULL;
+	Dwarf *dwarf = fd >= 0 ? unpacked_begin(fd, &unpacked) : NULL;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 
@@ -345,8 +347,7 @@ void split_check(const char *dwarf_path, const char *path, const char *const *de
 		if (!*out->example && name)
 			snprintf(out->example, sizeof(out->example), "%s", name);
 	}
-	if (dwarf)
-		dwarf_end(dwarf);
+	unpacked_end(dwarf, unpacked);
 	if (fd >= 0)
 		close(fd);
 	split_destroy(split);

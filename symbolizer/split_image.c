@@ -18,8 +18,7 @@
  *                          index into .debug_addr, DW_AT_stmt_list, and the old code, which becomes the value of an unknown attribute.
  *                 DWARF 4  the 8 bytes of DW_AT_GNU_dwo_id become DW_AT_low_pc; the id moves into the abbreviation.
  *               The abbreviation is written in front of the others; the first one with a code counts.
- * The sections aren't copied (the strings of a .dwp are hundreds of megabytes): the file has sections of one byte, and libelf's
- * descriptors of their content are pointed at the pieces before libdw sees them.
+ * The sections aren't copied (elf_image.h): the strings of a .dwp are hundreds of megabytes.
  *
  * Not covered: type units of DWARF 4 (.debug_types.dwo), and those that another .dwo brought into the .dwp.
  */
@@ -30,7 +29,6 @@
 #include <string.h>
 
 enum { HEADER_V5 = 20, HEADER_ORDINARY = 12, TYPE_AT = 6, ABBREV_AT = 8, ID_AT = 12, ABBREV_AT_V4 = 6, SPARE_ATTRIBUTE = 0x3fff };
-enum { SECTIONS = 12, NAMES_ROOM = 1024 }; /* at most, with the first (none) and the names */
 
 struct reader {
 	const uint8_t *at, *end;
@@ -222,66 +220,13 @@ static struct elf_bytes copy_info(struct split_image *image, const struct dwp *d
 	return (struct elf_bytes){ image->info, bytes };
 }
 
-/* Makes the ELF file and opens it. */
-static bool open_image(struct split_image *image, const struct elf_bytes *sections, const char *const *names, size_t count)
-{
-	Elf64_Ehdr *header;
-	Elf64_Shdr *table;
-	size_t text = sizeof(*header) + SECTIONS * sizeof(*table), used = 1;
-	Elf_Scn *section = NULL;
-
-	image->file = calloc(1, text + NAMES_ROOM);
-	if (!image->file)
-		return false;
-	header = (Elf64_Ehdr *)image->file;
-	table = (Elf64_Shdr *)(image->file + sizeof(*header));
-	*header = (Elf64_Ehdr){ .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-				.e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_shoff = sizeof(*header),
-				.e_ehsize = sizeof(*header), .e_shentsize = sizeof(*table), .e_shnum = (Elf64_Half)(count + 2),
-				.e_shstrndx = (Elf64_Half)(count + 1) };
-	for (size_t i = 0; i <= count; i++) {
-		const char *name = i < count ? names[i] : ".shstrtab";
-
-		table[i + 1] = (Elf64_Shdr){ .sh_name = (Elf64_Word)used, .sh_type = i < count ? SHT_PROGBITS : SHT_STRTAB,
-					     .sh_offset = text, .sh_size = i < count ? 1 : NAMES_ROOM, .sh_addralign = 1 };
-		strcpy((char *)image->file + text + used, name);
-		used += strlen(name) + 1;
-	}
-	elf_version(EV_CURRENT);
-	image->elf = elf_memory((char *)image->file, text + NAMES_ROOM);
-	for (size_t i = 0; image->elf && i < count; i++) {
-		Elf_Data *data;
-
-		section = elf_nextscn(image->elf, section);
-		data = section ? elf_getdata(section, NULL) : NULL;
-		if (!data)
-			return false;
-		data->d_buf = (void *)sections[i].data;
-		data->d_size = sections[i].bytes;
-	}
-	image->dwarf = image->elf ? dwarf_begin_elf(image->elf, DWARF_C_READ, NULL) : NULL;
-	return image->dwarf;
-}
-
-static void close_image(struct split_image *image)
-{
-	if (image->dwarf)
-		dwarf_end(image->dwarf);
-	if (image->elf)
-		elf_end(image->elf);
-	free(image->file);
-	image->dwarf = NULL;
-	image->elf = NULL;
-	image->file = NULL;
-}
-
 void split_image_destroy(struct split_image *image)
 {
-	close_image(image);
+	elf_image_close(&image->elf);
 	free(image->info);
 	free(image->abbrev);
 	free(image->addr);
-	*image = (struct split_image){ .elf = NULL };
+	*image = (struct split_image){ .info = NULL };
 }
 
 static bool open_parts(struct split_image *image, struct elf_bytes info, struct elf_bytes abbrev, struct elf_bytes addr,
@@ -295,8 +240,8 @@ static bool open_parts(struct split_image *image, struct elf_bytes info, struct 
 	const struct elf_bytes none = { 0 }, content[] = { info, abbrev, addr, v5 ? none : base->ranges, p[DWP_LINE], v5 ? none : p[DWP_LOC],
 							   v5 ? p[DWP_LOCLISTS] : none, p[DWP_STR_OFFSETS], v5 ? p[DWP_RNGLISTS] : none,
 							   p[DWP_STR] };
-	struct elf_bytes sections[SECTIONS];
-	const char *names[SECTIONS];
+	struct elf_bytes sections[sizeof(all) / sizeof(*all)];
+	const char *names[sizeof(all) / sizeof(*all)];
 	size_t count = 0, size;
 	Dwarf_Off next;
 
@@ -306,9 +251,9 @@ static bool open_parts(struct split_image *image, struct elf_bytes info, struct 
 		names[count] = all[i];
 		sections[count++] = content[i];
 	}
-	close_image(image);
-	return open_image(image, sections, names, count) && !dwarf_nextcu(image->dwarf, at, &next, &size, NULL, NULL, NULL) &&
-	       dwarf_offdie(image->dwarf, at + size, unit);
+	elf_image_close(&image->elf);
+	return elf_image_open(&image->elf, sections, names, count) && !dwarf_nextcu(image->elf.dwarf, at, &next, &size, NULL, NULL, NULL) &&
+	       dwarf_offdie(image->elf.dwarf, at + size, unit);
 }
 
 /* A copy of `addr` with `low_pc` behind it; its index there. */
@@ -329,7 +274,7 @@ static uint64_t add_address(struct split_image *image, struct elf_bytes *addr, u
 bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts, const struct split_base *base, struct split_image *out,
 			Dwarf_Die *unit)
 {
-	struct split_image image = { .elf = NULL };
+	struct split_image image = { .info = NULL };
 	struct elf_bytes abbrev = parts->at[DWP_ABBREV], addr = base->addr, info;
 	size_t at = find_unit(parts->at[DWP_INFO], base);
 	bool v5 = base->version >= 5, good = false;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "dwp.h"
+#include "elf_image.h"
 
 /* What a split unit has in the file with its skeleton. */
 struct split_base {
@@ -23,9 +24,8 @@ struct split_base {
 };
 
 struct split_image {
-	Elf *elf;
-	Dwarf *dwarf;
-	uint8_t *file, *info, *abbrev, *addr;
+	struct elf_image elf;
+	uint8_t *info, *abbrev, *addr;
 };
 
 /* The pieces must outlive the image. False: they don't make a unit with that id. */

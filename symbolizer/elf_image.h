@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf_image.h: an ELF file in memory whose sections are anywhere in memory, for libdw to read.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: the headers, not the content. Threads: one at a time.
+ *
+ * The file has sections of one byte each; libelf's descriptors of their content are pointed at the real content before libdw sees them.
+ */
+#ifndef SHINY_SYM_ELF_IMAGE_H
+#define SHINY_SYM_ELF_IMAGE_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf_file.h"
+
+struct elf_image {
+	uint8_t *file;
+	Elf *elf;
+	Dwarf *dwarf;
+};
+
+/* The content must outlive the image. False: libdw finds no DWARF in it; close it all the same. */
+bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections, const char *const *names, size_t count);
+void elf_image_close(struct elf_image *image); /* ends the Dwarf, too */
+
+#endif

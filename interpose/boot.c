@@ -170,7 +170,7 @@ static bool boot(void)
 	}
 	si_settings.depth = si_arena.header->depth;
 	si_settings.free_depth = si_arena.header->free_depth;
-	si_settings.types = si_env.types == 0;
+	si_settings.types = si_env.types < 2; /* off is the last of them */
 	si_settings.unwind = si_env.unwind;
 	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
 	if (!si_self_make() || !si_process_claim(-1, 0, 0))

@@ -93,14 +93,14 @@ static struct sym_type class_of(const struct combination *c, enum sym_confidence
 				  .or_derived = c->reading->dying && confidence < SYM_MEDIUM };
 }
 
-static struct sym_type label(const struct combination *c, const char *format)
+static struct sym_type label(const struct combination *c, const char *prefix)
 {
 	struct sym_type out = { .rule = SYM_RULE_VPTR, .confidence = SYM_LABEL };
-	size_t room = strlen(format) + strlen(c->name);
+	size_t room = strlen(prefix) + strlen(c->name) + 1;
 	char *text = malloc(room);
 
 	if (text) {
-		snprintf(text, room, "%s%s", format, c->name);
+		snprintf(text, room, "%s%s", prefix, c->name);
 		out.type = names_text(&c->sym->names, text);
 		free(text);
 	}

@@ -157,6 +157,8 @@ static struct shiny_err *create_store(struct session *session, const struct aren
 	err = store_create(path, session->options->force, session->options->with_events, &session->store);
 	if (err)
 		session->store = NULL;
+	else if (!session->options->leftover && !session->options->no_site_types)
+		session->warm = warm_start(&session->symbols);
 	return err;
 }
 
@@ -562,6 +564,8 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 					end_arena(session, session->arenas.at[i]);
 					dir->scanned = 0;
 				}
+			if (session->warm)
+				warm_offer(session->warm, &session->ids);
 			if (wall - committed >= 1000 * MS || waiting_to_go(session) >= 4) {
 				commit(session);
 				release_arenas(session);
@@ -650,6 +654,7 @@ static void remove_all(const struct session *session, const struct directory *di
 
 static void session_destroy(struct session *session)
 {
+	sym_destroy(warm_take(session->warm, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)
 		stream_destroy(session->streams.at[i]);
 	for (size_t i = 0; i < session->processes.count; i++)
@@ -709,6 +714,9 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	struct shiny_err *err = NULL;
 
 	session->options = options;
+	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs, .type_rules = options->type_rules,
+						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
+						 .stop = collector_hurried };
 	session->next_fork = UINT64_MAX;
 	read_boot_id(session->boot_id);
 	if (!options->force && !strchr(pattern, '%') && access(pattern, F_OK) == 0)

@@ -21,6 +21,10 @@ struct collector_options {
 	int launcher_fd;       /* read end of a pipe that the launcher holds open until the program has ended; -1: none */
 	int lock_fd;           /* from collector_lock; 0: collector_run takes the lock itself */
 	const char *const *debug_dirs;
+	bool no_site_types;    /* types from vptrs only: call sites are not looked at */
+	const char *type_rules; /* a file of container rules in front of the built-in ones; NULL none */
+	const char *type_cache; /* directory for site types, NULL the user's; as in sym.h */
+	bool no_type_cache;
 	bool keep_arenas;      /* do not delete the arenas and the directory at the end */
 	bool progress;         /* show progress on stderr for work over a second */
 };

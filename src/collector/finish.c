@@ -6,7 +6,7 @@
  *
  * While recording, what is new is written as it stands (frames without names, vtables without classes), so that a sidecar that
  * dies leaves ids that mean something. At the end each module's file is opened once and every distinct frame and vtable asked for its
- * name once. A word that turns out not to be a vtable leaves its block without one: such rows are added to vtable 0's.
+ * name once; types.c then says what the blocks are.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -20,6 +20,7 @@
 #include "../base/progress.h"
 #include "../base/text.h"
 #include "session.h"
+#include "types.h"
 
 enum { LINES = 64 };
 
@@ -95,8 +96,8 @@ static void name_frames(struct session *session, struct sym_module **modules)
 	progress_end(&progress);
 }
 
-/* Names the vtables; false_vtables[id] is set for words that are none. */
-static void name_vtables(struct session *session, struct sym_module **modules, bool *false_vtables)
+/* Names the vtables: vtables[id]. */
+static void name_vtables(struct session *session, struct sym_module **modules, struct sym_vtable *vtables)
 {
 	static const char *const sources[] = { [SYM_VTABLE_NONE] = "none", [SYM_VTABLE_SYMBOL] = "symbol", [SYM_VTABLE_RTTI] = "rtti",
 					       [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building" };
@@ -105,16 +106,14 @@ static void name_vtables(struct session *session, struct sym_module **modules, b
 	progress_begin(&progress, "naming vtables", session->options->progress);
 	for (size_t i = 0; i < session->ids.vtables.count; i++) {
 		const struct id_place *v = &session->ids.vtables.at[i];
-		struct sym_vtable vtable = { .source = SYM_VTABLE_NONE };
+		struct sym_vtable *vtable = &vtables[i + 1];
 		struct store_vtable row = { .id = (uint32_t)i + 1, .module = v->module, .vaddr = v->vaddr };
 
-		sym_vtable(modules[v->module], v->vaddr, &vtable);
-		row.source = sources[vtable.source];
-		if (vtable.source == SYM_VTABLE_NONE) {
-			false_vtables[i + 1] = true;
-		} else {
-			row.type = vtable.type;
-			row.class_bytes = vtable.class_bytes;
+		sym_vtable(modules[v->module], v->vaddr, vtable);
+		row.source = sources[vtable->source];
+		if (vtable->source != SYM_VTABLE_NONE) {
+			row.type = vtable->type;
+			row.class_bytes = vtable->class_bytes;
 		}
 		session_fail(session, store_put_vtable(session->store, &row));
 		progress_set(&progress, i, session->ids.vtables.count);
@@ -123,63 +122,6 @@ static void name_vtables(struct session *session, struct sym_module **modules, b
 }
 
 /* ---- aggregates ---- */
-
-static void add_bins(struct bins *to, const struct bins *from)
-{
-	struct bins sum = { .first = to->first, .count = to->count };
-	unsigned last;
-
-	if (!from->count)
-		return;
-	if (!to->count || from->first < sum.first)
-		sum.first = from->first;
-	last = from->first + from->count;
-	if (to->count && (unsigned)to->first + to->count > last)
-		last = to->first + to->count;
-	sum.count = (uint8_t)(last - sum.first);
-	sum.at = mem_zero(sum.count, sizeof *sum.at);
-	for (unsigned i = 0; i < to->count; i++)
-		sum.at[to->first - sum.first + i] = to->at[i];
-	for (unsigned i = 0; i < from->count; i++) {
-		sum.at[from->first - sum.first + i].count += from->at[i].count;
-		sum.at[from->first - sum.first + i].bytes += from->at[i].bytes;
-	}
-	free(to->at);
-	*to = sum;
-}
-
-/* Rows of words that are no vtables go to vtable 0. */
-static void fold_false(struct site *site, const bool *false_vtables)
-{
-	struct tally *zero = NULL;
-
-	for (struct tally *s = site->stats; s; s = s->next)
-		if (s->vtable && false_vtables[s->vtable])
-			s->vtable = 0, s->reading = 0;
-	for (struct tally **link = &site->stats, *s; (s = *link);) {
-		if (s->vtable || !zero) {
-			zero = s->vtable ? zero : s;
-			link = &s->next;
-			continue;
-		}
-		zero->allocs += s->allocs;
-		zero->reallocs += s->reallocs;
-		zero->frees += s->frees;
-		zero->bytes += s->bytes;
-		zero->live += s->live;
-		zero->live_bytes += s->live_bytes;
-		zero->inherited += s->inherited;
-		zero->inherited_bytes += s->inherited_bytes;
-		zero->max_size = s->max_size > zero->max_size ? s->max_size : zero->max_size;
-		zero->min_size = s->min_size < zero->min_size ? s->min_size : zero->min_size;
-		add_bins(&zero->ended, &s->ended);
-		add_bins(&zero->living, &s->living);
-		*link = s->next;
-		free(s->ended.at);
-		free(s->living.at);
-		free(s);
-	}
-}
 
 static void put_lifetimes(struct session *session, const struct store_lifetime *key, const struct bins *bins)
 {
@@ -195,20 +137,21 @@ static void put_lifetimes(struct session *session, const struct store_lifetime *
 	}
 }
 
-static void put_stats(struct session *session, struct process *p, const bool *false_vtables, struct collector_summary *out)
+static void put_stats(struct session *session, const struct process *p, struct collector_summary *out)
 {
 	for (size_t i = 0; i < p->stats.sites.count; i++) {
-		struct site *site = &p->stats.sites.at[i];
+		const struct site *site = &p->stats.sites.at[i];
 
-		fold_false(site, false_vtables);
-		for (struct tally *s = site->stats; s; s = s->next) {
+		for (const struct tally *s = site->stats; s; s = s->next) {
 			struct store_stat row = {
-				.process = p->id, .stack = site->stack, .vtable = s->vtable, .reading = s->reading, .allocs = s->allocs,
+				.process = p->id, .stack = site->stack, .vtable = s->vtable,
+				.reading = (uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)), .allocs = s->allocs,
 				.reallocs = s->reallocs, .frees = s->frees, .bytes = s->bytes, .live = s->live,
 				.live_bytes = s->live_bytes, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
-				.max_size = s->max_size, .min_size = s->allocs ? s->min_size : 0,
+				.max_size = s->max_size, .min_size = s->min_size, .size_step = s->size_step, .api = (uint8_t)site->api,
+				.type = s->type,
 			};
-			struct store_lifetime key = { .process = p->id, .stack = site->stack };
+			struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
 
 			session_fail(session, store_put_stat(session->store, &row));
 			put_lifetimes(session, &key, &s->ended);
@@ -363,14 +306,31 @@ static void put_session(struct session *session, struct collector_summary *out)
 	put_machine(session);
 }
 
+/* NULL: session->err says why. Wrong container rules cost types only. */
+static struct sym *make_symbolizer(struct session *session)
+{
+	struct sym *sym = NULL;
+	struct shiny_err *err = sym_create(&session->symbols, &sym);
+
+	if (err && session->symbols.type_rules) {
+		session_fail(session, store_put_note(session->store, 0, err->message));
+		shiny_err_free(err);
+		session->symbols.type_rules = NULL;
+		err = sym_create(&session->symbols, &sym);
+	}
+	if (err)
+		session_fail(session, err);
+	return sym;
+}
+
 void finish_session(struct session *session, struct collector_summary *out)
 {
-	struct sym_options options = { .debug_dirs = session->options->debug_dirs };
 	size_t module_count = session->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
-	bool *false_vtables = mem_zero(session->ids.vtables.count + 1, sizeof *false_vtables);
-	struct sym *sym = NULL;
+	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof *vtables);
+	struct sym *sym = warm_take(session->warm, modules, module_count + 1, session->options->progress);
 
+	session->warm = NULL;
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 		uint64_t end = ticks_ns(&session->ticks, p->end ? p->end : p->last);
@@ -380,23 +340,29 @@ void finish_session(struct session *session, struct collector_summary *out)
 			out->duration = end;
 	}
 	finish_write_new(session);
-	session_fail(session, sym_create(&options, &sym));
+	if (!sym)
+		sym = make_symbolizer(session);
 	for (size_t i = 0; sym && i < module_count; i++) {
 		const struct id_module *m = &session->ids.modules.at[i];
 
-		session_fail(session, sym_module_open(sym, m->path, m->build_id_bytes ? m->build_id : NULL, m->build_id_bytes, &modules[i + 1]));
+		if (!modules[i + 1])
+			session_fail(session, sym_module_open(sym, m->path, m->build_id_bytes ? m->build_id : NULL, m->build_id_bytes, &modules[i + 1]));
 		if (!session->err)
 			put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
 	}
 	if (!session->err) {
 		name_frames(session, modules);
-		name_vtables(session, modules, false_vtables);
+		name_vtables(session, modules, vtables);
+		types_conclude(session, &(struct types_names){ sym, modules, vtables });
 	}
+	/* the first question to a module may have found more, and says what to do about the rest */
+	for (size_t i = 0; !session->err && i < module_count; i++)
+		put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
 		process_read_status(p);
-		put_stats(session, p, false_vtables, out);
+		put_stats(session, p, out);
 		put_buckets(session, p);
 		put_mappings(session, p);
 		put_counters(session, p, out);
@@ -415,5 +381,5 @@ void finish_session(struct session *session, struct collector_summary *out)
 	put_session(session, out);
 	sym_destroy(sym);
 	free(modules);
-	free(false_vtables);
+	free(vtables);
 }

@@ -6,7 +6,8 @@
  *
  *   collector.c  the loop: rounds, new arenas, the end           process.c  who a process is, its fork, its end
  *   drain.c      chunks → streams → one raw record at a time     apply.c    one record in order → registry, stats, events
- *   finish.c     names and aggregates into the store
+ *   finish.c     names and aggregates into the store              types.c    the type of every block
+ *   warm.c       types of call sites, while there is time
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../symbolizer/sym.h"
 #include "../store/store.h"
 #include "arena.h"
 #include "collector.h"
@@ -24,6 +26,7 @@
 #include "space.h"
 #include "stats.h"
 #include "ticks.h"
+#include "warm.h"
 
 enum { EVENT_BATCH = 512 /* they stay in the L1 cache */, DEATHS_MAX = 256 * 1024 };
 
@@ -120,6 +123,8 @@ struct stream {
 struct session {
 	const struct collector_options *options;
 	struct store *store;
+	struct sym_options symbols; /* for the two symbolizers */
+	struct warm *warm;          /* NULL: call sites are typed at the end only */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;

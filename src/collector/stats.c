@@ -71,6 +71,7 @@ static struct tally *stat_of(struct site *site, uint32_t vtable)
 	s = mem_zero(1, sizeof *s);
 	s->vtable = vtable;
 	s->min_size = UINT64_MAX;
+	s->last_size = UINT64_MAX; /* no block has it */
 found:
 	s->next = site->stats;
 	site->stats = s;
@@ -181,6 +182,7 @@ static void raise_live(struct stats *stats, const struct entry *entry)
 {
 	struct site *site = &stats->sites.at[entry->site];
 
+	site->api = entry->flags & ENTRY_API; /* the line is written anyhow; a test for the first block would cost more */
 	if (++site->live_blocks > site->peak_blocks)
 		site->peak_blocks = site->live_blocks;
 	site->live_bytes += entry->size;
@@ -212,21 +214,45 @@ void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns)
 	bucket_at(stats, ns);
 }
 
+static uint64_t common_step(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * The step of sizes is the greatest common divisor of their differences, for which those between neighbours in time are enough. Most
+ * blocks have the size of the one before, and steps soon become powers of two, mostly 1 or 8: only the others divide.
+ */
+static __attribute__((noinline)) void take_size(struct tally *s, uint64_t size)
+{
+	uint64_t difference = size > s->last_size ? size - s->last_size : s->last_size - size;
+
+	if (s->min_size != UINT64_MAX && ((s->size_step & (s->size_step - 1)) || !s->size_step || difference & (s->size_step - 1)))
+		s->size_step = common_step(s->size_step, difference);
+	s->last_size = size;
+	if (size > s->max_size)
+		s->max_size = size;
+	if (size < s->min_size)
+		s->min_size = size;
+}
+
 /* What is counted in either case, once a block. */
 static struct tally *count_block(struct stats *stats, const struct entry *entry)
 {
 	struct tally *s = stat_of(&stats->sites.at[entry->site], entry->vtable);
 	unsigned reading = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
 
-	/* of the readings, FREE (3) is the worst and FLUSH (1) worse than SETTLED and EXIT: see apply.c */
-	if (entry->vtable) {
-		static const uint8_t rank[4] = { 3, 2, 3, 1 };
-
-		if (!s->allocs && !s->inherited)
-			s->reading = (uint8_t)reading;
-		else if (rank[reading] > rank[s->reading & 3])
-			s->reading = (uint8_t)reading;
-	}
+	s->settled += reading == SHINY_VPTR_SETTLED || reading == SHINY_VPTR_EXIT;
+	s->dying += reading == SHINY_VPTR_FREE;
+	s->second_word = entry->flags & ENTRY_SECOND_WORD;
+	if (entry->size != s->last_size)
+		take_size(s, entry->size);
 	if (entry->flags & ENTRY_INHERITED) {
 		s->inherited++;
 		s->inherited_bytes += entry->size;
@@ -236,10 +262,6 @@ static struct tally *count_block(struct stats *stats, const struct entry *entry)
 	s->bytes += entry->size;
 	if (entry->flags & ENTRY_REALLOC)
 		s->reallocs++;
-	if (entry->size > s->max_size)
-		s->max_size = entry->size;
-	if (entry->size < s->min_size)
-		s->min_size = entry->size;
 	return s;
 }
 
@@ -268,4 +290,61 @@ void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 	s->live++;
 	s->live_bytes += entry->size;
 	count_bin(&s->living, age, entry->size);
+}
+
+enum shiny_vptr_api stats_reading(const struct tally *s)
+{
+	uint64_t blocks = s->allocs + s->inherited;
+
+	if (!s->vtable || s->settled * 10 >= blocks * 9)
+		return SHINY_VPTR_SETTLED;
+	return s->dying * 2 > blocks ? SHINY_VPTR_FREE : SHINY_VPTR_FLUSH;
+}
+
+static void add_bins(struct bins *to, const struct bins *from)
+{
+	struct bins sum = { .first = to->first, .count = to->count };
+	unsigned last;
+
+	if (!from->count)
+		return;
+	if (!to->count || from->first < sum.first)
+		sum.first = from->first;
+	last = from->first + from->count;
+	if (to->count && (unsigned)to->first + to->count > last)
+		last = to->first + to->count;
+	sum.count = (uint8_t)(last - sum.first);
+	sum.at = mem_zero(sum.count, sizeof *sum.at);
+	for (unsigned i = 0; i < to->count; i++)
+		sum.at[to->first - sum.first + i] = to->at[i];
+	for (unsigned i = 0; i < from->count; i++) {
+		sum.at[from->first - sum.first + i].count += from->at[i].count;
+		sum.at[from->first - sum.first + i].bytes += from->at[i].bytes;
+	}
+	free(to->at);
+	*to = sum;
+}
+
+void stats_merge(struct tally *to, struct tally *from)
+{
+	to->allocs += from->allocs;
+	to->reallocs += from->reallocs;
+	to->frees += from->frees;
+	to->bytes += from->bytes;
+	to->live += from->live;
+	to->live_bytes += from->live_bytes;
+	to->inherited += from->inherited;
+	to->inherited_bytes += from->inherited_bytes;
+	to->settled += from->settled;
+	to->dying += from->dying;
+	if (from->min_size != UINT64_MAX) {
+		take_size(to, from->min_size);
+		take_size(to, from->max_size);
+		to->size_step = common_step(to->size_step, from->size_step);
+	}
+	add_bins(&to->ended, &from->ended);
+	add_bins(&to->living, &from->living);
+	free(from->ended.at);
+	free(from->living.at);
+	free(from);
 }

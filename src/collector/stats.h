@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <shiny/wire.h>
+
 #include "../base/mem.h"
 #include "registry.h"
 
@@ -31,13 +33,18 @@ struct bins { /* a dense range of log2 bins */
 struct tally {
 	struct tally *next;
 	uint32_t vtable;
-	uint8_t reading;
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, max_size, min_size;
+	uint32_t type;           /* store_type id, 0 unknown: types.c */
+	bool second_word;        /* its vptrs were second words */
+	uint64_t settled, dying; /* blocks whose vptr was read in the middle of their lives, and only at the free */
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
+	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none yet */
+	uint64_t last_size, size_step; /* every size is min_size + k * size_step; 0: all are the same */
 	struct bins ended, living;
 };
 
 struct site {
 	uint32_t stack; /* session-wide id, 0 none */
+	uint32_t api;   /* enum shiny_api of its latest block */
 	uint64_t live_blocks, live_bytes;
 	uint64_t peak_blocks, peak_bytes, peak_time; /* time in ticks, of peak_bytes */
 	struct tally *stats; /* most recently used first */
@@ -76,6 +83,10 @@ void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
 void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns);
 /* A block ended after `lifetime` ns. */
 void stats_end(struct stats *stats, const struct entry *entry, uint64_t ns, uint64_t lifetime);
+/* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else FLUSH, some may have been too young. */
+enum shiny_vptr_api stats_reading(const struct tally *tally);
+/* Adds one row to another, and frees it. */
+void stats_merge(struct tally *to, struct tally *from);
 /* At the process's end: the block lives, `age` ns old. */
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age);
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../base/units.h"
@@ -82,6 +83,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LAUNCHER_FD]),
 		.launcher_fd = o->given[OPT_LAUNCHER_FD] ? (int)o->number[OPT_LAUNCHER_FD] : -1,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
+		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
 		.keep_arenas = o->given[OPT_KEEP_ARENA],
 		.progress = !o->given[OPT_QUIET],
 	};

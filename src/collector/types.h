@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * types.h: the type of every block: what its call site says, put together with the vptr that was read of it.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_COLLECTOR_TYPES_H
+#define SHINY_COLLECTOR_TYPES_H
+
+#include "../../symbolizer/sym.h"
+#include "session.h"
+
+/* What names there are, indexed by the ids of ids.h; [0] is unused. */
+struct types_names {
+	struct sym *sym;
+	struct sym_module *const *modules;
+	const struct sym_vtable *vtables;
+};
+
+/* Rows of words that turned out to be no vtables are added to vtable 0's; then every row gets its type, and the types their rows. */
+void types_conclude(struct session *session, const struct types_names *names);
+
+#endif

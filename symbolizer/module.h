@@ -61,5 +61,6 @@ struct sym {
 /* The parts of a module that are made when they are needed first. */
 const struct symtab *module_symbols(struct sym_module *module);
 struct dwarf_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
+struct type_cache *module_types(struct sym_module *module);  /* types.c; NULL: no memory */
 
 #endif

@@ -181,6 +181,26 @@ bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *byte
 typedef void sym_call_fn(void *context, uint64_t ret);
 void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *context);
 
+/* What blocks of one call would be, if they have the size of the best finding. Works out and caches its answer like sym_site_warm(). */
+enum sym_outlook {
+	SYM_OUTLOOK_TYPE,    /* `out` is it; its confidence may be that of a label */
+	SYM_OUTLOOK_WRAPPER, /* the callers know */
+	SYM_OUTLOOK_NONE,
+};
+enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call, struct sym_type *out);
+
+/* What there is of a module, for people to read. */
+struct sym_inventory {
+	bool inside;      /* the debug information is in the file itself */
+	bool compressed;  /* and is packed */
+	bool dwz;         /* parts of it are in a file that it shares with others */
+	bool minidebug;   /* .gnu_debugdata: function names only */
+	const char *dwp;  /* package of split units; NULL none */
+	const char *cache_path; /* of the answers for call sites; NULL: not on disk */
+	uint64_t cached;        /* answers in it */
+};
+void sym_module_inventory(struct sym_module *module, struct sym_inventory *out);
+
 const char *sym_rule_name(enum sym_rule rule);                /* "constructor" */
 const char *sym_form_name(enum sym_form form);                /* "array" */
 const char *sym_confidence_name(enum sym_confidence confidence); /* "exact" */

@@ -57,7 +57,7 @@ static uint64_t key_of(struct sym_module *module)
 	return XXH3_64bits_withSeed(&key, sizeof(key), path);
 }
 
-static struct type_cache *cache_of(struct sym_module *module)
+struct type_cache *module_types(struct sym_module *module)
 {
 	struct sym *sym = module->sym;
 
@@ -85,7 +85,7 @@ static const struct site_answer *answer_of(const struct sym_call *call)
 
 	if (!call->module || call->module->info.state != SYM_OK)
 		return NULL;
-	cache = cache_of(call->module);
+	cache = module_types(call->module);
 	answer = cache ? type_cache_get(cache, call->vaddr) : NULL;
 	if (answer || !cache)
 		return answer;

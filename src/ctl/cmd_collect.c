@@ -84,6 +84,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.launcher_fd = o->given[OPT_LAUNCHER_FD] ? (int)o->number[OPT_LAUNCHER_FD] : -1,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
 		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
+		.type_rules = o->text[OPT_TYPE_RULES],
 		.keep_arenas = o->given[OPT_KEEP_ARENA],
 		.progress = !o->given[OPT_QUIET],
 	};

@@ -7,6 +7,7 @@
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"
+#include "members.h"
 
 enum { SHARE, BAR, LIVE_BYTES, LIVE, ALLOCS, FREES, BYTES, SITES, CLASS, TYPE, RULE, CONFIDENCE, FROM, MODULE, COLUMNS };
 static const struct column columns[COLUMNS] = {
@@ -236,6 +237,15 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 	if (err)
 		return err;
 	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
+	if (!err && ctl->options.given[OPT_MEMBERS]) {
+		err = members_show(ctl, store, &scope, ctl->options.text[OPT_MEMBERS]);
+		scope_deinit(&scope);
+		if (err) {
+			store_close(store);
+			return err;
+		}
+		return ctl_end(ctl, store, "types");
+	}
 	if (!err)
 		err = types_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl), &types);
 	scope_deinit(&scope);

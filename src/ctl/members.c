@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * members.c: the layout of a type as pahole shows it, from the debug information of the session's modules, and what its holes and its
+ * padding cost over the blocks that the session saw.
+ *
+ * The counting follows the evidence: a block of form object or node holds one, an array as many as fit. Guesses (medium, low) are
+ * left out of the count, so that the cost is never more than what is known.
+ */
+#include "members.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../symbolizer/sym.h"
+#include "../analysis/type_name.h"
+#include "../base/mem.h"
+#include "../base/units.h"
+#include "names.h"
+
+enum { LINE = 64, LISTED = 8 };
+
+struct member {
+	char *name, *type;
+	struct sym_member at; /* its name and type are the above */
+};
+
+struct layout {
+	char *name, *module; /* of the type, in full; path of the module that defines it */
+	uint64_t bytes;
+	VEC(struct member) members;
+	uint64_t holes, hole_bytes, padding, fields;
+	/* objects of it in the session, and blocks that hold them */
+	uint64_t live, live_blocks, allocs, alloc_blocks, guessed;
+};
+
+static bool take(void *context, const struct sym_member *member)
+{
+	struct layout *layout = context;
+	struct member *row = vec_push(&layout->members);
+
+	row->at = *member;
+	row->name = member->name ? mem_text(member->name) : NULL;
+	row->type = member->type ? mem_text(member->type) : NULL;
+	if (member->what == SYM_HOLE) {
+		layout->holes++;
+		layout->hole_bytes += member->bytes;
+	} else if (member->what == SYM_PADDING) {
+		layout->padding += member->bytes;
+	} else if (member->what == SYM_MEMBER && member->depth == 0) {
+		layout->fields++;
+	}
+	return true;
+}
+
+static void layout_deinit(struct layout *layout)
+{
+	for (size_t i = 0; i < layout->members.count; i++) {
+		free(layout->members.at[i].name);
+		free(layout->members.at[i].type);
+	}
+	free(layout->members.at);
+	free(layout->name);
+	free(layout->module);
+}
+
+/* ---- which type, from which module ---- */
+
+/* Names of the session's types that `wanted` means: the full name, else short names, else a pattern. */
+static struct shiny_err *find_name(struct store *store, const char *wanted, char **out)
+{
+	VEC(char *) found[3] = {{0}, {0}, {0}};
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT DISTINCT name FROM type WHERE confidence <> 'label' ORDER BY name", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		const char *name = query_text(q, 0);
+		char *brief = type_name_short(name);
+		int rank = strcmp(name, wanted) == 0 ? 0 : strcmp(brief, wanted) == 0 ? 1
+			 : text_matches(wanted, name) || text_matches(wanted, brief) ? 2 : 3;
+
+		if (rank < 3)
+			*vec_push(&found[rank]) = mem_text(name);
+		free(brief);
+	}
+	query_end(q);
+	for (int rank = 0; rank < 3 && !err && !*out; rank++) {
+		if (found[rank].count == 1)
+			*out = mem_text(found[rank].at[0]);
+		else if (found[rank].count > 1)
+			err = names_ambiguous("types: --members", wanted, "types of this session match", found[rank].at, found[rank].count);
+		if (err)
+			break;
+	}
+	for (int rank = 0; rank < 3; rank++) {
+		for (size_t i = 0; i < found[rank].count; i++)
+			free(found[rank].at[i]);
+		free(found[rank].at);
+	}
+	if (!err && !*out) /* no block has it, but a module may know it */
+		*out = mem_text(wanted);
+	return err;
+}
+
+/* Asks the modules with debug information, those whose call sites make the type first. */
+static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struct layout *layout)
+{
+	struct sym_options options = {.debug_dirs = ctl->options.symbol_count ? ctl->options.symbols : NULL};
+	uint64_t modules = 0;
+	struct query *q = NULL;
+	struct sym *sym = NULL;
+	bool row = false, found = false;
+	struct shiny_err *err = sym_create(&options, &sym);
+
+	if (!err)
+		err = store_query(store, "SELECT m.path, m.build_id FROM module m LEFT JOIN (SELECT i.module AS module, SUM(s.allocs) AS n "
+			"FROM site_stat s JOIN type y ON y.id = s.type JOIN site i ON i.id = s.site WHERE y.name = ? GROUP BY i.module) u "
+			"ON u.module = m.id ORDER BY COALESCE(u.n, 0) DESC, m.symbols = 'dwarf' DESC, m.id", &q);
+	if (!err)
+		query_bind_text(q, 1, layout->name);
+	while (!err && !found && !(err = query_step(q, &row)) && row) {
+		struct sym_module *module = NULL;
+
+		err = names_open_module(sym, query_text(q, 0), query_text(q, 1), &module);
+		if (err || sym_module_info(module)->state != SYM_OK || !sym_module_info(module)->dwarf)
+			continue;
+		modules++;
+		found = sym_type_layout(module, layout->name, &layout->bytes, take, layout);
+		if (found)
+			layout->module = mem_text(query_text(q, 0));
+	}
+	query_end(q);
+	sym_destroy(sym);
+	if (err || found)
+		return err;
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "no layout of '%s': %s", layout->name, modules
+					  ? "the debug information of the session's modules does not define such a class"
+					  : "no module of the session has debug information"),
+				"`shinyctl symbols %s` says which modules have debug information and how to get more",
+				ctl->options.operands[0]);
+}
+
+static struct shiny_err *count_blocks(struct store *store, const struct scope *scope, struct layout *layout)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q, "SELECT y.form IN ('array', 'buffer'), y.confidence IN ('exact', 'high') AND NOT y.or_derived, "
+		SUMS_SQL " FROM site_stat s JOIN type y ON y.id = s.type WHERE y.name = ? AND y.confidence <> 'label' AND %s GROUP BY 1, 2",
+		scope->where);
+
+	if (!err)
+		query_bind_text(q, 1, layout->name);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		bool many = query_number(q, 0) != 0 && layout->bytes;
+		struct sums sums;
+
+		sums_read(&sums, q, 2);
+		if (!query_number(q, 1)) {
+			layout->guessed += sums.allocs;
+			continue;
+		}
+		layout->live_blocks += sums.live;
+		layout->alloc_blocks += sums.allocs;
+		layout->live += many ? sums.live_bytes / layout->bytes : sums.live;
+		layout->allocs += many ? sums.bytes / layout->bytes : sums.allocs;
+	}
+	query_end(q);
+	return err;
+}
+
+/* ---- showing ---- */
+
+enum { OFFSET, SIZE, TYPE, NAME, COLUMNS };
+static const struct column columns[COLUMNS] = {
+	[OFFSET] = {.title = "offset", .kind = CELL_COUNT, .tint = TINT_DIM},
+	[SIZE] = {.title = "size", .kind = CELL_TEXT},
+	[TYPE] = {"type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NONE},
+	[NAME] = {"member", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+};
+static const char *const what_names[] = {
+	[SYM_MEMBER] = "member", [SYM_BASE_CLASS] = "base", [SYM_VPTR] = "vptr", [SYM_HOLE] = "hole", [SYM_PADDING] = "padding",
+};
+
+static char *size_text(const struct sym_member *at)
+{
+	return at->bit_size ? mem_format("%4u bits", at->bit_size) : mem_format("%4" PRIu64, at->bytes);
+}
+
+static char *name_text(const struct member *member)
+{
+	static const char *const signs[] = {[SYM_MEMBER] = "", [SYM_BASE_CLASS] = "(base class)", [SYM_VPTR] = "(vptr)",
+					    [SYM_HOLE] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c hole", [SYM_PADDING] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c padding"};
+	const struct sym_member *at = &member->at;
+	const char *name = at->what == SYM_MEMBER ? (member->name ? member->name : "(unnamed)") : signs[at->what];
+
+	return mem_format("%*s%s", (int)(2 * at->depth), "", name);
+}
+
+static void print_layout(struct ctl *ctl, const struct layout *layout)
+{
+	bool full = ctl->options.given[OPT_FULL_NAMES];
+	uint64_t boundary = LINE;
+	struct table table;
+
+	table_init(&table, columns, COLUMNS);
+	for (size_t i = 0; i < layout->members.count; i++) {
+		const struct member *member = &layout->members.at[i];
+		bool gap = member->at.what == SYM_HOLE || member->at.what == SYM_PADDING;
+		uint64_t next = i + 1 < layout->members.count ? layout->members.at[i + 1].at.offset : layout->bytes;
+		char *size = size_text(&member->at), *name = name_text(member);
+		char *type = !member->type || gap ? mem_text("") : full ? mem_text(member->type) : type_name_short(member->type);
+
+		table_row(&table);
+		table_number(&table, OFFSET, member->at.offset);
+		table_text(&table, SIZE, size);
+		table_text(&table, TYPE, type);
+		table_text(&table, NAME, name);
+		/* behind the last row that begins in a cache line */
+		if (next >= boundary && boundary < layout->bytes) {
+			uint64_t end = member->at.offset + member->at.bytes;
+
+			table_below(&table, mem_format("%s        ---- cache line %" PRIu64 " begins at %" PRIu64 "%s%s\n", tint(&ctl->style, TINT_DIM),
+						       next / LINE, next / LINE * LINE,
+						       end > next / LINE * LINE && member->at.depth == 0 ? ", inside the member above" : "",
+						       tint_end(&ctl->style, TINT_DIM)));
+			boundary = next / LINE * LINE + LINE;
+		}
+		free(size);
+		free(name);
+		free(type);
+	}
+	table_print(&table, &ctl->style);
+	table_deinit(&table);
+}
+
+static void print_cost(const struct layout *layout)
+{
+	uint64_t waste = layout->hole_bytes + layout->padding;
+
+	fprintf(stdout, "\nsize %s bytes, %s cache line%s, %s member%s; %s hole%s of %s bytes, %s bytes of padding: %s of it is unused\n",
+		units_count(UNITS_BUF, layout->bytes), units_count(UNITS_BUF, (layout->bytes + LINE - 1) / LINE), layout->bytes > LINE ? "s" : "",
+		units_count(UNITS_BUF, layout->fields), layout->fields == 1 ? "" : "s", units_count(UNITS_BUF, layout->holes),
+		layout->holes == 1 ? "" : "s", units_count(UNITS_BUF, layout->hole_bytes), units_count(UNITS_BUF, layout->padding),
+		layout->bytes ? units_share(UNITS_BUF, (double)waste, (double)layout->bytes) : "nothing");
+	fprintf(stdout, "%s allocated in %s block%s, %s live in %s", units_count(UNITS_BUF, layout->allocs), units_count(UNITS_BUF, layout->alloc_blocks),
+		layout->alloc_blocks == 1 ? "" : "s", units_count(UNITS_BUF, layout->live), units_count(UNITS_BUF, layout->live_blocks));
+	if (waste && layout->live)
+		fprintf(stdout, ": %s bytes × %s live = %s unused", units_count(UNITS_BUF, waste), units_count(UNITS_BUF, layout->live),
+			units_bytes(UNITS_BUF, waste * layout->live));
+	putc('\n', stdout);
+	if (layout->guessed)
+		fprintf(stdout, "%s allocations that only may be of this type are not counted\n", units_count(UNITS_BUF, layout->guessed));
+}
+
+static void json_layout(struct ctl *ctl, const struct layout *layout)
+{
+	struct json *json = &ctl->json;
+
+	json_text(json, "type", layout->name);
+	json_text(json, "module", layout->module);
+	json_number(json, "bytes", layout->bytes);
+	json_number(json, "holes", layout->holes);
+	json_number(json, "hole_bytes", layout->hole_bytes);
+	json_number(json, "padding_bytes", layout->padding);
+	json_number(json, "allocs", layout->allocs);
+	json_number(json, "live", layout->live);
+	json_number(json, "unused_live_bytes", (layout->hole_bytes + layout->padding) * layout->live);
+	json_number(json, "guessed_allocs", layout->guessed);
+	json_array(json, "members");
+	for (size_t i = 0; i < layout->members.count; i++) {
+		const struct member *member = &layout->members.at[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "what", what_names[member->at.what]);
+		json_text(json, "name", member->name);
+		json_text(json, "type", member->type);
+		json_number(json, "offset", member->at.offset);
+		json_number(json, "bytes", member->at.bytes);
+		json_number(json, "depth", member->at.depth);
+		json_number(json, "bit_offset", member->at.bit_offset);
+		json_number(json, "bit_size", member->at.bit_size);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct scope *scope, const char *type)
+{
+	struct layout layout = {0};
+	struct shiny_err *err = find_name(store, type, &layout.name);
+
+	if (!err)
+		err = find_layout(ctl, store, &layout);
+	if (!err)
+		err = count_blocks(store, scope, &layout);
+	if (!err && CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_layout(ctl, &layout);
+	} else if (!err) {
+		char *brief = ctl->options.given[OPT_FULL_NAMES] ? mem_text(layout.name) : type_name_short(layout.name);
+
+		fprintf(stdout, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief, tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
+			text_base(layout.module), tint_end(&ctl->style, TINT_DIM));
+		free(brief);
+		print_layout(ctl, &layout);
+		print_cost(&layout);
+	}
+	layout_deinit(&layout);
+	return err;
+}

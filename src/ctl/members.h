@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * members.h: the layout of a type beside its blocks, for `shinyctl types --members`.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_CTL_MEMBERS_H
+#define SHINY_CTL_MEMBERS_H
+
+#include "ctl.h"
+
+SHINY_MUST_CHECK struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct scope *scope, const char *type);
+
+#endif

@@ -10,7 +10,8 @@
  * on one arm p is something else. Per instruction 128 bits say what has been there; they only fill up, so the walk ends; two things
  * that share a bit cost a fact at most. A loop over an array's elements brings another constant each time round; VISITS ends that.
  *
- * Second pass: states, over the same edges: at each instruction what all paths that lead there agree on, to a fixed point.
+ * Second pass: states, over the same edges: at each instruction what all paths that lead there agree on, to a fixed point. A path that
+ * has lost the pointer has no more facts, but it can come back to where another one still holds it; so here those are walked on.
  *
  * Third: a fact is certain if its instruction can't be avoided on the way to an end of the function, and the second pass's state gives it
  * too. The arm on which the pointer is null isn't walked at all, and calls that don't return are no ends, so neither hides anything.
@@ -23,7 +24,8 @@
 
 #include "flow_step.h"
 
-enum { NODES = FLOW_STEPS, WALKS = 8 * FLOW_STEPS, TABLE = 1024, PENDING = 512, ROUNDS = 64 * FLOW_STEPS, VISITS = 4 };
+enum { NODES = FLOW_STEPS, WALKS = 8 * FLOW_STEPS, TABLE = 1024, PENDING = 512, ROUNDS = 64 * FLOW_STEPS, VISITS = 4, STRAYS = 32,
+       STRAY_STEPS = 256 };
 _Static_assert(TABLE >= 2 * NODES, "the table must not fill up");
 
 struct node {
@@ -33,6 +35,8 @@ struct node {
 	bool ends;         /* the function may end here */
 	bool queued, reached;
 	uint8_t visits;
+	uint16_t possible; /* registers that held the pointer on some path, and their offsets there */
+	int32_t offsets[FLOW_REGISTERS];
 	struct flow_machine must; /* in front of it, on every path */
 };
 
@@ -52,7 +56,8 @@ struct walk {
 	int node_count;
 	int16_t table[TABLE]; /* node index + 1 by vaddr */
 	struct pending *pending;
-	unsigned pending_count, arm_count, arm;
+	unsigned pending_count, arm_count, arm, stray_count;
+	struct pending *strays; /* paths that lost the pointer, where they did */
 	bool lost_facts;
 	bool certain[FLOW_FACTS]; /* third pass: the must-state gives the fact */
 };
@@ -161,6 +166,20 @@ static bool brings(struct node *node, const struct flow_machine *machine)
 	return new;
 }
 
+static bool held(const struct flow_value *value)
+{
+	return value->kind == VALUE_POINTER && value->number >= INT32_MIN && value->number <= INT32_MAX;
+}
+
+static void note_registers(struct node *node, const struct flow_machine *machine)
+{
+	for (unsigned i = 0; i < FLOW_REGISTERS; i++)
+		if (held(&machine->registers[i]) && !(node->possible >> i & 1)) {
+			node->possible |= (uint16_t)(1u << i);
+			node->offsets[i] = (int32_t)machine->registers[i].number;
+		}
+}
+
 /* The nearer path first, of two as near the fall-through arm. */
 static bool goes_first(const struct pending *path, unsigned depth, unsigned arm)
 {
@@ -192,6 +211,8 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 		if (!flow_machine_holds(&path->machine) || (path->from >= 0 && index == 0)) {
 			if (path->from >= 0)
 				walk->nodes[path->from].ends = true;
+			if (index && walk->stray_count < STRAYS)
+				walk->strays[walk->stray_count++] = *path;
 			return;
 		}
 		walk->arm = path->arm;
@@ -209,6 +230,8 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 		}
 		if ((!brings(&walk->nodes[index], &path->machine) && !first) || walk->nodes[index].visits++ >= VISITS)
 			return;
+
+		note_registers(&walk->nodes[index], &path->machine);
 
 		struct flow_next next = flow_step(walk->code, &walk->bounds, &path->machine, &instruction, emit_first, walk);
 
@@ -247,43 +270,90 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 
 /* ---- second and third pass ---- */
 
+/* The nodes whose states have changed, a ring. */
+struct queue {
+	int at[NODES + 1], head, count;
+};
+
+/* `machine` is a state in front of node `index`. */
+static void arrive(struct walk *walk, struct queue *queue, int index, const struct flow_machine *machine)
+{
+	struct node *node = &walk->nodes[index];
+
+	if (!node->reached)
+		node->must = *machine;
+	else if (!flow_machine_meet(&node->must, machine))
+		return;
+	node->reached = true;
+	if (!node->queued)
+		queue->at[(queue->head + queue->count++) % (NODES + 1)] = index;
+	node->queued = true;
+}
+
+/* Walks the paths that lost the pointer to where others still have it. */
+static void walk_strays(struct walk *walk, struct queue *queue)
+{
+	uint64_t seen[STRAY_STEPS];
+	unsigned steps = 0;
+
+	while (walk->stray_count) {
+		struct pending *path = &walk->strays[--walk->stray_count];
+		struct flow_machine machine = path->machine;
+		uint64_t at = path->vaddr;
+		struct flow_instruction instruction;
+		struct flow_next next;
+
+		for (;; at = next.to[0]) {
+			int index = find(walk, at);
+			unsigned i = 0;
+
+			if (index > 0)
+				arrive(walk, queue, index, &machine);
+			while (i < steps && seen[i] != at)
+				i++;
+			if (at >= walk->bounds.low && at < walk->nodes[0].vaddr)
+				break; /* round a loop, to in front of the call: that is the next block's */
+			if (index >= 0 || i < steps || steps == STRAY_STEPS || !flow_decode(walk->code, at, &instruction))
+				break;
+			seen[steps++] = at;
+			next = flow_step(walk->code, &walk->bounds, &machine, &instruction, emit_nothing, NULL);
+			if (!next.count)
+				break;
+			if (next.count == 2 && walk->stray_count < STRAYS) {
+				walk->strays[walk->stray_count].machine = machine;
+				walk->strays[walk->stray_count++].vaddr = next.to[1];
+			}
+		}
+	}
+}
+
 static void settle(struct walk *walk)
 {
-	int queue[NODES + 1], head = 0, count = 0;
+	struct queue queue = { .count = 0 };
+	struct flow_machine start;
 
 	if (!walk->node_count)
 		return;
-	flow_machine_init(&walk->nodes[0].must);
-	walk->nodes[0].reached = walk->nodes[0].queued = true;
-	queue[count++] = 0;
-	for (unsigned rounds = 0; count && rounds < ROUNDS; rounds++) {
-		struct node *node = &walk->nodes[queue[head]];
+	flow_machine_init(&start);
+	arrive(walk, &queue, 0, &start);
+	walk_strays(walk, &queue);
+	for (unsigned rounds = 0; queue.count && rounds < ROUNDS; rounds++) {
+		struct node *node = &walk->nodes[queue.at[queue.head]];
 		struct flow_instruction instruction;
 		struct flow_machine machine = node->must;
 
-		head = (head + 1) % (NODES + 1);
-		count--;
+		queue.head = (queue.head + 1) % (NODES + 1);
+		queue.count--;
 		node->queued = false;
 		if (!flow_decode(walk->code, node->vaddr, &instruction))
 			continue;
 		flow_step(walk->code, &walk->bounds, &machine, &instruction, emit_nothing, NULL);
-		for (int i = 0; i < 2; i++) {
-			struct node *next = node->successors[i] < 0 ? NULL : &walk->nodes[node->successors[i]];
-
-			if (!next)
-				continue;
-			if (!next->reached)
-				next->must = machine;
-			else if (!flow_machine_meet(&next->must, &machine))
-				continue;
-			next->reached = true;
-			if (!next->queued)
-				queue[(head + count++) % (NODES + 1)] = node->successors[i];
-			next->queued = true;
-		}
+		for (int i = 0; i < 2; i++)
+			if (node->successors[i] >= 0)
+				arrive(walk, &queue, node->successors[i], &machine);
 	}
 	/* not settled: believe nothing */
-	for (int i = 0; count && i < walk->node_count; i++)
+	for (int i = 0; queue.count && i < walk->node_count; i++)
 		memset(&walk->nodes[i].must, 0, sizeof(walk->nodes[i].must));
 }
 
@@ -365,14 +435,11 @@ static void write_state(const struct walk *walk, const struct node *node, struct
 	memset(state, 0, sizeof(*state));
 	state->vaddr = node->vaddr;
 	state->rsp = machine->registers[FLOW_RSP].kind == VALUE_RSP ? machine->registers[FLOW_RSP].number : FLOW_RSP_UNKNOWN;
-	for (unsigned i = 0; i < FLOW_REGISTERS; i++) {
-		const struct flow_value *value = &machine->registers[i];
-
-		if (value->kind != VALUE_POINTER || value->number < INT32_MIN || value->number > INT32_MAX)
-			continue;
-		state->registers |= (uint16_t)(1u << i);
-		state->offsets[i] = (int32_t)value->number;
-	}
+	state->possible = node->possible;
+	memcpy(state->offsets, node->offsets, sizeof(state->offsets));
+	for (unsigned i = 0; i < FLOW_REGISTERS; i++)
+		if (held(&machine->registers[i]) && machine->registers[i].number == node->offsets[i])
+			state->registers |= (uint16_t)(node->possible & 1u << i);
 	for (unsigned i = 0; i < machine->place_count && state->slot_count < FLOW_SLOTS; i++) {
 		const struct flow_place *place = &machine->places[i];
 
@@ -404,8 +471,9 @@ bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uin
 		}
 		walk->nodes = malloc(NODES * sizeof(*walk->nodes));
 		walk->pending = malloc(PENDING * sizeof(*walk->pending));
+		walk->strays = malloc(STRAYS * sizeof(*walk->strays));
 	}
-	if (walk && path && walk->nodes && walk->pending) {
+	if (walk && path && walk->nodes && walk->pending && walk->strays) {
 		walk->pending[0] = (struct pending){ .vaddr = start, .from = -1 };
 		flow_machine_init(&walk->pending[0].machine);
 		walk->pending_count = 1;
@@ -424,6 +492,7 @@ bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uin
 	if (walk) {
 		free(walk->nodes);
 		free(walk->pending);
+		free(walk->strays);
 	}
 	free(walk);
 	free(path);

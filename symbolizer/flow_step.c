@@ -9,7 +9,7 @@
  *
  * Memory is the frame alone. Words of it are named by their distance from rsp or from rbp at the start; it isn't known how far apart
  * those two are, so a word that is written under one name and read under the other isn't found, and a write through an
- * unknown pointer is taken to miss the frame. A call may change a word of the frame whose address it is given.
+ * unknown pointer is taken to miss the frame. A call may change the words of the frame behind an address that it is given.
  *
  * Calls keep rbx, rbp, rsp and r12 … r15, by the ABI. Placement operator new returns its second argument and memset and its like their
  * first, by their standards; what other functions return isn't assumed.
@@ -17,6 +17,12 @@
 #include "flow_step.h"
 
 #include <string.h>
+
+/*
+ * How large an object on the frame can be that a call is given the address of, and changes. Single-stepped through clang -O2 compiling a
+ * file, 732 blocks, 7,000 words of the frame that were said to hold the pointer: with 8 or 64 bytes 828 of them did not, with 256 all do.
+ */
+#define GIVEN_BYTES 256
 
 static const struct flow_value nothing;
 
@@ -673,7 +679,7 @@ static void step_call(const struct step *step, const struct flow_callee *callee)
 		const struct flow_value *value = &machine->registers[arguments[i]];
 
 		if (value->kind == VALUE_RSP || value->kind == VALUE_RBP)
-			places_forget(machine, value->kind, value->number, 8);
+			places_forget(machine, value->kind, value->number, GIVEN_BYTES);
 		machine->registers[arguments[i]] = nothing;
 	}
 	machine->registers[10] = machine->registers[11] = nothing;

@@ -90,6 +90,10 @@ CASE(one_arm_throws, NEW(one_arm_throws) "mov %rax, %rbx\ntest %r12d, %r12d\nje 
 					 "1: mov %rbx, %rdi\ncall construct\ntest %r12d, %r12d\njne 2f\nmov %rbx, %rax\nret\n2: call give_up");
 CASE(arm_with_other_constant, NEW(arm_with_other_constant)
      "lea 16+first_table(%rip), %rdx\ntest %r12d, %r12d\nje 1f\nlea 16+second_table(%rip), %rdx\n1: mov %rdx, (%rax)\nret");
+CASE(back_without_it, NEW(back_without_it) "mov %rax, %rbx\ntest %r12d, %r12d\nje 1f\nmov %rax, %rdi\ncall free@PLT\nlea 8(%r13), %rbx\n"
+				      "1: mov %rbx, 8(%r13)\nxor %eax, %eax\nret");
+CASE(given_object, NEW(given_object) "mov %rax, 64(%rsp)\nmov %rax, 8(%rsp)\nlea 32(%rsp), %rdi\ncall construct\nmov 64(%rsp), %rdi\n"
+				     "call other\nmov 8(%rsp), %rdi\ncall construct\nret");
 CASE(loop, "1: " NEW(loop) "mov %rax, %rdi\nmov %rbp, %r14\nmov %rax, %rbp\ncall construct\ndec %r12d\njne 1b\nxor %eax, %eax\nret");
 CASE(loop_over_elements, NEW(loop_over_elements) "mov %rax, %rbx\n1: mov %rbx, %rdi\ncall construct\nadd $24, %rbx\ncmp %rbx, %r12\njne 1b\nxor %eax, %eax\nret");
 CASE(endless, NEW(endless) "mov %rax, %rbx\n1: mov %rbx, %rdi\ntest %r12d, %r12d\nje 1b\ncall construct\njmp 1b");
@@ -155,6 +159,8 @@ static const struct {
 	{ "one_arm_loses", "store +0 at r13+8" },
 	{ "one_arm_throws", "call construct rdi+0!; return +0!" },
 	{ "arm_with_other_constant", "const first_table+16 at +0; const second_table+16 at +0; return +0!" },
+	{ "back_without_it", "store +0 at r13+8; call free rdi+0" },
+	{ "given_object", "store +0 at rsp+64!; store +0 at rsp+8!; call construct rdi+0!" },
 	{ "loop", "call construct rdi+0!" },
 	{ "loop_over_elements", "call construct rdi+0!; call construct rdi+24; call construct rdi+48; call construct rdi+72" },
 	{ "endless", "call construct rdi+0" },
@@ -356,8 +362,9 @@ static void write_state(const struct flow_state *state, char *out, size_t room)
 		return;
 	}
 	for (unsigned i = 0; i < FLOW_REGISTERS; i++)
-		if (state->registers >> i & 1)
-			used += (size_t)snprintf(out + used, room - used, "%s%+d ", register_names[i], (int)state->offsets[i]);
+		if (state->possible >> i & 1)
+			used += (size_t)snprintf(out + used, room - used, "%s%+d%s ", register_names[i], (int)state->offsets[i],
+						 state->registers >> i & 1 ? "" : "?");
 	for (unsigned i = 0; i < state->slot_count; i++)
 		used += (size_t)snprintf(out + used, room - used, "[%s%+ld]%+ld ", register_names[state->slots[i].base],
 					 (long)state->slots[i].displacement, (long)state->slots[i].offset);
@@ -393,7 +400,8 @@ static void check_states(const struct opened *self)
 	check_state(self, "stack_slots", FLOW_CALL, false, "rax+0 rdi+0 [rsp+8]+0 rsp-32");
 	check_state(self, "push_and_pop", FLOW_CALL, false, "rax+0 rdi+0 [rsp-8]+0 rsp+0");
 	check_state(self, "null_check", FLOW_RETURN, false, "rax+0 rbx+0 rsp+0");
-	check_state(self, "one_arm_loses", FLOW_STORE, false, "rax+0 rsp+0"); /* one arm holds it in rbx too */
+	check_state(self, "one_arm_loses", FLOW_STORE, false, "rax+0 rbx+0? rsp+0");
+	check_state(self, "back_without_it", FLOW_STORE, false, "rax+0? rbx+0? rsp+0");
 	check_state(self, "two_arms", FLOW_RETURN, false, "rax+0 rbx+0 rsp+0");
 	check_state(self, "plain_return", FLOW_RETURN, true, "none");
 }

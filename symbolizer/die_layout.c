@@ -176,8 +176,11 @@ static void walk(struct layout *layout, Dwarf_Die *class, uint64_t base, uint64_
 			give_unused(layout, base, end, row->at < limit ? row->at : limit, depth, false);
 		if (!give(layout, &member))
 			break;
-		if (row->bits <= UINT64_MAX - row->at && row->at + row->bits > end)
-			end = row->at + row->bits;
+		/* where the next row begins in a base's padding, the rest of that is no longer the base's */
+		uint64_t behind = row->base && next > row->at && next < row->at + row->bits ? next : row->at + row->bits;
+
+		if (behind > end)
+			end = behind;
 		if (depth < NEST_MAX && !row->field && die_type_of(layout->units, &row->die, &type) &&
 		    (type.kind == DIE_CLASS || type.kind == DIE_UNION) && row->bits)
 			walk(layout, &type.die, base + row->at / 8, next - row->at < row->bits && next > row->at ? next - row->at : row->bits,

@@ -161,6 +161,10 @@ static void qualifier(struct pass *pass, const char *word)
 
 	flush(pass);
 	if (!pass->named) {
+		if (is_const && out->used == pass->start + 8 && !strcmp(out->at + pass->start, "volatile")) {
+			insert(out, pass->start, "const ");
+			return;
+		}
 		space(pass);
 		text_put(out, word);
 		return;
@@ -243,46 +247,11 @@ static const char *unnamed_in_parentheses(struct pass *pass)
 	return end + 1;
 }
 
-/* "(char)65" → 65: returns what is behind the cast; NULL: it isn't one. A cast to another type is copied with its number. */
-static const char *cast(struct pass *pass)
+static void write_number(struct text *out, int value)
 {
-	const char *text = pass->at + 1, *end = text, *word;
-	struct integer ignored = { 0 };
-	bool builtin = true;
+	char number[16];
 
-	for (; *end && *end != ')'; end++) {
-		if (starts(end, "(anonymous namespace)")) /* the only parentheses in here: that bounds the recursion below */
-			end += strlen("(anonymous namespace)") - 1;
-		else if (!is_word(*end) && !strchr(": <>,", *end))
-			return NULL;
-	}
-	if (!*end || end == text || (!isdigit((unsigned char)end[1]) && !(end[1] == '-' && isdigit((unsigned char)end[2]))))
-		return NULL;
-	for (word = text; builtin && word < end;) {
-		size_t length = 0;
-
-		while (is_word(word[length]))
-			length++;
-		builtin = integer_word(&ignored, word, length) || (length == 7 && !memcmp(word, "wchar_t", 7)) ||
-			  (length == 8 && (!memcmp(word, "char16_t", 8) || !memcmp(word, "char32_t", 8))) ||
-			  (length == 7 && !memcmp(word, "char8_t", 7));
-		word += length;
-		while (*word == ' ')
-			word++;
-	}
-	if (!builtin) {
-		struct text type = { 0 };
-		char *copy = strndup(text, (size_t)(end - text));
-
-		if (copy)
-			die_normalize_text(copy, &type);
-		free(copy);
-		text_put(pass->out, "(");
-		text_put(pass->out, type.at ? type.at : "");
-		text_put(pass->out, ")");
-		text_free(&type);
-	}
-	return end + 1;
+	text_add(out, number, (size_t)snprintf(number, sizeof(number), "%d", value));
 }
 
 /* The number of 'A', '\n', '\101', '\x41'. Returns what is behind it; NULL: it isn't one. */
@@ -308,6 +277,57 @@ static const char *character(const char *at, int *value)
 			return at + 2;
 		}
 	return NULL;
+}
+
+/* "(char)65" → 65: returns what is behind the cast; NULL: it isn't one. A cast to another type is copied with its number. */
+static const char *cast(struct pass *pass)
+{
+	const char *text = pass->at + 1, *end = text, *word;
+	struct integer ignored = { 0 };
+	bool builtin = true;
+
+	for (; *end && *end != ')'; end++) {
+		if (starts(end, "(anonymous namespace)")) /* the only parentheses in here: that bounds the recursion below */
+			end += strlen("(anonymous namespace)") - 1;
+		else if (!is_word(*end) && !strchr(": <>,", *end))
+			return NULL;
+	}
+	if (!*end || end == text || (!isdigit((unsigned char)end[1]) && !(end[1] == '-' && isdigit((unsigned char)end[2])) && end[1] != '\''))
+		return NULL;
+	for (word = text; builtin && word < end;) {
+		size_t length = 0;
+
+		while (is_word(word[length]))
+			length++;
+		builtin = integer_word(&ignored, word, length) || (length == 7 && !memcmp(word, "wchar_t", 7)) ||
+			  (length == 8 && (!memcmp(word, "char16_t", 8) || !memcmp(word, "char32_t", 8))) ||
+			  (length == 7 && !memcmp(word, "char8_t", 7));
+		word += length;
+		while (*word == ' ')
+			word++;
+	}
+	if (end[1] == '\'') { /* clang: (unsigned char)'\xc8' */
+		int value;
+		const char *behind = character(end + 1, &value);
+
+		if (!builtin || !behind)
+			return NULL;
+		write_number(pass->out, ignored.is_unsigned ? value & 0xff : value);
+		return behind;
+	}
+	if (!builtin) {
+		struct text type = { 0 };
+		char *copy = strndup(text, (size_t)(end - text));
+
+		if (copy)
+			die_normalize_text(copy, &type);
+		free(copy);
+		text_put(pass->out, "(");
+		text_put(pass->out, type.at ? type.at : "");
+		text_put(pass->out, ")");
+		text_free(&type);
+	}
+	return end + 1;
 }
 
 size_t die_operator_length(const char *at)
@@ -440,11 +460,7 @@ static const char *symbol(struct pass *pass)
 		if (!end)
 			break;
 		flush(pass);
-		{
-			char number[16];
-
-			text_add(pass->out, number, (size_t)snprintf(number, sizeof(number), "%d", value));
-		}
+		write_number(pass->out, value);
 		return end;
 	}
 	flush(pass);

@@ -177,20 +177,22 @@ static void walk_class(struct walk *walk, Dwarf_Die *die, unsigned nest)
 	Dwarf_Die declaration;
 	uint64_t hash;
 
-	if (name && *name && *name != '<') {
-		die_normalize_text(name, &walk->prefix);
-		hash = hash_end(hash_of(walk->prefix.at ? walk->prefix.at : "", HASH_START), walk->anonymous, walk->unit >> UNIT_SHIFT);
-		if (!dwarf_flag(die, DW_AT_declaration)) {
-			add_definition(walk, die, hash);
-		} else if (used && dwarf_reserve(&walk->declared, walk->declared_count, &walk->declared_room, sizeof(*walk->declared))) {
-			walk->declared[walk->declared_count++] = (struct declared){ dwarf_dieoffset(die), hash };
-		}
-		text_put(&walk->prefix, "::");
-		walk_children(walk, die, nest + 1);
-	} else if (die_reference(die, DW_AT_specification, &declaration) && declaration.cu == die->cu) {
-		hash = declared_hash(walk, dwarf_dieoffset(&declaration));
+	/* clang's type units name a class around theirs by its signature only */
+	if (!name && die_reference(die, DW_AT_signature, &declaration))
+		name = dwarf_diename(&declaration);
+	if (die_reference(die, DW_AT_specification, &declaration)) {
+		hash = declaration.cu == die->cu ? declared_hash(walk, dwarf_dieoffset(&declaration)) : 0;
 		if (hash)
 			add_definition(walk, die, hash);
+	} else if (name && *name && *name != '<') {
+		die_normalize_text(name, &walk->prefix);
+		hash = hash_end(hash_of(walk->prefix.at ? walk->prefix.at : "", HASH_START), walk->anonymous, walk->unit >> UNIT_SHIFT);
+		if (!dwarf_flag(die, DW_AT_declaration))
+			add_definition(walk, die, hash);
+		else if (used && dwarf_reserve(&walk->declared, walk->declared_count, &walk->declared_room, sizeof(*walk->declared)))
+			walk->declared[walk->declared_count++] = (struct declared){ dwarf_dieoffset(die), hash };
+		text_put(&walk->prefix, "::");
+		walk_children(walk, die, nest + 1);
 	}
 	cut_prefix(walk, used);
 }

@@ -156,6 +156,45 @@ static struct shiny_err *find_named(struct store *store, const struct scope *sco
 	return err;
 }
 
+/* Sites that are reached through a function that is not anybody's site: a wrapper, a function of the library. */
+static struct shiny_err *find_through(struct store *store, const struct scope *scope, const struct wish *wish, struct places *out)
+{
+	char *frames = NULL;
+	size_t size = 0, count = 0;
+	FILE *list = open_memstream(&frames, &size);
+	enum rank best = RANK_PART;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = list ? store_query(store, "SELECT l.frame, n.name, o.path, l.line FROM frame_line l LEFT JOIN function n ON "
+						   "n.id = l.function LEFT JOIN source o ON o.id = l.source", &q) : SHINY_NO_MEMORY;
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		enum rank rank = rank_of(wish, q);
+
+		if (rank > best)
+			continue;
+		if (rank < best) { /* what was found so far is only a part of a name */
+			rewind(list);
+			count = 0;
+		}
+		best = rank;
+		fprintf(list, "%s%" PRId64, count++ ? "," : "", query_number(q, 0));
+	}
+	query_end(q);
+	q = NULL;
+	if (list && fclose(list) != 0 && !err)
+		err = SHINY_NO_MEMORY;
+	if (!err && count)
+		err = query_format(store, &q, "SELECT " PLACE_COLUMNS " FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, "
+			"SUM(s.allocs + s.inherited) AS weight FROM stat s JOIN stack x ON x.id = s.stack WHERE x.site AND %s AND (x.frame0 IN (%.*s) "
+			"OR x.frame1 IN (%.*s)) GROUP BY x.site) g " PLACE_JOINS, scope->where, (int)size, frames, (int)size, frames);
+	while (q && !err && !(err = query_step(q, &row)) && row)
+		err = take_place(out, q, 0);
+	query_end(q);
+	free(frames);
+	return err;
+}
+
 /* Stacks whose innermost frame, or whose site's frame, is at this offset of the module. */
 static struct shiny_err *find_offset(struct store *store, const struct scope *scope, const struct wish *wish, struct places *out)
 {
@@ -188,6 +227,8 @@ struct shiny_err *places_find(struct store *store, const struct scope *scope, co
 
 	if (!err)
 		err = wish.at_offset ? find_offset(store, scope, &wish, &places) : find_named(store, scope, &wish, &places);
+	if (!err && !places.count && !wish.at_offset && !wish.id)
+		err = find_through(store, scope, &wish, &places);
 	free(wish.front);
 	if (err) {
 		places_deinit(&places);

@@ -303,15 +303,17 @@ const char *type_name_mark(const char *confidence)
 char *type_name_block(const struct type_text *what)
 {
 	bool label = what->confidence && strcmp(what->confidence, "label") == 0;
+	bool node = what->form && strcmp(what->form, "node") == 0 && what->container && !what->full;
 	bool many = what->form && (strcmp(what->form, "array") == 0 || strcmp(what->form, "buffer") == 0);
 	char *type, *container, *text;
 
 	if (!what->type && !what->container)
 		return mem_text("(no type)");
-	type = !what->type ? mem_text("storage") : what->full ? mem_text(what->type) : type_name_short(what->type);
+	/* a node's own type is a detail of the library, and repeats the container's arguments */
+	type = node ? mem_text("node") : !what->type ? mem_text("storage") : what->full ? mem_text(what->type) : type_name_short(what->type);
 	container = !what->container ? NULL : what->full ? mem_text(what->container) : type_name_short(what->container);
 	text = mem_format("%s%s%s%s%s%s%s", label ? "(" : type_name_mark(what->confidence), type, many ? "[]" : "",
-			  what->derived ? "+" : "", container ? " in " : "", container ? container : "", label ? ")" : "");
+			  what->derived ? "+" : "", !container ? "" : node ? " of " : " in ", container ? container : "", label ? ")" : "");
 	free(type);
 	free(container);
 	return text;

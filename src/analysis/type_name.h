@@ -17,7 +17,7 @@ char *type_name_short(const char *name);
 
 /*
  * What a block is, in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container` NULL none; `form` as in
- * sym_form_name(). `derived`: or what is derived from it. A label is shown in parentheses. `full`: names are not shortened.
+ * sym_form_name(). `derived`: or what is derived from it. A label is shown in parentheses. `full`: names are not shortened; otherwise a container's node is only called so: "node of std::set<int>".
  */
 struct type_text {
 	const char *type, *container, *form, *confidence;

@@ -277,9 +277,9 @@ static struct shiny_err *print_head(struct explainer *e)
 	if (!err)
 		err = query_step(q, &row);
 	if (!err && row) {
-		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s bytes by %s, in %s (pid %" PRId64 "), thread %s (%" PRId64 ")\n", tint(style, TINT_BOLD),
+		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s bytes by %s, in %s (pid %" PRId64 "), thread %" PRId64 "%s%s%s\n", tint(style, TINT_BOLD),
 			b->address, tint_end(style, TINT_BOLD), units_count(UNITS_BUF, b->size), api_name(b->api), query_text(q, 0), query_number(q, 1),
-			*query_text(q, 2) ? query_text(q, 2) : "?", query_number(q, 3));
+			query_number(q, 3), *query_text(q, 2) ? " (" : "", query_text(q, 2), *query_text(q, 2) ? ")" : "");
 		fprintf(stdout, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
 		if (b->ended)
 			fprintf(stdout, "freed %s later\n", units_time(UNITS_BUF, b->ended - b->born));

@@ -79,7 +79,7 @@ static void print_types_line(const struct style *style, const struct summary *s,
 	}
 	fprintf(style->out, any ? " of the allocations" : "no block's type is known");
 	if (s->labels)
-		fprintf(style->out, "; %s labels for blocks without one", units_count(UNITS_BUF, s->labels));
+		fprintf(style->out, "; %s label%s for blocks without one", units_count(UNITS_BUF, s->labels), s->labels == 1 ? "" : "s");
 	putc('\n', style->out);
 }
 

@@ -239,7 +239,8 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 	}
 	table_print(&table, style);
 	table_deinit(&table);
-	fprintf(stdout, "\n%s modules, %s without debug information\n", units_count(UNITS_BUF, subjects->count), units_count(UNITS_BUF, without));
+	fprintf(stdout, "\n%s module%s, %s without debug information\n", units_count(UNITS_BUF, subjects->count),
+		subjects->count == 1 ? "" : "s", units_count(UNITS_BUF, without));
 }
 
 enum { W_MODULE, W_CALLS, W_EXACT, W_HIGH, W_MEDIUM, W_LOW, W_LABEL, W_NONE, W_WRAPPERS, W_TIME, W_COLUMNS };

@@ -114,7 +114,7 @@ void print_types(struct ctl *ctl, const struct types *types, enum types_by by, s
 		table_number(&table, BYTES, row->sums.bytes);
 		if (row->class_bytes && by <= TYPES_BY_TYPE)
 			table_number(&table, CLASS, row->class_bytes);
-		if (row->rules && by != TYPES_BY_RULE)
+		if (row->rules && by != TYPES_BY_RULE && strcmp(row->rules, "none") != 0)
 			table_text(&table, RULE, row->rules);
 		if (row->confidence && by != TYPES_BY_CONFIDENCE)
 			table_text(&table, CONFIDENCE, row->confidence);

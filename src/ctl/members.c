@@ -209,7 +209,7 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 		bool gap = member->at.what == SYM_HOLE || member->at.what == SYM_PADDING;
 		uint64_t next = i + 1 < layout->members.count ? layout->members.at[i + 1].at.offset : layout->bytes;
 		char *size = size_text(&member->at), *name = name_text(member);
-		char *type = !member->type || gap ? mem_text("") : full ? mem_text(member->type) : type_name_short(member->type);
+		char *type = !member->type || gap || member->at.what == SYM_VPTR ? mem_text("") : full ? mem_text(member->type) : type_name_short(member->type);
 
 		table_row(&table);
 		table_number(&table, OFFSET, member->at.offset);
@@ -234,19 +234,34 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 	table_deinit(&table);
 }
 
+#define COUNTED ((char[UNITS_TEXT + 16]){0})
+
+/* "1 hole", "3 holes" */
+static char *counted(char out[UNITS_TEXT + 16], uint64_t n, const char *what)
+{
+	snprintf(out, UNITS_TEXT + 16, "%s %s%s", units_count(UNITS_BUF, n), what, n == 1 ? "" : "s");
+	return out;
+}
+
 static void print_cost(const struct layout *layout)
 {
 	uint64_t waste = layout->hole_bytes + layout->padding;
 
-	fprintf(stdout, "\nsize %s bytes, %s cache line%s, %s member%s; %s hole%s of %s bytes, %s bytes of padding: %s of it is unused\n",
-		units_count(UNITS_BUF, layout->bytes), units_count(UNITS_BUF, (layout->bytes + LINE - 1) / LINE), layout->bytes > LINE ? "s" : "",
-		units_count(UNITS_BUF, layout->fields), layout->fields == 1 ? "" : "s", units_count(UNITS_BUF, layout->holes),
-		layout->holes == 1 ? "" : "s", units_count(UNITS_BUF, layout->hole_bytes), units_count(UNITS_BUF, layout->padding),
-		layout->bytes ? units_share(UNITS_BUF, (double)waste, (double)layout->bytes) : "nothing");
-	fprintf(stdout, "%s allocated in %s block%s, %s live in %s", units_count(UNITS_BUF, layout->allocs), units_count(UNITS_BUF, layout->alloc_blocks),
-		layout->alloc_blocks == 1 ? "" : "s", units_count(UNITS_BUF, layout->live), units_count(UNITS_BUF, layout->live_blocks));
+	fprintf(stdout, "\nsize %s, %s, %s; ", counted(COUNTED, layout->bytes, "byte"), counted(COUNTED, (layout->bytes + LINE - 1) / LINE, "cache line"),
+		counted(COUNTED, layout->fields, "member"));
+	if (layout->holes)
+		fprintf(stdout, "%s of %s", counted(COUNTED, layout->holes, "hole"), counted(COUNTED, layout->hole_bytes, "byte"));
+	else
+		fputs("no holes", stdout);
+	if (layout->padding)
+		fprintf(stdout, ", %s of padding", counted(COUNTED, layout->padding, "byte"));
+	if (waste && layout->bytes)
+		fprintf(stdout, ": %s of it is unused", units_share(UNITS_BUF, (double)waste, (double)layout->bytes));
+	putc('\n', stdout);
+	fprintf(stdout, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs), counted(COUNTED, layout->alloc_blocks, "block"),
+		units_count(UNITS_BUF, layout->live), counted(COUNTED, layout->live_blocks, "block"));
 	if (waste && layout->live)
-		fprintf(stdout, ": %s bytes × %s live = %s unused", units_count(UNITS_BUF, waste), units_count(UNITS_BUF, layout->live),
+		fprintf(stdout, ": %s × %s live = %s unused", counted(COUNTED, waste, "byte"), units_count(UNITS_BUF, layout->live),
 			units_bytes(UNITS_BUF, waste * layout->live));
 	putc('\n', stdout);
 	if (layout->guessed)

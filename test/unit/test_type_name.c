@@ -94,6 +94,10 @@ static void test_block(void)
 	same("block_array", type_name_block(&(struct type_text){.type = "Foo", .form = "array", .confidence = "exact"}), "Foo[]");
 	same("block_buffer", type_name_block(&(struct type_text){.type = "int", .container = "std::vector<int, std::allocator<int>>",
 	     .form = "buffer", .confidence = "exact"}), "int[] in std::vector<int>");
+	same("block_node", type_name_block(&(struct type_text){.type = "std::_Rb_tree_node<int>", .container =
+	     "std::set<int, std::less<int>, std::allocator<int>>", .form = "node", .confidence = "exact"}), "node of std::set<int>");
+	same("block_node_full", type_name_block(&(struct type_text){.type = "std::_Rb_tree_node<int>", .container = "std::set<int>",
+	     .form = "node", .confidence = "exact", .full = 1}), "std::_Rb_tree_node<int> in std::set<int>");
 	same("block_full", type_name_block(&(struct type_text){.type = "int", .container = "std::vector<int, std::allocator<int>>",
 	     .form = "buffer", .confidence = "exact", .full = 1}), "int[] in std::vector<int, std::allocator<int>>");
 	same("block_medium", type_name_block(&(struct type_text){.type = "Foo", .form = "object", .confidence = "medium"}), "~Foo");

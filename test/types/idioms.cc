@@ -35,7 +35,7 @@ ONE(new_multiple_inh, "Multiple", Multiple, new Multiple)
 ONE(new_virtual_inh, "Diamond", Diamond, new Diamond)
 ONE(new_poly_after_plain_base, "Mixed", Mixed, new Mixed)
 ONE(new_struct_poly_1st_member, "WrapFirst", WrapFirst, new WrapFirst)
-ONE(new_struct_poly_only_member, "WrapExact", WrapExact, new WrapExact)
+ONE(new_struct_poly_only_member, "WrapExact|=Dog", WrapExact, new WrapExact)
 ONE(new_struct_poly_2nd_member, "WrapSecond", WrapSecond, new WrapSecond)
 ONE(new_namespace_poly, "outer::inner::Deep", outer::inner::Deep, new outer::inner::Deep)
 ONE(new_poly_template, "PolyBox<double>", PolyBox<double>, new PolyBox<double>(1.5))
@@ -96,7 +96,7 @@ ONE(new_default_member_init, "Initialised", Initialised, new Initialised)
 ONE(new_empty_ctor, "Empty", Empty, new Empty)
 ONE(new_nontrivial_struct, "Owner", Owner, new Owner)
 ONE(new_plain_derived, "PlainDerived", PlainDerived, new PlainDerived)
-ONE(new_plain_same_size, "PlainSame", PlainSame, new PlainSame)
+ONE(new_plain_same_size, "PlainSame|=PlainBase", PlainSame, new PlainSame)
 ONE(new_namespace_pod, "outer::Inside", outer::Inside, new outer::Inside)
 ONE(new_template_class, "Box<int>", Box<int>, new Box<int>(4))
 ONE(new_template_class_2, "Box<Pod>", Box<Pod>, new Box<Pod>(Pod()))
@@ -138,7 +138,7 @@ IDIOM(new_plain_into_equal_base)
 	idiom_begin();
 	PlainBase *p = new PlainSame;
 	idiom_end();
-	one("PlainSame", sizeof(PlainSame));
+	one("PlainSame|=PlainBase", sizeof(PlainSame));
 	escape(p);
 	if (keep)
 		leak(p);

@@ -11,6 +11,7 @@
  *
  * Types are spelled as symbolizer/die_type.h says. "A|B": either is right. "-": there is nothing to find; an answer is wrong only if it is
  * given as exact or high, and with "A|-" only if it then isn't A. "~TEXT": a regular expression that the name must match.
+ * "A|=B": the block is a B in a wrapping A that adds nothing; without debug information B is right, for nobody could know more.
  */
 #ifndef SHINY_TEST_IDIOMS_H
 #define SHINY_TEST_IDIOMS_H

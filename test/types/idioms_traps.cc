@@ -138,7 +138,7 @@ IDIOM(trap_first_member_pod)
 	inside->a = 3;
 	escape(inside);
 	idiom_end();
-	one("~(^|::)Shell$", sizeof(Shell));
+	one("=Pod|~(^|::)Shell$", sizeof(Shell));
 	escape(p);
 	if (keep)
 		leak(p);
@@ -154,7 +154,7 @@ IDIOM(trap_member_ctor)
 	Alone *alone = new Alone;
 	idiom_end();
 	one("~(^|::)Pair$", sizeof(Pair));
-	one("~(^|::)Alone$", sizeof(Alone));
+	one("=Inlined|~(^|::)Alone$", sizeof(Alone));
 	escape(pair);
 	escape(alone);
 	if (keep) {
@@ -171,7 +171,7 @@ IDIOM(trap_member_ctor_out)
 	idiom_begin();
 	Alone *p = new Alone;
 	idiom_end();
-	one("~(^|::)Alone$", sizeof(Alone));
+	one("=Plain|~(^|::)Alone$", sizeof(Alone));
 	escape(p);
 	if (keep)
 		leak(p);
@@ -316,7 +316,7 @@ IDIOM(trap_callee_takes_base)
 	PlainSame *p = new PlainSame;
 	start(p);
 	idiom_end();
-	one("PlainSame", sizeof(PlainSame));
+	one("PlainSame|=PlainBase", sizeof(PlainSame));
 	escape(p);
 	if (keep)
 		leak(p);
@@ -328,7 +328,7 @@ IDIOM(trap_callee_takes_only_base)
 	idiom_begin();
 	PlainBase *p = unknown(static_cast<PlainBase *>(new PlainSame));
 	idiom_end();
-	one("PlainSame", sizeof(PlainSame));
+	one("PlainSame|=PlainBase", sizeof(PlainSame));
 	if (keep)
 		leak(p);
 	else

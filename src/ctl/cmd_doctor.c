@@ -20,6 +20,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+enum { SCRIPTS_MOST = 4 }; /* interpreters that are scripts themselves, as many as the kernel follows */
+
 enum state { STATE_OK, STATE_WARN, STATE_BAD };
 
 static void check(struct ctl *ctl, enum state state, const char *name, const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
@@ -178,7 +180,30 @@ static void check_names(struct ctl *ctl, const struct program_look *look)
 		      "stripped: exported functions only; build-id %s", *look->build_id ? look->build_id : "none");
 }
 
-static struct shiny_err *check_program(struct ctl *ctl, const char *path)
+static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsigned scripts);
+
+/* What runs a script is what gets recorded: say that of its interpreter, and of what `env` finds. */
+static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, const struct program_look *look, unsigned scripts)
+{
+	char path[PROGRAM_PATH];
+	struct shiny_err *err = NULL;
+
+	check(ctl, STATE_OK, "script", NULL, "%s: its interpreter %s%s%s is recorded, and what it starts", script, look->interpreter,
+	      *look->argument ? " " : "", look->argument);
+	snprintf(path, sizeof path, "%s", look->interpreter);
+	if (strcmp(text_base(look->interpreter), "env") == 0 && *look->argument && *look->argument != '-')
+		err = program_find(look->argument, path);
+	else
+		err = program_find(look->interpreter, path);
+	if (!err && scripts < SCRIPTS_MOST)
+		return check_program(ctl, path, scripts + 1);
+	if (err)
+		check(ctl, STATE_BAD, "interpreter", err->advice, "%s", err->message);
+	shiny_err_free(err);
+	return NULL;
+}
+
+static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsigned scripts)
 {
 	struct program_look look;
 	struct shiny_err *err = program_look(path, &look);
@@ -191,9 +216,7 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path)
 		check(ctl, STATE_OK, "program", NULL, "%s: x86-64, dynamically linked by %s", path, look.interpreter);
 		break;
 	case PROGRAM_SCRIPT:
-		check(ctl, STATE_OK, "program", "ask about the interpreter, or about the program that the script starts",
-		      "%s: a script; its interpreter %s is recorded, and what it starts", path, look.interpreter);
-		return NULL;
+		return check_interpreter(ctl, path, &look, scripts);
 	case PROGRAM_OTHER:
 		check(ctl, STATE_BAD, "program", "give a program or a .shiny file", "%s: neither a program nor a session file", path);
 		return NULL;
@@ -201,7 +224,13 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path)
 		break;
 	}
 	if (obstacle)
-		check(ctl, STATE_BAD, "recording", "programs that it starts can still be recorded", "%s: %s", path, obstacle);
+		check(ctl, STATE_BAD, "recording", look.kind == PROGRAM_SHARED ? "give the program that loads it" : "programs that it starts can still be recorded",
+		      "%s: %s", path, obstacle);
+	else if (look.privileged)
+		check(ctl, STATE_WARN, "recording", "let root record it, or a copy of it without these rights",
+		      "%s is set-uid, set-gid or has file capabilities: for others than root the dynamic linker ignores preloaded libraries", path);
+	if (!obstacle && look.go)
+		check(ctl, STATE_WARN, "heap", NULL, "a Go program: its heap is the Go run time's own; only what its C parts allocate is seen");
 	if (look.kind != PROGRAM_ELF)
 		return NULL;
 	if (look.malloc == PROGRAM_MALLOC_PARTITION)
@@ -335,7 +364,7 @@ struct shiny_err *cmd_doctor(struct ctl *ctl)
 	if (store)
 		err = check_session(ctl, store);
 	else if (what)
-		err = check_program(ctl, path);
+		err = check_program(ctl, path, 0);
 	else
 		check_machine(ctl);
 	if (CTL_JSON(ctl)) {

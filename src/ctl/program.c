@@ -144,6 +144,8 @@ static void look_at_dynamic(const struct view *v, const Elf64_Shdr *dynamic, con
 		if (!raw)
 			return;
 		memcpy(&entry, raw, sizeof entry);
+		if (entry.d_tag == DT_SONAME || (entry.d_tag == DT_NEEDED && out->kind == PROGRAM_STATIC))
+			out->kind = out->kind == PROGRAM_STATIC ? PROGRAM_SHARED : out->kind;
 		if (entry.d_tag != DT_NEEDED)
 			continue;
 		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -192,6 +194,9 @@ static void look_at_sections(const struct view *v, const Elf64_Ehdr *h, struct p
 			look_at_note(v, &section, out);
 		if (strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name), ".debug_info") == 0)
 			out->dwarf = true;
+		if (strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name), ".note.go.buildid") == 0 ||
+		    strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name), ".go.buildinfo") == 0)
+			out->go = true;
 	}
 }
 
@@ -228,6 +233,19 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 															    : PROGRAM_MALLOC_OWN;
 }
 
+/* The word at `at` of a script's first line; returns where it ends. */
+static size_t take_word(const struct view *v, size_t at, char *out, size_t room)
+{
+	size_t length = 0;
+
+	while (at < v->bytes && (v->at[at] == ' ' || v->at[at] == '\t'))
+		at++;
+	while (at + length < v->bytes && !strchr(" \t\r\n", v->at[at + length]))
+		length++;
+	snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1), (const char *)v->at + at);
+	return at + length;
+}
+
 struct shiny_err *program_look(const char *path, struct program_look *out)
 {
 	struct program_look look = {.kind = PROGRAM_OTHER};
@@ -252,14 +270,11 @@ struct shiny_err *program_look(const char *path, struct program_look *out)
 		if (v.bytes > SELFMAG && memcmp(v.at, ELFMAG, SELFMAG) == 0) {
 			look_at_elf(&v, &look);
 		} else if (v.bytes > 2 && v.at[0] == '#' && v.at[1] == '!') {
-			size_t skip = 2, length;
+			size_t at = 2;
 
-			while (skip < v.bytes && v.at[skip] == ' ')
-				skip++;
-			for (length = 0; skip + length < v.bytes && v.at[skip + length] != '\n' && v.at[skip + length] != ' '; length++)
-				;
 			look.kind = PROGRAM_SCRIPT;
-			snprintf(look.interpreter, sizeof look.interpreter, "%.*s", (int)(length < 255 ? length : 255), (const char *)v.at + skip);
+			at = take_word(&v, at, look.interpreter, sizeof look.interpreter);
+			take_word(&v, at, look.argument, sizeof look.argument);
 		}
 		munmap(map, v.bytes);
 	}
@@ -269,8 +284,12 @@ struct shiny_err *program_look(const char *path, struct program_look *out)
 
 const char *program_obstacle(const struct program_look *look)
 {
+	if (look->kind == PROGRAM_STATIC && look->go)
+		return "it is a statically linked Go program: no library can be preloaded into it, and its heap is the Go run time's own";
 	if (look->kind == PROGRAM_STATIC)
 		return "it is statically linked, so no library can be preloaded into it";
+	if (look->kind == PROGRAM_SHARED)
+		return "it is a shared library: it is recorded in the programs that load it";
 	if (look->kind == PROGRAM_FOREIGN)
 		return "it is not an x86-64 program";
 	if (look->privileged && geteuid() != 0)

@@ -23,6 +23,7 @@ SHINY_MUST_CHECK struct shiny_err *program_find(const char *name, char out[PROGR
 enum program_kind {
 	PROGRAM_ELF,    /* x86-64 with a dynamic linker: can be recorded */
 	PROGRAM_STATIC, /* no dynamic linker: nothing can be preloaded */
+	PROGRAM_SHARED, /* a shared library: recorded in the programs that load it */
 	PROGRAM_SCRIPT, /* its interpreter is recorded */
 	PROGRAM_FOREIGN, /* ELF of another machine or word size */
 	PROGRAM_OTHER,
@@ -37,8 +38,10 @@ struct program_look {
 	enum program_malloc malloc;
 	bool privileged;       /* set-uid, set-gid or with file capabilities: the loader ignores LD_PRELOAD */
 	bool symbols, dwarf;   /* .symtab; .debug_info */
+	bool go;               /* made by the Go compiler, whose heap is not malloc's */
 	char build_id[72];     /* hex, "" none */
 	char interpreter[256]; /* of a script, or the dynamic linker */
+	char argument[256];    /* of a script: the first word behind its interpreter; "" none */
 	const char *allocator; /* which library's malloc it links that is not libc's: "libjemalloc"; NULL */
 };
 SHINY_MUST_CHECK struct shiny_err *program_look(const char *path, struct program_look *out);

@@ -4,6 +4,12 @@
  *
  *   process 1 "prog"                    stack 1: main (a.c:10)  ← of prog     stack 3: none
  *   └─ process 2 role "helper"          stack 2: helper() (b.c:20) inlined into main (a.c:11)
+ *
+ * and of a second session, in which a process forks, and the child execs at once:
+ *
+ *   process 1 "sh"                       stack 1: xmalloc (w.c:5) ← run (a.c:30)
+ *   ├─ process 2 "sh", replaced          stack 2: xmalloc (w.c:5) ← run (a.c:40)
+ *   └─ process 3 "true"
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -15,6 +21,7 @@
 #include <shiny/wire.h>
 
 #include "../../src/analysis/losses.h"
+#include "../../src/analysis/places.h"
 #include "../../src/analysis/processes.h"
 #include "../../src/analysis/sites.h"
 #include "../../src/analysis/summary.h"
@@ -156,6 +163,199 @@ static void test_types(struct store *s)
 	types_deinit(&t);
 	scope_deinit(&all);
 	scope_deinit(&helper);
+}
+
+/* ---- the second session ---- */
+
+static void make_exec_session(const char *path)
+{
+	struct store_frame_line wrapper[] = {{"xmalloc", "/src/w.c", 5, false}};
+	struct store_frame_line run30[] = {{"run", "/src/a.c", 30, false}}, run40[] = {{"run", "/src/a.c", 40, false}};
+	struct event events[] = {
+		{.time = 10, .address = 0x1000, .size = 100, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_ALLOC},
+		{.time = 20, .address = 0x1000, .process = 1, .thread = 1, .kind = EVENT_FREE},
+		{.time = 30, .address = 0x1000, .size = 64, .process = 1, .thread = 1, .stack = 2, .kind = EVENT_ALLOC},
+		{.time = 40, .address = 0x2000, .size = 8, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_ALLOC},
+		{.time = 50, .address = 0x3000, .size = 16, .old_address = 0x2000, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_REALLOC},
+	};
+	struct store *s;
+
+	must(store_create(path, true, true, &s));
+	for (uint32_t id = 1; id <= 3; id++)
+		must(store_put_process(s, &(struct store_process){.id = id, .parent = id > 1, .pid = id < 3 ? 100 + id : 102, .name = id < 3 ? "sh" : "true",
+			.role = "", .executable = "", .command = "", .ending = id == 2 ? "replaced" : "exited", .attach = "symbols", .attach_text = "",
+			.end = 1000}));
+	must(store_put_thread(s, &(struct store_thread){.id = 1, .process = 1, .tid = 101, .name = "sh"}));
+	must(store_put_module(s, &(struct store_module){.id = 1, .path = "/bin/sh", .build_id = "", .symbols = "dwarf", .note = ""}));
+	must(store_put_frame(s, 1, 1, 0x1000, wrapper, 1));
+	must(store_put_frame(s, 2, 1, 0x2000, run30, 1));
+	must(store_put_frame(s, 3, 1, 0x3000, run40, 1));
+	must(store_put_stack(s, 1, (uint32_t[]){1, 2}, 2));
+	must(store_put_stack(s, 2, (uint32_t[]){1, 3}, 2));
+	put_type(s, WIDGET, "std::_Rb_tree_node<int>", "std::set<int, std::less<int>, std::allocator<int>>", "node", "allocator", "exact", 40, false);
+	put_type(s, INTS, "int", "std::vector<int, std::allocator<int>>", "buffer", "allocator", "medium", 4, false);
+	put_type(s, INTS_LOOSE, "int", NULL, "array", "variable", "low", 4, true);
+	put_type(s, LABEL, "in run()", NULL, "object", "none", "label", 0, false);
+	put_stat(s, 1, 1, 0, INTS, 0, 4, 1, 16, 0);       /* live 3, 48 B */
+	put_stat(s, 1, 2, 0, INTS_LOOSE, 0, 1, 0, 64, 0); /* live 1, 64 B */
+	put_stat(s, 2, 1, 0, INTS, 0, 1, 0, 16, 3);       /* gone 4, 64 B */
+	put_stat(s, 2, 2, 0, INTS_LOOSE, 0, 0, 0, 64, 1); /* gone 1, 64 B */
+	put_stat(s, 3, 0, 0, LABEL, 0, 2, 1, 10, 0);      /* live 1, 10 B */
+	must(store_put_events(s, events, sizeof events / sizeof *events));
+	must(store_finish(s, NULL));
+}
+
+/* A process that exec replaced has nothing that lives, in every report alike. */
+static void test_gone(struct store *s)
+{
+	struct processes processes;
+	struct summary summary;
+	struct tree_node root;
+	struct sites sites;
+	struct types types;
+	struct scope all;
+
+	must(scope_resolve(s, NULL, &all));
+	must(summary_load(s, &all, &summary));
+	number("gone_summary_live", summary.sums.live, 5);
+	number("gone_summary_live_bytes", summary.sums.live_bytes, 122);
+	number("gone_summary", summary.sums.gone, 5);
+	number("gone_summary_bytes", summary.sums.gone_bytes, 128);
+	number("gone_balance", summary.sums.allocs + summary.sums.inherited, summary.sums.frees + summary.sums.live + summary.sums.gone);
+	summary_deinit(&summary);
+	must(processes_load(s, &processes));
+	number("gone_process_live", processes.rows[1].sums.live, 0);
+	number("gone_process_live_bytes", processes.rows[1].sums.live_bytes, 0);
+	number("gone_process", processes.rows[1].sums.gone, 5);
+	number("gone_process_first_live", processes.rows[0].sums.live, 4);
+	processes_deinit(&processes);
+	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &types));
+	number("gone_types_total", types.total.live_bytes, 122);
+	number("gone_types_typed", types.typed_live_bytes, 112);
+	number("gone_types_level", types.levels[LEVEL_MEDIUM].live_bytes, 48);
+	types_deinit(&types);
+	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, true, &sites));
+	number("gone_sites_total", sites.total.live_bytes, 122);
+	sites_deinit(&sites);
+	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, false, &root));
+	number("gone_tree", root.value, 122);
+	tree_deinit(&root);
+	scope_deinit(&all);
+}
+
+static const struct type_row *row_named(const struct types *types, const char *name, const char *confidence)
+{
+	for (size_t i = 0; i < types->count; i++) {
+		const struct type_row *row = &types->rows[i];
+
+		if ((name ? row->name && strcmp(row->name, name) == 0 : !row->name) &&
+		    (!confidence || (row->confidence && strcmp(row->confidence, confidence) == 0)))
+			return row;
+	}
+	printf("not ok row: there is no %s\n", name ? name : "(null)");
+	exit(1);
+}
+
+static void test_groupings(struct store *s)
+{
+	const struct type_row *row;
+	struct scope all;
+	struct types t;
+
+	must(scope_resolve(s, NULL, &all));
+	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &t));
+	number("by_block", t.count, 3);
+	row = row_named(&t, "int", "medium");
+	text("by_block_container", row->container, "std::vector<int, std::allocator<int>>");
+	text("by_block_form", row->form, "buffer");
+	number("by_block_derived", row_named(&t, "int", "low")->or_derived, 1);
+	types_deinit(&t);
+	must(types_load(s, &all, TYPES_BY_TYPE, NULL, ORDER_LIVE, &t)); /* the vector's storage counts as int */
+	number("by_type", t.count, 2);
+	row = row_named(&t, "int", NULL);
+	number("by_type_allocs", row->sums.allocs, 6);
+	text("by_type_agreed", row->confidence, NULL);
+	types_deinit(&t);
+	must(types_load(s, &all, TYPES_BY_CONTAINER, NULL, ORDER_LIVE, &t)); /* and as the vector's */
+	number("by_container", row_named(&t, "std::vector<int, std::allocator<int>>", NULL)->sums.allocs, 5);
+	number("by_container_none", row_named(&t, NULL, NULL)->sums.allocs, 3);
+	types_deinit(&t);
+	must(types_load(s, &all, TYPES_BY_RULE, NULL, ORDER_LIVE, &t));
+	number("by_rule", row_named(&t, "variable", NULL)->sums.allocs, 1);
+	types_deinit(&t);
+	must(types_load(s, &all, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &t));
+	number("by_confidence", row_named(&t, "label", NULL)->sums.allocs, 2);
+	types_deinit(&t);
+	must(types_load(s, &all, TYPES_BY_MODULE, NULL, ORDER_LIVE, &t));
+	number("by_module", row_named(&t, "/bin/sh", NULL)->sums.allocs, 6);
+	types_deinit(&t);
+	must(types_load(s, &all, TYPES_BY_BLOCK, "std::vector<int>", ORDER_LIVE, &t)); /* a short name finds the long one */
+	number("types_match_short", t.count, 1);
+	types_deinit(&t);
+	scope_deinit(&all);
+}
+
+static size_t found(struct store *s, const struct scope *scope, const char *text, uint32_t *site)
+{
+	struct places places;
+	size_t count;
+
+	must(places_find(s, scope, text, &places));
+	count = places.count;
+	*site = count ? places.rows[0].site : 0;
+	places_deinit(&places);
+	return count;
+}
+
+static void test_places(struct store *s)
+{
+	uint32_t first, second, got;
+	struct blocks_found blocks;
+	struct origins origins;
+	struct place place = {0};
+	struct scope all;
+	char id[16];
+
+	must(scope_resolve(s, NULL, &all));
+	number("place_function", found(s, &all, "run", &got), 2);
+	number("place_line", found(s, &all, "a.c:30", &first), 1);
+	number("place_function_line", found(s, &all, "run:40", &second), 1);
+	number("place_different", first != second, 1);
+	number("place_path", found(s, &all, "/src/a.c:30", &got), 1);
+	number("place_path_site", got, first);
+	snprintf(id, sizeof id, "#%u", second);
+	number("place_id", found(s, &all, id, &got), 1);
+	number("place_id_site", got, second);
+	number("place_wrapper", found(s, &all, "xmalloc", &got), 2); /* boring, so no site: those that it leads to */
+	number("place_wrapper_line", found(s, &all, "w.c:5", &got), 2);
+	number("place_offset", found(s, &all, "sh+0x1000", &got), 2);
+	number("place_offset_site", found(s, &all, "sh+0x2000", &got), 1);
+	number("place_offset_other_module", found(s, &all, "bash+0x2000", &got), 0);
+	number("place_none", found(s, &all, "walk", &got), 0);
+	number("place_no_line", found(s, &all, "a.c:31", &got), 0);
+
+	place.site = first;
+	must(origins_load(s, &all, &place, 0, 0, &origins));
+	number("origin", origins.count, 1);
+	number("origin_stack", origins.rows[0].stack, 1);
+	text("origin_type", origins.rows[0].name, "int");
+	number("origin_allocs", origins.rows[0].sums.allocs, 5);
+	origins_deinit(&origins);
+
+	must(blocks_find(s, &all, 0x1000, &blocks)); /* the second block at that address, live */
+	number("block", blocks.count, 1);
+	number("block_size", blocks.rows[0].size, 64);
+	number("block_live", blocks.rows[0].ended, 0);
+	number("block_stack", blocks.rows[0].stack, 2);
+	blocks_deinit(&blocks);
+	must(blocks_find(s, &all, 0x2004, &blocks)); /* inside of one that a realloc ended */
+	number("block_inside", blocks.count ? blocks.rows[0].address : 0, 0x2000);
+	number("block_ended", blocks.count ? blocks.rows[0].ended : 0, 50);
+	blocks_deinit(&blocks);
+	must(blocks_find(s, &all, 0x3010, &blocks)); /* just behind one */
+	number("block_none", blocks.count, 0);
+	blocks_deinit(&blocks);
+	scope_deinit(&all);
 }
 
 static void test_sites(struct store *s)
@@ -301,6 +501,13 @@ int main(void)
 	test_processes(s);
 	test_tree(s);
 	test_summary(s);
+	store_close(s);
+	unlink(file);
+	make_exec_session(file);
+	must(store_open(file, &s));
+	test_gone(s);
+	test_groupings(s);
+	test_places(s);
 	store_close(s);
 	unlink(file);
 	free(file);

@@ -83,12 +83,13 @@ static void give_unused(struct layout *layout, uint64_t base, uint64_t from, uin
 }
 
 /* A class without data of its own: as a base it may take no room. */
-static bool is_empty(struct dwarf_units *units, const struct die_type *type, unsigned depth)
+static bool is_empty(struct dwarf_units *units, const struct die_type *type, unsigned depth, unsigned *steps)
 {
 	Dwarf_Die die = type->die, child;
 
-	if (type->kind != DIE_CLASS || type->bytes > 1 || depth > NEST_MAX)
+	if (type->kind != DIE_CLASS || type->bytes > 1 || depth > NEST_MAX || !*steps)
 		return false;
+	--*steps;
 	if (dwarf_child(&die, &child))
 		return true;
 	do {
@@ -97,9 +98,9 @@ static bool is_empty(struct dwarf_units *units, const struct die_type *type, uns
 
 		if (dwarf_tag(&child) == DW_TAG_member && die_member_offset(&child, &at))
 			return false;
-		if (dwarf_tag(&child) == DW_TAG_inheritance && die_type_of(units, &child, &base) && !is_empty(units, &base, depth + 1))
+		if (dwarf_tag(&child) == DW_TAG_inheritance && die_type_of(units, &child, &base) && !is_empty(units, &base, depth + 1, steps))
 			return false;
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	return true;
 }
 
@@ -131,13 +132,13 @@ static struct row *rows_of(struct layout *layout, Dwarf_Die *class, size_t *coun
 
 			row.field = true;
 			row.bits = bits > 0 ? (uint64_t)bits : 0;
-		} else if (row.base && is_empty(layout->units, &type, 0)) {
+		} else if (row.base && is_empty(layout->units, &type, 0, &(unsigned){ 1000 })) {
 			row.bits = 0;
 		}
 		if (!dwarf_reserve(&rows, *count, &room, sizeof(*rows)))
 			break;
 		rows[(*count)++] = row;
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	if (*count)
 		qsort(rows, *count, sizeof(*rows), by_offset);
 	return rows;

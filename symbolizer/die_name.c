@@ -25,6 +25,7 @@
 
 #define DEPTH_MAX 48
 #define ARGUMENTS_MAX 512
+#define STEPS_MAX 20000 /* types that one name may be made of, before what is known is taken from the memo */
 
 #ifndef DW_TAG_GNU_template_template_param
 #define DW_TAG_GNU_template_template_param 0x4106
@@ -295,7 +296,7 @@ static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die, const str
 			if (!write_argument_text(arguments, *count - 1, out))
 				return false;
 		}
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	return true;
 }
 
@@ -319,7 +320,7 @@ static bool is_lambda(Dwarf_Die *die)
 		name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : NULL;
 		if (name && (!strncmp(name, "operator()", 10) || !strcmp(name, "<lambda>")))
 			return true;
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	return false;
 }
 
@@ -413,7 +414,7 @@ static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsig
 				first = false;
 				if (die_reference(&child, DW_AT_type, &type))
 					write_type(units, &type, "", false, depth + 1, out);
-			} while (!dwarf_siblingof(&child, &child));
+			} while (die_next(&child));
 			text_put(out, ")");
 		}
 	}
@@ -449,8 +450,9 @@ static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned d
 
 	if (result)
 		return result;
-	if (depth > DEPTH_MAX)
+	if (depth > DEPTH_MAX || !units->steps)
 		return NULL;
+	units->steps--;
 	name = dwarf_diename(&declared);
 	/* what is left of a class whose content is in a type unit */
 	if (!name && die_reference(&declared, DW_AT_signature, &defined))
@@ -473,6 +475,7 @@ static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned d
 
 const char *die_name(struct dwarf_units *units, Dwarf_Die *die)
 {
+	units->steps = STEPS_MAX;
 	return name_of(units, die, 0);
 }
 
@@ -501,7 +504,7 @@ static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, boo
 				text_put(out, "...");
 			else if (!die_reference(&child, DW_AT_type, &type) || !write_type(units, &type, "", written, depth + 1, out))
 				return false;
-		} while (!dwarf_siblingof(&child, &child));
+		} while (die_next(&child));
 	text_put(out, is_const ? ") const" : ")");
 	return true;
 }
@@ -526,7 +529,7 @@ static void write_bounds(Dwarf_Die *array, struct text *out)
 		else
 			strcpy(number, "[]");
 		text_put(out, number);
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 }
 
 bool die_subrange(Dwarf_Die *subrange, uint64_t *count)
@@ -562,8 +565,9 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 	const char *name;
 	int tag;
 
-	if (depth > DEPTH_MAX || out->failed)
+	if (depth > DEPTH_MAX || out->failed || !units->steps)
 		return false;
+	units->steps--;
 	if (!die) {
 		text_put(out, "void");
 		text_put(out, declarator);
@@ -675,6 +679,7 @@ const char *die_type_text(struct dwarf_units *units, Dwarf_Die *die, bool writte
 	struct text text = { 0 };
 	const char *result = NULL;
 
+	units->steps = STEPS_MAX;
 	if (write_type(units, die, "", written, 0, &text) && !text.failed)
 		result = names_text(units->names, text.at ? text.at : "");
 	text_free(&text);

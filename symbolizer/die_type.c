@@ -14,7 +14,7 @@
 
 #define HOPS_MAX 64
 #define NEST_MAX 24
-#define CHILDREN_MAX (1u << 20)
+#define STEPS_MAX 4096 /* classes that one question may look into */
 
 /* Replaces a declaration by its definition: in a type unit, or anywhere that has one of the name. */
 static void define(struct dwarf_units *units, Dwarf_Die *die, const char *name)
@@ -27,30 +27,30 @@ static void define(struct dwarf_units *units, Dwarf_Die *die, const char *name)
 		*die = defined;
 }
 
-static bool has_vptr(struct dwarf_units *units, Dwarf_Die *class, unsigned depth)
+static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out);
+
+static bool has_vptr(struct dwarf_units *units, Dwarf_Die *class, unsigned depth, unsigned *steps)
 {
 	Dwarf_Die child, base;
-	unsigned count = 0;
 
 	if (dwarf_hasattr(class, DW_AT_containing_type))
 		return true;
-	if (depth > NEST_MAX || dwarf_child(class, &child))
+	if (depth > NEST_MAX || !*steps || dwarf_child(class, &child))
 		return false;
+	--*steps;
 	do {
 		int tag = dwarf_tag(&child);
 		const char *name = tag == DW_TAG_member ? dwarf_diename(&child) : NULL;
+		struct die_type type;
 
 		if (name && !strncmp(name, "_vptr", 5))
 			return true;
 		if ((tag == DW_TAG_subprogram || tag == DW_TAG_inheritance) && dwarf_number(&child, DW_AT_virtuality))
 			return true; /* a virtual base needs a vptr too */
-		if (tag == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base)) {
-			struct die_type type;
-
-			if (die_type(units, &base, &type) && type.kind == DIE_CLASS && has_vptr(units, &type.die, depth + 1))
-				return true;
-		}
-	} while (!dwarf_siblingof(&child, &child) && ++count < CHILDREN_MAX);
+		if (tag == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) && resolve(units, &base, &type) &&
+		    type.kind == DIE_CLASS && has_vptr(units, &type.die, depth + 1, steps))
+			return true;
+	} while (die_next(&child));
 	return false;
 }
 
@@ -99,7 +99,6 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 {
 	Dwarf_Die child, final = { 0 }, type, range;
 	uint64_t bits, highest = 0, elements;
-	unsigned count = 0;
 
 	if (depth > NEST_MAX || dwarf_tag(class) == DW_TAG_union_type || dwarf_child(class, &child))
 		return false;
@@ -108,14 +107,16 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 			final = child;
 			highest = bits;
 		}
-	while (!dwarf_siblingof(&child, &child) && ++count < CHILDREN_MAX);
+	while (die_next(&child));
 	if (!final.addr || !die_reference(&final, DW_AT_type, &type))
 		return false;
 	for (int hops = 0; hops < HOPS_MAX && (dwarf_tag(&type) == DW_TAG_typedef || dwarf_tag(&type) == DW_TAG_const_type); hops++)
 		if (!die_reference(&type, DW_AT_type, &type))
 			return false;
-	if (die_is_class(dwarf_tag(&type)))
+	if (die_is_class(dwarf_tag(&type))) {
+		die_reference(&type, DW_AT_signature, &type);
 		return is_open_ended(&type, depth + 1);
+	}
 	if (dwarf_tag(&type) != DW_TAG_array_type)
 		return false;
 	if (dwarf_child(&type, &range) || dwarf_tag(&range) != DW_TAG_subrange_type)
@@ -123,7 +124,43 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 	return !die_subrange(&range, &elements) || elements <= 1;
 }
 
-bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
+/* Skips what is only another name or a qualifier. False: void, or a cycle. */
+static bool peel(Dwarf_Die *die)
+{
+	for (int hops = 0; hops < HOPS_MAX; hops++) {
+		int tag = dwarf_tag(die);
+
+		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type && tag != DW_TAG_volatile_type)
+			return true;
+		if (!die_reference(die, DW_AT_type, die))
+			return false;
+	}
+	return false;
+}
+
+/* sizeof an array: libdw's own doesn't go to type units. 0: unknown. */
+static uint64_t array_bytes(struct dwarf_units *units, const Dwarf_Die *array)
+{
+	Dwarf_Die at = *array, child;
+	uint64_t count = 1, elements;
+	struct die_type element;
+
+	for (int hops = 0; dwarf_tag(&at) == DW_TAG_array_type; hops++) {
+		if (hops == NEST_MAX || dwarf_child(&at, &child))
+			return 0;
+		do
+			if (dwarf_tag(&child) == DW_TAG_subrange_type &&
+			    (!die_subrange(&child, &elements) || __builtin_mul_overflow(count, elements, &count)))
+				return 0;
+		while (die_next(&child));
+		if (!die_reference(&at, DW_AT_type, &at) || !peel(&at))
+			return 0;
+	}
+	return resolve(units, &at, &element) && !__builtin_mul_overflow(count, element.bytes, &count) ? count : 0;
+}
+
+/* All of die_type() but what takes a look at the members. */
+static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
 {
 	Dwarf_Die peeled = *die, alias = { 0 };
 	Dwarf_Attribute attribute;
@@ -176,11 +213,22 @@ bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
 		Dwarf_Die target;
 
 		out->bytes = die_reference(&peeled, DW_AT_type, &target) && dwarf_tag(&target) == DW_TAG_subroutine_type ? 16 : 8;
+	} else if (out->kind == DIE_ARRAY && !dwarf_hasattr(&out->die, DW_AT_byte_size)) {
+		out->bytes = array_bytes(units, &out->die);
 	} else if (out->kind != DIE_FUNCTION && !dwarf_aggregate_size(&out->die, &bytes)) {
 		out->bytes = bytes;
 	}
+	return true;
+}
+
+bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
+{
+	unsigned steps = STEPS_MAX;
+
+	if (!resolve(units, die, out))
+		return false;
 	if (out->kind == DIE_CLASS) {
-		out->polymorphic = has_vptr(units, &out->die, 0);
+		out->polymorphic = has_vptr(units, &out->die, 0, &steps);
 		out->trailing_array = is_open_ended(&out->die, 0);
 	}
 	return true;
@@ -220,7 +268,7 @@ static bool find_argument(Dwarf_Die *die, unsigned *index, unsigned depth, Dwarf
 		}
 		if (tag == DW_TAG_GNU_template_parameter_pack && depth < NEST_MAX && find_argument(&child, index, depth + 1, out))
 			return true;
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	return false;
 }
 
@@ -247,32 +295,36 @@ bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index
 	return false;
 }
 
-static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member, unsigned depth, struct die_type *out)
+static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member, unsigned depth, unsigned *steps,
+			 struct die_type *out)
 {
 	struct die_type class;
 	Dwarf_Die child, base;
 
-	if (depth > NEST_MAX || !die_type(units, die, &class) || class.kind != DIE_CLASS || dwarf_child(&class.die, &child))
+	if (depth > NEST_MAX || !*steps || !resolve(units, die, &class) || class.kind != DIE_CLASS || dwarf_child(&class.die, &child))
 		return false;
+	--*steps;
 	do {
 		const char *name = dwarf_tag(&child) == DW_TAG_typedef ? dwarf_diename(&child) : NULL;
 
 		if (name && !strcmp(name, member))
 			return die_type_of(units, &child, out);
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	if (dwarf_child(&class.die, &child))
 		return false;
 	do
 		if (dwarf_tag(&child) == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) &&
-		    find_typedef(units, &base, member, depth + 1, out))
+		    find_typedef(units, &base, member, depth + 1, steps, out))
 			return true;
-	while (!dwarf_siblingof(&child, &child));
+	while (die_next(&child));
 	return false;
 }
 
 bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member, struct die_type *out)
 {
-	return find_typedef(units, die, member, 0, out);
+	unsigned steps = STEPS_MAX;
+
+	return find_typedef(units, die, member, 0, &steps, out);
 }
 
 bool die_type_class_of(struct dwarf_units *units, Dwarf_Die *function, struct die_type *out)
@@ -299,45 +351,54 @@ bool die_is_constructor(struct dwarf_units *units, Dwarf_Die *function, struct d
 	return own && length == die_bare_length(own) && !memcmp(name, own, length);
 }
 
+struct leading {
+	struct dwarf_units *units;
+	const char **out;
+	size_t count, room;
+	unsigned steps;
+};
+
 /* The bases and members of a class at offset 0, in turn. */
-static void leading(struct dwarf_units *units, Dwarf_Die *class, const char **out, size_t room, size_t *count, unsigned depth)
+static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 {
 	Dwarf_Die child;
 
-	if (depth > NEST_MAX || dwarf_child(class, &child))
+	if (depth > NEST_MAX || !leading->steps || dwarf_child(class, &child))
 		return;
+	leading->steps--;
 	do {
 		int tag = dwarf_tag(&child);
 		struct die_type type;
+		Dwarf_Die at;
 		uint64_t bits;
 		size_t known = 0;
 
 		if ((tag != DW_TAG_inheritance && tag != DW_TAG_member) || !die_member_offset(&child, &bits) || bits ||
-		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_type_of(units, &child, &type))
+		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_reference(&child, DW_AT_type, &at))
 			continue;
-		for (unsigned hops = 0; type.kind == DIE_ARRAY && hops < NEST_MAX; hops++)
-			if (!die_type_target(units, &type, &type))
+		for (unsigned hops = 0; hops < NEST_MAX && peel(&at) && dwarf_tag(&at) == DW_TAG_array_type; hops++)
+			if (!die_reference(&at, DW_AT_type, &at))
 				break;
-		if (type.kind != DIE_CLASS && type.kind != DIE_UNION)
+		if (!die_is_class(dwarf_tag(&at)) || !resolve(leading->units, &at, &type))
 			continue;
-		while (known < *count && strcmp(out[known], type.name))
+		while (known < leading->count && strcmp(leading->out[known], type.name))
 			known++;
-		if (known < *count)
-			continue; /* and with it what leads it: this also ends cycles */
-		if (type.kind == DIE_CLASS && *count < room)
-			out[(*count)++] = type.name;
-		leading(units, &type.die, out, room, count, depth + 1);
-	} while (*count < room && !dwarf_siblingof(&child, &child));
+		if (known < leading->count)
+			continue;
+		if (type.kind == DIE_CLASS)
+			leading->out[leading->count++] = type.name;
+		lead(leading, &type.die, depth + 1);
+	} while (leading->count < leading->room && die_next(&child));
 }
 
 size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, const char **out, size_t room)
 {
+	struct leading leading = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };
 	Dwarf_Die die = type->die;
-	size_t count = 0;
 
 	if ((type->kind == DIE_CLASS || type->kind == DIE_UNION) && room)
-		leading(units, &die, out, room, &count, 0);
-	return count;
+		lead(&leading, &die, 0);
+	return leading.count;
 }
 
 bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset, struct die_type *out, const char **name)
@@ -390,7 +451,7 @@ bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, 
 			}
 			next = member;
 			at = bits / 8;
-		} while (!dwarf_siblingof(&child, &child));
+		} while (die_next(&child));
 		if (!found)
 			return false;
 		offset -= at;

@@ -239,7 +239,7 @@ static void walk_children(struct walk *walk, Dwarf_Die *around, unsigned nest)
 		} else if (die_is_class(tag)) {
 			walk_class(walk, &child, nest);
 		}
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 }
 
 static void walk_unit(struct walk *walk, Dwarf_Die *die, size_t index, uint64_t bytes)

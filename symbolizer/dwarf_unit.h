@@ -60,16 +60,7 @@ struct unit {
 };
 
 struct die_memo;       /* die_name.c: names of types that were asked for */
-struct definitions;    /* Bytes of a unit's DIEs, from `die`, its first one. */
-uint64_t dwarf_unit_bytes(Dwarf_Die *die);
-
-/* The path of file `number` of the unit that `die` is in, interned; NULL unknown. */
-const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number);
-
-/* A variable with a static address, whatever its size; false: it has none. dwarf_variables.c */
-bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);
-
-/* dwarf_definitions.c */
+struct definitions;    /* dwarf_definitions.c */
 struct split;          /* split.c: units from a .dwp, or from a .dwo that libdw doesn't find */
 
 struct dwarf_units {
@@ -96,6 +87,7 @@ struct dwarf_units {
 	Elf *code; /* `file` for libdw, which wants the call frame information of .eh_frame */
 	bool code_tried;
 	struct die_memo *memo;
+	unsigned steps; /* that one question about a type may still take: types that contain themselves would take for ever */
 	struct definitions *definitions;
 };
 
@@ -124,6 +116,14 @@ Dwarf_Die dwarf_origin(Dwarf_Die *die);
 bool dwarf_flag(Dwarf_Die *die, unsigned name);
 /* A small number; 0 when it isn't there. */
 uint32_t dwarf_number(Dwarf_Die *die, unsigned name);
+
+/* The next DIE of the same parent. A DW_AT_sibling that points back ends the row: it would go round for ever. */
+static inline bool die_next(Dwarf_Die *die)
+{
+	const char *at = die->addr;
+
+	return !dwarf_siblingof(die, die) && (const char *)die->addr > at;
+}
 
 /* Bytes of a unit's DIEs, from `die`, its first one. */
 uint64_t dwarf_unit_bytes(Dwarf_Die *die);

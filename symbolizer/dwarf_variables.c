@@ -180,7 +180,7 @@ static void collect(struct dwarf_units *units, Dwarf_Die *around, struct frame *
 			variable.depth = depth;
 			found->at[found->count++] = variable;
 		}
-	} while (++count < CHILDREN_MAX && !dwarf_siblingof(&child, &child));
+	} while (++count < CHILDREN_MAX && die_next(&child));
 }
 
 size_t dwarf_units_variables(struct dwarf_units *units, uint64_t vaddr, struct dwarf_variable *out, size_t room)

@@ -424,6 +424,9 @@ static void members(void)
 /* What one unit declares and another defines. */
 static void definitions(const char *name, const char *compiler, const char *flags)
 {
+	/* clang's type units are known by their class's name: of two with one name the linker keeps the first */
+	uint64_t twice = *compiler == 'c' && strstr(flags, "types-section") ? 4 : 0;
+
 	struct program program;
 	struct die_type user, pointer, opaque = { 0 }, other = { 0 }, deep = { 0 };
 	const char *member;
@@ -442,7 +445,7 @@ static void definitions(const char *name, const char *compiler, const char *flag
 	bool nested = dwarf_units_definition(program.units, "space::Deep::Deeper", &die) && die_type(program.units, &die, &deep);
 	bool none = dwarf_units_definition(program.units, "space::Nothing", &die) || dwarf_units_definition(program.units, "Deeper", &die);
 
-	fixture_result(good && opaque.bytes == 24 && !strcmp(opaque.name, "Opaque") && other.bytes == 0 && !strcmp(other.name, "Opaque2") && box &&
+	fixture_result(good && opaque.bytes == 24 && !strcmp(opaque.name, "Opaque") && other.bytes == twice && !strcmp(other.name, "Opaque2") && box &&
 			       nested && deep.bytes == 40 && !none && !strcmp(deep.name, "space::Deep::Deeper"),
 		       name, "%d, %lu, %lu, %d, %d %lu %s, %d", good, (unsigned long)opaque.bytes, (unsigned long)other.bytes, box, nested,
 		       (unsigned long)deep.bytes, deep.name ? deep.name : "-", none);

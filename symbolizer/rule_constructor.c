@@ -12,6 +12,7 @@
  * The block's size must be the class's, which site_choose() checks.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "class_size.h"
@@ -146,6 +147,33 @@ static bool constructor_class(const char *mangled, const char *demangled, char *
 	return true;
 }
 
+/* The size of a constructor's class by the vtable that the class has: its deleting destructor passes it to operator delete. 0 unknown. */
+static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
+{
+	const struct symbols *objects = &work->reader->code.symbols->objects;
+	const char *from = constructor + 3, *c = from, *last = NULL;
+	char vtable[600];
+	bool nested;
+
+	/* _ZN, names with their lengths, C1: the class is all but the last. Templates and substitutions are left to debug information */
+	while (*c >= '1' && *c <= '9') {
+		size_t length = strtoul(c, (char **)&c, 10);
+
+		if (strlen(c) < length)
+			return 0;
+		c += length;
+		last = c;
+	}
+	if (!last || *c != 'C' || last - from > 500)
+		return 0;
+	nested = strtoul(from, NULL, 10) + strspn(from, "0123456789") != (size_t)(last - from);
+	snprintf(vtable, sizeof(vtable), nested ? "_ZTVN%.*sE" : "_ZTV%.*s", (int)(last - from), from);
+	for (size_t i = 0; i < objects->count; i++)
+		if (!strcmp(objects->at[i].name, vtable))
+			return class_size(work->reader->code.file, work->reader->code.relocs, work->reader->code.symbols, objects->at[i].value + 16);
+	return 0;
+}
+
 static void called_constructor(struct rule_work *work, const struct flow_fact *fact)
 {
 	struct die_type class;
@@ -194,6 +222,12 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 	rule_describe_name(work, name, &candidate);
 	if (fact->certain)
 		candidate.flags |= SITE_CERTAIN;
+	if (!work->scope_count || !candidate.bytes) {
+		candidate.flags |= SITE_SYMBOL;
+		candidate.or_derived = true;
+		if (!candidate.bytes)
+			candidate.bytes = symbol_bytes(work, symbol);
+	}
 	rule_say(work, 1, "0x%llx: the constructor of %s gets the pointer+%lld%s", (unsigned long long)fact->vaddr, candidate.type,
 		 (long long)fact->offset, fact->certain ? "" : ", on some paths");
 	rule_add(work, &candidate);
@@ -263,6 +297,10 @@ static void stored_vtables(struct rule_work *work)
 		if (rule_in_destructor(work, fact->vaddr)) {
 			rule_say(work, 1, "0x%llx: a destructor stores the vtable of %s", (unsigned long long)fact->vaddr, candidate.type);
 			continue;
+		}
+		if (!candidate.bytes || !work->scope_count) {
+			candidate.flags |= SITE_SYMBOL;
+			candidate.or_derived = true;
 		}
 		if (!candidate.bytes)
 			candidate.bytes = bytes;

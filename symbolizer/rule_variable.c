@@ -42,6 +42,13 @@ bool rule_holds(const struct flow_state *state, const struct dwarf_variable *var
 	return false;
 }
 
+static bool last_member(void *context, const struct die_member *member)
+{
+	if (member->what == DIE_MEMBER && !member->depth)
+		*(uint64_t *)context = member->offset;
+	return true;
+}
+
 /* Takes a type that points at the block. False: it says nothing. */
 static bool add_pointer(struct rule_work *work, const struct die_type *pointer, unsigned flags)
 {
@@ -58,6 +65,8 @@ static bool add_pointer(struct rule_work *work, const struct die_type *pointer, 
 		return false;
 	rule_describe(work, &target, &candidate);
 	candidate.or_derived = target.polymorphic;
+	if (candidate.trailing) /* a block ends somewhere in the array */
+		die_type_layout(work->reader->units, &target, last_member, &candidate.header);
 	rule_add(work, &candidate);
 	return candidate.type != NULL;
 }
@@ -176,8 +185,10 @@ static void variables(struct rule_work *work)
 /* `base->member = pointer`, `global = pointer`. */
 static void stores(struct rule_work *work, const struct flow_fact *fact)
 {
-	struct dwarf_variable found[RULE_VARIABLES];
-	size_t before = work->out->count, count;
+	size_t before = work->out->count;
+	struct rule_base base;
+	struct die_type target;
+	int64_t displacement;
 
 	if (fact->offset || fact->callee.symbol)
 		return;
@@ -192,34 +203,24 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	}
 	if (fact->base == FLOW_RSP || fact->base == FLOW_RBP)
 		return; /* a slot: variables() has those */
-	count = dwarf_units_variables(work->reader->units, fact->vaddr, found, RULE_VARIABLES);
-	for (size_t v = 0; v < count; v++) {
-		struct die_type type, target;
-		int64_t displacement = fact->displacement;
-
-		if (found[v].place != DWARF_PLACE_REGISTER || found[v].reg != fact->base ||
-		    !die_type(work->reader->units, &found[v].type, &type) || type.kind != DIE_POINTER ||
-		    !die_type_target(work->reader->units, &type, &target) || displacement < 0)
-			continue;
-		if (target.kind == DIE_POINTER) {
-			/* an array of pointers */
-			if (displacement % 8 || !add_pointer(work, &target, 0))
-				continue;
-		} else {
-			struct dwarf_variable object = found[v];
-
-			if (fact->scale || target.kind != DIE_CLASS || (target.bytes && (uint64_t)displacement >= target.bytes))
-				continue;
-			object.type = target.die;
-			if (!add_variable(work, &object, (uint64_t)displacement, 0))
-				continue;
-		}
-		if (work->out->count > before)
-			rule_say(work, 1, "0x%llx: stored through %s (DIE 0x%llx) at +%lld: %s", (unsigned long long)fact->vaddr,
-				 found[v].name ? found[v].name : "?", (unsigned long long)dwarf_dieoffset(&found[v].die), (long long)displacement,
-				 work->out->candidates[before].type);
+	if (!rule_base_of(work, fact->vaddr, fact->base, &base) || !die_type_target(work->reader->units, &base.type, &target))
 		return;
+	displacement = fact->displacement + base.displacement;
+	if (target.kind == DIE_POINTER) {
+		/* an array of pointers, or one of them */
+		if (displacement % 8 || !add_pointer(work, &target, 0))
+			return;
+	} else {
+		struct dwarf_variable object = { .type = target.die };
+
+		if (fact->scale || base.indexed || displacement < 0 || target.kind != DIE_CLASS ||
+		    (target.bytes && !target.trailing_array && (uint64_t)displacement >= target.bytes) ||
+		    !add_variable(work, &object, (uint64_t)displacement, 0))
+			return;
 	}
+	if (work->out->count > before)
+		rule_say(work, 1, "0x%llx: stored through %s at +%lld: %s", (unsigned long long)fact->vaddr, base.type.name, (long long)displacement,
+			 work->out->candidates[before].type);
 }
 
 /* The parameter of `function` that argument register `index` brings; false: that depends on more than we know. */

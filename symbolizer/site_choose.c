@@ -91,9 +91,13 @@ static enum fit fit_of(const struct choice *choice, const struct site_candidate 
 		if (choice->family == FAMILY_ARRAY) {
 			if (!bytes)
 				return FIT_MANY;
-			/* the cookie is as large as the alignment, at least 8 */
-			return candidate->header ? repeated(sizes, candidate->header, bytes) ? FIT_MANY : FIT_NOT
-			     : repeated(sizes, 0, bytes) ? FIT_MANY : FIT_NOT;
+			if (candidate->header)
+				return repeated(sizes, candidate->header, bytes) ? FIT_MANY : FIT_NOT;
+			/* an inlined one: where its `this` points isn't known. The cookie is as large as the alignment, at least 8 */
+			for (uint64_t cookie = 8; cookie <= 64; cookie *= 2)
+				if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie && repeated(sizes, cookie, bytes))
+					return FIT_MANY;
+			return repeated(sizes, 0, bytes) ? FIT_MANY : FIT_NOT;
 		}
 		if (candidate->header)
 			return FIT_NOT; /* a member's */
@@ -101,6 +105,7 @@ static enum fit fit_of(const struct choice *choice, const struct site_candidate 
 	case SYM_RULE_VARIABLE:
 		if (!bytes)
 			return FIT_NOT;
+		equal = constant && sizes->min == bytes; /* its header is in front of its trailing array */
 		if (choice->family == FAMILY_NEW) {
 			if (constant)
 				return equal ? FIT_ONE : FIT_NOT;
@@ -114,7 +119,7 @@ static enum fit fit_of(const struct choice *choice, const struct site_candidate 
 			return repeated(sizes, 0, bytes) || (sizes->min > 8 && bytes > 1 && repeated(sizes, 8, bytes)) ? FIT_MANY : FIT_NOT;
 		if (equal && bytes > 1)
 			return FIT_ONE;
-		if (candidate->trailing && sizes->min >= bytes)
+		if (candidate->trailing && sizes->min > candidate->header)
 			return FIT_ONE;
 		return repeated(sizes, 0, bytes) && !(candidate->flags & SITE_POLYMORPHIC) && sizes->min ? FIT_MANY : FIT_NOT;
 	default:
@@ -210,6 +215,8 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum fi
 {
 	bool certain = candidate->flags & SITE_CERTAIN;
 
+	if (candidate->flags & SITE_SYMBOL)
+		return SYM_MEDIUM;
 	switch (candidate->rule) {
 	case SYM_RULE_ALLOC_TYPE: return SYM_EXACT;
 	case SYM_RULE_ALLOCATOR:
@@ -221,8 +228,12 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum fi
 			return certain ? SYM_EXACT : SYM_HIGH;
 		if (!certain)
 			return fit == FIT_MANY && candidate->header ? SYM_HIGH : SYM_MEDIUM; /* the loop over an array may run no times */
-		return candidate->flags & SITE_LINE || fit == FIT_MANY ? SYM_HIGH : SYM_EXACT;
+		if (fit == FIT_MANY) /* without a cookie it may be one object at the start of a buffer of bytes */
+			return candidate->header ? SYM_HIGH : SYM_MEDIUM;
+		return candidate->flags & SITE_LINE ? SYM_HIGH : SYM_EXACT;
 	case SYM_RULE_STORE:
+		if (fit == FIT_MANY && !candidate->header && !agreed)
+			return SYM_MEDIUM;
 		return !contradicted && candidate->bytes && (certain || agreed) ? SYM_HIGH : SYM_MEDIUM;
 	case SYM_RULE_FUNCTION: return SYM_HIGH;
 	default: return candidate->or_derived ? SYM_LOW : SYM_MEDIUM;
@@ -242,7 +253,7 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 
 		fits[i] = candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION) ? fit_of(choice, candidate) : FIT_NOT;
 		say(choice, "candidate %s by %s, %" PRIu64 " bytes%s: %s", candidate->type ? candidate->type : "?", sym_rule_name(candidate->rule),
-		    candidate->bytes, candidate->header ? " behind a header" : "", fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated" : "doesn't fit");
+		    candidate->bytes, candidate->header && !candidate->trailing ? " behind a header" : "", fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated" : "doesn't fit");
 		if (fits[i] && best < 0 && !made(candidate) && candidate->rule != SYM_RULE_VARIABLE)
 			best = (int)i;
 	}
@@ -261,6 +272,8 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 
 			agreed = one->type == other->type || begins_with(one, other);
 			contradicted = !agreed && other->bytes > 1 && one->bytes == other->bytes;
+			if (!agreed && other->bytes == 1 && fits[best] == FIT_MANY && !one->header)
+				best = variable; /* an object at the start of a buffer of bytes */
 		}
 	}
 	if (best < 0)

@@ -27,6 +27,7 @@ enum site_flag {
 	SITE_LOOSE = 4,       /* the block's size says nothing about the type */
 	SITE_PARAMETER = 8,   /* what a function that is called takes it for: no evidence for arrays */
 	SITE_LINE = 16,       /* a constructor that only stands in the same line and scope */
+	SITE_SYMBOL = 32,     /* known by a symbol alone: the block may begin with such an object */
 };
 
 /* One rule's finding. Strings are interned. */

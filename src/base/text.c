@@ -145,13 +145,16 @@ static bool fold_templates(char *out, size_t room, const char *s, int depth)
 	return folded && level == 0;
 }
 
-/* Replaces every outermost argument list by (…), but not "(anonymous namespace)" and "operator()"; false where there is none. */
+/* Replaces every outermost argument list by (…), but not "(anonymous namespace)", "operator()" and what is in parentheses as a whole;
+ * false where there is none. */
 static bool fold_arguments(char *out, size_t room, const char *s)
 {
 	char *at = out, *end = out + room - 1;
 	int level = 0;
 	bool folded = false, keep = false;
 
+	if (*s == '(' && strncmp(s, "(anonymous", 10) != 0)
+		*at++ = *s++;
 	for (const char *start = s; *s; s++) {
 		if (*s == '(' && level++ == 0)
 			keep = strncmp(s, "(anonymous", 10) == 0 || strncmp(s, "()", 2) == 0;

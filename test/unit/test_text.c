@@ -127,6 +127,7 @@ static void test_fit(void)
 	fit("template_inner", "std::map<int, std::vector<std::string>>", 34, TEXT_CUT_MIDDLE, "std::map<int, std::vector<…>>");
 	fit("template_outer", "std::map<int, std::vector<std::string>>", 14, TEXT_CUT_MIDDLE, "std::map<…>");
 	fit("arguments", "a::f<int>(long, char const*)", 12, TEXT_CUT_MIDDLE, "a::f<…>(…)");
+	fit("arguments_in_parentheses", "(in a::f(long, char const*))", 16, TEXT_CUT_MIDDLE, "(in a::f(…))");
 	fit("anonymous", "(anonymous namespace)::f(int, int, int)", 30, TEXT_CUT_MIDDLE, "(anonymous namespace)::f(…)");
 	fit("operator_less", "operator<(int, int)", 12, TEXT_CUT_MIDDLE, "operator<(…)");
 	equal("combining", text_columns("e\xcc\x81"), 1);

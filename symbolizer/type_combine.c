@@ -22,9 +22,11 @@
  *   none                       young, fits or size unknown                   D, medium; low likewise
  *   none                       dying, fits or size unknown                   D or derived, low
  *   none                       other size                                    label "starts with D"; blocks too small for it: none
- *   the same class             any                                           S, exact, both
- *   that class or derived      the same, settled                             S itself, exact, both
- *   that class or derived      the same, young or dying                      S
+ *   a class, or derived        the same, settled                             S itself, exact, both
+ *   a class, or derived        the same, young or dying                      S, both: no surer
+ *   an array                   the same in the first word, larger blocks     S, both: no surer
+ *   a class, of a symbol       the same, settled, fits                       S, exact, both
+ *   a class, of a symbol       the same, otherwise                           S, at most medium; other size: as with none
  *   any                        a base or first member of S                   S
  *   allocator, alloc_type      any                                           S
  *   any                        other size                                    S
@@ -197,13 +199,35 @@ static struct sym_type differ(const struct combination *c)
 	return *s;
 }
 
+/*
+ * A site that is known by symbols only may have seen the constructor of a base class or of the first member, whose vptr this is then too:
+ * both witnesses tell the same half of the truth, and only the size shows the other.
+ */
 static struct sym_type agree(const struct combination *c)
 {
-	struct sym_type out = *c->site;
+	const struct sym_type *s = c->site;
+	struct sym_type out = *s;
+	bool begins = c->fit == FIT_OTHER && !c->reading->second_word; /* larger, and not by a cookie */
 
 	out.rule = SYM_RULE_BOTH;
-	if (out.or_derived && !c->settled) {
-		say(c, "the vptr says the same, read too early or too late to say more");
+	if (!s->bytes && s->form == SYM_FORM_OBJECT && (c->fit == FIT_OTHER || c->fit == FIT_TOO_SMALL)) {
+		say(c, "the site and the vptr agree, but the blocks have another size");
+		return alone(c);
+	}
+	if (!s->bytes && (!c->settled || c->fit != FIT_EQUAL)) {
+		say(c, "the site and the vptr agree, but may both mean a base class or the first member");
+		out.confidence = s->confidence < SYM_MEDIUM ? s->confidence : SYM_MEDIUM;
+		return out;
+	}
+	if (!c->settled || (begins && s->form == SYM_FORM_ARRAY)) {
+		say(c, c->settled ? "the vptr is the same, but says nothing about what follows" :
+				    "the vptr says the same, read too early or too late to say more");
+		return out;
+	}
+	if (!out.bytes && c->fit != FIT_EQUAL) {
+		/* a constructor known by its symbol: the block may be something larger that begins with such an object */
+		say(c, "the vptr says the same, but neither knows the class's size");
+		out.confidence = out.confidence < SYM_MEDIUM ? out.confidence : SYM_MEDIUM;
 		return out;
 	}
 	say(c, "the site and the vptr agree");

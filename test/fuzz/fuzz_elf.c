@@ -4,9 +4,12 @@
  *
  * A small program with symbols, DWARF, RTTI and packed relocations is compiled, then damaged in a fixed sequence (the seed is a constant,
  * so a failure repeats): bytes set, words set to values that hurt, cut short. Each victim is opened in a child process, asked about
- * addresses all over, and must exit by itself. `fuzz_elf N` runs N mutations, 2,000 without an argument. `fuzz_elf N FILE` damages FILE.
+ * addresses, variables and types all over, and must exit by itself. `fuzz_elf N` runs N mutations, 2,000 without an argument.
+ * `fuzz_elf N FILE` damages FILE.
  */
 #include "../unit/fixtures/sym_fixture.h"
+
+#include "../../symbolizer/die_type.h"
 
 #include <elf.h>
 #include <signal.h>
@@ -45,22 +48,102 @@ static void ask(const char *path, uint64_t entry)
 	sym_destroy(sym);
 }
 
+static bool count_row(void *context, const struct die_member *member)
+{
+	size_t *rows = context;
+
+	/* every text must be there */
+	*rows += member->type && strlen(member->type) < 1 << 20 && (!member->name || strlen(member->name) < 1 << 20);
+	return true;
+}
+
+/* All that can be asked about a type. */
+static void ask_type(struct dwarf_units *units, const struct die_type *type)
+{
+	const char *leading[8], *name;
+	struct die_type other;
+	Dwarf_Die die = type->die;
+	size_t rows = 0;
+
+	die_type_layout(units, type, count_row, &rows);
+	die_type_leading(units, type, leading, 8);
+	for (uint64_t offset = 0; offset < 64; offset += 8)
+		die_type_member_at(units, type, offset, &other, &name);
+	if (type->kind != DIE_VOID) {
+		die_type_argument(units, &die, 0, &other);
+		die_type_typedef(units, &die, "value_type", &other);
+	}
+	if (die_type_target(units, type, &other) && die_type_target(units, &other, &other))
+		die_type_layout(units, &other, count_row, &rows);
+}
+
+static void ask_dwarf(const char *path, uint64_t entry)
+{
+	static const char *const classes[] = { "Derived", "Multiple", "Diamond", "Box<int>", "std::runtime_error" };
+	struct names names = { 0 };
+	struct elf_file file;
+	struct dwarf_units *units;
+	struct die_type type;
+
+	if (elf_file_open(&file, path) != ELF_OPEN_OK)
+		return;
+	units = dwarf_units_create(path, &file, &names, NULL);
+	for (uint64_t vaddr = entry; units && vaddr < entry + 0x3000; vaddr += 73) {
+		struct dwarf_scope scopes[8], inlined[8];
+		struct dwarf_variable variables[16];
+		size_t count;
+
+		dwarf_units_hold(units, true);
+		count = dwarf_units_scopes(units, vaddr, scopes, 8);
+		for (size_t i = 0; i < count; i++) {
+			die_function_path(units, &scopes[i].die);
+			if (die_is_constructor(units, &scopes[i].die, &type) || die_type_class_of(units, &scopes[i].die, &type))
+				ask_type(units, &type);
+			dwarf_units_inlined_behind(units, vaddr, &scopes[i], inlined, 8);
+		}
+		count = dwarf_units_variables(units, vaddr, variables, 16);
+		for (size_t i = 0; i < count; i++)
+			if (die_type(units, &variables[i].type, &type))
+				ask_type(units, &type);
+		dwarf_units_hold(units, false);
+	}
+	for (size_t i = 0; units && i < sizeof(classes) / sizeof(*classes); i++) {
+		Dwarf_Die die;
+
+		if (dwarf_units_definition(units, classes[i], &die) && die_type(units, &die, &type))
+			ask_type(units, &type);
+	}
+	for (uint64_t vaddr = 0; units && vaddr < 0x8000; vaddr += 8) {
+		struct dwarf_variable variable;
+
+		if (dwarf_units_global(units, vaddr, &variable) && die_type(units, &variable.type, &type))
+			ask_type(units, &type);
+	}
+	dwarf_units_destroy(units);
+	names_deinit(&names);
+	elf_file_close(&file);
+}
+
 /* Most of a file is code and text: half of the damage goes to where structure is. */
 static size_t damage_at(const uint8_t *file, size_t bytes)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file;
-	uint64_t kind = next_random() % 4, range = bytes, at = 0;
+	uint64_t kind = next_random() % 6, range = bytes, at = 0;
 
 	if (kind == 0) {
 		range = sizeof(*header) + header->e_phnum * sizeof(Elf64_Phdr);
 	} else if (kind == 1 && header->e_shoff < bytes) {
 		at = header->e_shoff;
 		range = bytes - at;
-	} else if (kind == 2 && header->e_shnum) {
+	} else if (kind != 3 && header->e_shnum) {
 		/* a section's content, each as likely as the others: .debug_* and .dynamic are small */
 		const Elf64_Shdr *sections = (const Elf64_Shdr *)(file + header->e_shoff);
 		const Elf64_Shdr *section = &sections[next_random() % header->e_shnum];
+		const char *names = (const char *)file + sections[header->e_shstrndx].sh_offset;
 
+		/* and twice as often one of .debug_* */
+		for (int i = 0; kind > 3 && i < 100 && strncmp(names + section->sh_name, ".debug", 6); i++)
+			section = &sections[next_random() % header->e_shnum];
 		if (section->sh_type != SHT_NOBITS && section->sh_size) {
 			at = section->sh_offset;
 			range = section->sh_size;
@@ -152,6 +235,7 @@ int main(int argc, char **argv)
 				if (!write_file(path, victim, length))
 					_exit(1);
 				ask(path, entry);
+				ask_dwarf(path, entry);
 			}
 			_exit(0);
 		}

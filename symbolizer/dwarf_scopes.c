@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_scopes.c: the functions and inlined functions around an address, with their names, and its line. Two binary searches in the tables of
+ * dwarf_units.c find the innermost; the others are its parents.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dwarf_unit.h"
+
+/* "a::b::" of containers[at], into `out`, as far as there is room. Returns the length. */
+static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, size_t room, unsigned depth)
+{
+	const struct container *container = &unit->containers[at];
+	size_t used = container->parent != NO_SCOPE && depth < DWARF_DEPTH_MAX ?
+			      container_prefix(unit, container->parent, out, room, depth + 1) : 0;
+	int more;
+
+	if (container->tag == DW_TAG_subprogram)
+		return used;
+	more = snprintf(out + used, room - used, "%s::", container->name ? container->name : "(anonymous namespace)");
+	return more > 0 && (size_t)more < room - used ? used + (size_t)more : used;
+}
+
+/* The name with its scopes, of a function that has no linkage name; they are those of the declaration that it refers to. */
+static const char *qualified_name(struct dwarf_units *units, Dwarf_Die *function)
+{
+	Dwarf_Die die = dwarf_origin(function);
+	Dwarf_Attribute attribute;
+	const char *name = dwarf_diename(&die);
+	char text[2048];
+
+	if (!name && dwarf_attr_integrate(function, DW_AT_name, &attribute))
+		name = dwarf_formstring(&attribute);
+
+	struct unit *unit = name ? dwarf_unit_of(units, &die) : NULL;
+	uint32_t container = unit ? dwarf_unit_container(unit, &die) : NO_SCOPE;
+
+	if (container == NO_SCOPE)
+		return name;
+
+	size_t used = container_prefix(unit, container, text, sizeof(text), 0);
+
+	snprintf(text + used, sizeof(text) - used, "%s", name);
+	return names_text(units->names, text);
+}
+
+/* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain ones are the C function's. */
+static const char *scope_name(struct dwarf_units *units, struct scope *scope)
+{
+	static const unsigned linkage[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (scope->name)
+		return *scope->name ? scope->name : NULL;
+	for (size_t i = 0; i < 2 && !name; i++)
+		if (dwarf_attr_integrate(&scope->die, linkage[i], &attribute))
+			name = dwarf_formstring(&attribute);
+	scope->bare = !name || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R');
+	if (!name)
+		name = qualified_name(units, &scope->die);
+	scope->name = name ? names_demangled(units->names, name) : "";
+	if (!scope->name)
+		scope->name = "";
+	return *scope->name ? scope->name : NULL;
+}
+
+struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct unit **unit, const struct range **range)
+{
+	for (size_t at = units->ranges.count; dwarf_next_range(&units->ranges, vaddr, &at);) {
+		struct unit *candidate = units->units[units->ranges.at[at].owner];
+		size_t inside;
+
+		dwarf_unit_load(units, candidate);
+		inside = candidate->ranges.count;
+		/* of ranges that start and end together the inner scope was met last */
+		if (dwarf_next_range(&candidate->ranges, vaddr, &inside)) {
+			*unit = candidate;
+			*range = &candidate->ranges.at[inside];
+			return &candidate->scopes[(*range)->owner];
+		}
+	}
+	return NULL;
+}
+
+/* Fills `out` from a scope and the range of it that was found. */
+static void give_scope(struct dwarf_units *units, struct unit *unit, struct scope *scope, const struct range *range,
+		       struct dwarf_scope *out)
+{
+	*out = (struct dwarf_scope){ .die = scope->die, .name = scope_name(units, scope), .bare = scope->bare,
+				     .inlined = scope->parent != NO_SCOPE, .call_file = scope->call_file,
+				     .call_line = scope->call_line, .low = range->low, .high = range->high,
+				     .id = (uint32_t)(scope - unit->scopes) };
+}
+
+size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwarf_scope *out, size_t room)
+{
+	const struct range *range;
+	struct unit *unit;
+	struct scope *scope = dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
+	size_t count = 0;
+
+	while (scope && count < room) {
+		size_t at = (size_t)(range - unit->ranges.at);
+
+		give_scope(units, unit, scope, range, &out[count++]);
+		if (scope->parent == NO_SCOPE)
+			break;
+
+		uint32_t parent = scope->parent;
+
+		/* the parent's range is further out; where broken DWARF has none that covers the address, the child's stands for it */
+		scope = &unit->scopes[parent];
+		while (dwarf_next_range(&unit->ranges, vaddr, &at))
+			if (unit->ranges.at[at].owner == parent) {
+				range = &unit->ranges.at[at];
+				break;
+			}
+	}
+	return count;
+}
+
+static int by_low(const void *a, const void *b)
+{
+	const struct dwarf_scope *x = a, *y = b;
+
+	return x->low < y->low ? -1 : x->low > y->low ? 1 : x->id < y->id ? -1 : x->id > y->id;
+}
+
+size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, const struct dwarf_scope *parent, struct dwarf_scope *out,
+				  size_t room)
+{
+	const struct range *found;
+	struct unit *unit;
+	size_t count = 0, low = 0, high;
+
+	if (!dwarf_units_ready(units) || !dwarf_scope_at(units, vaddr, &unit, &found) || parent->id >= unit->scope_count)
+		return 0;
+	for (high = unit->ranges.count; low < high;) { /* the first range that begins in the parent */
+		size_t middle = low + (high - low) / 2;
+
+		if (unit->ranges.at[middle].low < parent->low)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < unit->ranges.count && unit->ranges.at[low].low < parent->high; low++) {
+		const struct range *range = &unit->ranges.at[low];
+		struct scope *scope = &unit->scopes[range->owner];
+		size_t known = 0;
+
+		if (scope->parent != parent->id)
+			continue;
+		while (known < count && out[known].id != range->owner)
+			known++;
+		if (known == count && count < room) {
+			give_scope(units, unit, scope, range, &out[count]);
+			out[count++].earlier = range->low < vaddr;
+		} else if (known < count && out[known].low < vaddr) {
+			/* of what began before the address, the first range behind it */
+			out[known].low = range->low;
+			out[known].high = range->high;
+		}
+	}
+	for (size_t i = 0; i < count;)
+		if (out[i].low < vaddr)
+			out[i] = out[--count];
+		else
+			i++;
+	if (count)
+		qsort(out, count, sizeof(*out), by_low);
+	return count;
+}
+
+bool dwarf_units_function_at(struct dwarf_units *units, uint64_t vaddr, Dwarf_Die *out)
+{
+	const struct range *range;
+	struct unit *unit;
+	struct scope *scope = dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
+
+	for (unsigned hops = 0; scope && scope->parent != NO_SCOPE && hops < DWARF_DEPTH_MAX; hops++)
+		scope = &unit->scopes[scope->parent];
+	if (!scope || scope->parent != NO_SCOPE || scope->entry != vaddr)
+		return false;
+	*out = scope->die;
+	return true;
+}
+
+bool dwarf_units_place(struct dwarf_units *units, uint64_t vaddr, const char **file, uint32_t *line)
+{
+	*file = NULL;
+	*line = 0;
+	if (!dwarf_units_ready(units))
+		return false;
+	for (size_t at = units->ranges.count; dwarf_next_range(&units->ranges, vaddr, &at);) {
+		Dwarf_Line *found = dwarf_getsrc_die(&units->units[units->ranges.at[at].owner]->skeleton, vaddr);
+		int number = 0;
+
+		if (!found)
+			continue;
+		if (!dwarf_lineno(found, &number) && number > 0)
+			*line = (uint32_t)number;
+		*file = names_text(units->names, dwarf_linesrc(found, NULL, NULL));
+		return true;
+	}
+	return false;
+}
+
+uint32_t dwarf_units_line(struct dwarf_units *units, uint64_t vaddr)
+{
+	const char *file;
+	uint32_t line;
+
+	dwarf_units_place(units, vaddr, &file, &line);
+	return line;
+}
+
+const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number)
+{
+	struct unit *unit = dwarf_unit_of(units, die);
+	Dwarf_Files *files;
+	Dwarf_Half version = 0;
+	size_t count;
+
+	if (!unit || (dwarf_getsrcfiles(&unit->die, &files, &count) && dwarf_getsrcfiles(&unit->skeleton, &files, &count)) ||
+	    number >= count)
+		return NULL;
+	/* DWARF 5 counts from 0; libdw's dwarf_decl_file() thinks that 0 is none */
+	dwarf_cu_info(unit->skeleton.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+	return number || version >= 5 ? names_text(units->names, dwarf_filesrc(files, number, NULL, NULL)) : NULL;
+}
+
+const char *dwarf_units_call_file(struct dwarf_units *units, struct dwarf_scope *scope)
+{
+	return dwarf_unit_file(units, &scope->die, scope->call_file);
+}

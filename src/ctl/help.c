@@ -21,6 +21,9 @@ static const struct { const char *command, *text; } examples[] = {
 	{"shinyctl report chromium.4711.shiny", "the front page"},
 	{"shinyctl types -p renderer -s bytes chromium.4711.shiny", "the types of the renderers"},
 	{"shinyctl sites --stacks -m '*Layout*' chromium.4711.shiny", "who allocates there, with stacks"},
+	{"shinyctl types --members blink::LayoutBlockFlow chromium.4711.shiny", "its layout, and what its holes cost"},
+	{"shinyctl explain chromium.4711.shiny page.cc:42", "why the blocks made there have their type"},
+	{"shinyctl symbols /usr/lib/libfoo.so", "work out its types ahead of time, say what debug information is missing"},
 	{"sqlite3 chromium.4711.shiny 'SELECT * FROM v_types LIMIT 5'", "a session is a database"},
 };
 

@@ -89,6 +89,8 @@ static enum fit fit_of(const struct choice *choice, const struct site_candidate 
 	case SYM_RULE_CONSTRUCTOR:
 	case SYM_RULE_STORE:
 		if (choice->family == FAMILY_ARRAY) {
+			if (candidate->flags & SITE_SYMBOL && (!bytes || !candidate->header))
+				return FIT_NOT; /* one object at the start of a buffer, as likely as not */
 			if (!bytes)
 				return FIT_MANY;
 			if (candidate->header)

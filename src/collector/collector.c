@@ -2,7 +2,7 @@
 /*
  * collector.c: the sidecar's loop.
  *
- * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes. Threads: one.
+ * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes. Threads: one; warm.c makes another.
  *
  * A round: T = now; look for new arenas, processes and chunks; merge and apply everything up to T (order.h); give chunks back. Rounds
  * come every 2 to 20 ms, the closer the fuller the arenas are.

@@ -173,7 +173,7 @@ static void learn(struct concluder *c)
 			return;
 		teacher = row;
 		blocks += row->tally->settled;
-		if (!row->type.type || row->type.confidence < SYM_HIGH || row->type.rule != SYM_RULE_VPTR || row->sizes.step)
+		if (!row->type.type || row->type.confidence < SYM_MEDIUM || row->type.rule != SYM_RULE_VPTR || row->sizes.step)
 			return;
 	}
 	for (size_t i = 0; blocks >= LEARN_BLOCKS && i < c->rows.count; i++) {

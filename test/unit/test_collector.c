@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_collector.c: arenas made by hand, collected, and the session asked for what was put in. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -191,6 +193,81 @@ static void stacks_and_losses(void)
 	equal("stacks/frames", (uint64_t)ask("SELECT COUNT(*) FROM frame WHERE module IS NOT NULL AND module > 0"), 2);
 }
 
+static void sizes(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(16);
+	struct writer w = writer_make(h, 0, 0);
+	uint64_t frames[1] = { 0x900000 }, n = 2;
+
+	for (uint32_t stack = 1; stack <= 3; stack++) {
+		frames[0] += 16;
+		put_stack(&w, n++, stack, frames, 1);
+		for (uint64_t k = 0; k < 20; k++, n++) {
+			static const uint64_t irregular[20] = { 100, 160, 100, 130, 100, 190, 190 };
+			uint64_t bytes = stack == 1 ? 32 : stack == 2 ? 48 + 24 * (k * 7 % 20) : k < 7 ? irregular[k] : 160;
+
+			put_event(&w, n, SHINY_REC_ALLOC, n << 12, bytes, stack, stack == 2 ? SHINY_API_NEW_ARRAY : SHINY_API_CALLOC);
+		}
+	}
+	if (!collected("sizes/collect", h, &s))
+		return;
+	equal("sizes/all the same", (uint64_t)ask("SELECT SUM(size_step) * 1000 + SUM(min_size) FROM stat WHERE max_size = 32"), 32);
+	equal("sizes/step", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 48"), 24);
+	equal("sizes/largest", (uint64_t)ask("SELECT max_size FROM stat WHERE min_size = 48"), 48 + 24 * 19);
+	equal("sizes/step that is no power of two of a few", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 100"), 30);
+	equal("sizes/api", (uint64_t)ask("SELECT api FROM stat WHERE min_size = 48"), SHINY_API_NEW_ARRAY);
+	equal("sizes/unknown types", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE type <> 0"), 0);
+}
+
+/* Blocks of one stack, of a class of the C++ library's: eleven live and were read, three died too soon, two more of another size. */
+static void learning(void)
+{
+	struct collector_summary s;
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
+	const char *vtable = library ? dlsym(library, "_ZTVSt13runtime_error") : NULL;
+	uint64_t frames[1] = { 0x900000 }, n = 3, at = 0x500000000000;
+	struct shiny_header *h;
+	struct writer w;
+	Dl_info info;
+
+	if (!vtable || !dladdr(vtable, &info)) {
+		check("learning/library", false, "libstdc++.so.6 has no vtable of std::runtime_error");
+		return;
+	}
+	h = begin(16);
+	w = writer_make(h, 0, 0);
+	put_module(&w, 1, at, at + (32 << 20), info.dli_fname);
+	put_stack(&w, 2, 1, frames, 1);
+	for (; n < 19; n++)
+		put_event(&w, n, SHINY_REC_ALLOC, n << 12, n < 17 ? 16 : 40, 1, SHINY_API_NEW);
+	for (uint64_t k = 3; k < 14; k++)
+		put_vptr(&w, k << 12, at + (uint64_t)(vtable + 16 - (const char *)info.dli_fbase), SHINY_VPTR_SETTLED);
+	for (uint64_t k = 14; k < 19; k++)
+		put_event(&w, n++, SHINY_REC_FREE, k << 12, 0, 0, SHINY_API_FREE);
+	if (!collected("learning/collect", h, &s))
+		return;
+	equal("learning/read", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'vptr' AND type = 'std::runtime_error'"), 11);
+	/* those that died are one row of two sizes: nothing is learned for it */
+	equal("learning/not of other sizes", (uint64_t)ask("SELECT COUNT(*) FROM v_types WHERE rule = 'learned'"), 0);
+
+	h = begin(16);
+	w = writer_make(h, 0, 0);
+	put_module(&w, 1, at, at + (32 << 20), info.dli_fname);
+	put_stack(&w, 2, 1, frames, 1);
+	for (n = 3; n < 17; n++)
+		put_event(&w, n, SHINY_REC_ALLOC, n << 12, 16, 1, SHINY_API_NEW);
+	for (uint64_t k = 3; k < 14; k++)
+		put_vptr(&w, k << 12, at + (uint64_t)(vtable + 16 - (const char *)info.dli_fbase), SHINY_VPTR_SETTLED);
+	for (uint64_t k = 14; k < 17; k++)
+		put_event(&w, n++, SHINY_REC_FREE, k << 12, 0, 0, SHINY_API_FREE);
+	if (!collected("learning/collect again", h, &s))
+		return;
+	equal("learning/learned", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'learned' AND type = 'std::runtime_error' AND "
+						"confidence = 'medium' AND source IN ('symbol', 'rtti')"), 3);
+	equal("learning/lifetimes", (uint64_t)ask("SELECT SUM(count) FROM v_lifetimes WHERE type = 'std::runtime_error' AND NOT censored"), 3);
+}
+
 static void refused(const char *name, const char *needs)
 {
 	struct collector_summary s;
@@ -236,6 +313,8 @@ int main(void)
 	reallocs();
 	forks();
 	stacks_and_losses();
+	sizes();
+	learning();
 	refusals();
 	unlink(session_path);
 	{

@@ -81,5 +81,5 @@ enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call, 
 	site_type_choose(&answer, 1, api, &sizes, out, NULL);
 	if (out->type && out->confidence != SYM_LABEL)
 		return SYM_OUTLOOK_TYPE;
-	return answer->climbs ? SYM_OUTLOOK_WRAPPER : out->type ? SYM_OUTLOOK_TYPE : SYM_OUTLOOK_NONE;
+	return answer->climbs && !answer->opaque ? SYM_OUTLOOK_WRAPPER : out->type ? SYM_OUTLOOK_TYPE : SYM_OUTLOOK_NONE;
 }

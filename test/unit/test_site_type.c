@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_site_type.c: types of call sites. The choice among candidates, on tables; the file of container rules and its errors; and whole
+ * answers about programs that are compiled here by two compilers and say themselves what they allocate.
+ */
+#include "fixtures/sym_fixture.h"
+
+#include "../../symbolizer/containers.h"
+#include "../../symbolizer/die_type.h"
+#include "../../symbolizer/site_type.h"
+
+enum { MALLOC = 0, NEW = 4, NEW_ARRAY = 5 };
+
+/* ---- choosing ---- */
+
+#define MADE(type_, bytes_, flags_, ...) { .type = type_, .bytes = bytes_, .rule = SYM_RULE_CONSTRUCTOR, .flags = flags_, .leading = { __VA_ARGS__ } }
+#define HELD(type_, bytes_, ...) { .type = type_, .bytes = bytes_, .rule = SYM_RULE_VARIABLE, .array = true, __VA_ARGS__ }
+#define ELEMENTS(type_, bytes_, ...) \
+	{ .type = type_, .bytes = bytes_, .rule = SYM_RULE_ALLOCATOR, .form = SYM_FORM_BUFFER, .array = true, .flags = SITE_CERTAIN, __VA_ARGS__ }
+
+static const char A[] = "A", B[] = "B", C[] = "char", T[] = "T";
+
+struct choice {
+	const char *name;
+	struct site_answer answers[3];
+	unsigned api;
+	struct sym_sizes sizes;
+	const char *type; /* NULL: none */
+	enum sym_confidence confidence;
+	enum sym_form form;
+	unsigned climbed;
+};
+
+static const struct choice choices[] = {
+	{ "nothing", { { .count = 0 } }, NEW, { 8, 8, 0 }, NULL, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a label", { { .label = T } }, NEW, { 8, 8, 0 }, T, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a constructor", { { .candidates = { MADE(A, 24, SITE_CERTAIN) }, .count = 1 } }, NEW, { 24, 24, 0 }, A, SYM_EXACT, SYM_FORM_OBJECT, 0 },
+	{ "a constructor of another size", { { .candidates = { MADE(A, 24, SITE_CERTAIN) }, .count = 1 } }, NEW, { 32, 32, 0 }, NULL, SYM_LABEL,
+	  SYM_FORM_OBJECT, 0 },
+	{ "a constructor on some paths", { { .candidates = { MADE(A, 24, 0) }, .count = 1 } }, NEW, { 24, 24, 0 }, A, SYM_MEDIUM, SYM_FORM_OBJECT, 0 },
+	{ "a constructor in the line", { { .candidates = { MADE(A, 24, SITE_CERTAIN | SITE_LINE) }, .count = 1 } }, NEW, { 24, 24, 0 }, A, SYM_HIGH,
+	  SYM_FORM_OBJECT, 0 },
+	{ "a constructor by its symbol", { { .candidates = { MADE(A, 24, SITE_CERTAIN | SITE_SYMBOL) }, .count = 1 } }, NEW, { 24, 24, 0 }, A,
+	  SYM_MEDIUM, SYM_FORM_OBJECT, 0 },
+	{ "sizes that vary", { { .candidates = { MADE(A, 24, SITE_CERTAIN) }, .count = 1 } }, NEW, { 24, 48, 24 }, NULL, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a base class's too", { { .candidates = { MADE(A, 24, SITE_CERTAIN), MADE(B, 24, SITE_CERTAIN, A) }, .count = 2 } }, NEW, { 24, 24, 0 }, B,
+	  SYM_EXACT, SYM_FORM_OBJECT, 0 },
+	{ "two that contradict", { { .candidates = { MADE(A, 24, 0), MADE(B, 24, 0) }, .count = 2, .ambiguous = true } }, NEW, { 24, 24, 0 }, NULL,
+	  SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "two, the size tells", { { .candidates = { MADE(A, 24, 0), MADE(B, 32, 0) }, .count = 2 } }, NEW, { 32, 32, 0 }, B, SYM_MEDIUM,
+	  SYM_FORM_OBJECT, 0 },
+	{ "a temporary in the line", { { .candidates = { MADE(A, 24, SITE_CERTAIN | SITE_LINE), MADE(B, 24, SITE_CERTAIN) }, .count = 2 } }, NEW,
+	  { 24, 24, 0 }, B, SYM_EXACT, SYM_FORM_OBJECT, 0 },
+	{ "the first member's", { { .candidates = { MADE(A, 24, SITE_CERTAIN), HELD(B, 24, .leading = { A }) }, .count = 2 } }, NEW, { 24, 24, 0 }, B,
+	  SYM_MEDIUM, SYM_FORM_OBJECT, 0 },
+	{ "a variable confirms", { { .candidates = { MADE(A, 24, 0), HELD(A, 24) }, .count = 2 } }, NEW, { 24, 24, 0 }, A, SYM_HIGH, SYM_FORM_OBJECT, 0 },
+	{ "a base class's variable", { { .candidates = { MADE(A, 24, SITE_CERTAIN, B), HELD(B, 8) }, .count = 2 } }, NEW, { 24, 24, 0 }, A, SYM_EXACT,
+	  SYM_FORM_OBJECT, 0 },
+	{ "a variable contradicts", { { .candidates = { MADE(A, 24, SITE_CERTAIN), HELD(B, 24) }, .count = 2 } }, NEW, { 24, 24, 0 }, A, SYM_MEDIUM,
+	  SYM_FORM_OBJECT, 0 },
+	{ "an array behind its cookie", { { .candidates = { { .type = A, .bytes = 24, .header = 8, .rule = SYM_RULE_CONSTRUCTOR,
+	  .flags = SITE_CERTAIN } }, .count = 1 } }, NEW_ARRAY, { 80, 80, 0 }, A, SYM_HIGH, SYM_FORM_ARRAY, 0 },
+	{ "a member's constructor", { { .candidates = { { .type = A, .bytes = 24, .header = 8, .rule = SYM_RULE_CONSTRUCTOR,
+	  .flags = SITE_CERTAIN } }, .count = 1 } }, NEW, { 32, 32, 0 }, NULL, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "an object in a buffer", { { .candidates = { MADE(A, 24, SITE_CERTAIN), HELD(C, 1) }, .count = 2 } }, NEW_ARRAY, { 240, 240, 0 }, C,
+	  SYM_MEDIUM, SYM_FORM_ARRAY, 0 },
+	{ "bytes are no object", { { .candidates = { HELD(C, 1) }, .count = 1 } }, NEW, { 24, 24, 0 }, NULL, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "bytes of malloc", { { .candidates = { HELD(C, 1) }, .count = 1 } }, MALLOC, { 1, 24, 1 }, C, SYM_MEDIUM, SYM_FORM_ARRAY, 0 },
+	{ "bytes give way", { { .candidates = { HELD(C, 1), HELD(A, 24) }, .count = 2 } }, MALLOC, { 24, 24, 0 }, A, SYM_MEDIUM, SYM_FORM_OBJECT, 0 },
+	{ "elements of malloc", { { .candidates = { HELD(A, 24) }, .count = 1 } }, MALLOC, { 24, 240, 24 }, A, SYM_MEDIUM, SYM_FORM_ARRAY, 0 },
+	{ "no elements of new", { { .candidates = { HELD(A, 24) }, .count = 1 } }, NEW, { 48, 48, 0 }, NULL, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a trailing array", { { .candidates = { HELD(A, 24, .trailing = true, .header = 20) }, .count = 1 } }, MALLOC, { 21, 99, 1 }, A, SYM_MEDIUM,
+	  SYM_FORM_OBJECT, 0 },
+	{ "too short for its array", { { .candidates = { HELD(A, 24, .trailing = true, .header = 20) }, .count = 1 } }, MALLOC, { 8, 8, 0 }, NULL,
+	  SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a polymorphic variable", { { .candidates = { HELD(A, 24, .or_derived = true, .flags = SITE_POLYMORPHIC) }, .count = 1 } }, NEW, { 24, 24, 0 },
+	  A, SYM_LOW, SYM_FORM_OBJECT, 0 },
+	{ "no parameter for arrays", { { .candidates = { HELD(A, 24, .flags = SITE_PARAMETER) }, .count = 1 } }, NEW_ARRAY, { 24, 24, 0 }, NULL,
+	  SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a buffer", { { .candidates = { ELEMENTS(A, 24) }, .count = 1 } }, NEW, { 24, 240, 24 }, A, SYM_EXACT, SYM_FORM_BUFFER, 0 },
+	{ "a buffer that doesn't divide", { { .candidates = { ELEMENTS(A, 24) }, .count = 1 } }, NEW, { 24, 240, 8 }, NULL, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a buffer of unknown elements", { { .candidates = { ELEMENTS(A, 0) }, .count = 1 } }, NEW, { 24, 240, 8 }, A, SYM_HIGH, SYM_FORM_BUFFER, 0 },
+	{ "an allocator wins", { { .candidates = { ELEMENTS(A, 24), MADE(B, 24, SITE_CERTAIN) }, .count = 2 } }, NEW, { 24, 24, 0 }, A, SYM_EXACT,
+	  SYM_FORM_BUFFER, 0 },
+	{ "a wrapper's caller", { { .climbs = true, .label = T }, { .candidates = { MADE(A, 24, SITE_CERTAIN) }, .count = 1 } }, MALLOC, { 24, 24, 0 }, A,
+	  SYM_EXACT, SYM_FORM_OBJECT, 1 },
+	{ "not a caller's", { { .label = T }, { .candidates = { MADE(A, 24, SITE_CERTAIN) }, .count = 1 } }, MALLOC, { 24, 24, 0 }, T, SYM_LABEL,
+	  SYM_FORM_OBJECT, 0 },
+	{ "behind unknown code only functions", { { .climbs = true, .opaque = true }, { .candidates = { MADE(A, 24, SITE_CERTAIN) }, .count = 1 } }, MALLOC,
+	  { 24, 24, 0 }, NULL, SYM_LABEL, SYM_FORM_OBJECT, 0 },
+	{ "a function behind unknown code", { { .climbs = true, .opaque = true }, { .candidates = { { .type = C, .bytes = 1, .array = true,
+	  .rule = SYM_RULE_FUNCTION } }, .count = 1 } }, MALLOC, { 24, 24, 0 }, C, SYM_HIGH, SYM_FORM_ARRAY, 1 },
+};
+
+static void choosing(void)
+{
+	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+		const struct choice *c = &choices[i];
+		const struct site_answer *answers[] = { &c->answers[0], &c->answers[1], &c->answers[2] };
+		struct sym_type got;
+
+		site_type_choose(answers, 3, c->api, &c->sizes, &got, NULL);
+		fixture_result((c->type ? got.type && !strcmp(got.type, c->type) : !got.type) && got.confidence == c->confidence &&
+				       got.form == c->form && got.climbed == c->climbed, c->name, "%s %s %s, %u up", got.type ? got.type : "-",
+			       sym_confidence_name(got.confidence), sym_form_name(got.form), got.climbed);
+	}
+}
+
+/* ---- container rules ---- */
+
+static void rules_of(const char *name, const char *text, const char *path, enum container_what what, const char *element, unsigned header)
+{
+	struct container_rules *rules = NULL;
+	const struct container_rule *rule;
+	char file[128];
+	struct shiny_err *err;
+	FILE *out;
+
+	snprintf(file, sizeof(file), "%s/rules", fixture_dir);
+	out = fopen(file, "w");
+	if (!out || fputs(text, out) < 0 || fclose(out))
+		exit(1);
+	err = container_rules_load(file, &rules);
+	rule = err ? NULL : container_rules_find(rules, path);
+	fixture_result(rule && rule->what == what && rule->header == header &&
+			       (element ? rule->element && !strcmp(rule->element, element) : !rule->element), name, "%s: %s",
+		       err ? err->message : "no error", rule && rule->element ? rule->element : "no rule, or no element");
+	shiny_err_free(err);
+	container_rules_free(rules);
+}
+
+static void bad_rules(const char *text, const char *says)
+{
+	struct container_rules *rules = NULL;
+	char file[128];
+	struct shiny_err *err;
+	FILE *out;
+
+	snprintf(file, sizeof(file), "%s/rules", fixture_dir);
+	out = fopen(file, "w");
+	if (!out || fputs(text, out) < 0 || fclose(out))
+		exit(1);
+	err = container_rules_load(file, &rules);
+	fixture_result(err && strstr(err->message, says), says, "%s", err ? err->message : "no error");
+	shiny_err_free(err);
+	container_rules_free(rules);
+}
+
+static void rule_files(void)
+{
+	struct container_rules *rules = NULL, *more = NULL;
+	struct shiny_err *err = container_rules_load(NULL, &rules);
+
+	fixture_result(!err && container_rules_count(rules) > 100, "built-in rules", "%s", err ? err->message : "few");
+	rules_of("a rule of the table", "# nothing\n\n", "std::vector::push_back", CONTAINER_CONTAINER, "{0}", 0);
+	rules_of("a user's rule goes first", "container std::vector::* {1} loose header=16\n", "std::vector::push_back", CONTAINER_CONTAINER, "{1}", 16);
+	rules_of("a star in the middle", "wrapper my_*_alloc -\n", "my_own_alloc", CONTAINER_WRAPPER, NULL, 0);
+	rules_of("an element with a blank", "allocator pool::take unsigned long # comment\n", "pool::take", CONTAINER_ALLOCATOR, "unsigned long", 0);
+	rules_of("no line end", "maker make_it {f0}", "make_it", CONTAINER_MAKER, "{f0}", 0);
+	bad_rules("\n\nalocator a::b {0}\n", "rules:3: not allocator");
+	bad_rules("allocator a::b\n", "rules:1: three words");
+	bad_rules("allocator a::b {0\n", "rules:1: braces");
+	bad_rules("allocator a::b {0 }\n", "rules:1: braces");
+	bad_rules("allocator a::b -\n", "rules:1: an element is needed");
+	bad_rules("container a::b {0} mnay\n", "rules:1: not one, node");
+	bad_rules("container a::b {0} header=x\n", "not one, node, many, loose or header=BYTES: 'header=x'");
+	shiny_err_free(err);
+	err = container_rules_load("/nowhere/rules", &more);
+	fixture_result(err && strstr(err->message, "/nowhere/rules"), "a file that isn't there", "%s", err ? err->message : "no error");
+	shiny_err_free(err);
+	container_rules_free(rules);
+}
+
+/* ---- programs ---- */
+
+static bool same_type(struct names *names, const char *got, const char *truth)
+{
+	char text[300];
+	size_t length = strlen(truth);
+	const char *tidy;
+
+	if (truth[length - 1] == '~')
+		return !strncmp(got, truth, length - 1);
+	snprintf(text, sizeof(text), "%s", truth);
+	tidy = die_type_normalize(names, text);
+	return tidy && !strcmp(got, tidy);
+}
+
+/*
+ * Every answer of a confidence that says so must be right; the program's blocks must be typed but for `unknown` of them. `symbols`: the
+ * program has no debug information, and little is known.
+ */
+static void program(const char *name, const char *compiler, const char *flags, unsigned unknown)
+{
+	const struct sym_options options = { .no_cache = true };
+	struct names names = { 0 };
+	char path[300], line[1000], wrong[600] = "", missing[600] = "";
+	unsigned blocks = 0, wrongs = 0, none = 0;
+	struct sym *sym;
+	struct sym_module *module;
+	FILE *truth;
+
+	if (!fixture_have(compiler)) {
+		fixture_skip(name, compiler);
+		return;
+	}
+	if (!fixture_run("%s -std=c++17 %s -fno-omit-frame-pointer -fno-optimize-sibling-calls \"$OLDPWD\"/%s/site_types.cc -o program && "
+			 "./program > truth", compiler, flags, fixture_source())) {
+		fixture_result(false, name, "can't be built, or run");
+		return;
+	}
+	sym = fixture_sym(&options);
+	snprintf(path, sizeof(path), "%s/program", fixture_dir);
+	module = fixture_open(sym, path);
+	snprintf(path, sizeof(path), "%s/truth", fixture_dir);
+	truth = fopen(path, "r");
+	while (truth && fgets(line, sizeof(line), truth)) {
+		struct sym_call calls[4];
+		struct sym_sizes sizes = { 0 };
+		struct sym_type got;
+		unsigned api;
+		unsigned long size;
+		char idiom[60], type[200], *rest, *next;
+		size_t count = 0;
+		bool right;
+
+		if (sscanf(line, "%u %lu %59[^|]|%199[^|]|", &api, &size, idiom, type) != 4 || !(rest = strrchr(line, '|')))
+			break;
+		for (rest++; count < 4; rest = next) {
+			uint64_t vaddr = strtoull(rest, &next, 16);
+
+			if (next == rest)
+				break;
+			calls[count++] = (struct sym_call){ module, vaddr };
+		}
+		sizes.min = sizes.max = size;
+		sym_site_type(sym, calls, count, api, &sizes, &got, NULL);
+		blocks++;
+		right = got.type && got.confidence > SYM_LABEL && same_type(&names, got.type, type);
+		if (got.confidence >= SYM_HIGH && !right) {
+			wrongs++;
+			snprintf(wrong + strlen(wrong), sizeof(wrong) - strlen(wrong), " %s: %s (%s, %s) is %s;", idiom, got.type,
+				 sym_rule_name(got.rule), sym_confidence_name(got.confidence), type);
+		} else if (!right && strcmp(type, "-")) {
+			none++;
+			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), " %s: %s;", idiom, got.type ? got.type : "-");
+		}
+	}
+	if (truth)
+		fclose(truth);
+	printf("# %s: %u blocks, %u wrong, %u without a type\n", name, blocks, wrongs, none);
+	snprintf(line, sizeof(line), "%s: nothing wrong", name);
+	fixture_result(blocks == 36 && !wrongs, line, "%u of %u blocks:%s", wrongs, blocks, wrong);
+	snprintf(line, sizeof(line), "%s: typed", name);
+	fixture_result(none <= unknown, line, "%u without a type:%s", none, missing);
+	names_deinit(&names);
+	sym_destroy(sym);
+}
+
+/* Addresses that are no return addresses, files that are no code: nothing must come of them. */
+static void nonsense(void)
+{
+	const struct sym_options options = { .no_cache = true };
+	const struct sym_sizes sizes = { 32, 32, 0 };
+	struct sym *sym = fixture_sym(&options);
+	struct sym_module *module;
+	struct sym_type got;
+	char path[300];
+	unsigned high = 0;
+
+	if (!fixture_run("gcc -O2 -g -x c++ \"$OLDPWD\"/%s/site_types.cc -o program -lstdc++", fixture_source())) {
+		fixture_skip("addresses between calls", "gcc");
+		sym_destroy(sym);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/program", fixture_dir);
+	module = fixture_open(sym, path);
+	for (uint64_t vaddr = 0; vaddr < 0x6000; vaddr += 7) {
+		struct sym_call call = { module, vaddr };
+
+		sym_site_type(sym, &call, 1, NEW, &sizes, &got, NULL);
+		high += got.confidence == SYM_EXACT;
+	}
+	for (unsigned bit = 0; bit < 64; bit++) {
+		struct sym_call call = { module, UINT64_C(1) << bit };
+
+		sym_site_type(sym, &call, 1, NEW, &sizes, &got, NULL);
+		high += got.confidence == SYM_EXACT;
+	}
+	fixture_result(high < 30, "addresses between calls", "%u exact answers", high);
+	sym_destroy(sym);
+}
+
+int main(void)
+{
+	fixture_begin();
+	choosing();
+	rule_files();
+	program("gcc -O0", "g++", "-O0 -g", 0);
+	program("gcc -O2", "g++", "-O2 -g", 0);
+	program("gcc -O2 -flto", "g++", "-O2 -g -flto", 1);
+	program("clang -O0", "clang++", "-O0 -g", 0);
+	program("clang -O2", "clang++", "-O2 -g", 0);
+	program("gcc -g1", "g++", "-O2 -g1", 36);
+	program("gcc without debug information", "g++", "-O2", 36);
+	program("clang without debug information", "clang++", "-O2", 36);
+	nonsense();
+	return fixture_end();
+}

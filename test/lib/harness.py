@@ -137,15 +137,16 @@ def wait_complete(path, seconds=20):
     return False
 
 
-def record(command, session, how="run", below="", env=None, timeout=240, cwd=None):
-    """Records a command. how: "run" for shinyctl run, "preload" for a plain LD_PRELOAD. below: an allocator to preload under us."""
+def record(command, session, how="run", below="", env=None, timeout=240, cwd=None, options=()):
+    """Records a command. how: "run" for shinyctl run, with `options`, "preload" for a plain LD_PRELOAD. below: an allocator to preload
+    under us."""
     remove_session(session)
     settings = {"SHINY_OUT": session}
     if how == "run":
         if below:
             settings["LD_PRELOAD"] = below
         settings.update(env or {})
-        return run([CTL, "run", "--"] + command, settings, timeout, cwd)
+        return run([CTL, "run", *options, "--"] + command, settings, timeout, cwd)
     settings["LD_PRELOAD"] = " ".join(filter(None, [LIB, below]))
     settings.update(env or {})
     result = run(command, settings, timeout, cwd)

@@ -323,6 +323,8 @@ void dwarf_units_set_module(struct dwarf_units *units, const char *module_path)
 
 void dwarf_units_hold(struct dwarf_units *units, bool hold)
 {
+	if (hold && !units->hold)
+		dwarf_units_ready(units); /* the budget is kept between two pieces of work */
 	units->hold = hold;
 }
 

@@ -200,7 +200,9 @@ static const char *class_name(struct rule_work *work, struct link *link)
 /* A rule that stands for any member of a class says nothing about code of which only the name is known. */
 static bool names_any(const char *path)
 {
-	return path[strlen(path) - 1] == '*';
+	size_t length = strlen(path);
+
+	return length >= 3 && !strcmp(path + length - 3, "::*");
 }
 
 /* The chain's state while it is walked outwards. */

@@ -85,6 +85,9 @@ static enum fit fit_of(const struct choice *choice, const struct site_candidate 
 			return candidate->array ? FIT_MANY : FIT_ONE;
 		if (!candidate->array)
 			return equal ? FIT_ONE : FIT_NOT;
+		/* std::make_unique<T[]> is new T[n] */
+		if (choice->family == FAMILY_ARRAY && !candidate->container && sizes->min > 8 && repeated(sizes, 8, bytes))
+			return FIT_MANY;
 		return !repeated(sizes, candidate->header, bytes) ? FIT_NOT : equal && candidate->form == SYM_FORM_OBJECT ? FIT_ONE : FIT_MANY;
 	case SYM_RULE_CONSTRUCTOR:
 	case SYM_RULE_STORE:

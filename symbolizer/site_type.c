@@ -291,11 +291,10 @@ void rule_alloc_type(struct rule_work *work)
 	rule_add(work, &candidate);
 }
 
-/* What to say when nothing fits: whose code is it? */
+/* What to say when nothing fits: whose member function allocates? A plain function's name would say no more than the call site does. */
 static void label(struct rule_work *work)
 {
 	char text[700];
-	const char *path = NULL;
 
 	for (size_t i = work->through; i < work->scope_count; i++) {
 		struct die_type class;
@@ -306,21 +305,6 @@ static void label(struct rule_work *work)
 		work->out->label = names_text(work->reader->names, text);
 		return;
 	}
-	if (work->through < work->scope_count)
-		path = die_function_path(work->reader->units, &work->scopes[work->through].die);
-	if (path) {
-		snprintf(text, sizeof(text), "in %.600s()", path);
-	} else if (work->symbol) {
-		struct rule_path parts;
-		const char *readable = names_demangled(work->reader->names, work->symbol);
-
-		if (!rule_path_of(readable, &parts))
-			return;
-		snprintf(text, sizeof(text), "in %.500s()", parts.path);
-	} else {
-		return;
-	}
-	work->out->label = names_text(work->reader->names, text);
 }
 
 /* The function's own name, for the rules of C functions: without what the compiler appends to pieces and copies. */

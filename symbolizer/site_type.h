@@ -50,7 +50,7 @@ struct site_answer {
 	bool ambiguous;    /* two constructors on two arms: the site makes more than one type */
 	bool climbs;       /* the pointer is returned as void * or by an allocation function: ask the caller too */
 	bool opaque;       /* nothing is known of this code (then it climbs): only a library function further up may say what it makes */
-	const char *label; /* "storage of X", "in f()": what to say when nothing fits; NULL */
+	const char *label; /* "storage of X": what to say when nothing fits; NULL */
 	const char *callee; /* the allocation function that the site calls, demangled; NULL unknown */
 };
 

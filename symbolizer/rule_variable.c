@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dwarf_unit.h"
 #include "rule.h"
 
 enum { LOOK_MAX = 80, FOUND_MAX = 3 };
@@ -246,7 +247,7 @@ static bool parameter_at(struct rule_work *work, Dwarf_Die *function, unsigned i
 			*out = type;
 			return true;
 		}
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	return false;
 }
 

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dwarf_unit.h"
 #include "rule.h"
 
 #define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */
@@ -266,7 +267,7 @@ static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigne
 			   find_call_site(&child, ret, depth + 1, budget, out)) {
 			return true;
 		}
-	} while (!dwarf_siblingof(&child, &child));
+	} while (die_next(&child));
 	return false;
 }
 

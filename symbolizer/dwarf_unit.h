@@ -34,6 +34,7 @@ struct scope {
 	uint32_t parent;  /* the scope that this one was inlined into; NO_SCOPE for a function */
 	uint32_t call_file, call_line;
 	bool bare; /* the name isn't a demangled one */
+	struct scope_variables *variables; /* dwarf_variables.c; NULL: not asked yet */
 };
 
 /*
@@ -57,6 +58,7 @@ struct unit {
 	struct container *containers; /* by start */
 	size_t container_count, container_room;
 	struct ranges ranges;
+	struct scope_variables *variables; /* of all its scopes, by next */
 };
 
 struct die_memo;       /* die_name.c: names of types that were asked for */
@@ -131,6 +133,7 @@ uint64_t dwarf_unit_bytes(Dwarf_Die *die);
 /* The path of file `number` of the unit that `die` is in, interned; NULL unknown. */
 const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number);
 
+void dwarf_variables_free(struct scope_variables *variables); /* and those behind it */
 /* A variable with a static address, whatever its size; false: it has none. dwarf_variables.c */
 bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);
 

@@ -124,6 +124,7 @@ static void unit_free(struct unit *unit)
 	free(unit->scopes);
 	free(unit->containers);
 	free(unit->ranges.at);
+	dwarf_variables_free(unit->variables);
 	free(unit);
 }
 

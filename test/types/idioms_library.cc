@@ -458,13 +458,19 @@ IDIOM(string_wide)
 	std::wstring w(unknown((size_t)50), L'x');
 	w += L"more";
 	w.append(unknown((size_t)100), L'y');
-	std::u16string u(unknown((size_t)90), u'x');
 	idiom_end();
-	one("char16_t", 0);
 	many("wchar_t", sizeof(wchar_t));
 	escape(&w);
-	escape(&u);
 	keep_or_drop(keep, w);
+}
+IDIOM(string_utf16)
+{
+	idiom_begin();
+	std::u16string u(unknown((size_t)90), u'x');
+	u += u'y';
+	idiom_end();
+	many("char16_t", sizeof(char16_t));
+	escape(&u);
 	keep_or_drop(keep, u);
 }
 IDIOM(string_to_string)
@@ -626,9 +632,9 @@ IDIOM(function_functor)
 }
 IDIOM(function_lambda)
 {
-	long a = unknown(1L), b = unknown(2L), c = unknown(3L);
+	long a = unknown(1L), b = unknown(2L), c = unknown(3L), d = unknown(4L);
 	idiom_begin();
-	std::function<long()> f = [a, b, c] { return a + b + c; };
+	std::function<long()> f = [a, b, c, d] { return a + b + c + d; };
 	idiom_end();
 	one("~lambda|\\$_|unnamed|anonymous class", 0);
 	escape(&f);

@@ -7,6 +7,7 @@
 #include "die_type.h"
 
 #include <dwarf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "die_name.h"
@@ -221,17 +222,83 @@ static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *
 	return true;
 }
 
+/*
+ * Answers of die_type() by the address of the DIE's bytes, until the DWARF is closed: the same few types are asked for at every instruction
+ * of a function, and to know whether a class has a vptr takes a walk over its members and bases.
+ * Open addressing. Invariant: room is 0 or a power of two, and at least twice the count.
+ */
+struct type_memo {
+	struct type_entry {
+		const void *die;
+		struct die_type type;
+		bool good;
+	} *entries;
+	size_t count, room;
+};
+
+void type_memo_free(struct type_memo *memo)
+{
+	if (memo)
+		free(memo->entries);
+	free(memo);
+}
+
+static struct type_entry *type_slot(const struct type_memo *memo, const void *die)
+{
+	for (size_t at = (size_t)((uintptr_t)die * 0x9e3779b97f4a7c15ull >> 30);; at++) {
+		struct type_entry *entry = &memo->entries[at & (memo->room - 1)];
+
+		if (!entry->die || entry->die == die)
+			return entry;
+	}
+}
+
+/* Without memory the answer will be made again. */
+static void remember_type(struct dwarf_units *units, const void *die, const struct die_type *type, bool good)
+{
+	struct type_memo *memo = units->type_memo;
+
+	if (!memo)
+		units->type_memo = memo = calloc(1, sizeof(*memo));
+	if (!memo)
+		return;
+	if (memo->count * 2 >= memo->room) {
+		struct type_memo larger = { .room = memo->room ? memo->room * 2 : 256, .count = memo->count };
+
+		larger.entries = calloc(larger.room, sizeof(*larger.entries));
+		if (!larger.entries)
+			return;
+		for (size_t i = 0; i < memo->room; i++)
+			if (memo->entries[i].die)
+				*type_slot(&larger, memo->entries[i].die) = memo->entries[i];
+		free(memo->entries);
+		*memo = larger;
+	}
+
+	struct type_entry *entry = type_slot(memo, die);
+
+	memo->count += !entry->die;
+	*entry = (struct type_entry){ die, *type, good };
+}
+
 bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
 {
+	const struct type_entry *known = units->type_memo && units->type_memo->room ? type_slot(units->type_memo, die->addr) : NULL;
+	const void *key = die->addr; /* `die` may be in `out` */
 	unsigned steps = STEPS_MAX;
+	bool good;
 
-	if (!resolve(units, die, out))
-		return false;
-	if (out->kind == DIE_CLASS) {
+	if (known && known->die) {
+		*out = known->type;
+		return known->good;
+	}
+	good = resolve(units, die, out);
+	if (good && out->kind == DIE_CLASS) {
 		out->polymorphic = has_vptr(units, &out->die, 0, &steps);
 		out->trailing_array = is_open_ended(&out->die, 0);
 	}
-	return true;
+	remember_type(units, key, out, good);
+	return good;
 }
 
 bool die_type_of(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)

@@ -62,6 +62,7 @@ struct unit {
 };
 
 struct die_memo;       /* die_name.c: names of types that were asked for */
+struct type_memo;      /* die_type.c: what they are */
 struct definitions;    /* dwarf_definitions.c */
 struct split;          /* split.c: units from a .dwp, or from a .dwo that libdw doesn't find */
 
@@ -89,6 +90,7 @@ struct dwarf_units {
 	Elf *code; /* `file` for libdw, which wants the call frame information of .eh_frame */
 	bool code_tried;
 	struct die_memo *memo;
+	struct type_memo *type_memo;
 	unsigned steps; /* that one question about a type may still take: types that contain themselves would take for ever */
 	struct definitions *definitions;
 };
@@ -142,7 +144,7 @@ bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwa
 bool dwarf_definition(struct dwarf_units *units, const char *name, Dwarf_Die *near, Dwarf_Die *out);
 void dwarf_definitions_free(struct definitions *definitions);
 
-/* die_name.c */
-void die_memo_free(struct die_memo *memo);
+void die_memo_free(struct die_memo *memo);   /* die_name.c */
+void type_memo_free(struct type_memo *memo); /* die_type.c */
 
 #endif

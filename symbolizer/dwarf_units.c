@@ -142,6 +142,8 @@ static void close_dwarf(struct dwarf_units *units)
 	units->loaded = 0;
 	die_memo_free(units->memo);
 	units->memo = NULL;
+	type_memo_free(units->type_memo);
+	units->type_memo = NULL;
 	split_destroy(units->split);
 	units->split = NULL;
 	unpacked_end(units->dwarf, units->unpacked);

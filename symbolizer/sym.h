@@ -149,8 +149,10 @@ struct sym_call {
 void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api, const struct sym_sizes *sizes,
 		   struct sym_type *out, struct sym_evidence *evidence);
 
-/* Works out and caches the answer of one return address ahead of time. */
-void sym_site_warm(struct sym *sym, const struct sym_call *call);
+enum { SYM_CLIMB_MAX = 4 }; /* so many of a stack's return addresses are asked */
+
+/* Works out and caches the answer of one return address ahead of time. True: the block is the business of its caller, who is asked next. */
+bool sym_site_warm(struct sym *sym, const struct sym_call *call);
 
 /* What was read of blocks' vptrs. */
 struct sym_reading {

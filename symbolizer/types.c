@@ -8,7 +8,7 @@
  * the path, size and time of its file. Not covered: .dwo and .dwp files that come or go while the file that names them stays the same.
  *
  * A call stack is asked from the inside outwards, and goes on while an answer says that its function hands the pointer on as it got it
- * (malloc wrappers), CLIMB_MAX callers at most.
+ * (malloc wrappers), SYM_CLIMB_MAX callers at most.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +20,6 @@
 
 #include "module.h"
 #include "site_type.h"
-
-enum { CLIMB_MAX = 4 };
 
 /* ---- answers ---- */
 
@@ -93,9 +91,11 @@ static const struct site_answer *answer_of(const struct sym_call *call)
 	return type_cache_put(cache, call->vaddr, &fresh);
 }
 
-void sym_site_warm(struct sym *sym, const struct sym_call *call)
+bool sym_site_warm(struct sym *sym, const struct sym_call *call)
 {
-	answer_of(call);
+	const struct site_answer *answer = answer_of(call);
+
+	return answer && answer->climbs;
 }
 
 /* ---- stacks ---- */
@@ -117,12 +117,12 @@ static const struct site_answer *explain(const struct sym_call *call, struct sit
 void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api, const struct sym_sizes *sizes,
 		   struct sym_type *out, struct sym_evidence *evidence)
 {
-	const struct site_answer *answers[CLIMB_MAX];
-	struct site_answer room[CLIMB_MAX];
+	const struct site_answer *answers[SYM_CLIMB_MAX];
+	struct site_answer room[SYM_CLIMB_MAX];
 	size_t n = 0;
 
 	*out = (struct sym_type){ .type = NULL };
-	for (; n < count && n < CLIMB_MAX; n++) {
+	for (; n < count && n < SYM_CLIMB_MAX; n++) {
 		answers[n] = evidence ? explain(&calls[n], &room[n], evidence) : answer_of(&calls[n]);
 		if (!answers[n])
 			break;

@@ -91,10 +91,12 @@ static int by_place(const void *a, const void *b)
 
 /*
  * By address: neighbours share a compilation unit, and only so many are kept loaded (a program with 24 units of 13 MB of DWARF each: 11 s
- * for 4,000 frames by address, 44 s in the order in which they were met).
+ * for 4,000 frames by address, 44 s in the order in which they were met). For the same reason those that have to say what they allocate are
+ * asked here, while their unit is at hand; sym keeps the answers.
  */
-static void name_frames(struct session *session, struct sym_module **modules)
+static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
 {
+	bool *innermost = types_innermost(session);
 	struct frame_order *order = mem_zero(session->ids.frames.count + 1, sizeof *order);
 	struct sym_frame frames[LINES];
 	struct store_frame_line lines[LINES];
@@ -114,10 +116,13 @@ static void name_frames(struct session *session, struct sym_module **modules)
 		if (count)
 			session_fail(session, store_put_frame(session->store, (uint32_t)i + 1, f->module, f->vaddr, lines,
 							      count < LINES ? count : LINES));
+		if (f->module && innermost[i])
+			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
 		progress_set(&progress, done, session->ids.frames.count);
 	}
 	progress_end(&progress);
 	free(order);
+	free(innermost);
 }
 
 /* Names the vtables: vtables[id]. */
@@ -375,7 +380,7 @@ void finish_session(struct session *session, struct collector_summary *out)
 			put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
 	}
 	if (!session->err) {
-		name_frames(session, modules);
+		name_frames(session, sym, modules);
 		name_vtables(session, modules, vtables);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
 	}

@@ -219,6 +219,76 @@ static void conclude_stack(struct concluder *c, const struct group *groups, size
 		c->rows.at[i].tally->type = type_id(c, &c->rows.at[i]);
 }
 
+/* ---- the callers' callers ---- */
+
+bool *types_innermost(const struct session *session)
+{
+	bool *innermost = mem_zero(session->ids.frames.count + 1, sizeof *innermost);
+
+	for (size_t p = 0; p < session->processes.count && !session->options->no_site_types; p++) {
+		const struct stats *stats = &session->processes.at[p]->stats;
+
+		for (size_t i = 0; i < stats->sites.count; i++) {
+			uint32_t stack = stats->sites.at[i].stack;
+			const struct id_stack *s = stack ? &session->ids.stacks.at[stack - 1] : NULL;
+
+			if (s && s->count && stats->sites.at[i].stats)
+				innermost[session->ids.stack_frames.at[s->first] - 1] = true;
+		}
+	}
+	return innermost;
+}
+
+/* A frame of a stack that may have to be asked. */
+struct climber {
+	struct sym_call call;
+	uint32_t module, stack;
+};
+
+static int by_call(const void *left, const void *right)
+{
+	const struct climber *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	if (a->call.vaddr != b->call.vaddr)
+		return a->call.vaddr < b->call.vaddr ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+/* Asks the innermost frames of all stacks by address, then the next ones of the stacks whose first don't know, and so on. */
+static void climb(const struct session *session, const struct types_names *names, const struct group *groups, size_t count)
+{
+	const struct ids *ids = &session->ids;
+	struct climber *climbers = mem_zero(count + 1, sizeof *climbers);
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (groups[i].stack && (!i || groups[i].stack != groups[i - 1].stack))
+			climbers[left++].stack = groups[i].stack;
+	for (unsigned depth = 0; left && depth < SYM_CLIMB_MAX; depth++) {
+		size_t kept = 0;
+
+		for (size_t i = 0; i < left; i++) {
+			const struct id_stack *s = &ids->stacks.at[climbers[i].stack - 1];
+			const struct id_place *frame;
+
+			if (depth >= s->count)
+				continue;
+			frame = &ids->frames.at[ids->stack_frames.at[s->first + depth] - 1];
+			if (frame->module)
+				climbers[kept++] = (struct climber){ { names->modules[frame->module], frame->vaddr }, frame->module,
+								     climbers[i].stack };
+		}
+		qsort(climbers, kept, sizeof *climbers, by_call);
+		left = 0;
+		for (size_t i = 0; i < kept; i++)
+			if (sym_site_warm(names->sym, &climbers[i].call))
+				climbers[left++] = climbers[i];
+	}
+	free(climbers);
+}
+
 void types_conclude(struct session *session, const struct types_names *names)
 {
 	struct concluder c = { .session = session, .names = names };
@@ -237,6 +307,8 @@ void types_conclude(struct session *session, const struct types_names *names)
 	if (groups.count)
 		qsort(groups.at, groups.count, sizeof *groups.at, by_stack);
 	progress_begin(&progress, "typing call sites", session->options->progress);
+	if (!session->options->no_site_types)
+		climb(session, names, groups.at, groups.count);
 	for (size_t i = 0, next; i < groups.count; i = next) {
 		for (next = i + 1; next < groups.count && groups.at[next].stack == groups.at[i].stack;)
 			next++;

@@ -7,6 +7,9 @@
  * innermost return addresses are offered: the second is asked where the first belongs to an allocation function. What a deeper one has
  * to say is found at the end.
  *
+ * The thread empties the ring at once and goes through what it got by address: places of one compilation unit are neighbours then, and only
+ * so many units are kept loaded.
+ *
  * Nothing that goes wrong here matters to the recording: what was not found is looked for again, and what can't be found then has no type.
  */
 #define _GNU_SOURCE
@@ -70,21 +73,41 @@ static struct sym_module *module_of(struct warm *warm, uint32_t id, const struct
 	return warm->modules.at[id - 1];
 }
 
-/* The next place and its module; false: it is over. */
-static bool next_place(struct warm *warm, struct place *place, struct id_module *known)
+static int by_place(const void *left, const void *right)
 {
-	bool more;
+	const struct place *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+/* Takes all that is in the ring, by address; 0: it is over. */
+static size_t next_places(struct warm *warm, struct place *out)
+{
+	size_t count = 0;
 
 	pthread_mutex_lock(&warm->lock);
 	while (!warm->count && !warm->stop)
 		pthread_cond_wait(&warm->news, &warm->lock);
-	more = !warm->stop;
-	if (more) {
-		*place = warm->ring[warm->first];
-		*known = warm->known.at[place->module - 1]; /* its path stays where it is */
+	for (; !warm->stop && warm->count; warm->count--) {
+		out[count++] = warm->ring[warm->first];
 		warm->first = (warm->first + 1) % RING;
-		warm->count--;
 	}
+	pthread_mutex_unlock(&warm->lock);
+	if (count)
+		qsort(out, count, sizeof *out, by_place);
+	return count;
+}
+
+/* What is known of a module; false: it is over. */
+static bool look(struct warm *warm, uint32_t module, struct id_module *known)
+{
+	bool more;
+
+	pthread_mutex_lock(&warm->lock);
+	more = !warm->stop;
+	*known = warm->known.at[module - 1]; /* its path stays where it is */
 	pthread_mutex_unlock(&warm->lock);
 	return more;
 }
@@ -92,9 +115,10 @@ static bool next_place(struct warm *warm, struct place *place, struct id_module 
 static void *work(void *context)
 {
 	struct warm *warm = context;
+	struct place *places = mem_zero(RING, sizeof *places);
 	struct id_module known;
-	struct place place;
 	struct shiny_err *err;
+	size_t count;
 
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_PRIORITY);
 	err = sym_create(warm->options, &warm->sym);
@@ -102,12 +126,14 @@ static void *work(void *context)
 		shiny_err_free(err);
 		warm->sym = NULL;
 	}
-	while (warm->sym && next_place(warm, &place, &known)) {
-		struct sym_call call = { module_of(warm, place.module, &known), place.vaddr };
+	while (warm->sym && (count = next_places(warm, places)))
+		for (size_t i = 0; i < count && look(warm, places[i].module, &known); i++) {
+			struct sym_call call = { module_of(warm, places[i].module, &known), places[i].vaddr };
 
-		if (call.module)
-			sym_site_warm(warm->sym, &call);
-	}
+			if (call.module)
+				sym_site_warm(warm->sym, &call);
+		}
+	free(places);
 	pthread_mutex_lock(&warm->lock);
 	warm->ended = true;
 	pthread_cond_broadcast(&warm->news);

@@ -88,6 +88,7 @@ struct dwarf_units {
 	bool hold;
 	struct split *split; /* NULL: not needed yet */
 	Elf *code; /* `file` for libdw, which wants the call frame information of .eh_frame */
+	Dwarf_CFI *cfi; /* of `code` */
 	bool code_tried;
 	struct die_memo *memo;
 	struct type_memo *type_memo;

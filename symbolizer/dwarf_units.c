@@ -311,6 +311,8 @@ void dwarf_units_destroy(struct dwarf_units *units)
 		return;
 	close_dwarf(units);
 	dwarf_definitions_free(units->definitions);
+	if (units->cfi)
+		dwarf_cfi_end(units->cfi);
 	if (units->code)
 		elf_end(units->code);
 	free(units->path);

@@ -43,9 +43,11 @@ static bool frame_address(struct dwarf_units *units, uint64_t vaddr, unsigned *r
 		elf_version(EV_CURRENT);
 		/* libelf takes memory that it may write to, and for a file of our byte order doesn't */
 		units->code = elf_memory((char *)units->file->data, units->file->bytes);
+		/* each call makes another one, with tables of its own; dwarf_getcfi() keeps its own */
+		units->cfi = units->code ? dwarf_getcfi_elf(units->code) : NULL;
 	}
 	for (int i = 0; i < 2; i++) {
-		Dwarf_CFI *cfi = i ? dwarf_getcfi(units->dwarf) : units->code ? dwarf_getcfi_elf(units->code) : NULL;
+		Dwarf_CFI *cfi = i ? dwarf_getcfi(units->dwarf) : units->cfi;
 		Dwarf_Frame *frame = NULL;
 		Dwarf_Op *ops;
 		size_t count = 0;

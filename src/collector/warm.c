@@ -5,7 +5,7 @@
  * What is new goes through a ring of places (module, address) under a lock that is held for a copy. When it is full, offering stops where it
  * is and goes on the next time: nothing is lost, and the ring's size bounds what the two threads share. Of each new stack the two
  * innermost return addresses are offered: the second is asked where the first belongs to an allocation function. What a deeper one has
- * to say is found at the end.
+ * to say is found at the end. Stacks of one frame are those of frees, as a rule, and not offered.
  *
  * The thread empties the ring at once and goes through what it got by address: places of one compilation unit are neighbours then, and only
  * so many units are kept loaded.
@@ -28,11 +28,11 @@
 #include "../base/mem.h"
 #include "../base/progress.h"
 
-enum { RING = 4096, INNERMOST = 2, LOWEST_PRIORITY = 19 };
+enum { RING = 4096, LOWEST_PRIORITY = 19 };
 
 struct place {
-	uint32_t module; /* id */
-	uint64_t vaddr;
+	uint32_t module, caller_module; /* ids; 0: no file */
+	uint64_t vaddr, caller;
 };
 
 struct warm {
@@ -79,7 +79,9 @@ static int by_place(const void *left, const void *right)
 
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
-	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+	if (a->vaddr != b->vaddr)
+		return a->vaddr < b->vaddr ? -1 : 1;
+	return (a->caller > b->caller) - (a->caller < b->caller);
 }
 
 /* Takes all that is in the ring, by address; 0: it is over. */
@@ -112,11 +114,22 @@ static bool look(struct warm *warm, uint32_t module, struct id_module *known)
 	return more;
 }
 
+/* Asks one return address; true: its caller is to be asked. */
+static bool ask(struct warm *warm, uint32_t module, uint64_t vaddr)
+{
+	struct sym_call call = { .vaddr = vaddr };
+	struct id_module known;
+
+	if (!module || !look(warm, module, &known))
+		return false;
+	call.module = module_of(warm, module, &known);
+	return call.module && sym_site_warm(warm->sym, &call);
+}
+
 static void *work(void *context)
 {
 	struct warm *warm = context;
 	struct place *places = mem_zero(RING, sizeof *places);
-	struct id_module known;
 	struct shiny_err *err;
 	size_t count;
 
@@ -127,12 +140,9 @@ static void *work(void *context)
 		warm->sym = NULL;
 	}
 	while (warm->sym && (count = next_places(warm, places)))
-		for (size_t i = 0; i < count && look(warm, places[i].module, &known); i++) {
-			struct sym_call call = { module_of(warm, places[i].module, &known), places[i].vaddr };
-
-			if (call.module)
-				sym_site_warm(warm->sym, &call);
-		}
+		for (size_t i = 0; i < count; i++)
+			if (ask(warm, places[i].module, places[i].vaddr))
+				ask(warm, places[i].caller_module, places[i].caller);
 	free(places);
 	pthread_mutex_lock(&warm->lock);
 	warm->ended = true;
@@ -205,16 +215,21 @@ void warm_offer(struct warm *warm, const struct ids *ids)
 		return;
 	pthread_mutex_lock(&warm->lock);
 	share_modules(warm, ids);
-	while (warm->stacks < ids->stacks.count && RING - warm->count >= INNERMOST) {
+	while (warm->stacks < ids->stacks.count && warm->count < RING) {
 		const struct id_stack *stack = &ids->stacks.at[warm->stacks++];
+		const uint32_t *frames = &ids->stack_frames.at[stack->first];
+		const struct id_place *place, *caller;
+		bool known;
 
-		for (uint32_t i = 0; i < INNERMOST && i < stack->count; i++) {
-			uint32_t frame = ids->stack_frames.at[stack->first + i];
-			const struct id_place *place = &ids->frames.at[frame - 1];
-
-			if (place->module && !mark(warm, frame))
-				warm->ring[(warm->first + warm->count++) % RING] = (struct place){ place->module, place->vaddr };
-		}
+		if (stack->count < 2)
+			continue;
+		place = &ids->frames.at[frames[0] - 1];
+		caller = &ids->frames.at[frames[1] - 1];
+		known = mark(warm, frames[0]);
+		known &= mark(warm, frames[1]);
+		if (!known)
+			warm->ring[(warm->first + warm->count++) % RING] =
+				(struct place){ place->module, caller->module, place->vaddr, caller->vaddr };
 	}
 	pthread_cond_signal(&warm->news);
 	pthread_mutex_unlock(&warm->lock);

@@ -338,9 +338,23 @@ bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, 
 {
 	/* the lengths that calls have, the likeliest first: E8, FF 15, FF 50, FF D0, then those with a REX, a SIB, or a prefix */
 	static const uint8_t lengths[] = { 5, 6, 3, 2, 4, 7, 8 };
-	const struct symbol *symbol = code->symbols && ret ? symbols_find(&code->symbols->functions, ret - 1) : NULL;
-	uint64_t at;
+	const struct symbol *symbol;
+	struct flow_callee callee;
+	const uint8_t *bytes;
+	uint64_t at, room = 0;
 
+	/*
+	 * E8 and the distance to where a function, or an import's stub, begins: the displacements and codes of other calls don't make that by chance. Decoding from
+	 * the function's start for each of its calls would be a square in its length.
+	 */
+	at = ret - 5;
+	if (ret > 5 && (bytes = code_at(code->file, at, &room)) && room >= 5 && bytes[0] == 0xe8 && call_at(code, at, ret, true, &callee) &&
+	    callee.symbol) {
+		*vaddr = at;
+		*out = callee;
+		return true;
+	}
+	symbol = code->symbols && ret ? symbols_find(&code->symbols->functions, ret - 1) : NULL;
 	if (!low && symbol)
 		low = symbol->value;
 	if (low && low < ret && ret - low <= LINEAR_MAX) {

@@ -10,7 +10,7 @@
  * The rules follow a pointer and ask about the variables at every instruction that it passes, hundreds of times a function, and each time
  * the function's children would have to be gone through, whose location lists are the larger part of a gcc program's debug information.
  * So the first question about a scope takes all of it out of libdw: the variables, the blocks that they are in, and where they live in
- * which range of addresses. The others look at an array. (yaml-cpp's tests, 34 MB of .debug_info, 128 call sites: 12 s before, 0.1 s now.)
+ * which range of addresses. The others look at an array. (yaml-cpp's tests, 34 MB of .debug_info: 11.8 s before, 0.2 s now.)
  * What was taken out goes when the unit is closed.
  */
 #include <dwarf.h>

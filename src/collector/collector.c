@@ -202,8 +202,8 @@ struct directory {
 	const char *path;
 	int lock;
 	uint64_t scanned;
+	unsigned making; /* arenas that the last look found unfinished */
 	VEC(struct refusal) unready; /* arenas that cannot be read, yet or ever */
-	uint64_t refused;
 };
 
 static struct refusal *unready_of(struct directory *dir, const char *path, uint64_t wall)
@@ -225,9 +225,8 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
 }
 
-/* New arenas of the directory. `last`: no more patience with unfinished ones. An arena that is refused becomes a note, or the
- * error, if no other arena is there. */
-static struct shiny_err *look_around(struct session *session, struct directory *dir, bool last)
+/* New arenas of the directory. One that is refused becomes a note, or the error, if no other arena is there. */
+static struct shiny_err *look_around(struct session *session, struct directory *dir)
 {
 	VEC(struct arena *) fresh = { 0 };
 	struct shiny_err *first = NULL;
@@ -236,6 +235,7 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 	DIR *handle = opendir(dir->path);
 
 	dir->scanned = wall;
+	dir->making = 0;
 	if (!handle)
 		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
 	while ((entry = readdir(handle))) {
@@ -251,15 +251,13 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 			if (!strcmp(dir->unready.at[i].path, path))
 				refusal = &dir->unready.at[i];
 		if (!known(session, path) && !(refusal && refusal->told)) {
-			err = arena_open(path, !last && !(refusal && wall - refusal->since > 5000 * MS), &arena);
+			err = arena_open(path, !session->options->leftover && !(refusal && wall - refusal->since > 5000 * MS), &arena);
 			if (arena) {
 				*vec_push(&fresh) = arena;
 			} else {
 				refusal = unready_of(dir, path, wall);
-				if (err) {
-					refusal->told = true;
-					dir->refused++;
-				}
+				refusal->told = err;
+				dir->making += !err;
 			}
 		}
 		if (err && session->store) {
@@ -540,7 +538,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 		uint64_t wall = ticks_wall_ns(), grace, applied;
 
 		if (wall - dir->scanned >= 5 * MS || !session->arenas.count) {
-			err = look_around(session, dir, options->leftover);
+			err = look_around(session, dir);
 			if (err)
 				return err;
 		}
@@ -587,8 +585,8 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			if (!idle_since)
 				idle_since = wall;
 			if (wall - idle_since >= grace) {
-				err = look_around(session, dir, true);
-				if (err || all_over(session))
+				err = look_around(session, dir);
+				if (err || (all_over(session) && !dir->making))
 					return err;
 				idle_since = 0;
 			}
@@ -602,15 +600,23 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 
 /* ---- beginning and end ---- */
 
+enum { LOCK_TRIES = 5 };
+static const struct timespec lock_pause = { .tv_nsec = 2 * MS };
+
 struct shiny_err *collector_lock(const char *directory, int *out)
 {
 	char *path = mem_format("%s/%s", directory, SHINY_COLLECTOR_LOCK);
 	struct shiny_err *err = NULL;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	bool locked = false;
 
+	/* whoever only asks whether there is a sidecar holds the lock for a moment */
+	for (int i = 0; fd >= 0 && !locked && i < LOCK_TRIES; i++)
+		if (!(locked = !flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK)
+			nanosleep(&lock_pause, NULL);
 	if (fd < 0)
 		err = shiny_err_os(errno, "cannot open the session directory %s", directory);
-	else if (flock(fd, LOCK_EX | LOCK_NB))
+	else if (!locked)
 		err = errno == EWOULDBLOCK ?
 			shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: another sidecar serves this session directory", directory),
 					 "wait for it: it ends by itself and writes the session file") :

@@ -18,7 +18,7 @@
 
 #include <shiny/wire.h>
 
-enum { ROOTS = 3, TRIES = 16 };
+enum { ROOTS = 3, TRIES = 16, BEING_MADE_SECONDS = 10 };
 
 static size_t roots(char out[ROOTS][SESSIONS_PATH])
 {
@@ -129,6 +129,15 @@ static bool is_arena(const char *name)
 	return strncmp(name, SHINY_ARENA_PREFIX, sizeof SHINY_ARENA_PREFIX - 1) == 0;
 }
 
+/*
+ * Is an arena that cannot be read yet being made? Its maker starts the sidecar before it finishes the arena, so this is the usual sight of
+ * a sidecar that is quick. The lock isn't asked: to take it for a moment would keep a maker from taking it.
+ */
+static bool is_being_made(const struct stat *st, const struct timespec *now)
+{
+	return now->tv_sec - st->st_ctim.tv_sec < BEING_MADE_SECONDS;
+}
+
 bool sessions_look(const char *directory, struct session_directory *out)
 {
 	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock;
@@ -154,8 +163,10 @@ bool sessions_look(const char *directory, struct session_directory *out)
 		out->arenas++;
 		out->bytes += (uint64_t)st.st_blocks * 512;
 		header = map_header(at, entry->d_name, &fd);
-		if (!header)
+		if (!header) {
+			out->used += is_being_made(&st, &now);
 			continue;
+		}
 		if (now.tv_sec > 0 && header->start_realtime) {
 			uint64_t t = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 

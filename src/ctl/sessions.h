@@ -26,7 +26,7 @@ void sessions_remove_empty(const char *directory);
 
 struct session_directory {
 	char path[SESSIONS_PATH];
-	unsigned arenas, used; /* used: arenas that some process maps */
+	unsigned arenas, used; /* used: arenas that some process maps, or is making */
 	bool collected;        /* a collector serves it */
 	uint64_t bytes;        /* really allocated */
 	uint64_t age;          /* ns since it was made */

@@ -157,6 +157,8 @@ static bool evaluate_one(struct rule_work *work, struct link *link, const char *
 		memcpy(text + used, name, length);
 		used += length;
 	}
+	while (used > 2 && (text[used - 1] == ' ' || (text[used - 2] == '[' && text[used - 1] == ']'))) /* an array's elements, as above */
+		used -= text[used - 1] == ' ' ? 1 : 2;
 	text[used] = 0;
 	rule_describe_name(work, text, out);
 	return out->type != NULL;

@@ -176,7 +176,8 @@ static struct sym_type differ(const struct combination *c)
 	if (s->or_derived) {
 		say(c, "the site knows a base class only");
 		if (c->settled)
-			return class_of(c, c->fit == FIT_EQUAL ? SYM_EXACT : SYM_HIGH);
+			/* without either size, the vptr may be the first member's of what the site says */
+			return class_of(c, c->fit == FIT_EQUAL ? SYM_EXACT : s->bytes ? SYM_HIGH : SYM_MEDIUM);
 		return !c->reading->dying ? class_of(c, SYM_MEDIUM) : s->confidence > SYM_LOW ? *s : class_of(c, SYM_LOW);
 	}
 	if (!c->settled) {

@@ -436,6 +436,11 @@ IDIOM(arena_begins_with_object)
 }
 
 // ---- exceptions ----
+#ifdef _LIBCPP_VERSION
+#define THROWN(type_text, type) many(type_text "|~__cxa.*exception|-", 0) /* the header's size is the run time's business */
+#else
+#define THROWN(type_text, type) one(type_text "|~__cxa.*exception|-", sizeof(type) + 128)
+#endif
 struct Problem { Problem() : code(3) {} long code, more[5] = { 1, 2, 3, 4, 5 }; };
 NOINLINE static void fail(int how)
 {
@@ -456,7 +461,7 @@ IDIOM(throw_object)
 			held = std::current_exception();
 	}
 	idiom_end();
-	one("Problem|~__cxa.*exception|-", sizeof(Problem) + 128);
+	THROWN("Problem", Problem);
 	perhaps("-", 0); /* the unwinder's own */
 }
 IDIOM(throw_int)
@@ -468,7 +473,7 @@ IDIOM(throw_int)
 		escape(code);
 	}
 	idiom_end();
-	one("int|~__cxa.*exception|-", sizeof(int) + 128);
+	THROWN("int", int);
 }
 IDIOM(throw_std)
 {
@@ -479,7 +484,7 @@ IDIOM(throw_std)
 		escape(&error);
 	}
 	idiom_end();
-	one("std::runtime_error|~__cxa.*exception|-", sizeof(std::runtime_error) + 128);
+	THROWN("std::runtime_error", std::runtime_error);
 	many("char|~^std::|-", 0); /* the text, behind a header of the library's */
 }
 struct Thrower { Thrower() { if (unknown(true)) throw 3; } long x[8]; };
@@ -492,7 +497,7 @@ IDIOM(throw_in_ctor)
 	}
 	idiom_end();
 	one("Thrower", sizeof(Thrower));
-	one("int|~__cxa.*exception|-", sizeof(int) + 128);
+	THROWN("int", int);
 }
 
 // ---- coroutines ----

@@ -475,6 +475,7 @@ IDIOM(throw_int)
 	idiom_end();
 	THROWN("int", int);
 }
+#ifndef _LIBCPP_VERSION
 IDIOM(throw_std)
 {
 	idiom_begin();
@@ -487,6 +488,7 @@ IDIOM(throw_std)
 	THROWN("std::runtime_error", std::runtime_error);
 	many("char|~^std::|-", 0); /* the text, behind a header of the library's */
 }
+#endif
 struct Thrower { Thrower() { if (unknown(true)) throw 3; } long x[8]; };
 IDIOM(throw_in_ctor)
 {

@@ -86,9 +86,8 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 	bool row = false;
 	struct shiny_err *err = store_query(store,
 		"SELECT process, parent, pid, namespace_pid, name, role, executable, command, ending, attach, attach_text, start_ns, end_ns, "
-		"events, threads, peak_bytes, lost, allocs, reallocs, frees, bytes, live * here, live_bytes * here, inherited, inherited_bytes, "
-		"live * (1 - here), live_bytes * (1 - here) FROM (SELECT *, COALESCE(ending, '') <> 'replaced' AS here FROM v_processes) "
-		"ORDER BY process", &q);
+		"events, threads, peak_bytes, lost, allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
+		"gone, gone_bytes FROM v_processes ORDER BY process", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&rows, q);

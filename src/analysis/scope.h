@@ -36,14 +36,10 @@ void scope_deinit(struct scope *scope);
 struct sums {
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, gone, gone_bytes;
 };
-/* SQL, over a table with a column `process`, named s: the part of a column that is still live, and the part that exec took. */
-#define SQL_REPLACED "s.process IN (SELECT id FROM process WHERE ending = 'replaced')"
-#define SQL_LIVE(column) "SUM(CASE WHEN " SQL_REPLACED " THEN 0 ELSE s." column " END)"
-#define SQL_GONE(column) "SUM(CASE WHEN " SQL_REPLACED " THEN s." column " ELSE 0 END)"
 /* The sums' columns, over table stat or site_stat named s, and their reading from column `first` on. */
-#define SUMS_SQL "SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes, " SQL_LIVE("live") \
-		 " AS live, " SQL_LIVE("live_bytes") " AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes, " \
-		 SQL_GONE("live") " AS gone, " SQL_GONE("live_bytes") " AS gone_bytes"
+#define SUMS_SQL "SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes, SUM(s.live) AS live, " \
+		 "SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes, " \
+		 "SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes"
 /* The same columns again, of a query named r that has them. */
 #define SUMS_OF_R "r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, r.inherited_bytes, r.gone, r.gone_bytes"
 void sums_read(struct sums *sums, const struct query *query, int first);

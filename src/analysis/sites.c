@@ -29,8 +29,7 @@ static const char *const keys[] = {
 	[SITES_BY_FILE] = "COALESCE(i.source || 'f', i.module || 'm', '')",
 	[SITES_BY_MODULE] = "COALESCE(i.module, 0)",
 };
-static const char *const order_columns[] = {SQL_LIVE("live_bytes"), "SUM(s.bytes)", "SUM(s.allocs)", "SUM(s.frees)", SQL_LIVE("live_bytes"),
-					     SQL_LIVE("live_bytes")};
+static const char *const order_columns[] = {"SUM(s.live_bytes)", "SUM(s.bytes)", "SUM(s.allocs)", "SUM(s.frees)", "SUM(s.live_bytes)", "SUM(s.live_bytes)"};
 
 static char *label_of(const struct query *q, enum sites_by by)
 {

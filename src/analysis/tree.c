@@ -117,7 +117,7 @@ static struct shiny_err *read_row(struct tree_node *root, const struct query *q,
 }
 
 static const char *const measures[] = {
-	[TREE_LIVE] = SQL_LIVE("live_bytes"), [TREE_BYTES] = "SUM(s.bytes)", [TREE_ALLOCS] = "SUM(s.allocs)", [TREE_PEAK] = "SUM(s.peak_bytes)",
+	[TREE_LIVE] = "SUM(s.live_bytes)", [TREE_BYTES] = "SUM(s.bytes)", [TREE_ALLOCS] = "SUM(s.allocs)", [TREE_PEAK] = "SUM(s.peak_bytes)",
 };
 
 struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by, const char *match,

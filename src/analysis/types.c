@@ -135,7 +135,7 @@ struct shiny_err *types_load(struct store *store, const struct scope *scope, enu
 		"SUM(CASE WHEN s.vtable AND s.reading & 7 = %d THEN s.allocs ELSE 0 END), COUNT(DISTINCT NULLIF(s.site, 0)), "
 		"COUNT(DISTINCT s.process), MIN(s.min_size), MAX(s.max_size), "
 		"SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), "
-		"SUM(CASE WHEN y.confidence <> 'label' AND NOT " SQL_REPLACED " THEN s.live_bytes ELSE 0 END), " SUMS_SQL
+		"SUM(CASE WHEN y.confidence <> 'label' THEN s.live_bytes ELSE 0 END), " SUMS_SQL
 		" FROM site_stat s LEFT JOIN type y ON y.id = s.type LEFT JOIN site i ON i.id = s.site LEFT JOIN module m ON m.id = i.module "
 		"WHERE %s GROUP BY %s",
 		groupings[by].name, SHINY_VPTR_FREE, scope->where, groupings[by].key);

@@ -722,7 +722,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	session->options = options;
 	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs, .type_rules = options->type_rules,
 						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
-						 .stop = collector_hurried };
+						 .progress = options->progress, .stop = collector_hurried };
 	session->next_fork = UINT64_MAX;
 	read_boot_id(session->boot_id);
 	if (!options->force && !strchr(pattern, '%') && access(pattern, F_OK) == 0)

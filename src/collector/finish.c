@@ -168,6 +168,8 @@ static void put_lifetimes(struct session *session, const struct store_lifetime *
 
 static void put_stats(struct session *session, const struct process *p, struct collector_summary *out)
 {
+	bool gone = p->end && p->replaced; /* the kernel took its memory away: what was left has not ended, and is not live either */
+
 	for (size_t i = 0; i < p->stats.sites.count; i++) {
 		const struct site *site = &p->stats.sites.at[i];
 
@@ -175,8 +177,9 @@ static void put_stats(struct session *session, const struct process *p, struct c
 			struct store_stat row = {
 				.process = p->id, .stack = site->stack, .vtable = s->vtable,
 				.reading = (uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)), .allocs = s->allocs,
-				.reallocs = s->reallocs, .frees = s->frees, .bytes = s->bytes, .live = s->live,
-				.live_bytes = s->live_bytes, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
+				.reallocs = s->reallocs, .frees = s->frees, .bytes = s->bytes, .live = gone ? 0 : s->live,
+				.live_bytes = gone ? 0 : s->live_bytes, .gone = gone ? s->live : 0,
+				.gone_bytes = gone ? s->live_bytes : 0, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
 				.max_size = s->max_size, .min_size = s->min_size, .size_step = s->size_step, .api = (uint8_t)site->api,
 				.type = s->type,
 			};
@@ -186,8 +189,8 @@ static void put_stats(struct session *session, const struct process *p, struct c
 			put_lifetimes(session, &key, &s->ended);
 			key.censored = true;
 			put_lifetimes(session, &key, &s->living);
-			out->live += s->live;
-			out->live_bytes += s->live_bytes;
+			out->live += row.live;
+			out->live_bytes += row.live_bytes;
 		}
 		if (site->peak_blocks) {
 			struct store_peak row = { p->id, site->stack, site->peak_blocks, site->peak_bytes,

@@ -514,7 +514,8 @@ void process_settle(struct session *session, struct process *p)
 			row.blocks++;
 			row.live_bytes += census.pages.at[i].bytes;
 		}
-		session_fail(session, store_put_page(session->store, &row));
+		if (!p->replaced) /* exec took them away */
+			session_fail(session, store_put_page(session->store, &row));
 	}
 	free(census.pages.at);
 	registry_deinit(&p->registry);

@@ -8,6 +8,7 @@
  * A block is counted when it ends, or as live when its process does: only then is its type known as well as it ever will be. So
  * "allocs" of a row = blocks of it that ended or live, without the inherited ones, and for every row
  *     allocs + inherited = frees + live.
+ * Where exec replaced the process, finish.c writes the live ones as gone.
  * Peaks are per site and follow births, for which the type is not needed. A site is a process's own index of a session-wide stack id: events
  * reach their row by two array look-ups and no hash.
  */

@@ -238,7 +238,7 @@ CREATE TABLE type (
 );
 
 -- What happened to the blocks of one process, stack and vtable. Every block is counted in exactly one row.
--- allocs + inherited = frees + live.
+-- allocs + inherited = frees + live + gone.
 CREATE TABLE stat (
 	process INTEGER NOT NULL, -- process.id
 	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
@@ -250,6 +250,8 @@ CREATE TABLE stat (
 	bytes INTEGER NOT NULL, -- requested, over allocs
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
+	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live
+	gone_bytes INTEGER NOT NULL, -- their bytes
 	inherited INTEGER NOT NULL, -- blocks that a fork brought along; not in allocs
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	max_size INTEGER NOT NULL, -- largest request
@@ -272,6 +274,8 @@ CREATE TABLE site_stat (
 	bytes INTEGER NOT NULL, -- requested, over allocs
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
+	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live
+	gone_bytes INTEGER NOT NULL, -- their bytes
 	inherited INTEGER NOT NULL, -- blocks that a fork brought along; not in allocs
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	max_size INTEGER NOT NULL, -- largest request
@@ -286,7 +290,7 @@ CREATE TABLE lifetime (
 	site INTEGER NOT NULL, -- site.id, 0: no stack
 	type INTEGER NOT NULL, -- type.id, 0 unknown
 	bin INTEGER NOT NULL, -- 2^bin <= lifetime in ns < 2^(bin+1); bin 0 also holds 0
-	censored INTEGER NOT NULL, -- 1: still alive at the end, so the true lifetime is longer
+	censored INTEGER NOT NULL, -- 1: alive when its process, or the recording, ended or exec replaced the program: nobody freed it
 	count INTEGER NOT NULL, -- blocks
 	bytes INTEGER NOT NULL, -- their bytes
 	PRIMARY KEY (process, site, type, bin, censored)
@@ -316,7 +320,7 @@ CREATE TABLE bucket (
 	PRIMARY KEY (process, start_ns)
 ) WITHOUT ROWID;
 
--- Pages that held live blocks at the end.
+-- Pages that held live blocks at the end; none of a process that exec replaced.
 CREATE TABLE page (
 	process INTEGER NOT NULL, -- process.id
 	page INTEGER NOT NULL, -- address / 4096
@@ -386,10 +390,13 @@ CREATE VIEW v_processes AS SELECT
 	COALESCE(s.typed_allocs, 0) AS typed_allocs, -- allocs whose type is known; a label is none
 	(SELECT MAX(b.live_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at a timeline bucket's end
 	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
-	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost -- events lost
+	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost, -- events lost
+	COALESCE(s.gone, 0) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	COALESCE(s.gone_bytes, 0) AS gone_bytes -- their bytes
 FROM process p LEFT JOIN (
 	SELECT x.process AS process, SUM(x.allocs) AS allocs, SUM(x.reallocs) AS reallocs, SUM(x.frees) AS frees, SUM(x.bytes) AS bytes,
 		SUM(x.live) AS live, SUM(x.live_bytes) AS live_bytes, SUM(x.inherited) AS inherited, SUM(x.inherited_bytes) AS inherited_bytes,
+		SUM(x.gone) AS gone, SUM(x.gone_bytes) AS gone_bytes,
 		SUM(CASE WHEN x.vtable THEN x.allocs ELSE 0 END) AS vptr_allocs,
 		SUM(CASE WHEN y.confidence <> 'label' THEN x.allocs ELSE 0 END) AS typed_allocs
 	FROM site_stat x LEFT JOIN type y ON y.id = x.type GROUP BY x.process) s ON s.process = p.id;
@@ -469,7 +476,9 @@ CREATE VIEW v_types AS SELECT
 	MIN(s.min_size) AS min_size, -- smallest request
 	MAX(s.max_size) AS max_size, -- largest request
 	COUNT(DISTINCT s.stack) AS stacks, -- stacks that made them
-	COUNT(DISTINCT s.process) AS processes -- processes that had them
+	COUNT(DISTINCT s.process) AS processes, -- processes that had them
+	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	SUM(s.gone_bytes) AS gone_bytes -- their bytes
 FROM stat s LEFT JOIN type y ON y.id = s.type GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The same for each process.
@@ -489,7 +498,9 @@ CREATE VIEW v_process_types AS SELECT
 	SUM(s.live) AS live, -- blocks at the end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
-	SUM(s.inherited_bytes) AS inherited_bytes -- their bytes
+	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
+	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	SUM(s.gone_bytes) AS gone_bytes -- their bytes
 FROM site_stat s LEFT JOIN type y ON y.id = s.type GROUP BY s.process, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The innermost function of every frame.
@@ -542,7 +553,9 @@ CREATE VIEW v_stacks AS SELECT
 	SUM(s.frees) AS frees, -- blocks that ended
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
 	SUM(s.live) AS live, -- blocks at the end
-	SUM(s.live_bytes) AS live_bytes -- their bytes
+	SUM(s.live_bytes) AS live_bytes, -- their bytes
+	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced
+	SUM(s.gone_bytes) AS gone_bytes -- their bytes
 FROM stat s LEFT JOIN stack x ON x.id = s.stack GROUP BY s.stack;
 
 -- Call sites over all processes: the first function of the stack that belongs to neither the allocator nor the C++ library.
@@ -568,9 +581,12 @@ CREATE VIEW v_sites AS SELECT
 	t.stacks AS stacks, -- different stacks
 	t.processes AS processes, -- processes
 	t.types AS types, -- different types of its blocks
-	COALESCE(q.bytes, 0) AS peak_bytes_at_most -- its stacks' peaks added up: the site's own peak is at most this
+	COALESCE(q.bytes, 0) AS peak_bytes_at_most, -- its stacks' peaks added up: the site's own peak is at most this
+	t.gone AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	t.gone_bytes AS gone_bytes -- their bytes
 FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes,
 		SUM(s.live) AS live, SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes,
+		SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes,
 		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
 		COUNT(DISTINCT y.name) AS types
 	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type GROUP BY x.site) t
@@ -598,7 +614,9 @@ CREATE VIEW v_site_types AS SELECT
 	SUM(s.frees) AS frees, -- blocks that ended
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
 	SUM(s.live) AS live, -- blocks at the end
-	SUM(s.live_bytes) AS live_bytes -- their bytes
+	SUM(s.live_bytes) AS live_bytes, -- their bytes
+	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced
+	SUM(s.gone_bytes) AS gone_bytes -- their bytes
 FROM site_stat s LEFT JOIN site i ON i.id = s.site LEFT JOIN frame f ON f.id = i.frame
 	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN type y ON y.id = s.type
 GROUP BY s.process, s.site, y.name, y.container, y.form, y.rule, y.confidence, y.source;
@@ -611,7 +629,7 @@ CREATE VIEW v_lifetimes AS SELECT
 	l.bin AS bin, -- power of two
 	CASE WHEN l.bin = 0 THEN 0 ELSE 1 << l.bin END AS from_ns, -- shortest lifetime in the bin
 	CASE WHEN l.bin >= 62 THEN 9223372036854775807 ELSE 1 << (l.bin + 1) END AS to_ns, -- the next bin's shortest
-	l.censored AS censored, -- 1: still alive at the end, so the true lifetime is longer
+	l.censored AS censored, -- 1: alive when its process, or the recording, ended or exec replaced the program: nobody freed it
 	SUM(l.count) AS count, -- blocks
 	SUM(l.bytes) AS bytes -- their bytes
 FROM lifetime l LEFT JOIN type y ON y.id = l.type GROUP BY l.process, y.name, l.bin, l.censored;
@@ -641,7 +659,7 @@ CREATE VIEW v_timeline AS SELECT
 	b.live_bytes AS live_bytes -- at the bucket's end
 FROM bucket b;
 
--- Pages that held live blocks at the end, and how full they are.
+-- Pages that held live blocks at the end, and how full they are; none of a process that exec replaced.
 -- Example: SELECT COUNT(*) FROM v_pages WHERE used < 0.1;
 CREATE VIEW v_pages AS SELECT
 	g.process AS process, -- process id

@@ -18,7 +18,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 3
+#define STORE_SCHEMA_VERSION 4
 
 struct store;
 
@@ -84,7 +84,8 @@ struct store_stat {
 	uint64_t frees;    /* blocks that ended: freed, or given to a successful realloc */
 	uint64_t bytes;    /* requested, over allocs */
 	uint64_t live, live_bytes;           /* at the end of the process or of the recording */
-	uint64_t inherited, inherited_bytes; /* blocks that a fork brought along; not in allocs or bytes, but in frees or live */
+	uint64_t gone, gone_bytes;           /* the same of a process that exec replaced, whose memory went with it: not live */
+	uint64_t inherited, inherited_bytes; /* blocks that a fork brought along; not in allocs or bytes, but in frees, live or gone */
 	uint64_t max_size, min_size, size_step; /* size_step: every size is min_size + k * size_step; 0: all are the same */
 	uint8_t api;       /* enum shiny_api of one of them */
 	uint32_t type;     /* id of a store_type, 0 unknown */

@@ -132,7 +132,7 @@ static void reallocs(void)
 	equal("realloc/live", s.live, 2);
 	equal("realloc/live_bytes", s.live_bytes, 1000 + wide.size);
 	equal("realloc/reallocs", (uint64_t)ask("SELECT SUM(reallocs) FROM stat"), 2);
-	equal("realloc/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live"), 0);
+	equal("realloc/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
 }
 
 /* The parent frees after the fork, before the child is noticed: the child still has the block. */
@@ -158,6 +158,41 @@ static void forks(void)
 	equal("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
 	equal("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"), 1);
 	equal("fork/parent of", (uint64_t)ask("SELECT parent FROM process WHERE id = 2"), 1);
+}
+
+/*
+ * An image that exec replaced, and the one that came after it under the same pid: what the first had left is gone, and not live; of the
+ * second it is live.
+ */
+static void replaced(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(8), *other;
+	struct writer w = writer_make(h, 0, 0);
+	char path[128];
+
+	put_event(&w, 100, SHINY_REC_ALLOC, 0x1000, 10, 0, SHINY_API_MALLOC);
+	put_event(&w, 200, SHINY_REC_ALLOC, 0x2000, 20, 0, SHINY_API_MALLOC);
+	put_event(&w, 300, SHINY_REC_FREE, 0x1000, 0, 0, SHINY_API_FREE);
+	snprintf(path, sizeof path, "%s/arena.1.1", directory);
+	other = arena_make(path, 8);
+	if (!other)
+		exit(1);
+	other->start_ticks = h->start_ticks + 1000;
+	process_make(other, 0, -1, 0);
+	w = writer_make(other, 0, 0);
+	put_event(&w, 100, SHINY_REC_ALLOC, 0x1000, 40, 0, SHINY_API_MALLOC);
+	munmap(other, other->arena_bytes);
+	if (!collected("replaced/collect", h, &s))
+		return;
+	equal("replaced/known", (uint64_t)ask("SELECT COUNT(*) FROM process WHERE id = 1 AND ending = 'replaced'"), 1);
+	equal("replaced/live", s.live, 1);
+	equal("replaced/live_bytes", s.live_bytes, 40);
+	equal("replaced/gone", (uint64_t)ask("SELECT SUM(gone) * 1000 + SUM(gone_bytes) FROM v_processes WHERE process = 1"), 1020);
+	equal("replaced/none live", (uint64_t)ask("SELECT SUM(live) + SUM(live_bytes) FROM v_types WHERE gone"), 40 + 1);
+	equal("replaced/sites", (uint64_t)ask("SELECT SUM(live_bytes) * 100 + SUM(gone_bytes) FROM v_sites"), 4020);
+	equal("replaced/pages", (uint64_t)ask("SELECT COUNT(*) FROM page WHERE process = 1"), 0);
+	equal("replaced/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
 }
 
 static void stacks_and_losses(void)
@@ -312,6 +347,7 @@ int main(void)
 	threads();
 	reallocs();
 	forks();
+	replaced();
 	stacks_and_losses();
 	sizes();
 	learning();

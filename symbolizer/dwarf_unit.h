@@ -59,6 +59,7 @@ struct unit {
 	size_t container_count, container_room;
 	struct ranges ranges;
 	struct scope_variables *variables; /* of all its scopes, by next */
+	enum { ALLOC_TYPES_NOT_ASKED, ALLOC_TYPES_NONE, ALLOC_TYPES_SOME } alloc_types; /* site_type.c */
 };
 
 struct die_memo;       /* die_name.c: names of types that were asked for */

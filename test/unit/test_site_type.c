@@ -257,6 +257,61 @@ static void program(const char *name, const char *compiler, const char *flags, u
 	sym_destroy(sym);
 }
 
+static void note_call(void *context, uint64_t ret)
+{
+	struct { uint64_t ret; unsigned count; } *calls = context;
+
+	calls->ret = ret;
+	calls->count++;
+}
+
+/*
+ * The attribute that says what a call allocates. No compiler here writes it, so the assembler text of one that has the same offsets all over
+ * (a DW_FORM_ref4) is changed: the call's origin becomes it, and refers to the only class that there is. `flags`, `link`: how it is built.
+ */
+static void attribute(const char *name, const char *flags, const char *link, bool patched)
+{
+	static const char source[] = "struct thing { long a, b, c; } *keep;\nvoid *hidden;\n"
+				     "__attribute__((noinline)) void make() { hidden = ::operator new(24); }\nint main() { make(); return !hidden; }\n";
+	static const char patch[] =
+		"off=$(sed -n 's/.*Abbrev .* \\(0x[0-9a-f]*\\):.* DW_TAG_structure_type.*/\\1/p' plain.s) && "
+		"sed -e '/\\.byte.*DW_AT_[a-z]*_origin/s/.*/.byte 0x8a, 0x7c/' "
+		"-e \"/\\.long.*DW_AT_[a-z]*_origin/s/.*/.long $off/\" plain.s > made.s && "
+		"! cmp plain.s made.s";
+	const struct sym_options options = { .no_cache = true };
+	const struct sym_sizes sizes = { 24, 24, 0 };
+	struct { uint64_t ret; unsigned count; } calls = { 0 };
+	struct sym_type got = { 0 };
+	struct sym *sym;
+	struct sym_module *module;
+	char path[300];
+	FILE *file;
+	bool right;
+
+	if (!fixture_have("clang++") || !fixture_have("objcopy")) {
+		fixture_skip(name, "clang++, objcopy");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/thing.cc", fixture_dir);
+	file = fopen(path, "w");
+	if (!file || fputs(source, file) < 0 || fclose(file) ||
+	    !fixture_run("rm -f program made.* && clang++ -O1 -g %s -S thing.cc -o plain.s && %s && clang++ -c made.s && %s", flags,
+			 patched ? patch : "cp plain.s made.s", link)) {
+		fixture_result(false, name, "can't be built");
+		return;
+	}
+	sym = fixture_sym(&options);
+	snprintf(path, sizeof(path), "%s/program", fixture_dir);
+	module = fixture_open(sym, path);
+	sym_allocation_calls(module, note_call, &calls);
+	sym_site_type(sym, &(struct sym_call){ module, calls.ret }, 1, NEW, &sizes, &got, NULL);
+	right = patched ? got.type && !strcmp(got.type, "thing") && got.rule == SYM_RULE_ALLOC_TYPE && got.confidence == SYM_EXACT
+			: got.rule != SYM_RULE_ALLOC_TYPE && got.confidence < SYM_MEDIUM;
+	fixture_result(calls.count == 1 && right, name, "%u calls; %s (%s, %s)", calls.count, got.type ? got.type : "-",
+		       sym_rule_name(got.rule), sym_confidence_name(got.confidence));
+	sym_destroy(sym);
+}
+
 /* Addresses that are no return addresses, files that are no code: nothing must come of them. */
 static void nonsense(void)
 {
@@ -304,6 +359,11 @@ int main(void)
 	program("gcc -g1", "g++", "-O2 -g1", 36);
 	program("gcc without debug information", "g++", "-O2", 36);
 	program("clang without debug information", "clang++", "-O2", 36);
+	attribute("an allocation without the attribute", "-gdwarf-5", "clang++ made.o -o program", false);
+	attribute("the attribute on a call", "-gdwarf-5", "clang++ made.o -o program", true);
+	attribute("the attribute in DWARF 4", "-gdwarf-4", "clang++ made.o -o program", true);
+	attribute("the attribute in a split unit", "-gdwarf-5 -gsplit-dwarf",
+		  "objcopy --extract-dwo made.o thing.dwo && objcopy --strip-dwo made.o && clang++ made.o -o program", true);
 	nonsense();
 	return fixture_end();
 }

@@ -294,10 +294,11 @@ static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigne
 			return false;
 		--*budget;
 		if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site) {
+			unsigned name = tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
 			Dwarf_Attribute attribute;
 			Dwarf_Addr address;
 
-			if (dwarf_attr(&child, tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc, &attribute) && !dwarf_formaddr(&attribute, &address) && address == ret) {
+			if (dwarf_attr(&child, name, &attribute) && !dwarf_formaddr(&attribute, &address) && address == ret) {
 				*out = child;
 				return true;
 			}

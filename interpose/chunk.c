@@ -3,9 +3,13 @@
  * chunk.c: what happens at a chunk's end, which is once in some four thousand events.
  *
  * The full chunk is sealed first, so that the sidecar can have it, then a free one is claimed. When there is none, what counts is
- * whether somebody is emptying the arena: a sidecar whose last beat is younger than two seconds is worth waiting for, up to a second;
- * without one (it was never started, it was killed) waiting would only stop the program. A wait that failed is not repeated until a
- * chunk was had again, so a stuck sidecar costs each thread one second and not one for each event.
+ * whether somebody is emptying the arena: a sidecar whose last beat is younger than two seconds is worth waiting for; without one (it
+ * was never started, it was killed) waiting would only stop the program.
+ *
+ * It is waited for as long as it gets on: it beats, or a chunk changes hands, be it to another thread that was quicker. A machine with
+ * more to do than processors makes a sidecar slow, not dead, and a slow one must lose nothing. A second without either ends the wait,
+ * and ten seconds do in any case (a sidecar that beats and frees nothing is not one that we understand). A wait that failed is not
+ * repeated until a chunk was had again, so a sidecar that died or is stuck costs each thread one second and not one for each event.
  */
 #include "chunk.h"
 
@@ -17,10 +21,11 @@ enum {
 	SPINS = 2000,             /* pauses before the first sleep: about 50 µs */
 	FIRST_SLEEP = 50 * 1000,  /* ns; doubles up to: */
 	LONGEST_SLEEP = 5 * 1000 * 1000,
-	PATIENCE = 1000 * 1000 * 1000,
+	PATIENCE = 1000 * 1000 * 1000, /* ns without any progress */
 	RETRY = 64,               /* events between two scans of a full arena */
 };
 static const uint64_t beat_age = UINT64_C(2000000000); /* ns */
+static const uint64_t longest_wait = UINT64_C(10000000000); /* ns */
 
 void si_chunk_seal(struct si_writer *w)
 {
@@ -58,25 +63,51 @@ static int32_t claim(struct si_writer *w)
 	return shiny_chunk_claim(si_arena.header, si_arena.chunk_count, si_arena.states, w->slot, w->sequence); /* [claim] */
 }
 
+/*
+ * A number that changes when the sidecar beats or frees a chunk. What counts of a chunk is whose it is and not its phase: a writer that
+ * seals it has not moved anything for us.
+ */
+static uint64_t progress(void)
+{
+	uint64_t sum = __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED); /* [ctl] */
+
+	for (uint32_t i = 0; i < si_arena.chunk_count; i++)
+		sum += (__atomic_load_n(&si_arena.states[i], __ATOMIC_RELAXED) >> 8) * (2 * (uint64_t)i + 1);
+	return sum;
+}
+
+/* A sidecar that fails takes its beat back; one that has not beaten yet is still starting. */
+static bool sidecar_gave_up(void)
+{
+	return __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED) == 0 && !sidecar_beats(); /* [ctl] */
+}
+
 static int32_t wait_for_chunk(struct si_writer *w)
 {
-	uint64_t until, sleep = FIRST_SLEEP;
+	uint64_t start, now, moved, seen, sleep = FIRST_SLEEP;
 	int32_t index = -1;
 
 	if (si_env.on_full != 0 || w->impatient || !sidecar_beats())
 		return -1;
 	si_count(SHINY_COUNT_WAITED_FULL);
-	until = si_clock_ns(CLOCK_MONOTONIC) + PATIENCE;
+	start = now = moved = si_clock_ns(CLOCK_MONOTONIC);
+	seen = progress();
 	for (unsigned n = 0; n < SPINS && index < 0; n++) {
 		__builtin_ia32_pause();
 		if (n % 100 == 99)
 			index = claim(w);
 	}
-	while (index < 0 && si_clock_ns(CLOCK_MONOTONIC) < until && sidecar_beats()) {
+	while (index < 0 && now - start < longest_wait && now - moved < PATIENCE && !sidecar_gave_up()) {
+		uint64_t before = seen;
+
 		si_sys_sleep(sleep);
 		if (sleep < LONGEST_SLEEP)
 			sleep *= 2;
 		index = claim(w);
+		now = si_clock_ns(CLOCK_MONOTONIC);
+		seen = progress();
+		if (seen != before)
+			moved = now;
 	}
 	return index;
 }

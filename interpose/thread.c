@@ -8,10 +8,20 @@
  * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with its stack cache. A thread's first event
  * takes one, and a shared slot that names the stream to the sidecar.
  *
- * Signals. `busy` is set around the few instructions that write records. A handler that interrupts them uses a second stream of the
- * same thread (`nested`); one that interrupts that one is dropped and counted. A handler that leaves by longjmp leaves `busy` set:
- * the next hook whose frame lies at or above the recorded one, on the same stack, knows that the recorded one is gone, repairs, and
- * goes on. (An alternate signal stack inside the thread's own stack looks the same; the cost of being wrong is one record.)
+ * Signals. `busy` is set around the few instructions that write records. A handler that interrupts them uses the next stream of the
+ * same thread (`nested`), and one that interrupts that handler's record the one after: a chain of up to SI_NESTING, each link made when
+ * first needed; what comes deeper is dropped and counted. A handler that leaves by longjmp leaves `busy` set: the next hook whose frame
+ * lies at or above the recorded one, on the same stack, knows that the recorded one is gone, repairs, and goes on. (An alternate signal
+ * stack inside the thread's own stack looks the same; the cost of being wrong is a record of each that it interrupted.)
+ *
+ *   chain     si_tls.writer -> second -> second …   first: the thread's own; grows at its end only, by compare-and-swap
+ *   invariant whoever is inside took the first link that was free, so behind a free link nobody is
+ *
+ * A claim is interrupted like a record: the new link is taken (`busy`) before it is hung up, and hung up before it has a shared slot
+ * (generation 0), so a handler that comes then finds a chain whose last link is busy, and makes its own. One that comes a moment
+ * earlier hangs up the same link first; the interrupted one then finds it free again and gives its own back. A claim left by
+ * longjmp is finished by the next to take that link. Rejected: one stream for all depths (I4: a record would be torn by the next),
+ * a phase `being claimed` that makes handlers drop (they came often enough: a claim looks through two tables).
  *
  * The end. A pthread key's destructor re-arms itself for PTHREAD_DESTRUCTOR_ITERATIONS rounds, so that the other keys' destructors
  * are still recorded in the thread's own stream, then closes it. libc itself frees after that (the thread's key blocks, its
@@ -45,6 +55,13 @@ static uint64_t salts;
 static pthread_key_t key;
 static bool have_key;
 
+#ifdef SHINY_TEST
+void (*si_thread_test_pause)(void);
+#define TEST_PAUSE() (si_thread_test_pause ? si_thread_test_pause() : (void)0)
+#else
+#define TEST_PAUSE() ((void)0)
+#endif
+
 static void thread_end(void *round);
 
 bool si_writers_make(void)
@@ -74,14 +91,17 @@ static bool claim_slot(struct si_writer *w, uint32_t tid, uint32_t creator, uint
 		if (__atomic_load_n(&t->state, __ATOMIC_RELAXED) != SHINY_SLOT_FREE ||
 		    !__atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [slot] */
 			continue;
+		TEST_PAUSE();
 		w->slot = i;
-		w->generation = ++t->generation;
+		t->generation++;
 		t->process_slot = (uint32_t)si_process.slot;
 		t->tid = tid;
 		t->creator = creator;
 		t->nested = nested;
 		t->start = si_ticks();
 		__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		w->generation = t->generation; /* last: a claim that a longjmp left before this is made again */
 		__atomic_store_n(&slot_hint, i + 1, __ATOMIC_RELAXED);
 		return true;
 	}
@@ -92,7 +112,7 @@ static void writer_reset(struct si_writer *w)
 {
 	w->next = w->end = NULL;
 	w->state = NULL;
-	w->sequence = 0;
+	w->slot = w->generation = w->sequence = 0;
 	w->lost = 0;
 	w->last = 0;
 	w->reading = 0;
@@ -107,7 +127,8 @@ void si_writer_salt(struct si_writer *w)
 	w->salt = (__atomic_fetch_add(&salts, 1, __ATOMIC_RELAXED) + 1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static struct si_writer *writer_open(uint32_t tid, uint32_t creator, uint32_t nested)
+/* A writer that nobody else has, entered; it has no slot yet. */
+static struct si_writer *writer_reserve(const uintptr_t *fp)
 {
 	uint32_t from = __atomic_load_n(&writer_hint, __ATOMIC_RELAXED);
 
@@ -118,11 +139,8 @@ static struct si_writer *writer_open(uint32_t tid, uint32_t creator, uint32_t ne
 		if (__atomic_load_n(&w->used, __ATOMIC_RELAXED) != SI_WRITER_UNUSED ||
 		    !__atomic_compare_exchange_n(&w->used, &unused, SI_WRITER_USED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
+		w->busy = (uintptr_t)fp;
 		writer_reset(w);
-		if (!claim_slot(w, tid, creator, nested)) {
-			__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
-			return NULL;
-		}
 		__atomic_store_n(&writer_hint, i, __ATOMIC_RELAXED); /* low ones are warm */
 		return w;
 	}
@@ -132,19 +150,44 @@ static struct si_writer *writer_open(uint32_t tid, uint32_t creator, uint32_t ne
 static void writer_close(struct si_writer *w)
 {
 	si_chunk_seal(w);
-	__atomic_store_n(&si_arena.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
+	if (w->generation)
+		__atomic_store_n(&si_arena.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
+	w->busy = 0;
 	/* a block handed to us was released by si_leave; nothing refers to the writer any more */
 	__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
 }
 
+/* Takes the chain down first, so that a handler that comes meanwhile does not find it. */
+static void chain_close(void)
+{
+	struct si_writer *w = si_tls.writer;
+
+	si_tls.writer = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	while (w) {
+		struct si_writer *second = w->second;
+
+		writer_close(w);
+		w = second;
+	}
+}
+
+static bool in_chain(const struct si_writer *w)
+{
+	const struct si_writer *link = si_tls.writer;
+
+	while (link && link != w)
+		link = link->second;
+	return link != NULL;
+}
+
 uint64_t si_writers_forget(void)
 {
-	struct si_writer *mine = si_tls.writer;
 	uint64_t last = 0;
 
 	for (uint32_t i = 0; i < SI_WRITERS; i++) {
 		struct si_writer *w = &writers[i];
-		bool resumed = mine && w->busy && (w == mine || w == mine->second);
+		bool resumed = w->busy && in_chain(w);
 
 		if (w->used == SI_WRITER_UNUSED && i != LATE)
 			continue;
@@ -193,67 +236,19 @@ static struct si_writer *late(const uintptr_t *fp)
 	return NULL;
 }
 
-/* ---- a thread's first event, and its end ---- */
-
-struct si_writer *si_thread_first(const uintptr_t *fp)
-{
-	struct si_writer *w;
-
-	switch (si_tls.phase) {
-	case SI_THREAD_ATTACHING:
-		si_count(SHINY_COUNT_DROPPED_NESTED);
-		return NULL;
-	case SI_THREAD_GONE:
-		return late(fp);
-	}
-	if (si_tls.refused++ % RETRY != 0) {
-		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
-		return NULL;
-	}
-	si_tls.phase = SI_THREAD_ATTACHING;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w = writer_open(si_sys_gettid(), si_tls.creator, 0);
-	if (!w) {
-		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
-		si_tls.phase = SI_THREAD_NEW;
-		return NULL;
-	}
-	w->busy = (uintptr_t)fp;
-	si_tls.refused = 0;
-	si_tls.writer = w;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	si_tls.phase = SI_THREAD_OPEN;
-	if (have_key)
-		pthread_setspecific(key, (void *)1);
-	return w;
-}
-
-static void thread_end(void *round)
-{
-	struct si_writer *w = si_tls.writer;
-
-	if ((uintptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS) {
-		pthread_setspecific(key, (char *)round + 1);
-		return;
-	}
-	/* in a forked child that has had no event yet, the writer is the parent's */
-	if (!w || !si_alive())
-		return;
-	si_tls.phase = SI_THREAD_GONE; /* first: a handler that comes now goes to the late stream */
-	si_tls.writer = NULL;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (w->second)
-		writer_close(w->second);
-	writer_close(w);
-}
-
-/* ---- signal handlers ---- */
+/* ---- the chain ---- */
 
 static bool same_stack(uintptr_t a, uintptr_t b)
 {
 	if (a >= si_tls.stack_low && a < si_tls.stack_high)
 		return b >= si_tls.stack_low && b < si_tls.stack_high;
 	return a >> 12 == b >> 12;
+}
+
+/* Is who was inside at `busy` gone, now that we are at `fp`? */
+static bool left(uintptr_t busy, const uintptr_t *fp)
+{
+	return (uintptr_t)fp >= busy && same_stack((uintptr_t)fp, busy);
 }
 
 /* Whoever was inside is gone: publish nothing of his, keep what he had published, free what he had in hand. */
@@ -271,37 +266,109 @@ static void repair(struct si_writer *w)
 	}
 }
 
-struct si_writer *si_thread_nested(struct si_writer *w, const uintptr_t *fp)
+/* For an entered link: what a slot's claim, broken off or never made, still lacks. */
+static bool finish_claim(struct si_writer *w)
 {
-	for (;;) {
-		if (!w->busy)
-			break;
-		if ((uintptr_t)fp >= w->busy && same_stack((uintptr_t)fp, w->busy)) {
-			repair(w);
-			break;
+	bool own = w == si_tls.writer;
+
+	if (!w->generation && !claim_slot(w, si_sys_gettid(), si_tls.creator, !own)) {
+		if (own) {
+			si_tls.refused += !si_tls.refused;
+			chain_close();
+		} else {
+			w->busy = 0;
 		}
-		if (w != si_tls.writer) {
-			si_count(SHINY_COUNT_DROPPED_NESTED);
-			return NULL;
-		}
-		if (!w->second) {
-			si_tls.writer = NULL; /* a handler that interrupts the claim finds the thread attaching */
-			si_tls.phase = SI_THREAD_ATTACHING;
-			__atomic_signal_fence(__ATOMIC_SEQ_CST);
-			w->second = writer_open(si_sys_gettid(), si_tls.creator, 1);
-			__atomic_signal_fence(__ATOMIC_SEQ_CST);
-			si_tls.phase = SI_THREAD_OPEN;
-			si_tls.writer = w;
-		}
-		if (!w->second) {
-			si_count(SHINY_COUNT_DROPPED_NO_THREAD);
-			return NULL;
-		}
-		w = w->second;
+		return false;
 	}
-	w->busy = (uintptr_t)fp;
+	if (own && si_tls.phase == SI_THREAD_NEW) {
+		si_tls.refused = 0;
+		if (have_key)
+			pthread_setspecific(key, (void *)1);
+		si_tls.phase = SI_THREAD_OPEN;
+	}
+	return true;
+}
+
+/* Enters the first link that nobody is inside of, adding one at the end where there is none. */
+struct si_writer *si_thread_nested(const uintptr_t *fp)
+{
+	struct si_writer **at = &si_tls.writer, *spare = NULL, *w;
+	unsigned depth = 0;
+
+	while ((w = __atomic_load_n(at, __ATOMIC_RELAXED)) != spare || !w) {
+		if (w) {
+			if (!w->busy || left(w->busy, fp) || ++depth == SI_NESTING)
+				break;
+			at = &w->second;
+			continue;
+		}
+		if (!spare) {
+			spare = writer_reserve(fp);
+			TEST_PAUSE();
+		}
+		if (!spare)
+			break;
+		__atomic_compare_exchange_n(at, &w, spare, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); /* else a handler has: look again */
+	}
+	if (spare && w != spare) { /* never hung up */
+		spare->busy = 0;
+		__atomic_store_n(&spare->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
+	}
+	if (!w) {
+		if (at == &si_tls.writer)
+			si_tls.refused += !si_tls.refused;
+		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+		return NULL;
+	}
+	if (depth == SI_NESTING) {
+		si_count(SHINY_COUNT_DROPPED_NESTED);
+		return NULL;
+	}
+	/* by the invariant, whoever left this link by longjmp left those behind it too */
+	for (struct si_writer *link = w; link; link = link->second) {
+		bool gone = link != spare && link->busy;
+
+		if (link == w || gone)
+			link->busy = (uintptr_t)fp; /* first: a handler that comes during the repair goes on to the next */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (gone)
+			repair(link);
+		if (link != w)
+			link->busy = 0;
+	}
+	if (!finish_claim(w)) {
+		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+		return NULL;
+	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return w;
+}
+
+/* ---- a thread's first event, and its end ---- */
+
+struct si_writer *si_thread_first(const uintptr_t *fp)
+{
+	if (si_tls.phase == SI_THREAD_GONE)
+		return late(fp);
+	if (si_tls.refused && si_tls.refused++ % RETRY != 0) {
+		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+		return NULL;
+	}
+	return si_thread_nested(fp);
+}
+
+static void thread_end(void *round)
+{
+	if ((uintptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(key, (char *)round + 1);
+		return;
+	}
+	/* in a forked child that has had no event yet, the writer is the parent's */
+	if (!si_tls.writer || !si_alive())
+		return;
+	si_tls.phase = SI_THREAD_GONE; /* first: a handler that comes now goes to the late stream */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	chain_close();
 }
 
 void si_orphan_release(struct si_writer *w)

@@ -20,6 +20,7 @@ enum {
 	SI_WRITERS = 1024,    /* streams that one process can have open at a time */
 	SI_CACHE_SETS = 4096, /* a stack id is set * ways + way + 1, so 0 stays "no stack" */
 	SI_CACHE_WAYS = 4,    /* half a cache line */
+	SI_NESTING = 8,       /* streams of one thread: its own, and those of handlers that interrupt each other's records */
 };
 
 /*
@@ -36,7 +37,7 @@ struct si_writer {
 	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
 	uint64_t *cache;
 	uint64_t *state; /* of the chunk owned; NULL: none */
-	uint32_t slot, generation; /* shared thread slot */
+	uint32_t slot, generation; /* shared thread slot; generation 0: not claimed yet */
 	uint32_t sequence;         /* of the next chunk */
 	uint32_t index;            /* the chunk's */
 	uint64_t lost;             /* events dropped since the last LOSS record */
@@ -44,7 +45,7 @@ struct si_writer {
 	uint32_t reading;          /* nursery entry + 1 that this writer has marked busy */
 	uint64_t *orphan;          /* a block that was freed while we read it, and who frees it */
 	void (*orphan_release)(void *block);
-	struct si_writer *second; /* for handlers that interrupt this one */
+	struct si_writer *second; /* the chain's next: for handlers that interrupt this one */
 	uint32_t realloc_open;    /* REALLOC_BEGIN was written */
 	uint32_t defined;         /* frames of the stack defined last in this chunk; 0: none yet */
 	uintptr_t frames[SHINY_FRAMES_MAX]; /* those */
@@ -55,13 +56,12 @@ enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
 
 enum si_phase {
 	SI_THREAD_NEW = 0,
-	SI_THREAD_ATTACHING = 1, /* a handler that comes now finds nothing to write to */
-	SI_THREAD_OPEN = 2,
-	SI_THREAD_GONE = 3, /* its key's last destructor round is over: what comes goes to the late stream */
+	SI_THREAD_OPEN = 1,
+	SI_THREAD_GONE = 2, /* its key's last destructor round is over: what comes goes to the late stream */
 };
 
 struct si_tls {
-	struct si_writer *writer;
+	struct si_writer *writer; /* the chain's first */
 	uint32_t phase;   /* enum si_phase */
 	uint32_t creator; /* shared thread slot + 1 */
 	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
@@ -77,7 +77,7 @@ uint64_t si_writers_forget(void);
 
 /* The rare halves of si_enter. Each returns with `busy` taken, or NULL: the event is dropped and counted. */
 SI_COLD struct si_writer *si_thread_first(const uintptr_t *fp);
-SI_COLD struct si_writer *si_thread_nested(struct si_writer *w, const uintptr_t *fp);
+SI_COLD struct si_writer *si_thread_nested(const uintptr_t *fp);
 
 /* Frees the block whose free was handed to this writer; outside `busy`. */
 SI_COLD void si_orphan_release(struct si_writer *w);
@@ -90,7 +90,7 @@ SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 	if (SI_UNLIKELY(!w))
 		return si_thread_first(fp);
 	if (SI_UNLIKELY(w->busy))
-		return si_thread_nested(w, fp);
+		return si_thread_nested(fp);
 	w->busy = (uintptr_t)fp;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return w;
@@ -110,5 +110,9 @@ SI_HOT void si_leave(struct si_writer *w)
 	if (SI_UNLIKELY(w->orphan != NULL))
 		si_orphan_release(w);
 }
+
+#ifdef SHINY_TEST
+extern void (*si_thread_test_pause)(void); /* in the middle of a claim */
+#endif
 
 #endif

@@ -196,14 +196,14 @@ struct shiny_process {
 	uint64_t spare[32 - 5 - SHINY_COUNTERS];
 };
 
-/* A stream of records: one for each thread, and a second for signal handlers that interrupt the first while it writes. */
+/* A stream of records: one for each thread, and one more for each depth at which signal handlers interrupted its writing. */
 struct shiny_thread {
 	uint32_t state; /* enum shiny_slot_state, [slot] */
 	uint32_t generation;
 	uint32_t process_slot;
 	uint32_t tid;     /* gettid() in its own namespace */
 	uint32_t creator; /* thread slot + 1 that called pthread_create, 0: unknown or the main thread */
-	uint32_t nested;  /* 1: the stream of handlers that interrupted this tid's own stream */
+	uint32_t nested;  /* 1: a stream of handlers that interrupted this tid's own stream, or another such */
 	uint64_t start;   /* ticks */
 	uint64_t spare[4];
 };

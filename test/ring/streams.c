@@ -18,6 +18,8 @@
 #include <time.h>
 
 #include "../../interpose/attach.h"
+#include "../../interpose/chunk.h"
+#include "../../interpose/clock.h"
 #include "../../interpose/fork.h"
 #include "../../interpose/nursery.h"
 #include "reader.h"
@@ -33,6 +35,8 @@ struct book {
 	uint64_t code; /* where descend_left is */
 	_Atomic uint64_t tried; /* allocations about to be reported */
 	_Atomic uint64_t allocs, frees, reallocs, processes, released, handler_events;
+	_Atomic uint64_t drained; /* allocations that the child itself took out of the arena, as a sidecar would */
+	_Atomic uint64_t waited;  /* seconds */
 };
 static struct book *book;
 
@@ -339,6 +343,236 @@ static void run_full(void)
 	work(0, 400000, 2);
 }
 
+/* ---- handlers in handlers: a call from inside a record is what a handler's is ---- */
+
+static __attribute__((noinline)) void handled(void)
+{
+	note_alloc(ghost * 99 + book->handler_events++ * 4096, 4096);
+}
+
+static __attribute__((noinline)) void finish_record(struct si_writer *w)
+{
+	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_MALLOC, ghost * 90, 4096, 0, si_ticks());
+	si_leave(w);
+}
+
+/* `depth` records, each interrupted by the next; `then` inside them all. */
+static __attribute__((noinline)) void nest(unsigned depth, void (*then)(void))
+{
+	pid_t self = getpid();
+	struct si_writer *w;
+
+	handled();
+	if (depth == 0) {
+		if (then)
+			then();
+		return;
+	}
+	w = si_enter(FP);
+	if (!w)
+		abort();
+	nest(depth - 1, then);
+	book->allocs += self == getpid(); /* a child stores the very words that its parent does */
+	finish_record(w);
+	handled();
+}
+
+static pid_t nested_child;
+static void fork_there(void)
+{
+	nested_child = fork();
+	handled();
+	book->processes++;
+	while (nested_child && waitpid(nested_child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void run_nested(void)
+{
+	nest(3, NULL);
+	nest(SI_NESTING - 1, NULL);
+	nest(3, fork_there);
+	if (nested_child == 0)
+		_exit(0);
+}
+
+static void run_too_deep(void)
+{
+	nest(SI_NESTING, NULL);
+}
+
+enum { CLAIM_DEPTH = 3, CLAIM_THREADS = 12 };
+static __thread unsigned claim_depth, claim_jump;
+static __thread sigjmp_buf claim_out;
+static void in_claim(void)
+{
+	if (claim_jump && --claim_jump == 0)
+		siglongjmp(claim_out, 1);
+	if (claim_depth == CLAIM_DEPTH)
+		return;
+	claim_depth++;
+	handled();
+	claim_depth--;
+}
+
+static __attribute__((noinline)) void claim_some(unsigned jump_at)
+{
+	claim_depth = 0;
+	claim_jump = jump_at;
+	if (sigsetjmp(claim_out, 1) == 0)
+		handled();
+	claim_depth = claim_jump = 0;
+	for (unsigned i = 0; i < 10; i++)
+		handled();
+}
+
+static void *claimer(void *argument)
+{
+	unsigned jump_at = (unsigned)(uintptr_t)argument; /* the place in a claim at which a handler leaves by longjmp; 0: none does */
+	pthread_attr_t self;
+	void *low;
+	size_t bytes;
+	struct si_writer *w;
+
+	if (pthread_getattr_np(pthread_self(), &self) != 0 || pthread_attr_getstack(&self, &low, &bytes) != 0)
+		abort();
+	pthread_attr_destroy(&self);
+	si_tls.stack_low = (uintptr_t)low;
+	si_tls.stack_high = (uintptr_t)low + bytes;
+	claim_some(jump_at);
+	w = si_enter(FP);
+	if (!w)
+		abort();
+	claim_some(jump_at);
+	finish_record(w);
+	book->allocs++;
+	return NULL;
+}
+
+static void run_claims(void)
+{
+	si_thread_test_pause = in_claim;
+	for (unsigned i = 0; i < CLAIM_THREADS; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, claimer, (void *)(uintptr_t)i);
+		pthread_join(thread, NULL);
+	}
+	si_thread_test_pause = NULL;
+}
+
+/* ---- a sidecar that is slow, or stands still ---- */
+
+static atomic_bool worked;
+
+static void sleep_ms(unsigned ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static void drain(uint32_t index)
+{
+	struct shiny_chunk *chunk = &si_arena.chunks[index];
+
+	for (uint32_t i = 0; i < SHINY_CHUNK_RECORDS;) {
+		uint64_t w1 = chunk->records[i].w1;
+		unsigned kind = (unsigned)(w1 & 63);
+
+		if (kind == SHINY_REC_NONE)
+			break;
+		book->drained += kind == SHINY_REC_ALLOC;
+		i += 1 + (si_kind_is_run(kind) ? (uint32_t)(w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1)) : 0);
+	}
+	shiny_chunk_give(si_arena.header, &si_arena.states[index], index, chunk, SHINY_CHUNK_RECORDS);
+}
+
+static bool drain_one(void)
+{
+	for (uint32_t i = 0; i < si_arena.chunk_count; i++)
+		if (SHINY_CHUNK_PHASE(__atomic_load_n(&si_arena.states[i], __ATOMIC_ACQUIRE)) == SHINY_CHUNK_FULL) { /* [seal] */
+			drain(i);
+			return true;
+		}
+	return false;
+}
+
+/* Gives one chunk back in so many steps of 300 ms; in each it shows by `sign` that it gets on. */
+struct slow {
+	unsigned steps;
+	void (*sign)(unsigned step);
+};
+
+static void *slow_sidecar(void *argument)
+{
+	const struct slow *slow = argument;
+
+	for (unsigned step = 1; !worked; step++) {
+		sleep_ms(300);
+		if (slow->sign)
+			slow->sign(step);
+		if (step % slow->steps == 0)
+			drain_one();
+	}
+	while (drain_one())
+		;
+	return NULL;
+}
+
+static void sign_beat(unsigned step)
+{
+	(void)step;
+	__atomic_store_n(&si_arena.header->collector_beat, si_ticks(), __ATOMIC_RELAXED); /* [ctl] */
+}
+
+/* A chunk that was given back has been had by somebody else by the time we look. */
+static void sign_other(unsigned step)
+{
+	for (uint32_t i = 0; i < si_arena.chunk_count; i++)
+		if (SHINY_CHUNK_PHASE(si_arena.states[i]) == SHINY_CHUNK_FULL) {
+			__atomic_store_n(&si_arena.states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_THREADS - 1, step), __ATOMIC_RELEASE);
+			return;
+		}
+}
+
+static void *fill(void *argument)
+{
+	work(0, ((uint64_t)si_arena.chunk_count + (uintptr_t)argument) * SHINY_CHUNK_RECORDS, 2);
+	return NULL;
+}
+
+/* Writes `more` chunks than there are. In a thread, as its end seals the last of them. */
+static void overfill(unsigned more, struct slow *slow)
+{
+	pthread_t writer, sidecar;
+
+	__atomic_store_n(&si_arena.header->collector_beat, si_ticks() + (UINT64_C(1) << 40), __ATOMIC_RELAXED); /* [ctl] young for as long as this runs */
+	worked = false;
+	if (slow)
+		pthread_create(&sidecar, NULL, slow_sidecar, slow);
+	pthread_create(&writer, NULL, fill, (void *)(uintptr_t)more);
+	pthread_join(writer, NULL);
+	worked = true;
+	if (slow)
+		pthread_join(sidecar, NULL);
+}
+
+static void run_slow(void)
+{
+	overfill(5, &(struct slow){ 1, NULL }); /* only the chunks tell */
+	overfill(2, &(struct slow){ 5, sign_beat });
+	overfill(2, &(struct slow){ 5, sign_other });
+}
+
+static void run_still(void)
+{
+	uint64_t start = si_clock_ns(CLOCK_MONOTONIC);
+
+	overfill(2, NULL);
+	book->waited = (si_clock_ns(CLOCK_MONOTONIC) - start) / 1000000000;
+}
+
 /* ---- the test ---- */
 
 struct sums {
@@ -446,6 +680,18 @@ static uint64_t losses(const struct rd *r)
 	       counted(r, SHINY_COUNT_DROPPED_NO_PROCESS) + counted(r, SHINY_COUNT_DROPPED_NESTED);
 }
 
+/* A thread has one stream that is its own; what handlers needed beside it is marked. */
+static bool one_own_stream(const struct rd *r)
+{
+	const struct shiny_thread *t = (const struct shiny_thread *)((const char *)r->h + r->h->threads_at);
+
+	for (unsigned i = 0; i < SHINY_THREADS; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (t[i].state >= SHINY_SLOT_LIVE && t[k].state >= SHINY_SLOT_LIVE && t[i].tid == t[k].tid && !t[i].nested && !t[k].nested)
+				return false;
+	return true;
+}
+
 static void one_case(const char *mode, const char *arena, const char *self, unsigned kill_after)
 {
 	static char why[512];
@@ -497,19 +743,34 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 				problem = why;
 			}
 	} else if (!problem) {
-		uint64_t missing = book->allocs + book->frees + book->reallocs - s.allocs - s.frees - s.reallocs;
-
+		bool may_fill = strcmp(mode, "full") == 0 || strcmp(mode, "still") == 0;
+		uint64_t missing, deep = strcmp(mode, "deep") == 0 ? 1 : 0;
 		bool jumped = strcmp(mode, "signals") == 0 && s.allocs <= book->tried; /* out of the book-keeping, too */
 
+		s.allocs += book->drained;
+		missing = book->allocs + book->frees + book->reallocs - s.allocs - s.frees - s.reallocs;
 		if ((missing != losses(&r) || s.allocs > book->allocs || s.frees > book->frees) && !(jumped && s.allocs + losses(&r) >= book->allocs)) {
 			snprintf(why, sizeof why, "told %llu/%llu/%llu, found %llu/%llu/%llu, counted lost %llu", (unsigned long long)book->allocs,
 				 (unsigned long long)book->frees, (unsigned long long)book->reallocs, (unsigned long long)s.allocs,
 				 (unsigned long long)s.frees, (unsigned long long)s.reallocs, (unsigned long long)losses(&r));
 			problem = why;
-		} else if (strcmp(mode, "full") != 0 && counted(&r, SHINY_COUNT_DROPPED_FULL) + counted(&r, SHINY_COUNT_DROPPED_NO_THREAD)) {
+		} else if (!may_fill && counted(&r, SHINY_COUNT_DROPPED_FULL) + counted(&r, SHINY_COUNT_DROPPED_NO_THREAD)) {
 			problem = "events were lost in an arena with room";
-		} else if (strcmp(mode, "full") == 0 && losses(&r) == 0) {
+		} else if (may_fill && losses(&r) == 0) {
 			problem = "nothing was lost in an arena that is too small";
+		} else if (counted(&r, SHINY_COUNT_DROPPED_NESTED) != deep) {
+			snprintf(why, sizeof why, "%llu events were dropped because of others' records, %llu were due",
+				 (unsigned long long)counted(&r, SHINY_COUNT_DROPPED_NESTED), (unsigned long long)deep);
+			problem = why;
+		} else if (strcmp(mode, "claims") == 0 && !one_own_stream(&r)) {
+			problem = "a thread has two streams of its own";
+		} else if (strcmp(mode, "slow") == 0 && !counted(&r, SHINY_COUNT_WAITED_FULL)) {
+			problem = "nobody had to wait";
+		} else if (strcmp(mode, "still") == 0 && (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited > 8)) {
+			/* one second, and ten where it does not notice that nothing moves */
+			snprintf(why, sizeof why, "%llu waits, %llu seconds", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
+				 (unsigned long long)book->waited);
+			problem = why;
 		} else if (book->processes && s.processes != book->processes) {
 			snprintf(why, sizeof why, "%llu processes ran, %llu have records", (unsigned long long)book->processes,
 				 (unsigned long long)s.processes);
@@ -533,7 +794,8 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "kinds", "8m", run_kinds },   { "threads", "64m", run_threads }, { "forks", "64m", run_forks },
 		{ "signals", "32m", run_signals }, { "nursery", "64m", run_nursery }, { "full", "1m", run_full },
-		{ "stacks", "32m", run_stacks },
+		{ "stacks", "32m", run_stacks }, { "nested", "8m", run_nested }, { "deep", "8m", run_too_deep },
+		{ "claims", "32m", run_claims }, { "slow", "1m", run_slow }, { "still", "1m", run_still },
 		{ "killed", "64m", run_until_killed },
 	};
 	enum { CASES = sizeof cases / sizeof *cases };

@@ -43,7 +43,7 @@ static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsig
 		return;
 	}
 	/* the record before it may be older than the block; for SETTLED it is the event that pushed the block out, and is not */
-	if (reading == SHINY_VPTR_FREE || reading == (SHINY_VPTR_FREE | SHINY_VPTR_SECOND_WORD))
+	if ((reading & ~(unsigned)SHINY_VPTR_SECOND_WORD) != SHINY_VPTR_SETTLED)
 		si_time(w, now);
 	shiny_publish(w->next, shiny_w0(block >> SHINY_GRANULE_SHIFT, 0),
 		      word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT | (uint64_t)reading << SHINY_API_SHIFT | SHINY_REC_VPTR); /* [pub] */
@@ -155,8 +155,6 @@ bool si_nursery_take_for_realloc(const struct si_writer *w, void *block)
 
 void si_nursery_sweep(const uintptr_t *fp, unsigned reading)
 {
-	bool timed = false;
-
 	for (uint32_t slot = 0; slot < SI_NURSERY; slot++) {
 		uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
 		struct si_writer *w;
@@ -167,15 +165,10 @@ void si_nursery_sweep(const uintptr_t *fp, unsigned reading)
 		w = si_enter(fp);
 		if (!w)
 			return;
-		if (!timed && si_room(w, 1, si_ticks())) {
-			uint64_t now = si_ticks();
-
-			/* these readings' time: without it they would count as of the stream's last event */
-			si_time(w, now);
-			timed = true;
-		}
 		if (mark(w, slot, entry)) {
-			si_vptr_write(w, entry, reading, w->last);
+			/* a clock for each: one of the sweep's beginning is older than blocks that came during it, and their readings
+			 * would count for what lay at their addresses before */
+			si_vptr_write(w, entry, reading, si_ticks());
 			finish(w, slot, entry, entry);
 		}
 		si_leave(w);

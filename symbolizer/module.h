@@ -45,8 +45,13 @@ struct sym_module {
 	struct type_cache *types; /* NULL: not asked for yet */
 };
 
+enum { NORMALIZED_BITS = 10 };
+
 struct sym {
 	struct names names;
+	struct normalized {
+		const char *from, *to; /* interned; one spelling for a class's name, type_combine.c */
+	} normalized[1 << NORMALIZED_BITS];
 	struct sym_module *modules;
 	char **debug_dirs; /* NULL-terminated copy, or NULL */
 	struct fetch *fetch;

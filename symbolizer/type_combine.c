@@ -267,12 +267,26 @@ static void tell(const struct combination *c)
 {
 	char text[1024];
 
+	if (!c->evidence)
+		return;
 	snprintf(text, sizeof(text), "vptr: %s, read %s%s; class size %" PRIu64 ", blocks of %" PRIu64 "%s%" PRIu64,
 		 c->name, c->settled ? "in the middle of lives" : c->reading->dying ? "at the free" : "young",
 		 c->reading->second_word ? " in the second word" : "", c->reading->vtable->class_bytes, c->sizes->min,
 		 c->sizes->step ? " to " : ", ", c->sizes->max);
-	if (c->evidence)
-		c->evidence->line(c->evidence->context, 0, text);
+	c->evidence->line(c->evidence->context, 0, text);
+}
+
+/* Few classes have most of the rows, and writing a name anew takes longer than all else here. */
+static const char *normalize(struct sym *sym, const char *name)
+{
+	const char *from = names_text(&sym->names, name);
+	struct normalized *memo = &sym->normalized[((uintptr_t)from * 0x9e3779b97f4a7c15ull) >> (64 - NORMALIZED_BITS)];
+
+	if (!from)
+		return NULL;
+	if (memo->from != from)
+		*memo = (struct normalized){ from, die_type_normalize(&sym->names, from) };
+	return memo->to;
 }
 
 void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_reading *reading, const struct sym_sizes *sizes,
@@ -284,7 +298,7 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct
 
 	if (reading->vtable && reading->vtable->source != SYM_VTABLE_NONE && reading->vtable->type) {
 		c.name = reading->vtable->source == SYM_VTABLE_LABEL ? reading->vtable->type :
-			 die_type_normalize(&sym->names, reading->vtable->type);
+			 normalize(sym, reading->vtable->type);
 		c.settled = !reading->young && !reading->dying;
 		c.fit = fit_of(reading, sizes);
 		if (c.name) {

@@ -16,7 +16,7 @@
 
 #include "../base/progress.h"
 
-enum { LEARN_BLOCKS = 8, STACK_CALLS = 12 };
+enum { LEARN_BLOCKS = 8 };
 
 /* A process's rows of one stack. */
 struct group {
@@ -134,8 +134,8 @@ static void ask_site(struct concluder *c, uint32_t stack, uint32_t api, const st
 {
 	const struct ids *ids = &c->session->ids;
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
-	struct sym_call calls[STACK_CALLS];
-	size_t count = s->count < STACK_CALLS ? s->count : STACK_CALLS;
+	struct sym_call calls[SYM_CLIMB_MAX];
+	size_t count = s->count < SYM_CLIMB_MAX ? s->count : SYM_CLIMB_MAX;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct id_place *frame = &ids->frames.at[ids->stack_frames.at[s->first + i] - 1];
@@ -239,10 +239,10 @@ bool *types_innermost(const struct session *session)
 	return innermost;
 }
 
-/* A frame of a stack that may have to be asked. */
+/* A frame that has to be asked. */
 struct climber {
 	struct sym_call call;
-	uint32_t module, stack;
+	uint32_t module, frame;
 };
 
 static int by_call(const void *left, const void *right)
@@ -251,42 +251,55 @@ static int by_call(const void *left, const void *right)
 
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
-	if (a->call.vaddr != b->call.vaddr)
-		return a->call.vaddr < b->call.vaddr ? -1 : 1;
-	return (a->stack > b->stack) - (a->stack < b->stack);
+	return (a->call.vaddr > b->call.vaddr) - (a->call.vaddr < b->call.vaddr);
 }
 
-/* Asks the innermost frames of all stacks by address, then the next ones of the stacks whose first don't know, and so on. */
+/*
+ * Asks the innermost frames of all stacks by address, then the next ones of the stacks whose first don't know, and so on. There are many
+ * stacks and few frames: each frame is asked once.
+ */
 static void climb(const struct session *session, const struct types_names *names, const struct group *groups, size_t count)
 {
+	enum { NOT_ASKED, KNOWS, CLIMBS };
 	const struct ids *ids = &session->ids;
-	struct climber *climbers = mem_zero(count + 1, sizeof *climbers);
+	uint8_t *answers = mem_zero(ids->frames.count + 1, sizeof *answers);
+	uint32_t *stacks = mem_zero(count + 1, sizeof *stacks);
+	VEC(struct climber) climbers = { 0 };
 	size_t left = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (groups[i].stack && (!i || groups[i].stack != groups[i - 1].stack))
-			climbers[left++].stack = groups[i].stack;
+			stacks[left++] = groups[i].stack;
 	for (unsigned depth = 0; left && depth < SYM_CLIMB_MAX; depth++) {
 		size_t kept = 0;
 
+		climbers.count = 0;
 		for (size_t i = 0; i < left; i++) {
-			const struct id_stack *s = &ids->stacks.at[climbers[i].stack - 1];
-			const struct id_place *frame;
+			const struct id_stack *s = &ids->stacks.at[stacks[i] - 1];
+			uint32_t frame = depth < s->count ? ids->stack_frames.at[s->first + depth] - 1 : 0;
+			const struct id_place *place = &ids->frames.at[frame];
 
-			if (depth >= s->count)
+			if (depth >= s->count || !place->module)
 				continue;
-			frame = &ids->frames.at[ids->stack_frames.at[s->first + depth] - 1];
-			if (frame->module)
-				climbers[kept++] = (struct climber){ { names->modules[frame->module], frame->vaddr }, frame->module,
-								     climbers[i].stack };
+			stacks[kept++] = stacks[i];
+			if (answers[frame] == NOT_ASKED) {
+				answers[frame] = KNOWS;
+				*vec_push(&climbers) = (struct climber){ { names->modules[place->module], place->vaddr }, place->module, frame };
+			}
 		}
-		qsort(climbers, kept, sizeof *climbers, by_call);
+		if (climbers.count)
+			qsort(climbers.at, climbers.count, sizeof *climbers.at, by_call);
+		for (size_t i = 0; i < climbers.count; i++)
+			if (sym_site_warm(names->sym, &climbers.at[i].call))
+				answers[climbers.at[i].frame] = CLIMBS;
 		left = 0;
 		for (size_t i = 0; i < kept; i++)
-			if (sym_site_warm(names->sym, &climbers[i].call))
-				climbers[left++] = climbers[i];
+			if (answers[ids->stack_frames.at[ids->stacks.at[stacks[i] - 1].first + depth] - 1] == CLIMBS)
+				stacks[left++] = stacks[i];
 	}
-	free(climbers);
+	free(answers);
+	free(stacks);
+	free(climbers.at);
 }
 
 void types_conclude(struct session *session, const struct types_names *names)

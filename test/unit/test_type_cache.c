@@ -326,7 +326,7 @@ static void test_places(void)
 	put(c, 9, 9);
 	check("what can't be written still works", has(c, 9, 9));
 	type_cache_close(c);
-	check("no temporary file is left", !system("test -z \"$(find \"$XDG_CACHE_HOME\" -name '*.[0-9]*')\""));
+	check("no temporary file is left", !system("test -z \"$(find \"$XDG_CACHE_HOME\" -type f -name '*.[0-9]*')\""));
 }
 
 int main(void)

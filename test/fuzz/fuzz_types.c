@@ -3,14 +3,19 @@
  * fuzz_types.c: damaged programs give their call sites fewer types, or other ones, but never a crash, an endless loop or memory without bound.
  *
  * A program that has an allocation for each rule is compiled by two compilers and damaged in a fixed sequence (the seed is a constant, so a
- * failure repeats): half of the damage goes to DIEs and abbreviations, a quarter to the code around the calls, the rest anywhere. In a child
- * process each victim is asked what its calls allocate, with evidence and without, for blocks of many sizes, and for some that have a vptr.
- * What comes back must be whole: texts that end, enumerators that exist. `fuzz_types N` damages each program N times, 400 without an
- * argument; `fuzz_types N FILE` damages FILE.
+ * failure repeats). One byte of .debug_abbrev can make the whole unit unreadable, and such victims say little about the rules; so half of the
+ * damage leaves the DIEs readable and changes what they say: a reference is bent to any other DIE, a number or a location becomes another
+ * one. The rest goes to the code around the calls, to the sections, and anywhere.
+ * In a child process each victim is asked what its calls allocate, with evidence and without, for blocks of many sizes, and for some that
+ * have a vptr. What comes back must be whole: texts that end, enumerators that exist. `fuzz_types N` damages each program N times, 400
+ * without an argument; `fuzz_types N FILE` damages FILE.
  */
 #include "../unit/fixtures/sym_fixture.h"
 
+#include <dwarf.h>
 #include <elf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -30,12 +35,24 @@ static uint64_t next_random(void)
 	return state;
 }
 
-/* The undamaged program, and where its calls of allocation functions return to. */
+/* An attribute's value in the file. */
+struct field {
+	size_t at, bytes;
+	enum { FIELD_NUMBER, FIELD_REFERENCE, FIELD_TEXT, FIELD_LOCATION } kind;
+};
+
+/* The undamaged program, where its calls of allocation functions return to, and what its DIEs say. */
 struct program {
 	uint8_t *data;
 	size_t bytes;
 	uint64_t calls[CALLS_MAX];
 	size_t call_count;
+	struct field *fields;
+	size_t field_count, field_room;
+	uint32_t *dies; /* distances from their unit's start */
+	size_t die_count, die_room;
+	size_t info;    /* where .debug_info is in the file */
+	const uint8_t *mapped; /* and in libdw's memory */
 };
 
 static void note_call(void *context, uint64_t ret)
@@ -44,6 +61,76 @@ static void note_call(void *context, uint64_t ret)
 
 	if (program->call_count < CALLS_MAX)
 		program->calls[program->call_count++] = ret;
+}
+
+/* ---- fields ---- */
+
+static int note_field(Dwarf_Attribute *attribute, void *context)
+{
+	struct program *program = context;
+	struct field field = { (size_t)((const uint8_t *)attribute->valp - program->mapped) + program->info, 0, FIELD_NUMBER };
+	Dwarf_Block block;
+
+	switch (attribute->form) {
+	case DW_FORM_ref4: field.bytes = 4, field.kind = FIELD_REFERENCE; break;
+	case DW_FORM_strp: case DW_FORM_line_strp: field.bytes = 4, field.kind = FIELD_TEXT; break;
+	case DW_FORM_data1: case DW_FORM_flag: case DW_FORM_addrx1: field.bytes = 1; break;
+	case DW_FORM_data2: field.bytes = 2; break;
+	case DW_FORM_data4: case DW_FORM_sec_offset: field.bytes = 4; break;
+	case DW_FORM_data8: case DW_FORM_addr: field.bytes = 8; break;
+	case DW_FORM_exprloc:
+		if (dwarf_formblock(attribute, &block) || !block.length)
+			return DWARF_CB_OK;
+		field = (struct field){ (size_t)(block.data - program->mapped) + program->info, block.length, FIELD_LOCATION };
+		break;
+	default: return DWARF_CB_OK;
+	}
+	if (field.at + field.bytes > program->bytes)
+		return DWARF_CB_OK;
+	if (program->field_count == program->field_room) {
+		program->field_room = program->field_room * 2 + 1024;
+		program->fields = realloc(program->fields, program->field_room * sizeof(field));
+	}
+	program->fields[program->field_count++] = field;
+	return DWARF_CB_OK;
+}
+
+static void note_dies(struct program *program, Dwarf_Die *die)
+{
+	Dwarf_Die child;
+
+	do {
+		if (program->die_count == program->die_room) {
+			program->die_room = program->die_room * 2 + 1024;
+			program->dies = realloc(program->dies, program->die_room * sizeof(*program->dies));
+		}
+		program->dies[program->die_count++] = (uint32_t)dwarf_cuoffset(die);
+		program->mapped = (const uint8_t *)die->addr - dwarf_dieoffset(die);
+		dwarf_getattrs(die, note_field, program, 0);
+		if (!dwarf_child(die, &child))
+			note_dies(program, &child);
+	} while (!dwarf_siblingof(die, die));
+}
+
+/* Those of a file that has its DIEs unpacked in itself; none of others. */
+static void find_fields(struct program *program, const char *path)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)program->data;
+	const Elf64_Shdr *sections = (const Elf64_Shdr *)(program->data + header->e_shoff);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+
+	for (unsigned i = 0; i < header->e_shnum; i++)
+		if (!strcmp((const char *)program->data + sections[header->e_shstrndx].sh_offset + sections[i].sh_name, ".debug_info") &&
+		    !(sections[i].sh_flags & SHF_COMPRESSED))
+			program->info = sections[i].sh_offset;
+	while (program->info && dwarf && !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL))
+		note_dies(program, &die);
+	dwarf_end(dwarf);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* ---- questions ---- */
@@ -126,6 +213,38 @@ static bool is_any(const char *name, const char *const *names)
 	return false;
 }
 
+/* Makes an attribute say something else. */
+static void bend(uint8_t *victim, const struct program *program)
+{
+	static const uint64_t numbers[] = { 0, 1, 2, 7, 8, 16, 24, 255, 4096, 0x7fffffff, 0x80000000, UINT64_MAX, 0x7fffffffffffffff };
+	const struct field *field = &program->fields[next_random() % program->field_count], *other;
+	uint64_t value = next_random() % 3 ? numbers[next_random() % (sizeof(numbers) / sizeof(*numbers))] : next_random();
+
+	/* a kind each, as often: most fields are line numbers */
+	for (unsigned wanted = next_random() % 4, tries = 0; field->kind != wanted && tries < 1000; tries++)
+		field = &program->fields[next_random() % program->field_count];
+	switch (field->kind) {
+	case FIELD_REFERENCE:
+		memcpy(victim + field->at, &program->dies[next_random() % program->die_count], 4);
+		break;
+	case FIELD_TEXT:
+		for (int tries = 0; tries < 1000; tries++) {
+			other = &program->fields[next_random() % program->field_count];
+			if (other->kind == FIELD_TEXT) {
+				memcpy(victim + field->at, program->data + other->at, 4);
+				break;
+			}
+		}
+		break;
+	case FIELD_NUMBER:
+		memcpy(victim + field->at, &value, field->bytes);
+		break;
+	case FIELD_LOCATION:
+		victim[field->at + next_random() % field->bytes] = (uint8_t)next_random();
+		break;
+	}
+}
+
 /* Where the next damage goes. */
 static size_t damage_at(const struct program *program)
 {
@@ -138,7 +257,7 @@ static size_t damage_at(const struct program *program)
 	const char *names = (const char *)program->data + sections[header->e_shstrndx].sh_offset;
 	uint64_t kind = next_random() % 16;
 
-	if (kind < 4) { /* in front of and behind a call; code is at the file's place of its address in these programs, or near it */
+	if (kind < 8) { /* in front of and behind a call; code is at the file's place of its address in these programs, or near it */
 		size_t at = (size_t)(program->calls[next_random() % program->call_count] - 24 + next_random() % 160);
 
 		return at < program->bytes ? at : 0;
@@ -146,7 +265,7 @@ static size_t damage_at(const struct program *program)
 	if (kind < 15 && header->e_shnum) {
 		for (int tries = 0; tries < 10000; tries++) {
 			section = &sections[next_random() % header->e_shnum];
-			if (section->sh_size && section->sh_type != SHT_NOBITS && is_any(names + section->sh_name, kind < 12 ? dies : others))
+			if (section->sh_size && section->sh_type != SHT_NOBITS && is_any(names + section->sh_name, kind < 9 ? dies : others))
 				return (size_t)(section->sh_offset + next_random() % section->sh_size);
 		}
 	}
@@ -158,11 +277,24 @@ static size_t damage(uint8_t *victim, const struct program *program)
 {
 	static const uint64_t hurtful[] = { 0, 1, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, UINT64_MAX, 0x8000000000000000, 0x1000 };
 	unsigned changes = 1 + (unsigned)(next_random() % 12);
+	bool raw = next_random() % 4 == 0;
 
 	memcpy(victim, program->data, program->bytes);
 	for (unsigned i = 0; i < changes; i++) {
-		size_t at = damage_at(program), from;
+		size_t at, from;
 
+		if (program->field_count && (raw ? next_random() % 2 : next_random() % 8)) {
+			for (unsigned k = 0; k < 50; k++) /* a program has tens of thousands */
+				bend(victim, program);
+			continue;
+		}
+		at = damage_at(program);
+		if (!raw) { /* code only */
+			while (at >= program->info && program->info)
+				at = damage_at(program);
+			victim[at] = (uint8_t)next_random();
+			continue;
+		}
 		switch (next_random() % 4) {
 		case 0: {
 			uint64_t value = hurtful[next_random() % (sizeof(hurtful) / sizeof(*hurtful))];
@@ -262,10 +394,15 @@ static void fuzz(const char *name, const char *path, unsigned long count)
 		program.bytes = fread(program.data, 1, (size_t)st.st_size, file);
 	if (file)
 		fclose(file);
-	if (program.call_count && program.bytes > sizeof(Elf64_Ehdr))
+	if (program.call_count && program.bytes > sizeof(Elf64_Ehdr)) {
+		find_fields(&program, path);
 		failed = run(&program, name, count);
+	}
+	printf("# %s: %zu calls, %zu DIEs, %zu attributes\n", name, program.call_count, program.die_count, program.field_count);
 	fixture_result(program.call_count && !failed, name, "%zu calls, %u batches failed", program.call_count, failed);
 	free(program.data);
+	free(program.fields);
+	free(program.dies);
 }
 
 int main(int argc, char **argv)

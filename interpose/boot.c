@@ -179,6 +179,9 @@ static bool boot(void)
 		si_tls.stack_low = start.stack_low;
 		si_tls.stack_high = start.stack_high;
 	}
+	si_writers_say_where(si_arena.header);
+	si_arena.header->own[1].start = (uintptr_t)si_self;
+	si_arena.header->own[1].end = (uintptr_t)si_self + 4096;
 	si_modules_update(__builtin_frame_address(0), NULL);
 	reach_allocator(si_arena.header);
 	say("arena in ", directory);

@@ -1,24 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks_map.c: mappings and the program break, where the program (or its allocator, in another library) calls for them.
- * glibc's own malloc and the loader map without passing here.
+ * hooks_map.c: mappings, their protection and their names, and the program break, where the program (or its allocator, in another
+ * library) calls for them. glibc's own malloc, pthread_create and the loader map without passing here: the sidecar finds those in
+ * /proc/PID/smaps.
  *
- * Runs:      inside, in place of mmap, munmap, …
+ * Runs:      inside, in place of mmap, munmap, mprotect, …
  * Signals:   as the real functions.
  * Allocates: nothing.
  * Threads:   any.
  *
  * Before the real functions are known the system call is made here, and nothing is looked up: an allocator maps its first pages
  * under a lock, and dlsym allocates when a name does not exist. (Chromium's would wait for itself.)
+ *
+ * Order. A call is recorded after it has succeeded. What it took away may belong to another thread by then, whose record can even come
+ * first. So calls that take memory away also say when they began: memory that somebody got later than that was not meant.
+ *
+ * Names. Programs name their anonymous memory with prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME): Chromium says what is PartitionAlloc's, what is
+ * V8's. A kernel without that feature answers EINVAL, and the name is told to us all the same. It is read where it lies in a module, as the
+ * literal that it nearly always is: the kernel may not have looked at the pointer, and one that leads nowhere is not ours to follow.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "hooks.h"
+#include "module.h"
 #include "sys.h"
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
+#ifndef PR_SET_VMA_ANON_NAME
+#define PR_SET_VMA_ANON_NAME 0
+#endif
 
 static int no_such_call(void)
 {
@@ -37,10 +55,10 @@ static long direct(long number, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 
-static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int flags, int fd)
+static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
 	struct shiny_map map = {
-		.address = (uintptr_t)at, .bytes = bytes, .prot = (uint32_t)prot, .flags = (uint32_t)flags, .fd = fd,
+		.address = (uintptr_t)at, .bytes = bytes, .offset = (uint64_t)offset, .prot = (uint32_t)prot, .flags = (uint32_t)flags, .fd = fd,
 	};
 
 	if (at != MAP_FAILED)
@@ -52,7 +70,7 @@ void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t of
 	void *got = si_next.mmap ? si_next.mmap(at, bytes, prot, flags, fd, offset) :
 		(void *)direct(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
-	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
+	mapped(SI_FRAME(), got, bytes, prot, flags, fd, offset);
 	return got;
 }
 
@@ -61,13 +79,14 @@ void *si_hook_mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t 
 	void *got = si_next.mmap64 ? si_next.mmap64(at, bytes, prot, flags, fd, offset) :
 		(void *)direct(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset);
 
-	mapped(SI_FRAME(), got, bytes, prot, flags, fd);
+	mapped(SI_FRAME(), got, bytes, prot, flags, fd, offset);
 	return got;
 }
 
 void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
-	struct shiny_map map = { .bytes = bytes, .old_address = (uintptr_t)old, .old_bytes = old_bytes, .flags = (uint32_t)flags, .fd = -1 };
+	struct shiny_map map = { .bytes = bytes, .old_address = (uintptr_t)old, .old_bytes = old_bytes, .begun = si_ticks(),
+				 .flags = (uint32_t)flags, .fd = -1 };
 	void *target = NULL, *got;
 	va_list more;
 
@@ -87,7 +106,7 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 int si_hook_munmap(void *at, size_t bytes)
 {
-	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .fd = -1 };
+	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .begun = si_ticks(), .fd = -1 };
 	int status = si_next.munmap ? si_next.munmap(at, bytes) : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
 	if (status == 0)
@@ -103,6 +122,66 @@ int si_hook_madvise(void *at, size_t bytes, int advice)
 
 	if (status == 0)
 		si_event_map(SI_FRAME(), SHINY_MAP_MADVISE, &map);
+	return status;
+}
+
+static void protected(const uintptr_t *fp, int status, uint64_t begun, void *at, size_t bytes, int prot)
+{
+	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .begun = begun, .prot = (uint32_t)prot, .fd = -1 };
+
+	if (status == 0)
+		si_event_map(fp, SHINY_MAP_MPROTECT, &map);
+}
+
+int si_hook_mprotect(void *at, size_t bytes, int prot)
+{
+	uint64_t begun = si_ticks();
+	int status = si_next.mprotect ? si_next.mprotect(at, bytes, prot) : (int)direct(SYS_mprotect, (long)at, (long)bytes, prot, 0, 0, 0);
+
+	protected(SI_FRAME(), status, begun, at, bytes, prot);
+	return status;
+}
+
+int si_hook_pkey_mprotect(void *at, size_t bytes, int prot, int key)
+{
+	uint64_t begun = si_ticks();
+	int status = si_next.pkey_mprotect ? si_next.pkey_mprotect(at, bytes, prot, key) :
+		(int)direct(key < 0 ? SYS_mprotect : SYS_pkey_mprotect, (long)at, (long)bytes, prot, key, 0, 0);
+
+	protected(SI_FRAME(), status, begun, at, bytes, prot);
+	return status;
+}
+
+static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *name)
+{
+	struct shiny_map map = { .address = at, .bytes = bytes, .fd = -1 };
+	const uint64_t page = 4096;
+
+	/* a literal lies in a module; it ends in its page, or the next page is the module's too */
+	if (!name || !si_module_start((uintptr_t)name) || !si_module_start((uintptr_t)name + SHINY_MAP_NAME_MAX))
+		return;
+	for (unsigned i = 0; i < SHINY_MAP_NAME_MAX && name[i]; i++)
+		map.name[i] = name[i];
+	map.bytes = (bytes + page - 1) / page * page;
+	si_event_map(fp, SHINY_MAP_NAME, &map);
+}
+
+/* All that a caller can have passed goes on as it came: most options take fewer, and look at no more. */
+int si_hook_prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	va_list more;
+	int status;
+
+	va_start(more, option);
+	a = va_arg(more, unsigned long);
+	b = va_arg(more, unsigned long);
+	c = va_arg(more, unsigned long);
+	d = va_arg(more, unsigned long);
+	va_end(more);
+	status = si_next.prctl ? si_next.prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+	if (option == PR_SET_VMA && a == PR_SET_VMA_ANON_NAME && (status == 0 || errno == EINVAL))
+		named(SI_FRAME(), b, c, (const char *)d);
 	return status;
 }
 

@@ -50,6 +50,7 @@ enum {
 };
 
 static struct si_writer *writers; /* [SI_WRITERS], then their caches */
+static uintptr_t writers_end;
 static uint32_t writer_hint = 1, slot_hint;
 static uint64_t salts;
 static pthread_key_t key;
@@ -72,11 +73,18 @@ bool si_writers_make(void)
 	if (!region)
 		return false;
 	writers = (struct si_writer *)region;
+	writers_end = (uintptr_t)region + table + caches;
 	for (size_t i = 0; i < SI_WRITERS; i++)
 		writers[i].cache = (uint64_t *)(region + table) + i * CACHE_WORDS;
 	writers[LATE].used = SI_WRITER_POISONED; /* never handed to a thread */
 	have_key = pthread_key_create(&key, thread_end) == 0 && key < KEYS_IN_THREAD;
 	return true;
+}
+
+void si_writers_say_where(struct shiny_header *header)
+{
+	header->own[0].start = (uintptr_t)writers;
+	header->own[0].end = writers_end;
 }
 
 /* A shared slot for `w`'s stream. */
@@ -99,6 +107,8 @@ static bool claim_slot(struct si_writer *w, uint32_t tid, uint32_t creator, uint
 		t->creator = creator;
 		t->nested = nested;
 		t->start = si_ticks();
+		t->stack = (uintptr_t)__builtin_frame_address(0);
+		t->stack_bytes = t->stack - si_tls.stack_low < si_tls.stack_high - si_tls.stack_low ? si_tls.stack_high - si_tls.stack_low : 0;
 		__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		w->generation = t->generation; /* last: a claim that a longjmp left before this is made again */

@@ -71,6 +71,7 @@ extern __thread struct si_tls si_tls __attribute__((tls_model("initial-exec"), v
 
 /* Boot: reserves the region and makes the key. */
 bool si_writers_make(void);
+void si_writers_say_where(struct shiny_header *header); /* in its `own` */
 
 /* A forked child: no stream is ours. Returns the time of the last record that the inherited memory had taken. */
 uint64_t si_writers_forget(void);

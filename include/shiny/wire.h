@@ -148,12 +148,20 @@ struct shiny_wide {
 	uint64_t size;
 };
 
+enum { SHINY_MAP_NAME_MAX = 32 };
 struct shiny_map {
-	uint64_t address; /* what the call returned, or was given (munmap, madvise) */
+	uint64_t address; /* what the call returned, or was given (munmap, mprotect, madvise, name) */
 	uint64_t bytes;
-	uint64_t old_address; /* mremap: the old mapping; else 0 */
-	uint64_t old_bytes;
-	uint32_t prot;  /* mmap: PROT_*; madvise: the advice */
+	union {
+		struct {
+			uint64_t old_address; /* mremap: the old mapping; brk: the old break; else 0 */
+			uint64_t old_bytes;
+			uint64_t begun;  /* ticks before the call, where it takes memory away; else 0. What began later was not meant by it */
+			uint64_t offset; /* mmap: in the file */
+		};
+		char name[SHINY_MAP_NAME_MAX]; /* name: its beginning, ended by a zero or by the field's end */
+	};
+	uint32_t prot;  /* mmap, mprotect: PROT_*; madvise: the advice */
 	uint32_t flags; /* MAP_* or MREMAP_* */
 	int32_t fd;
 	uint32_t reserved;
@@ -205,7 +213,9 @@ struct shiny_thread {
 	uint32_t creator; /* thread slot + 1 that called pthread_create, 0: unknown or the main thread */
 	uint32_t nested;  /* 1: a stream of handlers that interrupted this tid's own stream, or another such */
 	uint64_t start;   /* ticks */
-	uint64_t spare[4];
+	uint64_t stack;       /* an address in its stack */
+	uint64_t stack_bytes; /* 0 unknown */
+	uint64_t spare[2];
 };
 
 /* A chunk's state word: who owns it and how far it is. Changed only by the edges of ring.h. */
@@ -245,6 +255,7 @@ enum shiny_attach {
 enum {
 	SHINY_TEXT = 512,
 	SHINY_COMMAND = 1024,
+	SHINY_OWN = 4,
 };
 
 struct shiny_header {
@@ -281,10 +292,11 @@ struct shiny_header {
 	char command[SHINY_COMMAND];  /* its arguments, separated by zeros, cut to fit */
 	char attach_text[SHINY_TEXT]; /* how or why not, in words, with the evidence */
 	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and what was used instead */
+	struct { uint64_t start, end; } own[SHINY_OWN]; /* what the library maps for itself beside the arena: not the program's memory */
 };
 
 _Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
-_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 48, "payloads");
+_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64, "payloads");
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
 _Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 40, "process slot");
 _Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
@@ -300,7 +312,7 @@ _Static_assert(SHINY_DT_SHIFT + SHINY_DT_BITS == 64, "the fields fill w1");
 #define SHINY_MIX(h, v) (((h) ^ (uint64_t)(v)) * UINT64_C(0x100000001b3))
 #define SHINY_LAYOUT                                                                                                         \
 	SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(UINT64_C(0xcbf29ce484222325),          \
-		sizeof(struct shiny_header)), offsetof(struct shiny_header, recording)), offsetof(struct shiny_header, notes)),     \
+		sizeof(struct shiny_header) + sizeof(struct shiny_map)), offsetof(struct shiny_header, recording)), offsetof(struct shiny_header, notes)),     \
 		sizeof(struct shiny_process)), sizeof(struct shiny_thread)), SHINY_COUNTERS), SHINY_REC_KINDS), SHINY_APIS)
 
 #endif

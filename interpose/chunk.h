@@ -80,6 +80,20 @@ static inline void si_run_publish(struct si_writer *w, unsigned kind, unsigned a
 	w->next += payload + 1;
 }
 
+static inline void si_write_wide(struct si_writer *w, unsigned kind, unsigned api, uintptr_t address, uint64_t size, uint32_t stack,
+				 uint64_t now)
+{
+	struct shiny_record *payload = si_run(w, 1, now);
+
+	if (!payload) {
+		si_lose(w);
+		return;
+	}
+	payload->w0 = address;
+	payload->w1 = size;
+	si_run_publish(w, kind, api, 0, stack, 1, now);
+}
+
 /* An event that fits its 16 bytes, or its wide form. */
 SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kind, unsigned api, uintptr_t address, uint64_t size,
 				  uint32_t stack, uint64_t now)
@@ -95,15 +109,29 @@ SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kin
 		shiny_publish(w->next, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_w1(dt, size, api, kind));
 		w->next++;
 	} else {
-		struct shiny_record *payload = si_run(w, 1, now);
+		si_write_wide(w, wide_kind, api, address, size, stack, now);
+	}
+}
 
-		if (!payload) {
+/* A garbage-collected object of the kind `index`. */
+static inline void si_write_object(struct si_writer *w, uintptr_t address, uint64_t size, uint32_t index, uint32_t stack, uint64_t now)
+{
+	if (SI_LIKELY(size >> SHINY_OBJECT_SIZE_BITS == 0 && index >> SHINY_OBJECT_INDEX_BITS == 0 && address >> 47 == 0)) {
+		uint64_t dt;
+
+		if (!si_room(w, 1, now)) {
 			si_lose(w);
 			return;
 		}
-		payload->w0 = address;
-		payload->w1 = size;
-		si_run_publish(w, wide_kind, api, 0, stack, 1, now);
+		dt = si_dt(w, now);
+		if (SI_UNLIKELY(dt >= SHINY_OBJECT_DT_LIMIT)) {
+			si_time(w, now);
+			dt = 0;
+		}
+		shiny_publish(w->next, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_object_w1(dt, index, size));
+		w->next++;
+	} else {
+		si_write_wide(w, SHINY_REC_OBJECT_WIDE, 0, address, size | (uint64_t)index << SHINY_OBJECT_WIDE_SHIFT, stack, now);
 	}
 }
 

@@ -144,30 +144,65 @@ void si_event_realloc_failed(const uintptr_t *fp)
 	si_leave(w);
 }
 
-void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
+void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index)
 {
-	enum { RECORDS = sizeof *map / SHINY_RECORD_BYTES };
-	struct shiny_record *payload;
-	struct si_writer *w;
+	struct si_writer *w = si_enter(fp);
+	uint64_t now;
+
+	if (!w)
+		return;
+	now = si_ticks();
+	si_write_object(w, (uintptr_t)object, size, index, si_stack_id(w, fp, si_settings.depth, now), now);
+	si_leave(w);
+	look_for_flush(fp);
+}
+
+void si_event_finalized(const uintptr_t *fp, void *object)
+{
+	struct si_writer *w = si_enter(fp);
+	uint64_t now;
+
+	if (!w)
+		return;
+	now = si_ticks();
+	si_write_event(w, SHINY_REC_FINALIZED, SHINY_REC_FINALIZED, SHINY_API_COLLECTED, (uintptr_t)object, 0,
+		       si_stack_id(w, fp, si_settings.free_depth, now), now);
+	si_leave(w);
+}
+
+/* A run that happens seldom: a header, then its payload. */
+static void write_run(const uintptr_t *fp, unsigned kind, unsigned api, const void *payload, uint32_t records)
+{
+	struct si_writer *w = si_enter(fp);
+	struct shiny_record *at;
 	uint64_t now;
 	uint32_t id;
 
-	/* no moment to boot: an allocator maps its first pages under its lock, and booting may allocate (dlsym's misses do) */
-	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
-		return;
-	w = si_enter(fp);
 	if (!w)
 		return;
 	now = si_ticks();
 	id = si_stack_id(w, fp, si_settings.depth, now);
-	payload = si_run(w, RECORDS, now);
-	if (payload) {
-		__builtin_memcpy(payload, map, sizeof *map);
-		si_run_publish(w, SHINY_REC_MAP, call, 0, id, RECORDS, now);
+	at = si_run(w, records, now);
+	if (at) {
+		__builtin_memcpy(at, payload, records * sizeof *at);
+		si_run_publish(w, kind, api, 0, id, records, now);
 	} else {
 		si_lose(w);
 	}
 	si_leave(w);
+}
+
+void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds)
+{
+	write_run(fp, SHINY_REC_OBJECT_KINDS, 0, kinds, sizeof *kinds / SHINY_RECORD_BYTES);
+}
+
+void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
+{
+	/* no moment to boot: an allocator maps its first pages under its lock, and booting may allocate (dlsym's misses do) */
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
+		return;
+	write_run(fp, SHINY_REC_MAP, call, map, sizeof *map / SHINY_RECORD_BYTES);
 }
 
 void si_event_modules_changed(void)

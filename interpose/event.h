@@ -42,6 +42,12 @@ bool si_event_realloc_begin(const uintptr_t *fp, void *block);
 void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size);
 void si_event_realloc_failed(const uintptr_t *fp);
 
+/* A garbage-collected object of the kind `index` was handed out, or its destructor is about to run. */
+void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index);
+void si_event_finalized(const uintptr_t *fp, void *object);
+/* What the indices mean in this process and its children; may come again, for others. */
+void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds);
+
 /* A mapping call returned successfully. */
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map);
 

@@ -76,11 +76,13 @@ enum sym_vtable_source {
 	SYM_VTABLE_SYMBOL,  /* a _ZTV symbol covers the address */
 	SYM_VTABLE_RTTI,    /* the type-info name in front of it */
 	SYM_VTABLE_LABEL,   /* looks like a vtable, has no name: "module!vtable+0x…" */
-	SYM_VTABLE_BUILDING /* a construction vtable (_ZTC): the object was not complete when it was read */
+	SYM_VTABLE_BUILDING, /* a construction vtable (_ZTC): the object was not complete when it was read */
+	SYM_VTABLE_KIND     /* no vtable: what describes a kind of garbage-collected objects; named, or labelled "module!kind+0x…" */
 };
 struct sym_vtable {
 	enum sym_vtable_source source;
 	const char *type;       /* demangled class name, or the label */
+	bool class_named;       /* KIND: the type is a name, not a label */
 	int64_t offset_to_top;  /* bytes from the complete object's start to this subobject: negative or 0 */
 	uint64_t address_point; /* vaddr */
 	uint64_t class_bytes;   /* sizeof, where the deleting destructor passes it to sized delete, or DWARF says it; 0 unknown */
@@ -88,6 +90,10 @@ struct sym_vtable {
 
 /* What the address point `vaddr` (a value read from an object's first word) says. Not cached: callers ask once for each vptr. */
 void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
+
+/* The same of what stands for a kind of garbage-collected objects. */
+void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
+const char *sym_vtable_source_name(enum sym_vtable_source source); /* "rtti" */
 
 /* ---- types of blocks ---- */
 
@@ -103,6 +109,7 @@ enum sym_rule {
 	SYM_RULE_VPTR,        /* R1, R2: the block's own vptr, by symbol or RTTI */
 	SYM_RULE_BOTH,        /* site and vptr agree */
 	SYM_RULE_LEARNED,     /* other blocks of the same site had this vptr */
+	SYM_RULE_KIND,        /* the garbage collector was told when it made the object */
 };
 enum sym_form {
 	SYM_FORM_OBJECT, /* one T, or what is derived from it */

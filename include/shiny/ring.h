@@ -127,6 +127,12 @@ static inline uint64_t shiny_w1(uint64_t dt, uint64_t size, unsigned api, unsign
 	return dt << SHINY_DT_SHIFT | size << SHINY_SIZE_SHIFT | (uint64_t)api << SHINY_API_SHIFT | kind;
 }
 
+/* An OBJECT's; each number is below its limit. */
+static inline uint64_t shiny_object_w1(uint64_t dt, uint64_t index, uint64_t size)
+{
+	return dt << SHINY_OBJECT_DT_SHIFT | index << SHINY_OBJECT_INDEX_SHIFT | size << SHINY_KIND_BITS | SHINY_REC_OBJECT;
+}
+
 /* ---- the reader ---- */
 
 /* One published record, copied; kind 0 in `out->w1` where none is published yet. */

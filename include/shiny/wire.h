@@ -99,6 +99,7 @@ enum shiny_counter {
  *         A run never crosses a chunk's end.
  * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address point), 9..6 see shiny_vptr_api.
  *         Its time is that of the record before it in its stream.
+ * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size; larger ones are OBJECT_WIDE.
  * TIME    w0: the new base in ticks, all 64 bits.
  * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted them.
  *         Stack ids that were defined before a LOSS are void after it.
@@ -115,7 +116,13 @@ enum {
 	SHINY_ADDRESS_SHIFT = SHINY_STACK_BITS,
 	SHINY_GRANULE_SHIFT = 3,
 	SHINY_VTABLE_SHIFT = 20,
+	SHINY_OBJECT_SIZE_BITS = 13,
+	SHINY_OBJECT_INDEX_BITS = 14, /* Oilpan's own limit */
+	SHINY_OBJECT_INDEX_SHIFT = SHINY_KIND_BITS + SHINY_OBJECT_SIZE_BITS,
+	SHINY_OBJECT_DT_SHIFT = SHINY_OBJECT_INDEX_SHIFT + SHINY_OBJECT_INDEX_BITS,
+	SHINY_OBJECT_WIDE_SHIFT = 48, /* of the index in OBJECT_WIDE's size */
 };
+#define SHINY_OBJECT_DT_LIMIT (UINT64_C(1) << (64 - SHINY_OBJECT_DT_SHIFT))
 #define SHINY_STACK_LIMIT (UINT64_C(1) << SHINY_STACK_BITS)
 #define SHINY_SIZE_LIMIT  (UINT64_C(1) << SHINY_SIZE_BITS)
 #define SHINY_DT_LIMIT    (UINT64_C(1) << SHINY_DT_BITS)
@@ -165,6 +172,17 @@ struct shiny_map {
 	uint32_t flags; /* MAP_* or MREMAP_* */
 	int32_t fd;
 	uint32_t reserved;
+};
+
+/*
+ * Kinds `first` to `first + count - 1` of garbage-collected objects are described at `place`, `place + step`, …: addresses that tell kinds
+ * apart in every process of this executable. In Chromium 156 the elements of a section, in Chromium 150 a variable each.
+ */
+struct shiny_object_kinds {
+	uint64_t place;
+	uint32_t first, count;
+	uint32_t step;
+	uint32_t reserved[3];
 };
 
 enum {
@@ -296,7 +314,7 @@ struct shiny_header {
 };
 
 _Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
-_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64, "payloads");
+_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 && sizeof(struct shiny_object_kinds) == 32, "payloads");
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
 _Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 40, "process slot");
 _Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
@@ -307,6 +325,7 @@ _Static_assert(sizeof(struct shiny_header) <= 4096, "the header fits its page");
 _Static_assert(SHINY_REC_KINDS <= 1 << SHINY_KIND_BITS && SHINY_APIS <= 1 << SHINY_API_BITS, "codes fit their fields");
 _Static_assert(SHINY_ADDRESS_SHIFT + 47 - SHINY_GRANULE_SHIFT == 64, "an address fills w0");
 _Static_assert(SHINY_DT_SHIFT + SHINY_DT_BITS == 64, "the fields fill w1");
+_Static_assert(SHINY_OBJECT_WIDE_SHIFT + SHINY_OBJECT_INDEX_BITS <= 64, "so do an object's");
 
 /* A number that changes when any crossing size, offset or limit does. */
 #define SHINY_MIX(h, v) (((h) ^ (uint64_t)(v)) * UINT64_C(0x100000001b3))

@@ -9,40 +9,14 @@
  * what the destructors left. So SETTLED = EXIT > FLUSH > FREE, and within a rank the last one wins. The second word is a vptr only
  * behind an array cookie: it counts for new[] of at least 16 bytes, and never against a first word.
  */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "session.h"
+#include "apply.h"
 
 static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3, [SHINY_VPTR_FLUSH] = 2, [SHINY_VPTR_EXIT] = 3, [SHINY_VPTR_FREE] = 1 };
-
-static inline uint64_t ns_of(const struct session *session, const struct stream *s)
-{
-	return ticks_ns(&session->ticks, s->head.time);
-}
-
-static inline struct event *emit(struct session *session, const struct stream *s, uint64_t ns, uint8_t kind)
-{
-	struct event *e;
-
-	if (session->event_count == EVENT_BATCH)
-		session_flush_events(session);
-	e = &session->events[session->event_count++];
-	*e = (struct event){ .time = ns, .address = s->head.address, .size = s->head.size,
-			     .process = s->process->id, .thread = s->id, .kind = kind, .api = s->head.api };
-	return e;
-}
-
-static inline uint32_t site_of(struct stream *s, uint32_t stack)
-{
-	uint32_t *page = stack && s->stacks ? s->stacks[stack / STACK_PAGE] : NULL;
-
-	if (page && page[stack % STACK_PAGE])
-		return page[stack % STACK_PAGE] - 1;
-	if (stack)
-		s->process->noticed.void_stacks++;
-	return 0;
-}
 
 static void remember_death(struct process *p, const struct entry *entry, uint64_t time, const struct ticks *ticks)
 {
@@ -76,15 +50,20 @@ static void remember_death(struct process *p, const struct entry *entry, uint64_
 }
 
 /* A block that has left the registry has ended, at the head's time. */
-static inline void block_ended(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
+static inline void block_ended(struct session *session, struct stream *s, const struct entry *entry, enum block_end how, uint64_t ns)
 {
 	struct process *p = s->process;
 	uint64_t time = s->head.time;
 	int64_t age = ticks_scale(&session->ticks, (int64_t)(time - entry->birth));
 
-	stats_end(&p->stats, entry, ns, age > 0 ? (uint64_t)age : 0);
+	stats_end(&p->stats, entry, how, ns, age > 0 ? (uint64_t)age : 0);
 	session->frees++;
 	remember_death(p, entry, time, &session->ticks);
+}
+
+void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry, enum block_end how, uint64_t ns)
+{
+	block_ended(session, s, entry, how, ns);
 }
 
 static inline bool begin_block(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
@@ -102,11 +81,16 @@ static inline bool begin_block(struct session *session, struct stream *s, const 
 	}
 	if (old.address) {
 		p->noticed.reused++;
-		block_ended(session, s, &old, ns);
+		block_ended(session, s, &old, END_REUSED, ns);
 	}
 	stats_begin(&p->stats, entry, ns);
 	session->allocs++;
 	return true;
+}
+
+bool apply_block_began(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
+{
+	return begin_block(session, s, entry, ns);
 }
 
 static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flags)
@@ -117,24 +101,24 @@ static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flag
 
 static void apply_alloc(struct session *session, struct stream *s)
 {
-	struct entry entry = entry_of(&s->head, site_of(s, s->head.stack), 0);
-	uint64_t ns = ns_of(session, s);
+	struct entry entry = entry_of(&s->head, apply_site(s, s->head.stack), 0);
+	uint64_t ns = apply_ns(session, s);
 
 	if (begin_block(session, s, &entry, ns))
-		emit(session, s, ns, EVENT_ALLOC)->stack = s->process->stats.sites.at[entry.site].stack;
+		apply_emit(session, s, ns, EVENT_ALLOC)->stack = s->process->stats.sites.at[entry.site].stack;
 }
 
 static void apply_free(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
-	uint64_t ns = ns_of(session, s);
+	uint64_t ns = apply_ns(session, s);
 	struct entry old;
 
 	if (registry_remove(&p->registry, s->head.address, &old))
-		block_ended(session, s, &old, ns);
+		block_ended(session, s, &old, END_FREED, ns);
 	else
 		p->noticed.unknown_frees++;
-	emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[site_of(s, s->head.stack)].stack;
+	apply_emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
 }
 
 /* The block that was given to a realloc that did not happen lives on. */
@@ -172,8 +156,8 @@ static void apply_realloc_begin(struct stream *s)
 static void apply_realloc_done(struct session *session, struct stream *s)
 {
 	uint32_t stack = s->head.stack ? s->head.stack : s->realloc_stack;
-	struct entry entry = entry_of(&s->head, site_of(s, stack), ENTRY_REALLOC);
-	uint64_t ns = ns_of(session, s);
+	struct entry entry = entry_of(&s->head, apply_site(s, stack), ENTRY_REALLOC);
+	uint64_t ns = apply_ns(session, s);
 	struct event *e;
 
 	if (!s->realloc_address)
@@ -182,10 +166,10 @@ static void apply_realloc_done(struct session *session, struct stream *s)
 		/* resized in place or copied: it is still the object that it was, as far as its class is known */
 		entry.vtable = s->realloc.vtable;
 		entry.flags |= s->realloc.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
-		block_ended(session, s, &s->realloc, ns);
+		block_ended(session, s, &s->realloc, END_FREED, ns);
 	}
 	if (begin_block(session, s, &entry, ns)) {
-		e = emit(session, s, ns, EVENT_REALLOC);
+		e = apply_emit(session, s, ns, EVENT_REALLOC);
 		e->old_address = s->realloc_address;
 		e->stack = s->process->stats.sites.at[entry.site].stack;
 	}
@@ -224,7 +208,7 @@ static void apply_vptr(struct session *session, struct stream *s)
 	entry->vtable = vtable;
 	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) | reading << ENTRY_READING_SHIFT |
 		       (second ? ENTRY_SECOND_WORD : 0);
-	e = emit(session, s, ns_of(session, s), EVENT_VPTR);
+	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
 	e->size = 0;
 	e->vtable = vtable;
 }
@@ -291,17 +275,34 @@ static void apply_module(struct session *session, struct stream *s)
 	space_add(&s->process->space, &mapping);
 }
 
+/* Whether the call took away what was in its range. */
+static bool releases(const struct shiny_map *map, unsigned call)
+{
+	switch (call) {
+	case SHINY_MAP_MUNMAP:
+		return true;
+	case SHINY_MAP_MADVISE:
+		return map->prot == MADV_DONTNEED || map->prot == MADV_FREE || map->prot == MADV_REMOVE;
+	case SHINY_MAP_MMAP:
+		return map->flags & MAP_FIXED;
+	default:
+		return false;
+	}
+}
+
 static void apply_map(struct session *session, struct stream *s)
 {
 	struct shiny_map map;
 	struct event *e;
 
 	decode_payload(&s->head, &map, sizeof map);
-	e = emit(session, s, ns_of(session, s), EVENT_MAP);
+	e = apply_emit(session, s, apply_ns(session, s), EVENT_MAP);
 	e->address = map.address;
 	e->size = map.bytes;
 	e->old_address = map.old_address;
-	e->stack = s->process->stats.sites.at[site_of(s, s->head.stack)].stack;
+	e->stack = s->process->stats.sites.at[apply_site(s, s->head.stack)].stack;
+	if (releases(&map, s->head.api))
+		apply_released(session, s, map.address, map.address + map.bytes);
 }
 
 static void forget_stacks(struct stream *s)
@@ -358,6 +359,15 @@ void apply_record(struct session *session, struct stream *s)
 		break;
 	case SHINY_REC_MAP:
 		apply_map(session, s);
+		break;
+	case SHINY_REC_OBJECT:
+		apply_object(session, s);
+		break;
+	case SHINY_REC_FINALIZED:
+		apply_finalized(session, s);
+		break;
+	case SHINY_REC_OBJECT_KINDS:
+		apply_object_kinds(s);
 		break;
 	case SHINY_REC_LOSS:
 		forget_stacks(s);

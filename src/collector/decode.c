@@ -14,6 +14,7 @@ static const uint8_t plain[SHINY_REC_KINDS] = {
 	[SHINY_REC_FREE_WIDE] = SHINY_REC_FREE,
 	[SHINY_REC_REALLOC_BEGIN_WIDE] = SHINY_REC_REALLOC_BEGIN,
 	[SHINY_REC_REALLOC_DONE_WIDE] = SHINY_REC_REALLOC_DONE,
+	[SHINY_REC_OBJECT_WIDE] = SHINY_REC_OBJECT,
 };
 
 static uint64_t load(const struct shiny_record *record, unsigned word)
@@ -52,6 +53,8 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 		       raw->count <= (sizeof(struct shiny_module) + SHINY_PATH_MAX) / SHINY_RECORD_BYTES;
 	case SHINY_REC_MAP:
 		return raw->count == sizeof(struct shiny_map) / SHINY_RECORD_BYTES;
+	case SHINY_REC_OBJECT_KINDS:
+		return raw->count == sizeof(struct shiny_object_kinds) / SHINY_RECORD_BYTES;
 	case SHINY_REC_PAD:
 		return true;
 	default: /* the wide events and MODULE_GONE */
@@ -101,6 +104,11 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 			out->address = load(out->payload, 0);
 			out->size = load(out->payload, 1);
 		}
+		if (out->kind == SHINY_REC_OBJECT) {
+			out->index = (uint16_t)DECODE_BITS(out->size, SHINY_OBJECT_WIDE_SHIFT, SHINY_OBJECT_INDEX_BITS);
+			out->size = DECODE_BITS(out->size, 0, SHINY_OBJECT_WIDE_SHIFT);
+			out->api = SHINY_API_COLLECTED;
+		}
 	}
 	/* fall through */
 	case LAYOUT_EVENT:
@@ -115,6 +123,12 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 		} else if (out->kind == SHINY_REC_VPTR) {
 			out->size = r->w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
 			out->stack = 0;
+		} else if (out->kind == SHINY_REC_OBJECT) {
+			out->api = SHINY_API_COLLECTED;
+			out->size = DECODE_BITS(r->w1, SHINY_KIND_BITS, SHINY_OBJECT_SIZE_BITS);
+			out->index = (uint16_t)DECODE_BITS(r->w1, SHINY_OBJECT_INDEX_SHIFT, SHINY_OBJECT_INDEX_BITS);
+			if (!set_time(c, c->base + (r->w1 >> SHINY_OBJECT_DT_SHIFT), latest))
+				return DECODE_BAD;
 		} else { /* LOSS */
 			out->size = r->w0 >> SHINY_ADDRESS_SHIFT;
 			if (!set_time(c, c->base + (r->w1 >> SHINY_DT_SHIFT), latest))

@@ -22,7 +22,10 @@ struct raw {
 	uint64_t address;
 	uint64_t size; /* VPTR: the word; LOSS: how many; STACK: frames; STACK_LIKE: its aux */
 	uint32_t stack; /* the stream's id, 0 none */
-	uint16_t count; /* runs: payload records */
+	union {
+		uint16_t count; /* runs: payload records */
+		uint16_t index; /* OBJECT: of its kind */
+	};
 	uint8_t kind;   /* enum shiny_record_kind */
 	uint8_t api;
 	const struct shiny_record *payload; /* runs: in the chunk, still hostile: load each word once */

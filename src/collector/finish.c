@@ -128,8 +128,6 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 /* Names the vtables: vtables[id]. */
 static void name_vtables(struct session *session, struct sym_module **modules, struct sym_vtable *vtables)
 {
-	static const char *const sources[] = { [SYM_VTABLE_NONE] = "none", [SYM_VTABLE_SYMBOL] = "symbol", [SYM_VTABLE_RTTI] = "rtti",
-					       [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building" };
 	struct progress progress;
 
 	progress_begin(&progress, "naming vtables", session->options->progress);
@@ -138,8 +136,11 @@ static void name_vtables(struct session *session, struct sym_module **modules, s
 		struct sym_vtable *vtable = &vtables[i + 1];
 		struct store_vtable row = { .id = (uint32_t)i + 1, .module = v->module, .vaddr = v->vaddr };
 
-		sym_vtable(modules[v->module], v->vaddr, vtable);
-		row.source = sources[vtable->source];
+		if (v->kind)
+			sym_object_kind(modules[v->module], v->vaddr, vtable);
+		else
+			sym_vtable(modules[v->module], v->vaddr, vtable);
+		row.source = sym_vtable_source_name(vtable->source);
 		if (vtable->source != SYM_VTABLE_NONE) {
 			row.type = vtable->type;
 			row.class_bytes = vtable->class_bytes;
@@ -177,7 +178,8 @@ static void put_stats(struct session *session, const struct process *p, struct c
 			struct store_stat row = {
 				.process = p->id, .stack = site->stack, .vtable = s->vtable,
 				.reading = (uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)), .allocs = s->allocs,
-				.reallocs = s->reallocs, .frees = s->frees, .bytes = s->bytes, .live = gone ? 0 : s->live,
+				.reallocs = s->reallocs, .frees = s->frees, .reused = s->reused, .released = s->released,
+				.bytes = s->bytes, .live = gone ? 0 : s->live,
 				.live_bytes = gone ? 0 : s->live_bytes, .gone = gone ? s->live : 0,
 				.gone_bytes = gone ? s->live_bytes : 0, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
 				.max_size = s->max_size, .min_size = s->min_size, .size_step = s->size_step, .api = (uint8_t)site->api,

@@ -80,7 +80,7 @@ static uint64_t hash_frame(const struct ids *ids, uint32_t id)
 
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr)
 {
-	struct id_place place = { module, vaddr };
+	struct id_place place = { .module = module, .vaddr = vaddr };
 	uint32_t *slot = look_up(ids, &ids->frame_table, hash_pair(module, vaddr), same_frame, hash_frame, &place);
 
 	if (!*slot) {
@@ -95,7 +95,7 @@ static bool same_vtable(const struct ids *ids, uint32_t id, const void *key)
 {
 	const struct id_place *a = &ids->vtables.at[id - 1], *b = key;
 
-	return a->module == b->module && a->vaddr == b->vaddr;
+	return a->module == b->module && a->vaddr == b->vaddr && a->kind == b->kind;
 }
 
 static uint64_t hash_vtable(const struct ids *ids, uint32_t id)
@@ -103,9 +103,9 @@ static uint64_t hash_vtable(const struct ids *ids, uint32_t id)
 	return hash_pair(ids->vtables.at[id - 1].module, ids->vtables.at[id - 1].vaddr);
 }
 
-uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr)
+uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind)
 {
-	struct id_place place = { module, vaddr };
+	struct id_place place = { .module = module, .kind = kind, .vaddr = vaddr };
 	uint32_t *slot = look_up(ids, &ids->vtable_table, hash_pair(module, vaddr), same_vtable, hash_vtable, &place);
 
 	if (!*slot) {

@@ -10,6 +10,7 @@
 #ifndef SHINY_COLLECTOR_IDS_H
 #define SHINY_COLLECTOR_IDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,9 @@ struct id_module {
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
 };
-struct id_place { /* a frame (return address) or a vtable's address point */
+struct id_place { /* a frame (return address), a vtable's address point or the description of a garbage collector's kind */
 	uint32_t module;
+	bool kind; /* that */
 	uint64_t vaddr;
 };
 struct id_stack {
@@ -46,7 +48,8 @@ struct ids { /* element i of a vector has id i + 1 */
 void ids_deinit(struct ids *ids);
 uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id, uint32_t build_id_bytes);
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr);
-uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr);
+/* `kind`: the place does not hold a vtable but describes a kind of garbage-collected objects, and says their type as a vtable does. */
+uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind);
 uint32_t ids_stack(struct ids *ids, const uint32_t *frames, uint32_t count);
 
 #endif

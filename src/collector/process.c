@@ -286,11 +286,14 @@ static void inherit(void *context, const struct entry *entry)
 	if (entry->birth > child->fork_at || registry_find(&child->registry, entry->address))
 		return;
 	copy.flags |= ENTRY_INHERITED;
-	if (registry_add(&child->registry, &copy))
-		stats_inherit(&child->stats, &copy, heir->ns);
-	else
+	if (!registry_add(&child->registry, &copy)) {
 		child->noticed.refused++;
 }
+		return;
+	}
+	if ((copy.flags & ENTRY_API) == SHINY_API_COLLECTED)
+		objects_add(&child->objects, copy.address, copy.size);
+	stats_inherit(&child->stats, &copy, heir->ns);
 
 static void take_over(struct session *session, struct process *child)
 {
@@ -305,6 +308,7 @@ static void take_over(struct session *session, struct process *child)
 	child->parent_id = parent->id;
 	space_clone(&child->space, &parent->space, child->fork_at);
 	stats_clone_sites(&child->stats, &parent->stats);
+	objects_clone_kinds(&child->objects, &parent->objects);
 	registry_each(&parent->registry, inherit, &heir);
 	for (size_t i = parent->deaths_count; i-- > 0;) { /* the latest first: nothing before fork_at matters */
 		const struct death *d = &parent->deaths[(parent->deaths_at + i) % parent->deaths_room];
@@ -520,6 +524,7 @@ void process_settle(struct session *session, struct process *p)
 	free(census.pages.at);
 	registry_deinit(&p->registry);
 	free(p->deaths);
+	objects_deinit(&p->objects);
 	p->deaths = NULL;
 	p->deaths_count = p->deaths_room = 0;
 	p->settled = true;
@@ -533,6 +538,7 @@ void process_destroy(struct process *p)
 		close(p->pidfd);
 	registry_deinit(&p->registry);
 	space_deinit(&p->space);
+	objects_deinit(&p->objects);
 	stats_deinit(&p->stats);
 	free(p->deaths);
 	free(p->name);

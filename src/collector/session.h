@@ -5,7 +5,7 @@
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
  *   collector.c  the loop: rounds, new arenas, the end           process.c  who a process is, its fork, its end
- *   drain.c      chunks → streams → one raw record at a time     apply.c    one record in order → registry, stats, events
+ *   drain.c      chunks → streams → one raw record at a time     apply*.c   one record in order → registry, stats, events
  *   finish.c     names and aggregates into the store              types.c    the type of every block
  *   warm.c       types of call sites, while there is time
  */
@@ -21,6 +21,7 @@
 #include "collector.h"
 #include "decode.h"
 #include "ids.h"
+#include "objects.h"
 #include "order.h"
 #include "registry.h"
 #include "space.h"
@@ -73,6 +74,7 @@ struct process {
 	char *name, *role, *executable, *command;
 
 	struct registry registry;
+	struct objects objects;
 	struct space space;
 	struct stats stats;
 	struct death *deaths; /* the most recent ones, a ring */

@@ -116,7 +116,7 @@ uint32_t space_vtable(struct space *space, struct ids *ids, uint64_t address)
 		const struct mapping *m = space_find(space, address);
 
 		hit->address = address;
-		hit->id = m ? ids_vtable(ids, m->module, address - m->bias) : 0;
+		hit->id = m ? ids_vtable(ids, m->module, address - m->bias, false) : 0;
 	}
 	return hit->id;
 }

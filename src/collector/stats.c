@@ -265,13 +265,15 @@ static struct tally *count_block(struct stats *stats, const struct entry *entry)
 	return s;
 }
 
-void stats_end(struct stats *stats, const struct entry *entry, uint64_t ns, uint64_t lifetime)
+void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns, uint64_t lifetime)
 {
 	struct site *site = &stats->sites.at[entry->site];
 	struct tally *s = count_block(stats, entry);
 	struct bucket *bucket;
 
 	s->frees++;
+	s->reused += how == END_REUSED;
+	s->released += how == END_RELEASED;
 	count_bin(&s->ended, lifetime, entry->size);
 	site->live_blocks--;
 	site->live_bytes -= entry->size;
@@ -335,6 +337,8 @@ void stats_merge(struct tally *to, struct tally *from)
 	to->live_bytes += from->live_bytes;
 	to->inherited += from->inherited;
 	to->inherited_bytes += from->inherited_bytes;
+	to->reused += from->reused;
+	to->released += from->released;
 	to->settled += from->settled;
 	to->dying += from->dying;
 	if (from->min_size != UINT64_MAX) {

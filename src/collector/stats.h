@@ -31,6 +31,13 @@ struct bins { /* a dense range of log2 bins */
 	uint8_t first, count;
 };
 
+/* How a block ended: the states D and R of "Shiny Objects" (Upadhyay & Venkat, 2026), and a garbage-collected one's third way. */
+enum block_end {
+	END_FREED,    /* the program freed it, or its destructor ran */
+	END_REUSED,   /* nobody did: another one has its place */
+	END_RELEASED, /* nobody did: its memory went back to the system */
+};
+
 struct tally {
 	struct tally *next;
 	uint32_t vtable;
@@ -38,6 +45,7 @@ struct tally {
 	bool second_word;        /* its vptrs were second words */
 	uint64_t settled, dying; /* blocks whose vptr was read in the middle of their lives, and only at the free */
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
+	uint64_t reused, released;     /* of frees */
 	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none yet */
 	uint64_t last_size, size_step; /* every size is min_size + k * size_step; 0: all are the same */
 	struct bins ended, living;
@@ -83,7 +91,7 @@ void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
 /* A forked child got this block: it lives, but did not begin here. */
 void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns);
 /* A block ended after `lifetime` ns. */
-void stats_end(struct stats *stats, const struct entry *entry, uint64_t ns, uint64_t lifetime);
+void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns, uint64_t lifetime);
 /* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else FLUSH, some may have been too young. */
 enum shiny_vptr_api stats_reading(const struct tally *tally);
 /* Adds one row to another, and frees it. */

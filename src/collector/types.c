@@ -101,12 +101,10 @@ static uint32_t *find_slot(const struct concluder *c, const struct store_type *t
 /* The id of the type's row; writes it the first time. Strings are the context's and outlive this. */
 static uint32_t type_id(struct concluder *c, const struct row *row)
 {
-	static const char *const sources[] = { [SYM_VTABLE_NONE] = "site", [SYM_VTABLE_SYMBOL] = "symbol", [SYM_VTABLE_RTTI] = "rtti",
-					       [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building" };
 	const struct sym_type *t = &row->type;
 	struct store_type type = { .name = t->type, .container = t->container, .form = sym_form_name(t->form), .rule = sym_rule_name(t->rule),
 				   .confidence = sym_confidence_name(t->confidence),
-				   .source = row->vtable ? sources[c->names->vtables[row->vtable].source] : "site", .bytes = t->bytes,
+				   .source = row->vtable ? sym_vtable_source_name(c->names->vtables[row->vtable].source) : "site", .bytes = t->bytes,
 				   .or_derived = t->or_derived };
 	uint32_t *slot;
 
@@ -154,7 +152,7 @@ static void conclude_row(struct concluder *c, struct row *row, const struct sym_
 	if (s->vtable)
 		reading.vtable = &c->names->vtables[s->vtable];
 	sym_type_combine(c->names->sym, site, &reading, &row->sizes, &row->type, NULL);
-	if (row->type.rule == SYM_RULE_VPTR || row->type.rule == SYM_RULE_BOTH)
+	if (row->type.rule == SYM_RULE_VPTR || row->type.rule == SYM_RULE_BOTH || row->type.rule == SYM_RULE_KIND)
 		row->vtable = s->vtable;
 }
 
@@ -204,7 +202,7 @@ static void conclude_stack(struct concluder *c, const struct group *groups, size
 
 			if (s->min_size == UINT64_MAX)
 				row.sizes = (struct sym_sizes){ 0 };
-			if (groups[i].stack && !c->session->options->no_site_types &&
+			if (groups[i].stack && at->api != SHINY_API_COLLECTED && !c->session->options->no_site_types &&
 			    (asked_api != at->api || memcmp(&asked, &row.sizes, sizeof asked))) {
 				asked = row.sizes;
 				asked_api = at->api;

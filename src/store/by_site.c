@@ -82,6 +82,8 @@ static void add_stat(struct store_stat *to, const struct store_stat *more)
 	to->allocs += more->allocs;
 	to->reallocs += more->reallocs;
 	to->frees += more->frees;
+	to->reused += more->reused;
+	to->released += more->released;
 	to->bytes += more->bytes;
 	to->live += more->live;
 	to->live_bytes += more->live_bytes;

@@ -17,6 +17,12 @@ enum event_kind {
 	EVENT_MAP = 5,     /* a mapping call; api is a shiny_map_call, size its length */
 };
 
+/* The api of a FREE that no call made, behind the codes of shiny_api. */
+enum event_end {
+	EVENT_END_REUSED = 16,   /* a garbage-collected object: another one took its place */
+	EVENT_END_RELEASED = 17, /* its memory went back to the system */
+};
+
 struct event {
 	uint64_t time; /* ns since the session's start */
 	uint64_t address;
@@ -27,7 +33,7 @@ struct event {
 	uint32_t stack;       /* id in table stack, 0: none */
 	uint32_t vtable;      /* VPTR: id in table vtable; else 0 */
 	uint8_t kind;         /* enum event_kind */
-	uint8_t api;          /* shiny_api, shiny_map_call or shiny_vptr_api */
+	uint8_t api;          /* shiny_api, event_end, shiny_map_call or shiny_vptr_api */
 };
 
 #endif

@@ -219,7 +219,7 @@ CREATE TABLE vtable (
 	id INTEGER PRIMARY KEY, -- id in this file
 	module INTEGER, -- module.id
 	vaddr INTEGER, -- address point, in the file
-	source TEXT, -- symbol, rtti, label (it has no name), building (a construction vtable), none
+	source TEXT, -- symbol, rtti, label (it has no name), building (a construction vtable), kind (no vtable: what describes a kind of garbage-collected objects), none
 	type TEXT, -- class name or label, NULL when source is none
 	class_bytes INTEGER -- size of the class, 0 unknown
 );
@@ -248,6 +248,8 @@ CREATE TABLE stat (
 	reallocs INTEGER NOT NULL, -- of these, by realloc
 	frees INTEGER NOT NULL, -- blocks that ended
 	bytes INTEGER NOT NULL, -- requested, over allocs
+	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
+	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory went back to the system
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
 	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live
@@ -257,7 +259,7 @@ CREATE TABLE stat (
 	max_size INTEGER NOT NULL, -- largest request
 	min_size INTEGER NOT NULL, -- smallest request
 	size_step INTEGER NOT NULL, -- every size is min_size plus a multiple of it; 0: all are the same
-	api INTEGER NOT NULL, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new
+	api INTEGER NOT NULL, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector
 	type INTEGER NOT NULL, -- type.id, 0 unknown
 	PRIMARY KEY (process, stack, vtable)
 ) WITHOUT ROWID;
@@ -272,6 +274,8 @@ CREATE TABLE site_stat (
 	reallocs INTEGER NOT NULL, -- of these, by realloc
 	frees INTEGER NOT NULL, -- blocks that ended
 	bytes INTEGER NOT NULL, -- requested, over allocs
+	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
+	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory went back to the system
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
 	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live
@@ -478,7 +482,9 @@ CREATE VIEW v_types AS SELECT
 	COUNT(DISTINCT s.stack) AS stacks, -- stacks that made them
 	COUNT(DISTINCT s.process) AS processes, -- processes that had them
 	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
-	SUM(s.gone_bytes) AS gone_bytes -- their bytes
+	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
+	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
+	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory went back to the system
 FROM stat s LEFT JOIN type y ON y.id = s.type GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The same for each process.
@@ -500,7 +506,9 @@ CREATE VIEW v_process_types AS SELECT
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
 	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
-	SUM(s.gone_bytes) AS gone_bytes -- their bytes
+	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
+	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
+	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory went back to the system
 FROM site_stat s LEFT JOIN type y ON y.id = s.type GROUP BY s.process, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The innermost function of every frame.

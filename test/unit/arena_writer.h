@@ -173,4 +173,15 @@ static inline bool put_vptr(struct writer *w, uint64_t address, uint64_t word, u
 	return r != NULL;
 }
 
+/* A garbage-collected object of the kind `index`, in its short form. */
+static inline bool put_object(struct writer *w, uint64_t n, uint64_t address, uint64_t size, uint32_t stack, uint32_t index)
+{
+	uint64_t time = w->header->start_ticks + n;
+	struct shiny_record *r = writer_room(w, time, 1);
+
+	if (r)
+		shiny_publish(r, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_object_w1(time - w->base, index, size));
+	return r != NULL;
+}
+
 #endif

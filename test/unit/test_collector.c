@@ -303,6 +303,48 @@ static void learning(void)
 	equal("learning/lifetimes", (uint64_t)ask("SELECT SUM(count) FROM v_lifetimes WHERE type = 'std::runtime_error' AND NOT censored"), 3);
 }
 
+/* Garbage-collected objects: their ends are of three sorts, and their types are those of their kinds. */
+static void objects(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(16);
+	struct writer w = writer_make(h, 0, 0), child;
+	const uint64_t module = 0x555500000000, heap = 0x7e0000000000;
+	const uint64_t frames[] = { module + 0x1234 };
+	const struct shiny_object_kinds kinds = { .place = module + 0x8000, .first = 1, .count = 10, .step = 32 };
+	const struct shiny_wide large = { heap + 0x20000 + 8, 100000 | UINT64_C(3) << SHINY_OBJECT_WIDE_SHIFT };
+	const struct shiny_map unmap = { .address = heap + 0x20000, .bytes = 0x20000 };
+
+	put_module(&w, 1, module, module + 0x10000, "/nowhere/browser");
+	put_run(&w, 2, SHINY_REC_OBJECT_KINDS, 0, 0, 0, &kinds, sizeof kinds);
+	put_stack(&w, 3, 1, frames, 1);
+	for (unsigned i = 0; i < 4; i++) /* in a row: headers between them */
+		put_object(&w, 10 + i, heap + 8 + i * 32, 24, 1, 1);
+	put_event(&w, 20, SHINY_REC_FINALIZED, heap + 8, 0, 0, SHINY_API_COLLECTED);
+	put_object(&w, 30, heap + 8 + 32, 40, 1, 2); /* buries the second, and by its tail the third */
+	put_run(&w, 40, SHINY_REC_OBJECT_WIDE, 0, 1, 0, &large, sizeof large);
+	process_make(h, 1, 0, 45);
+	child = writer_make(h, 1, 1);
+	put_object(&child, 46, heap + 8 + 96, 8, 0, 7); /* the child buries the fourth: its parent's lives on */
+	put_run(&w, 50, SHINY_REC_MAP, 0, 0, SHINY_MAP_MUNMAP, &unmap, sizeof unmap);
+	put_object(&w, 60, heap + 0x40000 + 8, 16, 0, 99); /* nobody said what this kind is */
+	if (!collected("objects/collect", h, &s))
+		return;
+	equal("objects/allocs", s.allocs, 8);
+	equal("objects/lost", s.lost, 0);
+	equal("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 4);
+	equal("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"), 2);
+	equal("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 1);
+	equal("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16);
+	equal("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
+	equal("objects/child buries", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);
+	equal("objects/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
+	equal("objects/kinds", (uint64_t)ask("SELECT allocs FROM v_types WHERE type = 'browser!kind+0x8000' AND rule = 'kind' AND source = 'kind' "
+					     "AND confidence = 'label'"), 4);
+	equal("objects/another kind", (uint64_t)ask("SELECT max_size FROM v_types WHERE type = 'browser!kind+0x8040'"), 100000);
+	equal("objects/without a kind", (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type IS NULL"), 1);
+}
+
 static void refused(const char *name, const char *needs)
 {
 	struct collector_summary s;
@@ -351,6 +393,7 @@ int main(void)
 	stacks_and_losses();
 	sizes();
 	learning();
+	objects();
 	refusals();
 	unlink(session_path);
 	{

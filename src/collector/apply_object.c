@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_object.c: garbage-collected objects: they begin, some are finalized, most are just no longer there.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * An object ends when its destructor runs (D), when a later object takes a part of its place (R), or when its memory goes back to the
+ * system. The object's own header, 8 bytes in front of it, belongs to its place. In the event stream an end that no call made is a FREE without
+ * a stack, whose api says which it was (enum event_end). The kind of an object is known when it is made; in the stream a VPTR event behind
+ * its ALLOC tells it.
+ */
+#include "apply.h"
+
+enum { HEADER_BYTES = 8 };
+
+static uint64_t bytes_of(const struct entry *entry)
+{
+	return entry->size ? entry->size : 1;
+}
+
+static void end_object(struct session *session, struct stream *s, uint64_t address, enum block_end how, uint8_t why)
+{
+	struct process *p = s->process;
+	uint64_t ns = apply_ns(session, s);
+	struct entry old;
+	struct event *e;
+
+	if (!registry_remove(&p->registry, address, &old)) {
+		objects_drop(&p->objects, address); /* a stream that lies has freed it as a block */
+		return;
+	}
+	objects_remove(&p->objects, old.address, bytes_of(&old));
+	apply_block_ended(session, s, &old, how, ns);
+	e = apply_emit(session, s, ns, EVENT_FREE);
+	e->address = address;
+	e->size = 0;
+	e->api = why;
+}
+
+static void end_range(struct session *session, struct stream *s, uint64_t start, uint64_t end, enum block_end how, uint8_t why)
+{
+	uint64_t address;
+
+	while ((address = objects_find(&s->process->objects, start, end)))
+		end_object(session, s, address, how, why);
+}
+
+/* Id of what describes the kind; 0: nothing is known of it. */
+static uint32_t kind_of(struct session *session, struct process *p, uint32_t index)
+{
+	const struct mapping *m;
+	uint64_t place;
+
+	if (!p->objects.vtables)
+		return 0;
+	if (!p->objects.vtables[index]) {
+		place = objects_place(&p->objects, index);
+		m = place ? space_find(&p->space, place) : NULL;
+		if (m)
+			p->objects.vtables[index] = ids_vtable(&session->ids, m->module, place - m->bias, true);
+	}
+	return p->objects.vtables[index];
+}
+
+void apply_object(struct session *session, struct stream *s)
+{
+	struct process *p = s->process;
+	uint64_t ns = apply_ns(session, s);
+	struct entry entry = { .address = s->head.address, .birth = s->head.time, .size = s->head.size, .flags = SHINY_API_COLLECTED,
+			       .site = apply_site(s, s->head.stack), .vtable = kind_of(session, p, s->head.index) };
+	struct event *e;
+
+	if (entry.address < HEADER_BYTES || entry.address + entry.size < entry.address) {
+		p->noticed.refused++;
+		return;
+	}
+	end_range(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry), END_REUSED, EVENT_END_REUSED);
+	if (!apply_block_began(session, s, &entry, ns))
+		return;
+	objects_add(&p->objects, entry.address, bytes_of(&entry));
+	apply_emit(session, s, ns, EVENT_ALLOC)->stack = p->stats.sites.at[entry.site].stack;
+	if (!entry.vtable)
+		return;
+	e = apply_emit(session, s, ns, EVENT_VPTR);
+	e->size = 0;
+	e->api = SHINY_VPTR_SETTLED;
+	e->vtable = entry.vtable;
+}
+
+void apply_finalized(struct session *session, struct stream *s)
+{
+	struct process *p = s->process;
+	uint64_t ns = apply_ns(session, s);
+	struct entry *there = registry_find(&p->registry, s->head.address), old;
+
+	/* made before we looked, or its begin was lost */
+	if (!there || (there->flags & ENTRY_API) != SHINY_API_COLLECTED || !registry_remove(&p->registry, s->head.address, &old)) {
+		p->noticed.unknown_frees++;
+	} else {
+		objects_remove(&p->objects, old.address, bytes_of(&old));
+		apply_block_ended(session, s, &old, END_FREED, ns);
+	}
+	apply_emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+}
+
+void apply_object_kinds(struct stream *s)
+{
+	struct shiny_object_kinds kinds;
+
+	decode_payload(&s->head, &kinds, sizeof kinds);
+	if (!objects_set_kinds(&s->process->objects, &kinds))
+		s->process->noticed.bad_records++;
+}
+
+void apply_released(struct session *session, struct stream *s, uint64_t start, uint64_t end)
+{
+	if (s->process->objects.page_count || s->process->objects.large.count)
+		end_range(session, s, start, end, END_RELEASED, EVENT_END_RELEASED);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_objects.c: what lies in a range, against a byte map; kinds and their places. */
+#include "../../src/collector/objects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BASE = 0x20000 * 16, SPACE = 0x20000 * 5, GRANULES = SPACE / 8, STEPS = 60000 };
+
+static int failures;
+
+static void check(const char *name, bool good, const char *why)
+{
+	printf(good ? "ok %s\n" : "not ok %s: %s\n", name, why);
+	failures += !good;
+}
+
+static uint64_t state = 0x2545f4914f6cdd1d;
+
+static uint64_t next_random(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* The model: for each byte the object that has it (its start), 0 none. */
+static uint32_t owner[SPACE];
+static uint32_t bytes_at[SPACE];
+
+static bool model_has(uint64_t start, uint64_t end)
+{
+	for (uint64_t i = start; i < end; i++)
+		if (owner[i])
+			return true;
+	return false;
+}
+
+static void model_set(uint64_t start, uint64_t bytes, uint32_t value)
+{
+	for (uint64_t i = start; i < start + bytes; i++)
+		owner[i] = value;
+	bytes_at[start] = value ? (uint32_t)bytes : 0;
+}
+
+static uint64_t some_size(void)
+{
+	switch (next_random() % 16) {
+	case 0: return 1 + next_random() % 8;
+	case 1: return 8 + next_random() % 40000;
+	case 2: return 1 + next_random() % 300000; /* out of its page */
+	default: return 1 + next_random() % 256;
+	}
+}
+
+/* Random objects come, bury others, and go; every answer must be one that the byte map gives. */
+static void against_bytes(void)
+{
+	struct objects objects = { 0 };
+	unsigned missed = 0, wrong = 0, buried = 0, partly = 0;
+
+	for (int step = 0; step < STEPS; step++) {
+		uint64_t start = next_random() % GRANULES * 8, bytes = some_size(), found;
+		uint64_t from = next_random() % SPACE, to = from + 1 + next_random() % 5000;
+
+		if (start + bytes > SPACE)
+			bytes = SPACE - start;
+		if (next_random() % 4 == 0) { /* one that is there goes */
+			uint32_t there = owner[next_random() % SPACE];
+
+			if (there) {
+				objects_remove(&objects, BASE + there - 1, bytes_at[there - 1]);
+				model_set(there - 1, bytes_at[there - 1], 0);
+			}
+			continue;
+		}
+		if (to > SPACE)
+			to = SPACE;
+		found = objects_find(&objects, BASE + from, BASE + to);
+		missed += !found && model_has(from, to);
+		wrong += found && !bytes_at[found - BASE];
+		while ((found = objects_find(&objects, BASE + start, BASE + start + bytes))) {
+			uint64_t at = found - BASE;
+
+			if (!bytes_at[at] || at >= start + bytes || at + bytes_at[at] <= start) {
+				wrong++;
+				break;
+			}
+			partly += at < start;
+			objects_remove(&objects, found, bytes_at[at]);
+			model_set(at, bytes_at[at], 0);
+			buried++;
+		}
+		missed += model_has(start, start + bytes);
+		objects_add(&objects, BASE + start, bytes);
+		model_set(start, bytes, (uint32_t)start + 1);
+	}
+	check("nothing is missed", !missed, "an object in the range was not found");
+	check("nothing is made up", !wrong, "what was found is no object of the range");
+	check("objects were buried, and some begin in front of the range", buried > 1000 && partly > 100, "the test tests nothing");
+	objects_deinit(&objects);
+}
+
+static void ranges(void)
+{
+	struct objects objects = { 0 };
+
+	check("empty", !objects_find(&objects, 0, UINT64_MAX), "something was found");
+	objects_add(&objects, 0x7f0000000008, 1);
+	check("one byte", objects_find(&objects, 0x7f0000000008, 0x7f0000000009) == 0x7f0000000008, "not found");
+	check("behind it", !objects_find(&objects, 0x7f0000000010, 0x7f0000000100), "found");
+	check("in front of it", !objects_find(&objects, 0x7f0000000000, 0x7f0000000008), "found");
+	check("all there is", objects_find(&objects, 0, UINT64_MAX) == 0x7f0000000008, "not found in a range of many pages");
+	check("an empty range", !objects_find(&objects, 0x7f0000000008, 0x7f0000000008), "found");
+	objects_add(&objects, 0x7f0000010000, 1 << 20);
+	check("a large one by its end", objects_find(&objects, 0x7f000010ffff, 0x7f0000110000) == 0x7f0000010000, "not found");
+	objects_drop(&objects, 0x7f0000010000);
+	objects_drop(&objects, 0x7f0000000008);
+	objects_drop(&objects, 0x7f0000000008);
+	check("dropped", !objects_find(&objects, 0, UINT64_MAX), "still there");
+	objects_deinit(&objects);
+}
+
+static void kinds(void)
+{
+	struct objects objects = { 0 }, child = { 0 };
+	const struct shiny_object_kinds table = { .place = 0x1000, .first = 1, .count = 100, .step = 32 };
+	const struct shiny_object_kinds one = { .place = 0x9000, .first = 200, .count = 1 };
+	const struct shiny_object_kinds other = { .place = 0xa000, .first = 150, .count = 1 };
+	const struct shiny_object_kinds bad[] = {
+		{ .place = 1, .first = 0, .count = 0 },
+		{ .place = 1, .first = 1 << SHINY_OBJECT_INDEX_BITS, .count = 1 },
+		{ .place = 1, .first = 5000, .count = UINT32_MAX },
+		{ .place = 0x2000, .first = 50, .count = 100, .step = 32 },
+	};
+
+	check("unknown", !objects_place(&objects, 1), "a place without kinds");
+	check("kinds", objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one) && objects_set_kinds(&objects, &other),
+	      "refused");
+	check("the same again", objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one), "refused");
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		check("kinds without sense", !objects_set_kinds(&objects, &bad[i]), "taken");
+	objects_clone_kinds(&child, &objects);
+	check("places", objects_place(&child, 1) == 0x1000 && objects_place(&child, 100) == 0x1000 + 99 * 32 && objects_place(&child, 200) == 0x9000 &&
+	      objects_place(&child, 150) == 0xa000, "wrong");
+	check("between them", !objects_place(&child, 0) && !objects_place(&child, 101) && !objects_place(&child, 201), "a place of none");
+	objects_deinit(&objects);
+	objects_deinit(&child);
+}
+
+int main(void)
+{
+	against_bytes();
+	ranges();
+	kinds();
+	return failures != 0;
+}

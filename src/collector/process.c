@@ -288,12 +288,12 @@ static void inherit(void *context, const struct entry *entry)
 	copy.flags |= ENTRY_INHERITED;
 	if (!registry_add(&child->registry, &copy)) {
 		child->noticed.refused++;
-}
 		return;
 	}
 	if ((copy.flags & ENTRY_API) == SHINY_API_COLLECTED)
 		objects_add(&child->objects, copy.address, copy.size);
 	stats_inherit(&child->stats, &copy, heir->ns);
+}
 
 static void take_over(struct session *session, struct process *child)
 {
@@ -307,8 +307,8 @@ static void take_over(struct session *session, struct process *child)
 	}
 	child->parent_id = parent->id;
 	space_clone(&child->space, &parent->space, child->fork_at);
-	stats_clone_sites(&child->stats, &parent->stats);
 	objects_clone_kinds(&child->objects, &parent->objects);
+	stats_clone_sites(&child->stats, &parent->stats);
 	registry_each(&parent->registry, inherit, &heir);
 	for (size_t i = parent->deaths_count; i-- > 0;) { /* the latest first: nothing before fork_at matters */
 		const struct death *d = &parent->deaths[(parent->deaths_at + i) % parent->deaths_room];
@@ -523,8 +523,8 @@ void process_settle(struct session *session, struct process *p)
 	}
 	free(census.pages.at);
 	registry_deinit(&p->registry);
-	free(p->deaths);
 	objects_deinit(&p->objects);
+	free(p->deaths);
 	p->deaths = NULL;
 	p->deaths_count = p->deaths_room = 0;
 	p->settled = true;
@@ -537,8 +537,8 @@ void process_destroy(struct process *p)
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	registry_deinit(&p->registry);
-	space_deinit(&p->space);
 	objects_deinit(&p->objects);
+	space_deinit(&p->space);
 	stats_deinit(&p->stats);
 	free(p->deaths);
 	free(p->name);

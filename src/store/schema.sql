@@ -247,9 +247,9 @@ CREATE TABLE stat (
 	allocs INTEGER NOT NULL, -- blocks that began
 	reallocs INTEGER NOT NULL, -- of these, by realloc
 	frees INTEGER NOT NULL, -- blocks that ended
-	bytes INTEGER NOT NULL, -- requested, over allocs
 	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
 	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory went back to the system
+	bytes INTEGER NOT NULL, -- requested, over allocs
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
 	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live
@@ -273,9 +273,9 @@ CREATE TABLE site_stat (
 	allocs INTEGER NOT NULL, -- blocks that began
 	reallocs INTEGER NOT NULL, -- of these, by realloc
 	frees INTEGER NOT NULL, -- blocks that ended
-	bytes INTEGER NOT NULL, -- requested, over allocs
 	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
 	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory went back to the system
+	bytes INTEGER NOT NULL, -- requested, over allocs
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
 	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live

@@ -507,9 +507,9 @@ static struct shiny_err *write_stat(struct store *store, enum statement which, c
 	number(&row, s->allocs);
 	number(&row, s->reallocs);
 	number(&row, s->frees);
-	number(&row, s->bytes);
 	number(&row, s->reused);
 	number(&row, s->released);
+	number(&row, s->bytes);
 	number(&row, s->live);
 	number(&row, s->live_bytes);
 	number(&row, s->gone);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/mem.h"
 #include "../base/text.h"
 #include "type_name.h"
 
@@ -150,6 +151,134 @@ struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum
 		tree_deinit(&tree);
 		return err;
 	}
+	*root = tree;
+	return NULL;
+}
+
+/* ---- by component ---- */
+
+/* What rows of components are called. */
+struct captions {
+	const struct components *components;
+	char **processes, **types; /* by id; NULL: not in the session */
+	size_t process_limit, type_limit;
+};
+
+static const char *process_caption(const struct captions *c, const struct component_row *row)
+{
+	const char *name = row->process < c->process_limit ? c->processes[row->process] : NULL;
+
+	return name ? name : "(unknown)";
+}
+
+static const char *type_caption(const struct captions *c, const struct component_row *row)
+{
+	const char *name = row->type < c->type_limit ? c->types[row->type] : NULL;
+
+	return name ? name : c->types[0];
+}
+
+static char **caption_at(char ***list, size_t *limit, size_t id)
+{
+	if (id >= *limit) {
+		*list = mem_resize(*list, 2 * id + 64, sizeof **list);
+		memset(*list + *limit, 0, (2 * id + 64 - *limit) * sizeof **list);
+		*limit = 2 * id + 64;
+	}
+	free((*list)[id]);
+	return &(*list)[id];
+}
+
+static struct shiny_err *load_captions(struct store *store, bool full, struct captions *out)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process "
+							"WHERE id BETWEEN 0 AND %d", INT32_MAX);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		*caption_at(&out->processes, &out->process_limit, (size_t)query_number(q, 0)) =
+			mem_format("%s, pid %" PRId64, query_text(q, 1), query_number(q, 2));
+	query_end(q);
+	q = NULL;
+	*caption_at(&out->types, &out->type_limit, 0) = type_name_block(&(struct type_text){.full = full});
+	if (!err)
+		err = query_format(store, &q, "SELECT id, name, container, form, confidence, or_derived FROM type WHERE id BETWEEN 1 AND %d", INT32_MAX);
+	while (!err && !(err = query_step(q, &row)) && row)
+		*caption_at(&out->types, &out->type_limit, (size_t)query_number(q, 0)) = type_name_block(&(struct type_text){
+			.type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2), .form = query_text(q, 3),
+			.confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full});
+	query_end(q);
+	return err;
+}
+
+static void captions_deinit(struct captions *c)
+{
+	for (size_t i = 0; i < c->process_limit; i++)
+		free(c->processes[i]);
+	for (size_t i = 0; i < c->type_limit; i++)
+		free(c->types[i]);
+	free(c->processes);
+	free(c->types);
+}
+
+/* Rows that go under one node stand together. */
+static int by_place(const void *left, const void *right, void *context)
+{
+	const struct component_row *a = left, *b = right;
+	const struct captions *c = context;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return strcmp(type_caption(c, a), type_caption(c, b));
+}
+
+static struct shiny_err *add_component_row(struct tree_node *root, const struct captions *c, const struct component_row *row, const char *match)
+{
+	const char *component = c->components->names[row->name], *leaf = type_caption(c, row);
+	struct tree_node *process, *owner, *last;
+
+	if (match && !text_matches(match, leaf) && !text_matches(match, component))
+		return NULL;
+	process = child(root, process_caption(c, row));
+	owner = process ? child(process, component) : NULL;
+	last = owner ? child(owner, leaf) : NULL;
+	if (!last)
+		return SHINY_NO_MEMORY;
+	root->value += row->value;
+	process->value += row->value;
+	owner->value += row->value;
+	last->value += row->value;
+	return NULL;
+}
+
+struct shiny_err *tree_load_components(struct store *store, const struct scope *scope, enum tree_measure measure,
+				       const struct component_rules *rules, const char *match, double threshold, bool full,
+				       struct tree_node *root, struct components *components)
+{
+	static const char *const columns[] = {[TREE_LIVE] = "live_bytes", [TREE_BYTES] = "bytes", [TREE_ALLOCS] = "allocs"};
+	struct tree_node tree = {.name = strdup("all processes")};
+	struct components found = {0};
+	struct captions captions = {.components = &found};
+	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : components_load(store, scope, rules, columns[measure], &found);
+
+	if (!err)
+		err = load_captions(store, full, &captions);
+	if (!err && found.count)
+		qsort_r(found.rows, found.count, sizeof *found.rows, by_place, &captions);
+	for (size_t i = 0; i < found.count && !err; i++)
+		err = add_component_row(&tree, &captions, &found.rows[i], match);
+	captions_deinit(&captions);
+	if (!err && !arrange(&tree, threshold * (double)tree.value))
+		err = SHINY_NO_MEMORY;
+	if (err) {
+		components_deinit(&found);
+		tree_deinit(&tree);
+		return err;
+	}
+	*components = found;
 	*root = tree;
 	return NULL;
 }

@@ -56,6 +56,65 @@ static void json_node(struct json *json, const char *key, const struct tree_node
 	json_end(json);
 }
 
+/* Which rules gave the components their allocations. */
+static void json_components(struct json *json, const struct components *c)
+{
+	bool *told = mem_zero(c->name_count + 1, sizeof *told);
+
+	json_array(json, "components");
+	for (size_t i = 0; i < c->owner_count; i++) {
+		uint32_t name = c->owners[i].name;
+		uint64_t value = 0;
+
+		if (told[name])
+			continue;
+		told[name] = true;
+		for (size_t n = i; n < c->owner_count; n++)
+			value += c->owners[n].name == name ? c->owners[n].value : 0;
+		json_object(json, NULL);
+		json_text(json, "name", c->names[name]);
+		json_number(json, "value", value);
+		json_real(json, "share", c->total ? (double)value / (double)c->total : 0);
+		json_array(json, "rules");
+		for (size_t n = i; n < c->owner_count; n++) {
+			const struct component_rule *rule = c->owners[n].rule;
+
+			if (c->owners[n].name != name || !rule)
+				continue;
+			json_object_line(json, NULL);
+			json_text(json, "kind", component_kind_names[rule->kind]);
+			json_text(json, "pattern", rule->pattern);
+			json_text(json, "file", rule->file);
+			json_number(json, "line", rule->line);
+			json_number(json, "value", c->owners[n].value);
+			json_end(json);
+		}
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+	free(told);
+}
+
+static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct component_rules *rules, struct tree_node *root,
+			      struct components *components)
+{
+	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
+	enum tree_by by = (enum tree_by)ctl->options.number[OPT_TREE_BY];
+	const char *match = ctl->options.text[OPT_MATCH];
+	double threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6;
+	bool full = ctl->options.given[OPT_FULL_NAMES];
+	struct scope scope = {0};
+	struct shiny_err *err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
+
+	if (!err && by == TREE_BY_COMPONENT)
+		err = tree_load_components(store, &scope, measure, rules, match, threshold, full, root, components);
+	else if (!err)
+		err = tree_load(store, &scope, measure, by, match, threshold, full, root);
+	scope_deinit(&scope);
+	return err;
+}
+
 struct shiny_err *cmd_tree(struct ctl *ctl)
 {
 	static const char *const titles[] = {
@@ -65,22 +124,29 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 	/* options.def lists both in the order of their enums */
 	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
 	enum tree_by by = (enum tree_by)ctl->options.number[OPT_TREE_BY];
+	struct component_rules *rules = NULL;
+	struct components components = {0};
 	struct store *store;
-	struct scope scope = {0};
 	struct tree_node root = {0};
-	struct shiny_err *err;
+	struct shiny_err *err = NULL;
 
-	if (measure == TREE_PEAK && ctl->options.given[OPT_TREE_BY] && by == TREE_BY_TYPE)
-		return shiny_err(SHINY_ERR_USAGE, "tree: --measure peak: peaks are known by site, not by type; use --by site");
-	err = store_open(ctl->options.operands[0], &store);
+	if (measure == TREE_PEAK && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_SITE)
+		return shiny_err(SHINY_ERR_USAGE, "tree: --measure peak: peaks are known by site, not by %s; use --by site",
+				 ctl->options.text[OPT_TREE_BY]);
+	if (ctl->options.component_count && by != TREE_BY_COMPONENT)
+		return shiny_err(SHINY_ERR_USAGE, "tree: --components is for --by component");
+	if (by == TREE_BY_COMPONENT)
+		err = component_rules_load(ctl->options.components, ctl->options.component_count, &rules);
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = tree_load(store, &scope, measure, by, ctl->options.text[OPT_MATCH], (double)ctl->options.number[OPT_THRESHOLD] / 1e6,
-				ctl->options.given[OPT_FULL_NAMES], &root);
-	scope_deinit(&scope);
+	err = store_open(ctl->options.operands[0], &store);
 	if (err) {
+		component_rules_free(rules);
+		return err;
+	}
+	err = load(ctl, store, rules, &root, &components);
+	if (err) {
+		component_rules_free(rules);
 		store_close(store);
 		return err;
 	}
@@ -90,10 +156,14 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 		json_text(&ctl->json, "unit", measure == TREE_ALLOCS ? "blocks" : "bytes");
 		json_number(&ctl->json, "total", root.value);
 		json_node(&ctl->json, "children", root.children, root.count, root.value);
+		if (by == TREE_BY_COMPONENT)
+			json_components(&ctl->json, &components);
 	} else {
 		fprintf(stdout, "%s\n", titles[measure]);
 		print_node(&ctl->style, &root, root.value, measure == TREE_ALLOCS, "", "");
 	}
 	tree_deinit(&root);
-	return ctl_end(ctl, store, by == TREE_BY_TYPE ? "tree --by site" : "sites");
+	components_deinit(&components);
+	component_rules_free(rules);
+	return ctl_end(ctl, store, by == TREE_BY_TYPE ? "tree --by component" : by == TREE_BY_COMPONENT ? "tree --by site" : "sites");
 }

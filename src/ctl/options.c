@@ -56,11 +56,14 @@ static struct shiny_err *set(struct options *o, size_t id, const char *value)
 
 	if (spec->kind != VALUE_FLAG && !value_parse(spec->kind, allowed_of(spec), value, &number, why, sizeof why))
 		return shiny_err(SHINY_ERR_USAGE, "%s: --%s '%s': it takes %s", verbs[o->verb].name, spec->name, value, why);
-	if (id == OPT_SYMBOLS) {
-		if (o->symbol_count == OPTIONS_LISTED)
+	if (id == OPT_SYMBOLS || id == OPT_COMPONENTS) {
+		const char **list = id == OPT_SYMBOLS ? o->symbols : o->components;
+		size_t *count = id == OPT_SYMBOLS ? &o->symbol_count : &o->component_count;
+
+		if (*count == OPTIONS_LISTED)
 			return shiny_err(SHINY_ERR_USAGE, "%s: --%s is given more than %d times", verbs[o->verb].name, spec->name,
 					 OPTIONS_LISTED);
-		o->symbols[o->symbol_count++] = value;
+		list[(*count)++] = value;
 	}
 	o->given[id] = true;
 	o->text[id] = value;

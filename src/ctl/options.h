@@ -6,7 +6,8 @@
  *
  * `--name value`, `--name=value`, `-n value`, `-nvalue`, flags together as `-jw`; `--` ends the options, and so does the first
  * operand of `run`, whose remaining arguments belong to the program. A unique beginning of a long name is not accepted: a
- * script that relies on one breaks when an option is added. The last value of an option wins, but for --symbols, which lists.
+ * script that relies on one breaks when an option is added. The last value of an option wins, but for --symbols and --components,
+ * which list.
  */
 #ifndef SHINY_OPTIONS_H
 #define SHINY_OPTIONS_H
@@ -49,6 +50,8 @@ struct options {
 	uint64_t number[OPT_COUNT];
 	const char *symbols[OPTIONS_LISTED + 1]; /* every --symbols, NULL-terminated */
 	size_t symbol_count;
+	const char *components[OPTIONS_LISTED + 1]; /* every --components likewise */
+	size_t component_count;
 	char **operands; /* points into argv's array, permuted; ends with NULL */
 	size_t operand_count;
 };

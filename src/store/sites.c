@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/function_name.h"
 #include "db.h"
 
 #define XXH_INLINE_ALL
@@ -58,30 +59,6 @@ struct finder {
 
 /* ---- names ---- */
 
-/*
- * Where a demangled name starts: behind the return type that templates carry ("void std::vector<int>::f<int>(int)"). That is
- * the last space outside brackets in front of the argument list, unless it belongs to "operator new" or "operator char".
- */
-static const char *name_start(const char *name)
-{
-	const char *start = name, *operator_at = strstr(name, "operator");
-	int depth = 0;
-
-	for (const char *c = name; *c; c++) {
-		if (operator_at && c == operator_at)
-			return start;
-		if (*c == '<')
-			depth++;
-		else if (*c == '>')
-			depth--;
-		else if (*c == '(' && depth == 0 && strncmp(c, "(anonymous namespace)", 21) != 0)
-			return start;
-		else if (*c == ' ' && depth == 0 && strncmp(c, " namespace)", 11) != 0)
-			start = c + 1;
-	}
-	return start;
-}
-
 static bool matches(const struct pattern *p, const char *name)
 {
 	if (p->suffix) {
@@ -98,7 +75,7 @@ static bool matches(const struct pattern *p, const char *name)
 
 static bool is_boring(const struct finder *f, bool module, const char *name)
 {
-	const char *slash = module ? strrchr(name, '/') : NULL, *start = module ? slash ? slash + 1 : name : name_start(name);
+	const char *slash = module ? strrchr(name, '/') : NULL, *start = module ? slash ? slash + 1 : name : function_name_start(name);
 
 	for (size_t i = 0; i < f->pattern_count; i++)
 		if (f->patterns[i].module == module && matches(&f->patterns[i], start))

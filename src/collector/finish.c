@@ -325,6 +325,7 @@ static void put_session(struct session *session, struct collector_summary *out)
 	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
 	session_fail(session, store_put_text(session->store, "version", SHINY_VERSION_TEXT));
 	session_fail(session, store_put_number(session->store, "started_ns", session->start_realtime));
+	session_fail(session, store_put_number(session->store, "started_boottime_ns", session->ticks.read_boottime));
 	session_fail(session, store_put_number(session->store, "duration_ns", out->duration));
 	session_fail(session, store_put_number(session->store, "arenas", session->arenas.count));
 	session_fail(session, store_put_number(session->store, "arena_bytes", session->arenas.at[0]->bytes));

@@ -61,6 +61,7 @@ void process_put(struct session *session, const struct process *p)
 			  WIFSIGNALED(p->status) ? "killed" : "exited",
 		.attach = attach[p->arena->attach <= SHINY_ATTACH_PARTITION ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
+		.forked = p->forked ? ticks_ns(&session->ticks, p->fork_at) : 0,
 	};
 
 	session_fail(session, store_put_process(session->store, &row));

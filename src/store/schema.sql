@@ -40,7 +40,8 @@ CREATE TABLE process (
 	ending TEXT, -- exited, killed, replaced (another program by exec), unknown, running
 	attach TEXT, -- how its allocator was reached: symbols, partition_alloc, none
 	attach_text TEXT, -- the evidence for that, in words
-	events INTEGER -- records decoded from it
+	events INTEGER, -- records decoded from it
+	forked_ns INTEGER -- what its parent held then, it inherited; 0: it was not forked
 );
 
 -- Threads of the processes.
@@ -396,7 +397,8 @@ CREATE VIEW v_processes AS SELECT
 	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
 	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost, -- events lost
 	COALESCE(s.gone, 0) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
-	COALESCE(s.gone_bytes, 0) AS gone_bytes -- their bytes
+	COALESCE(s.gone_bytes, 0) AS gone_bytes, -- their bytes
+	p.forked_ns AS forked_ns -- what its parent held then, it inherited; 0: it was not forked
 FROM process p LEFT JOIN (
 	SELECT x.process AS process, SUM(x.allocs) AS allocs, SUM(x.reallocs) AS reallocs, SUM(x.frees) AS frees, SUM(x.bytes) AS bytes,
 		SUM(x.live) AS live, SUM(x.live_bytes) AS live_bytes, SUM(x.inherited) AS inherited, SUM(x.inherited_bytes) AS inherited_bytes,

@@ -18,7 +18,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 4
+#define STORE_SCHEMA_VERSION 5
 
 struct store;
 
@@ -37,6 +37,7 @@ struct store_process {
 	const char *attach;  /* "symbols", "partition_alloc", "none" */
 	const char *attach_text;
 	uint64_t events; /* records decoded from it */
+	uint64_t forked; /* what its parent held then, it inherited; 0: it was not forked */
 };
 struct store_thread {
 	uint32_t id, process, tid, creator;

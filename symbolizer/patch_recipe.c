@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * patch_recipe.c: displaces the instructions at a function's entry.
+ *
+ * An instruction means the same elsewhere, unless it names a place by its distance from itself:
+ *   a rip-relative operand   keeps its form: the four bytes of the distance are made anew (a fixup)
+ *   a conditional jump       gets its long form; it and an unconditional one get a fixup
+ *   a call                   is refused: it would leave a return address in the trampoline, for which no unwinder has a row
+ *   jrcxz, loop              are refused: they have no long form
+ * Nobody may arrive in the middle of what is displaced: the whole function is decoded, and a jump from within it to any displaced byte
+ * is a reason to refuse, to the first one too: it would be taken for a call. Calls of the entry itself are calls.
+ * A function that ends before a jump's five bytes is patched if padding follows.
+ */
+#include "patch_recipe.h"
+
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+enum { INSTRUCTION_MAX = 15, UNKNOWN_MAX = 4096, KNOWN_MAX = 1 << 20 };
+
+struct maker {
+	const struct elf_file *file;
+	ZydisDecoder decoder;
+	struct shiny_patch_recipe *recipe;
+};
+
+struct instruction {
+	uint64_t vaddr, next;
+	ZydisDecodedInstruction decoded;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	const uint8_t *bytes;
+};
+
+static bool decode(const struct maker *m, uint64_t vaddr, struct instruction *out)
+{
+	uint64_t room = elf_file_room(m->file, vaddr);
+
+	if (!(elf_file_flags(m->file, vaddr) & PF_X) || !room)
+		return false;
+	out->bytes = elf_file_at(m->file, vaddr, 1);
+	if (!out->bytes || ZYAN_FAILED(ZydisDecoderDecodeFull(&m->decoder, out->bytes, room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,
+							      &out->decoded, out->operands)))
+		return false;
+	out->vaddr = vaddr;
+	out->next = vaddr + out->decoded.length;
+	return true;
+}
+
+/* Where a direct jump or call goes; false: it is none. */
+static bool branch_target(const struct instruction *i, uint64_t *target)
+{
+	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
+		if (i->operands[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && i->operands[k].imm.is_relative)
+			return ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&i->decoded, &i->operands[k], i->vaddr, target));
+	return false;
+}
+
+static bool is_end(const struct instruction *i)
+{
+	return i->decoded.meta.category == ZYDIS_CATEGORY_RET || i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+	       i->decoded.mnemonic == ZYDIS_MNEMONIC_UD2;
+}
+
+static bool is_padding(const struct instruction *i)
+{
+	return i->decoded.mnemonic == ZYDIS_MNEMONIC_NOP || i->decoded.mnemonic == ZYDIS_MNEMONIC_INT3;
+}
+
+/* ---- moving ---- */
+
+static const char *add_fixup(struct shiny_patch_recipe *r, uint64_t target, unsigned at, unsigned next)
+{
+	if (r->fixup_count == SHINY_PATCH_FIXUPS)
+		return "it begins with too many references";
+	r->fixups[r->fixup_count++] = (struct shiny_patch_fixup){ .target = target, .at = (uint8_t)at, .next = (uint8_t)next };
+	return NULL;
+}
+
+/* A jump in its long form. */
+static const char *move_jump(struct shiny_patch_recipe *r, const struct instruction *i, uint64_t target)
+{
+	bool always = i->decoded.mnemonic == ZYDIS_MNEMONIC_JMP;
+	unsigned at = r->code_bytes;
+
+	if (always) {
+		r->code[at++] = 0xe9;
+	} else {
+		/* the condition is the low half of the opcode's last byte, in both forms */
+		r->code[at++] = 0x0f;
+		r->code[at++] = 0x80 | (i->decoded.opcode & 0x0f);
+	}
+	r->code_bytes = (uint8_t)(at + 4);
+	return add_fixup(r, target, at, r->code_bytes);
+}
+
+static const char *move(struct shiny_patch_recipe *r, const struct instruction *i)
+{
+	unsigned at = r->code_bytes;
+	uint64_t target;
+
+	if (at + INSTRUCTION_MAX > SHINY_PATCH_CODE)
+		return "its first instructions are too long";
+	if (i->decoded.meta.category == ZYDIS_CATEGORY_CALL)
+		return "it begins with a call";
+	if (branch_target(i, &target)) {
+		if (i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR || (i->decoded.meta.category == ZYDIS_CATEGORY_COND_BR &&
+		    ((i->decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (i->decoded.opcode & 0xf0) == 0x70) ||
+		     (i->decoded.opcode_map == ZYDIS_OPCODE_MAP_0F && (i->decoded.opcode & 0xf0) == 0x80))))
+			return move_jump(r, i, target);
+		return "it begins with a branch that reaches only near places";
+	}
+	memcpy(r->code + at, i->bytes, i->decoded.length);
+	r->code_bytes = (uint8_t)(at + i->decoded.length);
+	for (unsigned k = 0; k < i->decoded.operand_count; k++) {
+		const ZydisDecodedOperand *o = &i->operands[k];
+
+		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || (o->mem.base != ZYDIS_REGISTER_RIP && o->mem.base != ZYDIS_REGISTER_EIP))
+			continue;
+		if (o->mem.base == ZYDIS_REGISTER_EIP || i->decoded.raw.disp.size != 32 ||
+		    ZYAN_FAILED(ZydisCalcAbsoluteAddress(&i->decoded, o, i->vaddr, &target)))
+			return "it begins with a reference that can't be moved";
+		return add_fixup(r, target, at + i->decoded.raw.disp.offset, r->code_bytes);
+	}
+	return NULL;
+}
+
+/* Whole instructions, as many as a jump needs. */
+static const char *displace(struct maker *m, uint64_t vaddr, uint64_t end)
+{
+	struct shiny_patch_recipe *r = m->recipe;
+	struct instruction i;
+	const char *why;
+	bool ended = false;
+
+	for (uint64_t at = vaddr; at < vaddr + SHINY_PATCH_JUMP; at = i.next) {
+		if (!decode(m, at, &i))
+			return "its first instructions can't be read";
+		if (ended || (end && at >= end)) {
+			if (!is_padding(&i))
+				return "it is shorter than a jump";
+		} else {
+			why = move(r, &i);
+			if (why)
+				return why;
+			ended = is_end(&i);
+		}
+		r->displaced = (uint8_t)(i.next - vaddr);
+	}
+	return NULL;
+}
+
+/* ---- the rest of the function ---- */
+
+/* Whether something in it jumps to [low, high). */
+static const char *check_body(const struct maker *m, uint64_t from, uint64_t end, uint64_t low, uint64_t high)
+{
+	uint64_t limit = from + (end ? KNOWN_MAX : UNKNOWN_MAX), target;
+	struct instruction i;
+	bool ended = false;
+
+	for (uint64_t at = from; at < limit && (!end || at < end); at = i.next) {
+		if (!decode(m, at, &i)) {
+			if (!end)
+				break;
+			i.next = at + 1; /* data between code: a jump table of old compilers */
+			continue;
+		}
+		if (!end && ended && is_padding(&i))
+			break;
+		ended = is_end(&i);
+		if (i.decoded.meta.category != ZYDIS_CATEGORY_CALL && branch_target(&i, &target) && target >= low && target < high)
+			return "a jump in it leads back to its first instructions";
+	}
+	return NULL;
+}
+
+const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint64_t end, struct shiny_patch_recipe *out)
+{
+	struct maker m = { .file = file, .recipe = out };
+	struct instruction first;
+	uint64_t start = vaddr, room = elf_file_room(file, vaddr);
+	const uint8_t *bytes;
+	const char *why;
+
+	memset(out, 0, sizeof *out);
+	ZydisDecoderInit(&m.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	out->vaddr = vaddr;
+	if (!decode(&m, vaddr, &first))
+		return "there is no code at its address";
+	if (first.decoded.mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
+		out->skip = first.decoded.length;
+		start = first.next;
+	}
+	why = displace(&m, start, end);
+	if (!why)
+		why = check_body(&m, start, end, start, start + out->displaced);
+	if (why)
+		return why;
+	out->expected_bytes = room < SHINY_PATCH_EXPECTED ? (uint8_t)room : SHINY_PATCH_EXPECTED;
+	if (end && end - vaddr < out->expected_bytes && end - vaddr >= (uint64_t)out->skip + out->displaced)
+		out->expected_bytes = (uint8_t)(end - vaddr);
+	bytes = elf_file_at(file, vaddr, out->expected_bytes);
+	if (!bytes || out->expected_bytes < out->skip + out->displaced)
+		return "there is no code at its address";
+	memcpy(out->expected, bytes, out->expected_bytes);
+	return NULL;
+}

@@ -32,6 +32,7 @@
 #include "module.h"
 #include "next.h"
 #include "nursery.h"
+#include "oilpan.h"
 #include "sys.h"
 #include "thread.h"
 #include "unwind.h"
@@ -135,6 +136,16 @@ static void reach_allocator(struct shiny_header *h)
 	h->attach = si_partition_attach(h->attach_text, sizeof h->attach_text);
 }
 
+static void reach_collected(char *const *environment, struct shiny_header *h)
+{
+	struct si_text t = { .at = h->attach_text, .room = sizeof h->attach_text };
+
+	while (h->attach_text[t.used])
+		t.used++;
+	if (si_env.oilpan == 0) /* on is the first of them */
+		si_oilpan_attach(environment, &t);
+}
+
 static void name_session(void)
 {
 	struct si_text t;
@@ -184,6 +195,7 @@ static bool boot(void)
 	si_arena.header->own[1].end = (uintptr_t)si_self + 4096;
 	si_modules_update(__builtin_frame_address(0), NULL);
 	reach_allocator(si_arena.header);
+	reach_collected(start.environment, si_arena.header);
 	say("arena in ", directory);
 	say("allocator: ", si_arena.header->attach_text);
 	served = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) : si_served(directory);

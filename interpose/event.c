@@ -171,9 +171,8 @@ void si_event_finalized(const uintptr_t *fp, void *object)
 }
 
 /* A run that happens seldom: a header, then its payload. */
-static void write_run(const uintptr_t *fp, unsigned kind, unsigned api, const void *payload, uint32_t records)
+static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, unsigned api, const void *payload, uint32_t records)
 {
-	struct si_writer *w = si_enter(fp);
 	struct shiny_record *at;
 	uint64_t now;
 	uint32_t id;
@@ -194,7 +193,8 @@ static void write_run(const uintptr_t *fp, unsigned kind, unsigned api, const vo
 
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds)
 {
-	write_run(fp, SHINY_REC_OBJECT_KINDS, 0, kinds, sizeof *kinds / SHINY_RECORD_BYTES);
+	/* in any case, and as early as in boot: indices mean the same when recording is switched on later */
+	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds, sizeof *kinds / SHINY_RECORD_BYTES);
 }
 
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
@@ -202,7 +202,7 @@ void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct sh
 	/* no moment to boot: an allocator maps its first pages under its lock, and booting may allocate (dlsym's misses do) */
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
 		return;
-	write_run(fp, SHINY_REC_MAP, call, map, sizeof *map / SHINY_RECORD_BYTES);
+	write_run(si_enter(fp), fp, SHINY_REC_MAP, call, map, sizeof *map / SHINY_RECORD_BYTES);
 }
 
 void si_event_modules_changed(void)

@@ -155,8 +155,7 @@ static void add_code(struct ranges *r, uintptr_t start, uintptr_t end, bool last
 	r->count++;
 }
 
-/* The build-id note of a mapped module, into `id`; its bytes. */
-static uint16_t build_id(const struct dl_phdr_info *info, uint8_t *id)
+uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id)
 {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -219,7 +218,7 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	module_path(info, main_module, kernel, &path);
 	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) | (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0);
 	m.path_bytes = (uint16_t)path.used;
-	m.build_id_bytes = build_id(info, m.build_id);
+	m.build_id_bytes = si_build_id(info, m.build_id);
 	records = (uint32_t)((sizeof m + path.used + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
 	payload = si_run(w, records, now);
 	if (payload) {

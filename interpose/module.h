@@ -43,6 +43,10 @@ SI_INTERNAL uint32_t si_modules_suspect;
 /* A forked child: whoever was updating is not here. */
 void si_modules_forget(void);
 
+/* The build-id note of a mapped module, into `id` (SHINY_BUILD_ID_MAX bytes); its bytes, 0 none. */
+struct dl_phdr_info;
+uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id);
+
 /* The module that holds `address`: its lowest mapped address, or 0. */
 uintptr_t si_module_start(uintptr_t address);
 

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * oilpan.c: sees the objects of Blink's garbage-collected heap as they are made and finalized.
+ *
+ * Runs:      inside.
+ * Signals:   no: collected objects are not made in handlers.
+ * Allocates: see oilpan.h.
+ * Threads:   attach: the constructor's. Hooks: any.
+ *
+ * The facts (measured, and found again in each file by the probe): every object is made by one of a few functions, which get the size and the
+ * index of the object's kind; a kind is described by a GCInfo, in an array of the file (Chromium 156) or in a table that is filled as
+ * kinds register themselves (150); a GCInfo has the kind's finalizer, the destructor; the index stands in the header in front of each object.
+ *
+ * Making is seen by entry patches (patch.c). Finalization is seen by standing in for the finalizers: the GCInfo's pointer is replaced
+ * by one function that finds the index in the object's header, tells of the object's end, and calls the finalizer that was there. Where
+ * kinds register themselves, the registration is patched, and gets that function instead of the kind's finalizer. A kind without a
+ * finalizer gets none: Oilpan treats those differently, and their end is found by what takes their place.
+ *
+ * Nothing is guessed: without a probe's result for this very build nothing is done, and if one entry does not fit, none is patched.
+ */
+#define _GNU_SOURCE
+#include "oilpan.h"
+
+#include <link.h>
+#include <sys/mman.h>
+
+#include "event.h"
+#include "hooks.h"
+#include "module.h"
+#include "patch.h"
+#include "probe_file.h"
+#include "sys.h"
+
+enum { KINDS = 1 << SHINY_OBJECT_INDEX_BITS, ARGUMENTS = 6 };
+
+typedef uintptr_t entry_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+typedef void finalizer_fn(void *object);
+
+/* Written before the patches are. */
+static struct hooked {
+	entry_fn *function; /* as it was */
+	uint8_t size, index, slot, finalizer; /* numbers of arguments */
+} hooked[SHINY_PROBE_ENTRIES];
+static finalizer_fn **finalizers; /* by index; NULL: none of ours */
+static uint16_t header_index_at, header_index_shift, header_index_mask;
+
+/* ---- hooks ---- */
+
+static void finalized(void *object)
+{
+	uint16_t word = *(const uint16_t *)((const char *)object - header_index_at);
+	finalizer_fn *finalizer = __atomic_load_n(&finalizers[word >> header_index_shift & header_index_mask], __ATOMIC_RELAXED);
+
+	si_event_finalized(SI_FRAME(), object);
+	if (SI_LIKELY(finalizer != NULL))
+		finalizer(object);
+}
+
+static inline __attribute__((always_inline)) uintptr_t made(const uintptr_t *fp, const struct hooked *h, const uintptr_t *argument)
+{
+	uintptr_t object = h->function(argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+
+	if (SI_LIKELY(object != 0))
+		si_event_object(fp, (void *)object, argument[h->size], (uint16_t)argument[h->index]);
+	return object;
+}
+
+/* A kind registers itself; once, or by several threads at once: each gets the same index. */
+static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_t *fp, const struct hooked *h, uintptr_t *argument)
+{
+	finalizer_fn *finalizer = NULL;
+	uint16_t index;
+
+	if (h->finalizer < ARGUMENTS && finalizers && argument[h->finalizer] && argument[h->finalizer] != (uintptr_t)finalized) {
+		finalizer = (finalizer_fn *)argument[h->finalizer];
+		argument[h->finalizer] = (uintptr_t)finalized;
+	}
+	index = (uint16_t)h->function(argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+	if (finalizer && index < KINDS)
+		__atomic_store_n(&finalizers[index], finalizer, __ATOMIC_RELAXED); /* no object of the kind is there before we return */
+	si_event_object_kinds(fp, &(struct shiny_object_kinds){ .place = argument[h->slot], .first = index, .count = 1 });
+	return index;
+}
+
+#define HOOKS(n)                                                                                                               \
+	static uintptr_t made_##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f)                \
+	{                                                                                                                      \
+		return made(SI_FRAME(), &hooked[n], (const uintptr_t[ARGUMENTS]){ a, b, c, d, e, f });                         \
+	}                                                                                                                      \
+	static uintptr_t registered_##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f)          \
+	{                                                                                                                      \
+		return registered(SI_FRAME(), &hooked[n], (uintptr_t[ARGUMENTS]){ a, b, c, d, e, f });                         \
+	}
+HOOKS(0) HOOKS(1) HOOKS(2) HOOKS(3) HOOKS(4) HOOKS(5) HOOKS(6) HOOKS(7) HOOKS(8) HOOKS(9) HOOKS(10) HOOKS(11) HOOKS(12) HOOKS(13) HOOKS(14)
+HOOKS(15)
+#define PAIR(n) { made_##n, registered_##n }
+static entry_fn *const hook_of[SHINY_PROBE_ENTRIES][2] = {
+	PAIR(0), PAIR(1), PAIR(2), PAIR(3), PAIR(4), PAIR(5), PAIR(6), PAIR(7), PAIR(8), PAIR(9), PAIR(10), PAIR(11), PAIR(12), PAIR(13),
+	PAIR(14), PAIR(15),
+};
+
+/* ---- attaching ---- */
+
+struct image {
+	uintptr_t bias, start, end;
+	uintptr_t written_start, written_end; /* the largest part that stays writable */
+	uint8_t build_id[SHINY_BUILD_ID_MAX];
+	uint16_t build_id_bytes;
+};
+
+static int look_at_main(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct image *image = context;
+	uintptr_t relro = 0;
+
+	(void)size;
+	image->bias = info->dlpi_addr;
+	image->start = UINTPTR_MAX;
+	image->build_id_bytes = si_build_id(info, image->build_id);
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
+			relro = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		image->start = start < image->start ? start : image->start;
+		image->end = end > image->end ? end : image->end;
+		if (!(p->p_flags & PF_W) || end <= relro)
+			continue;
+		start = start < relro ? relro : start;
+		if (end - start > image->written_end - image->written_start) {
+			image->written_start = start;
+			image->written_end = end;
+		}
+	}
+	return 1; /* the executable comes first */
+}
+
+static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_entry *e)
+{
+	if (e->confidence < SHINY_PROBE_HIGH)
+		return false;
+	if (e->kind == SHINY_PROBE_ALLOCATE)
+		return e->size < ARGUMENTS && e->index < ARGUMENTS;
+	return e->kind == SHINY_PROBE_REGISTER && f->shape == SHINY_PROBE_REGISTERED && e->slot < ARGUMENTS;
+}
+
+/* Prepares a patch for each entry; all of them, or none. */
+static bool prepare(struct si_patches *patches, const struct image *image, const struct shiny_probe_file *f, struct si_text *why)
+{
+	if (!f->entry_count) {
+		si_text_add(why, "the probe found no functions that make objects");
+		return false;
+	}
+	if (!si_patch_begin(patches, image->bias, image->start, image->end, f->entry_count, why))
+		return false;
+	for (unsigned i = 0; i < f->entry_count; i++) {
+		const struct shiny_probe_entry *e = &f->entries[i];
+		const struct shiny_patch_recipe *recipe = si_probe_recipe(f, e);
+
+		if (!recipe || !usable(f, e) || recipe->vaddr != e->vaddr) {
+			si_text_add(why, "one of the functions that make objects can't be patched");
+			return false;
+		}
+		hooked[i] = (struct hooked){ .size = e->size, .index = e->index, .slot = e->slot, .finalizer = e->finalizer };
+		hooked[i].function = si_patch_add(patches, recipe, hook_of[i][e->kind == SHINY_PROBE_REGISTER], why);
+		if (!hooked[i].function)
+			return false;
+	}
+	return true;
+}
+
+/* Stands in for the finalizers in the file's own array; how many. */
+static unsigned replace_finalizers(const struct image *image, const struct shiny_probe_file *f)
+{
+	uintptr_t infos = image->bias + f->info_vaddr, bytes = (uintptr_t)f->info_count * f->info_bytes;
+	unsigned count = 0;
+
+	if (f->shape != SHINY_PROBE_SECTION || f->info_bytes < 8 || f->finalizer_at > f->info_bytes - 8 || infos % 8 || f->finalizer_at % 8 ||
+	    f->info_count >= KINDS || infos < image->written_start || infos >= image->written_end || bytes > image->written_end - infos)
+		return 0;
+	for (uint32_t i = 0; i < f->info_count; i++) {
+		finalizer_fn **finalizer = (finalizer_fn **)(infos + (uintptr_t)i * f->info_bytes + f->finalizer_at);
+
+		if (!*finalizer)
+			continue;
+		finalizers[i + 1] = *finalizer;
+		*finalizer = finalized;
+		count++;
+	}
+	return count;
+}
+
+static bool prepare_finalizers(const struct shiny_probe_file *f)
+{
+	if (f->header_confidence < SHINY_PROBE_MEDIUM || !f->header_index_at)
+		return false;
+	header_index_at = f->header_index_at;
+	header_index_shift = f->header_index_shift;
+	header_index_mask = (uint16_t)(f->index_limit - 1);
+	finalizers = si_sys_map(KINDS * sizeof *finalizers, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	return finalizers != NULL;
+}
+
+static bool attach(const struct image *image, const struct shiny_probe_file *f, struct si_text *text)
+{
+	static struct si_patches patches;
+	bool finalizing = prepare_finalizers(f);
+	unsigned count;
+
+	if (!prepare(&patches, image, f, text) || !si_patch_commit(&patches, text)) {
+		si_patch_abandon(&patches);
+		if (finalizers)
+			si_sys_unmap(finalizers, KINDS * sizeof *finalizers);
+		finalizers = NULL;
+		return false;
+	}
+	if (f->shape == SHINY_PROBE_SECTION)
+		si_event_object_kinds(SI_FRAME(), &(struct shiny_object_kinds){ .place = image->bias + f->info_vaddr, .first = 1,
+										 .count = f->info_count, .step = f->info_bytes });
+	count = finalizing ? replace_finalizers(image, f) : 0;
+	si_text_number(text, f->entry_count);
+	si_text_add(text, " functions patched");
+	if (count) {
+		si_text_add(text, ", ");
+		si_text_number(text, count);
+		si_text_add(text, " finalizers stood in for");
+	}
+	return true;
+}
+
+void si_oilpan_attach(char *const *environment, struct si_text *text)
+{
+	struct image image = { 0 };
+	struct si_text why;
+	char words[256];
+	void *head;
+
+	dl_iterate_phdr(look_at_main, &image);
+	head = si_sys_map(SHINY_PROBE_HEAD_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!head)
+		return;
+	si_text_init(&why, words, sizeof words);
+	switch (si_probe_read(environment, image.build_id, image.build_id_bytes, head, &why)) {
+	case SI_PROBE_GOOD:
+		if (((const struct shiny_probe_file *)head)->shape == SHINY_PROBE_NONE)
+			break;
+		si_text_add(text, "; Oilpan: ");
+		si_text_init(&why, words, sizeof words);
+		if (!attach(&image, head, &why))
+			si_text_add(text, "not recorded: ");
+		si_text_add(text, words);
+		break;
+	case SI_PROBE_BAD:
+		si_text_add(text, "; Oilpan: not recorded: ");
+		si_text_add(text, words);
+		break;
+	case SI_PROBE_NONE:
+		break;
+	}
+	si_sys_unmap(head, SHINY_PROBE_HEAD_MAX);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * oilpan.h: the way in to Blink's garbage-collected heap, in an executable that the probe knows.
+ *
+ * Runs:      inside, in the constructor; its hooks afterwards.
+ * Signals:   no.
+ * Allocates: near the code, a page; a table of finalizers.
+ * Threads:   attach: before there are others. Hooks: any.
+ */
+#ifndef SI_OILPAN_H
+#define SI_OILPAN_H
+
+#include "base.h"
+
+/* Looks for the probe's result, and patches what it names. What came of it is added to `text`; nothing where there is no result. */
+void si_oilpan_attach(char *const *environment, struct si_text *text);
+
+#endif

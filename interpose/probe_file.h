@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe_file.h: the head of what the probe found out about this executable (include/shiny/probe.h), read and checked.
+ *
+ * Runs:      inside, in the constructor.
+ * Signals:   no.
+ * Allocates: nothing; the head is read into the caller's memory.
+ * Threads:   one.
+ */
+#ifndef SI_PROBE_FILE_H
+#define SI_PROBE_FILE_H
+
+#include <shiny/patch.h>
+#include <shiny/probe.h>
+
+#include "base.h"
+
+enum si_probe { SI_PROBE_NONE, SI_PROBE_BAD, SI_PROBE_GOOD };
+
+/*
+ * Reads the head of the file for `build_id` into `head` (SHINY_PROBE_HEAD_MAX bytes, 8-aligned). NONE: there is no such file. BAD: it must not
+ * be used, why is in `why`.
+ */
+enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, void *head, struct si_text *why);
+
+/* The recipe of an entry of a good file; NULL: it has none. */
+const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *file, const struct shiny_probe_entry *entry);
+
+#endif

@@ -526,3 +526,55 @@ bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, 
 	}
 	return false;
 }
+
+struct alternatives {
+	struct dwarf_units *units;
+	struct die_type *out;
+	size_t count, room;
+	unsigned steps;
+};
+
+/* False: it can't be told. */
+static bool pointers_at(struct alternatives *to, const struct die_type *type, uint64_t offset, unsigned depth)
+{
+	struct die_type member;
+	Dwarf_Die child;
+
+	if (depth > NEST_MAX || !to->steps)
+		return false;
+	to->steps--;
+	if (type->kind == DIE_POINTER) {
+		if (offset || to->count == to->room)
+			return false;
+		to->out[to->count++] = *type;
+		return true;
+	}
+	if (type->kind == DIE_ARRAY)
+		return die_type_target(to->units, type, &member) && member.bytes && pointers_at(to, &member, offset % member.bytes, depth + 1);
+	if (type->kind != DIE_CLASS && type->kind != DIE_UNION)
+		return true; /* a number: no pointer is stored there */
+
+	Dwarf_Die die = type->die;
+
+	if (dwarf_child(&die, &child))
+		return true;
+	do {
+		int tag = dwarf_tag(&child);
+		uint64_t bits;
+
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&child, DW_AT_bit_size) ||
+		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_member_offset(&child, &bits) ||
+		    bits / 8 > offset || !die_type_of(to->units, &child, &member) || offset - bits / 8 >= member.bytes)
+			continue;
+		if (!pointers_at(to, &member, offset - bits / 8, depth + 1))
+			return false;
+	} while (die_next(&child));
+	return true;
+}
+
+size_t die_type_union_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset, struct die_type *out, size_t room)
+{
+	struct alternatives to = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };
+
+	return pointers_at(&to, type, offset, 0) ? to.count : 0;
+}

@@ -52,6 +52,9 @@ bool die_is_constructor(struct dwarf_units *units, Dwarf_Die *function, struct d
 size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, const char **out, size_t room);
 /* The member that holds byte `offset` of `type` and is a pointer there (through nested members). Not through unions: then false. */
 bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset, struct die_type *out, const char **name);
+/* The pointers that may be at byte `offset` of `type` where unions are in between: one for each alternative that has one there. 0: there are
+ * none, or more than `room`. */
+size_t die_type_union_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset, struct die_type *out, size_t room);
 
 /* Layout, as pahole shows it: each row a member, base class, vptr, hole or padding, in order of offset; nested ones have depth > 0. */
 struct die_member {

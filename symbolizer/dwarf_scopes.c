@@ -10,6 +10,8 @@
 
 #include "dwarf_unit.h"
 
+enum { INLINED_MAX = 128 };
+
 /* "a::b::" of containers[at], into `out`, as far as there is room. Returns the length. */
 static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, size_t room, unsigned depth)
 {
@@ -130,46 +132,65 @@ static int by_low(const void *a, const void *b)
 	return x->low < y->low ? -1 : x->low > y->low ? 1 : x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* Pieces of one inlined scope: of those in the range of the parent that covers the address, and of all in that part of the function. */
+struct pieces {
+	const struct range *near, *any; /* the first behind the address; NULL none */
+	bool near_earlier, any_earlier; /* others lie before it */
+};
+
 size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, const struct dwarf_scope *parent, struct dwarf_scope *out,
 				  size_t room)
 {
-	const struct range *found;
+	struct pieces pieces[INLINED_MAX] = { 0 };
+	uint32_t ids[INLINED_MAX];
+	const struct range *found, *main;
 	struct unit *unit;
-	size_t count = 0, low = 0, high;
+	struct scope *outer = dwarf_units_ready(units) ? dwarf_scope_at(units, parent->low, &unit, &found) : NULL;
+	size_t known = 0, count = 0, low = 0, high, at;
 
-	if (!dwarf_units_ready(units) || !dwarf_scope_at(units, vaddr, &unit, &found) || parent->id >= unit->scope_count)
+	if (!outer || parent->id >= unit->scope_count)
 		return 0;
-	for (high = unit->ranges.count; low < high;) { /* the first range that begins in the parent */
+	main = found;
+	at = (size_t)(found - unit->ranges.at);
+	while (dwarf_next_range(&unit->ranges, parent->low, &at)) /* the last is the outermost */
+		main = &unit->ranges.at[at];
+	for (high = unit->ranges.count; low < high;) { /* the first range that begins there */
 		size_t middle = low + (high - low) / 2;
 
-		if (unit->ranges.at[middle].low < parent->low)
+		if (unit->ranges.at[middle].low < main->low)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < unit->ranges.count && unit->ranges.at[low].low < parent->high; low++) {
+	for (; low < unit->ranges.count && unit->ranges.at[low].low < main->high; low++) {
 		const struct range *range = &unit->ranges.at[low];
-		struct scope *scope = &unit->scopes[range->owner];
-		size_t known = 0;
+		bool near = range->low >= parent->low && range->low < parent->high;
+		size_t i = 0;
 
-		if (scope->parent != parent->id)
+		if (unit->scopes[range->owner].parent != parent->id)
 			continue;
-		while (known < count && out[known].id != range->owner)
-			known++;
-		if (known == count && count < room) {
-			give_scope(units, unit, scope, range, &out[count]);
-			out[count++].earlier = range->low < vaddr;
-		} else if (known < count && out[known].low < vaddr) {
-			/* of what began before the address, the first range behind it */
-			out[known].low = range->low;
-			out[known].high = range->high;
+		while (i < known && ids[i] != range->owner)
+			i++;
+		if (i == INLINED_MAX)
+			continue;
+		if (i == known)
+			ids[known++] = range->owner;
+		if (range->low < vaddr) {
+			pieces[i].any_earlier = true;
+			pieces[i].near_earlier |= near;
+		} else {
+			pieces[i].any = pieces[i].any ? pieces[i].any : range;
+			pieces[i].near = pieces[i].near || !near ? pieces[i].near : range;
 		}
 	}
-	for (size_t i = 0; i < count;)
-		if (out[i].low < vaddr)
-			out[i] = out[--count];
-		else
-			i++;
+	for (size_t i = 0; i < known && count < room; i++) {
+		const struct range *range = pieces[i].near ? pieces[i].near : pieces[i].any;
+
+		if (!range)
+			continue;
+		give_scope(units, unit, &unit->scopes[ids[i]], range, &out[count]);
+		out[count++].earlier = pieces[i].near ? pieces[i].near_earlier : pieces[i].any_earlier;
+	}
 	if (count)
 		qsort(out, count, sizeof(*out), by_low);
 	return count;

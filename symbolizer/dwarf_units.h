@@ -42,8 +42,9 @@ struct dwarf_scope {
 size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwarf_scope *out, size_t room);
 
 /*
- * The inlined scopes whose parent is the scope `parent` (as dwarf_units_scopes gave it for `vaddr`) and that have code at or behind `vaddr`
- * in the parent's range; low and high are the first such piece. By address.
+ * The inlined scopes whose parent is the scope `parent` (as dwarf_units_scopes gave it) and that have code at or behind `vaddr` in the part of
+ * the function that `parent`'s range is in; low and high are the first such piece. By address. Compilers mix the pieces of neighbours:
+ * those in the parent's own range are preferred, and `earlier` is said of that range then, else of the whole part.
  */
 size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, const struct dwarf_scope *parent, struct dwarf_scope *out,
 				  size_t room);
@@ -56,7 +57,12 @@ bool dwarf_units_place(struct dwarf_units *units, uint64_t vaddr, const char **f
 const char *dwarf_units_call_file(struct dwarf_units *units, struct dwarf_scope *scope);
 
 /* Where a variable lives at an address. */
-enum dwarf_place { DWARF_PLACE_REGISTER, DWARF_PLACE_MEMORY /* at `reg` + displacement */, DWARF_PLACE_STATIC /* at address displacement */ };
+enum dwarf_place {
+	DWARF_PLACE_REGISTER,
+	DWARF_PLACE_MEMORY, /* at `reg` + displacement */
+	DWARF_PLACE_STATIC, /* at address displacement */
+	DWARF_PLACE_VALUE,  /* nowhere: its value is `reg` + displacement */
+};
 struct dwarf_variable {
 	Dwarf_Die die, type; /* DW_TAG_variable or DW_TAG_formal_parameter; its type as written */
 	const char *name;    /* NULL: none */

@@ -2,9 +2,9 @@
 /*
  * dwarf_variables.c: where variables live at an address.
  *
- * A place is a register, memory at a register, or a static address: what code can be seen to write to. Whatever else DWARF can say (a
- * value computed from others, one in pieces, the value at the function's entry, thread-local storage) is no place, and the variable is
- * left out. A frame base is resolved at the address asked for: DW_OP_call_frame_cfa by the call frame information, of .eh_frame or of
+ * A place is a register, memory at a register, or a static address: what code can be seen to write to; or a register plus a constant, which
+ * is what an optimised pointer into an array often is. Whatever else DWARF can say (a value computed from several others, one in pieces,
+ * the value at the function's entry, thread-local storage) is no place, and the variable is left out. A frame base is resolved at the address asked for: DW_OP_call_frame_cfa by the call frame information, of .eh_frame or of
  * .debug_frame, into rsp or rbp plus a displacement, which is what the instructions there use.
  *
  * The rules follow a pointer and ask about the variables at every instruction that it passes, hundreds of times a function, and each time
@@ -96,7 +96,7 @@ static void find_base(struct dwarf_units *units, struct frame *frame)
 }
 
 /* A range of addresses, and where a variable lives there. */
-enum piece_kind { PIECE_REGISTER, PIECE_MEMORY, PIECE_STATIC, PIECE_FRAME /* at the frame base + displacement */ };
+enum piece_kind { PIECE_REGISTER, PIECE_MEMORY, PIECE_STATIC, PIECE_VALUE, PIECE_FRAME /* at the frame base + displacement */ };
 struct piece {
 	uint64_t low, high;
 	int64_t displacement;
@@ -166,6 +166,17 @@ static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct piec
 	return out->reg < REGISTERS;
 }
 
+/* Reads a whole location. False: it is no place. */
+static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t count, struct piece *out)
+{
+	if (count == 1)
+		return place_of(attribute, ops, out);
+	if (count != 2 || ops[1].atom != DW_OP_stack_value || !place_of(attribute, ops, out) || out->kind != PIECE_MEMORY)
+		return false;
+	out->kind = PIECE_VALUE;
+	return true;
+}
+
 /* Fills `out` but for its place. */
 static bool describe(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out)
 {
@@ -220,7 +231,7 @@ static void take_variable(struct dwarf_units *units, Dwarf_Die *die, struct scop
 
 		if (low >= high)
 			continue;
-		if (count != 1 || !place_of(&attribute, &ops[0], &piece))
+		if (!piece_of(&attribute, ops, count, &piece))
 			piece = (struct piece){ .low = low, .high = high, .reg = REGISTERS };
 		add_piece(to, &piece);
 	}
@@ -302,9 +313,13 @@ static const struct piece *piece_at(const struct scope_variables *variables, con
 /* False: that is no place. */
 static bool set_place(struct dwarf_units *units, const struct piece *piece, struct frame *frame, struct dwarf_variable *out)
 {
+	static const enum dwarf_place places[] = { [PIECE_REGISTER] = DWARF_PLACE_REGISTER, [PIECE_MEMORY] = DWARF_PLACE_MEMORY,
+						   [PIECE_STATIC] = DWARF_PLACE_STATIC, [PIECE_VALUE] = DWARF_PLACE_VALUE,
+						   [PIECE_FRAME] = DWARF_PLACE_MEMORY };
+
 	if (piece->reg >= REGISTERS)
 		return false;
-	out->place = piece->kind == PIECE_REGISTER ? DWARF_PLACE_REGISTER : piece->kind == PIECE_STATIC ? DWARF_PLACE_STATIC : DWARF_PLACE_MEMORY;
+	out->place = places[piece->kind];
 	out->reg = piece->reg;
 	out->displacement = piece->displacement;
 	if (piece->kind != PIECE_FRAME)

@@ -65,14 +65,16 @@ bool rule_in_destructor(struct rule_work *work, uint64_t vaddr);
 /* Is the variable where the pointer is, in front of the state's instruction? */
 bool rule_holds(const struct flow_state *state, const struct dwarf_variable *variable);
 
-/* A pointer to `type`'s target plus `displacement`; `indexed`: and plus a multiple of something. */
+/* The address of an `object` plus `displacement`; `indexed`: and plus a multiple of something. An array stands for any of its elements. */
 struct rule_base {
-	struct die_type type;
+	struct die_type object;
 	int64_t displacement;
 	bool indexed;
 };
 /* What `reg` holds in front of the instruction at `vaddr`; false: not known. */
 bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct rule_base *out);
+/* Likewise what is at `displacement` of the frame that rsp or rbp is in. */
+bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement, struct rule_base *out);
 
 void rule_alloc_type(struct rule_work *work);
 /* True: it has an answer, which the rules behind it can't better. */

@@ -4,7 +4,8 @@
  *
  * `this->items = p` is `mov (slot of this), %rdx; mov %rax, 16(%rdx)` without optimisation, and with it the object's variable may be nowhere
  * by then. So the code in front of the store is read backwards, in the order in which it stands: a copy leads on to the other register, a
- * load to the member that it loads, until a register or a slot is a variable's. That isn't the flow of control, but it is what compilers
+ * load to the member that it loads (or, from the frame, to the register that was saved there), until a register or a slot is a variable's,
+ * or another register that was made from it is. That isn't the flow of control, but it is what compilers
  * write, and what it gives is the weakest kind of answer, checked by size.
  */
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "rule.h"
 
 enum { WINDOW = 40, DEPTH = 6, CODE_MAX = 1 << 16 };
+
+#define NO_COPY INT64_MIN
 
 struct window {
 	struct rule_work *work;
@@ -52,67 +55,122 @@ static bool pointer_in(struct rule_work *work, const struct die_type *type, uint
 	return element.kind == DIE_CLASS && die_type_member_at(work->reader->units, &element, offset, out, &name);
 }
 
-/* The variable in a register, or that lies at [reg + displacement], in front of the instruction. */
-static bool variable_at(struct window *window, uint64_t vaddr, unsigned reg, bool memory, int64_t displacement, struct die_type *out)
+/* What the pointer variable points at that is in `reg`, or from which `reg` has a constant distance, `displacement`. In front of `vaddr`. */
+static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, struct die_type *out, int64_t *displacement)
 {
+	struct die_type type;
 	struct dwarf_variable found[RULE_VARIABLES];
 	size_t count;
 
 	if (++window->asked > WINDOW)
 		return false;
 	count = dwarf_units_variables(window->work->reader->units, vaddr, found, RULE_VARIABLES);
-	for (size_t i = 0; i < count; i++) {
-		struct die_type type;
-
-		if (found[i].place != (memory ? DWARF_PLACE_MEMORY : DWARF_PLACE_REGISTER) || found[i].reg != reg ||
-		    !die_type(window->work->reader->units, &found[i].type, &type))
-			continue;
-		if (!memory) {
-			*out = type;
-			return type.kind == DIE_POINTER;
+	for (unsigned round = 0; round < 2; round++)
+		for (size_t i = 0; i < count; i++) {
+			if (found[i].place != (round ? DWARF_PLACE_VALUE : DWARF_PLACE_REGISTER) || found[i].reg != reg ||
+			    !die_type(window->work->reader->units, &found[i].type, &type))
+				continue;
+			if (type.kind == DIE_POINTER && die_type_target(window->work->reader->units, &type, out)) {
+				*displacement = round ? -found[i].displacement : 0;
+				return true;
+			}
+			if (!round)
+				return false;
 		}
-		if (displacement >= found[i].displacement && (uint64_t)(displacement - found[i].displacement) < type.bytes)
-			return pointer_in(window->work, &type, (uint64_t)(displacement - found[i].displacement), out);
-	}
 	return false;
+}
+
+/* The variable in memory that [reg + displacement] is in. */
+static bool variable_at(struct dwarf_units *units, uint64_t vaddr, unsigned reg, int64_t displacement, struct rule_base *out)
+{
+	struct dwarf_variable found[RULE_VARIABLES];
+	size_t count = dwarf_units_variables(units, vaddr, found, RULE_VARIABLES);
+
+	for (size_t i = 0; i < count; i++)
+		if (found[i].place == DWARF_PLACE_MEMORY && found[i].reg == reg && die_type(units, &found[i].type, &out->object) &&
+		    displacement >= found[i].displacement && (uint64_t)(displacement - found[i].displacement) < out->object.bytes) {
+			out->displacement = displacement - found[i].displacement;
+			out->indexed = false;
+			return true;
+		}
+	return false;
+}
+
+/* The register that was saved in the slot of the frame from which instruction number *index loads; *index becomes the saving one's. */
+static unsigned saved_register(const struct window *window, size_t oldest, size_t *index)
+{
+	const ZydisDecodedOperand *slot = &instruction(window, *index)->operands[1];
+
+	for (size_t i = *index; i-- > oldest;) {
+		const struct flow_instruction *at = instruction(window, i);
+		const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
+
+		for (unsigned o = 0; o < at->decoded.operand_count; o++)
+			if (at->decoded.meta.category != ZYDIS_CATEGORY_CALL && at->operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			    at->operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+			    number_of(at->operands[o].reg.value) == number_of(slot->mem.base))
+				return FLOW_NONE; /* the frame is another one there */
+		if (to->type != ZYDIS_OPERAND_TYPE_MEMORY || !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || to->mem.base != slot->mem.base ||
+		    to->mem.index != ZYDIS_REGISTER_NONE || to->mem.disp.value != slot->mem.disp.value)
+			continue;
+		if (at->decoded.mnemonic != ZYDIS_MNEMONIC_MOV || to->size != 64 || from->type != ZYDIS_OPERAND_TYPE_REGISTER)
+			return FLOW_NONE;
+		*index = i;
+		return number_of(from->reg.value);
+	}
+	return FLOW_NONE;
+}
+
+/* `lea 16(%reg), %other` and `mov %reg, %other`: how far the other register, the first operand, then is from `reg`. */
+static int64_t copy_distance(const struct flow_instruction *at, unsigned reg)
+{
+	const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
+
+	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || to->size != 64)
+		return NO_COPY;
+	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_MOV)
+		return from->type == ZYDIS_OPERAND_TYPE_REGISTER && number_of(from->reg.value) == reg ? 0 : NO_COPY;
+	return at->decoded.mnemonic == ZYDIS_MNEMONIC_LEA && from->mem.index == ZYDIS_REGISTER_NONE && number_of(from->mem.base) == reg
+		       ? from->mem.disp.value
+		       : NO_COPY;
 }
 
 static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth, struct rule_base *out);
 
-/* What a load gives. */
+/* What the pointer points at that is loaded from there. */
 static bool loaded(struct window *window, size_t index, const ZydisDecodedOperand *from, unsigned depth, struct rule_base *out)
 {
 	const struct flow_instruction *at = instruction(window, index);
-	struct rule_work *work = window->work;
+	struct dwarf_units *units = window->work->reader->units;
 	unsigned base = number_of(from->mem.base);
 	struct rule_base object;
-	struct die_type target;
+	struct die_type pointer;
 	uint64_t address;
 
-	out->displacement = 0;
-	out->indexed = false;
 	if (from->mem.base == ZYDIS_REGISTER_RIP && flow_address(at, from, &address)) {
 		struct dwarf_variable global;
-		struct die_type type;
 
-		return dwarf_units_global(work->reader->units, address, &global) && die_type(work->reader->units, &global.type, &type) &&
-		       pointer_in(work, &type, address - (uint64_t)global.displacement, &out->type);
-	}
-	if (base == FLOW_NONE)
+		if (!dwarf_units_global(units, address, &global) || !die_type(units, &global.type, &object.object))
+			return false;
+		object.displacement = (int64_t)(address - (uint64_t)global.displacement);
+		object.indexed = false;
+	} else if (base == FLOW_NONE) {
 		return false;
-	if ((base == FLOW_RSP || base == FLOW_RBP) && from->mem.index == ZYDIS_REGISTER_NONE &&
-	    variable_at(window, at->vaddr, base, true, from->mem.disp.value, &out->type))
-		return true;
-	if (base == FLOW_RSP || !trace(window, index, base, depth + 1, &object) ||
-	    !die_type_target(work->reader->units, &object.type, &target))
+	} else if ((base == FLOW_RSP || base == FLOW_RBP) && ++window->asked <= WINDOW &&
+		   variable_at(units, at->vaddr, base, from->mem.disp.value, &object)) {
+		object.indexed = from->mem.index != ZYDIS_REGISTER_NONE;
+	} else if (base != FLOW_RSP && trace(window, index, base, depth + 1, &object)) {
+		object.displacement += from->mem.disp.value;
+		object.indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
+	} else {
 		return false;
-	object.displacement += from->mem.disp.value;
-	object.indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
-	if (target.kind == DIE_POINTER) {
-		out->type = target; /* an element of an array of pointers */
-		return object.displacement % 8 == 0;
 	}
-	return !object.indexed && object.displacement >= 0 && pointer_in(work, &target, (uint64_t)object.displacement, &out->type);
+	out->displacement = 0;
+	out->indexed = false;
+	if (object.object.kind == DIE_POINTER) /* an element of an array of pointers */
+		return object.displacement % 8 == 0 && die_type_target(units, &object.object, &out->object);
+	return (!object.indexed || object.object.kind == DIE_ARRAY) && object.displacement >= 0 &&
+	       pointer_in(window->work, &object.object, (uint64_t)object.displacement, &pointer) && die_type_target(units, &pointer, &out->object);
 }
 
 /* What is in `reg` in front of instruction number `before`. */
@@ -125,8 +183,12 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 	if (depth > DEPTH || reg >= FLOW_REGISTERS)
 		return false;
 	for (size_t i = before;;) {
-		if (variable_at(window, vaddr, reg, false, 0, &out->type))
+		int64_t distance, delta;
+
+		if (variable_in(window, vaddr, reg, &out->object, &delta)) {
+			out->displacement += delta;
 			return true;
+		}
 		if (i == oldest)
 			return false;
 		i--;
@@ -141,6 +203,11 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 				  number_of(at->operands[o].reg.value) == reg;
 		if (at->decoded.meta.category == ZYDIS_CATEGORY_CALL)
 			writes |= reg != FLOW_RBX && reg != FLOW_RBP && reg != FLOW_RSP && reg < 12;
+		if (!writes && (distance = copy_distance(at, reg)) != NO_COPY &&
+		    variable_in(window, at->next, number_of(to->reg.value), &out->object, &delta)) {
+			out->displacement += delta - distance;
+			return true;
+		}
 		if (!writes)
 			continue;
 		if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || number_of(to->reg.value) != reg || to->size != 64)
@@ -150,8 +217,15 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 			if (from->type == ZYDIS_OPERAND_TYPE_MEMORY) {
 				struct rule_base load;
 
-				if (!loaded(window, i, from, depth, &load))
-					return false;
+				if (!loaded(window, i, from, depth, &load)) {
+					/* only a frame's slot is written by what can be seen */
+					if ((number_of(from->mem.base) != FLOW_RSP && number_of(from->mem.base) != FLOW_RBP) ||
+					    from->mem.index != ZYDIS_REGISTER_NONE)
+						return false;
+					reg = saved_register(window, oldest, &i);
+					vaddr = instruction(window, i)->vaddr;
+					break;
+				}
 				load.displacement += out->displacement;
 				load.indexed |= out->indexed;
 				*out = load;
@@ -162,6 +236,16 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 			reg = number_of(from->reg.value);
 			break;
 		case ZYDIS_MNEMONIC_LEA:
+			if ((number_of(from->mem.base) == FLOW_RSP || number_of(from->mem.base) == FLOW_RBP) && ++window->asked <= WINDOW) {
+				struct rule_base variable; /* its address */
+
+				if (variable_at(window->work->reader->units, vaddr, number_of(from->mem.base), from->mem.disp.value, &variable)) {
+					out->object = variable.object;
+					out->displacement += variable.displacement;
+					out->indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
+					return true;
+				}
+			}
 			out->displacement += from->mem.disp.value;
 			out->indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
 			reg = number_of(from->mem.base);
@@ -212,5 +296,10 @@ bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct r
 	if (at != vaddr || !flow_decode(&work->reader->code, at, &window.at[window.count % WINDOW]))
 		return false;
 	window.count++;
-	return trace(&window, window.count - 1, reg, 0, out) && out->type.kind == DIE_POINTER;
+	return trace(&window, window.count - 1, reg, 0, out);
+}
+
+bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement, struct rule_base *out)
+{
+	return work->reader->units && variable_at(work->reader->units, vaddr, reg, displacement, out);
 }

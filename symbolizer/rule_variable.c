@@ -7,7 +7,7 @@
  * something else. Measured without the guards a quarter of the answers was wrong; they are:
  *   - only variables of the scope that holds the call and of those around it, not of functions inlined into it;
  *   - no void *, nor pointers to characters or bytes for `new` (site_choose());
- *   - nothing through a union;
+ *   - of a union's pointers the one whose type fits the size, if the others' don't (site_choose());
  *   - parameters of functions that are called: not for arrays, whose middle may be passed (site_choose());
  *   - the size must fit, and a polymorphic class means "that or a derived one".
  */
@@ -18,12 +18,15 @@
 #include "dwarf_unit.h"
 #include "rule.h"
 
-enum { LOOK_MAX = 80, FOUND_MAX = 3 };
+enum { LOOK_MAX = 80, FOUND_MAX = 3, UNION_MAX = 4 };
 
 bool rule_holds(const struct flow_state *state, const struct dwarf_variable *variable)
 {
 	if (variable->place == DWARF_PLACE_REGISTER)
 		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg && !state->offsets[variable->reg];
+	if (variable->place == DWARF_PLACE_VALUE)
+		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
+		       state->offsets[variable->reg] + variable->displacement == 0;
 	if (variable->place != DWARF_PLACE_MEMORY)
 		return false;
 	for (unsigned i = 0; i < state->slot_count; i++) {
@@ -72,6 +75,22 @@ static bool add_pointer(struct rule_work *work, const struct die_type *pointer, 
 	return candidate.type != NULL;
 }
 
+/* All pointers that a union has at `offset`, or none: one that can't be judged by its size may be the one that is meant. */
+static bool add_union(struct rule_work *work, const struct die_type *type, uint64_t offset, unsigned flags)
+{
+	struct die_type pointers[UNION_MAX];
+	size_t count = die_type_union_at(work->reader->units, type, offset, pointers, UNION_MAX), before = work->out->count;
+
+	if (before + count > SITE_CANDIDATES)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!add_pointer(work, &pointers[i], flags | SITE_UNION)) {
+			work->out->count = before;
+			return false;
+		}
+	return count > 0;
+}
+
 /* The pointer that a variable is, or holds at `offset` (an owner such as std::unique_ptr). */
 static bool add_variable(struct rule_work *work, struct dwarf_variable *variable, uint64_t offset, unsigned flags)
 {
@@ -96,7 +115,9 @@ static bool add_variable(struct rule_work *work, struct dwarf_variable *variable
 		type = element;
 		offset %= element.bytes;
 	}
-	return die_type_member_at(work->reader->units, &type, offset, &member, &name) && add_pointer(work, &member, flags);
+	if (die_type_member_at(work->reader->units, &type, offset, &member, &name))
+		return add_pointer(work, &member, flags);
+	return add_union(work, &type, offset, flags);
 }
 
 /* The scope of the call (its index in work->scopes) that a variable at `vaddr` belongs to; RULE_SCOPES: of none. */
@@ -156,7 +177,7 @@ static void variables(struct rule_work *work)
 
 			if (scope >= RULE_SCOPES || scope > best)
 				continue;
-			if (found[v].place == DWARF_PLACE_REGISTER) {
+			if (found[v].place == DWARF_PLACE_REGISTER || found[v].place == DWARF_PLACE_VALUE) {
 				if (!rule_holds(state, &found[v]))
 					continue;
 			} else if (!die_type(work->reader->units, &found[v].type, &type) ||
@@ -189,7 +210,6 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	size_t before = work->out->count;
 	struct rule_base base;
 	struct die_type target;
-	int64_t displacement;
 
 	if (fact->offset || fact->callee.symbol)
 		return;
@@ -202,26 +222,37 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 				 work->out->candidates[before].type);
 		return;
 	}
-	if (fact->base == FLOW_RSP || fact->base == FLOW_RBP)
-		return; /* a slot: variables() has those */
-	if (!rule_base_of(work, fact->vaddr, fact->base, &base) || !die_type_target(work->reader->units, &base.type, &target))
+	if ((fact->base == FLOW_RSP || fact->base == FLOW_RBP) && rule_base_of_frame(work, fact->vaddr, fact->base, fact->displacement, &base)) {
+		if (!fact->scale || base.object.kind != DIE_ARRAY)
+			return; /* a slot: variables() has those */
+	} else if (fact->base == FLOW_RSP || !rule_base_of(work, fact->vaddr, fact->base, &base)) {
 		return;
-	displacement = fact->displacement + base.displacement;
+	} else {
+		base.displacement += fact->displacement;
+	}
+	base.indexed |= fact->scale != 0;
+	target = base.object;
+	for (unsigned i = 0; target.kind == DIE_ARRAY && i < 8; i++) {
+		if (!die_type_target(work->reader->units, &target, &target) || !target.bytes || base.displacement < 0)
+			return;
+		base.displacement %= (int64_t)target.bytes;
+		base.indexed = false;
+	}
 	if (target.kind == DIE_POINTER) {
 		/* an array of pointers, or one of them */
-		if (displacement % 8 || !add_pointer(work, &target, 0))
+		if (base.displacement % 8 || !add_pointer(work, &target, 0))
 			return;
 	} else {
 		struct dwarf_variable object = { .type = target.die };
 
-		if (fact->scale || base.indexed || displacement < 0 || target.kind != DIE_CLASS ||
-		    (target.bytes && !target.trailing_array && (uint64_t)displacement >= target.bytes) ||
-		    !add_variable(work, &object, (uint64_t)displacement, 0))
+		if (base.indexed || base.displacement < 0 || target.kind != DIE_CLASS ||
+		    (target.bytes && !target.trailing_array && (uint64_t)base.displacement >= target.bytes) ||
+		    !add_variable(work, &object, (uint64_t)base.displacement, 0))
 			return;
 	}
 	if (work->out->count > before)
-		rule_say(work, 1, "0x%llx: stored through %s at +%lld: %s", (unsigned long long)fact->vaddr, base.type.name, (long long)displacement,
-			 work->out->candidates[before].type);
+		rule_say(work, 1, "0x%llx: stored at %lld of %s: %s", (unsigned long long)fact->vaddr, (long long)base.displacement,
+			 target.name ? target.name : "?", work->out->candidates[before].type);
 }
 
 /* The parameter of `function` that argument register `index` brings; false: that depends on more than we know. */

@@ -163,6 +163,15 @@ static bool replaced(const struct site_answer *answer, const enum fit *fits, siz
 	return false;
 }
 
+/* Does another of a union's pointers fit as well? */
+static bool union_is_open(const struct site_answer *answer, const enum fit *fits, size_t index)
+{
+	for (size_t i = 0; answer->candidates[index].flags & SITE_UNION && i < answer->count; i++)
+		if (fits[i] && answer->candidates[i].flags & SITE_UNION && answer->candidates[i].type != answer->candidates[index].type)
+			return true;
+	return false;
+}
+
 /* The index of the constructor or vtable to believe; -1: none; -2: they contradict each other. */
 static int choose_made(const struct site_answer *answer, const enum fit *fits)
 {
@@ -195,12 +204,33 @@ static int choose_variable(const struct site_answer *answer, const enum fit *fit
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct site_candidate *candidate = &answer->candidates[i];
 
-		if (!fits[i] || candidate->rule != SYM_RULE_VARIABLE || replaced(answer, fits, i) ||
+		if (!fits[i] || candidate->rule != SYM_RULE_VARIABLE || replaced(answer, fits, i) || union_is_open(answer, fits, i) ||
 		    (!parameters && candidate->flags & SITE_PARAMETER))
 			continue;
 		/* bytes are what a buffer is taken for on the way to something better */
 		if (best < 0 || (answer->candidates[best].bytes == 1 && candidate->bytes > 1))
 			best = (int)i;
+	}
+	return best;
+}
+
+/* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, the one that a variable confirms; -1 none.
+ * On different arms of a branch none is. */
+static int choose_confirmed(const struct site_answer *answer, const enum fit *fits, int variable)
+{
+	int best = -1;
+
+	for (size_t i = 0; variable >= 0 && i < answer->count; i++) {
+		const struct site_candidate *candidate = &answer->candidates[i];
+
+		if (!fits[i] || !made(candidate) || replaced(answer, fits, i))
+			continue;
+		if (candidate->type != answer->candidates[variable].type) {
+			if (!(candidate->flags & SITE_LINE))
+				return -1;
+		} else if (best < 0 && candidate->rule == SYM_RULE_CONSTRUCTOR && candidate->flags & SITE_CERTAIN) {
+			best = (int)i;
+		}
 	}
 	return best;
 }
@@ -241,7 +271,7 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum fi
 			return SYM_MEDIUM;
 		return !contradicted && candidate->bytes && (certain || agreed) ? SYM_HIGH : SYM_MEDIUM;
 	case SYM_RULE_FUNCTION: return SYM_HIGH;
-	default: return candidate->or_derived ? SYM_LOW : SYM_MEDIUM;
+	default: return candidate->or_derived || candidate->flags & SITE_UNION ? SYM_LOW : SYM_MEDIUM;
 	}
 }
 
@@ -266,6 +296,13 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 		best = choose_made(answer, fits);
 		variable = choose_variable(answer, fits, best < 0);
 		if (best == -2) {
+			int confirmed = choose_confirmed(answer, fits, choose_variable(answer, fits, false));
+
+			if (confirmed >= 0) {
+				say(choice, "several classes are made here, and a variable is of this one");
+				give(&answer->candidates[confirmed], fits[confirmed], SYM_HIGH, climbed, out);
+				return true;
+			}
 			say(choice, "several classes are made here: none is believed");
 			if (variable < 0 || !answer->candidates[variable].or_derived)
 				return false;

@@ -108,6 +108,8 @@ void rule_add(struct rule_work *work, const struct site_candidate *candidate)
 			old->flags &= ~(unsigned)SITE_PARAMETER;
 		if (!(candidate->flags & SITE_LINE))
 			old->flags &= ~(unsigned)SITE_LINE;
+		if (!(candidate->flags & SITE_UNION))
+			old->flags &= ~(unsigned)SITE_UNION;
 		if (!old->bytes)
 			old->bytes = candidate->bytes;
 		return;

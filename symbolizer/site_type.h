@@ -28,6 +28,7 @@ enum site_flag {
 	SITE_PARAMETER = 8,   /* what a function that is called takes it for: no evidence for arrays */
 	SITE_LINE = 16,       /* a constructor that only stands in the same line and scope */
 	SITE_SYMBOL = 32,     /* known by a symbol alone: the block may begin with such an object */
+	SITE_UNION = 64,      /* one of the pointers that a union may be: only if no other one's type fits */
 };
 
 /* One rule's finding. Strings are interned. */

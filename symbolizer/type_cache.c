@@ -29,7 +29,7 @@
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of the rules found is types.c's care. */
-enum { VERSION = 1, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
+enum { VERSION = 2, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
 
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */

@@ -70,26 +70,17 @@ void session_flush_events(struct session *session)
 
 static const char *pattern_of(const struct collector_options *options)
 {
-	static const char standard[] =
-#define SHINY_ENV(name, field, type, text, allowed, help) ENV_##field(text)
-#define ENV_out(text) text
-#define ENV_session(text)
-#define ENV_collect(text)
-#define ENV_ctl(text)
-#define ENV_start(text)
-#define ENV_depth(text)
-#define ENV_free_depth(text)
-#define ENV_unwind(text)
-#define ENV_arena(text)
-#define ENV_on_full(text)
-#define ENV_types(text)
-#define ENV_follow(text)
-#define ENV_debug(text)
+	static const struct {
+#define SHINY_ENV(name, field, type, text, allowed, help) const char *field;
 #include <shiny/env.def>
 #undef SHINY_ENV
-		;
+	} standard = {
+#define SHINY_ENV(name, field, type, text, allowed, help) .field = text,
+#include <shiny/env.def>
+#undef SHINY_ENV
+	};
 
-	return options->out ? options->out : standard;
+	return options->out ? options->out : standard.out;
 }
 
 static char *expand(const char *pattern, const struct arena *arena, uint32_t pid)

@@ -93,7 +93,7 @@ $(O)/interpose/%.o: interpose/%.c $(O)/flags
 $(O)/libshiny.so: $(INTERPOSE_O) interpose/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) -shared -nostartfiles -o $@ $(INTERPOSE_O) -Wl,-soname,libshiny.so -Wl,--version-script=interpose/exports.map \
-		-Wl,-z,defs,-z,now,-z,relro,-z,nodelete,--as-needed -lc
+		-Wl,-z,defs,-z,now,-z,relro,-z,nodelete,-z,initfirst,--as-needed -lc
 
 # ---- outside ----
 $(O)/gen/schema_sql.h: src/store/schema.sql

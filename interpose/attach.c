@@ -167,6 +167,25 @@ static void read_boot_id(uint8_t id[16])
 	}
 }
 
+/*
+ * Ticks and boottime at one moment: of a few readings the one that took least. The first call of all faults in the clock's pages, and
+ * any may be interrupted; everybody who lays another clock's times beside ours sees the difference.
+ */
+static void read_pair(uint64_t *ticks, uint64_t *boottime)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = si_ticks(), time = si_clock_ns(CLOCK_BOOTTIME), after = si_ticks();
+
+		if (after - before < least) {
+			least = after - before;
+			*ticks = before + least / 2;
+			*boottime = time;
+		}
+	}
+}
+
 static void fill_header(struct shiny_header *h, const struct shiny_header *plan, const struct si_start *start, const char *executable)
 {
 	struct si_text command;
@@ -185,9 +204,8 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->chunks = plan->chunks;
 	h->chunk_bytes = plan->chunk_bytes;
 	h->clock = si_clock;
-	h->start_ticks = si_ticks();
 	h->start_realtime = si_clock_ns(CLOCK_REALTIME);
-	h->start_boottime = si_clock_ns(CLOCK_BOOTTIME);
+	read_pair(&h->start_ticks, &h->start_boottime);
 	h->ticks_per_second = si_clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
 	h->pid = si_sys_getpid();
 	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;

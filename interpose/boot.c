@@ -2,9 +2,10 @@
 /*
  * boot.c: the constructor, and what may come before it.
  *
- * The loader runs constructors of the libraries below us first, and those allocate: so boot starts from the first hook, or from our
- * constructor if that comes first, on whatever state libc is in. Arguments and environment are therefore read where the kernel put
- * them (above __libc_stack_end), not from libc.
+ * We are linked -z initfirst: the loader runs our constructor before all others, libc's included. What constructors of libraries allocate
+ * would else be missed wherever no hook of ours is reached by name: in Chromium 156 it was 947 blocks in every process. The loader keeps
+ * one such library, the last that it has mapped, so another one may come first; then boot starts from the first hook. Either way libc is in
+ * whatever state it is in: arguments and environment are read where the kernel put them (above __libc_stack_end), not from libc.
  *
  * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever fails, the program runs on
  * unrecorded, and the arena's header or SHINY_DEBUG=on says why.

@@ -12,6 +12,10 @@
  * A frame that only a module's rule knows is harder. In a library it says what there is to say. In Chromium with symbols it is
  * png_read_row or a lambda in an unnamed namespace, and the caller tells whose. But a callback of a program without names, called by
  * libglib's main loop, must not become libglib's. So the search goes on while the stack stays in the module, and no further.
+ *
+ * Chromium as shipped has no function names at all. But the classes of many blocks are known, from vtables and from Oilpan's own table of
+ * names. Where only a module's rule knows the stack, the rules of functions are asked about the block's class: blink::LayoutBlockFlow
+ * is blink's.
  */
 #define _GNU_SOURCE
 #include "component.h"
@@ -29,12 +33,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#define UNDECIDED UINT32_MAX          /* rule: none matches */
+#define BY_MODULE (UINT32_C(1) << 31) /* beside a stack's owner: nothing but a module's rule says so */
+
 enum {
 	PART = 6,          /* frames in a row of tables stack and stack_tail */
 	NOBODY = 0,        /* owner: passed over */
 	NO_STACK = 1,      /* owners of their own, without a rule */
 	NO_MODULE = 2,
-	UNDECIDED = UINT32_MAX, /* rule: none matches */
 };
 
 /* The first rule that a name matches, and whose it is then. */
@@ -66,13 +72,13 @@ struct attribution {
 	size_t user_count;
 	struct components out;
 	struct map names, owners, rows; /* what is in `out`, by: text's hash; rule and name; process, and name and type */
-	struct verdict *functions, *sources;
+	struct verdict *functions, *sources, *types; /* by id */
 	struct module *modules;
-	size_t function_limit, source_limit, module_limit, frame_limit, stack_limit, tail_limit;
+	size_t function_limit, source_limit, module_limit, frame_limit, stack_limit, tail_limit, type_limit;
 	VEC(struct line) lines;
 	uint32_t *first_line; /* of a frame, plus 1 */
 	uint32_t (*tails)[PART + 1];
-	uint32_t *owner_of_stack;
+	uint32_t *owner_of_stack; /* by id; perhaps with BY_MODULE */
 };
 
 /* ---- names ---- */
@@ -215,15 +221,17 @@ static uint32_t id_at(const struct query *q, int column, size_t limit)
 
 static void take_limits(struct attribution *a, const struct query *q)
 {
-	size_t *limits[] = {&a->function_limit, &a->source_limit, &a->module_limit, &a->frame_limit, &a->stack_limit, &a->tail_limit};
+	size_t *limits[] = {&a->function_limit, &a->source_limit, &a->module_limit, &a->frame_limit, &a->stack_limit, &a->tail_limit,
+			    &a->type_limit};
 
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 7; i++) {
 		int64_t most = query_number(q, i);
 
 		*limits[i] = most < 0 || most > UINT32_MAX - 2 ? 1 : (size_t)most + 1;
 	}
 	a->functions = mem_zero(a->function_limit, sizeof *a->functions);
 	a->sources = mem_zero(a->source_limit, sizeof *a->sources);
+	a->types = mem_zero(a->type_limit, sizeof *a->types);
 	a->modules = mem_zero(a->module_limit, sizeof *a->modules);
 	a->first_line = mem_zero(a->frame_limit, sizeof *a->first_line);
 	a->tails = mem_zero(a->tail_limit, sizeof *a->tails);
@@ -268,6 +276,15 @@ static void take_source(struct attribution *a, const struct query *q)
 
 	if (id)
 		a->sources[id] = judge(a, COMPONENT_SOURCE, query_text(q, 1), strlen(query_text(q, 1)));
+}
+
+/* A class is asked about as its member functions would be. */
+static void take_type(struct attribution *a, const struct query *q)
+{
+	uint32_t id = id_at(q, 0, a->type_limit);
+
+	if (id)
+		a->types[id] = judge(a, COMPONENT_FUNCTION, query_text(q, 1), strlen(query_text(q, 1)));
 }
 
 static void take_module(struct attribution *a, const struct query *q)
@@ -326,7 +343,7 @@ struct walk {
 
 static uint32_t settle(const struct walk *w)
 {
-	return w->weak ? w->weak : w->held ? w->held : w->passed ? w->passed : NO_MODULE;
+	return w->weak ? w->weak : w->held ? w->held | BY_MODULE : w->passed ? w->passed | BY_MODULE : NO_MODULE;
 }
 
 /* Looks at one function; true: the stack's owner is *owner. */
@@ -345,7 +362,7 @@ static bool step(const struct attribution *a, struct walk *w, const struct line 
 				w->held_module = line->module;
 			}
 		} else if (!line->weak) {
-			*owner = line->owner;
+			*owner = line->owner | (line->by_module ? BY_MODULE : 0);
 			return true;
 		} else if (!w->weak) {
 			w->weak = line->owner;
@@ -393,10 +410,13 @@ static void take_stack(struct attribution *a, const struct query *q)
 static void take_stat(struct attribution *a, const struct query *q)
 {
 	uint32_t process = (uint32_t)query_number(q, 0), stack = id_at(q, 1, a->stack_limit), type = (uint32_t)query_number(q, 2);
-	struct component_owner *owner = &a->out.owners[stack ? a->owner_of_stack[stack] : NO_STACK];
+	uint32_t found = stack ? a->owner_of_stack[stack] : NO_STACK, *at;
+	struct component_owner *owner = &a->out.owners[found & ~BY_MODULE];
 	uint64_t value = (uint64_t)query_number(q, 3);
-	uint32_t *at = map_at(&a->rows, process, (uint64_t)owner->name << 32 | type);
 
+	if (found & BY_MODULE && type < a->type_limit && a->types[type].owner && !(owner->rule && owner->rule->user))
+		owner = &a->out.owners[a->types[type].owner];
+	at = map_at(&a->rows, process, (uint64_t)owner->name << 32 | type);
 	if (!*at) {
 		if (a->out.count == a->out.room) {
 			a->out.room = a->out.room ? a->out.room * 2 : 1024;
@@ -435,7 +455,7 @@ static struct shiny_err *attribute(struct attribution *a, const struct scope *sc
 {
 	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s", column, scope->where);
 	struct shiny_err *err = each(a, "SELECT (SELECT MAX(id) FROM function), (SELECT MAX(id) FROM source), (SELECT MAX(id) FROM module), "
-					"(SELECT MAX(id) FROM frame), (SELECT MAX(id) FROM stack), (SELECT MAX(id) FROM stack_tail)", take_limits);
+					"(SELECT MAX(id) FROM frame), (SELECT MAX(id) FROM stack), (SELECT MAX(id) FROM stack_tail), (SELECT MAX(id) FROM type)", take_limits);
 
 	if (!err)
 		err = each(a, "SELECT kind, pattern FROM boring", take_boring);
@@ -445,6 +465,8 @@ static struct shiny_err *attribute(struct attribution *a, const struct scope *sc
 		err = each(a, "SELECT id, path FROM source", take_source);
 	if (!err)
 		err = each(a, "SELECT id, path FROM module", take_module);
+	if (!err)
+		err = each(a, "SELECT id, name FROM type WHERE confidence <> 'label'", take_type);
 	if (!err)
 		err = each(a, "SELECT f.id, f.module, l.depth, l.function, l.source FROM frame f LEFT JOIN frame_line l ON l.frame = f.id "
 			      "ORDER BY f.id, l.depth", take_line);
@@ -478,6 +500,7 @@ struct shiny_err *components_load(struct store *store, const struct scope *scope
 	free(a.rows.at);
 	free(a.functions);
 	free(a.sources);
+	free(a.types);
 	free(a.modules);
 	free(a.lines.at);
 	free(a.first_line);

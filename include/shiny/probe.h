@@ -69,10 +69,15 @@ struct shiny_probe_entry {
 	uint32_t sites;      /* those of them whose type was read off the code around */
 	/* ALLOCATE; size is without the header, index is 16 bits wide (the rest of the register is not to be trusted) */
 	uint8_t handle, size, alignment, index, space;
-	/* REGISTER; slot is the address of the variable */
+	/*
+	 * REGISTER; slot is the address of the variable. Either the type's functions are arguments, or `info` is the address of the caller's GCInfo,
+	 * which is copied into the table when the type is new; a hook may change it. The probe gives the latter: the functions that get the others
+	 * have another calling convention in Chromium (preserve_most: callers rely on all registers but rax and r11), which no C hook keeps.
+	 */
 	uint8_t slot, trace, finalizer, name;
 	uint8_t code_bytes; /* valid bytes of code: at least 16 */
-	uint8_t unused[2];
+	uint8_t info;
+	uint8_t unused;
 	uint32_t recipe_at, recipe_bytes; /* in this file; 0, 0: the patcher gave none, it is not patchable */
 	uint32_t unused2;
 	uint8_t code[SHINY_PROBE_CODE]; /* as in the file at vaddr */

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe_entries.c: see probe_entries.h.
+ *
+ * The function that makes an object takes it from a free-list of its size's space, and the part that matters is the same in all versions
+ * and compilers: a pointer P is loaded from somewhere; a combination of the size and of the index is stored near it; P + 8 is returned.
+ *
+ *	add    $0xf,%rsi             the size, header and rounding added
+ *	…
+ *	mov    0x40(%r9),%rax        P
+ *	…
+ *	shl    $0x20,%rcx            the index, 32 bits up
+ *	shl    $0x2e,%rsi            the size
+ *	or     %rcx,%rsi
+ *	mov    %rsi,(%rax)           both at P + 0: so the index is in the 16 bits at P + 4, which is 4 in front of …
+ *	add    $0x8,%rax
+ *	ret                          … what is returned
+ *
+ * Version 150 stores 16 bits at P + 4, and node's V8 (2023) stores them shifted by two. So nothing of this is assumed: the path is walked
+ * with the arguments as symbols, and header_at and header_shift come out. Both arms of each branch are tried, the one that goes straight
+ * on first: slow paths and failed checks leave by calls that don't return P.
+ */
+#include "probe_entries.h"
+
+#include <string.h>
+
+enum { STEPS = 4000, TOUR_STEPS = 200, ARMS = 16, STORES = 12, WORD = 8 };
+enum { RAX = 0 };
+
+/* A value with an argument in it was stored at `base` + `add`. */
+struct stored {
+	struct eval_value address, value;
+	unsigned bytes;
+};
+struct tour {
+	struct eval eval;
+	uint64_t vaddr;
+	struct stored stores[STORES];
+	unsigned store_count;
+	uint16_t limits[EVAL_ARGUMENTS]; /* argument n was compared with this */
+	uint8_t sized, overhead;         /* this argument got something added */
+	unsigned steps;
+};
+
+struct walker {
+	struct flow_code code;
+	struct tour arms[ARMS];
+	unsigned arm_count, steps;
+};
+
+static void note_store(struct tour *tour, const struct flow_instruction *in)
+{
+	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];
+	struct stored stored = { .address = eval_address(&tour->eval, in, to), .bytes = to->size / 8 };
+	struct eval_value high = { .kind = EVAL_UNKNOWN };
+	int vector = from->type == ZYDIS_OPERAND_TYPE_REGISTER && from->reg.value >= ZYDIS_REGISTER_XMM0 &&
+				     from->reg.value <= ZYDIS_REGISTER_XMM15 ?
+			     (int)(from->reg.value - ZYDIS_REGISTER_XMM0) : -1;
+
+	if (vector >= 0) {
+		stored.value = tour->eval.low[vector];
+		high = tour->eval.high[vector];
+		stored.bytes = WORD;
+	} else {
+		stored.value = eval_operand(&tour->eval, in, from);
+	}
+	for (unsigned half = 0; half < (to->size == 128 && vector >= 0 ? 2 : 1); half++) {
+		if (half) {
+			stored.value = high;
+			stored.address.add += WORD;
+		}
+		/* an older store to the same place is gone */
+		for (unsigned i = 0; i < tour->store_count; i++)
+			if (tour->stores[i].address.kind == stored.address.kind && tour->stores[i].address.at == stored.address.at &&
+			    tour->stores[i].address.add == stored.address.add)
+				tour->stores[i] = tour->stores[--tour->store_count];
+		if (tour->store_count < STORES)
+			tour->stores[tour->store_count++] = stored;
+	}
+}
+
+static bool is_store(const struct flow_instruction *in)
+{
+	return in->decoded.operand_count_visible == 2 && in->operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	       in->operands[0].actions == ZYDIS_OPERAND_ACTION_WRITE;
+}
+
+static void note_limit(struct tour *tour, const struct flow_instruction *in)
+{
+	struct eval_value value, limit;
+
+	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CMP)
+		return;
+	value = eval_operand(&tour->eval, in, &in->operands[0]);
+	limit = eval_operand(&tour->eval, in, &in->operands[1]);
+	if (value.kind == EVAL_ARGUMENT && !value.shift && !value.add && value.other == 0xff && limit.kind == EVAL_CONST &&
+	    limit.at > 1 && limit.at <= UINT16_MAX && !(limit.at & (limit.at - 1)))
+		tour->limits[value.at] = (uint16_t)limit.at;
+}
+
+/* The first argument to which 8 to 31 is added, by lea or add: header and rounding. */
+static void note_overhead(struct tour *tour)
+{
+	for (unsigned r = 0; !tour->overhead && r < EVAL_REGISTERS; r++) {
+		const struct eval_value *value = &tour->eval.reg[r];
+
+		if (value->kind == EVAL_ARGUMENT && !value->shift && value->add >= 8 && value->add < 32) {
+			tour->sized = (uint8_t)value->at;
+			tour->overhead = (uint8_t)value->add;
+		}
+	}
+}
+
+typedef bool arrived(const struct tour *tour, const struct flow_instruction *in, void *context);
+
+/* Walks all ways from `vaddr`, within bounds, until `at_return` or `at_call` (NULL: none) accept one. */
+static bool walk(struct walker *walker, const struct eval_world *world, uint64_t vaddr, arrived *at_return, arrived *at_call, void *context)
+{
+	struct flow_instruction in;
+	uint64_t target;
+
+	walker->code = (struct flow_code){ .file = world->file };
+	walker->steps = 0;
+	walker->arm_count = 1;
+	memset(&walker->arms[0], 0, sizeof(walker->arms[0]));
+	walker->arms[0].vaddr = vaddr;
+	eval_init(&walker->arms[0].eval, world, true);
+	while (walker->arm_count) {
+		struct tour tour = walker->arms[--walker->arm_count];
+		bool on = true;
+
+		/* behind a call that never returns stands another function: a way of its own length would not end there */
+		while (on && walker->steps++ < STEPS && tour.steps++ < TOUR_STEPS && flow_decode(&walker->code, tour.vaddr, &in)) {
+			bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+				      flow_address(&in, &in.operands[0], &target);
+
+			tour.vaddr = in.next;
+			switch (in.decoded.meta.category) {
+			case ZYDIS_CATEGORY_RET:
+				if (at_return && at_return(&tour, &in, context))
+					return true;
+				on = false;
+				break;
+			case ZYDIS_CATEGORY_CALL:
+				if (at_call && at_call(&tour, &in, context))
+					return true;
+				eval_step(&tour.eval, &in);
+				break;
+			case ZYDIS_CATEGORY_COND_BR:
+				/* backwards it would be a loop */
+				if (direct && target > in.vaddr && walker->arm_count < ARMS) {
+					walker->arms[walker->arm_count] = tour;
+					walker->arms[walker->arm_count++].vaddr = target;
+				}
+				break;
+			case ZYDIS_CATEGORY_UNCOND_BR:
+				on = direct;
+				tour.vaddr = direct ? target : 0;
+				break;
+			case ZYDIS_CATEGORY_INTERRUPT:
+				on = false;
+				break;
+			default:
+				if (in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2) {
+					on = false;
+					break;
+				}
+				note_limit(&tour, &in);
+				if (is_store(&in))
+					note_store(&tour, &in);
+				eval_step(&tour.eval, &in);
+				note_overhead(&tour);
+			}
+		}
+	}
+	return false;
+}
+
+/* ---- allocation ---- */
+
+/* Where in the word stored is argument `argument`? */
+static bool part_of(const struct eval_value *value, unsigned argument, unsigned *shift)
+{
+	if (value->kind != EVAL_ARGUMENT)
+		return false;
+	if (value->at == argument) {
+		*shift = value->shift;
+		return true;
+	}
+	*shift = value->other_shift;
+	return value->other == argument;
+}
+
+static bool returns_object(const struct tour *tour, const struct flow_instruction *in, void *context)
+{
+	struct entry_allocates *out = context;
+	const struct eval_value *object = &tour->eval.reg[RAX];
+	uint8_t found = ENTRY_NONE;
+
+	if (object->kind != EVAL_UNKNOWN || !tour->overhead)
+		return false;
+	for (unsigned i = 0; i < tour->store_count; i++) {
+		const struct stored *stored = &tour->stores[i];
+		int64_t before = object->add - stored->address.add; /* bytes from what was stored to the object */
+		unsigned shift;
+
+		if (stored->address.kind != EVAL_UNKNOWN || stored->address.at != object->at || before < 1 || before > 16)
+			continue;
+		for (uint8_t argument = 1; argument < EVAL_ARGUMENTS; argument++) {
+			int64_t bits;
+
+			if (argument == tour->sized || !part_of(&stored->value, argument, &shift) || shift + 14 > stored->bytes * 8)
+				continue;
+			if (found != ENTRY_NONE && found != argument)
+				return false;
+			found = argument;
+			bits = before * 8 - shift;
+			out->header_at = (uint16_t)((bits + 15) / 16 * 2);
+			out->header_shift = (uint16_t)(out->header_at * 8 - bits);
+		}
+	}
+	if (found == ENTRY_NONE)
+		return false;
+	out->index = found;
+	out->size = tour->sized;
+	out->used = tour->eval.used;
+	out->limit = tour->limits[found];
+	out->overhead = tour->overhead;
+	return true;
+}
+
+bool entry_allocates(const struct eval_world *world, uint64_t vaddr, struct entry_allocates *out)
+{
+	struct entry_allocates found = { 0 };
+	struct walker walker;
+
+	if (!walk(&walker, world, vaddr, returns_object, NULL, &found))
+		return false;
+	*out = found;
+	return true;
+}
+
+/* ---- registration ---- */
+
+struct registering {
+	struct entry_registers out;
+	uint64_t call; /* of the inner function; 0: not seen */
+};
+
+static bool passes_info(const struct tour *tour, const struct flow_instruction *in, void *context)
+{
+	struct registering *found = context;
+	struct eval_value table = eval_argument(&tour->eval, 0), slot = eval_argument(&tour->eval, 1), info = eval_argument(&tour->eval, 2);
+	uint8_t words[3] = { ENTRY_NONE, ENTRY_NONE, ENTRY_NONE };
+	uint64_t inner;
+
+	if (table.kind != EVAL_LOADED || table.add || slot.kind != EVAL_ARGUMENT || slot.add || info.kind != EVAL_UNKNOWN ||
+	    in->operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !flow_address(in, &in->operands[0], &inner))
+		return false;
+	for (unsigned i = 0; i < tour->store_count; i++) {
+		const struct stored *stored = &tour->stores[i];
+		int64_t at = stored->address.add - info.add;
+
+		if (stored->address.kind == EVAL_UNKNOWN && stored->address.at == info.at && at >= 0 && at < 3 * WORD && at % WORD == 0 &&
+		    stored->value.kind == EVAL_ARGUMENT && !stored->value.add && !stored->value.shift)
+			words[at / WORD] = (uint8_t)stored->value.at;
+	}
+	/* every type is traced; finalizer and name may be missing */
+	if (words[1] == ENTRY_NONE)
+		return false;
+	found->out = (struct entry_registers){ .slot = (uint8_t)slot.at, .finalizer = words[0], .trace = words[1], .name = words[2],
+					       .global = table.at, .inner = inner, .finalizer_at = 0, .trace_at = WORD, .name_at = 2 * WORD };
+	found->call = in->vaddr;
+	return false; /* and what does it do with the result? */
+}
+
+static bool returns_index(const struct tour *tour, const struct flow_instruction *in, void *context)
+{
+	const struct registering *found = context;
+	const struct eval_value *result = &tour->eval.reg[RAX];
+
+	return found->call && result->kind == EVAL_UNKNOWN && result->at == found->call && !result->add;
+}
+
+bool entry_registers(const struct eval_world *world, uint64_t vaddr, struct entry_registers *out)
+{
+	struct registering found = { .call = 0 };
+	struct walker walker;
+
+	if (!walk(&walker, world, vaddr, returns_index, passes_info, &found))
+		return false;
+	*out = found.out;
+	return true;
+}
+
+/*
+ * The inner function reads the array's address from its first argument, shifts the new index left by log2 of a GCInfo's size, and copies
+ * the GCInfo there. It locks first and may grow the array, so it isn't walked but read from top to bottom.
+ */
+bool entry_table(const struct eval_world *world, uint64_t vaddr, struct entry_table *out)
+{
+	struct flow_code code = { .file = world->file };
+	struct flow_instruction in;
+	struct entry_table found = { 0 };
+	int loaded = -1, scaled = -1;
+	unsigned shift = 0;
+
+	for (unsigned step = 0, aside = 0; step < 160 && flow_decode(&code, vaddr, &in); step++, vaddr = in.next) {
+		const ZydisDecodedOperand *to = &in.operands[0], *from = &in.operands[1];
+
+		/* past the last return, with nothing but padding behind it */
+		aside = in.decoded.mnemonic == ZYDIS_MNEMONIC_INT3 ? aside + 1 : 0;
+		if (aside > 1)
+			break;
+		if (in.decoded.mnemonic == ZYDIS_MNEMONIC_CMP && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && from->imm.value.u > 255 &&
+		    from->imm.value.u <= UINT16_MAX && !(from->imm.value.u & (from->imm.value.u - 1)) && !found.limit)
+			found.limit = (uint16_t)from->imm.value.u;
+		if (is_store(&in) && to->mem.index != ZYDIS_REGISTER_NONE && to->mem.scale == 1 && !to->mem.disp.value &&
+		    ((eval_register(to->mem.base) == loaded && eval_register(to->mem.index) == scaled) ||
+		     (eval_register(to->mem.base) == scaled && eval_register(to->mem.index) == loaded)) && shift) {
+			found.info_bytes = 1u << shift;
+			*out = found;
+			return true;
+		}
+		if (in.decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size == 64 &&
+		    from->type == ZYDIS_OPERAND_TYPE_MEMORY && from->mem.base != ZYDIS_REGISTER_RIP &&
+		    from->mem.index == ZYDIS_REGISTER_NONE && from->mem.disp.value >= 0) {
+			loaded = eval_register(to->reg.value);
+			found.array_at = (uint32_t)from->mem.disp.value;
+		} else if (in.decoded.mnemonic == ZYDIS_MNEMONIC_SHL && to->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			   from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && from->imm.value.u > 2 && from->imm.value.u < 12) {
+			scaled = eval_register(to->reg.value);
+			shift = (unsigned)from->imm.value.u;
+		}
+	}
+	return false;
+}

@@ -108,6 +108,7 @@ static bool claim_slot(struct si_writer *w, uint32_t tid, uint32_t creator, uint
 		t->nested = nested;
 		t->start = si_ticks();
 		t->stack = (uintptr_t)__builtin_frame_address(0);
+		__asm__("mov %%fs:0, %0" : "=r"(t->tls));
 		t->stack_bytes = t->stack - si_tls.stack_low < si_tls.stack_high - si_tls.stack_low ? si_tls.stack_high - si_tls.stack_low : 0;
 		__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);

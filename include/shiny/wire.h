@@ -233,7 +233,8 @@ struct shiny_thread {
 	uint64_t start;   /* ticks */
 	uint64_t stack;       /* an address in its stack */
 	uint64_t stack_bytes; /* 0 unknown */
-	uint64_t spare[2];
+	uint64_t tls;         /* its thread pointer */
+	uint64_t spare[1];
 };
 
 /* A chunk's state word: who owns it and how far it is. Changed only by the edges of ring.h. */

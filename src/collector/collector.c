@@ -368,6 +368,7 @@ static uint64_t round_of(struct session *session)
 	uint64_t before = session->total_events, now;
 
 	ticks_calibrate(&session->ticks);
+	memory_look(session);
 	now = session->ticks.foreign ? UINT64_MAX / 4 : ticks_now(&session->ticks);
 	beat(session);
 	for (size_t i = 0; i < session->arenas.count; i++) {
@@ -377,6 +378,7 @@ static uint64_t round_of(struct session *session)
 		drain_scan(session, session->arenas.at[i]);
 	}
 	merge(session, now);
+	memory_take(session, now);
 	drain_end_streams(session);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
@@ -491,6 +493,7 @@ static void commit(struct session *session)
 		if (session->streams.at[i]->changed)
 			stream_put(session, session->streams.at[i], 0);
 	finish_write_new(session);
+	memory_write(session);
 	if (session->store && !session->err)
 		session_fail(session, store_commit(session->store));
 }
@@ -661,6 +664,7 @@ static void session_destroy(struct session *session)
 	free(session->streams.at);
 	free(session->processes.at);
 	free(session->arenas.at);
+	memory_watch_destroy(session->memory);
 	order_deinit(&session->order);
 	ids_deinit(&session->ids);
 	free(session->path);
@@ -714,6 +718,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs, .type_rules = options->type_rules,
 						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
 						 .progress = options->progress, .stop = collector_hurried };
+	session->memory = memory_watch_create(options->memory_period);
 	session->next_fork = UINT64_MAX;
 	read_boot_id(session->boot_id);
 	if (!options->force && !strchr(pattern, '%') && access(pattern, F_OK) == 0)

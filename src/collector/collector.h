@@ -25,6 +25,7 @@ struct collector_options {
 	const char *type_rules; /* a file of container rules in front of the built-in ones; NULL none */
 	const char *type_cache; /* directory for site types, NULL the user's; as in sym.h */
 	bool no_type_cache;
+	uint64_t memory_period; /* ms between two looks at what is resident of a process; 0: none */
 	bool keep_arenas;      /* do not delete the arenas and the directory at the end */
 	bool progress;         /* show progress on stderr for work over a second */
 };

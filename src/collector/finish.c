@@ -388,6 +388,7 @@ void finish_session(struct session *session, struct collector_summary *out)
 	if (!session->err) {
 		name_frames(session, sym, modules);
 		name_vtables(session, modules, vtables);
+		memory_finish(session, modules);
 		types_conclude(session, &(struct types_names){ sym, modules, vtables });
 	}
 	/* the first question to a module may have found more, and says what to do about the rest */

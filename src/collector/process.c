@@ -226,6 +226,7 @@ static struct process *process_create(struct session *session, struct arena *are
 	stats_init(&p->stats);
 	*vec_push(&session->processes) = p;
 	p->id = (uint32_t)session->processes.count;
+	p->memory = memory_create(session->memory, p->id);
 	if (arena->slots[slot])
 		arena->slots[slot]->closed = true;
 	arena->slots[slot] = p;
@@ -308,6 +309,7 @@ static void take_over(struct session *session, struct process *child)
 	}
 	child->parent_id = parent->id;
 	space_clone(&child->space, &parent->space, child->fork_at);
+	memory_fork(session, child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);
 	stats_clone_sites(&child->stats, &parent->stats);
 	registry_each(&parent->registry, inherit, &heir);
@@ -541,6 +543,7 @@ void process_destroy(struct process *p)
 	objects_deinit(&p->objects);
 	space_deinit(&p->space);
 	stats_deinit(&p->stats);
+	memory_destroy(p->memory);
 	free(p->deaths);
 	free(p->name);
 	free(p->role);

@@ -98,26 +98,26 @@ static void join(struct segments *s, size_t from, size_t to)
 
 /* ---- segments ---- */
 
-static struct segment *begin(struct segments *s, const struct segment *like, uint64_t start, uint64_t end, uint64_t time)
+static struct vm_segment *begin(struct segments *s, const struct vm_segment *like, uint64_t start, uint64_t end, uint64_t time)
 {
-	struct segment *g = mem_alloc(sizeof *g);
+	struct vm_segment *g = mem_alloc(sizeof *g);
 
 	*g = *like;
 	g->id = ++*s->ids;
+	g->process = s->process;
 	g->start = start;
 	g->end = end;
 	g->born = time;
 	g->ended = g->committed = 0;
-	g->sampled = g->written = false;
+	g->sampled = false;
 	g->changed = true;
-	g->last = (struct residency){ 0 };
-	g->last_ns = 0;
+	memset(g->last, 0, sizeof g->last);
 	if (!g->origin)
 		g->origin = g->id;
 	return g;
 }
 
-static void end(struct segments *s, struct segment *g, uint64_t time)
+static void end(struct segments *s, struct vm_segment *g, uint64_t time)
 {
 	g->ended = time > g->born ? time : g->born + 1;
 	g->changed = true;
@@ -125,7 +125,7 @@ static void end(struct segments *s, struct segment *g, uint64_t time)
 }
 
 /* Gives the pieces from index `i` on that lie below `to` to `g`, and counts what they commit. */
-static void give(struct segments *s, size_t i, uint64_t to, struct segment *g)
+static void give(struct segments *s, size_t i, uint64_t to, struct vm_segment *g)
 {
 	g->committed = 0;
 	for (; i < s->pieces.count && s->pieces.at[i].start < to; i++) {
@@ -135,10 +135,10 @@ static void give(struct segments *s, size_t i, uint64_t to, struct segment *g)
 }
 
 /* `g` goes on as [start, end) of itself, whose pieces are there. */
-static struct segment *rebound(struct segments *s, struct segment *g, uint64_t start, uint64_t stop, uint64_t time)
+static struct vm_segment *rebound(struct segments *s, struct vm_segment *g, uint64_t start, uint64_t stop, uint64_t time)
 {
 	uint64_t further = g->anonymous ? 0 : start - g->start;
-	struct segment *next = g;
+	struct vm_segment *next = g;
 
 	if (g->sampled) {
 		next = begin(s, g, start, stop, time);
@@ -154,11 +154,11 @@ static struct segment *rebound(struct segments *s, struct segment *g, uint64_t s
 }
 
 /* [from, to) of `g` is gone. */
-static void release(struct segments *s, struct segment *g, uint64_t from, uint64_t to, uint64_t time)
+static void release(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to, uint64_t time)
 {
 	uint64_t start = g->start, stop = g->end;
 	size_t i = cut(s, from), k = cut(s, to);
-	struct segment *right;
+	struct vm_segment *right;
 
 	erase(s, i, k);
 	if (from == start && to == stop) {
@@ -180,7 +180,7 @@ void segments_unmap(struct segments *s, uint64_t start, uint64_t stop, uint64_t 
 {
 	while (start < stop) {
 		size_t i = segments_find(s, start);
-		struct segment *g = i < s->pieces.count && s->pieces.at[i].start < stop ? s->pieces.at[i].segment : NULL;
+		struct vm_segment *g = i < s->pieces.count && s->pieces.at[i].start < stop ? s->pieces.at[i].segment : NULL;
 		uint64_t next;
 
 		if (!g)
@@ -193,9 +193,9 @@ void segments_unmap(struct segments *s, uint64_t start, uint64_t stop, uint64_t 
 }
 
 /* A new segment over what is there. */
-static struct segment *put(struct segments *s, const struct segment *what, uint64_t start, uint64_t stop, unsigned prot, uint64_t time)
+static struct vm_segment *put(struct segments *s, const struct vm_segment *what, uint64_t start, uint64_t stop, unsigned prot, uint64_t time)
 {
-	struct segment *g;
+	struct vm_segment *g;
 
 	segments_unmap(s, start, stop, NEVER, time);
 	g = begin(s, what, start, stop, time);
@@ -204,16 +204,16 @@ static struct segment *put(struct segments *s, const struct segment *what, uint6
 	return g;
 }
 
-static struct segment *at_address(const struct segments *s, uint64_t address)
+static struct vm_segment *at_address(const struct segments *s, uint64_t address)
 {
 	size_t i = segments_find(s, address);
 
 	return i < s->pieces.count && s->pieces.at[i].start <= address ? s->pieces.at[i].segment : NULL;
 }
 
-void segments_map(struct segments *s, const struct segment *what, uint64_t time)
+void segments_map(struct segments *s, const struct vm_segment *what, uint64_t time)
 {
-	struct segment *there = at_address(s, what->start), fresh = *what;
+	struct vm_segment *there = at_address(s, what->start), fresh = *what;
 
 	if (what->start >= what->end)
 		return;
@@ -251,7 +251,7 @@ void segments_protect(struct segments *s, uint64_t start, uint64_t stop, unsigne
 }
 
 /* `g` is now as long as up to `stop`, in the same place. */
-static void extend(struct segments *s, struct segment *g, uint64_t stop, unsigned prot, uint64_t time)
+static void extend(struct segments *s, struct vm_segment *g, uint64_t stop, unsigned prot, uint64_t time)
 {
 	uint64_t from = g->end;
 	size_t i;
@@ -268,7 +268,7 @@ void segments_move(struct segments *s, uint64_t old, uint64_t old_bytes, uint64_
 {
 	size_t i = segments_find(s, old);
 	struct piece *p = i < s->pieces.count && s->pieces.at[i].start <= old && s->pieces.at[i].segment->mapped <= begun ? &s->pieces.at[i] : NULL;
-	struct segment like = { .anonymous = true };
+	struct vm_segment like = { .anonymous = true };
 	unsigned prot = PROT_READ | PROT_WRITE;
 
 	if (p) {
@@ -297,7 +297,7 @@ void segments_move(struct segments *s, uint64_t old, uint64_t old_bytes, uint64_
 void segments_break(struct segments *s, uint64_t from, uint64_t to, uint32_t stack, uint32_t name, uint64_t time)
 {
 	const uint64_t page = 4096;
-	struct segment *below;
+	struct vm_segment *below;
 
 	from = (from + page - 1) / page * page;
 	to = (to + page - 1) / page * page;
@@ -310,15 +310,15 @@ void segments_break(struct segments *s, uint64_t from, uint64_t to, uint32_t sta
 		extend(s, below, to, PROT_READ | PROT_WRITE, time);
 		return;
 	}
-	put(s, &(struct segment){ .anonymous = true, .source = SEGMENT_BRK, .prot = PROT_READ | PROT_WRITE, .stack = stack, .name = name,
+	put(s, &(struct vm_segment){ .anonymous = true, .source = SEGMENT_BRK, .prot = PROT_READ | PROT_WRITE, .stack = stack, .name = name,
 				  .mapped = time }, from, to, PROT_READ | PROT_WRITE, time);
 }
 
 /* [from, to) of `g` becomes a segment of its own; all of its bounds stay mapped. */
-static struct segment *part(struct segments *s, struct segment *g, uint64_t from, uint64_t to, uint64_t time)
+static struct vm_segment *part(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to, uint64_t time)
 {
 	uint64_t start = g->start, stop = g->end;
-	struct segment *right;
+	struct vm_segment *right;
 
 	cut(s, from);
 	cut(s, to);
@@ -338,11 +338,20 @@ static struct segment *part(struct segments *s, struct segment *g, uint64_t from
 	return right;
 }
 
+struct vm_segment *segments_split(struct segments *s, uint64_t start, uint64_t stop, uint64_t time)
+{
+	struct vm_segment *g = at_address(s, start);
+
+	if (!g || start >= stop || g->end < stop)
+		return NULL;
+	return start == g->start && stop == g->end ? g : part(s, g, start, stop, time);
+}
+
 void segments_name(struct segments *s, uint64_t start, uint64_t stop, uint32_t name, uint64_t time)
 {
 	while (start < stop) {
 		size_t i = segments_find(s, start);
-		struct segment *g = i < s->pieces.count && s->pieces.at[i].start < stop ? s->pieces.at[i].segment : NULL;
+		struct vm_segment *g = i < s->pieces.count && s->pieces.at[i].start < stop ? s->pieces.at[i].segment : NULL;
 		uint64_t from, to;
 
 		if (!g)
@@ -361,8 +370,8 @@ void segments_name(struct segments *s, uint64_t start, uint64_t stop, uint32_t n
 
 void segments_clone(struct segments *child, const struct segments *parent, uint64_t time)
 {
-	const struct segment *of = NULL;
-	struct segment *copy = NULL;
+	const struct vm_segment *of = NULL;
+	struct vm_segment *copy = NULL;
 
 	for (size_t i = 0; i < parent->pieces.count; i++) {
 		const struct piece *p = &parent->pieces.at[i];
@@ -418,15 +427,15 @@ static bool has_file(const struct smaps_area *area)
 	return area->inode || *area->path == '/';
 }
 
-static struct segment seen_as(const struct smaps_area *area, uint64_t start)
+static struct vm_segment seen_as(const struct smaps_area *area, uint64_t start)
 {
-	return (struct segment){ .source = SEGMENT_SEEN, .shared = area->shared, .anonymous = !has_file(area), .prot = area->prot,
+	return (struct vm_segment){ .source = SEGMENT_SEEN, .shared = area->shared, .anonymous = !has_file(area), .prot = area->prot,
 				 .offset = has_file(area) ? area->offset + (start - area->start) : 0, .inode = area->inode, .device = area->device,
 				 .file = has_file(area) ? area->text : 0, .name = has_file(area) ? 0 : area->text };
 }
 
 /* Whether the list can mean the segment that we know; then what it knows more is added. */
-static bool agrees(struct segment *g, const struct smaps_area *area)
+static bool agrees(struct vm_segment *g, const struct smaps_area *area)
 {
 	if (g->shared != area->shared)
 		return false;
@@ -450,17 +459,18 @@ static bool agrees(struct segment *g, const struct smaps_area *area)
 	return true;
 }
 
-static bool alike(const struct segment *a, const struct segment *b)
+static bool alike(const struct vm_segment *a, const struct vm_segment *b)
 {
 	return a->source == SEGMENT_SEEN && b->source == SEGMENT_SEEN && a->shared == b->shared && a->anonymous == b->anonymous &&
-	       a->name == b->name && a->file == b->file && a->inode == b->inode && a->thread == b->thread && a->own == b->own;
+	       a->name == b->name && a->file == b->file && a->inode == b->inode && a->thread == b->thread && a->module == b->module && a->tls == b->tls &&
+	       a->own == b->own;
 }
 
 /* Segments known only from the list that the kernel has in one area are one: it grew, or was found in steps. */
 static void unite(struct segments *s, const struct smaps_area *area, uint64_t time)
 {
 	for (size_t i = segments_find(s, area->start); i + 1 < s->pieces.count && s->pieces.at[i + 1].start < area->end; i++) {
-		struct segment *a = s->pieces.at[i].segment, *b = s->pieces.at[i + 1].segment, *one;
+		struct vm_segment *a = s->pieces.at[i].segment, *b = s->pieces.at[i + 1].segment, *one;
 
 		if (a == b || a->end != b->start || a->start < area->start || b->end > area->end || !alike(a, b))
 			continue;
@@ -483,7 +493,7 @@ static void compare(struct segments *s, const struct smaps_area *area, const str
 		size_t i = segments_find(s, at);
 		struct piece *p = i < s->pieces.count && s->pieces.at[i].start < area->end ? &s->pieces.at[i] : NULL;
 		uint64_t to = !p ? area->end : p->start > at ? p->start : p->end < area->end ? p->end : area->end;
-		struct segment seen = seen_as(area, at);
+		struct vm_segment seen = seen_as(area, at);
 
 		if (fluid(flux, flux_count, at, to)) {
 			at = to;

@@ -39,13 +39,14 @@ enum segment_source {
 	SEGMENT_INHERITED,                         /* came along in a fork */
 };
 
-struct residency {
-	uint64_t committed, rss, pss, private, swap;
-	uint64_t live_blocks, live_bytes; /* of malloc's, in it */
-	uint64_t malloc_rss;              /* rss of its parts in which such blocks lie */
+/* What is in memory of a segment. Of PartitionAlloc's pools some parts are malloc's, others not: each kind has a portion of its own. */
+enum { PORTION_OTHER, PORTION_MALLOC, PORTIONS };
+struct portion {
+	uint64_t committed, rss, pss, private, swap; /* bytes */
+	uint64_t live_blocks, live_bytes;            /* malloc's in the one, garbage-collected objects in the other */
 };
 
-struct segment {
+struct vm_segment {
 	uint32_t id, origin;  /* rows of the session file; origin: the first of those that one call made */
 	uint64_t start, end;
 	uint64_t mapped;      /* ticks: when the program was given the memory; 0 unknown */
@@ -57,27 +58,33 @@ struct segment {
 	uint32_t flags;       /* the call's MAP_* */
 	uint8_t prot;         /* as it was mapped, or first seen */
 	uint8_t source;       /* enum segment_source */
-	bool shared, anonymous, sampled;
+	bool shared, anonymous;
+	bool sampled; /* some sample saw it: its bounds are history */
 	uint64_t committed;
-	/* what samples have shown (memory.c) */
-	bool blocks;          /* blocks of malloc lay in it, in more than some of its parts */
-	bool own;             /* the library's */
-	uint32_t thread;      /* thread id whose stack it is, 0 none */
-	struct residency last;
-	uint64_t last_ns;
-	bool changed, written;
+	/* what samples have shown, and what follows from it (memory.c) */
+	bool blocks;        /* blocks of malloc lay in it */
+	bool own;           /* the library's */
+	uint32_t process;   /* id */
+	bool tls;           /* a thread's variables lie in it, and it is no stack */
+	uint32_t thread;    /* id of the text of the thread's name whose stack it is, 0 none */
+	uint32_t module;    /* id of the module that it is a part of, 0 none */
+	uint32_t detail;    /* id of a text */
+	uint16_t owner;     /* row of owners.def + 1, 0 not told yet */
+	struct portion last[PORTIONS];
+	bool changed;       /* its row is to be written */
 };
 
 struct piece {
 	uint64_t start, end;
-	struct segment *segment;
+	struct vm_segment *segment;
 	uint8_t prot;
 };
 
 struct segments {
 	VEC(struct piece) pieces;
-	VEC(struct segment *) past; /* those that ended, for the caller to take */
+	VEC(struct vm_segment *) past; /* those that ended, for the caller to take */
 	uint32_t *ids;              /* the last id that was given to a segment */
+	uint32_t process;           /* id, for the caller */
 	uint64_t corrected;         /* changes that only the kernel's list told, of ranges that calls had told of */
 };
 
@@ -88,7 +95,7 @@ void segments_deinit(struct segments *segments);
 void segments_clone(struct segments *segments, const struct segments *parent, uint64_t time);
 
 /* A mapping call at `time`; of `what` start, end, stack, flags, prot, source, shared, anonymous, offset, name are read. Bounds are whole pages. */
-void segments_map(struct segments *segments, const struct segment *what, uint64_t time);
+void segments_map(struct segments *segments, const struct vm_segment *what, uint64_t time);
 void segments_unmap(struct segments *segments, uint64_t start, uint64_t end, uint64_t begun, uint64_t time);
 void segments_protect(struct segments *segments, uint64_t start, uint64_t end, unsigned prot, uint64_t begun);
 /* mremap; `flags` its MREMAP_*. */
@@ -97,6 +104,8 @@ void segments_move(struct segments *segments, uint64_t old, uint64_t old_bytes, 
 /* The break went from `from` to `to`; `name` is the text of "[heap]". */
 void segments_break(struct segments *segments, uint64_t from, uint64_t to, uint32_t stack, uint32_t name, uint64_t time);
 void segments_name(struct segments *segments, uint64_t start, uint64_t end, uint32_t name, uint64_t time);
+/* [start, end) of one segment becomes one of its own. NULL: it is not in one. */
+struct vm_segment *segments_split(struct segments *segments, uint64_t start, uint64_t end, uint64_t time);
 
 /* Ranges that calls touched while the list was being read: what it says of them is neither old nor new. */
 struct flux {

@@ -7,7 +7,7 @@
  *   collector.c  the loop: rounds, new arenas, the end           process.c  who a process is, its fork, its end
  *   drain.c      chunks → streams → one raw record at a time     apply*.c   one record in order → registry, stats, events
  *   finish.c     names and aggregates into the store              types.c    the type of every block
- *   warm.c       types of call sites, while there is time
+ *   warm.c       types of call sites, while there is time       memory.c   mappings and what of them is resident
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -21,6 +21,7 @@
 #include "collector.h"
 #include "decode.h"
 #include "ids.h"
+#include "memory.h"
 #include "objects.h"
 #include "order.h"
 #include "registry.h"
@@ -86,6 +87,7 @@ struct process {
 	uint64_t counters[SHINY_COUNTERS];
 	struct noticed noticed;
 	size_t mappings_written;
+	struct memory *memory;
 };
 
 enum { STACK_PAGE = 1024, STACK_PAGES = SHINY_STACK_LIMIT / STACK_PAGE };
@@ -127,6 +129,7 @@ struct session {
 	struct store *store;
 	struct sym_options symbols; /* for the two symbolizers */
 	struct warm *warm;          /* NULL: call sites are typed at the end only */
+	struct memory_watch *memory;
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;

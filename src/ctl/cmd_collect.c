@@ -85,6 +85,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
 		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
+		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
 		.keep_arenas = o->given[OPT_KEEP_ARENA],
 		.progress = !o->given[OPT_QUIET],
 	};

@@ -138,6 +138,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
 		.no_site_types = o->given[OPT_NO_TYPES] || strcmp(o->given[OPT_TYPES] ? o->text[OPT_TYPES] : env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
+		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
 		.keep_arenas = o->given[OPT_KEEP_ARENA],
 		.progress = !o->given[OPT_QUIET],
 	};

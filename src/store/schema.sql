@@ -334,6 +334,59 @@ CREATE TABLE page (
 	PRIMARY KEY (process, page)
 ) WITHOUT ROWID;
 
+-- The address spaces: a row a range that one mapping call made, for as long as its bounds were the same. A change of protection does not end
+-- a row. Found by calls of mmap and the like, and, where no hook sees those, in /proc/PID/smaps.
+CREATE TABLE segment (
+	id INTEGER PRIMARY KEY, -- id in this file
+	process INTEGER NOT NULL, -- process.id
+	origin INTEGER NOT NULL, -- segment.id of the first row that the same call made; in a forked child, its parent's
+	start_address INTEGER NOT NULL, -- lowest address; start = end = 0: what belonged to no segment at some look
+	end_address INTEGER NOT NULL, -- address behind the highest
+	born_ns INTEGER NOT NULL, -- first known
+	ended_ns INTEGER NOT NULL, -- unmapped or changed, 0 there until the process ended
+	source TEXT NOT NULL, -- mmap, mremap, brk: such a call; list: found in /proc/PID/smaps; fork: came along
+	stack INTEGER NOT NULL, -- stack.id of the mapping call, 0 unknown
+	prot INTEGER NOT NULL, -- protection when it was mapped or found: 1 read, 2 write, 4 execute
+	flags INTEGER NOT NULL, -- the call's MAP_ flags, 0 unknown
+	shared INTEGER NOT NULL, -- 1: writes reach the file or other processes
+	file TEXT, -- path of the mapped file, NULL none or not known
+	offset INTEGER NOT NULL, -- where in the file it begins
+	name TEXT, -- name given by the program (prctl) or the kernel ([heap]), NULL none
+	owner TEXT NOT NULL, -- whose it is: malloc, modules, stacks, v8, ...; unclassified
+	detail TEXT -- what of the owner's it is: pool, file, thread, NULL nothing more to say
+);
+CREATE INDEX segment_process ON segment (process);
+
+-- What of a segment was resident: a row holds from its time until the segment's next one, or its end.
+CREATE TABLE residency (
+	segment INTEGER NOT NULL, -- segment.id
+	malloc INTEGER NOT NULL, -- 1: its parts in which blocks of malloc lie; 0: the others
+	ns INTEGER NOT NULL, -- when the process was looked at
+	committed INTEGER NOT NULL, -- bytes that are accessible; the rest is only reserved
+	rss INTEGER NOT NULL, -- bytes in memory
+	pss INTEGER NOT NULL, -- the same, shared pages divided by the number of processes
+	private INTEGER NOT NULL, -- bytes in memory that no other process has
+	swap INTEGER NOT NULL, -- bytes swapped out
+	live_blocks INTEGER NOT NULL, -- blocks of malloc (malloc 1) or garbage-collected objects (malloc 0) alive in it
+	live_bytes INTEGER NOT NULL, -- their bytes
+	PRIMARY KEY (segment, malloc, ns)
+) WITHOUT ROWID;
+
+-- Looks at the memory of a process.
+CREATE TABLE memory (
+	process INTEGER NOT NULL, -- process.id
+	ns INTEGER NOT NULL, -- when
+	areas INTEGER NOT NULL, -- mappings that the kernel listed; 0: only the sum could be read
+	rss INTEGER NOT NULL, -- bytes in memory: the sum over its list
+	pss INTEGER NOT NULL, -- the same, shared pages divided by the number of processes
+	private INTEGER NOT NULL, -- bytes in memory that no other process has
+	swap INTEGER NOT NULL, -- bytes swapped out
+	live_blocks INTEGER NOT NULL, -- blocks of malloc alive at that moment
+	live_bytes INTEGER NOT NULL, -- their bytes
+	cost_ns INTEGER NOT NULL, -- processor time that the look took
+	PRIMARY KEY (process, ns)
+) WITHOUT ROWID;
+
 -- What was counted, losses among it.
 CREATE TABLE counter (
 	process INTEGER NOT NULL, -- process.id, 0 the whole session
@@ -678,6 +731,66 @@ CREATE VIEW v_pages AS SELECT
 	g.live_bytes AS live_bytes, -- bytes of them inside it
 	g.live_bytes / 4096.0 AS used -- share of the page, 0 to 1
 FROM page g;
+
+-- The address spaces over time, with what was resident of each range when its process was last looked at. Owners are explained in
+-- `shinyctl memory`; of PartitionAlloc's segments, the parts with malloc's blocks count for the owner malloc there and in v_memory.
+-- Example: SELECT owner, detail, SUM(rss) FROM v_segments WHERE process = 1 AND ended_ns = 0 GROUP BY owner, detail ORDER BY 3 DESC;
+CREATE VIEW v_segments AS SELECT
+	g.id AS segment, -- segment id in this file
+	g.process AS process, -- process id
+	g.origin AS origin, -- segment id of the first row that the same call made; in a forked child, its parent's
+	g.start_address AS start_address, -- lowest address; start = end = 0: what belonged to no segment at some look
+	g.end_address AS end_address, -- address behind the highest
+	g.end_address - g.start_address AS reserved, -- bytes of address space
+	g.born_ns AS born_ns, -- first known
+	g.ended_ns AS ended_ns, -- unmapped or changed, 0 there until the process ended
+	g.source AS source, -- mmap, mremap, brk: such a call; list: found in /proc/PID/smaps; fork: came along
+	NULLIF(g.stack, 0) AS stack, -- stack id of the mapping call, NULL unknown
+	g.prot AS prot, -- protection when it was mapped or found: 1 read, 2 write, 4 execute
+	g.flags AS flags, -- the call's MAP_ flags, 0 unknown
+	g.shared AS shared, -- 1: writes reach the file or other processes
+	g.file AS file, -- path of the mapped file, NULL none or not known
+	g.offset AS offset, -- where in the file it begins
+	g.name AS name, -- name given by the program (prctl) or the kernel ([heap]), NULL none
+	g.owner AS owner, -- whose it is: malloc, modules, stacks, v8, ...; unclassified
+	g.detail AS detail, -- what of the owner's it is: pool, file, thread, NULL nothing more to say
+	COALESCE(r.committed, 0) + COALESCE(q.committed, 0) AS committed, -- accessible bytes at the last look
+	COALESCE(r.rss, 0) + COALESCE(q.rss, 0) AS rss, -- bytes in memory at the last look
+	COALESCE(r.pss, 0) + COALESCE(q.pss, 0) AS pss, -- the same, shared pages divided by the number of processes
+	COALESCE(r.private, 0) + COALESCE(q.private, 0) AS private, -- bytes in memory that no other process has
+	COALESCE(r.swap, 0) + COALESCE(q.swap, 0) AS swap, -- bytes swapped out
+	COALESCE(q.rss, 0) AS malloc_rss, -- of rss: parts in which blocks of malloc lie
+	COALESCE(q.live_blocks, 0) AS live_blocks, -- blocks of malloc alive in it at the last look
+	COALESCE(q.live_bytes, 0) AS live_bytes -- their bytes
+FROM segment g LEFT JOIN residency r ON r.segment = g.id AND r.malloc = 0 AND
+		r.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = 0)
+	LEFT JOIN residency q ON q.segment = g.id AND q.malloc = 1 AND
+		q.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = 1);
+
+-- Whose the memory of a process was, at each look. The sum of rss over the owners is what the kernel says of the process.
+-- Example: SELECT owner, SUM(rss) FROM v_memory WHERE process = 1 AND last GROUP BY owner ORDER BY 2 DESC;
+CREATE VIEW v_memory AS SELECT
+	m.process AS process, -- process id
+	m.ns AS at_ns, -- when it was looked at
+	m.ns = (SELECT MAX(x.ns) FROM memory x WHERE x.process = m.process) AS last, -- 1: the last look at it
+	CASE WHEN b.malloc THEN 'malloc' ELSE g.owner END AS owner, -- malloc, modules, stacks, v8, ...; unclassified
+	CASE WHEN b.malloc AND g.owner <> 'malloc' THEN g.owner ELSE COALESCE(g.detail, '') END AS detail, -- what of the owner's; malloc: the allocator
+	COUNT(DISTINCT g.id) AS segments, -- ranges
+	SUM(CASE WHEN b.malloc THEN COALESCE(r.committed, 0) ELSE g.end_address - g.start_address - COALESCE((SELECT y.committed FROM residency y
+		WHERE y.segment = g.id AND y.malloc = 1 AND y.ns <= m.ns ORDER BY y.ns DESC LIMIT 1), 0) END) AS reserved, -- bytes of address space
+	SUM(COALESCE(r.committed, 0)) AS committed, -- of these, accessible
+	SUM(COALESCE(r.rss, 0)) AS rss, -- bytes in memory
+	SUM(COALESCE(r.pss, 0)) AS pss, -- the same, shared pages divided by the number of processes
+	SUM(COALESCE(r.private, 0)) AS private, -- bytes in memory that no other process has
+	SUM(COALESCE(r.swap, 0)) AS swap, -- bytes swapped out
+	SUM(COALESCE(r.live_blocks, 0)) AS live_blocks, -- blocks of malloc, or garbage-collected objects, alive in it
+	SUM(COALESCE(r.live_bytes, 0)) AS live_bytes -- their bytes
+FROM memory m JOIN segment g ON g.process = m.process AND g.born_ns <= m.ns AND (g.ended_ns = 0 OR g.ended_ns > m.ns)
+	CROSS JOIN (SELECT 0 AS malloc UNION ALL SELECT 1) b
+	LEFT JOIN residency r ON r.segment = g.id AND r.malloc = b.malloc AND
+		r.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = b.malloc AND x.ns <= m.ns)
+WHERE b.malloc = 0 OR r.committed > 0 OR r.rss > 0
+GROUP BY m.process, m.ns, 4, 5;
 
 -- Everything that was counted.
 -- Example: SELECT name, SUM(count) FROM v_counters GROUP BY name;

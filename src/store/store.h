@@ -18,7 +18,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 5
+#define STORE_SCHEMA_VERSION 6
 
 struct store;
 
@@ -105,6 +105,29 @@ struct store_bucket { /* the timeline */
 	uint64_t start, length;
 	uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes; /* live: at the bucket's end */
 };
+struct store_segment { /* a range of a process's address space, for as long as its bounds were the same */
+	uint32_t id, process, origin;
+	uint64_t start, end;   /* addresses */
+	uint64_t born, ended;  /* times; ended 0: there until its process ended */
+	const char *source;    /* "mmap", "mremap", "brk": calls; "list": found in /proc; "fork": came along */
+	uint32_t stack;        /* of the call */
+	uint32_t prot, flags;
+	bool shared;
+	const char *file, *name;
+	uint64_t offset;
+	const char *owner, *detail; /* owners.def */
+};
+struct store_residency { /* of a segment, or the part of it in which blocks of malloc lie; from this time on */
+	uint32_t segment;
+	bool malloc;
+	uint64_t time, committed, rss, pss, private_bytes, swap;
+	uint64_t live_blocks, live_bytes;
+};
+struct store_memory { /* one look at a process */
+	uint32_t process;
+	uint64_t time, areas, rss, pss, private_bytes, swap, live_blocks, live_bytes;
+	uint64_t cost; /* ns of the sidecar's processor */
+};
 struct store_page { uint32_t process; uint64_t page; uint32_t blocks, live_bytes; }; /* at the end; page = address / 4096 */
 
 SHINY_MUST_CHECK struct shiny_err *store_put_text(struct store *store, const char *key, const char *value); /* table session */
@@ -122,6 +145,9 @@ SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store, const str
 SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_peak(struct store *store, const struct store_peak *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_bucket(struct store *store, const struct store_bucket *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_segment(struct store *store, const struct store_segment *row); /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_residency(struct store *store, const struct store_residency *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_memory(struct store *store, const struct store_memory *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_page(struct store *store, const struct store_page *row);
 /* weight "loss": events are missing; "note": nothing is. `process` 0: the whole session. */
 SHINY_MUST_CHECK struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name, const char *weight,

@@ -47,6 +47,9 @@
 	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
 	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
 	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                                             \
+	X(SEGMENT, "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                \
+	X(RESIDENCY, "INSERT OR REPLACE INTO residency VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                 \
+	X(MEMORY, "INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                       \
 	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                                                    \
 	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                                              \
 	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")                                   \
@@ -608,6 +611,64 @@ struct shiny_err *store_put_page(struct store *store, const struct store_page *p
 	number(&row, p->page);
 	number(&row, p->blocks);
 	number(&row, p->live_bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_segment(struct store *store, const struct store_segment *s)
+{
+	struct row row = row_begin(store, STATEMENT_SEGMENT);
+
+	number(&row, s->id);
+	number(&row, s->process);
+	number(&row, s->origin);
+	number(&row, s->start);
+	number(&row, s->end);
+	number(&row, s->born);
+	number(&row, s->ended);
+	text(&row, s->source);
+	number(&row, s->stack);
+	number(&row, s->prot);
+	number(&row, s->flags);
+	number(&row, s->shared);
+	text(&row, s->file);
+	number(&row, s->offset);
+	text(&row, s->name);
+	text(&row, s->owner);
+	text(&row, s->detail);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_residency(struct store *store, const struct store_residency *r)
+{
+	struct row row = row_begin(store, STATEMENT_RESIDENCY);
+
+	number(&row, r->segment);
+	number(&row, r->malloc);
+	number(&row, r->time);
+	number(&row, r->committed);
+	number(&row, r->rss);
+	number(&row, r->pss);
+	number(&row, r->private_bytes);
+	number(&row, r->swap);
+	number(&row, r->live_blocks);
+	number(&row, r->live_bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_memory(struct store *store, const struct store_memory *m)
+{
+	struct row row = row_begin(store, STATEMENT_MEMORY);
+
+	number(&row, m->process);
+	number(&row, m->time);
+	number(&row, m->areas);
+	number(&row, m->rss);
+	number(&row, m->pss);
+	number(&row, m->private_bytes);
+	number(&row, m->swap);
+	number(&row, m->live_blocks);
+	number(&row, m->live_bytes);
+	number(&row, m->cost);
 	return row_end(&row);
 }
 

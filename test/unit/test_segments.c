@@ -100,14 +100,14 @@ static void model_map(struct model *m, unsigned from, unsigned to, const struct 
 static void compare(const struct segments *s, const struct model *m, unsigned round, unsigned step)
 {
 	uint64_t end = 0;
-	const struct segment *last = NULL;
+	const struct vm_segment *last = NULL;
 	uint64_t committed = 0;
 	bool there[PAGES] = { false };
 
 	checks++;
 	for (size_t i = 0; i < s->pieces.count; i++) {
 		const struct piece *p = &s->pieces.at[i];
-		const struct segment *g = p->segment;
+		const struct vm_segment *g = p->segment;
 
 		if (p->start < end || p->start >= p->end)
 			fail("order of pieces", round, step);
@@ -161,7 +161,7 @@ static void check_history(const struct segments *s, const struct moment *moments
 		uint64_t time = moments[k].time;
 
 		for (size_t i = 0; i < s->past.count + s->pieces.count; i++) {
-			const struct segment *g = i < s->past.count ? s->past.at[i] : s->pieces.at[i - s->past.count].segment;
+			const struct vm_segment *g = i < s->past.count ? s->past.at[i] : s->pieces.at[i - s->past.count].segment;
 
 			if (i > s->past.count && g == s->pieces.at[i - s->past.count - 1].segment)
 				continue;
@@ -221,7 +221,7 @@ static void random_call(struct segments *s, struct model *m, uint64_t time)
 		bool anonymous = pick(3), shared = !anonymous && pick(2), fixed = pick(2);
 		struct page what = { .mapped = time, .stack = 1 + pick(1000), .file = anonymous ? 0 : 1 + pick(3), .prot = prot, .shared = shared,
 				     .anonymous = anonymous, .offset = anonymous ? 0 : pick(50) };
-		struct segment call = { .start = address(from), .end = address(to), .stack = what.stack, .flags = fixed ? MAP_FIXED : 0, .prot = (uint8_t)prot,
+		struct vm_segment call = { .start = address(from), .end = address(to), .stack = what.stack, .flags = fixed ? MAP_FIXED : 0, .prot = (uint8_t)prot,
 					.source = SEGMENT_MMAP, .shared = shared, .anonymous = anonymous, .offset = (uint64_t)what.offset * PAGE,
 					.file = what.file, .inode = what.file, .device = what.file ? 1 : 0 };
 
@@ -368,7 +368,7 @@ static void unseen_round(unsigned round)
 		for (size_t i = 0; i < s.pieces.count; i++)
 			for (uint64_t at = s.pieces.at[i].start; at < s.pieces.at[i].end; at += PAGE) {
 				const struct page *page = &model.pages[at / PAGE - BASE];
-				const struct segment *g = s.pieces.at[i].segment;
+				const struct vm_segment *g = s.pieces.at[i].segment;
 
 				there[at / PAGE - BASE] = true;
 				wrong += !page->mapped || page->prot != s.pieces.at[i].prot || page->shared != g->shared || page->file != g->file;
@@ -388,10 +388,10 @@ static void by_hand(void)
 {
 	struct segments s;
 	uint32_t ids = 0;
-	struct segment pool = { .start = 0x100000, .end = 0x200000, .stack = 5, .source = SEGMENT_MMAP, .anonymous = true };
+	struct vm_segment pool = { .start = 0x100000, .end = 0x200000, .stack = 5, .source = SEGMENT_MMAP, .anonymous = true };
 	struct flux flux = { 0x100000, 0x101000 };
 	struct smaps_area heap = { .start = 0x300000, .end = 0x304000, .path = "[heap]", .text = 9, .prot = PROT_READ | PROT_WRITE };
-	const struct segment *g;
+	const struct vm_segment *g;
 
 	segments_init(&s, &ids);
 	segments_map(&s, &pool, 10);

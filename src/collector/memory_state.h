@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory_state.h: what memory.c and memory_sample.c share.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_COLLECTOR_MEMORY_STATE_H
+#define SHINY_COLLECTOR_MEMORY_STATE_H
+
+#include "../store/intern.h"
+#include "memory.h"
+#include "segments.h"
+#include "smaps.h"
+
+#define MEMORY_FIRST  UINT64_C(10000000)  /* ns from a process's start to the first look */
+#define MEMORY_CREDIT INT64_C(20000000)   /* ns of looking that a session may begin with, and the most that it can save up */
+enum {
+	MEMORY_SHARE = 50,          /* looks may take one fiftieth of the time */
+	MEMORY_PAGE = 4096,
+	MEMORY_BRIEF_MAX = 100000,
+	MEMORY_COUNTED_PAGES = 1 << 18, /* of pagemap, at one look: 2 MiB of it */
+};
+
+/* A part of an area of the list that lies in one segment. */
+struct part {
+	uint64_t start, end, committed;
+	struct vm_segment *segment;
+	uint64_t rss, pss, private, swap;
+	uint64_t malloc_blocks, malloc_bytes, object_blocks, object_bytes;
+};
+
+struct memory_watch {
+	uint64_t period; /* ns; 0 off */
+	uint32_t ids;    /* the last segment's */
+	struct intern texts;
+	uint32_t heap, partition_alloc; /* ids of those texts */
+	VEC(struct vm_segment *) past;
+	uint64_t brief, brief_dropped;
+
+	/* the look of this round */
+	struct process *looked_at; /* NULL none */
+	uint64_t look_began;       /* ticks */
+	uint64_t look_cost;        /* ns */
+	int look_error;
+	struct smaps smaps;
+	VEC(struct flux) flux;
+	VEC(struct part) parts;
+	VEC(uint64_t) bounds;
+	VEC(uint64_t) counts;
+
+	/* the account */
+	int64_t credit;
+	uint64_t credit_wall;
+	uint64_t looks, cost, longest; /* so far, ns */
+};
+
+struct memory {
+	struct segments segments;
+	uint64_t due; /* wall ns of the next look */
+	unsigned looks;
+	bool refused, final;
+	VEC(uint64_t) malloc_regions;        /* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
+	struct vm_segment *remainder;           /* what belongs to none */
+};
+
+uint32_t memory_text(struct memory_watch *watch, const char *text);
+
+#endif

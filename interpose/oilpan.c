@@ -24,6 +24,7 @@
 #include <link.h>
 #include <sys/mman.h>
 
+#include "checked.h"
 #include "event.h"
 #include "hooks.h"
 #include "module.h"
@@ -139,6 +140,11 @@ static int look_at_main(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the executable comes first */
 }
 
+static bool is_oilpan(const struct shiny_probe_entry *e)
+{
+	return e->kind == SHINY_PROBE_ALLOCATE || e->kind == SHINY_PROBE_REGISTER;
+}
+
 static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_entry *e)
 {
 	if (e->confidence < SHINY_PROBE_HIGH)
@@ -151,7 +157,11 @@ static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_en
 /* Prepares a patch for each entry; all of them, or none. */
 static bool prepare(struct si_patches *patches, const struct image *image, const struct shiny_probe_file *f, struct si_text *why)
 {
-	if (!f->entry_count) {
+	bool any = false;
+
+	for (unsigned i = 0; i < f->entry_count; i++)
+		any |= is_oilpan(&f->entries[i]);
+	if (!any) {
 		si_text_add(why, "the probe found no functions that make objects");
 		return false;
 	}
@@ -161,6 +171,8 @@ static bool prepare(struct si_patches *patches, const struct image *image, const
 		const struct shiny_probe_entry *e = &f->entries[i];
 		const struct shiny_patch_recipe *recipe = si_probe_recipe(f, e);
 
+		if (!is_oilpan(e))
+			continue;
 		if (!recipe || !usable(f, e) || recipe->vaddr != e->vaddr) {
 			si_text_add(why, "one of the functions that make objects can't be patched");
 			return false;
@@ -222,7 +234,7 @@ static bool attach(const struct image *image, const struct shiny_probe_file *f, 
 		si_event_object_kinds(SI_FRAME(), &(struct shiny_object_kinds){ .place = image->bias + f->info_vaddr, .first = 1,
 										 .count = f->info_count, .step = f->info_bytes });
 	count = finalizing ? replace_finalizers(image, f) : 0;
-	si_text_number(text, f->entry_count);
+	si_text_number(text, patches.count);
 	si_text_add(text, " functions patched");
 	if (count) {
 		si_text_add(text, ", ");
@@ -246,6 +258,7 @@ void si_oilpan_attach(char *const *environment, struct si_text *text)
 	si_text_init(&why, words, sizeof words);
 	switch (si_probe_read(environment, image.build_id, image.build_id_bytes, head, &why)) {
 	case SI_PROBE_GOOD:
+		si_checked_attach(head, image.bias, image.start, image.end, text);
 		if (((const struct shiny_probe_file *)head)->shape == SHINY_PROBE_NONE)
 			break;
 		si_text_add(text, "; Oilpan: ");

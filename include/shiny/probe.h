@@ -58,6 +58,8 @@ enum shiny_probe_confidence {
 enum shiny_probe_kind {
 	SHINY_PROBE_ALLOCATE = 1, /* returns the new object */
 	SHINY_PROBE_REGISTER = 2, /* returns the type's index and has stored it in its variable */
+	SHINY_PROBE_NEW = 3,      /* block = f(bytes): of malloc's partition, past PartitionAlloc's dispatch chain */
+	SHINY_PROBE_DELETE = 4,   /* f(block): frees such a block */
 };
 
 /* Arguments are numbered 0 rdi, 1 rsi, 2 rdx, 3 rcx, 4 r8, 5 r9; SHINY_PROBE_NO_ARGUMENT: it has none such. */

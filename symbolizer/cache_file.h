@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache_file.h: files of the user's cache: one for each build-id, below $XDG_CACHE_HOME/shiny.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: any; several processes may use one file.
+ *
+ * A file is replaced as a whole (rename), so that a reader never sees half of one; of two writers the later one wins. Whether what was
+ * read makes sense is the caller's to judge.
+ */
+#ifndef SHINY_SYM_CACHE_FILE_H
+#define SHINY_SYM_CACHE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * DIRECTORY/KIND/BUILD-ID, malloc'ed. `directory` NULL: $XDG_CACHE_HOME/shiny, else ~/.cache/shiny; as root, only one of root's own. NULL:
+ * there is no such place, or the build-id is too short to tell files apart.
+ */
+char *cache_file_path(const char *directory, const char *kind, const uint8_t *build_id, size_t build_id_bytes);
+
+/* The whole file, malloc'ed, if it is a regular file of this user and at least `least`, at most `most` bytes long. NULL: it isn't. */
+void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes);
+
+/* Mode 0600; makes the directories. False: it can't be written, and nothing has changed. */
+bool cache_file_write(const char *path, const void *data, size_t bytes);
+
+#endif

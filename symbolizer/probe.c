@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe.c: see probe.h. */
+#include "probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../src/base/cleanup.h"
+#include "cache_file.h"
+#include "elf_file.h"
+#include "probe_file.h"
+#include "probe_oilpan.h"
+#include "reloc.h"
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static struct shiny_probe_file *look(const struct elf_file *file)
+{
+	struct shiny_probe_file *result;
+	struct probe_draft draft;
+	struct reloc_index relocs;
+
+	probe_draft_init(&draft);
+	reloc_index_init(&relocs, file);
+	if (file->build_id_bytes <= SHINY_PROBE_BUILD_ID) {
+		draft.head.build_id_bytes = (uint32_t)file->build_id_bytes;
+		memcpy(draft.head.build_id, file->build_id, file->build_id_bytes);
+	}
+	if (!draft.head.build_id_bytes)
+		probe_draft_note(&draft, "build-id", SHINY_PROBE_UNKNOWN, "the file has none: nothing can be kept of it, or found again inside");
+	probe_oilpan(file, &relocs, &draft);
+	result = probe_draft_finish(&draft);
+	reloc_index_deinit(&relocs);
+	probe_draft_deinit(&draft);
+	return result;
+}
+
+struct shiny_err *probe_open(const char *path, const struct probe_options *options, struct probe *out)
+{
+	struct probe probe = { .ns = now() };
+	struct elf_file file;
+
+	switch (elf_file_open(&file, path)) {
+	case ELF_OPEN_OK: break;
+	case ELF_OPEN_MISSING: return shiny_err_os(errno, "cannot open %s", path);
+	case ELF_OPEN_NOT_ELF: return shiny_err(SHINY_ERR_OTHER, "%s is not an x86-64 ELF file", path);
+	}
+	if (!options->no_cache)
+		probe.cache_path = cache_file_path(options->cache_dir, "probe", file.build_id, file.build_id_bytes);
+	if (probe.cache_path && !options->again)
+		probe.file = probe_file_load(probe.cache_path, file.build_id, file.build_id_bytes);
+	probe.cached = probe.file != NULL;
+	if (!probe.file) {
+		probe.file = look(&file);
+		if (probe.file && probe.cache_path)
+			cache_file_write(probe.cache_path, probe.file, probe.file->file_bytes);
+	}
+	elf_file_close(&file);
+	if (!probe.file) {
+		free(probe.cache_path);
+		return shiny_err(SHINY_ERR_OTHER, "%s: what there is to say about it is larger than %d MiB", path, SHINY_PROBE_FILE_MAX >> 20);
+	}
+	probe.ns = now() - probe.ns;
+	*out = probe;
+	return NULL;
+}
+
+void probe_close(struct probe *probe)
+{
+	free(probe->file);
+	free(probe->cache_path);
+	memset(probe, 0, sizeof(*probe));
+}
+
+static const void *part(const struct probe *probe, uint64_t at)
+{
+	return (const uint8_t *)probe->file + at;
+}
+
+const char *probe_text(const struct probe *probe, uint32_t at)
+{
+	return (const char *)part(probe, probe->file->text_at) + at;
+}
+
+const struct shiny_probe_type *probe_types(const struct probe *probe)
+{
+	return part(probe, probe->file->types_at);
+}
+
+const struct shiny_probe_note *probe_notes(const struct probe *probe)
+{
+	return part(probe, probe->file->notes_at);
+}
+
+const struct shiny_probe_type *probe_type(const struct probe *probe, uint64_t index_or_info)
+{
+	const struct shiny_probe_type *types = probe_types(probe);
+	size_t low = 0, high = probe->file->type_count;
+	bool by_index = probe->file->shape == SHINY_PROBE_SECTION;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((by_index ? types[middle].index : types[middle].info) < index_or_info)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < probe->file->type_count && (by_index ? types[low].index : types[low].info) == index_or_info ? &types[low] : NULL;
+}
+
+const char *probe_confidence_name(enum shiny_probe_confidence confidence)
+{
+	static const char *const names[] = {[SHINY_PROBE_UNKNOWN] = "unknown", [SHINY_PROBE_LOW] = "low", [SHINY_PROBE_MEDIUM] = "medium",
+					    [SHINY_PROBE_HIGH] = "high", [SHINY_PROBE_EXACT] = "exact"};
+
+	return names[confidence];
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe_names.c: see probe_names.h.
+ *
+ * A callback is a few instructions without a loop:
+ *
+ *	cmp    $0x1,%esi
+ *	sete   %dl
+ *	lea    "InternalNode"(%rip),%rcx
+ *	lea    "blink::LayoutBlockFlow"(%rip),%rax
+ *	cmove  %rcx,%rax
+ *	ret
+ *
+ * or asks the object: mov (%rdi),%rax; call *0x10(%rax). It is run with the second argument 0, as if it were called so; anything that
+ * depends on what isn't known ends it without an answer. Run with 1 it answers the placeholder, which tells a type that has none but that.
+ */
+#include "probe_names.h"
+
+#include <string.h>
+
+enum { STEPS = 64 };
+enum { RAX = 0, RDX = 2, RSI = 6 };
+
+struct run {
+	struct flow_code code;
+	struct eval eval;
+	bool compared; /* flags are those of left - right, or of left & right */
+	bool test;
+	uint64_t left, right;
+	unsigned bits;
+};
+
+static struct eval_value constant(uint64_t value)
+{
+	return (struct eval_value){ .kind = EVAL_CONST, .at = value, .other = 0xff };
+}
+
+static void compare(struct run *run, const struct flow_instruction *in)
+{
+	struct eval_value left = eval_operand(&run->eval, in, &in->operands[0]), right = eval_operand(&run->eval, in, &in->operands[1]);
+
+	/* the object is there: a callback that finds its base class asks */
+	if (left.kind == EVAL_ARGUMENT && !left.at && in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST && right.kind == EVAL_ARGUMENT)
+		left = right = constant(1);
+	run->compared = left.kind == EVAL_CONST && right.kind == EVAL_CONST;
+	run->test = in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST;
+	run->bits = in->operands[0].size;
+	run->left = left.at;
+	run->right = right.at;
+}
+
+/* Does the condition hold? -1: it isn't known. */
+static int holds(const struct run *run, ZydisMnemonic mnemonic)
+{
+	uint64_t sign = run->bits ? UINT64_C(1) << (run->bits - 1) : 0, mask = sign | (sign - 1);
+	uint64_t left = run->left & mask, right = run->right & mask, result = (run->test ? left & right : left - right) & mask;
+	bool zero = !result, below = !run->test && left < right;
+	bool less = run->test ? (result & sign) != 0 : (left ^ sign) < (right ^ sign);
+
+	if (!run->compared || !sign)
+		return -1;
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_JZ: case ZYDIS_MNEMONIC_SETZ: case ZYDIS_MNEMONIC_CMOVZ: return zero;
+	case ZYDIS_MNEMONIC_JNZ: case ZYDIS_MNEMONIC_SETNZ: case ZYDIS_MNEMONIC_CMOVNZ: return !zero;
+	case ZYDIS_MNEMONIC_JB: case ZYDIS_MNEMONIC_SETB: case ZYDIS_MNEMONIC_CMOVB: return below;
+	case ZYDIS_MNEMONIC_JNB: case ZYDIS_MNEMONIC_SETNB: case ZYDIS_MNEMONIC_CMOVNB: return !below;
+	case ZYDIS_MNEMONIC_JBE: case ZYDIS_MNEMONIC_SETBE: case ZYDIS_MNEMONIC_CMOVBE: return below || zero;
+	case ZYDIS_MNEMONIC_JNBE: case ZYDIS_MNEMONIC_SETNBE: case ZYDIS_MNEMONIC_CMOVNBE: return !below && !zero;
+	case ZYDIS_MNEMONIC_JL: case ZYDIS_MNEMONIC_SETL: case ZYDIS_MNEMONIC_CMOVL: return less;
+	case ZYDIS_MNEMONIC_JNL: case ZYDIS_MNEMONIC_SETNL: case ZYDIS_MNEMONIC_CMOVNL: return !less;
+	case ZYDIS_MNEMONIC_JLE: case ZYDIS_MNEMONIC_SETLE: case ZYDIS_MNEMONIC_CMOVLE: return less || zero;
+	case ZYDIS_MNEMONIC_JNLE: case ZYDIS_MNEMONIC_SETNLE: case ZYDIS_MNEMONIC_CMOVNLE: return !less && !zero;
+	default: return -1;
+	}
+}
+
+/* One instruction that isn't a branch. False: what it does isn't known, and matters. */
+static bool step(struct run *run, const struct flow_instruction *in)
+{
+	int to = in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? eval_register(in->operands[0].reg.value) : -1;
+	struct eval_value value;
+	int yes;
+
+	switch (in->decoded.mnemonic) {
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_TEST:
+		compare(run, in);
+		return true;
+	case ZYDIS_MNEMONIC_MOV: /* a byte: of what is returned only dl counts */
+		value = eval_operand(&run->eval, in, &in->operands[1]);
+		if (to < 0 || in->operands[0].size != 8 || value.kind != EVAL_CONST)
+			break;
+		run->eval.reg[to] = value;
+		return true;
+	default: break;
+	}
+	yes = holds(run, in->decoded.mnemonic);
+	if (in->decoded.meta.category == ZYDIS_CATEGORY_SETCC) {
+		if (yes < 0 || to < 0)
+			return false;
+		run->eval.reg[to] = constant((uint64_t)yes);
+		return true;
+	}
+	if (in->decoded.meta.category == ZYDIS_CATEGORY_CMOV) {
+		if (yes < 0 || to < 0)
+			return false;
+		if (yes)
+			run->eval.reg[to] = eval_operand(&run->eval, in, &in->operands[1]);
+		return true;
+	}
+	/* flags are as they were behind what doesn't change them */
+	if (in->decoded.cpu_flags && (in->decoded.cpu_flags->modified | in->decoded.cpu_flags->undefined) & ZYDIS_CPUFLAG_ZF)
+		run->compared = false;
+	eval_step(&run->eval, in);
+	return true;
+}
+
+enum end { END_RETURN, END_VIRTUAL, END_LOST };
+
+/* Runs from `vaddr` to the end; registers are as they are there. */
+static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, uint32_t *vtable_slot)
+{
+	struct flow_instruction in;
+	uint64_t target;
+
+	for (unsigned steps = 0; steps < STEPS && flow_decode(&run->code, vaddr, &in); steps++) {
+		bool branch = in.decoded.meta.category == ZYDIS_CATEGORY_CALL || in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+		bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+			      flow_address(&in, &in.operands[0], &target);
+		struct eval_value address;
+
+		vaddr = in.next;
+		if (in.decoded.meta.category == ZYDIS_CATEGORY_RET)
+			return END_RETURN;
+		if (branch && in.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+			address = eval_address(&run->eval, &in, &in.operands[0]);
+			if (address.kind != EVAL_MEMBER || address.at >> EVAL_MEMBER_SHIFT || address.add < 0 || address.add > UINT16_MAX)
+				return END_LOST;
+			*vptr_at = (uint32_t)address.at;
+			*vtable_slot = (uint32_t)address.add;
+			return END_VIRTUAL;
+		}
+		if (in.decoded.meta.category == ZYDIS_CATEGORY_COND_BR) {
+			int yes = holds(run, in.decoded.mnemonic);
+
+			if (yes < 0 || !direct)
+				return END_LOST;
+			vaddr = yes ? target : in.next;
+		} else if (in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
+			if (!direct)
+				return END_LOST;
+			vaddr = target;
+		} else if (in.decoded.meta.category == ZYDIS_CATEGORY_CALL || in.decoded.meta.category == ZYDIS_CATEGORY_INTERRUPT ||
+			   in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2 || !step(run, &in)) {
+			return END_LOST;
+		}
+	}
+	return END_LOST;
+}
+
+/* A text such as a type has: printable, not empty. */
+static const char *text_at(const struct eval_world *world, const struct eval_value *value)
+{
+	const char *text = value->kind == EVAL_CONST && elf_file_read_only(world->file, value->at) ?
+				   elf_file_string(world->file, value->at, PROBE_NAME_MAX) : NULL;
+
+	for (const char *c = text; c && *c; c++)
+		if (*c < ' ' || *c > '~')
+			return NULL;
+	return text && *text ? text : NULL;
+}
+
+struct callback_name callback_name(const struct eval_world *world, uint64_t vaddr)
+{
+	struct callback_name name = { .naming = SHINY_PROBE_NAME_NONE };
+
+	for (unsigned hide = 0; hide < 2; hide++) {
+		struct run run = { .code = { .file = world->file } };
+		enum end end;
+		const char *text;
+		bool hidden;
+
+		eval_init(&run.eval, world, true);
+		run.eval.reg[RSI] = constant(hide);
+		end = run_to_end(&run, vaddr, &name.vptr_at, &name.vtable_slot);
+		if (end == END_VIRTUAL && !hide)
+			name.naming = SHINY_PROBE_NAME_VIRTUAL;
+		if (end != END_RETURN)
+			continue;
+		text = text_at(world, &run.eval.reg[RAX]);
+		hidden = run.eval.reg[RDX].kind != EVAL_CONST || (run.eval.reg[RDX].at & 0xff);
+		if (hide && hidden) {
+			name.hidden = text;
+		} else if (!hide && text && !hidden) {
+			name.naming = SHINY_PROBE_NAME_STATIC;
+			name.name = text;
+		} else if (!hide) {
+			name.hidden = text;
+		}
+	}
+	return name;
+}
+
+const char *returned_text(const struct eval_world *world, uint64_t vaddr)
+{
+	struct run run = { .code = { .file = world->file } };
+	uint32_t vptr_at, vtable_slot;
+
+	eval_init(&run.eval, world, true);
+	return run_to_end(&run, vaddr, &vptr_at, &vtable_slot) == END_RETURN ? text_at(world, &run.eval.reg[RAX]) : NULL;
+}

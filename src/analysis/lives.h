@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lives.h: every block's life, one after the other, from the events of a session: what all analyses over time are made of.
+ *
+ * Runs: CLI. Signals: no. Allocates: 96 bytes a live block, 24 a stack of a process. Threads: one a store.
+ *
+ * One pass over the events, in the order of the file; observers are told of each birth and each death. So an analysis costs what it keeps:
+ * never memory by the number of events. Events that the sidecar got later than others (counter `late`) are told where they stand, with
+ * their own time.
+ *
+ * A block is born when its allocation has returned and dies when its free is called. Forked children start with what their parent held: those
+ * blocks are told as deaths, or as alive at the end, with `inherited` set, and not as births. A realloc is the death of one block and the
+ * birth of another, even at the same address.
+ */
+#ifndef SHINY_LIVES_H
+#define SHINY_LIVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../store/store.h"
+#include "scope.h"
+
+struct life {
+	uint64_t address;
+	uint64_t birth;       /* ns since the session's start; of inherited ones the parent's */
+	uint64_t size : 48;   /* requested, bytes */
+	uint64_t api : 8;     /* enum shiny_api */
+	uint64_t inherited : 1, realloced : 1; /* came along in a fork; began by a realloc */
+	uint64_t number;      /* of its birth among those of its process, from 1 */
+	uint32_t stack, vtable; /* ids; vtable as far as it is known yet */
+	uint32_t thread;      /* id of the thread that allocated it */
+};
+
+enum life_end {
+	LIFE_FREED,
+	LIFE_REALLOCED, /* given to a realloc that succeeded: `next` is what it became */
+	LIFE_REUSED,    /* nobody freed it, and another block has its place */
+	LIFE_RELEASED,  /* a garbage-collected object whose memory went back to the system */
+	LIFE_NEVER,     /* it lived when its process, its program (exec) or the recording ended */
+	LIFE_ENDS
+};
+extern const char *const life_end_names[LIFE_ENDS]; /* "freed" */
+
+struct life_death {
+	enum life_end end;
+	uint64_t time;    /* ns since the session's start */
+	uint32_t thread;  /* that ended it; 0: nobody did */
+	uint32_t stack;   /* of the free; 0 unknown */
+	uint8_t api;      /* enum shiny_api of it */
+	uint64_t claimed; /* sized delete's argument; 0 none */
+	const struct life *next; /* REALLOCED, REUSED: by what */
+};
+
+struct life_map {
+	struct life *cells; /* open addressing, address 0 empty; a power of two, or none */
+	size_t room, count;
+};
+struct lives_process {
+	uint32_t id, parent;
+	uint64_t start, end;      /* ns; end: of the process or of the recording */
+	uint64_t births, bytes;   /* so far; bytes: of its live blocks */
+	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
+	bool wanted;              /* it is in the scope: observers are told of it */
+	struct life_map blocks;   /* live */
+};
+
+struct lives;
+
+/* Any function may be NULL. Lives are valid during the call. */
+struct lives_observer {
+	void *context;
+	void (*birth)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life);
+	void (*death)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death);
+	/* A free, or the old block of a realloc, that is not known to live. */
+	void (*stray)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
+	/* A mapping call. */
+	void (*map)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
+	/* Time has come to the moment that was asked for; returns the next one, UINT64_MAX no more. All before it has been told. */
+	uint64_t (*moment)(void *context, const struct lives *lives, uint64_t moment);
+	uint64_t first_moment; /* where `moment` is given: ns since the session's start */
+};
+
+struct lives {
+	struct lives_process *processes; /* process id n is n - 1 */
+	size_t process_count;
+	uint64_t duration; /* of the session, ns */
+	uint64_t events;   /* told so far */
+};
+
+/* Goes through the session for all observers at once. `title`: what the progress line on standard error says; NULL: none. */
+SHINY_MUST_CHECK struct shiny_err *lives_run(struct store *store, const struct scope *scope, struct lives_observer *observers, size_t count,
+					     const char *title);
+
+/* Id in table type of what the block is, as concluded at the end of the recording; 0 unknown. */
+uint32_t lives_type(const struct lives *lives, const struct lives_process *process, const struct life *life);
+
+/* Live blocks of a process, in no order. */
+#define lives_each(process, life)                                                                                                 \
+	for (const struct life *life = (process)->blocks.cells, *life##_end = life + (process)->blocks.room; life < life##_end; life++) \
+		if (life->address)
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_lives.c: every birth and death of sessions of which they are known: one written down, one made at random beside a plain model; and what
+ * the lifetimes of them add up to.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/lifetimes.h"
+#include "../../src/base/mem.h"
+
+static int failures;
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void check(const char *name, bool good, const char *why)
+{
+	printf(good ? "ok %s\n" : "not ok %s: %s\n", name, why);
+	failures += !good;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+static char path[64];
+
+static struct store *begin(unsigned processes, uint64_t duration, const uint64_t *forked)
+{
+	struct store *s;
+
+	unlink(path);
+	must(store_create(path, true, true, &s));
+	must(store_put_number(s, "duration_ns", duration));
+	for (unsigned i = 0; i < processes; i++)
+		must(store_put_process(s, &(struct store_process){ .id = i + 1, .parent = i, .pid = 100 + i, .name = "prog", .role = "", .executable = "",
+			.command = "", .start = forked[i], .ending = "exited", .attach = "", .attach_text = "", .forked = forked[i] }));
+	return s;
+}
+
+static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t thread,
+		uint32_t stack, uint8_t api)
+{
+	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = thread, .stack = stack,
+			   .kind = kind, .api = api };
+
+	must(store_put_events(s, &e, 1));
+}
+
+/* ---- a session that is written down ---- */
+
+struct seen {
+	uint64_t births, deaths[LIFE_ENDS], inherited, strays, grown, moments, live_at_moment, types;
+};
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	((struct seen *)context)->births++;
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct seen *s = context;
+
+	s->deaths[death->end]++;
+	s->inherited += life->inherited;
+	s->grown += death->end == LIFE_REALLOCED && death->next && death->next->size == 2 * life->size;
+	s->types += lives_type(lives, process, life);
+}
+
+static void see_stray(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event)
+{
+	((struct seen *)context)->strays++;
+}
+
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct seen *s = context;
+
+	s->moments++;
+	s->live_at_moment = 0;
+	for (size_t i = 0; i < lives->process_count; i++)
+		lives_each(&lives->processes[i], life)
+			s->live_at_moment++;
+	return moment + 250;
+}
+
+static void written_down(void)
+{
+	const uint64_t forked[] = { 0, 500 };
+	struct store *s = begin(2, 1000, forked);
+	struct seen seen = { 0 };
+	struct lives_observer observer = { .context = &seen, .birth = see_birth, .death = see_death, .stray = see_stray, .moment = see_moment,
+					   .first_moment = 250 };
+	struct scope all;
+	struct lifetimes l;
+
+	must(store_put_type(s, &(struct store_type){ .id = 7, .name = "Widget", .form = "object", .rule = "vptr", .confidence = "high", .source = "rtti" }));
+	must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = 1, .vtable = 3, .type = 7 }));
+	put(s, 100, 1, EVENT_ALLOC, 0x1000, 10, 0, 1, 1, SHINY_API_NEW);
+	put(s, 110, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, SHINY_API_DELETE);         /* temporary */
+	put(s, 120, 1, EVENT_ALLOC, 0x1000, 20, 0, 1, 1, SHINY_API_NEW);
+	put(s, 130, 1, EVENT_VPTR, 0x1000, 0, 0, 1, 1, 0);
+	put(s, 140, 1, EVENT_ALLOC, 0x2000, 30, 0, 1, 1, SHINY_API_MALLOC);
+	put(s, 150, 1, EVENT_REALLOC, 0x2000, 60, 0x2000, 1, 1, SHINY_API_REALLOC); /* in place; what was realloced was temporary */
+	put(s, 160, 1, EVENT_REALLOC, 0x3000, 40, 0, 1, 1, SHINY_API_REALLOC);      /* of NULL */
+	put(s, 170, 1, EVENT_FREE, 0x9000, 0, 0, 1, 0, SHINY_API_FREE);             /* never seen */
+	put(s, 180, 1, EVENT_REALLOC, 0x4000, 8, 0x8000, 1, 1, SHINY_API_REALLOC);  /* nor this one */
+	put(s, 190, 1, EVENT_ALLOC, 0x4000, 9, 0, 1, 1, SHINY_API_MALLOC);          /* over one that lives */
+	put(s, 300, 1, EVENT_FREE, 0x3000, 0, 0, 2, 0, SHINY_API_FREE);             /* by another thread */
+	put(s, 400, 1, EVENT_ALLOC, 0x5000, 16, 0, 1, 1, SHINY_API_COLLECTED);
+	put(s, 410, 1, EVENT_FREE, 0x5000, 0, 0, 1, 0, EVENT_END_REUSED);
+	put(s, 600, 2, EVENT_FREE, 0x1000, 0, 0, 3, 0, SHINY_API_FREE);             /* the child's, of what it inherited */
+	put(s, 900, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, SHINY_API_DELETE);
+	must(store_finish(s, NULL));
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &all));
+	must(lives_run(s, &all, &observer, 1, NULL));
+	number("births", seen.births, 8);
+	number("freed", seen.deaths[LIFE_FREED], 4);
+	number("realloced", seen.deaths[LIFE_REALLOCED], 1);
+	number("realloced: what it became", seen.grown, 1);
+	number("reused", seen.deaths[LIFE_REUSED], 2);
+	number("never", seen.deaths[LIFE_NEVER], 4); /* 0x2000 and 0x4000, twice */
+	number("inherited", seen.inherited, 3);
+	number("strays", seen.strays, 2);
+	number("moments", seen.moments, 4);
+	number("live at the last", seen.live_at_moment, 4);
+
+	must(lifetimes_load(s, &all, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS, true, false, &l));
+	number("lifetimes/blocks", l.total.blocks, 8);
+	number("lifetimes/destroyed", l.total.destroyed, 4);
+	number("lifetimes/reused", l.total.reused, 2);
+	number("lifetimes/persistent", l.total.persistent, 2);
+	number("lifetimes/temporary", l.total.temporary, 2);
+	number("lifetimes/elsewhere", l.total.elsewhere, 1);
+	number("lifetimes/short", l.total.population[POPULATION_SHORT], 4);   /* up to 10 ns: 0x1000, 0x2000, 0x4000 first, 0x5000 */
+	number("lifetimes/middle", l.total.population[POPULATION_MIDDLE], 1); /* 0x3000: 140 ns */
+	number("lifetimes/tail", l.total.population[POPULATION_TAIL], 3);
+	number("lifetimes/p50", distribution_quantile(&l.total.ages, 0.5), 10);
+	lifetimes_deinit(&l);
+	must(lifetimes_load(s, &all, GROUP_SITE, "nothing*", LIFETIMES_BY_NAME, true, false, &l));
+	number("lifetimes/no match", l.count, 0);
+	lifetimes_deinit(&l);
+	scope_deinit(&all);
+	store_close(s);
+}
+
+/* ---- many, at random, beside a model ---- */
+
+enum { PROCESSES = 3, PLACES = 3000, STEPS = 200000 };
+
+struct place {
+	uint64_t size, birth;
+	bool live;
+};
+static struct place model[PROCESSES][PLACES];
+static struct { uint64_t births, deaths, age, bytes; } expected, got;
+
+static uint64_t state = 0x853c49e6748fea9b;
+
+static uint64_t next_random(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static void end_place(struct place *p, uint64_t time)
+{
+	expected.deaths++;
+	expected.age += time - p->birth;
+	expected.bytes += p->size;
+	p->live = false;
+}
+
+static void count_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	got.births++;
+}
+
+static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			const struct life_death *death)
+{
+	got.deaths++;
+	got.age += death->time - life->birth;
+	got.bytes += life->size;
+}
+
+static void at_random(void)
+{
+	const uint64_t forked[] = { 0, STEPS / 3 * 10 + 5, STEPS / 2 * 10 + 5 };
+	struct store *s = begin(PROCESSES, STEPS * 10, forked);
+	struct lives_observer observer = { .birth = count_birth, .death = count_death };
+	unsigned alive = 1;
+	struct scope all;
+
+	for (uint64_t step = 1; step < STEPS; step++) {
+		uint64_t time = step * 10, address;
+		uint32_t process;
+		struct place *p;
+
+		if (alive < PROCESSES && time > forked[alive]) {
+			memcpy(model[alive], model[alive - 1], sizeof model[alive]);
+			alive++;
+		}
+		process = (uint32_t)(next_random() % alive);
+		address = next_random() % PLACES;
+		p = &model[process][address];
+		if (p->live) {
+			end_place(p, time);
+			put(s, time, process + 1, EVENT_FREE, 0x10000 + address * 16, 0, 0, 1, 0, SHINY_API_FREE);
+			continue;
+		}
+		*p = (struct place){ 1 + next_random() % 5000, time, true };
+		expected.births++;
+		put(s, time, process + 1, EVENT_ALLOC, 0x10000 + address * 16, p->size, 0, 1, 0, SHINY_API_MALLOC);
+	}
+	for (unsigned i = 0; i < PROCESSES; i++)
+		for (unsigned k = 0; k < PLACES; k++)
+			if (model[i][k].live)
+				end_place(&model[i][k], STEPS * 10);
+	must(store_finish(s, NULL));
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &all));
+	must(lives_run(s, &all, &observer, 1, NULL));
+	number("model/births", got.births, expected.births);
+	number("model/deaths", got.deaths, expected.deaths);
+	number("model/ages", got.age, expected.age);
+	number("model/bytes", got.bytes, expected.bytes);
+	scope_deinit(&all);
+	store_close(s);
+}
+
+/* ---- distributions ---- */
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void quantiles(void)
+{
+	enum { COUNT = 20000 };
+	uint64_t *values = mem_zero(COUNT, sizeof *values);
+	struct distribution d = { 0 }, half = { 0 }, empty = { 0 };
+	double worst = 0, sum = 0, logs = 0;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		values[i] = next_random() >> (next_random() % 60);
+		sum += (double)values[i];
+		logs += log(values[i] ? (double)values[i] : 1);
+		distribution_add(i % 2 ? &d : &half, values[i], false);
+	}
+	distribution_merge(&d, &half);
+	qsort(values, COUNT, sizeof *values, by_value);
+	for (double q = 0.01; q < 1; q += 0.01) {
+		double exact = (double)values[(size_t)ceil(q * COUNT) - 1], is = (double)distribution_quantile(&d, q);
+
+		if (exact > 0 && fabs(is - exact) / exact > worst)
+			worst = fabs(is - exact) / exact;
+	}
+	check("distribution/quantiles", worst <= 0.067, "a quantile is further off than its bin is wide");
+	check("distribution/mean", fabs(distribution_mean(&d) - sum / COUNT) <= sum / COUNT * 1e-9, "not the mean");
+	check("distribution/geometric mean", fabs(log(distribution_geometric_mean(&d)) - logs / COUNT) < 1e-6, "not the geometric mean");
+	number("distribution/max", d.max, values[COUNT - 1]);
+	check("distribution/bins", distribution_bin_of(15) == 15 && distribution_bin_of(UINT64_MAX) < 512, "a value without a bin");
+	for (unsigned bin = 0; bin < 500; bin++)
+		if (distribution_bin_start(bin) != UINT64_MAX && distribution_bin_of(distribution_bin_start(bin)) != bin)
+			check("distribution/bins agree", false, "a bin's first value is not in it");
+	number("distribution/empty", distribution_quantile(&empty, 0.5), 0);
+	distribution_deinit(&d);
+	distribution_deinit(&half);
+	free(values);
+}
+
+/* The textbook's example: 6 patients, ends at 3, 5 and 8, censored at 4, 6 and 9. */
+static void kaplan_meier(void)
+{
+	struct distribution d = { 0 };
+
+	distribution_add(&d, 3, false);
+	distribution_add(&d, 4, true);
+	distribution_add(&d, 5, false);
+	distribution_add(&d, 6, true);
+	distribution_add(&d, 8, false);
+	distribution_add(&d, 9, true);
+	check("survival/before any", fabs(distribution_survival(&d, 2) - 1) < 1e-12, "not 1");
+	check("survival/after 3", fabs(distribution_survival(&d, 3) - 5.0 / 6) < 1e-12, "not 5/6");
+	check("survival/after 5", fabs(distribution_survival(&d, 5) - 5.0 / 6 * 3 / 4) < 1e-12, "not 5/6 * 3/4");
+	check("survival/after 8", fabs(distribution_survival(&d, 8) - 5.0 / 6 * 3 / 4 / 2) < 1e-12, "not 5/6 * 3/4 * 1/2");
+	number("survival/median", distribution_survival_quantile(&d, 0.5), 8);
+	number("survival/never so few", distribution_survival_quantile(&d, 0.1), UINT64_MAX);
+	distribution_deinit(&d);
+}
+
+int main(void)
+{
+	snprintf(path, sizeof path, "/tmp/shiny-test-lives-%d.shiny", (int)getpid());
+	written_down();
+	at_random();
+	quantiles();
+	kaplan_meier();
+	unlink(path);
+	return failures != 0;
+}

@@ -217,10 +217,12 @@ void si_boot(void)
 
 	if (!__atomic_compare_exchange_n(&state, &now, BOOTING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	if (boot())
+	if (boot()) {
 		__atomic_store_n(&si_self->life, SI_ALIVE, __ATOMIC_RELEASE);
-	else
+		si_map_replay();
+	} else {
 		__atomic_store_n(&si_self, &off, __ATOMIC_RELEASE); /* not the page: a child's zero there would mean "set up" */
+	}
 	__atomic_store_n(&state, DONE, __ATOMIC_RELEASE);
 	errno = saved;
 }

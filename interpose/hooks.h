@@ -60,6 +60,9 @@ static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t siz
 /* Forgets which modules bring operators of their own; dlclose may have removed one (hooks_new.c). */
 void si_new_forget_modules(void);
 
+/* Records the mapping calls that came before the engine ran. */
+void si_map_replay(void);
+
 /* Gives a block back to the real free; for si_event_free's `release`. */
 void si_release(void *block);
 

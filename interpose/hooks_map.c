@@ -16,8 +16,11 @@
  * first. So calls that take memory away also say when they began: memory that somebody got later than that was not meant.
  *
  * Names. Programs name their anonymous memory with prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME): Chromium says what is PartitionAlloc's, what is
- * V8's. A kernel without that feature answers EINVAL, and the name is told to us all the same. It is read where it lies in a module, as the
- * literal that it nearly always is: the kernel may not have looked at the pointer, and one that leads nowhere is not ours to follow.
+ * V8's. A kernel without that feature answers EINVAL, and the name is told to us all the same. Then the kernel has not looked at the pointer,
+ * and one that leads nowhere is not ours to follow: the name is read where it lies in a module, as literals do, or in the caller's stack.
+ *
+ * Early. An allocator that comes first reserves its memory before we are there (Chromium's pools of 32 GiB: by the first malloc of all). The first
+ * calls are kept in a small table, and told when the engine runs (si_map_replay).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,9 +30,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fork.h"
 #include "hooks.h"
 #include "module.h"
 #include "sys.h"
+#include "thread.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -37,6 +42,75 @@
 #ifndef PR_SET_VMA_ANON_NAME
 #define PR_SET_VMA_ANON_NAME 0
 #endif
+
+enum { EARLY = 64, PAGE_BYTES = 4096, PAGE_WORDS = PAGE_BYTES / sizeof(uintptr_t) };
+static struct {
+	struct shiny_map map;
+	uintptr_t caller;
+	const char *name;
+	enum shiny_map_call call;
+	bool whole;
+} early[EARLY];
+static uint32_t early_count;
+
+static bool is_early(void)
+{
+	return __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED;
+}
+
+static SI_COLD void keep(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map, const char *name)
+{
+	uint32_t n = __atomic_fetch_add(&early_count, 1, __ATOMIC_RELAXED);
+
+	if (n >= EARLY) {
+		__atomic_store_n(&early_count, EARLY, __ATOMIC_RELAXED);
+		return;
+	}
+	early[n].map = *map;
+	early[n].caller = fp[1];
+	early[n].name = name;
+	early[n].call = call;
+	__atomic_store_n(&early[n].whole, true, __ATOMIC_RELEASE);
+}
+
+static inline void record(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
+{
+	if (SI_UNLIKELY(is_early()))
+		keep(fp, call, map, NULL);
+	else
+		si_event_map(fp, call, map);
+}
+
+static void copy_name(struct shiny_map *map, const char *name)
+{
+	for (unsigned i = 0; i < SHINY_MAP_NAME_MAX && name[i]; i++)
+		map->name[i] = name[i];
+}
+
+static bool in_module(const char *name)
+{
+	return si_module_start((uintptr_t)name) && si_module_start((uintptr_t)name + SHINY_MAP_NAME_MAX);
+}
+
+void si_map_replay(void)
+{
+	/* a frame at the end of a page that is no stack: the walk ends behind the caller, which is all that is known */
+	static uintptr_t edge[PAGE_WORDS] __attribute__((aligned(PAGE_BYTES)));
+	uint32_t count = __atomic_load_n(&early_count, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < count && i < EARLY; i++) {
+		if (!__atomic_load_n(&early[i].whole, __ATOMIC_ACQUIRE))
+			continue;
+		if (early[i].call != SHINY_MAP_NAME)
+			early[i].map.begun = 0; /* all of them are told now, in their order */
+		else if (early[i].name && in_module(early[i].name))
+			copy_name(&early[i].map, early[i].name);
+		else
+			continue;
+		edge[PAGE_WORDS - 1] = early[i].caller;
+		si_event_map(&edge[PAGE_WORDS - 2], early[i].call, &early[i].map);
+	}
+}
 
 static int no_such_call(void)
 {
@@ -62,7 +136,7 @@ static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int fl
 	};
 
 	if (at != MAP_FAILED)
-		si_event_map(fp, SHINY_MAP_MMAP, &map);
+		record(fp, SHINY_MAP_MMAP, &map);
 }
 
 void *si_hook_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
@@ -99,7 +173,7 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 		(void *)direct(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)target, 0);
 	if (got != MAP_FAILED) {
 		map.address = (uintptr_t)got;
-		si_event_map(SI_FRAME(), SHINY_MAP_MREMAP, &map);
+		record(SI_FRAME(), SHINY_MAP_MREMAP, &map);
 	}
 	return got;
 }
@@ -110,7 +184,7 @@ int si_hook_munmap(void *at, size_t bytes)
 	int status = si_next.munmap ? si_next.munmap(at, bytes) : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
 	if (status == 0)
-		si_event_map(SI_FRAME(), SHINY_MAP_MUNMAP, &map);
+		record(SI_FRAME(), SHINY_MAP_MUNMAP, &map);
 	return status;
 }
 
@@ -121,7 +195,7 @@ int si_hook_madvise(void *at, size_t bytes, int advice)
 		(int)direct(SYS_madvise, (long)at, (long)bytes, advice, 0, 0, 0);
 
 	if (status == 0)
-		si_event_map(SI_FRAME(), SHINY_MAP_MADVISE, &map);
+		record(SI_FRAME(), SHINY_MAP_MADVISE, &map);
 	return status;
 }
 
@@ -130,7 +204,7 @@ static void protected(const uintptr_t *fp, int status, uint64_t begun, void *at,
 	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .begun = begun, .prot = (uint32_t)prot, .fd = -1 };
 
 	if (status == 0)
-		si_event_map(fp, SHINY_MAP_MPROTECT, &map);
+		record(fp, SHINY_MAP_MPROTECT, &map);
 }
 
 int si_hook_mprotect(void *at, size_t bytes, int prot)
@@ -152,17 +226,19 @@ int si_hook_pkey_mprotect(void *at, size_t bytes, int prot, int key)
 	return status;
 }
 
-static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *name)
+static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *name, bool read)
 {
-	struct shiny_map map = { .address = at, .bytes = bytes, .fd = -1 };
-	const uint64_t page = 4096;
+	struct shiny_map map = { .address = at, .bytes = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, .fd = -1 };
+	uintptr_t from = (uintptr_t)name;
 
-	/* a literal lies in a module; it ends in its page, or the next page is the module's too */
-	if (!name || !si_module_start((uintptr_t)name) || !si_module_start((uintptr_t)name + SHINY_MAP_NAME_MAX))
+	if (is_early()) {
+		keep(fp, SHINY_MAP_NAME, &map, name);
 		return;
-	for (unsigned i = 0; i < SHINY_MAP_NAME_MAX && name[i]; i++)
-		map.name[i] = name[i];
-	map.bytes = (bytes + page - 1) / page * page;
+	}
+	/* `read`: the kernel has read it */
+	if (!name || !(read || in_module(name) || (from > (uintptr_t)fp && from >= si_tls.stack_low && from + SHINY_MAP_NAME_MAX <= si_tls.stack_high)))
+		return;
+	copy_name(&map, name);
 	si_event_map(fp, SHINY_MAP_NAME, &map);
 }
 
@@ -181,7 +257,7 @@ int si_hook_prctl(int option, ...)
 	va_end(more);
 	status = si_next.prctl ? si_next.prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
 	if (option == PR_SET_VMA && a == PR_SET_VMA_ANON_NAME && (status == 0 || errno == EINVAL))
-		named(SI_FRAME(), b, c, (const char *)d);
+		named(SI_FRAME(), b, c, (const char *)d, status == 0);
 	return status;
 }
 
@@ -193,7 +269,7 @@ static void break_moved(const uintptr_t *fp, uintptr_t from, uintptr_t to)
 	};
 
 	if (to != from)
-		si_event_map(fp, SHINY_MAP_BRK, &map);
+		record(fp, SHINY_MAP_BRK, &map);
 }
 
 int si_hook_brk(void *end)

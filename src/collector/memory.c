@@ -104,7 +104,7 @@ void memory_call(struct session *session, struct process *p, const struct shiny_
 	struct memory_watch *watch = session->memory;
 	struct segments *s = &p->memory->segments;
 	char name[SHINY_MAP_NAME_MAX + 1] = "";
-	uint64_t end, old_end;
+	uint64_t end, old_end, begun = map->begun ? map->begun : UINT64_MAX; /* 0: early calls, told all at once */
 
 	switch (call) {
 	case SHINY_MAP_MMAP:
@@ -114,7 +114,7 @@ void memory_call(struct session *session, struct process *p, const struct shiny_
 	case SHINY_MAP_MUNMAP:
 		if (!page_range(map->address, map->bytes, &end))
 			break;
-		segments_unmap(s, map->address, end, map->begun, time);
+		segments_unmap(s, map->address, end, begun, time);
 		fluid(watch, p, map->address, end, time);
 		break;
 	case SHINY_MAP_MREMAP:
@@ -123,14 +123,14 @@ void memory_call(struct session *session, struct process *p, const struct shiny_
 			break;
 		if (!map->old_bytes)
 			old_end = map->old_address;
-		segments_move(s, map->old_address, old_end - map->old_address, map->address, end - map->address, map->flags, stack, map->begun, time);
+		segments_move(s, map->old_address, old_end - map->old_address, map->address, end - map->address, map->flags, stack, begun, time);
 		fluid(watch, p, map->address, end, time);
 		fluid(watch, p, map->old_address, old_end, time);
 		break;
 	case SHINY_MAP_MPROTECT:
 		if (!page_range(map->address, map->bytes, &end))
 			break;
-		segments_protect(s, map->address, end, map->prot, map->begun);
+		segments_protect(s, map->address, end, map->prot, begun);
 		fluid(watch, p, map->address, end, time);
 		break;
 	case SHINY_MAP_BRK:

@@ -29,6 +29,7 @@
 #include "env.h"
 #include "event.h"
 #include "fork.h"
+#include "hooks.h"
 #include "launch.h"
 #include "module.h"
 #include "next.h"

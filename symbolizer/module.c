@@ -15,6 +15,7 @@
 #include "debugfile.h"
 #include "fetch.h"
 #include "module.h"
+#include "probe.h"
 #include "package.h"
 #include "split.h"
 #include "vtable.h"
@@ -74,6 +75,9 @@ static void module_destroy(struct sym_module *module)
 	free(module->debug_path);
 	free(module->note);
 	free(module->label);
+	if (module->probe)
+		probe_close(module->probe);
+	free(module->probe);
 	free(module);
 }
 

@@ -43,6 +43,8 @@ struct sym_module {
 	struct reloc_index relocs;
 	struct frames_cache cache;
 	struct type_cache *types; /* NULL: not asked for yet */
+	struct probe *probe;      /* of its garbage collector; NULL: not asked for yet, or there is none */
+	bool probed;
 };
 
 enum { NORMALIZED_BITS = 10 };

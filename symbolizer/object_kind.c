@@ -3,19 +3,65 @@
  * object_kind.c: the type of a kind of garbage-collected objects, from what stands for the kind in the executable.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one a context.
+ *
+ * The probe has read the names out of the executable; its result is cached, since the recording could not have seen such objects without it.
+ * A kind whose objects name themselves, each its own class, has a label here.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "../src/base/text.h"
+#include "die_type.h"
 #include "module.h"
+#include "probe.h"
 #include "sym.h"
+
+static const struct probe *probe_of(struct sym_module *module)
+{
+	struct probe_options options = { .no_cache = module->sym->no_cache };
+	struct shiny_err *err;
+
+	if (module->probed)
+		return module->probe;
+	module->probed = true;
+	module->probe = calloc(1, sizeof *module->probe);
+	if (!module->probe)
+		return NULL;
+	err = probe_open(module->path, &options, module->probe);
+	if (err) { /* gone, or not what it was: the kinds keep their labels */
+		shiny_err_free(err);
+		free(module->probe);
+		module->probe = NULL;
+	}
+	return module->probe;
+}
+
+static const struct shiny_probe_type *type_of(const struct probe *probe, uint64_t vaddr)
+{
+	const struct shiny_probe_file *f = probe->file;
+
+	if (f->shape == SHINY_PROBE_REGISTERED)
+		return probe_type(probe, vaddr);
+	if (f->shape != SHINY_PROBE_SECTION || vaddr < f->info_vaddr || (vaddr - f->info_vaddr) % f->info_bytes)
+		return NULL;
+	return probe_type(probe, (vaddr - f->info_vaddr) / f->info_bytes + 1);
+}
 
 void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out)
 {
+	const struct probe *probe = probe_of(module);
+	const struct shiny_probe_type *type = probe ? type_of(probe, vaddr) : NULL;
+	struct names *names = &module->sym->names;
 	char label[512];
 
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_KIND, .address_point = vaddr };
+	if (type && type->naming == SHINY_PROBE_NAME_STATIC) {
+		out->type = die_type_normalize(names, names_text(names, probe_text(probe, type->name)));
+		out->class_named = out->type != NULL;
+		out->class_bytes = type->size;
+	}
+	if (out->type)
+		return;
 	snprintf(label, sizeof label, "%s!kind+0x%" PRIx64, module->label, vaddr);
-	out->type = names_text(&module->sym->names, label);
+	out->type = names_text(names, label);
 }

@@ -10,6 +10,7 @@
 #include "../src/base/cleanup.h"
 #include "cache_file.h"
 #include "elf_file.h"
+#include "probe_checked.h"
 #include "probe_file.h"
 #include "probe_oilpan.h"
 #include "reloc.h"
@@ -37,6 +38,7 @@ static struct shiny_probe_file *look(const struct elf_file *file)
 	if (!draft.head.build_id_bytes)
 		probe_draft_note(&draft, "build-id", SHINY_PROBE_UNKNOWN, "the file has none: nothing can be kept of it, or found again inside");
 	probe_oilpan(file, &relocs, &draft);
+	probe_checked(file, &relocs, &draft);
 	result = probe_draft_finish(&draft);
 	reloc_index_deinit(&relocs);
 	probe_draft_deinit(&draft);

@@ -13,16 +13,21 @@
  *	        mov  %rax,%rdi; mov %rbx,%rsi; xor %edx,%edx                 mov %rax,%rdi; mov %rbx,%rsi
  *	        …; jmp PartitionRoot::Alloc                                  …; jmp PartitionRoot::Free
  *
- * How they are found, without a symbol: the chain's first table is PartitionAlloc's own; its function for unchecked allocation, itself or
- * through a second table, loads the variable with malloc's root and jumps to the same PartitionRoot::Alloc. Near by is the one function that
- * returns that variable. Few functions of the file call it (9 in 156), and of these one goes on, with what it returned and its own first
- * argument, to that Alloc, and one, likewise, to another function. Anything else than exactly one of each is refused.
+ * How they are found, without a symbol of theirs: the exported free() jumps through the dispatch chain's head; the first table, as it is
+ * in the file, is PartitionAlloc's own; its function for unchecked allocation, itself or through a second table, loads the variable with
+ * malloc's root and jumps to the same PartitionRoot::Alloc. Near by is the one function that returns that variable. Few functions of the
+ * file call it (9 in 156), and of these one goes on, with what it returned and its own first argument, to that Alloc, and one, likewise, to
+ * another function. Anything else than exactly one of each is refused.
  */
 #include "probe_checked.h"
 
+#include <inttypes.h>
+#include <string.h>
+
+#include "patch_recipe.h"
 #include "probe_eval.h"
 #include "probe_sweep.h"
-#include "reloc.h"
+#include "symtab.h"
 
 enum {
 	UNCHECKED_SLOT = 1,    /* of the table: in all known layouts (interpose/partition_alloc.c) */
@@ -35,8 +40,12 @@ enum {
 };
 enum { RAX = 0 };
 
+struct checked {
+	uint64_t allocate, release;             /* block = allocate(size); release(block) */
+	uint32_t allocate_calls, release_calls; /* direct calls and jumps to them in the whole file */
+};
+
 struct callers {
-	uint64_t low;          /* the function called */
 	uint64_t calls[SWEEP_WORKERS][CALLS];
 	unsigned count[SWEEP_WORKERS];
 };
@@ -188,7 +197,7 @@ static uint64_t passes_on(const struct eval_world *world, uint64_t call, uint64_
 	return 0;
 }
 
-static const char *choose(const struct eval_world *world, const struct callers *callers, uint64_t alloc, struct probe_checked *out)
+static const char *choose(const struct eval_world *world, const struct callers *callers, uint64_t alloc, struct checked *out)
 {
 	unsigned allocates = 0, releases = 0;
 
@@ -204,52 +213,115 @@ static const char *choose(const struct eval_world *world, const struct callers *
 	return allocates == 1 && releases == 1 ? NULL : "not one function each allocates and frees with the root of malloc's partition";
 }
 
-const char *probe_checked_find(const struct elf_file *file, uint64_t chain_head, struct probe_checked *out)
+/* Follows the chain's head to the function for unchecked allocation: malloc's root, and PartitionRoot::Alloc. */
+static bool follow(const struct eval_world *world, struct reloc_index *relocs, uint64_t variable, uint64_t *function, uint64_t *root,
+		   uint64_t *alloc)
 {
-	struct eval_world world = { .file = file };
-	struct probe_checked found = { 0 };
-	struct callers callers = { 0 };
-	struct counts counts = { 0 };
-	struct reloc_index relocs;
-	uint64_t variable = chain_head, function = 0, root = 0, alloc = 0, getter = 0;
-	const char *why = "the dispatch chain doesn't lead to a function that allocates with a root in a variable";
-
-	reloc_index_init(&relocs, file);
-	for (unsigned i = 0; i < TABLES && !root; i++) {
-		struct word table = reloc_word(&relocs, variable), slot;
+	for (unsigned i = 0; i < TABLES; i++) {
+		struct word table = reloc_word(relocs, variable), slot;
 
 		if (table.kind != WORD_ADDRESS)
-			break;
-		slot = reloc_word(&relocs, table.value + UNCHECKED_SLOT * sizeof(uint64_t));
+			return false;
+		slot = reloc_word(relocs, table.value + UNCHECKED_SLOT * sizeof(uint64_t));
 		if (slot.kind != WORD_ADDRESS)
-			break;
-		function = slot.value;
-		if (!find_alloc(&world, function, &root, &alloc)) {
-			root = 0;
-			if (!next_table(&world, function, &variable))
-				break;
-		}
+			return false;
+		*function = slot.value;
+		if (find_alloc(world, slot.value, root, alloc))
+			return true;
+		if (!next_table(world, slot.value, &variable))
+			return false;
 	}
-	reloc_index_deinit(&relocs);
-	if (!root)
-		return why;
-	if (!find_getter(&world, function, root, &getter))
+	return false;
+}
+
+static const char *find(const struct eval_world *world, struct reloc_index *relocs, uint64_t chain_head, struct checked *out)
+{
+	struct callers callers = { 0 };
+	struct counts counts = { 0 };
+	uint64_t function, root, alloc, getter, both[2];
+	const char *why;
+
+	if (!follow(world, relocs, chain_head, &function, &root, &alloc))
+		return "the dispatch chain doesn't lead to a function that allocates with a root in a variable";
+	if (!find_getter(world, function, root, &getter))
 		return "not one function returns the root of malloc's partition";
-	if (!sweep_code(&(struct sweep){ .file = file, .form = SWEEP_CALL, .low = getter, .high = getter + 1, .place = note_caller,
+	if (!sweep_code(&(struct sweep){ .file = world->file, .form = SWEEP_CALL, .low = getter, .high = getter + 1, .place = note_caller,
 					 .context = &callers }))
 		return "too many functions ask for the root of malloc's partition";
-	why = choose(&world, &callers, alloc, &found);
+	why = choose(world, &callers, alloc, out);
 	if (why)
 		return why;
-	counts.allocate = found.allocate;
-	uint64_t both[2] = { found.allocate < found.release ? found.allocate : found.release,
-			     found.allocate < found.release ? found.release : found.allocate };
-	sweep_code(&(struct sweep){ .file = file, .form = SWEEP_CALL, .low = both[0], .high = both[1] + 1, .only = both, .only_count = 2,
+	counts.allocate = out->allocate;
+	both[0] = out->allocate < out->release ? out->allocate : out->release;
+	both[1] = out->allocate < out->release ? out->release : out->allocate;
+	sweep_code(&(struct sweep){ .file = world->file, .form = SWEEP_CALL, .low = both[0], .high = both[1] + 1, .only = both, .only_count = 2,
 				    .place = count_call, .context = &counts });
 	for (unsigned w = 0; w < SWEEP_WORKERS; w++) {
-		found.allocate_calls += counts.allocates[w];
-		found.release_calls += counts.releases[w];
+		out->allocate_calls += counts.allocates[w];
+		out->release_calls += counts.releases[w];
 	}
-	*out = found;
 	return NULL;
+}
+
+/* The variable that the exported free() jumps through; 0: there is none such. */
+static uint64_t find_head(const struct eval_world *world)
+{
+	struct symtab table = { 0 };
+	Elf64_Shdr section;
+	uint64_t head = 0;
+
+	if (!elf_file_section_typed(world->file, SHT_DYNSYM, &section))
+		return 0;
+	symtab_add(&table, world->file, &section);
+	for (size_t i = 0; i < table.functions.count && !head; i++)
+		if (!strcmp(table.functions.at[i].name, "free") && !next_table(world, table.functions.at[i].value, &head))
+			head = 0;
+	symtab_deinit(&table);
+	return head;
+}
+
+/* False: it can't be patched, a note says why. */
+static bool add_entry(const struct elf_file *file, struct probe_draft *draft, enum shiny_probe_kind kind, uint64_t vaddr, uint32_t calls)
+{
+	struct shiny_probe_entry entry = { .vaddr = vaddr, .kind = kind, .confidence = SHINY_PROBE_EXACT, .calls = calls,
+					   .handle = kind == SHINY_PROBE_DELETE ? 0 : SHINY_PROBE_NO_ARGUMENT,
+					   .size = kind == SHINY_PROBE_NEW ? 0 : SHINY_PROBE_NO_ARGUMENT,
+					   .alignment = SHINY_PROBE_NO_ARGUMENT, .index = SHINY_PROBE_NO_ARGUMENT,
+					   .space = SHINY_PROBE_NO_ARGUMENT, .slot = SHINY_PROBE_NO_ARGUMENT,
+					   .trace = SHINY_PROBE_NO_ARGUMENT, .finalizer = SHINY_PROBE_NO_ARGUMENT,
+					   .name = SHINY_PROBE_NO_ARGUMENT, .code_bytes = SHINY_PROBE_CODE };
+	struct shiny_patch_recipe recipe;
+	const void *code = elf_file_at(file, vaddr, SHINY_PROBE_CODE);
+	const char *why = code ? patch_recipe_make(file, vaddr, 0, &recipe) : "its code isn't in the file";
+
+	if (why || draft->head.entry_count == SHINY_PROBE_ENTRIES) {
+		probe_draft_note(draft, "checked classes", SHINY_PROBE_UNKNOWN, "the function at 0x%" PRIx64 " can't be patched: %s", vaddr,
+				 why ? why : "there are too many others");
+		return false;
+	}
+	memcpy(entry.code, code, SHINY_PROBE_CODE);
+	draft->head.entries[draft->head.entry_count++] = entry;
+	probe_draft_recipe(draft, &recipe);
+	return true;
+}
+
+void probe_checked(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft)
+{
+	struct eval_world world = { .file = file };
+	struct checked found = { 0 };
+	uint64_t head = find_head(&world);
+	const char *why;
+
+	if (!head || reloc_word(relocs, head).kind != WORD_ADDRESS)
+		return;
+	why = find(&world, relocs, head, &found);
+	if (why) {
+		probe_draft_note(draft, "checked classes", SHINY_PROBE_UNKNOWN, "%s", why);
+		return;
+	}
+	if (add_entry(file, draft, SHINY_PROBE_NEW, found.allocate, found.allocate_calls) &&
+	    add_entry(file, draft, SHINY_PROBE_DELETE, found.release, found.release_calls))
+		probe_draft_note(draft, "checked classes", SHINY_PROBE_EXACT,
+				 "%" PRIu32 " places allocate objects of classes with memory safety checks, past the dispatch chain",
+				 found.allocate_calls);
 }

@@ -7,17 +7,11 @@
 #ifndef SHINY_SYM_PROBE_CHECKED_H
 #define SHINY_SYM_PROBE_CHECKED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "elf_file.h"
+#include "probe_file.h"
+#include "reloc.h"
 
-struct probe_checked {
-	uint64_t allocate, release;             /* block = allocate(size); release(block) */
-	uint32_t allocate_calls, release_calls; /* direct calls and jumps to them in the whole file */
-};
-
-/* `chain_head`: PartitionAlloc's. NULL: here they are; else why not, a constant text. */
-const char *probe_checked_find(const struct elf_file *file, uint64_t chain_head, struct probe_checked *out);
+/* Adds the two entries, SHINY_PROBE_NEW and SHINY_PROBE_DELETE, or a note that says why not. Nothing in a file without PartitionAlloc as malloc. */
+void probe_checked(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft);
 
 #endif

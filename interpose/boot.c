@@ -20,10 +20,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "allocator.h"
 #include "attach.h"
 #include "clock.h"
 #include "env.h"
@@ -125,17 +127,29 @@ static bool ours_comes_first(void)
 	return dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
 }
 
-static void reach_allocator(struct shiny_header *h)
+static void reach_allocator(char *const *environment, struct shiny_header *h)
 {
-	struct si_text t;
+	char words[SHINY_TEXT];
+	struct si_text t, own;
 
 	si_text_init(&t, h->attach_text, sizeof h->attach_text);
+	si_text_init(&own, words, sizeof words);
 	if (ours_comes_first()) {
 		h->attach = SHINY_ATTACH_SYMBOLS;
 		si_text_add(&t, "the program's malloc and operator new are looked up by name, and we come first");
+		si_allocator_attach(environment, &t);
 		return;
 	}
 	h->attach = si_partition_attach(h->attach_text, sizeof h->attach_text);
+	if (h->attach != SHINY_ATTACH_NONE)
+		return;
+	if (si_allocator_attach(environment, &own)) {
+		h->attach = SHINY_ATTACH_ENTRIES;
+		si_text_init(&t, h->attach_text, sizeof h->attach_text);
+	} else {
+		t.used = strlen(h->attach_text);
+	}
+	si_text_add(&t, words);
 }
 
 static void reach_collected(char *const *environment, struct shiny_header *h)
@@ -196,7 +210,7 @@ static bool boot(void)
 	si_arena.header->own[1].start = (uintptr_t)si_self;
 	si_arena.header->own[1].end = (uintptr_t)si_self + 4096;
 	si_modules_update(__builtin_frame_address(0), NULL);
-	reach_allocator(si_arena.header);
+	reach_allocator(start.environment, si_arena.header);
 	reach_collected(start.environment, si_arena.header);
 	say("arena in ", directory);
 	say("allocator: ", si_arena.header->attach_text);

@@ -39,6 +39,13 @@
  */
 SI_INTERNAL __thread const uintptr_t *si_outer;
 
+/*
+ * Makes the function that it stands in take the mark off when an exception passes through. Nothing else is to be done there, so neither a
+ * landing pad nor the language's own personality, and its library, is needed. The function must not be inlined.
+ */
+#define SI_OUTER_PERSONALITY() __asm__ volatile(".cfi_personality 0x1b, si_outer_unwound")
+SI_INTERNAL int si_outer_unwound(int version, int actions, uint64_t class, void *exception, void *context);
+
 /* Whether an event at `fp` happens below an operator that records the block itself. */
 static inline bool si_nested(const uintptr_t *fp)
 {

@@ -136,12 +136,8 @@ static inline void *direct_new(size_t size, size_t align)
 	return si_next.aligned_alloc(align, rounded & -align);
 }
 
-/*
- * The personality of outer_new: an exception that passes through it takes the mark off. (Return values and the flag are those of
- * the Itanium C++ ABI, level I: 8 is _URC_CONTINUE_UNWIND, 2 is _UA_CLEANUP_PHASE.) Nothing else is to be done there, so neither
- * a landing pad nor the language's own personality, and its library, is needed.
- */
-__attribute__((used)) static int outer_unwound(int version, int actions, uint64_t class, void *exception, void *context)
+/* See SI_OUTER_PERSONALITY. Return values and the flag are those of the Itanium C++ ABI, level I: 8 is _URC_CONTINUE_UNWIND, 2 is _UA_CLEANUP_PHASE. */
+__attribute__((used)) int si_outer_unwound(int version, int actions, uint64_t class, void *exception, void *context)
 {
 	(void)version, (void)class, (void)exception, (void)context;
 	if (actions & 2)
@@ -153,7 +149,7 @@ static __attribute__((noinline, cold)) void *outer_new(const struct operator_cal
 {
 	void *block;
 
-	__asm__ volatile(".cfi_personality 0x1b, %c0" : : "i"(outer_unwound));
+	SI_OUTER_PERSONALITY();
 	si_outer = call->fp;
 	block = ((si_new_fn *)(uintptr_t)call->real)(call->a, call->b, call->c);
 	si_outer = NULL;

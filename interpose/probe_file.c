@@ -24,7 +24,7 @@ static const char *variable(char *const *environment, const char *name, size_t b
 }
 
 /* False: there is no place for caches. */
-static bool name_file(char *const *environment, const uint8_t *build_id, size_t bytes, struct si_text *path)
+static bool name_file(char *const *environment, const uint8_t *build_id, size_t bytes, const char *suffix, struct si_text *path)
 {
 	static const char digits[] = "0123456789abcdef";
 	const char *cache = variable(environment, "XDG_CACHE_HOME", 14), *home = variable(environment, "HOME", 4);
@@ -42,6 +42,7 @@ static bool name_file(char *const *environment, const uint8_t *build_id, size_t 
 		si_text_bytes(path, &digits[build_id[i] >> 4], 1);
 		si_text_bytes(path, &digits[build_id[i] & 15], 1);
 	}
+	si_text_add(path, suffix);
 	return path->used + 1 < path->room;
 }
 
@@ -93,27 +94,34 @@ static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint
 	return true;
 }
 
-enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, void *head, struct si_text *why)
+int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, const char *suffix, struct si_text *why)
 {
 	char text[1024];
 	struct si_text path;
-	bool good;
-	long n;
 	int fd;
 
 	si_text_init(&path, text, sizeof text);
-	if (!build_id_bytes || build_id_bytes > SHINY_PROBE_BUILD_ID || !name_file(environment, build_id, build_id_bytes, &path))
-		return SI_PROBE_NONE;
+	if (!build_id_bytes || build_id_bytes > SHINY_PROBE_BUILD_ID || !name_file(environment, build_id, build_id_bytes, suffix, &path))
+		return -ENOENT;
 	fd = si_sys_open(AT_FDCWD, text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
-		return SI_PROBE_NONE;
+		return -ENOENT;
 	si_text_add(why, text);
 	si_text_add(why, ": ");
-	good = is_ours(fd, why);
-	if (good) {
-		n = si_sys(SYS_read, fd, head, SHINY_PROBE_HEAD_MAX);
-		good = makes_sense(head, n, build_id, build_id_bytes, why);
-	}
+	if (is_ours(fd, why))
+		return fd;
+	si_sys_close(fd);
+	return -EPERM;
+}
+
+enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, void *head, struct si_text *why)
+{
+	int fd = si_probe_open(environment, build_id, build_id_bytes, "", why);
+	bool good;
+
+	if (fd < 0)
+		return fd == -ENOENT ? SI_PROBE_NONE : SI_PROBE_BAD;
+	good = makes_sense(head, si_sys(SYS_read, fd, head, SHINY_PROBE_HEAD_MAX), build_id, build_id_bytes, why);
 	si_sys_close(fd);
 	return good ? SI_PROBE_GOOD : SI_PROBE_BAD;
 }

@@ -15,6 +15,12 @@
 
 #include "base.h"
 
+/*
+ * Opens BUILD-ID and `suffix` in the directory of such files. -ENOENT: there is none. Another negative: it is not to be believed, why is in
+ * `why`, which gets the file's name in any case.
+ */
+int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, const char *suffix, struct si_text *why);
+
 enum si_probe { SI_PROBE_NONE, SI_PROBE_BAD, SI_PROBE_GOOD };
 
 /*

@@ -269,6 +269,7 @@ enum shiny_attach {
 	SHINY_ATTACH_NONE = 0,      /* nothing hooked: attach_text says why */
 	SHINY_ATTACH_SYMBOLS = 1,   /* symbol interposition */
 	SHINY_ATTACH_PARTITION = 2, /* PartitionAlloc's dispatch chain */
+	SHINY_ATTACH_ENTRIES = 3,   /* its functions' entries are patched */
 };
 
 enum {

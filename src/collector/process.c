@@ -53,13 +53,13 @@ static struct process *find_pid(struct session *session, uint32_t pid, const str
 
 void process_put(struct session *session, const struct process *p)
 {
-	static const char *const attach[] = { "none", "symbols", "partition_alloc" };
+	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
 	struct store_process row = {
 		.id = p->id, .parent = p->parent_id, .pid = p->pid, .namespace_pid = p->namespace_pid, .name = p->name, .role = p->role,
 		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
 		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->replaced ? "replaced" : p->status < 0 ? "unknown" :
 			  WIFSIGNALED(p->status) ? "killed" : "exited",
-		.attach = attach[p->arena->attach <= SHINY_ATTACH_PARTITION ? p->arena->attach : 0],
+		.attach = attach[p->arena->attach <= SHINY_ATTACH_ENTRIES ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
 		.forked = p->forked ? ticks_ns(&session->ticks, p->fork_at) : 0,
 	};

@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../symbolizer/allocator.h"
 #include "../base/mem.h"
 #include "closing.h"
 #include "program.h"
@@ -84,6 +85,30 @@ static struct shiny_err *check_out(const char *pattern, bool force)
 	return err;
 }
 
+/*
+ * An allocator inside the executable is seen through patches of its entries, which the library makes by a file that must be there before. What
+ * a script or the program itself starts later is found in the cache if it was started, or probed, before.
+ */
+static struct shiny_err *prepare_allocator(const char *path, const struct program_look *look)
+{
+	struct allocator_found found = {.why = ""};
+	struct shiny_err *err = NULL;
+
+	if (look->kind == PROGRAM_SCRIPT)
+		path = look->interpreter;
+	if ((look->kind == PROGRAM_ELF && look->malloc != PROGRAM_MALLOC_PARTITION) || look->kind == PROGRAM_SCRIPT)
+		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &found);
+	if (err && err->code == SHINY_ERR_USAGE)
+		return err;
+	if (err)
+		fprintf(stderr, "shinyctl: the allocator inside %s will not be recorded: %s\n", path, err->message);
+	else if (*found.why)
+		fprintf(stderr, "shinyctl: %s inside %s will not be recorded: %s\n", found.patches ? "a part of the allocators" : "the allocator", path,
+			found.why);
+	shiny_err_free(err);
+	return NULL;
+}
+
 static struct shiny_err *prepare(struct run *run)
 {
 	const struct options *o = run->options;
@@ -101,6 +126,8 @@ static struct shiny_err *prepare(struct run *run)
 		obstacle = err ? NULL : program_obstacle(&look);
 		if (obstacle)
 			fprintf(stderr, "shinyctl: %s will not be recorded itself, only what it starts: %s\n", run->program, obstacle);
+		else if (!err)
+			err = prepare_allocator(run->program, &look);
 	}
 	return err ? err : sessions_make(run->directory);
 }

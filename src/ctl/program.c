@@ -294,7 +294,5 @@ const char *program_obstacle(const struct program_look *look)
 		return "it is not an x86-64 program";
 	if (look->privileged && geteuid() != 0)
 		return "it is set-uid, set-gid or has file capabilities, and the dynamic linker ignores preloaded libraries for it";
-	if (look->kind == PROGRAM_ELF && look->malloc == PROGRAM_MALLOC_OWN)
-		return "it brings its own malloc inside the executable, out of a library's reach; it is left alone";
 	return NULL;
 }

@@ -38,7 +38,7 @@ CREATE TABLE process (
 	start_ns INTEGER, -- first seen
 	end_ns INTEGER, -- end, 0 still running when the recording ended
 	ending TEXT, -- exited, killed, replaced (another program by exec), unknown, running
-	attach TEXT, -- how its allocator was reached: symbols, partition_alloc, none
+	attach TEXT, -- how its allocator was reached: symbols, partition_alloc, entries (patched), none
 	attach_text TEXT, -- the evidence for that, in words
 	events INTEGER, -- records decoded from it
 	forked_ns INTEGER -- what its parent held then, it inherited; 0: it was not forked

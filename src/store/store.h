@@ -34,7 +34,7 @@ struct store_process {
 	const char *name, *role, *executable, *command; /* role: "browser", "renderer", …; "" for other programs */
 	uint64_t start, end; /* end 0: still running when the session ended */
 	const char *ending;  /* "exited", "killed", "replaced" (by exec), "unknown", "running" */
-	const char *attach;  /* "symbols", "partition_alloc", "none" */
+	const char *attach;  /* "symbols", "partition_alloc", "entries", "none" */
 	const char *attach_text;
 	uint64_t events; /* records decoded from it */
 	uint64_t forked; /* what its parent held then, it inherited; 0: it was not forked */

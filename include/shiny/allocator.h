@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * allocator.h: recipes to patch the entries of an allocator that lives inside an executable: one file for each build-id, made outside
+ * before the program starts, carried out by the constructor.
+ *
+ * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
+ *
+ * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.allocator, beside the probe's (probe.h), mode 0600, replaced as a whole by rename. Numbers
+ * are the machine's own: struct shiny_allocator_file, then `count` struct shiny_allocator_entry. A file without entries says that there is
+ * nothing to patch, and in `why` why not. Its reader checks what probe.h says of readers, and before each patch the bytes in memory.
+ */
+#ifndef SHINY_ALLOCATOR_H
+#define SHINY_ALLOCATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "patch.h"
+
+#define SHINY_ALLOCATOR_MAGIC UINT64_C(0x31636f6c416e7953) /* "SynAloc1" */
+#define SHINY_ALLOCATOR_SUFFIX ".allocator"
+
+enum {
+	SHINY_ALLOCATOR_VERSION = 1, /* counts up with the format, allocator.def, and what makes a recipe */
+	SHINY_ALLOCATOR_ENTRIES = 64,
+	SHINY_ALLOCATOR_SETTING = 64,
+	SHINY_ALLOCATOR_FAMILIES = 8,
+	SHINY_ALLOCATOR_PREFIX = 24,
+	SHINY_ALLOCATOR_BUILD_ID = 64,
+	SHINY_ALLOCATOR_WHY = 160,
+};
+
+enum shiny_allocator_function {
+#define SHINY_ALLOCATOR(id, name, kind, block, size, count, api) SHINY_ALLOCATOR_##id,
+#include "allocator.def"
+	SHINY_ALLOCATOR_FUNCTIONS
+};
+
+/* Aliases are one entry. */
+struct shiny_allocator_entry {
+	uint16_t function; /* enum shiny_allocator_function */
+	uint16_t family;   /* index of its prefix */
+	uint16_t either;   /* 1: it is operator new or malloc, or delete or free: they are one function */
+	uint16_t unused;
+	struct shiny_patch_recipe recipe; /* of one that is not patched: vaddr and expected bytes only */
+};
+
+struct shiny_allocator_file {
+	uint64_t magic;
+	uint64_t checksum; /* XXH3_64bits of what follows, from `version` to the end of the file */
+	uint32_t version, bytes; /* of the whole file */
+	uint32_t count, build_id_bytes;
+	uint8_t build_id[SHINY_ALLOCATOR_BUILD_ID];
+	char setting[SHINY_ALLOCATOR_SETTING]; /* SHINY_ALLOCATOR when it was made */
+	char families[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX]; /* their prefixes; the first one is "" */
+	char why[SHINY_ALLOCATOR_WHY]; /* what is left out, and why; "" nothing */
+};
+
+enum { SHINY_ALLOCATOR_FILE_MAX = sizeof(struct shiny_allocator_file) + SHINY_ALLOCATOR_ENTRIES * sizeof(struct shiny_allocator_entry) };
+
+#endif

@@ -23,7 +23,7 @@ static int by_value(const void *left, const void *right)
 }
 
 /* The last child if it has this name (rows come sorted), else a new one; NULL without memory. */
-static struct tree_node *child(struct tree_node *parent, const char *name)
+struct tree_node *tree_child(struct tree_node *parent, const char *name)
 {
 	struct tree_node *node = parent->count ? &parent->children[parent->count - 1] : NULL;
 
@@ -39,7 +39,7 @@ static struct tree_node *child(struct tree_node *parent, const char *name)
 }
 
 /* Sorts, and folds what is small; returns false without memory. */
-static bool arrange(struct tree_node *node, double least)
+bool tree_arrange(struct tree_node *node, double least)
 {
 	size_t kept = 0;
 	uint64_t folded = 0, sum = 0;
@@ -47,9 +47,9 @@ static bool arrange(struct tree_node *node, double least)
 	for (size_t i = 0; i < node->count; i++) {
 		struct tree_node *c = &node->children[i];
 
-		if (!arrange(c, least))
+		if (!tree_arrange(c, least))
 			return false;
-		if ((double)c->value < least || !c->value) {
+		if (!c->kept && ((double)c->value < least || !c->value)) {
 			folded++;
 			sum += c->value;
 		}
@@ -57,7 +57,7 @@ static bool arrange(struct tree_node *node, double least)
 	/* one small entry alone is shown: a fold of one says less in as many lines */
 	if (folded > 1 || (folded && !sum)) {
 		for (size_t i = 0; i < node->count; i++) {
-			if ((double)node->children[i].value >= least && node->children[i].value)
+			if (node->children[i].kept || ((double)node->children[i].value >= least && node->children[i].value))
 				node->children[kept++] = node->children[i];
 			else
 				tree_deinit(&node->children[i]);
@@ -91,9 +91,9 @@ static struct shiny_err *add_row(struct tree_node *root, const struct query *q, 
 	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) && !text_matches(match, path))
 		return NULL;
 	snprintf(name, sizeof name, "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
-	process = child(root, name);
-	module = process ? child(process, *path ? text_base(path) : "(no module)") : NULL;
-	last = module ? child(module, leaf) : NULL;
+	process = tree_child(root, name);
+	module = process ? tree_child(process, *path ? text_base(path) : "(no module)") : NULL;
+	last = module ? tree_child(module, leaf) : NULL;
 	if (!last)
 		return SHINY_NO_MEMORY;
 	root->value += value;
@@ -145,7 +145,7 @@ struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&tree, q, typed, match, full);
 	query_end(q);
-	if (!err && !arrange(&tree, threshold * (double)tree.value))
+	if (!err && !tree_arrange(&tree, threshold * (double)tree.value))
 		err = SHINY_NO_MEMORY;
 	if (err) {
 		tree_deinit(&tree);
@@ -242,9 +242,9 @@ static struct shiny_err *add_component_row(struct tree_node *root, const struct 
 
 	if (match && !text_matches(match, leaf) && !text_matches(match, component))
 		return NULL;
-	process = child(root, process_caption(c, row));
-	owner = process ? child(process, component) : NULL;
-	last = owner ? child(owner, leaf) : NULL;
+	process = tree_child(root, process_caption(c, row));
+	owner = process ? tree_child(process, component) : NULL;
+	last = owner ? tree_child(owner, leaf) : NULL;
 	if (!last)
 		return SHINY_NO_MEMORY;
 	root->value += row->value;
@@ -271,7 +271,7 @@ struct shiny_err *tree_load_components(struct store *store, const struct scope *
 	for (size_t i = 0; i < found.count && !err; i++)
 		err = add_component_row(&tree, &captions, &found.rows[i], match);
 	captions_deinit(&captions);
-	if (!err && !arrange(&tree, threshold * (double)tree.value))
+	if (!err && !tree_arrange(&tree, threshold * (double)tree.value))
 		err = SHINY_NO_MEMORY;
 	if (err) {
 		components_deinit(&found);

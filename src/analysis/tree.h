@@ -10,7 +10,7 @@
 #include "component.h"
 #include "scope.h"
 
-enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK };
+enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK, TREE_RESIDENT /* memory.h */ };
 enum tree_by { TREE_BY_TYPE, TREE_BY_SITE, TREE_BY_COMPONENT };
 
 /* A node's value is the sum of its children's values, where it has children. */
@@ -18,6 +18,7 @@ struct tree_node {
 	char *name;
 	uint64_t value;
 	uint64_t folded; /* how many small entries this one stands for; 0: it is itself */
+	bool kept;       /* shown however small it is */
 	struct tree_node *children;
 	size_t count, room;
 };
@@ -31,5 +32,10 @@ SHINY_MUST_CHECK struct shiny_err *tree_load_components(struct store *store, con
 							const struct component_rules *rules, const char *match, double threshold, bool full,
 							struct tree_node *root, struct components *components);
 void tree_deinit(struct tree_node *root);
+
+/* For other trees: the last child if it has this name, else a new one (NULL without memory); order and folding, `least` in the tree's unit (false
+ * without memory). */
+struct tree_node *tree_child(struct tree_node *parent, const char *name);
+bool tree_arrange(struct tree_node *node, double least);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../analysis/memory.h"
 #include "../analysis/tree.h"
 #include "../base/mem.h"
 #include "../base/units.h"
@@ -107,10 +108,18 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	struct scope scope = {0};
 	struct shiny_err *err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
 
-	if (!err && by == TREE_BY_COMPONENT)
+	if (!err && measure == TREE_RESIDENT) {
+		struct memory memory = {0};
+
+		err = memory_load(store, &scope, MEMORY_LAST, 0, &memory);
+		if (!err)
+			err = memory_tree(store, &memory, match, threshold, full, root);
+		memory_deinit(&memory);
+	} else if (!err && by == TREE_BY_COMPONENT) {
 		err = tree_load_components(store, &scope, measure, rules, match, threshold, full, root, components);
-	else if (!err)
+	} else if (!err) {
 		err = tree_load(store, &scope, measure, by, match, threshold, full, root);
+	}
 	scope_deinit(&scope);
 	return err;
 }
@@ -120,6 +129,7 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 	static const char *const titles[] = {
 		[TREE_LIVE] = "bytes live at the end", [TREE_BYTES] = "bytes requested in all", [TREE_ALLOCS] = "allocations",
 		[TREE_PEAK] = "peak bytes (sum of the peaks of single stacks: an upper bound)",
+		[TREE_RESIDENT] = "bytes resident when each process was last looked at",
 	};
 	/* options.def lists both in the order of their enums */
 	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
@@ -133,6 +143,8 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 	if (measure == TREE_PEAK && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_SITE)
 		return shiny_err(SHINY_ERR_USAGE, "tree: --measure peak: peaks are known by site, not by %s; use --by site",
 				 ctl->options.text[OPT_TREE_BY]);
+	if (measure == TREE_RESIDENT && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_TYPE)
+		return shiny_err(SHINY_ERR_USAGE, "tree: --measure resident: what was live then is known by type, not by %s", ctl->options.text[OPT_TREE_BY]);
 	if (ctl->options.component_count && by != TREE_BY_COMPONENT)
 		return shiny_err(SHINY_ERR_USAGE, "tree: --components is for --by component");
 	if (by == TREE_BY_COMPONENT)

@@ -309,13 +309,15 @@ static void beat(struct session *session)
 			__atomic_store_n(&session->arenas.at[i]->header->collector_beat, now, __ATOMIC_RELAXED); /* [ctl] */
 }
 
-/* In the middle of a long merge: what cannot wait for its end, since processes are born and die meanwhile. */
+/* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their arenas and die meanwhile. */
 static void attend(struct session *session)
 {
 	beat(session);
 	for (size_t i = 0; i < session->arenas.count; i++)
-		if (!session->arenas.at[i]->over)
+		if (!session->arenas.at[i]->over) {
 			process_scan(session, session->arenas.at[i]);
+			drain_grow(session->arenas.at[i]);
+		}
 	process_watch(session, ticks_wall_ns());
 }
 

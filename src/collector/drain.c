@@ -172,6 +172,20 @@ static void grow(struct arena *arena, uint32_t busy, uint32_t absent)
 		shiny_chunk_grow(&arena->states[i]);
 }
 
+void drain_grow(struct arena *arena)
+{
+	uint32_t busy = 0, absent = 0;
+
+	for (uint32_t i = 0; i < arena->chunk_count && !absent; i++) {
+		unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[i], __ATOMIC_RELAXED));
+
+		busy += phase == SHINY_CHUNK_OPEN || phase == SHINY_CHUNK_FULL;
+		if (phase == SHINY_CHUNK_ABSENT)
+			absent = arena->chunk_count - i;
+	}
+	grow(arena, busy, absent);
+}
+
 void drain_scan(struct session *session, struct arena *arena)
 {
 	uint32_t busy = 0, absent = 0;

@@ -173,6 +173,7 @@ bool process_thread_alive(const struct process *process, uint32_t tid); /* true 
 
 /* ---- drain.c ---- */
 void drain_scan(struct session *session, struct arena *arena);
+void drain_grow(struct arena *arena); /* more space where it is getting scarce; a scan does so too */
 bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
 void drain_reap(struct arena *arena, const struct process *process); /* NULL: all */
 void drain_reap_threads(struct session *session, struct arena *arena);

@@ -5,7 +5,7 @@
  *
  * A chunk that a writer may take has its space really allocated (fallocate): storing to a hole of a full tmpfs is a SIGBUS in the
  * target. A file system without fallocate is refused, as glibc's emulation of it writes every page. Allocating tmpfs zeroes it: 64 MiB
- * took 16 ms here, 8 MiB 2.4 ms. So only the first part is allocated at once (half as much where the space is not there, down to
+ * took 16 ms here, 4 MiB 1.4 ms. So only the first part is allocated at once (half as much where the space is not there, down to
  * 1 MiB, and then the next candidate directory); the other chunks are ABSENT until the sidecar, which has a descriptor and time,
  * grows the arena. Where there is no sidecar to do that, all is allocated before the constructor returns.
  */
@@ -26,7 +26,7 @@
 
 struct si_arena si_arena;
 
-enum { PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 8 << 20, TRIES = 64 };
+enum { PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, TRIES = 64 };
 static int arena_fd = -1; /* open from si_attach to si_attach_finish */
 
 static bool ours(int fd)

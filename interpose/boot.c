@@ -73,6 +73,43 @@ static void say(const char *what, const char *more)
 	si_sys(SYS_write, 2, line, t.used);
 }
 
+/* For SHINY_DEBUG: what boot took, in processor time, which others on the machine don't lengthen; and as the program has to wait for it. */
+static struct {
+	struct si_text text;
+	uint64_t wall, began, last;
+	char words[256];
+} parts;
+
+static void begin_parts(void)
+{
+	si_text_init(&parts.text, parts.words, sizeof parts.words);
+	parts.wall = si_clock_ns(CLOCK_MONOTONIC);
+	parts.began = parts.last = si_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* `name` is what was done since the last call. */
+static void part(const char *name)
+{
+	uint64_t now;
+
+	if (!si_env.debug)
+		return;
+	now = si_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	si_text_number(&parts.text, (now - parts.last) / 1000);
+	si_text_add(&parts.text, name);
+	parts.last = now;
+}
+
+static void say_parts(void)
+{
+	if (!si_env.debug)
+		return;
+	si_text_number(&parts.text, (parts.last - parts.began) / 1000);
+	si_text_add(&parts.text, " microseconds, in ");
+	si_text_number(&parts.text, (si_clock_ns(CLOCK_MONOTONIC) - parts.wall) / 1000);
+	say("processor time: ", parts.words);
+}
+
 static void read_start(struct si_start *start)
 {
 	uintptr_t *at = __libc_stack_end;
@@ -178,6 +215,7 @@ static bool boot(void)
 	bool served;
 	long n;
 
+	begin_parts();
 	si_text_init(&notes, notes_text, sizeof notes_text);
 	si_next_resolve();
 	if (getauxval(AT_SECURE))
@@ -190,6 +228,7 @@ static bool boot(void)
 		say("not followed: ", si_boot_executable);
 		return false;
 	}
+	part(" names and settings + ");
 	choose_clock();
 	if (!si_writers_make() || !si_attach(&start, si_boot_executable, &notes, directory)) {
 		say("not recorded: ", notes_text);
@@ -209,13 +248,19 @@ static bool boot(void)
 	si_writers_say_where(si_arena.header);
 	si_arena.header->own[1].start = (uintptr_t)si_self;
 	si_arena.header->own[1].end = (uintptr_t)si_self + 4096;
+	part(" arena + ");
 	si_modules_update(__builtin_frame_address(0), NULL);
+	part(" modules + ");
 	reach_allocator(start.environment, si_arena.header);
+	part(" allocator + ");
 	reach_collected(start.environment, si_arena.header);
+	part(" patches + ");
 	say("arena in ", directory);
 	say("allocator: ", si_arena.header->attach_text);
 	served = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) : si_served(directory);
 	si_attach_finish(served, &notes);
+	part(" sidecar and the rest of the arena = ");
+	say_parts();
 	name_session();
 	if (notes.used)
 		say("note: ", notes_text);

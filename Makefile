@@ -48,7 +48,7 @@ TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.l
 # as many at once as there are processors, unless the caller has said how many
 jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: all help setup demo check check-all install uninstall clean tests bench docs
+.PHONY: all help setup demo scenarios check check-all install uninstall clean tests bench docs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -64,6 +64,11 @@ demo: PACKAGES := build demo
 demo: setup ## record a real program and print the report
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all
 	$(Q)O=$(O) scripts/demo
+
+scenarios: PACKAGES := build scenarios
+scenarios: setup ## record Chromium in fourteen scenarios, and write one table (SCENARIOS='--only NAME --sandbox on --repeat 20 ...')
+	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all
+	$(Q)O=$(O) scripts/scenarios/run --bare-too $(SCENARIOS)
 
 check: setup ## every test that fits in a quarter of an hour
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests

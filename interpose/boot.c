@@ -241,6 +241,7 @@ static bool boot(void)
 	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
 	if (!si_self_make() || !si_process_claim(-1, 0, 0))
 		return false;
+	si_arena.header->self_at = (uintptr_t)&si_self->slot;
 	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low && (uintptr_t)__builtin_frame_address(0) < start.stack_high) {
 		si_tls.stack_low = start.stack_low;
 		si_tls.stack_high = start.stack_high;

@@ -243,12 +243,14 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 
 void si_event_exiting(void)
 {
-	int saved = errno;
-
-	/* not for a vfork child: the memory is its parent's, who goes on with it */
-	if (si_alive() && si_settings.types && si_sys_getpid() == si_process.pid)
-		si_nursery_sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT);
-	errno = saved;
+	/*
+	 * Not for a vfork child: the memory is its parent's, who goes on with it. Nothing of the thread's own may be touched before that is
+	 * known, errno neither: Chromium's zygote chroots by a child with CLONE_VM and thread storage full of zeros, which calls _exit. For
+	 * the same reason no slot is taken here: a process without events has no types to read.
+	 */
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || !si_settings.types || si_sys_getpid() != si_process.pid)
+		return;
+	si_nursery_sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets errno */
 }
 
 void si_event_forked_child(void)

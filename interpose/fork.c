@@ -70,6 +70,7 @@ bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_
 		p->fork_at = fork_at;
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 			p->counters[c] = 0;
+		si_self->slot = (struct shiny_self){ .generation = si_process.generation, .slot = (uint32_t)i };
 		__atomic_store_n(&p->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 		return true;
 	}

@@ -28,6 +28,7 @@ enum si_life {
 struct si_self {
 	uint32_t life; /* enum si_life */
 	uint32_t flush; /* the last header.flush that this process has answered */
+	struct shiny_self slot; /* for the sidecar */
 };
 SI_INTERNAL struct si_self *si_self;
 

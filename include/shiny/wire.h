@@ -222,6 +222,16 @@ struct shiny_process {
 	uint64_t spare[32 - 5 - SHINY_COUNTERS];
 };
 
+/*
+ * At header.self_at in the memory of every process that shares this arena: which slot it holds. Zero in one that holds none yet, forked
+ * children among them: the page is wiped in each. So a reader of /proc/PID/mem can prove which process is which, where a pid cannot (each
+ * sandboxed renderer is number 1).
+ */
+struct shiny_self {
+	uint32_t generation; /* 0: no slot */
+	uint32_t slot;
+};
+
 /* A stream of records: one for each thread, and one more for each depth at which signal handlers interrupted its writing. */
 struct shiny_thread {
 	uint32_t state; /* enum shiny_slot_state, [slot] */
@@ -296,6 +306,7 @@ struct shiny_header {
 	uint32_t attach; /* enum shiny_attach */
 	uint32_t depth, free_depth;
 	uint8_t boot_id[16]; /* the kernel's: an arena with another one was left behind by a reboot */
+	uint64_t self_at; /* address of each process's struct shiny_self; 0: there is none */
 
 	/* control: written by the sidecar or shinyctl, read by hooks; a line of its own */
 	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */
@@ -318,6 +329,7 @@ struct shiny_header {
 _Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
 _Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 && sizeof(struct shiny_object_kinds) == 32, "payloads");
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
+_Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
 _Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 40, "process slot");
 _Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
 _Static_assert(sizeof(struct shiny_chunk) == SHINY_CHUNK_BYTES && offsetof(struct shiny_chunk, records) == 64, "chunk");

@@ -74,6 +74,7 @@ static struct shiny_err *check(struct arena *a)
 	a->start_realtime = h->start_realtime;
 	a->start_boottime = h->start_boottime;
 	a->ticks_per_second = h->ticks_per_second;
+	a->self_at = h->self_at;
 	a->pid = h->pid;
 	a->attach = h->attach;
 	a->depth = h->depth;

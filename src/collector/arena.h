@@ -37,6 +37,7 @@ struct arena {
 
 	/* the header's facts, copied */
 	uint64_t start_ticks, start_realtime, start_boottime, ticks_per_second;
+	uint64_t self_at; /* in the processes' memory */
 	uint32_t clock, pid, attach, depth;
 	uint8_t boot_id[16];
 	char executable[SHINY_TEXT], command[SHINY_COMMAND], attach_text[SHINY_TEXT], notes[SHINY_TEXT]; /* terminated */

@@ -124,28 +124,31 @@ uint32_t proc_namespace_pid(uint32_t pid)
 	return proc_read(pid, "status", status, sizeof status) > 0 ? innermost(status) : 0;
 }
 
-enum proc_answer proc_find(uint32_t namespace_pid, dev_t device, ino_t inode, const char *path, bool (*excluded)(void *, uint32_t),
-			   void *context, uint32_t *out)
+bool proc_memory(uint32_t pid, uint64_t address, void *out, size_t bytes)
+{
+	int fd = proc_open(pid, "mem");
+	bool got = fd >= 0 && address <= INT64_MAX && pread(fd, out, bytes, (off_t)address) == (ssize_t)bytes;
+
+	if (fd >= 0)
+		close(fd);
+	return got;
+}
+
+bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), void *context)
 {
 	DIR *dir = opendir("/proc");
-	enum proc_answer answer = dir ? PROC_NO : PROC_UNKNOWN;
 	struct dirent *entry;
+	bool more = true;
 
-	while (dir && answer != PROC_YES && (entry = readdir(dir))) {
+	while (dir && more && (entry = readdir(dir))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-		enum proc_answer maps;
 
-		if (!pid || proc_namespace_pid(pid) != namespace_pid || excluded(context, pid))
-			continue;
-		maps = proc_maps_file(pid, device, inode, path);
-		if (maps == PROC_YES)
-			*out = pid;
-		if (maps != PROC_NO)
-			answer = maps;
+		if (pid && proc_namespace_pid(pid) == namespace_pid)
+			more = each(context, pid);
 	}
 	if (dir)
 		closedir(dir);
-	return answer;
+	return dir != NULL;
 }
 
 bool proc_any_preloaded(void)

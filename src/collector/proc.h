@@ -24,12 +24,11 @@ uint32_t proc_parent(uint32_t pid);        /* 0 unknown */
 uint32_t proc_namespace_pid(uint32_t pid); /* its pid in its innermost namespace; 0 unknown */
 uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0 unknown */
 
-/*
- * The process whose innermost pid is `namespace_pid` and which maps the file, not `excluded`. PROC_NO: there is none, for sure;
- * PROC_UNKNOWN: some candidate could not be looked into.
- */
-enum proc_answer proc_find(uint32_t namespace_pid, dev_t device, ino_t inode, const char *path, bool (*excluded)(void *, uint32_t),
-			   void *context, uint32_t *out);
+/* Copies bytes of its memory; false where we may not, or there is nothing. It is neither stopped nor traced for that. */
+bool proc_memory(uint32_t pid, uint64_t address, void *out, size_t bytes);
+
+/* Every process whose innermost pid is `namespace_pid`, until `each` returns false. False: /proc cannot be read. */
+bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), void *context);
 
 /* Another process that we can see was started with libshiny.so in LD_PRELOAD, and has not ended: it may be about to make an arena. */
 bool proc_any_preloaded(void);

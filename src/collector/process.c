@@ -4,9 +4,8 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Identity. A slot holds the pid that the process sees itself, which is 1 in every sandboxed renderer. The process as we see it is
- * the one that maps the arena and has that innermost pid. Only what /proc proves is believed: a process whose pid cannot be told is not
- * watched, and its chunks stay its own until nobody maps the arena any more, because taking a chunk from a living writer would corrupt it.
+ * Identity (identity.c). Only what /proc proves is believed: a process whose pid cannot be told is not watched, and its chunks stay its
+ * own until nobody maps the arena any more, because taking a chunk from a living writer would corrupt it.
  *
  * Fork. The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T, mostly before the merge has passed
  * fork_at: the copy is made when the merge gets there, exactly. A child that says so later (it slept, then allocated) finds its
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 #include "../base/text.h"
+#include "identity.h"
 #include "proc.h"
 #include "session.h"
 
@@ -93,33 +93,6 @@ static void set_text(char **to, const char *text)
 
 /* ---- identity ---- */
 
-struct exclusion {
-	struct session *session;
-	const struct process *process;
-};
-
-/* Another living process of the same arena has this pid already. */
-static bool is_taken(void *context, uint32_t pid)
-{
-	const struct exclusion *e = context;
-
-	for (size_t i = 0; i < e->session->processes.count; i++) {
-		const struct process *p = e->session->processes.at[i];
-
-		if (p != e->process && p->arena == e->process->arena && p->pid == pid && !p->gone)
-			return true;
-	}
-	return false;
-}
-
-static bool started_after_claim(const struct session *session, const struct process *p, uint32_t pid)
-{
-	uint64_t started = proc_started(pid), claim;
-
-	claim = session->ticks.read_boottime + ticks_ns(&session->ticks, p->start);
-	return started && started > claim + 30 * MS;
-}
-
 static void end_process(struct session *session, struct process *p)
 {
 	if (p->gone)
@@ -135,23 +108,13 @@ static void end_process(struct session *session, struct process *p)
 static void locate(struct session *session, struct process *p)
 {
 	struct arena *arena = p->arena;
-	struct exclusion exclusion = { session, p };
 	struct process *parent = p->forked ? find_slot(session, arena, p->parent_slot, p->parent_generation) : NULL, *before;
-	enum proc_answer answer = PROC_NO;
-	uint32_t pid = 0;
+	enum proc_answer answer;
+	uint32_t pid;
 
 	if (session->ticks.foreign)
 		return;
-	if (p->namespace_pid > 1 && !is_taken(&exclusion, p->namespace_pid) && !started_after_claim(session, p, p->namespace_pid)) {
-		answer = proc_maps_file(p->namespace_pid, arena->device, arena->inode, arena->path);
-		if (answer == PROC_UNKNOWN && proc_is_zombie(p->namespace_pid))
-			answer = PROC_YES; /* it has no map any more; number and start fit */
-		if (answer != PROC_NO)
-			pid = p->namespace_pid; /* where we may not look, it is the likeliest */
-	}
-	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1 */
-	if (answer == PROC_NO && !(p->namespace_pid > 1 && parent && parent->pid && parent->pid == parent->namespace_pid))
-		answer = proc_find(p->namespace_pid, arena->device, arena->inode, arena->path, is_taken, &exclusion, &pid);
+	answer = identity_find(session, p, parent, &pid);
 	if (answer == PROC_UNKNOWN) {
 		if (!p->pid)
 			p->pid = pid;

@@ -87,11 +87,34 @@ def environment(extra=None):
     return clean
 
 
-def run(command, env=None, timeout=240, cwd=None, data=b""):
-    """Runs a command to its end. A time-out ends its whole process group and is a failed test, never a success."""
+class User:
+    """An ordinary user, for tests that root runs: nobody, with directories of its own below `directory`."""
+    name, uid = "nobody", 65534
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.environment = {"HOME": os.path.join(directory, "home"), "XDG_RUNTIME_DIR": os.path.join(directory, "run"),
+                            "XDG_CACHE_HOME": os.path.join(directory, "cache"), "USER": self.name, "LOGNAME": self.name}
+        for path in (directory, *(self.environment[name] for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"))):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            os.chown(path, self.uid, self.uid)
+
+    def cannot(self):
+        """Why this user cannot run what was built; "" if it can."""
+        seen = subprocess.run(["test", "-x", CTL, "-a", "-w", self.directory], **self.popen())
+        return "" if seen.returncode == 0 else "user %s may not enter %s or %s" % (self.name, O, self.directory)
+
+    def popen(self):
+        return {"user": self.uid, "group": self.uid, "extra_groups": []}
+
+
+def run(command, env=None, timeout=240, cwd=None, data=b"", user=None):
+    """Runs a command to its end, as a User where one is given. A time-out ends its whole process group and is a failed test, never a
+    success."""
     began = time.monotonic()
-    process = subprocess.Popen(command, env=environment(env), cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)
+    settings = environment({**user.environment, **(env or {})} if user else env)
+    process = subprocess.Popen(command, env=settings, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True, **(user.popen() if user else {}))
     try:
         out, err = process.communicate(data, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -137,19 +160,19 @@ def wait_complete(path, seconds=20):
     return False
 
 
-def record(command, session, how="run", below="", env=None, timeout=240, cwd=None, options=()):
+def record(command, session, how="run", below="", env=None, timeout=240, cwd=None, options=(), user=None):
     """Records a command. how: "run" for shinyctl run, with `options`, "preload" for a plain LD_PRELOAD. below: an allocator to preload
-    under us."""
+    under us. user: a User, who must be allowed to write the session."""
     remove_session(session)
     settings = {"SHINY_OUT": session}
     if how == "run":
         if below:
             settings["LD_PRELOAD"] = below
         settings.update(env or {})
-        return run([CTL, "run", *options, "--"] + command, settings, timeout, cwd)
+        return run([CTL, "run", *options, "--"] + command, settings, timeout, cwd, user=user)
     settings["LD_PRELOAD"] = " ".join(filter(None, [LIB, below]))
     settings.update(env or {})
-    result = run(command, settings, timeout, cwd)
+    result = run(command, settings, timeout, cwd, user=user)
     wait_complete(session)
     return result
 

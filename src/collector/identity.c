@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * identity.c: see identity.h.
+ *
+ * Problem. A slot holds the pid that the process sees itself, which is 1 in every sandboxed renderer, and several of them run at once.
+ * Taking one for the other is no blemish: the sidecar takes chunks from a process that has ended, and would take them from one that lives.
+ *
+ * Approach. The process maps the arena and has that innermost pid; that leaves its siblings, and children of them that have not taken
+ * a slot yet. Each process keeps its slot's number where the header says, in a page that the kernel wipes in its children (wire.h), and
+ * /proc/PID/mem shows it: proof, either way. Where memory is not to be read (yama's ptrace_scope, another user), the parent and the start
+ * must fit, and there must be one such process only; else it is not known, and asked again.
+ *
+ * Rejected: the order in which siblings were forked (the second may allocate first: test/zoo/namespaces.c), their names (they
+ * belong to the program).
+ */
+#include "identity.h"
+
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+enum likeness { LIKE_OTHER, LIKE_HIDDEN, LIKE_FITTING, LIKE_PROVEN };
+
+struct search {
+	const struct session *session;
+	const struct process *process;
+	uint32_t parent; /* pid, 0 unknown */
+	uint32_t proven, fitting; /* pids */
+	unsigned fit, hidden; /* how many */
+};
+
+/* Another living process of the same arena has this pid already. */
+static bool is_taken(const struct search *s, uint32_t pid)
+{
+	for (size_t i = 0; i < s->session->processes.count; i++) {
+		const struct process *p = s->session->processes.at[i];
+
+		if (p != s->process && p->arena == s->process->arena && p->pid == pid && !p->gone)
+			return true;
+	}
+	return false;
+}
+
+static bool started_after_claim(const struct search *s, uint32_t pid)
+{
+	uint64_t started = proc_started(pid), claim;
+
+	claim = s->session->ticks.read_boottime + ticks_ns(&s->session->ticks, s->process->start);
+	return started && started > claim + 30 * MS;
+}
+
+static enum likeness compare(const struct search *s, uint32_t pid)
+{
+	const struct arena *arena = s->process->arena;
+	struct shiny_self self;
+	enum proc_answer maps;
+
+	if (is_taken(s, pid))
+		return LIKE_OTHER;
+	maps = proc_maps_file(pid, arena->device, arena->inode, arena->path);
+	if (maps == PROC_NO)
+		return LIKE_OTHER;
+	if (maps == PROC_YES && arena->self_at && proc_memory(pid, arena->self_at, &self, sizeof self))
+		return self.slot == s->process->slot && self.generation == s->process->generation ? LIKE_PROVEN : LIKE_OTHER;
+	if (started_after_claim(s, pid))
+		return LIKE_OTHER;
+	if (maps == PROC_UNKNOWN && proc_is_zombie(pid)) /* it has no map any more; that of a stranger is not worth waiting for */
+		return pid == s->process->namespace_pid || (s->parent && proc_parent(pid) == s->parent) ? LIKE_FITTING : LIKE_OTHER;
+	return maps == PROC_YES && (!s->parent || proc_parent(pid) == s->parent) ? LIKE_FITTING : LIKE_HIDDEN;
+}
+
+static bool consider(void *context, uint32_t pid)
+{
+	struct search *s = context;
+
+	switch (compare(s, pid)) {
+	case LIKE_PROVEN:
+		s->proven = pid;
+		return false;
+	case LIKE_FITTING:
+		s->fit++;
+		s->fitting = pid;
+		break;
+	case LIKE_HIDDEN:
+		s->hidden++;
+		break;
+	case LIKE_OTHER:
+		break;
+	}
+	return true;
+}
+
+enum proc_answer identity_find(const struct session *session, const struct process *process, const struct process *parent, uint32_t *pid)
+{
+	struct search s = { .session = session, .process = process, .parent = parent && !parent->gone ? parent->pid : 0 };
+	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1; that of another's is not. */
+	bool told = process->namespace_pid > 1 && parent && parent->pid, ours = told && parent->pid == parent->namespace_pid;
+
+	*pid = 0;
+	if (process->namespace_pid > 1 && (ours || !told)) {
+		consider(&s, process->namespace_pid);
+		if (s.fit || s.hidden)
+			*pid = process->namespace_pid; /* where we may not look, it is the likeliest */
+	}
+	if (!s.proven && !s.fit && !ours) {
+		s.hidden = 0;
+		if (!proc_each_named(process->namespace_pid, consider, &s))
+			return PROC_UNKNOWN;
+	}
+	if (s.proven || (s.fit == 1 && (!s.hidden || s.parent))) {
+		*pid = s.proven ? s.proven : s.fitting;
+		return PROC_YES;
+	}
+	return s.fit || s.hidden ? PROC_UNKNOWN : PROC_NO;
+}

@@ -25,6 +25,7 @@ struct container_rules {
 static const char *const kinds[] = {
 	[CONTAINER_ALLOCATOR] = "allocator", [CONTAINER_CONTAINER] = "container", [CONTAINER_MAKER] = "maker",
 	[CONTAINER_THROUGH] = "through", [CONTAINER_WRAPPER] = "wrapper", [CONTAINER_FUNCTION] = "function",
+	[CONTAINER_NAME] = "name",
 };
 static const char *const shapes[] = {
 	[CONTAINER_MANY] = "many", [CONTAINER_ONE] = "one", [CONTAINER_NODE] = "node", [CONTAINER_LOOSE] = "loose",
@@ -74,7 +75,7 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number, st
 	memset(out, 0, sizeof(*out));
 	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#'; word = strtok_r(NULL, " \t\r", &rest)) {
 		/* an element may have blanks of its own: "unsigned long" */
-		if (count == 3 && !strpbrk(words[2], "{-") && strncmp(word, "header=", 7) && number_of(word, shapes, 4) < 0) {
+		if (count == 3 && (!strpbrk(words[2], "{-") || !strcmp(words[0], kinds[CONTAINER_NAME])) && strncmp(word, "header=", 7) && number_of(word, shapes, 4) < 0) {
 			size_t length = strlen(words[2]);
 
 			words[2][length] = ' ';
@@ -91,7 +92,7 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number, st
 		return wrong(path, number, "three words are needed (what, function, element) after", words[0]);
 	kind = number_of(words[0], kinds, sizeof(kinds) / sizeof(*kinds));
 	if (kind < 0)
-		return wrong(path, number, "not allocator, container, maker, through, wrapper or function:", words[0]);
+		return wrong(path, number, "not allocator, container, maker, through, wrapper, function or name:", words[0]);
 	if (!good_element(words[2]))
 		return wrong(path, number, "braces don't match, or hold something else than a name or a number, in", words[2]);
 	out->what = (enum container_what)kind;
@@ -208,7 +209,7 @@ void container_rules_free(struct container_rules *rules)
 }
 
 /* "*" stands for any text. Backtracks to the last star only, so the time is bounded by the product of the lengths. */
-static bool matches(const char *pattern, const char *text)
+bool container_rules_match(const char *pattern, const char *text)
 {
 	const char *star = NULL, *from = NULL;
 
@@ -231,14 +232,24 @@ static bool matches(const char *pattern, const char *text)
 	return !*pattern;
 }
 
-const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path)
+static const struct container_rule *find(const struct container_rules *rules, const char *function_path, bool names)
 {
 	if (!function_path || strlen(function_path) > 4096)
 		return NULL;
 	for (size_t i = 0; i < rules->count; i++)
-		if (matches(rules->at[i].path, function_path))
+		if ((rules->at[i].what == CONTAINER_NAME) == names && container_rules_match(rules->at[i].path, function_path))
 			return &rules->at[i];
 	return NULL;
+}
+
+const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path)
+{
+	return find(rules, function_path, false);
+}
+
+const struct container_rule *container_rules_find_name(const struct container_rules *rules, const char *function_path)
+{
+	return find(rules, function_path, true);
 }
 
 uint64_t container_rules_hash(const struct container_rules *rules)

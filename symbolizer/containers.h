@@ -20,6 +20,7 @@ enum container_what {
 	CONTAINER_THROUGH,   /* passes an allocation on: not a place to stop */
 	CONTAINER_WRAPPER,   /* a C allocation function: xmalloc, g_malloc */
 	CONTAINER_FUNCTION,  /* a library function whose result is known: strdup makes chars */
+	CONTAINER_NAME,      /* what the container is called by those who use it: beside one of the others */
 };
 
 /* How a block's size follows from the element's. */
@@ -44,8 +45,13 @@ struct container_rules;
 SHINY_MUST_CHECK struct shiny_err *container_rules_load(const char *path, struct container_rules **out);
 void container_rules_free(struct container_rules *rules); /* accepts NULL */
 
-/* The first rule that matches; NULL none. */
+/* The first rule that matches, other than names; NULL none. */
 const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path);
+/* The first name that matches; NULL none. */
+const struct container_rule *container_rules_find_name(const struct container_rules *rules, const char *function_path);
+
+/* "*" in the pattern stands for any text. */
+bool container_rules_match(const char *pattern, const char *text);
 
 /* Of all lines: what is concluded with other rules is another answer. */
 uint64_t container_rules_hash(const struct container_rules *rules);

@@ -2,7 +2,8 @@
 /*
  * demangle.c: two demanglers that exist.
  *
- * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway; Rust, whose legacy names look like C++ ("_ZN…17h<hash>E")
+ * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway, and what that one doesn't know (generic lambdas, in gcc 12's) through
+ * libiberty's, which is the same at a later date; Rust, whose legacy names look like C++ ("_ZN…17h<hash>E")
  * and whose v0 names ("_R…") nothing else reads, through libiberty. Rust is asked first: its test for the legacy hash is exact, and
  * __cxa_demangle would show the hash and the $LT$ escapes.
  */
@@ -23,8 +24,9 @@ char *__cxa_demangle(const char *name, char *buffer, size_t *bytes, int *status)
 static char *cxx(const char *name)
 {
 	int status;
+	char *result = __cxa_demangle(name, NULL, NULL, &status);
 
-	return __cxa_demangle(name, NULL, NULL, &status);
+	return result ? result : cplus_demangle_v3(name, DMGL_PARAMS | DMGL_ANSI | DMGL_TYPES);
 }
 
 /* `name` without what follows `mark`; NULL when there is no mark in it. */

@@ -493,3 +493,39 @@ const char *die_type_normalize(struct names *names, const char *name)
 	text_free(&text);
 	return result;
 }
+
+/* Behind the unnamed thing that begins at `at`: "{…}" or clang 14's "$_0"; NULL: there is none. */
+static const char *behind_unnamed(const char *at)
+{
+	unsigned depth = 0;
+
+	if (at[0] == '$' && at[1] == '_' && isdigit((unsigned char)at[2])) {
+		for (at += 2; isdigit((unsigned char)*at); at++)
+			;
+		return at;
+	}
+	if (*at != '{')
+		return NULL;
+	for (; *at; at++) {
+		depth += *at == '{';
+		depth -= *at == '}';
+		if (!depth)
+			return at + 1;
+	}
+	return NULL;
+}
+
+bool die_type_alike(const char *a, const char *b)
+{
+	while (*a && *b) {
+		const char *next_a = behind_unnamed(a), *next_b = behind_unnamed(b);
+
+		if (next_a && next_b) {
+			a = next_a;
+			b = next_b;
+		} else if (*a++ != *b++) {
+			return false;
+		}
+	}
+	return *a == *b;
+}

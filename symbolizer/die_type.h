@@ -68,5 +68,8 @@ void die_type_layout(struct dwarf_units *units, const struct die_type *type, die
 
 /* A demangled name in the spelling of this module, interned. NULL: no memory. */
 const char *die_type_normalize(struct names *names, const char *name);
+/* Can two normalised names mean the same type? Lambdas and unnamed types, which everybody numbers or places in another way, are taken for the
+ * same one: "Task<f::{lambda at a.cc:3}>", "Task<f::{lambda()#1}>" and "Task<f::$_0>". */
+bool die_type_alike(const char *a, const char *b);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "dwarf_unit.h"
 
-enum { INLINED_MAX = 128 };
+enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 
 /* "a::b::" of containers[at], into `out`, as far as there is room. Returns the length. */
 static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, size_t room, unsigned depth)
@@ -194,6 +194,22 @@ size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, con
 	if (count)
 		qsort(out, count, sizeof(*out), by_low);
 	return count;
+}
+
+bool dwarf_units_other_part(const struct dwarf_scope *function, uint64_t *low, uint64_t *high)
+{
+	Dwarf_Die die = function->die;
+	Dwarf_Addr base, begin, end;
+	uint64_t best = 0;
+	ptrdiff_t at = 0;
+
+	for (unsigned i = 0; i < PIECES_MAX && (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0; i++)
+		if (begin != function->low && end > begin && end - begin > best) {
+			best = end - begin;
+			*low = begin;
+			*high = end;
+		}
+	return best != 0;
 }
 
 bool dwarf_units_function_at(struct dwarf_units *units, uint64_t vaddr, Dwarf_Die *out)

@@ -49,6 +49,10 @@ size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwar
 size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, const struct dwarf_scope *parent, struct dwarf_scope *out,
 				  size_t room);
 
+/* The other part of a function that the compiler has split into a hot and a cold one: of its pieces but the one at `low` the largest. False:
+ * it is in one piece. */
+bool dwarf_units_other_part(const struct dwarf_scope *function, uint64_t *low, uint64_t *high);
+
 /* The line of an address, 0 unknown; with its file (interned). */
 uint32_t dwarf_units_line(struct dwarf_units *units, uint64_t vaddr);
 bool dwarf_units_place(struct dwarf_units *units, uint64_t vaddr, const char **file, uint32_t *line);

@@ -137,6 +137,26 @@ static int64_t copy_distance(const struct flow_instruction *at, unsigned reg)
 
 static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth, struct rule_base *out);
 
+/* The base of a memory operand, or its index: of two that are added either may be the address. */
+static bool either(struct window *window, size_t index, const ZydisDecodedOperand *operand, unsigned depth, struct rule_base *out)
+{
+	return trace(window, index, number_of(operand->mem.base), depth, out) ||
+	       (operand->mem.index != ZYDIS_REGISTER_NONE && operand->mem.scale == 1 &&
+		trace(window, index, number_of(operand->mem.index), depth, out));
+}
+
+/* The static variable that has the address; false: none. */
+static bool static_at(struct dwarf_units *units, uint64_t address, struct rule_base *out)
+{
+	struct dwarf_variable global;
+
+	if (!dwarf_units_global(units, address, &global) || !die_type(units, &global.type, &out->object))
+		return false;
+	out->displacement = (int64_t)(address - (uint64_t)global.displacement);
+	out->indexed = false;
+	return true;
+}
+
 /* What the pointer points at that is loaded from there. */
 static bool loaded(struct window *window, size_t index, const ZydisDecodedOperand *from, unsigned depth, struct rule_base *out)
 {
@@ -148,18 +168,14 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 	uint64_t address;
 
 	if (from->mem.base == ZYDIS_REGISTER_RIP && flow_address(at, from, &address)) {
-		struct dwarf_variable global;
-
-		if (!dwarf_units_global(units, address, &global) || !die_type(units, &global.type, &object.object))
+		if (!static_at(units, address, &object))
 			return false;
-		object.displacement = (int64_t)(address - (uint64_t)global.displacement);
-		object.indexed = false;
 	} else if (base == FLOW_NONE) {
 		return false;
 	} else if ((base == FLOW_RSP || base == FLOW_RBP) && ++window->asked <= WINDOW &&
 		   variable_at(units, at->vaddr, base, from->mem.disp.value, &object)) {
 		object.indexed = from->mem.index != ZYDIS_REGISTER_NONE;
-	} else if (base != FLOW_RSP && trace(window, index, base, depth + 1, &object)) {
+	} else if (base != FLOW_RSP && either(window, index, from, depth + 1, &object)) {
 		object.displacement += from->mem.disp.value;
 		object.indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
 	} else {
@@ -173,17 +189,29 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 	       pointer_in(window->work, &object.object, (uint64_t)object.displacement, &pointer) && die_type_target(units, &pointer, &out->object);
 }
 
+/* A variable's address, and what has been added to it. */
+static bool take_address(const struct rule_base *variable, bool indexed, struct rule_base *out)
+{
+	out->object = variable->object;
+	out->displacement += variable->displacement;
+	out->indexed |= indexed;
+	return true;
+}
+
 /* What is in `reg` in front of instruction number `before`. */
 static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth, struct rule_base *out)
 {
 	size_t oldest = window->count > WINDOW ? window->count - WINDOW : 0;
 	uint64_t vaddr = before < window->count ? instruction(window, before)->vaddr : window->work->ret;
+	struct dwarf_units *units = window->work->reader->units;
 
 	memset(out, 0, sizeof(*out));
 	if (depth > DEPTH || reg >= FLOW_REGISTERS)
 		return false;
 	for (size_t i = before;;) {
+		struct rule_base variable;
 		int64_t distance, delta;
+		uint64_t address;
 
 		if (variable_in(window, vaddr, reg, &out->object, &delta)) {
 			out->displacement += delta;
@@ -210,7 +238,8 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 		}
 		if (!writes)
 			continue;
-		if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || number_of(to->reg.value) != reg || to->size != 64)
+		if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || number_of(to->reg.value) != reg ||
+		    (to->size != 64 && (to->size != 32 || from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || at->decoded.mnemonic != ZYDIS_MNEMONIC_MOV)))
 			return false;
 		switch (at->decoded.mnemonic) {
 		case ZYDIS_MNEMONIC_MOV:
@@ -231,21 +260,18 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 				*out = load;
 				return true;
 			}
+			if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+				return static_at(units, from->imm.value.u, &variable) && take_address(&variable, false, out);
 			if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
 				return false;
 			reg = number_of(from->reg.value);
 			break;
 		case ZYDIS_MNEMONIC_LEA:
-			if ((number_of(from->mem.base) == FLOW_RSP || number_of(from->mem.base) == FLOW_RBP) && ++window->asked <= WINDOW) {
-				struct rule_base variable; /* its address */
-
-				if (variable_at(window->work->reader->units, vaddr, number_of(from->mem.base), from->mem.disp.value, &variable)) {
-					out->object = variable.object;
-					out->displacement += variable.displacement;
-					out->indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
-					return true;
-				}
-			}
+			if (from->mem.base == ZYDIS_REGISTER_RIP && flow_address(at, from, &address))
+				return static_at(units, address, &variable) && take_address(&variable, false, out);
+			if ((number_of(from->mem.base) == FLOW_RSP || number_of(from->mem.base) == FLOW_RBP) && ++window->asked <= WINDOW &&
+			    variable_at(units, vaddr, number_of(from->mem.base), from->mem.disp.value, &variable))
+				return take_address(&variable, from->mem.index != ZYDIS_REGISTER_NONE, out);
 			out->displacement += from->mem.disp.value;
 			out->indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
 			reg = number_of(from->mem.base);
@@ -255,10 +281,18 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 			if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 				/* array + index * 8: whichever of the two is a pointer */
 				struct rule_base sum;
+				unsigned added = number_of(from->reg.value);
 
 				out->indexed = true;
+				if (at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD && (added == FLOW_RSP || added == FLOW_RBP) &&
+				    ++window->asked <= WINDOW && variable_at(units, vaddr, added, out->displacement, &variable)) {
+					*out = variable;
+					out->indexed = true;
+					return true;
+				}
 				if (at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD &&
-				    trace(window, i, number_of(from->reg.value), depth + 1, &sum)) {
+				    trace(window, i, added, depth + 1, &sum)) {
+					sum.displacement += out->displacement;
 					sum.indexed = true;
 					*out = sum;
 					return true;
@@ -296,6 +330,12 @@ bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct r
 	if (at != vaddr || !flow_decode(&work->reader->code, at, &window.at[window.count % WINDOW]))
 		return false;
 	window.count++;
+	for (unsigned i = 0; i < instruction(&window, window.count - 1)->decoded.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &instruction(&window, window.count - 1)->operands[i];
+
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && number_of(operand->mem.base) == reg)
+			return either(&window, window.count - 1, operand, 0, out);
+	}
 	return trace(&window, window.count - 1, reg, 0, out);
 }
 

@@ -164,19 +164,40 @@ static bool evaluate_one(struct rule_work *work, struct link *link, const char *
 	return out->type != NULL;
 }
 
+/* "{3}=*_Select1st*": is that the name of what the braces mean? `bytes` up to the "?" behind it. */
+static bool holds(struct rule_work *work, struct link *link, const char *condition, size_t bytes)
+{
+	const char *equal = memchr(condition, '=', bytes);
+	struct site_candidate part = { 0 };
+	char pattern[120];
+
+	if (!equal || bytes - (size_t)(equal - condition) - 1 >= sizeof(pattern) ||
+	    !evaluate_one(work, link, condition, (size_t)(equal - condition), &part))
+		return false;
+	snprintf(pattern, sizeof(pattern), "%.*s", (int)(bytes - (size_t)(equal - condition) - 1), equal + 1);
+	return container_rules_match(pattern, part.type);
+}
+
 static bool evaluate(struct rule_work *work, struct link *link, const struct container_rule *rule, struct site_candidate *out)
 {
 	const char *at = rule->element;
 
-	memset(out, 0, sizeof(*out));
 	while (at) {
 		size_t length = strcspn(at, "|");
+		const char *next = at[length] ? at + length + 1 : NULL, *behind;
+		bool taken = true;
 
-		if (evaluate_one(work, link, at, length, out))
-			return true;
+		while ((behind = memchr(at, '?', length)) != NULL) {
+			taken = taken && holds(work, link, at, (size_t)(behind - at));
+			length -= (size_t)(behind + 1 - at);
+			at = behind + 1;
+		}
 		memset(out, 0, sizeof(*out));
-		at = at[length] ? at + length + 1 : NULL;
+		if (taken && evaluate_one(work, link, at, length, out))
+			return true;
+		at = next;
 	}
+	memset(out, 0, sizeof(*out));
 	return false;
 }
 
@@ -190,13 +211,20 @@ static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangle
 	return out->path != NULL;
 }
 
-static const char *class_name(struct rule_work *work, struct link *link)
+/* The container that a function belongs to: by its class, or as a rule calls that. An implementation's class leaves `inner` as it is. */
+static const char *container_name(struct rule_work *work, struct link *link, const char *inner)
 {
+	const struct container_rule *rule = container_rules_find_name(work->reader->rules, link->path);
+	struct site_candidate named;
 	struct die_type class;
 
+	if (rule && evaluate(work, link, rule, &named))
+		return named.type;
+	if (rule && inner)
+		return inner;
 	if (link->die && die_type_class_of(work->reader->units, link->die, &class) && class.name && *class.name)
 		return class.name;
-	return link->parsed && *link->parts.class ? die_type_normalize(work->reader->names, link->parts.class) : NULL;
+	return link->parsed && *link->parts.class ? die_type_normalize(work->reader->names, link->parts.class) : inner;
 }
 
 /* A rule that stands for any member of a class says nothing about code of which only the name is known. */
@@ -249,11 +277,11 @@ static bool take(struct rule_work *work, struct link *link, struct found *found)
 		break;
 	}
 
-	const char *name = class_name(work, link);
+	const char *name = container_name(work, link, found->name);
 
 	if (!typed) {
 		found->shell = true;
-		found->name = name ? name : found->name;
+		found->name = name;
 		return true;
 	}
 
@@ -266,7 +294,7 @@ static bool take(struct rule_work *work, struct link *link, struct found *found)
 		}
 		rule_say(work, 2, "%s has another size: something else of the container's", inner->type);
 		found->shell = true;
-		found->name = name ? name : found->name;
+		found->name = name;
 		return true;
 	}
 	if (inner && inner->type != candidate.type)
@@ -275,8 +303,16 @@ static bool take(struct rule_work *work, struct link *link, struct found *found)
 		candidate.bytes = inner->bytes;
 	found->container = candidate;
 	found->container_rule = rule;
-	found->name = name ? name : found->name;
+	found->name = name;
 	return true;
+}
+
+/* Is there a rule for this very function, by which it returns elements? */
+static bool is_for_allocation(struct rule_work *work, struct link *link)
+{
+	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
+
+	return rule && rule->element && !names_any(rule->path) && (rule->what == CONTAINER_ALLOCATOR || rule->what == CONTAINER_CONTAINER);
 }
 
 bool rule_container(struct rule_work *work)
@@ -286,12 +322,16 @@ bool rule_container(struct rule_work *work)
 	bool folded = false, open = true;
 	Dwarf_Die callee;
 
-	/* a callee that jumps to the allocation function is the innermost function, although it has no frame */
-	if (work->entry && work->callee.vaddr && !rule_is_entry(work->callee.symbol)) {
+	/*
+	 * A callee that jumps to the allocation function is the innermost function, although it has no frame. One that calls it, and was asked
+	 * before, says what it returns, so that the container's other functions are reached from it.
+	 */
+	if (work->callee.vaddr && !rule_is_entry(work->callee.symbol)) {
 		const char *symbol = rule_symbol(work, work->callee.vaddr, &folded);
 		bool known = work->reader->units && dwarf_units_function_at(work->reader->units, work->callee.vaddr, &callee);
 
-		if (link_of(work, known ? &callee : NULL, names_demangled(work->reader->names, symbol), &link))
+		if ((work->entry || known) && link_of(work, known ? &callee : NULL, names_demangled(work->reader->names, symbol), &link) &&
+		    (work->entry || is_for_allocation(work, &link)))
 			open = take(work, &link, &found);
 	} else if (work->callee.symbol && !work->callee.vaddr && !rule_is_entry(work->callee.symbol) &&
 		   link_of(work, NULL, names_demangled(work->reader->names, work->callee.symbol), &link)) {

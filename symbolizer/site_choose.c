@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "die_type.h"
 #include "site_type.h"
 
 enum family { FAMILY_NEW, FAMILY_ARRAY, FAMILY_C };
@@ -156,6 +157,10 @@ static bool replaced(const struct site_answer *answer, const enum fit *fits, siz
 
 		if (i == index || !fits[i] || !other->type || other->type == one->type)
 			continue;
+		/* the vtable of the class whose constructor this is, under the name that the symbol gives its lambda */
+		if (one->rule == SYM_RULE_STORE && other->rule == SYM_RULE_CONSTRUCTOR && !(other->flags & SITE_SYMBOL) &&
+		    (!one->bytes || one->bytes == other->bytes) && die_type_alike(one->type, other->type))
+			return true;
 		if ((made(other) || other->rule == SYM_RULE_VARIABLE) && begins_with(other, one) && !begins_with(one, other) &&
 		    (!one->bytes || !other->bytes || other->bytes >= one->bytes))
 			return true;

@@ -448,8 +448,12 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	skip_through(&work);
 	say_frames(&work);
 	if (work.called && work.high > ret) {
+		uint64_t other_low = 0, other_high = 0;
+
 		followed = true;
-		if (!flow_follow(&reader->code, ret, work.low, work.high, 0, 0, &work.flow)) {
+		if (work.scope_count)
+			dwarf_units_other_part(&work.scopes[work.scope_count - 1], &other_low, &other_high);
+		if (!flow_follow(&reader->code, ret, work.low, work.high, other_low, other_high, &work.flow)) {
 			flow_deinit(&work.flow);
 			work.flow = no_flow;
 			followed = false;

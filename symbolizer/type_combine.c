@@ -27,6 +27,7 @@
  *   an array                   the same in the first word, larger blocks     S, both: no surer
  *   a class, of a symbol       the same, settled, fits                       S, exact, both
  *   a class, of a symbol       the same, otherwise                           S, at most medium; other size: as with none
+ *   any                        the same but for a lambda in the name         S, both: no surer, for it may be another lambda
  *   any                        a base or first member of S                   S
  *   allocator, alloc_type      any                                           S
  *   any                        other size                                    S
@@ -136,7 +137,7 @@ static struct sym_type alone(const struct combination *c)
 static bool leads(const struct sym_type *site, const char *name)
 {
 	for (size_t i = 0; i < site->leading_count; i++)
-		if (!strcmp(site->leading[i], name))
+		if (die_type_alike(site->leading[i], name))
 			return true;
 	return false;
 }
@@ -260,7 +261,14 @@ static struct sym_type combine(struct combination *c)
 	}
 	if (!c->site)
 		return alone(c);
-	return strcmp(c->site->type, c->name) ? differ(c) : agree(c);
+	if (!strcmp(c->site->type, c->name))
+		return agree(c);
+	if (!die_type_alike(c->site->type, c->name) || c->fit == FIT_OTHER || c->fit == FIT_TOO_SMALL)
+		return differ(c);
+	say(c, "the vptr's class is the site's, as far as names of lambdas can be compared");
+	out = *c->site;
+	out.rule = SYM_RULE_BOTH;
+	return out;
 }
 
 static void tell(const struct combination *c)

@@ -31,18 +31,6 @@
 
 #define STRING "std::basic_string<char, std::char_traits<char>, std::allocator<char>>"
 
-template <class T> static void keep_or_drop(bool keep, T &value)
-{
-	static char room[4096];
-	static size_t used;
-	if (!keep)
-		return;
-	used = (used + alignof(T) - 1) / alignof(T) * alignof(T);
-	if (used + sizeof(T) > sizeof room)
-		__builtin_abort();
-	new (room + used) T(std::move(value));
-	used += sizeof(T);
-}
 static const char long_text[] = "a text that is far too long for the small buffer inside a string object";
 
 /* The library's own node types are the truth about their sizes: one<T>() of a type that exists only in one library is not compiled. */

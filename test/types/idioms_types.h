@@ -129,6 +129,20 @@ struct OwnNewMalloc {
 	long number, more[5];
 };
 
+/* What owns a block stays, where nobody destroys it; or goes with its scope. */
+template <class T> static void keep_or_drop(bool keep, T &value)
+{
+	static char room[4096];
+	static size_t used;
+	if (!keep)
+		return;
+	used = (used + alignof(T) - 1) / alignof(T) * alignof(T);
+	if (used + sizeof(T) > sizeof room)
+		__builtin_abort();
+	new (room + used) T(std::move(value));
+	used += sizeof(T);
+}
+
 /* idioms_other.cc: factories in another file */
 Animal *other_make_dog();
 Animal *other_make_cat();

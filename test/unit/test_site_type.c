@@ -165,6 +165,8 @@ static void rule_files(void)
 	rules_of("a star in the middle", "wrapper my_*_alloc -\n", "my_own_alloc", CONTAINER_WRAPPER, NULL, 0);
 	rules_of("an element with a blank", "allocator pool::take unsigned long # comment\n", "pool::take", CONTAINER_ALLOCATOR, "unsigned long", 0);
 	rules_of("no line end", "maker make_it {f0}", "make_it", CONTAINER_MAKER, "{f0}", 0);
+	rules_of("a name isn't a container's rule", "name pool::* std::vector<{0}, int>\ncontainer pool::* {1}\n", "pool::add", CONTAINER_CONTAINER, "{1}", 0);
+	bad_rules("name a::b\n", "rules:1: three words");
 	bad_rules("\n\nalocator a::b {0}\n", "rules:3: not allocator");
 	bad_rules("allocator a::b\n", "rules:1: three words");
 	bad_rules("allocator a::b {0\n", "rules:1: braces");
@@ -320,6 +322,68 @@ static void attribute(const char *name, const char *flags, const char *link, boo
 	sym_destroy(sym);
 }
 
+struct seen {
+	struct sym *sym;
+	struct sym_module *module;
+	const char *wanted[8];
+	bool found[8];
+	const char *raw; /* a container by an implementation's name */
+};
+
+static void note_container(void *context, uint64_t ret)
+{
+	struct seen *seen = context;
+
+	for (uint64_t size = 8; size <= 128; size += 8) {
+		const struct sym_sizes sizes = { size, size, 0 };
+		struct sym_type got;
+
+		sym_site_type(seen->sym, &(struct sym_call){ seen->module, ret }, 1, NEW, &sizes, &got, NULL);
+		if (got.confidence == SYM_LABEL || !got.container)
+			continue;
+		for (unsigned i = 0; i < 8 && seen->wanted[i]; i++)
+			seen->found[i] |= !strncmp(got.container, seen->wanted[i], strlen(seen->wanted[i]));
+		if (strstr(got.container, "::_") && !strstr(got.container, "::__cxx11") && !strstr(got.container, "::__1"))
+			seen->raw = got.container;
+	}
+}
+
+/* Containers go by the names that a program's author wrote. */
+static void container_names(const char *name, const char *compiler, const char *inner)
+{
+	static const char source[] =
+		"#include <map>\n#include <set>\n#include <unordered_map>\n#include <unordered_set>\n"
+		"std::unordered_map<int, long> a; std::unordered_set<long> b; std::unordered_multimap<short, int> c; std::map<char, long> d;\n"
+		"std::multiset<int> e;\n"
+		"int main() { a[1] = 2; b.insert(3); c.insert({ 4, 5 }); d[6] = 7; e.insert(8); return 0; }\n";
+	static const char *const classes[] = { "unordered_map<int, long, ", "unordered_set<long, ", "unordered_multimap<short, int, ", "map<char, long, ",
+					       "multiset<int, " };
+	const struct sym_options options = { .no_cache = true };
+	struct seen seen = { 0 };
+	char path[300], names[5][60];
+	unsigned found = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/names.cc", fixture_dir);
+	file = fopen(path, "w");
+	if (!file || fputs(source, file) < 0 || fclose(file) || !fixture_run("%s -O2 -g names.cc -o program 2>/dev/null", compiler)) {
+		fixture_skip(name, compiler);
+		return;
+	}
+	seen.sym = fixture_sym(&options);
+	snprintf(path, sizeof(path), "%s/program", fixture_dir);
+	seen.module = fixture_open(seen.sym, path);
+	for (unsigned i = 0; i < 5; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s%s", inner, classes[i]);
+		seen.wanted[i] = names[i];
+	}
+	sym_allocation_calls(seen.module, note_container, &seen);
+	for (unsigned i = 0; i < 5; i++)
+		found += seen.found[i];
+	fixture_result(found == 5 && !seen.raw, name, "%u of 5; %s", found, seen.raw ? seen.raw : "no other");
+	sym_destroy(seen.sym);
+}
+
 /* Addresses that are no return addresses, files that are no code: nothing must come of them. */
 static void nonsense(void)
 {
@@ -372,6 +436,9 @@ int main(void)
 	attribute("the attribute in DWARF 4", "-gdwarf-4", "clang++ made.o -o program", true);
 	attribute("the attribute in a split unit", "-gdwarf-5 -gsplit-dwarf",
 		  "objcopy --extract-dwo made.o thing.dwo && objcopy --strip-dwo made.o && clang++ made.o -o program", true);
+	container_names("containers of libstdc++, gcc", "g++", "std::");
+	container_names("containers of libstdc++, clang", "clang++", "std::");
+	container_names("containers of libc++", "clang++ -stdlib=libc++", "std::__1::");
 	nonsense();
 	return fixture_end();
 }

@@ -78,6 +78,12 @@ static const struct row {
 	{ "blocks too small, label", { "in f()", 0, 0, SYM_LABEL }, { "D", SETTLED, 24 }, ONE(16), { "in f()", 0, SYM_LABEL } },
 
 	{ "agree", { "D", SYM_RULE_VARIABLE, 0, SYM_MEDIUM, 24 }, { "D", SETTLED }, ONE(24), { "D", SYM_RULE_BOTH, SYM_EXACT } },
+	{ "agree but for a lambda's name", { "Task<f::{lambda at a.cc:3}>", SYM_RULE_CONSTRUCTOR, 0, SYM_HIGH, 24 }, { "Task<f::$_0>", SETTLED }, ONE(24),
+		{ "Task<f::{lambda at a.cc:3}>", SYM_RULE_BOTH, SYM_HIGH } },
+	{ "agree but for a numbered lambda", { "Task<f::{lambda at a.cc:3}>", SYM_RULE_VARIABLE, 0, SYM_MEDIUM, 24 },
+		{ "Task<f::{lambda(int)#2}>", SETTLED, 24 }, ONE(24), { "Task<f::{lambda at a.cc:3}>", SYM_RULE_BOTH, SYM_MEDIUM } },
+	{ "lambdas of two functions", { "Task<f::{lambda at a.cc:3}>", SYM_RULE_VARIABLE, 0, SYM_MEDIUM, 24 }, { "Task<g::$_0>", SETTLED, 24 }, ONE(24),
+		{ "Task<g::$_0>", SYM_RULE_VPTR, SYM_MEDIUM } },
 	{ "agree, young", { "D", SYM_RULE_CONSTRUCTOR, 0, SYM_EXACT, 24 }, { "D", YOUNG, 24 }, ONE(24), { "D", SYM_RULE_BOTH, SYM_EXACT } },
 	{ "agree, dying", { "D", SYM_RULE_VARIABLE, 0, SYM_MEDIUM, 24 }, { "D", DYING, 24 }, ONE(24), { "D", SYM_RULE_BOTH, SYM_MEDIUM } },
 	{ "agree, an arena of them", { "D", SYM_RULE_CONSTRUCTOR, SYM_FORM_ARRAY, SYM_HIGH, 24 }, { "D", SETTLED, 24 }, ONE(240),

@@ -311,8 +311,15 @@ static bool compute(struct eval *eval, const struct flow_instruction *in)
 		result = b.kind == EVAL_CONST ? constant((uint64_t)(int64_t)(int32_t)b.at) : b;
 		break;
 	case ZYDIS_MNEMONIC_LEA:
-		if (from->mem.index != ZYDIS_REGISTER_NONE)
-			return false;
+		if (from->mem.index != ZYDIS_REGISTER_NONE) {
+			/* `lea 0(,%rcx,4),%edx`: gcc's way to shift into another register */
+			int index = eval_register(from->mem.index);
+
+			if (from->mem.base != ZYDIS_REGISTER_NONE || from->mem.disp.value || index < 0 || !from->mem.scale)
+				return false;
+			result = shifted_left(eval->reg[index], (uint64_t)__builtin_ctz(from->mem.scale), in->vaddr);
+			break;
+		}
 		if (from->mem.base != ZYDIS_REGISTER_NONE && eval_register(from->mem.base) >= 0)
 			result = sum(eval->reg[eval_register(from->mem.base)], constant((uint64_t)from->mem.disp.value), in->vaddr);
 		else

@@ -219,6 +219,13 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 	struct life_death death = { .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .next = &life };
 	struct life *cell;
 
+	cell = e->api == SHINY_API_COLLECTED && e->kind == EVENT_REALLOC ? find(&p->blocks, e->address) : NULL;
+	if (cell) { /* a collected object of another size: it is the one that it was */
+		p->births--;
+		p->bytes += e->size - cell->size;
+		cell->size = life.size;
+		return;
+	}
 	if (e->kind == EVENT_REALLOC && e->old_address) {
 		cell = find(&p->blocks, e->old_address);
 		death.end = LIFE_REALLOCED;

@@ -4,8 +4,9 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * An object ends when its destructor runs (D), when a later object takes a part of its place (R), or when its memory goes back to the
- * system. The object's own header, 8 bytes in front of it, belongs to its place. In the event stream an end that no call made is a FREE without
+ * An object ends when its destructor runs (D), when a later object takes its place (R), or when its memory goes back to the system. The
+ * object's own header, 8 bytes in front of it, belongs to its place. A later one that begins in the middle of it has only its rest
+ * (objects.h): then it is resized, a REALLOC event to its own address. In the event stream an end that no call made is a FREE without
  * a stack, whose api says which it was (enum event_end). The kind of an object is known when it is made; in the stream a VPTR event behind
  * its ALLOC tells it.
  */
@@ -25,11 +26,9 @@ static void end_object(struct session *session, struct stream *s, uint64_t addre
 	struct entry old;
 	struct event *e;
 
-	if (!registry_remove(&p->registry, address, &old)) {
-		objects_drop(&p->objects, address); /* a stream that lies has freed it as a block */
-		return;
-	}
-	objects_remove(&p->objects, old.address, bytes_of(&old));
+	objects_remove(&p->objects, address);
+	if (!registry_remove(&p->registry, address, &old))
+		return; /* a stream that lies has freed it as a block */
 	apply_block_ended(session, s, &old, how, ns);
 	e = apply_emit(session, s, ns, EVENT_FREE);
 	e->address = address;
@@ -37,12 +36,33 @@ static void end_object(struct session *session, struct stream *s, uint64_t addre
 	e->api = why;
 }
 
-static void end_range(struct session *session, struct stream *s, uint64_t start, uint64_t end, enum block_end how, uint8_t why)
+/* The object at `address` goes on with what lies in front of `end`. False: it can't. */
+static bool cut_object(struct session *session, struct stream *s, uint64_t address, uint64_t end)
+{
+	struct process *p = s->process;
+	struct entry *entry = registry_find(&p->registry, address);
+	uint64_t ns = apply_ns(session, s);
+	struct event *e;
+
+	if (!entry || !objects_cut(&p->objects, address, end))
+		return false;
+	stats_resize(&p->stats, entry, end - address, ns);
+	entry->size = end - address;
+	e = apply_emit(session, s, ns, EVENT_REALLOC);
+	e->address = e->old_address = address;
+	e->size = end - address;
+	e->stack = p->stats.sites.at[entry->site].stack;
+	return true;
+}
+
+/* What lies where [start, end) is given away. */
+static void bury(struct session *session, struct stream *s, uint64_t start, uint64_t end)
 {
 	uint64_t address;
 
 	while ((address = objects_find(&s->process->objects, start, end)))
-		end_object(session, s, address, how, why);
+		if (address >= start || !cut_object(session, s, address, start))
+			end_object(session, s, address, END_REUSED, EVENT_END_REUSED);
 }
 
 /* Id of what describes the kind; 0: nothing is known of it. */
@@ -74,7 +94,7 @@ void apply_object(struct session *session, struct stream *s)
 		p->noticed.refused++;
 		return;
 	}
-	end_range(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry), END_REUSED, EVENT_END_REUSED);
+	bury(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry));
 	if (!apply_block_began(session, s, &entry, ns))
 		return;
 	objects_add(&p->objects, entry.address, bytes_of(&entry));
@@ -97,7 +117,7 @@ void apply_finalized(struct session *session, struct stream *s)
 	if (!there || (there->flags & ENTRY_API) != SHINY_API_COLLECTED || !registry_remove(&p->registry, s->head.address, &old)) {
 		p->noticed.unknown_frees++;
 	} else {
-		objects_remove(&p->objects, old.address, bytes_of(&old));
+		objects_remove(&p->objects, old.address);
 		apply_block_ended(session, s, &old, END_FREED, ns);
 	}
 	apply_emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
@@ -114,6 +134,8 @@ void apply_object_kinds(struct stream *s)
 
 void apply_released(struct session *session, struct stream *s, uint64_t start, uint64_t end)
 {
-	if (s->process->objects.page_count || s->process->objects.large.count)
-		end_range(session, s, start, end, END_RELEASED, EVENT_END_RELEASED);
+	uint64_t address;
+
+	while ((address = objects_find(&s->process->objects, start, end)))
+		end_object(session, s, address, END_RELEASED, EVENT_END_RELEASED);
 }

@@ -134,9 +134,18 @@ static size_t large_behind(const struct objects *o, uint64_t address)
 	return low;
 }
 
+/* Half a page with its header gets a page of its own (cppgc's kLargeObjectSizeThreshold). */
 static bool is_large(uint64_t start, uint64_t bytes)
 {
-	return start >> PAGE_SHIFT != (start + bytes - 1) >> PAGE_SHIFT;
+	return bytes >= (1 << (PAGE_SHIFT - 1)) - 8 || start >> PAGE_SHIFT != (start + bytes - 1) >> PAGE_SHIFT;
+}
+
+/* Index of the one that begins there; the list's length: none. */
+static size_t large_at(const struct objects *o, uint64_t start)
+{
+	size_t at = large_behind(o, start);
+
+	return at < o->large.count && o->large.at[at].start == start ? at : o->large.count;
 }
 
 /* ---- objects ---- */
@@ -159,30 +168,34 @@ void objects_add(struct objects *o, uint64_t start, uint64_t bytes)
 	page->ends[to / 64] |= UINT64_C(1) << (to % 64);
 }
 
-void objects_drop(struct objects *o, uint64_t start)
+void objects_remove(struct objects *o, uint64_t start)
 {
-	size_t at = large_behind(o, start);
-	struct object_page *page = page_find(o, start >> PAGE_SHIFT);
+	size_t at = large_at(o, start);
+	unsigned from = granule_of(start);
+	struct object_page *page;
+	int last;
 
-	if (at < o->large.count && o->large.at[at].start == start) {
+	if (at < o->large.count) {
 		memmove(&o->large.at[at], &o->large.at[at + 1], (o->large.count - 1 - at) * sizeof *o->large.at);
 		o->large.count--;
-	} else if (page) {
-		page->starts[granule_of(start) / 64] &= ~(UINT64_C(1) << (granule_of(start) % 64));
+		return;
 	}
+	page = page_find(o, start >> PAGE_SHIFT);
+	if (!page || !(page->starts[from / 64] >> (from % 64) & 1))
+		return;
+	page->starts[from / 64] &= ~(UINT64_C(1) << (from % 64));
+	last = first_bit(page->ends, from, WORDS * 64 - 1); /* its own: none other lies in between */
+	if (last >= 0)
+		page->ends[last / 64] &= ~(UINT64_C(1) << (last % 64));
 }
 
-void objects_remove(struct objects *o, uint64_t start, uint64_t bytes)
+bool objects_cut(struct objects *o, uint64_t start, uint64_t end)
 {
-	unsigned to = granule_of(start + bytes - 1);
-	struct object_page *page;
-
-	objects_drop(o, start);
-	if (is_large(start, bytes))
-		return;
-	page = page_find(o, start >> PAGE_SHIFT);
-	if (page)
-		page->ends[to / 64] &= ~(UINT64_C(1) << (to % 64));
+	if (large_at(o, start) < o->large.count)
+		return false;
+	objects_remove(o, start);
+	objects_add(o, start, end - start);
+	return true;
 }
 
 /* Of the objects that lie in one page; [start, end) does too. */

@@ -285,6 +285,15 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 	bucket->free_bytes += entry->size;
 }
 
+void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns)
+{
+	struct site *site = &stats->sites.at[entry->site];
+
+	site->live_bytes += size - entry->size;
+	stats->live_bytes += size - entry->size;
+	bucket_at(stats, ns);
+}
+
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 {
 	struct tally *s = count_block(stats, entry);

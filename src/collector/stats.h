@@ -96,6 +96,8 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 enum shiny_vptr_api stats_reading(const struct tally *tally);
 /* Adds one row to another, and frees it. */
 void stats_merge(struct tally *to, struct tally *from);
+/* The block has another size from now on; entry->size is still the old one. */
+void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns);
 /* At the process's end: the block lives, `age` ns old. */
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age);
 

@@ -155,7 +155,7 @@ static void forks(void)
 	equal("fork/processes", s.processes, 2);
 	equal("fork/parent live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 2 + 4 + 8);
 	equal("fork/child live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 2"), 1 + 4 + 16);
-	equal("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
+	equal("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 5);
 	equal("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"), 1);
 	equal("fork/parent of", (uint64_t)ask("SELECT parent FROM process WHERE id = 2"), 1);
 }
@@ -322,6 +322,8 @@ static void objects(void)
 		put_object(&w, 10 + i, heap + 8 + i * 32, 24, 1, 1);
 	put_event(&w, 20, SHINY_REC_FINALIZED, heap + 8, 0, 0, SHINY_API_COLLECTED);
 	put_object(&w, 30, heap + 8 + 32, 40, 1, 2); /* buries the second, and by its tail the third */
+	put_object(&w, 31, heap + 0x60000 + 8, 200, 1, 4);
+	put_object(&w, 32, heap + 0x60000 + 8 + 64, 16, 1, 5); /* has the rest of it, which it gave away */
 	put_run(&w, 40, SHINY_REC_OBJECT_WIDE, 0, 1, 0, &large, sizeof large);
 	process_make(h, 1, 0, 45);
 	child = writer_make(h, 1, 1);
@@ -330,13 +332,14 @@ static void objects(void)
 	put_object(&w, 60, heap + 0x40000 + 8, 16, 0, 99); /* nobody said what this kind is */
 	if (!collected("objects/collect", h, &s))
 		return;
-	equal("objects/allocs", s.allocs, 8);
+	equal("objects/allocs", s.allocs, 10);
 	equal("objects/lost", s.lost, 0);
 	equal("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 4);
 	equal("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"), 2);
 	equal("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 1);
-	equal("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16);
-	equal("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
+	equal("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16 + 56 + 16);
+	equal("objects/cut", (uint64_t)ask("SELECT live_bytes FROM v_types WHERE type = 'browser!kind+0x8060'"), 2 * 56);
+	equal("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 5);
 	equal("objects/child buries", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);
 	equal("objects/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
 	equal("objects/kinds", (uint64_t)ask("SELECT allocs FROM v_types WHERE type = 'browser!kind+0x8000' AND rule = 'kind' AND source = 'kind' "

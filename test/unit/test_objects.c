@@ -71,7 +71,7 @@ static void against_bytes(void)
 			uint32_t there = owner[next_random() % SPACE];
 
 			if (there) {
-				objects_remove(&objects, BASE + there - 1, bytes_at[there - 1]);
+				objects_remove(&objects, BASE + there - 1);
 				model_set(there - 1, bytes_at[there - 1], 0);
 			}
 			continue;
@@ -89,7 +89,7 @@ static void against_bytes(void)
 				break;
 			}
 			partly += at < start;
-			objects_remove(&objects, found, bytes_at[at]);
+			objects_remove(&objects, found);
 			model_set(at, bytes_at[at], 0);
 			buried++;
 		}
@@ -116,10 +116,16 @@ static void ranges(void)
 	check("an empty range", !objects_find(&objects, 0x7f0000000008, 0x7f0000000008), "found");
 	objects_add(&objects, 0x7f0000010000, 1 << 20);
 	check("a large one by its end", objects_find(&objects, 0x7f000010ffff, 0x7f0000110000) == 0x7f0000010000, "not found");
-	objects_drop(&objects, 0x7f0000010000);
-	objects_drop(&objects, 0x7f0000000008);
-	objects_drop(&objects, 0x7f0000000008);
-	check("dropped", !objects_find(&objects, 0, UINT64_MAX), "still there");
+	check("a large one is not cut", !objects_cut(&objects, 0x7f0000010000, 0x7f0000020000), "it was");
+	objects_remove(&objects, 0x7f0000010000);
+	objects_add(&objects, 0x7f0000000020, 100);
+	check("cut", objects_cut(&objects, 0x7f0000000020, 0x7f0000000040), "it was not");
+	check("what is left of it", objects_find(&objects, 0x7f0000000038, 0x7f0000000100) == 0x7f0000000020, "not found");
+	check("what was cut off", !objects_find(&objects, 0x7f0000000040, 0x7f0000000100), "found");
+	objects_remove(&objects, 0x7f0000000020);
+	objects_remove(&objects, 0x7f0000000008);
+	objects_remove(&objects, 0x7f0000000008);
+	check("removed", !objects_find(&objects, 0, UINT64_MAX), "still there");
 	objects_deinit(&objects);
 }
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live_types: prints how many blocks of which type were live at given moments, for tests that know it from elsewhere.
+ * Usage: live_types SESSION NS...: the moments in ns since the session's start, ascending. One line "at NS", then a line a process and
+ * type, separated by tabs: process type api count bytes.
+ *
+ * Runs: CLI, in tests. Allocates: what lives.h does, and a row a type. Threads: one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../src/analysis/groups.h"
+#include "../../src/base/mem.h"
+
+enum { APIS = 32 };
+
+struct row {
+	uint64_t count, bytes;
+};
+struct at {
+	struct groups groups;
+	struct row *rows; /* a type and api each */
+	uint64_t *moments;
+	size_t count, next;
+};
+
+static uint64_t print_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct at *at = context;
+
+	printf("at %" PRIu64 "\n", moment);
+	for (size_t i = 0; i < lives->process_count; i++) {
+		const struct lives_process *p = &lives->processes[i];
+
+		for (size_t k = 0; k < at->groups.count * APIS; k++)
+			at->rows[k] = (struct row){ 0 };
+		if (p->start <= moment && moment < p->end)
+			lives_each(p, life) {
+				struct row *row = &at->rows[groups_find(&at->groups, lives, p, life) * APIS + life->api % APIS];
+
+				row->count++;
+				row->bytes += life->size;
+			}
+		for (size_t k = 0; k < at->groups.count * APIS; k++)
+			if (at->rows[k].count)
+				printf("%u\t%s\t%zu\t%" PRIu64 "\t%" PRIu64 "\n", p->id, at->groups.names[k / APIS], k % APIS, at->rows[k].count,
+				       at->rows[k].bytes);
+	}
+	return ++at->next < at->count ? at->moments[at->next] : UINT64_MAX;
+}
+
+int main(int argc, char **argv)
+{
+	struct at at = { .count = argc > 2 ? (size_t)argc - 2 : 0 };
+	struct lives_observer observer = { .context = &at, .moment = print_moment };
+	struct scope all = { 0 };
+	struct store *store = NULL;
+	struct shiny_err *err;
+
+	if (!at.count) {
+		fprintf(stderr, "usage: live_types SESSION NS...\n");
+		return 2;
+	}
+	at.moments = mem_zero(at.count, sizeof *at.moments);
+	for (size_t i = 0; i < at.count; i++)
+		at.moments[i] = strtoull(argv[i + 2], NULL, 10);
+	observer.first_moment = at.moments[0];
+	err = store_open(argv[1], &store);
+	if (!err)
+		err = scope_resolve(store, NULL, &all);
+	if (!err)
+		err = groups_load(store, GROUP_TYPE, true, &at.groups);
+	if (!err) {
+		at.rows = mem_zero(at.groups.count * APIS, sizeof *at.rows);
+		err = lives_run(store, &all, &observer, 1, NULL);
+	}
+	if (err)
+		fprintf(stderr, "live_types: %s\n", err->message);
+	scope_deinit(&all);
+	groups_deinit(&at.groups);
+	free(at.rows);
+	free(at.moments);
+	store_close(store);
+	return err != NULL;
+}

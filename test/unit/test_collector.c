@@ -155,7 +155,7 @@ static void forks(void)
 	equal("fork/processes", s.processes, 2);
 	equal("fork/parent live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 2 + 4 + 8);
 	equal("fork/child live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 2"), 1 + 4 + 16);
-	equal("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 5);
+	equal("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
 	equal("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"), 1);
 	equal("fork/parent of", (uint64_t)ask("SELECT parent FROM process WHERE id = 2"), 1);
 }

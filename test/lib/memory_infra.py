@@ -21,6 +21,9 @@ it says the slots in use and their bytes (the sum is malloc/allocated_objects), 
   Slots that a raw_ptr still points to are quarantined: the dump says both. Slots that we hold for live and the partition does not are
   blocks whose end we missed. The others, bucket by bucket, are cached, or blocks that we missed: cached ones have
   the bytes that the dump says; of a bucket's surplus the same share is taken to be cached as of all surplus bytes.
+* What is left. Freed objects of classes with memory safety checks (symbolizer/probe_checked.c) wait in a quarantine of their own
+  (SchedulerLoopQuarantine), of which the dump says nothing: some 200 slots and 95 KB in the browser process, half a percent. In one recording the
+  freed ones whose slot was not used again were 202 blocks in slots of 95,424 bytes, and 95,424 bytes were unaccounted for: all of them.
 """
 import bisect
 import os

@@ -410,6 +410,7 @@ void finish_session(struct session *session, struct collector_summary *out)
 	for (size_t i = 0; i < session->arenas.count; i++)
 		session->noticed.bad_records += session->arenas.at[i]->bad_chunks;
 	put_counters(session, NULL, out);
+	out->unprobed = unprobed_probe(session);
 	out->threads = session->threads;
 	out->events = session->total_events;
 	out->allocs = session->allocs;

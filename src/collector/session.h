@@ -193,4 +193,7 @@ bool collector_hurried(void);
 void finish_write_new(struct session *session); /* modules, frames, stacks, vtables that came since the last time */
 void finish_session(struct session *session, struct collector_summary *out);
 
+/* ---- unprobed.c ---- */
+bool unprobed_probe(struct session *session); /* true: something could not be seen, for this time */
+
 #endif

@@ -27,6 +27,8 @@ void closing_print(const struct collector_summary *s, bool quiet)
 			tint_end(&style, TINT_BAD), units_count(UNITS_BUF, s->lost));
 	else if (!quiet)
 		fprintf(stderr, "shinyctl: lost: nothing\n");
+	if (s->unprobed && !quiet)
+		fprintf(stderr, "shinyctl: not seen: objects of Chromium's garbage collector; it has been probed now, so the next recording has them\n");
 	if (!quiet)
 		fprintf(stderr, "shinyctl: next: shinyctl report %s\n", s->path);
 }

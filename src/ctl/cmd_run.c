@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "../../symbolizer/allocator.h"
+#include "../../symbolizer/probe.h"
 #include "../base/mem.h"
 #include "closing.h"
 #include "program.h"
@@ -109,6 +110,21 @@ static struct shiny_err *prepare_allocator(const char *path, const struct progra
 	return NULL;
 }
 
+/* What garbage-collected heap it has: the library reads that when it starts. Where it can't be known, the end of the recording says so. */
+static void prepare_heaps(const char *path, const struct program_look *look)
+{
+	struct probe_options options = {0};
+	struct probe probe;
+	struct shiny_err *err;
+
+	if (look->kind != PROGRAM_ELF || look->malloc != PROGRAM_MALLOC_PARTITION)
+		return;
+	err = probe_open(path, &options, &probe);
+	if (!err)
+		probe_close(&probe);
+	shiny_err_free(err);
+}
+
 static struct shiny_err *prepare(struct run *run)
 {
 	const struct options *o = run->options;
@@ -128,6 +144,8 @@ static struct shiny_err *prepare(struct run *run)
 			fprintf(stderr, "shinyctl: %s will not be recorded itself, only what it starts: %s\n", run->program, obstacle);
 		else if (!err)
 			err = prepare_allocator(run->program, &look);
+		if (!err)
+			prepare_heaps(run->program, &look);
 	}
 	return err ? err : sessions_make(run->directory);
 }

@@ -332,6 +332,7 @@ static bool compute(struct eval *eval, const struct flow_instruction *in)
 			result = shifted_left(a, 1, in->vaddr);
 		break;
 	case ZYDIS_MNEMONIC_INC: result = sum(a, constant(1), in->vaddr); break;
+	case ZYDIS_MNEMONIC_DEC: result = sum(a, constant(UINT64_MAX), in->vaddr); break;
 	case ZYDIS_MNEMONIC_SUB: result = difference(eval->world, a, b, to->size, in->vaddr); break;
 	case ZYDIS_MNEMONIC_SHR:
 	case ZYDIS_MNEMONIC_SAR: result = b.kind == EVAL_CONST ? shifted_right(eval, a, b.at, in->vaddr) : unknown(in->vaddr); break;

@@ -24,8 +24,9 @@ enum { RAX = 0, RDX = 2, RSI = 6 };
 struct run {
 	struct flow_code code;
 	struct eval eval;
-	bool compared; /* flags are those of left - right, or of left & right */
+	bool compared;  /* flags are those of left - right, or of left & right */
 	bool test;
+	bool zero_only; /* only whether the result was zero is known */
 	uint64_t left, right;
 	unsigned bits;
 };
@@ -44,6 +45,7 @@ static void compare(struct run *run, const struct flow_instruction *in)
 		left = right = constant(1);
 	run->compared = left.kind == EVAL_CONST && right.kind == EVAL_CONST;
 	run->test = in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST;
+	run->zero_only = false;
 	run->bits = in->operands[0].size;
 	run->left = left.at;
 	run->right = right.at;
@@ -59,6 +61,9 @@ static int holds(const struct run *run, ZydisMnemonic mnemonic)
 
 	if (!run->compared || !sign)
 		return -1;
+	if (run->zero_only && mnemonic != ZYDIS_MNEMONIC_JZ && mnemonic != ZYDIS_MNEMONIC_SETZ && mnemonic != ZYDIS_MNEMONIC_CMOVZ &&
+	    mnemonic != ZYDIS_MNEMONIC_JNZ && mnemonic != ZYDIS_MNEMONIC_SETNZ && mnemonic != ZYDIS_MNEMONIC_CMOVNZ)
+		return -1;
 	switch (mnemonic) {
 	case ZYDIS_MNEMONIC_JZ: case ZYDIS_MNEMONIC_SETZ: case ZYDIS_MNEMONIC_CMOVZ: return zero;
 	case ZYDIS_MNEMONIC_JNZ: case ZYDIS_MNEMONIC_SETNZ: case ZYDIS_MNEMONIC_CMOVNZ: return !zero;
@@ -72,6 +77,17 @@ static int holds(const struct run *run, ZydisMnemonic mnemonic)
 	case ZYDIS_MNEMONIC_JNLE: case ZYDIS_MNEMONIC_SETNLE: case ZYDIS_MNEMONIC_CMOVNLE: return !less && !zero;
 	default: return -1;
 	}
+}
+
+/* Behind arithmetic: was the result zero? */
+static void note_result(struct run *run, const struct flow_instruction *in)
+{
+	struct eval_value result = eval_operand(&run->eval, in, &in->operands[0]);
+
+	run->compared = in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && result.kind == EVAL_CONST;
+	run->test = run->zero_only = true;
+	run->bits = in->operands[0].size;
+	run->left = run->right = result.at;
 }
 
 /* One instruction that isn't a branch. False: what it does isn't known, and matters. */
@@ -108,10 +124,10 @@ static bool step(struct run *run, const struct flow_instruction *in)
 			run->eval.reg[to] = eval_operand(&run->eval, in, &in->operands[1]);
 		return true;
 	}
+	eval_step(&run->eval, in);
 	/* flags are as they were behind what doesn't change them */
 	if (in->decoded.cpu_flags && (in->decoded.cpu_flags->modified | in->decoded.cpu_flags->undefined) & ZYDIS_CPUFLAG_ZF)
-		run->compared = false;
-	eval_step(&run->eval, in);
+		note_result(run, in);
 	return true;
 }
 

@@ -17,7 +17,8 @@
  * the number in front of what it returns (probe_entries.c). This finds the same functions that node's symbol table names, and none that it doesn't.
  *
  * Not covered: builds that inline the making of objects into their callers (@sparticuz/chromium 147: full LTO). There the types are found,
- * and a few functions, which make only some of the objects; the confidence of these is low, so that nobody patches them.
+ * and a few functions, which make only some of the objects; the confidence of these is low, so that nobody patches them. Nor builds that ask a
+ * function of its own for the index of each type that registers itself, as gcc -Os makes them: no Chromium does.
  */
 #include "probe_oilpan.h"
 

@@ -65,7 +65,7 @@ static struct shiny_err *read_setting(struct search *s, const char *setting)
 
 	for (; s->family_count < KNOWN; s->family_count++)
 		strcpy(s->prefixes[s->family_count], known[s->family_count]);
-	if (strcmp(setting, "off") == 0 || !*setting)
+	if (!*setting)
 		at = "";
 	else if (strncmp(setting, "prefix:", 7) == 0 && setting[7] && strlen(setting) < SHINY_ALLOCATOR_SETTING)
 		at = setting + 7;
@@ -391,6 +391,8 @@ struct shiny_err *allocator_prepare(const char *path, const char *setting, struc
 	struct shiny_err *err;
 
 	memset(out, 0, sizeof *out);
+	if (strcmp(setting, "off") == 0) /* what is there serves again when it is on again */
+		return NULL;
 	switch (elf_file_open(&file, path)) {
 	case ELF_OPEN_OK:
 		break;

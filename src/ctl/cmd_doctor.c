@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "../../symbolizer/allocator.h"
 #include "../base/units.h"
 #include "ctl.h"
 #include "program.h"
@@ -203,6 +204,29 @@ static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, 
 	return NULL;
 }
 
+/* One that lies inside the executable, whatever its functions are called. Makes what the library needs to reach it. */
+static struct shiny_err *check_inside(struct ctl *ctl, const char *path, const struct program_look *look)
+{
+	const char *setting = env_text(ENV_SHINY_ALLOCATOR);
+	struct allocator_found found = {.why = ""};
+	struct shiny_err *err = allocator_prepare(path, setting, &found);
+
+	if (err && err->code == SHINY_ERR_USAGE)
+		return err;
+	if (err)
+		check(ctl, STATE_WARN, "allocator", err->advice, "inside the executable it cannot be reached: %s", err->message);
+	else if (strcmp(setting, "off") == 0 && look->malloc == PROGRAM_MALLOC_OWN)
+		check(ctl, STATE_WARN, "allocator", NULL, "its own malloc is left alone: SHINY_ALLOCATOR=off");
+	else if (found.patches)
+		check(ctl, STATE_OK, "allocator", NULL, "its own, inside the executable: the entries of %u of its functions will be patched (%s)%s%s",
+		      found.patches, found.path, *found.why ? "; left out: " : "", found.why);
+	else if (*found.why || look->malloc == PROGRAM_MALLOC_OWN)
+		check(ctl, STATE_WARN, "allocator", NULL, "its own malloc, inside the executable, cannot be reached: %s",
+		      *found.why ? found.why : "its functions have no names");
+	shiny_err_free(err);
+	return NULL;
+}
+
 static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsigned scripts)
 {
 	struct program_look look;
@@ -240,8 +264,9 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 	else if (look.malloc == PROGRAM_MALLOC_LIBRARY)
 		check(ctl, STATE_OK, "allocator", NULL, "%s%s: reached by symbols", look.allocator ? look.allocator : "the C library's",
 		      look.allocator ? ", linked as a shared library" : "");
+	err = look.malloc != PROGRAM_MALLOC_PARTITION ? check_inside(ctl, path, &look) : NULL;
 	check_names(ctl, &look);
-	return NULL;
+	return err;
 }
 
 /* ---- a session ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// zoo: attach=none
-/* Has an allocator of its own, which is no PartitionAlloc: to be left alone. */
+// zoo: attach=none SHINY_ALLOCATOR=off
+/* Has an allocator of its own, which is no PartitionAlloc: to be left alone, as it is told not to patch it. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -30,16 +30,17 @@ static const char owners_sql[] =
 
 
 struct totals {
-	const char *owner;
 	uint64_t rss, reserved;
+	bool found;
 };
 
 static struct totals total_of(const struct memory_process *p, const char *owner)
 {
-	struct totals t = { owner, 0, 0 };
+	struct totals t = {0};
 
 	for (size_t i = 0; i < p->owner_count; i++)
 		if (!strcmp(p->owners[i].owner, owner)) {
+			t.found = true;
 			t.rss += p->owners[i].sums.rss;
 			t.reserved += p->owners[i].sums.reserved;
 		}
@@ -84,8 +85,14 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 		};
 	}
 	query_end(q);
-	if (err || !p->owner_count)
+	if (err)
 		return err;
+	if (!total_of(p, "unclassified").found) { /* it is always said, also that it is nothing */
+		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof *o);
+
+		if (!o || !(o->owner = strdup("unclassified")) || !(o->detail = strdup("")))
+			return SHINY_NO_MEMORY;
+	}
 	order = mem_alloc(sizeof *order); /* the order asks for sums over the rows while they move: it is given a copy */
 	*order = *p;
 	order->owners = mem_alloc(p->owner_count * sizeof *p->owners);

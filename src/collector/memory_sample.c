@@ -50,7 +50,7 @@ static struct process *choose(const struct session *session, uint64_t wall)
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
-		if (!p->gone && p->pid && !p->wanderer && !p->pending && wall >= p->memory->due && (!chosen || p->memory->due < chosen->memory->due))
+		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due && (!chosen || p->memory->due < chosen->memory->due))
 			chosen = p;
 	}
 	return chosen;

@@ -46,10 +46,10 @@ static const char *caller(const struct owner_facts *f)
 	return f->callers[0] ? text_base(f->callers[0]) : "";
 }
 
-static bool any_matches(const char *pattern, const char *const *texts, bool base)
+static bool any_matches(const char *pattern, const char *const *texts)
 {
 	for (unsigned i = 0; i < OWNER_FRAMES; i++)
-		if (texts[i] && !fnmatch(pattern, base ? text_base(texts[i]) : texts[i], 0))
+		if (texts[i] && !fnmatch(pattern, texts[i], 0))
 			return true;
 	return false;
 }
@@ -79,10 +79,10 @@ static bool fits(unsigned row, const struct owner_facts *f, const char **says)
 		*says = f->call ? caller(f) : "glibc";
 		return f->blocks;
 	case FACT_CALLER:
-		return any_matches(pattern, f->callers, true);
+		return f->callers[0] && !fnmatch(pattern, text_base(f->callers[0]), 0);
 	case FACT_FUNCTION:
 		*says = caller(f);
-		return any_matches(pattern, f->functions, false);
+		return any_matches(pattern, f->functions);
 	case FACT_MODULE:
 		*says = f->module ? text_base(f->module) : "";
 		return f->module && !fnmatch(pattern, says[0], 0);

@@ -62,6 +62,20 @@ static inline void si_text_number(struct si_text *t, uint64_t n)
 	si_text_bytes(t, digits + i, sizeof digits - i);
 }
 
+static inline void si_text_hex(struct si_text *t, uint64_t n)
+{
+	char digits[18];
+	size_t i = sizeof digits;
+
+	do {
+		digits[--i] = "0123456789abcdef"[n & 15];
+		n >>= 4;
+	} while (n);
+	digits[--i] = 'x';
+	digits[--i] = '0';
+	si_text_bytes(t, digits + i, sizeof digits - i);
+}
+
 static inline bool si_same(const char *a, const char *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -22,6 +22,7 @@
  */
 #include "front.h"
 
+#include "decode.h"
 #include "partition_alloc.h"
 
 enum { PLACES = 8, ALIGNMENT = 16, FUNCTION_MAX = 1024, PADDING = 0xcc };
@@ -38,17 +39,6 @@ static uintptr_t ours;
 static unsigned slots;
 static uint8_t kinds[64];
 
-static const struct si_segment *segment_of(uintptr_t start, size_t bytes)
-{
-	for (unsigned i = 0; i < image.segments; i++) {
-		const struct si_segment *s = &image.segment[i];
-
-		if (start >= s->start && start < s->end && bytes <= s->end - start)
-			return s;
-	}
-	return NULL;
-}
-
 static bool frame_begins(const uint8_t *code)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, push_mov[] = { 0x55, 0x48, 0x89, 0xe5 };
@@ -57,10 +47,9 @@ static bool frame_begins(const uint8_t *code)
 	       (__builtin_memcmp(code, endbr64, 4) == 0 && __builtin_memcmp(code + 4, push_mov, 4) == 0);
 }
 
-/* Bytes of the function at `start`; 0 where it is not one that keeps a frame. */
-static size_t function_bytes(uintptr_t start)
+size_t si_function_bytes(const struct si_image *of, uintptr_t start)
 {
-	const struct si_segment *s = segment_of(start, ALIGNMENT);
+	const struct si_segment *s = si_segment_of(of, start, ALIGNMENT);
 	uintptr_t end = start + FUNCTION_MAX;
 
 	if (!s || !s->executable || !frame_begins((const uint8_t *)start))
@@ -80,7 +69,7 @@ static unsigned follow(uintptr_t head, const uintptr_t *tables[SI_FRONT_TABLES])
 	unsigned n = 0;
 
 	while (at != ours) {
-		const struct si_segment *s = segment_of(at, slots * sizeof(uintptr_t));
+		const struct si_segment *s = si_segment_of(&image, at, slots * sizeof(uintptr_t));
 
 		if (n == SI_FRONT_TABLES || !s || s->executable || at % sizeof(uintptr_t))
 			return 0;
@@ -90,6 +79,15 @@ static unsigned follow(uintptr_t head, const uintptr_t *tables[SI_FRONT_TABLES])
 		at = __atomic_load_n(&tables[0][slots - 1], __ATOMIC_ACQUIRE);
 	}
 	return n;
+}
+
+/* Where a jump leads that stands for the function. */
+static uintptr_t real_start(uintptr_t function)
+{
+	const struct si_segment *s = si_segment_of(&image, function, ALIGNMENT);
+	uintptr_t target = s && s->executable ? si_decode_jump((const uint8_t *)function, function) : 0;
+
+	return target ? target : function;
 }
 
 const struct si_front *si_front_look(uintptr_t head)
@@ -108,8 +106,10 @@ const struct si_front *si_front_look(uintptr_t head)
 	front->tables = follow(head, tables);
 	for (unsigned t = 0; t < front->tables; t++)
 		for (unsigned i = 0; i + 1 < slots; i++) {
-			front->function[kinds[i]][t].start = tables[t][i];
-			front->function[kinds[i]][t].bytes = function_bytes(tables[t][i]);
+			uintptr_t start = real_start(tables[t][i]);
+
+			front->function[kinds[i]][t].start = start;
+			front->function[kinds[i]][t].bytes = si_function_bytes(&image, start);
 		}
 	__atomic_store_n(&si_front, front, __ATOMIC_RELEASE);
 	return front;

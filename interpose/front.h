@@ -14,7 +14,7 @@
 
 struct si_image;
 
-enum { SI_FRONT_TABLES = 4, SI_FRONT_KINDS = 24 };
+enum { SI_FRONT_TABLES = 4, SI_FRONT_KINDS = 28 };
 
 /* What a chain with this head has in front of our table. Never changed once it is published. */
 struct si_front {

@@ -3,38 +3,37 @@
  * partition_alloc.c: stands in front of PartitionAlloc in Chromium, Chrome, Electron and their crash handlers.
  *
  * Runs:      inside.
- * Signals:   the hooks: as the program's malloc.
- * Allocates: one page.
- * Threads:   attach: the constructor's. Hooks: any.
+ * Signals:   –
+ * Allocates: a page for a table, or for stubs.
+ * Threads:   the constructor's.
  *
  * The problem. Such an executable defines malloc, free, operator new, … itself and is first in symbol lookup, so a preloaded
  * malloc is never called. It is stripped, and the allocator is inlined all over it.
  *
- * The facts, as read from Debian's chromium and chrome_crashpad_handler of versions 150 and 156:
+ * The facts, as read from Debian's chromium and chrome_crashpad_handler of versions 150 and 156, and from builds of 92 to 153:
  *  - each exported function is a shim: it loads one pointer, the chain's head, and calls or jumps through a slot of the table that
  *    it points to. All of them name the same head. Code inside the executable that does not use the exported names goes through
  *    the same head.
  *  - the functions that allocate call their slot (they must try again after the new-handler), so the first frame above our hook
  *    is the shim; those that free, the nothrow forms and malloc_usable_size jump, so it is the program.
  *  - a table is a row of function pointers and, last, a pointer to the next table. Functions of a table call on into the next.
- *    The order of the slots differs between versions: see `layouts`.
- *  - in front of its usual arguments no function has a `self`, behind them there is an allocation token (0) where memory is
- *    handed out, and a context (0). We pass all six argument registers on, so another trailing argument would do no harm.
+ *    The order of the slots, and how the functions are called, differ between versions: partition_layouts.c.
  *  - identical functions are folded: malloc_usable_size and malloc_size, _Znwm and _Znam, free and _ZdlPv are one address. Which
  *    of them was meant cannot be known; such a block's api is EITHER.
  *  - the head lies in .data and stays writable. The heap sampler, in every process, puts a table of its own before ours later on,
  *    whose functions that allocate call the next table's: front.c.
+ *  - builds with control-flow integrity (all that Google makes) check each slot's function before they call it: no function of ours may
+ *    stand in a table. Their exported names are themselves jumps.
  *
- * The approach. Decode every exported entry (decode.c), demand that all agree on one head and that their slots fit one known
- * layout; check that the table lies in the executable's data and that each slot points into its code; then copy the table, put our
- * functions where blocks are made and ended, make the old head its `next`, make it read-only, and store its address in the head.
- * Anything that does not fit leaves the program alone and is told in the session. The layouts name only the slots that no
- * entry reaches. Of those, the unchecked forms and the aligned family are hooked (their meaning follows from order and
- * arguments in the public source); the queries, the batch calls and try_free are macOS's, are called by nothing on Linux, could not
- * be tried, and stay as they are.
+ * The approach. Decode every exported entry (decode.c), demand that all agree on one head and one way of calling, and that slots, way and
+ * the table itself fit exactly one known layout; check that the table lies in the executable's data and that each slot that is needed
+ * points into its code. Then, without checks, copy the table, put our functions where blocks are made and ended, make the old head its
+ * `next`, make it read-only, and store its address in the head. With checks, leave the table and redirect its functions (jump_table.c).
+ * Anything that does not fit leaves the program alone and is told in the session. The layouts name the slots that no entry reaches. Of
+ * those, the unchecked forms and the aligned family are hooked (their meaning follows from order and arguments in the public
+ * source); the queries, the batch calls and try_free are macOS's, are called by nothing on Linux, could not be tried, and stay as they are.
  *
- * Rejected: patching the entries' code (calls from inside do not use them); the observer hooks (no symbol leads there in a
- * stripped file); accepting the older layouts whose functions take `self` first (no such file is at hand to prove them on).
+ * Rejected: patching the entries' code (calls from inside do not use them); taking the newest of two layouts that both fit.
  */
 #define _GNU_SOURCE
 #include "partition_alloc.h"
@@ -48,393 +47,305 @@
 #include "base.h"
 #include "decode.h"
 #include "front.h"
-#include "hooks.h"
+#include "jump_table.h"
+#include "partition_hooks.h"
 
-/* ---- what a slot is for ---- */
-
-enum slot {
-	ALLOC,             /* (size, token, context) */
-	ALLOC_UNCHECKED,   /* may return NULL without ado */
-	ZEROED,            /* (count, size, token, context) */
-	ZEROED_UNCHECKED,
-	ALIGNED,           /* (alignment, size, token, context) */
-	ALIGNED_UNCHECKED,
-	REALLOC,           /* (block, size, token, context) */
-	REALLOC_UNCHECKED,
-	FREE,              /* (block, context) */
-	FREE_SIZE,         /* (block, size, context) */
-	FREE_ALIGN,        /* (block, alignment, context) */
-	FREE_SIZE_ALIGN,   /* (block, size, alignment, context) */
-	USABLE,            /* (block, context) */
-	OTHER,             /* passed on as it is */
-	ALIGNED2,          /* (size, alignment, token, context): _aligned_malloc */
-	ALIGNED2_UNCHECKED,
-	REALIGN,           /* (block, size, alignment, token, context): _aligned_realloc */
-	REALIGN_UNCHECKED,
-	ALIGNED2_FREE,     /* (block, context): _aligned_free */
-	NEXT,
-	SLOTS
-};
-
-struct layout {
-	const char *name;
-	unsigned slots; /* NEXT is the last */
-	uint8_t slot[28];
-};
-
-static const struct layout layouts[] = {
-	{ "of Chromium 156", 24,
-	  { ALLOC, ALLOC_UNCHECKED, ZEROED, ZEROED_UNCHECKED, ALIGNED, ALIGNED_UNCHECKED, REALLOC, REALLOC_UNCHECKED, FREE, FREE_SIZE,
-	    FREE_ALIGN, FREE_SIZE_ALIGN, USABLE, OTHER, OTHER, OTHER, OTHER, OTHER, ALIGNED2, ALIGNED2_UNCHECKED, REALIGN,
-	    REALIGN_UNCHECKED, ALIGNED2_FREE, NEXT } },
-	{ "of Chromium 150", 23,
-	  { ALLOC, ALLOC_UNCHECKED, ZEROED, ZEROED_UNCHECKED, ALIGNED, REALLOC, REALLOC_UNCHECKED, FREE, FREE_SIZE, FREE_ALIGN,
-	    FREE_SIZE_ALIGN, USABLE, OTHER, OTHER, OTHER, OTHER, OTHER, ALIGNED2, ALIGNED2_UNCHECKED, REALIGN, REALIGN_UNCHECKED,
-	    ALIGNED2_FREE, NEXT } },
-};
-enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
+_Static_assert((int)SI_REDIRECTS >= (int)SI_NEXT, "each function of a table can be redirected");
 
 #define ONE(slot) (1u << (slot))
 
-/* The entries: the slots that each may go through, what its blocks came through, and whether there must be one. */
-static const struct {
-	const char *symbol;
-	uint32_t slots;
-	enum shiny_api api;
-	bool needed;
-} entry_table[] = {
-	{ "malloc", ONE(ALLOC), SHINY_API_MALLOC, true },
-	{ "calloc", ONE(ZEROED), SHINY_API_CALLOC, true },
-	{ "realloc", ONE(REALLOC), SHINY_API_REALLOC, true },
-	{ "free", ONE(FREE), SHINY_API_FREE, true },
-	{ "cfree", ONE(FREE), SHINY_API_FREE, false },
-	{ "memalign", ONE(ALIGNED), SHINY_API_MEMALIGN, false },
-	{ "aligned_alloc", ONE(ALIGNED), SHINY_API_MEMALIGN, false },
-	{ "posix_memalign", ONE(ALIGNED), SHINY_API_MEMALIGN, false },
-	{ "valloc", ONE(ALIGNED), SHINY_API_MEMALIGN, false },
-	{ "pvalloc", ONE(ALIGNED), SHINY_API_MEMALIGN, false },
-	{ "malloc_usable_size", ONE(USABLE), SHINY_API_MALLOC, false },
-	{ "_Znwm", ONE(ALLOC), SHINY_API_NEW, false },
-	{ "_Znam", ONE(ALLOC), SHINY_API_NEW_ARRAY, false },
-	{ "_ZnwmRKSt9nothrow_t", ONE(ALLOC) | ONE(ALLOC_UNCHECKED), SHINY_API_NEW, false },
-	{ "_ZnamRKSt9nothrow_t", ONE(ALLOC) | ONE(ALLOC_UNCHECKED), SHINY_API_NEW_ARRAY, false },
-	{ "_ZnwmSt11align_val_t", ONE(ALIGNED), SHINY_API_NEW_ALIGNED, false },
-	{ "_ZnamSt11align_val_t", ONE(ALIGNED), SHINY_API_NEW_ARRAY_ALIGNED, false },
-	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE(ALIGNED) | ONE(ALIGNED_UNCHECKED), SHINY_API_NEW_ALIGNED, false },
-	{ "_ZnamSt11align_val_tRKSt9nothrow_t", ONE(ALIGNED) | ONE(ALIGNED_UNCHECKED), SHINY_API_NEW_ARRAY_ALIGNED, false },
-	{ "_ZdlPv", ONE(FREE), SHINY_API_DELETE, false },
-	{ "_ZdaPv", ONE(FREE), SHINY_API_DELETE_ARRAY, false },
-	{ "_ZdlPvRKSt9nothrow_t", ONE(FREE), SHINY_API_DELETE, false },
-	{ "_ZdaPvRKSt9nothrow_t", ONE(FREE), SHINY_API_DELETE_ARRAY, false },
-	{ "_ZdlPvm", ONE(FREE_SIZE), SHINY_API_DELETE, false },
-	{ "_ZdaPvm", ONE(FREE_SIZE), SHINY_API_DELETE_ARRAY, false },
-	{ "_ZdlPvSt11align_val_t", ONE(FREE_ALIGN), SHINY_API_DELETE_ALIGNED, false },
-	{ "_ZdaPvSt11align_val_t", ONE(FREE_ALIGN), SHINY_API_DELETE_ARRAY_ALIGNED, false },
-	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", ONE(FREE_ALIGN), SHINY_API_DELETE_ALIGNED, false },
-	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", ONE(FREE_ALIGN), SHINY_API_DELETE_ARRAY_ALIGNED, false },
-	{ "_ZdlPvmSt11align_val_t", ONE(FREE_SIZE_ALIGN), SHINY_API_DELETE_ALIGNED, false },
-	{ "_ZdaPvmSt11align_val_t", ONE(FREE_SIZE_ALIGN), SHINY_API_DELETE_ARRAY_ALIGNED, false },
+/* What the entries say together. */
+struct evidence {
+	struct si_recipe recipe[SI_ENTRIES_MAX]; /* head 0: the executable does not define it */
+	struct si_entry entry[SI_ENTRIES_MAX];   /* where it really is */
+	uintptr_t head;
+	unsigned agreed; /* entries */
+	bool self, token, guarded;
 };
-enum { ENTRIES = sizeof(entry_table) / sizeof(entry_table[0]) };
-_Static_assert((int)ENTRIES <= (int)SI_ENTRIES_MAX, "callers have room");
-_Static_assert((int)SLOTS <= (int)SI_FRONT_KINDS, "so has front.h");
 
 const char *si_entry_symbol(unsigned i)
 {
-	return i < ENTRIES ? entry_table[i].symbol : NULL;
-}
-
-/* ---- the hooks ---- */
-
-typedef uintptr_t slot_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
-
-/* Written once, before the head is; what the table below ours has in its slots. */
-static slot_fn *below[SLOTS];
-
-/* api + 1 of the calling entry that covers each 16 bytes from entries_start on; 0 none. */
-enum { GRANULE = 16, GRANULES = 4096 };
-static uintptr_t entries_start;
-static uint8_t entry_api[GRANULES];
-
-/* Steps over the frames of tables in front of ours, and of the exported entry, if it called; that also tells the api. */
-static inline const uintptr_t *call_site(const uintptr_t *hook, enum slot slot, enum shiny_api *api)
-{
-	const uintptr_t *fp = si_front_skip(hook, slot);
-	uintptr_t granule = (fp[1] - entries_start) / GRANULE;
-
-	if (granule >= GRANULES || !entry_api[granule])
-		return fp;
-	*api = (enum shiny_api)(entry_api[granule] - 1);
-	return (const uintptr_t *)fp[0];
-}
-
-#define SIX        uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f
-#define SIX_VALUES a, b, c, d, e, f
-
-/* `bytes` is an expression over the arguments; `otherwise` the api when the executable calls the slot from inside. */
-#define MAKES(slot, bytes, otherwise)                                                                                         \
-	static uintptr_t hook_##slot(SIX)                                                                                      \
-	{                                                                                                                      \
-		uintptr_t block = below[slot](SIX_VALUES);                                                                     \
-                                                                                                                               \
-		if (block) {                                                                                                   \
-			enum shiny_api api = otherwise;                                                                        \
-			const uintptr_t *fp = call_site(SI_FRAME(), slot, &api);                                                     \
-                                                                                                                               \
-			si_event_alloc(fp, (void *)block, bytes, api);                                                         \
-		}                                                                                                              \
-		return block;                                                                                                  \
-	}
-MAKES(ALLOC, a, SHINY_API_EITHER_ALLOC)
-MAKES(ALLOC_UNCHECKED, a, SHINY_API_EITHER_ALLOC)
-MAKES(ZEROED, a * b, SHINY_API_CALLOC)
-MAKES(ZEROED_UNCHECKED, a * b, SHINY_API_CALLOC)
-MAKES(ALIGNED, b, SHINY_API_EITHER_ALLOC)
-MAKES(ALIGNED_UNCHECKED, b, SHINY_API_EITHER_ALLOC)
-MAKES(ALIGNED2, a, SHINY_API_MEMALIGN)
-MAKES(ALIGNED2_UNCHECKED, a, SHINY_API_MEMALIGN)
-
-static void release(void *block)
-{
-	below[FREE]((uintptr_t)block, 0, 0, 0, 0, 0);
-}
-
-#define ENDS(slot, claimed)                                                                                                    \
-	static uintptr_t hook_##slot(SIX)                                                                                      \
-	{                                                                                                                      \
-		if (a && !si_event_free(si_front_skip(SI_FRAME(), slot), (void *)a, claimed, SHINY_API_EITHER_FREE, release))  \
-			return 0;                                                                                              \
-		return below[slot](SIX_VALUES);                                                                                \
-	}
-ENDS(FREE, 0)
-ENDS(FREE_SIZE, b)
-ENDS(FREE_ALIGN, 0)
-ENDS(FREE_SIZE_ALIGN, b)
-ENDS(ALIGNED2_FREE, 0)
-
-/* The block is being read and may not move under the reader: see si_event_realloc_begin. `token` and `context` as realloc's. */
-static __attribute__((noinline, cold)) uintptr_t realloc_by_hand(const uintptr_t *fp, enum slot slot, SIX)
-{
-	bool aligned = slot == REALIGN || slot == REALIGN_UNCHECKED;
-	uintptr_t moved = aligned ? below[ALIGNED](c, b, d, e, 0, 0) : below[ALLOC_UNCHECKED](b, c, d, 0, 0, 0);
-	size_t old = below[USABLE](a, 0, 0, 0, 0, 0);
-
-	if (!moved)
-		return 0;
-	memcpy((void *)moved, (const void *)a, old < b ? old : b);
-	si_event_alloc(fp, (void *)moved, b, SHINY_API_REALLOC);
-	if (si_event_free(fp, (void *)a, 0, SHINY_API_REALLOC, release))
-		release((void *)a);
-	return moved;
-}
-
-/* A size of zero frees and returns NULL; should it ever return a block, that is a new one. */
-static inline __attribute__((always_inline)) uintptr_t resize(const uintptr_t *frame, enum slot slot, SIX)
-{
-	enum shiny_api api = SHINY_API_REALLOC;
-	const uintptr_t *fp = call_site(frame, slot, &api);
-	uintptr_t moved;
-
-	if (!a || !b) {
-		if (a && !si_event_free(fp, (void *)a, 0, SHINY_API_REALLOC, release))
-			return 0;
-		moved = below[slot](SIX_VALUES);
-		if (moved)
-			si_event_alloc(fp, (void *)moved, b, SHINY_API_REALLOC);
-		return moved;
-	}
-	if (!si_event_realloc_begin(fp, (void *)a))
-		return realloc_by_hand(fp, slot, SIX_VALUES);
-	moved = below[slot](SIX_VALUES);
-	if (moved)
-		si_event_realloc_done(fp, (void *)moved, b);
-	else
-		si_event_realloc_failed(fp);
-	return moved;
-}
-#define RESIZES(slot)                                                                                                          \
-	static uintptr_t hook_##slot(SIX)                                                                                      \
-	{                                                                                                                      \
-		return resize(SI_FRAME(), slot, SIX_VALUES);                                                                   \
-	}
-RESIZES(REALLOC)
-RESIZES(REALLOC_UNCHECKED)
-RESIZES(REALIGN)
-RESIZES(REALIGN_UNCHECKED)
-
-#define HOOK(slot) [slot] = hook_##slot
-static slot_fn *const hook_of[SLOTS] = {
-	HOOK(ALLOC), HOOK(ALLOC_UNCHECKED), HOOK(ZEROED), HOOK(ZEROED_UNCHECKED), HOOK(ALIGNED), HOOK(ALIGNED_UNCHECKED),
-	HOOK(REALLOC), HOOK(REALLOC_UNCHECKED), HOOK(FREE), HOOK(FREE_SIZE), HOOK(FREE_ALIGN), HOOK(FREE_SIZE_ALIGN),
-	HOOK(ALIGNED2), HOOK(ALIGNED2_UNCHECKED), HOOK(REALIGN), HOOK(REALIGN_UNCHECKED), HOOK(ALIGNED2_FREE),
-};
-
-/* ---- attaching ---- */
-
-static void add_hex(struct si_text *t, uintptr_t n)
-{
-	char digits[16];
-	size_t i = sizeof(digits);
-
-	do {
-		digits[--i] = "0123456789abcdef"[n & 15];
-		n >>= 4;
-	} while (n);
-	si_text_add(t, "0x");
-	si_text_bytes(t, digits + i, sizeof(digits) - i);
-}
-
-static const struct si_segment *segment_of(const struct si_image *image, uintptr_t start, size_t bytes)
-{
-	for (unsigned i = 0; i < image->segments; i++) {
-		const struct si_segment *s = &image->segment[i];
-
-		if (start >= s->start && start < s->end && bytes <= s->end - start)
-			return s;
-	}
-	return NULL;
+	return i < si_entry_count ? si_entry_rows[i].symbol : NULL;
 }
 
 /* Begins a refusal: "the executable's <symbol> " */
 static void blame(struct si_text *t, unsigned entry)
 {
 	si_text_add(t, "nothing hooked: the executable defines malloc, and its ");
-	si_text_add(t, entry_table[entry].symbol);
+	si_text_add(t, si_entry_rows[entry].symbol);
 	si_text_add(t, " ");
 }
 
+/* ---- the entries ---- */
+
+/* The function that an exported name leads to: a build with control-flow integrity exports a jump to it. */
+static void find_body(const struct si_image *image, struct si_entry *e)
+{
+	const struct si_segment *s = si_segment_of(image, e->at, 8);
+	uintptr_t target = s && s->executable && e->size >= 5 ? si_decode_jump((const uint8_t *)e->at, e->at) : 0;
+
+	if (!target)
+		return;
+	e->at = target;
+	e->size = si_function_bytes(image, target);
+}
+
 /* All entries, decoded: one head, every one in its frame. */
-static bool decode_entries(const struct si_image *image, const struct si_entry *entries, struct si_recipe *recipes, struct si_text *t)
+static bool decode_entries(const struct si_image *image, const struct si_entry *entries, struct evidence *e, struct si_text *t)
 {
 	struct si_decode_error error;
-	uintptr_t head = 0;
 
-	for (unsigned i = 0; i < ENTRIES; i++) {
-		const struct si_segment *s = segment_of(image, entries[i].at, entries[i].size);
+	memset(e, 0, sizeof *e);
+	for (unsigned i = 0; i < si_entry_count; i++) {
+		struct si_entry *entry = &e->entry[i];
+		struct si_recipe *recipe = &e->recipe[i];
+		const struct si_segment *s;
 
-		recipes[i].head = 0;
-		if (!entries[i].at) {
-			if (!entry_table[i].needed)
+		*entry = entries[i];
+		if (!entry->at) {
+			if (si_entry_rows[i].need != SI_ENTRY_NEEDED)
 				continue;
 			blame(t, i);
 			si_text_add(t, "is not its own");
 			return false;
 		}
-		if (!s || !s->executable || !entries[i].size) {
+		find_body(image, entry);
+		s = si_segment_of(image, entry->at, entry->size);
+		if (!s || !s->executable || !entry->size) {
 			blame(t, i);
 			si_text_add(t, "has no size, or lies outside its code");
 			return false;
 		}
-		if (!si_decode_dispatch((const uint8_t *)entries[i].at, entries[i].size, entries[i].at, &recipes[i], &error)) {
+		if (!si_decode_dispatch((const uint8_t *)entry->at, entry->size, entry->at, recipe, &error)) {
+			if (si_entry_rows[i].need == SI_ENTRY_SPARE)
+				continue;
 			blame(t, i);
 			si_text_add(t, "is not PartitionAlloc's as we know it: at +");
-			add_hex(t, error.offset);
+			si_text_hex(t, error.offset);
 			si_text_add(t, " ");
 			si_text_add(t, error.reason);
 			return false;
 		}
-		if (head && recipes[i].head != head) {
+		if (e->head && recipe->head != e->head) {
 			blame(t, i);
 			si_text_add(t, "loads ");
-			add_hex(t, recipes[i].head - image->bias);
+			si_text_hex(t, recipe->head - image->bias);
 			si_text_add(t, " where the entries before it load the chain's head from ");
-			add_hex(t, head - image->bias);
+			si_text_hex(t, e->head - image->bias);
 			return false;
 		}
-		head = recipes[i].head;
+		e->head = recipe->head;
+		e->guarded |= recipe->guard_count != 0;
+		e->agreed++;
 	}
 	return true;
 }
 
-/* The layout that all entries' slots fit. The text names the first entry that speaks against the best of them. */
-static const struct layout *match_layout(const struct si_recipe *recipes, struct si_text *t)
+/* Zeros from argument `from` on. */
+static unsigned zeros(const struct si_recipe *recipe, unsigned from)
 {
-	unsigned best = 0;
+	unsigned n = 0;
 
-	for (unsigned l = 0; l < LAYOUTS; l++) {
-		unsigned i;
+	while (from + n < SI_ARGS && recipe->argument[from + n] == SI_ARG_ZERO)
+		n++;
+	return n;
+}
 
-		for (i = 0; i < ENTRIES; i++) {
-			uint32_t slot = recipes[i].offset / 8;
+/*
+ * How the slots are called: the same way by all entries. `self`: the table itself is the first argument. `token`: all that allocate end
+ * with two zeros, token and context, where the others have one. `arguments`: of a slot, in between.
+ */
+static bool find_convention(struct evidence *e, struct si_text *t)
+{
+	bool known = false;
+	unsigned with_token = 0, without = 0;
 
-			if (recipes[i].head && (recipes[i].offset % 8 || slot >= layouts[l].slots ||
-						!(ONE(layouts[l].slot[slot]) & entry_table[i].slots)))
-				break;
+	for (unsigned i = 0; i < si_entry_count; i++) {
+		const struct si_recipe *r = &e->recipe[i];
+		bool self = r->argument[0] == SI_ARG_TABLE;
+
+		if (!r->head)
+			continue;
+		if (known && self != e->self) {
+			blame(t, i);
+			si_text_add(t, self ? "hands over its table first, and others do not" : "does not hand over its table first, and others do");
+			return false;
 		}
-		if (i == ENTRIES)
-			return &layouts[l];
-		best = i > best ? i : best;
+		known = true;
+		e->self = self;
 	}
-	blame(t, best);
-	si_text_add(t, "goes through offset ");
-	add_hex(t, recipes[best].offset);
-	si_text_add(t, " of its table, which no known layout has there");
+	for (unsigned i = 0; i < si_entry_count; i++) {
+		const struct si_recipe *r = &e->recipe[i];
+		const struct si_entry_row *row = &si_entry_rows[i];
+
+		/* malloc and calloc do nothing else that could leave a zero in a register */
+		if (!r->head || row->need != SI_ENTRY_NEEDED || !(row->slots & (ONE(SI_ALLOC) | ONE(SI_ZEROED))))
+			continue;
+		if (zeros(r, e->self + (unsigned)strlen(row->arguments)) >= 2)
+			with_token++;
+		else
+			without++;
+	}
+	if (with_token && without) {
+		si_text_add(t, "nothing hooked: the executable's malloc and calloc do not agree on their arguments");
+		return false;
+	}
+	e->token = with_token != 0;
+	return true;
+}
+
+/* Entry i hands over what a slot of this kind is to be given; what is not known does not speak against it. */
+static bool arguments_fit(const struct evidence *e, unsigned i, enum si_slot slot)
+{
+	const struct si_recipe *r = &e->recipe[i];
+	const char *own = si_entry_rows[i].arguments;
+	unsigned n = si_slot_arguments[slot], first = e->self;
+
+	for (unsigned k = 0; k < n; k++) {
+		uint8_t holds = r->argument[first + k];
+
+		if (own[k] != '?' && holds >= SI_ARG_OWN && holds != SI_ARG_OWN + (unsigned)(own[k] - '0'))
+			return false;
+		if (holds == SI_ARG_TABLE)
+			return false;
+	}
+	return zeros(r, first + n) >= 1u + (e->token && si_slot_allocates(slot));
+}
+
+/* The slot that entry i goes through in this layout, or SI_SLOTS: it has none that it may. */
+static enum si_slot slot_of_entry(const struct si_layout *layout, const struct evidence *e, unsigned i)
+{
+	uint32_t n = e->recipe[i].offset / 8;
+
+	if (e->recipe[i].offset % 8 || n >= layout->slots || !(ONE(layout->slot[n]) & si_entry_rows[i].slots))
+		return SI_SLOTS;
+	return layout->slot[n];
+}
+
+/* ---- the layout ---- */
+
+/* Why the table at `table` is not of this layout; NULL: it is. `slot` is where. */
+static const char *table_differs(const struct si_image *image, const struct si_layout *layout, const uintptr_t *table, unsigned *slot)
+{
+	const struct si_segment *s = si_segment_of(image, (uintptr_t)table, layout->slots * sizeof(void *));
+	unsigned family = 0, members = 0, batch = 0;
+
+	*slot = 0;
+	if (!s || s->executable || (uintptr_t)table % sizeof(void *))
+		return "is not in its data";
+	for (unsigned i = 0; i < layout->slots; i++) {
+		enum si_slot kind = layout->slot[i];
+		bool aligned2 = kind >= SI_ALIGNED2 && kind <= SI_ALIGNED2_FREE, code;
+
+		*slot = i;
+		s = si_segment_of(image, table[i], 1);
+		code = s && s->executable;
+		if (kind == SI_NEXT) {
+			if (table[i] && (!s || code))
+				return "has no next table in slot ";
+			continue;
+		}
+		if (table[i] ? !code : kind < SI_GOOD_SIZE && !aligned2)
+			return "has no function in slot ";
+		members += aligned2;
+		family += aligned2 && table[i];
+		batch += (kind == SI_BATCH_ALLOC || kind == SI_BATCH_FREE) && table[i];
+		if (kind == SI_BATCH_FREE && batch == 1)
+			return "has one half of a pair of functions in slot ";
+		if (kind == SI_ALIGNED2_FREE && family && family != members)
+			return "has a part of a family of functions before slot ";
+	}
 	return NULL;
 }
 
-/* The table that the head points to: all in data, each slot into code, the last one NULL or into data. */
-static bool check_table(const struct si_image *image, const struct layout *layout, uintptr_t head, struct si_text *t)
+static bool refuse_table(struct si_text *t, const struct si_image *image, uintptr_t head, const char *why, unsigned slot)
 {
-	const struct si_segment *home = segment_of(image, head, sizeof(void *)), *s;
-	const uintptr_t *table;
-
 	si_text_add(t, "nothing hooked: the executable defines malloc, and the dispatch table behind ");
-	add_hex(t, head - image->bias);
-	if (!home || !home->writable || home->executable || head % sizeof(void *)) {
-		si_text_add(t, " cannot be replaced: its pointer is not in writable data");
-		return false;
-	}
-	table = (const uintptr_t *)__atomic_load_n((const uintptr_t *)head, __ATOMIC_ACQUIRE);
-	s = segment_of(image, (uintptr_t)table, layout->slots * sizeof(void *));
-	if (!s || s->executable || (uintptr_t)table % sizeof(void *)) {
-		si_text_add(t, " is not in its data");
-		return false;
-	}
-	for (unsigned i = 0; i < layout->slots; i++) {
-		bool is_next = i == layout->slots - 1;
-
-		s = segment_of(image, table[i], 1);
-		if (is_next ? !table[i] || (s && !s->executable) : s && s->executable)
-			continue;
-		si_text_add(t, is_next ? " has no next table in slot " : " has no function in slot ");
-		si_text_number(t, i);
-		return false;
-	}
-	return true;
+	si_text_hex(t, head - image->bias);
+	si_text_add(t, " ");
+	si_text_add(t, why);
+	if (why[strlen(why) - 1] == ' ')
+		si_text_number(t, slot);
+	return false;
 }
+
+/* The one layout that entries, convention and table fit. The text names what speaks against the best of them. */
+static const struct si_layout *match_layout(const struct si_image *image, const struct evidence *e, const uintptr_t *table, struct si_text *t)
+{
+	const struct si_layout *fits = NULL;
+	unsigned best = 0, bad_slot = 0;
+	const char *differs = NULL;
+
+	for (unsigned l = 0; l < si_layout_count; l++) {
+		const struct si_layout *layout = &si_layouts[l];
+		const char *why;
+		unsigned i, slot;
+
+		if (layout->self != e->self || layout->token != e->token)
+			continue;
+		for (i = 0; i < si_entry_count; i++) {
+			enum si_slot kind = e->recipe[i].head ? slot_of_entry(layout, e, i) : SI_SLOTS;
+
+			if (e->recipe[i].head && (kind == SI_SLOTS || !arguments_fit(e, i, kind)))
+				break;
+		}
+		best = i > best ? i : best;
+		if (i < si_entry_count)
+			continue;
+		why = table_differs(image, layout, table, &slot);
+		if (why) {
+			if (!differs || slot > bad_slot) {
+				differs = why;
+				bad_slot = slot;
+			}
+			continue;
+		}
+		if (fits) {
+			si_text_add(t, "nothing hooked: the dispatch table could be that of ");
+			si_text_add(t, fits->name);
+			si_text_add(t, " and that of ");
+			si_text_add(t, layout->name);
+			return NULL;
+		}
+		fits = layout;
+	}
+	if (fits)
+		return fits;
+	if (differs) {
+		refuse_table(t, image, e->head, differs, bad_slot);
+		return NULL;
+	}
+	blame(t, best);
+	si_text_add(t, "goes through offset ");
+	si_text_hex(t, e->recipe[best].offset);
+	si_text_add(t, " of its table, which no known layout has there");
+	if (e->self)
+		si_text_add(t, " that hands over the table itself");
+	if (e->token)
+		si_text_add(t, " that hands over an allocation token");
+	return NULL;
+}
+
+/* ---- putting ourselves there ---- */
 
 /* Where a call of ours may return to inside an entry, and what that entry is. */
-static bool map_entries(const struct si_entry *entries, const struct si_recipe *recipes, struct si_text *t)
+static bool note_callers(const struct si_layout *layout, const struct evidence *e, struct si_text *t)
 {
-	uintptr_t lowest = UINTPTR_MAX;
-
-	for (unsigned i = 0; i < ENTRIES; i++)
-		if (recipes[i].head && recipes[i].calls && entries[i].at < lowest)
-			lowest = entries[i].at;
-	lowest &= -(uintptr_t)GRANULE;
-	memset(entry_api, 0, sizeof(entry_api));
-	entries_start = lowest;
-	for (unsigned i = 0; i < ENTRIES; i++) {
-		uintptr_t first = (entries[i].at - lowest) / GRANULE, last = (entries[i].at - lowest + entries[i].size - 1) / GRANULE;
-
-		if (!recipes[i].head || !recipes[i].calls)
+	si_partition_forget_callers();
+	for (unsigned i = 0; i < si_entry_count; i++) {
+		if (!e->recipe[i].head || !e->recipe[i].calls)
 			continue;
-		if (last >= GRANULES || entries[i].at % GRANULE) {
+		if (!si_partition_caller(slot_of_entry(layout, e, i), e->entry[i].at, e->entry[i].size, si_entry_rows[i].api)) {
 			blame(t, i);
-			si_text_add(t, "lies too far from the others, or is not aligned");
+			si_text_add(t, "is one of too many that call the same slot");
 			return false;
-		}
-		for (uintptr_t g = first; g <= last; g++) {
-			uint8_t mine = (uint8_t)(entry_table[i].api + 1);
-
-			entry_api[g] = !entry_api[g] || entry_api[g] == mine ? mine : SHINY_API_EITHER_ALLOC + 1;
 		}
 	}
 	return true;
 }
 
-/* Our table, in a page that nobody writes any more, in front of the one at `head`. */
-static bool put_in_front(const struct si_image *image, const struct layout *layout, uintptr_t head, struct si_text *t)
+/* Our table, in a page that nobody writes any more, in front of the one at the head. */
+static bool put_in_front(const struct si_image *image, const struct si_layout *layout, enum si_way way, uintptr_t head, struct si_text *t)
 {
 	uintptr_t old = __atomic_load_n((uintptr_t *)head, __ATOMIC_ACQUIRE), *ours;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -444,13 +355,15 @@ static bool put_in_front(const struct si_image *image, const struct layout *layo
 		si_text_add(t, "nothing hooked: no memory for a dispatch table");
 		return false;
 	}
+	si_partition_self(old);
 	for (unsigned i = 0; i < layout->slots; i++) {
-		enum slot slot = layout->slot[i];
+		enum si_slot slot = layout->slot[i];
+		si_slot_fn *hook = si_partition_hook_of(slot, way);
 
 		ours[i] = ((const uintptr_t *)old)[i];
-		below[slot] = (slot_fn *)ours[i];
-		if (hook_of[slot])
-			ours[i] = (uintptr_t)hook_of[slot];
+		si_partition_below(slot, ours[i]);
+		if (hook && ours[i])
+			ours[i] = (uintptr_t)hook;
 	}
 	ours[layout->slots - 1] = old;
 	si_front_watch(image, (const uintptr_t *)head, (uintptr_t)ours, layout->slots, layout->slot);
@@ -463,37 +376,111 @@ static bool put_in_front(const struct si_image *image, const struct layout *layo
 	return true;
 }
 
+/* Slots whose functions mean the same when one address stands in both. */
+static bool alike(enum si_slot a, enum si_slot b)
+{
+	static const uint32_t classes[] = {
+		ONE(SI_ALLOC) | ONE(SI_ALLOC_UNCHECKED), ONE(SI_ZEROED) | ONE(SI_ZEROED_UNCHECKED), ONE(SI_ALIGNED) | ONE(SI_ALIGNED_UNCHECKED),
+		ONE(SI_REALLOC) | ONE(SI_REALLOC_UNCHECKED), ONE(SI_ALIGNED2) | ONE(SI_ALIGNED2_UNCHECKED),
+		ONE(SI_REALIGN) | ONE(SI_REALIGN_UNCHECKED),
+		ONE(SI_FREE) | ONE(SI_FREE_SIZE) | ONE(SI_FREE_ALIGN) | ONE(SI_FREE_SIZE_ALIGN) | ONE(SI_ALIGNED2_FREE),
+	};
+
+	for (unsigned i = 0; i < sizeof classes / sizeof classes[0]; i++)
+		if (classes[i] & ONE(a) && classes[i] & ONE(b))
+			return true;
+	return false;
+}
+
+/* The table's functions lead to ours: where each is called through a pointer that is checked. */
+static bool redirect(const struct si_image *image, const struct si_layout *layout, enum si_way way, const struct evidence *e, struct si_text *t)
+{
+	const uintptr_t *table = (const uintptr_t *)*(const uintptr_t *)e->head;
+	struct si_redirect r[SI_REDIRECTS];
+	enum si_slot first[SI_REDIRECTS];
+	unsigned count = 0, at[SI_LAYOUT_SLOTS], k;
+
+	for (unsigned i = 0; i < si_entry_count; i++) { /* what is there now passes the check, or the program would not run */
+		const struct si_recipe *recipe = &e->recipe[i];
+
+		if (recipe->guard_count && (table[recipe->offset / 8] - recipe->guard) / 8 >= recipe->guard_count) {
+			blame(t, i);
+			si_text_add(t, "would not call what stands in its slot");
+			return false;
+		}
+	}
+	si_text_add(t, "nothing hooked: the executable defines malloc and checks what it calls through its dispatch table: ");
+	for (unsigned i = 0; i < layout->slots; i++) {
+		enum si_slot slot = layout->slot[i];
+		si_slot_fn *hook = si_partition_hook_of(slot, way);
+
+		at[i] = SI_REDIRECTS;
+		si_partition_below(slot, table[i]);
+		if (!hook || !table[i])
+			continue;
+		for (k = 0; k < count && r[k].at != table[i]; k++)
+			;
+		at[i] = k;
+		if (k < count) {
+			if (alike(first[k], slot))
+				continue;
+			si_text_add(t, "one function stands in two different slots of that");
+			return false;
+		}
+		r[count] = (struct si_redirect){ .at = table[i], .to = (uintptr_t)hook };
+		first[count++] = slot;
+	}
+	si_partition_self((uintptr_t)table);
+	si_front_watch(image, (const uintptr_t *)e->head, (uintptr_t)table, layout->slots, layout->slot);
+	if (!si_jumps_redirect(image, r, count, t))
+		return false;
+	for (unsigned i = 0; i < layout->slots; i++)
+		if (at[i] < SI_REDIRECTS)
+			si_partition_below(layout->slot[i], r[at[i]].below);
+	return true;
+}
+
 bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, char *text, size_t room)
 {
-	struct si_recipe recipes[ENTRIES];
-	const struct layout *layout;
+	const struct si_layout *layout;
+	const struct si_segment *home;
+	struct evidence e;
 	struct si_text t;
-	unsigned agreed = 0;
-	uintptr_t head;
+	enum si_way way;
 
 	si_text_init(&t, text, room);
-	if (!decode_entries(image, entries, recipes, &t))
+	if (!decode_entries(image, entries, &e, &t) || !find_convention(&e, &t))
 		return false;
-	layout = match_layout(recipes, &t);
-	if (!layout)
+	home = si_segment_of(image, e.head, sizeof(void *));
+	if (!home || !home->writable || home->executable || e.head % sizeof(void *))
+		return refuse_table(&t, image, e.head, "cannot be replaced: its pointer is not in writable data", 0);
+	layout = match_layout(image, &e, (const uintptr_t *)__atomic_load_n((const uintptr_t *)e.head, __ATOMIC_ACQUIRE), &t);
+	if (!layout || !note_callers(layout, &e, &t))
 		return false;
-	head = recipes[0].head;
-	if (!check_table(image, layout, head, &t))
+	way = e.self ? SI_WAY_SELF : SI_WAY_PLAIN;
+	if (e.guarded ? !redirect(image, layout, way, &e, &t) : !put_in_front(image, layout, way, e.head, &t))
 		return false;
 	si_text_init(&t, text, room);
-	if (!map_entries(entries, recipes, &t) || !put_in_front(image, layout, head, &t))
-		return false;
-	for (unsigned i = 0; i < ENTRIES; i++)
-		agreed += recipes[i].head != 0;
 	si_text_add(&t, "PartitionAlloc's dispatch chain: head at ");
-	add_hex(&t, head - image->bias);
+	si_text_hex(&t, e.head - image->bias);
 	si_text_add(&t, ", ");
 	si_text_number(&t, layout->slots);
-	si_text_add(&t, " slots as ");
-	si_text_add(&t, layout->name + 3);
+	si_text_add(&t, " slots as in ");
+	si_text_add(&t, layout->name);
+	if (e.self)
+		si_text_add(&t, ", called with the table itself");
+	if (e.token)
+		si_text_add(&t, ", called with an allocation token");
 	si_text_add(&t, ", agreed on by ");
-	si_text_number(&t, agreed);
+	si_text_number(&t, e.agreed);
 	si_text_add(&t, " exported functions");
+	si_text_add(&t, e.guarded ? "; calls are checked, so the table's functions were redirected" : "; our table is in front");
+	si_text_add(&t, "; layout from ");
+	si_text_add(&t, layout->source);
+	if (layout->seen[0]) {
+		si_text_add(&t, ", seen in ");
+		si_text_add(&t, layout->seen);
+	}
 	return true;
 }
 
@@ -546,7 +533,7 @@ static void find_entry(const struct si_image *image, struct si_entry *entry)
 
 	entry->at = 0;
 	entry->size = 0;
-	if (!at || !segment_of(image, (uintptr_t)at, 1))
+	if (!at || !si_segment_of(image, (uintptr_t)at, 1))
 		return;
 	entry->at = (uintptr_t)at;
 	if (dladdr1(at, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && info.dli_saddr == at)
@@ -556,7 +543,7 @@ static void find_entry(const struct si_image *image, struct si_entry *entry)
 enum shiny_attach si_partition_attach(char *text, size_t room)
 {
 	struct si_image image = { 0 };
-	struct si_entry entries[ENTRIES];
+	struct si_entry entries[SI_ENTRIES_MAX];
 	const void *owner = si_owner("malloc");
 	struct si_text t;
 	Dl_info info;
@@ -568,14 +555,14 @@ enum shiny_attach si_partition_attach(char *text, size_t room)
 		return SHINY_ATTACH_SYMBOLS;
 	}
 	dl_iterate_phdr(read_image, &image);
-	if (!segment_of(&image, (uintptr_t)owner, 1)) {
+	if (!si_segment_of(&image, (uintptr_t)owner, 1)) {
 		si_text_add(&t, "nothing hooked: malloc is that of ");
 		si_text_add(&t, dladdr(owner, &info) && info.dli_fname ? info.dli_fname : "another library");
 		si_text_add(&t, ", which comes before libshiny.so");
 		return SHINY_ATTACH_NONE;
 	}
-	for (unsigned i = 0; i < ENTRIES; i++) {
-		entries[i].symbol = entry_table[i].symbol;
+	for (unsigned i = 0; i < si_entry_count; i++) {
+		entries[i].symbol = si_entry_rows[i].symbol;
 		find_entry(&image, &entries[i]);
 	}
 	return si_partition_hook(&image, entries, text, room) ? SHINY_ATTACH_PARTITION : SHINY_ATTACH_NONE;

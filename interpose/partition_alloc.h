@@ -4,7 +4,7 @@
  *
  * Runs:      inside, in the constructor; its hooks afterwards, in place of the allocator's.
  * Signals:   the hooks: as the program's malloc.
- * Allocates: one page for the table.
+ * Allocates: pages for a table or for stubs.
  * Threads:   attach: before there are others. Hooks: any.
  */
 #ifndef SI_PARTITION_ALLOC_H
@@ -43,6 +43,20 @@ struct si_image {
 	unsigned segments;
 	struct si_segment segment[SI_SEGMENTS_MAX];
 };
+
+static inline const struct si_segment *si_segment_of(const struct si_image *image, uintptr_t start, size_t bytes)
+{
+	for (unsigned i = 0; i < image->segments; i++) {
+		const struct si_segment *s = &image->segment[i];
+
+		if (start >= s->start && start < s->end && bytes <= s->end - start)
+			return s;
+	}
+	return NULL;
+}
+
+/* Bytes of the function at `start`, which is not said by a symbol; 0 where it is not one that keeps a frame (front.c). */
+size_t si_function_bytes(const struct si_image *image, uintptr_t start);
 
 /* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the last. */
 const char *si_entry_symbol(unsigned i);

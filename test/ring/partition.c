@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -64,25 +65,49 @@ static void check(const char *name, bool right, const char *why)
 
 /* ---- an executable in memory ---- */
 
-enum { TEXT_BYTES = 8192, DATA_BYTES = 4096, ENTRY_BYTES = 64 };
+enum { TEXT_BYTES = 8192, DATA_BYTES = 4096, ENTRY_BYTES = 96 };
+struct version;
 static struct world {
 	uint8_t *text;
 	uintptr_t *data; /* [0] the head, [8] a second one, [16…] the table */
 	struct si_image image;
 	struct si_entry entries[SI_ENTRIES_MAX];
 	unsigned count, slots;
+	const struct version *version;
 	char text_out[SHINY_TEXT];
 } w;
 
-/* Slots by version: what malloc, nothrow, calloc, memalign, nothrow aligned, realloc, free, sized, aligned, both, usable go through. */
+/* What malloc, nothrow, calloc, memalign, nothrow aligned, realloc, free, sized, aligned, both, usable go through, version by version. */
 enum { MALLOC, NOTHROW, CALLOC, ALIGN, ALIGN_NOTHROW, REALLOC, FREE, SIZED, ALIGNED, BOTH, USABLE, SHAPES };
-static const unsigned slots_156[SHAPES] = { 0, 1, 2, 4, 5, 6, 8, 9, 10, 11, 12 };
-static const unsigned slots_150[SHAPES] = { 0, 1, 2, 4, 4, 5, 7, 8, 9, 10, 11 };
+struct version {
+	const char *name;
+	unsigned slots; /* of the table */
+	bool self, token;
+	unsigned slot[SHAPES];
+	const char *empty; /* slots without a function, in Chromium on Linux: "7 8 9" */
+};
+static const struct version versions[] = {
+	{ "80", 13, true, false, { 0, 0, 1, 2, 2, 3, 4, 4, 4, 4, 5 }, "6 7 8" },
+	{ "92", 14, true, false, { 0, 1, 2, 3, 3, 4, 5, 5, 5, 5, 6 }, "7 8 9" },
+	{ "103", 14, true, false, { 0, 1, 2, 3, 3, 4, 5, 5, 5, 5, 6 }, "9" },
+	{ "110", 16, true, false, { 0, 1, 2, 3, 3, 4, 5, 5, 5, 5, 6 }, "7 10 11" },
+	{ "123", 17, true, false, { 0, 1, 2, 3, 3, 4, 5, 5, 5, 5, 6 }, "7 8 11 12" },
+	{ "129", 20, false, false, { 0, 1, 2, 3, 3, 4, 6, 6, 6, 6, 7 }, "8 9 12 13" },
+	{ "133", 20, false, false, { 0, 1, 2, 3, 3, 4, 6, 6, 6, 6, 7 }, "" },
+	{ "138", 22, false, false, { 0, 1, 2, 3, 3, 4, 6, 6, 6, 6, 10 }, "" },
+	{ "143", 23, false, false, { 0, 1, 2, 4, 4, 5, 7, 7, 7, 7, 11 }, "" },
+	{ "150", 23, false, true, { 0, 1, 2, 4, 4, 5, 7, 8, 9, 10, 11 }, "" },
+	{ "156", 24, false, true, { 0, 1, 2, 4, 5, 6, 8, 9, 10, 11, 12 }, "" },
+	{ "later", 25, false, true, { 0, 1, 2, 4, 5, 6, 8, 9, 10, 11, 12 }, "" },
+};
+enum { VERSIONS = sizeof(versions) / sizeof(versions[0]) };
+static const struct version *const v156 = &versions[VERSIONS - 2], *const v150 = &versions[VERSIONS - 3], *const v92 = &versions[1];
 
 static unsigned shape_of(const char *symbol)
 {
 	static const struct { const char *symbol; unsigned shape; } exact[] = {
 		{ "calloc", CALLOC }, { "realloc", REALLOC }, { "free", FREE }, { "cfree", FREE }, { "malloc", MALLOC },
+		{ "__libc_calloc", CALLOC }, { "__libc_realloc", REALLOC }, { "__libc_free", FREE }, { "__libc_malloc", MALLOC },
 		{ "malloc_usable_size", USABLE }, { "_ZdlPvm", SIZED }, { "_ZdaPvm", SIZED },
 		{ "_ZnwmRKSt9nothrow_t", NOTHROW }, { "_ZnamRKSt9nothrow_t", NOTHROW }, { "_Znwm", MALLOC }, { "_Znam", MALLOC },
 		{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW }, { "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW },
@@ -120,46 +145,75 @@ static size_t put_load(uint8_t *at, const char *opcode, const void *head)
 	return n + 4;
 }
 
-/* An entry that allocates: calls; one that frees or may fail: jumps. */
-static size_t assemble(uint8_t *at, unsigned shape, unsigned slot, const void *head)
+/* The moves that put the function's own arguments where the slot wants them. */
+static const char *order_of(const char *symbol)
 {
-	bool calls = shape == MALLOC || shape == CALLOC || shape == ALIGN || shape == REALLOC;
-	size_t n = put(at, calls ? "55 4889e5 4157 4156 53 50 4889f3 4989fe" : "55 4889e5");
-
-	if (calls) {
-		n += put_load(at + n, shape == ALIGN ? "4c8b25" : "4c8b3d", head);
-		n += put(at + n, "31f6 31d2");
-		if (shape == ALIGN) /* call *d8(%r12): needs a SIB byte */
-			n += put(at + n, "41ff5424"), at[n++] = (uint8_t)(slot * 8);
-		else if (slot == 0)
-			n += put(at + n, "41ff17");
-		else
-			n += put(at + n, "41ff57"), at[n++] = (uint8_t)(slot * 8);
-		n += put(at + n, "4885c0 7501 90 4883c408 5b 415e 415f 5d c3");
-	} else {
-		n += put_load(at + n, "488b05", head);
-		n += put(at + n, "488b40"), at[n++] = (uint8_t)(slot * 8);
-		n += put(at + n, "31f6 5d ffe0");
-	}
-	return n;
+	if (strstr(symbol, "align_val") && !strncmp(symbol, "_Zn", 3))
+		return "4889f8 4889f7 4889c6"; /* size and alignment change places */
+	if (!strcmp(symbol, "posix_memalign"))
+		return "4889f7 4889d6";
+	if (strstr(symbol, "valloc"))
+		return "4889fe bf00100000";
+	return "";
 }
 
-static void build(const unsigned *slots, unsigned table_slots)
+/* An entry that allocates: calls; one that frees or may fail: jumps. */
+static size_t assemble(uint8_t *at, const char *symbol, const struct version *v, unsigned slot, const void *head)
 {
+	static const char *const zero[] = { "31ff", "31f6", "31d2", "31c9", "4531c0", "4531c9" };
+	unsigned shape = shape_of(symbol), wide = shape >= CALLOC && shape <= REALLOC ? 2 : 1;
+	bool calls = shape == MALLOC || shape == CALLOC || shape == ALIGN || shape == REALLOC, r12 = shape == ALIGN;
+	bool allocates = shape <= REALLOC;
+	size_t n = put(at, calls ? "55 4889e5 4157 4156 53 50 4889f3 4989fe" : "55 4889e5");
+
+	if (shape == SIZED || shape == ALIGNED || shape == BOTH)
+		wide = slot == v->slot[FREE] ? 1 : shape == BOTH ? 3 : 2;
+	if (calls)
+		n += put_load(at + n, r12 ? "4c8b25" : "4c8b3d", head);
+	n += put(at + n, order_of(symbol));
+	if (v->self)
+		n += put(at + n, wide == 1 ? "4889fe" : "4889f2 4889fe");
+	if (calls && v->self)
+		n += put(at + n, r12 ? "4c89e7" : "4c89ff");
+	if (!calls) {
+		n += put_load(at + n, v->self ? "488b3d" : "488b05", head);
+		n += put(at + n, v->self ? "488b47" : "488b40"), at[n++] = (uint8_t)(slot * 8);
+	}
+	for (unsigned i = 0; i < 1u + (v->token && allocates); i++)
+		n += put(at + n, zero[v->self + wide + i]);
+	if (!calls)
+		return n + put(at + n, "5d ffe0");
+	if (r12) /* call *d8(%r12): needs a SIB byte */
+		n += put(at + n, "41ff5424"), at[n++] = (uint8_t)(slot * 8);
+	else if (slot == 0)
+		n += put(at + n, "41ff17");
+	else
+		n += put(at + n, "41ff57"), at[n++] = (uint8_t)(slot * 8);
+	return n + put(at + n, "4885c0 7501 90 4883c408 5b 415e 415f 5d c3");
+}
+
+static void build(const struct version *v)
+{
+	const char *empty = v->empty;
+	char *end;
+
 	memset(w.text, 0xcc, TEXT_BYTES);
 	memset(w.data, 0, DATA_BYTES);
-	w.slots = table_slots;
+	w.version = v;
+	w.slots = v->slots;
 	w.data[0] = (uintptr_t)&w.data[16];
 	w.data[8] = (uintptr_t)&w.data[16];
-	for (unsigned i = 0; i + 1 < table_slots; i++)
+	for (unsigned i = 0; i + 1 < v->slots; i++)
 		w.data[16 + i] = (uintptr_t)w.text + 4096 + i; /* only ever looked at */
+	for (unsigned long slot; slot = strtoul(empty, &end, 10), end != empty; empty = end)
+		w.data[16 + slot] = 0;
+	w.data[16 + v->slots] = 7; /* what lies behind is nothing of the table's */
 	for (w.count = 0; si_entry_symbol(w.count); w.count++) {
 		struct si_entry *e = &w.entries[w.count];
-		unsigned shape = shape_of(si_entry_symbol(w.count));
 
 		e->symbol = si_entry_symbol(w.count);
 		e->at = (uintptr_t)w.text + (size_t)w.count * ENTRY_BYTES;
-		e->size = assemble((uint8_t *)e->at, shape, slots[shape], &w.data[0]);
+		e->size = assemble((uint8_t *)e->at, e->symbol, v, v->slot[shape_of(e->symbol)], &w.data[0]);
 	}
 	w.image = (struct si_image){ .segments = 2 };
 	w.image.segment[0] = (struct si_segment){ (uintptr_t)w.text, (uintptr_t)w.text + TEXT_BYTES, true, false };
@@ -180,16 +234,16 @@ static bool attach(void)
 	return si_partition_hook(&w.image, w.entries, w.text_out, sizeof(w.text_out));
 }
 
-static void accepts(const char *name, const unsigned *slots, unsigned table_slots)
+static void accepts(const char *name, const struct version *v)
 {
 	uintptr_t *ours;
 
-	build(slots, table_slots);
+	build(v);
 	check(name, attach(), w.text_out);
 	ours = (uintptr_t *)w.data[0];
-	check(name, ours != &w.data[16] && ours[table_slots - 1] == (uintptr_t)&w.data[16], "the old head is not our next");
-	check(name, ours[slots[MALLOC]] != w.data[16] && ours[slots[FREE]] != w.data[16 + slots[FREE]] &&
-	      ours[slots[USABLE]] == w.data[16 + slots[USABLE]], "the wrong slots are ours");
+	check(name, ours != &w.data[16] && ours[v->slots - 1] == (uintptr_t)&w.data[16], "the old head is not our next");
+	check(name, ours[v->slot[MALLOC]] != w.data[16] && ours[v->slot[FREE]] != w.data[16 + v->slot[FREE]] &&
+	      ours[v->slot[USABLE]] == w.data[16 + v->slot[USABLE]], "the wrong slots are ours");
 }
 
 /* After something was spoilt: refused, `words` named, nothing changed. */
@@ -200,94 +254,94 @@ static void refuses(const char *name, const char *words)
 	check(name, !hooked && w.data[0] == (uintptr_t)&w.data[16] && strstr(w.text_out, words), hooked ? "it was hooked" : w.text_out);
 }
 
-static void hostile(const unsigned *slots, unsigned table_slots)
+static void hostile(const struct version *v)
 {
 	struct si_entry *e;
 	uint8_t *code;
 	bool whole = false;
 
-	build(slots, table_slots);
+	build(v);
 	e = entry("free");
-	e->size = assemble((uint8_t *)e->at, FREE, slots[FREE], &w.data[8]);
+	e->size = assemble((uint8_t *)e->at, e->symbol, v, v->slot[FREE], &w.data[8]);
 	refuses("another head", "free");
 
-	build(slots, table_slots);
+	build(v);
 	e = entry("_ZdlPvm");
-	e->size = assemble((uint8_t *)e->at, SIZED, 3, &w.data[0]);
+	e->size = assemble((uint8_t *)e->at, e->symbol, v, 3, &w.data[0]);
 	refuses("a slot of no layout", "0x18");
 
-	build(slots, table_slots);
+	build(v);
 	e = entry("realloc");
-	e->size = assemble((uint8_t *)e->at, REALLOC, 100 / 8, &w.data[0]);
+	e->size = assemble((uint8_t *)e->at, e->symbol, v, 100 / 8, &w.data[0]);
 	refuses("realloc in a free's slot", "realloc");
 
-	build(slots, table_slots);
+	build(v);
 	((uint8_t *)entry("calloc")->at)[8] = 0xf4; /* hlt */
 	refuses("an unknown instruction", "calloc");
 
-	build(slots, table_slots);
+	build(v);
 	for (size_t size = 0; size < 26; size++) { /* the bytes up to and with the call */
 		entry("malloc")->size = size;
 		whole |= attach();
 	}
 	check("truncated", !whole && w.data[0] == (uintptr_t)&w.data[16], "it was hooked");
 
-	build(slots, table_slots);
+	build(v);
 	((uint8_t *)entry("free")->at)[0] = 0x90;
 	refuses("no frame", "push %rbp");
 
-	build(slots, table_slots);
+	build(v);
 	code = (uint8_t *)entry("free")->at;
 	code[entry("free")->size - 3] = 0x90; /* instead of pop %rbp */
 	refuses("a tail jump with its frame still there", "frame");
 
-	build(slots, table_slots);
+	build(v);
 	code = (uint8_t *)entry("free")->at;
 	put(code + 4, "eb00 9090 9090 90"); /* jmp: not on the recipe */
 	refuses("a direct jump", "not in the recipe");
 
-	build(slots, table_slots);
+	build(v);
 	code = (uint8_t *)entry("free")->at;
 	put(code + 11, "4889f8 90"); /* mov %rdi,%rax: the target is the caller's */
 	refuses("a target from an argument", "slot");
 
-	build(slots, table_slots);
+	build(v);
 	put((uint8_t *)entry("malloc")->at + 11, "75f0"); /* backwards */
 	refuses("a branch backwards", "branch");
 
-	build(slots, table_slots);
+	build(v);
 	entry("malloc")->at = 0;
 	refuses("no malloc", "malloc");
 
-	build(slots, table_slots);
+	build(v);
 	entry("malloc")->at = (uintptr_t)w.data;
 	refuses("an entry in data", "outside its code");
 
-	build(slots, table_slots);
+	build(v);
 	w.image.segment[1].writable = false;
 	refuses("a read-only head", "writable");
 
-	build(slots, table_slots);
-	w.data[16 + slots[USABLE] + 1] = 0;
+	build(v);
+	w.data[16 + v->slot[USABLE]] = 0;
 	refuses("a slot without a function", "no function in slot");
 
-	build(slots, table_slots);
-	w.data[16 + table_slots - 1] = (uintptr_t)w.text;
+	build(v);
+	w.data[16 + v->slots - 1] = (uintptr_t)w.text;
 	refuses("a table that is longer", "no next table");
 
-	build(slots, table_slots);
+	build(v);
 	w.data[0] = (uintptr_t)w.data + DATA_BYTES - 8;
 	check("a table beyond the data", !attach() && w.data[0] == (uintptr_t)w.data + DATA_BYTES - 8, w.text_out);
 }
 
 /* No input may make the decoder read outside, or loop: every byte of an entry, spoilt in every way. */
-static void noise(const unsigned *slots, unsigned table_slots)
+static void noise(const struct version *v)
 {
 	struct si_recipe recipe;
 	struct si_decode_error error;
 	unsigned accepted = 0;
 
-	build(slots, table_slots);
+	build(v);
 	for (unsigned i = 0; i < w.count; i++) {
 		uint8_t copy[ENTRY_BYTES];
 		size_t size = w.entries[i].size;
@@ -387,19 +441,19 @@ static void sees(const char *name, uintptr_t site, unsigned api)
 	check(name, seen.allocs + seen.frees == 1 && seen.site == site && seen.api == api, why);
 }
 
-static void attach_to(const unsigned *slots, unsigned table_slots, unsigned slot)
+static void attach_to(const struct version *v, unsigned slot)
 {
-	build(slots, table_slots);
+	build(v);
 	bottom(slot);
 	check("attached", attach(), w.text_out);
 }
 
-static void front(const unsigned *slots, unsigned table_slots)
+static void front(const struct version *v)
 {
-	unsigned malloc_slot = slots[MALLOC], free_slot = slots[FREE], size_slot = slots[SIZED];
+	unsigned malloc_slot = v->slot[MALLOC], free_slot = v->slot[FREE], size_slot = v->slot[SIZED];
 	uintptr_t ours;
 
-	attach_to(slots, table_slots, malloc_slot);
+	attach_to(v, malloc_slot);
 	sees("no table in front: malloc", program("malloc", -1), SHINY_API_MALLOC);
 	put_table(FRONT);
 	sampler(SAMPLER, FRONT, malloc_slot, CALLS);
@@ -418,19 +472,19 @@ static void front(const unsigned *slots, unsigned table_slots)
 	sees("sampler gone", program("malloc", -1), SHINY_API_MALLOC);
 
 	for (unsigned style = CALLS; style <= JUMPS; style++) {
-		attach_to(slots, table_slots, free_slot);
+		attach_to(v, free_slot);
 		put_table(FRONT);
 		sampler(SAMPLER, FRONT, free_slot, (enum style)style);
 		w.data[0] = (uintptr_t)&w.data[FRONT];
 		sees(style == CALLS ? "sampler that calls: free" : "sampler that jumps: free", program("free", -1), SHINY_API_EITHER_FREE);
 	}
-	attach_to(slots, table_slots, size_slot);
+	attach_to(v, size_slot);
 	put_table(FRONT);
 	sampler(SAMPLER, FRONT, size_slot, CALLS);
 	w.data[0] = (uintptr_t)&w.data[FRONT];
 	sees("sampler that calls: sized delete", program("_ZdlPvm", -1), SHINY_API_EITHER_FREE);
 
-	attach_to(slots, table_slots, malloc_slot);
+	attach_to(v, malloc_slot);
 	put_table(FRONT);
 	sampler(SAMPLER, FRONT, free_slot, CALLS);
 	w.data[0] = (uintptr_t)&w.data[FRONT];
@@ -438,12 +492,12 @@ static void front(const unsigned *slots, unsigned table_slots)
 }
 
 /* Tables in front that are not what they should be: nothing is followed outside, nothing runs for ever, the program goes on. */
-static void bad_front(const unsigned *slots, unsigned table_slots)
+static void bad_front(const struct version *v)
 {
-	unsigned slot = slots[MALLOC];
+	unsigned slot = v->slot[MALLOC];
 	uintptr_t outside[64], ours;
 
-	attach_to(slots, table_slots, slot);
+	attach_to(v, slot);
 	put_table(FRONT);
 	sampler(SAMPLER, FRONT, slot, FRAMELESS);
 	w.data[0] = (uintptr_t)&w.data[FRONT];
@@ -451,7 +505,7 @@ static void bad_front(const unsigned *slots, unsigned table_slots)
 	run();
 	check("function without a frame", seen.allocs == 1 && seen.site - (uintptr_t)w.text - SAMPLER < FUNCTION, "its frame was stepped over");
 
-	attach_to(slots, table_slots, slot);
+	attach_to(v, slot);
 	put_table(FRONT);
 	sampler(SAMPLER, FRONT, slot, CALLS);
 	memcpy(outside, &w.data[FRONT], sizeof(outside));
@@ -460,10 +514,10 @@ static void bad_front(const unsigned *slots, unsigned table_slots)
 	run();
 	check("table outside the executable", seen.allocs == 1, "no event");
 
-	attach_to(slots, table_slots, slot);
+	attach_to(v, slot);
 	ours = w.data[0];
-	memcpy(&w.data[FRONT_2], (const void *)ours, (table_slots - 1) * sizeof(uintptr_t));
-	w.data[FRONT_2 + table_slots - 1] = (uintptr_t)&w.data[FRONT_2]; /* for ever */
+	memcpy(&w.data[FRONT_2], (const void *)ours, (v->slots - 1) * sizeof(uintptr_t));
+	w.data[FRONT_2 + v->slots - 1] = (uintptr_t)&w.data[FRONT_2]; /* for ever */
 	w.data[0] = (uintptr_t)&w.data[FRONT_2];
 	sees("table that is its own next", program("malloc", -1), SHINY_API_MALLOC);
 
@@ -485,13 +539,15 @@ int main(void)
 		return 77;
 	w.text = room;
 	w.data = (uintptr_t *)(room + TEXT_BYTES);
-	accepts("layout 156", slots_156, 24);
-	accepts("layout 150", slots_150, 23);
-	hostile(slots_156, 24);
-	hostile(slots_150, 23);
-	noise(slots_156, 24);
-	front(slots_156, 24);
-	front(slots_150, 23);
-	bad_front(slots_156, 24);
+	for (unsigned i = 0; i < VERSIONS; i++)
+		accepts(versions[i].name, &versions[i]);
+	hostile(v156);
+	hostile(v150);
+	noise(v156);
+	noise(v92);
+	for (unsigned i = 0; i < VERSIONS; i++)
+		front(&versions[i]);
+	bad_front(v156);
+	bad_front(v92);
 	return failures != 0;
 }

@@ -13,6 +13,7 @@
 #include "probe_checked.h"
 #include "probe_file.h"
 #include "probe_oilpan.h"
+#include "probe_partition.h"
 #include "reloc.h"
 
 static uint64_t now(void)
@@ -38,6 +39,7 @@ static struct shiny_probe_file *look(const struct elf_file *file)
 	if (!draft.head.build_id_bytes)
 		probe_draft_note(&draft, "build-id", SHINY_PROBE_UNKNOWN, "the file has none: nothing can be kept of it, or found again inside");
 	probe_oilpan(file, &relocs, &draft);
+	probe_partition(file, &relocs, &draft);
 	probe_checked(file, &relocs, &draft);
 	result = probe_draft_finish(&draft);
 	reloc_index_deinit(&relocs);

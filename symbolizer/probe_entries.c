@@ -22,159 +22,10 @@
  */
 #include "probe_entries.h"
 
-#include <string.h>
+#include "probe_walk.h"
 
-enum { STEPS = 4000, TOUR_STEPS = 200, ARMS = 16, STORES = 12, WORD = 8 };
+enum { WORD = 8 };
 enum { RAX = 0 };
-
-/* A value with an argument in it was stored at `base` + `add`. */
-struct stored {
-	struct eval_value address, value;
-	unsigned bytes;
-};
-struct tour {
-	struct eval eval;
-	uint64_t vaddr;
-	struct stored stores[STORES];
-	unsigned store_count;
-	uint16_t limits[EVAL_ARGUMENTS]; /* argument n was compared with this */
-	uint8_t sized, overhead;         /* this argument got something added */
-	unsigned steps;
-};
-
-struct walker {
-	struct flow_code code;
-	struct tour arms[ARMS];
-	unsigned arm_count, steps;
-};
-
-static void note_store(struct tour *tour, const struct flow_instruction *in)
-{
-	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];
-	struct stored stored = { .address = eval_address(&tour->eval, in, to), .bytes = to->size / 8 };
-	struct eval_value high = { .kind = EVAL_UNKNOWN };
-	int vector = from->type == ZYDIS_OPERAND_TYPE_REGISTER && from->reg.value >= ZYDIS_REGISTER_XMM0 &&
-				     from->reg.value <= ZYDIS_REGISTER_XMM15 ?
-			     (int)(from->reg.value - ZYDIS_REGISTER_XMM0) : -1;
-
-	if (vector >= 0) {
-		stored.value = tour->eval.low[vector];
-		high = tour->eval.high[vector];
-		stored.bytes = WORD;
-	} else {
-		stored.value = eval_operand(&tour->eval, in, from);
-	}
-	for (unsigned half = 0; half < (to->size == 128 && vector >= 0 ? 2 : 1); half++) {
-		if (half) {
-			stored.value = high;
-			stored.address.add += WORD;
-		}
-		/* an older store to the same place is gone */
-		for (unsigned i = 0; i < tour->store_count; i++)
-			if (tour->stores[i].address.kind == stored.address.kind && tour->stores[i].address.at == stored.address.at &&
-			    tour->stores[i].address.add == stored.address.add)
-				tour->stores[i] = tour->stores[--tour->store_count];
-		if (tour->store_count < STORES)
-			tour->stores[tour->store_count++] = stored;
-	}
-}
-
-static bool is_store(const struct flow_instruction *in)
-{
-	return in->decoded.operand_count_visible == 2 && in->operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-	       in->operands[0].actions == ZYDIS_OPERAND_ACTION_WRITE;
-}
-
-static void note_limit(struct tour *tour, const struct flow_instruction *in)
-{
-	struct eval_value value, limit;
-
-	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CMP)
-		return;
-	value = eval_operand(&tour->eval, in, &in->operands[0]);
-	limit = eval_operand(&tour->eval, in, &in->operands[1]);
-	if (value.kind == EVAL_ARGUMENT && !value.shift && !value.add && value.other == 0xff && limit.kind == EVAL_CONST &&
-	    limit.at > 1 && limit.at <= UINT16_MAX && !(limit.at & (limit.at - 1)))
-		tour->limits[value.at] = (uint16_t)limit.at;
-}
-
-/* The first argument to which 8 to 31 is added, by lea or add: header and rounding. */
-static void note_overhead(struct tour *tour)
-{
-	for (unsigned r = 0; !tour->overhead && r < EVAL_REGISTERS; r++) {
-		const struct eval_value *value = &tour->eval.reg[r];
-
-		if (value->kind == EVAL_ARGUMENT && !value->shift && value->add >= 8 && value->add < 32) {
-			tour->sized = (uint8_t)value->at;
-			tour->overhead = (uint8_t)value->add;
-		}
-	}
-}
-
-typedef bool arrived(const struct tour *tour, const struct flow_instruction *in, void *context);
-
-/* Walks all ways from `vaddr`, within bounds, until `at_return` or `at_call` (NULL: none) accept one. */
-static bool walk(struct walker *walker, const struct eval_world *world, uint64_t vaddr, arrived *at_return, arrived *at_call, void *context)
-{
-	struct flow_instruction in;
-	uint64_t target;
-
-	walker->code = (struct flow_code){ .file = world->file };
-	walker->steps = 0;
-	walker->arm_count = 1;
-	memset(&walker->arms[0], 0, sizeof(walker->arms[0]));
-	walker->arms[0].vaddr = vaddr;
-	eval_init(&walker->arms[0].eval, world, true);
-	while (walker->arm_count) {
-		struct tour tour = walker->arms[--walker->arm_count];
-		bool on = true;
-
-		/* behind a call that never returns stands another function: a way of its own length would not end there */
-		while (on && walker->steps++ < STEPS && tour.steps++ < TOUR_STEPS && flow_decode(&walker->code, tour.vaddr, &in)) {
-			bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-				      flow_address(&in, &in.operands[0], &target);
-
-			tour.vaddr = in.next;
-			switch (in.decoded.meta.category) {
-			case ZYDIS_CATEGORY_RET:
-				if (at_return && at_return(&tour, &in, context))
-					return true;
-				on = false;
-				break;
-			case ZYDIS_CATEGORY_CALL:
-				if (at_call && at_call(&tour, &in, context))
-					return true;
-				eval_step(&tour.eval, &in);
-				break;
-			case ZYDIS_CATEGORY_COND_BR:
-				/* backwards it would be a loop */
-				if (direct && target > in.vaddr && walker->arm_count < ARMS) {
-					walker->arms[walker->arm_count] = tour;
-					walker->arms[walker->arm_count++].vaddr = target;
-				}
-				break;
-			case ZYDIS_CATEGORY_UNCOND_BR:
-				on = direct;
-				tour.vaddr = direct ? target : 0;
-				break;
-			case ZYDIS_CATEGORY_INTERRUPT:
-				on = false;
-				break;
-			default:
-				if (in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2) {
-					on = false;
-					break;
-				}
-				note_limit(&tour, &in);
-				if (is_store(&in))
-					note_store(&tour, &in);
-				eval_step(&tour.eval, &in);
-				note_overhead(&tour);
-			}
-		}
-	}
-	return false;
-}
 
 /* ---- allocation ---- */
 
@@ -191,16 +42,16 @@ static bool part_of(const struct eval_value *value, unsigned argument, unsigned 
 	return value->other == argument;
 }
 
-static bool returns_object(const struct tour *tour, const struct flow_instruction *in, void *context)
+static bool returns_object(const struct walk_way *way, const struct flow_instruction *in, void *context)
 {
 	struct entry_allocates *out = context;
-	const struct eval_value *object = &tour->eval.reg[RAX];
+	const struct eval_value *object = &way->eval.reg[RAX];
 	uint8_t found = ENTRY_NONE;
 
-	if (object->kind != EVAL_UNKNOWN || !tour->overhead)
+	if (object->kind != EVAL_UNKNOWN || !way->overhead)
 		return false;
-	for (unsigned i = 0; i < tour->store_count; i++) {
-		const struct stored *stored = &tour->stores[i];
+	for (unsigned i = 0; i < way->store_count; i++) {
+		const struct walk_store *stored = &way->stores[i];
 		int64_t before = object->add - stored->address.add; /* bytes from what was stored to the object */
 		unsigned shift;
 
@@ -209,7 +60,7 @@ static bool returns_object(const struct tour *tour, const struct flow_instructio
 		for (uint8_t argument = 1; argument < EVAL_ARGUMENTS; argument++) {
 			int64_t bits;
 
-			if (argument == tour->sized || !part_of(&stored->value, argument, &shift) || shift + 14 > stored->bytes * 8)
+			if (argument == way->sized || !part_of(&stored->value, argument, &shift) || shift + 14 > stored->bytes * 8)
 				continue;
 			if (found != ENTRY_NONE && found != argument)
 				return false;
@@ -222,10 +73,10 @@ static bool returns_object(const struct tour *tour, const struct flow_instructio
 	if (found == ENTRY_NONE)
 		return false;
 	out->index = found;
-	out->size = tour->sized;
-	out->used = tour->eval.used;
-	out->limit = tour->limits[found];
-	out->overhead = tour->overhead;
+	out->size = way->sized;
+	out->used = way->eval.used;
+	out->limit = way->limits[found];
+	out->overhead = way->overhead;
 	return true;
 }
 
@@ -234,7 +85,7 @@ bool entry_allocates(const struct eval_world *world, uint64_t vaddr, struct entr
 	struct entry_allocates found = { 0 };
 	struct walker walker;
 
-	if (!walk(&walker, world, vaddr, returns_object, NULL, &found))
+	if (!walk_function(&walker, world, vaddr, returns_object, NULL, &found))
 		return false;
 	*out = found;
 	return true;
@@ -247,18 +98,18 @@ struct registering {
 	uint64_t call; /* of the inner function; 0: not seen */
 };
 
-static bool passes_info(const struct tour *tour, const struct flow_instruction *in, void *context)
+static bool passes_info(const struct walk_way *way, const struct flow_instruction *in, void *context)
 {
 	struct registering *found = context;
-	struct eval_value table = eval_argument(&tour->eval, 0), slot = eval_argument(&tour->eval, 1), info = eval_argument(&tour->eval, 2);
+	struct eval_value table = eval_argument(&way->eval, 0), slot = eval_argument(&way->eval, 1), info = eval_argument(&way->eval, 2);
 	uint8_t words[3] = { ENTRY_NONE, ENTRY_NONE, ENTRY_NONE };
 	uint64_t inner;
 
 	if (table.kind != EVAL_LOADED || table.add || slot.kind != EVAL_ARGUMENT || slot.add || info.kind != EVAL_UNKNOWN ||
 	    in->operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !flow_address(in, &in->operands[0], &inner))
 		return false;
-	for (unsigned i = 0; i < tour->store_count; i++) {
-		const struct stored *stored = &tour->stores[i];
+	for (unsigned i = 0; i < way->store_count; i++) {
+		const struct walk_store *stored = &way->stores[i];
 		int64_t at = stored->address.add - info.add;
 
 		if (stored->address.kind == EVAL_UNKNOWN && stored->address.at == info.at && at >= 0 && at < 3 * WORD && at % WORD == 0 &&
@@ -274,10 +125,10 @@ static bool passes_info(const struct tour *tour, const struct flow_instruction *
 	return false; /* and what does it do with the result? */
 }
 
-static bool returns_index(const struct tour *tour, const struct flow_instruction *in, void *context)
+static bool returns_index(const struct walk_way *way, const struct flow_instruction *in, void *context)
 {
 	const struct registering *found = context;
-	const struct eval_value *result = &tour->eval.reg[RAX];
+	const struct eval_value *result = &way->eval.reg[RAX];
 
 	return found->call && result->kind == EVAL_UNKNOWN && result->at == found->call && !result->add;
 }
@@ -287,7 +138,7 @@ bool entry_registers(const struct eval_world *world, uint64_t vaddr, struct entr
 	struct registering found = { .call = 0 };
 	struct walker walker;
 
-	if (!walk(&walker, world, vaddr, returns_index, passes_info, &found))
+	if (!walk_function(&walker, world, vaddr, returns_index, passes_info, &found))
 		return false;
 	*out = found.out;
 	return true;
@@ -315,7 +166,7 @@ bool entry_table(const struct eval_world *world, uint64_t vaddr, struct entry_ta
 		if (in.decoded.mnemonic == ZYDIS_MNEMONIC_CMP && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && from->imm.value.u > 255 &&
 		    from->imm.value.u <= UINT16_MAX && !(from->imm.value.u & (from->imm.value.u - 1)) && !found.limit)
 			found.limit = (uint16_t)from->imm.value.u;
-		if (is_store(&in) && to->mem.index != ZYDIS_REGISTER_NONE && to->mem.scale == 1 && !to->mem.disp.value &&
+		if (walk_is_store(&in) && to->mem.index != ZYDIS_REGISTER_NONE && to->mem.scale == 1 && !to->mem.disp.value &&
 		    ((eval_register(to->mem.base) == loaded && eval_register(to->mem.index) == scaled) ||
 		     (eval_register(to->mem.base) == scaled && eval_register(to->mem.index) == loaded)) && shift) {
 			found.info_bytes = 1u << shift;

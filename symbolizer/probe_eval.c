@@ -157,6 +157,8 @@ struct eval_value eval_operand(const struct eval *eval, const struct flow_instru
 			return slot->value;
 		if (operand->size == 64 && address.kind == EVAL_CONST)
 			return (struct eval_value){ .kind = EVAL_LOADED, .at = address.at, .other = NO_OTHER };
+		if (operand->size == 64 && address.kind == EVAL_LOADED && address.add >= 0 && address.add < INT32_MAX)
+			return (struct eval_value){ .kind = EVAL_FIELD, .at = address.at, .add = address.add, .other = NO_OTHER };
 		if (operand->size == 64 && address.kind == EVAL_ARGUMENT && !address.shift && address.add >= 0 && address.add < INT32_MAX)
 			return (struct eval_value){ .kind = EVAL_MEMBER, .other = NO_OTHER,
 						    .at = address.at << EVAL_MEMBER_SHIFT | (uint64_t)address.add };

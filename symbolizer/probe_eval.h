@@ -21,6 +21,7 @@ enum eval_kind {
 	EVAL_CONST,    /* `at` */
 	EVAL_ARGUMENT, /* number `at` + `add`, masked or not, shifted left by `shift` */
 	EVAL_LOADED,   /* the word at the address `at`, + `add` */
+	EVAL_FIELD,    /* the word at offset `add` of what the word at the address `at` points to */
 	EVAL_MEMBER,   /* the word that argument number `at` points to, EVAL_MEMBER_SHIFT bits up: at this offset; + `add` */
 	EVAL_DISTANCE, /* of the GCInfo at `at` from the section's start */
 	EVAL_PLACE,    /* the same in GCInfos: the index - 1 */

@@ -30,7 +30,7 @@
 #define SHINY_PROBE_SECTION_NAME "gc_info_section"
 
 enum {
-	SHINY_PROBE_VERSION = 2, /* counts up when the format changes, or when what it says is found otherwise */
+	SHINY_PROBE_VERSION = 3, /* counts up when the format changes, or when what it says is found otherwise */
 	SHINY_PROBE_ENTRIES = 16,
 	SHINY_PROBE_CODE = 32,
 	SHINY_PROBE_BUILD_ID = 64,

@@ -267,6 +267,19 @@ static void print_json(struct ctl *ctl, const char *path, const struct probe *pr
 	for (uint32_t i = 0; i < file->entry_count; i++)
 		json_entry(json, probe, &file->entries[i]);
 	json_end(json);
+	json_object(json, "partition");
+	json_text(json, "confidence", probe_confidence_name(file->chain_confidence));
+	json_address(json, "head", file->chain_head);
+	json_array(json, "slots");
+	for (uint32_t i = 0; i < file->slot_count; i++) {
+		json_object_line(json, NULL);
+		json_text(json, "entry", probe_text(probe, file->slots[i].entry));
+		json_number(json, "offset", file->slots[i].offset);
+		json_bool(json, "calls", file->slots[i].calls);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
 	json_array(json, "notes");
 	for (uint32_t i = 0; i < file->note_count; i++) {
 		json_object_line(json, NULL);
@@ -307,7 +320,7 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 		print_json(ctl, path, &probe);
 	else
 		print(ctl, path, &probe);
-	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count)
+	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count && !probe.file->slot_count)
 		ctl->status = 1;
 	probe_close(&probe);
 	return NULL;

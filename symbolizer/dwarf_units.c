@@ -492,16 +492,19 @@ static bool split_elsewhere(struct dwarf_units *units, struct unit *unit, Dwarf_
 
 void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
 {
-	Dwarf_Die split;
+	Dwarf_Die split, other;
 	uint8_t unit_type;
 
 	if (unit->loaded)
 		return;
 	unit->loaded = true;
 	/* where a skeleton's other half is missing, there are lines only */
-	if (!dwarf_cu_info(unit->skeleton.cu, NULL, &unit_type, NULL, &split, NULL, NULL, NULL) && unit_type == DW_UT_skeleton &&
-	    (split.addr || split_elsewhere(units, unit, &split)) && cu_add(units, split.cu, unit))
-		unit->die = split;
+	if (!dwarf_cu_info(unit->skeleton.cu, NULL, &unit_type, NULL, &split, NULL, NULL, NULL) && unit_type == DW_UT_skeleton) {
+		if ((!split.addr || split_in_pieces(&split)) && split_elsewhere(units, unit, &other))
+			split = other;
+		if (split.addr && cu_add(units, split.cu, unit))
+			unit->die = split;
+	}
 
 	uint64_t bytes = dwarf_unit_bytes(&unit->die);
 

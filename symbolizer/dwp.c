@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define INFO ".debug_info.dwo"
+
 enum { INDEX_HEADER = 16, COLUMNS_MAX = 64 };
 
 static uint32_t u32(const uint8_t *at)
@@ -87,7 +89,7 @@ static bool read_index(struct elf_bytes section, struct dwp_index *out)
 const char *dwp_open(struct dwp *dwp, const char *path)
 {
 	static const char *const names[DWP_PARTS] = {
-		[DWP_INFO] = ".debug_info.dwo", [DWP_ABBREV] = ".debug_abbrev.dwo", [DWP_LINE] = ".debug_line.dwo",
+		[DWP_INFO] = INFO, [DWP_ABBREV] = ".debug_abbrev.dwo", [DWP_LINE] = ".debug_line.dwo",
 		[DWP_LOC] = ".debug_loc.dwo", [DWP_LOCLISTS] = ".debug_loclists.dwo", [DWP_STR_OFFSETS] = ".debug_str_offsets.dwo",
 		[DWP_RNGLISTS] = ".debug_rnglists.dwo", [DWP_STR] = ".debug_str.dwo",
 	};
@@ -184,8 +186,32 @@ bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out)
 	return out->at[DWP_INFO].data && out->at[DWP_ABBREV].data;
 }
 
+/* The `n`th .debug_info.dwo of a .dwo but the last one, which is the compilation unit's: gcc leaves each type unit in a section of its own. */
+static struct elf_bytes type_section(const struct dwp *dwp, size_t n)
+{
+	Elf_Scn *section = NULL;
+	size_t strings;
+
+	if (elf_getshdrstrndx(dwp->elf, &strings))
+		return (struct elf_bytes){ 0 };
+	while ((section = elf_nextscn(dwp->elf, section))) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header) ? elf_strptr(dwp->elf, strings, header.sh_name) : NULL;
+		Elf_Data *data;
+
+		if (!name || strcmp(name, INFO) || header.sh_type == SHT_NOBITS || n--)
+			continue;
+		data = elf_getdata(section, NULL);
+		return data && data->d_buf && data->d_buf != dwp->whole.at[DWP_INFO].data ? (struct elf_bytes){ data->d_buf, data->d_size }
+											   : (struct elf_bytes){ 0 };
+	}
+	return (struct elf_bytes){ 0 };
+}
+
 struct elf_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at)
 {
+	if (!dwp->units.row_count)
+		return type_section(dwp, (*at)++);
 	while (*at < dwp->types.row_count) {
 		uint32_t row = (uint32_t)(*at)++;
 

@@ -7,7 +7,8 @@
  *   - what an allocator, a library function or the compiler says stands;
  *   - of constructors, vtables and variables a type that begins with another one replaces it: the other one is its base or first member;
  *   - two constructors that are left and unrelated are a contradiction, unless one of them is certain and the other isn't: no answer;
- *   - a constructor and a variable that agree confirm each other, if they contradict each other the constructor is believed a little.
+ *   - a constructor and a variable that agree confirm each other, if they contradict each other the constructor is believed a little, unless
+ *     it only stands in the same line.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -321,6 +322,11 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 			contradicted = !agreed && other->bytes > 1 && one->bytes == other->bytes;
 			if (!agreed && other->bytes == 1 && fits[best] == FIT_MANY && !one->header)
 				best = variable; /* an object at the start of a buffer of bytes */
+			if (contradicted && one->flags & SITE_LINE) {
+				say(choice, "the constructor in the line is of something else: a variable of this size takes the pointer");
+				best = variable;
+				contradicted = false;
+			}
 		}
 	}
 	if (best < 0)

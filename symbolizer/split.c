@@ -4,7 +4,8 @@
  *
  * libdw looks for a .dwo beside the file with the skeleton and in the directory it was compiled in. Here are: NAME.dwp beside the module or
  * its debug file or in the user's directories, and a .dwo beside the module or in the user's directories, by its whole path, by its
- * relative one, or by its name alone. A unit's id decides, never the name.
+ * relative one, or by its name alone. A unit's id decides, never the name. And a .dwo with several .debug_info.dwo sections, as gcc writes
+ * them with -fdebug-types-section: libdw sees the last one only.
  */
 #define _GNU_SOURCE /* asprintf */
 
@@ -300,6 +301,23 @@ bool split_unit(struct split *split, Dwarf_Die *skeleton, Dwarf_Die *out)
 	if (good)
 		*out = made->die;
 	return good;
+}
+
+bool split_in_pieces(Dwarf_Die *unit)
+{
+	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(unit->cu));
+	Elf_Scn *section = NULL;
+	size_t strings, count = 0;
+
+	if (!elf || elf_getshdrstrndx(elf, &strings))
+		return false;
+	while (count < 2 && (section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, strings, header.sh_name) : NULL;
+
+		count += name && !strcmp(name, ".debug_info.dwo");
+	}
+	return count > 1;
 }
 
 /* ---- what is missing ---- */

@@ -28,6 +28,9 @@ void split_destroy(struct split *split);
  */
 bool split_unit(struct split *split, Dwarf_Die *skeleton, Dwarf_Die *out);
 
+/* Is the unit in a file with several .debug_info.dwo sections, of which libdw reads one? */
+bool split_in_pieces(Dwarf_Die *unit);
+
 /* What a file's skeletons lack. */
 struct split_report {
 	size_t units;   /* skeletons */

@@ -66,6 +66,8 @@ static const struct choice choices[] = {
 	  SYM_FORM_OBJECT, 0 },
 	{ "a variable contradicts", { { .candidates = { MADE(A, 24, SITE_CERTAIN), HELD(B, 24) }, .count = 2 } }, NEW, { 24, 24, 0 }, A, SYM_MEDIUM,
 	  SYM_FORM_OBJECT, 0 },
+	{ "a variable contradicts the line", { { .candidates = { MADE(A, 24, SITE_CERTAIN | SITE_LINE), HELD(B, 24) }, .count = 2 } }, NEW, { 24, 24, 0 },
+	  B, SYM_MEDIUM, SYM_FORM_OBJECT, 0 },
 	{ "an array behind its cookie", { { .candidates = { { .type = A, .bytes = 24, .header = 8, .rule = SYM_RULE_CONSTRUCTOR,
 	  .flags = SITE_CERTAIN } }, .count = 1 } }, NEW_ARRAY, { 80, 80, 0 }, A, SYM_HIGH, SYM_FORM_ARRAY, 0 },
 	{ "a member's constructor", { { .candidates = { { .type = A, .bytes = 24, .header = 8, .rule = SYM_RULE_CONSTRUCTOR,

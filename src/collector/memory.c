@@ -34,7 +34,8 @@ struct memory_watch *memory_watch_create(uint64_t period)
 	watch->period = period * 1000000;
 	watch->credit = MEMORY_CREDIT;
 	watch->heap = memory_text(watch, "[heap]");
-	watch->partition_alloc = memory_text(watch, "partition_alloc");
+	watch->pools[0] = memory_text(watch, "partition_alloc");
+	watch->pools[1] = memory_text(watch, "[anon:partition_alloc]");
 	return watch;
 }
 

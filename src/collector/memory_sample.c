@@ -319,6 +319,11 @@ static void find_own(struct process *p, uint64_t now)
 			s->pieces.at[i].segment->own = s->pieces.at[i].segment->changed = true;
 }
 
+static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g)
+{
+	return g->name && (g->name == watch->pools[0] || g->name == watch->pools[1]);
+}
+
 /* Which parts are malloc's: all of a segment in which its blocks lie; in PartitionAlloc's pools the super page, which has one owner while it is used. */
 static void find_malloc(struct memory_watch *watch, struct memory *m)
 {
@@ -332,7 +337,7 @@ static void find_malloc(struct memory_watch *watch, struct memory *m)
 		uint64_t region = part->start >> SUPER_PAGE_SHIFT;
 		bool there = m->malloc_regions.count && m->malloc_regions.at[m->malloc_regions.count - 1] == region;
 
-		if (part->segment->name != watch->partition_alloc) {
+		if (!is_pool(watch, part->segment)) {
 			if (part->malloc_blocks && part->segment->anonymous && !part->segment->blocks)
 				part->segment->blocks = part->segment->changed = true;
 			continue;
@@ -349,7 +354,7 @@ static bool is_malloc(const struct memory_watch *watch, const struct memory *m, 
 {
 	uint64_t of = part->start >> SUPER_PAGE_SHIFT;
 
-	if (part->segment->name != watch->partition_alloc)
+	if (!is_pool(watch, part->segment))
 		return part->segment->blocks;
 	while (*region < m->malloc_regions.count && m->malloc_regions.at[*region] < of)
 		++*region;

@@ -33,7 +33,8 @@ struct memory_watch {
 	uint64_t period; /* ns; 0 off */
 	uint32_t ids;    /* the last segment's */
 	struct intern texts;
-	uint32_t heap, partition_alloc; /* ids of those texts */
+	uint32_t heap;     /* id of "[heap]" */
+	uint32_t pools[2]; /* of PartitionAlloc's name for its memory, as it gives it and as kernels show it */
 	VEC(struct vm_segment *) past;
 	uint64_t brief, brief_dropped;
 

@@ -198,7 +198,10 @@ static size_t list_of(const struct model *m, struct smaps_area *areas)
 			areas[count - 1].end += PAGE;
 			continue;
 		}
-		snprintf(path[n], sizeof path[n], p->file ? "/file/%u" : "", p->file);
+		if (p->file)
+			snprintf(path[n], sizeof path[n], "/file/%u", p->file);
+		else
+			path[n][0] = '\0';
 		areas[count++] = (struct smaps_area){ .start = address(n), .end = address(n) + PAGE, .offset = (uint64_t)p->offset * PAGE,
 						      .inode = p->file, .device = p->file ? 1 : 0, .path = path[n], .text = p->file ? p->file : p->name,
 						      .prot = (uint8_t)p->prot, .shared = p->shared };
@@ -335,7 +338,7 @@ static void random_round(unsigned round, bool sampled)
 /* Most calls are not told: lists must bring the table to what is there, page by page. */
 static void unseen_round(unsigned round)
 {
-	struct model model = { 0 }, unseen;
+	struct model model = { 0 };
 	struct segments s, dummy;
 	uint32_t ids = 0;
 
@@ -349,7 +352,6 @@ static void unseen_round(unsigned round)
 		unsigned wrong = 0;
 		size_t count;
 
-		unseen = model;
 		segments_init(&dummy, &ids);
 		if (pick(3))
 			random_call(&dummy, &model, time);
@@ -378,7 +380,6 @@ static void unseen_round(unsigned round)
 		if (wrong)
 			fail("the table after a list", round, step);
 	}
-	(void)unseen;
 	segments_deinit(&s);
 }
 
@@ -386,7 +387,7 @@ static void unseen_round(unsigned round)
 
 static void by_hand(void)
 {
-	struct segments s;
+	struct segments s, child;
 	uint32_t ids = 0;
 	struct vm_segment pool = { .start = 0x100000, .end = 0x200000, .stack = 5, .source = SEGMENT_MMAP, .anonymous = true };
 	struct flux flux = { 0x100000, 0x101000 };
@@ -397,6 +398,7 @@ static void by_hand(void)
 	segments_map(&s, &pool, 10);
 	segments_protect(&s, 0x110000, 0x120000, PROT_READ | PROT_WRITE, 20);
 	g = s.pieces.at[0].segment;
+	CHECK("a call is its own origin", g->origin == g->id);
 	CHECK("a reservation stays one segment", s.pieces.count == 3 && g->committed == 0x10000 && g->stack == 5 && !s.past.count);
 	pool.start = 0x110000;
 	pool.end = 0x118000;
@@ -419,7 +421,6 @@ static void by_hand(void)
 	CHECK("the break grows", g->start == 0x300000 && g->end == 0x305000 && g->committed == 0x5000);
 	segments_break(&s, 0x304100, 0x303000, 7, 9, 62);
 	CHECK("and shrinks", g->end == 0x303000);
-	g->sampled ? (void)0 : (void)0;
 	segments_observe(&s, &heap, 1, NULL, 0, 70);
 	CHECK("a heap that grew unseen is one more segment", s.pieces.at[s.pieces.count - 1].end == 0x304000);
 	segments_move(&s, 0x300000, 0x3000, 0x500000, 0x6000, MREMAP_MAYMOVE, 8, 80, 81);
@@ -430,6 +431,16 @@ static void by_hand(void)
 	CHECK("mremap grows in place", g->end == 0x507000 && g->committed == 0x7000);
 	segments_move(&s, 0x500000, 0x7000, 0x500000, 0x1000, 0, 8, 84, 85);
 	CHECK("and shrinks", s.pieces.at[s.pieces.count - 1].end == 0x501000);
+	g = s.pieces.at[s.pieces.count - 1].segment;
+	segments_init(&child, &ids);
+	segments_clone(&child, &s, 82);
+	CHECK("a fork brings what was mapped before it", child.pieces.count == s.pieces.count && child.pieces.at[0].segment->source == SEGMENT_INHERITED &&
+	      child.pieces.at[0].segment->origin == s.pieces.at[0].segment->origin && child.pieces.at[0].segment->id != s.pieces.at[0].segment->id);
+	segments_deinit(&child);
+	segments_init(&child, &ids);
+	segments_clone(&child, &s, g->mapped - 1);
+	CHECK("and not what came later", child.pieces.count == s.pieces.count - 1);
+	segments_deinit(&child);
 	segments_deinit(&s);
 }
 

@@ -40,11 +40,13 @@ def click_link(v):
     for book in (BOOKS[6], BOOKS[16]):
         v.find("#catalogue a[href='/book/%d']" % book["id"]).click()
         v.wait("the book", lambda: v.path() == "/book/%d" % book["id"])
-        v.equal("book %d" % book["id"], (v.text("#book-title"), v.text("#author"), v.text("#blurb")), (book["title"], book["author"], book["blurb"]))
+        v.equal("book %d" % book["id"], (v.text("#book-title"), v.text("#author"), v.text("#blurb")),
+                (book["title"], book["author"], book["blurb"]))
         v.keep("book-%d" % book["id"], picture=True)
         v.find("#up").click()
         v.wait("the catalogue again", lambda: v.path() == "/catalogue")
     v.find("#catalogue a[href='/book/24']").click()
+    v.wait("the last book", lambda: v.path() == "/book/24" and v.all("#next"))
     v.find("#next").click()
     v.wait("the next on the shelf", lambda: v.path() == "/book/19")
     v.equal("served", [v.shop.count("/book/%d" % n, 200) for n in (7, 17, 24, 19)], [1, 1, 1, 1])
@@ -75,8 +77,8 @@ def fill_form(v):
     v.find("#send").click()
     v.wait("the receipt", lambda: v.all("#receipt"))
     expected = [["name", "Ada Björnsdóttir"], ["email", "ada@example.org"], ["phone", "+354 555 0199"], ["secret", "nine lives!"],
-                ["born", "1984"], ["branch", "mill"], ["shelves", "Adventure"], ["shelves", "Science"], ["news", "weekly"], ["interest", "maps"],
-                ["interest", "binding"], ["about", about.replace("\n", "\r\n")], ["pace", "7"], ["rules", "yes"]]
+                ["born", "1984"], ["branch", "mill"], ["shelves", "Adventure"], ["shelves", "Science"], ["news", "weekly"],
+                ["interest", "maps"], ["interest", "binding"], ["about", about.replace("\n", "\r\n")], ["pace", "7"], ["rules", "yes"]]
     v.equal("received", [[list(pair) for pair in body] for body in v.shop.received("POST", "/register")], [expected])
     v.equal("receipt", v.text("#receipt"), "Your card number is %04d." % (sum(map(ord, "ada@example.org")) % 10000))
     v.keep("thanks", picture=True)
@@ -125,7 +127,7 @@ def multi_step_form(v):
     v.equal("step 3 accepts", step(), 3)
     fields = {"book": "7", "copies": "2", "name": "Jo March", "street": "Long Lane 4", "code": "12345", "email": "jo@example.org",
               "way": "bicycle", "date": "2027-02-28", "wrap": "yes"}
-    v.equal("summary", {r.find_element("css selector", "th").text: r.find_element("css selector", "td").text for r in v.all("#summary tr")}, fields)
+    v.equal("summary", dict(zip([e.text for e in v.all("#summary th")], [e.text for e in v.all("#summary td")])), fields)
     v.script("document.activeElement.blur()")
     v.keep("check", picture=True)
     v.equal("nothing sent yet", v.shop.received("POST", "/order"), [])
@@ -234,7 +236,11 @@ def exec_javascript(v):
         const body = document.querySelector("#stock tbody");
         lent.forEach((row, week) => {
             const tr = body.insertRow();
-            [week + 1, ...row, row.reduce((a, b) => a + b)].forEach((n, i) => { const td = tr.insertCell(); td.textContent = n; if (i) td.className = "number"; });
+            [week + 1, ...row, row.reduce((a, b) => a + b)].forEach((n, i) => {
+                const td = tr.insertCell();
+                td.textContent = n;
+                if (i) td.className = "number";
+            });
         });
         return body.rows.length;""")
     v.equal("rows made", rows, 12)
@@ -258,19 +264,24 @@ def exec_javascript(v):
             words[word] = words.get(word, 0) + 1
     v.equal("words", v.script("""
         const count = new Map();
-        for (const title of arguments[0]) for (const word of title.toLowerCase().replace(/[.']/g, "").split(" ")) count.set(word, (count.get(word) || 0) + 1);
+        for (const title of arguments[0])
+            for (const word of title.toLowerCase().replace(/[.']/g, "").split(" ")) count.set(word, (count.get(word) || 0) + 1);
         report(count.size + " words");
         return Object.fromEntries(count);""", titles), words)
     v.equal("sorted", v.script("return arguments[0].sort((a, b) => a < b ? -1 : a > b ? 1 : 0)", titles), sorted(titles))
-    v.equal("types", v.script("return [null, true, 0.5, 'x', [1, [2]], { a: { b: 3 } }, 1e21]"), [None, True, 0.5, "x", [1, [2]], {"a": {"b": 3}}, 1e21])
+    v.equal("types", v.script("return [null, true, 0.5, 'x', [1, [2]], { a: { b: 3 } }, 1e21]"),
+            [None, True, 0.5, "x", [1, [2]], {"a": {"b": 3}}, 1e21])
     heading = v.script("return document.querySelector('h1')")
     v.equal("an element comes back", heading.text, "Stock")
     v.script("arguments[0].textContent = arguments[1]", heading, "Stock, counted")
     v.equal("an element goes in", v.text("h1"), "Stock, counted")
     v.equal("asynchronous", v.driver.execute_async_script("""
         const [n, done] = arguments, seen = [];
-        (async () => { for (let i = 0; i < n; i++) seen.push(await new Promise(r => setTimeout(() => r(i * i), 1))); report("waited " + n + " times"); done(seen); })();
-        """, 12), [i * i for i in range(12)])
+        (async () => {
+            for (let i = 0; i < n; i++) seen.push(await new Promise(r => setTimeout(() => r(i * i), 1)));
+            report("waited " + n + " times");
+            done(seen);
+        })();""", 12), [i * i for i in range(12)])
     try:
         v.script("undefinedFunction()")
         v.check("an exception arrives", False, "nothing was raised")
@@ -345,42 +356,44 @@ def drag_drop(v):
 
 
 def handle_alert(v):
-    v.open("/list")
-    v.find("#about").click()
-    alert = v.driver.switch_to.alert
-    v.equal("alert", alert.text, "Reading lists stay in this tab.")
-    alert.accept()
-    v.find("#rename").click()
-    alert = v.driver.switch_to.alert
-    v.equal("prompt", alert.text, "What shall the list be called?")
-    alert.send_keys("Rainy Sundays")
-    alert.accept()
-    v.equal("renamed", v.text("#listname"), "Rainy Sundays")
-    v.find("#rename").click()
-    v.driver.switch_to.alert.dismiss()
-    v.equal("not renamed", v.text("#listname"), "Rainy Sundays")
-    v.find("#clear").click()
-    alert = v.driver.switch_to.alert
-    v.equal("confirm", alert.text, "Really forget all 4 books?")
-    alert.dismiss()
-    v.equal("not emptied", len(v.all("#books li")), 4)
-    v.keep("kept", picture=True)
-    v.find("#clear").click()
-    v.driver.switch_to.alert.accept()
-    v.equal("emptied", len(v.all("#books li")), 0)
-    v.find("#later").click()
-
-    def late():
+    def shown():
         try:
             return v.driver.switch_to.alert
         except NoAlertPresentException:
             return None
 
-    alert = v.wait("the late alert", late)
+    def dialog():
+        return v.wait("a dialog", shown)
+
+    v.open("/list")
+    v.find("#about").click()
+    alert = dialog()
+    v.equal("alert", alert.text, "Reading lists stay in this tab.")
+    alert.accept()
+    v.find("#rename").click()
+    alert = dialog()
+    v.equal("prompt", alert.text, "What shall the list be called?")
+    alert.send_keys("Rainy Sundays")
+    alert.accept()
+    v.equal("renamed", v.text("#listname"), "Rainy Sundays")
+    v.find("#rename").click()
+    dialog().dismiss()
+    v.equal("not renamed", v.text("#listname"), "Rainy Sundays")
+    v.find("#clear").click()
+    alert = dialog()
+    v.equal("confirm", alert.text, "Really forget all 4 books?")
+    alert.dismiss()
+    v.equal("not emptied", len(v.all("#books li")), 4)
+    v.keep("kept", picture=True)
+    v.find("#clear").click()
+    dialog().accept()
+    v.equal("emptied", len(v.all("#books li")), 0)
+    v.find("#later").click()
+    alert = dialog()
     v.equal("late alert", alert.text, "Time to read!")
     alert.accept()
-    v.equal("what happened", v.text("#happened").split("\n"), ["alert closed", 'prompt gave "Rainy Sundays"', "prompt gave null", "confirm gave false",
-                                                                "confirm gave true", "reminded"])
+    v.equal("what happened", v.text("#happened").split("\n"), ["alert closed", 'prompt gave "Rainy Sundays"', "prompt gave null",
+                                                                "confirm gave false", "confirm gave true", "reminded"])
     v.keep("end", picture=True)
 
 
@@ -423,7 +436,8 @@ def webgl_2d(v):
     circles = []
     for i in range(lights):
         r = 10 + i * 7 % 17
-        circles.append((r + bounce(i * 53, 1 + i % 4, width - 2 * r), r + bounce(i * 31, 1 + i % 3, height - 2 * r), r, palette[i % len(palette)]))
+        circles.append((r + bounce(i * 53, 1 + i % 4, width - 2 * r), r + bounce(i * 31, 1 + i % 3, height - 2 * r), r,
+                        palette[i % len(palette)]))
 
     def drawn(x, y):
         """What is on top at a point; None at an edge, where one may round this way or that."""
@@ -446,7 +460,8 @@ def webgl_2d(v):
         points = [(cx, cy) for cx, cy, _, _ in circles] + [(x, y) for x in range(5, width, 37) for y in range(5, height, 29)]
         known = [(x, y, drawn(x, y)) for x, y in points if drawn(x, y) is not None]
         wrong = [(x, y, shot.at(left + x, top + y), colour) for x, y, colour in known if shot.at(left + x, top + y) != colour]
-        v.check("pixels of " + canvas, not wrong and len(known) > 100, "%d of %d differ, first (x, y, got, expected) %r" % (len(wrong), len(known), wrong[:1]))
+        v.check("pixels of " + canvas, not wrong and len(known) > 100,
+                "%d of %d differ, first (x, y, got, expected) %r" % (len(wrong), len(known), wrong[:1]))
         on = sum(1 for _, _, colour in known if colour != INK)
         v.check("circles of " + canvas, on >= 30, "only %d points are on a circle" % on)
 

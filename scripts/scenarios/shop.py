@@ -32,7 +32,8 @@ REVIEWS_A_PAGE = 8
 
 def card(book):
     return ('<div class="card"><div class="cover" style="background: %s">%s</div><h3><a href="/book/%d">%s</a></h3><p>%s, %d</p></div>'
-            % (book["colour"], html.escape(book["title"]), book["id"], html.escape(book["title"]), html.escape(book["author"]), book["year"]))
+            % (book["colour"], html.escape(book["title"]), book["id"], html.escape(book["title"]), html.escape(book["author"]),
+               book["year"]))
 
 
 def table_rows(pairs):
@@ -109,8 +110,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                         for path, text in NAVIGATION)
         with open(os.path.join(PAGES, "layout.html"), encoding="utf-8") as file:
             layout = string.Template(file.read())
-        self.answer(layout.substitute(title=html.escape(title), navigation=links, main=string.Template(main).substitute(values)), status=status,
-                    headers=(("Cache-Control", "no-cache"), *headers))
+        whole = layout.substitute(title=html.escape(title), navigation=links, main=string.Template(main).substitute(values))
+        self.answer(whole, status=status, headers=(("Cache-Control", "no-cache"), *headers))
 
     def style(self):
         with open(os.path.join(PAGES, "style.css"), "rb") as file:
@@ -181,7 +182,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.requests.append(("POST", self.path, body))
         if self.path == "/register":
-            self.page("thanks", receipt="Your card number is %04d." % (sum(map(ord, dict(body).get("email", ""))) % 10000), rows=table_rows(body))
+            number = sum(map(ord, dict(body).get("email", ""))) % 10000
+            self.page("thanks", receipt="Your card number is %04d." % number, rows=table_rows(body))
         elif self.path == "/order":
             wrong = checked_order(body)
             self.page("thanks", 400 if wrong else 200, receipt="Not accepted: " + ", ".join(wrong) if wrong else "Your order is number 1.",

@@ -45,7 +45,8 @@ def read(path):
         for role in ("browser", "renderer", "zygote"):
             if not any(row["role"].split(":")[0] == role and row["allocs"] for row in roles):
                 problems.append("no allocation of a %s" % role)
-        bad = db.execute("SELECT COUNT(*) FROM v_processes WHERE executable LIKE '%/chromium' AND attach <> 'partition_alloc'").fetchone()[0]
+        bad = db.execute("SELECT COUNT(*) FROM v_processes WHERE executable LIKE '%/chromium' AND attach <> 'partition_alloc'")
+        bad = bad.fetchone()[0]
         if bad:
             problems.append("%d processes of Chromium were not attached to" % bad)
     except sqlite3.Error as error:
@@ -63,14 +64,14 @@ def human(size):
     return ""
 
 
-COLUMNS = (("scenario", "<"), ("process", "<"), ("n", ">"), ("allocs", ">"), ("frees", ">"), ("bytes", ">"), ("live", ">"), ("live bytes", ">"),
-           ("types", ">"), ("labels", ">"), ("sites", ">"), ("lost", ">"))
+COLUMNS = (("scenario", "<"), ("process", "<"), ("n", ">"), ("allocs", ">"), ("frees", ">"), ("bytes", ">"), ("live", ">"),
+           ("live bytes", ">"), ("types", ">"), ("labels", ">"), ("sites", ">"), ("lost", ">"))
 
 
 def cells(scenario, row):
     return (scenario, row["role"], "%d" % row["processes"], "{:,}".format(row["allocs"]), "{:,}".format(row["frees"]), human(row["bytes"]),
-            "{:,}".format(row["live"]), human(row["live_bytes"]), "{:,}".format(row["types"]), "{:,}".format(row["labels"]), "{:,}".format(row["sites"]),
-            "{:,}".format(row["lost"]))
+            "{:,}".format(row["live"]), human(row["live_bytes"]), "{:,}".format(row["types"]), "{:,}".format(row["labels"]),
+            "{:,}".format(row["sites"]), "{:,}".format(row["lost"]))
 
 
 def aligned(columns, lines):
@@ -78,7 +79,8 @@ def aligned(columns, lines):
     widths = [max(len(name), *(len(line[i]) for line in lines if line)) for i, (name, _) in enumerate(columns)]
     out = ["  ".join(format(name, "%s%d" % (way, width)) for (name, way), width in zip(columns, widths)).rstrip()]
     for line in lines:
-        out.append("  ".join(format(text, "%s%d" % (way, width)) for text, (_, way), width in zip(line, columns, widths)).rstrip() if line else "")
+        row = (format(text, "%s%d" % (way, width)) for text, (_, way), width in zip(line or (), columns, widths))
+        out.append("  ".join(row).rstrip())
     return "\n".join(out)
 
 

@@ -3,10 +3,10 @@
 
 A check that fails is noted and the scenario goes on; what was kept (the DOM as text, pictures) is compared between runs by `run`.
 """
-import json
 import os
 import time
 
+from selenium.common.exceptions import JavascriptException, NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 
 from pixels import Picture
@@ -48,10 +48,13 @@ class Visit:
         return self.script("return location.pathname + location.search")
 
     def wait(self, what, state):
-        """Until state() is true; no state of a page takes LIMIT seconds."""
+        """Until state() is true; no state of a page takes LIMIT seconds. The page may change under the question's feet."""
         end = time.monotonic() + LIMIT
         while True:
-            value = state()
+            try:
+                value = state()
+            except (JavascriptException, NoSuchElementException, StaleElementReferenceException):
+                value = None
             if value:
                 return value
             if time.monotonic() > end:
@@ -74,6 +77,7 @@ class Visit:
     # ---- keeping ----
     def keep(self, label, picture=False):
         """The DOM, and a picture of the visible part."""
+        self.wait("the end of loading", lambda: self.script("return document.readyState === 'complete'"))
         self._write(label + ".dom", self.script(DOM).encode())
         return self.picture(label) if picture else None
 
@@ -104,7 +108,3 @@ class Shot:
         if self.decoded is None:
             self.decoded = Picture(self.data)
         return getattr(self.decoded, name)
-
-
-def as_json(value):
-    return json.dumps(value, sort_keys=True)

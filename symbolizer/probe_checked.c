@@ -4,8 +4,9 @@
  *
  * Classes that are declared with ADVANCED_MEMORY_SAFETY_CHECKS() (base/memory/safety_checks.h) have operators of their own, which call
  * HandleMemorySafetyCheckedOperatorNew and …Delete. Those allocate from malloc's partition, past the dispatch chain and without
- * PartitionAlloc's hooks. There are views, frames, profiles and other large classes among them: in the browser process of Chromium 156, with a
- * page open, 1,000 blocks and 5 % of malloc's bytes (test/e2e/memory_infra_test). In the file they look like this, in versions 150 and 156:
+ * PartitionAlloc's hooks. In the public source they are few but large: views, frames, profiles. In the browser process of Chromium 156 with a
+ * page open they had 818 live blocks, and 821 KB, 5 % of malloc's bytes (test/e2e/memory_infra_test fails without them). The two
+ * functions look like this in the files of versions 150 and 156:
  *
  *	new:    push %rbp; mov %rsp,%rbp; push %rbx; push %rax       delete: the same,
  *	        mov  %rdi,%rbx                                               mov %rdi,%rbx
@@ -13,8 +14,8 @@
  *	        mov  %rax,%rdi; mov %rbx,%rsi; xor %edx,%edx                 mov %rax,%rdi; mov %rbx,%rsi
  *	        …; jmp PartitionRoot::Alloc                                  …; jmp PartitionRoot::Free
  *
- * How they are found, without a symbol of theirs: the exported free() jumps through the dispatch chain's head; the first table, as it is
- * in the file, is PartitionAlloc's own; its function for unchecked allocation, itself or through a second table, loads the variable with
+ * How they are found, without a symbol of theirs: the first table of the dispatch chain (probe_partition.c), as it is in the file, is
+ * PartitionAlloc's own; its function for unchecked allocation, itself or through a second table, loads the variable with
  * malloc's root and jumps to the same PartitionRoot::Alloc. Near by is the one function that returns that variable. Few functions of the
  * file call it (9 in 156), and of these one goes on, with what it returned and its own first argument, to that Alloc, and one, likewise, to
  * another function. Anything else than exactly one of each is refused.
@@ -27,7 +28,6 @@
 #include "patch_recipe.h"
 #include "probe_eval.h"
 #include "probe_sweep.h"
-#include "symtab.h"
 
 enum {
 	UNCHECKED_SLOT = 1,    /* of the table: in all known layouts (interpose/partition_alloc.c) */
@@ -263,23 +263,6 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 	return NULL;
 }
 
-/* The variable that the exported free() jumps through; 0: there is none such. */
-static uint64_t find_head(const struct eval_world *world)
-{
-	struct symtab table = { 0 };
-	Elf64_Shdr section;
-	uint64_t head = 0;
-
-	if (!elf_file_section_typed(world->file, SHT_DYNSYM, &section))
-		return 0;
-	symtab_add(&table, world->file, &section);
-	for (size_t i = 0; i < table.functions.count && !head; i++)
-		if (!strcmp(table.functions.at[i].name, "free") && !next_table(world, table.functions.at[i].value, &head))
-			head = 0;
-	symtab_deinit(&table);
-	return head;
-}
-
 /* False: it can't be patched, a note says why. */
 static bool add_entry(const struct elf_file *file, struct probe_draft *draft, enum shiny_probe_kind kind, uint64_t vaddr, uint32_t calls)
 {
@@ -309,12 +292,11 @@ void probe_checked(const struct elf_file *file, struct reloc_index *relocs, stru
 {
 	struct eval_world world = { .file = file };
 	struct checked found = { 0 };
-	uint64_t head = find_head(&world);
 	const char *why;
 
-	if (!head || reloc_word(relocs, head).kind != WORD_ADDRESS)
+	if (!draft->head.chain_head || draft->head.chain_confidence < SHINY_PROBE_HIGH)
 		return;
-	why = find(&world, relocs, head, &found);
+	why = find(&world, relocs, draft->head.chain_head, &found);
 	if (why) {
 		probe_draft_note(draft, "checked classes", SHINY_PROBE_UNKNOWN, "%s", why);
 		return;

@@ -11,7 +11,7 @@
 #include "probe_file.h"
 #include "reloc.h"
 
-/* Adds the two entries, SHINY_PROBE_NEW and SHINY_PROBE_DELETE, or a note that says why not. Nothing in a file without PartitionAlloc as malloc. */
+/* Behind probe_partition(): adds the entries SHINY_PROBE_NEW and SHINY_PROBE_DELETE, or a note that says why not; nothing without a chain. */
 void probe_checked(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft);
 
 #endif

@@ -51,17 +51,6 @@ static void take_step(void *context, unsigned depth, const char *text)
 	*vec_push((steps_t *)context) = (struct step){depth, mem_text(text)};
 }
 
-static const char *api_name(unsigned api)
-{
-	static const char *const names[] = {
-#define SHINY_API(name, spelling, family) spelling,
-#include <shiny/api.def>
-#undef SHINY_API
-	};
-
-	return api < sizeof names / sizeof *names ? names[api] : "an unknown function";
-}
-
 /* ---- working it out ---- */
 
 static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sym_module **out)
@@ -236,7 +225,7 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 		else
 			fprintf(stdout, "  nothing says what it is");
 		fprintf(stdout, "\n  %s allocation%s by %s, %s live; ", units_count(UNITS_BUF, o->sums.allocs), o->sums.allocs == 1 ? "" : "s",
-			api_name(o->api), units_count(UNITS_BUF, o->sums.live));
+			name_of_api(o->api), units_count(UNITS_BUF, o->sums.live));
 		print_sizes(o);
 		fprintf(stdout, "; %s stack%s\n", units_count(UNITS_BUF, o->stacks), o->stacks == 1 ? "" : "s");
 		if (strcmp(name, recorded) != 0)
@@ -278,7 +267,7 @@ static struct shiny_err *print_head(struct explainer *e)
 		err = query_step(q, &row);
 	if (!err && row) {
 		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s bytes by %s, in %s (pid %" PRId64 "), thread %" PRId64 "%s%s%s\n", tint(style, TINT_BOLD),
-			b->address, tint_end(style, TINT_BOLD), units_count(UNITS_BUF, b->size), api_name(b->api), query_text(q, 0), query_number(q, 1),
+			b->address, tint_end(style, TINT_BOLD), units_count(UNITS_BUF, b->size), name_of_api(b->api), query_text(q, 0), query_number(q, 1),
 			query_number(q, 3), *query_text(q, 2) ? " (" : "", query_text(q, 2), *query_text(q, 2) ? ")" : "");
 		fprintf(stdout, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
 		if (b->ended)
@@ -328,7 +317,7 @@ static struct shiny_err *json_conclusion(struct explainer *e, const struct concl
 	json_text(json, "session_type", o->name);
 	json_text(json, "session_confidence", o->confidence ? o->confidence : "none");
 	json_bool(json, "same_as_session", strcmp(name, recorded) == 0);
-	json_text(json, "api", api_name(o->api));
+	json_text(json, "api", name_of_api(o->api));
 	json_number(json, "min_size", o->least_of_all);
 	json_number(json, "max_size", o->most_of_all);
 	json_number(json, "size_step", o->step);

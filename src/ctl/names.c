@@ -8,6 +8,17 @@
 
 enum { LISTED = 6, ID_MOST = 64 };
 
+const char *name_of_api(unsigned api)
+{
+	static const char *const names[] = {
+#define SHINY_API(name, spelling, family) spelling,
+#include <shiny/api.def>
+#undef SHINY_API
+	};
+
+	return api < sizeof names / sizeof *names ? names[api] : "unknown";
+}
+
 struct shiny_err *names_ambiguous(const char *verb, const char *name, const char *what, char *const *found, size_t count)
 {
 	struct shiny_err *err = shiny_err(SHINY_ERR_USAGE, "%s '%s': %zu %s", verb, name, count, what);

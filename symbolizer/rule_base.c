@@ -4,9 +4,9 @@
  *
  * `this->items = p` is `mov (slot of this), %rdx; mov %rax, 16(%rdx)` without optimisation, and with it the object's variable may be nowhere
  * by then. So the code in front of the store is read backwards, in the order in which it stands: a copy leads on to the other register, a
- * load to the member that it loads (or, from the frame, to the register that was saved there), until a register or a slot is a variable's,
- * or another register that was made from it is. That isn't the flow of control, but it is what compilers
- * write, and what it gives is the weakest kind of answer, checked by size.
+ * load to the member that it loads (or, from the frame, to the register that was saved there), until it is a variable's value or address, or
+ * another register that was made from it is a variable's. That isn't the flow of control, but it is what compilers write, and what it gives
+ * is the weakest kind of answer, checked by size.
  */
 #include <string.h>
 
@@ -189,125 +189,160 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 	       pointer_in(window->work, &object.object, (uint64_t)object.displacement, &pointer) && die_type_target(units, &pointer, &out->object);
 }
 
-/* A variable's address, and what has been added to it. */
-static bool take_address(const struct rule_base *variable, bool indexed, struct rule_base *out)
+/* A trace on its way back: what it looks for is `reg` in front of instruction number `index`, plus what `out` has gathered. */
+struct trail {
+	struct window *window;
+	size_t index, oldest;
+	unsigned reg, depth;
+	struct rule_base *out;
+};
+enum step { STEP_FOUND, STEP_ON, STEP_LOST };
+
+/* An object's address is found, with what has been added to it. */
+static enum step found(struct trail *trail, const struct rule_base *object, bool indexed)
 {
-	out->object = variable->object;
-	out->displacement += variable->displacement;
-	out->indexed |= indexed;
-	return true;
+	trail->out->object = object->object;
+	trail->out->displacement += object->displacement;
+	trail->out->indexed |= object->indexed | indexed;
+	return STEP_FOUND;
+}
+
+static bool is_frame(unsigned reg)
+{
+	return reg == FLOW_RSP || reg == FLOW_RBP;
+}
+
+/* Is it the address of a variable in the frame? */
+static bool in_frame(struct trail *trail, unsigned base, int64_t displacement, struct rule_base *out)
+{
+	struct window *window = trail->window;
+
+	return is_frame(base) && ++window->asked <= WINDOW &&
+	       variable_at(window->work->reader->units, instruction(window, trail->index)->vaddr, base, displacement, out);
+}
+
+static enum step over_move(struct trail *trail, const ZydisDecodedOperand *from)
+{
+	struct rule_base object;
+
+	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		trail->reg = number_of(from->reg.value);
+		return STEP_ON;
+	}
+	if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		return static_at(trail->window->work->reader->units, from->imm.value.u, &object) ? found(trail, &object, false) : STEP_LOST;
+	if (from->type != ZYDIS_OPERAND_TYPE_MEMORY)
+		return STEP_LOST;
+	if (loaded(trail->window, trail->index, from, trail->depth, &object))
+		return found(trail, &object, false);
+	/* only a frame's slot is written by what can be seen */
+	if (!is_frame(number_of(from->mem.base)) || from->mem.index != ZYDIS_REGISTER_NONE)
+		return STEP_LOST;
+	trail->reg = saved_register(trail->window, trail->oldest, &trail->index);
+	return STEP_ON;
+}
+
+static enum step over_address(struct trail *trail, const struct flow_instruction *at, const ZydisDecodedOperand *from)
+{
+	struct rule_base object;
+	uint64_t address;
+
+	if (from->mem.base == ZYDIS_REGISTER_RIP && flow_address(at, from, &address))
+		return static_at(trail->window->work->reader->units, address, &object) ? found(trail, &object, false) : STEP_LOST;
+	if (in_frame(trail, number_of(from->mem.base), from->mem.disp.value, &object))
+		return found(trail, &object, from->mem.index != ZYDIS_REGISTER_NONE);
+	trail->out->displacement += from->mem.disp.value;
+	trail->out->indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
+	trail->reg = number_of(from->mem.base);
+	return STEP_ON;
+}
+
+static enum step over_sum(struct trail *trail, const ZydisDecodedOperand *from, bool add)
+{
+	struct rule_base object;
+	unsigned other;
+
+	if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		trail->out->displacement += add ? from->imm.value.s : -from->imm.value.s;
+		return STEP_ON;
+	}
+	if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return STEP_LOST;
+	/* array + index * 8: whichever of the two is a pointer */
+	trail->out->indexed = true;
+	other = number_of(from->reg.value);
+	if (add && in_frame(trail, other, trail->out->displacement, &object)) {
+		trail->out->displacement = 0;
+		return found(trail, &object, true);
+	}
+	return add && trace(trail->window, trail->index, other, trail->depth + 1, &object) ? found(trail, &object, true) : STEP_ON;
+}
+
+static bool writes_to(const struct flow_instruction *at, unsigned reg)
+{
+	/* what the calling convention lets a function change */
+	if (at->decoded.meta.category == ZYDIS_CATEGORY_CALL && reg != FLOW_RBX && reg != FLOW_RBP && reg != FLOW_RSP && reg < 12)
+		return true;
+	for (unsigned i = 0; i < at->decoded.operand_count; i++)
+		if (at->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && at->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    number_of(at->operands[i].reg.value) == reg)
+			return true;
+	return false;
+}
+
+/* Back over an instruction that writes to the register. */
+static enum step over(struct trail *trail, const struct flow_instruction *at)
+{
+	const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
+	bool move = at->decoded.mnemonic == ZYDIS_MNEMONIC_MOV;
+
+	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || number_of(to->reg.value) != trail->reg ||
+	    (to->size != 64 && (to->size != 32 || from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !move)))
+		return STEP_LOST;
+	if (move)
+		return over_move(trail, from);
+	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_LEA)
+		return over_address(trail, at, from);
+	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD || at->decoded.mnemonic == ZYDIS_MNEMONIC_SUB)
+		return over_sum(trail, from, at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD);
+	return STEP_LOST;
 }
 
 /* What is in `reg` in front of instruction number `before`. */
 static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth, struct rule_base *out)
 {
-	size_t oldest = window->count > WINDOW ? window->count - WINDOW : 0;
+	struct trail trail = { .window = window, .index = before, .reg = reg, .depth = depth, .out = out,
+			       .oldest = window->count > WINDOW ? window->count - WINDOW : 0 };
 	uint64_t vaddr = before < window->count ? instruction(window, before)->vaddr : window->work->ret;
-	struct dwarf_units *units = window->work->reader->units;
 
 	memset(out, 0, sizeof(*out));
-	if (depth > DEPTH || reg >= FLOW_REGISTERS)
+	if (depth > DEPTH)
 		return false;
-	for (size_t i = before;;) {
-		struct rule_base variable;
+	for (;;) {
 		int64_t distance, delta;
-		uint64_t address;
 
-		if (variable_in(window, vaddr, reg, &out->object, &delta)) {
+		if (trail.reg >= FLOW_REGISTERS || trail.reg == FLOW_RSP)
+			return false;
+		if (variable_in(window, vaddr, trail.reg, &out->object, &delta)) {
 			out->displacement += delta;
 			return true;
 		}
-		if (i == oldest)
+		if (trail.index == trail.oldest)
 			return false;
-		i--;
 
-		const struct flow_instruction *at = instruction(window, i);
-		const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
-		bool writes = false;
+		const struct flow_instruction *at = instruction(window, --trail.index);
 
-		vaddr = at->vaddr;
-		for (unsigned o = 0; o < at->decoded.operand_count; o++)
-			writes |= at->operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER && at->operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-				  number_of(at->operands[o].reg.value) == reg;
-		if (at->decoded.meta.category == ZYDIS_CATEGORY_CALL)
-			writes |= reg != FLOW_RBX && reg != FLOW_RBP && reg != FLOW_RSP && reg < 12;
-		if (!writes && (distance = copy_distance(at, reg)) != NO_COPY &&
-		    variable_in(window, at->next, number_of(to->reg.value), &out->object, &delta)) {
+		if (writes_to(at, trail.reg)) {
+			enum step step = over(&trail, at);
+
+			if (step != STEP_ON)
+				return step == STEP_FOUND;
+		} else if ((distance = copy_distance(at, trail.reg)) != NO_COPY &&
+			   variable_in(window, at->next, number_of(at->operands[0].reg.value), &out->object, &delta)) {
 			out->displacement += delta - distance;
 			return true;
 		}
-		if (!writes)
-			continue;
-		if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || number_of(to->reg.value) != reg ||
-		    (to->size != 64 && (to->size != 32 || from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || at->decoded.mnemonic != ZYDIS_MNEMONIC_MOV)))
-			return false;
-		switch (at->decoded.mnemonic) {
-		case ZYDIS_MNEMONIC_MOV:
-			if (from->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-				struct rule_base load;
-
-				if (!loaded(window, i, from, depth, &load)) {
-					/* only a frame's slot is written by what can be seen */
-					if ((number_of(from->mem.base) != FLOW_RSP && number_of(from->mem.base) != FLOW_RBP) ||
-					    from->mem.index != ZYDIS_REGISTER_NONE)
-						return false;
-					reg = saved_register(window, oldest, &i);
-					vaddr = instruction(window, i)->vaddr;
-					break;
-				}
-				load.displacement += out->displacement;
-				load.indexed |= out->indexed;
-				*out = load;
-				return true;
-			}
-			if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-				return static_at(units, from->imm.value.u, &variable) && take_address(&variable, false, out);
-			if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
-				return false;
-			reg = number_of(from->reg.value);
-			break;
-		case ZYDIS_MNEMONIC_LEA:
-			if (from->mem.base == ZYDIS_REGISTER_RIP && flow_address(at, from, &address))
-				return static_at(units, address, &variable) && take_address(&variable, false, out);
-			if ((number_of(from->mem.base) == FLOW_RSP || number_of(from->mem.base) == FLOW_RBP) && ++window->asked <= WINDOW &&
-			    variable_at(units, vaddr, number_of(from->mem.base), from->mem.disp.value, &variable))
-				return take_address(&variable, from->mem.index != ZYDIS_REGISTER_NONE, out);
-			out->displacement += from->mem.disp.value;
-			out->indexed |= from->mem.index != ZYDIS_REGISTER_NONE;
-			reg = number_of(from->mem.base);
-			break;
-		case ZYDIS_MNEMONIC_ADD:
-		case ZYDIS_MNEMONIC_SUB:
-			if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-				/* array + index * 8: whichever of the two is a pointer */
-				struct rule_base sum;
-				unsigned added = number_of(from->reg.value);
-
-				out->indexed = true;
-				if (at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD && (added == FLOW_RSP || added == FLOW_RBP) &&
-				    ++window->asked <= WINDOW && variable_at(units, vaddr, added, out->displacement, &variable)) {
-					*out = variable;
-					out->indexed = true;
-					return true;
-				}
-				if (at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD &&
-				    trace(window, i, added, depth + 1, &sum)) {
-					sum.displacement += out->displacement;
-					sum.indexed = true;
-					*out = sum;
-					return true;
-				}
-			} else if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
-				out->displacement += at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD ? from->imm.value.s : -from->imm.value.s;
-			} else {
-				return false;
-			}
-			break;
-		default:
-			return false;
-		}
-		if (reg >= FLOW_REGISTERS || reg == FLOW_RSP)
-			return false;
+		vaddr = instruction(window, trail.index)->vaddr;
 	}
 }
 

@@ -8,7 +8,8 @@
  *   a call                   is refused: it would leave a return address in the trampoline, for which no unwinder has a row
  *   jrcxz, loop              are refused: they have no long form
  * Nobody may arrive in the middle of what is displaced: the whole function is decoded, and a jump from within it to any displaced byte
- * is a reason to refuse, to the first one too: it would be taken for a call. Calls of the entry itself are calls.
+ * is a reason to refuse, to the first one too: it would be taken for a call. Calls of the entry itself are calls. Compilers put a function's
+ * unlikely parts elsewhere: what its jumps lead to is looked at as well, for jumps back.
  * A function that ends before a jump's five bytes is patched if padding follows.
  */
 #include "patch_recipe.h"
@@ -17,7 +18,7 @@
 
 #include <Zydis/Zydis.h>
 
-enum { INSTRUCTION_MAX = 15, UNKNOWN_MAX = 4096, KNOWN_MAX = 1 << 20 };
+enum { INSTRUCTION_MAX = 15, UNKNOWN_MAX = 4096, KNOWN_MAX = 1 << 20, PART_INSTRUCTIONS = 256 };
 
 struct maker {
 	const struct elf_file *file;
@@ -152,6 +153,21 @@ static const char *displace(struct maker *m, uint64_t vaddr, uint64_t end)
 
 /* ---- the rest of the function ---- */
 
+/* Whether the code at `at`, outside of the function, jumps into it behind its first displaced byte: a jump to that one is a tail call. */
+static bool part_returns(const struct maker *m, uint64_t at, uint64_t low, uint64_t high)
+{
+	struct instruction i;
+	uint64_t target;
+
+	for (unsigned n = 0; n < PART_INSTRUCTIONS && decode(m, at, &i); n++, at = i.next) {
+		if (i.decoded.meta.category != ZYDIS_CATEGORY_CALL && branch_target(&i, &target) && target > low && target < high)
+			return true;
+		if (is_end(&i))
+			break;
+	}
+	return false;
+}
+
 /* Whether something in it jumps to [low, high). */
 static const char *check_body(const struct maker *m, uint64_t from, uint64_t end, uint64_t low, uint64_t high)
 {
@@ -169,7 +185,9 @@ static const char *check_body(const struct maker *m, uint64_t from, uint64_t end
 		if (!end && ended && is_padding(&i))
 			break;
 		ended = is_end(&i);
-		if (i.decoded.meta.category != ZYDIS_CATEGORY_CALL && branch_target(&i, &target) && target >= low && target < high)
+		if (i.decoded.meta.category == ZYDIS_CATEGORY_CALL || !branch_target(&i, &target))
+			continue;
+		if ((target >= low && target < high) || (end && (target < from || target >= end) && part_returns(m, target, low, high)))
 			return "a jump in it leads back to its first instructions";
 	}
 	return NULL;

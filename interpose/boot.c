@@ -195,8 +195,7 @@ static void reach_collected(char *const *environment, struct shiny_header *h)
 
 	while (h->attach_text[t.used])
 		t.used++;
-	if (si_env.oilpan == 0) /* on is the first of them */
-		si_oilpan_attach(environment, &t);
+	si_oilpan_attach(environment, &t);
 }
 
 static void name_session(void)

@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 
 #include "checked.h"
+#include "env.h"
 #include "event.h"
 #include "hooks.h"
 #include "module.h"
@@ -246,6 +247,7 @@ static bool attach(const struct image *image, const struct shiny_probe_file *f, 
 
 void si_oilpan_attach(char *const *environment, struct si_text *text)
 {
+	bool wanted = si_env.oilpan == 0; /* on is the first of them */
 	struct image image = { 0 };
 	struct si_text why;
 	char words[256];
@@ -258,8 +260,8 @@ void si_oilpan_attach(char *const *environment, struct si_text *text)
 	si_text_init(&why, words, sizeof words);
 	switch (si_probe_read(environment, image.build_id, image.build_id_bytes, head, &why)) {
 	case SI_PROBE_GOOD:
-		si_checked_attach(head, image.bias, image.start, image.end, text);
-		if (((const struct shiny_probe_file *)head)->shape == SHINY_PROBE_NONE)
+		si_checked_attach(head, image.bias, image.start, image.end, text); /* malloc's, whatever SHINY_OILPAN says */
+		if (((const struct shiny_probe_file *)head)->shape == SHINY_PROBE_NONE || !wanted)
 			break;
 		si_text_add(text, "; Oilpan: ");
 		si_text_init(&why, words, sizeof words);
@@ -268,7 +270,7 @@ void si_oilpan_attach(char *const *environment, struct si_text *text)
 		si_text_add(text, words);
 		break;
 	case SI_PROBE_BAD:
-		si_text_add(text, "; Oilpan: not recorded: ");
+		si_text_add(text, wanted ? "; Oilpan and checked classes: not recorded: " : "; checked classes: not recorded: ");
 		si_text_add(text, words);
 		break;
 	case SI_PROBE_NONE:

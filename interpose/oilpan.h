@@ -12,7 +12,10 @@
 
 #include "base.h"
 
-/* Looks for the probe's result, and patches what it names; SHINY_OILPAN=off: only what is malloc's. What came of it is added to `text`; nothing where there is no result. */
+/*
+ * Looks for the probe's result, and patches what it names; with SHINY_OILPAN=off only what is malloc's. What came of it is added to `text`;
+ * nothing where there is no result.
+ */
 void si_oilpan_attach(char *const *environment, struct si_text *text);
 
 #endif

@@ -389,7 +389,7 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	q = NULL;
 	run->lives.processes = mem_zero(run->lives.process_count + 1, sizeof *run->lives.processes);
 	if (!err)
-		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s FROM v_processes s "
+		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced' FROM v_processes s "
 					      "WHERE s.process > 0", scope->where);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct lives_process *p = &run->lives.processes[query_number(q, 0) - 1];
@@ -400,6 +400,7 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->lives.duration;
 		p->forked = (uint64_t)query_number(q, 4);
 		p->wanted = query_number(q, 5) != 0;
+		p->replaced = query_number(q, 6) != 0;
 		if (p->forked && p->forked < run->next_fork)
 			run->next_fork = p->forked;
 	}

@@ -44,6 +44,16 @@ APART static void temporaries() { free(escape(malloc(100))); }
 APART static void stays() { escape(malloc(200)); }
 APART static void *handed_over() { return escape(malloc(300)); }
 
+// ---- what stays ----
+
+APART static void leaks_a_little() { escape(malloc(24)); }
+APART static void kept_table() { escape(calloc(500, 16)); }
+APART static void passes_through(void **place)
+{
+	free(*place);
+	*place = escape(malloc(48));
+}
+
 // ---- growth ----
 
 APART static void grow_by_bytes(size_t to)
@@ -104,5 +114,16 @@ int main()
 	fill_reserved(1000);
 	printf("constant grow_by_bytes 1999 1 %d\n", 2000 * 2001 / 2);
 	printf("geometric fill_vector 50 2 %d\n", 5 * 8 * 2047);
+
+	/* one after the other; beside it what was made at once, and what comes and goes */
+	static void *places[100];
+
+	for (int i = 0; i < 300; i++)
+		kept_table();
+	for (int i = 0; i < 2000; i++) {
+		leaks_a_little();
+		passes_through(&places[i % 100]);
+	}
+	printf("stays leaks_a_little 2000 48000\nstays kept_table 300 2400000\nstays passes_through 100 4800\n");
 	return 0;
 }

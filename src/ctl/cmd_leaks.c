@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_leaks.c: `shinyctl leaks`: what was live at the end, and which of it was growing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../analysis/leaks.h"
+#include "../base/mem.h"
+#include "../base/units.h"
+#include "ctl.h"
+
+enum { BYTES, BLOCKS, SHARE, MADE, RATE, TREND, YOUNGEST, NAME, COLUMNS };
+static const struct column columns[COLUMNS] = {
+	[NAME] = {"site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+	[BYTES] = {.title = "bytes", .kind = CELL_BYTES},
+	[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
+	[SHARE] = {.title = "share", .kind = CELL_SHARE},
+	[MADE] = {.title = "of", .kind = CELL_COUNT, .drop = 3},
+	[RATE] = {.title = "grows a second", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN},
+	[TREND] = {.title = "live blocks over time", .kind = CELL_TEXT, .drop = 2},
+	[YOUNGEST] = {.title = "last made after", .kind = CELL_TIME, .drop = 4},
+};
+
+/* Two moments a column, each from 0 to the most. */
+static void spark(const struct leak_row *row, char *out)
+{
+	static const char *const levels[] = {" ", "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83", "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
+					     "\xe2\x96\x87", "\xe2\x96\x88"};
+	uint32_t most = 1;
+
+	*out = 0;
+	for (unsigned i = 0; i < LEAK_MOMENTS; i++)
+		most = row->counts[i] > most ? row->counts[i] : most;
+	for (unsigned i = 1; i < LEAK_MOMENTS; i += 2)
+		strcat(out, levels[((uint64_t)row->counts[i] * 8 + most - 1) / most]);
+}
+
+static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size_t limit)
+{
+	struct column titled[COLUMNS];
+	struct table table;
+	size_t growing = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		growing += l->rows[i].grows;
+	fprintf(stdout, "%s blocks, %s, live at the end", units_count(UNITS_BUF, l->blocks), units_bytes(UNITS_BUF, l->bytes));
+	if (l->suppressed)
+		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
+	fprintf(stdout, "\n%s %s grow%s to the end\n\n", units_count(UNITS_BUF, growing), by == GROUP_TYPE ? "types" : "call sites", growing == 1 ? "s" : "");
+	memcpy(titled, columns, sizeof titled);
+	titled[NAME].title = by == GROUP_TYPE ? "type" : "site";
+	table_init(&table, titled, COLUMNS);
+	table_total(&table, SHARE, l->bytes);
+	for (size_t i = 0; i < limit; i++) {
+		const struct leak_row *row = &l->rows[i];
+		char trend[LEAK_MOMENTS * 4];
+
+		spark(row, trend);
+		table_row(&table);
+		table_text(&table, NAME, row->name);
+		table_number(&table, BYTES, row->bytes);
+		table_number(&table, BLOCKS, row->blocks);
+		table_number(&table, SHARE, row->bytes);
+		table_number(&table, MADE, row->made);
+		table_text(&table, TREND, trend);
+		table_number(&table, YOUNGEST, row->youngest_ns);
+		if (row->grows) {
+			char *rate = mem_format("%s (\xc2\xb1 %s), %s", units_short(UNITS_BUF, row->slope), units_short(UNITS_BUF, row->slope_error),
+						units_bytes(UNITS_BUF, (uint64_t)row->bytes_slope));
+
+			table_text(&table, RATE, rate);
+			free(rate);
+		}
+	}
+	table_print(&table, &ctl->style);
+	ctl_more(ctl, limit, l->count);
+	table_deinit(&table);
+}
+
+static void json_rows(struct json *json, const struct leaks *l, size_t limit)
+{
+	json_number(json, "blocks", l->blocks);
+	json_number(json, "bytes", l->bytes);
+	json_number(json, "suppressed", l->suppressed);
+	json_number(json, "suppressed_bytes", l->suppressed_bytes);
+	json_array(json, "rows");
+	for (size_t i = 0; i < limit; i++) {
+		const struct leak_row *row = &l->rows[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "name", row->name);
+		json_number(json, "blocks", row->blocks);
+		json_number(json, "bytes", row->bytes);
+		json_number(json, "suppressed", row->suppressed);
+		json_number(json, "made", row->made);
+		json_bool(json, "grows", row->grows);
+		json_real(json, "slope", row->slope);
+		json_real(json, "slope_error", row->slope_error);
+		json_real(json, "bytes_slope", row->bytes_slope);
+		json_number(json, "oldest_ns", row->oldest_ns);
+		json_number(json, "youngest_ns", row->youngest_ns);
+		json_number(json, "stack", row->stack);
+		json_array_line(json, "counts");
+		for (unsigned k = 0; k < LEAK_MOMENTS; k++)
+			json_number(json, NULL, row->counts[k]);
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+struct shiny_err *cmd_leaks(struct ctl *ctl)
+{
+	enum group_by by = ctl->options.number[OPT_LEAKS_BY] ? GROUP_TYPE : GROUP_SITE; /* options.def lists sites first */
+	struct leaks leaks;
+	struct store *store;
+	struct scope scope = {0};
+	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
+	size_t limit;
+
+	if (err)
+		return err;
+	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
+	if (!err)
+		err = leaks_load(store, &scope, by, ctl->options.text[OPT_MATCH], ctl->options.text[OPT_SUPPRESSIONS],
+				 ctl->options.given[OPT_FULL_NAMES], true, &leaks);
+	scope_deinit(&scope);
+	if (err) {
+		store_close(store);
+		return err;
+	}
+	limit = ctl_limit(ctl, leaks.count, 30);
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_rows(&ctl->json, &leaks, limit);
+	} else {
+		print(ctl, &leaks, by, limit);
+	}
+	leaks_deinit(&leaks);
+	return ctl_end(ctl, store, by == GROUP_SITE ? "leaks --by type" : "leaks");
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_leaks.c: what grows to the end and what does not, of call sites whose live blocks follow known curves; and processes that are gone. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/leaks.h"
+
+#define MS UINT64_C(1000000)
+enum { DURATION_MS = 10000 };
+
+static int failures;
+static char path[64];
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+/* Live blocks at a time in ms; steps of 10 ms. */
+static unsigned steady(unsigned ms) { return ms / 10; }
+static unsigned noisy(unsigned ms) { return ms / 20 + (ms / 10 * 7919u) % 60; }
+static unsigned table(unsigned ms) { return ms > 100 ? 500 : 0; }
+static unsigned phase(unsigned ms) { return ms < 4000 ? 0 : ms > 5000 ? 1000 : ms - 4000; }
+static unsigned levels_off(unsigned ms) { return ms < 6000 ? ms / 10 : 600; }
+static unsigned in_and_out(unsigned ms) { return (ms / 10 * 2654435761u >> 16) % 100; }
+static unsigned late(unsigned ms) { return ms > 9000 ? ms - 9000 : 0; }
+static unsigned sawtooth(unsigned ms) { return ms % 2500 / 5; }
+
+static const struct curve {
+	const char *function;
+	unsigned (*live)(unsigned ms);
+	bool grows;
+} curves[] = {
+	{ "steady", steady, true }, { "noisy", noisy, true }, { "table", table, false }, { "phase", phase, false }, { "levels_off", levels_off, false },
+	{ "in_and_out", in_and_out, false }, { "late", late, false }, { "sawtooth", sawtooth, false },
+};
+enum { CURVES = sizeof curves / sizeof *curves };
+
+static void put(struct store *s, unsigned ms, uint8_t kind, uint32_t process, unsigned curve, unsigned index)
+{
+	struct event e = { .time = ms * MS, .address = 0x100000000 * (curve + 1) + index * 64, .size = kind == EVENT_ALLOC ? 10 * (curve + 1) : 0,
+			   .process = process, .thread = 1, .stack = kind == EVENT_ALLOC ? curve + 1 : 0, .kind = kind };
+
+	must(store_put_events(s, &e, 1));
+}
+
+static void record(void)
+{
+	unsigned live[CURVES] = { 0 };
+	struct store *s;
+
+	must(store_create(path, true, true, &s));
+	must(store_put_number(s, "duration_ns", DURATION_MS * MS));
+	for (uint32_t i = 1; i <= 2; i++)
+		must(store_put_process(s, &(struct store_process){ .id = i, .pid = 99 + i, .name = "prog", .role = "", .executable = "/bin/prog",
+			.command = "", .ending = i == 1 ? "exited" : "replaced", .attach = "symbols", .attach_text = "" }));
+	must(store_put_module(s, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	for (uint32_t i = 0; i < CURVES; i++) {
+		struct store_frame_line line = { curves[i].function, "/src/a.c", 10 * i, false };
+		uint32_t frame = i + 1;
+
+		must(store_put_frame(s, frame, 1, 0x1000 * frame, &line, 1));
+		must(store_put_stack(s, frame, &frame, 1));
+		must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = frame }));
+	}
+	put(s, 5, EVENT_ALLOC, 2, 0, 0); /* of a process that exec replaced */
+	for (unsigned ms = 10; ms < DURATION_MS; ms += 10)
+		for (unsigned c = 0; c < CURVES; c++) {
+			for (; live[c] < curves[c].live(ms); live[c]++)
+				put(s, ms, EVENT_ALLOC, 1, c, live[c]);
+			for (; live[c] > curves[c].live(ms); live[c]--)
+				put(s, ms, EVENT_FREE, 1, c, live[c] - 1);
+		}
+	must(store_finish(s, NULL));
+}
+
+int main(void)
+{
+	struct leaks leaks;
+	struct store *s;
+	struct scope all;
+
+	snprintf(path, sizeof path, "/tmp/shiny-test-leaks-%d.shiny", (int)getpid());
+	record();
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &all));
+	must(leaks_load(s, &all, GROUP_SITE, NULL, NULL, false, false, &leaks));
+	for (unsigned c = 0; c < CURVES; c++) {
+		const struct leak_row *row = NULL;
+		unsigned live = curves[c].live(DURATION_MS - 10);
+
+		for (size_t i = 0; i < leaks.count; i++)
+			if (strncmp(leaks.rows[i].name, curves[c].function, strlen(curves[c].function)) == 0)
+				row = &leaks.rows[i];
+		number(curves[c].function, row ? row->grows : false, curves[c].grows);
+		number("blocks", row ? row->blocks : 0, live);
+		number("bytes", row ? row->bytes : 0, (uint64_t)live * 10 * (c + 1));
+		if (c == 0 && row)
+			number("slope of 100 a second", fabs(row->slope - 100) < 0.5, 1);
+	}
+	number("those that grow come first", leaks.count > 2 && leaks.rows[0].grows && leaks.rows[1].grows && !leaks.rows[2].grows, 1);
+	leaks_deinit(&leaks);
+	scope_deinit(&all);
+	store_close(s);
+	unlink(path);
+	return failures != 0;
+}

@@ -37,6 +37,7 @@
 #include "next.h"
 #include "nursery.h"
 #include "oilpan.h"
+#include "partition_alloc.h"
 #include "sys.h"
 #include "thread.h"
 #include "unwind.h"
@@ -178,7 +179,7 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 		return;
 	}
 	h->attach = si_partition_attach(h->attach_text, sizeof h->attach_text);
-	if (h->attach != SHINY_ATTACH_NONE)
+	if (h->attach != SHINY_ATTACH_NONE || si_partition_seen())
 		return;
 	if (si_allocator_attach(environment, &own)) {
 		h->attach = SHINY_ATTACH_ENTRIES;

@@ -29,7 +29,4 @@ SI_INTERNAL char si_boot_session[];
 /* Re-entrant: while boot runs, and when it has run, this returns at once. */
 SI_COLD void si_boot(void);
 
-/* partition_alloc.c: takes the program's own malloc over when it is PartitionAlloc; `text` says how, or why not. */
-enum shiny_attach si_partition_attach(char *text, size_t room);
-
 #endif

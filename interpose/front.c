@@ -9,7 +9,7 @@
  *
  * The approach. A new head is noticed by one comparison an event. The tables are then followed from the head to ours: each must lie in
  * the executable's data, all of them, or none is believed. Of each slot that we hook, the function there is stepped over when a return address
- * lies in it. It must be code of the executable that begins by setting up a frame, so that the frame's first word is its caller's. It ends
+ * lies in it. It must be code of the executable that sets up a frame, at its beginning or soon, so that the frame's first word is its caller's. It ends
  * where the next function begins: at 16 bytes' alignment, where a frame is set up or behind padding, or after a kilobyte. (The longest of
  * those seen, the sampler's realloc in version 156, has 319 bytes.)
  *
@@ -25,7 +25,7 @@
 #include "decode.h"
 #include "partition_alloc.h"
 
-enum { PLACES = 8, ALIGNMENT = 16, FUNCTION_MAX = 1024, PADDING = 0xcc };
+enum { PLACES = 8, ALIGNMENT = 16, FUNCTION_MAX = 1024, PADDING = 0xcc, LATE = 64 };
 
 const struct si_front *si_front;
 const uintptr_t *si_front_head;
@@ -47,19 +47,30 @@ static bool frame_begins(const uint8_t *code)
 	       (__builtin_memcmp(code, endbr64, 4) == 0 && __builtin_memcmp(code + 4, push_mov, 4) == 0);
 }
 
+/* It sets up a frame: at once, or behind what it can do without one. */
+static bool keeps_frame(const uint8_t *code, size_t bytes)
+{
+	if (frame_begins(code))
+		return true;
+	for (size_t i = 1; i + 4 <= bytes && i < LATE; i++)
+		if (frame_begins(code + i))
+			return true;
+	return false;
+}
+
 size_t si_function_bytes(const struct si_image *of, uintptr_t start)
 {
 	const struct si_segment *s = si_segment_of(of, start, ALIGNMENT);
 	uintptr_t end = start + FUNCTION_MAX;
 
-	if (!s || !s->executable || !frame_begins((const uint8_t *)start))
+	if (!s || !s->executable)
 		return 0;
 	if (end > s->end - ALIGNMENT)
 		end = s->end - ALIGNMENT;
 	for (uintptr_t at = (start + ALIGNMENT) & -(uintptr_t)ALIGNMENT; at < end; at += ALIGNMENT)
 		if (((const uint8_t *)at)[-1] == PADDING || frame_begins((const uint8_t *)at))
-			return at - start;
-	return end > start ? end - start : 0;
+			return keeps_frame((const uint8_t *)start, at - start) ? at - start : 0;
+	return end > start && keeps_frame((const uint8_t *)start, end - start) ? end - start : 0;
 }
 
 /* The tables from `head` to ours, the last one first; how many, 0 when that is not what stands there. */

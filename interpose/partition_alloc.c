@@ -63,6 +63,13 @@ struct evidence {
 	bool self, token, guarded;
 };
 
+static bool seen;
+
+bool si_partition_seen(void)
+{
+	return seen;
+}
+
 const char *si_entry_symbol(unsigned i)
 {
 	return i < si_entry_count ? si_entry_rows[i].symbol : NULL;
@@ -135,6 +142,7 @@ static bool decode_entries(const struct si_image *image, const struct si_entry *
 			return false;
 		}
 		e->head = recipe->head;
+		seen = true;
 		e->guarded |= recipe->guard_count != 0;
 		e->agreed++;
 	}
@@ -513,10 +521,12 @@ static int read_image(struct dl_phdr_info *info, size_t size, void *out)
 
 		if (p->p_type != PT_LOAD)
 			continue;
-		if (ro >= start && ro_end <= end && ro < ro_end) {
+		if (ro >= start && ro < end && ro < ro_end) { /* lld lets it reach to the end of the page, beyond the segment */
+			uintptr_t last = ro_end < end ? ro_end : end;
+
 			add_segment(image, start, ro, executable, writable);
-			add_segment(image, ro, ro_end, executable, false);
-			add_segment(image, ro_end, end, executable, writable);
+			add_segment(image, ro, last, executable, false);
+			add_segment(image, last, end, executable, writable);
 		} else {
 			add_segment(image, start, end, executable, writable);
 		}

@@ -22,6 +22,12 @@
  */
 enum shiny_attach si_partition_attach(char *text, size_t room);
 
+/*
+ * After a refusal: the executable's malloc goes through a dispatch table all the same. The executable's own code then goes through the table
+ * too and not through the exported functions, so patching those would show a part of its blocks.
+ */
+bool si_partition_seen(void);
+
 /* ---- what attach consists of, for its test ---- */
 
 enum { SI_ENTRIES_MAX = 48, SI_SEGMENTS_MAX = 16 };

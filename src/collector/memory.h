@@ -14,7 +14,8 @@
  *
  * The cost. Reading the list of a Chromium process takes the kernel 4 to 10 ms, and it is the sidecar's one thread that waits. So looks are paid
  * from an account that earns 2 % of the time that passes; where the processes are many or large, looks become rarer, the longest
- * unseen first. A process is looked at soon after its start too, and again before a second has passed: many live no longer.
+ * unseen first. One in which nothing has happened since its last look (its page faults, sizes and records say) is not read again: that look's
+ * sums are written once more. A process is looked at soon after its start too, and again before a second has passed: many live no longer.
  *
  * What it needs: the right to read /proc/PID/smaps, which the kernel gives to whom it would let ptrace (same user, and dumpable). Where it is
  * refused, the process's total is taken from /proc/PID/status and a note says so.

@@ -8,6 +8,7 @@
 #define SHINY_COLLECTOR_MEMORY_STATE_H
 
 #include "../store/intern.h"
+#include "../store/store.h"
 #include "memory.h"
 #include "segments.h"
 #include "smaps.h"
@@ -29,6 +30,12 @@ struct part {
 	uint64_t malloc_blocks, malloc_bytes, object_blocks, object_bytes;
 };
 
+/* What does not stay the same when a process's memory changes. */
+struct stillness {
+	uint64_t minor_faults, major_faults, bytes, pages; /* of /proc/PID/stat */
+	uint64_t events; /* records applied */
+};
+
 struct memory_watch {
 	uint64_t period; /* ns; 0 off */
 	uint32_t ids;    /* the last segment's */
@@ -42,6 +49,7 @@ struct memory_watch {
 	struct process *looked_at; /* NULL none */
 	uint64_t look_began;       /* ticks */
 	uint64_t look_cost;        /* ns */
+	struct stillness look_still;
 	int look_error;
 	struct smaps smaps;
 	VEC(struct flux) flux;
@@ -60,6 +68,8 @@ struct memory {
 	uint64_t due; /* wall ns of the next look */
 	unsigned looks;
 	bool refused, final;
+	struct stillness before;  /* the last look */
+	struct store_memory seen; /* its row */
 	VEC(uint64_t) malloc_regions;        /* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
 	struct vm_segment *remainder;           /* what belongs to none */
 };

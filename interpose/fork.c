@@ -68,6 +68,7 @@ bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_
 		p->parent_generation = parent_generation;
 		p->start = si_ticks();
 		p->fork_at = fork_at;
+		p->exec = 0;
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 			p->counters[c] = 0;
 		si_self->slot = (struct shiny_self){ .generation = si_process.generation, .slot = (uint32_t)i };
@@ -114,6 +115,19 @@ void si_fork_check(void)
 
 	if (!wiped && (life == SI_ALIVE || life == SI_REFUSED) && si_sys_getpid() != si_process.pid)
 		__atomic_store_n(&si_self->life, SI_FORKED, __ATOMIC_RELAXED);
+}
+
+bool si_exec_begin(void)
+{
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 || si_sys_getpid() != si_process.pid)
+		return false;
+	__atomic_store_n(&si_arena.processes[si_process.slot].exec, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+void si_exec_failed(void)
+{
+	__atomic_store_n(&si_arena.processes[si_process.slot].exec, 0, __ATOMIC_RELAXED);
 }
 
 bool si_revive(void)

@@ -47,6 +47,13 @@ bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_
 /* After fork(), in the child: asks where the kernel could not wipe the page. */
 void si_fork_check(void);
 
+/*
+ * Around a call of exec, so that the sidecar knows what became of us should it succeed. True: this process has a slot, and it is marked.
+ * Not in a vfork child: slot and memory are its parent's.
+ */
+bool si_exec_begin(void);
+void si_exec_failed(void);
+
 /* A forked child's first event. True: this process records. */
 bool si_fork_child(void);
 

@@ -3,7 +3,7 @@
  * hooks_exec.c: the session is handed down to the programs that this one starts.
  *
  * Runs:      inside, in place of exec*, posix_spawn, system and popen.
- * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the caller's stack is written.
+ * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the caller's stack is written there.
  * Allocates: nothing.
  * Threads:   any.
  *
@@ -16,6 +16,8 @@
  * An environment is added to when it is the program's own, or loads a library (LD_PRELOAD): with neither the child would not be recorded.
  * Rejected: appending to `environ` in order (the check wants every string in the block), room in the block (there is none), asking the
  * parent's pid for its session (orphans and pid namespaces have no parent to ask).
+ * What the new program is we don't know: it may be static, setuid, or not ours to follow, and then nothing else tells the sidecar
+ * that the blocks of this process have gone with its memory. So a mark in our slot stands for as long as the call has not come back.
  * Not covered: execve by direct system call, and libc's own callers of exec (wordexp): their children record into a session of their own.
  */
 #define _GNU_SOURCE
@@ -25,6 +27,7 @@
 
 #include "boot.h"
 #include "env.h"
+#include "fork.h"
 #include "hooks.h"
 
 enum { VARIABLES_MAX = 8192 };
@@ -81,6 +84,16 @@ static char **fill(char **room, char *const *environment)
 		room_ ? (char *const *)fill(__builtin_alloca(room_ * sizeof(char *)), from_) : from_;                          \
 	})
 
+/* A call of exec: it returns only when it failed. */
+#define REPLACED_BY(call)                                                                                                      \
+	({                                                                                                                     \
+		bool told_ = si_exec_begin();                                                                                  \
+		int result_ = (call);                                                                                          \
+		if (told_)                                                                                                     \
+			si_exec_failed();                                                                                      \
+		result_;                                                                                                       \
+	})
+
 static int absent(void)
 {
 	errno = ENOSYS;
@@ -89,12 +102,12 @@ static int absent(void)
 
 int si_hook_execve(const char *path, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(execve) ? si_next.execve(path, argv, HANDED_DOWN(environment)) : absent();
+	return SI_NEXT(execve) ? REPLACED_BY(si_next.execve(path, argv, HANDED_DOWN(environment))) : absent();
 }
 
 int si_hook_execvpe(const char *file, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(execvpe) ? si_next.execvpe(file, argv, HANDED_DOWN(environment)) : absent();
+	return SI_NEXT(execvpe) ? REPLACED_BY(si_next.execvpe(file, argv, HANDED_DOWN(environment))) : absent();
 }
 
 int si_hook_execv(const char *path, char *const *argv)
@@ -109,12 +122,12 @@ int si_hook_execvp(const char *file, char *const *argv)
 
 int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(fexecve) ? si_next.fexecve(fd, argv, HANDED_DOWN(environment)) : absent();
+	return SI_NEXT(fexecve) ? REPLACED_BY(si_next.fexecve(fd, argv, HANDED_DOWN(environment))) : absent();
 }
 
 int si_hook_execveat(int directory, const char *path, char *const *argv, char *const *environment, int flags)
 {
-	return SI_NEXT(execveat) ? si_next.execveat(directory, path, argv, HANDED_DOWN(environment), flags) : absent();
+	return SI_NEXT(execveat) ? REPLACED_BY(si_next.execveat(directory, path, argv, HANDED_DOWN(environment), flags)) : absent();
 }
 
 /* The arguments of an execl: `first`, then those of `list` to the NULL; both lists are walked, so a copy is counted. */

@@ -215,7 +215,7 @@ struct shiny_process {
 	uint32_t pid;        /* getpid() in its own namespace */
 	int32_t parent_slot; /* -1 for the exec'd image */
 	uint32_t parent_generation;
-	uint32_t reserved;
+	uint32_t exec;    /* 1: in a call of exec. Should it not come back, another program has taken its memory's place */
 	uint64_t start;   /* ticks when the slot was claimed */
 	uint64_t fork_at; /* ticks of the last record that the parent had taken in the memory that this process inherited */
 	uint64_t counters[SHINY_COUNTERS];

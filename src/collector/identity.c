@@ -7,8 +7,9 @@
  *
  * Approach. The process maps the arena and has that innermost pid; that leaves its siblings, and children of them that have not taken
  * a slot yet. Each process keeps its slot's number where the header says, in a page that the kernel wipes in its children (wire.h), and
- * /proc/PID/mem shows it: proof, either way. Where memory is not to be read (yama's ptrace_scope, another user), the parent and the start
- * must fit, and there must be one such process only; else it is not known, and asked again.
+ * /proc/PID/mem shows it: proof, either way. Where memory is not to be read (yama's ptrace_scope, the setuid sandbox), the parent and the
+ * start must fit, and there must be one such process only; else it is not known, and asked again. Should that one be a sibling of one
+ * that is dead, nothing worse happens than that the dead one's chunks are taken late.
  *
  * Rejected: the order in which siblings were forked (the second may allocate first: test/zoo/namespaces.c), their names (they
  * belong to the program).
@@ -41,12 +42,16 @@ static bool is_taken(const struct search *s, uint32_t pid)
 	return false;
 }
 
-static bool started_after_claim(const struct search *s, uint32_t pid)
+/* Born between its parent's last record before the fork and its own claim. /proc counts in ticks of 10 ms. */
+static bool started_then(const struct search *s, uint32_t pid)
 {
-	uint64_t started = proc_started(pid), claim;
+	const struct process *p = s->process;
+	uint64_t started = proc_started(pid), zero = s->session->ticks.read_boottime;
 
-	claim = s->session->ticks.read_boottime + ticks_ns(&s->session->ticks, s->process->start);
-	return started && started > claim + 30 * MS;
+	if (!started)
+		return true;
+	return started <= zero + ticks_ns(&s->session->ticks, p->start) + 30 * MS &&
+	       (!p->forked || !p->fork_at || started + 30 * MS >= zero + ticks_ns(&s->session->ticks, p->fork_at));
 }
 
 static enum likeness compare(const struct search *s, uint32_t pid)
@@ -62,11 +67,15 @@ static enum likeness compare(const struct search *s, uint32_t pid)
 		return LIKE_OTHER;
 	if (maps == PROC_YES && arena->self_at && proc_memory(pid, arena->self_at, &self, sizeof self))
 		return self.slot == s->process->slot && self.generation == s->process->generation ? LIKE_PROVEN : LIKE_OTHER;
-	if (started_after_claim(s, pid))
+	if (!started_then(s, pid))
 		return LIKE_OTHER;
-	if (maps == PROC_UNKNOWN && proc_is_zombie(pid)) /* it has no map any more; that of a stranger is not worth waiting for */
-		return pid == s->process->namespace_pid || (s->parent && proc_parent(pid) == s->parent) ? LIKE_FITTING : LIKE_OTHER;
-	return maps == PROC_YES && (!s->parent || proc_parent(pid) == s->parent) ? LIKE_FITTING : LIKE_HIDDEN;
+	if (s->parent && proc_parent(pid) == s->parent)
+		return LIKE_FITTING;
+	if (maps == PROC_YES)
+		return s->parent ? LIKE_HIDDEN : LIKE_FITTING;
+	if (proc_is_zombie(pid)) /* it has no map any more; that of a stranger is not worth waiting for */
+		return pid == s->process->namespace_pid ? LIKE_FITTING : LIKE_OTHER;
+	return LIKE_HIDDEN;
 }
 
 static bool consider(void *context, uint32_t pid)

@@ -256,33 +256,54 @@ static bool option_value(const char *text, size_t length, const char *option, ch
 	return n > 0;
 }
 
-void proc_role(uint32_t pid, const char *name, bool chromium, char *out, size_t room)
+/* Switches of renderers that say what they are for. */
+static const struct { const char *option, *purpose; } purposes[] = {
+	{"--extension-process", "extension"}, {"--top-chrome-webui", "top-chrome-webui"}, {"--instant-process", "instant"},
+	{"--pdf-renderer", "pdf"}, {"--isolated-context", "isolated-context"}, {"--isolated-app", "isolated-app"},
+};
+
+static bool has_option(const char *text, size_t length, const char *option)
+{
+	size_t n = strlen(option);
+	const char *at = text, *end = text + length;
+
+	for (; (at = memmem(at, (size_t)(end - at), option, n)); at += n)
+		if ((at == text || at[-1] == ' ' || !at[-1]) && (at + n == end || at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+void proc_describe(uint32_t pid, const char *name, bool chromium, struct proc_about *out)
 {
 	static const char *const known[] = { "renderer", "gpu-process", "zygote", "utility", "broker", "ppapi", "extension" };
-	char command[16384], type[64], sub[64];
-	ssize_t length;
+	char command[16384], type[64];
+	ssize_t length = proc_read(pid, "cmdline", command, sizeof command);
+	size_t bytes = length > 0 ? (size_t)length : 0;
 
-	out[0] = '\0';
-	if (strstr(name, "crashpad")) {
-		snprintf(out, room, "crashpad-handler");
-		return;
+	out->role[0] = out->purpose[0] = out->command[0] = '\0';
+	if (strstr(name, "crashpad"))
+		snprintf(out->role, sizeof out->role, "crashpad-handler");
+	while (bytes && (!command[bytes - 1] || command[bytes - 1] == ' '))
+		bytes--;
+	for (size_t i = 0; i < bytes && i < sizeof out->command - 1; i++) {
+		out->command[i] = command[i] ? command[i] : ' ';
+		out->command[i + 1] = '\0';
 	}
-	length = proc_read(pid, "cmdline", command, sizeof command);
-	if (length <= 0)
+	if (!bytes || out->role[0])
 		return;
-	if (!option_value(command, (size_t)length, "--type=", type, sizeof type)) {
+	if (!option_value(command, bytes, "--type=", type, sizeof type)) {
 		if (chromium)
-			snprintf(out, room, "browser");
+			snprintf(out->role, sizeof out->role, "browser");
 		return;
 	}
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		if (strcmp(type, known[i]))
-			continue;
-		if (!strcmp(type, "utility") && option_value(command, (size_t)length, "--utility-sub-type=", sub, sizeof sub)) {
-			sub[strcspn(sub, ".")] = '\0';
-			snprintf(out, room, "utility:%s", sub);
-		} else {
-			snprintf(out, room, "%s", type);
-		}
-	}
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(type, known[i]))
+			snprintf(out->role, sizeof out->role, "%s", type);
+	if (!strcmp(type, "utility") && option_value(command, bytes, "--utility-sub-type=", out->purpose, sizeof out->purpose))
+		snprintf(out->role, sizeof out->role, "utility:%.*s", (int)strcspn(out->purpose, "."), out->purpose);
+	if (!strcmp(type, "zygote") && has_option(command, bytes, "--no-zygote-sandbox"))
+		snprintf(out->purpose, sizeof out->purpose, "no-zygote-sandbox");
+	for (size_t i = 0; !strcmp(type, "renderer") && i < sizeof purposes / sizeof *purposes; i++)
+		if (has_option(command, bytes, purposes[i].option))
+			snprintf(out->purpose, sizeof out->purpose, "%s", purposes[i].purpose);
 }

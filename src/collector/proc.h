@@ -43,7 +43,13 @@ void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room); /*
  */
 int proc_exit_status(uint32_t pid, int pidfd);
 
-/* Chromium's role of a process from its command line, as in `renderer` or `utility:network`; "" for other programs. */
-void proc_role(uint32_t pid, const char *name, bool chromium, char *out, size_t room);
+/* What a process says of itself; "" where it says nothing. */
+struct proc_about {
+	char command[4096]; /* the command line as one line, cut to fit */
+	char role[96];      /* Chromium's: browser, renderer, utility:network, ... */
+	char purpose[96];   /* what it says beyond that: extension, network.mojom.NetworkService, ... */
+};
+/* chromium: without another role it is the browser. */
+void proc_describe(uint32_t pid, const char *name, bool chromium, struct proc_about *out);
 
 #endif

@@ -61,9 +61,11 @@ void process_put(struct session *session, const struct process *p)
 			  WIFSIGNALED(p->status) ? "killed" : "exited",
 		.attach = attach[p->arena->attach <= SHINY_ATTACH_ENTRIES ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
-		.forked = p->forked ? ticks_ns(&session->ticks, p->fork_at) : 0,
+		.forked = p->forked ? ticks_ns(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1,
 	};
 
+	if (p->status >= 0 && !p->replaced)
+		row.status = WIFSIGNALED(p->status) ? WTERMSIG(p->status) : WEXITSTATUS(p->status);
 	session_fail(session, store_put_process(session->store, &row));
 }
 
@@ -93,11 +95,21 @@ static void set_text(char **to, const char *text)
 
 /* ---- identity ---- */
 
+/* Its last word was a call of exec: what runs under its pid now, if anything, is another program. */
+static bool called_exec(const struct process *p)
+{
+	const struct shiny_process *from = &p->arena->processes[p->slot];
+
+	return !p->closed && __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == p->generation &&
+	       __atomic_load_n(&from->exec, __ATOMIC_RELAXED) == 1;
+}
+
 static void end_process(struct session *session, struct process *p)
 {
 	if (p->gone)
 		return;
 	p->gone = true;
+	p->replaced = p->replaced || called_exec(p);
 	p->end = ticks_now(&session->ticks);
 	if (session->ticks.foreign || p->end < p->last)
 		p->end = p->last;
@@ -154,19 +166,37 @@ static void locate(struct session *session, struct process *p)
 	}
 }
 
+/* Where its pid is known: what it calls itself now. A zygote's child takes a command line of its own some time after the fork. */
+static bool describe(struct process *p)
+{
+	struct proc_about about;
+	bool changed;
+
+	proc_describe(p->pid, p->name, p->arena->attach == SHINY_ATTACH_PARTITION && !p->forked, &about);
+	changed = about.role[0] && (strcmp(p->role, about.role) || strcmp(p->purpose, about.purpose));
+	if (changed) {
+		set_text(&p->role, about.role);
+		set_text(&p->purpose, about.purpose);
+	}
+	if (p->forked && about.command[0] && strcmp(p->command, about.command)) {
+		set_text(&p->command, about.command);
+		changed = true;
+	}
+	return changed;
+}
+
 static void look(struct session *session, struct process *p, uint64_t wall)
 {
-	char role[96];
+	uint32_t pid = p->pid;
 
 	p->looked_wall = wall;
 	if (!p->pid || p->wanderer)
 		locate(session, p);
 	p->looks++;
-	if (!p->pid || p->gone)
-		return;
-	proc_role(p->pid, p->name, p->arena->attach == SHINY_ATTACH_PARTITION, role, sizeof role);
-	if (role[0])
-		set_text(&p->role, role);
+	if (p->pid && !p->gone && called_exec(p) && proc_maps_file(p->pid, p->arena->device, p->arena->inode, p->arena->path) == PROC_NO)
+		end_process(session, p);
+	if (((p->pid && !p->gone && describe(p)) || p->pid != pid) && p->looks > 1)
+		process_put(session, p); /* should the sidecar be killed, it is in the file */
 }
 
 static struct process *process_create(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation)
@@ -183,6 +213,7 @@ static struct process *process_create(struct session *session, struct arena *are
 	p->pidfd = p->status = -1;
 	p->name = mem_text(text_base(arena->executable));
 	p->role = mem_text("");
+	p->purpose = mem_text("");
 	p->executable = mem_text(arena->executable);
 	p->command = command_text(arena->command);
 	registry_init(&p->registry);
@@ -510,6 +541,7 @@ void process_destroy(struct process *p)
 	free(p->deaths);
 	free(p->name);
 	free(p->role);
+	free(p->purpose);
 	free(p->executable);
 	free(p->command);
 	free(p);

@@ -72,7 +72,7 @@ struct process {
 	uint64_t closed_wall;         /* ns, wall */
 	uint64_t looked_wall;         /* when /proc was last read */
 	unsigned looks;
-	char *name, *role, *executable, *command;
+	char *name, *role, *purpose, *executable, *command;
 
 	struct registry registry;
 	struct objects objects;

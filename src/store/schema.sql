@@ -41,7 +41,9 @@ CREATE TABLE process (
 	attach TEXT, -- how its allocator was reached: symbols, partition_alloc, entries (patched), none
 	attach_text TEXT, -- the evidence for that, in words
 	events INTEGER, -- records decoded from it
-	forked_ns INTEGER -- what its parent held then, it inherited; 0: it was not forked
+	forked_ns INTEGER, -- what its parent held then, it inherited; 0: it was not forked
+	purpose TEXT, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
+	status INTEGER -- exit status, or the number of the signal where it was killed; NULL unknown
 );
 
 -- Threads of the processes.
@@ -451,7 +453,9 @@ CREATE VIEW v_processes AS SELECT
 	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost, -- events lost
 	COALESCE(s.gone, 0) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
 	COALESCE(s.gone_bytes, 0) AS gone_bytes, -- their bytes
-	p.forked_ns AS forked_ns -- what its parent held then, it inherited; 0: it was not forked
+	p.forked_ns AS forked_ns, -- what its parent held then, it inherited; 0: it was not forked
+	p.purpose AS purpose, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
+	p.status AS status -- exit status, or the number of the signal where it was killed; NULL unknown
 FROM process p LEFT JOIN (
 	SELECT x.process AS process, SUM(x.allocs) AS allocs, SUM(x.reallocs) AS reallocs, SUM(x.frees) AS frees, SUM(x.bytes) AS bytes,
 		SUM(x.live) AS live, SUM(x.live_bytes) AS live_bytes, SUM(x.inherited) AS inherited, SUM(x.inherited_bytes) AS inherited_bytes,

@@ -18,7 +18,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 6
+#define STORE_SCHEMA_VERSION 7
 
 struct store;
 
@@ -38,6 +38,8 @@ struct store_process {
 	const char *attach_text;
 	uint64_t events; /* records decoded from it */
 	uint64_t forked; /* what its parent held then, it inherited; 0: it was not forked */
+	const char *purpose; /* what its command line says beyond the role */
+	int status;          /* exit status, or the signal that killed it; -1 unknown */
 };
 struct store_thread {
 	uint32_t id, process, tid, creator;

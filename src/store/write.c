@@ -28,7 +28,7 @@
 /* Every statement of the writer: name, SQL. Prepared at first use. */
 #define STATEMENTS(X)                                                                                                          \
 	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                                             \
-	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                         \
+	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, -1))")        \
 	X(THREAD, "INSERT OR REPLACE INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                             \
 	X(MODULE, "INSERT OR REPLACE INTO module VALUES (?, ?, ?, ?, ?, ?)")                                                   \
 	X(MAPPING, "INSERT INTO mapping VALUES (?, ?, ?, ?, ?, ?, ?)")                                                         \
@@ -354,6 +354,8 @@ struct shiny_err *store_put_process(struct store *store, const struct store_proc
 	text(&row, p->attach_text);
 	number(&row, p->events);
 	number(&row, p->forked);
+	text(&row, p->purpose);
+	number(&row, p->status);
 	return row_end(&row);
 }
 

@@ -5,7 +5,7 @@
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one a context.
  *
  * The probe has read the names out of the executable; its result is cached, since the recording could not have seen such objects without it.
- * A kind whose objects name themselves, each its own class, has a label here.
+ * A kind whose objects name themselves is called what its class answers (as in DevTools); where that isn't a constant it has a label here.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 	char label[512];
 
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_KIND, .address_point = vaddr };
-	if (type && type->naming == SHINY_PROBE_NAME_STATIC) {
+	if (type && (type->naming == SHINY_PROBE_NAME_STATIC || type->naming == SHINY_PROBE_NAME_CLASS)) {
 		out->type = die_type_normalize(names, names_text(names, probe_text(probe, type->name)));
 		out->class_named = out->type != NULL;
 		out->class_bytes = type->size;

@@ -157,7 +157,7 @@ bool probe_file_good(const struct shiny_probe_file *file, size_t bytes, const ui
 		return false;
 	types = (const struct shiny_probe_type *)(const void *)(at + file->types_at);
 	for (uint32_t i = 0; i < file->type_count; i++)
-		if (types[i].name >= file->text_bytes || types[i].naming > SHINY_PROBE_NAME_VIRTUAL || types[i].confidence > SHINY_PROBE_EXACT)
+		if (types[i].name >= file->text_bytes || types[i].naming > SHINY_PROBE_NAME_CLASS || types[i].confidence > SHINY_PROBE_EXACT)
 			return false;
 	notes = (const struct shiny_probe_note *)(const void *)(at + file->notes_at);
 	for (uint32_t i = 0; i < file->note_count; i++)

@@ -13,12 +13,16 @@
  *
  * or asks the object: mov (%rdi),%rax; call *0x10(%rax). It is run with the second argument 0, as if it were called so; anything that
  * depends on what isn't known ends it without an answer. Run with 1 it answers the placeholder, which tells a type that has none but that.
+ *
+ * What an object answers is a constant of its class, mostly: the class's own word for it, or that of the JavaScript interface that it
+ * implements, which stands in a structure that another virtual function returns. With the class's vtable in hand both are run in the same way. An
+ * element of the DOM makes up its answer (its tag, whether it is attached): there is no constant, and the type keeps its label.
  */
 #include "probe_names.h"
 
 #include <string.h>
 
-enum { STEPS = 64 };
+enum { STEPS = 64, ALL_STEPS = 400, DEPTH = 4 };
 enum { RAX = 0, RDX = 2, RSI = 6 };
 
 struct run {
@@ -29,6 +33,10 @@ struct run {
 	bool zero_only; /* only whether the result was zero is known */
 	uint64_t left, right;
 	unsigned bits;
+	/* of an object whose vtable is known: */
+	struct reloc_index *relocs;
+	uint64_t vtable; /* 0: not known */
+	unsigned depth, *steps;
 };
 
 static struct eval_value constant(uint64_t value)
@@ -132,24 +140,86 @@ static bool step(struct run *run, const struct flow_instruction *in)
 }
 
 enum end { END_RETURN, END_VIRTUAL, END_LOST };
+static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, uint32_t *vtable_slot);
+
+/* What the loader puts into a word that nobody writes then. */
+static struct eval_value settled(const struct run *run, struct eval_value value)
+{
+	if (run->relocs && value.kind == EVAL_LOADED && !value.add && elf_file_read_only(run->code.file, value.at)) {
+		struct word word = reloc_word(run->relocs, value.at);
+
+		if (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN)
+			return constant(word.value);
+	}
+	return value;
+}
+
+/* A call of a function with the object as its argument, whose vtable is known: what it returns. */
+static bool ask(struct run *run, uint64_t vaddr)
+{
+	struct run inner = { .code = run->code, .relocs = run->relocs, .vtable = run->vtable, .depth = run->depth + 1, .steps = run->steps };
+	uint32_t vptr_at, vtable_slot;
+
+	if (inner.depth > DEPTH)
+		return false;
+	eval_init(&inner.eval, run->eval.world, true);
+	if (run_to_end(&inner, vaddr, &vptr_at, &vtable_slot) != END_RETURN)
+		return false;
+	run->eval.reg[RAX] = settled(&inner, inner.eval.reg[RAX]);
+	run->compared = false;
+	return true;
+}
+
+/* The function in a slot of a vtable; 0: none. */
+static uint64_t function_in(const struct eval_world *world, struct reloc_index *relocs, uint64_t vaddr)
+{
+	struct word word = reloc_word(relocs, vaddr);
+
+	/* PLAIN: of a file that is loaded where it says */
+	return (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN) && elf_file_flags(world->file, word.value) & PF_X ? word.value : 0;
+}
+
+/* The function that a call or jump of the known object's goes to; 0: it isn't one. */
+static uint64_t asked(const struct run *run, const struct eval_value *address, bool direct, uint64_t target)
+{
+	struct eval_value self = eval_argument(&run->eval, 0);
+
+	if (!run->vtable || self.kind != EVAL_ARGUMENT || self.at || self.add || self.other != 0xff)
+		return 0;
+	if (direct)
+		return target;
+	if (address->kind != EVAL_MEMBER || address->at || address->add < 0 || address->add > UINT16_MAX)
+		return 0;
+	return function_in(run->eval.world, run->relocs, run->vtable + (uint64_t)address->add);
+}
 
 /* Runs from `vaddr` to the end; registers are as they are there. */
 static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, uint32_t *vtable_slot)
 {
 	struct flow_instruction in;
-	uint64_t target;
+	uint64_t target = 0;
 
-	for (unsigned steps = 0; steps < STEPS && flow_decode(&run->code, vaddr, &in); steps++) {
-		bool branch = in.decoded.meta.category == ZYDIS_CATEGORY_CALL || in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+	for (unsigned steps = 0; steps < STEPS && (!run->steps || (*run->steps)++ < ALL_STEPS) && flow_decode(&run->code, vaddr, &in); steps++) {
+		bool call = in.decoded.meta.category == ZYDIS_CATEGORY_CALL, jump = in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 		bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 			      flow_address(&in, &in.operands[0], &target);
-		struct eval_value address;
+		struct eval_value address = { .kind = EVAL_UNKNOWN };
 
 		vaddr = in.next;
+		if ((call || jump) && in.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			address = eval_address(&run->eval, &in, &in.operands[0]);
 		if (in.decoded.meta.category == ZYDIS_CATEGORY_RET)
 			return END_RETURN;
-		if (branch && in.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY) {
-			address = eval_address(&run->eval, &in, &in.operands[0]);
+		if (call || (jump && !direct)) {
+			uint64_t function = asked(run, &address, direct, target);
+
+			if (function) {
+				if (!ask(run, function))
+					return END_LOST;
+				if (jump)
+					return END_RETURN;
+				continue;
+			}
 			if (address.kind != EVAL_MEMBER || address.at >> EVAL_MEMBER_SHIFT || address.add < 0 || address.add > UINT16_MAX)
 				return END_LOST;
 			*vptr_at = (uint32_t)address.at;
@@ -162,14 +232,12 @@ static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, u
 			if (yes < 0 || !direct)
 				return END_LOST;
 			vaddr = yes ? target : in.next;
-		} else if (in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
-			if (!direct)
-				return END_LOST;
+		} else if (jump) {
 			vaddr = target;
-		} else if (in.decoded.meta.category == ZYDIS_CATEGORY_CALL || in.decoded.meta.category == ZYDIS_CATEGORY_INTERRUPT ||
-			   in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2 || !step(run, &in)) {
+		} else if (in.decoded.meta.category == ZYDIS_CATEGORY_INTERRUPT || in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2 || !step(run, &in)) {
 			return END_LOST;
 		}
+		run->eval.reg[RAX] = settled(run, run->eval.reg[RAX]);
 	}
 	return END_LOST;
 }
@@ -217,11 +285,18 @@ struct callback_name callback_name(const struct eval_world *world, uint64_t vadd
 	return name;
 }
 
-const char *returned_text(const struct eval_world *world, uint64_t vaddr)
+const char *vtable_name_by(const struct eval_world *world, struct reloc_index *relocs, uint64_t vtable, uint64_t vaddr)
 {
-	struct run run = { .code = { .file = world->file } };
-	uint32_t vptr_at, vtable_slot;
+	unsigned steps = 0;
+	struct run run = { .code = { .file = world->file }, .relocs = relocs, .vtable = vtable, .steps = &steps };
 
 	eval_init(&run.eval, world, true);
-	return run_to_end(&run, vaddr, &vptr_at, &vtable_slot) == END_RETURN ? text_at(world, &run.eval.reg[RAX]) : NULL;
+	return ask(&run, vaddr) ? text_at(world, &run.eval.reg[RAX]) : NULL;
+}
+
+const char *vtable_name(const struct eval_world *world, struct reloc_index *relocs, uint64_t vtable, uint32_t slot)
+{
+	uint64_t function = function_in(world, relocs, vtable + slot);
+
+	return function ? vtable_name_by(world, relocs, vtable, function) : NULL;
 }

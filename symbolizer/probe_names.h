@@ -12,6 +12,7 @@
 #include <shiny/probe.h>
 
 #include "probe_eval.h"
+#include "reloc.h"
 
 enum { PROBE_NAME_MAX = 4096 };
 
@@ -26,8 +27,12 @@ struct callback_name {
 struct callback_name callback_name(const struct eval_world *world, uint64_t vaddr);
 
 /*
- * What the function at `vaddr` returns if that is a constant text: for a virtual function of a class that a callback asks. NULL: it isn't.
+ * What the virtual function at `slot` of the vtable returns for an object with that vtable, if that is a constant text. Virtual functions that it
+ * asks in turn, and constants that the loader puts into the file, are followed. NULL: it isn't.
  */
-const char *returned_text(const struct eval_world *world, uint64_t vaddr);
+const char *vtable_name(const struct eval_world *world, struct reloc_index *relocs, uint64_t vtable, uint32_t slot);
+
+/* The same of the function at `vaddr`, as if it stood in that vtable. */
+const char *vtable_name_by(const struct eval_world *world, struct reloc_index *relocs, uint64_t vtable, uint64_t vaddr);
 
 #endif

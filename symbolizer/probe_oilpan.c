@@ -29,39 +29,11 @@
 
 #include "patch_recipe.h"
 #include "probe_entries.h"
-#include "probe_names.h"
 #include "probe_sites.h"
+#include "probe_types.h"
 
 /* Oilpan's classes of space in public Chromium: fewer than this; its alignments are more. */
-enum { SPACES_MAX = 15, ALIGNMENT_MIN = 16, REGISTRARS_MAX = 8, CODE_MIN = 16 };
-
-/* A function that calls of sites go to. */
-struct candidate {
-	uint64_t vaddr;
-	uint32_t sites, agreeing; /* all; those with the index where the function's code has it */
-	uint32_t by_index[EVAL_ARGUMENTS];
-	uint32_t low[EVAL_ARGUMENTS], high[EVAL_ARGUMENTS]; /* of arguments that are constants */
-	uint32_t known[EVAL_ARGUMENTS];
-	struct entry_allocates facts;
-};
-
-struct registrar {
-	uint64_t vaddr;
-	uint32_t calls;
-	struct entry_registers facts;
-};
-
-struct oilpan {
-	struct probe_draft *draft;
-	struct reloc_index *relocs;
-	struct eval_world world;
-	struct probe_sites sites;
-	VEC(struct candidate) candidates; /* by address; after select_candidates() only the believed ones, most sites first */
-	struct registrar registrars[REGISTRARS_MAX];
-	size_t registrar_count;
-	struct probe_registration *registrations;
-	size_t registration_count;
-};
+enum { SPACES_MAX = 15, ALIGNMENT_MIN = 16, CODE_MIN = 16 };
 
 /* ---- candidates ---- */
 
@@ -126,14 +98,6 @@ static void select_candidates(struct oilpan *o)
 	o->candidates.count = kept;
 	if (kept)
 		qsort(o->candidates.at, kept, sizeof(*o->candidates.at), most_sites_first);
-}
-
-static const struct candidate *believed(const struct oilpan *o, uint64_t vaddr)
-{
-	for (size_t i = 0; i < o->candidates.count; i++)
-		if (o->candidates.at[i].vaddr == vaddr)
-			return &o->candidates.at[i];
-	return NULL;
 }
 
 /* ---- entries ---- */
@@ -277,7 +241,7 @@ static void see_entries(struct oilpan *o)
 	free(targets);
 }
 
-/* ---- types ---- */
+/* ---- the two shapes ---- */
 
 /* A function's address in the file; 0: none. */
 static uint64_t function_at(struct oilpan *o, uint64_t vaddr)
@@ -289,115 +253,9 @@ static uint64_t function_at(struct oilpan *o, uint64_t vaddr)
 	return elf_file_flags(o->world.file, word.value) & PF_X ? word.value : 0;
 }
 
-struct name_counts {
-	uint32_t by_naming[SHINY_PROBE_NAME_VIRTUAL + 1];
-	uint32_t slots[2]; /* of vtables: the first seen, and how many have another */
-	const char *hidden;
-};
-
-static void name_type(struct oilpan *o, struct shiny_probe_type *type, struct name_counts *counts)
-{
-	struct callback_name name = type->callback ? callback_name(&o->world, type->callback) : (struct callback_name){ .name = NULL };
-	char label[64];
-
-	type->naming = (uint8_t)name.naming;
-	type->confidence = name.naming == SHINY_PROBE_NAME_NONE ? SHINY_PROBE_UNKNOWN : SHINY_PROBE_EXACT;
-	type->vptr_at = name.vptr_at;
-	type->vtable_slot = name.vtable_slot;
-	counts->by_naming[name.naming]++;
-	if (name.hidden)
-		counts->hidden = name.hidden;
-	if (name.naming == SHINY_PROBE_NAME_VIRTUAL && !counts->slots[0])
-		counts->slots[0] = name.vtable_slot;
-	counts->slots[1] += name.naming == SHINY_PROBE_NAME_VIRTUAL && name.vtable_slot != counts->slots[0];
-	if (name.naming == SHINY_PROBE_NAME_STATIC) {
-		type->name = probe_draft_text(o->draft, name.name);
-		return;
-	}
-	/* what is in parentheses is no type's name, but stays the same for a build */
-	if (type->index)
-		snprintf(label, sizeof(label), "(GCInfo %u)", type->index);
-	else
-		snprintf(label, sizeof(label), "(GCInfo of 0x%" PRIx64 ")", type->info);
-	type->name = probe_draft_text(o->draft, label);
-}
-
-static void note_names(struct oilpan *o, const struct name_counts *counts)
-{
-	size_t all = o->draft->types.count, stat = counts->by_naming[SHINY_PROBE_NAME_STATIC];
-
-	probe_draft_note(o->draft, "names", all && stat * 10 >= all * 5 ? SHINY_PROBE_EXACT : SHINY_PROBE_HIGH,
-			 "%zu of %zu types have their C++ name in their callback%s%s%s", stat, all, counts->hidden ? ", next to \"" : "",
-			 counts->hidden ? counts->hidden : "", counts->hidden ? "\"" : "");
-	if (counts->by_naming[SHINY_PROBE_NAME_VIRTUAL])
-		probe_draft_note(o->draft, "names", SHINY_PROBE_EXACT, "%u ask their objects, by the function at %u in the vtable%s",
-				 counts->by_naming[SHINY_PROBE_NAME_VIRTUAL], counts->slots[0], counts->slots[1] ? " or another one" : "");
-	if (counts->by_naming[SHINY_PROBE_NAME_NONE])
-		probe_draft_note(o->draft, "names", SHINY_PROBE_UNKNOWN, "%u have none", counts->by_naming[SHINY_PROBE_NAME_NONE]);
-}
-
-static int by_info(const void *a, const void *b)
-{
-	const struct shiny_probe_type *x = a, *y = b;
-
-	return x->info < y->info ? -1 : x->info > y->info;
-}
-
-static struct shiny_probe_type *type_of(struct oilpan *o, uint64_t info)
-{
-	const struct shiny_probe_type key = { .info = info };
-
-	return o->draft->types.count ? bsearch(&key, o->draft->types.at, o->draft->types.count, sizeof(key), by_info) : NULL;
-}
-
-/* What the sites know of the types; `types.at` is by info. How many types have a site. */
-static size_t join_sites(struct oilpan *o)
-{
-	size_t strangers = 0, with = 0;
-
-	for (size_t i = 0; i < o->sites.site_count; i++) {
-		const struct probe_site *site = &o->sites.sites[i];
-		const struct candidate *c = believed(o, site->target);
-		struct shiny_probe_type *type = c && site->index == c->facts.index ? type_of(o, site->info) : NULL;
-		uint32_t size;
-
-		if (!c || site->index != c->facts.index)
-			continue;
-		if (!type) {
-			strangers++;
-			continue;
-		}
-		size = site->known >> c->facts.size & 1 ? site->value[c->facts.size] : 0;
-		type->size = !type->sites || type->size == size ? size : 0;
-		type->sites++;
-	}
-	for (size_t i = 0; i < o->draft->types.count; i++)
-		with += o->draft->types.at[i].sites != 0;
-	if (strangers)
-		probe_draft_note(o->draft, "types", SHINY_PROBE_LOW, "%zu sites pass an index that belongs to no type", strangers);
-	return with;
-}
-
-/* Types that no function of ours makes are made otherwise: then not all objects would be seen. */
-static void judge_coverage(struct oilpan *o, size_t with)
-{
-	size_t all = o->draft->types.count;
-
-	probe_draft_note(o->draft, "types", with * 2 >= all ? SHINY_PROBE_EXACT : SHINY_PROBE_LOW, "%zu of %zu types are made by a site that was seen",
-			 with, all);
-	if (!all || with * 2 >= all)
-		return;
-	for (uint32_t i = 0; i < o->draft->head.entry_count; i++)
-		o->draft->head.entries[i].confidence = SHINY_PROBE_LOW;
-	probe_draft_note(o->draft, "entries", SHINY_PROBE_LOW, "most objects are made by code inlined into their callers: not to be patched");
-}
-
-/* ---- the two shapes ---- */
-
 static void section_types(struct oilpan *o)
 {
 	struct shiny_probe_file *head = &o->draft->head;
-	struct name_counts counts = { .hidden = NULL };
 	size_t finalized = 0, traced = 0;
 
 	for (uint32_t i = 0; i < head->info_count; i++) {
@@ -405,14 +263,13 @@ static void section_types(struct oilpan *o)
 		struct shiny_probe_type type = { .info = info, .index = (uint16_t)(i + 1), .finalizer = function_at(o, info + head->finalizer_at),
 						 .trace = function_at(o, info + head->trace_at), .callback = function_at(o, info + head->name_at) };
 
-		name_type(o, &type, &counts);
 		finalized += type.finalizer != 0;
 		traced += type.trace != 0;
 		*vec_push(&o->draft->types) = type;
 	}
 	probe_draft_note(o->draft, "types", traced == head->info_count ? SHINY_PROBE_EXACT : SHINY_PROBE_LOW,
 			 "%zu of %u have a trace function, %zu a finalizer", traced, head->info_count, finalized);
-	note_names(o, &counts);
+	oilpan_name_types(o);
 }
 
 static void probe_section(struct oilpan *o, const Elf64_Shdr *section)
@@ -442,7 +299,7 @@ static void probe_section(struct oilpan *o, const Elf64_Shdr *section)
 	see_header(o);
 	see_entries(o);
 	section_types(o);
-	judge_coverage(o, join_sites(o));
+	oilpan_join_sites(o);
 }
 
 /* The functions that registrations call, by what their own code says. */
@@ -457,7 +314,7 @@ static void select_registrars(struct oilpan *o)
 
 		for (size_t k = 0; k < o->registrar_count && !known; k++)
 			known = o->registrars[k].vaddr == r->target;
-		if (known || !r->loaded || o->registrar_count == REGISTRARS_MAX)
+		if (known || !r->loaded || o->registrar_count == OILPAN_REGISTRARS)
 			continue;
 		last = r->target; /* most of those that aren't ones follow each other */
 		if (entry_registers(&o->world, r->target, &registrar.facts) && registrar.facts.slot == 0 && registrar.facts.trace == 1)
@@ -511,7 +368,6 @@ static void see_registration(struct oilpan *o)
 
 static void registered_types(struct oilpan *o)
 {
-	struct name_counts counts = { .hidden = NULL };
 	size_t kept = 0, different = 0, registrations = o->registration_count;
 
 	for (size_t i = 0; i < registrations; i++) {
@@ -527,7 +383,7 @@ static void registered_types(struct oilpan *o)
 			};
 	}
 	if (o->draft->types.count)
-		qsort(o->draft->types.at, o->draft->types.count, sizeof(*o->draft->types.at), by_info);
+		qsort(o->draft->types.at, o->draft->types.count, sizeof(*o->draft->types.at), oilpan_by_info);
 	for (size_t i = 0; i < o->draft->types.count; i++) {
 		struct shiny_probe_type *type = &o->draft->types.at[i], *last = kept ? &o->draft->types.at[kept - 1] : NULL;
 
@@ -537,11 +393,9 @@ static void registered_types(struct oilpan *o)
 			different += last->trace != type->trace || last->callback != type->callback || last->finalizer != type->finalizer;
 	}
 	o->draft->types.count = kept;
-	for (size_t i = 0; i < kept; i++)
-		name_type(o, &o->draft->types.at[i], &counts);
 	probe_draft_note(o->draft, "types", different ? SHINY_PROBE_LOW : SHINY_PROBE_EXACT, "%zu types register themselves, at %zu places%s", kept,
 			 registrations, different ? "; some of them in different ways" : "");
-	note_names(o, &counts);
+	oilpan_name_types(o);
 }
 
 static void probe_registered(struct oilpan *o)
@@ -566,7 +420,7 @@ static void probe_registered(struct oilpan *o)
 	see_entries(o);
 	see_registration(o);
 	registered_types(o);
-	judge_coverage(o, join_sites(o));
+	oilpan_join_sites(o);
 }
 
 /* The largest part of the memory image that is writable and not in the file. */

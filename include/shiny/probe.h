@@ -30,7 +30,7 @@
 #define SHINY_PROBE_SECTION_NAME "gc_info_section"
 
 enum {
-	SHINY_PROBE_VERSION = 3, /* counts up when the format changes, or when what it says is found otherwise */
+	SHINY_PROBE_VERSION = 4, /* counts up when the format changes, or when what it says is found otherwise */
 	SHINY_PROBE_ENTRIES = 16,
 	SHINY_PROBE_CODE = 32,
 	SHINY_PROBE_BUILD_ID = 64,
@@ -131,6 +131,8 @@ enum shiny_probe_naming {
 	SHINY_PROBE_NAME_NONE,    /* no name in the file: `label` stands for it */
 	SHINY_PROBE_NAME_STATIC,  /* the type's own, out of its callback */
 	SHINY_PROBE_NAME_VIRTUAL, /* the callback asks the object: each object's own vtable has the function that returns its name */
+	SHINY_PROBE_NAME_CLASS,   /* likewise, and the vtable that its sites store answers this name: as DevTools shows it, without a namespace,
+				     and maybe of a base class */
 };
 
 struct shiny_probe_type {
@@ -141,7 +143,7 @@ struct shiny_probe_type {
 	uint32_t size;                       /* that all of them ask for; 0: different, or not constant */
 	uint16_t index;                      /* SECTION; 0: REGISTERED */
 	uint8_t naming, confidence;          /* enum shiny_probe_naming, shiny_probe_confidence */
-	uint32_t vptr_at, vtable_slot;       /* VIRTUAL: where in the object the vptr is, where in the vtable the function is; bytes */
+	uint32_t vptr_at, vtable_slot;       /* VIRTUAL, CLASS: where in the object the vptr is, where in the vtable the function is; bytes */
 };
 
 struct shiny_probe_note {

@@ -15,7 +15,7 @@
 
 static const char *const shapes[] = {[SHINY_PROBE_NONE] = "none", [SHINY_PROBE_SECTION] = "section", [SHINY_PROBE_REGISTERED] = "registered"};
 static const char *const namings[] = {[SHINY_PROBE_NAME_NONE] = "none", [SHINY_PROBE_NAME_STATIC] = "static",
-				      [SHINY_PROBE_NAME_VIRTUAL] = "virtual"};
+				      [SHINY_PROBE_NAME_VIRTUAL] = "virtual", [SHINY_PROBE_NAME_CLASS] = "class"};
 
 /* The arguments of an entry that mean something, by their names in the result. */
 struct role {
@@ -228,7 +228,7 @@ static void json_type(struct json *json, const struct probe *probe, const struct
 	json_address(json, "finalizer", type->finalizer);
 	json_address(json, "trace", type->trace);
 	json_address(json, "callback", type->callback);
-	if (type->naming == SHINY_PROBE_NAME_VIRTUAL) {
+	if (type->naming >= SHINY_PROBE_NAME_VIRTUAL) {
 		json_number(json, "vptr_at", type->vptr_at);
 		json_number(json, "vtable_slot", type->vtable_slot);
 	}

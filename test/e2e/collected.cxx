@@ -338,7 +338,7 @@ int main(int argc, char **)
 #define PRINT(n) SAY(Owner##n, "tests::Owner" #n, n % 2 == 0, 1)
 	OWNERS(PRINT)
 #undef PRINT
-#define PRINT(n) SAY(Asked##n, "?", true, 1)
+#define PRINT(n) SAY(Asked##n, "tests::Asked" #n, true, 1)
 	ASKEDS(PRINT)
 	return sum ? 1 : 0;
 #else

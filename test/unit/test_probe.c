@@ -18,6 +18,7 @@
 #include "../../symbolizer/probe_file.h"
 #include "../../symbolizer/probe_names.h"
 #include "../../symbolizer/probe_sweep.h"
+#include "../../symbolizer/probe_vtables.h"
 
 static unsigned failures;
 static struct elf_file file;
@@ -171,8 +172,73 @@ static void check_names(void)
 	NAME(empty_text, "- hidden -");
 	NAME(writable_text, "- hidden -");
 	NAME(endless, "- hidden -");
-	check(!strcmp(returned_text(&world, (uintptr_t)always_named - base), "tests::Name"), "name/returned", "something else");
-	check(!returned_text(&world, (uintptr_t)asks - base), "name/not returned", "a text");
+}
+
+/* ---- classes that are asked ---- */
+FUNCTION(answers, "push %rbp\nmov %rsp, %rbp\nlea .Ltext(%rip), %rax\npop %rbp\nret");
+FUNCTION(asks_itself, "push %rbp\nmov %rsp, %rbp\ncall asks_interface\nmov 0x18(%rax), %rax\npop %rbp\nret");
+FUNCTION(asks_interface, "mov (%rdi), %rax\njmp *0x10(%rax)");
+FUNCTION(interface, "lea .Linterface(%rip), %rax\nret");
+FUNCTION(asks_for_ever, "mov (%rdi), %rax\njmp *24(%rax)");
+FUNCTION(asks_somebody_else, "mov 8(%rdi), %rdi\nmov (%rdi), %rax\njmp *(%rax)");
+FUNCTION(writes_it, "push %rbx\nmov %rdi, %rbx\nlea 8(%rdi), %rdi\ncall answers\nmov %rbx, %rax\npop %rbx\nret");
+__asm__(".section .data.rel.ro.probe, \"aw\"\n.p2align 3\n.globl class\n.hidden class\n"
+	"class: .quad answers, asks_itself, interface, asks_for_ever, asks_somebody_else, writes_it, 0, .Ltext\n"
+	".Linterface: .quad 0, 0, 0, .Linterface_name\n.section .rodata.probe\n.Linterface_name: .asciz \"Interface\"\n.text\n");
+extern const char class[];
+
+static void check_class(struct reloc_index *relocs, uint32_t slot, const char *expected)
+{
+	const char *got = vtable_name(&world, relocs, (uintptr_t)class - base, slot * 8);
+	char name[32];
+
+	snprintf(name, sizeof(name), "class/%u", slot);
+	check(got ? expected && !strcmp(got, expected) : !expected, name, got ? got : "nothing");
+}
+
+static void check_classes(void)
+{
+	static const char *const expected[] = { "tests::Name", "Interface" };
+	struct reloc_index relocs;
+
+	reloc_index_init(&relocs, &file);
+	for (uint32_t slot = 0; slot < 8; slot++)
+		check_class(&relocs, slot, slot < 2 ? expected[slot] : NULL);
+	reloc_index_deinit(&relocs);
+}
+
+/* ---- the vtable that a site stores ---- */
+#define MADE "mov %rax, %rbx\nlea .Lbase(%rip), %rcx\nmov %rcx, (%rbx)\n"
+#define DONE "orw $0x8000, -4(%rbx)\n"
+FUNCTION(site_inline, MADE "lea class(%rip), %rax\nmov %rax, (%rbx)\n" DONE "lea .Lbase(%rip), %rcx\nmov %rcx, (%rbx)\nret");
+FUNCTION(constructs, "push %rbp\ncall constructs_base\nlea class(%rip), %rax\nmov %rax, (%rdi)\npop %rbp\nret");
+FUNCTION(constructs_kept, "push %rbx\nmov %rdi, %rbx\ncall constructs_base\nlea class(%rip), %rax\nmov %rax, (%rbx)\npop %rbx\nret");
+FUNCTION(constructs_base, "lea .Lbase(%rip), %rax\nmov %rax, (%rdi)\nret");
+FUNCTION(site_kept, MADE "mov %rbx, %rdi\ncall constructs_kept\n" DONE "ret");
+FUNCTION(site_other, "mov %rax, %rbx\nlea class(%rip), %rax\nmov %rax, 8(%rbx)\n" DONE "ret");
+FUNCTION(site_none, "mov %rax, %rbx\nmov %rdi, (%rbx)\n" DONE "ret");
+FUNCTION(site_elsewhere, "mov %rax, %rbx\nlea class(%rip), %rax\nmov %rax, (%rdi)\n" DONE "ret");
+__asm__(".section .data.rel.ro.probe, \"aw\"\n.p2align 3\n.Lbase: .quad answers\n.text\n");
+
+static void check_site(const char *name, const char *at, uint32_t vptr_at, const char *expected)
+{
+	uint64_t got = site_vtable(&world, (uintptr_t)at - base, vptr_at, 4);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%#lx", (unsigned long)got);
+	check(got == (expected ? (uintptr_t)expected - base : 0), name, text);
+}
+
+static void check_sites(void)
+{
+	check_site("site/inline", site_inline, 0, class);
+	check_site("site/kept", site_kept, 0, class);
+	check_site("site/at 8", site_other, 8, class);
+	check_site("site/not at 0", site_other, 0, NULL);
+	check_site("site/unknown", site_none, 0, NULL);
+	check_site("site/elsewhere", site_elsewhere, 0, NULL);
+	/* a call may change rdi: what is stored through it afterwards isn't the object's, for all that is known */
+	check_site("site/lost", constructs, 0, NULL);
 }
 
 /* ---- the sweep ---- */
@@ -313,6 +379,8 @@ int main(void)
 	check_makers();
 	check_registrars();
 	check_names();
+	check_classes();
+	check_sites();
 	if (elf_file_section_named(&file, ".rodata", &section))
 		check_sweep("sweep/addresses", SWEEP_ADDRESS, section.sh_addr, section.sh_addr + section.sh_size);
 	check_sweep("sweep/calls", SWEEP_CALL, (uintptr_t)maker - base, (uintptr_t)endless - base);

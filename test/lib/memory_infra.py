@@ -22,8 +22,8 @@ it says the slots in use and their bytes (the sum is malloc/allocated_objects), 
   blocks whose end we missed. The others, bucket by bucket, are cached, or blocks that we missed: cached ones have
   the bytes that the dump says; of a bucket's surplus the same share is taken to be cached as of all surplus bytes.
 * What is left. Freed objects of classes with memory safety checks (symbolizer/probe_checked.c) wait in a quarantine of their own
-  (SchedulerLoopQuarantine), of which the dump says nothing: some 200 slots and 95 KB in the browser process, half a percent. In one recording the
-  freed ones whose slot was not used again were 202 blocks in slots of 95,424 bytes, and 95,424 bytes were unaccounted for: all of them.
+  (SchedulerLoopQuarantine), of which the dump says nothing: some 200 slots and 95 KB in the browser process, half a percent. The session has
+  their frees, and that nothing took their slots since: held(). Other processes agree to the block.
 """
 import bisect
 import os
@@ -38,6 +38,7 @@ MARKER = 4 * 4096          # bytes: DumpStats' table of direct maps
 POOL_SHIFT = 34            # pools are 16 GiB
 EXTRAS = {"allocator": 4, "original": 0, "leaked": 4}
 PAGE = 4096
+DELETE = 9                 # what frees checked classes, as events print it (include/shiny/api.def); all else goes through the dispatch chain
 SLACK = 1_000_000          # ns by which the two clocks may be apart
 
 
@@ -117,6 +118,23 @@ def live_at(path, times):
     return found
 
 
+def held(path, comparison):
+    """Blocks of checked classes that were freed and whose slots were not used again up to the moment: how many, bytes of their slots."""
+    live, freed = {}, {}
+    for line in tool("events", path, comparison.process, 0, comparison.moment):
+        kind, _, _, _, address, size, old, api, _ = line.split(" ")
+        if kind == "free":
+            was = live.pop(address, None)
+            if was and int(api) == DELETE:
+                freed[address] = was
+        elif kind in ("alloc", "realloc"):
+            live.pop(old, None)
+            freed.pop(address, None)
+            live[address] = size
+    slots = [comparison.slots[bisect.bisect_left(comparison.slots, int(size) + EXTRAS["allocator"])] for size in freed.values()]
+    return len(slots), sum(slots)
+
+
 # ---- both ----
 class Comparison:
     """Slots and bytes of a process; `cached` and `quarantined` are in Chromium's `count` and `bytes`, not in the session's."""
@@ -127,8 +145,13 @@ class Comparison:
     def __init__(self):
         for field in self.FIELDS:
             setattr(self, field, 0)
-        self.elsewhere = 0
         self.buckets = {}
+        self.process = self.moment = 0  # in the session; when `allocator` was counted
+        self.slots = []                 # sizes of its slots, ascending
+
+    def left(self):
+        """Bytes of slots in use that are neither the session's blocks, nor cached, nor in the quarantine that the dump tells of."""
+        return self.surplus_bytes - self.cached_bytes - self.quarantined_bytes
 
     def add(self, other):
         for field in self.FIELDS:
@@ -242,6 +265,7 @@ def compare(path, events):
             part = compare_partition(process, partition, [(size, count) for p, size, count in rows if p == pool])
             total.add(part)
             total.buckets[partition] = part.buckets
-        total.elsewhere = sum(count for pool, _, count in first if pairs and pool not in (pairs[0], pairs[0] + 1))
+        total.process, total.moment = ids[process.pid], times["allocator"]
+        total.slots = sorted(buckets_of(process, "allocator"))
         result[process.pid] = (process, total)
     return result

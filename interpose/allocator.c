@@ -292,8 +292,8 @@ static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const 
 		return false;
 	}
 	for (uint32_t i = 0; i < f->count; i++)
-		if (e[i].function >= SHINY_ALLOCATOR_FUNCTIONS || e[i].family >= SHINY_ALLOCATOR_FAMILIES || e[i].recipe.vaddr < image->start - image->bias ||
-		    e[i].recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED || e[i].recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
+		if (e[i].function >= SHINY_ALLOCATOR_FUNCTIONS || e[i].family >= SHINY_ALLOCATOR_FAMILIES || e[i].home >= SHINY_ALLOCATOR_FAMILIES ||
+		    e[i].recipe.vaddr < image->start - image->bias || e[i].recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED || e[i].recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
 			si_text_add(why, "it makes no sense");
 			return false;
 		}
@@ -320,7 +320,7 @@ static void blame(const struct shiny_allocator_file *f, const struct shiny_alloc
 static bool prepare_one(struct si_patches *patches, const struct shiny_allocator_entry *e, unsigned n, struct si_text *why)
 {
 	const struct function *function = &functions[e->function];
-	struct family *family = &families[e->family];
+	struct family *family = &families[e->home];
 	struct own *o = &own[n];
 
 	if (function->kind == USABLE) {
@@ -337,9 +337,9 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 	if (e->either)
 		o->api = function->kind == END ? SHINY_API_EITHER_FREE : SHINY_API_EITHER_ALLOC;
 	o->function = si_patch_add(patches, &e->recipe, (void *)hooks[n].of_kind[function->kind], why);
-	if (e->function == SHINY_ALLOCATOR_MALLOC)
+	if (e->function == SHINY_ALLOCATOR_MALLOC && e->home == e->family)
 		family->make = o->function;
-	if (e->function == SHINY_ALLOCATOR_FREE)
+	if (e->function == SHINY_ALLOCATOR_FREE && e->home == e->family)
 		family->end = o->function;
 	return o->function != NULL;
 }
@@ -360,7 +360,7 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 		return false;
 	}
 	for (uint32_t i = 0; i < f->count; i++)
-		if (!families[e[i].family].make || !families[e[i].family].end) {
+		if (!families[e[i].home].make || !families[e[i].home].end) {
 			si_text_add(why, "it has no malloc, or no free");
 			return false;
 		}
@@ -389,7 +389,7 @@ static bool attach(const struct main_image *image, const struct shiny_allocator_
 	our_start = (uintptr_t)ours.dlfo_map_start;
 	our_bytes = (uintptr_t)ours.dlfo_map_end - our_start;
 	for (uint32_t i = 0; i < f->count; i++)
-		if (!families[e[i].family].usable)
+		if (!families[e[i].home].usable)
 			si_settings.types = 0;
 	if (!si_patch_commit(&patches, text))
 		return false;

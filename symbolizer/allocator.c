@@ -188,7 +188,7 @@ static bool plain_recipe(const struct search *s, uint64_t vaddr, struct shiny_pa
 }
 
 /* Appends one function; false: the family cannot be patched, and why says it. */
-static bool add_function(struct search *s, size_t family, size_t i)
+static bool add_function(struct search *s, size_t family, size_t home, size_t i)
 {
 	const struct place_of *at = &s->at[family][i];
 	struct shiny_allocator_entry *same = entry_at(s, at->vaddr, s->out->count), *e = &s->entries[s->out->count];
@@ -208,6 +208,7 @@ static bool add_function(struct search *s, size_t family, size_t i)
 		if (!why && plain_recipe(s, at->vaddr, &e->recipe)) {
 			e->function = (uint16_t)i;
 			e->family = (uint16_t)family;
+			e->home = (uint16_t)home;
 			s->out->count++;
 		}
 		return true; /* without it there is only less to see */
@@ -222,6 +223,7 @@ static bool add_function(struct search *s, size_t family, size_t i)
 	}
 	e->function = (uint16_t)i;
 	e->family = (uint16_t)family;
+	e->home = (uint16_t)home;
 	s->out->count++;
 	return true;
 }
@@ -230,14 +232,18 @@ static void add_family(struct search *s, size_t family)
 {
 	const struct place_of *at = s->at[family];
 	uint32_t before = s->out->count;
+	const struct shiny_allocator_entry *make, *end;
+	size_t home = family;
 
 	if (!at[SHINY_ALLOCATOR_MALLOC].vaddr || !at[SHINY_ALLOCATOR_FREE].vaddr)
 		return;
-	/* tc_malloc is malloc by another name */
-	if (entry_at(s, at[SHINY_ALLOCATOR_MALLOC].vaddr, before) && entry_at(s, at[SHINY_ALLOCATOR_FREE].vaddr, before))
-		return;
+	/* mi_malloc is malloc by another name: what else it has belongs to that one */
+	make = entry_at(s, at[SHINY_ALLOCATOR_MALLOC].vaddr, before);
+	end = entry_at(s, at[SHINY_ALLOCATOR_FREE].vaddr, before);
+	if (make && end && make->home == end->home)
+		home = make->home;
 	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
-		if (at[i].vaddr && !add_function(s, family, i)) {
+		if (at[i].vaddr && !add_function(s, family, home, i)) {
 			memset(s->entries + before, 0, (s->out->count - before) * sizeof *s->entries);
 			s->out->count = before;
 			return;

@@ -5,7 +5,9 @@
  * An instruction means the same elsewhere, unless it names a place by its distance from itself:
  *   a rip-relative operand   keeps its form: the four bytes of the distance are made anew (a fixup)
  *   a conditional jump       gets its long form; it and an unconditional one get a fixup
- *   a call                   is refused: it would leave a return address in the trampoline, for which no unwinder has a row
+ *   a direct call, or one    pushes the return address that it has where it stands, and jumps: one into the trampoline would be an address
+ *   through a rip operand    that no unwinder has a row for. With its 5 or 6 bytes it is always the last one displaced, so it returns behind them
+ *   any other call           is refused
  *   jrcxz, loop              are refused: they have no long form
  * Nobody may arrive in the middle of what is displaced: the whole function is decoded, and a jump from within it to any displaced byte
  * is a reason to refuse, to the first one too: it would be taken for a call. Calls of the entry itself are calls. Compilers put a function's
@@ -18,7 +20,7 @@
 
 #include <Zydis/Zydis.h>
 
-enum { INSTRUCTION_MAX = 15, UNKNOWN_MAX = 4096, KNOWN_MAX = 1 << 20, PART_INSTRUCTIONS = 256 };
+enum { LONGEST = 18, INSTRUCTION_MAX = 15, UNKNOWN_MAX = 4096, KNOWN_MAX = 1 << 20, PART_INSTRUCTIONS = 256 };
 
 struct maker {
 	const struct elf_file *file;
@@ -95,15 +97,44 @@ static const char *move_jump(struct shiny_patch_recipe *r, const struct instruct
 	return add_fixup(r, target, at, r->code_bytes);
 }
 
+/* push %rax; lea RETURN(%rip),%rax; xchg %rax,(%rsp); jmp TARGET or jmp *TARGET(%rip): no register and no flag is another one. */
+static const char *move_call(struct shiny_patch_recipe *r, const struct instruction *i)
+{
+	static const uint8_t push_lea[] = { 0x50, 0x48, 0x8d, 0x05 }, xchg[] = { 0x48, 0x87, 0x04, 0x24 };
+	const ZydisDecodedOperand *o = &i->operands[0];
+	uint8_t *code = r->code + r->code_bytes;
+	bool direct = i->decoded.opcode == 0xe8 && o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	unsigned at = r->code_bytes + (direct ? 13 : 14);
+	const char *why;
+	uint64_t target;
+
+	if (i->decoded.length < SHINY_PATCH_JUMP || i->decoded.raw.prefix_count > (i->operands[0].size == 64 ? 1 : 0) ||
+	    (!direct && (i->decoded.opcode != 0xff || o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.base != ZYDIS_REGISTER_RIP ||
+			 i->decoded.raw.disp.size != 32)) ||
+	    ZYAN_FAILED(ZydisCalcAbsoluteAddress(&i->decoded, o, i->vaddr, &target)))
+		return "it begins with a call";
+	memcpy(code, push_lea, sizeof push_lea);
+	memcpy(code + 8, xchg, sizeof xchg);
+	if (direct) {
+		code[12] = 0xe9;
+	} else {
+		code[12] = 0xff;
+		code[13] = 0x25;
+	}
+	why = add_fixup(r, i->next, r->code_bytes + sizeof push_lea, r->code_bytes + 8);
+	r->code_bytes = (uint8_t)(at + 4);
+	return why ? why : add_fixup(r, target, at, r->code_bytes);
+}
+
 static const char *move(struct shiny_patch_recipe *r, const struct instruction *i)
 {
 	unsigned at = r->code_bytes;
 	uint64_t target;
 
-	if (at + INSTRUCTION_MAX > SHINY_PATCH_CODE)
+	if (at + LONGEST > SHINY_PATCH_CODE)
 		return "its first instructions are too long";
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_CALL)
-		return "it begins with a call";
+		return move_call(r, i);
 	if (branch_target(i, &target)) {
 		if (i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR || (i->decoded.meta.category == ZYDIS_CATEGORY_COND_BR &&
 		    ((i->decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (i->decoded.opcode & 0xf0) == 0x70) ||

@@ -21,7 +21,7 @@
 #define SHINY_ALLOCATOR_SUFFIX ".allocator"
 
 enum {
-	SHINY_ALLOCATOR_VERSION = 1, /* counts up with the format, allocator.def, and what makes a recipe */
+	SHINY_ALLOCATOR_VERSION = 2, /* counts up with the format, allocator.def, and what makes a recipe */
 	SHINY_ALLOCATOR_ENTRIES = 64,
 	SHINY_ALLOCATOR_SETTING = 64,
 	SHINY_ALLOCATOR_FAMILIES = 8,
@@ -40,8 +40,8 @@ enum shiny_allocator_function {
 struct shiny_allocator_entry {
 	uint16_t function; /* enum shiny_allocator_function */
 	uint16_t family;   /* index of its prefix */
+	uint16_t home;     /* of the prefix whose malloc and free serve its blocks: mi_malloc may be malloc by another name */
 	uint16_t either;   /* 1: it is operator new or malloc, or delete or free: they are one function */
-	uint16_t unused;
 	struct shiny_patch_recipe recipe; /* of one that is not patched: vaddr and expected bytes only */
 };
 

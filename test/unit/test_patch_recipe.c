@@ -66,6 +66,33 @@ static const char *compare(const struct instruction *a, uint64_t at_a, const uin
 	return NULL;
 }
 
+/*
+ * A call has become five instructions: push, lea of the address behind the call, xchg, jmp to the same target. Their bytes, 0: they are not
+ * that.
+ */
+static unsigned moved_call(const struct instruction *a, uint64_t at_a, const uint8_t *code, size_t room, uint64_t place)
+{
+	static const ZydisMnemonic expected[] = { ZYDIS_MNEMONIC_PUSH, ZYDIS_MNEMONIC_LEA, ZYDIS_MNEMONIC_XCHG, ZYDIS_MNEMONIC_JMP };
+	uint64_t back = 0, from = 0, to = 0;
+	struct instruction b;
+	unsigned used = 0;
+
+	for (unsigned n = 0; n < 4; n++) {
+		if (used >= room || !decode(code + used, room - used, &b) || b.decoded.mnemonic != expected[n])
+			return 0;
+		if (n == 0 && b.operands[0].reg.value != ZYDIS_REGISTER_RAX)
+			return 0;
+		if (n == 1 && (b.operands[0].reg.value != ZYDIS_REGISTER_RAX || !absolute(&b, 1, place + used, &back)))
+			return 0;
+		if (n == 2 && (b.operands[0].mem.base != ZYDIS_REGISTER_RSP || b.operands[0].mem.disp.value || b.operands[1].reg.value != ZYDIS_REGISTER_RAX))
+			return 0;
+		if (n == 3 && (b.operands[0].type != a->operands[0].type || !absolute(&b, 0, place + used, &to) || !absolute(a, 0, at_a, &from)))
+			return 0;
+		used += b.decoded.length;
+	}
+	return back == at_a + a->decoded.length && from == to ? used : 0;
+}
+
 /* Carries a recipe out as the library would, for a trampoline at `place`, and reads it back. */
 static const char *read_back(const struct elf_file *file, const struct shiny_patch_recipe *r, uint64_t place)
 {
@@ -94,6 +121,15 @@ static const char *read_back(const struct elf_file *file, const struct shiny_pat
 			if (a.decoded.mnemonic != ZYDIS_MNEMONIC_NOP && a.decoded.mnemonic != ZYDIS_MNEMONIC_INT3)
 				return "it displaces what follows it";
 		} else {
+			unsigned call = a.decoded.meta.category == ZYDIS_CATEGORY_CALL ? moved_call(&a, at, code + used, r->code_bytes - used, place + used) : 0;
+
+			if (a.decoded.meta.category == ZYDIS_CATEGORY_CALL) {
+				if (!call || at + a.decoded.length != end)
+					return "a call is another one";
+				used += call;
+				at += a.decoded.length;
+				continue;
+			}
 			if (used >= r->code_bytes || !decode(code + used, r->code_bytes - used, &b))
 				return "an instruction is missing";
 			why = compare(&a, at, original, &b, place + used, code + used);

@@ -209,6 +209,12 @@ static void judge_segment(const struct judge *judge, struct vm_segment *g)
 	g->changed = true;
 }
 
+static void judge_if_news(const struct judge *judge, struct vm_segment *g)
+{
+	if (judge->modules || g->changed || !g->owner)
+		judge_segment(judge, g);
+}
+
 static void lend_owner(struct vm_segment *to, const struct vm_segment *from)
 {
 	if (to->owner == from->owner && to->detail == from->detail)
@@ -228,7 +234,10 @@ static bool owned_by(const struct vm_segment *g, const char *owner)
 	return g->owner && !strcmp(owners_name(g->owner - 1u), owner);
 }
 
-/* Segments in order of address: what is kept inaccessible in front of a stack or behind an arena of malloc's is a part of it. */
+/*
+ * Segments in order of address: what is kept inaccessible in front of a stack or behind an arena of malloc's is a part of it. Only those of which
+ * something new is known are judged: a Chromium has 8,000 segments, and this is done each second.
+ */
 static void judge_process(const struct judge *judge, const struct process *p)
 {
 	const struct segments *s = &p->memory->segments;
@@ -248,17 +257,17 @@ static void judge_process(const struct judge *judge, const struct process *p)
 			before = NULL;
 			continue;
 		} else {
-			judge_segment(judge, g);
+			judge_if_news(judge, g);
 		}
 		if (guard && owned_by(g, "stacks"))
 			lend_owner(guard, g);
 		else if (guard)
-			judge_segment(judge, guard);
+			judge_if_news(judge, guard);
 		guard = NULL;
 		before = g;
 	}
 	if (guard)
-		judge_segment(judge, guard);
+		judge_if_news(judge, guard);
 }
 
 /* ---- rows ---- */

@@ -12,7 +12,7 @@
  * and list are of one moment; the ranges of calls between t0 and T are left as the calls say (segments.h: flux). What of the list then belongs to
  * no segment is kept in one of its own, [0, 0), so that the sums are always the kernel's.
  *
- * The cost. Reading the list of a Chromium process takes the kernel 4 to 10 ms, and it is the sidecar's one thread that waits. So looks are paid
+ * The cost. Reading the list of a Chromium process takes 5 to 10 ms (bench/run looks), and the sidecar has one thread. So looks are paid
  * from an account that earns 2 % of the time that passes; where the processes are many or large, looks become rarer, the longest
  * unseen first. One in which nothing has happened since its last look (its page faults, sizes and records say) is not read again: that look's
  * sums are written once more. A process is looked at soon after its start too, and again before a second has passed: many live no longer.

@@ -170,6 +170,16 @@ void si_event_finalized(const uintptr_t *fp, void *object)
 	si_leave(w);
 }
 
+void si_event_swept(const uintptr_t *fp, void *address, size_t bytes)
+{
+	struct si_writer *w = si_enter(fp);
+
+	if (!w)
+		return;
+	si_write_event(w, SHINY_REC_SWEPT, SHINY_REC_SWEPT_WIDE, SHINY_API_COLLECTED, (uintptr_t)address, bytes, 0, si_ticks());
+	si_leave(w);
+}
+
 /* A run that happens seldom: a header, then its payload. */
 static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, unsigned api, const void *payload, uint32_t records)
 {

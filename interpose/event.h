@@ -45,6 +45,8 @@ void si_event_realloc_failed(const uintptr_t *fp);
 /* A garbage-collected object of the kind `index` was handed out, or its destructor is about to run. */
 void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index);
 void si_event_finalized(const uintptr_t *fp, void *object);
+/* The sweeper is about to give memory out again: what lies there is dead. */
+void si_event_swept(const uintptr_t *fp, void *address, size_t bytes);
 /* What the indices mean in this process and its children; may come again, for others. */
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds);
 

@@ -14,7 +14,8 @@
  * Making is seen by entry patches (patch.c). Finalization is seen by standing in for the finalizers: the GCInfo's pointer is replaced
  * by one function that finds the index in the object's header, tells of the object's end, and calls the finalizer that was there. Where
  * kinds register themselves, the registration is patched, and gets that function instead of the kind's finalizer. A kind without a
- * finalizer gets none: Oilpan treats those differently, and their end is found by what takes their place.
+ * finalizer gets none: Oilpan treats those differently. Their end is seen when the sweeper puts their memory on a free list, which it does by
+ * functions that are patched too.
  *
  * Nothing is guessed: without a probe's result for this very build nothing is done, and if one entry does not fit, none is patched.
  */
@@ -33,18 +34,23 @@
 #include "probe_file.h"
 #include "sys.h"
 
-enum { KINDS = 1 << SHINY_OBJECT_INDEX_BITS, ARGUMENTS = 6 };
+enum { KINDS = 1 << SHINY_OBJECT_INDEX_BITS, ARGUMENTS = 6, INFO_WORDS = 8 };
 
 typedef uintptr_t entry_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+typedef unsigned __int128 pair_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t); /* one of those that free returns two words */
 typedef void finalizer_fn(void *object);
 
 /* Written before the patches are. */
 static struct hooked {
-	entry_fn *function; /* as it was */
-	uint8_t size, index, slot, finalizer; /* numbers of arguments */
+	union { /* as it was */
+		entry_fn *function;
+		pair_fn *pair;
+	};
+	uint8_t size, index, slot, finalizer, info; /* numbers of arguments */
 } hooked[SHINY_PROBE_ENTRIES];
 static finalizer_fn **finalizers; /* by index; NULL: none of ours */
 static uint16_t header_index_at, header_index_shift, header_index_mask;
+static uint16_t info_bytes, info_finalizer; /* of a GCInfo; the finalizer's place in words */
 
 /* ---- hooks ---- */
 
@@ -70,12 +76,20 @@ static inline __attribute__((always_inline)) uintptr_t made(const uintptr_t *fp,
 /* A kind registers itself; once, or by several threads at once: each gets the same index. */
 static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_t *fp, const struct hooked *h, uintptr_t *argument)
 {
+	uintptr_t info[INFO_WORDS], *place = NULL;
 	finalizer_fn *finalizer = NULL;
 	uint16_t index;
 
-	if (h->finalizer < ARGUMENTS && finalizers && argument[h->finalizer] && argument[h->finalizer] != (uintptr_t)finalized) {
-		finalizer = (finalizer_fn *)argument[h->finalizer];
-		argument[h->finalizer] = (uintptr_t)finalized;
+	if (h->finalizer < ARGUMENTS) {
+		place = &argument[h->finalizer];
+	} else if (h->info < ARGUMENTS && argument[h->info]) { /* a GCInfo of the caller's, which is copied */
+		__builtin_memcpy(info, (const void *)argument[h->info], info_bytes);
+		argument[h->info] = (uintptr_t)info;
+		place = &info[info_finalizer];
+	}
+	if (finalizers && place && *place && *place != (uintptr_t)finalized) {
+		finalizer = (finalizer_fn *)*place;
+		*place = (uintptr_t)finalized;
 	}
 	index = (uint16_t)h->function(argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 	if (finalizer && index < KINDS)
@@ -92,13 +106,18 @@ static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_
 	static uintptr_t registered_##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f)          \
 	{                                                                                                                      \
 		return registered(SI_FRAME(), &hooked[n], (uintptr_t[ARGUMENTS]){ a, b, c, d, e, f });                         \
+	}                                                                                                                      \
+	static unsigned __int128 swept_##n(uintptr_t list, uintptr_t address, uintptr_t bytes, uintptr_t d, uintptr_t e, uintptr_t f) \
+	{                                                                                                                      \
+		si_event_swept(SI_FRAME(), (void *)address, bytes);                                                            \
+		return hooked[n].pair(list, address, bytes, d, e, f); /* the sweeper's, or of what frees an object at once */  \
 	}
 HOOKS(0) HOOKS(1) HOOKS(2) HOOKS(3) HOOKS(4) HOOKS(5) HOOKS(6) HOOKS(7) HOOKS(8) HOOKS(9) HOOKS(10) HOOKS(11) HOOKS(12) HOOKS(13) HOOKS(14)
 HOOKS(15)
-#define PAIR(n) { made_##n, registered_##n }
-static entry_fn *const hook_of[SHINY_PROBE_ENTRIES][2] = {
-	PAIR(0), PAIR(1), PAIR(2), PAIR(3), PAIR(4), PAIR(5), PAIR(6), PAIR(7), PAIR(8), PAIR(9), PAIR(10), PAIR(11), PAIR(12), PAIR(13),
-	PAIR(14), PAIR(15),
+#define THREE(n) { [SHINY_PROBE_ALLOCATE] = (void *)made_##n, [SHINY_PROBE_REGISTER] = (void *)registered_##n, [SHINY_PROBE_FREE] = (void *)swept_##n }
+static void *const hook_of[SHINY_PROBE_ENTRIES][SHINY_PROBE_FREE + 1] = {
+	THREE(0), THREE(1), THREE(2), THREE(3), THREE(4), THREE(5), THREE(6), THREE(7), THREE(8), THREE(9), THREE(10), THREE(11), THREE(12),
+	THREE(13), THREE(14), THREE(15),
 };
 
 /* ---- attaching ---- */
@@ -143,7 +162,7 @@ static int look_at_main(struct dl_phdr_info *info, size_t size, void *context)
 
 static bool is_oilpan(const struct shiny_probe_entry *e)
 {
-	return e->kind == SHINY_PROBE_ALLOCATE || e->kind == SHINY_PROBE_REGISTER;
+	return e->kind == SHINY_PROBE_ALLOCATE || e->kind == SHINY_PROBE_REGISTER || e->kind == SHINY_PROBE_FREE;
 }
 
 static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_entry *e)
@@ -152,6 +171,10 @@ static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_en
 		return false;
 	if (e->kind == SHINY_PROBE_ALLOCATE)
 		return e->size < ARGUMENTS && e->index < ARGUMENTS;
+	if (e->kind == SHINY_PROBE_FREE)
+		return e->size == 2;
+	if (e->kind == SHINY_PROBE_REGISTER && e->info < ARGUMENTS && !info_bytes)
+		return false; /* it couldn't be copied */
 	return e->kind == SHINY_PROBE_REGISTER && f->shape == SHINY_PROBE_REGISTERED && e->slot < ARGUMENTS;
 }
 
@@ -178,8 +201,8 @@ static bool prepare(struct si_patches *patches, const struct image *image, const
 			si_text_add(why, "one of the functions that make objects can't be patched");
 			return false;
 		}
-		hooked[i] = (struct hooked){ .size = e->size, .index = e->index, .slot = e->slot, .finalizer = e->finalizer };
-		hooked[i].function = si_patch_add(patches, recipe, hook_of[i][e->kind == SHINY_PROBE_REGISTER], why);
+		hooked[i] = (struct hooked){ .size = e->size, .index = e->index, .slot = e->slot, .finalizer = e->finalizer, .info = e->info };
+		hooked[i].function = si_patch_add(patches, recipe, hook_of[i][e->kind], why);
 		if (!hooked[i].function)
 			return false;
 	}
@@ -209,6 +232,10 @@ static unsigned replace_finalizers(const struct image *image, const struct shiny
 
 static bool prepare_finalizers(const struct shiny_probe_file *f)
 {
+	if (f->info_bytes % 8 || f->info_bytes > INFO_WORDS * 8 || f->finalizer_at % 8 || f->finalizer_at >= f->info_bytes)
+		return false;
+	info_bytes = (uint16_t)f->info_bytes;
+	info_finalizer = f->finalizer_at / 8;
 	if (f->header_confidence < SHINY_PROBE_MEDIUM || !f->header_index_at)
 		return false;
 	header_index_at = f->header_index_at;

@@ -11,6 +11,7 @@
 #include "cache_file.h"
 #include "elf_file.h"
 #include "probe_checked.h"
+#include "probe_free.h"
 #include "probe_file.h"
 #include "probe_oilpan.h"
 #include "probe_partition.h"
@@ -39,6 +40,7 @@ static struct shiny_probe_file *look(const struct elf_file *file)
 	if (!draft.head.build_id_bytes)
 		probe_draft_note(&draft, "build-id", SHINY_PROBE_UNKNOWN, "the file has none: nothing can be kept of it, or found again inside");
 	probe_oilpan(file, &relocs, &draft);
+	probe_free(file, &draft);
 	probe_partition(file, &relocs, &draft);
 	probe_checked(file, &relocs, &draft);
 	result = probe_draft_finish(&draft);

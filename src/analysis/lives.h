@@ -37,7 +37,7 @@ enum life_end {
 	LIFE_FREED,
 	LIFE_REALLOCED, /* given to a realloc that succeeded: `next` is what it became */
 	LIFE_REUSED,    /* nobody freed it, and another block has its place */
-	LIFE_RELEASED,  /* a garbage-collected object whose memory went back to the system */
+	LIFE_RELEASED,  /* a garbage-collected object whose memory was given back, to the free lists or to the system */
 	LIFE_NEVER,     /* it lived when its process, its program (exec) or the recording ended */
 	LIFE_ENDS
 };

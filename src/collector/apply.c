@@ -367,6 +367,9 @@ void apply_record(struct session *session, struct stream *s)
 	case SHINY_REC_FINALIZED:
 		apply_finalized(session, s);
 		break;
+	case SHINY_REC_SWEPT:
+		apply_swept(session, s);
+		break;
 	case SHINY_REC_OBJECT_KINDS:
 		apply_object_kinds(s);
 		break;

@@ -45,6 +45,7 @@ bool apply_block_began(struct session *session, struct stream *s, const struct e
 /* ---- apply_object.c ---- */
 void apply_object(struct session *session, struct stream *s);
 void apply_finalized(struct session *session, struct stream *s);
+void apply_swept(struct session *session, struct stream *s);
 void apply_object_kinds(struct stream *s);
 /* Memory of a heap went back to the system: what lay there has ended. */
 void apply_released(struct session *session, struct stream *s, uint64_t start, uint64_t end);

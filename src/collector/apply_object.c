@@ -4,8 +4,8 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * An object ends when its destructor runs (D), when a later object takes its place (R), or when its memory goes back to the system. The
- * object's own header, 8 bytes in front of it, belongs to its place. A later one that begins in the middle of it has only its rest
+ * An object ends when its destructor runs (D), when the sweeper puts its memory on a free list or the memory goes back to the system
+ * (released), or, where neither was seen, when a later object takes its place (R). The object's own header, 8 bytes in front of it, belongs to its place. A later one that begins in the middle of it has only its rest
  * (objects.h): then it is resized, a REALLOC event to its own address. In the event stream an end that no call made is a FREE without
  * a stack, whose api says which it was (enum event_end). The kind of an object is known when it is made; in the stream a VPTR event behind
  * its ALLOC tells it.
@@ -55,14 +55,14 @@ static bool cut_object(struct session *session, struct stream *s, uint64_t addre
 	return true;
 }
 
-/* What lies where [start, end) is given away. */
-static void bury(struct session *session, struct stream *s, uint64_t start, uint64_t end)
+/* [start, end) is not what it was: what begins there has ended, what reaches into it from the front is cut. */
+static void bury(struct session *session, struct stream *s, uint64_t start, uint64_t end, enum block_end how, uint8_t why)
 {
 	uint64_t address;
 
 	while ((address = objects_find(&s->process->objects, start, end)))
 		if (address >= start || !cut_object(session, s, address, start))
-			end_object(session, s, address, END_REUSED, EVENT_END_REUSED);
+			end_object(session, s, address, how, why);
 }
 
 /* Id of what describes the kind; 0: nothing is known of it. */
@@ -94,7 +94,7 @@ void apply_object(struct session *session, struct stream *s)
 		p->noticed.refused++;
 		return;
 	}
-	bury(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry));
+	bury(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry), END_REUSED, EVENT_END_REUSED);
 	if (!apply_block_began(session, s, &entry, ns))
 		return;
 	objects_add(&p->objects, entry.address, bytes_of(&entry));
@@ -121,6 +121,14 @@ void apply_finalized(struct session *session, struct stream *s)
 		apply_block_ended(session, s, &old, END_FREED, ns);
 	}
 	apply_emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+}
+
+void apply_swept(struct session *session, struct stream *s)
+{
+	uint64_t start = s->head.address, end = start + s->head.size;
+
+	if (end > start)
+		bury(session, s, start, end, END_RELEASED, EVENT_END_RELEASED);
 }
 
 void apply_object_kinds(struct stream *s)

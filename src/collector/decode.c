@@ -15,6 +15,7 @@ static const uint8_t plain[SHINY_REC_KINDS] = {
 	[SHINY_REC_REALLOC_BEGIN_WIDE] = SHINY_REC_REALLOC_BEGIN,
 	[SHINY_REC_REALLOC_DONE_WIDE] = SHINY_REC_REALLOC_DONE,
 	[SHINY_REC_OBJECT_WIDE] = SHINY_REC_OBJECT,
+	[SHINY_REC_SWEPT_WIDE] = SHINY_REC_SWEPT,
 };
 
 static uint64_t load(const struct shiny_record *record, unsigned word)

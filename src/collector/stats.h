@@ -35,7 +35,7 @@ struct bins { /* a dense range of log2 bins */
 enum block_end {
 	END_FREED,    /* the program freed it, or its destructor ran */
 	END_REUSED,   /* nobody did: another one has its place */
-	END_RELEASED, /* nobody did: its memory went back to the system */
+	END_RELEASED, /* nobody did: its memory was given back, to the collector's free lists or to the system */
 };
 
 struct tally {

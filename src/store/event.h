@@ -21,7 +21,7 @@ enum event_kind {
 /* The api of a FREE that no call made, behind the codes of shiny_api. */
 enum event_end {
 	EVENT_END_REUSED = 16,   /* a garbage-collected object: another one took its place */
-	EVENT_END_RELEASED = 17, /* its memory went back to the system */
+	EVENT_END_RELEASED = 17, /* its memory was given back: to the collector's free lists, or to the system */
 };
 
 struct event {

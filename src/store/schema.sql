@@ -251,7 +251,7 @@ CREATE TABLE stat (
 	reallocs INTEGER NOT NULL, -- of these, by realloc
 	frees INTEGER NOT NULL, -- blocks that ended
 	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
-	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory went back to the system
+	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory was given back
 	bytes INTEGER NOT NULL, -- requested, over allocs
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
@@ -277,7 +277,7 @@ CREATE TABLE site_stat (
 	reallocs INTEGER NOT NULL, -- of these, by realloc
 	frees INTEGER NOT NULL, -- blocks that ended
 	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
-	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory went back to the system
+	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory was given back
 	bytes INTEGER NOT NULL, -- requested, over allocs
 	live INTEGER NOT NULL, -- blocks at the end
 	live_bytes INTEGER NOT NULL, -- their bytes
@@ -543,7 +543,7 @@ CREATE VIEW v_types AS SELECT
 	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
 	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
-	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory went back to the system
+	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory was given back
 FROM stat s LEFT JOIN type y ON y.id = s.type GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The same for each process.
@@ -567,7 +567,7 @@ CREATE VIEW v_process_types AS SELECT
 	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
 	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
-	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory went back to the system
+	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory was given back
 FROM site_stat s LEFT JOIN type y ON y.id = s.type GROUP BY s.process, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The innermost function of every frame.

@@ -85,7 +85,7 @@ struct store_stat {
 	uint64_t allocs;   /* blocks that began: allocations and successful reallocs */
 	uint64_t reallocs; /* of these, by realloc */
 	uint64_t frees;    /* blocks that ended: freed, given to a successful realloc, or in one of these two ways: */
-	uint64_t reused, released; /* nobody freed it: another one has its place, or its memory went back to the system */
+	uint64_t reused, released; /* nobody freed it: another one has its place, or its memory was given back */
 	uint64_t bytes;    /* requested, over allocs */
 	uint64_t live, live_bytes;           /* at the end of the process or of the recording */
 	uint64_t gone, gone_bytes;           /* the same of a process that exec replaced, whose memory went with it: not live */

@@ -108,8 +108,9 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 	struct memory_process *p = NULL;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT s.process, p.pid, COALESCE(NULLIF(p.role, ''), p.name, '(unknown)'), s.ns, s.areas, s.rss, "
-		"s.pss, s.private, s.swap, s.live_blocks, s.live_bytes FROM memory s LEFT JOIN process p ON p.id = s.process WHERE %s ORDER BY s.process, s.ns",
+	struct shiny_err *err = query_format(store, &q, 
+		"SELECT s.process, p.pid, COALESCE(NULLIF(p.role, ''), p.name, '(unknown)'), s.ns, s.areas, s.rss, s.pss, s.private, s.swap, "
+		"s.live_blocks, s.live_bytes FROM memory s LEFT JOIN process p ON p.id = s.process WHERE %s ORDER BY s.process, s.ns",
 		scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -330,7 +331,8 @@ static struct shiny_err *load_keys(struct store *store, struct replaying *r)
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		*key = (struct type_key){ (uint32_t)query_number(q, 0), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2), (uint32_t)query_number(q, 3) };
+		*key = (struct type_key){ (uint32_t)query_number(q, 0), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
+					(uint32_t)query_number(q, 3) };
 		if (key->type >= r->types)
 			r->types = key->type + 1u;
 	}
@@ -460,7 +462,8 @@ static bool add_process(struct tree_node *root, const struct memory_process *p, 
 	return ok;
 }
 
-struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match, double threshold, bool full, struct tree_node *root)
+struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match, double threshold, bool full,
+			      struct tree_node *root)
 {
 	struct live *lives = mem_zero(memory->count + 1, sizeof *lives);
 	struct tree_node tree = { .name = strdup("all processes") };

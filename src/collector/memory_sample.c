@@ -364,7 +364,10 @@ static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g
 	return g->name && (g->name == watch->pools[0] || g->name == watch->pools[1]);
 }
 
-/* Which parts are malloc's: all of a segment in which its blocks lie; in PartitionAlloc's pools the super page, which has one owner while it is used. */
+/*
+ * Which parts are malloc's: all of a segment in which its blocks lie; in PartitionAlloc's pools the super page, which has one owner while it is
+ * used.
+ */
 static void find_malloc(struct memory_watch *watch, struct memory *m)
 {
 	size_t old = 0, old_count = m->malloc_regions.count;

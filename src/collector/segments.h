@@ -18,6 +18,8 @@
  * Threads of the program race: A unmaps a range, B is given it at once, and B's record may come first. A call that takes memory away says when it
  * began (`begun`), and spares what was mapped later than that. UINT64_MAX spares nothing.
  *
+ * Not covered: memory that a raw system call unmaps and another maps again in the same place and manner between two looks is taken for the same.
+ *
  * A segment that no sample has seen (`sampled`) has no history that anybody could ask for: it is trimmed in place. Allocators map more than
  * they need and cut off what is not aligned, at once.
  */

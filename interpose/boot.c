@@ -178,7 +178,7 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 		si_allocator_attach(environment, &t);
 		return;
 	}
-	h->attach = si_partition_attach(h->attach_text, sizeof h->attach_text);
+	h->attach = si_partition_attach(environment, h->attach_text, sizeof h->attach_text);
 	if (h->attach != SHINY_ATTACH_NONE || si_partition_seen())
 		return;
 	if (si_allocator_attach(environment, &own)) {

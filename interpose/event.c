@@ -48,6 +48,25 @@ void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_ap
 	look_for_flush(fp);
 }
 
+void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api, const char *type)
+{
+	struct si_writer *w = si_enter(fp);
+	uint64_t now, lost;
+
+	if (!w)
+		return;
+	now = si_ticks();
+	lost = w->lost;
+	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, si_stack_id(w, fp, si_settings.depth, now), now);
+	if (type && w->lost == lost && si_room(w, 1, now)) {
+		shiny_publish(w->next, shiny_w0((uintptr_t)block >> SHINY_GRANULE_SHIFT, 0),
+			      (uint64_t)(uintptr_t)type << SHINY_NAME_SHIFT | SHINY_REC_NAMED); /* [pub] */
+		w->next++;
+	}
+	si_leave(w);
+	look_for_flush(fp);
+}
+
 bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api, si_release_fn *release)
 {
 	struct si_writer *w = si_enter(fp);

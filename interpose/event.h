@@ -27,6 +27,12 @@ typedef void si_release_fn(void *block);
 void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
 
 /*
+ * The same of a block whose type its allocator was told: `type` is text in a module's memory, or NULL. The block is never read, and si_event_free
+ * of it always returns true.
+ */
+void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api, const char *type);
+
+/*
  * A block is about to be given back. Call before the real function; `block` is not NULL. `claimed` is sized delete's argument, or 0.
  * Returns true: the caller goes on and frees it. False: another thread is reading the block's vptr this instant, and will call
  * `release(block)` itself when it is done; the caller must not touch the block again.

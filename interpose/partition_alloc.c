@@ -49,6 +49,7 @@
 #include "front.h"
 #include "jump_table.h"
 #include "partition_hooks.h"
+#include "partition_observe.h"
 
 _Static_assert((int)SI_REDIRECTS >= (int)SI_NEXT, "each function of a table can be redirected");
 
@@ -448,7 +449,7 @@ static bool redirect(const struct si_image *image, const struct si_layout *layou
 	return true;
 }
 
-bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, char *text, size_t room)
+bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed, char *text, size_t room)
 {
 	const struct si_layout *layout;
 	const struct si_segment *home;
@@ -465,7 +466,7 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 	layout = match_layout(image, &e, (const uintptr_t *)__atomic_load_n((const uintptr_t *)e.head, __ATOMIC_ACQUIRE), &t);
 	if (!layout || !note_callers(layout, &e, &t))
 		return false;
-	way = e.self ? SI_WAY_SELF : SI_WAY_PLAIN;
+	way = (enum si_way)((e.self ? SI_WAY_SELF : 0) | (observed && !e.guarded ? SI_WAY_OBSERVED : 0));
 	if (e.guarded ? !redirect(image, layout, way, &e, &t) : !put_in_front(image, layout, way, e.head, &t))
 		return false;
 	si_text_init(&t, text, room);
@@ -489,6 +490,10 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 		si_text_add(&t, ", seen in ");
 		si_text_add(&t, layout->seen);
 	}
+	if (observed && e.guarded)
+		si_text_add(&t, "; observer hooks: not set, the executable checks what it calls");
+	else if (observed)
+		si_observers_install(image, &t);
 	return true;
 }
 
@@ -550,7 +555,7 @@ static void find_entry(const struct si_image *image, struct si_entry *entry)
 		entry->size = symbol->st_size;
 }
 
-enum shiny_attach si_partition_attach(char *text, size_t room)
+enum shiny_attach si_partition_attach(char *const *environment, char *text, size_t room)
 {
 	struct si_image image = { 0 };
 	struct si_entry entries[SI_ENTRIES_MAX];
@@ -575,5 +580,5 @@ enum shiny_attach si_partition_attach(char *text, size_t room)
 		entries[i].symbol = si_entry_rows[i].symbol;
 		find_entry(&image, &entries[i]);
 	}
-	return si_partition_hook(&image, entries, text, room) ? SHINY_ATTACH_PARTITION : SHINY_ATTACH_NONE;
+	return si_partition_hook(&image, entries, si_observers_find(environment, &image), text, room) ? SHINY_ATTACH_PARTITION : SHINY_ATTACH_NONE;
 }

@@ -20,7 +20,7 @@
  * Decides how this program's allocations can be seen, and arranges it. `text` (`room` bytes) gets the evidence, or the reason why
  * nothing was hooked; it is never empty.
  */
-enum shiny_attach si_partition_attach(char *text, size_t room);
+enum shiny_attach si_partition_attach(char *const *environment, char *text, size_t room);
 
 /*
  * After a refusal: the executable's malloc goes through a dispatch table all the same. The executable's own code then goes through the table
@@ -67,7 +67,10 @@ size_t si_function_bytes(const struct si_image *image, uintptr_t start);
 /* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the last. */
 const char *si_entry_symbol(unsigned i);
 
-/* Decodes the entries, and if they all agree, puts our table in front. False: nothing was changed; `text` says what disagreed. */
-bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, char *text, size_t room);
+/*
+ * Decodes the entries, and if they all agree, puts our table in front. False: nothing was changed; `text` says what disagreed. `observed`: there
+ * are observer hooks to be set, too (partition_observe.h).
+ */
+bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed, char *text, size_t room);
 
 #endif

@@ -10,11 +10,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "die_type.h"
 #include "module.h"
 #include "probe.h"
 #include "sym.h"
+
+enum { NAME_MAX_BYTES = 2048 };
 
 static const struct probe *probe_of(struct sym_module *module)
 {
@@ -47,13 +50,48 @@ static const struct shiny_probe_type *type_of(const struct probe *probe, uint64_
 	return probe_type(probe, (vaddr - f->info_vaddr) / f->info_bytes + 1);
 }
 
+/* The type in what clang and gcc make of __PRETTY_FUNCTION__: "… [T = blink::Foo]", "… [with T = blink::Foo]". Anything else is it itself. */
+static const char *type_in(struct names *names, const char *text)
+{
+	const char *begin = strstr(text, " = "), *end = strrchr(text, ']');
+	char part[NAME_MAX_BYTES];
+
+	if (!begin || !strchr(text, '[') || !end || end[1] || begin > end || strchr(text, '[') > begin)
+		return names_text(names, text);
+	snprintf(part, sizeof part, "%.*s", (int)(end - begin - 3), begin + 3);
+	return names_text(names, part);
+}
+
+/* The name itself, where it stands in read-only memory: what a kind is described by can be written to. */
+static const char *text_at(struct sym_module *module, uint64_t vaddr)
+{
+	const char *text;
+
+	if (elf_file_flags(&module->file, vaddr) & PF_W)
+		return NULL;
+	text = elf_file_string(&module->file, vaddr, NAME_MAX_BYTES - 1);
+	for (const char *c = text; c && *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return NULL;
+	return text && *text ? text : NULL;
+}
+
 void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out)
 {
-	const struct probe *probe = probe_of(module);
-	const struct shiny_probe_type *type = probe ? type_of(probe, vaddr) : NULL;
+	const char *text = text_at(module, vaddr), *normal;
 	struct names *names = &module->sym->names;
+	const struct shiny_probe_type *type;
+	const struct probe *probe;
 	char label[512];
 
+	if (text) {
+		text = type_in(names, text);
+		normal = die_type_normalize(names, text);
+		*out = (struct sym_vtable){ .source = SYM_VTABLE_TEXT, .address_point = vaddr, .type = normal ? normal : text, .class_named = true };
+		return;
+	}
+	probe = probe_of(module);
+	type = probe ? type_of(probe, vaddr) : NULL;
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_KIND, .address_point = vaddr };
 	if (type && (type->naming == SHINY_PROBE_NAME_STATIC || type->naming == SHINY_PROBE_NAME_CLASS)) {
 		out->type = die_type_normalize(names, names_text(names, probe_text(probe, type->name)));

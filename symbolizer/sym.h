@@ -77,7 +77,8 @@ enum sym_vtable_source {
 	SYM_VTABLE_RTTI,    /* the type-info name in front of it */
 	SYM_VTABLE_LABEL,   /* looks like a vtable, has no name: "module!vtable+0x…" */
 	SYM_VTABLE_BUILDING, /* a construction vtable (_ZTC): the object was not complete when it was read */
-	SYM_VTABLE_KIND     /* no vtable: what describes a kind of garbage-collected objects; named, or labelled "module!kind+0x…" */
+	SYM_VTABLE_KIND,    /* no vtable: what describes a kind of garbage-collected objects; named, or labelled "module!kind+0x…" */
+	SYM_VTABLE_TEXT     /* no vtable: the type's name itself, as its allocator was told it */
 };
 struct sym_vtable {
 	enum sym_vtable_source source;
@@ -110,6 +111,7 @@ enum sym_rule {
 	SYM_RULE_BOTH,        /* site and vptr agree */
 	SYM_RULE_LEARNED,     /* other blocks of the same site had this vptr */
 	SYM_RULE_KIND,        /* the garbage collector was told when it made the object */
+	SYM_RULE_NAMED,       /* the allocator was told a name when it made the block */
 };
 enum sym_form {
 	SYM_FORM_OBJECT, /* one T, or what is derived from it */

@@ -304,6 +304,10 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct
 	struct combination c = { .sym = sym, .site = known ? site : NULL, .reading = reading, .sizes = sizes, .evidence = evidence };
 	struct sym_type both = *site;
 
+	if (reading->vtable && reading->vtable->source == SYM_VTABLE_TEXT) {
+		*out = (struct sym_type){ .type = reading->vtable->type, .rule = SYM_RULE_NAMED, .confidence = SYM_HIGH };
+		return;
+	}
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_KIND) {
 		*out = (struct sym_type){ .type = reading->vtable->type, .bytes = reading->vtable->class_bytes, .rule = SYM_RULE_KIND,
 					  .confidence = reading->vtable->class_named ? SYM_EXACT : SYM_LABEL };
@@ -330,7 +334,7 @@ const char *sym_rule_name(enum sym_rule rule)
 		[SYM_RULE_NONE] = "none", [SYM_RULE_ALLOC_TYPE] = "alloc_type", [SYM_RULE_ALLOCATOR] = "allocator",
 		[SYM_RULE_CONSTRUCTOR] = "constructor", [SYM_RULE_STORE] = "store", [SYM_RULE_VARIABLE] = "variable",
 		[SYM_RULE_FUNCTION] = "function", [SYM_RULE_VPTR] = "vptr", [SYM_RULE_BOTH] = "both", [SYM_RULE_LEARNED] = "learned",
-		[SYM_RULE_KIND] = "kind",
+		[SYM_RULE_KIND] = "kind", [SYM_RULE_NAMED] = "named",
 	};
 
 	return names[rule];
@@ -339,7 +343,8 @@ const char *sym_rule_name(enum sym_rule rule)
 const char *sym_vtable_source_name(enum sym_vtable_source source)
 {
 	static const char *const names[] = { [SYM_VTABLE_NONE] = "none", [SYM_VTABLE_SYMBOL] = "symbol", [SYM_VTABLE_RTTI] = "rtti",
-					     [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind" };
+					     [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
+					     [SYM_VTABLE_TEXT] = "text" };
 
 	return names[source];
 }

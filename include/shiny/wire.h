@@ -100,6 +100,7 @@ enum shiny_counter {
  * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address point), 9..6 see shiny_vptr_api.
  *         Its time is that of the record before it in its stream.
  * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size; larger ones are OBJECT_WIDE.
+ * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the record before it.
  * TIME    w0: the new base in ticks, all 64 bits.
  * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted them.
  *         Stack ids that were defined before a LOSS are void after it.
@@ -116,6 +117,7 @@ enum {
 	SHINY_ADDRESS_SHIFT = SHINY_STACK_BITS,
 	SHINY_GRANULE_SHIFT = 3,
 	SHINY_VTABLE_SHIFT = 20,
+	SHINY_NAME_SHIFT = 16,
 	SHINY_OBJECT_SIZE_BITS = 13,
 	SHINY_OBJECT_INDEX_BITS = 14, /* Oilpan's own limit */
 	SHINY_OBJECT_INDEX_SHIFT = SHINY_KIND_BITS + SHINY_OBJECT_SIZE_BITS,

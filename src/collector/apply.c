@@ -213,6 +213,26 @@ static void apply_vptr(struct session *session, struct stream *s)
 	e->vtable = vtable;
 }
 
+/* The allocator was told the block's type: the text stands in a module, and speaks for the block as a vtable does. */
+static void apply_named(struct session *session, struct stream *s)
+{
+	struct process *p = s->process;
+	struct entry *entry = registry_find(&p->registry, s->head.address);
+	const struct mapping *m = space_find(&p->space, s->head.size);
+	struct event *e;
+
+	if (!entry || !m) {
+		p->noticed.unmatched_vptrs++;
+		return;
+	}
+	entry->vtable = ids_vtable(&session->ids, m->module, s->head.size - m->bias, true);
+	entry->flags &= ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD);
+	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
+	e->size = 0;
+	e->api = SHINY_VPTR_SETTLED;
+	e->vtable = entry->vtable;
+}
+
 /* The frames of the definition at the head, into s->defined. False: it leans on one that this chunk does not have. */
 static bool define(struct stream *s)
 {
@@ -347,6 +367,9 @@ void apply_record(struct session *session, struct stream *s)
 		break;
 	case SHINY_REC_VPTR:
 		apply_vptr(session, s);
+		break;
+	case SHINY_REC_NAMED:
+		apply_named(session, s);
 		break;
 	case SHINY_REC_STACK:
 	case SHINY_REC_STACK_LIKE:

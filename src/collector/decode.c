@@ -124,6 +124,9 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 		} else if (out->kind == SHINY_REC_VPTR) {
 			out->size = r->w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
 			out->stack = 0;
+		} else if (out->kind == SHINY_REC_NAMED) {
+			out->size = r->w1 >> SHINY_NAME_SHIFT;
+			out->stack = 0;
 		} else if (out->kind == SHINY_REC_OBJECT) {
 			out->api = SHINY_API_COLLECTED;
 			out->size = DECODE_BITS(r->w1, SHINY_KIND_BITS, SHINY_OBJECT_SIZE_BITS);

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "../../symbolizer/allocator.h"
+#include "../../symbolizer/observers.h"
 #include "../../symbolizer/probe.h"
 #include "../base/mem.h"
 #include "closing.h"
@@ -125,6 +126,18 @@ static void prepare_heaps(const char *path, const struct program_look *look)
 	shiny_err_free(err);
 }
 
+/* Where PartitionAlloc's observer hooks are set, if it has symbols: the library hears of Blink's own partitions through them. */
+static void prepare_observers(const char *path, const struct program_look *look, const char *const *debug_dirs)
+{
+	const char *why;
+
+	if (look->kind != PROGRAM_ELF || look->malloc != PROGRAM_MALLOC_PARTITION)
+		return;
+	observers_prepare(path, debug_dirs, &why);
+	if (why)
+		fprintf(stderr, "shinyctl: partitions of %s that are not malloc's will not be recorded: %s\n", path, why);
+}
+
 static struct shiny_err *prepare(struct run *run)
 {
 	const struct options *o = run->options;
@@ -146,6 +159,8 @@ static struct shiny_err *prepare(struct run *run)
 			err = prepare_allocator(run->program, &look);
 		if (!err)
 			prepare_heaps(run->program, &look);
+		if (!err)
+			prepare_observers(run->program, &look, o->symbols);
 	}
 	return err ? err : sessions_make(run->directory);
 }

@@ -6,6 +6,8 @@
 //   -DROW=80|92|110|123|129|138|143|150|156|157   the version
 //   -DWRONG=...   spoilt on purpose, must be left alone: 1 free goes through another chain; 2 a table of no version; 3 the head is const; 4 the table
 //                 is handed over by some entries and not by others
+//   -DOBSERVERS=1|2|3   with PartitionAllocHooks of that form (include/shiny/observers.def), a partition of its own that calls them, and observers of
+//                 its own, set later; 4: the third form, whose SetObserverHooks is inlined somewhere
 #include <atomic>
 #include <new>
 
@@ -19,6 +21,10 @@
 #define CXX_EXPORT __attribute__((visibility("default"), noinline, used))
 #define SITE extern "C" __attribute__((noinline))
 #define INLINE inline __attribute__((always_inline))
+
+#ifndef OBSERVERS
+#define OBSERVERS 0
+#endif
 
 // ---- how functions of a table are called ----
 
@@ -200,7 +206,11 @@ static void *move(void *block, size_t bytes, size_t alignment)
 // ---- the default table ----
 
 namespace base {
+#if OBSERVERS
+void *alloc(SELF size_t size, TOKEN void *); // malloc's partition calls the observers too: nothing may be counted twice
+#else
 void *alloc(SELF size_t size, TOKEN void *) { return take(size, 16, false); }
+#endif
 void *unchecked(SELF size_t size, TOKEN void *context) { return context ? nullptr : take(size, 16, false); }
 void *zeroed(SELF size_t n, size_t size, TOKEN void *) { return take(n * size, 16, true); }
 void *zeroed_unchecked(SELF size_t n, size_t size, TOKEN void *context) { return context ? nullptr : take(n * size, 16, true); }
@@ -208,7 +218,11 @@ void *aligned(SELF size_t alignment, size_t size, TOKEN void *) { return take(si
 void *aligned_unchecked(SELF size_t alignment, size_t size, TOKEN void *context) { return context ? nullptr : take(size, alignment, false); }
 void *realloc_(SELF void *block, size_t size, TOKEN void *) { return move(block, size, 16); }
 void *realloc_unchecked(SELF void *block, size_t size, TOKEN void *context) { return context ? nullptr : move(block, size, 16); }
+#if OBSERVERS
+void free_(SELF void *block, void *);
+#else
 void free_(SELF void *block, void *) { give(block); }
+#endif
 void free_size(SELF void *block, size_t size, void *) { if (block && size > room_of(block)) abort(); give(block); }
 void free_align(SELF void *block, size_t alignment, void *) { if ((uintptr_t)block % alignment) abort(); give(block); }
 void free_size_align(SELF void *block, size_t size, size_t alignment, void *)
@@ -371,6 +385,145 @@ static void put_in_front()
 #endif
 }
 
+#if OBSERVERS
+// ---- PartitionAllocHooks, and a partition that is not malloc's ----
+
+#if OBSERVERS == 1
+namespace base {
+#else
+namespace partition_alloc {
+#endif
+#if OBSERVERS >= 3
+class AllocationNotificationData {
+public:
+	AllocationNotificationData(void *address, size_t size, const char *type) : address_(address), size_(size), type_name_(type) { }
+	void *address_;
+	size_t size_;
+	const char *type_name_;
+};
+class FreeNotificationData {
+public:
+	explicit FreeNotificationData(void *address) : address_(address) { }
+	void *address_;
+};
+typedef void AllocationObserverHook(const AllocationNotificationData &);
+typedef void FreeObserverHook(const FreeNotificationData &);
+#else
+typedef void AllocationObserverHook(void *, size_t, const char *);
+typedef void FreeObserverHook(void *);
+#endif
+class PartitionAllocHooks {
+public:
+	__attribute__((noinline)) static void SetObserverHooks(AllocationObserverHook *, FreeObserverHook *);
+	static std::atomic<bool> hooks_enabled_;
+	static std::atomic<AllocationObserverHook *> allocation_observer_hook_;
+	static std::atomic<FreeObserverHook *> free_observer_hook_;
+};
+std::atomic<bool> PartitionAllocHooks::hooks_enabled_(false);
+std::atomic<AllocationObserverHook *> PartitionAllocHooks::allocation_observer_hook_(nullptr);
+std::atomic<FreeObserverHook *> PartitionAllocHooks::free_observer_hook_(nullptr);
+void PartitionAllocHooks::SetObserverHooks(AllocationObserverHook *allocated, FreeObserverHook *freed)
+{
+	if ((allocation_observer_hook_ || free_observer_hook_) && (allocated || freed))
+		ledger::fail("observer hooks are set twice"); // as Chromium does
+	allocation_observer_hook_ = allocated;
+	free_observer_hook_ = freed;
+	hooks_enabled_ = allocated != nullptr;
+}
+
+static INLINE void allocated(void *block, size_t size, const char *type)
+{
+	AllocationObserverHook *hook = PartitionAllocHooks::hooks_enabled_ ? PartitionAllocHooks::allocation_observer_hook_.load() : nullptr;
+	if (hook)
+#if OBSERVERS >= 3
+		hook(AllocationNotificationData(block, size, type));
+#else
+		hook(block, size, type);
+#endif
+}
+static INLINE void freed(void *block)
+{
+	FreeObserverHook *hook = PartitionAllocHooks::hooks_enabled_ ? PartitionAllocHooks::free_observer_hook_.load() : nullptr;
+	if (hook)
+#if OBSERVERS >= 3
+		hook(FreeNotificationData(block));
+#else
+		hook(block);
+#endif
+}
+
+static std::atomic<unsigned long> own_allocated, own_freed;
+#if OBSERVERS >= 3
+static void own_on_alloc(const AllocationNotificationData &data) { own_allocated += data.size_ != 0; }
+static void own_on_free(const FreeNotificationData &data) { own_freed += data.address_ != nullptr; }
+#else
+static void own_on_alloc(void *, size_t size, const char *) { own_allocated += size != 0; }
+static void own_on_free(void *block) { own_freed += block != nullptr; }
+#endif
+#if OBSERVERS == 4
+EXPORT void sets_them_itself() { PartitionAllocHooks::allocation_observer_hook_ = own_on_alloc; }
+#endif
+}
+#if OBSERVERS == 1
+namespace hooks = base;
+#else
+namespace hooks = partition_alloc;
+#endif
+
+namespace base {
+void *alloc(SELF size_t size, TOKEN void *)
+{
+	void *block = take(size, 16, false);
+	if (block)
+		hooks::allocated(block, size, "");
+	return block;
+}
+void free_(SELF void *block, void *)
+{
+	if (block)
+		hooks::freed(block);
+	give(block);
+}
+}
+
+struct text { char letters[40]; };
+struct array_buffer { long cells[30]; };
+template <class T> INLINE const char *name_of() { return __PRETTY_FUNCTION__; } // as Blink's names are made
+
+#define PARTITION(name, class, size, text)                                                                                     \
+	SITE void *truth_partition_##name()                                                                                    \
+	{                                                                                                                      \
+		void *block = take(size, 16, false);                                                                           \
+		hooks::allocated(block, size, text);                                                                           \
+		memset(block, 1, size);                                                                                        \
+		ledger::alloced("truth_partition_" #name, block, size, class);                                                 \
+		return block;                                                                                                  \
+	}
+PARTITION(buffer, "text", sizeof(text), name_of<text>())
+PARTITION(array_buffer, "array_buffer", sizeof(array_buffer), name_of<array_buffer>())
+PARTITION(literal, "WTF::Vector<int>", 64, "WTF::Vector<int>")
+PARTITION(nameless, nullptr, 72, nullptr)
+static void end_partition(void *block)
+{
+	ledger::freeing(block);
+	hooks::freed(block);
+	give(block);
+}
+static void partitions()
+{
+	for (int i = 0; i < 200; i++) {
+		end_partition(truth_partition_buffer());
+		end_partition(truth_partition_nameless());
+		void *kept = truth_partition_array_buffer();
+		if (i % 4)
+			end_partition(kept);
+		truth_partition_literal();
+	}
+}
+#else
+static void partitions() { }
+#endif
+
 // ---- what it does; each function makes blocks of its own ----
 
 #define MADE(name, size, expression)                                                                                           \
@@ -526,9 +679,19 @@ static void round()
 
 int main()
 {
+	(void)!write(-1, "partition_alloc", 15); // by these words its allocator is known
 	round();
+	partitions();
 	put_in_front();
+#if OBSERVERS
+	hooks::PartitionAllocHooks::SetObserverHooks(hooks::own_on_alloc, hooks::own_on_free);
+#endif
 	round();
+	partitions();
+#if OBSERVERS
+	if (hooks::own_allocated.load() < 800 || hooks::own_freed.load() < 550)
+		ledger::fail("the program's own observers were not called");
+#endif
 #if WRONG != 3
 	if (!sampled.load())
 		ledger::fail("the table in front was not called");

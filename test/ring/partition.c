@@ -17,6 +17,7 @@
 #include "../../interpose/decode.h"
 #include "../../interpose/event.h"
 #include "../../interpose/partition_alloc.h"
+#include "../../interpose/partition_observe.h"
 
 static int failures;
 
@@ -54,6 +55,9 @@ uint32_t si_event_thread_creating(void) { return 0; }
 void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth) { }
 void si_event_exiting(void) { }
 void si_event_forked_child(void) { }
+/* and instead of what only executables with symbols have */
+bool si_observers_find(char *const *environment, const struct si_image *image) { return false; }
+void si_observers_install(const struct si_image *image, struct si_text *text) { }
 
 static void check(const char *name, bool right, const char *why)
 {
@@ -231,7 +235,7 @@ static struct si_entry *entry(const char *symbol)
 static bool attach(void)
 {
 	memset(w.text_out, 0, sizeof(w.text_out));
-	return si_partition_hook(&w.image, w.entries, w.text_out, sizeof(w.text_out));
+	return si_partition_hook(&w.image, w.entries, false, w.text_out, sizeof(w.text_out));
 }
 
 static void accepts(const char *name, const struct version *v)

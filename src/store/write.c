@@ -42,7 +42,8 @@
 	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
 	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                         \
 	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
-	X(SITE_STAT, "INSERT INTO site_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                             \
+	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
+	  "gone, gone_bytes, inherited, inherited_bytes, max_size, min_size, type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
 	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
 	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
 	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \

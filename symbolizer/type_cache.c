@@ -9,22 +9,16 @@
  * The checksum finds damage, not malice: a file can have been made to pass it. So positions, counts and enumerations are checked as they
  * are read, and an answer that isn't one is as good as none. The directory is its user's alone, so nobody else should be able to try.
  */
-#define _GNU_SOURCE /* secure_getenv */
 #include "type_cache.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "../src/base/cleanup.h"
+#include "cache_file.h"
 #include "elf_file.h"
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
@@ -211,21 +205,6 @@ static const struct file_index *find(const struct type_cache *cache, uint64_t re
 	return low < cache->header.answers && cache->index[low].ret == ret ? &cache->index[low] : NULL;
 }
 
-static bool read_whole(int fd, uint8_t *out, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = read(fd, out, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		out += n;
-		bytes -= (size_t)n;
-	}
-	return true;
-}
-
 /* Is what was read a file of ours, for this module and these rules? */
 static bool judge(struct type_cache *cache)
 {
@@ -248,15 +227,8 @@ static bool judge(struct type_cache *cache)
 
 static void load(struct type_cache *cache)
 {
-	AUTO_CLOSE int fd = open(cache->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_size > FILE_MAX ||
-	    (size_t)st.st_size < sizeof(struct file_header))
-		return;
-	cache->bytes = (size_t)st.st_size;
-	cache->data = malloc(cache->bytes);
-	if (cache->data && read_whole(fd, cache->data, cache->bytes) && judge(cache))
+	cache->data = cache_file_read(cache->path, sizeof(struct file_header), FILE_MAX, &cache->bytes);
+	if (cache->data && judge(cache))
 		return;
 	free(cache->data);
 	cache->data = NULL;
@@ -454,94 +426,16 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 	return file;
 }
 
-/* Makes the directories in front of the last slash. */
-static void make_directories(const char *path)
-{
-	char part[PATH_MAX];
-
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		if ((size_t)(slash - path) >= sizeof(part))
-			return;
-		memcpy(part, path, (size_t)(slash - path));
-		part[slash - path] = 0;
-		mkdir(part, 0700);
-	}
-}
-
-static bool write_whole(int fd, const uint8_t *data, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		data += n;
-		bytes -= (size_t)n;
-	}
-	return true;
-}
-
 static void save(struct type_cache *cache)
 {
-	static unsigned serial; /* two caches of one process may have the same build-id */
-	AUTO_FREE uint8_t *file = NULL;
-	AUTO_FREE char *temporary = NULL;
 	size_t bytes = 0;
-	bool whole;
-	int fd;
+	AUTO_FREE uint8_t *file = make_file(cache, &bytes);
 
-	file = make_file(cache, &bytes);
-	if (!file)
-		return;
-	if (asprintf(&temporary, "%s.%d.%u", cache->path, getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED)) < 0) {
-		temporary = NULL;
-		return;
-	}
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 && errno == ENOENT) {
-		make_directories(cache->path);
-		fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	}
-	if (fd < 0)
-		return;
-	whole = write_whole(fd, file, bytes);
-	if (close(fd) || !whole || rename(temporary, cache->path))
-		unlink(temporary);
+	if (file)
+		cache_file_write(cache->path, file, bytes);
 }
 
 /* ---- the interface ---- */
-
-/* An absolute path that can be the user's: files of root's in somebody else's home would be in that user's way. */
-static bool is_own(const char *directory)
-{
-	struct stat st;
-
-	return directory && *directory == '/' && (stat(directory, &st) ? errno == ENOENT : st.st_uid == geteuid());
-}
-
-/* Where the file is; NULL: nowhere. */
-static char *path_of(const char *directory, const uint8_t *build_id, size_t build_id_bytes)
-{
-	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	char id[2 * ELF_BUILD_ID_MAX + 1] = "", *path = NULL;
-	int n;
-
-	if (build_id_bytes < 4)
-		return NULL; /* not enough to tell two files apart */
-	for (size_t i = 0; i < build_id_bytes; i++)
-		snprintf(id + 2 * i, 3, "%02x", build_id[i]);
-	if (directory)
-		n = asprintf(&path, "%s/types/%s", directory, id);
-	else if (is_own(cache))
-		n = asprintf(&path, "%s/shiny/types/%s", cache, id);
-	else if (!(cache && *cache) && is_own(home))
-		n = asprintf(&path, "%s/.cache/shiny/types/%s", home, id);
-	else
-		return NULL;
-	return n < 0 ? NULL : path;
-}
 
 struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id, size_t build_id_bytes, uint64_t rules_hash,
 				   struct names *names)
@@ -559,7 +453,7 @@ struct type_cache *type_cache_open(const char *directory, const uint8_t *build_i
 	cache->build_id_bytes = build_id_bytes <= ELF_BUILD_ID_MAX ? build_id_bytes : 0;
 	if (cache->build_id_bytes)
 		memcpy(cache->build_id, build_id, cache->build_id_bytes);
-	cache->path = path_of(directory, cache->build_id, cache->build_id_bytes);
+	cache->path = cache_file_path(directory, "types", cache->build_id, cache->build_id_bytes);
 	if (cache->path)
 		load(cache);
 	return cache;

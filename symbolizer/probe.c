@@ -1,5 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.c: see probe.h. */
+/*
+ * probe.c: see probe.h.
+ *
+ * A stripped executable of 300 MB has two heaps of its own that no symbol leads to. All that is known of them is read out of its code, in steps
+ * that each ask one question:
+ *
+ *	probe_sweep       where are instructions that name an address in a range? (bytes compared, nothing decoded)
+ *	probe_eval        what do registers hold along a path: constants, arguments, the index of a type
+ *	probe_walk        all ways through a small function, with its arguments as symbols
+ *	probe_sites       which calls get the index of a type, and which register one
+ *	probe_entries     is a function one that makes objects, or registers types: what does its own code say?
+ *	probe_names       what does a name callback answer, or the virtual function of a class?
+ *	probe_vtables     which vtable do the objects of a site get?
+ *	probe_types       types: names, sizes, sites
+ *	probe_oilpan      all of Oilpan, in both shapes
+ *	probe_free        where its sweeper puts what has died
+ *	probe_partition   the beginning of PartitionAlloc's dispatch chain
+ *	probe_checked     what allocates past it
+ *	probe_file        the result as a file
+ *
+ * The rule in all of them: a count or a pattern makes a candidate, and a candidate is believed for what its code does, not for where it stands.
+ * Who acts on a result (interpose/oilpan.c, checked.c) takes entries that are at least "high", and compares their bytes again in memory. The
+ * recording names types by their index, or by the address of the variable that holds it; object_kind.c asks the result for the name.
+ *
+ * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.75 s of CPU time, with 84 MB of memory at the most, of which 10 MB
+ * are not the file's own pages. From the cache: 1 ms.
+ */
 #include "probe.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 
 #include <shiny/patch.h>
 
+#include "../../symbolizer/allocator.h"
 #include "../../symbolizer/probe.h"
 #include "../base/mem.h"
 #include "../base/units.h"
@@ -171,7 +172,7 @@ static void print_types_found(struct ctl *ctl, const struct probe *probe)
 	table_deinit(&table);
 }
 
-static void print(struct ctl *ctl, const char *path, const struct probe *probe)
+static void print(struct ctl *ctl, const char *path, const struct probe *probe, const struct allocator_found *own)
 {
 	char build_id[2 * SHINY_PROBE_BUILD_ID + 1];
 
@@ -179,6 +180,9 @@ static void print(struct ctl *ctl, const char *path, const struct probe *probe)
 	fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), path, tint_end(&ctl->style, TINT_BOLD));
 	fprintf(stdout, "  build-id      %s\n\n", *build_id ? build_id : "none");
 	print_notes(ctl, probe);
+	if (own->present)
+		fprintf(stdout, "  %s%-13s%s %u entries to patch%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), "allocator", tint_end(&ctl->style, TINT_BOLD),
+			own->patches, *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "", own->patches ? own->path : "");
 	if (probe->file->entry_count)
 		print_entries(ctl, probe);
 	if (ctl->options.given[OPT_PROBE_TYPES])
@@ -237,7 +241,7 @@ static void json_type(struct json *json, const struct probe *probe, const struct
 	json_end(json);
 }
 
-static void print_json(struct ctl *ctl, const char *path, const struct probe *probe)
+static void print_json(struct ctl *ctl, const char *path, const struct probe *probe, const struct allocator_found *own)
 {
 	const struct shiny_probe_file *file = probe->file;
 	struct json *json = &ctl->json;
@@ -280,6 +284,11 @@ static void print_json(struct ctl *ctl, const char *path, const struct probe *pr
 	}
 	json_end(json);
 	json_end(json);
+	json_object_line(json, "allocator");
+	json_number(json, "patches", own->patches);
+	json_text(json, "file", own->patches ? own->path : NULL);
+	json_text(json, "why", *own->why ? own->why : NULL);
+	json_end(json);
 	json_array(json, "notes");
 	for (uint32_t i = 0; i < file->note_count; i++) {
 		json_object_line(json, NULL);
@@ -304,6 +313,7 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 	const char *what = ctl->options.operands[0];
 	const struct probe_options options = {.again = ctl->options.given[OPT_AGAIN]};
 	char path[PROGRAM_PATH];
+	struct allocator_found own = {.why = ""};
 	struct probe probe;
 	struct shiny_err *err = NULL;
 
@@ -316,11 +326,18 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 		err = probe_open(path, &options, &probe);
 	if (err)
 		return err;
+	/* PartitionAlloc is not reached by its entries: most calls do not pass them */
+	if (!probe.file->slot_count)
+		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &own);
+	if (err) {
+		probe_close(&probe);
+		return err;
+	}
 	if (CTL_JSON(ctl))
-		print_json(ctl, path, &probe);
+		print_json(ctl, path, &probe, &own);
 	else
-		print(ctl, path, &probe);
-	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count && !probe.file->slot_count)
+		print(ctl, path, &probe, &own);
+	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count && !probe.file->slot_count && !own.present)
 		ctl->status = 1;
 	probe_close(&probe);
 	return NULL;

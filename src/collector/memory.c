@@ -365,8 +365,13 @@ void memory_finish(struct session *session, struct sym_module **modules)
 	}
 	put_past(session, 0);
 	for (size_t i = 0; i < session->processes.count; i++) {
-		judge_process(&judge, session->processes.at[i]);
-		put_process(session, session->processes.at[i]);
+		const struct process *p = session->processes.at[i];
+
+		judge_process(&judge, p);
+		put_process(session, p);
+		if (p->memory->segments.corrected)
+			session_fail(session, store_put_counter(session->store, p->id, "SEGMENTS_CORRECTED", "note", p->memory->segments.corrected,
+								"changes of mapped memory that no call told of: /proc/PID/smaps did"));
 	}
 	if (watch->brief_dropped)
 		session_fail(session, store_put_counter(session->store, 0, "SEGMENTS_BRIEF", "note", watch->brief_dropped,

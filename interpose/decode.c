@@ -52,7 +52,7 @@ enum check { NO_CHECK, UP_TO, EQUAL };
 
 struct walk {
 	const uint8_t *code;
-	size_t size, pos;
+	size_t size, pos, reach;
 	uintptr_t at;
 	struct value reg[REGISTERS];
 	struct value word[WORDS]; /* of the frame: word n is at -8 * n from the frame pointer */
@@ -348,6 +348,8 @@ static bool branch(struct walk *w, int32_t distance, unsigned condition)
 
 	if (distance < 0 || (size_t)distance >= w->size - w->pos)
 		return refuse(w, "a branch backwards or out of the function");
+	if (w->pos + (size_t)distance > w->reach)
+		w->reach = w->pos + (size_t)distance;
 	if (w->check == EQUAL && condition == IS_EQUAL)
 		return refuse(w, "the function that usually stands in the slot is inlined, and would pass us by");
 	if (w->check != NO_CHECK && condition != (w->check == UP_TO ? ABOVE : NOT_EQUAL))
@@ -387,6 +389,7 @@ static bool found(struct walk *w, const struct value *slot, bool calls, struct s
 	recipe->head = slot->address;
 	recipe->offset = slot->offset;
 	recipe->calls = calls;
+	recipe->reach = (uint32_t)(w->reach > w->pos ? w->reach : w->pos) + 1; /* with the return address itself */
 	for (unsigned i = 0; i < SI_ARGS; i++) {
 		const struct value *v = &w->reg[order[i]];
 
@@ -594,10 +597,11 @@ uintptr_t si_decode_jump(const uint8_t *code, uintptr_t at)
 	return at + 5 + (uintptr_t)(intptr_t)distance;
 }
 
-size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least)
+size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least, size_t *distance_at)
 {
 	size_t at = 0;
 
+	*distance_at = 0;
 	while (at < least) {
 		const uint8_t *c = code + at;
 		bool rex = (c[0] & 0xf0) == 0x40, wide = rex && c[0] & 8;
@@ -614,8 +618,12 @@ size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least)
 			length = 3;
 		else if (wide && c[0] == 0x81 && c[1] == 0xec)
 			length = 6;
-		else
+		else if (wide && c[0] == 0x8b && (c[1] & 0xc7) == 5 && !*distance_at) { /* mov place(%rip),%reg */
+			length = 6;
+			*distance_at = at + rex + 2;
+		} else {
 			return 0;
+		}
 		at += length + rex;
 	}
 	return at;

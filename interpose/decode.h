@@ -28,6 +28,7 @@ struct si_recipe {
 	uint32_t offset; /* of the slot in the table, bytes */
 	bool calls;      /* true: calls the slot, so its frame is on the stack; false: tail-jumps */
 	uint8_t argument[SI_ARGS];
+	uint32_t reach;  /* bytes from the function's start that the walk and its branches have seen to belong to it */
 	/* control-flow integrity: the slot's function must be one of `guard_count` 8-byte jumps from `guard` on; 0: not checked */
 	uintptr_t guard;
 	uint32_t guard_count;
@@ -52,8 +53,9 @@ uintptr_t si_decode_jump(const uint8_t *code, uintptr_t at);
 
 /*
  * How many whole instructions of a function's beginning, in bytes, can run anywhere else: at least `least` bytes of frame set-up, saved
- * registers and moves between registers. 0: there are others among them.
+ * registers, moves between registers, and at most one load from a pc-relative place: its distance is the 4 bytes at *distance_at, and what
+ * follows it is at *distance_at + 4; 0 none. Returns 0: there are others among them.
  */
-size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least);
+size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least, size_t *distance_at);
 
 #endif

@@ -58,9 +58,10 @@ static bool keeps_frame(const uint8_t *code, size_t bytes)
 	return false;
 }
 
-size_t si_function_bytes(const struct si_image *of, uintptr_t start)
+/* Bytes of the function at `start`; 0 where it is not one that keeps a frame. */
+static size_t function_bytes(uintptr_t start)
 {
-	const struct si_segment *s = si_segment_of(of, start, ALIGNMENT);
+	const struct si_segment *s = si_segment_of(&image, start, ALIGNMENT);
 	uintptr_t end = start + FUNCTION_MAX;
 
 	if (!s || !s->executable)
@@ -120,7 +121,7 @@ const struct si_front *si_front_look(uintptr_t head)
 			uintptr_t start = real_start(tables[t][i]);
 
 			front->function[kinds[i]][t].start = start;
-			front->function[kinds[i]][t].bytes = si_function_bytes(&image, start);
+			front->function[kinds[i]][t].bytes = function_bytes(start);
 		}
 	__atomic_store_n(&si_front, front, __ATOMIC_RELEASE);
 	return front;

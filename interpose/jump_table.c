@@ -17,7 +17,7 @@
  *
  * The approach. The pointers stay, and so do the checks. The entry is patched (patch.c), and below ours is what it led to. No probe has seen
  * the file, so the recipe is made here: for a jump there is one, and a body in place must begin with frame set-up and the like, which
- * runs anywhere (si_decode_prologue).
+ * runs anywhere (si_decode_prologue; in 153 it goes on into another table at once).
  *
  * Rejected: turning the checks off (they are inlined in thousands of places).
  */
@@ -32,6 +32,8 @@ static bool describe(const struct si_image *image, uintptr_t at, struct shiny_pa
 {
 	const struct si_segment *s = si_segment_of(image, at, LOOKED_AT);
 	const uint8_t *code = (const uint8_t *)at;
+	size_t distance_at;
+	int32_t distance;
 	uintptr_t target;
 
 	*recipe = (struct shiny_patch_recipe){ .vaddr = at - image->bias };
@@ -47,9 +49,15 @@ static bool describe(const struct si_image *image, uintptr_t at, struct shiny_pa
 		recipe->code_bytes = NEAR_JUMP;
 		recipe->fixups[recipe->fixup_count++] = (struct shiny_patch_fixup){ .target = target - image->bias, .at = 1, .next = NEAR_JUMP };
 	} else {
-		recipe->displaced = (uint8_t)si_decode_prologue(code, LOOKED_AT, SHINY_PATCH_JUMP);
+		recipe->displaced = (uint8_t)si_decode_prologue(code, LOOKED_AT, SHINY_PATCH_JUMP, &distance_at);
 		recipe->code_bytes = recipe->displaced;
 		__builtin_memcpy(recipe->code, code, recipe->displaced);
+		if (distance_at) {
+			__builtin_memcpy(&distance, code + distance_at, sizeof distance);
+			recipe->fixups[recipe->fixup_count++] = (struct shiny_patch_fixup){
+				.target = at - image->bias + distance_at + 4 + (uint64_t)(int64_t)distance, .at = (uint8_t)distance_at,
+				.next = (uint8_t)(distance_at + 4) };
+		}
 	}
 	recipe->expected_bytes = recipe->displaced;
 	__builtin_memcpy(recipe->expected, code, recipe->displaced);

@@ -55,6 +55,8 @@ _Static_assert((int)SI_REDIRECTS >= (int)SI_NEXT, "each function of a table can 
 
 #define ONE(slot) (1u << (slot))
 
+enum { LONGEST_BODY = 1024 };
+
 /* What the entries say together. */
 struct evidence {
 	struct si_recipe recipe[SI_ENTRIES_MAX]; /* head 0: the executable does not define it */
@@ -95,7 +97,10 @@ static void find_body(const struct si_image *image, struct si_entry *e)
 	if (!target)
 		return;
 	e->at = target;
-	e->size = si_function_bytes(image, target);
+	e->size = LONGEST_BODY; /* no symbol says it: decoding does */
+	s = si_segment_of(image, target, 1);
+	if (s && s->end - target < e->size)
+		e->size = s->end - target;
 }
 
 /* All entries, decoded: one head, every one in its frame. */
@@ -134,6 +139,8 @@ static bool decode_entries(const struct si_image *image, const struct si_entry *
 			si_text_add(t, error.reason);
 			return false;
 		}
+		if (entry->at != entries[i].at)
+			entry->size = recipe->reach;
 		if (e->head && recipe->head != e->head) {
 			blame(t, i);
 			si_text_add(t, "loads ");

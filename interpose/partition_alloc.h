@@ -61,9 +61,6 @@ static inline const struct si_segment *si_segment_of(const struct si_image *imag
 	return NULL;
 }
 
-/* Bytes of the function at `start`, which is not said by a symbol; 0 where it is not one that keeps a frame (front.c). */
-size_t si_function_bytes(const struct si_image *image, uintptr_t start);
-
 /* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the last. */
 const char *si_entry_symbol(unsigned i);
 

@@ -287,7 +287,7 @@ static void inherit(void *context, const struct entry *entry)
 		return;
 	}
 	if ((copy.flags & ENTRY_API) == SHINY_API_COLLECTED)
-		objects_add(&child->objects, copy.address, copy.size);
+		objects_add(&child->objects, copy.address, copy.size ? copy.size : 1);
 	stats_inherit(&child->stats, &copy, heir->ns);
 }
 

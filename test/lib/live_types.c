@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_types: prints how many blocks of which type were live at given moments, for tests that know it from elsewhere.
- * Usage: live_types SESSION NS...: the moments in ns since the session's start, ascending. One line "at NS", then a line a process and
- * type, separated by tabs: process type api count bytes.
+ * Usage: live_types [--whole] SESSION NS...: the moments in ns since the session's start, ascending. One line "at NS", then a line a
+ * process and type, separated by tabs: process type api count bytes. --whole: bytes with a collected object's header, in whole
+ * words, and none of objects that have a page of their own: as heap snapshots of Chromium count them.
  *
  * Runs: CLI, in tests. Allocates: what lives.h does, and a row a type. Threads: one.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../src/analysis/groups.h"
 #include "../../src/base/mem.h"
@@ -23,7 +25,18 @@ struct at {
 	struct row *rows; /* a type and api each */
 	uint64_t *moments;
 	size_t count, next;
+	bool whole;
 };
+
+enum { HEADER_BYTES = 8, LARGE_BYTES = 65536 };
+
+static uint64_t bytes_of(const struct life *life, bool whole)
+{
+	uint64_t bytes = (life->size + HEADER_BYTES + 7) / 8 * 8;
+
+	return !whole ? life->size : bytes < LARGE_BYTES ? bytes : 0;
+}
+
 
 static uint64_t print_moment(void *context, const struct lives *lives, uint64_t moment)
 {
@@ -40,7 +53,7 @@ static uint64_t print_moment(void *context, const struct lives *lives, uint64_t 
 				struct row *row = &at->rows[groups_find(&at->groups, lives, p, life) * APIS + life->api % APIS];
 
 				row->count++;
-				row->bytes += life->size;
+				row->bytes += bytes_of(life, at->whole);
 			}
 		for (size_t k = 0; k < at->groups.count * APIS; k++)
 			if (at->rows[k].count)
@@ -52,21 +65,23 @@ static uint64_t print_moment(void *context, const struct lives *lives, uint64_t 
 
 int main(int argc, char **argv)
 {
-	struct at at = { .count = argc > 2 ? (size_t)argc - 2 : 0 };
+	bool whole = argc > 1 && strcmp(argv[1], "--whole") == 0;
+	int first = whole ? 2 : 1;
+	struct at at = { .count = argc > first + 1 ? (size_t)(argc - first - 1) : 0, .whole = whole };
 	struct lives_observer observer = { .context = &at, .moment = print_moment };
 	struct scope all = { 0 };
 	struct store *store = NULL;
 	struct shiny_err *err;
 
 	if (!at.count) {
-		fprintf(stderr, "usage: live_types SESSION NS...\n");
+		fprintf(stderr, "usage: live_types [--whole] SESSION NS...\n");
 		return 2;
 	}
 	at.moments = mem_zero(at.count, sizeof *at.moments);
 	for (size_t i = 0; i < at.count; i++)
-		at.moments[i] = strtoull(argv[i + 2], NULL, 10);
+		at.moments[i] = strtoull(argv[(size_t)first + 1 + i], NULL, 10);
 	observer.first_moment = at.moments[0];
-	err = store_open(argv[1], &store);
+	err = store_open(argv[first], &store);
 	if (!err)
 		err = scope_resolve(store, NULL, &all);
 	if (!err)

@@ -330,14 +330,19 @@ static void objects(void)
 	put_object(&child, 46, heap + 8 + 96, 8, 0, 7); /* the child buries the fourth: its parent's lives on */
 	put_run(&w, 50, SHINY_REC_MAP, 0, 0, SHINY_MAP_MUNMAP, &unmap, sizeof unmap);
 	put_object(&w, 60, heap + 0x40000 + 8, 16, 0, 99); /* nobody said what this kind is */
+	for (unsigned i = 0; i < 5; i++)
+		put_object(&w, 70 + i, heap + 0x80000 + 8 + i * 32, 24, 1, 6);
+	/* the sweeper: the second and the third are dead, and the fifth has given away its end */
+	put_event(&w, 80, SHINY_REC_SWEPT, heap + 0x80000 + 32, 64, 0, SHINY_API_COLLECTED);
+	put_event(&w, 81, SHINY_REC_SWEPT, heap + 0x80000 + 8 + 4 * 32 + 8, 16, 0, SHINY_API_COLLECTED);
 	if (!collected("objects/collect", h, &s))
 		return;
-	equal("objects/allocs", s.allocs, 10);
+	equal("objects/allocs", s.allocs, 15);
 	equal("objects/lost", s.lost, 0);
-	equal("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 4);
+	equal("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 6);
 	equal("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"), 2);
-	equal("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 1);
-	equal("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16 + 56 + 16);
+	equal("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 3);
+	equal("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16 + 56 + 16 + 24 + 24 + 8);
 	equal("objects/cut", (uint64_t)ask("SELECT live_bytes FROM v_types WHERE type = 'browser!kind+0x8060'"), 2 * 56);
 	equal("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 5);
 	equal("objects/child buries", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);

@@ -349,7 +349,8 @@ static void find_own(struct process *p, uint64_t now)
 	for (unsigned i = 0; i < SHINY_OWN && p->arena->header; i++) {
 		uint64_t start = __atomic_load_n(&p->arena->header->own[i].start, __ATOMIC_RELAXED);
 		uint64_t end = __atomic_load_n(&p->arena->header->own[i].end, __ATOMIC_RELAXED);
-		struct vm_segment *g = start < end ? segments_split(s, start, (end + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE, now) : NULL;
+		struct vm_segment *g = start < end ? segments_split(s, start / MEMORY_PAGE * MEMORY_PAGE,
+								    (end + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE, now) : NULL;
 
 		if (g && !g->own)
 			g->own = g->changed = true;

@@ -31,7 +31,7 @@ static uintptr_t self_below;
 /* Of the slot's entries those that call it, so that their frames are there. */
 static struct callers {
 	uint32_t count;
-	struct { uintptr_t start, bytes, api; } at[CALLERS];
+	struct { uintptr_t start; uint32_t bytes, api; } at[CALLERS + 1]; /* the last one is empty */
 } callers[SI_SLOTS];
 static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
 
@@ -63,7 +63,7 @@ bool si_partition_caller(enum si_slot slot, uintptr_t start, uintptr_t bytes, en
 	if (c->count == CALLERS)
 		return false;
 	c->at[c->count].start = start;
-	c->at[c->count].bytes = bytes;
+	c->at[c->count].bytes = (uint32_t)bytes;
 	c->at[c->count++].api = api;
 	return true;
 }
@@ -79,7 +79,7 @@ SI_HOT const uintptr_t *call_site(const uintptr_t *hook, enum si_slot slot, enum
 	const uintptr_t *fp = si_front_skip(hook, slot);
 	const struct callers *c = &callers[slot];
 
-	for (uint32_t i = 0; i < c->count; i++)
+	for (uint32_t i = 0; c->at[i].bytes; i++)
 		if (fp[1] - c->at[i].start < c->at[i].bytes) {
 			*api = (enum shiny_api)c->at[i].api;
 			return (const uintptr_t *)fp[0];

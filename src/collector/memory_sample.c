@@ -374,7 +374,8 @@ static void find_malloc(struct memory_watch *watch, struct memory *m)
 	size_t old = 0, old_count = m->malloc_regions.count;
 	uint64_t *before = mem_alloc((old_count + 1) * sizeof *before);
 
-	memcpy(before, m->malloc_regions.at, old_count * sizeof *before);
+	if (old_count)
+		memcpy(before, m->malloc_regions.at, old_count * sizeof *before);
 	m->malloc_regions.count = 0;
 	for (size_t i = 0; i < watch->parts.count; i++) {
 		const struct part *part = &watch->parts.at[i];

@@ -10,8 +10,8 @@
  * How two rows are told apart, where no version is known (match_layout in partition_alloc.c): by the slots that the entries go
  * through (malloc_usable_size is 5, 6, 7, 10, 11 or 12), by `self` and `token`, which the entries' code shows, and by the table itself, where the
  * entries cannot tell: slots that must be functions are, `next` is empty or a table, the pairs are both there or both not. 14, 16 and 17
- * slots with self differ only in that, and so do 20 slots and 18; 23, 24 and 25 slots by aligned nothrow new (5 or 4), by
- * malloc_usable_size, and by the table.
+ * slots with self differ only in that, and so do 24 slots and 25 (where next is). 23 slots come with a token and without. A table that fits two rows
+ * is refused.
  */
 #include "partition_layouts.h"
 
@@ -32,7 +32,7 @@ const struct si_layout si_layouts[] = {
 		    SI_FREE_DEFINITE, SI_ALIGNED2, SI_REALIGN, SI_ALIGNED2_FREE, SI_NEXT } },
 	{ .name = "Chromium 109 to 117",
 	  .source = "allocator_shim.h in chromium/chromium at 179001b4ac36",
-	  .seen = "110, 114, 117 (official)",
+	  .seen = "114, 117 (official); the table alone in 110, which inlines realloc",
 	  .self = true, .slots = 16,
 	  .slot = { SI_ALLOC, SI_ALLOC_UNCHECKED, SI_ZEROED, SI_ALIGNED, SI_REALLOC, SI_FREE, SI_USABLE, SI_CLAIMED, SI_BATCH_ALLOC,
 		    SI_BATCH_FREE, SI_FREE_DEFINITE, SI_TRY_FREE, SI_ALIGNED2, SI_REALIGN, SI_ALIGNED2_FREE, SI_NEXT } },

@@ -338,6 +338,17 @@ static void hostile(const struct version *v)
 	check("a table beyond the data", !attach() && w.data[0] == (uintptr_t)w.data + DATA_BYTES - 8, w.text_out);
 }
 
+/* An allocator below that has none of what could tell 14, 16 and 17 slots apart, and zeros behind the table. */
+static void ambiguous(void)
+{
+	build(v92);
+	for (unsigned i = 7; i <= 24; i++)
+		w.data[16 + i] = 0;
+	refuses("a table of two versions", "could be that of Chromium 86 to 107 and that of Chromium 109 to 117");
+	w.data[16 + 14] = 1; /* not code: the next thing in memory is no function of a table with more slots */
+	check("the same before something else", attach(), w.text_out);
+}
+
 /* No input may make the decoder read outside, or loop: every byte of an entry, spoilt in every way. */
 static void noise(const struct version *v)
 {
@@ -547,6 +558,7 @@ int main(void)
 		accepts(versions[i].name, &versions[i]);
 	hostile(v156);
 	hostile(v150);
+	ambiguous();
 	noise(v156);
 	noise(v92);
 	for (unsigned i = 0; i < VERSIONS; i++)

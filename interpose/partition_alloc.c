@@ -66,11 +66,16 @@ struct evidence {
 	bool self, token, guarded;
 };
 
-static bool seen;
+static bool seen, checked;
 
 bool si_partition_seen(void)
 {
 	return seen;
+}
+
+bool si_partition_checked(void)
+{
+	return checked;
 }
 
 const char *si_entry_symbol(unsigned i)
@@ -152,6 +157,7 @@ static bool decode_entries(const struct si_image *image, const struct si_entry *
 		e->head = recipe->head;
 		seen = true;
 		e->guarded |= recipe->guard_count != 0;
+		checked |= e->guarded;
 		e->agreed++;
 	}
 	return true;

@@ -28,6 +28,9 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
  */
 bool si_partition_seen(void);
 
+/* The executable has control-flow integrity, as far as was seen: what it calls through pointers must be its own. */
+bool si_partition_checked(void);
+
 /* ---- what attach consists of, for its test ---- */
 
 enum { SI_ENTRIES_MAX = 48, SI_SEGMENTS_MAX = 16 };

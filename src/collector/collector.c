@@ -654,7 +654,7 @@ static void remove_all(const struct session *session, const struct directory *di
 	free(lock);
 }
 
-static void session_destroy(struct session *session)
+void session_destroy(struct session *session)
 {
 	sym_destroy(warm_take(session->warm, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)

@@ -46,4 +46,10 @@ SHINY_MUST_CHECK struct shiny_err *collector_lock(const char *directory, int *ou
 /* Runs until nobody maps an arena of the directory any more (see wire.h) and the launcher is gone. */
 SHINY_MUST_CHECK struct shiny_err *collector_run(const struct collector_options *options, struct collector_summary *out);
 
+/*
+ * Finishes what a sidecar that died left of a session file, into a new one: options->out, or NAME.recovered.shiny. The old one is kept.
+ * Of the options, those of names and types count.
+ */
+SHINY_MUST_CHECK struct shiny_err *collector_recover(const struct collector_options *options, const char *file, struct collector_summary *out);
+
 #endif

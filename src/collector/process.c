@@ -302,6 +302,7 @@ static void take_over(struct session *session, struct process *child)
 		return;
 	}
 	child->parent_id = parent->id;
+	process_put(session, child); /* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
 	space_clone(&child->space, &parent->space, child->fork_at);
 	memory_fork(session, child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);

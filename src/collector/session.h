@@ -8,6 +8,7 @@
  *   drain.c      chunks → streams → one raw record at a time     apply*.c   one record in order → registry, stats, events
  *   finish.c     names and aggregates into the store              types.c    the type of every block
  *   warm.c       types of call sites, while there is time       memory.c   mappings and what of them is resident
+ *   recover.c    an unfinished session file → a finished one
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -156,6 +157,7 @@ struct session {
 /* Remembers the first error; frees others. */
 void session_fail(struct session *session, struct shiny_err *err);
 void session_flush_events(struct session *session);
+void session_destroy(struct session *session);
 
 /* ---- process.c ---- */
 struct process *process_of(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/units.h"
@@ -64,13 +65,16 @@ static struct shiny_err *list(struct ctl *ctl)
 struct shiny_err *cmd_collect(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
-	struct session_directory look;
+	struct session_directory look = {.used = 0};
 	struct collector_summary summary = {.lost = 0};
 	struct shiny_err *err;
+	struct stat st;
+	bool is_file;
 
 	if (!o->operand_count)
 		return list(ctl);
-	if (!sessions_look(o->operands[0], &look))
+	is_file = stat(o->operands[0], &st) == 0 && S_ISREG(st.st_mode);
+	if (!is_file && !sessions_look(o->operands[0], &look))
 		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s", o->operands[0]),
 					"`shinyctl collect` without a directory lists those that exist");
 	env_complain(environ, stderr);
@@ -92,7 +96,9 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	if (options.launcher_fd >= 0 && fcntl(options.launcher_fd, F_GETFD) < 0)
 		return shiny_err_os(errno, "collect: --launcher-fd %d", options.launcher_fd);
 
-	err = collector_run(&options, &summary);
+	if (is_file && !o->given[OPT_OUT])
+		options.out = NULL; /* beside the file */
+	err = is_file ? collector_recover(&options, o->operands[0], &summary) : collector_run(&options, &summary);
 	if (err)
 		return err;
 	if (o->given[OPT_SUMMARY] && (err = closing_write(&summary, o->text[OPT_SUMMARY])))

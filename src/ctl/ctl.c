@@ -17,7 +17,8 @@ void ctl_document(struct ctl *ctl)
 static void loss_line(const struct style *style, const struct losses *losses)
 {
 	if (losses->incomplete)
-		fprintf(style->out, "%sincomplete:%s the recording was not finished; the file ends at its last commit\n",
+		fprintf(style->out, "%sincomplete:%s the recording was not finished; the file ends at its last commit. While nothing writes it, `shinyctl "
+			"collect FILE` makes a whole session of that\n",
 			tint(style, TINT_WARN), tint_end(style, TINT_WARN));
 	if (!losses->lost) {
 		fprintf(style->out, "%slost:%s nothing\n", tint(style, TINT_GOOD), tint_end(style, TINT_GOOD));

@@ -43,7 +43,7 @@
 #include "probe_file.h"
 #include "sys.h"
 
-enum kind { MAKE, MAKE_OUT, END, MOVE, USABLE, KINDS };
+enum kind { MAKE, MAKE_OUT, MAKE_TEXT, END, MOVE, USABLE, KINDS };
 enum { NO = 0xff, ARGUMENTS = 4 };
 
 typedef uintptr_t own_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
@@ -122,6 +122,18 @@ static __attribute__((noinline)) uintptr_t make_out(const uintptr_t *fp, const s
 	if ((int)error == 0 && *(void **)argument[0])
 		si_event_alloc(fp, *(void **)argument[0], size_of(o, argument), (enum shiny_api)o->api);
 	return error;
+}
+
+static __attribute__((noinline)) uintptr_t make_text(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
+{
+	uintptr_t block;
+
+	if (is_inner(fp))
+		return CALL(o, argument);
+	block = call_marked(fp, o, argument);
+	if (block)
+		si_event_alloc(fp, (void *)block, strlen((const char *)block) + 1, (enum shiny_api)o->api);
+	return block;
 }
 
 static __attribute__((noinline)) uintptr_t end(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
@@ -208,12 +220,12 @@ static __attribute__((noinline)) uintptr_t move(const uintptr_t *fp, const struc
 		return what(SI_FRAME(), &own[n], (const uintptr_t[ARGUMENTS]){ a, b, c, d });                                  \
 	}
 #define HOOKS(n)                                                                                                               \
-	HOOK(n, make) HOOK(n, make_out) HOOK(n, end) HOOK(n, move)                                                             \
+	HOOK(n, make) HOOK(n, make_out) HOOK(n, make_text) HOOK(n, end) HOOK(n, move)                                                             \
 	static void release_##n(void *block)                                                                                   \
 	{                                                                                                                      \
 		release(&own[n], block);                                                                                       \
 	}
-#define ROW(n) { { [MAKE] = make_##n, [MAKE_OUT] = make_out_##n, [END] = end_##n, [MOVE] = move_##n }, release_##n },
+#define ROW(n) { { [MAKE] = make_##n, [MAKE_OUT] = make_out_##n, [MAKE_TEXT] = make_text_##n, [END] = end_##n, [MOVE] = move_##n }, release_##n },
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
 /* numbers in octal, as far as the compiler is concerned: 00 to 077 */
 #define ALL(f) EIGHT(f, 0) EIGHT(f, 01) EIGHT(f, 02) EIGHT(f, 03) EIGHT(f, 04) EIGHT(f, 05) EIGHT(f, 06) EIGHT(f, 07)

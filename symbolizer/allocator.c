@@ -28,7 +28,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum kind { MAKE, MAKE_OUT, END, MOVE, USABLE };
+enum kind { MAKE, MAKE_OUT, MAKE_TEXT, END, MOVE, USABLE };
 enum place { ANY, PREFIXED, OPERATOR };
 
 static const struct function {

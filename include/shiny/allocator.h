@@ -21,7 +21,7 @@
 #define SHINY_ALLOCATOR_SUFFIX ".allocator"
 
 enum {
-	SHINY_ALLOCATOR_VERSION = 3, /* counts up with the format, allocator.def, and what makes a recipe */
+	SHINY_ALLOCATOR_VERSION = 4, /* counts up with the format, allocator.def, and what makes a recipe */
 	SHINY_ALLOCATOR_ENTRIES = 64,
 	SHINY_ALLOCATOR_SETTING = 64,
 	SHINY_ALLOCATOR_FAMILIES = 8,

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -181,6 +182,19 @@ static void check_names(struct ctl *ctl, const struct program_look *look)
 		      "stripped: exported functions only; build-id %s", *look->build_id ? look->build_id : "none");
 }
 
+/* Chromium's setuid helper, beside the program. test/e2e/sandbox_test runs it. */
+static void check_helper(struct ctl *ctl, const char *path)
+{
+	const char *base = text_base(path);
+	char helper[PROGRAM_PATH + 32];
+	struct stat st;
+
+	snprintf(helper, sizeof helper, "%.*schrome-sandbox", (int)(base - path), path);
+	if (stat(helper, &st) == 0 && st.st_mode & S_ISUID)
+		check(ctl, STATE_OK, "setuid helper", NULL, "%s is not recorded itself: the dynamic linker ignores preloaded libraries in it. Chromium hands "
+		      "LD_PRELOAD on around it, so the zygotes and what they fork are recorded", helper);
+}
+
 static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsigned scripts);
 
 /* What runs a script is what gets recorded: say that of its interpreter, and of what `env` finds. */
@@ -265,6 +279,8 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 		check(ctl, STATE_OK, "allocator", NULL, "%s%s: reached by symbols", look.allocator ? look.allocator : "the C library's",
 		      look.allocator ? ", linked as a shared library" : "");
 	err = look.malloc != PROGRAM_MALLOC_PARTITION ? check_inside(ctl, path, &look) : NULL;
+	if (look.malloc == PROGRAM_MALLOC_PARTITION)
+		check_helper(ctl, path);
 	check_names(ctl, &look);
 	return err;
 }

@@ -329,9 +329,14 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 	/* PartitionAlloc is not reached by its entries: most calls do not pass them */
 	if (!probe.file->slot_count)
 		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &own);
-	if (err) {
+	if (err && err->code == SHINY_ERR_USAGE) {
 		probe_close(&probe);
 		return err;
+	}
+	if (err) { /* there is no place to keep it */
+		own.patches = 0;
+		snprintf(own.why, sizeof own.why, "%s", err->message);
+		shiny_err_free(err);
 	}
 	if (CTL_JSON(ctl))
 		print_json(ctl, path, &probe, &own);

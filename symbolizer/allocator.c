@@ -388,7 +388,11 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *settin
 		out->patches = 0;
 		snprintf(out->why, sizeof out->why, "there is no place of your own for what the library is to know");
 	}
-	return *out->path ? write_file(out->path, f) : NULL;
+	if (*out->path && out->present)
+		return write_file(out->path, f);
+	if (*out->path) /* only so that nobody looks again */
+		shiny_err_free(write_file(out->path, f));
+	return NULL;
 }
 
 struct shiny_err *allocator_prepare(const char *path, const char *setting, struct allocator_found *out)

@@ -25,7 +25,6 @@
 
 #include <errno.h>
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -38,7 +37,7 @@
 #include "boot.h"
 #include "env.h"
 #include "hooks.h"
-#include "module.h"
+#include "main_image.h"
 #include "patch.h"
 #include "probe_file.h"
 #include "sys.h"
@@ -239,32 +238,6 @@ _Static_assert((int)SHINY_ALLOCATOR_ENTRIES <= (int)SI_PATCHES, "all entries can
 
 /* ---- attaching ---- */
 
-struct main_image {
-	uintptr_t bias, start, end;
-	uint8_t build_id[SHINY_BUILD_ID_MAX];
-	uint16_t build_id_bytes;
-};
-
-static int look_at_main(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct main_image *image = context;
-
-	(void)size;
-	image->bias = info->dlpi_addr;
-	image->start = UINTPTR_MAX;
-	image->build_id_bytes = si_build_id(info, image->build_id);
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + p->p_vaddr;
-
-		if (p->p_type != PT_LOAD)
-			continue;
-		image->start = start < image->start ? start : image->start;
-		image->end = start + p->p_memsz > image->end ? start + p->p_memsz : image->end;
-	}
-	return 1; /* the executable comes first */
-}
-
 static bool same_setting(const char *setting)
 {
 	for (unsigned i = 0; i < SHINY_ALLOCATOR_SETTING; i++) {
@@ -278,7 +251,7 @@ static bool same_setting(const char *setting)
 
 #define CHECKED offsetof(struct shiny_allocator_file, version)
 
-static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const struct main_image *image, struct si_text *why)
+static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const struct si_main_image *image, struct si_text *why)
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 
@@ -379,7 +352,7 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 	return true;
 }
 
-static bool attach(const struct main_image *image, const struct shiny_allocator_file *f, struct si_text *text)
+static bool attach(const struct si_main_image *image, const struct shiny_allocator_file *f, struct si_text *text)
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 	static struct si_patches patches;
@@ -418,7 +391,7 @@ static bool attach(const struct main_image *image, const struct shiny_allocator_
 
 bool si_allocator_attach(char *const *environment, struct si_text *text)
 {
-	struct main_image image = { 0 };
+	struct si_main_image image;
 	struct shiny_allocator_file *f;
 	char words[SHINY_TEXT];
 	struct si_text why;
@@ -428,7 +401,7 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 
 	if (si_same(si_env.allocator, "off", 4))
 		return false;
-	dl_iterate_phdr(look_at_main, &image);
+	si_main_image(&image);
 	si_text_init(&why, words, sizeof words);
 	fd = si_probe_open(environment, image.build_id, image.build_id_bytes, SHINY_ALLOCATOR_SUFFIX, &why);
 	if (fd == -ENOENT)

@@ -22,14 +22,13 @@
 #define _GNU_SOURCE
 #include "oilpan.h"
 
-#include <link.h>
 #include <sys/mman.h>
 
 #include "checked.h"
 #include "env.h"
 #include "event.h"
 #include "hooks.h"
-#include "module.h"
+#include "main_image.h"
 #include "patch.h"
 #include "probe_file.h"
 #include "sys.h"
@@ -37,7 +36,8 @@
 enum { KINDS = 1 << SHINY_OBJECT_INDEX_BITS, ARGUMENTS = 6, INFO_WORDS = 8 };
 
 typedef uintptr_t entry_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
-typedef unsigned __int128 pair_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t); /* one of those that free returns two words */
+/* One of the functions that free returns two words. */
+typedef unsigned __int128 pair_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 typedef void finalizer_fn(void *object);
 
 /* Written before the patches are. */
@@ -110,55 +110,21 @@ static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_
 	static unsigned __int128 swept_##n(uintptr_t list, uintptr_t address, uintptr_t bytes, uintptr_t d, uintptr_t e, uintptr_t f) \
 	{                                                                                                                      \
 		si_event_swept(SI_FRAME(), (void *)address, bytes);                                                            \
-		return hooked[n].pair(list, address, bytes, d, e, f); /* the sweeper's, or of what frees an object at once */  \
+		return hooked[n].pair(list, address, bytes, d, e, f);                                                          \
 	}
 HOOKS(0) HOOKS(1) HOOKS(2) HOOKS(3) HOOKS(4) HOOKS(5) HOOKS(6) HOOKS(7) HOOKS(8) HOOKS(9) HOOKS(10) HOOKS(11) HOOKS(12) HOOKS(13) HOOKS(14)
 HOOKS(15)
-#define THREE(n) { [SHINY_PROBE_ALLOCATE] = (void *)made_##n, [SHINY_PROBE_REGISTER] = (void *)registered_##n, [SHINY_PROBE_FREE] = (void *)swept_##n }
+#define THREE(n)                                                                                                               \
+	{                                                                                                                      \
+		[SHINY_PROBE_ALLOCATE] = (void *)made_##n, [SHINY_PROBE_REGISTER] = (void *)registered_##n,                    \
+		[SHINY_PROBE_FREE] = (void *)swept_##n                                                                         \
+	}
 static void *const hook_of[SHINY_PROBE_ENTRIES][SHINY_PROBE_FREE + 1] = {
 	THREE(0), THREE(1), THREE(2), THREE(3), THREE(4), THREE(5), THREE(6), THREE(7), THREE(8), THREE(9), THREE(10), THREE(11), THREE(12),
 	THREE(13), THREE(14), THREE(15),
 };
 
 /* ---- attaching ---- */
-
-struct image {
-	uintptr_t bias, start, end;
-	uintptr_t written_start, written_end; /* the largest part that stays writable */
-	uint8_t build_id[SHINY_BUILD_ID_MAX];
-	uint16_t build_id_bytes;
-};
-
-static int look_at_main(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct image *image = context;
-	uintptr_t relro = 0;
-
-	(void)size;
-	image->bias = info->dlpi_addr;
-	image->start = UINTPTR_MAX;
-	image->build_id_bytes = si_build_id(info, image->build_id);
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
-			relro = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
-
-		if (p->p_type != PT_LOAD)
-			continue;
-		image->start = start < image->start ? start : image->start;
-		image->end = end > image->end ? end : image->end;
-		if (!(p->p_flags & PF_W) || end <= relro)
-			continue;
-		start = start < relro ? relro : start;
-		if (end - start > image->written_end - image->written_start) {
-			image->written_start = start;
-			image->written_end = end;
-		}
-	}
-	return 1; /* the executable comes first */
-}
 
 static bool is_oilpan(const struct shiny_probe_entry *e)
 {
@@ -179,7 +145,7 @@ static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_en
 }
 
 /* Prepares a patch for each entry; all of them, or none. */
-static bool prepare(struct si_patches *patches, const struct image *image, const struct shiny_probe_file *f, struct si_text *why)
+static bool prepare(struct si_patches *patches, const struct si_main_image *image, const struct shiny_probe_file *f, struct si_text *why)
 {
 	bool any = false;
 
@@ -210,7 +176,7 @@ static bool prepare(struct si_patches *patches, const struct image *image, const
 }
 
 /* Stands in for the finalizers in the file's own array; how many. */
-static unsigned replace_finalizers(const struct image *image, const struct shiny_probe_file *f)
+static unsigned replace_finalizers(const struct si_main_image *image, const struct shiny_probe_file *f)
 {
 	uintptr_t infos = image->bias + f->info_vaddr, bytes = (uintptr_t)f->info_count * f->info_bytes;
 	unsigned count = 0;
@@ -245,7 +211,7 @@ static bool prepare_finalizers(const struct shiny_probe_file *f)
 	return finalizers != NULL;
 }
 
-static bool attach(const struct image *image, const struct shiny_probe_file *f, struct si_text *text)
+static bool attach(const struct si_main_image *image, const struct shiny_probe_file *f, struct si_text *text)
 {
 	static struct si_patches patches;
 	bool finalizing = prepare_finalizers(f);
@@ -275,12 +241,12 @@ static bool attach(const struct image *image, const struct shiny_probe_file *f, 
 void si_oilpan_attach(char *const *environment, struct si_text *text)
 {
 	bool wanted = si_env.oilpan == 0; /* on is the first of them */
-	struct image image = { 0 };
+	struct si_main_image image;
 	struct si_text why;
 	char words[256];
 	void *head;
 
-	dl_iterate_phdr(look_at_main, &image);
+	si_main_image(&image);
 	head = si_sys_map(SHINY_PROBE_HEAD_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (!head)
 		return;

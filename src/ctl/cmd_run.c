@@ -52,14 +52,17 @@ struct run {
 	struct result *end;
 };
 
-static volatile sig_atomic_t program_pid;
+static volatile sig_atomic_t program_pid, told_to_end;
 
+/* To the program; once that has ended, it is us who shall end: with its status, whatever the collector still has to do. */
 static void pass_on(int number)
 {
 	int saved = errno;
 
 	if (program_pid > 0)
 		kill((pid_t)program_pid, number);
+	else
+		told_to_end = 1;
 	errno = saved;
 }
 
@@ -334,10 +337,9 @@ static struct shiny_err *run_program(struct run *run, int *status)
 	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
 		;
 	program_pid = 0;
-	sigaction(SIGINT, &old.interrupt, NULL);
+	if (old.interrupt.sa_handler != SIG_IGN)
+		sigaction(SIGINT, &forward, NULL);
 	sigaction(SIGQUIT, &old.quit, NULL);
-	sigaction(SIGTERM, &old.terminate, NULL);
-	sigaction(SIGHUP, &old.hang_up, NULL);
 	if (read(run->failure[0], &why, sizeof why) == sizeof why)
 		return shiny_err_os(why, "cannot run %s", run->program);
 	return NULL;
@@ -352,6 +354,10 @@ static bool wait_sidecar(struct run *run)
 	uint64_t patience = run->options->number[OPT_WAIT] * 1000, waited = 0;
 
 	while (!wait_result(run, 100)) {
+		if (told_to_end) {
+			fprintf(stderr, "shinyctl: told to end: the recording goes on in the background until its session file is complete\n");
+			return false;
+		}
 		waited += 100;
 		/* no process left: it is only finishing its work */
 		if (waited < patience || !sessions_look(run->directory, &look) || !look.used)

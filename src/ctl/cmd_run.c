@@ -33,6 +33,8 @@
 #include "../../symbolizer/observers.h"
 #include "../../symbolizer/probe.h"
 #include "../base/mem.h"
+#include "../base/units.h"
+#include "../devtools/client.h"
 #include "closing.h"
 #include "program.h"
 #include "sessions.h"
@@ -50,19 +52,33 @@ struct run {
 	int life[2], result[2], failure[2], lock;
 	pid_t sidecar;
 	struct result *end;
+	struct devtools *devtools; /* NULL: not wanted */
+	char **arguments;          /* the program's, where they are not the operands alone */
 };
 
 static volatile sig_atomic_t program_pid, told_to_end;
+static struct devtools *volatile asked; /* whom to ask for a last dump before a signal is passed on */
 
 /* To the program; once that has ended, it is us who shall end: with its status, whatever the collector still has to do. */
 static void pass_on(int number)
 {
 	int saved = errno;
 
-	if (program_pid > 0)
-		kill((pid_t)program_pid, number);
-	else
+	if (program_pid > 0) {
+		if (!asked || !devtools_ask(asked, number))
+			kill((pid_t)program_pid, number);
+	} else {
 		told_to_end = 1;
+	}
+	errno = saved;
+}
+
+static void ask_now(int number)
+{
+	int saved = errno;
+
+	if (asked)
+		devtools_ask(asked, 0);
 	errno = saved;
 }
 
@@ -141,6 +157,28 @@ static void prepare_observers(const char *path, const struct program_look *look,
 		fprintf(stderr, "shinyctl: partitions of %s that are not malloc's will not be recorded: %s\n", path, why);
 }
 
+/* A browser is told to listen on its pipe. What cannot be one is not given arguments that it does not know. */
+static struct shiny_err *prepare_devtools(struct run *run, const struct program_look *look)
+{
+	static char flag[] = "--remote-debugging-pipe";
+	const struct options *o = run->options;
+	uint64_t period = 0;
+
+	if (!o->given[OPT_DEVTOOLS] && !o->given[OPT_DEVTOOLS_EVERY])
+		return NULL;
+	if (o->given[OPT_DEVTOOLS_EVERY] && (!units_parse_time(o->text[OPT_DEVTOOLS_EVERY], &period) || !period))
+		return shiny_err(SHINY_ERR_USAGE, "run: --devtools-every %s: not a time such as 5s", o->text[OPT_DEVTOOLS_EVERY]);
+	if (look && look->kind != PROGRAM_SCRIPT && look->malloc != PROGRAM_MALLOC_PARTITION)
+		return shiny_err(SHINY_ERR_USAGE, "run: --devtools is for Chromium, and %s is none", run->program);
+	for (size_t i = 1; i < o->operand_count; i++)
+		if (strcmp(o->operands[i], flag) == 0)
+			return shiny_err(SHINY_ERR_USAGE, "run: the program has %s already: with --devtools, the pipe is ours", flag);
+	run->arguments = mem_zero(o->operand_count + 2, sizeof *run->arguments);
+	memcpy(run->arguments, o->operands, o->operand_count * sizeof *run->arguments);
+	run->arguments[o->operand_count] = flag;
+	return devtools_create(period, &run->devtools);
+}
+
 static struct shiny_err *prepare(struct run *run)
 {
 	const struct options *o = run->options;
@@ -164,6 +202,10 @@ static struct shiny_err *prepare(struct run *run)
 			prepare_heaps(run->program, &look);
 		if (!err)
 			prepare_observers(run->program, &look, o->symbols);
+		if (!err)
+			err = prepare_devtools(run, &look);
+	} else if (!err) {
+		err = prepare_devtools(run, NULL);
 	}
 	return err ? err : sessions_make(run->directory);
 }
@@ -287,7 +329,8 @@ struct dispositions {
 
 static __attribute__((noreturn)) void be_program(const struct run *run, const struct dispositions *old)
 {
-	int why;
+	char **arguments = run->arguments ? run->arguments : run->options->operands;
+	int why, failure = run->failure[1];
 
 	put_environment(run);
 	sigaction(SIGINT, &old->interrupt, NULL);
@@ -295,15 +338,30 @@ static __attribute__((noreturn)) void be_program(const struct run *run, const st
 	sigaction(SIGTERM, &old->terminate, NULL);
 	sigaction(SIGHUP, &old->hang_up, NULL);
 	sigprocmask(SIG_SETMASK, &old->mask, NULL);
+	if (run->devtools)
+		devtools_child(run->devtools, &failure);
 	/* execvp, not execv: it runs a script without a #! line as a shell does; argv[0] stays as the user wrote it */
 	if (strchr(run->options->operands[0], '/'))
-		execvp(run->program, run->options->operands);
+		execvp(run->program, arguments);
 	else
-		execvp(run->options->operands[0], run->options->operands);
+		execvp(run->options->operands[0], arguments);
 	why = errno;
-	if (write(run->failure[1], &why, sizeof why) != sizeof why)
+	if (write(failure, &why, sizeof why) != sizeof why)
 		_exit(126);
 	_exit(127);
+}
+
+static void start_devtools(struct run *run, pid_t pid)
+{
+	struct sigaction ask = {.sa_handler = ask_now, .sa_flags = SA_RESTART};
+	struct shiny_err *err = devtools_start(run->devtools, pid);
+
+	if (err)
+		fprintf(stderr, "shinyctl: no dumps are taken: %s\n", err->message);
+	else
+		asked = run->devtools;
+	shiny_err_free(err);
+	sigaction(SIGUSR1, &ask, NULL);
 }
 
 /* Forks the program; *status is what waitpid said when it ended. */
@@ -329,6 +387,8 @@ static struct shiny_err *run_program(struct run *run, int *status)
 	if (pid == 0)
 		be_program(run, &old);
 	program_pid = pid;
+	if (run->devtools && pid > 0)
+		start_devtools(run, pid);
 	sigprocmask(SIG_SETMASK, &old.mask, NULL);
 	close(run->failure[1]);
 	run->failure[1] = -1;
@@ -337,6 +397,10 @@ static struct shiny_err *run_program(struct run *run, int *status)
 	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
 		;
 	program_pid = 0;
+	if (run->devtools) {
+		asked = NULL;
+		devtools_stop(run->devtools);
+	}
 	if (old.interrupt.sa_handler != SIG_IGN)
 		sigaction(SIGINT, &forward, NULL);
 	sigaction(SIGQUIT, &old.quit, NULL);
@@ -369,6 +433,23 @@ static bool wait_sidecar(struct run *run)
 	}
 	waitpid(run->sidecar, NULL, 0);
 	return true;
+}
+
+/* What the browser said goes into the finished session, which is whole without it. */
+static void keep_devtools(struct run *run)
+{
+	const char *path = run->end->summary.path, *trouble = devtools_trouble(run->devtools);
+	size_t dumps = 0, snapshots = 0;
+	struct shiny_err *err = run->end->failed ? NULL : devtools_store(run->devtools, path, &dumps, &snapshots);
+
+	if (err)
+		fprintf(stderr, "shinyctl: the browser's own numbers are not in the session: %s\n", err->message);
+	if (trouble)
+		fprintf(stderr, "shinyctl: --devtools: %s\n", trouble);
+	if ((dumps || snapshots) && !run->options->given[OPT_QUIET])
+		fprintf(stderr, "shinyctl: the browser's own numbers: %zu memory dump%s, %zu heap snapshot%s: shinyctl browser %s\n", dumps,
+			dumps == 1 ? "" : "s", snapshots, snapshots == 1 ? "" : "s", path);
+	shiny_err_free(err);
 }
 
 static struct shiny_err *close_recording(struct ctl *ctl, struct run *run)
@@ -408,6 +489,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	if (run->sidecar == 0) {
 		close(run->failure[0]);
 		close(run->failure[1]);
+		devtools_destroy(run->devtools); /* its copies of the browser's pipes */
 		be_sidecar(run);
 	}
 	if (run->sidecar < 0)
@@ -428,7 +510,11 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	ctl->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	if (wait_sidecar(run)) {
 		err = close_recording(ctl, run);
+		if (run->devtools)
+			keep_devtools(run);
 		sessions_remove_empty(run->directory);
+	} else if (run->devtools) {
+		fprintf(stderr, "shinyctl: the browser's own numbers will not be in it: only a finished session takes them\n");
 	}
 	close(run->result[0]);
 	return err;
@@ -445,6 +531,8 @@ struct shiny_err *cmd_run(struct ctl *ctl)
 	err = prepare(run);
 	if (!err)
 		err = start(ctl, run);
+	devtools_destroy(run->devtools);
+	free(run->arguments);
 	free(run->end);
 	free(run);
 	return err;

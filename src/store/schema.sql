@@ -406,6 +406,43 @@ CREATE TABLE note (
 	text TEXT NOT NULL -- one line
 );
 
+-- What a browser that was recorded with --devtools said of its own memory: one row a process of a memory-infra dump, or a page of which
+-- V8 took a heap snapshot.
+CREATE TABLE browser_look (
+	id INTEGER PRIMARY KEY, -- id in this file
+	snapshot INTEGER NOT NULL, -- 1: a heap snapshot; 0: a dump
+	process INTEGER NOT NULL, -- process.id, 0 unknown
+	pid INTEGER NOT NULL, -- as the browser saw it, 0 unknown
+	ns INTEGER NOT NULL, -- when it counted
+	title TEXT NOT NULL -- of a dump: what the browser calls the process; of a snapshot: the address of the page
+);
+
+-- Names in what the browser said, each once.
+CREATE TABLE browser_name (
+	id INTEGER PRIMARY KEY, -- id in this file
+	name TEXT NOT NULL -- of an allocator, a kind of objects or a constructor
+);
+
+-- Allocators in dumps. A name's parts are inside each other: malloc/partitions/allocator.
+CREATE TABLE browser_allocator (
+	look INTEGER NOT NULL, -- browser_look.id
+	name INTEGER NOT NULL, -- browser_name.id
+	bytes INTEGER NOT NULL, -- its size as the browser says
+	effective_bytes INTEGER NOT NULL, -- what of it no other allocator counts
+	objects INTEGER NOT NULL, -- object_count, 0 where it gives none
+	PRIMARY KEY (look, name)
+) WITHOUT ROWID;
+
+-- Objects in heap snapshots, added up.
+CREATE TABLE browser_object (
+	look INTEGER NOT NULL, -- browser_look.id
+	kind INTEGER NOT NULL, -- browser_name.id: native, object, closure, string, ...
+	name INTEGER NOT NULL, -- browser_name.id: the constructor or class; strings and numbers have none
+	objects INTEGER NOT NULL, -- how many
+	bytes INTEGER NOT NULL, -- their own, without what they refer to
+	PRIMARY KEY (look, kind, name)
+) WITHOUT ROWID;
+
 -- Events, packed in blocks (block.c); rowid order is the order in which they were applied. Empty with --no-events.
 CREATE TABLE events (
 	id INTEGER PRIMARY KEY, -- block number
@@ -796,6 +833,32 @@ FROM memory m JOIN segment g ON g.process = m.process AND g.born_ns <= m.ns AND 
 		r.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = b.malloc AND x.ns <= m.ns)
 WHERE b.malloc = 0 OR r.committed > 0 OR r.rss > 0
 GROUP BY m.process, m.ns, 4, 5;
+
+-- Allocators as the browser's memory-infra dumps have them.
+-- Example: SELECT at_ns, process, bytes, objects FROM v_browser_allocators WHERE name = 'malloc/allocated_objects';
+CREATE VIEW v_browser_allocators AS SELECT
+	l.process AS process, -- process id, 0 unknown
+	l.pid AS pid, -- as the browser saw it
+	l.ns AS at_ns, -- when it counted
+	l.title AS title, -- what the browser calls the process
+	n.name AS name, -- allocator; its parts are inside each other
+	a.bytes AS bytes, -- its size
+	a.effective_bytes AS effective_bytes, -- what of it no other allocator counts
+	a.objects AS objects -- object_count, 0 where the browser gives none
+FROM browser_allocator a JOIN browser_look l ON l.id = a.look JOIN browser_name n ON n.id = a.name;
+
+-- Objects as V8's heap snapshots have them.
+-- Example: SELECT name, objects, bytes FROM v_browser_objects WHERE kind = 'native' ORDER BY bytes DESC LIMIT 20;
+CREATE VIEW v_browser_objects AS SELECT
+	l.process AS process, -- process id, 0 unknown
+	l.pid AS pid, -- as the browser saw it
+	l.ns AS at_ns, -- when the snapshot was taken
+	l.title AS title, -- address of the page
+	k.name AS kind, -- native (garbage-collected C++ objects), object, closure, string, ...
+	n.name AS name, -- constructor or class; empty for strings and numbers
+	o.objects AS objects, -- how many
+	o.bytes AS bytes -- their own, without what they refer to
+FROM browser_object o JOIN browser_look l ON l.id = o.look JOIN browser_name k ON k.id = o.kind JOIN browser_name n ON n.id = o.name;
 
 -- Everything that was counted.
 -- Example: SELECT name, SUM(count) FROM v_counters GROUP BY name;

@@ -165,6 +165,19 @@ struct store_totals { uint64_t sites, types; }; /* different ones with blocks */
 SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store, struct store_totals *totals);
 void store_abandon(struct store *store);                              /* frees without completing; accepts NULL */
 
+/*
+ * Opens a finished session to add what a browser said of itself; then store_commit, which adds all or nothing, and store_abandon.
+ * pid and boottime (ns, CLOCK_BOOTTIME) are turned into the session's process and time.
+ */
+SHINY_MUST_CHECK struct shiny_err *store_append(const char *path, struct store **out);
+SHINY_MUST_CHECK struct shiny_err *store_put_browser_name(struct store *store, uint32_t id, const char *name);
+SHINY_MUST_CHECK struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool snapshot, uint32_t pid, uint64_t boottime,
+							  const char *title);
+SHINY_MUST_CHECK struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look, uint32_t name, uint64_t bytes,
+							       uint64_t effective, uint64_t objects);
+SHINY_MUST_CHECK struct shiny_err *store_put_browser_objects(struct store *store, uint32_t look, uint32_t kind, uint32_t name, uint64_t objects,
+							     uint64_t bytes); /* again: added up */
+
 /* ---- reading ---- */
 
 /* Opens a session read-only; a foreign, truncated or newer file is refused with one clear line. */

@@ -53,6 +53,13 @@
 	X(MEMORY, "INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                       \
 	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                                                    \
 	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                                              \
+	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                                                              \
+	X(BROWSER_LOOK, "INSERT INTO browser_look SELECT ?1, ?2, COALESCE((SELECT p.id FROM process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "    \
+	  "ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM (SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "           \
+	  "s.key = 'started_boottime_ns')) AS ns) t")                                                                                               \
+	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)")                                \
+	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET objects = objects + excluded.objects, "     \
+	  "bytes = bytes + excluded.bytes")                                                                                    \
 	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")                                   \
 	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")
 
@@ -248,6 +255,53 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
 		if (err)
 			unlink(path); /* ours, new, and of no use */
 	}
+	if (err) {
+		store_abandon(store);
+		return err;
+	}
+	*out = store;
+	return NULL;
+}
+
+/*
+ * A finished file is one in rollback mode: a transaction is there as a whole or not at all. The flock tells readers that somebody writes.
+ */
+static struct shiny_err *open_for_more(struct store *store)
+{
+	int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (code != SQLITE_OK)
+		return db_error(store, code, "write");
+	sqlite3_extended_result_codes(store->db, 1);
+	sqlite3_busy_timeout(store->db, 10000);
+	SHINY_TRY(db_exec(store, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; BEGIN IMMEDIATE", "write"));
+	store->writer->in_transaction = true;
+	return NULL;
+}
+
+struct shiny_err *store_append(const char *path, struct store **out)
+{
+	struct store *store;
+	struct shiny_err *err;
+	bool complete;
+
+	SHINY_TRY(store_open(path, &store)); /* judges the file */
+	complete = store_complete(store);
+	store_close(store);
+	if (!complete)
+		return shiny_err(SHINY_ERR_OTHER, "the session %s is not finished", path);
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	store->lock_fd = open(path, O_RDWR | O_CLOEXEC);
+	store->path = strdup(path);
+	store->writer = calloc(1, sizeof(*store->writer));
+	if (!store->path || !store->writer)
+		err = shiny_err(SHINY_ERR_OTHER, "out of memory");
+	else if (store->lock_fd < 0 || flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
+		err = shiny_err_os(errno, "cannot write the session %s", path);
+	else
+		err = open_for_more(store);
 	if (err) {
 		store_abandon(store);
 		return err;
@@ -694,6 +748,51 @@ struct shiny_err *store_put_note(struct store *store, uint32_t process, const ch
 
 	number(&row, process);
 	text(&row, words);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_name(struct store *store, uint32_t id, const char *name)
+{
+	struct row row = row_begin(store, STATEMENT_BROWSER_NAME);
+
+	number(&row, id);
+	text(&row, name);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool snapshot, uint32_t pid, uint64_t boottime, const char *title)
+{
+	struct row row = row_begin(store, STATEMENT_BROWSER_LOOK);
+
+	number(&row, id);
+	number(&row, snapshot);
+	number(&row, pid);
+	number(&row, boottime);
+	text(&row, title);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look, uint32_t name, uint64_t bytes, uint64_t effective, uint64_t objects)
+{
+	struct row row = row_begin(store, STATEMENT_BROWSER_ALLOCATOR);
+
+	number(&row, look);
+	number(&row, name);
+	number(&row, bytes);
+	number(&row, effective);
+	number(&row, objects);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_browser_objects(struct store *store, uint32_t look, uint32_t kind, uint32_t name, uint64_t objects, uint64_t bytes)
+{
+	struct row row = row_begin(store, STATEMENT_BROWSER_OBJECT);
+
+	number(&row, look);
+	number(&row, kind);
+	number(&row, name);
+	number(&row, objects);
+	number(&row, bytes);
 	return row_end(&row);
 }
 

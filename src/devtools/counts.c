@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counts.c: see counts.h. */
+#include "counts.h"
+
+#include <stdlib.h>
+
+#include "../base/cleanup.h"
+#include "../store/store.h"
+#include "json_stream.h"
+
+uint32_t counts_name(struct counts *counts, const char *text, size_t length)
+{
+	char name[COUNTS_NAME];
+	uint32_t id = 0;
+	bool is_new;
+
+	json_stream_copy(name, sizeof name, text, length);
+	shiny_err_free(intern_get(&counts->names, name, &id, &is_new)); /* fails without memory only: the row stays nameless */
+	return id;
+}
+
+struct counts_look *counts_add(struct counts *counts)
+{
+	struct counts_look *look = mem_zero(1, sizeof *look);
+
+	*vec_push(&counts->looks) = look;
+	return look;
+}
+
+void counts_drop(struct counts *counts, size_t from)
+{
+	for (size_t i = from; i < counts->looks.count; i++) {
+		free(counts->looks.at[i]->rows.at);
+		free(counts->looks.at[i]);
+	}
+	counts->looks.count = from < counts->looks.count ? from : counts->looks.count;
+}
+
+void counts_deinit(struct counts *counts)
+{
+	counts_drop(counts, 0);
+	free(counts->looks.at);
+	intern_deinit(&counts->names);
+}
+
+static struct shiny_err *put(const struct counts *counts, struct store *store)
+{
+	for (uint32_t i = 0; i < counts->names.count; i++)
+		SHINY_TRY(store_put_browser_name(store, i + 1, counts->names.strings[i]));
+	for (size_t i = 0; i < counts->looks.count; i++) {
+		const struct counts_look *look = counts->looks.at[i];
+		uint32_t id = (uint32_t)i + 1;
+
+		SHINY_TRY(store_put_browser_look(store, id, look->snapshot, look->pid, look->time, look->title));
+		for (size_t k = 0; k < look->rows.count; k++) {
+			const struct count_row *row = &look->rows.at[k];
+
+			if (row->kind)
+				SHINY_TRY(store_put_browser_objects(store, id, row->kind, row->name, row->count, row->bytes));
+			else
+				SHINY_TRY(store_put_browser_allocator(store, id, row->name, row->bytes, row->effective, row->count));
+		}
+	}
+	return NULL;
+}
+
+struct shiny_err *counts_store(const struct counts *counts, const char *path)
+{
+	struct store *store;
+	struct shiny_err *err = store_append(path, &store);
+
+	if (err)
+		return err;
+	err = put(counts, store);
+	if (!err)
+		err = store_commit(store);
+	store_abandon(store);
+	return err;
+}

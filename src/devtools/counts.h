@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * counts.h: what a browser said of its memory, kept until the session file is there, and put into it.
+ *
+ * Runs: CLI. Signals: no. Allocates: a name once, 24 bytes an allocator or kind of objects of each look. Threads: one.
+ */
+#ifndef SHINY_DEVTOOLS_COUNTS_H
+#define SHINY_DEVTOOLS_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+#include "../base/mem.h"
+#include "../store/intern.h"
+
+enum { COUNTS_NAME = 512 }; /* bytes of a name, longer ones are cut */
+
+/* An allocator in a dump, or objects of one kind and name in a snapshot. */
+struct count_row {
+	uint32_t name, kind; /* of names, from 1; kind 0: an allocator */
+	uint64_t count, bytes, effective; /* effective: of allocators */
+};
+struct counts_look {
+	bool snapshot;
+	uint32_t pid;       /* as the browser sees it; 0 unknown */
+	uint64_t time;      /* ns, CLOCK_BOOTTIME */
+	char title[128];    /* the process's role in the browser's words, or the page's address */
+	VEC(struct count_row) rows;
+};
+struct counts {
+	struct intern names;
+	VEC(struct counts_look *) looks;
+};
+
+uint32_t counts_name(struct counts *counts, const char *text, size_t length);
+struct counts_look *counts_add(struct counts *counts); /* owned by counts */
+void counts_drop(struct counts *counts, size_t from);  /* forgets the looks from this one on */
+void counts_deinit(struct counts *counts);
+
+/* Appends all looks to the finished session, in one transaction: all of it or nothing. */
+SHINY_MUST_CHECK struct shiny_err *counts_store(const struct counts *counts, const char *path);
+
+#endif

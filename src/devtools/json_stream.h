@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json_stream.h: JSON that arrives in pieces, told value by value; nothing of it is kept but the keys that lead to the place.
+ *
+ * Runs: CLI. Signals: no. Allocates: the parser's state; of the text no more than the longest single string, up to JSON_STREAM_TEXT.
+ * Threads: one a stream.
+ *
+ * yajl does the parsing. What it lacks is added here: bounds. A string or a number that spans pieces is put together in memory, and its stack of
+ * open containers grows; so a stream in which JSON_STREAM_TEXT bytes go by without a value, or with more than JSON_STREAM_DEPTH open containers,
+ * ends with an error.
+ */
+#ifndef SHINY_DEVTOOLS_JSON_STREAM_H
+#define SHINY_DEVTOOLS_JSON_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+
+enum { JSON_STREAM_DEPTH = 32, JSON_STREAM_KEY = 512, JSON_STREAM_TEXT = 16 << 20 };
+
+enum json_kind { JSON_TEXT, JSON_NUMBER, JSON_TRUE, JSON_FALSE, JSON_NULL };
+
+struct json_stream;
+/* Each may be NULL. False: the document is not what was expected, and is not read any further. */
+struct json_sink {
+	void *context;
+	bool (*value)(void *context, const struct json_stream *stream, enum json_kind kind, const char *text, size_t length);
+	bool (*open)(void *context, const struct json_stream *stream);  /* the container is the innermost one already */
+	bool (*close)(void *context, const struct json_stream *stream); /* still is */
+};
+
+struct json_stream {
+	unsigned depth;                                     /* open containers */
+	char keys[JSON_STREAM_DEPTH][JSON_STREAM_KEY];      /* where in the n-th container we are: the member's name, cut; "" in an array */
+	bool array[JSON_STREAM_DEPTH];
+	struct json_sink sink;
+	void *parser;
+	size_t silent;                                      /* bytes since the last value */
+	uint64_t told;
+	const char *why;                                    /* it ended with an error */
+};
+
+void json_stream_init(struct json_stream *stream, const struct json_sink *sink);
+/* The next piece; false: it has failed, then or before. */
+bool json_stream_feed(struct json_stream *stream, const char *text, size_t length);
+/* No more comes; an error says what is wrong with what came ("it is cut off"). */
+SHINY_MUST_CHECK struct shiny_err *json_stream_end(struct json_stream *stream, const char *what);
+void json_stream_deinit(struct json_stream *stream);
+
+/* A value's number: whole ones without sign, the whole part of others. */
+uint64_t json_stream_number(const char *text, size_t length);
+bool json_stream_is(const char *text, size_t length, const char *what);
+/* Copies, cut to fit, also at an embedded NUL. */
+void json_stream_copy(char *out, size_t room, const char *text, size_t length);
+
+#endif

@@ -234,7 +234,6 @@ static const struct {
 	si_release_fn *release;
 } hooks[] = { ALL(ROW) };
 _Static_assert(sizeof hooks / sizeof *hooks == SHINY_ALLOCATOR_ENTRIES, "each entry has its hooks");
-_Static_assert((int)SHINY_ALLOCATOR_ENTRIES <= (int)SI_PATCHES, "all entries can be patched");
 
 /* ---- attaching ---- */
 

@@ -28,6 +28,7 @@
 #include "allocator.h"
 #include "attach.h"
 #include "clock.h"
+#include "ctors.h"
 #include "env.h"
 #include "event.h"
 #include "fork.h"
@@ -201,6 +202,7 @@ static void reach_collected(char *const *environment, struct shiny_header *h)
 		si_text_add(&t, "; Oilpan: not recorded: the executable checks what it calls");
 	else
 		si_oilpan_attach(environment, &t);
+	si_ctors_attach(environment, &t);
 }
 
 static void name_session(void)

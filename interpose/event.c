@@ -226,6 +226,33 @@ void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds 
 	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds, sizeof *kinds / SHINY_RECORD_BYTES);
 }
 
+void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, bool destroys)
+{
+	struct si_writer *w = si_enter(fp);
+	uint64_t now;
+
+	if (!w)
+		return;
+	now = si_ticks();
+	si_write_event(w, destroys ? SHINY_REC_DESTROYED : SHINY_REC_CONSTRUCTED, destroys ? SHINY_REC_DESTROYED_WIDE : SHINY_REC_CONSTRUCTED_WIDE, 0,
+		       (uintptr_t)object, index, si_stack_id(w, fp, destroys ? si_settings.free_depth : si_settings.depth, now), now);
+	si_leave(w);
+	look_for_flush(fp);
+}
+
+void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const char *name)
+{
+	struct {
+		struct shiny_class class;
+		char name[SHINY_CLASS_NAME_MAX];
+	} out = { .class = *class };
+	uint32_t bytes = class->name_bytes < sizeof out.name ? class->name_bytes : sizeof out.name;
+
+	out.class.name_bytes = bytes;
+	__builtin_memcpy(out.name, name, bytes);
+	write_run(si_enter_any(fp), fp, SHINY_REC_CLASS, 0, &out, (uint32_t)(sizeof out.class + bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
+}
+
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
 {
 	/* no moment to boot: an allocator maps its first pages under its lock, and booting may allocate (dlsym's misses do) */

@@ -56,6 +56,11 @@ void si_event_swept(const uintptr_t *fp, void *address, size_t bytes);
 /* What the indices mean in this process and its children; may come again, for others. */
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds);
 
+/* A constructor or a destructor of the class `index` was entered for `object`. */
+void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, bool destroys);
+/* What an index means in this process and its children; `name` has class->name_bytes bytes. */
+void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const char *name);
+
 /* A mapping call returned successfully. */
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map);
 

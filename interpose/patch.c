@@ -25,7 +25,7 @@
 
 #include "sys.h"
 
-enum { PAGE = 4096, STUB_BYTES = 16, BACK_BYTES = 14, ENDBR = 4, SLOT = 128, REACH_STEPS = 4096 };
+enum { PAGE = 4096, STUB_BYTES = 16, NUMBERED_BYTES = 11, BACK_BYTES = 14, ENDBR = 4, SLOT = 128, REACH_STEPS = 4096 };
 #define REACH (INT64_C(0x7fff0000))
 _Static_assert(STUB_BYTES + ENDBR + SHINY_PATCH_CODE + BACK_BYTES <= SLOT, "a stub and a trampoline fit their slot");
 
@@ -34,6 +34,11 @@ static const uint8_t endbr64[ENDBR] = { 0xf3, 0x0f, 0x1e, 0xfa };
 static uintptr_t page_of(uintptr_t at)
 {
 	return at & ~(uintptr_t)(PAGE - 1);
+}
+
+static size_t list_bytes(unsigned room)
+{
+	return room * sizeof(struct si_patch);
 }
 
 static bool alone(void)
@@ -61,7 +66,7 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 	__builtin_memset(p, 0, sizeof *p);
 	p->bias = bias;
 	bytes -= bytes % PAGE;
-	if (!count || count > SI_PATCHES || (int64_t)(end - start) >= REACH) {
+	if (!count || (int64_t)(end - start) >= REACH) {
 		si_text_add(why, "the code is larger than a near jump reaches");
 		return false;
 	}
@@ -69,6 +74,12 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 		si_text_add(why, "other threads run already");
 		return false;
 	}
+	p->patch = si_sys_map(list_bytes(count), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!p->patch) {
+		si_text_add(why, "no memory");
+		return false;
+	}
+	p->room = count;
 	start = page_of(start);
 	for (unsigned i = 1; i < REACH_STEPS; i++) {
 		uintptr_t at = start - (uintptr_t)i * 16 * PAGE;
@@ -86,7 +97,16 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 			si_sys_unmap((void *)got, bytes);
 	}
 	si_text_add(why, "no free memory near the code");
+	si_patch_abandon(p);
 	return false;
+}
+
+static void drop_list(struct si_patches *p)
+{
+	if (p->patch)
+		si_sys_unmap(p->patch, list_bytes(p->room));
+	p->patch = NULL;
+	p->room = 0;
 }
 
 void si_patch_abandon(struct si_patches *p)
@@ -95,6 +115,7 @@ void si_patch_abandon(struct si_patches *p)
 		si_sys_unmap(p->page, (size_t)(p->end - p->page));
 	p->page = NULL;
 	p->count = 0;
+	drop_list(p);
 }
 
 static void put32(uint8_t *at, int64_t value)
@@ -131,15 +152,20 @@ static bool makes_sense(const struct shiny_patch_recipe *r)
 	return true;
 }
 
-void *si_patch_add(struct si_patches *p, const struct shiny_patch_recipe *r, void *hook, struct si_text *why)
+static bool is_known(const struct si_patches *p, const uint8_t *entry)
+{
+	for (unsigned i = 0; entry <= p->highest && i < p->count; i++)
+		if (p->patch[i].entry == entry)
+			return true;
+	return false;
+}
+
+/* All but the stub's own code, which the caller has written. */
+static void *add(struct si_patches *p, const struct shiny_patch_recipe *r, struct si_text *why)
 {
 	uint8_t *entry = (uint8_t *)(p->bias + r->vaddr), *stub = p->next, *trampoline = stub + STUB_BYTES, *code = trampoline + ENDBR;
 	struct si_patch *patch = &p->patch[p->count];
 
-	if (p->count == SI_PATCHES || (size_t)(p->end - p->next) < SLOT) {
-		si_text_add(why, "more entries than there is room for");
-		return NULL;
-	}
 	if (!makes_sense(r)) {
 		si_text_add(why, "its recipe is damaged");
 		return NULL;
@@ -149,7 +175,6 @@ void *si_patch_add(struct si_patches *p, const struct shiny_patch_recipe *r, voi
 		return NULL;
 	}
 	entry += r->skip;
-	put_far_jump(stub, (uintptr_t)hook);
 	__builtin_memcpy(trampoline, endbr64, ENDBR);
 	__builtin_memcpy(code, r->code, r->code_bytes);
 	for (unsigned i = 0; i < r->fixup_count; i++) {
@@ -167,49 +192,122 @@ void *si_patch_add(struct si_patches *p, const struct shiny_patch_recipe *r, voi
 		si_text_add(why, "it is too far from its stub");
 		return NULL;
 	}
-	for (unsigned i = 0; i < p->count; i++)
-		if (p->patch[i].entry == entry) {
-			si_text_add(why, "it is patched twice");
-			return NULL;
-		}
+	if (is_known(p, entry)) {
+		si_text_add(why, "it is patched twice");
+		return NULL;
+	}
 	patch->entry = entry;
 	__builtin_memcpy(patch->before, entry, SHINY_PATCH_JUMP);
 	patch->jump[0] = 0xe9;
 	put32(patch->jump + 1, stub - (entry + SHINY_PATCH_JUMP));
+	p->highest = entry > p->highest ? entry : p->highest;
 	p->next += SLOT;
 	p->count++;
 	return trampoline;
 }
 
-/* Of the pages that hold the entry. */
-static long protect(const struct si_patch *patch, int prot)
+static bool has_room(const struct si_patches *p, struct si_text *why)
 {
-	uintptr_t start = page_of((uintptr_t)patch->entry), end = page_of((uintptr_t)patch->entry + SHINY_PATCH_JUMP - 1) + PAGE;
-
-	return si_sys6(SYS_mprotect, (long)start, (long)(end - start), prot, 0, 0, 0);
+	if (p->count < p->room && (size_t)(p->end - p->next) >= SLOT)
+		return true;
+	si_text_add(why, "more entries than there is room for");
+	return false;
 }
 
-static long write_entry(const struct si_patch *patch, const uint8_t *bytes)
+void *si_patch_add(struct si_patches *p, const struct shiny_patch_recipe *r, void *hook, struct si_text *why)
 {
-	long failed = protect(patch, PROT_READ | PROT_WRITE);
+	if (!has_room(p, why))
+		return NULL;
+	put_far_jump(p->next, (uintptr_t)hook);
+	return add(p, r, why);
+}
 
-	if (!failed)
-		__builtin_memcpy(patch->entry, bytes, SHINY_PATCH_JUMP);
+bool si_patch_gate(struct si_patches *p, void *hook, struct si_text *why)
+{
+	if (!has_room(p, why))
+		return false;
+	p->gate = p->next;
+	put_far_jump(p->gate, (uintptr_t)hook);
+	p->next += SLOT;
+	return true;
+}
+
+/* push %rbp; push $number; jmp gate */
+void *si_patch_add_numbered(struct si_patches *p, const struct shiny_patch_recipe *r, uint32_t number, struct si_text *why)
+{
+	uint8_t *stub = p->next;
+
+	if (!has_room(p, why) || number > INT32_MAX)
+		return NULL;
+	stub[0] = 0x55;
+	stub[1] = 0x68;
+	put32(stub + 2, number);
+	stub[6] = 0xe9;
+	put32(stub + 7, p->gate - (stub + NUMBERED_BYTES));
+	return add(p, r, why);
+}
+
+/* ---- writing ---- */
+
+/*
+ * Patches [first, end) of the list lie on the pages [start, stop), one behind the other or the same. A file of some thousand entries has them
+ * on some hundred pages: one at a time would be two calls and a flush of the processor's address cache each.
+ */
+struct stretch {
+	unsigned first, end;
+	uintptr_t start, stop;
+};
+
+static struct stretch stretch_at(const struct si_patches *p, unsigned first)
+{
+	struct stretch s = { .first = first, .end = first };
+
+	for (; s.end < p->count; s.end++) {
+		uintptr_t entry = (uintptr_t)p->patch[s.end].entry, start = page_of(entry), stop = page_of(entry + SHINY_PATCH_JUMP - 1) + PAGE;
+
+		if (s.end > first && (start < s.start || start > s.stop))
+			break;
+		s.start = s.end > first ? s.start : start;
+		s.stop = s.end > first && s.stop > stop ? s.stop : stop;
+	}
+	return s;
+}
+
+static long protect(const struct stretch *s, int prot)
+{
+	return si_sys6(SYS_mprotect, (long)s->start, (long)(s->stop - s->start), prot, 0, 0, 0);
+}
+
+/* Writes the jumps, or what was there before. */
+static long write_stretch(const struct si_patches *p, const struct stretch *s, bool jumps)
+{
+	long failed = protect(s, PROT_READ | PROT_WRITE);
+
+	for (unsigned i = s->first; !failed && i < s->end; i++)
+		__builtin_memcpy(p->patch[i].entry, jumps ? p->patch[i].jump : p->patch[i].before, SHINY_PATCH_JUMP);
 	/* in any case: without it the program could not run on */
-	return protect(patch, PROT_READ | PROT_EXEC) ?: failed;
+	return protect(s, PROT_READ | PROT_EXEC) ?: failed;
 }
 
 bool si_patch_commit(struct si_patches *p, struct si_text *why)
 {
 	long failed = si_sys6(SYS_mprotect, (long)p->page, p->end - p->page, PROT_READ | PROT_EXEC, 0, 0, 0);
+	struct stretch s = { .end = 0 };
 	unsigned done = 0;
 
-	while (!failed && done < p->count && !(failed = write_entry(&p->patch[done], p->patch[done].jump)))
-		done++;
-	if (!failed)
+	while (!failed && done < p->count) {
+		s = stretch_at(p, done);
+		failed = write_stretch(p, &s, true);
+		done = s.end;
+	}
+	if (!failed) {
+		drop_list(p);
 		return true;
-	for (; done > 0; done--)
-		write_entry(&p->patch[done - 1], p->patch[done - 1].before);
+	}
+	for (unsigned i = 0; i < done; i = s.end) { /* the one that failed as well: all or none of it may be written */
+		s = stretch_at(p, i);
+		write_stretch(p, &s, false);
+	}
 	si_patch_abandon(p);
 	si_text_add(why, "the system does not let code be changed");
 	return false;

@@ -187,6 +187,17 @@ struct shiny_object_kinds {
 	uint32_t reserved[3];
 };
 
+/* What CONSTRUCTED and DESTROYED records of this process and its children mean by `index`. */
+enum { SHINY_CLASS_NAME_MAX = 1008 };
+struct shiny_class {
+	uint64_t place; /* an address in the module that it belongs to */
+	uint32_t index;
+	uint32_t bytes; /* sizeof, 0 unknown */
+	uint32_t constructors, destructors, unpatched, inlined; /* as in struct shiny_ctors_class */
+	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole record */
+	uint32_t reserved[3];
+};
+
 enum {
 	SHINY_MODULE_MAIN = 1,     /* the executable itself */
 	SHINY_MODULE_FIXED = 2,    /* ET_EXEC: linked at its address */
@@ -329,7 +340,8 @@ struct shiny_header {
 };
 
 _Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
-_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 && sizeof(struct shiny_object_kinds) == 32, "payloads");
+_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 && sizeof(struct shiny_object_kinds) == 32 &&
+	       sizeof(struct shiny_class) == 48 && SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0, "payloads");
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
 _Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
 _Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 40, "process slot");

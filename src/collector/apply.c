@@ -396,6 +396,15 @@ void apply_record(struct session *session, struct stream *s)
 	case SHINY_REC_OBJECT_KINDS:
 		apply_object_kinds(s);
 		break;
+	case SHINY_REC_CLASS:
+		apply_class(session, s);
+		break;
+	case SHINY_REC_CONSTRUCTED:
+		apply_constructor(session, s, EVENT_CONSTRUCT);
+		break;
+	case SHINY_REC_DESTROYED:
+		apply_constructor(session, s, EVENT_DESTROY);
+		break;
 	case SHINY_REC_LOSS:
 		forget_stacks(s);
 		break;

@@ -50,4 +50,8 @@ void apply_object_kinds(struct stream *s);
 /* Memory of a heap went back to the system: what lay there has ended. */
 void apply_released(struct session *session, struct stream *s, uint64_t start, uint64_t end);
 
+/* ---- apply_class.c ---- */
+void apply_class(struct session *session, struct stream *s);
+void apply_constructor(struct session *session, struct stream *s, uint8_t kind);
+
 #endif

@@ -669,6 +669,7 @@ void session_destroy(struct session *session)
 	memory_watch_destroy(session->memory);
 	order_deinit(&session->order);
 	ids_deinit(&session->ids);
+	classes_deinit(&session->classes);
 	free(session->path);
 	free(session);
 }

@@ -16,6 +16,8 @@ static const uint8_t plain[SHINY_REC_KINDS] = {
 	[SHINY_REC_REALLOC_DONE_WIDE] = SHINY_REC_REALLOC_DONE,
 	[SHINY_REC_OBJECT_WIDE] = SHINY_REC_OBJECT,
 	[SHINY_REC_SWEPT_WIDE] = SHINY_REC_SWEPT,
+	[SHINY_REC_CONSTRUCTED_WIDE] = SHINY_REC_CONSTRUCTED,
+	[SHINY_REC_DESTROYED_WIDE] = SHINY_REC_DESTROYED,
 };
 
 static uint64_t load(const struct shiny_record *record, unsigned word)
@@ -56,6 +58,9 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 		return raw->count == sizeof(struct shiny_map) / SHINY_RECORD_BYTES;
 	case SHINY_REC_OBJECT_KINDS:
 		return raw->count == sizeof(struct shiny_object_kinds) / SHINY_RECORD_BYTES;
+	case SHINY_REC_CLASS:
+		return raw->count >= sizeof(struct shiny_class) / SHINY_RECORD_BYTES &&
+		       raw->count <= (sizeof(struct shiny_class) + SHINY_CLASS_NAME_MAX) / SHINY_RECORD_BYTES;
 	case SHINY_REC_PAD:
 		return true;
 	default: /* the wide events and MODULE_GONE */

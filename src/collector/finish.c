@@ -47,6 +47,19 @@ static void put_module(struct session *session, uint32_t id, const struct sym_mo
 	session_fail(session, store_put_module(session->store, &row));
 }
 
+/* Classes come with their names. */
+static void write_new_classes(struct session *session)
+{
+	for (; session->classes_written < session->classes.list.count; session->classes_written++) {
+		const struct class *c = &session->classes.list.at[session->classes_written];
+		struct store_class row = { .id = (uint32_t)session->classes_written + 1, .module = c->module, .name = c->name, .bytes = c->of.bytes,
+					   .constructors = c->of.constructors, .destructors = c->of.destructors, .unpatched = c->of.unpatched,
+					   .inlined = c->of.inlined == UINT32_MAX ? -1 : (int64_t)c->of.inlined };
+
+		session_fail(session, store_put_class(session->store, &row));
+	}
+}
+
 void finish_write_new(struct session *session)
 {
 	struct ids *ids = &session->ids;
@@ -71,6 +84,7 @@ void finish_write_new(struct session *session)
 
 		session_fail(session, store_put_vtable(session->store, &row));
 	}
+	write_new_classes(session);
 }
 
 /* ---- names ---- */

@@ -306,6 +306,7 @@ static void take_over(struct session *session, struct process *child)
 	space_clone(&child->space, &parent->space, child->fork_at);
 	memory_fork(session, child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);
+	class_indices_clone(&child->classes, &parent->classes);
 	stats_clone_sites(&child->stats, &parent->stats);
 	registry_each(&parent->registry, inherit, &heir);
 	for (size_t i = parent->deaths_count; i-- > 0;) { /* the latest first: nothing before fork_at matters */
@@ -536,6 +537,7 @@ void process_destroy(struct process *p)
 		close(p->pidfd);
 	registry_deinit(&p->registry);
 	objects_deinit(&p->objects);
+	free(p->classes.ids.at);
 	space_deinit(&p->space);
 	stats_deinit(&p->stats);
 	memory_destroy(p->memory);

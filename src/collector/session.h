@@ -19,6 +19,7 @@
 #include "../../symbolizer/sym.h"
 #include "../store/store.h"
 #include "arena.h"
+#include "classes.h"
 #include "collector.h"
 #include "decode.h"
 #include "ids.h"
@@ -77,6 +78,7 @@ struct process {
 
 	struct registry registry;
 	struct objects objects;
+	struct class_indices classes;
 	struct space space;
 	struct stats stats;
 	struct death *deaths; /* the most recent ones, a ring */
@@ -136,6 +138,7 @@ struct session {
 	bool ticks_known;
 	uint8_t boot_id[16]; /* this machine's, now */
 	struct ids ids;
+	struct classes classes;
 	VEC(struct arena *) arenas;
 	VEC(struct process *) processes; /* all, for ever; id = index + 1 */
 	VEC(struct stream *) streams;    /* being read */
@@ -151,7 +154,7 @@ struct session {
 	struct shiny_err *err; /* the store failed: the first reason */
 	struct noticed noticed; /* what belongs to no process */
 	/* how far the store has got */
-	size_t modules_written, frames_written, stacks_written, vtables_written;
+	size_t modules_written, frames_written, stacks_written, vtables_written, classes_written;
 };
 
 /* Remembers the first error; frees others. */

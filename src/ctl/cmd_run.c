@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "../../symbolizer/allocator.h"
+#include "../../symbolizer/ctors.h"
 #include "../../symbolizer/observers.h"
 #include "../../symbolizer/probe.h"
 #include "../base/mem.h"
@@ -179,6 +180,50 @@ static struct shiny_err *prepare_devtools(struct run *run, const struct program_
 	return devtools_create(period, &run->devtools);
 }
 
+/* The first few classes of which not all is seen, and how many more. */
+static void tell_unseen(const struct shiny_ctors_file *file)
+{
+	enum { SHOWN = 5 };
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < file->class_count; i++) {
+		const struct shiny_ctors_class *c = &ctors_classes(file)[i];
+
+		if (!c->unpatched && (!c->inlined || c->inlined == UINT32_MAX) && c->constructors)
+			continue;
+		if (count++ < SHOWN)
+			fprintf(stderr, "%s%.*s", count == 1 ? "shinyctl: not all constructors and destructors will be seen (inlined, or not to be patched) of " : ", ",
+				(int)c->name_bytes, ctors_names(file) + c->name_at);
+	}
+	if (count > SHOWN)
+		fprintf(stderr, " and %u more classes", count - SHOWN);
+	if (count)
+		fprintf(stderr, "; shinyctl objects says how many\n");
+}
+
+/* SHINY_CTORS: what the library patches is worked out here, once for each build. */
+static struct shiny_err *prepare_constructors(const char *path, const struct program_look *look, const char *const *debug_dirs)
+{
+	struct shiny_ctors_file *file = NULL;
+	struct shiny_err *err = NULL;
+
+	if (look->kind == PROGRAM_SCRIPT)
+		path = look->interpreter;
+	if (look->kind == PROGRAM_ELF || look->kind == PROGRAM_SCRIPT)
+		err = ctors_prepare(path, env_text(ENV_SHINY_CTORS), debug_dirs, &file);
+	if (err && err->code == SHINY_ERR_USAGE)
+		return err;
+	if (err)
+		fprintf(stderr, "shinyctl: constructors of %s will not be recorded: %s\n", path, err->message);
+	else if (file && *file->why)
+		fprintf(stderr, "shinyctl: SHINY_CTORS, of %s: %s\n", path, file->why);
+	if (file)
+		tell_unseen(file);
+	free(file);
+	shiny_err_free(err);
+	return NULL;
+}
+
 static struct shiny_err *prepare(struct run *run)
 {
 	const struct options *o = run->options;
@@ -202,6 +247,8 @@ static struct shiny_err *prepare(struct run *run)
 			prepare_heaps(run->program, &look);
 		if (!err)
 			prepare_observers(run->program, &look, o->symbols);
+		if (!err)
+			err = prepare_constructors(run->program, &look, o->symbol_count ? o->symbols : NULL);
 		if (!err)
 			err = prepare_devtools(run, &look);
 	} else if (!err) {

@@ -14,6 +14,8 @@
  *   address    of an allocation: the addresses that this thread freed last in this size class (allocators hand out the latest
  *              first), or the next one in a row; of a free: the neighbour in allocation order of the block freed last (lists and
  *              trees are torn down in order), or one of the thread's youngest blocks, or how many allocations ago it began;
+ *              of a construction or destruction, the difference to the last one;
+ *   class      of a construction or destruction: the last one of this stack;
  *   size       the last one of this stack; of a free: 0, or the block's;
  *   time       the difference to the event before: the part that can't be guessed.
  * One control byte an event says which guesses were right; what was not goes to one of the other columns. Each column holds
@@ -297,6 +299,13 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 		}
 		code = put_alloc_address(p, pair, model_class(m, number, e->size), e);
 		*find_address(p, e->process, e->address) = model_begin(m, number, e->address, e->size, e->stack);
+	} else if (has_class(e->kind)) {
+		struct site *maker = model_site(m, e->stack);
+
+		put(p, COLUMN_TARGET, zigzag(e->address - pair->built));
+		put(p, COLUMN_VTABLE, e->vtable == maker->vtable ? 0 : zigzag((uint64_t)e->vtable - maker->vtable) + 1);
+		maker->vtable = e->vtable;
+		pair->built = e->address;
 	} else {
 		put(p, COLUMN_TARGET, zigzag(e->address - pair->mapped));
 		put(p, COLUMN_OLD, zigzag(e->old_address - (extra ? e->old_address : 0)));

@@ -77,10 +77,16 @@ static inline bool has_target(uint8_t kind)
 	return kind == EVENT_FREE || kind == EVENT_VPTR;
 }
 
+static inline bool has_class(uint8_t kind)
+{
+	return kind == EVENT_CONSTRUCT || kind == EVENT_DESTROY;
+}
+
 /* Events with fields that their kind should not have are kept too, with the "extra" flag. */
 static inline bool has_extra(const struct event *e)
 {
-	return (e->vtable && e->kind != EVENT_VPTR) || (e->old_address && (has_target(e->kind) || e->kind == EVENT_ALLOC));
+	return (e->vtable && e->kind != EVENT_VPTR && !has_class(e->kind)) ||
+	       (e->old_address && (has_target(e->kind) || has_class(e->kind) || e->kind == EVENT_ALLOC));
 }
 
 #endif

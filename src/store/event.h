@@ -16,6 +16,8 @@ enum event_kind {
 			      Of a garbage-collected object: it has another size from now on */
 	EVENT_VPTR = 4,    /* the block at `address` is of vtable `vtable` */
 	EVENT_MAP = 5,     /* a mapping call; api is a shiny_map_call, size its length */
+	EVENT_CONSTRUCT = 6, /* a constructor of class `vtable` (an id in table class) was entered; `address` is its this */
+	EVENT_DESTROY = 7,   /* a destructor, likewise */
 };
 
 /* The api of a FREE that no call made, behind the codes of shiny_api. */
@@ -32,7 +34,7 @@ struct event {
 	uint32_t process;     /* id in table process */
 	uint32_t thread;      /* id in table thread */
 	uint32_t stack;       /* id in table stack, 0: none */
-	uint32_t vtable;      /* VPTR: id in table vtable; else 0 */
+	uint32_t vtable;      /* VPTR: id in table vtable; CONSTRUCT, DESTROY: in table class; else 0 */
 	uint8_t kind;         /* enum event_kind */
 	uint8_t api;          /* shiny_api, event_end, shiny_map_call or shiny_vptr_api */
 };

@@ -29,7 +29,7 @@ struct pair {
 	uint32_t stack1, stack2;  /* the stacks of its last two events */
 	uint32_t newer, older;    /* neighbours, in allocation order, of the block that it freed last; NO_NODE none */
 	uint64_t fresh_end;       /* where the next block would lie behind the last one of no freed address */
-	uint64_t fresh, foreign, mapped; /* last address of each sort: the bases of differences */
+	uint64_t fresh, foreign, mapped, built; /* last address of each sort: the bases of differences */
 };
 
 /* What followed a pair of stacks the last time. */

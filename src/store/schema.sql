@@ -227,6 +227,18 @@ CREATE TABLE vtable (
 	class_bytes INTEGER -- size of the class, 0 unknown
 );
 
+-- Classes whose constructors and destructors were recorded (SHINY_CTORS): what events of these say.
+CREATE TABLE class (
+	id INTEGER PRIMARY KEY, -- id in this file
+	module INTEGER NOT NULL, -- module.id of the executable
+	name TEXT NOT NULL, -- with its namespaces
+	bytes INTEGER NOT NULL, -- its size, 0 unknown
+	constructors INTEGER NOT NULL, -- functions that were patched
+	destructors INTEGER NOT NULL, -- likewise
+	unpatched INTEGER NOT NULL, -- constructors and destructors that could not be: what they made is not in the events
+	inlined INTEGER NOT NULL -- places where one was inlined, likewise; -1 not known
+);
+
 -- What types blocks have, as concluded from their call sites and vptrs. Where several of its columns differ, a type has several rows.
 CREATE TABLE type (
 	id INTEGER PRIMARY KEY, -- id in this file
@@ -553,6 +565,20 @@ CREATE VIEW v_vtables AS SELECT
 	m.path AS path, -- its path
 	v.vaddr AS vaddr -- address point, in the file
 FROM vtable v LEFT JOIN module m ON m.id = v.module;
+
+-- Classes whose constructors and destructors were recorded.
+-- Example: SELECT name FROM v_classes WHERE unpatched OR inlined;
+CREATE VIEW v_classes AS SELECT
+	c.id AS class, -- class id in this file
+	c.name AS name, -- with its namespaces
+	c.bytes AS bytes, -- its size, 0 unknown
+	c.constructors AS constructors, -- functions that were patched
+	c.destructors AS destructors, -- likewise
+	c.unpatched AS unpatched, -- constructors and destructors that could not be: what they made is not in the events
+	c.inlined AS inlined, -- places where one was inlined, likewise; -1 not known
+	c.module AS module, -- module id
+	m.path AS path -- its path
+FROM class c LEFT JOIN module m ON m.id = c.module;
 
 -- Types over all processes: one row a name and how it is known. type NULL: blocks of no known type.
 -- Example: SELECT type, container, confidence, live_bytes FROM v_types WHERE type IS NOT NULL ORDER BY live_bytes DESC LIMIT 20;

@@ -70,6 +70,13 @@ struct store_vtable {
 	const char *type;   /* class name or label; NULL when source is "none" */
 	uint64_t class_bytes;
 };
+struct store_class { /* whose constructors and destructors are recorded */
+	uint32_t id, module;
+	const char *name;
+	uint64_t bytes; /* 0 unknown */
+	uint32_t constructors, destructors, unpatched;
+	int64_t inlined; /* -1 not known */
+};
 struct store_type {
 	uint32_t id;
 	const char *name, *container; /* container NULL: none */
@@ -142,6 +149,7 @@ SHINY_MUST_CHECK struct shiny_err *store_put_frame(struct store *store, uint32_t
 						   const struct store_frame_line *lines, size_t line_count); /* again: replaces */
 SHINY_MUST_CHECK struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames, size_t count);
 SHINY_MUST_CHECK struct shiny_err *store_put_vtable(struct store *store, const struct store_vtable *row);   /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_class(struct store *store, const struct store_class *row);     /* again: replaces */
 SHINY_MUST_CHECK struct shiny_err *store_put_type(struct store *store, const struct store_type *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row);

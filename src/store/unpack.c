@@ -214,6 +214,14 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		}
 		e->address = get_alloc_address(u, pair, model_class(m, m->pair, e->size), code, e);
 		model_begin(m, m->pair, e->address, e->size, e->stack);
+	} else if (has_class(e->kind)) {
+		struct site *maker = model_site(m, e->stack);
+		uint64_t difference;
+
+		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
+		difference = get(u, COLUMN_VTABLE);
+		e->vtable = maker->vtable = difference ? (uint32_t)(maker->vtable + unzigzag(difference - 1)) : maker->vtable;
+		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
 	} else {
 		e->address = pair->mapped += unzigzag(get(u, COLUMN_TARGET));
 		uint64_t old = unzigzag(get(u, COLUMN_OLD));

@@ -40,6 +40,7 @@
 	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")                                         \
 	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
 	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
+	X(CLASS, "INSERT OR REPLACE INTO class VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
 	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                         \
 	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
 	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
@@ -538,6 +539,21 @@ struct shiny_err *store_put_vtable(struct store *store, const struct store_vtabl
 	text(&row, v->source);
 	text(&row, v->type);
 	number(&row, v->class_bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_class(struct store *store, const struct store_class *c)
+{
+	struct row row = row_begin(store, STATEMENT_CLASS);
+
+	number(&row, c->id);
+	number(&row, c->module);
+	text(&row, c->name);
+	number(&row, c->bytes);
+	number(&row, c->constructors);
+	number(&row, c->destructors);
+	number(&row, c->unpatched);
+	number(&row, (uint64_t)c->inlined);
 	return row_end(&row);
 }
 

@@ -2,7 +2,7 @@
 /*
  * events: prints a session's events as text, for tests that count them themselves.
  * Usage: events SESSION [PROCESS FROM TO]: one line an event: kind process thread stack address size old_address api, numbers in decimal.
- * Of a vptr event, the size is its vtable. With a process and two times, in ns since the session's start, only those, and the time last.
+ * Of a vptr event, the size is its vtable, of a construction or destruction its class. With a process and two times, in ns since the session's start, only those, and the time last.
  *
  * Runs: CLI, in tests. Allocates: what the store does. Threads: one.
  */
@@ -13,11 +13,11 @@
 
 static bool print_event(void *context, const struct event *event)
 {
-	static const char *const kinds[] = { "?", "alloc", "free", "realloc", "vptr", "map" };
+	static const char *const kinds[] = { "?", "alloc", "free", "realloc", "vptr", "map", "construct", "destroy" };
 	const bool *with_time = context;
 
-	printf("%s %u %u %u %lu %lu %lu %u", event->kind < 6 ? kinds[event->kind] : "?", event->process, event->thread, event->stack,
-	       event->address, event->kind == EVENT_VPTR ? event->vtable : event->size, event->old_address, event->api);
+	printf("%s %u %u %u %lu %lu %lu %u", event->kind < 8 ? kinds[event->kind] : "?", event->process, event->thread, event->stack,
+	       event->address, event->vtable ? event->vtable : event->size, event->old_address, event->api);
 	return (*with_time ? printf(" %lu\n", event->time) : printf("\n")) > 0;
 }
 

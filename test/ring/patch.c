@@ -271,7 +271,12 @@ static void refusals(void)
 	check("again", words, !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "not that of the file"));
 	si_patch_abandon(&patches);
 	si_text_init(&why, words, sizeof words);
-	check("too_many", words, !si_patch_begin(&patches, l.bias, l.start, l.end, 1000, &why) && words[0]);
+	check("many_begin", words, si_patch_begin(&patches, l.bias, l.start, l.end, 4000, &why));
+	patches.count = patches.room; /* as if there were so many */
+	check("too_many", words, !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "room"));
+	patches.count = 0;
+	si_patch_abandon(&patches);
+	si_text_init(&why, words, sizeof words);
 	si_text_init(&why, words, sizeof words);
 	check("too_large", words, !si_patch_begin(&patches, l.bias, l.start, l.start + (UINT64_C(1) << 32), 4, &why) && words[0]);
 	drop(&l);

@@ -43,7 +43,7 @@ static void make_wild(struct event *e, size_t count)
 		e[i] = (struct event){ .time = any_number(), .address = any_number(), .size = any_number(), .old_address = any_number(),
 				       .process = (uint32_t)any_number(), .thread = (uint32_t)any_number(),
 				       .stack = (uint32_t)any_number(), .vtable = (uint32_t)any_number(),
-				       .kind = (uint8_t)(random_number() % (random_number() & 7 ? 6 : 256)), .api = (uint8_t)random_number() };
+				       .kind = (uint8_t)(random_number() % (random_number() & 7 ? 8 : 256)), .api = (uint8_t)random_number() };
 }
 
 /* Something like a program: a few processes and threads, live blocks, frees, reallocs in place and moving, vptrs, mappings. */
@@ -68,6 +68,10 @@ static void make_tame(struct event *e, size_t count)
 			e[i].address = any_number();
 			e[i].size = any_number();
 			e[i].old_address = random_number() & 1 ? any_number() : 0;
+		} else if (random_number() % 8 == 0) {
+			e[i].kind = random_number() & 1 ? EVENT_CONSTRUCT : EVENT_DESTROY;
+			e[i].address = live[at].address + random_number() % 300;
+			e[i].vtable = e[i].stack / 3 + (random_number() % 20 == 0);
 		} else if (!live[at].address) {
 			live[at].address = UINT64_C(0x555555550000) + (random_number() % 5000) * 16;
 			live[at].size = e[i].stack * 8 + random_number() % 3;

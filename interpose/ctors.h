@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ctors.h: sees constructors and destructors of the executable's classes being entered: entry patches, by a file that was made outside.
+ *
+ * Runs:      inside, in the constructor; its hook afterwards, in front of the program's constructors and destructors.
+ * Signals:   the hook: as the program's own function.
+ * Allocates: near the code, 128 bytes a function; 16 a function elsewhere.
+ * Threads:   attach: before there are others. Hook: any.
+ */
+#ifndef SI_CTORS_H
+#define SI_CTORS_H
+
+#include "base.h"
+
+/* Patches what the file for this executable and SHINY_CTORS names, all of it or nothing. `text` gets what was done, or why not. */
+void si_ctors_attach(char *const *environment, struct si_text *text);
+
+#endif

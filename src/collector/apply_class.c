@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_class.c: constructors and destructors that were entered, into the event stream. They begin and end no block: what they mean is for who
+ * reads them.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#include <string.h>
+
+#include "apply.h"
+
+void apply_class(struct session *session, struct stream *s)
+{
+	struct {
+		struct shiny_class class;
+		char name[SHINY_CLASS_NAME_MAX];
+	} in;
+	size_t bytes = decode_payload(&s->head, &in, sizeof in);
+	struct process *p = s->process;
+	const struct mapping *m;
+
+	if (in.class.name_bytes > bytes - sizeof in.class || memchr(in.name, 0, in.class.name_bytes)) {
+		p->noticed.bad_records++;
+		return;
+	}
+	m = space_find(&p->space, in.class.place);
+	if (!class_indices_set(&p->classes, in.class.index, classes_id(&session->classes, m ? m->module : 0, &in.class, in.name)))
+		p->noticed.bad_records++;
+}
+
+void apply_constructor(struct session *session, struct stream *s, uint8_t kind)
+{
+	struct process *p = s->process;
+	uint32_t class = class_indices_get(&p->classes, s->head.size);
+	struct event *e;
+
+	if (!class) { /* what the index means was lost */
+		p->noticed.bad_records++;
+		return;
+	}
+	e = apply_emit(session, s, apply_ns(session, s), kind);
+	e->size = 0;
+	e->api = 0;
+	e->vtable = class;
+	e->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+}

@@ -15,7 +15,7 @@
 #include "../base/mem.h"
 #include "../store/intern.h"
 
-enum { COUNTS_NAME = 512 }; /* bytes of a name, longer ones are cut */
+enum { COUNTS_NAME = 2048 }; /* bytes of a name, longer ones are cut */
 
 /* An allocator in a dump, or objects of one kind and name in a snapshot. */
 struct count_row {

@@ -44,7 +44,7 @@ static bool wanted(const char *name)
 
 	for (const char *p = name; *p; p++)
 		parts += *p == '/';
-	return parts <= NAME_PARTS && !strstr(name, "/__");
+	return parts <= NAME_PARTS && !strstr(name, "/__") && strncmp(name, "shared_memory/", 14) != 0;
 }
 
 static struct trace_process *process_of(struct trace *t, uint32_t pid)

@@ -7,7 +7,7 @@
  * Events of one dump of all processes: "v" has a process's allocators, with the dump's time; "X" of the name
  * MemoryDumpManager::InvokeOnMemoryDump says when each provider counted (trace_event_format and memory-infra in Chromium's docs). What a process's
  * look is dated with is the end of its malloc's count. Allocators whose names have more than four parts are the heaps' single pages, buckets and
- * tiles: they are left out, as are the names that are hashes (two underscores and hexadecimal digits) of nodes for which others stand.
+ * tiles: they are left out, as are names that are hashes (two underscores and hexadecimal digits) of others, and single ranges of shared memory.
  */
 #ifndef SHINY_DEVTOOLS_TRACE_H
 #define SHINY_DEVTOOLS_TRACE_H

@@ -69,11 +69,15 @@ static struct browser_row *add(struct browser_look *look, const char *kind, cons
 	return row;
 }
 
-/* malloc and Oilpan as what is live in them, and what of malloc's is free but waits in threads' caches; of the others the outermost names. */
+/*
+ * malloc as what is in use; what of its slots is free but waits in threads' caches, by itself; Oilpan as what is live in it; of the others the
+ * outermost names.
+ */
 static const char allocators_sql[] =
-	"SELECT 0, 'malloc', COALESCE((SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects/partitions'), (SELECT SUM(bytes) FROM a WHERE "
-	"name = 'malloc/allocated_objects')), (SELECT SUM(objects) FROM a WHERE name = 'malloc/allocated_objects') UNION ALL "
-	"SELECT 1, 'malloc: cached by threads', (SELECT SUM(bytes) FROM a WHERE name GLOB 'malloc/partitions/*/thread_cache'), 0 UNION ALL "
+	", c AS (SELECT SUM(bytes) AS bytes FROM a WHERE name GLOB 'malloc/partitions/*/thread_cache') "
+	"SELECT 0, 'malloc', COALESCE((SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects/partitions') - (SELECT COALESCE(bytes, 0) FROM c), "
+	"(SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects')), (SELECT SUM(objects) FROM a WHERE name = 'malloc/allocated_objects') UNION ALL "
+	"SELECT 1, 'malloc: cached by threads', (SELECT bytes FROM c), 0 UNION ALL "
 	"SELECT 2, 'Oilpan', (SELECT SUM(bytes) FROM a WHERE name = 'blink_gc/main/allocated_objects'), "
 	"(SELECT SUM(objects) FROM a WHERE name GLOB 'blink_objects/blink_gc/*') UNION ALL "
 	"SELECT 3, name, bytes, objects FROM a WHERE name NOT GLOB '*/*' AND name NOT IN ('malloc', 'blink_gc', 'blink_objects', 'global') AND "

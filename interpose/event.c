@@ -234,7 +234,8 @@ void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, boo
 	if (!w)
 		return;
 	now = si_ticks();
-	si_write_event(w, destroys ? SHINY_REC_DESTROYED : SHINY_REC_CONSTRUCTED, destroys ? SHINY_REC_DESTROYED_WIDE : SHINY_REC_CONSTRUCTED_WIDE, 0,
+	si_write_event(w, destroys ? SHINY_REC_DESTROYED : SHINY_REC_CONSTRUCTED, destroys ? SHINY_REC_DESTROYED_WIDE : SHINY_REC_CONSTRUCTED_WIDE,
+		       (uintptr_t)object > (uintptr_t)fp && (uintptr_t)object < si_tls.stack_high ? SHINY_THIS_ON_STACK : 0,
 		       (uintptr_t)object, index, si_stack_id(w, fp, destroys ? si_settings.free_depth : si_settings.depth, now), now);
 	si_leave(w);
 	look_for_flush(fp);

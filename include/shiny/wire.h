@@ -188,7 +188,7 @@ struct shiny_object_kinds {
 };
 
 /* What CONSTRUCTED and DESTROYED records of this process and its children mean by `index`. */
-enum { SHINY_CLASS_NAME_MAX = 1008 };
+enum { SHINY_CLASS_NAME_MAX = 1008, SHINY_THIS_ON_STACK = 1 }; /* the latter: of their `api`: `this` lies on the thread's own stack */
 struct shiny_class {
 	uint64_t place; /* an address in the module that it belongs to */
 	uint32_t index;

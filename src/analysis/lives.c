@@ -102,6 +102,11 @@ static void take_out(struct life_map *map, struct life *cell)
 	map->count--;
 }
 
+const struct life *lives_find(const struct lives_process *process, uint64_t address)
+{
+	return find(&process->blocks, address);
+}
+
 /* ---- telling ---- */
 
 static void tell_birth(struct run *run, const struct lives_process *p, const struct life *life)
@@ -132,6 +137,20 @@ static void tell_map(struct run *run, const struct lives_process *p, const struc
 			run->observers[i].map(run->observers[i].context, &run->lives, p, event);
 }
 
+static void tell_constructor(struct run *run, const struct lives_process *p, const struct event *event)
+{
+	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+		if (run->observers[i].constructor)
+			run->observers[i].constructor(run->observers[i].context, &run->lives, p, event);
+}
+
+static void tell_fork(struct run *run, const struct lives_process *parent, const struct lives_process *child)
+{
+	for (size_t i = 0; child->wanted && i < run->observer_count; i++)
+		if (run->observers[i].fork)
+			run->observers[i].fork(run->observers[i].context, &run->lives, parent, child);
+}
+
 /* ---- forks and moments ---- */
 
 /* Forks before `time`, in their order: a child may be a parent already. */
@@ -156,6 +175,7 @@ static void fork_until(struct run *run, uint64_t time)
 					put(&child->blocks, &copy);
 					child->bytes += copy.size;
 				}
+				tell_fork(run, parent, child);
 			}
 			if (child->forked == now)
 				child->forked = 0;
@@ -278,6 +298,10 @@ static void apply(struct run *run, const struct event *e)
 		break;
 	case EVENT_MAP:
 		tell_map(run, p, e);
+		break;
+	case EVENT_CONSTRUCT:
+	case EVENT_DESTROY:
+		tell_constructor(run, p, e);
 		break;
 	default:
 		break;

@@ -79,6 +79,10 @@ struct lives_observer {
 	void (*stray)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
 	/* A mapping call. */
 	void (*map)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
+	/* `child` has got what `parent` held. */
+	void (*fork)(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child);
+	/* A constructor or destructor was entered. */
+	void (*constructor)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
 	/* Time has come to the moment that was asked for; returns the next one, UINT64_MAX no more. All before it has been told. */
 	uint64_t (*moment)(void *context, const struct lives *lives, uint64_t moment);
 	uint64_t first_moment; /* where `moment` is given: ns since the session's start */
@@ -97,6 +101,9 @@ SHINY_MUST_CHECK struct shiny_err *lives_run(struct store *store, const struct s
 
 /* Id in table type of what the block is, as concluded at the end of the recording; 0 unknown. */
 uint32_t lives_type(const struct lives *lives, const struct lives_process *process, const struct life *life);
+
+/* The live block that begins there; NULL: none does. */
+const struct life *lives_find(const struct lives_process *process, uint64_t address);
 
 /* Live blocks of a process, in no order. */
 #define lives_each(process, life)                                                                                                 \

@@ -7,7 +7,7 @@
 #include "../base/nearest.h"
 
 #define ON(verb) (UINT32_C(1) << VERB_##verb)
-#define READS (ON(LEAKS) | ON(MISMATCHES) | ON(GROWTH) | ON(LIFETIMES) | ON(REPORT) | ON(TYPES) | ON(SITES) | ON(PROCESSES) | ON(TREE) | ON(MEMORY) | ON(BROWSER) | ON(INFO) | ON(DOCTOR) | ON(EXPLAIN))
+#define READS (ON(LEAKS) | ON(MISMATCHES) | ON(GROWTH) | ON(OBJECTS) | ON(LIFETIMES) | ON(REPORT) | ON(TYPES) | ON(SITES) | ON(PROCESSES) | ON(TREE) | ON(MEMORY) | ON(BROWSER) | ON(INFO) | ON(DOCTOR) | ON(EXPLAIN))
 
 /* env.def's columns, spelled as constants so that an initializer can use them */
 #define SHINY_ENV(variable, field, type, def, words, text) enum { KIND_##variable = VALUE_##type };

@@ -36,7 +36,7 @@ struct event {
 	uint32_t stack;       /* id in table stack, 0: none */
 	uint32_t vtable;      /* VPTR: id in table vtable; CONSTRUCT, DESTROY: in table class; else 0 */
 	uint8_t kind;         /* enum event_kind */
-	uint8_t api;          /* shiny_api, event_end, shiny_map_call or shiny_vptr_api */
+	uint8_t api;          /* shiny_api, event_end, shiny_map_call or shiny_vptr_api; CONSTRUCT, DESTROY: SHINY_THIS_ON_STACK or 0 */
 };
 
 #endif

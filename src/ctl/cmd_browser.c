@@ -193,17 +193,11 @@ struct shiny_err *cmd_browser(struct ctl *ctl)
 
 	if (strcmp(at, "last") != 0 && !units_parse_time(at, &until))
 		return shiny_err(SHINY_ERR_USAGE, "browser: --at %s: not last or a time such as 2.5s since the start", at);
-	err = store_open(ctl->options.operands[0], &store);
+	err = ctl_begin(ctl, &store, &scope);
+	if (!err)
+		err = ctl_loaded(store, &scope, browser_load(store, &scope, until, ctl->options.text[OPT_MATCH], &browser));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = browser_load(store, &scope, until, ctl->options.text[OPT_MATCH], &browser);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_number(&ctl->json, "dumps", browser.dumps);

@@ -90,19 +90,15 @@ struct shiny_err *cmd_growth(struct ctl *ctl)
 	struct growth growth;
 	struct store *store;
 	struct scope scope = {0};
-	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 
+	if (!err)
+		err = ctl_loaded(store, &scope,
+				 growth_load(store, &scope, ctl->options.text[OPT_MATCH],
+					(uint64_t)ctl->options.number[OPT_LEAST_STEPS], true, &growth));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = growth_load(store, &scope, ctl->options.text[OPT_MATCH], (uint64_t)ctl->options.number[OPT_LEAST_STEPS], true, &growth);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	limit = ctl_limit(ctl, growth.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);

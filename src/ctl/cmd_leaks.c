@@ -114,20 +114,15 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 	struct leaks leaks;
 	struct store *store;
 	struct scope scope = {0};
-	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 
+	if (!err)
+		err = ctl_loaded(store, &scope,
+				 leaks_load(store, &scope, by, ctl->options.text[OPT_MATCH], ctl->options.text[OPT_SUPPRESSIONS],
+				 ctl->options.given[OPT_FULL_NAMES], true, &leaks));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = leaks_load(store, &scope, by, ctl->options.text[OPT_MATCH], ctl->options.text[OPT_SUPPRESSIONS],
-				 ctl->options.given[OPT_FULL_NAMES], true, &leaks);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	limit = ctl_limit(ctl, leaks.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);

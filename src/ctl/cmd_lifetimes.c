@@ -242,19 +242,15 @@ struct shiny_err *cmd_lifetimes(struct ctl *ctl)
 	struct lifetimes lifetimes;
 	struct store *store;
 	struct scope scope = {0};
-	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 
+	if (!err)
+		err = ctl_loaded(store, &scope,
+				 lifetimes_load(store, &scope, by, ctl->options.text[OPT_MATCH], order,
+					ctl->options.given[OPT_FULL_NAMES], true, &lifetimes));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = lifetimes_load(store, &scope, by, ctl->options.text[OPT_MATCH], order, ctl->options.given[OPT_FULL_NAMES], true, &lifetimes);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	limit = ctl_limit(ctl, lifetimes.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);

@@ -232,17 +232,11 @@ struct shiny_err *cmd_memory(struct ctl *ctl)
 	struct shiny_err *err = moment_of(ctl->options.text[OPT_AT], &moment, &time);
 
 	if (!err)
-		err = store_open(ctl->options.operands[0], &store);
+		err = ctl_begin(ctl, &store, &scope);
+	if (!err)
+		err = ctl_loaded(store, &scope, memory_load(store, &scope, moment, time, &memory));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = memory_load(store, &scope, moment, time, &memory);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_number(&ctl->json, "period_ns", memory.period);

@@ -142,19 +142,13 @@ struct shiny_err *cmd_mismatches(struct ctl *ctl)
 	struct mismatches mismatches;
 	struct store *store;
 	struct scope scope = {0};
-	struct shiny_err *err = store_open(ctl->options.operands[0], &store), *closing;
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope), *closing;
 	size_t limit;
 
+	if (!err)
+		err = ctl_loaded(store, &scope, mismatches_load(store, &scope, true, &mismatches));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = mismatches_load(store, &scope, true, &mismatches);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	limit = ctl_limit(ctl, mismatches.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);

@@ -128,19 +128,13 @@ struct shiny_err *cmd_objects(struct ctl *ctl)
 	struct constructed constructed;
 	struct store *store;
 	struct scope scope = {0};
-	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 
+	if (!err)
+		err = ctl_loaded(store, &scope, constructed_load(store, &scope, ctl->options.text[OPT_MATCH], true, &constructed));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = constructed_load(store, &scope, ctl->options.text[OPT_MATCH], true, &constructed);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	limit = ctl_limit(ctl, constructed.count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);

@@ -200,18 +200,13 @@ struct shiny_err *cmd_sites(struct ctl *ctl)
 	struct sites sites = {0};
 	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY]; /* options.def lists them in this order */
 	bool stacks = ctl->options.given[OPT_STACKS];
-	struct shiny_err *err = store_open(ctl->options.operands[0], &store), *closing;
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope), *closing;
 
+	if (!err)
+		err = ctl_loaded(store, &scope,
+				 sites_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl), true, &sites));
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
-	if (!err)
-		err = sites_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl), true, &sites);
-	scope_deinit(&scope);
-	if (err) {
-		store_close(store);
-		return err;
-	}
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_object_line(&ctl->json, "total");

@@ -47,6 +47,27 @@ static void loss_json(struct json *json, const struct losses *losses)
 	json_end(json);
 }
 
+struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct scope *scope)
+{
+	struct shiny_err *err = store_open(ctl->options.operands[0], store);
+
+	*scope = (struct scope){0};
+	if (err)
+		return err;
+	err = scope_resolve(*store, ctl->options.text[OPT_PROCESS], scope);
+	if (err)
+		store_close(*store);
+	return err;
+}
+
+struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct shiny_err *err)
+{
+	scope_deinit(scope);
+	if (err)
+		store_close(store);
+	return err;
+}
+
 struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next)
 {
 	struct losses losses = {0};

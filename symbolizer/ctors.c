@@ -4,7 +4,8 @@
  *
  * One construction is to be one event. A compiler makes several functions of one constructor: C1 for whole objects, C2 for the base class's
  * part of a derived one; of a destructor D1, D2, and D0, which also frees. Mostly C1 and C2 are one address. Where they are two, C1 may
- * have the body itself (virtual bases; inlining), or call C2, which then tells of the same construction: such a C1 is left alone. A call of a
+ * have the body itself (virtual bases; inlining), or call C2, which then tells of the same construction: such a C1 is left alone. For
+ * small code gcc makes C4 of both, which they jump to (-fdeclone-ctor-dtor): then both are. A call of a
  * variant counts as such if it is the first call in the function: inlined destructors call others later on, also on other objects.
  *
  * Left alone too, and counted as not patchable: what can't be patched (patch_recipe.h); copies that the compiler made with fewer or other
@@ -278,8 +279,6 @@ static void make_recipes(struct search *s)
 	for (size_t i = 0; i < s->candidates.count; i++) {
 		struct candidate *c = &s->candidates.at[i], *other;
 
-		if (c->variant != CTOR_COMPLETE && c->variant != DTOR_DELETING && c->variant != DTOR_COMPLETE)
-			continue;
 		other = candidate_at(s, first_callee(s, c));
 		c->left = other && other != c && !other->bad && other->class == c->class && ctor_same(other->name, c->name);
 	}

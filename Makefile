@@ -21,7 +21,7 @@ INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-p
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
 OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -I$(O)/gen
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
-LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lyajl -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
+LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lyajl -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
 
 INTERPOSE_C := $(sort $(wildcard interpose/*.c))
 OUTSIDE_C   := $(sort $(wildcard src/base/*.c src/store/*.c src/collector/*.c src/analysis/*.c src/devtools/*.c symbolizer/*.c src/ctl/*.c))

@@ -165,10 +165,12 @@ static struct shiny_err *prepare_devtools(struct run *run, const struct program_
 	const struct options *o = run->options;
 	uint64_t period = 0;
 
-	if (!o->given[OPT_DEVTOOLS] && !o->given[OPT_DEVTOOLS_EVERY])
+	if (!o->given[OPT_DEVTOOLS] && !o->given[OPT_DEVTOOLS_EVERY] && !o->given[OPT_DEVTOOLS_PORT])
 		return NULL;
 	if (o->given[OPT_DEVTOOLS_EVERY] && (!units_parse_time(o->text[OPT_DEVTOOLS_EVERY], &period) || !period))
 		return shiny_err(SHINY_ERR_USAGE, "run: --devtools-every %s: not a time such as 5s", o->text[OPT_DEVTOOLS_EVERY]);
+	if (o->given[OPT_DEVTOOLS_PORT])
+		return devtools_create(period, (uint16_t)o->number[OPT_DEVTOOLS_PORT], &run->devtools);
 	if (look && look->kind != PROGRAM_SCRIPT && look->malloc != PROGRAM_MALLOC_PARTITION)
 		return shiny_err(SHINY_ERR_USAGE, "run: --devtools is for Chromium, and %s is none", run->program);
 	for (size_t i = 1; i < o->operand_count; i++)
@@ -177,7 +179,7 @@ static struct shiny_err *prepare_devtools(struct run *run, const struct program_
 	run->arguments = mem_zero(o->operand_count + 2, sizeof *run->arguments);
 	memcpy(run->arguments, o->operands, o->operand_count * sizeof *run->arguments);
 	run->arguments[o->operand_count] = flag;
-	return devtools_create(period, &run->devtools);
+	return devtools_create(period, 0, &run->devtools);
 }
 
 /* The first few classes of which not all is seen, and how many more. */

@@ -18,13 +18,16 @@
 
 #include "message.h"
 #include "snapshot.h"
+#include "socket.h"
 #include "trace.h"
 
-enum { READ_BYTES = 65536, POLL_MS = 250, STOP = 0xff, DUMP = 0, COLLECTIONS = 3 };
+enum { READ_BYTES = 65536, HELD_BYTES = 1 << 18, POLL_MS = 250, STOP = 0xff, DUMP = 0, COLLECTIONS = 3 };
 static const uint64_t second = 1000000000;
 
 struct devtools {
-	int to, from;                     /* ours */
+	int to, from;                     /* ours; -1 with a socket */
+	uint16_t port;                    /* 0: a pipe */
+	struct devtools_socket *socket;   /* NULL: not connected */
 	int child_reads, child_writes;    /* the program's; -1 in the launcher once it runs */
 	int ask[2];
 	int pidfd;
@@ -37,7 +40,8 @@ struct devtools {
 	bool asked;
 	int number;                       /* of the signal that is to be passed on; 0 none */
 	uint64_t heard, number_since;     /* ns: when the browser last said something; when the signal came */
-	char *buffer;
+	char *buffer, *held;
+	size_t held_count;
 	struct message message;           /* being received */
 	bool in_message;
 	uint64_t last_id;
@@ -110,24 +114,46 @@ static bool end_message(struct devtools *d)
 	return true;
 }
 
+/* yajl looks at a text that spans pieces from its beginning again with each of them: they had better be large. */
+static void feed_held(struct devtools *d)
+{
+	if (!d->in_message) {
+		message_init(&d->message, d, take_data);
+		d->in_message = true;
+	}
+	json_stream_feed(&d->message.json, d->held, d->held_count);
+	d->held_count = 0;
+}
+
 static void take_bytes(struct devtools *d, const char *at, size_t left)
 {
 	while (left && !d->given_up) {
 		const char *end = memchr(at, 0, left);
-		size_t n = end ? (size_t)(end - at) : left;
+		size_t n = end ? (size_t)(end - at) : left, room = HELD_BYTES - d->held_count;
 
-		if (!d->in_message) {
-			message_init(&d->message, d, take_data);
-			d->in_message = true;
+		if (n > room) {
+			n = room;
+			end = NULL;
 		}
-		json_stream_feed(&d->message.json, at, n);
+		memcpy(d->held + d->held_count, at, n);
+		d->held_count += n;
 		at += n + (end != NULL);
 		left -= n + (end != NULL);
-		if ((end && !end_message(d)) || (!end && d->message.json.why)) {
+		if (end || d->held_count == HELD_BYTES)
+			feed_held(d);
+		if ((end && !end_message(d)) || (!end && d->in_message && d->message.json.why)) {
 			complain(d, "what the browser says cannot be read", NULL);
 			d->given_up = true;
 		}
 	}
+}
+
+static void take_from_socket(void *context, const char *text, size_t length)
+{
+	struct devtools *d = context;
+
+	d->heard = now(CLOCK_MONOTONIC);
+	take_bytes(d, text, length);
 }
 
 static void pass_on(struct devtools *d)
@@ -158,7 +184,8 @@ static void take_asked(struct devtools *d)
 /* Waits up to `ms` (-1: for ever) for something to happen, and takes it in. */
 static void receive(struct devtools *d, int ms)
 {
-	struct pollfd fds[2] = { { .fd = d->ask[0], .events = POLLIN }, { .fd = d->gone ? -1 : d->from, .events = POLLIN } };
+	int from = d->socket ? socket_fd(d->socket) : d->from;
+	struct pollfd fds[2] = { { .fd = d->ask[0], .events = POLLIN }, { .fd = d->gone ? -1 : from, .events = POLLIN } };
 	ssize_t n;
 
 	if (poll(fds, 2, ms) <= 0)
@@ -167,6 +194,10 @@ static void receive(struct devtools *d, int ms)
 		take_asked(d);
 	if (!fds[1].revents)
 		return;
+	if (d->socket) {
+		d->gone = !socket_read(d->socket);
+		return;
+	}
 	n = read(d->from, d->buffer, READ_BYTES);
 	if (n > 0) {
 		d->heard = now(CLOCK_MONOTONIC);
@@ -214,8 +245,8 @@ static bool call(struct devtools *d, const char *session, const char *method, co
 	d->detached = false;
 	d->heard = now(CLOCK_MONOTONIC);
 	/* with its NUL. A pipe takes as little at once, or it is full of what the browser has not read */
-	if (write(d->to, text, (size_t)length + 1) != length + 1) {
-		if (errno == EPIPE)
+	if (d->socket ? !socket_send(d->socket, text, (size_t)length) : write(d->to, text, (size_t)length + 1) != length + 1) {
+		if (errno == EPIPE || d->socket)
 			d->gone = true;
 		else
 			d->given_up = true;
@@ -405,12 +436,28 @@ static void look(struct devtools *d)
 		complain(d, "the browser ended while it was asked, what it had not said yet is missing", NULL);
 }
 
+/* A browser that listens on a port does so some time after its start, or that of the program which starts it. */
+static void connect_port(struct devtools *d)
+{
+	struct socket_sink sink = { .context = d, .take = take_from_socket };
+
+	while (!d->socket && !d->stopped) {
+		d->socket = socket_open(d->port, &sink);
+		pass_on(d);
+		if (!d->socket)
+			receive(d, POLL_MS);
+	}
+}
+
 static void *work(void *context)
 {
 	struct devtools *d = context;
-	uint64_t next = d->period ? now(CLOCK_MONOTONIC) + d->period : UINT64_MAX;
+	uint64_t next;
 	bool first = false;
 
+	if (d->port)
+		connect_port(d);
+	next = d->period ? now(CLOCK_MONOTONIC) + d->period : UINT64_MAX;
 	d->hello = call(d, NULL, "Browser.getVersion", "{}");
 	while (!d->stopped) {
 		if (!d->hello || d->gone || d->given_up) {
@@ -456,30 +503,35 @@ static int high(int fd)
 	return moved;
 }
 
-struct shiny_err *devtools_create(uint64_t period, struct devtools **out)
+struct shiny_err *devtools_create(uint64_t period, uint16_t port, struct devtools **out)
 {
 	struct devtools *d = mem_zero(1, sizeof *d);
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
 
 	d->to = d->from = d->child_reads = d->child_writes = d->ask[0] = d->ask[1] = d->pidfd = -1;
 	d->period = period;
-	if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0 || pipe2(d->ask, O_CLOEXEC | O_NONBLOCK) != 0) {
+	d->port = port;
+	if ((!port && (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)) || pipe2(d->ask, O_CLOEXEC | O_NONBLOCK) != 0) {
 		struct shiny_err *err = shiny_err_os(errno, "cannot make a pipe");
 
 		devtools_destroy(d);
 		return err;
 	}
-	d->child_reads = high(to[0]);
-	d->to = high(to[1]);
-	d->from = high(from[0]);
-	d->child_writes = high(from[1]);
-	fcntl(d->to, F_SETFL, O_NONBLOCK);
+	if (!port) {
+		d->child_reads = high(to[0]);
+		d->to = high(to[1]);
+		d->from = high(from[0]);
+		d->child_writes = high(from[1]);
+		fcntl(d->to, F_SETFL, O_NONBLOCK);
+	}
 	*out = d;
 	return NULL;
 }
 
 void devtools_child(struct devtools *d, int *keep)
 {
+	if (d->port)
+		return;
 	if (*keep == DEVTOOLS_READS || *keep == DEVTOOLS_WRITES)
 		*keep = high(*keep);
 	dup2(d->child_reads, DEVTOOLS_READS);
@@ -491,10 +543,13 @@ struct shiny_err *devtools_start(struct devtools *d, pid_t pid)
 	sigset_t all, old;
 	int code;
 
-	close(d->child_reads);
-	close(d->child_writes);
+	if (!d->port) {
+		close(d->child_reads);
+		close(d->child_writes);
+	}
 	d->child_reads = d->child_writes = -1;
 	d->buffer = mem_alloc(READ_BYTES);
+	d->held = mem_alloc(HELD_BYTES);
 	d->pidfd = pidfd_open(pid, 0);
 	if (d->pidfd < 0)
 		return shiny_err_os(errno, "cannot watch the program");
@@ -522,7 +577,9 @@ void devtools_stop(struct devtools *d)
 	devtools_ask(d, STOP);
 	pthread_join(d->thread, NULL);
 	d->running = false;
-	if (!d->hello)
+	if (!d->hello && d->port)
+		complain(d, "no browser answered on the port", NULL);
+	else if (!d->hello)
 		complain(d, "it did not answer: is it a Chromium, and has it a --user-data-dir of its own, without which it does not listen?", NULL);
 	else if (!d->counts.looks.count)
 		complain(d, "nothing was taken: no page had been loaded when the browser ended; --devtools-every takes dumps before that", NULL);
@@ -554,10 +611,12 @@ void devtools_destroy(struct devtools *d)
 		if (fd >= 0)
 			close(fd);
 	}
+	socket_close(d->socket);
 	if (d->in_message)
 		message_deinit(&d->message);
 	message_deinit(&d->answer);
 	counts_deinit(&d->counts);
 	free(d->buffer);
+	free(d->held);
 	free(d);
 }

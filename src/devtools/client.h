@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client.h: asks a running Chromium, over its debugging pipe, for memory-infra dumps and V8 heap snapshots.
+ * client.h: asks a running Chromium, over its debugging pipe or port, for memory-infra dumps and V8 heap snapshots.
  *
  * Runs: CLI (the launcher of `shinyctl run`), on a thread of its own. Signals: devtools_ask only. Allocates: what counts.h keeps.
  * Threads: the thread works from devtools_start to devtools_stop; in between its caller calls devtools_ask only.
@@ -29,8 +29,8 @@ enum { DEVTOOLS_READS = 3, DEVTOOLS_WRITES = 4 };     /* the program's descripto
 
 struct devtools;
 
-/* The pipes. `period`: ns, 0 none. */
-SHINY_MUST_CHECK struct shiny_err *devtools_create(uint64_t period, struct devtools **out);
+/* `period`: ns, 0 none. `port`: where the browser listens, on this machine; 0: it is the program, and gets pipes. */
+SHINY_MUST_CHECK struct shiny_err *devtools_create(uint64_t period, uint16_t port, struct devtools **out);
 /* In the forked child, before it becomes the program: puts its ends where Chromium looks for them. *keep: a descriptor that must survive; moved if
  * it is in the way. */
 void devtools_child(struct devtools *devtools, int *keep);

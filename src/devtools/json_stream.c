@@ -8,7 +8,7 @@
 
 #include "../base/mem.h"
 
-enum { SLICE = 65536 };
+enum { SLICE = 1 << 18 };
 
 static int fail(struct json_stream *s, const char *why)
 {

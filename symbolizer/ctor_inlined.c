@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctor_inlined.c: see ctor_inlined.h. One walk over all DIEs; the name of what was inlined is asked for once for each abstract instance.
+ * ctor_inlined.c: see ctor_inlined.h. One walk over all DIEs; the name of what was inlined is asked for once for each abstract instance. Where there
+ * is no mangled one, the declaration says the class; a unit's are collected before its functions are looked at.
  * Code that the linker dropped (another unit has the same function) has addresses outside the executable parts of the file.
  */
 #include "ctor_inlined.h"
@@ -22,15 +23,16 @@ enum { DEPTH_MAX = 512 };
 
 struct origin {
 	const char *die; /* its address in the section; NULL: empty */
-	const char *name;
+	struct ctor_inlined function;
 };
 
 struct walk {
 	const struct elf_file *file;
 	ctor_inlined_fn *each;
 	void *context;
-	struct origin *origins; /* open addressing; a power of two, or none */
+	struct origin *origins; /* abstract instances, and declarations without a mangled name; open addressing; a power of two, or none */
 	size_t origin_room, origin_count;
+	VEC(char *) names;
 };
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -51,14 +53,9 @@ static struct origin *origin_slot(const struct walk *w, const char *die)
 	return &w->origins[i];
 }
 
-static const char *name_of_origin(struct walk *w, Dwarf_Die *inlined)
+/* The slot of a DIE; its `die` is set by the caller. */
+static struct origin *make_room(struct walk *w, const char *die)
 {
-	Dwarf_Attribute attribute;
-	struct origin *slot;
-	Dwarf_Die origin;
-
-	if (!dwarf_attr(inlined, DW_AT_abstract_origin, &attribute) || !dwarf_formref_die(&attribute, &origin))
-		return NULL;
 	if ((w->origin_count + 1) * 2 > w->origin_room) {
 		struct origin *old = w->origins;
 		size_t room = w->origin_room;
@@ -70,13 +67,72 @@ static const char *name_of_origin(struct walk *w, Dwarf_Die *inlined)
 				*origin_slot(w, old[i].die) = old[i];
 		free(old);
 	}
-	slot = origin_slot(w, origin.addr);
-	if (!slot->die) {
-		w->origin_count++;
-		slot->die = origin.addr;
-		slot->name = linkage_name(&origin);
-	}
-	return slot->name;
+	return origin_slot(w, die);
+}
+
+static struct ctor_inlined function_of(struct walk *w, Dwarf_Die *die)
+{
+	struct ctor_inlined none = { .mangled = linkage_name(die) };
+	Dwarf_Attribute attribute;
+	Dwarf_Die declaration;
+
+	if (!none.mangled && w->origin_count && dwarf_attr_integrate(die, DW_AT_specification, &attribute) && dwarf_formref_die(&attribute, &declaration))
+		return origin_slot(w, declaration.addr)->function;
+	return none;
+}
+
+static struct ctor_inlined function_of_origin(struct walk *w, Dwarf_Die *inlined)
+{
+	struct ctor_inlined function = { .mangled = NULL };
+	Dwarf_Attribute attribute;
+	struct origin *slot;
+	Dwarf_Die origin;
+
+	if (!dwarf_attr(inlined, DW_AT_abstract_origin, &attribute) || !dwarf_formref_die(&attribute, &origin))
+		return function;
+	slot = make_room(w, origin.addr);
+	if (slot->die)
+		return slot->function;
+	function = function_of(w, &origin);
+	w->origin_count++;
+	*slot = (struct origin){ origin.addr, function };
+	return function;
+}
+
+static bool is_class(int tag)
+{
+	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* Declarations of constructors and destructors that have no mangled name, in `die`, a scope called `scope`: "a::b", "". */
+static void collect(struct walk *w, Dwarf_Die *die, char *scope, unsigned depth)
+{
+	const char *class = is_class(dwarf_tag(die)) ? dwarf_diename(die) : NULL, *name, *before;
+	size_t bytes = class ? strcspn(class, "<") : 0;
+	Dwarf_Die child;
+	bool used = false;
+
+	if (depth < DEPTH_MAX && dwarf_child(die, &child) == 0)
+		do {
+			int tag = dwarf_tag(&child);
+
+			before = child.addr;
+			name = dwarf_diename(&child);
+			if (tag == DW_TAG_namespace || (is_class(tag) && name)) {
+				collect(w, &child, mem_format("%s%s%s", scope, *scope ? "::" : "", name ? name : "(anonymous namespace)"), depth + 1);
+			} else if (tag == DW_TAG_subprogram && class && name && (name[0] == '~' || (!strncmp(name, class, bytes) && !name[bytes])) &&
+				   !linkage_name(&child)) {
+				struct origin *slot = make_room(w, child.addr);
+
+				w->origin_count += !slot->die;
+				*slot = (struct origin){ child.addr, { .class = scope, .destroys = name[0] == '~' } };
+				used = true;
+			}
+		} while (!dwarf_siblingof(&child, &child) && (const char *)child.addr > before);
+	if (used)
+		*vec_push(&w->names) = scope;
+	else
+		free(scope);
 }
 
 /* Whether it has code in the file. */
@@ -91,10 +147,11 @@ static bool is_there(const struct walk *w, Dwarf_Die *die)
 	return false;
 }
 
-static void walk_die(struct walk *w, Dwarf_Die *die, const char *into, unsigned depth)
+static void walk_die(struct walk *w, Dwarf_Die *die, const struct ctor_inlined *into, unsigned depth)
 {
+	struct ctor_inlined function;
+	const char *before;
 	Dwarf_Die child;
-	const char *name, *before;
 
 	if (depth == DEPTH_MAX || dwarf_child(die, &child) != 0)
 		return;
@@ -102,14 +159,16 @@ static void walk_die(struct walk *w, Dwarf_Die *die, const char *into, unsigned 
 		before = child.addr;
 		switch (dwarf_tag(&child)) {
 		case DW_TAG_inlined_subroutine:
-			name = name_of_origin(w, &child);
-			if (name && name[0] == '_' && name[1] == 'Z' && is_there(w, &child))
-				w->each(w->context, name, into);
+			function = function_of_origin(w, &child);
+			if ((function.class || (function.mangled && !strncmp(function.mangled, "_Z", 2))) && is_there(w, &child))
+				w->each(w->context, &function, into);
 			walk_die(w, &child, into, depth + 1);
 			break;
 		case DW_TAG_subprogram:
-			if (dwarf_haschildren(&child))
-				walk_die(w, &child, linkage_name(&child), depth + 1);
+			if (!dwarf_haschildren(&child))
+				break;
+			function = function_of(w, &child);
+			walk_die(w, &child, &function, depth + 1);
 			break;
 		case DW_TAG_lexical_block:
 		case DW_TAG_namespace:
@@ -142,6 +201,7 @@ bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlin
 {
 	struct walk w = { .file = file, .each = each, .context = context };
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC), alt_fd = -1;
+	const struct ctor_inlined nothing = { .mangled = NULL };
 	Dwarf *dwarf = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL, *alternate = NULL;
 	struct elf_file with_dwarf;
 	Dwarf_CU *cu = NULL;
@@ -159,9 +219,14 @@ bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlin
 	while (whole && !dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
 		if (type == DW_UT_skeleton)
 			whole = false;
-		else if (type == DW_UT_compile || type == DW_UT_partial)
-			walk_die(&w, &die, NULL, 0);
+		else if (type == DW_UT_compile || type == DW_UT_partial) {
+			collect(&w, &die, mem_text(""), 0);
+			walk_die(&w, &die, &nothing, 0);
+		}
 	}
+	for (size_t i = 0; i < w.names.count; i++)
+		free(w.names.at[i]);
+	free(w.names.at);
 	free(w.origins);
 	if (dwarf)
 		dwarf_end(dwarf);

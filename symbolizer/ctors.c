@@ -299,17 +299,29 @@ static void make_recipes(struct search *s)
 
 /* ---- debug information ---- */
 
-static void see_inlined(void *context, const char *name, const char *into)
+/* The class of what was inlined, or inlined into; NOT_A_CLASS: none that is wanted. */
+static uint32_t class_in(struct search *s, const struct ctor_inlined *f, bool *destroys)
+{
+	enum ctor_variant variant = f->mangled ? ctor_variant(f->mangled) : CTOR_NONE;
+	const char *normal;
+
+	*destroys = f->mangled ? ctor_destroys(variant) : f->destroys;
+	if (f->mangled)
+		return variant == CTOR_NONE ? NOT_A_CLASS : class_of(s, f->mangled);
+	normal = f->class ? die_type_normalize(&s->sym->names, f->class) : NULL;
+	return normal && wanted(s, normal) ? class_numbered(s, normal) : NOT_A_CLASS;
+}
+
+static void see_inlined(void *context, const struct ctor_inlined *what, const struct ctor_inlined *into)
 {
 	struct search *s = context;
-	enum ctor_variant variant = ctor_variant(name), around = into ? ctor_variant(into) : CTOR_NONE;
-	uint32_t class = variant == CTOR_NONE ? NOT_A_CLASS : class_of(s, name);
+	bool destroys, around;
+	uint32_t class = class_in(s, what, &destroys);
 
 	if (class == NOT_A_CLASS)
 		return;
-	if (around != CTOR_NONE && ctor_destroys(around) == ctor_destroys(variant) && class_of(s, into) == class)
-		return;
-	s->classes.at[class].inlined++;
+	if (class_in(s, into, &around) != class || around != destroys)
+		s->classes.at[class].inlined++;
 }
 
 static bool skip_member(void *context, const struct sym_member *member)

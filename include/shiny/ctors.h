@@ -25,7 +25,7 @@
 #define SHINY_CTORS_SUFFIX ".ctors-"                    /* 16 hex digits follow */
 
 enum {
-	SHINY_CTORS_VERSION = 1, /* counts up with the format, and with what makes a recipe */
+	SHINY_CTORS_VERSION = 2, /* counts up with the format, and with what makes a recipe */
 	SHINY_CTORS_ENTRIES = 8192,
 	SHINY_CTORS_CLASSES = 8192,
 	SHINY_CTORS_NAME = 1000, /* bytes of a class's name; longer ones are cut */

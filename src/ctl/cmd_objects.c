@@ -30,13 +30,15 @@ static const struct column columns[COLUMNS] = {
 /* How much of the class is not seen. */
 static char *unseen_text(const struct constructed_row *r)
 {
+	const char *none = r->constructors ? "" : ", no constructor";
+
 	if (r->inlined > 0 && r->unpatched)
-		return mem_format("%" PRId64 " inlined, %" PRIu64 " unpatched", r->inlined, r->unpatched);
+		return mem_format("%" PRId64 " inlined, %" PRIu64 " unpatched%s", r->inlined, r->unpatched, none);
 	if (r->inlined > 0)
-		return mem_format("%" PRId64 " inlined", r->inlined);
+		return mem_format("%" PRId64 " inlined%s", r->inlined, none);
 	if (r->unpatched)
-		return mem_format("%" PRIu64 " unpatched", r->unpatched);
-	return mem_text(r->inlined < 0 ? "?" : "");
+		return mem_format("%" PRIu64 " unpatched%s", r->unpatched, none);
+	return mem_text(!r->constructors ? "no constructor" : r->inlined < 0 ? "?" : "");
 }
 
 static void print(struct ctl *ctl, const struct constructed *c, size_t limit)

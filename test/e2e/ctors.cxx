@@ -200,6 +200,13 @@ namespace { struct Hidden { TRACKED OUT Hidden(int); OUT ~Hidden(); int value; }
 Hidden::Hidden(int v) : value(v) { book::made("scene::(anonymous namespace)::Hidden", this, sizeof *this); }
 Hidden::~Hidden() { book::ended("scene::(anonymous namespace)::Hidden", this); }
 
+#ifdef __AVX__ // arguments in the registers' upper halves
+typedef double Lanes __attribute__((vector_size(32)));
+struct Wide { TRACKED OUT Wide(Lanes, Lanes); OUT ~Wide(); double sum; };
+Wide::Wide(Lanes a, Lanes b) : sum(a[0] + 10 * a[1] + 100 * a[2] + 1000 * a[3] + b[3]) { MADE(Wide); }
+Wide::~Wide() { ENDED(Wide); }
+#endif
+
 struct Inlined { __attribute__((always_inline)) Inlined(int v) : value(v) { __asm__ volatile("" : : "r"(this) : "memory"); } int value; };
 
 Plain static_plain;
@@ -296,6 +303,10 @@ SCENE others()
 		errno = 77;
 		Many m(i, 2, 3, 4, 5, 6, 1.5, 2.5, 3.5, 4.5f, 5.5, 6.5, 7.5, 8.5, Large{ { 0, 0, 0, 0, 0, 9 } }, 10), n(4, "didi", 1.25, 2, 3.75, 4);
 		checksum += (long)m.sum + (long)n.sum + errno;
+#ifdef __AVX__
+		Wide w(Lanes{ 1, 2, 3, (double)i }, Lanes{ 5, 6, 7, 8 });
+		checksum += (long)w.sum;
+#endif
 		Inlined in(i);
 		checksum += in.value;
 		Hidden *h = new Hidden(i);

@@ -430,7 +430,7 @@ static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 {
 	Dwarf_Die child;
 
-	if (depth > NEST_MAX || !leading->steps || dwarf_child(class, &child))
+	if (depth > NEST_MAX || !leading->steps || leading->count >= leading->room || dwarf_child(class, &child))
 		return;
 	leading->steps--;
 	do {

@@ -35,6 +35,15 @@ def is_sanitized():
         return b"__asan_init" in file.read()
 
 
+def commit_id():
+    """The checkout's commit, for tables that are kept; "unknown" without git."""
+    try:
+        told = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return "unknown"
+    return told.stdout.decode().strip() or "unknown"
+
+
 # ---- cases ----
 class Cases:
     def __init__(self):

@@ -6,7 +6,7 @@ A check that fails is noted and the scenario goes on; what was kept (the DOM as 
 import os
 import time
 
-from selenium.common.exceptions import JavascriptException, NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import JavascriptException, NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.common.by import By
 
 from pixels import Picture
@@ -54,6 +54,11 @@ class Visit:
             try:
                 value = state()
             except (JavascriptException, NoSuchElementException, StaleElementReferenceException):
+                value = None
+            except WebDriverException as error:
+                # what chromedriver says instead of StaleElementReferenceException where the page is replaced in the middle of its question
+                if "does not belong to the document" not in (error.msg or ""):
+                    raise
                 value = None
             if value:
                 return value

@@ -7,7 +7,7 @@
 #include "env.h"
 #include "options.h"
 
-static const char *const groups[] = {"Record", "Read", "Help"};
+static const char *const groups[VERB_GROUPS] = {[VERBS_RECORD] = "Record", [VERBS_READ] = "Read", [VERBS_HELP] = "Help"};
 static const struct { int status; const char *text; } statuses[] = {
 	{0, "fine; for run: the program's own status"},
 	{1, "a check failed"},
@@ -101,10 +101,10 @@ void help_all(const struct style *style)
 {
 	fprintf(style->out, "shinyctl: every heap object of an unmodified program: its type, call site, size and life\n\n"
 			    "usage: shinyctl VERB [OPTION...] [ARGUMENT...]\n");
-	for (size_t g = 0; g < COUNT(groups); g++) {
+	for (size_t g = 0; g < VERB_GROUPS; g++) {
 		heading(style, groups[g]);
 		for (size_t v = 0; v < VERB_COUNT; v++) {
-			if (strcmp(verbs[v].group, groups[g]) != 0)
+			if (verbs[v].group != g)
 				continue;
 			fprintf(style->out, "  %s%-10s%s  ", tint(style, TINT_NAME), verbs[v].name, tint_end(style, TINT_NAME));
 			wrap(style->out, verbs[v].summary, 14, width_of(style));

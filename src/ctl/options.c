@@ -6,8 +6,14 @@
 
 #include "../base/nearest.h"
 
-#define ON(verb) (UINT32_C(1) << VERB_##verb)
-#define READS (ON(LEAKS) | ON(MISMATCHES) | ON(GROWTH) | ON(OBJECTS) | ON(LIFETIMES) | ON(REPORT) | ON(TYPES) | ON(SITES) | ON(PROCESSES) | ON(TREE) | ON(MEMORY) | ON(BROWSER) | ON(INFO) | ON(DOCTOR) | ON(EXPLAIN))
+#define ON(verb) (UINT64_C(1) << VERB_##verb)
+/* every verb that verbs.def has in the group READ */
+#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) | (uint64_t)(VERBS_##group == VERBS_READ) << VERB_##ID
+enum { READS = UINT64_C(0)
+#include "verbs.def"
+};
+#undef SHINY_VERB
+_Static_assert(VERB_COUNT <= 64, "option_spec.verbs has a bit for each");
 
 /* env.def's columns, spelled as constants so that an initializer can use them */
 #define SHINY_ENV(variable, field, type, def, words, text) enum { KIND_##variable = VALUE_##type };

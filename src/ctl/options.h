@@ -31,7 +31,7 @@ enum option_id {
 };
 
 struct option_spec {
-	uint32_t verbs;
+	uint64_t verbs; /* bit VERB_*: it is accepted there */
 	const char *name;
 	char letter;
 	enum value_kind kind;

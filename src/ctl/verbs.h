@@ -19,6 +19,8 @@ enum verb_id {
 	VERB_COUNT
 };
 
+enum verb_group { VERBS_RECORD, VERBS_READ, VERBS_HELP, VERB_GROUPS };
+
 struct ctl; /* ctl.h */
 
 struct verb {
@@ -27,7 +29,7 @@ struct verb {
 	const char *operands; /* as in the usage line */
 	size_t least, most;   /* operands */
 	bool rest_is_program; /* everything from the first operand on belongs to a program */
-	const char *group;
+	enum verb_group group;
 	const char *summary;     /* one line, no full stop */
 	const char *description; /* paragraphs separated by an empty line */
 	const char *json;        /* the document that --json prints, one member a line; "" none */

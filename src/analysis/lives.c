@@ -123,6 +123,13 @@ static void tell_death(struct run *run, const struct lives_process *p, const str
 			run->observers[i].death(run->observers[i].context, &run->lives, p, life, death);
 }
 
+static void tell_resize(struct run *run, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+		if (run->observers[i].resize)
+			run->observers[i].resize(run->observers[i].context, &run->lives, p, life, before);
+}
+
 static void tell_stray(struct run *run, const struct lives_process *p, const struct event *event)
 {
 	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
@@ -241,9 +248,12 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 
 	cell = e->api == SHINY_API_COLLECTED && e->kind == EVENT_REALLOC ? find(&p->blocks, e->address) : NULL;
 	if (cell) { /* a collected object of another size: it is the one that it was */
+		uint64_t before = cell->size;
+
 		p->births--;
-		p->bytes += e->size - cell->size;
+		p->bytes += life.size - before;
 		cell->size = life.size;
+		tell_resize(run, p, cell, before);
 		return;
 	}
 	if (e->kind == EVENT_REALLOC && e->old_address) {

@@ -130,6 +130,13 @@ static void tell_resize(struct run *run, const struct lives_process *p, const st
 			run->observers[i].resize(run->observers[i].context, &run->lives, p, life, before);
 }
 
+static void tell_vtable(struct run *run, const struct lives_process *p, const struct life *life, uint32_t before)
+{
+	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+		if (run->observers[i].vtable)
+			run->observers[i].vtable(run->observers[i].context, &run->lives, p, life, before);
+}
+
 static void tell_stray(struct run *run, const struct lives_process *p, const struct event *event)
 {
 	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
@@ -303,8 +310,12 @@ static void apply(struct run *run, const struct event *e)
 		break;
 	case EVENT_VPTR:
 		cell = find(&p->blocks, e->address);
-		if (cell)
+		if (cell && cell->vtable != e->vtable) {
+			uint32_t before = cell->vtable;
+
 			cell->vtable = e->vtable;
+			tell_vtable(run, p, cell, before);
+		}
 		break;
 	case EVENT_MAP:
 		tell_map(run, p, e);

@@ -77,6 +77,8 @@ struct lives_observer {
 		      const struct life_death *death);
 	/* A garbage-collected object has another size from now on, which `life` has already; `before` it had that many bytes. */
 	void (*resize)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before);
+	/* The block's vtable became known, or a better one than `before` (0: none was); lives_type() may say another type from now on. */
+	void (*vtable)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before);
 	/* A free, or the old block of a realloc, that is not known to live. */
 	void (*stray)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
 	/* A mapping call. */

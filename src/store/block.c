@@ -17,6 +17,7 @@
  *              of a construction or destruction, the difference to the last one;
  *   class      of a construction or destruction: the last one of this stack;
  *   size       the last one of this stack; of a free: 0, or the block's;
+ *   tag        of an allocation: that of the thread's last one;
  *   time       the difference to the event before: the part that can't be guessed.
  * One control byte an event says which guesses were right; what was not goes to one of the other columns. Each column holds
  * one sort of number, so that zstd (level 1, checksum on) finds a skewed byte distribution in each.
@@ -51,6 +52,7 @@ enum { TABLE_BITS = 19, PAIR_TABLE_BITS = 13, AHEAD = 12 };
 struct packer {
 	struct model model;
 	uint32_t count;
+	bool tagged; /* there is a tag in it */
 	uint64_t first, last;
 	uint8_t *columns[COLUMN_COUNT], *at[COLUMN_COUNT];
 	uint8_t *memory;               /* all columns; touched only as far as they are filled */
@@ -124,6 +126,7 @@ static void start_block(struct packer *p)
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		p->at[i] = p->columns[i];
 	p->count = 0;
+	p->tagged = false;
 	p->first = UINT64_MAX;
 	p->last = 0;
 }
@@ -244,7 +247,7 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	uint32_t number = m->pair, node;
 	unsigned control = 0, code = 0;
 	const struct token *guess;
-	bool extra = has_extra(e);
+	bool extra = has_extra(e), retag;
 
 	if (p->count && m->pairs[number].process == e->process && m->pairs[number].thread == e->thread) {
 		control |= PAIR_HIT;
@@ -266,12 +269,17 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	put_time(p, e->time);
 	control |= put_stack(p, pair, e, &guess);
 	const struct site *site = model_site(m, e->stack);
-	if (!extra && e->kind == (guess ? guess->kind : site->kind) && e->api == (guess ? guess->api : site->api)) {
+	retag = e->tag != pair->tag && has_address_of_alloc(e->kind);
+	if (!extra && !retag && e->kind == (guess ? guess->kind : site->kind) && e->api == (guess ? guess->api : site->api)) {
 		control |= TAG_HIT;
 	} else {
-		put_byte(p, COLUMN_TAG, extra);
+		put_byte(p, COLUMN_TAG, (extra ? LEAD_EXTRA : 0) | (retag ? LEAD_TAG : 0));
 		put_byte(p, COLUMN_TAG, e->kind);
 		put_byte(p, COLUMN_TAG, e->api);
+	}
+	if (retag) {
+		put(p, COLUMN_VTABLE, pair->tag = e->tag);
+		p->tagged = true;
 	}
 	if (extra) {
 		put(p, COLUMN_VTABLE, e->vtable);
@@ -388,7 +396,7 @@ static size_t list_processes(struct packer *p)
 
 struct shiny_err *packer_finish(struct packer *p, struct block *out)
 {
-	struct header header = { .magic = BLOCK_MAGIC, .count = p->count };
+	struct header header = { .magic = p->tagged ? BLOCK_MAGIC_TAGGED : BLOCK_MAGIC, .count = p->count };
 	size_t total = sizeof(header), code = 0;
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {

@@ -34,7 +34,7 @@ enum {
 
 /* One sort of number each; the number is the most bytes that one event can add. */
 #define COLUMNS(X) X(CONTROL, 1) X(TIME, 1) X(TIME_LOW, 1) X(TIME_FAR, 10) X(PAIR, 30) X(STACK, 10) X(TAG, 3) X(SIZE, 10) \
-	X(ADDRESS, 10) X(TARGET, 10) X(OLD, 11) X(VTABLE, 10)
+	X(ADDRESS, 10) X(TARGET, 10) X(OLD, 11) X(VTABLE, 20)
 enum {
 #define X(name, most) COLUMN_##name,
 	COLUMNS(X)
@@ -47,7 +47,17 @@ static const size_t column_most[COLUMN_COUNT] = {
 #undef X
 };
 
-enum { BLOCK_MAGIC = 0x31426853 /* "ShB1": the packing's version */, LEVEL = 1 };
+/*
+ * The packing's version, "ShB1" and "ShB2". The second is that of blocks with a tag in them, which readers that know no tags must not
+ * take for the first; a block without one is the same in both.
+ */
+enum { BLOCK_MAGIC = 0x31426853, BLOCK_MAGIC_TAGGED = 0x32426853, LEVEL = 1 };
+
+/*
+ * What kind and api are led in by where they are spelt out: fields that the kind should not have follow, in VTABLE and OLD; another tag
+ * follows, in VTABLE, that of this pair's allocations from here on (0 at the block's start).
+ */
+enum { LEAD_EXTRA = 1, LEAD_TAG = 2 };
 
 struct header { /* little endian, like everything else of an x86-64 program */
 	uint32_t magic, count;

@@ -30,6 +30,7 @@ struct pair {
 	uint32_t newer, older;    /* neighbours, in allocation order, of the block that it freed last; NO_NODE none */
 	uint64_t fresh_end;       /* where the next block would lie behind the last one of no freed address */
 	uint64_t fresh, foreign, mapped, built; /* last address of each sort: the bases of differences */
+	uint32_t tag;             /* of its last allocation */
 };
 
 /* What followed a pair of stacks the last time. */

@@ -158,7 +158,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 {
 	struct model *m = &u->model;
 	unsigned control = get_byte(u, COLUMN_CONTROL), code = control >> ADDRESS_SHIFT;
-	bool extra = false;
+	unsigned lead = 0;
 	uint32_t node;
 
 	*e = (struct event){ 0 };
@@ -174,11 +174,13 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		e->kind = guess ? guess->kind : site->kind;
 		e->api = guess ? guess->api : site->api;
 	} else {
-		extra = get_byte(u, COLUMN_TAG);
+		lead = get_byte(u, COLUMN_TAG);
 		e->kind = (uint8_t)get_byte(u, COLUMN_TAG);
 		e->api = (uint8_t)get_byte(u, COLUMN_TAG);
 	}
-	if (extra) {
+	if (lead & LEAD_TAG)
+		pair->tag = (uint32_t)get(u, COLUMN_VTABLE);
+	if (lead & LEAD_EXTRA) {
 		e->vtable = (uint32_t)get(u, COLUMN_VTABLE);
 		e->old_address = get(u, COLUMN_OLD);
 	}
@@ -203,6 +205,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		}
 	} else if (has_address_of_alloc(e->kind)) {
 		e->size = control & SIZE_HIT ? model_size(m, pair, e->stack) : get(u, COLUMN_SIZE);
+		e->tag = pair->tag;
 		learnt = e->size;
 		if (e->kind == EVENT_REALLOC) {
 			unsigned target = get_byte(u, COLUMN_OLD);
@@ -267,7 +270,7 @@ static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t
 	if (got != total)
 		return bad("it is shorter than it says");
 	memcpy(&header, u->raw, sizeof(header));
-	if (header.magic != BLOCK_MAGIC)
+	if (header.magic != BLOCK_MAGIC && header.magic != BLOCK_MAGIC_TAGGED)
 		return bad("it is packed in a way that this shinyctl does not know");
 	if (header.count == 0 || header.count > BLOCK_EVENTS)
 		return bad("its number of events is impossible");

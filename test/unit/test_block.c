@@ -43,11 +43,12 @@ static void make_wild(struct event *e, size_t count)
 		e[i] = (struct event){ .time = any_number(), .address = any_number(), .size = any_number(), .old_address = any_number(),
 				       .process = (uint32_t)any_number(), .thread = (uint32_t)any_number(),
 				       .stack = (uint32_t)any_number(), .vtable = (uint32_t)any_number(),
+				       .tag = random_number() & 3 ? 0 : (uint32_t)any_number(),
 				       .kind = (uint8_t)(random_number() % (random_number() & 7 ? 8 : 256)), .api = (uint8_t)random_number() };
 }
 
 /* Something like a program: a few processes and threads, live blocks, frees, reallocs in place and moving, vptrs, mappings. */
-static void make_tame(struct event *e, size_t count)
+static void make_tame(struct event *e, size_t count, bool tagged)
 {
 	enum { LIVE = 1000 };
 	static struct { uint64_t address, size; uint32_t process; } live[LIVE];
@@ -61,7 +62,8 @@ static void make_tame(struct event *e, size_t count)
 		time += random_number() % 300 - (random_number() % 64 == 0 ? 100 : 0);
 		if (random_number() % 1000 == 0)
 			time += any_number() >> 20;
-		e[i] = (struct event){ .time = time, .process = thread / 2 + 1, .thread = thread, .stack = (uint32_t)(random_number() % 40) };
+		e[i] = (struct event){ .time = time, .process = thread / 2 + 1, .thread = thread, .stack = (uint32_t)(random_number() % 40),
+				       .tag = thread & 1 && tagged ? (uint32_t)(i / 50 % 7) : 0 };
 		if (random_number() % 500 == 0) {
 			e[i].kind = EVENT_MAP;
 			e[i].api = (uint8_t)(random_number() % 5);
@@ -113,7 +115,7 @@ static bool same(const struct event *a, const struct event *b)
 {
 	return a->time == b->time && a->address == b->address && a->size == b->size && a->old_address == b->old_address &&
 	       a->process == b->process && a->thread == b->thread && a->stack == b->stack && a->vtable == b->vtable && a->kind == b->kind &&
-	       a->api == b->api;
+	       a->api == b->api && a->tag == (b->kind == EVENT_ALLOC || b->kind == EVENT_REALLOC ? b->tag : 0);
 }
 
 static bool compare_event(void *context, const struct event *event)
@@ -184,7 +186,7 @@ static void test_roundtrips(struct packer *packer, struct unpacker *unpacker)
 		make_wild(events, count);
 		why = roundtrip(packer, unpacker, events, count, &bytes);
 		if (!why) {
-			make_tame(events, count);
+			make_tame(events, count, count & 1);
 			why = roundtrip(packer, unpacker, events, count, &bytes);
 		}
 	}
@@ -192,9 +194,13 @@ static void test_roundtrips(struct packer *packer, struct unpacker *unpacker)
 	make_wild(events, MOST);
 	verdict("senseless events, many pairs", roundtrip(packer, unpacker, events, MOST, &bytes));
 	bytes = 0;
-	make_tame(events, MOST);
+	make_tame(events, MOST, false);
 	verdict("events like a program's", roundtrip(packer, unpacker, events, MOST, &bytes));
 	printf("# %.2f bytes an event of a random program\n", (double)bytes / MOST);
+	bytes = 0;
+	make_tame(events, MOST, true);
+	verdict("the same with tags", roundtrip(packer, unpacker, events, MOST, &bytes));
+	printf("# %.2f bytes an event, half of the threads with another tag every fifty events\n", (double)bytes / MOST);
 	memset(events, 0, MOST * sizeof(*events));
 	bytes = 0;
 	verdict("all zero", roundtrip(packer, unpacker, events, MOST, &bytes));
@@ -212,7 +218,7 @@ static void test_stop(struct packer *packer, struct unpacker *unpacker)
 	bool stopped = false;
 	struct shiny_err *err;
 
-	make_tame(events, 100);
+	make_tame(events, 100, true);
 	packer_add(packer, events, 100);
 	err = packer_finish(packer, &block);
 	if (!err)
@@ -231,7 +237,7 @@ static void test_damage(struct packer *packer, struct unpacker *unpacker)
 	const char *why = NULL;
 	unsigned refused = 0, tries = 0;
 
-	make_tame(events, COUNT);
+	make_tame(events, COUNT, true);
 	packer_add(packer, events, COUNT);
 	err = packer_finish(packer, &block);
 	if (err) {

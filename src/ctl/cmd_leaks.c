@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../analysis/leaks.h"
+#include "../base/bars.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"
@@ -20,18 +21,15 @@ static const struct column columns[COLUMNS] = {
 	[YOUNGEST] = {.title = "last made after", .kind = CELL_TIME, .drop = 4},
 };
 
-/* Two moments a column, each from 0 to the most. */
-static void spark(const struct leak_row *row, char *out)
-{
-	static const char *const levels[] = {" ", "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83", "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
-					     "\xe2\x96\x87", "\xe2\x96\x88"};
-	uint32_t most = 1;
+enum { TREND_COLUMNS = LEAK_MOMENTS / 2 };
 
-	*out = 0;
+static char *trend_text(const struct leak_row *row)
+{
+	uint64_t counts[LEAK_MOMENTS];
+
 	for (unsigned i = 0; i < LEAK_MOMENTS; i++)
-		most = row->counts[i] > most ? row->counts[i] : most;
-	for (unsigned i = 1; i < LEAK_MOMENTS; i += 2)
-		strcat(out, levels[((uint64_t)row->counts[i] * 8 + most - 1) / most]);
+		counts[i] = row->counts[i];
+	return bars_text(counts, LEAK_MOMENTS, TREND_COLUMNS);
 }
 
 static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size_t limit)
@@ -52,9 +50,8 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 	table_total(&table, SHARE, l->bytes);
 	for (size_t i = 0; i < limit; i++) {
 		const struct leak_row *row = &l->rows[i];
-		char trend[LEAK_MOMENTS * 4];
+		char *trend = trend_text(row);
 
-		spark(row, trend);
 		table_row(&table);
 		table_text(&table, NAME, row->name);
 		table_number(&table, BYTES, row->bytes);
@@ -62,6 +59,7 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 		table_number(&table, SHARE, row->bytes);
 		table_number(&table, MADE, row->made);
 		table_text(&table, TREND, trend);
+		free(trend);
 		table_number(&table, YOUNGEST, row->youngest_ns);
 		if (row->grows) {
 			char *rate = mem_format("%s (\xc2\xb1 %s), %s", units_short(UNITS_BUF, row->slope), units_short(UNITS_BUF, row->slope_error),

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "../analysis/memory.h"
+#include "../base/bars.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"
+
+enum { HISTORY_COLUMNS = 24 };
 
 enum { NAME, RESIDENT, SHARE, PRIVATE, SWAP, LIVE, COMMITTED, RESERVED, SEGMENTS, COLUMNS };
 static const struct column columns[COLUMNS] = {
@@ -25,21 +28,14 @@ static const struct column columns[COLUMNS] = {
 /* The resident bytes of all looks, as a line of bars. */
 static char *history(const struct memory_process *p)
 {
-	enum { BARS = 24, BYTES = 3 };
-	size_t count = p->look_count < BARS ? p->look_count : BARS;
-	uint64_t most = 1;
-	char *out = mem_zero(BARS * BYTES + 1, 1);
+	uint64_t *resident = mem_alloc((p->look_count + 1) * sizeof *resident);
+	char *bars;
 
 	for (size_t i = 0; i < p->look_count; i++)
-		most = p->looks[i].rss > most ? p->looks[i].rss : most;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t rss = 0;
-
-		for (size_t k = i * p->look_count / count; k < (i + 1) * p->look_count / count; k++)
-			rss = p->looks[k].rss > rss ? p->looks[k].rss : rss;
-		memcpy(out + i * BYTES, (const char[]){ (char)0xe2, (char)0x96, (char)(0x81 + rss * 7 / most) }, BYTES);
-	}
-	return out;
+		resident[i] = p->looks[i].rss;
+	bars = bars_text(resident, p->look_count, HISTORY_COLUMNS);
+	free(resident);
+	return bars;
 }
 
 /* What the allocator, or a collector's heap, keeps beside what is live in it. */

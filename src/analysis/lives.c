@@ -29,6 +29,7 @@ struct type_cell {
 
 struct run {
 	struct lives lives; /* first: lives_type gets here from it */
+	const struct scope *scope;
 	struct type_cell *types;
 	size_t type_room, type_count;
 	struct lives_observer *observers;
@@ -111,49 +112,49 @@ const struct life *lives_find(const struct lives_process *process, uint64_t addr
 
 static void tell_birth(struct run *run, const struct lives_process *p, const struct life *life)
 {
-	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].birth)
 			run->observers[i].birth(run->observers[i].context, &run->lives, p, life);
 }
 
 static void tell_death(struct run *run, const struct lives_process *p, const struct life *life, const struct life_death *death)
 {
-	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].death)
 			run->observers[i].death(run->observers[i].context, &run->lives, p, life, death);
 }
 
 static void tell_resize(struct run *run, const struct lives_process *p, const struct life *life, uint64_t before)
 {
-	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].resize)
 			run->observers[i].resize(run->observers[i].context, &run->lives, p, life, before);
 }
 
 static void tell_vtable(struct run *run, const struct lives_process *p, const struct life *life, uint32_t before)
 {
-	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].vtable)
 			run->observers[i].vtable(run->observers[i].context, &run->lives, p, life, before);
 }
 
 static void tell_stray(struct run *run, const struct lives_process *p, const struct event *event)
 {
-	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && !run->scope->tags && scope_time(run->scope, event->time) && i < run->observer_count; i++)
 		if (run->observers[i].stray)
 			run->observers[i].stray(run->observers[i].context, &run->lives, p, event);
 }
 
 static void tell_map(struct run *run, const struct lives_process *p, const struct event *event)
 {
-	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
 		if (run->observers[i].map)
 			run->observers[i].map(run->observers[i].context, &run->lives, p, event);
 }
 
 static void tell_constructor(struct run *run, const struct lives_process *p, const struct event *event)
 {
-	for (size_t i = 0; p->wanted && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
 		if (run->observers[i].constructor)
 			run->observers[i].constructor(run->observers[i].context, &run->lives, p, event);
 }
@@ -180,9 +181,11 @@ static void fork_until(struct run *run, uint64_t time)
 			if (child->forked == now && child->parent && child->parent <= run->lives.process_count && child->parent != i + 1) {
 				const struct lives_process *parent = &run->lives.processes[child->parent - 1];
 
-				lives_each(parent, life) {
+				for (const struct life *life = parent->blocks.cells; life < parent->blocks.cells + parent->blocks.room; life++) {
 					struct life copy = *life;
 
+					if (!copy.address)
+						continue;
 					copy.inherited = true;
 					if (find(&child->blocks, copy.address))
 						continue;
@@ -249,7 +252,8 @@ static void apply_end(struct run *run, struct lives_process *p, const struct eve
 static void apply_begin(struct run *run, struct lives_process *p, const struct event *e)
 {
 	struct life life = { .address = e->address, .birth = e->time, .size = e->size & ((UINT64_C(1) << 48) - 1), .api = e->api,
-			     .realloced = e->kind == EVENT_REALLOC, .number = ++p->births, .stack = e->stack, .thread = e->thread };
+			     .realloced = e->kind == EVENT_REALLOC, .number = ++p->births, .stack = e->stack, .thread = e->thread,
+			     .tag = e->tag, .outside = !scope_birth(run->scope, e->time, e->tag) };
 	struct life_death death = { .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .next = &life };
 	struct life *cell;
 
@@ -455,7 +459,7 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 
 struct shiny_err *lives_run(struct store *store, const struct scope *scope, struct lives_observer *observers, size_t count, const char *title)
 {
-	struct run run = { .observers = observers, .observer_count = count, .next_moment = UINT64_MAX, .next_fork = UINT64_MAX };
+	struct run run = { .scope = scope, .observers = observers, .observer_count = count, .next_moment = UINT64_MAX, .next_fork = UINT64_MAX };
 	struct shiny_err *err = load_processes(store, scope, &run);
 
 	if (!err)

@@ -11,6 +11,8 @@
  * A block is born when its allocation has returned and dies when its free is called. Forked children start with what their parent held: those
  * blocks are told as deaths, or as alive at the end, with `inherited` set, and not as births. A realloc is the death of one block and the
  * birth of another, even at the same address.
+ *
+ * A scope with an interval or tags (scope.h) is about the blocks that were born in it; their deaths are told whenever they come.
  */
 #ifndef SHINY_LIVES_H
 #define SHINY_LIVES_H
@@ -28,9 +30,11 @@ struct life {
 	uint64_t size : 48;   /* requested, bytes */
 	uint64_t api : 8;     /* enum shiny_api */
 	uint64_t inherited : 1, realloced : 1; /* came along in a fork; began by a realloc */
+	uint64_t outside : 1; /* of what the scope is about: nobody is told of it, lives_each leaves it out */
 	uint64_t number;      /* of its birth among those of its process, from 1 */
 	uint32_t stack, vtable; /* ids; vtable as far as it is known yet */
 	uint32_t thread;      /* id of the thread that allocated it */
+	uint32_t tag;         /* id of what that thread was at; 0 none */
 };
 
 enum life_end {
@@ -109,9 +113,9 @@ uint32_t lives_type(const struct lives *lives, const struct lives_process *proce
 /* The live block that begins there; NULL: none does. */
 const struct life *lives_find(const struct lives_process *process, uint64_t address);
 
-/* Live blocks of a process, in no order. */
+/* Live blocks of a process that the scope is about, in no order. `births`, `bytes` and the count of `blocks` are those of all. */
 #define lives_each(process, life)                                                                                                 \
 	for (const struct life *life = (process)->blocks.cells, *life##_end = life + (process)->blocks.room; life < life##_end; life++) \
-		if (life->address)
+		if (life->address && !life->outside)
 
 #endif

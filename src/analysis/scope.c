@@ -100,6 +100,7 @@ struct shiny_err *scope_resolve(struct store *store, const char *which, struct s
 void scope_deinit(struct scope *scope)
 {
 	free(scope->where);
+	free(scope->tags);
 }
 
 void sums_read(struct sums *sums, const struct query *query, int first)

@@ -17,11 +17,24 @@
 #include "../base/err.h"
 #include "../store/store.h"
 
-/* The processes that a report is about. */
+/* The processes that a report is about, and, for analyses over lives, the blocks. */
 struct scope {
 	char *where; /* SQL condition on column `process` of table stat or site_stat, named s: "s.process IN (1,2)"; "1" for all */
 	size_t processes;
+	uint64_t from, to; /* blocks born in [from, to), ns since the session's start; to 0: no end */
+	bool *tags;        /* [tag_count], by id of table tag: blocks born under one of these; NULL: whatever tag, or none */
+	size_t tag_count;
 };
+
+static inline bool scope_time(const struct scope *scope, uint64_t time)
+{
+	return time >= scope->from && (!scope->to || time < scope->to);
+}
+
+static inline bool scope_birth(const struct scope *scope, uint64_t time, uint32_t tag)
+{
+	return scope_time(scope, time) && (!scope->tags || (tag < scope->tag_count && scope->tags[tag]));
+}
 
 /* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing matches: a usage error that says what there is. */
 SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out);

@@ -94,15 +94,23 @@ static struct page_count *space_of(struct page_counts *counts, uint32_t process)
 	return &counts->spaces[process - 1];
 }
 
+/* Takes what a space holds out of the sums over all (sign -1), or puts it in. */
+static void sum_up(struct page_counts *counts, const struct page_count *space, uint64_t sign)
+{
+	counts->pages += sign * space->pages;
+	counts->lines += sign * space->lines;
+	counts->ranges += sign * space->ranges;
+	counts->blocks += sign * space->blocks;
+	counts->bytes += sign * space->bytes;
+}
+
 static void change(struct page_counts *counts, struct page_count *space, uint64_t address, uint64_t size, int step)
 {
-	counts->pages -= space->pages;
-	counts->lines -= space->lines;
-	counts->ranges -= space->ranges;
+	sum_up(counts, space, -UINT64_C(1));
 	count_block(space, address, size, step);
-	counts->pages += space->pages;
-	counts->lines += space->lines;
-	counts->ranges += space->ranges;
+	space->blocks += (uint64_t)step;
+	space->bytes += step > 0 ? size : -size;
+	sum_up(counts, space, 1);
 }
 
 void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
@@ -131,9 +139,7 @@ static void empty_range(void *value)
 
 static void empty(struct page_counts *counts, struct page_count *space)
 {
-	counts->pages -= space->pages;
-	counts->lines -= space->lines;
-	counts->ranges -= space->ranges;
+	sum_up(counts, space, -UINT64_C(1));
 	for (size_t i = 0; i < space->map.room; i++)
 		empty_range(space->map.cells[i].value);
 	range_map_deinit(&space->map);

@@ -19,7 +19,7 @@
  *   resize    page_counts_remove(… , before) and page_counts_add(… , life->size)
  *   fork      page_counts_inherit(&counts, child);
  *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: lives are told of no end of a process
- * and then counts.pages, counts.lines, counts.ranges are the sums over all processes, at any time; page_counts_of() is one process.
+ * and then counts.pages, lines, ranges, blocks and bytes are the sums over all processes, at any time; page_counts_of() is one process.
  */
 #ifndef SHINY_PAGE_COUNT_H
 #define SHINY_PAGE_COUNT_H
@@ -31,13 +31,13 @@
 
 struct page_count { /* an address space */
 	struct range_map map;
-	uint64_t pages, lines, ranges;
+	uint64_t pages, lines, ranges, blocks, bytes;
 	bool ended; /* what is told of it later is not counted */
 };
 struct page_counts {
 	struct page_count *spaces; /* process id n is n - 1 */
 	size_t count;
-	uint64_t pages, lines, ranges; /* over all */
+	uint64_t pages, lines, ranges, blocks, bytes; /* over all */
 };
 
 void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size);

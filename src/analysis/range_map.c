@@ -45,6 +45,12 @@ void range_map_put(struct range_map *map, uint64_t range, void *value)
 	*cell_of(map, range + 1) = map->last;
 }
 
+void range_map_replace(struct range_map *map, uint64_t range, void *value)
+{
+	cell_of(map, range + 1)->value = value;
+	map->last = (struct range_cell){ range + 1, value };
+}
+
 void range_map_deinit(struct range_map *map)
 {
 	for (size_t i = 0; i < map->room; i++)

@@ -32,6 +32,8 @@ static inline void *range_map_find(struct range_map *map, uint64_t range)
 }
 /* There was nothing yet. `value` is not NULL. */
 void range_map_put(struct range_map *map, uint64_t range, void *value);
+/* There was something, which the caller has freed or moved. */
+void range_map_replace(struct range_map *map, uint64_t range, void *value);
 /* Frees the table, and each value with free(). */
 void range_map_deinit(struct range_map *map);
 

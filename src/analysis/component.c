@@ -404,6 +404,14 @@ static void take_stack(struct attribution *a, const struct query *q)
 	a->owner_of_stack[id] = owner;
 }
 
+/* The block's type is asked before what is known of its stack. */
+static bool asks_type(const struct attribution *a, uint32_t found)
+{
+	const struct component_owner *owner = &a->out.owners[found & ~BY_MODULE];
+
+	return found & BY_MODULE && !(owner->rule && owner->rule->user);
+}
+
 /* ---- adding up ---- */
 
 /* Rows: process, stack, type, value. */
@@ -414,7 +422,7 @@ static void take_stat(struct attribution *a, const struct query *q)
 	struct component_owner *owner = &a->out.owners[found & ~BY_MODULE];
 	uint64_t value = (uint64_t)query_number(q, 3);
 
-	if (found & BY_MODULE && type < a->type_limit && a->types[type].owner && !(owner->rule && owner->rule->user))
+	if (asks_type(a, found) && type < a->type_limit && a->types[type].owner)
 		owner = &a->out.owners[a->types[type].owner];
 	at = map_at(&a->rows, process, (uint64_t)owner->name << 32 | type);
 	if (!*at) {
@@ -451,9 +459,9 @@ static void sort_owners(struct components *c)
 		qsort(c->owners, kept, sizeof *c->owners, by_value);
 }
 
-static struct shiny_err *attribute(struct attribution *a, const struct scope *scope, const char *column)
+/* Finds the owner of each stack and type. */
+static struct shiny_err *attribute(struct attribution *a)
 {
-	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s", column, scope->where);
 	struct shiny_err *err = each(a, "SELECT (SELECT MAX(id) FROM function), (SELECT MAX(id) FROM source), (SELECT MAX(id) FROM module), "
 					"(SELECT MAX(id) FROM frame), (SELECT MAX(id) FROM stack), (SELECT MAX(id) FROM stack_tail), (SELECT MAX(id) FROM type)", take_limits);
 
@@ -474,38 +482,51 @@ static struct shiny_err *attribute(struct attribution *a, const struct scope *sc
 		err = each(a, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail", take_tail);
 	if (!err)
 		err = each(a, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack", take_stack);
-	if (!err)
-		err = each(a, stats, take_stat);
-	free(stats);
 	return err;
+}
+
+static void begin(struct attribution *a, struct store *store, const struct component_rules *rules)
+{
+	*a = (struct attribution){.store = store, .rules = rules};
+	while (a->user_count < rules->count && rules->at[a->user_count].user)
+		a->user_count++;
+	owner_named(a, mem_text("(nobody)"), NULL); /* in the order of the constants */
+	owner_named(a, mem_text("(no stack)"), NULL);
+	owner_named(a, mem_text("(no module)"), NULL);
+}
+
+/* All but what is in `out`. */
+static void end(struct attribution *a)
+{
+	for (size_t i = 0; i < a->boring.count; i++)
+		free((char *)a->boring.at[i].pattern);
+	free(a->boring.at);
+	free(a->names.at);
+	free(a->owners.at);
+	free(a->rows.at);
+	free(a->functions);
+	free(a->sources);
+	free(a->types);
+	free(a->modules);
+	free(a->lines.at);
+	free(a->first_line);
+	free(a->tails);
+	free(a->owner_of_stack);
 }
 
 struct shiny_err *components_load(struct store *store, const struct scope *scope, const struct component_rules *rules, const char *column,
 				  struct components *out)
 {
-	struct attribution a = {.store = store, .rules = rules};
+	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s", column, scope->where);
+	struct attribution a;
 	struct shiny_err *err;
 
-	while (a.user_count < rules->count && rules->at[a.user_count].user)
-		a.user_count++;
-	owner_named(&a, mem_text("(nobody)"), NULL); /* in the order of the constants */
-	owner_named(&a, mem_text("(no stack)"), NULL);
-	owner_named(&a, mem_text("(no module)"), NULL);
-	err = attribute(&a, scope, column);
-	for (size_t i = 0; i < a.boring.count; i++)
-		free((char *)a.boring.at[i].pattern);
-	free(a.boring.at);
-	free(a.names.at);
-	free(a.owners.at);
-	free(a.rows.at);
-	free(a.functions);
-	free(a.sources);
-	free(a.types);
-	free(a.modules);
-	free(a.lines.at);
-	free(a.first_line);
-	free(a.tails);
-	free(a.owner_of_stack);
+	begin(&a, store, rules);
+	err = attribute(&a);
+	if (!err)
+		err = each(&a, stats, take_stat);
+	free(stats);
+	end(&a);
 	if (err) {
 		components_deinit(&a.out);
 		return err;
@@ -522,4 +543,46 @@ void components_deinit(struct components *components)
 	free(components->names);
 	free(components->owners);
 	free(components->rows);
+}
+
+struct shiny_err *component_stacks_load(struct store *store, const struct component_rules *rules, struct component_stacks *out)
+{
+	struct component_stacks stacks = {0};
+	struct attribution a;
+	struct shiny_err *err;
+
+	begin(&a, store, rules);
+	err = attribute(&a);
+	if (!err) {
+		stacks.stack_count = a.stack_limit;
+		stacks.of_stack = mem_zero(a.stack_limit, sizeof *stacks.of_stack);
+		stacks.of_stack[0] = NO_STACK; /* the names of the constants are numbered as their owners */
+		for (size_t i = 1; i < a.stack_limit; i++) {
+			uint32_t found = a.owner_of_stack[i];
+
+			stacks.of_stack[i] = a.out.owners[found & ~BY_MODULE].name | (asks_type(&a, found) ? COMPONENT_ASK_TYPE : 0);
+		}
+		stacks.type_count = a.type_limit;
+		stacks.of_type = mem_zero(a.type_limit, sizeof *stacks.of_type);
+		for (size_t i = 1; i < a.type_limit; i++)
+			stacks.of_type[i] = a.types[i].owner ? a.out.owners[a.types[i].owner].name : 0;
+		stacks.names = a.out.names;
+		stacks.name_count = a.out.name_count;
+		a.out.names = NULL;
+		a.out.name_count = 0;
+		*out = stacks;
+	}
+	end(&a);
+	components_deinit(&a.out);
+	return err;
+}
+
+void component_stacks_deinit(struct component_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->name_count; i++)
+		free(stacks->names[i]);
+	free(stacks->names);
+	free(stacks->of_stack);
+	free(stacks->of_type);
+	*stacks = (struct component_stacks){0};
 }

@@ -39,4 +39,20 @@ SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const st
 						   const char *column, struct components *out);
 void components_deinit(struct components *components);
 
+/*
+ * Whose each stack is, for analyses that count other things than table stat does. Where only a module's rule knows the stack, the block's
+ * type is asked first.
+ */
+#define COMPONENT_ASK_TYPE (UINT32_C(1) << 31)
+struct component_stacks {
+	char **names; /* 0 is "(nobody)" */
+	size_t name_count;
+	uint32_t *of_stack; /* by stack id, 0 included: a name, perhaps with COMPONENT_ASK_TYPE */
+	size_t stack_count;
+	uint32_t *of_type; /* by type id: a name, 0: of no component */
+	size_t type_count;
+};
+SHINY_MUST_CHECK struct shiny_err *component_stacks_load(struct store *store, const struct component_rules *rules, struct component_stacks *out);
+void component_stacks_deinit(struct component_stacks *stacks);
+
 #endif

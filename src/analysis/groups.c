@@ -141,10 +141,33 @@ static struct shiny_err *load_sites(struct store *store, struct groups *g)
 	return err;
 }
 
+struct shiny_err *groups_load_components(struct store *store, const struct component_rules *rules, struct groups *out)
+{
+	struct component_stacks stacks = { 0 };
+	struct shiny_err *err = component_stacks_load(store, rules, &stacks);
+
+	if (!err)
+		*out = (struct groups){ .by = GROUP_COMPONENT, .names = stacks.names, .count = stacks.name_count, .of = stacks.of_stack,
+					.of_count = stacks.stack_count, .of_type = stacks.of_type, .of_type_count = stacks.type_count };
+	return err;
+}
+
+static struct shiny_err *load_components(struct store *store, struct groups *g)
+{
+	struct component_rules *rules = NULL;
+	struct shiny_err *err = component_rules_load(NULL, 0, &rules);
+
+	if (!err)
+		err = groups_load_components(store, rules, g);
+	component_rules_free(rules);
+	return err;
+}
+
 struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out)
 {
 	struct groups groups = { .by = by };
-	struct shiny_err *err = by == GROUP_TYPE ? load_types(store, full, &groups) : load_sites(store, &groups);
+	struct shiny_err *err = by == GROUP_TYPE ? load_types(store, full, &groups) :
+				by == GROUP_SITE ? load_sites(store, &groups) : load_components(store, &groups);
 
 	if (err) {
 		groups_deinit(&groups);
@@ -160,5 +183,6 @@ void groups_deinit(struct groups *g)
 		free(g->names[i]);
 	free(g->names);
 	free(g->of);
+	free(g->of_type);
 	*g = (struct groups){ 0 };
 }

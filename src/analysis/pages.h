@@ -19,13 +19,14 @@
  *                  alone - ceil(bytes on these pages / 4096). What pooling this size would give back; over each process's pages.
  * The same at 2 MiB is a huge page's view: ranges by their share of live bytes, and by their share of pages that are there at all.
  *
- * The moment: --at end is each process as it was when it ended, or the recording did, as in `report`; what exec replaced has no end. At
- * any other time it is the processes that run then. Forked processes have pages of their own, although the kernel copies a page only
+ * The moment: PAGES_AT_END is each process as it was when it ended, or the recording did, as in `report`; what exec replaced has no end. At
+ * any other time it is the processes that run then; the peak is page_moment.h's. Forked processes have pages of their own, although the kernel copies a page only
  * when one of the two writes to it.
  *
- * Blocks that overlap (the end of one was not seen): each byte counts once, for the block that begins first.
+ * Blocks that overlap (the end of one was not seen): each byte counts once, for the block that begins first; one that has none left is
+ * on no page.
  *
- * Cost: one pass over the events (lives.h; PEAK: two), 32 bytes a live block and 32 a page at the moment, history: 1 byte a page that was ever
+ * Cost: one pass over the events (lives.h; PEAK: two), 24 bytes a live block and 32 a page at the moment; with history 1 byte a page that was ever
  * used, points: what page_count.h says. Measured by bench/bench_pages.
  */
 #ifndef SHINY_PAGES_H
@@ -34,11 +35,12 @@
 #include "groups.h"
 #include "page_history.h"
 
-enum pages_moment { PAGES_AT_END, PAGES_AT_PEAK, PAGES_AT_TIME };
+enum pages_moment { PAGES_AT_END, PAGES_AT_PEAK, PAGES_AT_TIME, PAGES_AT_SHARE };
 
 struct pages_ask {
 	enum pages_moment at;
 	uint64_t time;   /* PAGES_AT_TIME: ns since the session's start */
+	double share;    /* PAGES_AT_SHARE: of the session's duration, 0 to 1; struct pages then says PAGES_AT_TIME */
 	uint64_t under;  /* a page with fewer live bytes is pinned; 1 to 4096 */
 	size_t points;   /* of the series over time, evenly spaced; 0 none */
 	bool history;    /* states of what ever lay there */
@@ -75,7 +77,7 @@ struct pages_sums {
 
 struct page_run { /* pages next to each other that are the same; more than one only inside a block */
 	uint64_t page, count; /* of the first: address / 4096 */
-	uint32_t blocks, bytes; /* on each */
+	uint32_t blocks, bytes; /* on each; bytes that count for a block */
 	uint8_t lines, fates;   /* fates: a set of enum page_state */
 	bool pinned;
 };

@@ -78,20 +78,24 @@ struct check {
 	bool wrong;
 };
 
-static bool compare(void *context, const struct event *e)
+static bool compare(void *context, const struct event *events, size_t count)
 {
 	struct check *c = context;
-	const struct event *w = c->next++;
 
-	c->wrong |= e->time != w->time || e->address != w->address || e->size != w->size || e->old_address != w->old_address ||
-		    e->process != w->process || e->thread != w->thread || e->stack != w->stack || e->vtable != w->vtable ||
-		    e->kind != w->kind || e->api != w->api;
+	for (const struct event *e = events; e < events + count; e++) {
+		const struct event *w = c->next++;
+
+		c->wrong |= e->time != w->time || e->address != w->address || e->size != w->size || e->old_address != w->old_address ||
+			    e->process != w->process || e->thread != w->thread || e->stack != w->stack || e->vtable != w->vtable ||
+			    e->kind != w->kind || e->api != w->api;
+	}
 	return true;
 }
 
-static bool count_one(void *context, const struct event *event)
+static bool add_sizes(void *context, const struct event *events, size_t count)
 {
-	*(uint64_t *)context += event->size;
+	for (size_t i = 0; i < count; i++)
+		*(uint64_t *)context += events[i].size;
 	return true;
 }
 
@@ -119,7 +123,7 @@ static void measure(const char *name, const struct stream *s)
 			bytes += block.bytes;
 			double packed = now();
 			pack += packed - from;
-			must(unpacker_run(unpacker, block.data, block.bytes, pass ? count_one : compare, pass ? (void *)&sink : &check, &stopped));
+			must(unpacker_run(unpacker, block.data, block.bytes, pass ? add_sizes : compare, pass ? (void *)&sink : &check, &stopped));
 			from = now();
 			unpack += from - packed;
 		}

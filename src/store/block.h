@@ -38,10 +38,11 @@ struct block {
 SHINY_MUST_CHECK struct shiny_err *packer_finish(struct packer *packer, struct block *out);
 
 /*
- * Calls `each` for every event of a block, in order, until it returns false. Any bytes are safe to give: what is not a block is
- * an error that says which rule it breaks (the caller knows which block of which file), perhaps after some calls of `each`.
+ * Gives `each` all events of a block, in order, up to BLOCK_BATCH at a time, until it returns false. Any bytes are safe to give: what is
+ * not a block is an error that says which rule it breaks (the caller knows which block of which file), after the events in front of it.
  */
-typedef bool block_each_fn(void *context, const struct event *event);
+enum { BLOCK_BATCH = 256 };
+typedef bool block_each_fn(void *context, const struct event *events, size_t count);
 struct unpacker;
 SHINY_MUST_CHECK struct shiny_err *unpacker_create(struct unpacker **out);
 void unpacker_destroy(struct unpacker *unpacker); /* accepts NULL */

@@ -192,6 +192,11 @@ bool store_complete(const struct store *store)
 	return store->complete;
 }
 
+bool store_has(const struct store *store, const char *table)
+{
+	return sqlite3_table_column_metadata(store->db, NULL, table, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
 void store_close(struct store *store)
 {
 	db_close(store);
@@ -273,25 +278,24 @@ void query_end(struct query *query)
 
 /* ---- events ---- */
 
-struct filter {
+/* Which blocks are read, and who gets their events. */
+struct reading {
 	uint32_t process; /* 0: all */
 	uint64_t from, to;
-	uint64_t seen;
-	store_each_fn *each;
+	uint64_t seen; /* events of the block so far */
+	store_batch_fn *each;
 	void *context;
 };
 
-static bool pass(void *context, const struct event *event)
+static bool pass(void *context, const struct event *events, size_t count)
 {
-	struct filter *f = context;
+	struct reading *r = context;
 
-	f->seen++;
-	if ((f->process && event->process != f->process) || event->time < f->from || event->time > f->to)
-		return true;
-	return f->each(f->context, event);
+	r->seen += count;
+	return r->each(r->context, events, count);
 }
 
-static struct shiny_err *each_block(struct store *store, struct query *query, struct unpacker *unpacker, struct filter *filter)
+static struct shiny_err *each_block(struct store *store, struct query *query, struct unpacker *unpacker, struct reading *reading)
 {
 	bool row = false, stopped = false;
 
@@ -303,11 +307,11 @@ static struct shiny_err *each_block(struct store *store, struct query *query, st
 		size_t bytes = (size_t)sqlite3_column_bytes(query->statement, 2);
 		AUTO_ERR struct shiny_err *err = NULL;
 
-		filter->seen = 0;
-		err = unpacker_run(unpacker, data, bytes, pass, filter, &stopped);
+		reading->seen = 0;
+		err = unpacker_run(unpacker, data, bytes, pass, reading, &stopped);
 		if (!err && stopped)
 			return NULL;
-		if (!err && (int64_t)filter->seen != query_number(query, 1))
+		if (!err && (int64_t)reading->seen != query_number(query, 1))
 			err = shiny_err(SHINY_ERR_OTHER, "it holds another number of events than it should");
 		if (err)
 			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: event block %" PRId64 " is damaged: %s",
@@ -316,9 +320,8 @@ static struct shiny_err *each_block(struct store *store, struct query *query, st
 	}
 }
 
-struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from, uint64_t to, store_each_fn *each, void *context)
+static struct shiny_err *read_blocks(struct store *store, struct reading *reading)
 {
-	struct filter filter = { .process = process, .from = from, .to = to, .each = each, .context = context };
 	struct unpacker *unpacker = NULL;
 	struct query *query = NULL;
 	struct shiny_err *err;
@@ -338,13 +341,43 @@ struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64
 			      "SELECT id, count, data FROM events WHERE last_ns >= ?2 AND first_ns <= ?3 AND (?1 = 0 OR id IN "
 			      "(SELECT block FROM events_process WHERE process = ?1)) ORDER BY id",
 			      &query));
-	query_bind_number(query, 1, process);
-	query_bind_number(query, 2, from > INT64_MAX ? INT64_MAX : (int64_t)from);
-	query_bind_number(query, 3, to > INT64_MAX ? INT64_MAX : (int64_t)to);
+	query_bind_number(query, 1, reading->process);
+	query_bind_number(query, 2, reading->from > INT64_MAX ? INT64_MAX : (int64_t)reading->from);
+	query_bind_number(query, 3, reading->to > INT64_MAX ? INT64_MAX : (int64_t)reading->to);
 	err = unpacker_create(&unpacker);
 	if (!err)
-		err = each_block(store, query, unpacker, &filter);
+		err = each_block(store, query, unpacker, reading);
 	unpacker_destroy(unpacker);
 	query_end(query);
 	return err;
+}
+
+struct shiny_err *store_each_batch(struct store *store, store_batch_fn *each, void *context)
+{
+	return read_blocks(store, &(struct reading){ .to = UINT64_MAX, .each = each, .context = context });
+}
+
+struct filter {
+	struct reading reading;
+	store_each_fn *each;
+	void *context;
+};
+
+static bool each_wanted(void *context, const struct event *events, size_t count)
+{
+	struct filter *f = context;
+
+	for (const struct event *e = events; e < events + count; e++)
+		if ((!f->reading.process || e->process == f->reading.process) && e->time >= f->reading.from && e->time <= f->reading.to &&
+		    !f->each(f->context, e))
+			return false;
+	return true;
+}
+
+struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from, uint64_t to, store_each_fn *each, void *context)
+{
+	struct filter filter = { .reading = { .process = process, .from = from, .to = to, .each = each_wanted, .context = &filter }, .each = each,
+				 .context = context };
+
+	return read_blocks(store, &filter.reading);
 }

@@ -77,6 +77,11 @@ struct store_class { /* whose constructors and destructors are recorded */
 	uint32_t constructors, destructors, unpatched;
 	int64_t inlined; /* -1 not known */
 };
+struct store_mark { /* a moment that the program gave a name */
+	uint32_t process, thread; /* 0: set from outside */
+	uint64_t time;
+	const char *name;
+};
 struct store_type {
 	uint32_t id;
 	const char *name, *container; /* container NULL: none */
@@ -85,9 +90,10 @@ struct store_type {
 	uint64_t bytes;     /* sizeof(name), 0 unknown */
 	bool or_derived;
 };
-/* What happened to the blocks of one (process, stack, vtable): every block that began is counted in exactly one such row. */
+/* What happened to the blocks of one (process, stack, vtable, tag): every block that began is counted in exactly one such row. */
 struct store_stat {
 	uint32_t process, stack, vtable; /* vtable 0: no vptr was seen */
+	uint32_t tag;                    /* 0 none */
 	uint8_t reading;                 /* the best shiny_vptr_api seen for them, 0 with vtable 0 */
 	uint64_t allocs;   /* blocks that began: allocations and successful reallocs */
 	uint64_t reallocs; /* of these, by realloc */
@@ -150,6 +156,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_frame(struct store *store, uint32_t
 SHINY_MUST_CHECK struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames, size_t count);
 SHINY_MUST_CHECK struct shiny_err *store_put_vtable(struct store *store, const struct store_vtable *row);   /* again: replaces */
 SHINY_MUST_CHECK struct shiny_err *store_put_class(struct store *store, const struct store_class *row);     /* again: replaces */
+SHINY_MUST_CHECK struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name);
+SHINY_MUST_CHECK struct shiny_err *store_put_mark(struct store *store, const struct store_mark *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_type(struct store *store, const struct store_type *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row);
@@ -191,6 +199,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_browser_objects(struct store *store
 /* Opens a session read-only; a foreign, truncated or newer file is refused with one clear line. */
 SHINY_MUST_CHECK struct shiny_err *store_open(const char *path, struct store **out);
 bool store_complete(const struct store *store); /* false: its recording did not finish; what was committed last is there, sites are not */
+/* Sessions of earlier versions lack tables that came later: tag and mark, with column tag of stat and site_stat. */
+bool store_has(const struct store *store, const char *table);
 void store_close(struct store *store);          /* accepts NULL */
 
 /* One SELECT, row by row. Text is valid until the next step. */
@@ -209,5 +219,8 @@ void query_end(struct query *query); /* accepts NULL */
 typedef bool store_each_fn(void *context, const struct event *event);
 SHINY_MUST_CHECK struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from, uint64_t to,
 						    store_each_fn *each, void *context);
+/* All events in stored order, a few hundred at a time: for those who look up much for each, and can look ahead. */
+typedef bool store_batch_fn(void *context, const struct event *events, size_t count);
+SHINY_MUST_CHECK struct shiny_err *store_each_batch(struct store *store, store_batch_fn *each, void *context);
 
 #endif

@@ -24,6 +24,7 @@ struct unpacker {
 	uint8_t *raw;
 	size_t raw_room;
 	ZSTD_DCtx *zstd;
+	struct event events[BLOCK_BATCH]; /* on their way out */
 };
 
 static inline unsigned get_byte(struct unpacker *u, int column)
@@ -289,20 +290,24 @@ static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t
 
 struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t bytes, block_each_fn *each, void *context, bool *stopped)
 {
-	struct event event;
 	uint32_t count = 0;
 
 	*stopped = false;
 	u->wrong = NULL;
 	model_reset(&u->model);
 	SHINY_TRY(open_block(u, data, bytes, &count));
-	for (uint32_t i = 0; i < count; i++) {
-		if (!unpack_event(u, &event))
-			return bad(u->wrong);
-		if (!each(context, &event)) {
+	for (uint32_t done = 0; done < count;) {
+		size_t batch = count - done < BLOCK_BATCH ? count - done : BLOCK_BATCH, good = 0;
+
+		while (good < batch && unpack_event(u, &u->events[good]))
+			good++;
+		done += (uint32_t)batch;
+		if (good && !each(context, u->events, good)) {
 			*stopped = true;
 			return NULL;
 		}
+		if (good < batch)
+			return bad(u->wrong);
 	}
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		if (u->at[i] != u->end[i])

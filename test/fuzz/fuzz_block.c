@@ -52,9 +52,9 @@ static void add_events(struct packer *packer)
 	}
 }
 
-static bool count_one(void *context, const struct event *event)
+static bool count_them(void *context, const struct event *events, size_t count)
 {
-	++*(uint32_t *)context;
+	*(uint32_t *)context += (uint32_t)count;
 	return true;
 }
 
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 		size_t size = ZSTD_compress(packed, room, bad, bytes, 1);
 		if (ZSTD_isError(size))
 			fail("cannot compress");
-		err = unpacker_run(unpacker, packed, size, count_one, &seen, &stopped);
+		err = unpacker_run(unpacker, packed, size, count_them, &seen, &stopped);
 		if (round == 0 && (err || seen != EVENTS))
 			fail("the block without damage is not read");
 		if (seen > BLOCK_EVENTS)

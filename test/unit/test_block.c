@@ -118,15 +118,16 @@ static bool same(const struct event *a, const struct event *b)
 	       a->api == b->api && a->tag == (b->kind == EVENT_ALLOC || b->kind == EVENT_REALLOC ? b->tag : 0);
 }
 
-static bool compare_event(void *context, const struct event *event)
+static bool compare_events(void *context, const struct event *events, size_t count)
 {
 	struct compare *c = context;
 
-	if (c->at == c->count)
-		c->why = "more events came back than were packed";
-	else if (!same(event, &c->want[c->at]))
-		c->why = "an event came back changed";
-	c->at++;
+	for (size_t i = 0; i < count && !c->why && (!c->at || c->at != c->stop_at); i++, c->at++) {
+		if (c->at == c->count)
+			c->why = "more events came back than were packed";
+		else if (!same(&events[i], &c->want[c->at]))
+			c->why = "an event came back changed";
+	}
 	return !c->why && c->at != c->stop_at;
 }
 
@@ -161,7 +162,7 @@ static const char *roundtrip(struct packer *packer, struct unpacker *unpacker, c
 			if (j == block.process_count)
 				return "an event's process is not in its block's list";
 		}
-		err = unpacker_run(unpacker, block.data, block.bytes, compare_event, &c, &stopped);
+		err = unpacker_run(unpacker, block.data, block.bytes, compare_events, &c, &stopped);
 	}
 	if (err) {
 		static char message[200];
@@ -212,18 +213,19 @@ static void test_roundtrips(struct packer *packer, struct unpacker *unpacker)
 
 static void test_stop(struct packer *packer, struct unpacker *unpacker)
 {
-	struct event events[100];
-	struct compare c = { .want = events, .count = 100, .stop_at = 17 };
+	enum { COUNT = 5 * BLOCK_BATCH, STOP = 2 * BLOCK_BATCH + 17 };
+	static struct event events[COUNT];
+	struct compare c = { .want = events, .count = COUNT, .stop_at = STOP };
 	struct block block;
 	bool stopped = false;
 	struct shiny_err *err;
 
-	make_tame(events, 100, true);
-	packer_add(packer, events, 100);
+	make_tame(events, COUNT, true);
+	packer_add(packer, events, COUNT);
 	err = packer_finish(packer, &block);
 	if (!err)
-		err = unpacker_run(unpacker, block.data, block.bytes, compare_event, &c, &stopped);
-	verdict("a reader may stop early", err ? err->message : c.why ? c.why : !stopped || c.at != 17 ? "it did not stop there" : NULL);
+		err = unpacker_run(unpacker, block.data, block.bytes, compare_events, &c, &stopped);
+	verdict("a reader may stop early", err ? err->message : c.why ? c.why : !stopped || c.at != STOP ? "it did not stop there" : NULL);
 	shiny_err_free(err);
 }
 
@@ -254,7 +256,7 @@ static void test_damage(struct packer *packer, struct unpacker *unpacker)
 		memcpy(copy, block.data, block.bytes);
 		if (at < block.bytes)
 			copy[at] ^= (uint8_t)(1 + random_number() % 255);
-		err = unpacker_run(unpacker, copy, bytes, compare_event, &c, &stopped);
+		err = unpacker_run(unpacker, copy, bytes, compare_events, &c, &stopped);
 		tries++;
 		refused += err != NULL;
 		if (!err && (c.why || c.at != COUNT))

@@ -37,6 +37,16 @@ static struct shiny_err *load_what_ran(struct store *store, struct summary *out)
 	return err;
 }
 
+/* From `from` to `to` (ns) that many bytes were live. */
+static void note_live(struct summary *out, uint64_t from, uint64_t to, int64_t live)
+{
+	double part = (double)out->duration / SUMMARY_TIMES;
+
+	for (size_t i = (size_t)((double)from / (part + 1)); live > 0 && i < SUMMARY_TIMES && (double)i * part < (double)to; i++)
+		if ((double)(i + 1) * part > (double)from && (uint64_t)live > out->times[i])
+			out->times[i] = (uint64_t)live;
+}
+
 /*
  * The peak of the session is that of the sum over its processes. A process has a bucket only while something happens in it, so
  * its last value stands until its next one: add up the changes from bucket to bucket.
@@ -46,6 +56,7 @@ static struct shiny_err *load_peak(struct store *store, const struct scope *scop
 	struct query *q = NULL;
 	bool row = false;
 	int64_t now = 0;
+	uint64_t since = 0;
 	struct shiny_err *err = query_format(store, &q,
 		"SELECT at, SUM(change) FROM (SELECT s.start_ns + s.length_ns AS at, s.live_bytes - LAG(s.live_bytes, 1, 0) OVER "
 		"(PARTITION BY s.process ORDER BY s.start_ns) AS change FROM bucket s WHERE %s "
@@ -54,12 +65,15 @@ static struct shiny_err *load_peak(struct store *store, const struct scope *scop
 		"GROUP BY at ORDER BY at", scope->where, scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
+		note_live(out, since, (uint64_t)query_number(q, 0), now);
+		since = (uint64_t)query_number(q, 0);
 		now += query_number(q, 1);
 		if (now > 0 && (uint64_t)now > out->peak_bytes) {
 			out->peak_bytes = (uint64_t)now;
 			out->peak_at = (uint64_t)query_number(q, 0);
 		}
 	}
+	note_live(out, since, out->duration, now);
 	query_end(q);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../symbolizer/allocator.h"
+#include "../analysis/coverage.h"
 #include "../base/units.h"
 #include "ctl.h"
 #include "program.h"
@@ -24,12 +25,10 @@
 
 enum { SCRIPTS_MOST = 4 }; /* interpreters that are scripts themselves, as many as the kernel follows */
 
-enum state { STATE_OK, STATE_WARN, STATE_BAD };
-
-static void check(struct ctl *ctl, enum state state, const char *name, const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
-static void check(struct ctl *ctl, enum state state, const char *name, const char *advice, const char *format, ...)
+static void check(struct ctl *ctl, enum finding_state state, const char *name, const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
+static void check(struct ctl *ctl, enum finding_state state, const char *name, const char *advice, const char *format, ...)
 {
-	static const char *const words[] = {"ok", "warn", "bad"};
+	const char *word = finding_state_names[state];
 	static const enum tint tints[] = {TINT_GOOD, TINT_WARN, TINT_BAD};
 	char text[1200];
 	va_list args;
@@ -37,18 +36,18 @@ static void check(struct ctl *ctl, enum state state, const char *name, const cha
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (state == STATE_BAD)
+	if (state == FINDING_BAD)
 		ctl->status = 1;
 	if (CTL_JSON(ctl)) {
 		json_object_line(&ctl->json, NULL);
 		json_text(&ctl->json, "name", name);
-		json_text(&ctl->json, "state", words[state]);
+		json_text(&ctl->json, "state", word);
 		json_text(&ctl->json, "text", text);
 		json_text(&ctl->json, "advice", advice);
 		json_end(&ctl->json);
 		return;
 	}
-	fprintf(stdout, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), words[state], tint_end(&ctl->style, tints[state]), name, text);
+	fprintf(stdout, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), word, tint_end(&ctl->style, tints[state]), name, text);
 	if (advice)
 		fprintf(stdout, "%23s→ %s\n", "", advice);
 }
@@ -60,9 +59,9 @@ static void check_clock(struct ctl *ctl)
 	unsigned a = 0, b = 0, c = 0, d = 0;
 
 	if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1 << 8))
-		check(ctl, STATE_OK, "clock", NULL, "the time stamp counter runs at a constant rate");
+		check(ctl, FINDING_OK, "clock", NULL, "the time stamp counter runs at a constant rate");
 	else
-		check(ctl, STATE_WARN, "clock", "times still are right, each event costs more",
+		check(ctl, FINDING_WARN, "clock", "times still are right, each event costs more",
 		      "the time stamp counter is not said to be constant: clock_gettime is used");
 }
 
@@ -72,9 +71,9 @@ static void check_fork_page(struct ctl *ctl)
 	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page != MAP_FAILED && madvise(page, bytes, MADV_WIPEONFORK) == 0)
-		check(ctl, STATE_OK, "fork", NULL, "the kernel clears pages on fork (MADV_WIPEONFORK): forked children are told apart");
+		check(ctl, FINDING_OK, "fork", NULL, "the kernel clears pages on fork (MADV_WIPEONFORK): forked children are told apart");
 	else
-		check(ctl, STATE_BAD, "fork", "Linux 4.14 or later is needed", "madvise(MADV_WIPEONFORK): %s", strerror(errno));
+		check(ctl, FINDING_BAD, "fork", "Linux 4.14 or later is needed", "madvise(MADV_WIPEONFORK): %s", strerror(errno));
 	if (page != MAP_FAILED)
 		munmap(page, bytes);
 }
@@ -85,17 +84,17 @@ static void check_shm(struct ctl *ctl)
 	uint64_t free_bytes, arena = env_number(ENV_SHINY_ARENA);
 
 	if (statvfs("/dev/shm", &fs) != 0) {
-		check(ctl, STATE_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp: mount a tmpfs on /dev/shm for speed", "%s", strerror(errno));
+		check(ctl, FINDING_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp: mount a tmpfs on /dev/shm for speed", "%s", strerror(errno));
 		return;
 	}
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (access("/dev/shm", W_OK) != 0)
-		check(ctl, STATE_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp", "%s", strerror(errno));
+		check(ctl, FINDING_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp", "%s", strerror(errno));
 	else if (free_bytes < arena)
-		check(ctl, STATE_WARN, "/dev/shm", "a smaller arena is made; or mount it larger, or use --arena", "%s free, one arena takes %s",
+		check(ctl, FINDING_WARN, "/dev/shm", "a smaller arena is made; or mount it larger, or use --arena", "%s free, one arena takes %s",
 		      units_bytes(UNITS_BUF, free_bytes), units_bytes(UNITS_BUF, arena));
 	else
-		check(ctl, STATE_OK, "/dev/shm", NULL, "%s free, room for %s arenas of %s", units_bytes(UNITS_BUF, free_bytes),
+		check(ctl, FINDING_OK, "/dev/shm", NULL, "%s free, room for %s arenas of %s", units_bytes(UNITS_BUF, free_bytes),
 		      units_count(UNITS_BUF, free_bytes / arena), units_bytes(UNITS_BUF, arena));
 }
 
@@ -108,10 +107,10 @@ static void check_library(struct ctl *ctl)
 	if (!err)
 		err = program_look(library, &look);
 	if (err) {
-		check(ctl, STATE_BAD, "libshiny.so", err->advice, "%s", err->message);
+		check(ctl, FINDING_BAD, "libshiny.so", err->advice, "%s", err->message);
 		shiny_err_free(err);
 	} else {
-		check(ctl, STATE_OK, "libshiny.so", NULL, "%s, build-id %.12s", library, *look.build_id ? look.build_id : "none");
+		check(ctl, FINDING_OK, "libshiny.so", NULL, "%s, build-id %.12s", library, *look.build_id ? look.build_id : "none");
 	}
 }
 
@@ -121,11 +120,11 @@ static void check_loaded(struct ctl *ctl, const char *name, const char *function
 	void *symbol = dlsym(RTLD_DEFAULT, function);
 
 	if (!symbol)
-		check(ctl, STATE_WARN, name, NULL, "linked, but it does not tell its version");
+		check(ctl, FINDING_WARN, name, NULL, "linked, but it does not tell its version");
 	else if (number)
-		check(ctl, STATE_OK, name, NULL, "version %u", ((unsigned (*)(void))symbol)());
+		check(ctl, FINDING_OK, name, NULL, "version %u", ((unsigned (*)(void))symbol)());
 	else
-		check(ctl, STATE_OK, name, NULL, "version %s", ((const char *(*)(void))symbol)());
+		check(ctl, FINDING_OK, name, NULL, "version %s", ((const char *(*)(void))symbol)());
 }
 
 static void check_ptrace(struct ctl *ctl)
@@ -137,9 +136,9 @@ static void check_ptrace(struct ctl *ctl)
 	if (fd >= 0)
 		close(fd);
 	if (n > 0)
-		check(ctl, STATE_OK, "ptrace", NULL, "kernel.yama.ptrace_scope is %c; Shiny does not need ptrace", text[0]);
+		check(ctl, FINDING_OK, "ptrace", NULL, "kernel.yama.ptrace_scope is %c; Shiny does not need ptrace", text[0]);
 	else
-		check(ctl, STATE_OK, "ptrace", NULL, "not restricted by yama; Shiny does not need ptrace");
+		check(ctl, FINDING_OK, "ptrace", NULL, "not restricted by yama; Shiny does not need ptrace");
 }
 
 static void check_machine(struct ctl *ctl)
@@ -149,10 +148,10 @@ static void check_machine(struct ctl *ctl)
 	struct shiny_err *err;
 
 	program_self(path);
-	check(ctl, STATE_OK, "shinyctl", NULL, "version %s, %s", SHINY_VERSION_TEXT, path);
+	check(ctl, FINDING_OK, "shinyctl", NULL, "version %s, %s", SHINY_VERSION_TEXT, path);
 	err = program_look(path, &self);
 	if (err) {
-		check(ctl, STATE_WARN, "shinyctl", err->advice, "%s", err->message);
+		check(ctl, FINDING_WARN, "shinyctl", err->advice, "%s", err->message);
 		shiny_err_free(err);
 	}
 	check_library(ctl);
@@ -164,9 +163,9 @@ static void check_machine(struct ctl *ctl)
 	check_loaded(ctl, "zstd", "ZSTD_versionString", false);
 	check_ptrace(ctl);
 	if (env_complain(environ, stderr) == 0)
-		check(ctl, STATE_OK, "environment", NULL, "no SHINY_ variable is wrong");
+		check(ctl, FINDING_OK, "environment", NULL, "no SHINY_ variable is wrong");
 	else
-		check(ctl, STATE_WARN, "environment", "see the lines above", "SHINY_ variables are wrong");
+		check(ctl, FINDING_WARN, "environment", "see the lines above", "SHINY_ variables are wrong");
 }
 
 /* ---- a program ---- */
@@ -174,11 +173,11 @@ static void check_machine(struct ctl *ctl)
 static void check_names(struct ctl *ctl, const struct program_look *look)
 {
 	if (look->dwarf)
-		check(ctl, STATE_OK, "names", NULL, "debug information inside: functions, files and lines");
+		check(ctl, FINDING_OK, "names", NULL, "debug information inside: functions, files and lines");
 	else if (look->symbols)
-		check(ctl, STATE_OK, "names", "files and lines need its debug package", "symbol table inside: functions");
+		check(ctl, FINDING_OK, "names", "files and lines need its debug package", "symbol table inside: functions");
 	else
-		check(ctl, STATE_WARN, "names", "install its debug package (-dbgsym), or point --symbols at the debug files",
+		check(ctl, FINDING_WARN, "names", "install its debug package (-dbgsym), or point --symbols at the debug files",
 		      "stripped: exported functions only; build-id %s", *look->build_id ? look->build_id : "none");
 }
 
@@ -191,7 +190,7 @@ static void check_helper(struct ctl *ctl, const char *path)
 
 	snprintf(helper, sizeof helper, "%.*schrome-sandbox", (int)(base - path), path);
 	if (stat(helper, &st) == 0 && st.st_mode & S_ISUID)
-		check(ctl, STATE_OK, "setuid helper", NULL, "%s is not recorded itself: the dynamic linker ignores preloaded libraries in it. Chromium hands "
+		check(ctl, FINDING_OK, "setuid helper", NULL, "%s is not recorded itself: the dynamic linker ignores preloaded libraries in it. Chromium hands "
 		      "LD_PRELOAD on around it, so the zygotes and what they fork are recorded", helper);
 }
 
@@ -203,7 +202,7 @@ static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, 
 	char path[PROGRAM_PATH];
 	struct shiny_err *err = NULL;
 
-	check(ctl, STATE_OK, "script", NULL, "%s: its interpreter %s%s%s is recorded, and what it starts", script, look->interpreter,
+	check(ctl, FINDING_OK, "script", NULL, "%s: its interpreter %s%s%s is recorded, and what it starts", script, look->interpreter,
 	      *look->argument ? " " : "", look->argument);
 	snprintf(path, sizeof path, "%s", look->interpreter);
 	if (strcmp(text_base(look->interpreter), "env") == 0 && *look->argument && *look->argument != '-')
@@ -213,7 +212,7 @@ static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, 
 	if (!err && scripts < SCRIPTS_MOST)
 		return check_program(ctl, path, scripts + 1);
 	if (err)
-		check(ctl, STATE_BAD, "interpreter", err->advice, "%s", err->message);
+		check(ctl, FINDING_BAD, "interpreter", err->advice, "%s", err->message);
 	shiny_err_free(err);
 	return NULL;
 }
@@ -228,14 +227,14 @@ static struct shiny_err *check_inside(struct ctl *ctl, const char *path, const s
 	if (err && err->code == SHINY_ERR_USAGE)
 		return err;
 	if (err)
-		check(ctl, STATE_WARN, "allocator", err->advice, "inside the executable it cannot be reached: %s", err->message);
+		check(ctl, FINDING_WARN, "allocator", err->advice, "inside the executable it cannot be reached: %s", err->message);
 	else if (strcmp(setting, "off") == 0 && look->malloc == PROGRAM_MALLOC_OWN)
-		check(ctl, STATE_WARN, "allocator", NULL, "its own malloc is left alone: SHINY_ALLOCATOR=off");
+		check(ctl, FINDING_WARN, "allocator", NULL, "its own malloc is left alone: SHINY_ALLOCATOR=off");
 	else if (found.patches)
-		check(ctl, STATE_OK, "allocator", NULL, "its own, inside the executable: the entries of %u of its functions will be patched (%s)%s%s",
+		check(ctl, FINDING_OK, "allocator", NULL, "its own, inside the executable: the entries of %u of its functions will be patched (%s)%s%s",
 		      found.patches, found.path, *found.why ? "; left out: " : "", found.why);
 	else if (*found.why || look->malloc == PROGRAM_MALLOC_OWN)
-		check(ctl, STATE_WARN, "allocator", NULL, "its own malloc, inside the executable, cannot be reached: %s",
+		check(ctl, FINDING_WARN, "allocator", NULL, "its own malloc, inside the executable, cannot be reached: %s",
 		      *found.why ? found.why : "its functions have no names");
 	shiny_err_free(err);
 	return NULL;
@@ -251,32 +250,32 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 		return err;
 	switch (look.kind) {
 	case PROGRAM_ELF:
-		check(ctl, STATE_OK, "program", NULL, "%s: x86-64, dynamically linked by %s", path, look.interpreter);
+		check(ctl, FINDING_OK, "program", NULL, "%s: x86-64, dynamically linked by %s", path, look.interpreter);
 		break;
 	case PROGRAM_SCRIPT:
 		return check_interpreter(ctl, path, &look, scripts);
 	case PROGRAM_OTHER:
-		check(ctl, STATE_BAD, "program", "give a program or a .shiny file", "%s: neither a program nor a session file", path);
+		check(ctl, FINDING_BAD, "program", "give a program or a .shiny file", "%s: neither a program nor a session file", path);
 		return NULL;
 	default:
 		break;
 	}
 	if (obstacle)
-		check(ctl, STATE_BAD, "recording", look.kind == PROGRAM_SHARED ? "give the program that loads it" : "programs that it starts can still be recorded",
+		check(ctl, FINDING_BAD, "recording", look.kind == PROGRAM_SHARED ? "give the program that loads it" : "programs that it starts can still be recorded",
 		      "%s: %s", path, obstacle);
 	else if (look.privileged)
-		check(ctl, STATE_WARN, "recording", "let root record it, or a copy of it without these rights",
+		check(ctl, FINDING_WARN, "recording", "let root record it, or a copy of it without these rights",
 		      "%s is set-uid, set-gid or has file capabilities: for others than root the dynamic linker ignores preloaded libraries", path);
 	if (!obstacle && look.go)
-		check(ctl, STATE_WARN, "heap", NULL, "a Go program: its heap is the Go run time's own; only what its C parts allocate is seen");
+		check(ctl, FINDING_WARN, "heap", NULL, "a Go program: its heap is the Go run time's own; only what its C parts allocate is seen");
 	if (look.kind != PROGRAM_ELF)
 		return NULL;
 	if (look.malloc == PROGRAM_MALLOC_PARTITION)
-		check(ctl, STATE_OK, "allocator", "the session says per process whether it worked: shinyctl doctor FILE.shiny",
+		check(ctl, FINDING_OK, "allocator", "the session says per process whether it worked: shinyctl doctor FILE.shiny",
 		      "its own: it exports malloc and holds PartitionAlloc. Its exported entries are decoded at start; only if they agree is the "
 		      "dispatch chain hooked, else it is left alone");
 	else if (look.malloc == PROGRAM_MALLOC_LIBRARY)
-		check(ctl, STATE_OK, "allocator", NULL, "%s%s: reached by symbols", look.allocator ? look.allocator : "the C library's",
+		check(ctl, FINDING_OK, "allocator", NULL, "%s%s: reached by symbols", look.allocator ? look.allocator : "the C library's",
 		      look.allocator ? ", linked as a shared library" : "");
 	err = look.malloc != PROGRAM_MALLOC_PARTITION ? check_inside(ctl, path, &look) : NULL;
 	if (look.malloc == PROGRAM_MALLOC_PARTITION)
@@ -287,85 +286,14 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 
 /* ---- a session ---- */
 
-/* One line for each way in which names are missing, with the modules that matter most: those with the most call sites. */
-static struct shiny_err *check_modules(struct ctl *ctl, struct store *store)
-{
-	static const struct { const char *symbols, *text, *advice; } ways[] = {
-		{"dynsym", "exported functions only", "install their -dbgsym packages, or give the debug files' directory with --symbols"},
-		{"none", "no names at all", "install their -dbgsym packages, or give the debug files' directory with --symbols"},
-		{"missing", "the file was gone when names were looked up", NULL},
-		{"changed", "the file is not the one that was recorded", NULL},
-	};
-	bool any = false;
-
-	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-		struct query *q = NULL;
-		bool row = false;
-		struct shiny_err *err = store_query(store, "SELECT COUNT(*), group_concat(name, ', ') FILTER (WHERE place <= 4) FROM "
-			"(SELECT m.name AS name, ROW_NUMBER() OVER (ORDER BY (SELECT COUNT(*) FROM site s WHERE s.module = m.module) DESC, m.name) "
-			"AS place FROM v_modules m WHERE m.symbols = ?)", &q);
-
-		if (!err) {
-			query_bind_text(q, 1, ways[i].symbols);
-			err = query_step(q, &row);
-		}
-		if (!err && row && query_number(q, 0)) {
-			any = true;
-			check(ctl, STATE_WARN, "names", ways[i].advice, "%s module%s: %s: %s%s", units_count(UNITS_BUF, (uint64_t)query_number(q, 0)),
-			      query_number(q, 0) == 1 ? "" : "s", ways[i].text, query_text(q, 1), query_number(q, 0) > 4 ? ", ..." : "");
-		}
-		query_end(q);
-		if (err)
-			return err;
-	}
-	if (!any)
-		check(ctl, STATE_OK, "names", NULL, "every module has a symbol table");
-	return NULL;
-}
-
 static struct shiny_err *check_session(struct ctl *ctl, struct store *store)
 {
-	struct losses losses = {0};
-	struct processes processes = {0};
-	struct types types = {0};
-	struct scope scope = {0};
-	struct shiny_err *err = losses_load(store, &losses);
+	struct coverage coverage = {0};
+	struct shiny_err *err = coverage_load(store, &coverage);
 
-	if (!err)
-		err = processes_load(store, &processes);
-	if (!err)
-		err = scope_resolve(store, NULL, &scope);
-	if (!err)
-		err = types_load(store, &scope, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
-	if (!err) {
-		if (losses.incomplete)
-			check(ctl, STATE_WARN, "recording", "what came after the last commit is missing", "it was not finished");
-		for (size_t i = 0; i < processes.count; i++) {
-			const struct process_row *p = &processes.rows[i];
-			const char *who = *p->role ? p->role : p->name;
-
-			if (strcmp(p->attach, "none") == 0)
-				check(ctl, STATE_WARN, "process", "shinyctl doctor PROGRAM says more", "%s (pid %u) was not recorded: %s", who, p->pid,
-				      *p->attach_text ? p->attach_text : "no reason given");
-			else
-				check(ctl, STATE_OK, "process", NULL, "%s (pid %u) by %s%s%s", who, p->pid, p->attach,
-				      *p->attach_text ? ": " : "", p->attach_text);
-		}
-		if (!losses.lost)
-			check(ctl, STATE_OK, "losses", NULL, "nothing was lost");
-		for (size_t i = 0; i < losses.count; i++)
-			check(ctl, losses.rows[i].loss ? STATE_WARN : STATE_OK, losses.rows[i].loss ? "lost" : "counted",
-			      losses.rows[i].loss ? "a larger --arena may help" : NULL, "%s %s", units_count(UNITS_BUF, losses.rows[i].count),
-			      losses.rows[i].text ? losses.rows[i].text : losses.rows[i].name);
-		check(ctl, STATE_OK, "types", "shinyctl symbols FILE says which modules lack debug information",
-		      "%s of the allocations have a type", types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
-		      (double)types.total.allocs) : "none");
-		err = check_modules(ctl, store);
-	}
-	losses_deinit(&losses);
-	processes_deinit(&processes);
-	types_deinit(&types);
-	scope_deinit(&scope);
+	for (size_t i = 0; !err && i < coverage.count; i++)
+		check(ctl, coverage.rows[i].state, coverage.rows[i].name, coverage.rows[i].advice, "%s", coverage.rows[i].text);
+	coverage_deinit(&coverage);
 	return err;
 }
 

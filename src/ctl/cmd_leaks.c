@@ -43,7 +43,8 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 	fprintf(stdout, "%s blocks, %s, live at the end", units_count(UNITS_BUF, l->blocks), units_bytes(UNITS_BUF, l->bytes));
 	if (l->suppressed)
 		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
-	fprintf(stdout, "\n%s %s grow%s to the end\n\n", units_count(UNITS_BUF, growing), by == GROUP_TYPE ? "types" : "call sites", growing == 1 ? "s" : "");
+	fprintf(stdout, "\n%s %s%s to the end\n\n", units_count(UNITS_BUF, growing), by == GROUP_TYPE ? "type" : "call site",
+		growing == 1 ? " grows" : "s grow");
 	memcpy(titled, columns, sizeof titled);
 	titled[NAME].title = by == GROUP_TYPE ? "type" : "site";
 	table_init(&table, titled, COLUMNS);

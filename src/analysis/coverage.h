@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * coverage.h: what a session could see and what it could not, and what to do about it.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes, a row a finding. Threads: one a store.
+ */
+#ifndef SHINY_COVERAGE_H
+#define SHINY_COVERAGE_H
+
+#include "processes.h"
+
+enum finding_state { FINDING_OK, FINDING_WARN, FINDING_BAD, FINDING_STATES };
+extern const char *const finding_state_names[FINDING_STATES]; /* "ok", "warn", "bad" */
+
+struct finding {
+	enum finding_state state;
+	const char *name;   /* what it is about: "process", "losses", "names" … */
+	char *text;
+	const char *advice; /* NULL: nothing to do */
+};
+struct coverage {
+	struct finding *rows;
+	size_t count, room;
+};
+
+/* OK rows as well: each process, and that nothing was lost. */
+SHINY_MUST_CHECK struct shiny_err *coverage_load(struct store *store, struct coverage *out);
+void coverage_deinit(struct coverage *coverage);
+
+#endif

@@ -38,13 +38,15 @@ static inline uint64_t size_live_slop(const struct size_sums *sums)
 }
 
 struct sizes_row {
-	char *name;                      /* of a class: "glibc 48" */
+	char *name;                      /* of a class: "glibc 48", its allocator and slot */
 	struct size_sums sums;
 	uint64_t least, most;            /* requested, of those that began */
 	uint64_t ended, persistent;      /* blocks = their sum */
 	double log_sum;                  /* over the ended: ln(ns) */
 	uint64_t slot, usable;           /* of a class: of one block; usable 0: differs, as the very size is kept */
 	enum size_allocator allocator;   /* of a class */
+	bool mapped;                     /* of a class: a mapping of its own */
+	bool unknown;                    /* what has no type, or no call site */
 };
 /* ns; 0: none ended */
 double sizes_geometric_mean(const struct sizes_row *row);
@@ -60,11 +62,11 @@ struct sizes_octave {
 };
 struct sizes {
 	struct sizes_row total;
-	struct sizes_row allocators[SIZE_ALLOCATORS]; /* names are static */
+	struct sizes_row allocators[SIZE_ALLOCATORS]; /* name NULL: size_allocator_names has it */
 	struct sizes_octave octaves[SIZES_OCTAVES];
 	struct sizes_rows classes, types, sites; /* with blocks, in the order that was asked for */
 	uint64_t aligned; /* blocks of memalign and the like: their room is a lower bound */
-	uint64_t duration;
+	uint64_t duration; /* of the session, ns */
 };
 
 enum sizes_order { SIZES_BY_LIVE_SLOP, SIZES_BY_SLOP, SIZES_BY_BLOCKS, SIZES_BY_BYTES, SIZES_BY_SIZE };

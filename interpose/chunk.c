@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "env.h"
 #include "sys.h"
+#include "tag.h"
 
 enum {
 	SPINS = 2000,             /* pauses before the first sleep: about 50 µs */
@@ -117,7 +118,7 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 	struct shiny_chunk *chunk;
 	int32_t index = -1;
 
-	if (records > SHINY_CHUNK_RECORDS - 2)
+	if (records > SHINY_CHUNK_RECORDS - 3)
 		return false;
 	si_chunk_seal(w);
 	if (w->lost % RETRY == 0)
@@ -147,6 +148,8 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 		w->lost = 0;
 		si_writer_salt(w); /* a definition may be among what was lost */
 	}
+	w->tag = 0;
+	si_tag_tell(w);
 	return true;
 }
 

@@ -19,6 +19,7 @@
 #include "nursery.h"
 #include "stack.h"
 #include "sys.h"
+#include "tag.h"
 
 static inline void look_for_flush(const uintptr_t *fp)
 {
@@ -262,6 +263,15 @@ void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct sh
 	write_run(si_enter(fp), fp, SHINY_REC_MAP, call, map, sizeof *map / SHINY_RECORD_BYTES);
 }
 
+void si_event_mark(const uintptr_t *fp, const char *name)
+{
+	struct si_tag_payload out = { .tag.index = 0 };
+
+	if (!si_alive() || !si_tag_name(name, &out))
+		return;
+	write_run(si_enter_any(fp), fp, SHINY_REC_MARK, 0, &out, si_tag_records(&out));
+}
+
 void si_event_modules_changed(void)
 {
 	int saved = errno;
@@ -289,6 +299,7 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 		si_tls.stack_low = si_tls.stack_high > birth->stack_bytes ? si_tls.stack_high - birth->stack_bytes : 0;
 	}
 	si_tls.creator = birth->creator;
+	si_tag_inherit(birth->tag);
 	if (si_alive()) {
 		/* a stream from the start: who waits for this thread's events sees that it exists */
 		struct si_writer *w = si_enter_any(fp);

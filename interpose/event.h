@@ -76,10 +76,14 @@ void si_event_modules_changing(void);
 /* A thread's life. `stack_bytes` as in its attributes, 0 unknown. Start is called on the new thread, as its first act. */
 struct si_thread_birth {
 	uint32_t creator; /* from si_event_thread_creating() on the creating thread */
+	uint32_t tag;     /* from si_tag_now() there */
 	size_t stack_bytes;
 };
 uint32_t si_event_thread_creating(void);
 void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *birth);
+
+/* The program set a mark. */
+void si_event_mark(const uintptr_t *fp, const char *name);
 
 /* The process is about to end in a way that runs no destructors (_exit, _Exit, quick_exit), or was just forked. */
 void si_event_exiting(void);

@@ -27,6 +27,7 @@
 #endif
 
 #define SI_HOOK(id, symbol, result, parameters) result si_hook_##id parameters SI_EXPORTED(symbol);
+#define SI_OWN SI_HOOK
 #include "hooks.def"
 
 /* The hook's own frame: [1] is the return address, which is the call site; [0] the caller's frame pointer. */

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "tag.h"
 
 enum { BIRTHS = 1024 };
 
@@ -93,6 +94,7 @@ int si_hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 	birth->argument = argument;
 	birth->facts.stack_bytes = stack_bytes(attr);
 	birth->facts.creator = si_event_thread_creating();
+	birth->facts.tag = si_tag_now();
 	error = si_next.pthread_create(thread, attr, thread_main, birth);
 	if (error)
 		birth_give(birth);

@@ -38,6 +38,7 @@
 #include "clock.h"
 #include "nursery.h"
 #include "sys.h"
+#include "tag.h"
 
 __thread struct si_tls si_tls __attribute__((tls_model("initial-exec")));
 
@@ -129,7 +130,7 @@ static void writer_reset(struct si_writer *w)
 	w->reading = 0;
 	w->orphan = NULL;
 	w->second = NULL;
-	w->realloc_open = w->impatient = 0;
+	w->realloc_open = w->impatient = w->tag = 0;
 	si_writer_salt(w);
 }
 
@@ -352,6 +353,7 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 		return NULL;
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	si_tag_tell(w); /* a stream that was not told when it changed: a new one, or a handler's */
 	return w;
 }
 
@@ -377,6 +379,7 @@ static void thread_end(void *round)
 	/* in a forked child that has had no event yet, the writer is the parent's */
 	if (!si_tls.writer || !si_alive())
 		return;
+	si_tag_forget(); /* the late stream is shared */
 	si_tls.phase = SI_THREAD_GONE; /* first: a handler that comes now goes to the late stream */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	chain_close();

@@ -50,6 +50,7 @@ struct si_writer {
 	uint32_t defined;         /* frames of the stack defined last in this chunk; 0: none yet */
 	uintptr_t frames[SHINY_FRAMES_MAX]; /* those */
 	uint32_t impatient;       /* a wait has failed and no chunk was had since */
+	uint32_t tag;             /* what this chunk says of it last; 0: nothing */
 };
 
 enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
@@ -60,12 +61,23 @@ enum si_phase {
 	SI_THREAD_GONE = 2, /* its key's last destructor round is over: what comes goes to the late stream */
 };
 
+enum { SI_TAG_DEPTH = 32 };
+
+/* Tags pushed and not popped yet: at[0..depth), innermost last, as far as there is room. */
+struct si_tags {
+	uint32_t depth;
+	uint16_t inherited; /* the creator's, below all of them */
+	uint16_t at[SI_TAG_DEPTH];
+};
+
 struct si_tls {
 	struct si_writer *writer; /* the chain's first */
 	uint32_t phase;   /* enum si_phase */
 	uint32_t creator; /* shared thread slot + 1 */
 	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
 	uint32_t refused; /* events since no slot could be had */
+	uint32_t tag;     /* the innermost one; what streams are to say (tag.h) */
+	struct si_tags tags;
 };
 extern __thread struct si_tls si_tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

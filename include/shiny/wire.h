@@ -37,6 +37,7 @@
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
 #define SHINY_ARENA_PREFIX "arena."            /* arena.<pid>.<n>, mode 0600 */
 #define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory */
+#define SHINY_MARK_PREFIX "mark."              /* mark.<CLOCK_BOOTTIME in ns>: a mark set from outside; the file holds its name. The sidecar removes it */
 
 enum {
 	SHINY_CHUNK_BYTES = 64 * 1024,
@@ -102,6 +103,8 @@ enum shiny_counter {
  * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size; larger ones are OBJECT_WIDE.
  * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the record before it.
  * TIME    w0: the new base in ticks, all 64 bits.
+ * TAG     stack id and address 0; size: the index of the tag that the stream's thread has from here on, 0 none. Said again at the beginning of
+ *         each chunk: without it a chunk begins with no tag.
  * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted them.
  *         Stack ids that were defined before a LOSS are void after it.
  */
@@ -196,6 +199,14 @@ struct shiny_class {
 	uint32_t constructors, destructors, unpatched, inlined; /* as in struct shiny_ctors_class */
 	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole record */
 	uint32_t reserved[3];
+};
+
+/* What TAG records of this process and its children mean by `index`; a mark's is 0. */
+enum { SHINY_TAG_NAME_MAX = 64 };
+struct shiny_tag {
+	uint32_t index;
+	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole record */
+	uint64_t reserved;
 };
 
 enum {
@@ -341,7 +352,8 @@ struct shiny_header {
 
 _Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
 _Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 && sizeof(struct shiny_object_kinds) == 32 &&
-	       sizeof(struct shiny_class) == 48 && SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0, "payloads");
+	       sizeof(struct shiny_class) == 48 && SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0 && sizeof(struct shiny_tag) == 16 &&
+	       SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0, "payloads");
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
 _Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
 _Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 40, "process slot");

@@ -101,7 +101,7 @@ static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flag
 
 static void apply_alloc(struct session *session, struct stream *s)
 {
-	struct entry entry = entry_of(&s->head, apply_site(s, s->head.stack), 0);
+	struct entry entry = entry_of(&s->head, apply_birth_site(s, s->head.stack), 0);
 	uint64_t ns = apply_ns(session, s);
 
 	if (begin_block(session, s, &entry, ns))
@@ -156,7 +156,7 @@ static void apply_realloc_begin(struct stream *s)
 static void apply_realloc_done(struct session *session, struct stream *s)
 {
 	uint32_t stack = s->head.stack ? s->head.stack : s->realloc_stack;
-	struct entry entry = entry_of(&s->head, apply_site(s, stack), ENTRY_REALLOC);
+	struct entry entry = entry_of(&s->head, apply_birth_site(s, stack), ENTRY_REALLOC);
 	uint64_t ns = apply_ns(session, s);
 	struct event *e;
 
@@ -404,6 +404,15 @@ void apply_record(struct session *session, struct stream *s)
 		break;
 	case SHINY_REC_DESTROYED:
 		apply_constructor(session, s, EVENT_DESTROY);
+		break;
+	case SHINY_REC_TAG:
+		apply_tag(s);
+		break;
+	case SHINY_REC_TAG_NAME:
+		apply_tag_name(session, s);
+		break;
+	case SHINY_REC_MARK:
+		apply_mark(session, s);
 		break;
 	case SHINY_REC_LOSS:
 		forget_stacks(s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply.h: what the modules that apply records share: apply.c for the allocator's blocks, apply_object.c for the garbage collector's.
+ * apply.h: what the modules that apply records share: apply.c for the allocator's blocks, apply_object.c for the garbage collector's, apply_class.c for
+ * objects with constructors, apply_tag.c for what the program says itself.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -22,7 +23,7 @@ static inline struct event *apply_emit(struct session *session, const struct str
 		session_flush_events(session);
 	e = &session->events[session->event_count++];
 	*e = (struct event){ .time = ns, .address = s->head.address, .size = s->head.size,
-			     .process = s->process->id, .thread = s->id, .kind = kind, .api = s->head.api };
+			     .process = s->process->id, .thread = s->id, .kind = kind, .api = s->head.api, .tag = s->tag };
 	return e;
 }
 
@@ -37,6 +38,14 @@ static inline uint32_t apply_site(struct stream *s, uint32_t stack)
 	return 0;
 }
 
+/* The same for a block that begins: its tag is that of who makes it. */
+static inline uint32_t apply_birth_site(struct stream *s, uint32_t stack)
+{
+	uint32_t site = apply_site(s, stack);
+
+	return s->tag ? stats_tagged(&s->process->stats, site, s->tag) : site;
+}
+
 /* A block that has left the registry has ended, at the head's time. */
 void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry, enum block_end how, uint64_t ns);
 /* False: no registry can take it. */
@@ -49,6 +58,11 @@ void apply_swept(struct session *session, struct stream *s);
 void apply_object_kinds(struct stream *s);
 /* Memory of a heap went back to the system: what lay there has ended. */
 void apply_released(struct session *session, struct stream *s, uint64_t start, uint64_t end);
+
+/* ---- apply_tag.c ---- */
+void apply_tag(struct stream *s);
+void apply_tag_name(struct session *session, struct stream *s);
+void apply_mark(struct session *session, struct stream *s);
 
 /* ---- apply_class.c ---- */
 void apply_class(struct session *session, struct stream *s);

@@ -24,14 +24,14 @@ void apply_class(struct session *session, struct stream *s)
 		return;
 	}
 	m = space_find(&p->space, in.class.place);
-	if (!class_indices_set(&p->classes, in.class.index, classes_id(&session->classes, m ? m->module : 0, &in.class, in.name)))
+	if (!indices_set(&p->classes, in.class.index, classes_id(&session->classes, m ? m->module : 0, &in.class, in.name)))
 		p->noticed.bad_records++;
 }
 
 void apply_constructor(struct session *session, struct stream *s, uint8_t kind)
 {
 	struct process *p = s->process;
-	uint32_t class = class_indices_get(&p->classes, s->head.size);
+	uint32_t class = indices_get(&p->classes, s->head.size);
 	struct event *e;
 
 	if (!class) { /* what the index means was lost */

@@ -52,6 +52,7 @@ static bool cut_object(struct session *session, struct stream *s, uint64_t addre
 	e->address = e->old_address = address;
 	e->size = end - address;
 	e->stack = p->stats.sites.at[entry->site].stack;
+	e->tag = p->stats.sites.at[entry->site].tag;
 	return true;
 }
 
@@ -87,7 +88,7 @@ void apply_object(struct session *session, struct stream *s)
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
 	struct entry entry = { .address = s->head.address, .birth = s->head.time, .size = s->head.size, .flags = SHINY_API_COLLECTED,
-			       .site = apply_site(s, s->head.stack), .vtable = kind_of(session, p, s->head.index) };
+			       .site = apply_birth_site(s, s->head.stack), .vtable = kind_of(session, p, s->head.index) };
 	struct event *e;
 
 	if (entry.address < HEADER_BYTES || entry.address + entry.size < entry.address) {

@@ -9,8 +9,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { INDICES_MAX = 1 << SHINY_SIZE_BITS };
-
 void classes_deinit(struct classes *classes)
 {
 	for (size_t i = 0; i < classes->list.count; i++)
@@ -53,20 +51,4 @@ uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny
 		*slot = (uint32_t)classes->list.count;
 	}
 	return *slot;
-}
-
-bool class_indices_set(struct class_indices *indices, uint32_t index, uint32_t id)
-{
-	if (index >= INDICES_MAX)
-		return false;
-	while (indices->ids.count <= index)
-		*vec_push(&indices->ids) = 0;
-	indices->ids.at[index] = id;
-	return true;
-}
-
-void class_indices_clone(struct class_indices *indices, const struct class_indices *parent)
-{
-	for (size_t i = 0; i < parent->ids.count; i++)
-		class_indices_set(indices, (uint32_t)i, parent->ids.at[i]);
 }

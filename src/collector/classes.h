@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * classes.h: classes whose constructors and destructors are recorded: their ids in the session, and what indices mean in a process.
+ * classes.h: classes whose constructors and destructors are recorded: their ids in the session.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -28,17 +28,5 @@ struct classes { /* zeroed: none; element i has id i + 1 */
 void classes_deinit(struct classes *classes);
 /* Its id. `name` has class->name_bytes bytes. */
 uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny_class *class, const char *name);
-
-/* Ids by a process's own indices; 0: not told. */
-struct class_indices { /* zeroed: none */
-	VEC(uint32_t) ids;
-};
-/* False: the index makes no sense. */
-bool class_indices_set(struct class_indices *indices, uint32_t index, uint32_t id);
-void class_indices_clone(struct class_indices *indices, const struct class_indices *parent);
-static inline uint32_t class_indices_get(const struct class_indices *indices, uint64_t index)
-{
-	return index < indices->ids.count ? indices->ids.at[index] : 0;
-}
 
 #endif

@@ -670,6 +670,7 @@ void session_destroy(struct session *session)
 	order_deinit(&session->order);
 	ids_deinit(&session->ids);
 	classes_deinit(&session->classes);
+	intern_deinit(&session->tags);
 	free(session->path);
 	free(session);
 }

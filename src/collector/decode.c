@@ -61,6 +61,10 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 	case SHINY_REC_CLASS:
 		return raw->count >= sizeof(struct shiny_class) / SHINY_RECORD_BYTES &&
 		       raw->count <= (sizeof(struct shiny_class) + SHINY_CLASS_NAME_MAX) / SHINY_RECORD_BYTES;
+	case SHINY_REC_TAG_NAME:
+	case SHINY_REC_MARK:
+		return raw->count > sizeof(struct shiny_tag) / SHINY_RECORD_BYTES &&
+		       raw->count <= (sizeof(struct shiny_tag) + SHINY_TAG_NAME_MAX) / SHINY_RECORD_BYTES;
 	case SHINY_REC_PAD:
 		return true;
 	default: /* the wide events and MODULE_GONE */

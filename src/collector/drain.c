@@ -252,6 +252,7 @@ static bool next_chunk(struct stream *s)
 	s->cursor.chunk = &s->arena->chunks[next.chunk];
 	s->cursor.position = 0;
 	s->defined_count = 0;
+	s->tag = 0;
 	s->cursor.base = __atomic_load_n(&s->cursor.chunk->base, __ATOMIC_RELAXED);
 	return true;
 }

@@ -190,7 +190,7 @@ static void put_stats(struct session *session, const struct process *p, struct c
 
 		for (const struct tally *s = site->stats; s; s = s->next) {
 			struct store_stat row = {
-				.process = p->id, .stack = site->stack, .vtable = s->vtable,
+				.process = p->id, .stack = site->stack, .vtable = s->vtable, .tag = site->tag,
 				.reading = (uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)), .allocs = s->allocs,
 				.reallocs = s->reallocs, .frees = s->frees, .reused = s->reused, .released = s->released,
 				.bytes = s->bytes, .live = gone ? 0 : s->live,
@@ -278,6 +278,7 @@ static void put_counters(struct session *session, const struct process *p, struc
 		{ "VOID_STACKS", "note", "events without a stack: its definition was lost", n->void_stacks },
 		{ "UNKNOWN_FREES", "note", "frees of blocks whose beginning was not seen", n->unknown_frees },
 		{ "UNMATCHED_TYPES", "note", "type readings of blocks that were not known to live", n->unmatched_vptrs },
+		{ "UNNAMED_TAGS", "note", "changes to a tag whose name was lost: what was allocated has none", n->unnamed_tags },
 		{ "BROKEN_REALLOCS", "note", "halves of a realloc without the other half", n->broken_reallocs },
 		{ "FORK_HORIZON", "note", "forks seen too late to know all blocks that came along", n->fork_horizon },
 		{ "LATE", "note", "records published after later ones had been read; applied on arrival", n->late },

@@ -306,7 +306,8 @@ static void take_over(struct session *session, struct process *child)
 	space_clone(&child->space, &parent->space, child->fork_at);
 	memory_fork(session, child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);
-	class_indices_clone(&child->classes, &parent->classes);
+	indices_clone(&child->classes, &parent->classes);
+	indices_clone(&child->tags, &parent->tags);
 	stats_clone_sites(&child->stats, &parent->stats);
 	registry_each(&parent->registry, inherit, &heir);
 	for (size_t i = parent->deaths_count; i-- > 0;) { /* the latest first: nothing before fork_at matters */
@@ -538,6 +539,7 @@ void process_destroy(struct process *p)
 	registry_deinit(&p->registry);
 	objects_deinit(&p->objects);
 	free(p->classes.ids.at);
+	free(p->tags.ids.at);
 	space_deinit(&p->space);
 	stats_deinit(&p->stats);
 	memory_destroy(p->memory);

@@ -110,6 +110,19 @@ static void take_thread(struct recovery *recovery, const struct query *row)
 	session_fail(recovery->session, store_put_thread(recovery->session->store, &thread));
 }
 
+static void take_tag(struct recovery *recovery, const struct query *row)
+{
+	tags_id(recovery->session, query_text(row, 0));
+}
+
+static void take_mark(struct recovery *recovery, const struct query *row)
+{
+	struct store_mark mark = { .process = (uint32_t)query_number(row, 0), .thread = (uint32_t)query_number(row, 1),
+				   .time = (uint64_t)query_number(row, 2), .name = query_text(row, 3) };
+
+	session_fail(recovery->session, store_put_mark(recovery->session->store, &mark));
+}
+
 static void take_note(struct recovery *recovery, const struct query *row)
 {
 	session_fail(recovery->session, store_put_note(recovery->session->store, (uint32_t)query_number(row, 0), query_text(row, 1)));
@@ -184,6 +197,10 @@ static struct shiny_err *take_tables(struct recovery *recovery)
 	err = err ? err : each_row(recovery, "SELECT id, parent, pid, namespace_pid, executable, command, attach, attach_text, name, role, purpose, "
 				   "start_ns, end_ns, ending, status, forked_ns FROM process ORDER BY id", take_process);
 	err = err ? err : each_row(recovery, "SELECT id, process, tid, creator, name, start_ns, end_ns, nested FROM thread ORDER BY id", take_thread);
+	if (!err && store_has(recovery->from, "tag"))
+		err = each_row(recovery, "SELECT name FROM tag ORDER BY id", take_tag);
+	if (!err && store_has(recovery->from, "mark"))
+		err = each_row(recovery, "SELECT process, thread, ns, name FROM mark ORDER BY id", take_mark);
 	return err ? err : each_row(recovery, "SELECT process, text FROM note", take_note);
 }
 
@@ -253,6 +270,8 @@ static bool replay_event(void *context, const struct event *e)
 	p->last = e->time > p->last ? e->time : p->last;
 	entry = (struct entry){ .address = e->address, .birth = e->time, .size = e->size & ((UINT64_C(1) << 48) - 1), .flags = e->api & ENTRY_API,
 				.site = stats_site(&p->stats, e->stack <= session->ids.stacks.count ? e->stack : 0) };
+	if (e->tag && e->tag <= session->tags.count)
+		entry.site = stats_tagged(&p->stats, entry.site, e->tag);
 	switch (e->kind) {
 	case EVENT_ALLOC:
 		apply_block_began(session, &recovery->stream, &entry, e->time);

@@ -17,12 +17,14 @@
 #include <stdint.h>
 
 #include "../../symbolizer/sym.h"
+#include "../store/intern.h"
 #include "../store/store.h"
 #include "arena.h"
 #include "classes.h"
 #include "collector.h"
 #include "decode.h"
 #include "ids.h"
+#include "indices.h"
 #include "memory.h"
 #include "objects.h"
 #include "order.h"
@@ -44,6 +46,7 @@ struct noticed {
 	uint64_t drained_before; /* chunks that an earlier sidecar had taken */
 	uint64_t void_stacks;    /* events whose stack id had no definition */
 	uint64_t unmatched_vptrs; /* type readings of no live block */
+	uint64_t unnamed_tags;   /* changes to a tag whose name was lost */
 	uint64_t broken_reallocs; /* halves of a realloc without the other half */
 	uint64_t fork_horizon;   /* forks seen too late to give the child the exact set of its parent's blocks */
 	uint64_t refused;        /* blocks that no registry could take */
@@ -78,7 +81,7 @@ struct process {
 
 	struct registry registry;
 	struct objects objects;
-	struct class_indices classes;
+	struct indices classes, tags;
 	struct space space;
 	struct stats stats;
 	struct death *deaths; /* the most recent ones, a ring */
@@ -125,6 +128,7 @@ struct stream {
 	struct entry realloc; /* the block that is being reallocated; address 0 none */
 	uint64_t realloc_address; /* of the begun realloc, also where the block was unknown; 0 none */
 	uint32_t realloc_stack;
+	uint32_t tag; /* what its thread is at, as far as this chunk has said; session-wide id, 0 none */
 };
 
 struct session {
@@ -139,6 +143,7 @@ struct session {
 	uint8_t boot_id[16]; /* this machine's, now */
 	struct ids ids;
 	struct classes classes;
+	struct intern tags; /* names; ids as in table tag */
 	VEC(struct arena *) arenas;
 	VEC(struct process *) processes; /* all, for ever; id = index + 1 */
 	VEC(struct stream *) streams;    /* being read */
@@ -190,6 +195,9 @@ void stream_put(struct session *session, struct stream *stream, uint64_t end);
 /* ---- apply.c ---- */
 void apply_record(struct session *session, struct stream *stream);
 void apply_stream_end(struct session *session, struct stream *stream);
+
+/* ---- apply_tag.c ---- */
+uint32_t tags_id(struct session *session, const char *name); /* its row is written the first time */
 
 /* ---- finish.c ---- */
 /* Asked to end more than once: waits for nobody else. */

@@ -52,10 +52,38 @@ uint32_t stats_site(struct stats *stats, uint32_t stack)
 	return stats->by_stack[stack] - 1;
 }
 
+uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag)
+{
+	struct site *base = &stats->sites.at[site], *at;
+	uint32_t before = site, found = base->next;
+
+	for (; found; before = found, found = stats->sites.at[found].next)
+		if (stats->sites.at[found].tag == tag)
+			break;
+	if (found && before == site)
+		return found;
+	if (found) {
+		stats->sites.at[before].next = stats->sites.at[found].next;
+	} else {
+		at = vec_push(&stats->sites);
+		base = &stats->sites.at[site];
+		*at = (struct site){ .stack = base->stack, .tag = tag };
+		found = (uint32_t)stats->sites.count - 1;
+	}
+	stats->sites.at[found].next = base->next;
+	base->next = found;
+	return found;
+}
+
 void stats_clone_sites(struct stats *stats, const struct stats *parent)
 {
-	for (size_t i = 0; i < parent->sites.count; i++)
-		stats_site(stats, parent->sites.at[i].stack);
+	for (size_t i = 0; i < parent->sites.count; i++) {
+		const struct site *site = &parent->sites.at[i];
+		uint32_t index = stats_site(stats, site->stack); /* one with a tag comes behind the one without */
+
+		if (site->tag)
+			stats_tagged(stats, index, site->tag);
+	}
 }
 
 static struct tally *stat_of(struct site *site, uint32_t vtable)

@@ -10,7 +10,8 @@
  *     allocs + inherited = frees + live.
  * Where exec replaced the process, finish.c writes the live ones as gone.
  * Peaks are per site and follow births, for which the type is not needed. A site is a process's own index of a session-wide stack id: events
- * reach their row by two array look-ups and no hash.
+ * reach their row by two array look-ups and no hash. A stack from which threads with tags have allocated has further sites, one a tag, chained
+ * to the one without.
  */
 #ifndef SHINY_STATS_H
 #define SHINY_STATS_H
@@ -54,6 +55,8 @@ struct tally {
 struct site {
 	uint32_t stack; /* session-wide id, 0 none */
 	uint32_t api;   /* enum shiny_api of its latest block */
+	uint32_t tag;   /* session-wide id, 0 none */
+	uint32_t next;  /* the next one of this stack with a tag, 0 none (site 0 has no tag); the most recently used first */
 	uint64_t live_blocks, live_bytes;
 	uint64_t peak_blocks, peak_bytes, peak_time; /* time in ticks, of peak_bytes */
 	struct tally *stats; /* most recently used first */
@@ -83,6 +86,8 @@ struct stats {
 void stats_init(struct stats *stats);
 void stats_deinit(struct stats *stats);
 uint32_t stats_site(struct stats *stats, uint32_t stack); /* index of the site; made when new */
+/* The site of the same stack for blocks of that tag. */
+uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag);
 /* A forked child starts with its parent's sites, at the same indices, and nothing counted. */
 void stats_clone_sites(struct stats *stats, const struct stats *parent);
 

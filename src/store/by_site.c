@@ -55,7 +55,8 @@ static int by_stat_key(const void *left, const void *right)
 	const struct store_stat *a = left, *b = right;
 
 	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?:
-	       order((uint64_t)a->type << 32 | a->vtable, (uint64_t)b->type << 32 | b->vtable) ?: order(a->reading, b->reading);
+	       order((uint64_t)a->type << 32 | a->vtable, (uint64_t)b->type << 32 | b->vtable) ?:
+	       order((uint64_t)a->tag << 32 | a->reading, (uint64_t)b->tag << 32 | b->reading);
 }
 
 static int by_lifetime_key(const void *left, const void *right)

@@ -239,6 +239,21 @@ CREATE TABLE class (
 	inlined INTEGER NOT NULL -- places where one was inlined, likewise; -1 not known
 );
 
+-- What threads were at, in the program's own words (shiny.h).
+CREATE TABLE tag (
+	id INTEGER PRIMARY KEY, -- id in this file
+	name TEXT NOT NULL UNIQUE -- as the program spells it
+);
+
+-- Moments that have a name: set by the program (shiny.h), or from outside (shinyctl mark).
+CREATE TABLE mark (
+	id INTEGER PRIMARY KEY, -- id in this file
+	process INTEGER NOT NULL, -- process.id, 0 from outside
+	thread INTEGER NOT NULL, -- thread.id, 0 from outside
+	ns INTEGER NOT NULL, -- when
+	name TEXT NOT NULL -- need not be the only one
+);
+
 -- What types blocks have, as concluded from their call sites and vptrs. Where several of its columns differ, a type has several rows.
 CREATE TABLE type (
 	id INTEGER PRIMARY KEY, -- id in this file
@@ -252,12 +267,13 @@ CREATE TABLE type (
 	or_derived INTEGER NOT NULL -- 1: it is name or a class derived from it
 );
 
--- What happened to the blocks of one process, stack and vtable. Every block is counted in exactly one row.
+-- What happened to the blocks of one process, stack, vtable and tag. Every block is counted in exactly one row.
 -- allocs + inherited = frees + live + gone.
 CREATE TABLE stat (
 	process INTEGER NOT NULL, -- process.id
 	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
 	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
+	tag INTEGER NOT NULL, -- tag.id of the thread that allocated it, 0 none
 	reading INTEGER NOT NULL, -- when the vptr was read: 0 settled, 1 on request, 2 at exit, 3 at the free; +8 in the second word
 	allocs INTEGER NOT NULL, -- blocks that began
 	reallocs INTEGER NOT NULL, -- of these, by realloc
@@ -276,7 +292,7 @@ CREATE TABLE stat (
 	size_step INTEGER NOT NULL, -- every size is min_size plus a multiple of it; 0: all are the same
 	api INTEGER NOT NULL, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector
 	type INTEGER NOT NULL, -- type.id, 0 unknown
-	PRIMARY KEY (process, stack, vtable)
+	PRIMARY KEY (process, stack, vtable, tag)
 ) WITHOUT ROWID;
 
 -- Table stat added up a site, for reports that need not know single stacks: a tenth of its rows. The columns of the key stand first:
@@ -287,6 +303,7 @@ CREATE TABLE site_stat (
 	type INTEGER NOT NULL, -- type.id, 0 unknown
 	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
 	reading INTEGER NOT NULL, -- when the vptr was read: 0 settled, 1 on request, 2 at exit, 3 at the free; +8 in the second word
+	tag INTEGER NOT NULL, -- tag.id, 0 none
 	allocs INTEGER NOT NULL, -- blocks that began
 	reallocs INTEGER NOT NULL, -- of these, by realloc
 	frees INTEGER NOT NULL, -- blocks that ended
@@ -301,7 +318,7 @@ CREATE TABLE site_stat (
 	inherited_bytes INTEGER NOT NULL, -- their bytes
 	max_size INTEGER NOT NULL, -- largest request
 	min_size INTEGER NOT NULL, -- smallest request
-	PRIMARY KEY (process, site, type, vtable, reading)
+	PRIMARY KEY (process, site, type, vtable, reading, tag)
 ) WITHOUT ROWID;
 
 -- Histogram of lifetimes in powers of two.

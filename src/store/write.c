@@ -41,10 +41,12 @@
 	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
 	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
 	X(CLASS, "INSERT OR REPLACE INTO class VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
+	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                                                \
+	X(MARK, "INSERT INTO mark (process, thread, ns, name) VALUES (?, ?, ?, ?)")                                            \
 	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                         \
-	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
-	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
-	  "gone, gone_bytes, inherited, inherited_bytes, max_size, min_size, type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
+	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
+	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, tag, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
+	  "gone, gone_bytes, inherited, inherited_bytes, max_size, min_size, type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
 	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
 	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
 	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
@@ -557,6 +559,26 @@ struct shiny_err *store_put_class(struct store *store, const struct store_class 
 	return row_end(&row);
 }
 
+struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name)
+{
+	struct row row = row_begin(store, STATEMENT_TAG);
+
+	number(&row, id);
+	text(&row, name);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_mark(struct store *store, const struct store_mark *m)
+{
+	struct row row = row_begin(store, STATEMENT_MARK);
+
+	number(&row, m->process);
+	number(&row, m->thread);
+	number(&row, m->time);
+	text(&row, m->name);
+	return row_end(&row);
+}
+
 struct shiny_err *store_put_type(struct store *store, const struct store_type *t)
 {
 	struct row row = row_begin(store, STATEMENT_TYPE);
@@ -580,6 +602,7 @@ static struct shiny_err *write_stat(struct store *store, enum statement which, c
 	number(&row, s->process);
 	number(&row, s->stack);
 	number(&row, s->vtable);
+	number(&row, s->tag);
 	number(&row, s->reading);
 	number(&row, s->allocs);
 	number(&row, s->reallocs);

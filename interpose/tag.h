@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tag.h: tags of threads, and what streams say of them.
+ *
+ * Runs:      inside.
+ * Signals:   safe: a handler that pushes and pops in pairs leaves everything as it was.
+ * Allocates: nothing; names lie in a table of fixed size.
+ * Threads:   a thread's tags are its own; the table of names is everybody's.
+ *
+ * Nothing of this is on an event's path. A stream says what its thread's tag is when that changes, at the start of each chunk, and
+ * when it is taken up after another of the same thread was in use (si_thread_nested). So what is between two TAG records has one tag.
+ *
+ * Names are told once a process, by index, before their first use: `told` is set after the record was published, and who reads it as set
+ * takes his own clock later, so the sidecar's merge finds the name first (order.h). The table is ordinary memory: a forked child knows
+ * what its parent has told, and so does the sidecar of the child. An entry that is being made by somebody else can't be waited for: it may
+ * be our own thread, interrupted. Then the name gets a second entry, which does no harm, as the sidecar goes by names.
+ */
+#ifndef SI_TAG_H
+#define SI_TAG_H
+
+#include "chunk.h"
+
+enum { SI_TAGS = 1024 }; /* names, a process */
+
+void si_tag_push(const uintptr_t *fp, const char *name);
+void si_tag_pop(const uintptr_t *fp);
+void si_tag_inherit(uint32_t tag); /* this thread is new, and was made under that tag */
+void si_tag_forget(void);          /* this thread's stream is closed */
+
+/* This thread's. */
+static inline uint32_t si_tag_now(void)
+{
+	return si_tls.tag;
+}
+
+SI_COLD void si_tag_tell_slow(struct si_writer *w);
+
+/* Says what the thread's tag is, if the chunk does not say it yet. Between si_enter and si_leave. */
+static inline void si_tag_tell(struct si_writer *w)
+{
+	if (SI_UNLIKELY(w->tag != si_tls.tag))
+		si_tag_tell_slow(w);
+}
+
+struct si_tag_payload {
+	struct shiny_tag tag;
+	char name[SHINY_TAG_NAME_MAX];
+};
+/* Copies a name, cut where it is too long; false: there is none. Either is counted. */
+bool si_tag_name(const char *name, struct si_tag_payload *out);
+static inline uint32_t si_tag_records(const struct si_tag_payload *payload)
+{
+	return (uint32_t)(sizeof payload->tag + payload->tag.name_bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES;
+}
+
+#endif

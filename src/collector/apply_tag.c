@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply_tag.c: what the program says of itself (shiny.h): which tag a thread has, and marks.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#include <string.h>
+
+#include "apply.h"
+
+void apply_tag(struct stream *s)
+{
+	s->tag = s->head.size ? indices_get(&s->process->tags, s->head.size) : 0;
+	if (s->head.size && !s->tag)
+		s->process->noticed.unnamed_tags++;
+}
+
+/* The name of the payload at the head, terminated. False: it is none. */
+static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_TAG_NAME_MAX + 1])
+{
+	struct {
+		struct shiny_tag tag;
+		char name[SHINY_TAG_NAME_MAX];
+	} in;
+	size_t bytes = decode_payload(&s->head, &in, sizeof in);
+
+	if (!in.tag.name_bytes || in.tag.name_bytes > bytes - sizeof in.tag || memchr(in.name, 0, in.tag.name_bytes)) {
+		s->process->noticed.bad_records++;
+		return false;
+	}
+	*index = in.tag.index;
+	memcpy(name, in.name, in.tag.name_bytes);
+	name[in.tag.name_bytes] = '\0';
+	return true;
+}
+
+uint32_t tags_id(struct session *session, const char *name)
+{
+	uint32_t id = 0;
+	bool is_new = false;
+
+	session_fail(session, intern_get(&session->tags, name, &id, &is_new));
+	if (is_new)
+		session_fail(session, store_put_tag(session->store, id, name));
+	return id;
+}
+
+void apply_tag_name(struct session *session, struct stream *s)
+{
+	char name[SHINY_TAG_NAME_MAX + 1];
+	uint32_t index;
+
+	if (read_name(s, &index, name) && (!index || !indices_set(&s->process->tags, index, tags_id(session, name))))
+		s->process->noticed.bad_records++;
+}
+
+void apply_mark(struct session *session, struct stream *s)
+{
+	char name[SHINY_TAG_NAME_MAX + 1];
+	uint32_t index;
+
+	if (read_name(s, &index, name))
+		session_fail(session, store_put_mark(session->store, &(struct store_mark){ .process = s->process->id, .thread = s->id,
+										     .time = apply_ns(session, s), .name = name }));
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch.h"
+
+#include <stdlib.h>
+
+#include "../base/mem.h"
+#include "lives.h"
+
+struct follower {
+	const struct census *census;
+	struct watches *watches;
+	uint64_t *ends;                     /* by process id, ns; 0 it has ended */
+	size_t count;
+};
+
+static bool has_ended(const struct follower *f, const struct lives_process *process)
+{
+	return process->id < f->count && f->ends[process->id] == 0;
+}
+
+static void come(struct follower *f, uint32_t cell, uint64_t bytes, uint64_t time)
+{
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		w->episodes += w->blocks++ == 0;
+		w->bytes += bytes;
+		if (w->bytes > w->peak_bytes) {
+			w->peak_bytes = w->bytes;
+			w->peak_time = time;
+		}
+	}
+}
+
+static void go(struct follower *f, uint32_t cell, uint64_t bytes)
+{
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		w->blocks--;
+		w->bytes -= bytes;
+	}
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct follower *f = context;
+	uint32_t cell = census_cell(f->census, process->id, life->stack, life->vtable);
+
+	if (cell != CENSUS_NO_CELL && !has_ended(f, process))
+		come(f, cell, life->size, life->birth);
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct follower *f = context;
+	uint32_t cell = census_cell(f->census, process->id, life->stack, life->vtable);
+	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, steps = process->births - life->number;
+
+	if (cell == CENSUS_NO_CELL)
+		return;
+	if (!has_ended(f, process))
+		go(f, cell, life->size);
+	if (life->inherited)
+		return;
+	/* a realloc's own birth is counted already when it is told of its old block's death */
+	steps -= death->end == LIFE_REALLOCED && steps;
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		if (!w->lifetimes)
+			continue;
+		distribution_add(&w->ages, age, death->end == LIFE_NEVER);
+		distribution_add(&w->steps, steps, death->end == LIFE_NEVER);
+	}
+}
+
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct follower *f = context;
+	uint32_t cell = census_cell(f->census, process->id, life->stack, life->vtable);
+
+	if (cell == CENSUS_NO_CELL || has_ended(f, process))
+		return;
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		w->bytes += life->size - before;
+		w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
+	}
+}
+
+static void see_vtable(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before)
+{
+	struct follower *f = context;
+	uint32_t old = census_cell(f->census, process->id, life->stack, before), cell = census_cell(f->census, process->id, life->stack, life->vtable);
+
+	if (old == cell || has_ended(f, process))
+		return;
+	if (old != CENSUS_NO_CELL)
+		go(f, old, life->size);
+	if (cell != CENSUS_NO_CELL)
+		come(f, cell, life->size, life->birth);
+}
+
+static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
+{
+	struct follower *f = context;
+
+	lives_each(child, life) {
+		uint32_t cell = census_cell(f->census, child->id, life->stack, life->vtable);
+
+		if (cell != CENSUS_NO_CELL)
+			come(f, cell, life->size, child->start);
+	}
+}
+
+/* Processes that end here: what they held is not live any more. Their blocks are still told as deaths, later. */
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct follower *f = context;
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = 0; i < lives->process_count; i++) {
+		const struct lives_process *p = &lives->processes[i];
+
+		if (!p->wanted || !p->id || p->id >= f->count || !f->ends[p->id])
+			continue;
+		if (f->ends[p->id] > moment) {
+			next = f->ends[p->id] < next ? f->ends[p->id] : next;
+			continue;
+		}
+		lives_each(p, life) {
+			uint32_t cell = census_cell(f->census, p->id, life->stack, life->vtable);
+
+			if (cell != CENSUS_NO_CELL)
+				go(f, cell, life->size);
+		}
+		f->ends[p->id] = 0;
+	}
+	return next;
+}
+
+static struct shiny_err *read_ends(struct store *store, struct follower *f, uint64_t *first)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT process, end_ns FROM v_processes WHERE process > 0", &q);
+
+	*first = UINT64_MAX;
+	while (!err && !(err = query_step(q, &row)) && row) {
+		size_t id = (size_t)query_number(q, 0);
+		uint64_t end = (uint64_t)query_number(q, 1);
+
+		if (id >= f->count)
+			continue;
+		f->ends[id] = end ? end : UINT64_MAX; /* it runs to the end */
+		*first = f->ends[id] < *first ? f->ends[id] : *first;
+	}
+	query_end(q);
+	return err;
+}
+
+struct shiny_err *watch_run(struct store *store, const struct scope *scope, const struct census *census, struct watches *watches,
+				const char *title)
+{
+	struct follower f = { .census = census, .watches = watches, .count = census->process_count };
+	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .vtable = see_vtable,
+					   .fork = see_fork, .moment = see_moment };
+	struct shiny_err *err;
+
+	f.ends = mem_zero(f.count + 1, sizeof *f.ends);
+	err = read_ends(store, &f, &observer.first_moment);
+	if (!err)
+		err = lives_run(store, scope, &observer, 1, title);
+	free(f.ends);
+	return err;
+}
+
+void watches_deinit(struct watches *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		distribution_deinit(&w->at[i].ages);
+		distribution_deinit(&w->at[i].steps);
+	}
+	free(w->at);
+	free(w->first);
+	free(w->of);
+	*w = (struct watches){ 0 };
+}

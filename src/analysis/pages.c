@@ -117,16 +117,19 @@ static uint64_t bytes_on(const struct page_block *block, uint64_t page)
 	return to > from ? to - from : 0;
 }
 
-/* A block lies on the page that has this serial number. `alone`: only blocks of its type or site do. */
-static void count_on(struct pinning *row, uint64_t serial, bool pinned, uint64_t bytes, bool alone)
+/* A block with this many bytes on the page is there, which has this serial number. `alone`: only blocks of its type or site are. */
+static void count_on(struct pinning *row, uint64_t serial, const struct page_run *run, uint64_t bytes, bool alone)
 {
+	struct pages_pin *pin = &row->pin;
+
 	if (row->seen != serial) {
 		row->seen = serial;
-		row->pin.pages++;
-		row->pin.pinned += pinned;
-		row->pin.freed += pinned && alone;
+		pin->pages++;
+		pin->pinned += run->pinned;
+		pin->freed += run->pinned && alone;
+		pin->idle += run->pinned && alone ? PAGE_BYTES - run->bytes : 0;
 	}
-	row->pin.pinned_bytes += pinned ? bytes : 0;
+	pin->pinned_bytes += run->pinned ? bytes : 0;
 }
 
 /* The blocks from s->from up to `to` are all that lie on the page. */
@@ -153,8 +156,8 @@ static void close_page(struct sweep *s, size_t to)
 	for (size_t i = s->from; i < to; i++) {
 		uint64_t bytes = bytes_on(&s->blocks[i], s->page);
 
-		count_on(&s->types[s->blocks[i].type], s->serial, run.pinned, bytes, one_type);
-		count_on(&s->sites[s->blocks[i].site], s->serial, run.pinned, bytes, one_site);
+		count_on(&s->types[s->blocks[i].type], s->serial, &run, bytes, one_type);
+		count_on(&s->sites[s->blocks[i].site], s->serial, &run, bytes, one_site);
 	}
 	emit(s, &run, s->buckets);
 	s->block_count = 0;
@@ -421,8 +424,8 @@ static int by_pins(const void *left, const void *right)
 {
 	const struct pages_pin *a = left, *b = right;
 
-	if (a->freed != b->freed)
-		return a->freed < b->freed ? 1 : -1;
+	if (a->idle != b->idle)
+		return a->idle < b->idle ? 1 : -1;
 	if (a->pinned != b->pinned)
 		return a->pinned < b->pinned ? 1 : -1;
 	if (a->pages != b->pages)

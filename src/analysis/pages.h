@@ -96,9 +96,10 @@ struct pages_pin { /* a type or a call site */
 	uint64_t pinned;       /* of these, pinned ones */
 	uint64_t pinned_bytes; /* its own on those */
 	uint64_t freed;        /* pinned pages that nothing else lies on: they would be free without it */
+	uint64_t idle;         /* bytes that are not live on these */
 };
 struct pages_pins {
-	struct pages_pin *rows; /* most `freed` first, then `pinned` */
+	struct pages_pin *rows; /* most `idle` first, then `pinned` */
 	size_t count;
 };
 struct pages_point {

@@ -53,24 +53,25 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 	else
 		fprintf(stdout, "%s %s after the start", p->at == PAGES_AT_PEAK ? "at the peak of live bytes," : "at", units_time(UNITS_BUF, p->time));
 	if (!t->pages) {
-		fputs(": nothing is live\n", stdout);
+		fprintf(stdout, ": nothing is live%s\n", p->at == PAGES_AT_TIME && !p->count ? ", and no process that had blocks still runs" : "");
 		return;
 	}
 	fprintf(stdout, ": %s%s in use%s: %s in %s blocks on %s pages (%s)\n", tint(&ctl->style, TINT_BOLD),
 		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES), tint_end(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, live_of(t)),
 		units_count(UNITS_BUF, t->blocks), units_count(UNITS_BUF, t->pages), PAGES_IN(t->pages));
-	fprintf(stdout, "  pinned       %s pages (%s), %s of all, for %s: %s hold less than %s, %s one block that does not fill them\n",
-		units_count(UNITS_BUF, t->pinned), PAGES_IN(t->pinned), units_share(UNITS_BUF, (double)t->pinned, (double)t->pages),
-		units_bytes(UNITS_BUF, t->pinned_bytes), units_count(UNITS_BUF, t->under), units_bytes(UNITS_BUF, under), units_count(UNITS_BUF, t->single));
+	fprintf(stdout, "  pinned       %s pages (%s), %s, by %s: %s hold less than %s, %s a single block\n", units_count(UNITS_BUF, t->pinned),
+		PAGES_IN(t->pinned), units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_bytes(UNITS_BUF, t->pinned_bytes),
+		units_count(UNITS_BUF, t->under), units_bytes(UNITS_BUF, under), units_count(UNITS_BUF, t->single));
 	fprintf(stdout, "  reclaimable  %s pages (%s) if blocks of each size stood side by side\n", units_count(UNITS_BUF, reclaimable_of(t)),
 		PAGES_IN(reclaimable_of(t)));
-	fprintf(stdout, "  huge pages   %s of %s ranges of 2 MiB have 90 %% of their pages in use; backing all of them would take %s more\n",
+	fprintf(stdout, "  huge pages   %s of %s ranges of 2 MiB have 90 %% of their pages in use; to back all takes %s more\n",
 		units_count(UNITS_BUF, fit_for_huge(t)), units_count(UNITS_BUF, t->ranges), units_bytes(UNITS_BUF, t->ranges * RANGE_BYTES - t->pages * PAGE_BYTES));
 	fprintf(stdout, "  cache lines  %s of 64 B hold live bytes (%s)\n", units_count(UNITS_BUF, t->lines), units_bytes(UNITS_BUF, t->lines * LINE_BYTES));
 	if (t->looked)
-		fprintf(stdout, "  committed    %s by malloc and collected heaps, %s resident, when %s of %zu processes %s last looked at: %s live in them then (%s)\n",
-			units_bytes(UNITS_BUF, t->committed), units_bytes(UNITS_BUF, t->resident), units_count(UNITS_BUF, t->looked), p->count,
-			t->looked == 1 ? "was" : "were", units_bytes(UNITS_BUF, t->look_live), units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
+		fprintf(stdout, "  committed    %s by malloc and collected heaps when last looked at (%s of %zu processes):\n"
+				"               %s resident, %s live then, %s of what was committed\n",
+			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked), p->count, units_bytes(UNITS_BUF, t->resident),
+			units_bytes(UNITS_BUF, t->look_live), units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
 	if (t->overlaps)
 		fprintf(stdout, "%s  %s blocks begin inside others, whose end was not seen: %s count once%s\n", tint(&ctl->style, TINT_DIM),
 			units_count(UNITS_BUF, t->overlaps), units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
@@ -142,8 +143,8 @@ static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS], c
 
 static void print_composition(const struct ctl *ctl, const struct pages *p)
 {
-	heading(ctl, "What lay on them", p->at == PAGES_AT_END ? " over the whole run: D destroyed, R reused without a free, P persistent: alive at the end"
-							      : " until then: D destroyed, R reused without a free, P live");
+	heading(ctl, "What ever lay on pages", p->at == PAGES_AT_END ? ": D destroyed, R reused without a free, P alive at the end"
+								    : " until then: D destroyed, R reused without a free, P live");
 	print_sets(ctl, p->total.ever, p->total.ever_ranges);
 	if (p->at == PAGES_AT_END)
 		return;
@@ -182,11 +183,12 @@ static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
 
 static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, const char *what)
 {
-	enum { PINNED, FREED, HELD, BLOCKS, PAGES, NAME, PIN_COLUMNS };
+	enum { IDLE, FREED, PINNED, HELD, BLOCKS, PAGES, NAME, PIN_COLUMNS };
 	const struct column columns[PIN_COLUMNS] = {
-		[PINNED] = {.title = "pinned", .kind = CELL_COUNT, .tint = TINT_WARN}, [FREED] = {.title = "by it alone", .kind = CELL_COUNT, .tint = TINT_BAD},
-		[HELD] = {.title = "with", .kind = CELL_BYTES}, [PAGES] = {.title = "of pages", .kind = CELL_COUNT, .drop = 1},
-		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 2}, [NAME] = {what, CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+		[IDLE] = {.title = "idle", .kind = CELL_BYTES, .tint = TINT_WARN}, [FREED] = {.title = "by it alone", .kind = CELL_COUNT},
+		[PINNED] = {.title = "pinned", .kind = CELL_COUNT}, [HELD] = {.title = "with", .kind = CELL_BYTES, .drop = 3},
+		[PAGES] = {.title = "of pages", .kind = CELL_COUNT, .drop = 1}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 2},
+		[NAME] = {what, CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 	};
 	size_t count = 0, limit;
 	struct table table;
@@ -195,13 +197,14 @@ static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, con
 	while (count < pins->count && pins->rows[count].pinned)
 		count++;
 	limit = ctl_limit(ctl, count, USUAL_PINS);
-	heading(ctl, title, ": pages that hold little, and something of it");
+	heading(ctl, title, ": idle is what is not live on the pages that it alone keeps");
 	table_init(&table, columns, PIN_COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
 		const struct pages_pin *row = &pins->rows[i];
 
 		table_row(&table);
 		table_text(&table, NAME, row->name);
+		table_number(&table, IDLE, row->idle);
 		table_number(&table, PINNED, row->pinned);
 		table_number(&table, FREED, row->freed);
 		table_number(&table, HELD, row->pinned_bytes);
@@ -467,6 +470,7 @@ static void json_pins(struct ctl *ctl, const char *key, const struct pages_pins 
 		json_number(json, "pinned", row->pinned);
 		json_number(json, "pinned_bytes", row->pinned_bytes);
 		json_number(json, "alone", row->freed);
+		json_number(json, "idle", row->idle);
 		json_end(json);
 	}
 	json_end(json);

@@ -13,7 +13,7 @@ struct map_cell {
 	uint64_t number; /* page or range */
 	uint64_t bytes;
 	uint8_t fates;
-	bool pinned; /* a page that is; a range with one in ten of its bytes live at most */
+	bool little; /* a pinned page of which less than half is live; a range of which less than a tenth is */
 };
 
 /* Lines that the pages of a process take. */
@@ -49,13 +49,13 @@ static struct map_cell *cells_of(const struct pages_process *p, uint64_t pages, 
 			}
 			cell->bytes += n * run->bytes;
 			cell->fates |= run->fates;
-			cell->pinned = pages == 1 && run->pinned;
+			cell->little = pages == 1 && run->pinned && run->bytes < PAGE_BYTES / 2;
 			page += n;
 			left -= n;
 		}
 	}
 	for (size_t i = 0; pages > 1 && i < cells.count; i++)
-		cells.at[i].pinned = cells.at[i].bytes * 10 < pages * PAGE_BYTES;
+		cells.at[i].little = cells.at[i].bytes * 10 < pages * PAGE_BYTES;
 	*out_count = cells.count;
 	return cells.at;
 }
@@ -64,7 +64,7 @@ static enum tint tint_of(const struct map_cell *cell)
 {
 	if (!(cell->fates & PAGE_PERSISTENT))
 		return TINT_GOOD;
-	if (cell->pinned)
+	if (cell->little)
 		return TINT_BAD;
 	return cell->fates == PAGE_PERSISTENT ? TINT_NONE : TINT_WARN;
 }
@@ -119,7 +119,7 @@ void page_map_legend(const struct style *style, bool fates)
 {
 	fprintf(style->out, "an eighth \xe2\x96\x81 to all of it \xe2\x96\x88 is live, blank: nothing");
 	if (style->colour)
-		fprintf(style->out, "; %sred%s pinned by little%s", tint(style, TINT_BAD), tint_end(style, TINT_BAD), fates ? " that stays" : "");
+		fprintf(style->out, "; %sred%s kept by little%s", tint(style, TINT_BAD), tint_end(style, TINT_BAD), fates ? " that stays" : "");
 	if (style->colour && fates)
 		fprintf(style->out, ", %sgreen%s all of it ends later, %syellow%s some of it", tint(style, TINT_GOOD), tint_end(style, TINT_GOOD),
 			tint(style, TINT_WARN), tint_end(style, TINT_WARN));

@@ -4,8 +4,8 @@
  *
  * Runs: CLI. Signals: no. Allocates: 24 bytes a cell that is drawn. Threads: one.
  *
- * Colours say what keeps a cell (on a terminal): red what is pinned by little that stays; green where all will end by itself, yellow where some
- * will; blank without live blocks. Lines of 64 cells, those with nothing on them are left out.
+ * Colours say what keeps a cell (on a terminal): red pinned pages of which less than half is live, and ranges of which less than a tenth is;
+ * green where all will end by itself, yellow where some will. Blank: no live blocks. Lines of 64 cells, those with nothing on them are left out.
  */
 #ifndef SHINY_PAGE_MAP_H
 #define SHINY_PAGE_MAP_H

@@ -200,6 +200,26 @@ void si_event_swept(const uintptr_t *fp, void *address, size_t bytes)
 	si_leave(w);
 }
 
+void si_event_moved(const uintptr_t *fp, void *from, void *to)
+{
+	struct si_writer *w = si_enter(fp);
+
+	if (!w)
+		return;
+	si_write_wide(w, SHINY_REC_MOVED, SHINY_API_COLLECTED, (uintptr_t)from, (uintptr_t)to, 0, si_ticks());
+	si_leave(w);
+}
+
+void si_event_resized(const uintptr_t *fp, void *object, size_t size)
+{
+	struct si_writer *w = si_enter(fp);
+
+	if (!w)
+		return;
+	si_write_event(w, SHINY_REC_RESIZED, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, (uintptr_t)object, size, 0, si_ticks());
+	si_leave(w);
+}
+
 /* A run that happens seldom: a header, then its payload. */
 static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, unsigned api, const void *payload, uint32_t records)
 {

@@ -53,6 +53,10 @@ void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t in
 void si_event_finalized(const uintptr_t *fp, void *object);
 /* The sweeper is about to give memory out again: what lies there is dead. */
 void si_event_swept(const uintptr_t *fp, void *address, size_t bytes);
+/* An object lies at `to` now. */
+void si_event_moved(const uintptr_t *fp, void *from, void *to);
+/* It has another size, where it lies. */
+void si_event_resized(const uintptr_t *fp, void *object, size_t size);
 /* What the indices mean in this process and its children; may come again, for others. */
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds);
 

@@ -131,6 +131,13 @@ static void tell_resize(struct run *run, const struct lives_process *p, const st
 			run->observers[i].resize(run->observers[i].context, &run->lives, p, life, before);
 }
 
+static void tell_move(struct run *run, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
+		if (run->observers[i].move)
+			run->observers[i].move(run->observers[i].context, &run->lives, p, life, before);
+}
+
 static void tell_vtable(struct run *run, const struct lives_process *p, const struct life *life, uint32_t before)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
@@ -249,6 +256,30 @@ static void apply_end(struct run *run, struct lives_process *p, const struct eve
 		tell_stray(run, p, e);
 }
 
+/* A collected object of another size, or at another place: it is the one that it was. */
+static void change_collected(struct run *run, struct lives_process *p, struct life *cell, const struct event *e)
+{
+	uint64_t size = e->size & ((UINT64_C(1) << 48) - 1), bytes = cell->size, place = cell->address;
+	struct life life = *cell;
+	struct life_death death = { .end = LIFE_REUSED, .time = e->time, .next = &life };
+
+	if (e->address && e->address != place) {
+		take_out(&p->blocks, cell);
+		life.address = e->address;
+		cell = find(&p->blocks, life.address);
+		if (cell)
+			die(run, p, cell, &death);
+		put(&p->blocks, &life);
+		cell = find(&p->blocks, life.address);
+		tell_move(run, p, cell, place);
+	}
+	if (size != bytes) {
+		p->bytes += size - bytes;
+		cell->size = size;
+		tell_resize(run, p, cell, bytes);
+	}
+}
+
 static void apply_begin(struct run *run, struct lives_process *p, const struct event *e)
 {
 	struct life life = { .address = e->address, .birth = e->time, .size = e->size & ((UINT64_C(1) << 48) - 1), .api = e->api,
@@ -257,14 +288,10 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 	struct life_death death = { .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .next = &life };
 	struct life *cell;
 
-	cell = e->api == SHINY_API_COLLECTED && e->kind == EVENT_REALLOC ? find(&p->blocks, e->address) : NULL;
-	if (cell) { /* a collected object of another size: it is the one that it was */
-		uint64_t before = cell->size;
-
+	cell = e->api == SHINY_API_COLLECTED && e->kind == EVENT_REALLOC ? find(&p->blocks, e->old_address) : NULL;
+	if (cell) {
 		p->births--;
-		p->bytes += life.size - before;
-		cell->size = life.size;
-		tell_resize(run, p, cell, before);
+		change_collected(run, p, cell, e);
 		return;
 	}
 	if (e->kind == EVENT_REALLOC && e->old_address) {

@@ -10,7 +10,7 @@
  *
  * A block is born when its allocation has returned and dies when its free is called. Forked children start with what their parent held: those
  * blocks are told as deaths, or as alive at the end, with `inherited` set, and not as births. A realloc is the death of one block and the
- * birth of another, even at the same address.
+ * birth of another, even at the same address. Not so of garbage-collected objects, which are resized in place, and moved by the collector.
  *
  * A scope with an interval or tags (scope.h) is about the blocks that were born in it; their deaths are told whenever they come.
  */
@@ -81,6 +81,8 @@ struct lives_observer {
 		      const struct life_death *death);
 	/* A garbage-collected object has another size from now on, which `life` has already; `before` it had that many bytes. */
 	void (*resize)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before);
+	/* A collection has moved a garbage-collected object: it lay at `before`. It is the same life, of the same size. */
+	void (*move)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before);
 	/* The block's vtable became known, or a better one than `before` (0: none was); lives_type() may say another type from now on. */
 	void (*vtable)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before);
 	/* A free, or the old block of a realloc, that is not known to live. */

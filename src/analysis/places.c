@@ -276,6 +276,19 @@ static void end_block(struct search *search, const struct event *event, uint64_t
 	}
 }
 
+/* A collected object that still holds the address is the one that it was. */
+static bool resized(struct search *search, const struct event *event)
+{
+	struct block_found *block = block_of(search, event->process);
+
+	if (!block || block->ended || block->address != event->old_address || search->address < event->address ||
+	    search->address - event->address >= (event->size ? event->size : 1))
+		return false;
+	block->address = event->address;
+	block->size = event->size;
+	return true;
+}
+
 static bool see(void *context, const struct event *event)
 {
 	struct search *search = context;
@@ -289,6 +302,8 @@ static bool see(void *context, const struct event *event)
 		}
 		return true;
 	}
+	if (event->kind == EVENT_REALLOC && event->api == SHINY_API_COLLECTED && resized(search, event))
+		return true;
 	if (event->kind == EVENT_REALLOC)
 		end_block(search, event, event->old_address);
 	if (event->kind == EVENT_FREE)

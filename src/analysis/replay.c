@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include <shiny/wire.h>
+
 #include "../base/mem.h"
 
 struct life { /* what replay_process does not tell */
@@ -87,6 +89,19 @@ static bool tell_until(struct run *run, uint64_t time)
 	return !run->stopped && run->moment < run->moment_count;
 }
 
+/* Of another size, or at another place: it is the object that it was. */
+static void change_collected(struct replay_process *p, const struct event *event)
+{
+	struct entry entry;
+
+	if (!registry_remove(&p->blocks, event->old_address, &entry))
+		return;
+	p->bytes -= entry.size;
+	entry.address = event->address;
+	entry.size = event->size & ((UINT64_C(1) << 48) - 1);
+	put(p, &entry);
+}
+
 static bool see(void *context, const struct event *event)
 {
 	struct run *run = context;
@@ -98,6 +113,10 @@ static bool see(void *context, const struct event *event)
 	if (!event->process || event->process > run->count)
 		return true;
 	p = &run->processes[event->process - 1];
+	if (event->kind == EVENT_REALLOC && event->api == SHINY_API_COLLECTED) {
+		change_collected(p, event);
+		return true;
+	}
 	if (event->kind == EVENT_FREE || event->kind == EVENT_REALLOC)
 		end_block(p, event->kind == EVENT_FREE ? event->address : event->old_address);
 	if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC) {

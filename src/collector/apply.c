@@ -393,6 +393,12 @@ void apply_record(struct session *session, struct stream *s)
 	case SHINY_REC_SWEPT:
 		apply_swept(session, s);
 		break;
+	case SHINY_REC_MOVED: /* decoded like a wide event: where it was, where it is */
+		apply_moved(session, s, s->head.address, s->head.size);
+		break;
+	case SHINY_REC_RESIZED:
+		apply_resized(session, s);
+		break;
 	case SHINY_REC_OBJECT_KINDS:
 		apply_object_kinds(s);
 		break;

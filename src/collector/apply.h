@@ -55,6 +55,8 @@ bool apply_block_began(struct session *session, struct stream *s, const struct e
 void apply_object(struct session *session, struct stream *s);
 void apply_finalized(struct session *session, struct stream *s);
 void apply_swept(struct session *session, struct stream *s);
+void apply_moved(struct session *session, struct stream *s, uint64_t from, uint64_t to);
+void apply_resized(struct session *session, struct stream *s);
 void apply_object_kinds(struct stream *s);
 /* Memory of a heap went back to the system: what lay there has ended. */
 void apply_released(struct session *session, struct stream *s, uint64_t start, uint64_t end);

@@ -6,17 +6,26 @@
  *
  * An object ends when its destructor runs (D), when the sweeper puts its memory on a free list or the memory goes back to the system
  * (released), or, where neither was seen, when a later object takes its place (R). The object's own header, 8 bytes in front of it, belongs to its place. A later one that begins in the middle of it has only its rest
- * (objects.h): then it is resized, a REALLOC event to its own address. In the event stream an end that no call made is a FREE without
+ * (objects.h): then it is resized, a REALLOC event to its own address; so it is where the program resized it in place. A collection that
+ * compacts moves objects: a REALLOC event from the old address to the new one, and its size is the one it had. In the event stream an end that no call made is a FREE without
  * a stack, whose api says which it was (enum event_end). The kind of an object is known when it is made; in the stream a VPTR event behind
  * its ALLOC tells it.
  */
 #include "apply.h"
 
 enum { HEADER_BYTES = 8 };
+#define SPACE_END (UINT64_C(1) << 62) /* no address plus any size is beyond 64 bits */
 
 static uint64_t bytes_of(const struct entry *entry)
 {
 	return entry->size ? entry->size : 1;
+}
+
+static struct entry *object_at(struct process *p, uint64_t address)
+{
+	struct entry *there = registry_find(&p->registry, address);
+
+	return there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED ? there : NULL;
 }
 
 static void end_object(struct session *session, struct stream *s, uint64_t address, enum block_end how, uint8_t why)
@@ -36,23 +45,30 @@ static void end_object(struct session *session, struct stream *s, uint64_t addre
 	e->api = why;
 }
 
+/* The object at the entry's address has `size` bytes; before, it was `entry` that lay at `from`. */
+static void tell_change(struct session *session, const struct stream *s, const struct entry *entry, uint64_t from, uint64_t size)
+{
+	struct event *e = apply_emit(session, s, apply_ns(session, s), EVENT_REALLOC);
+
+	e->address = entry->address;
+	e->old_address = from;
+	e->size = size;
+	e->api = SHINY_API_COLLECTED;
+	e->stack = s->process->stats.sites.at[entry->site].stack;
+	e->tag = s->process->stats.sites.at[entry->site].tag;
+}
+
 /* The object at `address` goes on with what lies in front of `end`. False: it can't. */
 static bool cut_object(struct session *session, struct stream *s, uint64_t address, uint64_t end)
 {
 	struct process *p = s->process;
 	struct entry *entry = registry_find(&p->registry, address);
-	uint64_t ns = apply_ns(session, s);
-	struct event *e;
 
 	if (!entry || !objects_cut(&p->objects, address, end))
 		return false;
-	stats_resize(&p->stats, entry, end - address, ns);
+	stats_resize(&p->stats, entry, end - address, apply_ns(session, s));
 	entry->size = end - address;
-	e = apply_emit(session, s, ns, EVENT_REALLOC);
-	e->address = e->old_address = address;
-	e->size = end - address;
-	e->stack = p->stats.sites.at[entry->site].stack;
-	e->tag = p->stats.sites.at[entry->site].tag;
+	tell_change(session, s, entry, address, entry->size);
 	return true;
 }
 
@@ -83,13 +99,25 @@ static uint32_t kind_of(struct session *session, struct process *p, uint32_t ind
 	return p->objects.vtables[index];
 }
 
+static void tell_kind(struct session *session, const struct stream *s, const struct entry *entry)
+{
+	struct event *e;
+
+	if (!entry->vtable)
+		return;
+	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
+	e->address = entry->address;
+	e->size = 0;
+	e->api = SHINY_VPTR_SETTLED;
+	e->vtable = entry->vtable;
+}
+
 void apply_object(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
 	struct entry entry = { .address = s->head.address, .birth = s->head.time, .size = s->head.size, .flags = SHINY_API_COLLECTED,
 			       .site = apply_birth_site(s, s->head.stack), .vtable = kind_of(session, p, s->head.index) };
-	struct event *e;
 
 	if (entry.address < HEADER_BYTES || entry.address + entry.size < entry.address) {
 		p->noticed.refused++;
@@ -100,22 +128,17 @@ void apply_object(struct session *session, struct stream *s)
 		return;
 	objects_add(&p->objects, entry.address, bytes_of(&entry));
 	apply_emit(session, s, ns, EVENT_ALLOC)->stack = p->stats.sites.at[entry.site].stack;
-	if (!entry.vtable)
-		return;
-	e = apply_emit(session, s, ns, EVENT_VPTR);
-	e->size = 0;
-	e->api = SHINY_VPTR_SETTLED;
-	e->vtable = entry.vtable;
+	tell_kind(session, s, &entry);
 }
 
 void apply_finalized(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
-	struct entry *there = registry_find(&p->registry, s->head.address), old;
+	struct entry old;
 
 	/* made before we looked, or its begin was lost */
-	if (!there || (there->flags & ENTRY_API) != SHINY_API_COLLECTED || !registry_remove(&p->registry, s->head.address, &old)) {
+	if (!object_at(p, s->head.address) || !registry_remove(&p->registry, s->head.address, &old)) {
 		p->noticed.unknown_frees++;
 	} else {
 		objects_remove(&p->objects, old.address);
@@ -130,6 +153,59 @@ void apply_swept(struct session *session, struct stream *s)
 
 	if (end > start)
 		bury(session, s, start, end, END_RELEASED, EVENT_END_RELEASED);
+}
+
+/* The compactor goes from the beginning of a space to its end: what it moves something onto is dead, or was moved before. */
+void apply_moved(struct session *session, struct stream *s, uint64_t from, uint64_t to)
+{
+	struct process *p = s->process;
+	struct entry entry, old;
+
+	if (!object_at(p, from)) {
+		p->noticed.unknown_frees++; /* made before we looked, or its begin was lost */
+		return;
+	}
+	if (to < HEADER_BYTES || to % HEADER_BYTES || to > SPACE_END || from == to || !registry_remove(&p->registry, from, &entry)) {
+		p->noticed.refused++;
+		return;
+	}
+	objects_remove(&p->objects, from);
+	entry.address = to;
+	bury(session, s, to - HEADER_BYTES, to + bytes_of(&entry), END_RELEASED, EVENT_END_RELEASED);
+	if (registry_put(&p->registry, &entry, &old)) {
+		objects_add(&p->objects, to, bytes_of(&entry));
+		tell_change(session, s, &entry, from, entry.size);
+		tell_kind(session, s, &entry); /* who looks at one address only has not seen it */
+	} else {
+		p->noticed.refused++;
+		apply_block_ended(session, s, &entry, END_RELEASED, apply_ns(session, s));
+	}
+	if (old.address) /* a block of malloc's, says a stream that lies */
+		apply_block_ended(session, s, &old, END_REUSED, apply_ns(session, s));
+}
+
+void apply_resized(struct session *session, struct stream *s)
+{
+	struct process *p = s->process;
+	struct entry *entry = object_at(p, s->head.address);
+	uint64_t size = s->head.size & ((UINT64_C(1) << 48) - 1);
+
+	if (!entry || s->head.address > SPACE_END) {
+		p->noticed.unknown_frees++;
+		return;
+	}
+	if (size == entry->size)
+		return;
+	objects_remove(&p->objects, entry->address);
+	if (size > entry->size)
+		bury(session, s, entry->address + bytes_of(entry), entry->address + size, END_REUSED, EVENT_END_REUSED);
+	entry = object_at(p, s->head.address); /* what was buried has left the registry: others were moved in it */
+	if (!entry)
+		return;
+	stats_resize(&p->stats, entry, size, apply_ns(session, s));
+	entry->size = size;
+	objects_add(&p->objects, entry->address, bytes_of(entry));
+	tell_change(session, s, entry, entry->address, size);
 }
 
 void apply_object_kinds(struct stream *s)

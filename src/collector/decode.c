@@ -16,6 +16,7 @@ static const uint8_t plain[SHINY_REC_KINDS] = {
 	[SHINY_REC_REALLOC_DONE_WIDE] = SHINY_REC_REALLOC_DONE,
 	[SHINY_REC_OBJECT_WIDE] = SHINY_REC_OBJECT,
 	[SHINY_REC_SWEPT_WIDE] = SHINY_REC_SWEPT,
+	[SHINY_REC_RESIZED_WIDE] = SHINY_REC_RESIZED,
 	[SHINY_REC_CONSTRUCTED_WIDE] = SHINY_REC_CONSTRUCTED,
 	[SHINY_REC_DESTROYED_WIDE] = SHINY_REC_DESTROYED,
 };
@@ -67,7 +68,7 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 		       raw->count <= (sizeof(struct shiny_tag) + SHINY_TAG_NAME_MAX) / SHINY_RECORD_BYTES;
 	case SHINY_REC_PAD:
 		return true;
-	default: /* the wide events and MODULE_GONE */
+	default: /* the wide events, MODULE_GONE and MOVED */
 		return raw->count == sizeof(struct shiny_wide) / SHINY_RECORD_BYTES;
 	}
 }
@@ -108,7 +109,7 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 			break;
 		if (out->kind == SHINY_REC_STACK || out->kind == SHINY_REC_STACK_LIKE) {
 			out->size = aux;
-		} else if (plain[out->kind] || out->kind == SHINY_REC_MODULE_GONE) {
+		} else if (plain[out->kind] || out->kind == SHINY_REC_MODULE_GONE || out->kind == SHINY_REC_MOVED) {
 			if (plain[out->kind])
 				out->kind = plain[out->kind];
 			out->address = load(out->payload, 0);

@@ -221,9 +221,14 @@ static void move_block(struct recovery *recovery, struct process *p, const struc
 {
 	struct entry *there = registry_find(&p->registry, e->old_address), old = { 0 };
 
-	if (there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED) { /* cut in place */
-		stats_resize(&p->stats, there, e->size, e->time);
-		there->size = e->size & ((UINT64_C(1) << 48) - 1);
+	if (there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED) { /* resized, or moved */
+		struct entry object = *there;
+
+		stats_resize(&p->stats, there, entry->size, e->time);
+		registry_remove(&p->registry, object.address, &old);
+		object.address = e->address;
+		object.size = entry->size;
+		registry_put(&p->registry, &object, &old);
 		return;
 	}
 	if (e->old_address && registry_remove(&p->registry, e->old_address, &old)) {

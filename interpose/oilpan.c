@@ -17,6 +17,11 @@
  * finalizer gets none: Oilpan treats those differently. Their end is seen when the sweeper puts their memory on a free list, which it does by
  * functions that are patched too.
  *
+ * Storage of vectors and hash tables has more fates. A collection may compact the spaces that it lies in: the compactor copies an object with
+ * its header by one of two calls, of memcpy and memmove, which are patched as calls. The program may resize it in place, if what is
+ * behind is free, or free it at once: by two functions, which get the object, and after which its header says whether it was done. The header's
+ * size is in the 16 bits in front of the object, shifted left by 2, the lowest bit being the collector's mark.
+ *
  * Nothing is guessed: without a probe's result for this very build nothing is done, and if one entry does not fit, none is patched.
  */
 #define _GNU_SOURCE
@@ -33,7 +38,7 @@
 #include "probe_file.h"
 #include "sys.h"
 
-enum { KINDS = 1 << SHINY_OBJECT_INDEX_BITS, ARGUMENTS = 6, INFO_WORDS = 8 };
+enum { KINDS = 1 << SHINY_OBJECT_INDEX_BITS, ARGUMENTS = 6, INFO_WORDS = 8, HEADER_BYTES = 8 };
 
 typedef uintptr_t entry_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 /* One of the functions that free returns two words. */
@@ -98,6 +103,31 @@ static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_
 	return index;
 }
 
+static size_t size_of(const void *object) /* with its header; 0: it has pages of its own */
+{
+	return (size_t)(((const uint16_t *)object)[-1] >> 1) * 8;
+}
+
+static inline __attribute__((always_inline)) uintptr_t resized(const uintptr_t *fp, const struct hooked *h, uintptr_t object, uintptr_t bytes)
+{
+	uintptr_t done = h->function(object, bytes, 0, 0, 0, 0);
+
+	/* what would not make a free block is left as it was, although the answer is true */
+	if ((done & 0xff) && size_of((const void *)object) == (bytes + HEADER_BYTES + 7) / 8 * 8)
+		si_event_resized(fp, (void *)object, bytes);
+	return done;
+}
+
+/* Not if a collection is on its way. Freed memory goes to a free list, which is heard of, or becomes the allocator's: its header is gone then. */
+static inline __attribute__((always_inline)) void released(const uintptr_t *fp, const struct hooked *h, uintptr_t heap, uintptr_t object)
+{
+	size_t bytes = object ? size_of((const void *)object) : 0;
+
+	h->function(heap, object, 0, 0, 0, 0);
+	if (bytes > HEADER_BYTES && !size_of((const void *)object))
+		si_event_swept(fp, (void *)(object - HEADER_BYTES), bytes);
+}
+
 #define HOOKS(n)                                                                                                               \
 	static uintptr_t made_##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f)                \
 	{                                                                                                                      \
@@ -111,34 +141,52 @@ static inline __attribute__((always_inline)) uintptr_t registered(const uintptr_
 	{                                                                                                                      \
 		si_event_swept(SI_FRAME(), (void *)address, bytes);                                                            \
 		return hooked[n].pair(list, address, bytes, d, e, f);                                                          \
+	}                                                                                                                      \
+	static uintptr_t moved_##n(uintptr_t to, uintptr_t from, uintptr_t bytes)                                              \
+	{                                                                                                                      \
+		si_event_moved(SI_FRAME(), (void *)(from + HEADER_BYTES), (void *)(to + HEADER_BYTES));                        \
+		return hooked[n].function(to, from, bytes, 0, 0, 0);                                                           \
+	}                                                                                                                      \
+	static uintptr_t resized_##n(uintptr_t object, uintptr_t bytes)                                                        \
+	{                                                                                                                      \
+		return resized(SI_FRAME(), &hooked[n], object, bytes);                                                         \
+	}                                                                                                                      \
+	static void released_##n(uintptr_t heap, uintptr_t object)                                                             \
+	{                                                                                                                      \
+		released(SI_FRAME(), &hooked[n], heap, object);                                                                \
 	}
 HOOKS(0) HOOKS(1) HOOKS(2) HOOKS(3) HOOKS(4) HOOKS(5) HOOKS(6) HOOKS(7) HOOKS(8) HOOKS(9) HOOKS(10) HOOKS(11) HOOKS(12) HOOKS(13) HOOKS(14)
 HOOKS(15)
-#define THREE(n)                                                                                                               \
+#define EACH(n)                                                                                                               \
 	{                                                                                                                      \
 		[SHINY_PROBE_ALLOCATE] = (void *)made_##n, [SHINY_PROBE_REGISTER] = (void *)registered_##n,                    \
-		[SHINY_PROBE_FREE] = (void *)swept_##n                                                                         \
+		[SHINY_PROBE_FREE] = (void *)swept_##n, [SHINY_PROBE_MOVE] = (void *)moved_##n,                                \
+		[SHINY_PROBE_RESIZE] = (void *)resized_##n, [SHINY_PROBE_RELEASE] = (void *)released_##n                       \
 	}
-static void *const hook_of[SHINY_PROBE_ENTRIES][SHINY_PROBE_FREE + 1] = {
-	THREE(0), THREE(1), THREE(2), THREE(3), THREE(4), THREE(5), THREE(6), THREE(7), THREE(8), THREE(9), THREE(10), THREE(11), THREE(12),
-	THREE(13), THREE(14), THREE(15),
+static void *const hook_of[SHINY_PROBE_ENTRIES][SHINY_PROBE_KINDS] = {
+	EACH(0), EACH(1), EACH(2), EACH(3), EACH(4), EACH(5), EACH(6), EACH(7), EACH(8), EACH(9), EACH(10), EACH(11), EACH(12),
+	EACH(13), EACH(14), EACH(15),
 };
 
 /* ---- attaching ---- */
 
 static bool is_oilpan(const struct shiny_probe_entry *e)
 {
-	return e->kind == SHINY_PROBE_ALLOCATE || e->kind == SHINY_PROBE_REGISTER || e->kind == SHINY_PROBE_FREE;
+	return e->kind < SHINY_PROBE_KINDS && hook_of[0][e->kind] != NULL;
 }
 
-static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_entry *e)
+static bool usable(const struct shiny_probe_file *f, const struct shiny_probe_entry *e, const struct shiny_patch_recipe *recipe)
 {
-	if (e->confidence < SHINY_PROBE_HIGH)
+	if (e->confidence < SHINY_PROBE_HIGH || (recipe->call && e->kind != SHINY_PROBE_MOVE))
 		return false;
 	if (e->kind == SHINY_PROBE_ALLOCATE)
 		return e->size < ARGUMENTS && e->index < ARGUMENTS;
 	if (e->kind == SHINY_PROBE_FREE)
 		return e->size == 2;
+	if (e->kind == SHINY_PROBE_MOVE)
+		return recipe->call;
+	if (e->kind == SHINY_PROBE_RESIZE || e->kind == SHINY_PROBE_RELEASE)
+		return true;
 	if (e->kind == SHINY_PROBE_REGISTER && e->info < ARGUMENTS && !info_bytes)
 		return false; /* it couldn't be copied */
 	return e->kind == SHINY_PROBE_REGISTER && f->shape == SHINY_PROBE_REGISTERED && e->slot < ARGUMENTS;
@@ -163,7 +211,7 @@ static bool prepare(struct si_patches *patches, const struct si_main_image *imag
 
 		if (!is_oilpan(e))
 			continue;
-		if (!recipe || !usable(f, e) || recipe->vaddr != e->vaddr) {
+		if (!recipe || !usable(f, e, recipe) || recipe->vaddr != e->vaddr) {
 			si_text_add(why, "one of the functions that make objects can't be patched");
 			return false;
 		}

@@ -142,7 +142,7 @@ static bool reaches(int64_t distance)
 
 static bool makes_sense(const struct shiny_patch_recipe *r)
 {
-	if ((r->skip != 0 && r->skip != ENDBR) || r->displaced < SHINY_PATCH_JUMP || r->expected_bytes > SHINY_PATCH_EXPECTED ||
+	if ((r->skip != 0 && r->skip != ENDBR) || r->call > 1 || (r->call && (r->skip || r->displaced != SHINY_PATCH_JUMP || r->expected[0] != 0xe8)) || r->displaced < SHINY_PATCH_JUMP || r->expected_bytes > SHINY_PATCH_EXPECTED ||
 	    r->expected_bytes < r->skip + r->displaced || !r->code_bytes || r->code_bytes > SHINY_PATCH_CODE ||
 	    r->fixup_count > SHINY_PATCH_FIXUPS)
 		return false;
@@ -198,7 +198,7 @@ static void *add(struct si_patches *p, const struct shiny_patch_recipe *r, struc
 	}
 	patch->entry = entry;
 	__builtin_memcpy(patch->before, entry, SHINY_PATCH_JUMP);
-	patch->jump[0] = 0xe9;
+	patch->jump[0] = r->call ? 0xe8 : 0xe9;
 	put32(patch->jump + 1, stub - (entry + SHINY_PATCH_JUMP));
 	p->highest = entry > p->highest ? entry : p->highest;
 	p->next += SLOT;

@@ -32,8 +32,8 @@ struct si_patches {
 bool si_patch_begin(struct si_patches *patches, uintptr_t bias, uintptr_t start, uintptr_t end, unsigned count, struct si_text *why);
 
 /*
- * Prepares one: checks the recipe and the bytes in memory. Returns the trampoline: the function as it was, callable after the commit. NULL:
- * why is in `why`.
+ * Prepares one: checks the recipe and the bytes in memory. Returns the trampoline: the function as it was (of a call: the one that was called),
+ * callable after the commit. NULL: why is in `why`.
  */
 void *si_patch_add(struct si_patches *patches, const struct shiny_patch_recipe *recipe, void *hook, struct si_text *why);
 

@@ -13,6 +13,8 @@
  * is a reason to refuse, to the first one too: it would be taken for a call. Calls of the entry itself are calls. Compilers put a function's
  * unlikely parts elsewhere: what its jumps lead to is looked at as well, for jumps back.
  * A function that ends before a jump's five bytes is patched if padding follows.
+ *
+ * A call instruction is simpler: it becomes a call of the stub, and its trampoline is a jump to what it called.
  */
 #include "patch_recipe.h"
 
@@ -224,17 +226,55 @@ static const char *check_body(const struct maker *m, uint64_t from, uint64_t end
 	return NULL;
 }
 
+/* The bytes that must stand in memory. */
+static const char *expect(const struct maker *m, uint64_t vaddr, uint64_t end)
+{
+	struct shiny_patch_recipe *r = m->recipe;
+	uint64_t room = elf_file_room(m->file, vaddr);
+	const uint8_t *bytes;
+
+	r->expected_bytes = room < SHINY_PATCH_EXPECTED ? (uint8_t)room : SHINY_PATCH_EXPECTED;
+	if (end && end - vaddr < r->expected_bytes && end - vaddr >= (uint64_t)r->skip + r->displaced)
+		r->expected_bytes = (uint8_t)(end - vaddr);
+	bytes = elf_file_at(m->file, vaddr, r->expected_bytes);
+	if (!bytes || r->expected_bytes < r->skip + r->displaced)
+		return "there is no code at its address";
+	memcpy(r->expected, bytes, r->expected_bytes);
+	return NULL;
+}
+
+static void begin(struct maker *m, const struct elf_file *file, uint64_t vaddr, struct shiny_patch_recipe *out)
+{
+	*m = (struct maker){ .file = file, .recipe = out };
+	memset(out, 0, sizeof *out);
+	ZydisDecoderInit(&m->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	out->vaddr = vaddr;
+}
+
+const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr, struct shiny_patch_recipe *out)
+{
+	struct instruction call;
+	struct maker m;
+	uint64_t target;
+
+	begin(&m, file, vaddr, out);
+	if (!decode(&m, vaddr, &call) || call.decoded.opcode != 0xe8 || call.decoded.length != SHINY_PATCH_JUMP || !branch_target(&call, &target))
+		return "it is no direct call";
+	out->call = 1;
+	out->displaced = SHINY_PATCH_JUMP;
+	out->code[0] = 0xe9;
+	out->code_bytes = SHINY_PATCH_JUMP;
+	return add_fixup(out, target, 1, SHINY_PATCH_JUMP) ?: expect(&m, vaddr, 0);
+}
+
 const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint64_t end, struct shiny_patch_recipe *out)
 {
-	struct maker m = { .file = file, .recipe = out };
 	struct instruction first;
-	uint64_t start = vaddr, room = elf_file_room(file, vaddr);
-	const uint8_t *bytes;
+	uint64_t start = vaddr;
+	struct maker m;
 	const char *why;
 
-	memset(out, 0, sizeof *out);
-	ZydisDecoderInit(&m.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	out->vaddr = vaddr;
+	begin(&m, file, vaddr, out);
 	if (!decode(&m, vaddr, &first))
 		return "there is no code at its address";
 	if (first.decoded.mnemonic == ZYDIS_MNEMONIC_ENDBR64) {
@@ -244,14 +284,5 @@ const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint6
 	why = displace(&m, start, end);
 	if (!why)
 		why = check_body(&m, start, end, start, start + out->displaced);
-	if (why)
-		return why;
-	out->expected_bytes = room < SHINY_PATCH_EXPECTED ? (uint8_t)room : SHINY_PATCH_EXPECTED;
-	if (end && end - vaddr < out->expected_bytes && end - vaddr >= (uint64_t)out->skip + out->displaced)
-		out->expected_bytes = (uint8_t)(end - vaddr);
-	bytes = elf_file_at(file, vaddr, out->expected_bytes);
-	if (!bytes || out->expected_bytes < out->skip + out->displaced)
-		return "there is no code at its address";
-	memcpy(out->expected, bytes, out->expected_bytes);
-	return NULL;
+	return why ? why : expect(&m, vaddr, end);
 }

@@ -18,4 +18,7 @@
  */
 const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint64_t end, struct shiny_patch_recipe *out);
 
+/* The recipe for the call instruction at `vaddr`, a direct one of 5 bytes. NULL, or why not. */
+const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr, struct shiny_patch_recipe *out);
+
 #endif

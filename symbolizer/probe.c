@@ -14,7 +14,10 @@
  *	probe_vtables     which vtable do the objects of a site get?
  *	probe_types       types: names, sizes, sites
  *	probe_oilpan      all of Oilpan, in both shapes
+ *	probe_near        the code around the functions that make objects, in which the following look
  *	probe_free        where its sweeper puts what has died
+ *	probe_move        how its compactor moves what lives
+ *	probe_explicit    how a program resizes and frees objects itself
  *	probe_partition   the beginning of PartitionAlloc's dispatch chain
  *	probe_checked     what allocates past it
  *	probe_file        the result as a file
@@ -37,8 +40,10 @@
 #include "cache_file.h"
 #include "elf_file.h"
 #include "probe_checked.h"
+#include "probe_explicit.h"
 #include "probe_free.h"
 #include "probe_file.h"
+#include "probe_move.h"
 #include "probe_oilpan.h"
 #include "probe_partition.h"
 #include "reloc.h"
@@ -67,6 +72,8 @@ static struct shiny_probe_file *look(const struct elf_file *file)
 		probe_draft_note(&draft, "build-id", SHINY_PROBE_UNKNOWN, "the file has none: nothing can be kept of it, or found again inside");
 	probe_oilpan(file, &relocs, &draft);
 	probe_free(file, &draft);
+	probe_move(file, &relocs, &draft);
+	probe_explicit(file, &draft);
 	probe_partition(file, &relocs, &draft);
 	probe_checked(file, &relocs, &draft);
 	result = probe_draft_finish(&draft);

@@ -123,7 +123,7 @@ static bool entries_good(const struct shiny_probe_file *file)
 		const struct shiny_probe_entry *e = &file->entries[i];
 
 		if (e->confidence > SHINY_PROBE_EXACT || e->code_bytes > SHINY_PROBE_CODE ||
-		    e->kind < SHINY_PROBE_ALLOCATE || e->kind > SHINY_PROBE_FREE)
+		    e->kind < SHINY_PROBE_ALLOCATE || e->kind >= SHINY_PROBE_KINDS)
 			return false;
 		if (e->recipe_bytes && (e->recipe_bytes != sizeof(struct shiny_patch_recipe) || e->recipe_at % 8 ||
 					e->recipe_at < sizeof(*file) || e->recipe_at > file->head_bytes - e->recipe_bytes))

@@ -17,18 +17,14 @@
  * 16; 0 is stored at 8 behind the second; the second itself is stored somewhere in what the first points to; and the word at 0x110 behind
  * the first is loaded. Chromium 150 and 156 (clang) and node 20 (gcc, where the symbols say that they are these two) have exactly two such.
  */
-#define _GNU_SOURCE /* memmem */
 #include "probe_free.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "flow_code.h"
-#include "patch_recipe.h"
+#include "probe_near.h"
 
 enum {
-	NEAR = 4 << 20,      /* bytes around a function that makes objects */
-	ALIGNMENT = 16,      /* of functions */
 	BEFORE = 160,        /* bytes in front of the store of 0 in which its function begins */
 	STEPS = 72,
 	ENTRY_BYTES = 16, NEXT_AT = 8, BIGGEST_AT = 0x110,
@@ -124,96 +120,55 @@ static bool is_add(const struct elf_file *file, uint64_t vaddr)
 	return false;
 }
 
-static bool is_start(const uint8_t *byte)
-{
-	return byte[-1] == 0xcc || byte[-1] == 0xc3 || byte[-1] == 0x90 || byte[-1] == 0x00 || byte[-1] == 0x0b; /* padding, ret, nop, ud2 */
-}
-
 /* movq $0,8(%reg), as its last bytes: the displacement and the immediate */
 static bool is_link(const uint8_t *at)
 {
 	return (at[-2] == 0xc7 && (at[-1] & 0xf8) == 0x40 && at[-1] != 0x44) || (at[-3] == 0xc7 && at[-2] == 0x44 && at[-1] == 0x24);
 }
 
-static unsigned find(const struct elf_file *file, uint64_t near, uint64_t found[FOUND_MOST])
+static bool is_one(const struct elf_file *file, uint64_t vaddr, void *context)
+{
+	(void)context;
+	return is_add(file, vaddr);
+}
+
+static unsigned find(const struct near_code *near, uint64_t found[FOUND_MOST])
 {
 	static const uint8_t tail[] = { NEXT_AT, 0, 0, 0, 0 };
-	uint64_t low = near > NEAR ? near - NEAR : 0, room;
-	const uint8_t *code, *at, *end;
 	unsigned count = 0;
 
-	while (low < near && !(elf_file_flags(file, low) & PF_X))
-		low += 4096;
-	low = (low + 4095) & ~(uint64_t)4095;
-	room = elf_file_room(file, low);
-	if (room > 2 * (uint64_t)NEAR)
-		room = 2 * (uint64_t)NEAR;
-	code = room > BEFORE ? elf_file_at(file, low, room) : NULL;
-	if (!code)
-		return 0;
-	for (at = code + BEFORE, end = code + room; (at = memmem(at, (size_t)(end - at), tail, sizeof tail)); at++) {
-		uint64_t vaddr = low + (uint64_t)(at - code);
+	for (const uint8_t *at = NULL; (at = near_find(near, at, tail, sizeof tail)); at++) {
+		uint64_t start = is_link(at) ? near_function(near, at, BEFORE, is_one, NULL) : 0;
+		bool known = !start;
 
-		if (!is_link(at))
+		for (unsigned k = 0; k < count; k++)
+			known |= found[k] == start;
+		if (known)
 			continue;
-		for (uint64_t start = vaddr & ~(uint64_t)(ALIGNMENT - 1); start + BEFORE > vaddr && start > low; start -= ALIGNMENT) {
-			bool known = false;
-
-			for (unsigned k = 0; k < count; k++)
-				known |= found[k] == start;
-			if (known)
-				break;
-			if (!is_start(code + (start - low)) || !is_add(file, start))
-				continue;
-			if (count == FOUND_MOST)
-				return count + 1;
-			found[count++] = start;
-			break;
-		}
+		if (count == FOUND_MOST)
+			return count + 1;
+		found[count++] = start;
 	}
 	return count;
 }
 
-static bool add_entry(const struct elf_file *file, struct probe_draft *draft, uint64_t vaddr)
-{
-	struct shiny_probe_entry *entry = &draft->head.entries[draft->head.entry_count];
-	struct shiny_patch_recipe recipe;
-	const uint8_t *code = elf_file_at(file, vaddr, SHINY_PROBE_CODE);
-	const char *why = patch_recipe_make(file, vaddr, 0, &recipe);
-
-	if (why) {
-		probe_draft_note(draft, "free", SHINY_PROBE_UNKNOWN, "the function at 0x%" PRIx64 " can't be patched: %s", vaddr, why);
-		return false;
-	}
-	*entry = (struct shiny_probe_entry){ .vaddr = vaddr, .kind = SHINY_PROBE_FREE, .confidence = SHINY_PROBE_HIGH,
-					     .handle = SHINY_PROBE_NO_ARGUMENT, .size = 2, .alignment = SHINY_PROBE_NO_ARGUMENT,
-					     .index = SHINY_PROBE_NO_ARGUMENT, .space = SHINY_PROBE_NO_ARGUMENT, .slot = SHINY_PROBE_NO_ARGUMENT,
-					     .trace = SHINY_PROBE_NO_ARGUMENT, .finalizer = SHINY_PROBE_NO_ARGUMENT,
-					     .name = SHINY_PROBE_NO_ARGUMENT, .code_bytes = SHINY_PROBE_CODE };
-	memcpy(entry->code, code, SHINY_PROBE_CODE);
-	draft->head.entry_count++;
-	probe_draft_recipe(draft, &recipe);
-	return true;
-}
-
 void probe_free(const struct elf_file *file, struct probe_draft *draft)
 {
-	uint64_t found[FOUND_MOST], near = 0;
+	struct near_code near = near_code_of(file, draft);
+	uint64_t found[FOUND_MOST];
 	unsigned count, added = 0;
 
-	for (uint32_t i = 0; i < draft->head.entry_count && !near; i++)
-		if (draft->head.entries[i].kind == SHINY_PROBE_ALLOCATE)
-			near = draft->head.entries[i].vaddr;
-	if (!near)
+	if (!near.code)
 		return;
-	count = find(file, near, found);
-	if (!count || count > FOUND_MOST || draft->head.entry_count + count > SHINY_PROBE_ENTRIES) {
+	count = find(&near, found);
+	if (!count || count > FOUND_MOST) {
 		probe_draft_note(draft, "free", SHINY_PROBE_UNKNOWN, "%s the sweeper's free lists: objects without a destructor "
 				 "end when others take their place", count ? "too many functions look like those of" : "no function is like those of");
 		return;
 	}
 	for (unsigned i = 0; i < count; i++)
-		added += add_entry(file, draft, found[i]);
+		added += near_add_entry(file, draft, "free", &(struct shiny_probe_entry){ .vaddr = found[i], .kind = SHINY_PROBE_FREE, .size = 2 },
+					false);
 	if (added)
 		probe_draft_note(draft, "free", SHINY_PROBE_HIGH, "%u functions put memory on the sweeper's free lists", added);
 }

@@ -12,6 +12,9 @@
  *                 (the rest of the function)   trampoline:  endbr64; displaced instructions; jmp entry + skip + displaced
  *
  * endbr64 at the entry stays where it is: indirect calls arrive there.
+ *
+ * A direct call instruction may be patched as well: it calls a stub like the above, whose trampoline is a jump to what it called before. So the hook is
+ * called in that function's place, there only.
  */
 #ifndef SHINY_PATCH_H
 #define SHINY_PATCH_H
@@ -39,7 +42,8 @@ struct shiny_patch_recipe {
 	uint8_t expected_bytes; /* skip + displaced at least */
 	uint8_t code_bytes;  /* without the jump back */
 	uint8_t fixup_count;
-	uint8_t reserved[3];
+	uint8_t call; /* 1: it is a call instruction */
+	uint8_t reserved[2];
 	uint8_t expected[SHINY_PATCH_EXPECTED]; /* from the entry on */
 	uint8_t code[SHINY_PATCH_CODE];
 	struct shiny_patch_fixup fixups[SHINY_PATCH_FIXUPS];

@@ -30,7 +30,7 @@
 #define SHINY_PROBE_SECTION_NAME "gc_info_section"
 
 enum {
-	SHINY_PROBE_VERSION = 5, /* counts up when the format changes, or when what it says is found otherwise */
+	SHINY_PROBE_VERSION = 6, /* counts up when the format changes, or when what it says is found otherwise */
 	SHINY_PROBE_ENTRIES = 16,
 	SHINY_PROBE_CODE = 32,
 	SHINY_PROBE_BUILD_ID = 64,
@@ -61,6 +61,10 @@ enum shiny_probe_kind {
 	SHINY_PROBE_NEW = 3,      /* block = f(bytes): of malloc's partition, past PartitionAlloc's dispatch chain */
 	SHINY_PROBE_DELETE = 4,   /* f(block): frees such a block */
 	SHINY_PROBE_FREE = 5,     /* f(list, address, bytes): Oilpan's sweeper has found this memory free; `size` is 2 */
+	SHINY_PROBE_MOVE = 6,     /* not a function but a call of f(to, from, bytes): Oilpan's compactor moves an object with its header */
+	SHINY_PROBE_RESIZE = 7,   /* bool f(object, bytes): an object shall have another size where it lies; `size` is 1 */
+	SHINY_PROBE_RELEASE = 8,  /* f(heap, object): an object shall be freed at once */
+	SHINY_PROBE_KINDS,
 };
 
 /* Arguments are numbered 0 rdi, 1 rsi, 2 rdx, 3 rcx, 4 r8, 5 r9; SHINY_PROBE_NO_ARGUMENT: it has none such. */

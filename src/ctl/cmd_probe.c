@@ -29,7 +29,7 @@ enum { ROLES = 11 };
 
 static size_t roles_of(const struct shiny_probe_entry *e, struct role out[ROLES])
 {
-	static const uint32_t meant[ROLES] = {MAKES, MAKES | ON_KIND(NEW) | ON_KIND(FREE), MAKES, MAKES, MAKES, ON_KIND(REGISTER), ON_KIND(REGISTER),
+	static const uint32_t meant[ROLES] = {MAKES, MAKES | ON_KIND(NEW) | ON_KIND(FREE) | ON_KIND(RESIZE), MAKES, MAKES, MAKES, ON_KIND(REGISTER), ON_KIND(REGISTER),
 					      ON_KIND(REGISTER), ON_KIND(REGISTER), ON_KIND(REGISTER), ON_KIND(DELETE)};
 	const struct role all[ROLES] = {{"handle", e->handle}, {"size", e->size}, {"alignment", e->alignment}, {"index", e->index},
 					{"space", e->space}, {"slot", e->slot}, {"trace", e->trace}, {"finalizer", e->finalizer},
@@ -52,7 +52,9 @@ static const char *register_name(uint8_t argument)
 static const char *kind_name(const struct shiny_probe_entry *e)
 {
 	static const char *const names[] = {[SHINY_PROBE_ALLOCATE] = "allocate", [SHINY_PROBE_REGISTER] = "register", [SHINY_PROBE_NEW] = "new",
-					    [SHINY_PROBE_DELETE] = "delete", [SHINY_PROBE_FREE] = "free"};
+					    [SHINY_PROBE_DELETE] = "delete", [SHINY_PROBE_FREE] = "free",
+					    [SHINY_PROBE_MOVE] = "move", [SHINY_PROBE_RESIZE] = "resize",
+					    [SHINY_PROBE_RELEASE] = "release"};
 
 	return names[e->kind];
 }

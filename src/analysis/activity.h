@@ -2,6 +2,28 @@
 /*
  * activity.h: the heap over time: what is live, how fast it is made and freed, and the phases that a run falls into.
  *
+ * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process that has blocks then, 4 a type of a process that runs, what
+ * page_count.h says; with phases, 48 bytes a phase and type or site. Never by the number of events. Threads: one a store.
+ *
+ * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all processes and per process:
+ *   live at its end: blocks, bytes as requested, distinct types (names that the report has; blocks without one make none), 4 KiB pages
+ *     and 64-byte cache lines that hold at least one live byte (F11 of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026)
+ *   in it: blocks that began and that ended, with their bytes; a realloc ends one and begins another; the most bytes live at any moment
+ * An interval has what was told behind the end of the one before, up to and with its own end; events that came late count where they stand.
+ * What a process holds is live until the process ends; of those that end in the last interval, its point tells what they held then. A
+ * forked child holds what its parent held: counted for both, as in all reports. A garbage-collected object that changes its size
+ * counts in live bytes with its new one from then on, and neither begins nor ends; so live bytes are bytes begun less bytes ended only
+ * where there are none of these, no forks, and no process has ended.
+ *
+ * In a phase, what a process held at its end has ended then, and what a fork brought along began with the fork. Types and sites are
+ * those of the block's end; its bytes the last ones.
+ *
+ * Cost: one pass over the events; a second one with ACTIVITY_PHASES, as what is born in a phase and lives at its end can only be told
+ * once it is known where phases end.
+ */
+/*
+ * activity.h: the heap over time: what is live, how fast it is made and freed, and the phases that a run falls into.
+ *
  * Runs: CLI. Signals: no. Allocates: 96 bytes an interval and process that has blocks, 4 a type of a process that runs, what page_count.h says;
  * with phases, 40 bytes a phase and type or site. Never by the number of events. Threads: one a store.
  *
@@ -31,7 +53,7 @@ struct activity_point { /* an interval */
 
 enum { PHASE_ROWS = 3 };
 struct phase_row { /* a type or a call site, in a phase */
-	char *name;                           /* NULL: there are no more */
+	char *name;                           /* empty rows have NULL, and are the last */
 	uint64_t blocks, bytes;               /* that began in it */
 	uint64_t kept_blocks, kept_bytes;     /* of these, alive at its end */
 	uint64_t ended_blocks, ended_bytes;   /* that ended in it and began before it */
@@ -48,12 +70,13 @@ struct phase {
 };
 
 struct activity_series {
-	uint32_t process, pid; /* id; 0: all processes of the scope */
+	uint32_t process, pid; /* 0: all processes of the scope */
 	char *name;            /* "renderer", else the program's name; NULL for all */
 	uint64_t start, end;   /* ns; of the process, or of the session */
 	uint64_t peak_bytes, peak_blocks, peak_time; /* when most bytes were live, for the first time; the very event */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
-	struct activity_point *points; /* as many as intervals */
+	struct activity_point *points; /* [count], of the intervals from `first` on: behind its end, or before its first block, there are none */
+	size_t first, count;
 };
 struct activity {
 	uint64_t duration, interval; /* ns */

@@ -168,3 +168,16 @@ bool copy_column(const struct query *query, int column, char **out)
 	*out = strdup(query_text(query, column));
 	return *out != NULL;
 }
+
+struct shiny_err *session_duration(struct store *store, uint64_t *ns)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
+
+	if (!err)
+		err = query_step(q, &row);
+	*ns = !err && row ? (uint64_t)query_number(q, 0) : 0;
+	query_end(q);
+	return err;
+}

@@ -62,6 +62,9 @@ enum order { ORDER_LIVE, ORDER_BYTES, ORDER_ALLOCS, ORDER_FREES, ORDER_PEAK, ORD
 /* The value that the order is by; peak is the caller's. */
 uint64_t sums_by(const struct sums *sums, enum order order, uint64_t peak);
 
+/* How long the session is, ns. */
+SHINY_MUST_CHECK struct shiny_err *session_duration(struct store *store, uint64_t *ns);
+
 /* Appends an all-zero row of `size` bytes; NULL without memory. */
 void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size);
 

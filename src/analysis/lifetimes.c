@@ -15,10 +15,17 @@ const char *const population_names[POPULATIONS] = {
 	[POPULATION_SHORT] = "short", [POPULATION_MIDDLE] = "middle", [POPULATION_TAIL] = "tail",
 };
 
+enum population population_of(uint64_t age, uint64_t duration)
+{
+	return age <= (uint64_t)((double)duration * SHORT_SHARE)    ? POPULATION_SHORT
+	       : age <= (uint64_t)((double)duration * MIDDLE_SHARE) ? POPULATION_MIDDLE
+								     : POPULATION_TAIL;
+}
+
 struct counting {
 	const struct groups *groups;
 	struct lifetime_row *rows; /* a group each */
-	uint64_t short_ns, middle_ns;
+	uint64_t duration;
 };
 
 static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
@@ -51,7 +58,7 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		break;
 	}
 	distribution_add(&row->ages, age, death->end == LIFE_NEVER);
-	population = age <= c->short_ns ? POPULATION_SHORT : age <= c->middle_ns ? POPULATION_MIDDLE : POPULATION_TAIL;
+	population = population_of(age, c->duration);
 	row->population[population]++;
 	row->population_bytes[population] += life->size;
 }
@@ -135,8 +142,7 @@ struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
 	if (!err && !(err = query_step(q, &row)) && row)
 		lifetimes.duration = (uint64_t)query_number(q, 0);
 	query_end(q);
-	counting.short_ns = (uint64_t)((double)lifetimes.duration * SHORT_SHARE);
-	counting.middle_ns = (uint64_t)((double)lifetimes.duration * MIDDLE_SHARE);
+	counting.duration = lifetimes.duration;
 	if (!err)
 		err = groups_load(store, by, full_names, &groups);
 	if (!err) {

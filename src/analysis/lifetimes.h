@@ -24,6 +24,8 @@
 
 enum population { POPULATION_SHORT, POPULATION_MIDDLE, POPULATION_TAIL, POPULATIONS };
 extern const char *const population_names[POPULATIONS];
+/* Of a block that lived, or has reached, `age` in a session of that duration; ns both. */
+enum population population_of(uint64_t age, uint64_t duration);
 
 struct lifetime_row {
 	char *name;

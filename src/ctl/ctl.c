@@ -68,30 +68,40 @@ struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct sh
 	return err;
 }
 
-struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next)
+struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *path)
 {
 	struct losses losses = {0};
 	struct shiny_err *err = losses_load(store, &losses);
 
+	if (err)
+		return err;
+	if (CTL_JSON(ctl))
+		loss_json(&ctl->json, &losses);
+	else
+		loss_line(&ctl->style, &losses);
+	if (ctl->options.given[OPT_STRICT] && losses.lost) {
+		ctl->status = SHINY_ERR_STRICT;
+		fprintf(stderr, "shinyctl: %s: %" PRIu64 " events are missing from this session (--strict)\n", path, losses.lost);
+	}
+	losses_deinit(&losses);
+	return NULL;
+}
+
+struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next)
+{
+	struct shiny_err *err;
+
+	if (!CTL_JSON(ctl))
+		putc('\n', stdout);
+	err = ctl_losses(ctl, store, ctl->options.operands[0]);
 	store_close(store);
 	if (err)
 		return err;
-	if (CTL_JSON(ctl)) {
-		loss_json(&ctl->json, &losses);
+	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
-	} else {
-		putc('\n', stdout);
-		loss_line(&ctl->style, &losses);
-		if (next && ctl->style.width)
-			fprintf(stdout, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), next,
-				ctl->options.operands[0]);
-	}
-	if (ctl->options.given[OPT_STRICT] && losses.lost) {
-		ctl->status = SHINY_ERR_STRICT;
-		fprintf(stderr, "shinyctl: %s: %" PRIu64 " events are missing from this session (--strict)\n", ctl->options.operands[0],
-			losses.lost);
-	}
-	losses_deinit(&losses);
+	else if (next && ctl->style.width)
+		fprintf(stdout, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), next,
+			ctl->options.operands[0]);
 	return NULL;
 }
 

@@ -32,6 +32,9 @@ SHINY_MUST_CHECK struct shiny_err *ctl_begin(struct ctl *ctl, struct store **sto
 /* Behind what loads a report: gives the scope back, and where that failed closes the session. Returns `err`. */
 SHINY_MUST_CHECK struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct shiny_err *err);
 
+/* The loss line; in JSON the losses, into the object that is open; the status for --strict. `path`: the session's. */
+SHINY_MUST_CHECK struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *path);
+
 /*
  * Ends a report and closes the session: the loss line, the next useful command, in JSON
  * the losses; the status for --strict.

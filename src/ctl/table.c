@@ -135,7 +135,7 @@ static void bar(char *out, size_t room, double share)
 	snprintf(out + at, room - at, "%s", eighths[parts]);
 }
 
-/* The cell's text, uncut. `room` is enough for all but CELL_TEXT, which is returned as it is. */
+/* The cell's text, uncut. `room` is enough for all but text, which is returned as it is. */
 static const char *render(const struct table *table, size_t column, const struct cell *cell, char *out, size_t room)
 {
 	char text[UNITS_TEXT];
@@ -145,6 +145,7 @@ static const char *render(const struct table *table, size_t column, const struct
 		return "";
 	switch (table->columns[column].kind) {
 	case CELL_TEXT:
+	case CELL_RIGHT:
 		return cell->text;
 	case CELL_COUNT:
 		snprintf(out, room, "%s", units_count(text, cell->number));

@@ -34,6 +34,7 @@ const char *tint_end(const struct style *style, enum tint which);
 
 enum cell_kind {
 	CELL_TEXT,    /* left */
+	CELL_RIGHT,   /* text, right */
 	CELL_COUNT,   /* 1,234 */
 	CELL_BYTES,   /* 1.23 MiB */
 	CELL_TIME,    /* 45.6 ms */
@@ -50,7 +51,7 @@ struct column {
 };
 
 struct cell {
-	char *text; /* CELL_TEXT */
+	char *text; /* CELL_TEXT, CELL_RIGHT */
 	uint64_t number;
 	bool empty;
 };

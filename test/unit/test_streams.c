@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_streams.c: the four streams of a session that is written down, counted by role: with and without constructors recorded. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/streams.h"
+
+static int failures;
+static char path[64];
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack,
+		uint32_t vtable, uint8_t api)
+{
+	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = process, .stack = stack,
+			   .vtable = vtable, .kind = kind, .api = api };
+
+	must(store_put_events(s, &e, 1));
+}
+
+enum { PLAIN = 1, BY_CONSTRUCTOR = 2, GUESSED = 3 }; /* stacks, and types */
+
+static void put_type(struct store *s, uint32_t id, const char *name, const char *rule, const char *confidence)
+{
+	must(store_put_type(s, &(struct store_type){ .id = id, .name = name, .form = "object", .rule = rule, .confidence = confidence, .source = "site" }));
+	for (uint32_t process = 1; process <= 3; process++)
+		must(store_put_stat(s, &(struct store_stat){ .process = process, .stack = id, .type = id }));
+}
+
+static void count(bool constructors)
+{
+	static const struct { const char *name, *role; uint64_t forked; } all[] = { {"prog", "renderer", 0}, {"prog", "renderer", 500}, {"tool", "", 0} };
+	struct store *s;
+	struct scope scope;
+	struct streams streams;
+
+	unlink(path);
+	must(store_create(path, true, true, &s));
+	must(store_put_number(s, "duration_ns", 1000));
+	for (uint32_t i = 0; i < 3; i++)
+		must(store_put_process(s, &(struct store_process){ .id = i + 1, .parent = i == 1 ? 1 : 0, .pid = 100 + i, .name = all[i].name, .role = all[i].role,
+			.executable = "", .command = "", .start = all[i].forked, .ending = "exited", .attach = "", .attach_text = "",
+			.forked = all[i].forked }));
+	put_type(s, PLAIN, "char", "variable", "exact");
+	put_type(s, BY_CONSTRUCTOR, "Widget", "constructor", "high");
+	put_type(s, GUESSED, "Perhaps", "learned", "low");
+	if (constructors)
+		must(store_put_class(s, &(struct store_class){ .id = 1, .name = "Widget", .constructors = 1, .destructors = 1 }));
+	put(s, 100, 1, EVENT_ALLOC, 0x1000, 10, 0, PLAIN, 0, SHINY_API_MALLOC);
+	put(s, 110, 1, EVENT_REALLOC, 0x1100, 20, 0x1000, PLAIN, 0, SHINY_API_REALLOC);      /* a deallocation, an allocation */
+	put(s, 120, 1, EVENT_ALLOC, 0x2000, 32, 0, BY_CONSTRUCTOR, 0, SHINY_API_NEW);        /* an object */
+	put(s, 130, 1, EVENT_ALLOC, 0x3000, 32, 0, GUESSED, 0, SHINY_API_NEW);               /* nobody knows */
+	put(s, 140, 1, EVENT_ALLOC, 0x4000, 32, 0, PLAIN, 0, SHINY_API_NEW);
+	put(s, 150, 1, EVENT_VPTR, 0x4000, 0, 0, 0, 9, 0);                                   /* an object after all */
+	put(s, 160, 1, EVENT_FREE, 0x4000, 0, 0, 0, 0, SHINY_API_DELETE);
+	put(s, 170, 1, EVENT_ALLOC, 0x5000, 16, 0, PLAIN, 0, SHINY_API_COLLECTED);
+	put(s, 175, 1, EVENT_ALLOC, 0x5100, 16, 0, PLAIN, 0, SHINY_API_COLLECTED);
+	put(s, 180, 1, EVENT_FREE, 0x5000, 0, 0, 0, 0, SHINY_API_FREE);                      /* finalized */
+	put(s, 190, 1, EVENT_FREE, 0x5100, 0, 0, 0, 0, EVENT_END_REUSED);                    /* swept */
+	if (constructors) {
+		for (uint64_t i = 0; i < 5; i++)
+			put(s, 200 + i, 1, EVENT_CONSTRUCT, 0x2000 + 4 * i, 0, 0, 0, 1, 0);
+		for (uint64_t i = 0; i < 3; i++)
+			put(s, 210 + i, 1, EVENT_DESTROY, 0x2000 + 4 * i, 0, 0, 0, 1, 0);
+	}
+	put(s, 600, 2, EVENT_FREE, 0x2000, 0, 0, 0, 0, SHINY_API_DELETE);                    /* the child's, of what it inherited */
+	put(s, 700, 3, EVENT_ALLOC, 0x1000, 10, 0, PLAIN, 0, SHINY_API_MALLOC);
+	must(store_finish(s, NULL));
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &scope));
+	must(streams_load(s, &scope, false, &streams));
+	number("roles", streams.count, 2);
+	number("renderer/first", strcmp(streams.rows[0].name, "renderer") == 0, 1);
+	number("renderer/processes", streams.rows[0].processes, 2);
+	number("renderer/allocations", streams.rows[0].allocations, 5);
+	number("renderer/deallocations", streams.rows[0].deallocations, 3);
+	number("renderer/collected", streams.rows[0].collected, 2);
+	number("renderer/finalized", streams.rows[0].finalized, 1);
+	number("renderer/objects", streams.rows[0].objects, 2);
+	number("renderer/ended objects", streams.rows[0].ended_objects, 2);
+	number("renderer/constructions", streams_constructions(&streams, &streams.rows[0]), constructors ? 7 : 4);
+	number("renderer/destructions", streams_destructions(&streams, &streams.rows[0]), constructors ? 4 : 3);
+	number("tool/allocations", streams.rows[1].allocations, 1);
+	number("total/allocations", streams.total.allocations, 6);
+	number("total/processes", streams.total.processes, 3);
+	number("recorded", streams.recorded, constructors);
+	number("duration", streams.duration, 1000);
+	streams_deinit(&streams);
+	scope_deinit(&scope);
+	store_close(s);
+}
+
+int main(void)
+{
+	snprintf(path, sizeof path, "/tmp/test_streams.%d.shiny", (int)getpid());
+	count(false);
+	count(true);
+	unlink(path);
+	printf("# %d failures\n", failures);
+	return failures != 0;
+}

@@ -196,10 +196,10 @@ static void sweep_block(struct sweep *s, size_t index)
 		return;
 	}
 	fill(s, index, first_page, from, PAGE_BYTES);
+	close_page(s, index + 1);
 	if (last_page > first_page + 1) {
 		struct page_run run = { first_page + 1, last_page - first_page - 1, 1, PAGE_BYTES, PAGE_LINES, (uint8_t)block->fate, false };
 
-		close_page(s, index + 1);
 		emit(s, &run, 1u << block->bucket);
 		s->types[block->type].pin.pages += run.count;
 		s->sites[block->site].pin.pages += run.count;

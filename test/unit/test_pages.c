@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_pages.c: pages at moments of sessions of which they are known: one written down, one made at random beside a model that has an array a
+ * page and knows nothing of orders or runs.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/pages.h"
+#include "../../src/base/mem.h"
+
+static int failures;
+static char path[64];
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack,
+		uint8_t api)
+{
+	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = process,
+			   .stack = kind == EVENT_VPTR ? 0 : stack, .vtable = kind == EVENT_VPTR ? stack : 0, .kind = kind, .api = api };
+
+	must(store_put_events(s, &e, 1));
+}
+
+enum { SITES = 4, TYPES = 2 };
+static const char *const site_names[SITES] = { "first", "second", "third", "fourth" };
+
+/* Sites 1 to 4; blocks of odd ones are of type 1, those of even ones of type 2. */
+static struct store *begin(uint64_t duration)
+{
+	struct store *s;
+
+	unlink(path);
+	must(store_create(path, true, true, &s));
+	must(store_put_number(s, "duration_ns", duration));
+	must(store_put_module(s, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	for (uint32_t i = 1; i <= TYPES; i++)
+		must(store_put_type(s, &(struct store_type){ .id = i, .name = i == 1 ? "Odd" : "Even", .form = "object", .rule = "vptr",
+							     .confidence = "high", .source = "rtti" }));
+	for (uint32_t i = 1; i <= SITES; i++) {
+		struct store_frame_line line = { site_names[i - 1], "/src/a.c", 10 * i, false };
+
+		must(store_put_frame(s, i, 1, 0x1000 * i, &line, 1));
+		must(store_put_stack(s, i, &i, 1));
+	}
+	return s;
+}
+
+static void put_process(struct store *s, uint32_t id, uint32_t parent, uint64_t start, uint64_t end, uint64_t forked, const char *ending)
+{
+	must(store_put_process(s, &(struct store_process){ .id = id, .parent = parent, .pid = 100 + id, .name = "prog", .role = "", .executable = "",
+		.command = "", .start = start, .end = end, .ending = ending, .attach = "", .attach_text = "", .forked = forked }));
+	for (uint32_t i = 1; i <= SITES; i++)
+		must(store_put_stat(s, &(struct store_stat){ .process = id, .stack = i, .vtable = 0, .type = i % 2 ? 1 : 2 }));
+}
+
+static const struct pages_pin *pin_of(const struct pages_pins *pins, const char *name)
+{
+	static const struct pages_pin none;
+
+	for (size_t i = 0; i < pins->count; i++)
+		if (strncmp(pins->rows[i].name, name, strlen(name)) == 0)
+			return &pins->rows[i];
+	return &none;
+}
+
+/* ---- written down ---- */
+
+#define BASE UINT64_C(0x200000000)
+
+static void load(struct pages_ask ask, struct pages *out)
+{
+	struct scope all;
+	struct store *s;
+
+	ask.under = ask.under ? ask.under : 512;
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &all));
+	must(pages_load(s, &all, &ask, out));
+	scope_deinit(&all);
+	store_close(s);
+}
+
+static void written_down(void)
+{
+	struct store *s = begin(1000);
+	struct scope all;
+	struct shiny_err *err;
+	struct pages p;
+
+	put_process(s, 1, 0, 0, 0, 0, "running");
+	must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = 2, .vtable = 9, .type = 1 }));
+	put(s, 100, 1, EVENT_ALLOC, BASE + 0x10, 0x20, 0, 1, SHINY_API_MALLOC);     /* alone on the first page */
+	put(s, 110, 1, EVENT_ALLOC, BASE + 0x1f00, 0x3200, 0, 2, SHINY_API_MALLOC); /* the end of one, three whole pages, 0x100 on a last one */
+	put(s, 120, 1, EVENT_ALLOC, BASE + 0x5200, 0, 0, 1, SHINY_API_MALLOC);      /* no bytes: holds its line */
+	put(s, 130, 1, EVENT_ALLOC, BASE + 0x8000, 0x1000, 0, 4, SHINY_API_MALLOC); /* fills its page */
+	put(s, 140, 1, EVENT_ALLOC, BASE + 0x9000, 0x100, 0, 3, SHINY_API_MALLOC);
+	put(s, 150, 1, EVENT_ALLOC, BASE + 0x9080, 0x100, 0, 3, SHINY_API_MALLOC);  /* half of it over the one before */
+	put(s, 160, 1, EVENT_ALLOC, BASE + 0x9040, 0x20, 0, 4, SHINY_API_MALLOC);   /* all of it */
+	put(s, 200, 1, EVENT_ALLOC, BASE + 0x200000, 600, 0, 1, SHINY_API_COLLECTED);
+	put(s, 400, 1, EVENT_REALLOC, BASE + 0x200000, 100, BASE + 0x200000, 1, SHINY_API_COLLECTED); /* smaller from now on */
+	put(s, 500, 1, EVENT_FREE, BASE + 0x10, 0, 0, 0, SHINY_API_FREE);
+	put(s, 510, 1, EVENT_VPTR, BASE + 0x1f00, 0, 0, 9, 0); /* known only now */
+	put(s, 600, 1, EVENT_FREE, BASE + 0x200000, 0, 0, 0, EVENT_END_RELEASED);
+	put(s, 700, 1, EVENT_REALLOC, BASE + 0xa000, 10, BASE + 0x8000, 4, SHINY_API_REALLOC);
+	must(store_finish(s, NULL));
+
+	load((struct pages_ask){ .at = PAGES_AT_TIME, .time = 300, .history = true, .full_names = true, .points = 10 }, &p);
+	number("at 300/blocks", p.total.blocks, 8);
+	number("at 300/pages", p.total.pages, 9);
+	number("at 300/bytes", p.total.bytes, 0x20 + 0x3200 + 0x1000 + 0x220 + 600);
+	number("at 300/overlaps", p.total.overlaps, 2);
+	number("at 300/overlap bytes", p.total.overlap_bytes, 0x80 + 0x20);
+	number("at 300/lines", p.total.lines, 1 + 4 + 3 * 64 + 4 + 1 + 64 + 6 + 10);
+	number("at 300/ranges", p.total.ranges, 2);
+	number("at 300/under", p.total.under, 4);
+	number("at 300/under bytes", p.total.under_bytes, 0x20 + 0x100 + 0x100 + 0x180);
+	number("at 300/single", p.total.single, 3); /* the first, 0x1f00's first, the collected one */
+	number("at 300/pinned", p.total.pinned, 5);
+	number("at 300/fates P", p.total.fates[PAGE_PERSISTENT], 6);
+	number("at 300/fates D", p.total.fates[PAGE_DESTROYED], 2);
+	number("at 300/fates R", p.total.fates[PAGE_REUSED], 1);
+	number("at 300/runs", p.count ? p.processes[0].run_count : 0, 7);
+	number("at 300/type of the late vptr", pin_of(&p.by_type, "Odd")->blocks, 6);
+	number("at 300/freed by the first site", pin_of(&p.by_site, "first")->freed, 2);
+	number("at 300/idle", pin_of(&p.by_site, "first")->idle, 4096 - 0x20 + 4096 - 600);
+	number("at 300/over 4 KiB", p.total.buckets[4].pages, 5);
+	number("at 300/alone", p.total.buckets[4].alone, 4); /* 0x5200 has a small one, too */
+	number("at 300/reclaimable", p.total.buckets[4].reclaimable, 4 - 4);
+	number("at 300/points", p.point_count, 10);
+	number("at 300/point's pages", p.points[2].pages, 9);
+	number("at 300/point's lines before its end", p.points[3].lines, p.points[2].lines - 8);
+	pages_deinit(&p);
+
+	load((struct pages_ask){ .at = PAGES_AT_END, .history = true }, &p);
+	number("end/pages", p.total.pages, 7);
+	number("end/ever D", p.total.ever[PAGE_DESTROYED], 2);
+	number("end/ever R", p.total.ever[PAGE_REUSED], 1);
+	number("end/ever P", p.total.ever[PAGE_PERSISTENT], 7);
+	number("end/ranges R", p.total.ever_ranges[PAGE_REUSED], 1);
+	pages_deinit(&p);
+
+	load((struct pages_ask){ .at = PAGES_AT_PEAK }, &p);
+	number("peak/time", p.time, 200);
+	number("peak/blocks", p.total.blocks, 8);
+	number("peak/no history", p.total.ever[PAGE_PERSISTENT], 0);
+	pages_deinit(&p);
+
+	load((struct pages_ask){ .at = PAGES_AT_SHARE, .share = 0.05, .match = "nothing*" }, &p);
+	number("share/time", p.time, 50);
+	number("share/pages", p.total.pages, 0);
+	number("share/no match", p.by_site.count, 0);
+	pages_deinit(&p);
+
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &all));
+	err = pages_load(s, &all, &(struct pages_ask){ .at = PAGES_AT_TIME, .time = 1001, .under = 1 }, &p);
+	number("behind the end", err ? err->code : 0, SHINY_ERR_USAGE);
+	shiny_err_free(err);
+	scope_deinit(&all);
+	store_close(s);
+}
+
+/* ---- at random, beside a model ---- */
+
+enum { PROCESSES = 4, STEPS = 6000, ROOM = 12 << 20, UNITS = ROOM / 16, PAGES = ROOM / 4096, MOMENTS = 9, POINTS = 7 };
+#define ARENA (UINT64_C(0x7f1234000000) - (3 << 19)) /* neither end is a range's */
+#define DURATION (UINT64_C(10) * STEPS)
+
+struct object {
+	unsigned process;
+	uint64_t address, size, birth, death; /* UINT64_MAX: never */
+	enum page_state state;
+	uint32_t site;
+};
+static VEC(struct object) objects;
+static uint8_t used[PROCESSES][UNITS];
+static const struct { uint32_t parent; uint64_t start, end, forked; bool replaced; } lived[PROCESSES] = {
+	{ 0, 0, 0, 0, false }, { 1, 15005, 48005, 15005, false }, { 2, 20005, 30005, 20005, true }, { 0, 1005, 0, 0, false },
+};
+static uint64_t state = 0x853c49e6748fea9b;
+
+static uint64_t next_random(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static bool runs(unsigned process, uint64_t time)
+{
+	return lived[process].start <= time && (!lived[process].end || time < lived[process].end);
+}
+
+static void use(const struct object *o, uint8_t set)
+{
+	memset(&used[o->process][(o->address - ARENA) / 16], set, (o->size + 15) / 16 + (o->size == 0));
+}
+
+static bool is_free(unsigned process, uint64_t address, uint64_t size)
+{
+	return address + size + 16 <= ARENA + ROOM && !memchr(&used[process][(address - ARENA) / 16], 1, (size + 15) / 16 + 1);
+}
+
+static struct object *begin_object(struct store *s, unsigned process, uint64_t time, uint64_t address, uint64_t size, uint64_t old)
+{
+	struct object *o = vec_push(&objects);
+
+	*o = (struct object){ process, address, size, time, UINT64_MAX, PAGE_PERSISTENT, (uint32_t)(1 + next_random() % SITES) };
+	use(o, 1);
+	put(s, time, process + 1, old ? EVENT_REALLOC : EVENT_ALLOC, address, size, old, o->site, old ? SHINY_API_REALLOC : SHINY_API_MALLOC);
+	return o;
+}
+
+static uint64_t find_room(unsigned process, uint64_t size)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		uint64_t address = ARENA + next_random() % (ROOM - size) / 16 * 16;
+
+		if (is_free(process, address, size))
+			return address;
+	}
+	return 0;
+}
+
+static uint64_t random_size(void)
+{
+	static const uint64_t most[] = { 64, 64, 64, 64, 256, 256, 1024, 4096, 16384, 60000 };
+	uint64_t n = next_random() % 500;
+
+	return n == 0 ? 5 << 20 : n < 5 ? 0 : next_random() % (most[n % 10] + 1);
+}
+
+static void end_object(struct store *s, struct object *o, uint64_t time, uint8_t api)
+{
+	o->death = time;
+	o->state = api == SHINY_API_FREE ? PAGE_DESTROYED : PAGE_REUSED;
+	use(o, 0);
+	put(s, time, o->process + 1, EVENT_FREE, o->address, 0, 0, 0, api);
+}
+
+static void inherit(unsigned child)
+{
+	unsigned parent = lived[child].parent - 1;
+
+	memcpy(used[child], used[parent], sizeof used[child]);
+	for (size_t i = 0, count = objects.count; i < count; i++) {
+		struct object copy = objects.at[i];
+
+		if (copy.process != parent || copy.death != UINT64_MAX)
+			continue;
+		copy.process = child;
+		copy.birth = lived[child].forked;
+		*vec_push(&objects) = copy;
+	}
+}
+
+static void step(struct store *s, unsigned process, uint64_t time)
+{
+	uint64_t what = next_random() % 100, size = random_size(), address = find_room(process, size);
+	struct object *o = objects.count ? &objects.at[next_random() % objects.count] : NULL;
+
+	if (what >= 55 && o && o->process == process && o->death == UINT64_MAX) {
+		if (what < 85 || (!o->size && what < 95)) {
+			end_object(s, o, time, what % 3 ? SHINY_API_FREE : EVENT_END_RELEASED);
+		} else if (what < 95) { /* another one has its place, and it was not freed */
+			o->death = time;
+			o->state = PAGE_REUSED;
+			begin_object(s, process, time, o->address, o->size - next_random() % o->size, 0);
+		} else if (address) {
+			uint64_t old = o->address;
+
+			o->death = time;
+			o->state = PAGE_DESTROYED;
+			use(o, 0);
+			begin_object(s, process, time, address, size, old);
+		}
+	} else if (address) {
+		begin_object(s, process, time, address, size, 0);
+	}
+}
+
+struct model_page {
+	uint32_t blocks, bytes;
+	unsigned fates, buckets, ever;
+	bool lines[64];
+	uint32_t site_blocks[SITES], site_bytes[SITES];
+};
+struct model { /* a moment */
+	struct model_page pages[PROCESSES][PAGES + 1];
+	bool there[PROCESSES];
+	uint64_t blocks, bytes;
+	struct pages_pin sites[SITES], types[TYPES];
+	struct pages_sums sums[PROCESSES];
+};
+static struct model model;
+
+static unsigned bucket_of(uint64_t size)
+{
+	return size <= 64 ? 0 : size <= 256 ? 1 : size <= 1024 ? 2 : size <= 4096 ? 3 : size <= 16384 ? 4 : 5;
+}
+
+/* Marks every byte. */
+static void lay(const struct object *o)
+{
+	uint64_t first = (o->address - (ARENA & ~UINT64_C(4095))) / 4096;
+	struct model_page *last = NULL;
+
+	for (uint64_t byte = o->address; byte < o->address + (o->size ? o->size : 1); byte++) {
+		struct model_page *page = &model.pages[o->process][first + byte / 4096 - o->address / 4096];
+
+		page->lines[byte % 4096 / 64] = true;
+		page->bytes += o->size != 0;
+		page->site_bytes[o->site - 1] += o->size != 0;
+		if (page == last)
+			continue;
+		last = page;
+		page->blocks++;
+		page->site_blocks[o->site - 1]++;
+		page->fates |= o->state;
+		page->buckets |= 1u << bucket_of(o->size);
+	}
+}
+
+static void count_pin(struct pages_pin *pin, const struct model_page *page, uint32_t blocks, uint64_t bytes, bool pinned)
+{
+	if (!blocks)
+		return;
+	pin->pages++;
+	pin->pinned += pinned;
+	pin->pinned_bytes += pinned ? bytes : 0;
+	pin->freed += pinned && blocks == page->blocks;
+	pin->idle += pinned && blocks == page->blocks ? 4096 - page->bytes : 0;
+}
+
+static void sum_up(unsigned process, uint64_t under)
+{
+	struct pages_sums *t = &model.sums[process];
+	uint64_t first = ARENA / 4096, alone_bytes[PAGES_BUCKETS] = { 0 };
+	uint64_t in_range[PAGES / 512 + 3] = { 0 }, bytes_in_range[PAGES / 512 + 3] = { 0 };
+	unsigned fates[PAGES / 512 + 3] = { 0 }, ever[PAGES / 512 + 3] = { 0 };
+
+	for (unsigned i = 0; i <= PAGES; i++) {
+		const struct model_page *page = &model.pages[process][i];
+		uint64_t range = (first + i) / 512 - first / 512;
+		bool pinned = page->bytes < under || (page->blocks == 1 && page->bytes < 4096);
+
+		t->ever[page->ever] += page->ever != 0;
+		ever[range] |= page->ever;
+		if (!page->blocks)
+			continue;
+		t->pages++;
+		for (unsigned k = 0; k < 64; k++)
+			t->lines += page->lines[k];
+		t->under += page->bytes < under;
+		t->under_bytes += page->bytes < under ? page->bytes : 0;
+		t->single += page->blocks == 1 && page->bytes < 4096;
+		t->single_bytes += page->blocks == 1 && page->bytes < 4096 ? page->bytes : 0;
+		t->pinned += pinned;
+		t->pinned_bytes += pinned ? page->bytes : 0;
+		t->by_use[page->bytes == 4096 ? 9 : page->bytes * 10 / 4096]++;
+		t->fates[page->fates]++;
+		in_range[range]++;
+		bytes_in_range[range] += page->bytes;
+		fates[range] |= page->fates;
+		for (unsigned k = 0; k < PAGES_BUCKETS; k++) {
+			t->buckets[k].pages += page->buckets >> k & 1;
+			t->buckets[k].alone += page->buckets == 1u << k;
+			alone_bytes[k] += page->buckets == 1u << k ? page->bytes : 0;
+		}
+		for (unsigned k = 0; k < SITES; k++)
+			count_pin(&model.sites[k], page, page->site_blocks[k], page->site_bytes[k], pinned);
+		for (unsigned k = 0; k < TYPES; k++)
+			count_pin(&model.types[k], page, page->site_blocks[k] + page->site_blocks[k + 2],
+				  page->site_bytes[k] + page->site_bytes[k + 2], pinned);
+	}
+	for (unsigned i = 0; i < PAGES / 512 + 3; i++) {
+		t->ever_ranges[ever[i]] += ever[i] != 0;
+		if (!in_range[i])
+			continue;
+		t->ranges++;
+		t->fate_ranges[fates[i]]++;
+		t->ranges_by_use[bytes_in_range[i] == 2 << 20 ? 9 : bytes_in_range[i] * 10 / (2 << 20)]++;
+		t->ranges_by_pages[in_range[i] == 512 ? 9 : in_range[i] * 10 / 512]++;
+	}
+	for (unsigned k = 0; k < PAGES_BUCKETS; k++) {
+		t->buckets[k].alone_bytes = alone_bytes[k];
+		t->buckets[k].reclaimable = t->buckets[k].alone - (alone_bytes[k] + 4095) / 4096;
+	}
+}
+
+/* `end`: each process as it was in the end; else at `time`. */
+static void build(bool end, uint64_t time, uint64_t under)
+{
+	memset(&model, 0, sizeof model);
+	for (unsigned i = 0; i < PROCESSES; i++)
+		model.there[i] = end ? !lived[i].replaced : runs(i, time);
+	for (size_t i = 0; i < objects.count; i++) {
+		const struct object *o = &objects.at[i];
+		bool live = end ? o->death == UINT64_MAX : o->birth <= time && time < o->death;
+		uint64_t page = o->address / 4096 - ARENA / 4096;
+
+		if (!model.there[o->process] || (!end && o->birth > time))
+			continue;
+		for (uint64_t last = (o->address + (o->size ? o->size - 1 : 0)) / 4096 - ARENA / 4096; page <= last; page++)
+			model.pages[o->process][page].ever |= live ? PAGE_PERSISTENT : o->state;
+		if (!live)
+			continue;
+		lay(o);
+		model.blocks++;
+		model.bytes += o->size;
+		model.sites[o->site - 1].blocks++;
+		model.sites[o->site - 1].bytes += o->size;
+		model.types[(o->site - 1) % 2].blocks++;
+		model.types[(o->site - 1) % 2].bytes += o->size;
+		model.sums[o->process].blocks++;
+		model.sums[o->process].bytes += o->size;
+		model.sums[o->process].buckets[bucket_of(o->size)].blocks++;
+		model.sums[o->process].buckets[bucket_of(o->size)].bytes += o->size;
+	}
+	for (unsigned i = 0; i < PROCESSES; i++)
+		sum_up(i, under);
+}
+
+static unsigned compare_pins(const struct pages_pins *got, const struct pages_pin *want, const char *const *names, size_t count)
+{
+	unsigned wrong = got->count != count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct pages_pin pin = *pin_of(got, names[i]);
+
+		pin.name = NULL;
+		wrong += memcmp(&pin, &want[i], sizeof pin) != 0;
+	}
+	for (size_t i = 1; i < got->count; i++)
+		wrong += got->rows[i - 1].idle < got->rows[i].idle;
+	return wrong;
+}
+
+static void compare(const char *name, struct pages *p)
+{
+	static const char *const type_names[TYPES] = { "Odd", "Even" };
+	unsigned wrong_sums = 0, wrong_runs = 0, wrong_history = 0;
+	struct pages_sums all = { 0 };
+	uint64_t there = 0, pages = 0;
+	char text[80];
+
+	for (unsigned i = 0; i < PROCESSES; i++)
+		for (size_t k = 0; k < sizeof all / sizeof(uint64_t); k++)
+			((uint64_t *)&all)[k] += ((const uint64_t *)&model.sums[i])[k];
+	for (size_t i = 0; i < p->count; i++) {
+		struct pages_process *q = &p->processes[i];
+		const struct model_page *at = model.pages[q->id - 1];
+
+		there++;
+		wrong_sums += memcmp(&q->sums, &model.sums[q->id - 1], sizeof q->sums) != 0;
+		for (size_t k = 0; k < q->run_count; k++)
+			for (uint64_t page = q->runs[k].page; page < q->runs[k].page + q->runs[k].count; page++, pages++) {
+				const struct model_page *m = &at[page - ARENA / 4096];
+
+				wrong_runs += m->blocks != q->runs[k].blocks || m->bytes != q->runs[k].bytes || m->fates != q->runs[k].fates;
+			}
+		for (unsigned k = 0; k <= PAGES; k++)
+			wrong_history += page_history_of(&q->history, ARENA / 4096 + k) != at[k].ever;
+	}
+	snprintf(text, sizeof text, "%s/blocks", name);
+	number(text, p->total.blocks, model.blocks);
+	snprintf(text, sizeof text, "%s/bytes", name);
+	number(text, p->total.bytes, model.bytes);
+	snprintf(text, sizeof text, "%s/pages", name);
+	number(text, pages, all.pages);
+	snprintf(text, sizeof text, "%s/reclaimable", name);
+	number(text, p->total.buckets[0].reclaimable, all.buckets[0].reclaimable);
+	snprintf(text, sizeof text, "%s/all sums", name);
+	number(text, memcmp(&p->total, &all, sizeof all) != 0, 0);
+	snprintf(text, sizeof text, "%s/sums of processes", name);
+	number(text, wrong_sums, 0);
+	snprintf(text, sizeof text, "%s/runs", name);
+	number(text, wrong_runs, 0);
+	snprintf(text, sizeof text, "%s/history", name);
+	number(text, wrong_history, 0);
+	snprintf(text, sizeof text, "%s/sites", name);
+	number(text, compare_pins(&p->by_site, model.sites, site_names, SITES), 0);
+	snprintf(text, sizeof text, "%s/types", name);
+	number(text, compare_pins(&p->by_type, model.types, type_names, TYPES), 0);
+}
+
+static uint64_t peak_time(void)
+{
+	uint64_t most = 0, at = 0;
+
+	for (uint64_t time = 5; time < DURATION; time += 5) {
+		uint64_t bytes = 0;
+
+		for (size_t i = 0; i < objects.count; i++) {
+			const struct object *o = &objects.at[i];
+
+			bytes += o->birth <= time && time < o->death && runs(o->process, time) ? o->size : 0;
+		}
+		if (bytes > most) {
+			most = bytes;
+			at = time;
+		}
+	}
+	return at;
+}
+
+static void compare_points(const struct pages *p)
+{
+	number("series/points", p->point_count, POINTS);
+	for (unsigned i = 0; i < p->point_count; i++) {
+		const struct pages_point *point = &p->points[i];
+		uint64_t time = DURATION * (i + 1) / POINTS, pages = 0, lines = 0, ranges = 0;
+
+		number("series/time", point->time, time);
+		build(false, time, 1);
+		for (unsigned k = 0; k < PROCESSES; k++) {
+			pages += model.sums[k].pages;
+			lines += model.sums[k].lines;
+			ranges += model.sums[k].ranges;
+		}
+		number("series/blocks", point->blocks, model.blocks);
+		number("series/bytes", point->bytes, model.bytes);
+		number("series/pages", point->pages, pages);
+		number("series/lines", point->lines, lines);
+		number("series/ranges", point->ranges, ranges);
+	}
+}
+
+static void at_random(void)
+{
+	struct store *s = begin(DURATION);
+	struct pages p;
+
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		put_process(s, i + 1, lived[i].parent, lived[i].start, lived[i].end, lived[i].forked, lived[i].replaced ? "replaced" : "exited");
+	for (uint64_t time = 10, forks = 0; time < DURATION; time += 10) {
+		unsigned process = (unsigned)(next_random() % PROCESSES);
+
+		for (unsigned i = 0; i < PROCESSES; i++)
+			if (lived[i].forked && lived[i].forked < time && !(forks >> i & 1)) {
+				forks |= UINT64_C(1) << i;
+				inherit(i);
+			}
+		if (runs(process, time))
+			step(s, process, time);
+	}
+	must(store_finish(s, NULL));
+	for (unsigned i = 1; i <= MOMENTS; i++) {
+		struct pages_ask ask = { .at = PAGES_AT_TIME, .time = i == MOMENTS ? lived[1].end : DURATION * i / (MOMENTS + 1), .under = 100 * i, .history = true,
+					 .points = i == 1 ? POINTS : 0, .full_names = true };
+		char name[32];
+
+		load(ask, &p);
+		build(false, ask.time, ask.under);
+		snprintf(name, sizeof name, "random at %" PRIu64, ask.time);
+		compare(name, &p);
+		if (i == 1)
+			compare_points(&p);
+		pages_deinit(&p);
+	}
+	load((struct pages_ask){ .at = PAGES_AT_END, .under = 4096, .history = true }, &p);
+	build(true, 0, 4096);
+	compare("random end", &p);
+	pages_deinit(&p);
+	load((struct pages_ask){ .at = PAGES_AT_PEAK, .under = 1, .history = true }, &p);
+	number("random peak/time", p.time, peak_time());
+	build(false, p.time, 1);
+	compare("random peak", &p);
+	pages_deinit(&p);
+}
+
+int main(void)
+{
+	snprintf(path, sizeof path, "/tmp/shiny-test-pages-%d.shiny", (int)getpid());
+	written_down();
+	at_random();
+	free(objects.at);
+	unlink(path);
+	return failures != 0;
+}

@@ -11,19 +11,20 @@
  * A piece is the straight line between the two points of the series at its ends, its cost the squared distances of the points in between.
  * So pieces join: a heap that grows by 100 MB from one interval to the next has a piece for that step, where lines of least squares would show two
  * level ones and nobody who grew. PELT (Killick, Fearnhead and Eckley, JASA 107, 2012) would leave out most s, but needs a cost that never
- * falls when a piece is divided, which this one can; and a few hundred points are done in milliseconds without. Binary segmentation does not
+ * rises when a piece is divided, as this one may; and a few hundred points are done in milliseconds without. Binary segmentation does not
  * find a short spike in a long level stretch, as the first cut gains nothing.
  *
- * Points are the ends of intervals, and between each two the middle of the interval: at the most that was live in it where that is more than at
- * both its ends, else half-way between them. So a spike that is shorter than an interval is a spike.
+ * Points are the ends of intervals, and between each two the middle of the interval: half-way between them, and higher by as much as the
+ * most that was live in it stands out, less twice what it stands out in the median interval. So a spike that is shorter than an interval
+ * is a spike, and a program that allocates and frees much in every interval is not one spike after the other.
  *
- * Sigma, how far a heap strays from its line while nothing happens to it, is the largest of: from the second differences of the ends (for
- * independent errors their variance is 6 sigma^2; taken from their median, so that steps do not count), the median of how far the middles stand out
- * (a program that allocates and frees much in every interval is no spike in each), and 1 % of the whole height, which nobody would see.
+ * Sigma, how far a heap strays from its line while nothing happens to it, comes from the second differences of the ends (for independent errors
+ * their variance is 6 sigma^2; from their median, so that steps do not count), and is at least 1 % of the whole height, which nobody would see.
  *
- * Pieces that change by less than LEVEL of the height are steady; neighbours of one kind become one phase, but for rises (falls) of which one
- * is STEEPER times as steep as the other. What goes up and comes down to where it was within SHORT of the time is a spike. Where that makes more phases than
- * PHASES_MAX, the penalty is doubled until it does not.
+ * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady; neighbours of one kind become one phase, but for rises (falls)
+ * of which one is STEEPER times as steep as the other. A steady piece of less than TINY of the time belongs to the rise or fall beside it. What goes up and comes
+ * down to where it was within SHORT of the time is a spike. Where that makes more phases than PHASES_MAX, the penalty is doubled until
+ * it does not.
  */
 #include "phases.h"
 
@@ -34,8 +35,10 @@
 #include "../base/mem.h"
 
 #define LEVEL   0.05
+#define CLEAR   4.0
 #define STEEPER 4.0
 #define SHORT   0.1
+#define TINY    0.02
 
 enum { INTERVALS = 500 }; /* neighbours are put together where there are more: the time is quadratic */
 
@@ -48,6 +51,7 @@ struct curve {
 	double *at;
 	size_t count;              /* points: 2 * intervals + 1 */
 	double *sum, *squares, *moments; /* of the points in front of each: y, y * y, k * y */
+	double sigma, level;       /* level: a change by less is none */
 };
 
 struct piece {
@@ -72,20 +76,51 @@ static double median(double *values, size_t count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+/* How far the most of an interval stands out over both its ends. */
+static double excess(const struct curve *c, const struct phase_sample *samples, size_t i)
+{
+	return fmax(0, (double)samples[i].most - fmax(c->at[2 * i], c->at[2 * i + 2]));
+}
+
+static void set_middles(struct curve *c, const struct phase_sample *samples, double *values)
+{
+	size_t intervals = c->count / 2;
+	double usual;
+
+	for (size_t i = 0; i < intervals; i++)
+		values[i] = excess(c, samples, i);
+	usual = median(values, intervals);
+	for (size_t i = 0; i < intervals; i++) {
+		double more = excess(c, samples, i) - 2 * usual;
+
+		c->at[2 * i + 1] = more > 0 ? fmax(c->at[2 * i], c->at[2 * i + 2]) + more : (c->at[2 * i] + c->at[2 * i + 2]) / 2;
+	}
+}
+
+static void set_sigma(struct curve *c, double *values)
+{
+	size_t intervals = c->count / 2;
+
+	for (size_t i = 1; i < intervals; i++)
+		values[i - 1] = fabs(c->at[2 * i - 2] - 2 * c->at[2 * i] + c->at[2 * i + 2]);
+	c->sigma = median(values, intervals - 1) * 1.4826 / sqrt(6); /* 1.4826: from the median deviation to the standard deviation */
+	c->sigma = fmax(0.01, c->sigma);
+	c->level = fmax(LEVEL, CLEAR * c->sigma);
+}
+
 static void curve_init(struct curve *c, uint64_t before, const struct phase_sample *samples, size_t count)
 {
-	double low = (double)before, high = (double)before, height;
+	double low = (double)before, high = (double)before, height, *values = mem_zero(count, sizeof *values);
 
 	c->count = 2 * count + 1;
 	c->at = mem_zero(c->count, sizeof *c->at);
 	c->at[0] = (double)before;
-	for (size_t i = 0; i < count; i++) {
-		double from = c->at[2 * i], to = (double)samples[i].bytes, most = (double)samples[i].most;
-
-		c->at[2 * i + 2] = to;
-		c->at[2 * i + 1] = most > from && most > to ? most : (from + to) / 2;
-		low = fmin(low, to);
-		high = fmax(high, fmax(most, to));
+	for (size_t i = 0; i < count; i++)
+		c->at[2 * i + 2] = (double)samples[i].bytes;
+	set_middles(c, samples, values);
+	for (size_t k = 0; k < c->count; k++) {
+		low = fmin(low, c->at[k]);
+		high = fmax(high, c->at[k]);
 	}
 	height = high > low ? high - low : 1;
 	c->sum = mem_zero(c->count + 1, sizeof *c->sum);
@@ -98,6 +133,8 @@ static void curve_init(struct curve *c, uint64_t before, const struct phase_samp
 		c->squares[k + 1] = c->squares[k] + y * y;
 		c->moments[k + 1] = c->moments[k] + (double)k * y;
 	}
+	set_sigma(c, values);
+	free(values);
 }
 
 static void curve_deinit(struct curve *c)
@@ -106,21 +143,6 @@ static void curve_deinit(struct curve *c)
 	free(c->sum);
 	free(c->squares);
 	free(c->moments);
-}
-
-static double sigma(const struct curve *c)
-{
-	size_t intervals = c->count / 2;
-	double *values = mem_zero(intervals, sizeof *values), bends, middles;
-
-	for (size_t i = 1; i < intervals; i++)
-		values[i - 1] = fabs(c->at[2 * i - 2] - 2 * c->at[2 * i] + c->at[2 * i + 2]);
-	bends = median(values, intervals - 1) * 1.4826 / sqrt(6); /* 1.4826: from the median deviation to the standard deviation */
-	for (size_t i = 0; i < intervals; i++)
-		values[i] = fabs(c->at[2 * i + 1] - (c->at[2 * i] + c->at[2 * i + 2]) / 2);
-	middles = median(values, intervals);
-	free(values);
-	return fmax(0.01, fmax(bends, middles));
 }
 
 /* The squared distances of the points between `s` and `t` from the line between these two. */
@@ -169,7 +191,7 @@ static enum phase_kind kind_of(const struct curve *c, size_t first, size_t last)
 {
 	double change = c->at[last] - c->at[first];
 
-	return change >= LEVEL ? PHASE_RISE : change <= -LEVEL ? PHASE_FALL : PHASE_STEADY;
+	return change >= c->level ? PHASE_RISE : change <= -c->level ? PHASE_FALL : PHASE_STEADY;
 }
 
 static double slope_of(const struct curve *c, const struct piece *p)
@@ -211,7 +233,7 @@ static bool is_spike(const struct curve *c, size_t first, size_t last)
 		return false;
 	for (size_t k = first; k <= last; k++)
 		top = fmax(top, c->at[k]);
-	return top - fmax(from, to) >= LEVEL && fabs(to - from) <= (top - fmin(from, to)) / 2;
+	return top - fmax(from, to) >= c->level && fabs(to - from) <= (top - fmin(from, to)) / 2;
 }
 
 static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t count)
@@ -229,6 +251,26 @@ static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t co
 		pieces[kept++] = p;
 	}
 	return kept;
+}
+
+static size_t absorb(const struct curve *c, struct piece *pieces, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct piece p = pieces[i], *before = kept ? &pieces[kept - 1] : NULL;
+
+		if (p.kind != PHASE_STEADY || (double)(p.last - p.first) >= TINY * (double)(c->count - 1)) {
+			pieces[kept++] = p;
+		} else if (before && (before->kind == PHASE_RISE || before->kind == PHASE_FALL)) {
+			before->last = p.last;
+		} else if (i + 1 < count && (pieces[i + 1].kind == PHASE_RISE || pieces[i + 1].kind == PHASE_FALL)) {
+			pieces[i + 1].first = p.first;
+		} else {
+			pieces[kept++] = p;
+		}
+	}
+	return join(c, pieces, kept);
 }
 
 /* Phases begin and end with intervals: a middle goes to what ends there, but a spike has all that it touches. */
@@ -261,13 +303,14 @@ static size_t find(const struct phase_sample *samples, size_t count, uint64_t be
 
 	curve_init(&c, before, samples, count);
 	pieces = mem_zero(c.count, sizeof *pieces);
-	penalty = 2 * pow(sigma(&c), 2) * log((double)c.count);
+	penalty = 2 * c.sigma * c.sigma * log((double)c.count);
 	do {
 		found = partition(&c, penalty, pieces);
 		for (size_t i = 0; i < found; i++)
 			pieces[i].kind = kind_of(&c, pieces[i].first, pieces[i].last);
 		found = join(&c, pieces, found);
 		found = find_spikes(&c, pieces, found);
+		found = absorb(&c, pieces, found);
 		found = snap(&c, pieces, found);
 		penalty *= 2;
 	} while (found > PHASES_MAX);

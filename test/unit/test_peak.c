@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_peak.c: peaks of a session that is made at random beside a plain model, which keeps every block for ever and adds up anew for every question;
+ * and of one that is written down, by type, site and component.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/peak.h"
+#include "../../src/base/mem.h"
+
+static int failures;
+static char path[64];
+static struct store *session;
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+static const struct peak_row *row_of(const struct peak *peak, const char *name)
+{
+	static const struct peak_row none;
+
+	for (size_t i = 0; i < peak->count; i++)
+		if (strncmp(peak->rows[i].name, name, strlen(name)) == 0)
+			return &peak->rows[i];
+	return &none;
+}
+
+static void begin(uint64_t duration, const char *const *functions, uint32_t count)
+{
+	unlink(path);
+	must(store_create(path, true, true, &session));
+	must(store_put_number(session, "duration_ns", duration));
+	must(store_put_module(session, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	for (uint32_t i = 1; i <= count; i++) {
+		struct store_frame_line line = { functions[i - 1], "/src/a.c", 10 * i, false };
+
+		must(store_put_frame(session, i, 1, 0x1000 * i, &line, 1));
+		must(store_put_stack(session, i, &i, 1));
+	}
+}
+
+static void put_process(uint32_t id, uint32_t parent, uint64_t start, uint64_t end, uint64_t forked)
+{
+	must(store_put_process(session, &(struct store_process){ .id = id, .parent = parent, .pid = 100 + id, .name = "prog", .role = "", .executable = "",
+		.command = "", .start = start, .end = end, .ending = "exited", .attach = "", .attach_text = "", .forked = forked }));
+}
+
+static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
+{
+	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = 1, .stack = stack,
+			   .kind = kind, .api = api };
+
+	must(store_put_events(session, &e, 1));
+}
+
+static struct scope all;
+
+static void load(enum group_by by, uint64_t soon, struct peaks *out)
+{
+	struct groups groups;
+
+	must(groups_load(session, by, true, &groups));
+	must(peak_load(session, &all, &groups, soon, false, out));
+}
+
+static void open_again(void)
+{
+	must(store_finish(session, NULL));
+	must(store_open(path, &session));
+	must(scope_resolve(session, NULL, &all));
+}
+
+static void end(void)
+{
+	scope_deinit(&all);
+	store_close(session);
+}
+
+/* ---- at random ---- */
+
+enum { PROCESSES = 3, PLACES = 2000, STEPS = 60000, SITES = 5, WAVES = 12, SOON = 700 };
+#define NEVER SIZE_MAX
+
+struct block {
+	uint64_t size, death_time;
+	size_t birth, death; /* changes; NEVER */
+	uint32_t process, site;
+};
+static VEC(struct block) blocks;
+static size_t places[PROCESSES][PLACES]; /* in `blocks`, plus 1 */
+static struct change { uint64_t time, bytes, own[PROCESSES]; } *changes; /* what is live behind each */
+static size_t change_count;
+
+static uint64_t state = 0x853c49e6748fea9b;
+
+static uint64_t below(uint64_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
+}
+
+static void change(uint64_t time)
+{
+	struct change *c = &changes[change_count];
+	struct change before = change_count ? c[-1] : (struct change){ 0 };
+
+	*c = before;
+	c->time = time;
+	change_count++;
+}
+
+static void model_born(uint32_t process, uint64_t place, uint64_t size, uint32_t site)
+{
+	*vec_push(&blocks) = (struct block){ size, UINT64_MAX, change_count - 1, NEVER, process, site };
+	places[process][place] = blocks.count;
+	changes[change_count - 1].bytes += size;
+	changes[change_count - 1].own[process] += size;
+}
+
+static void model_died(uint32_t process, uint64_t place)
+{
+	struct block *b = &blocks.at[places[process][place] - 1];
+
+	b->death = change_count - 1;
+	b->death_time = changes[change_count - 1].time;
+	changes[change_count - 1].bytes -= b->size;
+	changes[change_count - 1].own[process] -= b->size;
+	places[process][place] = 0;
+}
+
+static void model_fork(uint32_t parent, uint32_t child, uint64_t time)
+{
+	change(time);
+	for (uint64_t i = 0; i < PLACES; i++)
+		if (places[parent][i]) {
+			const struct block b = blocks.at[places[parent][i] - 1];
+
+			model_born(child, i, b.size, b.site);
+		}
+}
+
+static void model_exit(uint32_t process, uint64_t time)
+{
+	change(time);
+	for (uint64_t i = 0; i < PLACES; i++)
+		if (places[process][i])
+			model_died(process, i);
+}
+
+static void check_peak(const char *name, const struct peak *peak, size_t at, uint32_t process, uint64_t duration)
+{
+	struct peak_row want[SITES + 1] = { 0 };
+	uint64_t count = 0, bytes = 0, wrong = 0;
+
+	for (size_t i = 0; i < blocks.count; i++) {
+		const struct block *b = &blocks.at[i];
+		bool soon;
+
+		if (b->birth > at || b->death <= at || (process != PROCESSES && b->process != process))
+			continue;
+		soon = b->death != NEVER && b->death_time <= changes[at].time + SOON;
+		count++;
+		bytes += b->size;
+		want[b->site].blocks++;
+		want[b->site].bytes += b->size;
+		want[b->site].soon_blocks += soon;
+		want[b->site].soon_bytes += soon ? b->size : 0;
+	}
+	for (unsigned s = 1; s <= SITES; s++) {
+		char site[16];
+		const struct peak_row *row;
+
+		sprintf(site, "site_%u ", s);
+		row = row_of(peak, site);
+		wrong += row->blocks != want[s].blocks || row->bytes != want[s].bytes || row->soon_blocks != want[s].soon_blocks ||
+			 row->soon_bytes != want[s].soon_bytes;
+	}
+	if (peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes && !wrong && count > 100 && changes[at].time + SOON <= duration) {
+		printf("ok %s\n", name);
+		return;
+	}
+	printf("not ok %s: time %" PRIu64 ", want %" PRIu64 "; %" PRIu64 " blocks, want %" PRIu64 "; %" PRIu64 " bytes, want %" PRIu64 "; %" PRIu64
+	       " wrong rows\n", name, peak->time, changes[at].time, peak->blocks, count, peak->bytes, bytes, wrong);
+	failures++;
+}
+
+/* From the definition: highest values between valleys, both a tenth apart from it. */
+static size_t find_peaks(size_t out[PEAK_MARKS])
+{
+	size_t found[2 * WAVES + 10] = { 0 }, count = 0, high = 0, low = 0, kept = 0;
+	bool up = true;
+
+	for (size_t i = 0; i < change_count; i++) {
+		if (up && changes[i].bytes > changes[high].bytes)
+			high = i;
+		if (!up && changes[i].bytes < changes[low].bytes)
+			low = i;
+		if (up && (double)changes[i].bytes < 0.9 * (double)changes[high].bytes) {
+			found[count++] = high;
+			up = false;
+			low = i;
+		} else if (!up && (double)changes[low].bytes < 0.9 * (double)changes[i].bytes) {
+			up = true;
+			high = i;
+		}
+	}
+	if (up)
+		found[count++] = high;
+	for (size_t i = 0; i < count; i++) {
+		size_t higher = 0;
+
+		for (size_t k = 0; k < count; k++)
+			higher += changes[found[k]].bytes > changes[found[i]].bytes;
+		if (higher < PEAK_MARKS)
+			out[kept++] = found[i];
+	}
+	return kept;
+}
+
+static void make(void)
+{
+	static const char *const functions[SITES] = { "site_1", "site_2", "site_3", "site_4", "site_5" };
+	const uint64_t forked = STEPS / 3, exits = STEPS * 3 / 4;
+	uint64_t time = 10;
+	bool has_forked = false, has_exited = false;
+
+	changes = mem_zero(STEPS + 10, sizeof *changes);
+	begin(STEPS * 2 + 1000, functions, SITES);
+	put_process(1, 0, 1, 0, 0);
+	put_process(2, 1, forked, exits, forked);
+	put_process(3, 0, 2, 0, 0);
+	for (size_t step = 0; step < STEPS; step++) {
+		bool rising = step * WAVES / STEPS % 2 == 0;
+		uint64_t place = below(PLACES), size = below(step * WAVES / STEPS * 100 + 300), address = 0x10000 + place * 0x10000;
+		uint32_t process = (uint32_t)below(PROCESSES), site = 1 + (uint32_t)below(SITES);
+
+		time += below(3); /* many at the same time */
+		if (time > forked && !has_forked) {
+			model_fork(0, 1, forked);
+			has_forked = true;
+		}
+		if (time > exits && !has_exited) {
+			model_exit(1, exits);
+			has_exited = true;
+		}
+		if (process == 1 && (!has_forked || has_exited))
+			process = 0;
+		if (places[process][place] && below(4) == 0) {
+			change(time);
+			model_died(process, place);
+			model_born(process, place, size, site);
+			put(time, process + 1, EVENT_REALLOC, address, size, address, site, SHINY_API_REALLOC);
+		} else if (places[process][place] && (!rising || below(8) == 0)) {
+			change(time);
+			model_died(process, place);
+			put(time, process + 1, EVENT_FREE, address, 0, 0, 0, SHINY_API_FREE);
+		} else if (!places[process][place] && (rising || below(8) == 0)) {
+			change(time);
+			model_born(process, place, size, site);
+			put(time, process + 1, EVENT_ALLOC, address, size, 0, site, SHINY_API_MALLOC);
+		}
+	}
+}
+
+static void at_random(void)
+{
+	size_t want[PEAK_MARKS], count, highest[PROCESSES] = { 0 }, kept = 0;
+	struct peaks peaks;
+	uint64_t most = 0;
+	char name[32];
+
+	make();
+	open_again();
+	load(GROUP_SITE, SOON, &peaks);
+	count = find_peaks(want);
+	for (size_t i = 0; i < count; i++)
+		most = changes[want[i]].bytes > most ? changes[want[i]].bytes : most;
+	for (size_t i = 0; i < count; i++)
+		if ((double)changes[want[i]].bytes >= PEAK_SHARE * (double)most)
+			want[kept++] = want[i];
+	number("random/there is something to find", kept > 3 && kept < 2 * WAVES, 1);
+	number("random/peaks", peaks.count, kept);
+	for (size_t i = 0; i < kept && i < peaks.count; i++) {
+		sprintf(name, "random/peak %zu", i);
+		check_peak(name, &peaks.peaks[i], want[i], PROCESSES, peaks.duration);
+	}
+	number("random/highest", peaks.count ? peaks.peaks[peaks.highest].bytes : 0, most);
+	for (size_t i = 0; i < change_count; i++)
+		for (unsigned p = 0; p < PROCESSES; p++)
+			if (changes[i].own[p] > changes[highest[p]].own[p])
+				highest[p] = i;
+	number("random/processes", peaks.process_count, PROCESSES);
+	for (size_t i = 0; i < peaks.process_count; i++) {
+		uint32_t process = peaks.processes[i].process - 1;
+
+		sprintf(name, "random/process %u", process + 1);
+		check_peak(name, &peaks.processes[i], highest[process], process, peaks.duration);
+	}
+	peak_deinit(&peaks);
+	end();
+	free(changes);
+	free(blocks.at);
+}
+
+/* ---- written down ---- */
+
+static void written_down(void)
+{
+	static const char *const functions[] = { "net::Fetch", "blink::Parse", "resize" };
+	struct peaks peaks;
+	const struct peak *peak;
+	const struct peak_row *row;
+
+	begin(100000, functions, 3);
+	put_process(1, 0, 1, 0, 0);
+	for (uint32_t i = 1; i <= 3; i++)
+		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = i, .type = i < 3 ? 1 : 0 }));
+	must(store_put_type(session, &(struct store_type){ .id = 1, .name = "Page", .form = "object", .rule = "variable", .confidence = "exact", .source = "site" }));
+	for (unsigned i = 0; i < 10; i++) {
+		put(100 + i, 1, EVENT_ALLOC, 0x1000 * (i + 1), 1000, 0, 1, SHINY_API_NEW);
+		put(100 + i, 1, EVENT_ALLOC, 0x100000 + 0x1000 * i, 100, 0, 2, SHINY_API_NEW);
+	}
+	/* a large one grows: no valley, though for a moment neither is there */
+	put(200, 1, EVENT_ALLOC, 0x900000, 5000, 0, 3, SHINY_API_COLLECTED);
+	put(210, 1, EVENT_ALLOC, 0x800000, 50000, 0, 2, SHINY_API_MALLOC);
+	put(220, 1, EVENT_REALLOC, 0x700000, 60000, 0x800000, 2, SHINY_API_REALLOC);
+	put(221, 1, EVENT_ALLOC, 0x600000, 0, 0, 2, SHINY_API_MALLOC); /* behind the moment, and of no size */
+	put(230, 1, EVENT_FREE, 0x700000, 0, 0, 0, SHINY_API_FREE);
+	put(240, 1, EVENT_REALLOC, 0x900000, 2000, 0x900000, 3, SHINY_API_COLLECTED); /* smaller from now on */
+	put(1220, 1, EVENT_FREE, 0x1000, 0, 0, 0, SHINY_API_DELETE);                    /* just within a hundredth */
+	put(1221, 1, EVENT_FREE, 0x2000, 0, 0, 0, SHINY_API_DELETE);                    /* just not */
+	open_again();
+	load(GROUP_SITE, 0, &peaks);
+	peak = &peaks.peaks[0];
+	number("written/peaks", peaks.count, 1);
+	number("written/soon", peaks.soon, 1000);
+	number("written/time", peak->time, 220);
+	number("written/bytes", peak->bytes, 10 * 1100 + 5000 + 60000);
+	number("written/blocks", peak->blocks, 22);
+	number("written/first", strncmp(peak->rows[0].name, "blink::Parse", 12), 0);
+	number("written/first's bytes", peak->rows[0].bytes, 61000);
+	number("written/first's soon", peak->rows[0].soon_bytes, 60000);
+	row = row_of(peak, "net::Fetch");
+	number("written/within a hundredth", row->soon_blocks, 1);
+	number("written/blocks of a row", row->blocks, 10);
+	number("written/with its size then", row_of(peak, "resize")->bytes, 5000);
+	peak_deinit(&peaks);
+
+	load(GROUP_TYPE, 2000, &peaks);
+	row = row_of(&peaks.peaks[0], "Page");
+	number("type/bytes", row->bytes, 71000);
+	number("type/soon", row->soon_bytes, 62000);
+	number("type/none", row_of(&peaks.peaks[0], "(no type)")->bytes, 5000);
+	peak_deinit(&peaks);
+	load(GROUP_COMPONENT, 0, &peaks);
+	number("component/net", row_of(&peaks.peaks[0], "net")->bytes, 10000);
+	number("component/blink", row_of(&peaks.peaks[0], "blink")->bytes, 61000);
+	peak_deinit(&peaks);
+	end();
+
+	begin(1000, functions, 3);
+	put_process(1, 0, 1, 0, 0);
+	open_again();
+	load(GROUP_SITE, 0, &peaks);
+	number("empty", peaks.count + peaks.process_count, 0);
+	peak_deinit(&peaks);
+	end();
+}
+
+int main(void)
+{
+	snprintf(path, sizeof path, "/tmp/shiny-test-peak-%d.shiny", (int)getpid());
+	at_random();
+	written_down();
+	unlink(path);
+	return failures != 0;
+}

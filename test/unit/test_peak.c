@@ -98,7 +98,7 @@ static void end(void)
 
 /* ---- at random ---- */
 
-enum { PROCESSES = 3, PLACES = 2000, STEPS = 60000, SITES = 5, WAVES = 12, SOON = 700 };
+enum { PROCESSES = 3, PLACES = 2000, STEPS = 60000, SITES = 5, WAVES = 30, SOON = 200 };
 #define NEVER SIZE_MAX
 
 struct block {
@@ -300,7 +300,7 @@ static void at_random(void)
 	for (size_t i = 0; i < count; i++)
 		if ((double)changes[want[i]].bytes >= PEAK_SHARE * (double)most)
 			want[kept++] = want[i];
-	number("random/there is something to find", kept > 3 && kept < 2 * WAVES, 1);
+	number("random/there is something to find", kept > 3 && count == PEAK_MARKS, 1);
 	number("random/peaks", peaks.count, kept);
 	for (size_t i = 0; i < kept && i < peaks.count; i++) {
 		sprintf(name, "random/peak %zu", i);
@@ -361,6 +361,7 @@ static void written_down(void)
 	number("written/blocks", peak->blocks, 22);
 	number("written/first", strncmp(peak->rows[0].name, "blink::Parse", 12), 0);
 	number("written/first's bytes", peak->rows[0].bytes, 61000);
+	number("written/first's blocks", peak->rows[0].blocks, 11);
 	number("written/first's soon", peak->rows[0].soon_bytes, 60000);
 	row = row_of(peak, "net::Fetch");
 	number("written/within a hundredth", row->soon_blocks, 1);

@@ -517,7 +517,7 @@ static void end(struct attribution *a)
 struct shiny_err *components_load(struct store *store, const struct scope *scope, const struct component_rules *rules, const char *column,
 				  struct components *out)
 {
-	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s", column, scope->where);
+	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s", column, scope_blocks(scope));
 	struct attribution a;
 	struct shiny_err *err;
 

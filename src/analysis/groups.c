@@ -10,6 +10,10 @@
 #include "../base/text.h"
 #include "type_name.h"
 
+const char *const group_names[] = {
+	[GROUP_TYPE] = "type", [GROUP_SITE] = "call site", [GROUP_COMPONENT] = "component", [GROUP_TAG] = "tag",
+};
+
 struct named {
 	char *name;
 	uint32_t id;
@@ -163,11 +167,35 @@ static struct shiny_err *load_components(struct store *store, struct groups *g)
 	return err;
 }
 
+static struct shiny_err *load_tags(struct store *store, struct groups *g)
+{
+	struct list list = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_has(store, "tag") ? store_query(store, "SELECT id, name FROM tag", &q) : NULL;
+
+	while (q && !err && !(err = query_step(q, &row)) && row) {
+		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
+
+		if (!named) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		*named = (struct named){ mem_text(query_text(q, 1)), (uint32_t)query_number(q, 0) };
+	}
+	query_end(q);
+	if (!err)
+		take_names(g, &list, "(no tag)");
+	list_free(&list);
+	return err;
+}
+
 struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out)
 {
 	struct groups groups = { .by = by };
 	struct shiny_err *err = by == GROUP_TYPE ? load_types(store, full, &groups) :
-				by == GROUP_SITE ? load_sites(store, &groups) : load_components(store, &groups);
+				by == GROUP_SITE ? load_sites(store, &groups) :
+				by == GROUP_TAG ? load_tags(store, &groups) : load_components(store, &groups);
 
 	if (err) {
 		groups_deinit(&groups);

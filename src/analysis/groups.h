@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * groups.h: what makes a row of an analysis over lives: the type of a block, its call site, or the component that owns it.
+ * groups.h: what makes a row of an analysis over lives: the type of a block, its call site, the component that owns it, or the tag of
+ * the thread that allocated it.
  *
  * Runs: CLI. Signals: no. Allocates: yes, by distinct types, sites and stacks. Threads: one a store.
  */
@@ -10,14 +11,15 @@
 #include "component.h"
 #include "lives.h"
 
-enum group_by { GROUP_TYPE, GROUP_SITE, GROUP_COMPONENT };
+enum group_by { GROUP_TYPE, GROUP_SITE, GROUP_COMPONENT, GROUP_TAG };
+extern const char *const group_names[]; /* "type", … */
 
 struct groups {
 	enum group_by by;
 	/* name: "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; group 0 is what has none */
 	char **names;
 	size_t count;
-	uint32_t *of; /* type id or stack id → group; of components perhaps with COMPONENT_ASK_TYPE */
+	uint32_t *of; /* type, stack or tag id → group; of components perhaps with COMPONENT_ASK_TYPE */
 	size_t of_count;
 	uint32_t *of_type; /* components: type id → group, 0 none */
 	size_t of_type_count;
@@ -33,7 +35,7 @@ void groups_deinit(struct groups *groups);
 static inline uint32_t groups_find(const struct groups *groups, const struct lives *lives, const struct lives_process *process,
 				   const struct life *life)
 {
-	uint32_t id = groups->by == GROUP_TYPE ? lives_type(lives, process, life) : life->stack;
+	uint32_t id = groups->by == GROUP_TYPE ? lives_type(lives, process, life) : groups->by == GROUP_TAG ? life->tag : life->stack;
 	uint32_t group = id < groups->of_count ? groups->of[id] : 0;
 
 	if (group & COMPONENT_ASK_TYPE) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "../base/units.h"
 
 struct shiny_err *query_format(struct store *store, struct query **out, const char *format, ...)
 {
@@ -100,8 +101,165 @@ struct shiny_err *scope_resolve(struct store *store, const char *which, struct s
 void scope_deinit(struct scope *scope)
 {
 	free(scope->where);
+	free(scope->blocks);
 	free(scope->tags);
+	*scope = (struct scope){0};
 }
+
+/* ---- tags and marks ---- */
+
+/* Says which names there are, of table tag or mark. */
+static struct shiny_err *no_such(struct store *store, const char *option, const char *name, const char *table)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = NULL;
+	char *list = NULL;
+
+	if (store_has(store, table))
+		err = query_format(store, &q, "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM %s ORDER BY id LIMIT 12)", table);
+	if (q && !err && !(err = query_step(q, &row)) && row)
+		list = copy_column(q, 0, &list) ? list : NULL;
+	query_end(q);
+	if (!err)
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "--%s: this session has no %s '%s'", option, table, name),
+				       "there are: %s", list ? list : "none; a program sets them with shiny.h");
+	free(list);
+	return err;
+}
+
+struct shiny_err *scope_tags(struct store *store, const char *names, struct scope *scope)
+{
+	struct query *q = NULL;
+	char *copy = strdup(names), *save = NULL, *condition = NULL;
+	bool row = false, any = false;
+	struct shiny_err *err = copy ? NULL : SHINY_NO_MEMORY;
+	size_t size = 0;
+	FILE *list = err ? NULL : open_memstream(&condition, &size);
+
+	if (!list) {
+		free(copy);
+		return err ? err : SHINY_NO_MEMORY;
+	}
+	if (!store_has(store, "tag"))
+		err = no_such(store, "tag", names, "tag");
+	if (!err)
+		err = store_query(store, "SELECT COALESCE(MAX(id), 0) + 1 FROM tag", &q);
+	if (!err && !(err = query_step(q, &row)) && row) {
+		scope->tag_count = (size_t)query_number(q, 0);
+		scope->tags = calloc(scope->tag_count, sizeof *scope->tags);
+		if (!scope->tags)
+			err = SHINY_NO_MEMORY;
+	}
+	query_end(q);
+	for (char *name = strtok_r(copy, ",", &save); !err && name; name = strtok_r(NULL, ",", &save)) {
+		bool found = strcmp(name, "-") == 0;
+
+		scope->tags[0] |= found;
+		q = NULL;
+		err = store_query(store, "SELECT id, name FROM tag", &q);
+		while (!err && !(err = query_step(q, &row)) && row) {
+			uint64_t id = (uint64_t)query_number(q, 0);
+
+			if (id < scope->tag_count && (strpbrk(name, "*?") ? text_matches(name, query_text(q, 1)) : strcmp(name, query_text(q, 1)) == 0))
+				found = scope->tags[id] = true;
+		}
+		query_end(q);
+		if (!err && !found)
+			err = no_such(store, "tag", name, "tag");
+		any = true;
+	}
+	if (!err && !any)
+		err = no_such(store, "tag", names, "tag");
+	fprintf(list, "(%s) AND s.tag IN (", scope->where);
+	any = false;
+	for (size_t i = 0; !err && i < scope->tag_count; i++)
+		if (scope->tags[i]) {
+			fprintf(list, "%s%zu", any ? "," : "", i);
+			any = true;
+		}
+	fputs(")", list);
+	free(copy);
+	if (fclose(list) != 0 && !err)
+		err = SHINY_NO_MEMORY;
+	if (err) {
+		free(condition);
+		return err;
+	}
+	scope->blocks = condition;
+	return NULL;
+}
+
+/* The `nth` mark (from 1) of that name at or behind `from`; *found: there is one. */
+static struct shiny_err *find_mark(struct store *store, const char *name, uint64_t nth, uint64_t from, bool *found, uint64_t *at)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+
+	*found = false;
+	if (!nth || !store_has(store, "mark"))
+		return NULL;
+	err = store_query(store, "SELECT ns FROM mark WHERE name = ? AND ns >= ? ORDER BY ns, id LIMIT 1 OFFSET ?", &q);
+	if (!err) {
+		query_bind_text(q, 1, name);
+		query_bind_number(q, 2, (int64_t)from);
+		query_bind_number(q, 3, (int64_t)(nth - 1));
+		err = query_step(q, &row);
+	}
+	if (!err && row) {
+		*found = true;
+		*at = (uint64_t)query_number(q, 0);
+	}
+	query_end(q);
+	return err;
+}
+
+/* A mark by its name, or by its name and number; else a time. */
+static struct shiny_err *find_moment(struct store *store, const char *text, uint64_t from, uint64_t *at)
+{
+	const char *number = strrchr(text, '#');
+	bool found;
+	struct shiny_err *err = find_mark(store, text, 1, from, &found, at);
+	char *name;
+	uint64_t n;
+
+	if (!err && !found && number && units_parse_count(number + 1, &n)) {
+		name = strndup(text, (size_t)(number - text));
+		err = name ? find_mark(store, name, n, 0, &found, at) : SHINY_NO_MEMORY;
+		free(name);
+	}
+	if (!err && !found)
+		found = units_parse_time(text, at);
+	if (!err && !found && from) /* there is one, but too early: said by who asked */
+		err = find_mark(store, text, 1, 0, &found, at);
+	return err || found ? err : no_such(store, "between", text, "mark");
+}
+
+struct shiny_err *scope_between(struct store *store, const char *range, struct scope *scope)
+{
+	const char *dots = strstr(range, "..");
+	char *from = dots ? strndup(range, (size_t)(dots - range)) : NULL;
+	struct shiny_err *err = NULL;
+
+	if (!dots)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "--between '%s': it takes FROM..TO", range),
+					"each of them the name of a mark, or a time such as 2.5s: 'load..shown', '..1s', 'shown..'");
+	if (!from)
+		return SHINY_NO_MEMORY;
+	if (*from)
+		err = find_moment(store, from, 0, &scope->from);
+	if (!err && dots[2]) {
+		/* one mark's name twice: from each to the next */
+		err = find_moment(store, dots + 2, scope->from + (*from != 0), &scope->to);
+		if (!err && scope->to <= scope->from)
+			err = shiny_err(SHINY_ERR_USAGE, "--between '%s': its end is not behind its beginning", range);
+	}
+	free(from);
+	return err;
+}
+
+/* ---- sums ---- */
 
 void sums_read(struct sums *sums, const struct query *query, int first)
 {

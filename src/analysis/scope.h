@@ -17,14 +17,20 @@
 #include "../base/err.h"
 #include "../store/store.h"
 
-/* The processes that a report is about, and, for analyses over lives, the blocks. */
+/* The processes that a report is about, and the blocks. Times are for analyses over lives only. */
 struct scope {
-	char *where; /* SQL condition on column `process` of table stat or site_stat, named s: "s.process IN (1,2)"; "1" for all */
+	char *where; /* SQL condition on column `process` of a table named s: "s.process IN (1,2)"; "1" for all */
+	char *blocks; /* the same for tables stat, site_stat and peak, with a condition on `tag` where there are `tags`; NULL: `where` */
 	size_t processes;
 	uint64_t from, to; /* blocks born in [from, to), ns since the session's start; to 0: no end */
 	bool *tags;        /* [tag_count], by id of table tag: blocks born under one of these; NULL: whatever tag, or none */
 	size_t tag_count;
 };
+
+static inline const char *scope_blocks(const struct scope *scope)
+{
+	return scope->blocks ? scope->blocks : scope->where;
+}
 
 static inline bool scope_time(const struct scope *scope, uint64_t time)
 {
@@ -39,6 +45,13 @@ static inline bool scope_birth(const struct scope *scope, uint64_t time, uint32_
 /* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing matches: a usage error that says what there is. */
 SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out);
 void scope_deinit(struct scope *scope);
+/* `names`: of tags, separated by commas, with * and ? as wildcards; "-" is for what has none. */
+SHINY_MUST_CHECK struct shiny_err *scope_tags(struct store *store, const char *names, struct scope *scope);
+/*
+ * `range`: "FROM..TO", each a mark's name or a time since the session's start such as 2.5s; without FROM from the beginning, without TO to the
+ * end. Of marks with the same name FROM means the first, TO the first behind FROM; NAME#3 is the third.
+ */
+SHINY_MUST_CHECK struct shiny_err *scope_between(struct store *store, const char *range, struct scope *scope);
 
 /*
  * Sums over rows of table stat or site_stat; allocs + inherited = frees + live + gone.

@@ -22,12 +22,13 @@ static int compare(const void *left, const void *right, void *context)
 	return strcmp(a->label, b->label) ? strcmp(a->label, b->label) : (a->line > b->line) - (a->line < b->line);
 }
 
-/* What sites are grouped by, over site i. */
+/* What sites are grouped by, over site i and table site_stat, stat or peak s. */
 static const char *const keys[] = {
 	[SITES_BY_LINE] = "COALESCE(i.id, 0)",
 	[SITES_BY_FUNCTION] = "COALESCE(i.function || 'f' || COALESCE(i.module, 0), 's' || i.id, '')",
 	[SITES_BY_FILE] = "COALESCE(i.source || 'f', i.module || 'm', '')",
 	[SITES_BY_MODULE] = "COALESCE(i.module, 0)",
+	[SITES_BY_TAG] = "s.tag",
 };
 static const char *const order_columns[] = {"SUM(s.live_bytes)", "SUM(s.bytes)", "SUM(s.allocs)", "SUM(s.frees)", "SUM(s.live_bytes)", "SUM(s.live_bytes)"};
 
@@ -36,6 +37,8 @@ static char *label_of(const struct query *q, enum sites_by by)
 	const char *function = query_text(q, 0), *file = query_text(q, 1), *module = query_text(q, 3);
 	char *label = NULL;
 
+	if (by == SITES_BY_TAG)
+		return strdup(query_text(q, 15));
 	if (query_is_null(q, 6))
 		return strdup("(no stack)");
 	if (by == SITES_BY_MODULE)
@@ -68,7 +71,7 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	}
 	row->label = label;
 	if ((by <= SITES_BY_FUNCTION && !copy_column(q, 0, &row->function)) || (by <= SITES_BY_FILE && !copy_column(q, 1, &row->file)) ||
-	    !copy_column(q, 3, &row->module) || !copy_column(q, 9, &row->type) || !copy_column(q, 10, &row->container) ||
+	    (by <= SITES_BY_MODULE && !copy_column(q, 3, &row->module)) || !copy_column(q, 9, &row->type) || !copy_column(q, 10, &row->container) ||
 	    !copy_column(q, 11, &row->form) || !copy_column(q, 12, &row->confidence))
 		return SHINY_NO_MEMORY;
 	row->line = by == SITES_BY_LINE ? (uint32_t)query_number(q, 2) : 0;
@@ -77,7 +80,7 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	row->types = (uint64_t)query_number(q, 8);
 	row->or_derived = query_number(q, 13) != 0;
 	row->peak_bytes = (uint64_t)query_number(q, 14);
-	sums_read(&row->sums, q, 15);
+	sums_read(&row->sums, q, 16);
 	sums_add(&sites->total, &row->sums);
 	return NULL;
 }
@@ -85,7 +88,8 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by, const char *match, enum order order,
 			     bool stacks, struct sites *out)
 {
-	const char *key = keys[by];
+	bool tagged = by == SITES_BY_TAG && store_has(store, "tag"); /* else it is of a time when there were none */
+	const char *key = by == SITES_BY_TAG && !tagged ? "0" : keys[by];
 	struct sites sites = {0};
 	struct query *q = NULL;
 	bool row = false;
@@ -99,15 +103,16 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 		"AS types FROM (SELECT g.k AS k, y.name, y.container, y.form, y.confidence, y.or_derived, SUM(g.allocs + g.inherited) + "
 		"(y.confidence <> 'label') * (1 << 50) AS n FROM g JOIN type y ON y.id = g.type "
 		"GROUP BY g.k, y.name, y.container, y.form, y.confidence, y.or_derived) GROUP BY k), "
-		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS site, s.stack AS stack, %s AS n "
-		"FROM stat s LEFT JOIN stack x ON x.id = s.stack WHERE %s AND %s GROUP BY s.stack) o LEFT JOIN site i ON i.id = o.site GROUP BY 1), "
+		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS site, s.stack AS stack, %s AS tag, %s AS n "
+		"FROM stat s LEFT JOIN stack x ON x.id = s.stack WHERE %s AND %s GROUP BY s.stack, tag) s LEFT JOIN site i ON i.id = s.site GROUP BY 1), "
 		"p AS (SELECT %s AS k, SUM(s.peak_bytes) AS peak FROM peak s LEFT JOIN site i ON i.id = s.site WHERE %s GROUP BY k) "
 		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, t.types, t.name, t.container, t.form, t.confidence, "
-		"t.or_derived, p.peak, " SUMS_OF_R " FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "
+		"t.or_derived, p.peak, %s, " SUMS_OF_R " FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "
 		"LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
 		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON f.id = i.frame "
 		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
-		key, scope->where, key, order_columns[order], scope->where, stacks ? "1" : "0", key, scope->where);
+		key, scope_blocks(scope), key, tagged ? "s.tag" : "0", order_columns[order], scope_blocks(scope), stacks ? "1" : "0", key,
+		scope_blocks(scope), tagged ? "COALESCE((SELECT name FROM tag WHERE id = r.k), '(no tag)')" : "'(no tag)'");
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&sites, q, by, match);

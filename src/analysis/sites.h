@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sites.h: blocks and bytes by call site, function, file or module; and single stacks in full.
+ * sites.h: blocks and bytes by call site, function, file, module or tag; and single stacks in full.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -9,10 +9,10 @@
 
 #include "scope.h"
 
-enum sites_by { SITES_BY_LINE, SITES_BY_FUNCTION, SITES_BY_FILE, SITES_BY_MODULE };
+enum sites_by { SITES_BY_LINE, SITES_BY_FUNCTION, SITES_BY_FILE, SITES_BY_MODULE, SITES_BY_TAG };
 
 struct site_row {
-	char *label;    /* what to call it: function, file, module, or module+0xoffset */
+	char *label;    /* what to call it: function, file, module, tag, or module+0xoffset */
 	char *function, *file, *module; /* NULL unknown, or not part of the grouping */
 	uint32_t line;  /* 0 unknown */
 	uint64_t peak_bytes; /* sum of the peaks of its stacks: an upper bound */

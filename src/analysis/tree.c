@@ -81,7 +81,7 @@ bool tree_arrange(struct tree_node *node, double least)
 	return true;
 }
 
-static struct shiny_err *add_row(struct tree_node *root, const struct query *q, const char *leaf, const char *match)
+static struct shiny_err *add_row(struct tree_node *root, const struct query *q, enum tree_by by, const char *leaf, const char *match)
 {
 	const char *path = query_text(q, 2);
 	uint64_t value = (uint64_t)query_number(q, 4);
@@ -92,7 +92,7 @@ static struct shiny_err *add_row(struct tree_node *root, const struct query *q, 
 		return NULL;
 	snprintf(name, sizeof name, "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
 	process = tree_child(root, name);
-	module = process ? tree_child(process, *path ? text_base(path) : "(no module)") : NULL;
+	module = process ? tree_child(process, by == TREE_BY_TAG ? path : *path ? text_base(path) : "(no module)") : NULL;
 	last = module ? tree_child(module, leaf) : NULL;
 	if (!last)
 		return SHINY_NO_MEMORY;
@@ -103,7 +103,7 @@ static struct shiny_err *add_row(struct tree_node *root, const struct query *q, 
 	return NULL;
 }
 
-static struct shiny_err *read_row(struct tree_node *root, const struct query *q, bool typed, const char *match, bool full)
+static struct shiny_err *read_row(struct tree_node *root, const struct query *q, enum tree_by by, bool typed, const char *match, bool full)
 {
 	char *leaf = NULL;
 	struct shiny_err *err;
@@ -112,7 +112,7 @@ static struct shiny_err *read_row(struct tree_node *root, const struct query *q,
 		leaf = type_name_block(&(struct type_text){.type = query_is_null(q, 3) ? NULL : query_text(q, 3),
 			.container = query_is_null(q, 5) ? NULL : query_text(q, 5), .form = query_text(q, 6), .confidence = query_text(q, 7),
 			.derived = query_number(q, 8) != 0, .full = full});
-	err = add_row(root, q, leaf ? leaf : query_text(q, 3), match);
+	err = add_row(root, q, by, leaf ? leaf : query_text(q, 3), match);
 	free(leaf);
 	return err;
 }
@@ -125,25 +125,27 @@ struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum
 			    double threshold, bool full, struct tree_node *root)
 {
 	/* peaks are known a site, not a type */
-	bool typed = by == TREE_BY_TYPE && measure != TREE_PEAK;
+	bool typed = (by == TREE_BY_TYPE || by == TREE_BY_TAG) && measure != TREE_PEAK;
 	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived"; /* what makes leaves of one name different */
+	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
+			 : store_has(store, "tag") ? "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')" : "'(no tag)'";
 	struct tree_node tree = {.name = strdup("all processes")};
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : query_format(store, &q,
-		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, COALESCE(m.path, '') AS home, %s AS leaf, %s%s "
+		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, %s AS home, %s AS leaf, %s%s "
 		"FROM %s s LEFT JOIN process p ON p.id = s.process LEFT JOIN site i ON i.id = s.site "
 		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
-		typed ? "y.name"
+		home, typed ? "y.name"
 		      : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
 			"'+0x' || printf('%x', f.vaddr)) END",
 		measures[measure], typed ? details : "", measure == TREE_PEAK ? "peak" : "site_stat",
 		typed ? "LEFT JOIN type y ON y.id = s.type"
 		      : "LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source LEFT JOIN frame f ON f.id = i.frame",
-		scope->where, typed ? details : "", typed ? details : "");
+		scope_blocks(scope), typed ? details : "", typed ? details : "");
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		err = read_row(&tree, q, typed, match, full);
+		err = read_row(&tree, q, by, typed, match, full);
 	query_end(q);
 	if (!err && !tree_arrange(&tree, threshold * (double)tree.value))
 		err = SHINY_NO_MEMORY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree.h: one measure of a session as a tree: process, module of the call site, type or site; or process, component, type.
+ * tree.h: one measure of a session as a tree: process, module of the call site, type or site; or process, component or tag, type.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -11,7 +11,7 @@
 #include "scope.h"
 
 enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK, TREE_RESIDENT /* memory.h */ };
-enum tree_by { TREE_BY_TYPE, TREE_BY_SITE, TREE_BY_COMPONENT };
+enum tree_by { TREE_BY_TYPE, TREE_BY_SITE, TREE_BY_COMPONENT, TREE_BY_TAG };
 
 /* A node's value is the sum of its children's values, where it has children. */
 struct tree_node {

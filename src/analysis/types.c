@@ -109,7 +109,7 @@ static struct shiny_err *load_levels(struct store *store, const struct scope *sc
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q, "SELECT COALESCE(y.confidence, 'none'), " SUMS_SQL
-					     " FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1", scope->where);
+					     " FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1", scope_blocks(scope));
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct sums sums;
@@ -138,7 +138,7 @@ struct shiny_err *types_load(struct store *store, const struct scope *scope, enu
 		"SUM(CASE WHEN y.confidence <> 'label' THEN s.live_bytes ELSE 0 END), " SUMS_SQL
 		" FROM site_stat s LEFT JOIN type y ON y.id = s.type LEFT JOIN site i ON i.id = s.site LEFT JOIN module m ON m.id = i.module "
 		"WHERE %s GROUP BY %s",
-		groupings[by].name, SHINY_VPTR_FREE, scope->where, groupings[by].key);
+		groupings[by].name, SHINY_VPTR_FREE, scope_blocks(scope), groupings[by].key);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&types, q, by, match);

@@ -216,7 +216,22 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
 }
 
-/* New arenas of the directory. One that is refused becomes a note, or the error, if no other arena is there. */
+/* A mark from outside (wire.h): its file goes once it is in the session. */
+static void take_mark(struct session *session, int directory, const char *file)
+{
+	char name[SHINY_TAG_NAME_MAX + 1] = "";
+	uint64_t boottime = strtoull(file + strlen(SHINY_MARK_PREFIX), NULL, 10), start = session->ticks.read_boottime;
+	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t bytes = fd >= 0 ? read(fd, name, sizeof name - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	unlinkat(directory, file, 0);
+	if (bytes > 0 && name[0])
+		session_fail(session, store_put_mark(session->store, &(struct store_mark){ .time = boottime > start ? boottime - start : 0, .name = name }));
+}
+
+/* New arenas of the directory, and marks. One that is refused becomes a note, or the error, if no other arena is there. */
 static struct shiny_err *look_around(struct session *session, struct directory *dir)
 {
 	VEC(struct arena *) fresh = { 0 };
@@ -235,6 +250,8 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 		struct refusal *refusal = NULL;
 		char *path;
 
+		if (!strncmp(entry->d_name, SHINY_MARK_PREFIX, strlen(SHINY_MARK_PREFIX)) && session->store)
+			take_mark(session, dirfd(handle), entry->d_name);
 		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)))
 			continue;
 		path = mem_format("%s/%s", dir->path, entry->d_name);

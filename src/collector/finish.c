@@ -209,7 +209,7 @@ static void put_stats(struct session *session, const struct process *p, struct c
 			out->live_bytes += row.live_bytes;
 		}
 		if (site->peak_blocks) {
-			struct store_peak row = { p->id, site->stack, site->peak_blocks, site->peak_bytes,
+			struct store_peak row = { p->id, site->stack, site->tag, site->peak_blocks, site->peak_bytes,
 						  ticks_ns(&session->ticks, site->peak_time) };
 
 			session_fail(session, store_put_peak(session->store, &row));

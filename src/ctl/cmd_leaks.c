@@ -43,10 +43,10 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 	fprintf(stdout, "%s blocks, %s, live at the end", units_count(UNITS_BUF, l->blocks), units_bytes(UNITS_BUF, l->bytes));
 	if (l->suppressed)
 		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
-	fprintf(stdout, "\n%s %s%s to the end\n\n", units_count(UNITS_BUF, growing), by == GROUP_TYPE ? "type" : "call site",
+	fprintf(stdout, "\n%s %s%s to the end\n\n", units_count(UNITS_BUF, growing), group_names[by],
 		growing == 1 ? " grows" : "s grow");
 	memcpy(titled, columns, sizeof titled);
-	titled[NAME].title = by == GROUP_TYPE ? "type" : "site";
+	titled[NAME].title = group_names[by];
 	table_init(&table, titled, COLUMNS);
 	table_total(&table, SHARE, l->bytes);
 	for (size_t i = 0; i < limit; i++) {
@@ -109,7 +109,8 @@ static void json_rows(struct json *json, const struct leaks *l, size_t limit)
 
 struct shiny_err *cmd_leaks(struct ctl *ctl)
 {
-	enum group_by by = ctl->options.number[OPT_LEAKS_BY] ? GROUP_TYPE : GROUP_SITE; /* options.def lists sites first */
+	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE, GROUP_COMPONENT, GROUP_TAG }; /* in options.def's order */
+	enum group_by by = groups[ctl->options.number[OPT_LEAKS_BY]];
 	struct leaks leaks;
 	struct store *store;
 	struct scope scope = {0};

@@ -143,7 +143,7 @@ static void print_rows(struct ctl *ctl, const struct lifetimes *l, enum group_by
 	struct table table;
 
 	memcpy(titled, columns, sizeof titled);
-	titled[NAME].title = by == GROUP_TYPE ? "type" : "site";
+	titled[NAME].title = group_names[by];
 	table_init(&table, titled, COLUMNS);
 	table_total(&table, SHARE, l->total.blocks);
 	table_total(&table, BAR, l->total.blocks);

@@ -106,7 +106,7 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	double threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6;
 	bool full = ctl->options.given[OPT_FULL_NAMES];
 	struct scope scope = {0};
-	struct shiny_err *err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
+	struct shiny_err *err = ctl_scope(ctl, store, &scope);
 
 	if (!err && measure == TREE_RESIDENT) {
 		struct memory memory = {0};
@@ -177,5 +177,5 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 	tree_deinit(&root);
 	components_deinit(&components);
 	component_rules_free(rules);
-	return ctl_end(ctl, store, by == TREE_BY_TYPE ? "tree --by component" : by == TREE_BY_COMPONENT ? "tree --by site" : "sites");
+	return ctl_end(ctl, store, by == TREE_BY_TYPE || by == TREE_BY_TAG ? "tree --by component" : by == TREE_BY_COMPONENT ? "tree --by site" : "sites");
 }

@@ -236,7 +236,7 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 
 	if (err)
 		return err;
-	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
+	err = ctl_scope(ctl, store, &scope);
 	if (!err && ctl->options.given[OPT_MEMBERS]) {
 		err = members_show(ctl, store, &scope, ctl->options.text[OPT_MEMBERS]);
 		scope_deinit(&scope);

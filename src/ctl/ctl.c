@@ -54,9 +54,22 @@ struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct scope 
 	*scope = (struct scope){0};
 	if (err)
 		return err;
-	err = scope_resolve(*store, ctl->options.text[OPT_PROCESS], scope);
+	err = ctl_scope(ctl, *store, scope);
 	if (err)
 		store_close(*store);
+	return err;
+}
+
+struct shiny_err *ctl_scope(const struct ctl *ctl, struct store *store, struct scope *scope)
+{
+	struct shiny_err *err = scope_resolve(store, ctl->options.text[OPT_PROCESS], scope);
+
+	if (!err && ctl->options.given[OPT_TAG])
+		err = scope_tags(store, ctl->options.text[OPT_TAG], scope);
+	if (!err && ctl->options.given[OPT_BETWEEN])
+		err = scope_between(store, ctl->options.text[OPT_BETWEEN], scope);
+	if (err)
+		scope_deinit(scope);
 	return err;
 }
 

@@ -27,8 +27,10 @@ struct ctl {
 
 #define CTL_JSON(ctl) ((ctl)->options.given[OPT_JSON])
 
-/* Opens the session and finds the processes that --process means; on an error nothing is left open. */
+/* Opens the session and finds what --process, --tag and --between mean; on an error nothing is left open. */
 SHINY_MUST_CHECK struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct scope *scope);
+/* What --process, --tag and --between mean; nothing of it is left on an error. */
+SHINY_MUST_CHECK struct shiny_err *ctl_scope(const struct ctl *ctl, struct store *store, struct scope *scope);
 /* Behind what loads a report: gives the scope back, and where that failed closes the session. Returns `err`. */
 SHINY_MUST_CHECK struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct shiny_err *err);
 

@@ -147,7 +147,7 @@ static struct shiny_err *count_blocks(struct store *store, const struct scope *s
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q, "SELECT y.form IN ('array', 'buffer'), y.confidence IN ('exact', 'high') AND NOT y.or_derived, "
 		SUMS_SQL " FROM site_stat s JOIN type y ON y.id = s.type WHERE y.name = ? AND y.confidence <> 'label' AND %s GROUP BY 1, 2",
-		scope->where);
+		scope_blocks(scope));
 
 	if (!err)
 		query_bind_text(q, 1, layout->name);

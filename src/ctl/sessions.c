@@ -238,6 +238,82 @@ struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 	return NULL;
 }
 
+struct shiny_err *sessions_named(const char *which, const char *verb, char out[SESSIONS_PATH])
+{
+	char *end;
+	long pid;
+
+	if (!*which || strspn(which, "0123456789") != strlen(which)) {
+		snprintf(out, SESSIONS_PATH, "%s", which);
+		return NULL;
+	}
+	errno = 0;
+	pid = strtol(which, &end, 10);
+	if (errno || pid <= 0 || pid > 0x7fffffff)
+		return shiny_err(SHINY_ERR_USAGE, "%s: %s is no process id", verb, which);
+	return sessions_of_pid((pid_t)pid, out);
+}
+
+/* Made under another name and then renamed, so that whoever sees it sees all of it. */
+static struct shiny_err *make_mark(int at, const char *directory, const char *name, char final[64])
+{
+	static const struct timespec pause = { .tv_nsec = 1000 };
+	char temporary[64];
+	size_t bytes = strlen(name);
+	struct timespec now;
+	int fd;
+
+	snprintf(temporary, sizeof temporary, ".mark.%d", (int)getpid());
+	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return shiny_err_os(errno, "cannot make a mark in %s", directory);
+	if (write(fd, name, bytes) != (ssize_t)bytes) {
+		struct shiny_err *err = shiny_err_os(errno, "cannot make a mark in %s", directory);
+
+		close(fd);
+		unlinkat(at, temporary, 0);
+		return err;
+	}
+	close(fd);
+	do { /* two at the same nanosecond: the later one is a little later */
+		clock_gettime(CLOCK_BOOTTIME, &now);
+		snprintf(final, 64, SHINY_MARK_PREFIX "%" PRIu64, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+		if (renameat2(at, temporary, at, final, RENAME_NOREPLACE) == 0)
+			return NULL;
+	} while (errno == EEXIST && nanosleep(&pause, NULL) == 0);
+	unlinkat(at, temporary, 0);
+	return shiny_err_os(errno, "cannot make a mark in %s", directory);
+}
+
+struct shiny_err *sessions_mark(const char *directory, const char *name, bool *taken)
+{
+	static const struct timespec pause = { .tv_nsec = 5000000 };
+	struct session_directory look;
+	struct shiny_err *err;
+	char final[64];
+	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	*taken = false;
+	if (at < 0)
+		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s", directory),
+					"`shinyctl collect` lists the session directories");
+	if (!*name || strlen(name) > SHINY_TAG_NAME_MAX)
+		err = shiny_err(SHINY_ERR_USAGE, "mark: a name has 1 to %d bytes", SHINY_TAG_NAME_MAX);
+	else if (!sessions_look(directory, &look) || !look.arenas)
+		err = shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: nothing is being recorded there", directory),
+				       "`shinyctl collect` lists the session directories");
+	else
+		err = make_mark(at, directory, name, final);
+	/* a collector looks every few milliseconds, on a busy machine later */
+	for (int i = 0; !err && look.collected && !*taken && i < 400; i++) {
+		*taken = faccessat(at, final, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+		if (!*taken)
+			nanosleep(&pause, NULL);
+	}
+	close(at);
+	return err;
+}
+
 struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *count)
 {
 	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -40,6 +40,12 @@ void sessions_each(sessions_fn *each, void *context);
 /* The directory of the session that process `pid` belongs to, by the arena that it maps. */
 SHINY_MUST_CHECK struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH]);
 
+/* `which`: a directory, or a process's id; `verb`: who asks. */
+SHINY_MUST_CHECK struct shiny_err *sessions_named(const char *which, const char *verb, char out[SESSIONS_PATH]);
+
+/* Sets a mark now in the session of the directory. *taken: its collector has it already; else it finds it there. */
+SHINY_MUST_CHECK struct shiny_err *sessions_mark(const char *directory, const char *name, bool *taken);
+
 /* Switches recording in every arena of the directory; *count: how many. */
 SHINY_MUST_CHECK struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *count);
 

@@ -71,7 +71,7 @@ static int by_peak_key(const void *left, const void *right)
 {
 	const struct store_peak *a = left, *b = right;
 
-	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack);
+	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?: order(a->tag, b->tag);
 }
 
 static void add_stat(struct store_stat *to, const struct store_stat *more)

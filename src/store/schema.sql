@@ -333,14 +333,15 @@ CREATE TABLE lifetime (
 	PRIMARY KEY (process, site, type, bin, censored)
 ) WITHOUT ROWID;
 
--- What can at most have been live at once from one site of one process: the peaks of its stacks, added up.
+-- What can at most have been live at once from one site of one process, of one tag: the peaks of its stacks, added up.
 CREATE TABLE peak (
 	process INTEGER NOT NULL, -- process.id
 	site INTEGER NOT NULL, -- site.id, 0: no stack
+	tag INTEGER NOT NULL, -- tag.id, 0 none
 	peak_blocks INTEGER NOT NULL, -- blocks
 	peak_bytes INTEGER NOT NULL, -- bytes
 	peak_ns INTEGER NOT NULL, -- when the stack with the most bytes had them
-	PRIMARY KEY (process, site)
+	PRIMARY KEY (process, site, tag)
 ) WITHOUT ROWID;
 
 -- The timeline in buckets.

@@ -114,7 +114,7 @@ struct store_lifetime { /* kept a site, not a stack. bin b: 2^b <= lifetime in n
 	bool censored; /* still alive when the recording ended: the true lifetime is longer */
 	uint64_t count, bytes;
 };
-struct store_peak { /* added up a site */ uint32_t process, stack; uint64_t peak_blocks, peak_bytes, peak_time; };
+struct store_peak { /* added up a site */ uint32_t process, stack, tag; uint64_t peak_blocks, peak_bytes, peak_time; };
 struct store_bucket { /* the timeline */
 	uint32_t process;
 	uint64_t start, length;

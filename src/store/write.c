@@ -48,7 +48,7 @@
 	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, tag, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
 	  "gone, gone_bytes, inherited, inherited_bytes, max_size, min_size, type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
 	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
-	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?)")                                                          \
+	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?, ?)")                                                          \
 	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
 	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                                             \
 	X(SEGMENT, "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                \
@@ -662,6 +662,7 @@ static struct shiny_err *write_peak(struct store *store, const struct store_peak
 
 	number(&row, p->process);
 	number(&row, p->stack);
+	number(&row, p->tag);
 	number(&row, p->peak_blocks);
 	number(&row, p->peak_bytes);
 	number(&row, p->peak_time);

@@ -45,6 +45,7 @@ struct diff_row {
 	uint32_t members[2];        /* names of each session that it stands for; 0: it is not there */
 	struct diff_side sides[2];  /* base, new */
 	double ranks[DIFF_MEASURES]; /* > 0: more in the newer one; 0: no difference */
+	uint32_t places[DIFF_MEASURES]; /* among the rows of each measure, by rank, from 1; 0: no difference */
 	char *mostly;               /* of types the call site, of others the type, whose blocks and bytes changed most; NULL none */
 };
 struct diff_session {
@@ -55,6 +56,7 @@ struct diff_session {
 struct diff {
 	struct diff_row *rows;      /* those that are different; by the measure asked for, then by name */
 	size_t count, same;         /* same: rows that are in both and not different */
+	size_t counts[DIFF_MEASURES]; /* rows that have a place in each measure */
 	struct diff_session sessions[2];
 	bool timed;                 /* peaks and lifetimes are known */
 	uint64_t sites[MATCH_HOWS]; /* how call sites were matched, in rows */

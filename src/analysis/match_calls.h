@@ -24,6 +24,7 @@
 struct match_feature { /* of a site: what its blocks are */
 	uint32_t type;   /* a number that is the same in both sessions: of most of its blocks */
 	uint64_t allocs, least_size, most_size;
+	bool present;    /* it has blocks at all */
 };
 /* What match_calls finds is told here: sites[0][0 .. counts[0]) of the older session are sites[1][0 .. counts[1]) of the newer one. */
 typedef void match_calls_fn(void *context, const uint32_t *const sites[2], const size_t counts[2]);

@@ -12,7 +12,7 @@ static const struct { int status; const char *text; } statuses[] = {
 	{0, "fine; for run: the program's own status"},
 	{1, "a check failed"},
 	{2, "the command line is wrong"},
-	{3, "events were lost, and --strict was given"},
+	{3, "events were lost, and --strict was given; for check: a session is incomplete or cannot be read"},
 	{4, "anything else, such as a file that cannot be read"},
 };
 static const struct { const char *command, *text; } examples[] = {
@@ -23,6 +23,7 @@ static const struct { const char *command, *text; } examples[] = {
 	{"shinyctl sites --stacks -m '*Layout*' chromium.4711.shiny", "who allocates there, with stacks"},
 	{"shinyctl types --members blink::LayoutBlockFlow chromium.4711.shiny", "its layout, and what its holes cost"},
 	{"shinyctl explain chromium.4711.shiny page.cc:42", "why the blocks made there have their type"},
+	{"shinyctl diff old.shiny new.shiny", "what grew between two builds"},
 	{"shinyctl symbols /usr/lib/libfoo.so", "work out its types ahead of time, say what debug information is missing"},
 	{"sqlite3 chromium.4711.shiny 'SELECT * FROM v_types LIMIT 5'", "a session is a database"},
 };

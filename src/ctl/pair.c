@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pair.h"
+
+#include <string.h>
+
+#include "../base/units.h"
+
+struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new, struct pair *out)
+{
+	const char *const paths[2] = { base, new };
+	struct pair pair = { 0 };
+	struct shiny_err *err = NULL;
+
+	for (int side = 0; !err && side < 2; side++) {
+		if (!paths[side])
+			continue;
+		err = store_open(paths[side], &pair.stores[side]);
+		if (!err)
+			err = scope_resolve(pair.stores[side], ctl->options.text[OPT_PROCESS], &pair.scopes[side]);
+	}
+	if (err) {
+		pair_close(&pair);
+		return err;
+	}
+	*out = pair;
+	return NULL;
+}
+
+void pair_close(struct pair *pair)
+{
+	for (int side = 0; side < 2; side++) {
+		scope_deinit(&pair->scopes[side]);
+		store_close(pair->stores[side]);
+	}
+	*pair = (struct pair){ 0 };
+}
+
+char *pair_change(char *out, pair_units_fn *units, uint64_t base, uint64_t new)
+{
+	units(out + 1, new >= base ? new - base : base - new);
+	if (new == base)
+		memmove(out, out + 1, strlen(out + 1) + 1);
+	else
+		out[0] = new > base ? '+' : '-';
+	return out;
+}
+
+char *pair_share(char *out, uint64_t base, uint64_t new)
+{
+	double share;
+
+	out[0] = 0;
+	if (base == new)
+		return out;
+	if (!base || !new)
+		return strcpy(out, base ? "gone" : "new");
+	share = ((double)new - (double)base) / (double)base;
+	snprintf(out, UNITS_TEXT, share < 10 ? "%+.1f %%" : "%+.0f %%", share * 100);
+	return out;
+}

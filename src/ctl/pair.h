@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pair.h: two sessions that are compared, the older one first.
+ *
+ * Runs: CLI. Signals: no. Allocates: two stores. Threads: one.
+ */
+#ifndef SHINY_CTL_PAIR_H
+#define SHINY_CTL_PAIR_H
+
+#include "ctl.h"
+
+struct pair {
+	struct store *stores[2]; /* base, new; base NULL: there is none */
+	struct scope scopes[2];
+};
+
+/* `base` may be NULL. Scopes are what --process means in each. */
+SHINY_MUST_CHECK struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new, struct pair *out);
+void pair_close(struct pair *pair);
+
+/* "+1.2 MiB", "-3": from `base` to `new`; UNITS_TEXT + 1 bytes. */
+typedef char *pair_units_fn(char *out, uint64_t n);
+char *pair_change(char *out, pair_units_fn *units, uint64_t base, uint64_t new);
+/* "+5.0 %", "new", "gone"; empty without a change. */
+char *pair_share(char *out, uint64_t base, uint64_t new);
+
+#endif

@@ -281,25 +281,13 @@ static void counting_free(struct counting *c)
 	free(c);
 }
 
-static struct shiny_err *load_duration(struct store *store, uint64_t *duration)
-{
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
-
-	if (!err && !(err = query_step(q, &row)) && row)
-		*duration = (uint64_t)query_number(q, 0);
-	query_end(q);
-	return err;
-}
-
 struct shiny_err *sizes_load(struct store *store, const struct scope *scope, const char *match, enum sizes_order order, bool full_names,
 			     bool progress, struct sizes *out)
 {
 	struct counting *c = mem_zero(1, sizeof *c);
 	struct lives_observer observer = { .context = c, .death = count_death };
 	struct sizes sizes = { 0 };
-	struct shiny_err *err = load_duration(store, &sizes.duration);
+	struct shiny_err *err = session_duration(store, &sizes.duration);
 
 	if (!err)
 		err = size_classes_load(store, &c->allocators);

@@ -10,6 +10,10 @@
 #include "../base/mem.h"
 #include "../base/text.h"
 
+#define CLOCK_FACTOR   4.0
+#define CLOCK_LEAST_NS 100000 /* shorter lifetimes are the machine's business, and what recording costs */
+#define LEAST_OCTAVES  0.25 /* two bins of a distribution: less may be the bins' doing */
+
 const char *const diff_measure_names[DIFF_MEASURES] = {
 	[DIFF_LIVE] = "live", [DIFF_PEAK] = "peak", [DIFF_BYTES] = "bytes", [DIFF_BLOCKS] = "blocks", [DIFF_SIZE] = "size",
 	[DIFF_LIFETIME] = "lifetime",
@@ -97,7 +101,14 @@ static double octaves(uint64_t base, uint64_t new)
 	return log2(((double)new + 1) / ((double)base + 1));
 }
 
-static double lifetime_rank(const struct diff_side *base, const struct diff_side *new)
+/* The whole distribution moved: one side's shortest tenth lives much longer than the other's longest tenth lived. */
+static bool clock_moved(const struct diff_side *shorter, const struct diff_side *longer, double slower)
+{
+	return (double)longer->p10_ns > CLOCK_FACTOR * slower * (double)shorter->p90_ns && longer->p50_ns > shorter->p50_ns + CLOCK_LEAST_NS;
+}
+
+/* `slower`: the newer session's machine, by that factor. */
+static double lifetime_rank(const struct diff_side *base, const struct diff_side *new, double slower)
 {
 	uint64_t blocks = base->ended < new->ended ? base->ended : new->ended;
 	double by_steps = octaves(base->p50_steps, new->p50_steps), by_clock = 0;
@@ -105,13 +116,43 @@ static double lifetime_rank(const struct diff_side *base, const struct diff_side
 	if (!blocks)
 		return 0;
 	if (base->episodes >= DIFF_EPISODES && new->episodes >= DIFF_EPISODES &&
-	    (new->p10_ns > 2 * base->p90_ns || base->p10_ns > 2 * new->p90_ns))
+	    (clock_moved(base, new, slower) || clock_moved(new, base, 1 / slower)))
 		by_clock = octaves(base->p50_ns, new->p50_ns);
-	return (fabs(by_clock) > fabs(by_steps) ? by_clock : by_steps) * log2(1 + (double)blocks);
+	if (fabs(by_clock) > fabs(by_steps))
+		by_steps = by_clock;
+	return fabs(by_steps) < LEAST_OCTAVES ? 0 : by_steps * log2(1 + (double)blocks);
+}
+
+static int by_real(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* The median over rows of how much longer blocks live by the clock, where the program did the same meanwhile. */
+static double slower_by(const struct comparing *c)
+{
+	enum { ENOUGH = 8 };
+	double *ratios = mem_alloc((c->match.count + 1) * sizeof *ratios), slower = 1;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->match.count; i++) {
+		const struct diff_side *base = &c->rows[i].sides[0], *new = &c->rows[i].sides[1];
+
+		if (base->ended >= ENOUGH && new->ended >= ENOUGH && base->p50_steps == new->p50_steps && base->p50_ns && new->p50_ns)
+			ratios[count++] = (double)new->p50_ns / (double)base->p50_ns;
+	}
+	if (count >= ENOUGH) {
+		qsort(ratios, count, sizeof *ratios, by_real);
+		slower = ratios[count / 2];
+	}
+	free(ratios);
+	return slower;
 }
 
 /* False: the row is the same in both. */
-static bool rank_row(struct diff_row *row, bool timed)
+static bool rank_row(struct diff_row *row, bool timed, double slower)
 {
 	const struct diff_side *base = &row->sides[0], *new = &row->sides[1];
 	bool different = base->sums.allocs != new->sums.allocs || base->sums.bytes != new->sums.bytes || base->sums.live != new->sums.live ||
@@ -124,7 +165,7 @@ static bool rank_row(struct diff_row *row, bool timed)
 		row->ranks[DIFF_SIZE] = ((double)new->size - (double)base->size) * (double)(new->sums.allocs + new->sums.inherited);
 	if (timed) {
 		row->ranks[DIFF_PEAK] = rank_of(base->peak_bytes, new->peak_bytes);
-		row->ranks[DIFF_LIFETIME] = lifetime_rank(base, new);
+		row->ranks[DIFF_LIFETIME] = lifetime_rank(base, new, slower);
 	}
 	for (int m = 0; m < DIFF_MEASURES; m++)
 		different = different || row->ranks[m] != 0;
@@ -151,7 +192,7 @@ static int by_rank(const void *left, const void *right, void *context)
 
 struct part {
 	uint64_t pair; /* row << 32 | other row */
-	double change;
+	double change, all;
 };
 
 static int by_pair(const void *left, const void *right)
@@ -164,7 +205,7 @@ static int by_pair(const void *left, const void *right)
 static void find_mostly(struct comparing *c)
 {
 	struct part *parts = mem_alloc((c->censuses[0].cell_count + c->censuses[1].cell_count + 1) * sizeof *parts);
-	double *most = mem_zero(c->match.count + 1, sizeof *most);
+	struct part *most = mem_zero(c->match.count + 1, sizeof *most); /* a row each */
 	size_t count = 0;
 
 	for (int side = 0; side < 2; side++)
@@ -174,19 +215,22 @@ static void find_mostly(struct comparing *c)
 			/* blocks break ties: a row may only have more or fewer of no bytes */
 			double value = (double)cell->sums.bytes + (double)cell->sums.live_bytes + (double)cell->sums.allocs;
 
-			parts[count++] = (struct part){ row << 32 | other, side ? value : -value };
+			parts[count++] = (struct part){ row << 32 | other, side ? value : -value, value };
 		}
 	if (count)
 		qsort(parts, count, sizeof *parts, by_pair);
 	for (size_t i = 0, end; i < count; i = end) {
 		uint32_t row = (uint32_t)(parts[i].pair >> 32);
-		double change = 0;
+		struct part sum = { 0 };
 
-		for (end = i; end < count && parts[end].pair == parts[i].pair; end++)
-			change += parts[end].change;
-		if (fabs(change) <= most[row])
+		for (end = i; end < count && parts[end].pair == parts[i].pair; end++) {
+			sum.change += parts[end].change;
+			sum.all += parts[end].all;
+		}
+		/* where nothing changed in these, as with lifetimes, what there is most of */
+		if (fabs(sum.change) < fabs(most[row].change) || (sum.change == most[row].change && sum.all <= most[row].all))
 			continue;
-		most[row] = fabs(change);
+		most[row] = sum;
 		free(c->rows[row].mostly);
 		c->rows[row].mostly = mem_text(c->others.rows[(uint32_t)parts[i].pair].name);
 	}
@@ -213,12 +257,13 @@ static bool is_label(const struct comparing *c, size_t row)
 
 static void arrange(struct comparing *c, const char *match, enum diff_measure order, struct diff *out)
 {
+	double slower = out->timed ? slower_by(c) : 1;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->match.count; i++) {
 		struct diff_row *row = &c->rows[i];
 		const struct match_row *matched = &c->match.rows[i];
-		bool different = rank_row(row, out->timed);
+		bool different = rank_row(row, out->timed, slower);
 
 		row->name = mem_text(matched->name);
 		row->how = matched->how;
@@ -258,6 +303,21 @@ static void take_session(const struct census *c, struct diff_session *out)
 	out->with_events = c->with_events;
 }
 
+/* Sites of frees have no blocks. */
+static void count_sites(const struct comparing *c, const struct match *sites, struct diff *out)
+{
+	bool *used = mem_zero(sites->count + 1, sizeof *used);
+
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
+			uint32_t row = sites->row_of[side][c->censuses[side].cells[i].of[CENSUS_SITE]];
+
+			out->sites[sites->rows[row].how] += !used[row];
+			used[row] = true;
+		}
+	free(used);
+}
+
 static struct shiny_err *match_both(struct comparing *c, struct store *const stores[2], struct diff *out)
 {
 	const struct census *const censuses[2] = { &c->censuses[0], &c->censuses[1] };
@@ -267,8 +327,8 @@ static struct shiny_err *match_both(struct comparing *c, struct store *const sto
 
 	if (!err && with_sites)
 		err = match_load(stores, censuses, CENSUS_SITE, &types, &sites);
-	for (size_t i = 0; !err && i < sites.count; i++)
-		out->sites[sites.rows[i].how]++;
+	if (!err && with_sites)
+		count_sites(c, &sites, out);
 	if (!err && c->by != CENSUS_TYPE && c->by != CENSUS_SITE)
 		err = match_load(stores, censuses, c->by, NULL, &c->match);
 	if (c->by == CENSUS_TYPE)

@@ -12,9 +12,10 @@
  *   bytes     requested in all
  *   blocks    allocations
  *   size      of a block, where all of the row's have the same in each session
- *   lifetime  p50 over blocks that ended, in blocks allocated meanwhile (watch.h): different when that is; by the clock only when the whole
- *             distribution moved, p10 of one being over twice the p90 of the other, over DIFF_EPISODES episodes each: a slow machine does not
- *             do that. Needs events
+ *   lifetime  p50 over blocks that ended, in blocks allocated meanwhile (watch.h): different when that is, by a quarter of an octave; by the clock only
+ *             when the whole distribution moved: p10 of one is over four times the p90 of the other and 0.1 ms more, over DIFF_EPISODES episodes
+ *             each, beyond the factor by which the machine was slower (the median of rows whose blocks saw as many others meanwhile). Needs
+ *             events
  *
  * Ranks say what to look at first, growth before shrinking. Two runs of one program differ too, each row by chance and in proportion to what it
  * has. So a change counts by the share that it is of its row: of n and m, (m - n) |m - n| / (m + n), which is the square of the difference over its

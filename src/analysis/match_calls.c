@@ -17,10 +17,10 @@ enum {
 };
 
 /* What two frames have to have in common besides their calls, from the strictest on. */
-enum strictness { STRICT_PLACE, STRICT_SIZES, STRICT_TYPE, STRICT_CALLS, STRICTNESSES };
+enum strictness { STRICT_SIZES, STRICT_TYPE, STRICT_CALLS, STRICTNESSES };
 
 /* The narrowest neighbourhood that is believed: what little a frame itself says may be chance. */
-static const int least_radius[STRICTNESSES] = { 0, 0, 1, 2 };
+static const int least_radius[STRICTNESSES] = { 0, 1, 2 };
 
 struct graph {
 	const struct census *census;
@@ -35,7 +35,7 @@ struct graph {
 	VEC(uint64_t) edges;    /* callee << 32 | caller; each once, sorted */
 };
 struct found {
-	uint64_t label;
+	uint64_t label, address;
 	uint32_t frame;
 	uint8_t side;
 };
@@ -182,12 +182,10 @@ static uint64_t own_label(const struct graph *g, uint32_t frame, enum strictness
 
 	if (g->known[frame])
 		return g->known[frame];
-	if (strict == STRICT_PLACE)
-		label = hash_pair(label, g->addresses[frame] & 15);
 	if (!g->sites[frame] || strict == STRICT_CALLS)
 		return label;
 	label = hash_pair(label, (uint64_t)f->type << 8 | site->api);
-	if (strict <= STRICT_SIZES)
+	if (strict == STRICT_SIZES)
 		label = hash_pair(hash_pair(label, f->least_size), f->most_size);
 	return label;
 }
@@ -225,7 +223,7 @@ static int by_label(const void *left, const void *right)
 		return a->label < b->label ? -1 : 1;
 	if (a->side != b->side)
 		return a->side < b->side ? -1 : 1;
-	return (a->frame > b->frame) - (a->frame < b->frame);
+	return (a->address > b->address) - (a->address < b->address);
 }
 
 /* Frames that are not known yet, by label. `sites`: only those of open sites. */
@@ -237,7 +235,7 @@ static void list_unknown(struct matcher *m, int radius, bool sites)
 
 		for (uint32_t i = 1; i < g->frames; i++)
 			if (!g->known[i] && (!sites || g->sites[i]))
-				*vec_push(&m->list) = (struct found){ g->labels[radius][i], i, side };
+				*vec_push(&m->list) = (struct found){ g->labels[radius][i], g->addresses[i], i, side };
 	}
 	if (m->list.count)
 		qsort(m->list.at, m->list.count, sizeof *m->list.at, by_label);
@@ -266,6 +264,19 @@ static void tell(struct matcher *m, size_t from, size_t middle, size_t end)
 	free(ids);
 }
 
+/* Entries that are the same frame; false: one is a site that is to be matched, the other is not. */
+static bool match_pair(struct matcher *m, size_t base, size_t new)
+{
+	uint32_t a = m->list.at[base].frame, b = m->list.at[new].frame;
+
+	if (!m->sides[0].sites[a] != !m->sides[1].sites[b])
+		return false;
+	if (m->sides[0].sites[a])
+		m->tell(m->context, (const uint32_t *const[2]){ &m->sides[0].sites[a], &m->sides[1].sites[b] }, (const size_t[2]){ 1, 1 });
+	m->sides[0].known[a] = m->sides[1].known[b] = hash_mix(++m->pins) | 1;
+	return true;
+}
+
 /* Frames whose label nobody else of their session has, and somebody of the other has. */
 static bool match_single(struct matcher *m, int radius)
 {
@@ -273,19 +284,32 @@ static bool match_single(struct matcher *m, int radius)
 
 	list_unknown(m, radius, false);
 	for (size_t i = 0, middle, end; i < m->list.count; i = end) {
-		uint32_t a, b;
+		end = run_of(m, i, &middle);
+		if (middle - i == 1 && end - middle == 1)
+			any |= match_pair(m, i, middle);
+	}
+	return any;
+}
+
+/* As many in both sessions, and as far from each other: one function's, whose code is the same. */
+static bool match_in_order(struct matcher *m, int radius)
+{
+	bool any = false;
+
+	list_unknown(m, radius, false);
+	for (size_t i = 0, middle, end; i < m->list.count; i = end) {
+		const struct found *base = &m->list.at[i], *new;
+		size_t count;
+		bool same;
 
 		end = run_of(m, i, &middle);
-		if (middle - i != 1 || end - middle != 1)
-			continue;
-		a = m->list.at[i].frame;
-		b = m->list.at[middle].frame;
-		if (!m->sides[0].sites[a] != !m->sides[1].sites[b])
-			continue;
-		if (m->sides[0].sites[a])
-			tell(m, i, middle, end);
-		m->sides[0].known[a] = m->sides[1].known[b] = hash_mix(++m->pins) | 1;
-		any = true;
+		count = middle - i;
+		new = base + count;
+		same = count > 1 && end - middle == count;
+		for (size_t k = 1; same && k < count; k++)
+			same = base[k].address - base[k - 1].address == new[k].address - new[k - 1].address;
+		for (size_t k = 0; same && k < count; k++)
+			any |= match_pair(m, i + k, middle + k);
 	}
 	return any;
 }
@@ -315,7 +339,7 @@ static void match_all(struct matcher *m)
 			for (int side = 0; side < 2; side++)
 				label_all(&m->sides[side], (enum strictness)strict);
 			for (int radius = RADIUS; radius >= least_radius[strict] && !any; radius--)
-				any = match_single(m, radius);
+				any = match_single(m, radius) || match_in_order(m, radius);
 		}
 	match_together(m, STRICT_SIZES);
 	match_together(m, STRICT_TYPE);

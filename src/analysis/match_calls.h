@@ -9,12 +9,12 @@
  * that are the same in both sessions. Of the others it is known what blocks they make: types (by vtables that have RTTI), sizes, functions
  * of the allocator. From that on, labels are refined as in B. Weisfeiler and A. Lehman's test of isomorphism (1968): a frame's next label is made of
  * its own and of those of its callers and callees. A label that exactly one frame of each session has is a match; a matched frame is known from then
- * on, and refinement begins anew. It goes from the strictest idea of "the same" (the place within 16 bytes, to which functions are aligned;
- * sizes of blocks) to the loosest (only calls), and from the widest neighbourhood to the narrowest, so that what a change has touched is
- * matched by what it has not touched.
+ * on, and refinement begins anew. Several frames with one label are matched in the order of their addresses where these are equally far from each other in
+ * both sessions: calls of one function, whose code is the same. It goes from the strictest idea of "the same" (types and sizes of blocks) to the
+ * loosest (only calls), and from the widest neighbourhood to the narrowest, so that what a change has touched is matched by what it has not touched.
  *
- * What it cannot do: frames whose neighbourhoods are alike in all of this, such as two calls in one function for blocks of one size, remain several with one
- * label; they are counted together. A function that was inlined into its callers in one build only is not found.
+ * What it cannot do: frames that are alike in all of this, such as two calls in a function whose code has changed for blocks of one size and type, or in
+ * two functions that are called from the same place; they are counted together. A function that was inlined in one build only is not found.
  */
 #ifndef SHINY_MATCH_CALLS_H
 #define SHINY_MATCH_CALLS_H

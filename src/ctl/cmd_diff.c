@@ -133,7 +133,8 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 /* What stands behind the numbers: how much of both could be matched at all. */
 static void print_matching(struct ctl *ctl, const struct diff *d, enum census_by by)
 {
-	fprintf(stdout, "\n%s rows are different, %s are the same\n", units_count(UNITS_BUF, d->count), units_count(UNITS_BUF, d->same));
+	fprintf(stdout, "\n%s row%s different, %s the same\n", units_count(UNITS_BUF, d->count), d->count == 1 ? " is" : "s are",
+		units_count(UNITS_BUF, d->same));
 	if (!d->timed)
 		fprintf(stdout, "%sno peaks and lifetimes:%s a session has no events\n", tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])

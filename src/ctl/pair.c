@@ -50,10 +50,8 @@ char *pair_share(char *out, uint64_t base, uint64_t new)
 	double share;
 
 	out[0] = 0;
-	if (base == new)
+	if (base == new || !base)
 		return out;
-	if (!base || !new)
-		return strcpy(out, base ? "gone" : "new");
 	share = ((double)new - (double)base) / (double)base;
 	snprintf(out, UNITS_TEXT, share < 10 ? "%+.1f %%" : "%+.0f %%", share * 100);
 	return out;

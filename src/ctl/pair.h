@@ -21,7 +21,7 @@ void pair_close(struct pair *pair);
 /* "+1.2 MiB", "-3": from `base` to `new`; UNITS_TEXT + 1 bytes. */
 typedef char *pair_units_fn(char *out, uint64_t n);
 char *pair_change(char *out, pair_units_fn *units, uint64_t base, uint64_t new);
-/* "+5.0 %", "new", "gone"; empty without a change. */
+/* "+5.0 %"; empty without a change, and from nothing. */
 char *pair_share(char *out, uint64_t base, uint64_t new);
 
 #endif

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "leaks.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,121 +9,9 @@
 
 #include "../base/mem.h"
 #include "../base/text.h"
+#include "suppressions.h"
 
 enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4, QUARTER = (LEAK_MOMENTS - SETTLING) / QUARTERS };
-
-/* ---- suppressions ---- */
-
-struct suppressions {
-	char **patterns; /* for text_matches() */
-	size_t count, room;
-	bool *stacks; /* by stack id */
-	size_t stack_count;
-};
-
-static void suppressions_free(struct suppressions *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		free(s->patterns[i]);
-	free(s->patterns);
-	free(s->stacks);
-}
-
-/* LeakSanitizer's pattern matches anywhere unless ^ or $ tie it. */
-static char *pattern_of(const char *text)
-{
-	size_t length = strlen(text);
-	bool from_start = *text == '^', to_end = length && text[length - 1] == '$';
-
-	return mem_format("%s%.*s%s", from_start ? "" : "*", (int)(length - from_start - (to_end && length > from_start)), text + from_start,
-			  to_end ? "" : "*");
-}
-
-static struct shiny_err *read_patterns(const char *path, struct suppressions *s)
-{
-	FILE *file = fopen(path, "re");
-	struct shiny_err *err = NULL;
-	char *line = NULL;
-	size_t room = 0, number = 0;
-	ssize_t n;
-
-	if (!file)
-		return shiny_err_os(errno, "cannot read the suppressions %s", path);
-	while (!err && (n = getline(&line, &room, file)) >= 0) {
-		char *text = line, *end = line + n, **pattern;
-
-		number++;
-		while (end > text && isspace((unsigned char)end[-1]))
-			*--end = 0;
-		while (isspace((unsigned char)*text))
-			text++;
-		if (!*text || *text == '#')
-			continue;
-		if (strncmp(text, "leak:", 5) != 0 || !text[5]) {
-			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s:%zu: no suppression of leaks: %.80s", path, number, text),
-					       "a line is leak:PATTERN, or a comment that begins with #");
-			break;
-		}
-		pattern = rows_push(&s->patterns, &s->count, &s->room, sizeof *pattern);
-		if (pattern)
-			*pattern = pattern_of(text + 5);
-		else
-			err = SHINY_NO_MEMORY;
-	}
-	free(line);
-	fclose(file);
-	return err;
-}
-
-static bool is_suppressed(const struct suppressions *s, const struct query *q)
-{
-	for (size_t i = 0; i < s->count; i++)
-		for (int column = 1; column <= 3; column++)
-			if (!query_is_null(q, column) && text_matches(s->patterns[i], query_text(q, column)))
-				return true;
-	return false;
-}
-
-static void mark(bool **set, size_t *count, size_t id)
-{
-	if (id >= *count) {
-		size_t larger = *count ? *count : 1024;
-
-		while (larger <= id)
-			larger *= 2;
-		*set = mem_resize(*set, larger, sizeof **set);
-		memset(*set + *count, 0, (larger - *count) * sizeof **set);
-		*count = larger;
-	}
-	(*set)[id] = true;
-}
-
-/* Frames are looked at once each; then stacks are those that have one of them. */
-static struct shiny_err *find_stacks(struct store *store, struct suppressions *s)
-{
-	struct query *q = NULL;
-	bool *frames = NULL, row = false;
-	size_t frame_count = 0;
-	struct shiny_err *err = store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
-
-	while (!err && !(err = query_step(q, &row)) && row)
-		if (is_suppressed(s, q))
-			mark(&frames, &frame_count, (size_t)query_number(q, 0));
-	query_end(q);
-	q = NULL;
-	if (!err && frame_count)
-		err = store_query(store, "SELECT DISTINCT stack, frame FROM v_stack_frames", &q);
-	row = frame_count != 0;
-	while (!err && row && !(err = query_step(q, &row)) && row) {
-		size_t frame = (size_t)query_number(q, 1);
-
-		if (frame < frame_count && frames[frame])
-			mark(&s->stacks, &s->stack_count, (size_t)query_number(q, 0));
-	}
-	query_end(q);
-	free(frames);
-	return err;
-}
 
 /* ---- counting ---- */
 
@@ -170,7 +56,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	row->made += !life->inherited;
 	if (death->end != LIFE_NEVER || life->inherited || process->replaced)
 		return;
-	if (life->stack < c->suppressions->stack_count && c->suppressions->stacks[life->stack]) {
+	if (suppressions_hide(c->suppressions, life->stack)) {
 		row->suppressed++;
 		c->suppressed_bytes += life->size;
 		return;
@@ -278,10 +164,8 @@ struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enu
 	if (!err && !(err = query_step(q, &row)) && row)
 		leaks.duration = (uint64_t)query_number(q, 0);
 	query_end(q);
-	if (!err && suppressions)
-		err = read_patterns(suppressions, &hidden);
-	if (!err && hidden.count)
-		err = find_stacks(store, &hidden);
+	if (!err)
+		err = suppressions_load(store, suppressions, false, &hidden);
 	if (!err)
 		err = groups_load(store, by, full_names, &groups);
 	if (!err) {
@@ -296,7 +180,7 @@ struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enu
 		leaks.suppressed_bytes = c.suppressed_bytes;
 		arrange(&leaks, &c, &groups, match);
 	}
-	suppressions_free(&hidden);
+	suppressions_deinit(&hidden);
 	free(c.rows);
 	free(c.bytes_at_first);
 	groups_deinit(&groups);

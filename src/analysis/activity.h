@@ -51,7 +51,7 @@ struct activity_point { /* an interval */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;  /* in it */
 };
 
-enum { PHASE_ROWS = 3 };
+enum { PHASE_ROWS = 4 };
 struct phase_row { /* a type or a call site, in a phase */
 	char *name;                           /* empty rows have NULL, and are the last */
 	uint64_t blocks, bytes;               /* that began in it */
@@ -65,9 +65,15 @@ struct phase {
 	uint64_t begin_blocks, begin_bytes;        /* live */
 	uint64_t end_blocks, end_bytes, most_bytes;
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
-	/* Of a rise by kept bytes, of a fall by ended bytes, else by bytes; the largest first. */
+	/* The largest first: of a rise by kept bytes, of a fall by ended bytes, else by bytes. */
 	struct phase_row types[PHASE_ROWS], sites[PHASE_ROWS];
 };
+
+/* What the rows of a phase are ordered by, bytes. */
+static inline uint64_t phase_weight(const struct phase *phase, const struct phase_row *row)
+{
+	return phase->kind == PHASE_RISE ? row->kept_bytes : phase->kind == PHASE_FALL ? row->ended_bytes : row->bytes;
+}
 
 struct activity_series {
 	uint32_t process, pid; /* 0: all processes of the scope */

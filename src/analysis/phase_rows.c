@@ -62,21 +62,16 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		      death->end == LIFE_NEVER && death->time > c->last, life->size);
 }
 
-static uint64_t weight(const struct phase_row *row, enum phase_kind kind)
-{
-	return kind == PHASE_RISE ? row->kept_bytes : kind == PHASE_FALL ? row->ended_bytes : row->bytes;
-}
-
-static void take_largest(const struct phase_row *rows, const struct groups *groups, enum phase_kind kind, struct phase_row out[PHASE_ROWS])
+static void take_largest(const struct phase_row *rows, const struct groups *groups, const struct phase *phase, struct phase_row out[PHASE_ROWS])
 {
 	size_t top[PHASE_ROWS], count = 0;
 
 	for (size_t i = 0; i < groups->count; i++) {
 		size_t place = count;
 
-		while (place && weight(&rows[i], kind) > weight(&rows[top[place - 1]], kind))
+		while (place && phase_weight(phase, &rows[i]) > phase_weight(phase, &rows[top[place - 1]]))
 			place--;
-		if (!weight(&rows[i], kind) || place == PHASE_ROWS)
+		if (!phase_weight(phase, &rows[i]) || place == PHASE_ROWS)
 			continue;
 		count += count < PHASE_ROWS;
 		memmove(&top[place + 1], &top[place], (count - place - 1) * sizeof *top);
@@ -103,8 +98,8 @@ struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope
 	for (size_t i = 0; !err && i < activity->phase_count; i++) {
 		struct phase *phase = &activity->phases[i];
 
-		take_largest(c.rows[0] + i * types->count, types, phase->kind, phase->types);
-		take_largest(c.rows[1] + i * sites.count, &sites, phase->kind, phase->sites);
+		take_largest(c.rows[0] + i * types->count, types, phase, phase->types);
+		take_largest(c.rows[1] + i * sites.count, &sites, phase, phase->sites);
 	}
 	free(c.rows[0]);
 	free(c.rows[1]);

@@ -105,7 +105,7 @@ struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next
 	struct shiny_err *err;
 
 	if (!CTL_JSON(ctl))
-		putc('\n', stdout);
+		putc('\n', ctl->style.out);
 	err = ctl_losses(ctl, store, ctl->options.operands[0]);
 	store_close(store);
 	if (err)

@@ -386,7 +386,7 @@ static uint64_t round_of(struct session *session)
 {
 	uint64_t before = session->total_events, now;
 
-	ticks_calibrate(&session->ticks);
+	ticks_calibrate(&session->ticks, session->applied_until);
 	memory_look(session);
 	now = session->ticks.foreign ? UINT64_MAX / 4 : ticks_now(&session->ticks);
 	beat(session);
@@ -688,6 +688,7 @@ void session_destroy(struct session *session)
 	ids_deinit(&session->ids);
 	classes_deinit(&session->classes);
 	intern_deinit(&session->tags);
+	ticks_deinit(&session->ticks);
 	free(session->path);
 	free(session);
 }

@@ -61,7 +61,7 @@ void process_put(struct session *session, const struct process *p)
 			  WIFSIGNALED(p->status) ? "killed" : "exited",
 		.attach = attach[p->arena->attach <= SHINY_ATTACH_ENTRIES ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
-		.forked = p->forked ? ticks_ns(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1,
+		.forked = p->forked ? ticks_ns_then(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1,
 	};
 
 	if (p->status >= 0 && !p->replaced)
@@ -294,7 +294,7 @@ static void inherit(void *context, const struct entry *entry)
 static void take_over(struct session *session, struct process *child)
 {
 	struct process *parent = find_slot(session, child->arena, child->parent_slot, child->parent_generation);
-	struct heir heir = { session, child, ticks_ns(&session->ticks, child->fork_at) };
+	struct heir heir = { session, child, ticks_ns_then(&session->ticks, child->fork_at) };
 
 	child->pending = false;
 	if (!parent || parent == child || parent->settled) {

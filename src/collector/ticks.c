@@ -2,6 +2,7 @@
 /* ticks.c: see ticks.h. */
 #include "ticks.h"
 
+#include <stdlib.h>
 #include <time.h>
 #include <x86intrin.h>
 
@@ -73,11 +74,11 @@ void ticks_init(struct ticks *clock, uint32_t kind, uint64_t read_ticks, uint64_
 		clock->rate = rate_here(kind);
 		clock->settled = true;
 	} else {
-		ticks_calibrate(clock);
+		ticks_calibrate(clock, 0);
 	}
 }
 
-void ticks_calibrate(struct ticks *clock)
+void ticks_calibrate(struct ticks *clock, uint64_t converted)
 {
 	uint64_t ticks, boottime, rate;
 
@@ -89,11 +90,40 @@ void ticks_calibrate(struct ticks *clock)
 	else
 		rate = rate_of(boottime - clock->read_boottime, ticks - clock->read_ticks);
 	if (clock->rate) {
+		*vec_push(&clock->before) = (struct ticks_line){ converted, clock->anchor_ticks, clock->anchor_ns, clock->rate };
 		clock->anchor_ns = ticks_ns(clock, ticks);
 		clock->anchor_ticks = ticks;
 	}
 	clock->rate = rate;
 	clock->settled = boottime > clock->read_boottime + 10 * SECOND;
+}
+
+uint64_t ticks_ns_then(const struct ticks *clock, uint64_t ticks)
+{
+	size_t low = 0, high = clock->before.count;
+	struct ticks then = *clock;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (clock->before.at[middle].until < ticks)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < clock->before.count) {
+		then.anchor_ticks = clock->before.at[low].anchor_ticks;
+		then.anchor_ns = clock->before.at[low].anchor_ns;
+		then.rate = clock->before.at[low].rate;
+	}
+	return ticks_ns(&then, ticks);
+}
+
+void ticks_deinit(struct ticks *clock)
+{
+	free(clock->before.at);
+	clock->before.at = NULL;
+	clock->before.count = clock->before.room = 0;
 }
 
 uint64_t ticks_now(const struct ticks *clock)

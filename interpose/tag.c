@@ -60,31 +60,37 @@ static uint32_t index_of(const struct si_tag_payload *tag)
 	return 0;
 }
 
-/* Between si_enter and si_leave. Where there is no room the next push of it tries again. */
-static void tell_name(struct si_writer *w, uint32_t index, const struct si_tag_payload *tag)
+/* Between si_enter and si_leave. Where there is no room, who says the tag next tries again. */
+static void tell_name(struct si_writer *w, uint32_t index)
 {
-	uint32_t records = si_tag_records(tag);
+	struct si_tag_payload payload = { .tag = { .index = index, .name_bytes = names[index].bytes } };
+	uint32_t records = si_tag_records(&payload);
 	uint64_t now = si_ticks();
 	struct shiny_record *at = si_run(w, records, now);
 
 	if (!at)
 		return;
-	__builtin_memcpy(at, tag, records * sizeof *at);
+	__builtin_memcpy(payload.name, names[index].text, sizeof payload.name);
+	__builtin_memcpy(at, &payload, records * sizeof *at);
 	si_run_publish(w, SHINY_REC_TAG_NAME, 0, 0, 0, records, now);
 	__atomic_store_n(&names[index].told, 1, __ATOMIC_RELEASE);
 }
 
 void si_tag_tell_slow(struct si_writer *w)
 {
-	uint64_t now = si_ticks();
+	uint32_t tag = si_tls.tag;
+	uint64_t now;
 
-	if (!si_room(w, 1, now) || w->tag == si_tls.tag)
+	if (tag && !__atomic_load_n(&names[tag].told, __ATOMIC_ACQUIRE))
+		tell_name(w, tag);
+	now = si_ticks();
+	if (!si_room(w, 1, now) || w->tag == tag)
 		return; /* without room: the next chunk begins with it; and this one may just have */
-	w->tag = si_tls.tag;
-	si_write_event(w, SHINY_REC_TAG, SHINY_REC_TAG, 0, 0, w->tag, 0, now);
+	w->tag = tag;
+	si_write_event(w, SHINY_REC_TAG, SHINY_REC_TAG, 0, 0, tag, 0, now);
 }
 
-static void change(const uintptr_t *fp, uint32_t tag, const struct si_tag_payload *name)
+static void change(const uintptr_t *fp, uint32_t tag)
 {
 	struct si_writer *w;
 
@@ -95,15 +101,13 @@ static void change(const uintptr_t *fp, uint32_t tag, const struct si_tag_payloa
 	w = si_enter_any(fp);
 	if (!w)
 		return;
-	if (name && tag && !__atomic_load_n(&names[tag].told, __ATOMIC_ACQUIRE))
-		tell_name(w, tag, name);
 	si_tag_tell(w);
 	si_leave(w);
 }
 
 void si_tag_push(const uintptr_t *fp, const char *name)
 {
-	struct si_tag_payload payload = { .tag.reserved = 0 };
+	struct si_tag_payload payload = { .tag.index = 0 };
 	struct si_tags *tags = &si_tls.tags;
 	uint32_t depth = tags->depth, index = 0;
 
@@ -116,12 +120,11 @@ void si_tag_push(const uintptr_t *fp, const char *name)
 		index = index_of(&payload);
 	if (!index && (payload.tag.name_bytes || depth >= SI_TAG_DEPTH))
 		si_count(SHINY_COUNT_TAGS_REFUSED);
-	payload.tag.index = index;
 	if (!index)
 		index = si_tls.tag; /* the enclosing one goes on, and the pop finds its push */
 	if (depth < SI_TAG_DEPTH) {
 		tags->at[depth] = (uint16_t)index;
-		change(fp, index, payload.tag.index ? &payload : NULL);
+		change(fp, index);
 	}
 }
 
@@ -139,7 +142,7 @@ void si_tag_pop(const uintptr_t *fp)
 	__atomic_store_n(&tags->depth, --depth, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (depth < SI_TAG_DEPTH)
-		change(fp, depth ? tags->at[depth - 1] : tags->inherited, NULL);
+		change(fp, depth ? tags->at[depth - 1] : tags->inherited);
 }
 
 void si_tag_inherit(uint32_t tag)

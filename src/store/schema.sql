@@ -598,6 +598,32 @@ CREATE VIEW v_classes AS SELECT
 	m.path AS path -- its path
 FROM class c LEFT JOIN module m ON m.id = c.module;
 
+-- Blocks by the tag of the thread that allocated them, for each process.
+-- Example: SELECT tag, SUM(live_bytes) FROM v_tags GROUP BY tag ORDER BY 2 DESC;
+CREATE VIEW v_tags AS SELECT
+	s.process AS process, -- process id
+	COALESCE(t.name, '(no tag)') AS tag, -- its name
+	SUM(s.allocs) AS allocs, -- blocks that began
+	SUM(s.reallocs) AS reallocs, -- of these, by realloc
+	SUM(s.frees) AS frees, -- blocks that ended
+	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
+	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live_bytes) AS live_bytes, -- their bytes
+	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
+	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
+	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	SUM(s.gone_bytes) AS gone_bytes -- their bytes
+FROM site_stat s LEFT JOIN tag t ON t.id = s.tag GROUP BY s.process, s.tag;
+
+-- Moments that have a name.
+-- Example: SELECT ns / 1e9, name FROM v_marks ORDER BY ns;
+CREATE VIEW v_marks AS SELECT
+	m.ns AS ns, -- when
+	m.name AS name, -- need not be the only one
+	m.process AS process, -- process id, 0 from outside
+	m.thread AS thread -- thread id, 0 from outside
+FROM mark m;
+
 -- Types over all processes: one row a name and how it is known. type NULL: blocks of no known type.
 -- Example: SELECT type, container, confidence, live_bytes FROM v_types WHERE type IS NOT NULL ORDER BY live_bytes DESC LIMIT 20;
 CREATE VIEW v_types AS SELECT

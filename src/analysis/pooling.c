@@ -28,11 +28,15 @@ struct counts {
 	uint64_t slow_begun, slow_ended;
 	uint64_t objects, destroyed;
 };
-struct pooled {
+struct pooled { /* a cache line: every event comes to two of them */
 	struct pool pool;
-	uint32_t process, of; /* `of`: a group; GROUPS + type group */
-	uint64_t slot;        /* bytes */
-	struct counts counts;
+	uint32_t process, of;       /* `of`: a group; GROUPS + type group */
+	uint64_t slot;              /* bytes */
+	uint32_t blocks, destroyed; /* that were in it; objects among them that ended */
+};
+struct pool_cell {
+	uint64_t hash;
+	uint32_t pool; /* index in pools, plus 1; 0: the cell is empty */
 };
 /* Which pools a block begins in, of one call stack and size: what most blocks ask again. */
 struct recent {
@@ -61,7 +65,8 @@ struct model {
 
 	struct pooled *pools;
 	size_t pool_count, pool_room;
-	uint32_t *pool_cells; /* open addressing: index in pools, plus 1 */
+	struct counts *counts; /* by group, and GROUPS + type group */
+	struct pool_cell *pool_cells; /* open addressing */
 	size_t pool_cell_room;
 	struct place_map places;
 	struct recent recent[RECENT];
@@ -144,40 +149,52 @@ static enum population lifetime_of_site(const struct model *m, uint32_t site)
 
 /* ---- pools ---- */
 
-static uint32_t *pool_cell(const struct model *m, uint32_t process, uint32_t of, uint64_t slot)
+static struct pool_cell *pool_cell(const struct model *m, uint64_t hash, uint32_t process, uint32_t of, uint64_t slot)
 {
-	size_t i = hash_pair((uint64_t)process << 32 | of, slot) & (m->pool_cell_room - 1);
+	size_t i = hash & (m->pool_cell_room - 1);
 
-	for (; m->pool_cells[i]; i = (i + 1) & (m->pool_cell_room - 1)) {
-		const struct pooled *p = &m->pools[m->pool_cells[i] - 1];
+	for (; m->pool_cells[i].pool; i = (i + 1) & (m->pool_cell_room - 1)) {
+		const struct pooled *p = &m->pools[m->pool_cells[i].pool - 1];
 
-		if (p->process == process && p->of == of && p->slot == slot)
+		if (m->pool_cells[i].hash == hash && p->process == process && p->of == of && p->slot == slot)
 			break;
 	}
 	return &m->pool_cells[i];
 }
 
+static void more_pool_cells(struct model *m)
+{
+	struct pool_cell *before = m->pool_cells;
+	size_t room = m->pool_cell_room;
+
+	m->pool_cell_room = room ? 2 * room : 4096;
+	m->pool_cells = mem_zero(m->pool_cell_room, sizeof *m->pool_cells);
+	for (size_t i = 0; i < room; i++) {
+		const struct pooled *p = &m->pools[before[i].pool - 1];
+
+		if (before[i].pool)
+			*pool_cell(m, before[i].hash, p->process, p->of, p->slot) = before[i];
+	}
+	free(before);
+}
+
 static uint32_t find_pool(struct model *m, uint32_t process, uint32_t of, uint64_t slot)
 {
-	uint32_t *cell;
+	uint64_t hash = hash_pair((uint64_t)process << 32 | of, slot);
+	struct pool_cell *cell;
 
-	if (2 * m->pool_count >= m->pool_cell_room) {
-		free(m->pool_cells);
-		m->pool_cell_room = m->pool_cell_room ? 2 * m->pool_cell_room : 4096;
-		m->pool_cells = mem_zero(m->pool_cell_room, sizeof *m->pool_cells);
-		for (size_t i = 0; i < m->pool_count; i++)
-			*pool_cell(m, m->pools[i].process, m->pools[i].of, m->pools[i].slot) = (uint32_t)i + 1;
-	}
-	cell = pool_cell(m, process, of, slot);
-	if (!*cell) {
+	if (2 * m->pool_count >= m->pool_cell_room)
+		more_pool_cells(m);
+	cell = pool_cell(m, hash, process, of, slot);
+	if (!cell->pool) {
 		if (m->pool_count == m->pool_room) {
 			m->pool_room = m->pool_room ? 2 * m->pool_room : 1024;
 			m->pools = mem_resize(m->pools, m->pool_room, sizeof *m->pools);
 		}
 		m->pools[m->pool_count++] = (struct pooled){ .process = process, .of = of, .slot = slot };
-		*cell = (uint32_t)m->pool_count;
+		*cell = (struct pool_cell){ hash, (uint32_t)m->pool_count };
 	}
-	return *cell - 1;
+	return cell->pool - 1;
 }
 
 static uint32_t bucket_of(uint64_t size)
@@ -195,19 +212,21 @@ static bool choose_pools(struct model *m, const struct lives *lives, const struc
 	enum { ALIKE = 64 * 1024 }; /* up to this size the address has no part in it, and no block has a mapping of its own */
 	size_t i = hash_pair((uint64_t)process->id << 32 | life->stack, life->size) % RECENT;
 	struct recent *recent = &m->recent[i];
+	enum size_allocator allocator;
 	struct size_room room;
+	uint64_t slot;
 
 	if (recent->process == process->id && recent->stack == life->stack && recent->size == life->size && life->size && life->size < ALIKE &&
 	    !life->vtable) {
 		memcpy(pools, recent->pools, sizeof recent->pools);
 		return false;
 	}
-	room = size_room(size_allocator_of(&m->allocators, process->id, life->api), life->size, life->address);
-	if (!room.slot)
-		room.slot = 1;
+	allocator = size_allocator_of(&m->allocators, process->id, life->api);
+	room = size_room(allocator, life->size, life->address);
+	slot = size_bin(allocator, room.slot);
 	pools[0] = find_pool(m, process->id, bucket_of(life->size) * POPULATIONS + lifetime_of_site(m, groups_find(&m->sites, lives, process, life)),
-			     room.slot);
-	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, lives, process, life), room.slot);
+			     slot);
+	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, lives, process, life), slot);
 	if (life->size < ALIKE && !life->vtable)
 		*recent = (struct recent){ process->id, life->stack, life->size, { pools[0], pools[1] } };
 	return room.mapped;
@@ -244,12 +263,14 @@ static void model_birth(void *context, const struct lives *lives, const struct l
 	place.slow = choose_pools(m, lives, process, life, pools);
 	for (unsigned i = 0; i < PLACE_POOLS; i++) {
 		struct pooled *p = &m->pools[pools[i]];
+		struct counts *counts = &m->counts[p->of];
 
 		place.in[i].pool = pools[i];
 		place.in[i].slot = pool_take(&p->pool);
-		p->counts.blocks++;
-		p->counts.bytes += life->size;
-		p->counts.slow_begun += place.slow;
+		p->blocks++;
+		counts->blocks++;
+		counts->bytes += life->size;
+		counts->slow_begun += place.slow;
 	}
 	mark_used(m, process->id, life->address, life->size, m->pools[pools[0]].of);
 	place_map_add(&m->places, &place);
@@ -271,13 +292,15 @@ static void model_vtable(void *context, const struct lives *lives, const struct 
 	pool = find_pool(m, process->id, of, m->pools[place->in[1].pool].slot);
 	from = &m->pools[place->in[1].pool];
 	to = &m->pools[pool];
-	from->counts.blocks--;
-	from->counts.bytes -= life->size;
-	from->counts.slow_begun -= place->slow;
+	from->blocks--;
+	m->counts[from->of].blocks--;
+	m->counts[from->of].bytes -= life->size;
+	m->counts[from->of].slow_begun -= place->slow;
 	pool_give(&from->pool, place->in[1].slot);
-	to->counts.blocks++;
-	to->counts.bytes += life->size;
-	to->counts.slow_begun += place->slow;
+	to->blocks++;
+	m->counts[of].blocks++;
+	m->counts[of].bytes += life->size;
+	m->counts[of].slow_begun += place->slow;
 	place->in[1].pool = pool;
 	place->in[1].slot = pool_take(&to->pool);
 }
@@ -380,8 +403,10 @@ static void model_death(void *context, const struct lives *lives, const struct l
 		return;
 	object = is_object(m, lives_type(lives, process, life), life);
 	for (unsigned i = 0; i < PLACE_POOLS; i++) {
-		struct counts *counts = &m->pools[place->in[i].pool].counts;
+		struct pooled *p = &m->pools[place->in[i].pool];
+		struct counts *counts = &m->counts[p->of];
 
+		p->destroyed += object && ended;
 		counts->ended += ended;
 		counts->freed += death->end == LIFE_FREED;
 		counts->slow_ended += ended && place->slow;
@@ -400,28 +425,32 @@ static void model_death(void *context, const struct lives *lives, const struct l
 
 /* ---- adding up ---- */
 
+static void add_counts(const struct pooling_constants *k, struct pooling_row *row, const struct counts *c)
+{
+	uint64_t slow = c->slow_begun + c->slow_ended;
+
+	row->blocks = c->blocks;
+	row->bytes = c->bytes;
+	row->objects = c->objects;
+	row->destroyed = c->destroyed;
+	row->without.calls = c->blocks + c->freed;
+	row->without.slow = slow;
+	row->without.cycles = (c->blocks - c->slow_begun) * k->alloc + (c->ended - c->slow_ended) * k->free + slow * k->slow;
+	row->with.cycles = (c->blocks + c->ended) * k->reuse;
+}
+
 static void add_pool(const struct model *m, struct pooling_row *row, const struct pooled *p)
 {
-	const struct pooling_constants *k = m->constants;
-	const struct counts *c = &p->counts;
-	uint64_t slots, slow = c->slow_begun + c->slow_ended, chunks;
+	uint64_t slots, chunks;
 
 	chunk_bytes(m, p->slot, &slots);
 	chunks = (p->pool.high + slots - 1) / slots;
-	row->blocks += c->blocks;
-	row->bytes += c->bytes;
 	row->most += p->pool.high;
 	row->pools++;
-	row->chunks += chunks;
-	row->objects += c->objects;
-	row->destroyed += c->destroyed;
-	row->deferred += c->destroyed < p->pool.high ? c->destroyed : p->pool.high;
-	row->without.calls += c->blocks + c->freed;
-	row->without.slow += slow;
-	row->without.cycles += (c->blocks - c->slow_begun) * k->alloc + (c->ended - c->slow_ended) * k->free + slow * k->slow;
+	row->deferred += p->destroyed < p->pool.high ? p->destroyed : p->pool.high;
 	row->with.calls += chunks;
 	row->with.slow += chunks;
-	row->with.cycles += chunks * k->slow + (c->blocks + c->ended) * k->reuse;
+	row->with.cycles += chunks * m->constants->slow;
 }
 
 static void add_side(struct pooling_side *to, const struct pooling_side *side)
@@ -438,7 +467,6 @@ static void add_row(struct pooling_row *to, const struct pooling_row *row)
 	to->bytes += row->bytes;
 	to->most += row->most;
 	to->pools += row->pools;
-	to->chunks += row->chunks;
 	to->objects += row->objects;
 	to->destroyed += row->destroyed;
 	to->deferred += row->deferred;
@@ -484,17 +512,21 @@ static int by_saving(const void *left, const void *right)
 	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
 }
 
+static struct pooling_row *row_at(struct pooling *out, size_t of)
+{
+	return of < GROUPS ? &out->groups[of / POPULATIONS][of % POPULATIONS] : &out->types[of - GROUPS];
+}
+
 static void finish(struct model *m, const char *match, struct pooling *out)
 {
 	size_t kept = 0;
 
 	out->types = mem_zero(m->types.count, sizeof *out->types);
-	for (size_t i = 0; i < m->pool_count; i++) {
-		const struct pooled *p = &m->pools[i];
-
-		if (p->counts.blocks)
-			add_pool(m, p->of < GROUPS ? &out->groups[p->of / POPULATIONS][p->of % POPULATIONS] : &out->types[p->of - GROUPS], p);
-	}
+	for (size_t i = 0; i < GROUPS + m->types.count; i++)
+		add_counts(m->constants, row_at(out, i), &m->counts[i]);
+	for (size_t i = 0; i < m->pool_count; i++)
+		if (m->pools[i].blocks)
+			add_pool(m, row_at(out, m->pools[i].of), &m->pools[i]);
 	hold_count(m, &m->end);
 	for (uint32_t g = 0; g < GROUPS; g++) {
 		struct pooling_row *row = &out->groups[g / POPULATIONS][g % POPULATIONS];
@@ -567,6 +599,7 @@ static void model_free(struct model *m)
 	free(m->end.of);
 	free(m->used);
 	free(m->pools);
+	free(m->counts);
 	free(m->pool_cells);
 	place_map_deinit(&m->places);
 	free(m->site_lives);
@@ -600,6 +633,7 @@ struct shiny_err *pooling_load(struct store *store, const struct scope *scope, c
 	m->processes = mem_zero(m->process_count + 1, sizeof *m->processes);
 	m->used = mem_zero(m->process_count + 1, sizeof *m->used);
 	m->site_lives = mem_zero(m->sites.count + 1, sizeof *m->site_lives);
+	m->counts = mem_zero(GROUPS + m->types.count, sizeof *m->counts);
 	m->peak.of = mem_zero(GROUPS + m->types.count, sizeof *m->peak.of);
 	m->end.of = mem_zero(GROUPS + m->types.count, sizeof *m->end.of);
 	if (!err)

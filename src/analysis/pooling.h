@@ -7,11 +7,11 @@
  * After F10 and the cost model of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026): blocks of one size class and similar
  * lifetime get a pool.
  *
- * The pools. A pool holds blocks of one process, one slot (size_class.h: no pool makes a block larger than its allocator does), one of
+ * The pools. A pool holds blocks of one process, one size class of its allocator (its slots are as large; glibc has bins: size_class.h), one of
  * F10's size buckets (as requested) and one lifetime: short, middle or tail (lifetimes.h). A block does not say at its birth how long it will live,
  * so what counts is its call site: the lifetime that most blocks of the site had. The pool hands out its lowest free slot (pool.h); when
  * none is free, it takes a chunk of `chunk` bytes, or of one slot if that is larger, from the allocator, and keeps it until the process ends.
- * For the rows by type, types have pools of their own: of one process, slot and type.
+ * For the rows by type, types have pools of their own: of one process, size class and type.
  *
  * What is counted, without pools (as it was) and with:
  *   calls      of the allocator. Without: one a block that began, one a block that was freed; a realloc is one. With: one a chunk.
@@ -31,7 +31,7 @@
  *
  * Left out: garbage-collected objects, blocks that a fork brought along, and what exec replaced is not there at the end.
  *
- * Cost: two passes over the events (lives.h); 64 bytes a live block, and at the two moments as much again; a bit a slot, 160 bytes a pool, 2 KiB a
+ * Cost: two passes over the events (lives.h); 64 bytes a live block, and at the two moments as much again; a bit a slot, 100 bytes a pool, 2 KiB a
  * range of 2 MiB that was ever used.
  */
 #ifndef SHINY_POOLING_H
@@ -50,7 +50,7 @@ struct pooling_row {
 	char *name;                   /* of a type; else NULL */
 	uint64_t blocks, bytes;       /* that began */
 	uint64_t most;                /* slots that its pools had in use at once, each at its own time */
-	uint64_t pools, chunks;
+	uint64_t pools;
 	uint64_t used_pages;          /* on which one ever lay; of types 0: not counted */
 	uint64_t objects, destroyed;  /* of the blocks; of these, ended */
 	uint64_t deferred;            /* destructors with deferred destruction */

@@ -30,6 +30,11 @@ enum { QUARTERS = 2, EIGHTHS = 3 }; /* no step is as small */
 static const struct size_step glibc_steps[] = { { UINT64_MAX, 16 } };
 enum { GLIBC_THRESHOLD = 128 * 1024, GLIBC_PAGE = 4096, GLIBC_HEADER = 8 };
 
+/* malloc.c: smallbin_index, largebin_index_64 */
+static const struct size_step glibc_bins[] = {
+	{ 1024, 16 }, { 3072, 64 }, { 10752, 512 }, { 45056, 4096 }, { 163840, 32768 }, { 786432, 262144 }, { UINT64_MAX, 4096 },
+};
+
 enum { PARTITION_LARGEST = 983040, PARTITION_EXACT = 32768 }; /* kMaxBucketed; slots above keep their request's size */
 static const struct size_step partition_steps[] = { { 256, 16 }, { 917504, QUARTERS }, { PARTITION_LARGEST, 65536 }, { UINT64_MAX, 4096 } };
 static const struct size_step partition_dense_steps[] = { { 256, 16 }, { PARTITION_LARGEST, EIGHTHS }, { UINT64_MAX, 4096 } };
@@ -69,19 +74,28 @@ static uint64_t round_up(uint64_t n, uint64_t step)
 	return (n + step - 1) / step * step;
 }
 
-static uint64_t slot_of(enum size_allocator allocator, uint64_t size)
+static uint64_t step_up(const struct size_step *s, uint64_t n)
 {
-	uint64_t n = size + rules[allocator].extra, step;
-	const struct size_step *s = rules[allocator].steps;
+	uint64_t step;
 
-	if (n < rules[allocator].least)
-		return rules[allocator].least;
 	while (n > s->up_to)
 		s++;
 	step = s->step;
 	if (step == QUARTERS || step == EIGHTHS)
 		step = (UINT64_C(1) << (63 - __builtin_clzll(n - 1))) >> step;
 	return round_up(n, step);
+}
+
+static uint64_t slot_of(enum size_allocator allocator, uint64_t size)
+{
+	uint64_t n = size + rules[allocator].extra;
+
+	return n < rules[allocator].least ? rules[allocator].least : step_up(rules[allocator].steps, n);
+}
+
+uint64_t size_bin(enum size_allocator allocator, uint64_t slot)
+{
+	return allocator == SIZE_GLIBC || allocator == SIZE_UNKNOWN ? step_up(glibc_bins, slot ? slot : 1) : slot;
 }
 
 struct size_room size_room(enum size_allocator allocator, uint64_t size, uint64_t address)

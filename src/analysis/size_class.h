@@ -54,6 +54,12 @@ struct size_room {
 /* Of a request of `size` bytes; `address` of the block tells glibc's mappings from its heap, 0: by M_MMAP_THRESHOLD's first value. */
 struct size_room size_room(enum size_allocator allocator, uint64_t size, uint64_t address);
 
+/*
+ * What slots of nearly one size have in common: the slot itself where there are classes; of glibc, which has none, the upper bound of the bin that
+ * its free chunks of this size are in (spaced 16 bytes up to 1 KiB, then 64, 512, …), and the same of allocators that are not known.
+ */
+uint64_t size_bin(enum size_allocator allocator, uint64_t slot);
+
 /* The malloc of each process, as the session has the evidence: how it was reached, its role, the libraries that it mapped. */
 struct size_classes {
 	uint8_t *allocators; /* enum size_allocator; process id n is n - 1 */

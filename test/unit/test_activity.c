@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_activity.c: every number of every interval and phase of a session that is made at random, beside a plain model: what is live stands in an
+ * array, and is added up anew at the end of each interval, byte by byte where it is about pages and lines.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/activity.h"
+#include "../../src/base/mem.h"
+
+static int failures;
+static char path[64];
+static struct store *session;
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+/* ---- the model ---- */
+
+enum {
+	PROCESSES = 3, PLACES = 1500, STEPS = 40000, STACKS = 24, VTABLE = 1, TYPES = 2 * STACKS,
+	STRIDE = 0x300, SPACE = PLACES * STRIDE + 0x10000, FIRST = 0x7f0000000000 >> 20,
+	DURATION = 100500, INTERVAL = 1000, COUNT = 101, FORKED = 30300, EXITED = 71500,
+};
+static const uint64_t base = 0x7f0000000200;
+
+struct block {
+	uint64_t birth, death, size; /* ns; death UINT64_MAX: never, or behind the last interval's beginning */
+	uint32_t stack, type;
+};
+static VEC(struct block) blocks;
+
+struct place {
+	bool live;
+	uint32_t stack, vtable;
+	uint64_t size;
+	size_t block;
+};
+static struct side { /* a process, or all */
+	uint64_t bytes;
+	struct activity_point now, points[COUNT];
+	uint64_t peak_bytes, peak_time;
+} sides[PROCESSES + 1];
+static struct place places[PROCESSES][PLACES];
+static size_t at; /* interval */
+
+static uint64_t state = 0x853c49e6748fea9b;
+
+static uint64_t below(uint64_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % n;
+}
+
+static uint32_t type_of(uint32_t stack, uint32_t vtable)
+{
+	return vtable ? STACKS + stack : stack;
+}
+
+static void more(uint32_t process, int64_t bytes, uint64_t time)
+{
+	for (unsigned i = process;; i = PROCESSES) {
+		struct side *s = &sides[i];
+
+		s->bytes += (uint64_t)bytes;
+		if (s->bytes > s->now.most_bytes)
+			s->now.most_bytes = s->bytes;
+		if (s->bytes > s->peak_bytes) {
+			s->peak_bytes = s->bytes;
+			s->peak_time = time;
+		}
+		if (i == PROCESSES)
+			return;
+	}
+}
+
+static void count_event(uint32_t process, bool birth, uint64_t size)
+{
+	for (unsigned i = process;; i = PROCESSES) {
+		struct activity_point *now = &sides[i].now;
+
+		*(birth ? &now->allocs : &now->frees) += 1;
+		*(birth ? &now->alloc_bytes : &now->free_bytes) += size;
+		if (i == PROCESSES)
+			return;
+	}
+}
+
+static void put_block(uint32_t process, uint64_t place, uint64_t size, uint32_t stack, uint64_t time)
+{
+	places[process][place] = (struct place){ true, stack, 0, size, blocks.count };
+	*vec_push(&blocks) = (struct block){ time, UINT64_MAX, size, stack, type_of(stack, 0) };
+}
+
+static void end_block(uint32_t process, uint64_t place, uint64_t time)
+{
+	blocks.at[places[process][place].block].death = time;
+	places[process][place].live = false;
+}
+
+/* What is live in these processes. */
+static void add_up(uint32_t first, uint32_t last, struct activity_point *out)
+{
+	static uint8_t lines[SPACE / 64 + 1], pages[SPACE / 4096 + 1];
+	bool types[TYPES + 1] = { false };
+
+	for (uint32_t p = first; p <= last; p++) {
+		memset(lines, 0, sizeof lines);
+		memset(pages, 0, sizeof pages);
+		for (size_t i = 0; i < PLACES; i++) {
+			const struct place *place = &places[p][i];
+			uint64_t from = (base & 0xfffff) + i * STRIDE;
+
+			if (!place->live)
+				continue;
+			out->blocks++;
+			out->bytes += place->size;
+			types[type_of(place->stack, place->vtable)] = true;
+			for (uint64_t byte = from; byte < from + (place->size ? place->size : 1); byte++)
+				lines[byte / 64] = pages[byte / 4096] = 1;
+		}
+		for (size_t i = 0; i < sizeof lines; i++)
+			out->lines += lines[i];
+		for (size_t i = 0; i < sizeof pages; i++)
+			out->pages += pages[i];
+	}
+	for (unsigned i = 1; i <= TYPES; i++)
+		out->types += types[i];
+}
+
+static void end_interval(void)
+{
+	for (uint32_t i = 0; i <= PROCESSES; i++) {
+		struct side *s = &sides[i];
+
+		add_up(i < PROCESSES ? i : 0, i < PROCESSES ? i : PROCESSES - 1, &s->now);
+		s->points[at] = s->now;
+		s->now = (struct activity_point){ .most_bytes = s->bytes };
+	}
+	at++;
+}
+
+static void fork_now(void)
+{
+	for (uint64_t i = 0; i < PLACES; i++) {
+		const struct place from = places[0][i];
+
+		if (!from.live)
+			continue;
+		put_block(1, i, from.size, from.stack, FORKED);
+		places[1][i].vtable = from.vtable;
+		blocks.at[blocks.count - 1].type = type_of(from.stack, from.vtable);
+		sides[1].bytes += from.size;
+		sides[PROCESSES].bytes += from.size;
+	}
+	more(1, 0, FORKED);
+}
+
+static void exit_now(void)
+{
+	for (uint64_t i = 0; i < PLACES; i++)
+		if (places[1][i].live) {
+			sides[PROCESSES].bytes -= places[1][i].size;
+			end_block(1, i, EXITED);
+		}
+	sides[1].bytes = 0;
+}
+
+/* Forks, ends of processes and of intervals that lie before an event of this time. */
+static void advance(uint64_t time)
+{
+	static bool forked, exited;
+
+	for (;;) {
+		uint64_t edge = (at + 1) * INTERVAL;
+
+		if (!forked && FORKED < time && FORKED <= edge) {
+			forked = true;
+			fork_now();
+		} else if (!exited && EXITED < time && EXITED <= edge) {
+			exited = true;
+			exit_now();
+		} else if (edge < time && at < COUNT) {
+			end_interval();
+		} else {
+			return;
+		}
+	}
+}
+
+/* ---- the session ---- */
+
+static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t place, uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
+{
+	struct event e = { .time = time, .address = base + place * STRIDE, .size = size, .old_address = old ? base + place * STRIDE : 0,
+			   .process = process + 1, .thread = 1, .stack = stack, .kind = kind, .api = api, .vtable = kind == EVENT_VPTR ? VTABLE : 0 };
+
+	must(store_put_events(session, &e, 1));
+}
+
+static void put_names(void)
+{
+	must(store_put_number(session, "duration_ns", DURATION));
+	must(store_put_module(session, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	for (uint32_t i = 1; i <= TYPES; i++) {
+		char *name = mem_format("T%u", i);
+
+		must(store_put_type(session, &(struct store_type){ .id = i, .name = name, .form = "object", .rule = "variable", .confidence = "exact",
+								   .source = "site" }));
+		free(name);
+	}
+	for (uint32_t i = 1; i <= STACKS; i++) {
+		char *name = mem_format("site_%u", i);
+		struct store_frame_line line = { name, "/src/a.c", i, false };
+
+		must(store_put_frame(session, i, 1, 0x1000 * i, &line, 1));
+		must(store_put_stack(session, i, &i, 1));
+		free(name);
+		for (uint32_t p = 1; p <= PROCESSES; p++) {
+			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .type = type_of(i, 0) }));
+			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .vtable = VTABLE, .type = type_of(i, VTABLE) }));
+		}
+	}
+	for (uint32_t p = 1; p <= PROCESSES; p++)
+		must(store_put_process(session, &(struct store_process){ .id = p, .parent = p == 2, .pid = 100 + p, .name = "prog",
+			.role = p == 3 ? "helper" : "", .executable = "", .command = "", .start = 1, .end = p == 2 ? EXITED : p == 3 ? DURATION - 100 : 0,
+			.ending = "exited", .attach = "", .attach_text = "", .forked = p == 2 ? FORKED : 0 }));
+}
+
+static void step(uint64_t time)
+{
+	bool rising = time / 10000 % 2 == 0;
+	uint32_t process = (uint32_t)below(PROCESSES), stack = 1 + (uint32_t)below(1 + below(STACKS));
+	uint64_t i = below(PLACES), size = below(STRIDE - 16);
+	struct place *place;
+
+	if (process == 1 && (time <= FORKED || time > EXITED - 20)) /* what comes late is no further behind */
+		process = 0;
+	place = &places[process][i];
+	if (place->live && below(10) == 0) {
+		put(time, process, EVENT_VPTR, i, 0, 0, place->stack, 0);
+		place->vtable = VTABLE;
+		blocks.at[place->block].type = type_of(place->stack, VTABLE);
+	} else if (place->live && below(12) == 0) {
+		uint32_t vtable = place->vtable;
+
+		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_REALLOC);
+		count_event(process, false, place->size);
+		more(process, (int64_t)size - (int64_t)place->size, time);
+		end_block(process, i, time);
+		put_block(process, i, size, stack, time);
+		count_event(process, true, size);
+		place->vtable = vtable;
+		blocks.at[place->block].type = type_of(stack, vtable);
+	} else if (place->live && below(12) == 0) { /* a collected object that changes its size */
+		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_COLLECTED);
+		more(process, (int64_t)size - (int64_t)place->size, (at + 1) * INTERVAL - INTERVAL);
+		place->size = blocks.at[place->block].size = size;
+	} else if (place->live && (!rising || below(6) == 0)) {
+		put(time, process, EVENT_FREE, i, 0, 0, 0, SHINY_API_FREE);
+		count_event(process, false, place->size);
+		more(process, -(int64_t)place->size, time);
+		end_block(process, i, time);
+	} else if (!place->live && (rising || below(20) == 0)) {
+		put(time, process, EVENT_ALLOC, i, size, 0, stack, SHINY_API_MALLOC);
+		put_block(process, i, size, stack, time);
+		count_event(process, true, size);
+		more(process, (int64_t)size, time);
+	}
+}
+
+static void record(void)
+{
+	uint64_t time = 5;
+
+	must(store_create(path, true, true, &session));
+	put_names();
+	for (size_t i = 0; i < STEPS; i++) {
+		uint64_t told;
+
+		time += below(6);
+		if (i == STEPS / 4 || i == STEPS / 2)
+			time += 3 * INTERVAL; /* nothing for a while */
+		if (time > DURATION - 50)
+			break;
+		told = below(50) == 0 && time > 20 && time < FORKED ? time - below(20) : time; /* some come late */
+		if (told / INTERVAL == time / INTERVAL)
+			advance(time);
+		step(told < (at * INTERVAL) + 1 ? time : told);
+	}
+	advance(DURATION + 1);
+	while (at < COUNT)
+		end_interval();
+	must(store_finish(session, NULL));
+}
+
+/* ---- comparing ---- */
+
+static void compare(const char *name, const struct activity_series *got, const struct side *want)
+{
+	uint64_t wrong = 0, seen = 0;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		static const struct activity_point none;
+		const struct activity_point *p = i >= got->first && i - got->first < got->count ? &got->points[i - got->first] : &none;
+		const struct activity_point *w = &want->points[i];
+
+		seen += w->blocks > 0;
+		if (memcmp(p, w, sizeof *p) == 0)
+			continue;
+		if (!wrong++)
+			printf("not ok %s/interval %zu: blocks %" PRIu64 " %" PRIu64 ", bytes %" PRIu64 " %" PRIu64 ", types %" PRIu64 " %" PRIu64
+			       ", pages %" PRIu64 " %" PRIu64 ", lines %" PRIu64 " %" PRIu64 ", most %" PRIu64 " %" PRIu64 ", allocs %" PRIu64 " %" PRIu64
+			       ", frees %" PRIu64 " %" PRIu64 "\n", name, i, p->blocks, w->blocks, p->bytes, w->bytes, p->types, w->types, p->pages, w->pages,
+			       p->lines, w->lines, p->most_bytes, w->most_bytes, p->allocs, w->allocs, p->frees, w->frees);
+	}
+	number(name, wrong, 0);
+	if (seen < 30) {
+		printf("not ok %s: in %" PRIu64 " intervals only something was live\n", name, seen);
+		failures++;
+	}
+	number("peak", got->peak_bytes, want->peak_bytes);
+	number("peak's time", got->peak_time, want->peak_time);
+}
+
+static size_t phase_of(const struct activity *a, uint64_t time)
+{
+	for (size_t i = 0; i < a->phase_count; i++)
+		if (time <= a->phases[i].end)
+			return i;
+	return a->phase_count;
+}
+
+static const struct phase_row *find_row(const struct phase_row rows[PHASE_ROWS], const char *name)
+{
+	for (unsigned i = 0; i < PHASE_ROWS && rows[i].name; i++)
+		if (strncmp(rows[i].name, name, strlen(name)) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* The rows are what the blocks say, and no group that is left out weighs more than one that is there. */
+static uint64_t wrong_rows(const struct activity *a, size_t phase, bool by_type)
+{
+	struct phase_row want[TYPES + 1] = { 0 };
+	const struct phase *p = &a->phases[phase];
+	uint64_t least = UINT64_MAX, wrong = 0, found = 0, there = 0;
+
+	for (size_t i = 0; i < blocks.count; i++) {
+		const struct block *b = &blocks.at[i];
+		size_t born = phase_of(a, b->birth), died = phase_of(a, b->death);
+		struct phase_row *row = &want[by_type ? b->type : b->stack];
+
+		row->blocks += born == phase;
+		row->bytes += born == phase ? b->size : 0;
+		row->kept_blocks += born == phase && died > phase;
+		row->kept_bytes += born == phase && died > phase ? b->size : 0;
+		row->ended_blocks += born < phase && died == phase;
+		row->ended_bytes += born < phase && died == phase ? b->size : 0;
+	}
+	for (unsigned i = 1; i <= (by_type ? TYPES : STACKS); i++) {
+		char *name = mem_format(by_type ? "T%u" : "site_%u (", i);
+		const struct phase_row *row = find_row(by_type ? p->types : p->sites, name);
+
+		if (row && by_type && strcmp(row->name, name) != 0)
+			row = NULL; /* T1 of T12 */
+		want[i].name = row ? name : NULL;
+		if (row && phase_weight(p, row) < least)
+			least = phase_weight(p, row);
+		if (row && (row->blocks != want[i].blocks || row->bytes != want[i].bytes || row->kept_blocks != want[i].kept_blocks ||
+			    row->kept_bytes != want[i].kept_bytes || row->ended_blocks != want[i].ended_blocks || row->ended_bytes != want[i].ended_bytes))
+			wrong++;
+		found += row != NULL;
+		there += phase_weight(p, &want[i]) > 0;
+		free(name);
+	}
+	for (unsigned i = 1; i <= (by_type ? TYPES : STACKS); i++)
+		wrong += !want[i].name && phase_weight(p, &want[i]) > least;
+	return wrong + (found != (there < PHASE_ROWS ? there : PHASE_ROWS));
+}
+
+static void check_phases(const struct activity *a)
+{
+	size_t next = 0;
+	uint64_t wrong = 0, allocs = 0;
+
+	for (size_t i = 0; i < a->phase_count; i++) {
+		const struct phase *p = &a->phases[i];
+
+		wrong += p->first != next || p->begin_bytes != (next ? a->total.points[next - 1].bytes : 0) || p->end_bytes != a->total.points[p->last].bytes;
+		wrong += p->end != (p->last + 1 == COUNT ? (uint64_t)DURATION : (p->last + 1) * INTERVAL) || p->begin != p->first * INTERVAL;
+		next = p->last + 1;
+		allocs += p->allocs;
+		number("phase/types", wrong_rows(a, i, true), 0);
+		number("phase/sites", wrong_rows(a, i, false), 0);
+	}
+	number("phases/follow each other", wrong + (next != COUNT), 0);
+	number("phases/allocations", allocs, a->total.allocs);
+	number("phases/rises and falls", a->phase_count > 8, 1);
+}
+
+int main(void)
+{
+	struct activity a;
+	struct scope all;
+	struct shiny_err *err;
+
+	snprintf(path, sizeof path, "/tmp/shiny-test-activity-%d.shiny", (int)getpid());
+	record();
+	must(store_open(path, &session));
+	must(scope_resolve(session, NULL, &all));
+	must(activity_load(session, &all, INTERVAL, ACTIVITY_PHASES, &a));
+	number("intervals", a.count, COUNT);
+	number("processes", a.process_count, PROCESSES);
+	compare("all", &a.total, &sides[PROCESSES]);
+	for (size_t i = 0; i < a.process_count && i < PROCESSES; i++)
+		compare(i == 2 ? "helper" : "prog", &a.processes[i], &sides[i]);
+	number("the role is the name", strcmp(a.processes[2].name, "helper"), 0);
+	check_phases(&a);
+	activity_deinit(&a);
+
+	must(activity_load(session, &all, 0, 0, &a));
+	number("usual interval", a.interval, 1000);
+	number("no phases", a.phase_count, 0);
+	activity_deinit(&a);
+	err = activity_load(session, &all, 1, 0, &a);
+	number("too many intervals", err ? err->code : 0, SHINY_ERR_USAGE);
+	shiny_err_free(err);
+	scope_deinit(&all);
+
+	must(scope_resolve(session, "id:2", &all));
+	must(activity_load(session, &all, INTERVAL, 0, &a));
+	compare("one process of them", &a.total, &sides[1]);
+	activity_deinit(&a);
+	scope_deinit(&all);
+	store_close(session);
+	unlink(path);
+	free(blocks.at);
+	return failures != 0;
+}

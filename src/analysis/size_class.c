@@ -49,7 +49,7 @@ static const struct size_step tcmalloc_steps[] = {
 };
 
 static const struct size_step mimalloc_steps[] = {
-	{ 16, 8 }, { 128, 16 }, { 128 * KIB, QUARTERS }, { 512 * KIB, 64 * KIB }, { 16 * MIB, 512 * KIB }, { 32 * MIB, MIB }, { UINT64_MAX, 4 * MIB },
+	{ 16, 8 }, { 128, 16 }, { 128 * KIB, QUARTERS }, { 512 * KIB, 64 * KIB }, { 8 * MIB, 512 * KIB }, { 32 * MIB, MIB }, { UINT64_MAX, 4 * MIB },
 };
 
 static const struct size_step oilpan_steps[] = { { 64 * KIB, 8 }, { UINT64_MAX, 4096 } };

@@ -19,7 +19,7 @@
  *   jemalloc        5.3 sc.c: 8, multiples of 16 up to 128, then four classes an octave
  *   tcmalloc        gperftools 2.10 common.cc: the classes that SizeMap::Init computes for pages of 8 KiB; whole pages above 256 KiB
  *   mimalloc        2.0.9 page-queue.c, segment.c, os.c: as jemalloc up to 128 KiB, then whole slices of 64 KiB, of 512 KiB above that size;
- *                   over 16 MiB what _mi_os_good_alloc_size says
+ *                   over 8 MiB what _mi_os_good_alloc_size says
  *   Oilpan          V8's heap/cppgc: normal pages: a header of 8 bytes, multiples of 8, at least 16; objects from 64 KiB have pages of their own
  * test_size_class compares them with malloc_usable_size() of the allocators that are installed, Chromium's among them, size by size.
  *

@@ -197,11 +197,7 @@ static void reach_collected(char *const *environment, struct shiny_header *h)
 
 	while (h->attach_text[t.used])
 		t.used++;
-	/* Google's build of 107 did not live through it: the page was gone */
-	if (si_partition_checked())
-		si_text_add(&t, "; Oilpan: not recorded: the executable checks what it calls");
-	else
-		si_oilpan_attach(environment, &t);
+	si_oilpan_attach(environment, si_partition_checked(), &t);
 	si_ctors_attach(environment, &t);
 }
 

@@ -22,6 +22,10 @@
  * behind is free, or free it at once: by two functions, which get the object, and after which its header says whether it was done. The header's
  * size is in the 16 bits in front of the object, shifted left by 2, the lowest bit being the collector's mark.
  *
+ * A build with control-flow integrity checks what it calls through pointers, a finalizer too: one that is not its own ends the process. There
+ * nobody stands in for finalizers; what is patched is called directly, or by its own address, which is checked before our jump is reached. An object
+ * with a destructor then ends when it is swept. (A public build of 107 with our function among its finalizers lost its renderer; without, it runs.)
+ *
  * Nothing is guessed: without a probe's result for this very build nothing is done, and if one entry does not fit, none is patched.
  */
 #define _GNU_SOURCE
@@ -244,13 +248,13 @@ static unsigned replace_finalizers(const struct si_main_image *image, const stru
 	return count;
 }
 
-static bool prepare_finalizers(const struct shiny_probe_file *f)
+static bool prepare_finalizers(const struct shiny_probe_file *f, bool checked)
 {
 	if (f->info_bytes % 8 || f->info_bytes > INFO_WORDS * 8 || f->finalizer_at % 8 || f->finalizer_at >= f->info_bytes)
 		return false;
 	info_bytes = (uint16_t)f->info_bytes;
 	info_finalizer = f->finalizer_at / 8;
-	if (f->header_confidence < SHINY_PROBE_MEDIUM || !f->header_index_at)
+	if (checked || f->header_confidence < SHINY_PROBE_MEDIUM || !f->header_index_at)
 		return false;
 	header_index_at = f->header_index_at;
 	header_index_shift = f->header_index_shift;
@@ -259,10 +263,10 @@ static bool prepare_finalizers(const struct shiny_probe_file *f)
 	return finalizers != NULL;
 }
 
-static bool attach(const struct si_main_image *image, const struct shiny_probe_file *f, struct si_text *text)
+static bool attach(const struct si_main_image *image, const struct shiny_probe_file *f, bool checked, struct si_text *text)
 {
 	static struct si_patches patches;
-	bool finalizing = prepare_finalizers(f);
+	bool finalizing = prepare_finalizers(f, checked);
 	unsigned count;
 
 	if (!prepare(&patches, image, f, text) || !si_patch_commit(&patches, text)) {
@@ -283,10 +287,12 @@ static bool attach(const struct si_main_image *image, const struct shiny_probe_f
 		si_text_number(text, count);
 		si_text_add(text, " finalizers stood in for");
 	}
+	if (checked)
+		si_text_add(text, "; calls are checked, so the destructors are left alone: objects end when they are swept");
 	return true;
 }
 
-void si_oilpan_attach(char *const *environment, struct si_text *text)
+void si_oilpan_attach(char *const *environment, bool checked, struct si_text *text)
 {
 	bool wanted = si_env.oilpan == 0; /* on is the first of them */
 	struct si_main_image image;
@@ -306,7 +312,7 @@ void si_oilpan_attach(char *const *environment, struct si_text *text)
 			break;
 		si_text_add(text, "; Oilpan: ");
 		si_text_init(&why, words, sizeof words);
-		if (!attach(&image, head, &why))
+		if (!attach(&image, head, checked, &why))
 			si_text_add(text, "not recorded: ");
 		si_text_add(text, words);
 		break;

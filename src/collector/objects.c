@@ -7,7 +7,7 @@
 
 #include "../base/hash.h"
 
-enum { PAGE_SHIFT = 17, GRANULE_SHIFT = 3, WORDS = 1 << (PAGE_SHIFT - GRANULE_SHIFT - 6), KINDS_MAX = 1 << SHINY_OBJECT_INDEX_BITS };
+enum { HEADER_MOST = 256, GUARD_BYTES = 4096, PAGE_SHIFT = 17, GRANULE_SHIFT = 3, WORDS = 1 << (PAGE_SHIFT - GRANULE_SHIFT - 6), KINDS_MAX = 1 << SHINY_OBJECT_INDEX_BITS };
 
 struct object_page {
 	uint64_t number; /* address >> PAGE_SHIFT */
@@ -134,10 +134,23 @@ static size_t large_behind(const struct objects *o, uint64_t address)
 	return low;
 }
 
-/* Half a page with its header gets a page of its own (cppgc's kLargeObjectSizeThreshold). */
+/*
+ * Half a page with its header gets a page of its own (cppgc's kLargeObjectSizeThreshold), unless it was resized to that in place.
+ */
 static bool is_large(uint64_t start, uint64_t bytes)
 {
 	return bytes >= (1 << (PAGE_SHIFT - 1)) - 8 || start >> PAGE_SHIFT != (start + bytes - 1) >> PAGE_SHIFT;
+}
+
+/*
+ * Of its own page an object is at the beginning, behind a small header; in others a bitmap of 2 KiB comes first. Builds before 2022 leave 4 KiB
+ * in front of both.
+ */
+static bool has_own_page(uint64_t start)
+{
+	uint64_t at = start % (1 << PAGE_SHIFT);
+
+	return at < HEADER_MOST || (at >= GUARD_BYTES && at < GUARD_BYTES + HEADER_MOST);
 }
 
 /* Index of the one that begins there; the list's length: none. */
@@ -191,7 +204,7 @@ void objects_remove(struct objects *o, uint64_t start)
 
 bool objects_cut(struct objects *o, uint64_t start, uint64_t end)
 {
-	if (large_at(o, start) < o->large.count)
+	if (large_at(o, start) < o->large.count && has_own_page(start))
 		return false;
 	objects_remove(o, start);
 	objects_add(o, start, end - start);

@@ -11,7 +11,7 @@
  * The approach. Two bits for each 8 bytes of a page: an object begins here; an object's last byte is here. A range is free if no beginning
  * lies in it, and the nearest bit in front of it is no beginning without an end. Objects are handed out in a row from free memory, so
  * the nearest bit is that of the neighbour: one or two words are read. Objects of half a page or more get pages of their own from Oilpan;
- * they are few and stand in a sorted list. What an object is, the registry knows: same address, same table as malloc's blocks, which
+ * they are few and stand in a sorted list, as do others that have grown as large. What an object is, the registry knows: same address, same table as malloc's blocks, which
  * never lie in these heaps.
  *
  * Oilpan fills free memory from its beginning on. So what begins in the middle of a small object that nobody has ended does not bury it: the
@@ -51,7 +51,7 @@ void objects_clone_kinds(struct objects *objects, const struct objects *parent);
 void objects_add(struct objects *objects, uint64_t start, uint64_t bytes);
 /* The object that begins there is gone. */
 void objects_remove(struct objects *objects, uint64_t start);
-/* It ends at `end` now. False: it is a large one, which can't be cut. */
+/* It ends at `end` now. False: it has a page of its own, and can't be cut. */
 bool objects_cut(struct objects *objects, uint64_t start, uint64_t end);
 /* Where an object begins that has a byte in [start, end); 0: none has. */
 uint64_t objects_find(struct objects *objects, uint64_t start, uint64_t end);

@@ -353,6 +353,51 @@ static void objects(void)
 	equal("objects/without a kind", (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type IS NULL"), 1);
 }
 
+/* A collection that compacts, and objects that are resized in place: they are the ones that they were. */
+static void moves(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(16);
+	struct writer w = writer_make(h, 0, 0);
+	const uint64_t module = 0x555500000000, heap = 0x7e0000000000;
+	const uint64_t frames[] = { module + 0x1234 };
+	const struct shiny_object_kinds kinds = { .place = module + 0x8000, .first = 1, .count = 10, .step = 32 };
+	/* the third takes the first one's place and more, by which it overlaps itself; the fourth follows it; then one that nobody knows */
+	const struct shiny_wide third = { heap + 8 + 2 * 32, heap + 8 + 32 + 8 }, fourth = { heap + 8 + 3 * 32, heap + 8 + 64 + 8 };
+	const struct shiny_wide unknown = { heap + 0x5008, heap + 0x6008 }, wild = { heap + 8 + 4 * 32, UINT64_MAX - 7 };
+	const struct shiny_wide large = { heap + 0x20000 + 8, 3 << 20 };
+
+	put_module(&w, 1, module, module + 0x10000, "/nowhere/browser");
+	put_run(&w, 2, SHINY_REC_OBJECT_KINDS, 0, 0, 0, &kinds, sizeof kinds);
+	put_stack(&w, 3, 1, frames, 1);
+	for (unsigned i = 0; i < 5; i++)
+		put_object(&w, 10 + i, heap + 8 + i * 32, 24, 1, 1 + i);
+	put_run(&w, 20, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &third, sizeof third);
+	put_run(&w, 21, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &fourth, sizeof fourth);
+	put_run(&w, 22, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &unknown, sizeof unknown);
+	put_run(&w, 23, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &wild, sizeof wild);
+	put_event(&w, 30, SHINY_REC_FINALIZED, heap + 8 + 64 + 8, 0, 0, SHINY_API_COLLECTED); /* the fourth, where it lies now */
+	put_object(&w, 40, heap + 0x20000 + 8, 16, 1, 6);
+	put_event(&w, 41, SHINY_REC_RESIZED, heap + 0x20000 + 8, 4000, 0, SHINY_API_COLLECTED);
+	put_object(&w, 42, heap + 0x20000 + 8 + 4008, 8, 1, 7); /* behind its new end: both live */
+	put_event(&w, 43, SHINY_REC_RESIZED, heap + 0x20000 + 8, 100, 0, SHINY_API_COLLECTED);
+	put_object(&w, 44, heap + 0x20000 + 8 + 112, 8, 1, 8);
+	put_event(&w, 45, SHINY_REC_RESIZED, heap + 0x30008, 8, 0, SHINY_API_COLLECTED); /* nobody knows it */
+	put_run(&w, 46, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, 0, 0, &large, sizeof large); /* that buries both */
+	if (!collected("moves/collect", h, &s))
+		return;
+	equal("moves/allocs", s.allocs, 8);
+	equal("moves/refused", s.lost, 1);
+	equal("moves/moved over", (uint64_t)ask("SELECT SUM(released) FROM stat"), 1);
+	equal("moves/grown over", (uint64_t)ask("SELECT SUM(reused) FROM stat"), 2);
+	equal("moves/finalized", (uint64_t)ask("SELECT frees FROM v_types WHERE type = 'browser!kind+0x8060'"), 1);
+	equal("moves/live", (uint64_t)ask("SELECT SUM(live) FROM stat"), 4);
+	equal("moves/bytes", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat"), 3 * 24 + (3 << 20));
+	equal("moves/type kept", (uint64_t)ask("SELECT live FROM v_types WHERE type = 'browser!kind+0x8040'"), 1);
+	equal("moves/unknown", (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 2);
+	equal("moves/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
+}
+
 static void refused(const char *name, const char *needs)
 {
 	struct collector_summary s;
@@ -402,6 +447,7 @@ int main(void)
 	sizes();
 	learning();
 	objects();
+	moves();
 	refusals();
 	unlink(session_path);
 	{

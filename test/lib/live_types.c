@@ -28,15 +28,15 @@ struct at {
 	bool whole;
 };
 
-enum { HEADER_BYTES = 8, LARGE_BYTES = 65536 };
+/* In other pages of 128 KiB, the first object comes behind a bitmap of 2 KiB. */
+enum { HEADER_BYTES = 8, PAGE_BYTES = 1 << 17, BITMAP_BYTES = 2048 };
 
 static uint64_t bytes_of(const struct life *life, bool whole)
 {
-	uint64_t bytes = (life->size + HEADER_BYTES + 7) / 8 * 8;
-
-	return !whole ? life->size : bytes < LARGE_BYTES ? bytes : 0;
+	if (!whole)
+		return life->size;
+	return life->address % PAGE_BYTES < BITMAP_BYTES ? 0 : (life->size + HEADER_BYTES + 7) / 8 * 8;
 }
-
 
 static uint64_t print_moment(void *context, const struct lives *lives, uint64_t moment)
 {

@@ -234,10 +234,13 @@ static struct object *begin_object(struct store *s, unsigned process, uint64_t t
 	return o;
 }
 
+/* Large ones have the upper half to themselves. */
 static uint64_t find_room(unsigned process, uint64_t size)
 {
+	uint64_t from = ARENA + (size > ROOM / 4 ? ROOM / 2 : 0);
+
 	for (unsigned i = 0; i < 100; i++) {
-		uint64_t address = ARENA + next_random() % (ROOM - size) / 16 * 16;
+		uint64_t address = from + next_random() % (ROOM / 2 - size) / 16 * 16;
 
 		if (is_free(process, address, size))
 			return address;

@@ -182,6 +182,33 @@ static void written_down(void)
 	store_close(s);
 }
 
+/* ---- history: what filled ranges, what lay on single pages of them, in either order ---- */
+
+static uint64_t sets_seen[PAGE_SETS];
+
+static void see_sets(void *context, uint64_t range, const uint8_t sets[RANGE_PAGES])
+{
+	for (unsigned i = 0; i < RANGE_PAGES; i++)
+		sets_seen[sets[i]]++;
+}
+
+static void history(void)
+{
+	struct page_history h = { 0 };
+
+	page_history_mark(&h, BASE + 0x1000, 0x2001, PAGE_REUSED);                   /* three pages, which are filled later */
+	page_history_mark(&h, BASE, 2 * RANGE_BYTES + 1, PAGE_DESTROYED);            /* two ranges and a page of a third */
+	page_history_mark(&h, BASE + RANGE_BYTES + 0x1ff000, 0x2000, PAGE_PERSISTENT); /* the last page of one, the first of the next */
+	page_history_each(&h, see_sets, NULL);
+	number("history/D+R", sets_seen[PAGE_DESTROYED | PAGE_REUSED], 3);
+	number("history/D+P", sets_seen[PAGE_DESTROYED | PAGE_PERSISTENT], 2);
+	number("history/D", sets_seen[PAGE_DESTROYED], 2 * RANGE_PAGES + 1 - 5);
+	number("history/none", sets_seen[0], RANGE_PAGES - 1);
+	number("history/of a page", page_history_of(&h, (BASE + RANGE_BYTES) / PAGE_BYTES + 511), PAGE_DESTROYED | PAGE_PERSISTENT);
+	number("history/of one that nothing lay on", page_history_of(&h, BASE / PAGE_BYTES + 5000), 0);
+	page_history_deinit(&h);
+}
+
 /* ---- at random, beside a model ---- */
 
 enum { PROCESSES = 4, STEPS = 6000, ROOM = 12 << 20, UNITS = ROOM / 16, PAGES = ROOM / 4096, MOMENTS = 9, POINTS = 7 };
@@ -599,6 +626,7 @@ int main(void)
 {
 	snprintf(path, sizeof path, "/tmp/shiny-test-pages-%d.shiny", (int)getpid());
 	written_down();
+	history();
 	at_random();
 	free(objects.at);
 	unlink(path);

@@ -57,6 +57,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	struct follower *f = context;
 	uint32_t cell = census_cell(f->census, process->id, life->stack, life->vtable);
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, steps = process->births - life->number;
+	bool leak = death->end == LIFE_NEVER && !life->inherited && !process->replaced &&
+		    !(f->watches->hidden && suppressions_hide(f->watches->hidden, life->stack));
 
 	if (cell == CENSUS_NO_CELL)
 		return;
@@ -69,6 +71,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
 		struct watch *w = &f->watches->at[f->watches->of[i]];
 
+		w->leaks += leak;
+		w->leaked_bytes += leak ? life->size : 0;
 		if (!w->lifetimes)
 			continue;
 		distribution_add(&w->ages, age, death->end == LIFE_NEVER);

@@ -18,15 +18,18 @@
 
 #include "census.h"
 #include "distribution.h"
+#include "suppressions.h"
 
 struct watch {
 	bool lifetimes;             /* asked for: ages and steps */
 	uint64_t bytes, blocks;     /* live now */
 	uint64_t peak_bytes, peak_time;
 	uint64_t episodes;
+	uint64_t leaks, leaked_bytes; /* blocks live at the end of their process, that it made itself, and that nothing hides */
 	struct distribution ages, steps;
 };
 struct watches {
+	const struct suppressions *hidden; /* stacks whose blocks are no leaks; NULL none */
 	struct watch *at;
 	size_t count;
 	uint32_t *first; /* [cells + 1]: cell i is watched by of[first[i]] to of[first[i + 1] - 1] */

@@ -24,6 +24,7 @@ static const struct { const char *command, *text; } examples[] = {
 	{"shinyctl types --members blink::LayoutBlockFlow chromium.4711.shiny", "its layout, and what its holes cost"},
 	{"shinyctl explain chromium.4711.shiny page.cc:42", "why the blocks made there have their type"},
 	{"shinyctl diff old.shiny new.shiny", "what grew between two builds"},
+	{"shinyctl check new.shiny --base old.shiny leaks==0 'allocs +1%'", "limits, with an exit status"},
 	{"shinyctl symbols /usr/lib/libfoo.so", "work out its types ahead of time, say what debug information is missing"},
 	{"sqlite3 chromium.4711.shiny 'SELECT * FROM v_types LIMIT 5'", "a session is a database"},
 };

@@ -22,9 +22,10 @@
  * their variance is 6 sigma^2; from their median, so that steps do not count), and is at least 1 % of the whole height, which nobody would see.
  *
  * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady; neighbours of one kind become one phase, but for rises (falls)
- * of which one is STEEPER times as steep as the other. A steady piece of less than TINY of the time belongs to the rise or fall beside it. What goes up and comes
- * down to where it was within SHORT of the time is a spike. Where that makes more phases than PHASES_MAX, the penalty is doubled until
- * it does not.
+ * of which one is STEEPER times as steep as the other, unless both are over in TINY of the time. A steady piece of less than TINY of the time
+ * belongs to the rise or fall beside it. What goes up and comes down again, up to BACK of its height, within SHORT of the time is a spike. The
+ * interval beside a rise, fall or spike belongs to it, and not to the steady phase, where it already goes (still goes) the same way. Where
+ * all this makes more phases than PHASES_MAX, the penalty is doubled until it does not.
  */
 #include "phases.h"
 
@@ -38,6 +39,7 @@
 #define CLEAR   4.0
 #define STEEPER 4.0
 #define SHORT   0.1
+#define BACK    0.34
 #define TINY    0.02
 
 enum { INTERVALS = 500 }; /* neighbours are put together where there are more: the time is quadratic */
@@ -51,7 +53,7 @@ struct curve {
 	double *at;
 	size_t count;              /* points: 2 * intervals + 1 */
 	double *sum, *squares, *moments; /* of the points in front of each: y, y * y, k * y */
-	double sigma, level;       /* level: a change by less is none */
+	double noise, sigma, level; /* noise: sigma without its floor; level: a change by less is none */
 };
 
 struct piece {
@@ -103,8 +105,8 @@ static void set_sigma(struct curve *c, double *values)
 
 	for (size_t i = 1; i < intervals; i++)
 		values[i - 1] = fabs(c->at[2 * i - 2] - 2 * c->at[2 * i] + c->at[2 * i + 2]);
-	c->sigma = median(values, intervals - 1) * 1.4826 / sqrt(6); /* 1.4826: from the median deviation to the standard deviation */
-	c->sigma = fmax(0.01, c->sigma);
+	c->noise = median(values, intervals - 1) * 1.4826 / sqrt(6); /* 1.4826: from the median deviation to the standard deviation */
+	c->sigma = fmax(0.01, c->noise);
 	c->level = fmax(LEVEL, CLEAR * c->sigma);
 }
 
@@ -199,13 +201,18 @@ static double slope_of(const struct curve *c, const struct piece *p)
 	return fabs(c->at[p->last] - c->at[p->first]) / (double)(p->last - p->first);
 }
 
+static bool is_tiny(const struct curve *c, const struct piece *p)
+{
+	return (double)(p->last - p->first) < TINY * (double)(c->count - 1);
+}
+
 static bool alike(const struct curve *c, const struct piece *a, const struct piece *b)
 {
 	double x = slope_of(c, a), y = slope_of(c, b);
 
 	if (a->kind != b->kind || a->kind == PHASE_SPIKE)
 		return false;
-	return a->kind == PHASE_STEADY || (x < STEEPER * y && y < STEEPER * x);
+	return a->kind == PHASE_STEADY || (x < STEEPER * y && y < STEEPER * x) || (is_tiny(c, a) && is_tiny(c, b));
 }
 
 /* Neighbours that are alike become one, which may be of another kind: three times a little is a rise. */
@@ -233,9 +240,10 @@ static bool is_spike(const struct curve *c, size_t first, size_t last)
 		return false;
 	for (size_t k = first; k <= last; k++)
 		top = fmax(top, c->at[k]);
-	return top - fmax(from, to) >= c->level && fabs(to - from) <= (top - fmin(from, to)) / 2;
+	return top - fmax(from, to) >= c->level && fabs(to - from) <= (top - fmin(from, to)) * BACK;
 }
 
+/* From the nearest rise in front of each fall. */
 static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t count)
 {
 	size_t kept = 0;
@@ -243,10 +251,10 @@ static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t co
 	for (size_t i = 0; i < count; i++) {
 		struct piece p = pieces[i];
 
-		for (size_t k = i + 1; p.kind == PHASE_RISE && k < count; k++)
-			if (pieces[k].kind == PHASE_FALL && is_spike(c, p.first, pieces[k].last)) {
-				p = (struct piece){ p.first, pieces[k].last, PHASE_SPIKE };
-				i = k;
+		for (size_t k = kept; p.kind == PHASE_FALL && k-- > 0 && pieces[k].kind != PHASE_SPIKE;)
+			if (pieces[k].kind == PHASE_RISE && is_spike(c, pieces[k].first, p.last)) {
+				p = (struct piece){ pieces[k].first, p.last, PHASE_SPIKE };
+				kept = k;
 			}
 		pieces[kept++] = p;
 	}
@@ -260,7 +268,7 @@ static size_t absorb(const struct curve *c, struct piece *pieces, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct piece p = pieces[i], *before = kept ? &pieces[kept - 1] : NULL;
 
-		if (p.kind != PHASE_STEADY || (double)(p.last - p.first) >= TINY * (double)(c->count - 1)) {
+		if (p.kind != PHASE_STEADY || !is_tiny(c, &p)) {
 			pieces[kept++] = p;
 		} else if (before && (before->kind == PHASE_RISE || before->kind == PHASE_FALL)) {
 			before->last = p.last;
@@ -294,6 +302,24 @@ static size_t snap(const struct curve *c, struct piece *pieces, size_t count)
 	return join(c, pieces, kept);
 }
 
+/* A burst that lies across the end of an interval: what is in front of that, or behind it, may be too little for a point of its own. */
+static void stretch(const struct curve *c, struct piece *pieces, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct piece *p = &pieces[i], *before = i ? p - 1 : NULL, *next = i + 1 < count ? p + 1 : NULL;
+		double first_way = p->kind == PHASE_FALL ? -1 : 1, last_way = p->kind == PHASE_RISE ? 1 : -1;
+
+		if (p->kind == PHASE_STEADY)
+			continue;
+		if (before && before->kind == PHASE_STEADY && before->last > before->first + 2 &&
+		    (c->at[p->first] - c->at[p->first - 2]) * first_way > CLEAR * c->noise)
+			p->first = before->last -= 2;
+		if (next && next->kind == PHASE_STEADY && next->last > next->first + 2 &&
+		    (c->at[p->last + 2] - c->at[p->last]) * last_way > CLEAR * c->noise)
+			p->last = next->first += 2;
+	}
+}
+
 static size_t find(const struct phase_sample *samples, size_t count, uint64_t before, struct phase_range out[PHASES_MAX])
 {
 	struct curve c;
@@ -314,6 +340,7 @@ static size_t find(const struct phase_sample *samples, size_t count, uint64_t be
 		found = snap(&c, pieces, found);
 		penalty *= 2;
 	} while (found > PHASES_MAX);
+	stretch(&c, pieces, found);
 	for (size_t i = 0; i < found; i++)
 		out[i] = (struct phase_range){ pieces[i].kind, pieces[i].first / 2, pieces[i].last / 2 - 1 };
 	free(pieces);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../symbolizer/allocator.h"
+#include "../../symbolizer/probe.h"
 #include "../analysis/coverage.h"
 #include "../base/units.h"
 #include "ctl.h"
@@ -218,6 +219,45 @@ static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, 
 }
 
 /* One that lies inside the executable, whatever its functions are called. Makes what the library needs to reach it. */
+/* The garbage-collected heap of a program that holds PartitionAlloc: as the library will see it. */
+static void check_collected(struct ctl *ctl, const char *path)
+{
+	static const char *const seen[SHINY_PROBE_KINDS] = {[SHINY_PROBE_ALLOCATE] = "made", [SHINY_PROBE_FREE] = ", swept",
+							    [SHINY_PROBE_MOVE] = ", moved", [SHINY_PROBE_RESIZE] = ", resized",
+							    [SHINY_PROBE_RELEASE] = ", freed at once"};
+	struct probe probe;
+	struct shiny_err *err = probe_open(path, &(struct probe_options){0}, &probe);
+	uint32_t kinds = 0, count = 0, unfit = 0;
+	char text[128] = "";
+	size_t used = 0;
+
+	if (err) {
+		check(ctl, FINDING_WARN, "Oilpan", err->advice, "its objects are not seen: %s", err->message);
+		shiny_err_free(err);
+		return;
+	}
+	for (uint32_t i = 0; i < probe.file->entry_count; i++) {
+		const struct shiny_probe_entry *e = &probe.file->entries[i];
+
+		if (e->kind == SHINY_PROBE_NEW || e->kind == SHINY_PROBE_DELETE)
+			continue;
+		kinds |= UINT32_C(1) << e->kind;
+		count++;
+		unfit += e->confidence < SHINY_PROBE_HIGH || !e->recipe_bytes;
+	}
+	for (unsigned k = 0; k < SHINY_PROBE_KINDS; k++)
+		if (seen[k] && kinds >> k & 1)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s", seen[k]);
+	if (count && !unfit && kinds >> SHINY_PROBE_ALLOCATE & 1)
+		check(ctl, FINDING_OK, "Oilpan", "shinyctl probe FILE shows the evidence",
+		      "the garbage collector's objects: %u places to patch; they are seen when they are %s; their destructors, too, but not where the "
+		      "executable checks what it calls (control-flow integrity: the session says)", count, text);
+	else
+		check(ctl, FINDING_WARN, "Oilpan", "shinyctl probe FILE says why", "the garbage collector's objects are not seen: %s",
+		      count ? "not all functions that make them were found, or can be patched" : "no functions were found that make them");
+	probe_close(&probe);
+}
+
 static struct shiny_err *check_inside(struct ctl *ctl, const char *path, const struct program_look *look)
 {
 	const char *setting = env_text(ENV_SHINY_ALLOCATOR);
@@ -278,8 +318,10 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 		check(ctl, FINDING_OK, "allocator", NULL, "%s%s: reached by symbols", look.allocator ? look.allocator : "the C library's",
 		      look.allocator ? ", linked as a shared library" : "");
 	err = look.malloc != PROGRAM_MALLOC_PARTITION ? check_inside(ctl, path, &look) : NULL;
-	if (look.malloc == PROGRAM_MALLOC_PARTITION)
+	if (look.malloc == PROGRAM_MALLOC_PARTITION) {
+		check_collected(ctl, path);
 		check_helper(ctl, path);
+	}
 	check_names(ctl, &look);
 	return err;
 }

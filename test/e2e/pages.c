@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define APART __attribute__((noinline, noclone))
+#define APART __attribute__((noinline))
 
 enum { PAGE = 4096, LONE = 64, DENSE = 3000, TAILS = 20, LARGE = 5, FULL = 30, LATER = 40 };
 

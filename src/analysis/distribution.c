@@ -150,3 +150,15 @@ uint64_t distribution_survival_quantile(const struct distribution *d, double sha
 	}
 	return UINT64_MAX;
 }
+
+void distribution_octaves(const struct distribution *d, struct distribution_bin octaves[DISTRIBUTION_OCTAVES])
+{
+	memset(octaves, 0, DISTRIBUTION_OCTAVES * sizeof *octaves);
+	for (unsigned i = 0; i < d->count; i++) {
+		uint64_t start = distribution_bin_start(d->first + i);
+		struct distribution_bin *octave = &octaves[start ? 63 - __builtin_clzll(start) : 0];
+
+		octave->ended += d->bins[i].ended;
+		octave->censored += d->bins[i].censored;
+	}
+}

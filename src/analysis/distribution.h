@@ -42,6 +42,10 @@ double distribution_survival(const struct distribution *distribution, uint64_t v
 /* The smallest value at which survival is at most `share`; UINT64_MAX: it never falls so far. */
 uint64_t distribution_survival_quantile(const struct distribution *distribution, double share);
 
+/* Whole octaves, of which the bins are eighths: [0] holds 0 and 1, [k] those from 2^k on. */
+enum { DISTRIBUTION_OCTAVES = 64 };
+void distribution_octaves(const struct distribution *distribution, struct distribution_bin octaves[DISTRIBUTION_OCTAVES]);
+
 /* Bins as they are: the least value of bin number `bin`, and the number of a value's. */
 unsigned distribution_bin_of(uint64_t value);
 uint64_t distribution_bin_start(unsigned bin);

@@ -44,24 +44,6 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM));
 }
 
-/* Whole octaves, of which the bins are eighths. */
-enum { OCTAVES = 64 };
-struct octave {
-	uint64_t ended, censored;
-};
-
-static void add_up(const struct distribution *d, struct octave octaves[OCTAVES])
-{
-	memset(octaves, 0, OCTAVES * sizeof *octaves);
-	for (unsigned i = 0; i < d->count; i++) {
-		uint64_t start = distribution_bin_start(d->first + i);
-		struct octave *o = &octaves[start ? 63 - __builtin_clzll(start) : 0];
-
-		o->ended += d->bins[i].ended;
-		o->censored += d->bins[i].censored;
-	}
-}
-
 static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 {
 	enum { FROM, ENDED, ENDED_BAR, ALIVE, ALIVE_BAR, HISTOGRAM_COLUMNS };
@@ -70,16 +52,16 @@ static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 		[ENDED_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD}, [ALIVE] = {.title = "still alive", .kind = CELL_COUNT},
 		[ALIVE_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_WARN},
 	};
-	struct octave octaves[OCTAVES];
-	unsigned first = OCTAVES, last = 0;
+	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
+	unsigned first = DISTRIBUTION_OCTAVES, last = 0;
 	uint64_t most = 1;
 	struct table table;
 
-	add_up(&l->total.ages, octaves);
-	for (unsigned i = 0; i < OCTAVES; i++) {
+	distribution_octaves(&l->total.ages, octaves);
+	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
 		if (!octaves[i].ended && !octaves[i].censored)
 			continue;
-		first = first == OCTAVES ? i : first;
+		first = first == DISTRIBUTION_OCTAVES ? i : first;
 		last = i;
 		most = octaves[i].ended > most ? octaves[i].ended : most;
 		most = octaves[i].censored > most ? octaves[i].censored : most;
@@ -87,7 +69,7 @@ static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 	table_init(&table, histogram, HISTOGRAM_COLUMNS);
 	table_total(&table, ENDED_BAR, most);
 	table_total(&table, ALIVE_BAR, most);
-	for (unsigned i = first; i < OCTAVES && i <= last; i++) {
+	for (unsigned i = first; i < DISTRIBUTION_OCTAVES && i <= last; i++) {
 		table_row(&table);
 		table_number(&table, FROM, i ? UINT64_C(1) << i : 0);
 		table_number(&table, ENDED, octaves[i].ended);
@@ -205,15 +187,15 @@ static void json_row(struct json *json, const struct lifetime_row *row)
 static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t limit)
 {
 	struct json *json = &ctl->json;
-	struct octave octaves[OCTAVES];
+	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
 
 	json_number(json, "duration_ns", l->duration);
 	json_object_line(json, "total");
 	json_row(json, &l->total);
 	json_end(json);
 	json_array(json, "histogram");
-	add_up(&l->total.ages, octaves);
-	for (unsigned i = 0; i < OCTAVES; i++) {
+	distribution_octaves(&l->total.ages, octaves);
+	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
 		if (!octaves[i].ended && !octaves[i].censored)
 			continue;
 		json_object_line(json, NULL);

@@ -30,7 +30,7 @@ struct devtools {
 	struct devtools_socket *socket;   /* NULL: not connected */
 	int child_reads, child_writes;    /* the program's; -1 in the launcher once it runs */
 	int ask[2];
-	int pidfd;
+	int pidfd;                        /* of the program; -1: of a browser that ran before us */
 	uint64_t period;                  /* ns, 0 none */
 	pthread_t thread;
 	bool running;
@@ -158,8 +158,13 @@ static void take_from_socket(void *context, const char *text, size_t length)
 
 static void pass_on(struct devtools *d)
 {
-	if (d->number)
-		pidfd_send_signal(d->pidfd, d->number, NULL, 0);
+	if (!d->number)
+		return;
+	if (d->pidfd < 0) { /* nobody's: we leave, unless it has not been asked anything yet */
+		d->stopped |= d->hello;
+		return;
+	}
+	pidfd_send_signal(d->pidfd, d->number, NULL, 0);
 	d->number = 0;
 }
 
@@ -440,8 +445,9 @@ static void look(struct devtools *d)
 static void connect_port(struct devtools *d)
 {
 	struct socket_sink sink = { .context = d, .take = take_from_socket };
+	uint64_t until = d->pidfd < 0 ? now(CLOCK_MONOTONIC) + DEVTOOLS_KNOCK * second : UINT64_MAX;
 
-	while (!d->socket && !d->stopped) {
+	while (!d->socket && !d->stopped && now(CLOCK_MONOTONIC) < until) {
 		d->socket = socket_open(d->port, &sink);
 		pass_on(d);
 		if (!d->socket)
@@ -458,9 +464,11 @@ static void *work(void *context)
 	if (d->port)
 		connect_port(d);
 	next = d->period ? now(CLOCK_MONOTONIC) + d->period : UINT64_MAX;
-	d->hello = call(d, NULL, "Browser.getVersion", "{}");
+	d->hello = (!d->port || d->socket) && call(d, NULL, "Browser.getVersion", "{}");
 	while (!d->stopped) {
 		if (!d->hello || d->gone || d->given_up) {
+			if (d->pidfd < 0)
+				break;
 			pass_on(d);
 			receive(d, -1);
 			continue;
@@ -550,8 +558,9 @@ struct shiny_err *devtools_start(struct devtools *d, pid_t pid)
 	d->child_reads = d->child_writes = -1;
 	d->buffer = mem_alloc(READ_BYTES);
 	d->held = mem_alloc(HELD_BYTES);
-	d->pidfd = pidfd_open(pid, 0);
-	if (d->pidfd < 0)
+	if (pid)
+		d->pidfd = pidfd_open(pid, 0);
+	if (pid && d->pidfd < 0)
 		return shiny_err_os(errno, "cannot watch the program");
 	sigfillset(&all); /* SIGPIPE too: what is written to a browser that has gone fails */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -572,9 +581,19 @@ bool devtools_ask(struct devtools *d, int number)
 
 void devtools_stop(struct devtools *d)
 {
+	devtools_ask(d, STOP);
+	devtools_wait(d);
+}
+
+void devtools_leave(struct devtools *d)
+{
+	devtools_ask(d, SIGTERM);
+}
+
+void devtools_wait(struct devtools *d)
+{
 	if (!d->running)
 		return;
-	devtools_ask(d, STOP);
 	pthread_join(d->thread, NULL);
 	d->running = false;
 	if (!d->hello && d->port)

@@ -2,7 +2,7 @@
 /*
  * client.h: asks a running Chromium, over its debugging pipe or port, for memory-infra dumps and V8 heap snapshots.
  *
- * Runs: CLI (the launcher of `shinyctl run`), on a thread of its own. Signals: devtools_ask only. Allocates: what counts.h keeps.
+ * Runs: CLI (the launcher of `shinyctl run`, and `shinyctl devtools`), on a thread of its own. Signals: devtools_ask only. Allocates: what counts.h keeps.
  * Threads: the thread works from devtools_start to devtools_stop; in between its caller calls devtools_ask only.
  *
  *   launcher ── asked: eventfd-like pipe ──► thread ── to ──► descriptor 3 of the program    JSON messages, each ended by a NUL
@@ -24,7 +24,7 @@
 
 #include "../base/err.h"
 
-enum { DEVTOOLS_PATIENCE = 120, DEVTOOLS_LAST = 60 }; /* seconds */
+enum { DEVTOOLS_PATIENCE = 120, DEVTOOLS_LAST = 60, DEVTOOLS_KNOCK = 60 }; /* seconds */
 enum { DEVTOOLS_READS = 3, DEVTOOLS_WRITES = 4 };     /* the program's descriptors */
 
 struct devtools;
@@ -34,12 +34,17 @@ SHINY_MUST_CHECK struct shiny_err *devtools_create(uint64_t period, uint16_t por
 /* In the forked child, before it becomes the program: puts its ends where Chromium looks for them. *keep: a descriptor that must survive; moved if
  * it is in the way. */
 void devtools_child(struct devtools *devtools, int *keep);
-/* In the launcher, when `pid` is the program. */
+/* In the launcher, when `pid` is the program. 0: the browser ran before us and is nobody's; the thread ends when the browser has gone, or does not
+ * answer within DEVTOOLS_KNOCK. */
 SHINY_MUST_CHECK struct shiny_err *devtools_start(struct devtools *devtools, pid_t pid);
 /* Asks for a dump now; with `number`, this signal is sent to the program after it. False: too late, nobody is there to do it. */
 bool devtools_ask(struct devtools *devtools, int number);
 /* The program has ended. */
 void devtools_stop(struct devtools *devtools);
+/* Of a browser that ran before us: asks for a last dump, then devtools_wait returns; asked twice, at once. In signal handlers too. */
+void devtools_leave(struct devtools *devtools);
+/* Until that browser has gone, or devtools_leave. */
+void devtools_wait(struct devtools *devtools);
 /* What was wrong, in one line; NULL nothing. */
 const char *devtools_trouble(const struct devtools *devtools);
 /* Into the finished session file; *dumps and *snapshots: how many. */

@@ -181,6 +181,9 @@ struct store_totals { uint64_t sites, types; }; /* different ones with blocks */
 SHINY_MUST_CHECK struct shiny_err *store_finish(struct store *store, struct store_totals *totals);
 void store_abandon(struct store *store);                              /* frees without completing; accepts NULL */
 
+/* Somebody writes the session at `path` now. A lock tells; false where there is no such file. */
+bool store_is_written(const char *path);
+
 /*
  * Opens a finished session to add what a browser said of itself; then store_commit, which adds all or nothing, and store_abandon.
  * pid and boottime (ns, CLOCK_BOOTTIME) are turned into the session's process and time.

@@ -157,6 +157,13 @@ SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
 /* ---- making and ending ---- */
 
 /* The new, empty, locked file; or why not. Nothing that exists is touched without `force`, and only regular files with it. */
+bool store_is_written(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 static struct shiny_err *make_file(const char *path, bool force, int *out)
 {
 	static const char *const companions[] = { "-wal", "-shm", "-journal" };
@@ -172,8 +179,7 @@ static struct shiny_err *make_file(const char *path, bool force, int *out)
 						"choose another name with --out, or replace it with --force");
 		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 			return shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is not a regular file", path);
-		AUTO_CLOSE int old = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (old >= 0 && flock(old, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		if (store_is_written(path))
 			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is being recorded", path),
 						"wait until that recording has ended, or choose another name with --out");
 		if (unlink(path) != 0)

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "diagnose.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/mem.h"
+#include "../base/units.h"
+#include "leaks.h"
+#include "lifetimes.h"
+#include "pages.h"
+#include "peak.h"
+#include "sizes.h"
+
+const char *const symptom_names[SYMPTOMS] = {
+	[SYMPTOM_CHURN] = "churn", [SYMPTOM_GROWTH] = "growth", [SYMPTOM_UTILIZATION] = "utilization", [SYMPTOM_HARDWARE] = "hardware",
+	[SYMPTOM_SPIKES] = "spikes",
+};
+const char *const verdict_names[VERDICTS] = {[VERDICT_NO] = "no", [VERDICT_YES] = "yes", [VERDICT_UNKNOWN] = "unknown"};
+
+#define USUAL_HZ 3e9 /* of sessions that do not tell the time stamp counter's rate */
+
+struct asking {
+	struct store *store;
+	const struct scope *scope;
+	const struct diagnose_known *known;
+	bool full_names, progress;
+};
+
+static void put_row(struct diagnosis *d, size_t n, const char *name, uint64_t blocks, uint64_t bytes, char *text)
+{
+	d->rows[n] = (struct diagnosis_row){ .name = mem_text(name), .text = text, .blocks = blocks, .bytes = bytes };
+}
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+/* ---- churn ---- */
+
+static struct shiny_err *clock_rate(struct store *store, double *hz)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'ticks_per_second'", &q);
+
+	*hz = USUAL_HZ;
+	if (!err && !(err = query_step(q, &row)) && row && query_number(q, 0) > 0)
+		*hz = (double)query_number(q, 0);
+	query_end(q);
+	return err;
+}
+
+/* The call sites most of whose blocks died young. */
+static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
+{
+	struct lifetimes l = {0};
+	struct shiny_err *err = lifetimes_load(a->store, a->scope, GROUP_SITE, NULL, LIFETIMES_BY_SHORT, a->full_names, a->progress, &l);
+
+	for (size_t i = 0; !err && i < l.count && i < DIAGNOSE_ROWS && l.rows[i].population[POPULATION_SHORT]; i++) {
+		const struct lifetime_row *row = &l.rows[i];
+
+		put_row(d, i, row->name, row->population[POPULATION_SHORT], row->population_bytes[POPULATION_SHORT],
+			mem_format("%s of its %s blocks lived less than %s, half of all for %s", units_share(UNITS_BUF,
+				   (double)row->population[POPULATION_SHORT], (double)row->blocks), units_count(UNITS_BUF, row->blocks),
+				   units_time(UNITS_BUF, l.duration / 100), units_time(UNITS_BUF, distribution_quantile(&row->ages, 0.5))));
+	}
+	lifetimes_deinit(&l);
+	return err;
+}
+
+static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
+{
+	const struct pooling_constants *cost = &a->known->pooling.constants;
+	const struct streams *s = &a->known->streams;
+	double hz, seconds = (double)s->duration / 1e9, constructions = ratio((double)streams_constructions(s, &s->total), (double)s->total.allocations);
+	struct shiny_err *err = clock_rate(a->store, &hz);
+
+	d->value = ratio((double)s->total.allocations * (double)cost->alloc + (double)s->total.deallocations * (double)cost->free, seconds * hz);
+	d->threshold = CHURN_SHARE;
+	d->measure = mem_format("%s allocations and %s deallocations a second: %s of a core's time, at %" PRIu64 " and %" PRIu64 " cycles each",
+				units_short(UNITS_BUF, ratio((double)s->total.allocations, seconds)),
+				units_short(UNITS_BUF, ratio((double)s->total.deallocations, seconds)), units_share(UNITS_BUF, d->value, 1), cost->alloc, cost->free);
+	d->verdict = d->value >= d->threshold ? VERDICT_YES : VERDICT_NO;
+	d->verb = "lifetimes --by site";
+	if (!s->recorded)
+		d->missing = "constructors (SHINY_CTORS, for programs with symbols): their number here is the least that there were";
+	if (!err && d->verdict == VERDICT_YES) {
+		const struct pooling_row *t = &a->known->pooling.total;
+
+		d->cause = constructions > 1 ? "objects are constructed more often than memory is allocated: it is reused in place"
+					     : "allocations dominate constructions";
+		d->advice = constructions > 1 ? "extend reuse in place to the call sites below" : "an arena, a pool or reuse for the call sites below";
+		d->support = mem_format("%.2f constructions seen for each allocation; pools would make %s calls of the allocator out of %s, and save %s cycles "
+					"(a model: shinyctl pooling)", constructions, units_count(UNITS_BUF, t->with.calls),
+					units_count(UNITS_BUF, t->without.calls), units_short(UNITS_BUF, (double)pooling_saved(t)));
+		err = churn_rows(a, d);
+	}
+	return err;
+}
+
+/* ---- growth ---- */
+
+/* Of the whole; NULL: nothing is known of that interval. */
+static const struct activity_point *point_at(const struct activity *activity, size_t interval)
+{
+	const struct activity_series *s = &activity->total;
+
+	return interval >= s->first && interval - s->first < s->count ? &s->points[interval - s->first] : NULL;
+}
+
+static uint64_t most_between(const struct activity *activity, double from, double to)
+{
+	uint64_t most = 0;
+
+	for (size_t i = (size_t)(from * (double)activity->count); i < activity->count && (double)i < to * (double)activity->count; i++) {
+		const struct activity_point *point = point_at(activity, i);
+
+		if (point && point->most_bytes > most)
+			most = point->most_bytes;
+	}
+	return most;
+}
+
+/* What share of the live bytes is in small blocks. */
+static struct shiny_err *small_share(const struct asking *a, double *share)
+{
+	struct sizes s = {0};
+	uint64_t bytes = 0;
+	struct shiny_err *err = sizes_load(a->store, a->scope, NULL, SIZES_BY_SIZE, a->full_names, a->progress, &s);
+
+	for (size_t i = 0; !err && i < SIZES_OCTAVES && s.octaves[i].up_to <= DIAGNOSE_SMALL; i++)
+		bytes += s.octaves[i].sums.live_bytes;
+	*share = ratio((double)bytes, (double)s.total.sums.live_bytes);
+	sizes_deinit(&s);
+	return err;
+}
+
+static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
+{
+	uint64_t middle = most_between(&a->known->activity, 0.45, 0.55), last = most_between(&a->known->activity, 0.9, 1);
+	struct leaks leaks = {0};
+	double small = 0;
+	size_t growing = 0;
+	struct shiny_err *err = leaks_load(a->store, a->scope, GROUP_SITE, NULL, NULL, a->full_names, a->progress, &leaks);
+
+	while (!err && growing < leaks.count && leaks.rows[growing].grows)
+		growing++;
+	d->value = ratio((double)last, (double)middle);
+	d->threshold = GROWTH_RISE;
+	d->measure = mem_format("%s live at most in the middle tenth, %s in the last one; %zu call site%s", units_bytes(UNITS_BUF, middle),
+				units_bytes(UNITS_BUF, last), growing, growing == 1 ? " grows" : "s grow");
+	d->verdict = !middle || !last ? VERDICT_UNKNOWN : d->value >= d->threshold && growing ? VERDICT_YES : VERDICT_NO;
+	d->verb = "leaks";
+	d->missing = "accesses: what is live and never touched again (Z) cannot be told from what is used";
+	if (!err && d->verdict == VERDICT_YES) {
+		const struct pooling_row *t = &a->known->pooling.total;
+
+		err = small_share(a, &small);
+		d->cause = small >= 0.5 ? "small objects dominate" : "large blocks dominate";
+		d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by size and lifetime"
+					 : "ask of the call sites below when what they make ends; shinyctl growth tells of buffers";
+		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; pools would leave %s pages at the end instead of %s (a model: "
+					"shinyctl pooling)", units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL, units_count(UNITS_BUF, t->with.end_pages),
+					units_count(UNITS_BUF, t->without.end_pages));
+		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++)
+			put_row(d, i, leaks.rows[i].name, leaks.rows[i].blocks, leaks.rows[i].bytes,
+				mem_format("%s more blocks a second, %s", units_short(UNITS_BUF, leaks.rows[i].slope),
+					   units_bytes(UNITS_BUF, (uint64_t)leaks.rows[i].bytes_slope)));
+	}
+	leaks_deinit(&leaks);
+	return err;
+}
+
+/* ---- utilization ---- */
+
+static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosis *d)
+{
+	struct pages_ask ask = { .at = PAGES_AT_PEAK, .under = PAGES_UNDER, .full_names = a->full_names, .progress = a->progress };
+	struct pages p = {0};
+	const struct pages_sums *t = &p.total;
+	struct shiny_err *err = pages_load(a->store, a->scope, &ask, &p);
+	double pinned;
+
+	if (err)
+		return err;
+	pinned = ratio((double)t->pinned, (double)t->pages);
+	d->value = pages_utilization(t);
+	d->threshold = UTILIZATION_LOW;
+	d->measure = mem_format("at the peak, live blocks fill %s of the bytes of the %s pages that they lie on", units_share(UNITS_BUF, d->value, 1),
+				units_count(UNITS_BUF, t->pages));
+	d->verdict = !t->pages ? VERDICT_UNKNOWN : d->value < d->threshold ? VERDICT_YES : VERDICT_NO;
+	d->missing = "accesses: pages that only untouched objects (Z) keep are among the used ones";
+	d->verb = "pages --at peak";
+	if (d->verdict == VERDICT_YES) {
+		bool scattered = pinned >= SCATTERED;
+
+		d->cause = scattered ? "small survivors are scattered over pages that are otherwise free" : "blocks lie on pages that they do not fill";
+		d->advice = scattered ? "allocate what stays apart from what goes: by lifetime" : "give the free pages between them back to the system, or allocate them side by side";
+		d->support = mem_format("%s pages, %s, hold a single block or less than %d bytes, %s in all", units_count(UNITS_BUF, t->pinned),
+					units_share(UNITS_BUF, pinned, 1), PAGES_UNDER, units_bytes(UNITS_BUF, t->pinned_bytes));
+		for (size_t i = 0; i < p.by_site.count && i < DIAGNOSE_ROWS && p.by_site.rows[i].pinned; i++)
+			put_row(d, i, p.by_site.rows[i].name, p.by_site.rows[i].blocks, p.by_site.rows[i].bytes,
+				mem_format("on %s such pages, %s of them alone", units_count(UNITS_BUF, p.by_site.rows[i].pinned),
+					   units_count(UNITS_BUF, p.by_site.rows[i].freed)));
+	}
+	pages_deinit(&p);
+	return NULL;
+}
+
+/* ---- hardware ---- */
+
+static void ask_hardware(const struct asking *a, struct diagnosis *d)
+{
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < a->known->activity.total.count; i++)
+		if (a->known->activity.total.points[i].lines > lines)
+			lines = a->known->activity.total.points[i].lines;
+	d->verdict = VERDICT_UNKNOWN;
+	d->measure = mem_format("live blocks lie on %s cache lines at most, %s; how often they miss is not known", units_count(UNITS_BUF, lines),
+				units_bytes(UNITS_BUF, lines * 64));
+	d->missing = "hardware counters and accesses: perf stat -e branch-misses,L1-dcache-load-misses,cache-misses -- PROGRAM tells the misses";
+	d->verb = "activity";
+}
+
+/* ---- spikes ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of live bytes over time. */
+static uint64_t median(const struct activity *activity)
+{
+	uint64_t *values = mem_zero(activity->count + 1, sizeof *values), middle;
+
+	for (size_t i = 0; i < activity->count; i++) {
+		const struct activity_point *point = point_at(activity, i);
+
+		values[i] = point ? point->bytes : 0;
+	}
+	qsort(values, activity->count, sizeof *values, by_number);
+	middle = values[activity->count / 2];
+	free(values);
+	return middle;
+}
+
+static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
+{
+	struct groups groups = {0};
+	struct peaks p = {0};
+	struct shiny_err *err = groups_load(a->store, GROUP_SITE, a->full_names, &groups);
+
+	if (!err)
+		err = peak_load(a->store, a->scope, &groups, 0, a->progress, &p);
+	if (!err && p.count) {
+		const struct peak *peak = &p.peaks[p.highest];
+
+		d->support = mem_format("%s of the peak's %s ended within %s", units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes),
+					units_bytes(UNITS_BUF, peak->bytes), units_time(UNITS_BUF, p.soon));
+		for (size_t i = 0; i < peak->count && i < DIAGNOSE_ROWS; i++)
+			put_row(d, i, peak->rows[i].name, peak->rows[i].blocks, peak->rows[i].bytes,
+				mem_format("%s of it ended soon", units_share(UNITS_BUF, (double)peak->rows[i].soon_bytes, (double)peak->rows[i].bytes)));
+	}
+	peak_deinit(&p);
+	return err;
+}
+
+static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
+{
+	const struct activity_series *s = &a->known->activity.total;
+	uint64_t steady = median(&a->known->activity);
+	double when = ratio((double)s->peak_time, (double)a->known->activity.duration);
+
+	d->value = ratio((double)s->peak_bytes, (double)steady);
+	d->threshold = SPIKE;
+	d->measure = mem_format("the peak, %s after %s, is %.2f times the median of live bytes over time, %s", units_bytes(UNITS_BUF, s->peak_bytes),
+				units_time(UNITS_BUF, s->peak_time), d->value, units_bytes(UNITS_BUF, steady));
+	d->verdict = !steady ? VERDICT_UNKNOWN : d->value >= d->threshold ? VERDICT_YES : VERDICT_NO;
+	d->verb = "peak";
+	if (d->verdict != VERDICT_YES)
+		return NULL;
+	if (when < 0.2) {
+		d->cause = "it comes with the start";
+		d->advice = "an arena for what start-up needs for a short time";
+	} else if (when < 0.5) {
+		d->cause = "it comes with deferred initialization";
+		d->advice = "spread that work over time";
+	} else {
+		d->cause = "it comes in the steady state";
+		d->advice = "tune what collects or caches, and bound the buffers below";
+	}
+	return spike_rows(a, d);
+}
+
+struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, bool full_names, bool progress, struct diagnose_known *out)
+{
+	struct diagnose_known known = {0};
+	struct pooling_constants usual;
+	struct shiny_err *err = pooling_parse(NULL, &usual);
+
+	if (!err)
+		err = streams_load(store, scope, progress, &known.streams);
+	if (!err)
+		err = activity_load(store, scope, 0, progress ? ACTIVITY_PROGRESS : 0, &known.activity);
+	if (!err)
+		err = pooling_load(store, scope, &usual, NULL, full_names, progress, &known.pooling);
+	if (err)
+		diagnose_forget(&known);
+	else
+		*out = known;
+	return err;
+}
+
+void diagnose_forget(struct diagnose_known *known)
+{
+	activity_deinit(&known->activity);
+	pooling_deinit(&known->pooling);
+	streams_deinit(&known->streams);
+}
+
+struct shiny_err *diagnose_load(struct store *store, const struct scope *scope, const struct diagnose_known *known, bool full_names, bool progress,
+				struct diagnoses *out)
+{
+	struct asking a = { .store = store, .scope = scope, .known = known, .full_names = full_names, .progress = progress };
+	struct diagnoses diagnoses = {0};
+	struct shiny_err *err = ask_churn(&a, &diagnoses.at[SYMPTOM_CHURN]);
+
+	if (!err)
+		err = ask_growth(&a, &diagnoses.at[SYMPTOM_GROWTH]);
+	if (!err)
+		err = ask_utilization(&a, &diagnoses.at[SYMPTOM_UTILIZATION]);
+	if (!err) {
+		ask_hardware(&a, &diagnoses.at[SYMPTOM_HARDWARE]);
+		err = ask_spikes(&a, &diagnoses.at[SYMPTOM_SPIKES]);
+	}
+	if (err)
+		diagnose_deinit(&diagnoses);
+	else
+		*out = diagnoses;
+	return err;
+}
+
+void diagnose_deinit(struct diagnoses *diagnoses)
+{
+	for (size_t i = 0; i < SYMPTOMS; i++) {
+		struct diagnosis *d = &diagnoses->at[i];
+
+		free(d->measure);
+		free(d->support);
+		for (size_t n = 0; n < DIAGNOSE_ROWS; n++) {
+			free(d->rows[n].name);
+			free(d->rows[n].text);
+		}
+	}
+}

@@ -20,6 +20,7 @@ const char *const census_names[CENSUS_DIMENSIONS] = {
 };
 
 enum { SUMS_COLUMNS = 10 };
+#define SEVERAL UINT32_MAX
 #define PROGRAM "*" /* the key of the module that was started: two builds are often two files */
 
 /* The cell of blocks with this stack and vtable; process 0: empty. */
@@ -36,6 +37,7 @@ struct loading {
 	uint32_t *type_of; /* by type id */
 	uint32_t *site_of; /* by stack id */
 	size_t type_limit, stack_limit, site_limit;
+	uint32_t *only_type; /* by site: the place of the type that all its blocks with a type have; SEVERAL */
 	char *executable;
 	uint32_t *cells; /* hash table: places in out->cells + 1; a power of two */
 	size_t cell_slots, cell_room;
@@ -82,6 +84,7 @@ static void take_limits(struct loading *l, const struct query *q)
 	c->process_count = limit_at(q, 4);
 	l->type_of = mem_zero(l->type_limit, sizeof *l->type_of);
 	l->site_of = mem_zero(l->stack_limit, sizeof *l->site_of);
+	l->only_type = mem_zero(l->site_limit, sizeof *l->only_type);
 	c->sites = mem_zero(l->site_limit, sizeof *c->sites);
 	c->names[CENSUS_SITE].at = mem_zero(l->site_limit, sizeof *c->names[CENSUS_SITE].at);
 	c->names[CENSUS_SITE].count = l->site_limit;
@@ -167,6 +170,15 @@ static void take_site(struct loading *l, const struct query *q)
 static void take_stack(struct loading *l, const struct query *q)
 {
 	l->site_of[id_at(q, 0, l->stack_limit)] = id_at(q, 1, l->site_limit);
+}
+
+/* Rows: site, type. */
+static void take_site_type(struct loading *l, const struct query *q)
+{
+	uint32_t *only = &l->only_type[id_at(q, 0, l->site_limit)], type = l->type_of[id_at(q, 1, l->type_limit)];
+
+	if (type)
+		*only = *only && *only != type ? SEVERAL : type;
 }
 
 /* Rows: id, role, purpose, name, forked, wanted. */
@@ -276,8 +288,10 @@ static void take_stat(struct loading *l, const struct query *q)
 	if (!row.process)
 		return;
 	sums_read(&sums, q, 6);
-	of[CENSUS_TYPE] = l->type_of[type];
 	of[CENSUS_SITE] = l->site_of[stack];
+	of[CENSUS_TYPE] = l->type_of[type];
+	if (!of[CENSUS_TYPE] && of[CENSUS_SITE] && l->only_type[of[CENSUS_SITE]] != SEVERAL)
+		of[CENSUS_TYPE] = l->only_type[of[CENSUS_SITE]];
 	of[CENSUS_COMPONENT] = component_of(l, stack, type);
 	of[CENSUS_ROLE] = row.process < l->out->process_count ? l->out->role_of[row.process] : 0;
 	row.cell = cell_of(l, of);
@@ -356,6 +370,8 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope, cons
 	if (!err)
 		err = each(l, "SELECT id, site FROM stack WHERE site > 0", take_stack);
 	if (!err)
+		err = each(l, "SELECT DISTINCT site, type FROM site_stat WHERE site > 0 AND type > 0", take_site_type);
+	if (!err)
 		err = each(l, processes, take_process);
 	if (!err && rules)
 		err = component_stacks_load(l->store, rules, &l->components);
@@ -385,6 +401,7 @@ struct shiny_err *census_load(struct store *store, const struct scope *scope, co
 		add_beginnings(&census);
 	free(l.type_of);
 	free(l.site_of);
+	free(l.only_type);
 	free(l.cells);
 	if (l.executable)
 		census.program = mem_text(text_base(l.executable));

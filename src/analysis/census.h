@@ -9,7 +9,8 @@
  *   role       what a process is: its role and purpose, else the name of its program, with ", forked" where it is a forked child
  *   component  component.h's
  *   site       table site's
- *   type       what a block is, as type_name.h writes it; not how surely it is known, which differs from run to run
+ *   type       what a block is, as type_name.h writes it; not how surely it is known, which differs from run to run. Whether a block's vptr was
+ *              read in time does, too: where all blocks of a site whose type is known have one type, those of unknown type count as it
  *
  * Table stat is read once. Events are not: watch.h follows what they say of cells.
  */

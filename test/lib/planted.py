@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds of e2e/diff.cc with something planted, other lines, other order of functions, stripped; and recordings of them."""
+import os
+import random
+import re
+import subprocess
+
+from harness import ROOT, TMP, record, run, short, skip_all, have
+
+SOURCE = os.path.join(ROOT, "test/e2e/diff.cc")
+PLANTS = ("EXTRA", "RESERVE", "LEAK", "GROWN", "LONGER")
+
+
+def _must(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise RuntimeError("%s: %s" % (" ".join(command), short(done.stdout.decode(errors="replace"), 2000)))
+    return done.stdout.decode(errors="replace")
+
+
+def build(name, plant=None, shift=False, shuffle=None, strip=False, compiler="g++", level="-O1", debug="-g"):
+    """The program's path. `shuffle`: the seed of an order of its functions, which the linker is told."""
+    path, unit = os.path.join(TMP, name), os.path.join(TMP, name + ".o")
+    flags = ["-std=c++17", "-fno-builtin", "-ffunction-sections", level, debug]
+    flags += ["-DPLANT_" + plant] if plant else []
+    flags += ["-DSHIFT"] if shift else []
+    _must([compiler, *flags, "-c", SOURCE, "-o", unit])
+    link = [compiler, "-fuse-ld=gold", unit, "-o", path]
+    if shuffle is not None:
+        sections = re.findall(r" (\.text\.\S+) +PROGBITS", _must(["readelf", "-SW", unit]))
+        random.Random(shuffle).shuffle(sections)
+        with open(path + ".order", "w") as file:
+            file.write("\n".join(sections) + "\n")
+        link.append("-Wl,--section-ordering-file=" + path + ".order")
+    _must(link)
+    if strip:
+        _must(["strip", "-s", path])
+    os.unlink(unit)
+    return path
+
+
+def functions(path):
+    """Its functions in the order of their addresses."""
+    return [line.split()[2] for line in _must(["nm", "-n", path]).splitlines() if len(line.split()) == 3 and line.split()[1] in "tTwW"]
+
+
+def recorded(path, name=None, seed=0, options=()):
+    """Records a build; its session, and what it printed."""
+    session = os.path.join(TMP, (name or os.path.basename(path)) + ".shiny")
+    result = record([path, str(seed)], session, options=("-q", *options))
+    if result.status:
+        raise RuntimeError("%s: status %d: %s" % (path, result.status, short(result.err)))
+    return session, {line.split()[0]: int(line.split()[1]) for line in result.out.decode().splitlines()}
+
+
+def need():
+    for program in ("g++", "ld.gold", "readelf", "nm", "strip"):
+        if not have(program):
+            skip_all("%s is not installed" % program)

@@ -21,11 +21,12 @@
  * Sigma, how far a heap strays from its line while nothing happens to it, comes from the second differences of the ends (for independent errors
  * their variance is 6 sigma^2; from their median, so that steps do not count), and is at least 1 % of the whole height, which nobody would see.
  *
- * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady; neighbours of one kind become one phase, but for rises (falls)
- * of which one is STEEPER times as steep as the other, unless both are over in TINY of the time. A steady piece of less than TINY of the time
- * belongs to the rise or fall beside it. What goes up and comes down again, up to BACK of its height, within SHORT of the time is a spike. The
- * interval beside a rise, fall or spike belongs to it, and not to the steady phase, where it already goes (still goes) the same way. Where
- * all this makes more phases than PHASES_MAX, the penalty is doubled until it does not.
+ * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady, or by less than half of that where it is PART of what is live;
+ * neighbours of one kind become one phase, but for rises (falls) of which one is STEEPER times as steep as the other, unless both are over in
+ * TINY of the time. A steady piece of less than TINY of the time belongs to the rise or fall beside it. What goes up and comes down again, up
+ * to BACK of its height, within SHORT of the time is a spike. The interval beside a rise, fall or spike belongs to it, and not to the steady
+ * phase, where it already goes (still goes) the same way. Where all this makes more phases than PHASES_MAX, the penalty is doubled until it
+ * does not.
  */
 #include "phases.h"
 
@@ -37,6 +38,7 @@
 
 #define LEVEL   0.05
 #define CLEAR   4.0
+#define PART    0.25
 #define STEEPER 4.0
 #define SHORT   0.1
 #define BACK    0.34
@@ -53,6 +55,7 @@ struct curve {
 	double *at;
 	size_t count;              /* points: 2 * intervals + 1 */
 	double *sum, *squares, *moments; /* of the points in front of each: y, y * y, k * y */
+	double ground;             /* what height 0 stands for, in heights */
 	double noise, sigma, level; /* noise: sigma without its floor; level: a change by less is none */
 };
 
@@ -125,6 +128,7 @@ static void curve_init(struct curve *c, uint64_t before, const struct phase_samp
 		high = fmax(high, c->at[k]);
 	}
 	height = high > low ? high - low : 1;
+	c->ground = low / height;
 	c->sum = mem_zero(c->count + 1, sizeof *c->sum);
 	c->squares = mem_zero(c->count + 1, sizeof *c->squares);
 	c->moments = mem_zero(c->count + 1, sizeof *c->moments);
@@ -191,9 +195,10 @@ static size_t partition(const struct curve *c, double penalty, struct piece *pie
 
 static enum phase_kind kind_of(const struct curve *c, size_t first, size_t last)
 {
-	double change = c->at[last] - c->at[first];
+	double change = c->at[last] - c->at[first], held = fmax(c->at[last], c->at[first]) + c->ground;
+	double enough = fabs(change) >= PART * held ? c->level / 2 : c->level;
 
-	return change >= c->level ? PHASE_RISE : change <= -c->level ? PHASE_FALL : PHASE_STEADY;
+	return change >= enough ? PHASE_RISE : change <= -enough ? PHASE_FALL : PHASE_STEADY;
 }
 
 static double slope_of(const struct curve *c, const struct piece *p)

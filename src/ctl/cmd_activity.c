@@ -108,12 +108,13 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 		if (!measures[m].label)
 			continue;
 		for (size_t i = 0; i < a->count; i++) {
-			uint64_t value = value_of(&a->total.points[i], m);
+			/* the highest within each interval, where that is known */
+			uint64_t value = value_of(&a->total.points[i], m == BYTES ? MOST_BYTES : m);
 
 			values[i] = measures[m].rate ? per_second(value, length_of(a, i)) : value;
 			most = values[i] > most ? values[i] : most;
 		}
-		last = values[a->count - 1];
+		last = value_of(&a->total.points[a->count - 1], m);
 		bars = bars_text(values, a->count, columns);
 		fprintf(stdout, "%-*s%s%s%s%*s", LABEL, measures[m].label, tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
 			number_text(UNITS_BUF, most, measures[m].bytes));
@@ -176,7 +177,7 @@ static void print_phases(const struct ctl *ctl, const struct activity *a)
 	};
 	struct table table;
 
-	heading(ctl, "Phases", ": types and call sites of what is kept of a rise, of what is gone of a fall, of all that was made otherwise");
+	heading(ctl, "Phases", ": the types and call sites of most bytes kept, gone, or made");
 	table_init(&table, columns, PHASE_COLUMNS);
 	for (size_t i = 0; i < a->phase_count; i++) {
 		const struct phase *phase = &a->phases[i];

@@ -148,6 +148,11 @@ int main(void)
 	for (size_t i = 0; i < count; i++)
 		curve[i].most += 700000;
 	phases("much comes and goes in every interval", "rise 9, steady 59", 1);
+	line(800000, 10);
+	line(500000, 10);
+	line(10000000, 20);
+	line(10000000, 100);
+	phases("little of all, much of what there was", "rise 9, fall 19, rise 39, steady 139", 0);
 	line(1000000, 10);
 	line(1500000, 190);
 	phases("a burst, then slowly on", "rise 9, rise 199", 0);

@@ -17,6 +17,7 @@
  *   birth     page_counts_add(&counts, process->id, life->address, life->size);
  *   death     if (death->end != LIFE_NEVER) page_counts_remove(&counts, process->id, life->address, life->size);
  *   resize    page_counts_remove(… , before) and page_counts_add(… , life->size)
+ *   move      page_counts_remove(… , before, life->size) and page_counts_add(… , life->address, life->size)
  *   fork      page_counts_inherit(&counts, child);
  *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: lives are told of no end of a process
  * and then counts.pages, lines, ranges, blocks and bytes are the sums over all processes, at any time; page_counts_of() is one process.

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "../base/hash.h"
 #include "../base/mem.h"
 
 static int by_address(const void *left, const void *right)
@@ -72,6 +73,88 @@ static void tell(const struct page_moment *m, struct page_block *block, const st
 	block->site = groups_find(m->sites, lives, process, life);
 }
 
+/* ---- blocks that a collection moved since the moment ---- */
+
+static size_t home_of(const struct page_space *space, uint64_t address)
+{
+	return hash_mix(address) & (space->moved_room - 1);
+}
+
+/* The cell of an address, or the empty one where it would be. */
+static struct page_moved *moved_at(const struct page_space *space, uint64_t address)
+{
+	size_t i = home_of(space, address);
+
+	while (space->moved[i].address && space->moved[i].address != address)
+		i = (i + 1) & (space->moved_room - 1);
+	return &space->moved[i];
+}
+
+static void grow(struct page_space *space)
+{
+	struct page_space larger = { .moved_room = space->moved_room ? space->moved_room * 2 : 64 };
+
+	larger.moved = mem_zero(larger.moved_room, sizeof *larger.moved);
+	for (size_t i = 0; i < space->moved_room; i++)
+		if (space->moved[i].address)
+			*moved_at(&larger, space->moved[i].address) = space->moved[i];
+	free(space->moved);
+	space->moved = larger.moved;
+	space->moved_room = larger.moved_room;
+}
+
+/* The block of the moment that is at this address now; NULL: it is a younger one. */
+static struct page_block *block_of(const struct page_space *space, const struct life *life, uint64_t address)
+{
+	struct page_block key = { .address = address };
+
+	if (!space->count || (!life->inherited && life->number > space->births))
+		return NULL;
+	if (space->moved_count) {
+		const struct page_moved *moved = moved_at(space, address);
+
+		if (moved->address)
+			return moved->block;
+	}
+	return bsearch(&key, space->blocks, space->count, sizeof key, by_address);
+}
+
+/*
+ * What is behind an address that was moved to is never out of date: something else can be there only after another move, which says so,
+ * or if it is younger.
+ */
+static void see_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct page_moment *m = context;
+	struct page_space *space = space_of(m, lives, process);
+	struct page_block *block;
+
+	if (m->searching)
+		return;
+	if (!m->taken) { /* also at the end */
+		if (m->history && !space->ended)
+			page_history_mark(&space->history, before, life->size, PAGE_REUSED);
+		return;
+	}
+	block = block_of(space, life, before);
+	if (!block)
+		return;
+	if ((space->moved_count + 1) * 2 > space->moved_room)
+		grow(space);
+	space->moved_count += moved_at(space, life->address)->address == 0;
+	*moved_at(space, life->address) = (struct page_moved){ life->address, block };
+}
+
+/* What a smaller object gives back is R, as all that a collector gives to others. */
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct page_moment *m = context;
+	struct page_space *space = space_of(m, lives, process);
+
+	if (m->history && !m->searching && !m->taken && !space->ended && life->size < before)
+		page_history_mark(&space->history, life->address + life->size, before - life->size, PAGE_REUSED);
+}
+
 static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
 		      const struct life_death *death)
 {
@@ -88,10 +171,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		if (m->history)
 			page_history_mark(&space->history, life->address, life->size, state_of(death->end));
 	} else if (m->taken) {
-		struct page_block key = { .address = life->address }, *block = NULL;
+		struct page_block *block = block_of(space, life, life->address);
 
-		if (space->count && (life->inherited || life->number <= space->births))
-			block = bsearch(&key, space->blocks, space->count, sizeof key, by_address);
 		if (block)
 			tell(m, block, lives, process, life, state_of(death->end));
 	} else if (m->history && !space->ended) {
@@ -127,6 +208,7 @@ static void sum_resize(void *context, const struct lives *lives, const struct li
 {
 	struct page_moment *m = context;
 
+	see_resize(context, lives, process, life, before);
 	changed(m, lives, space_of(m, lives, process), life->size - before, m->now);
 }
 
@@ -196,6 +278,7 @@ static void empty(struct page_moment *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		free(m->spaces[i].blocks);
+		free(m->spaces[i].moved);
 		page_history_deinit(&m->spaces[i].history);
 	}
 	free(m->spaces);
@@ -210,10 +293,10 @@ struct shiny_err *page_moment_run(struct store *store, const struct scope *scope
 	struct lives_observer *observers = mem_zero(other_count + 1, sizeof *observers);
 	struct shiny_err *err = NULL;
 
-	observers[0] = (struct lives_observer){ .context = m, .death = see_death };
+	observers[0] = (struct lives_observer){ .context = m, .death = see_death, .resize = see_resize, .move = see_move };
 	if (m->when == PAGE_WHEN_PEAK) {
-		observers[0] = (struct lives_observer){ .context = m, .birth = sum_birth, .death = sum_death, .resize = sum_resize, .fork = sum_fork,
-							.moment = see_moment };
+		observers[0] = (struct lives_observer){ .context = m, .birth = sum_birth, .death = sum_death, .resize = sum_resize, .move = see_move,
+							.fork = sum_fork, .moment = see_moment };
 		m->searching = true;
 		err = lives_run(store, scope, observers, 1, progress ? "looking for the peak" : NULL);
 		m->searching = false;

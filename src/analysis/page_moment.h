@@ -3,7 +3,7 @@
  * page_moment.h: the blocks that were live at a moment, in the order of their addresses, with how each ends later; and what lay on their
  * pages before. What pages.c counts.
  *
- * Runs: CLI. Signals: no. Allocates: 24 bytes a live block at the moment, and what page_history.h says. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 24 bytes a live block at the moment, 32 to 64 one that is moved later; what page_history.h says. Threads: one a store.
  *
  * The most live bytes (PAGES_AT_PEAK) are those of all processes of the scope that run, event by event; the moment is the first at which
  * they are reached. That needs a pass of its own: the moment is known only behind it.
@@ -19,6 +19,10 @@ struct page_block {
 	uint64_t size : 48, fate : 8, bucket : 8; /* fate: enum page_state; bucket: the owner's */
 	uint32_t type, site; /* rows of groups.h */
 };
+struct page_moved {
+	uint64_t address; /* where it is now; 0: the cell is empty */
+	struct page_block *block;
+};
 struct page_space { /* of a process */
 	uint64_t bytes;  /* live: for the peak */
 	uint64_t births; /* of its process at the moment: a block with a larger number is younger */
@@ -26,6 +30,8 @@ struct page_space { /* of a process */
 	struct page_block *blocks; /* ascending by address */
 	size_t count, room;
 	struct page_history history;
+	struct page_moved *moved; /* since the moment, by a collection: open addressing, a power of two, or none */
+	size_t moved_room, moved_count;
 };
 
 enum page_when { PAGE_WHEN_END, PAGE_WHEN_PEAK, PAGE_WHEN_TIME };

@@ -315,6 +315,14 @@ static void series_resize(void *context, const struct lives *lives, const struct
 	page_counts_add(counts, process->id, life->address, life->size);
 }
 
+static void series_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct page_counts *counts = &((struct series *)context)->counts;
+
+	page_counts_remove(counts, process->id, before, life->size);
+	page_counts_add(counts, process->id, life->address, life->size);
+}
+
 static void series_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
 {
 	page_counts_inherit(&((struct series *)context)->counts, child);
@@ -491,7 +499,7 @@ struct shiny_err *pages_load(struct store *store, const struct scope *scope, con
 	struct page_moment moment = { .history = ask->history, .types = &types, .sites = &sites };
 	struct series series = { .count = ask->points };
 	struct lives_observer observer = { .context = &series, .birth = series_birth, .death = series_death, .resize = series_resize,
-					   .fork = series_fork, .moment = series_moment };
+					   .move = series_move, .fork = series_fork, .moment = series_moment };
 	struct shiny_err *err = load_duration(store, ask, &pages);
 
 	if (!err)

@@ -478,6 +478,7 @@ static struct shiny_err *several(struct ctl *ctl)
 {
 	size_t count = ctl->options.operand_count;
 	struct streams *streams = mem_zero(count, sizeof *streams);
+	struct column titled[STREAM_COLUMNS];
 	struct shiny_err *err = NULL;
 	struct table table;
 
@@ -492,7 +493,9 @@ static struct shiny_err *several(struct ctl *ctl)
 		json_end(&ctl->json);
 	} else if (!err) {
 		heading(ctl, "F6", "The four streams");
-		table_init(&table, stream_columns, STREAM_COLUMNS);
+		memcpy(titled, stream_columns, sizeof titled);
+		titled[WHO].title = "session";
+		table_init(&table, titled, STREAM_COLUMNS);
 		for (size_t i = 0; i < count; i++)
 			stream_row(&table, text_base(ctl->options.operands[i]), &streams[i], &streams[i].total);
 		table_print(&table, &ctl->style);

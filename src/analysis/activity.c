@@ -148,6 +148,16 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
+static void see_move(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	struct recorder *r = context;
+
+	if (tally_of(r, lives, p)->ended)
+		return;
+	page_counts_remove(&r->pages, p->id, before, life->size);
+	page_counts_add(&r->pages, p->id, life->address, life->size);
+}
+
 static void see_vtable(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint32_t before)
 {
 	struct recorder *r = context;
@@ -293,7 +303,7 @@ static struct shiny_err *set_intervals(struct activity *a, uint64_t interval)
 static struct shiny_err *record(struct store *store, const struct scope *scope, const struct groups *groups, bool progress, struct activity *a)
 {
 	struct recorder r = { .groups = groups, .interval = a->interval, .edge = a->interval, .duration = a->duration, .count = a->count };
-	struct lives_observer observer = { .context = &r, .birth = see_birth, .death = see_death, .resize = see_resize, .vtable = see_vtable,
+	struct lives_observer observer = { .context = &r, .birth = see_birth, .death = see_death, .resize = see_resize, .move = see_move, .vtable = see_vtable,
 					   .fork = see_fork, .moment = see_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);

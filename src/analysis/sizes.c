@@ -28,6 +28,8 @@ struct counting {
 	size_t cell_room;
 	uint32_t small[SIZE_ALLOCATORS][SMALL / SMALL_STEP + 1]; /* likewise */
 	struct sizes_octave octaves[SIZES_OCTAVES];
+	struct { double count, x, y, xx, yy, xy; } logs; /* sums over the ended; x: ln(size), y: ln(lifetime) */
+	double log_of[SMALL + 1];
 	uint64_t aligned;
 };
 
@@ -123,6 +125,26 @@ static void add_live(struct size_sums *sums, uint64_t size, const struct size_ro
 	sums->live_slots += room->slot;
 }
 
+static void correlate(struct counting *c, uint64_t size, double y)
+{
+	double x = size <= SMALL ? c->log_of[size] : log((double)size);
+
+	c->logs.count++;
+	c->logs.x += x;
+	c->logs.y += y;
+	c->logs.xx += x * x;
+	c->logs.yy += y * y;
+	c->logs.xy += x * y;
+}
+
+static double correlation(const struct counting *c)
+{
+	double n = c->logs.count, xx = n * c->logs.xx - c->logs.x * c->logs.x, yy = n * c->logs.yy - c->logs.y * c->logs.y;
+	double least = 1e-9 * n * n; /* what rounding leaves of nothing */
+
+	return xx > least && yy > least ? (n * c->logs.xy - c->logs.x * c->logs.y) / sqrt(xx * yy) : NAN;
+}
+
 static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
 			const struct life_death *death)
 {
@@ -154,6 +176,8 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		}
 		add_born(&octave->sums, life->size, &room);
 		distribution_add(&octave->ages, age, persistent);
+		if (!persistent)
+			correlate(c, life->size, log_age);
 		c->aligned += life->api == SHINY_API_MEMALIGN || life->api == SHINY_API_NEW_ALIGNED || life->api == SHINY_API_NEW_ARRAY_ALIGNED;
 	}
 	if (live) {
@@ -259,6 +283,7 @@ static void finish(struct sizes *out, struct counting *c, const char *match, enu
 		add_row(&out->allocators[row->allocator], row);
 	}
 	out->aligned = c->aligned;
+	out->correlation = correlation(c);
 	take_names(&c->types, c->by_type);
 	take_names(&c->sites, c->by_site);
 	arrange(&out->classes, c->classes, c->class_count, NULL, order);
@@ -289,6 +314,8 @@ struct shiny_err *sizes_load(struct store *store, const struct scope *scope, con
 	struct sizes sizes = { 0 };
 	struct shiny_err *err = session_duration(store, &sizes.duration);
 
+	for (unsigned i = 2; i <= SMALL; i++)
+		c->log_of[i] = log(i);
 	if (!err)
 		err = size_classes_load(store, &c->allocators);
 	if (!err)

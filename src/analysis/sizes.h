@@ -11,6 +11,8 @@
  * F8 of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026): geometric mean of the lifetime by size. Sizes here in octaves as
  * requested, (2^(k-1), 2^k], the first one up to 8 bytes; and by size class. The mean is over the blocks that ended, a lifetime of 0 ns
  * taken as 1; persistent ones, whose lifetime is not known, are counted beside it. exp(1/n * sum(ln lifetime)).
+ * In one number: Pearson's correlation of ln(size) and ln(lifetime), of the blocks that ended, sizes of 0 taken as 1. 0: the one says nothing about
+ * the other; 1 or -1: it tells it exactly.
  * Smallest and largest types: by their blocks' mean size, of types with at least one block or one byte in SIZES_NOTABLE.
  *
  * Cost: one pass over the events (lives.h), all of the above at once.
@@ -65,6 +67,7 @@ struct sizes {
 	struct sizes_row allocators[SIZE_ALLOCATORS]; /* name NULL: size_allocator_names has it */
 	struct sizes_octave octaves[SIZES_OCTAVES];
 	struct sizes_rows classes, types, sites; /* with blocks, in the order that was asked for */
+	double correlation; /* of size and lifetime, -1 to 1; NAN: all have one size or one lifetime, or none ended */
 	uint64_t aligned; /* blocks of memalign and the like: their room is a lower bound */
 	uint64_t duration; /* of the session, ns */
 };

@@ -13,7 +13,7 @@
 
 static void print_model(const struct ctl *ctl, const struct pooling *p)
 {
-	fprintf(stdout, "%sa model%s: blocks as recorded, and what if those of one slot size and one lifetime (of most of their call site's blocks) came from pools\n",
+	fprintf(stdout, "%sa model%s: blocks as recorded, and as if those of one size class and one lifetime came from a pool\n",
 		tint(&ctl->style, TINT_BOLD), tint_end(&ctl->style, TINT_BOLD));
 	fprintf(stdout, "%sconstants:", tint(&ctl->style, TINT_DIM));
 	for (size_t i = 0; i < POOLING_CONSTANTS; i++) {
@@ -21,7 +21,7 @@ static void print_model(const struct ctl *ctl, const struct pooling *p)
 
 		fprintf(stdout, "%s %s=%" PRIu64, i ? "," : "", k->name, pooling_constant_value(k, &p->constants));
 	}
-	fprintf(stdout, " (--constants changes them; cycles, chunk in bytes)%s\n\n", tint_end(&ctl->style, TINT_DIM));
+	fprintf(stdout, " (cycles; bytes; --constants)%s\n\n", tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_summary(struct ctl *ctl, const struct pooling *p)
@@ -31,7 +31,7 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 		[WHAT] = {.title = "", .kind = CELL_TEXT, .tint = TINT_BOLD}, [CALLS] = {.title = "calls", .kind = CELL_COUNT},
 		[SLOW] = {.title = "slow", .kind = CELL_COUNT, .drop = 2}, [DESTRUCTORS] = {.title = "destructors", .kind = CELL_COUNT, .drop = 3},
 		[CYCLES] = {.title = "cycles", .kind = CELL_COUNT}, [SHARE] = {.title = "", .kind = CELL_SHARE},
-		[PEAK] = {.title = "pages, peak", .kind = CELL_COUNT}, [END] = {.title = "end", .kind = CELL_COUNT},
+		[PEAK] = {.title = "pages at peak", .kind = CELL_COUNT}, [END] = {.title = "at end", .kind = CELL_COUNT},
 		[RECLAIMABLE] = {.title = "reclaimable", .kind = CELL_COUNT, .drop = 1},
 	};
 	const struct pooling_row *t = &p->total;
@@ -72,6 +72,54 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 			tint_end(&ctl->style, TINT_DIM));
 }
 
+static int64_t pages_freed(const struct pooling_row *row)
+{
+	return (int64_t)(row->without.peak_pages - row->with.peak_pages);
+}
+
+static char *bucket_text(unsigned bucket)
+{
+	uint64_t up_to = pages_bucket_up_to[bucket];
+
+	return up_to == UINT64_MAX ? mem_format("> %s", units_bytes(UNITS_BUF, pages_bucket_up_to[bucket - 1]))
+				   : mem_format("\xe2\x89\xa4 %s", units_bytes(UNITS_BUF, up_to));
+}
+
+/* Which size and lifetime has most to gain, in cycles and in pages. */
+static void print_best(const struct ctl *ctl, const struct pooling *p)
+{
+	const struct pooling_row *cycles = NULL, *pages = NULL;
+	char *names[2] = { NULL, NULL };
+
+	for (unsigned b = 0; b < PAGES_BUCKETS; b++)
+		for (unsigned l = 0; l < POPULATIONS; l++) {
+			const struct pooling_row *row = &p->groups[b][l];
+			char *bucket = bucket_text(b), *name = mem_format("%s, %s", bucket, population_names[l]);
+
+			free(bucket);
+			if (pooling_saved(row) > (cycles ? pooling_saved(cycles) : 0)) {
+				cycles = row;
+				free(names[0]);
+				names[0] = mem_text(name);
+			}
+			if (pages_freed(row) > (pages ? pages_freed(pages) : 0)) {
+				pages = row;
+				free(names[1]);
+				names[1] = mem_text(name);
+			}
+			free(name);
+		}
+	if (cycles)
+		fprintf(stdout, "most cycles to gain: %s%s%s: %s, of all that calls cost %s\n", tint(&ctl->style, TINT_NAME), names[0],
+			tint_end(&ctl->style, TINT_NAME), units_count(UNITS_BUF, (uint64_t)pooling_saved(cycles)),
+			units_share(UNITS_BUF, (double)pooling_saved(cycles), (double)p->total.without.cycles));
+	if (pages)
+		fprintf(stdout, "most pages to gain: %s%s%s: its blocks lay on %s at the peak, and would on %s\n", tint(&ctl->style, TINT_NAME), names[1],
+			tint_end(&ctl->style, TINT_NAME), units_count(UNITS_BUF, pages->without.peak_pages), units_count(UNITS_BUF, pages->with.peak_pages));
+	free(names[0]);
+	free(names[1]);
+}
+
 enum { SAVED, BLOCKS, MOST, CALLS, POOLED, CYCLES, POOLED_CYCLES, PEAK, POOLED_PEAK, END, POOLED_END, NAME, COLUMNS };
 
 /* Columns of the two tables, which differ in what names their rows. */
@@ -81,8 +129,8 @@ static void columns_of(struct column columns[COLUMNS], struct column name)
 		[SAVED] = {.title = "cycles saved", .kind = CELL_TEXT}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 5},
 		[MOST] = {.title = "most at once", .kind = CELL_COUNT, .drop = 4}, [CALLS] = {.title = "calls", .kind = CELL_COUNT},
 		[POOLED] = {.title = "pooled", .kind = CELL_COUNT}, [CYCLES] = {.title = "cycles", .kind = CELL_COUNT, .drop = 3},
-		[POOLED_CYCLES] = {.title = "pooled", .kind = CELL_COUNT, .drop = 3}, [PEAK] = {.title = "pages, peak", .kind = CELL_COUNT},
-		[POOLED_PEAK] = {.title = "pooled", .kind = CELL_COUNT}, [END] = {.title = "end", .kind = CELL_COUNT, .drop = 2},
+		[POOLED_CYCLES] = {.title = "pooled", .kind = CELL_COUNT, .drop = 3}, [PEAK] = {.title = "pages at peak", .kind = CELL_COUNT},
+		[POOLED_PEAK] = {.title = "pooled", .kind = CELL_COUNT}, [END] = {.title = "at end", .kind = CELL_COUNT, .drop = 2},
 		[POOLED_END] = {.title = "pooled", .kind = CELL_COUNT, .drop = 2},
 	};
 
@@ -109,14 +157,6 @@ static void row_of(struct table *table, const struct pooling_row *row, const cha
 	table_number(table, END, row->without.end_pages);
 	table_number(table, POOLED_END, row->with.end_pages);
 	table_text(table, NAME, name);
-}
-
-static char *bucket_text(unsigned bucket)
-{
-	uint64_t up_to = pages_bucket_up_to[bucket];
-
-	return up_to == UINT64_MAX ? mem_format("> %s", units_bytes(UNITS_BUF, pages_bucket_up_to[bucket - 1]))
-				   : mem_format("\xe2\x89\xa4 %s", units_bytes(UNITS_BUF, up_to));
 }
 
 /* F10. */
@@ -264,6 +304,7 @@ struct shiny_err *cmd_pooling(struct ctl *ctl)
 	} else {
 		print_model(ctl, &pooling);
 		print_summary(ctl, &pooling);
+		print_best(ctl, &pooling);
 		print_groups(ctl, &pooling);
 		print_type_rows(ctl, &pooling, limit);
 	}

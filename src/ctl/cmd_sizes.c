@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_sizes.c: `shinyctl sizes`: how large blocks are, what their allocators make of it, and how long those of each size live. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,15 @@ static void print_allocators(struct ctl *ctl, const struct sizes *s)
 	table_deinit(&table);
 }
 
+static const char *correlation_text(double r)
+{
+	return fabs(r) < 0.1 ? "the one says next to nothing about the other"
+	       : r > 0.3     ? "larger blocks live longer"
+	       : r > 0	     ? "larger blocks live slightly longer"
+	       : r > -0.3    ? "larger blocks live slightly shorter"
+			     : "larger blocks live shorter";
+}
+
 /* F8: lifetime against size. */
 static void print_octaves(struct ctl *ctl, const struct sizes *s)
 {
@@ -104,6 +114,10 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 	fputc('\n', stdout);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
+	if (isfinite(s->correlation))
+		fprintf(stdout, "%ssize and lifetime, correlation of their logarithms: %+.2f: %s%s\n", tint(&ctl->style, TINT_DIM), s->correlation,
+			correlation_text(s->correlation),
+			tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
@@ -224,6 +238,7 @@ static void json_sizes(struct ctl *ctl, const struct sizes *s, enum by by, size_
 
 	json_number(json, "duration_ns", s->duration);
 	json_number(json, "aligned", s->aligned);
+	json_real(json, "correlation", s->correlation);
 	json_object_line(json, "total");
 	json_row(json, &s->total);
 	json_end(json);

@@ -137,6 +137,22 @@ int main(void)
 	number("all/ended", row->ended, 6);
 	number("all/persistent", row->persistent, 5);
 	number("aligned", sizes.aligned, 1);
+	{ /* of ln(size) and ln(lifetime): 1, 24, 25, 200,000, 200,000 and 10 bytes lived 100, 100, 10,000, 1, 1 and 1,000 ns */
+		const double x[] = { log(1), log(24), log(25), log(200000), log(200000), log(10) };
+		const double y[] = { log(100), log(100), log(10000), log(1), log(1), log(1000) };
+		double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+
+		for (unsigned i = 0; i < 6; i++) {
+			mx += x[i] / 6;
+			my += y[i] / 6;
+		}
+		for (unsigned i = 0; i < 6; i++) {
+			xx += (x[i] - mx) * (x[i] - mx);
+			yy += (y[i] - my) * (y[i] - my);
+			xy += (x[i] - mx) * (y[i] - my);
+		}
+		near("correlation", -sizes.correlation, -xy / sqrt(xx * yy));
+	}
 	number("duration", sizes.duration, 100000);
 	number("glibc/blocks", sizes.allocators[SIZE_GLIBC].sums.blocks, 9);
 	number("PartitionAlloc/slop", size_slop(&sizes.allocators[SIZE_PARTITION_CHILD].sums), 15);
@@ -186,6 +202,7 @@ int main(void)
 	must(scope_resolve(session, "id:2", &all));
 	must(sizes_load(session, &all, NULL, SIZES_BY_SLOP, true, false, &sizes));
 	number("child/blocks", sizes.total.sums.blocks, 0);
+	number("child/no correlation", isnan(sizes.correlation), 1);
 	number("child/live", sizes.total.sums.live, 1);
 	sizes_deinit(&sizes);
 	scope_deinit(&all);

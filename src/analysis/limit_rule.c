@@ -322,7 +322,15 @@ void limit_rules_deinit(struct limit_rules *rules)
 double limit_of(const struct limit_rule *rule, double base)
 {
 	/* 5 % of 60 is 3, not 3.0000000000000004 */
-	return rule->relative ? base + round(rule->share * base * 1e6) / 1e6 + rule->amount : rule->amount;
+	double limit = rule->relative ? base + round(rule->share * base * 1e6) / 1e6 + rule->amount : rule->amount;
+
+	switch (rule->op) {
+	case LIMIT_LE:
+	case LIMIT_GT: return floor(limit);
+	case LIMIT_LT:
+	case LIMIT_GE: return ceil(limit);
+	default: return round(limit);
+	}
 }
 
 bool limit_holds(const struct limit_rule *rule, double value, double base)

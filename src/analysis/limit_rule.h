@@ -5,7 +5,8 @@
  * Runs: CLI. Signals: no. Allocates: a rule's text and patterns. Threads: any.
  *
  *   rule        [each] {SELECTOR.}MEASURE COMPARISON
- *   SELECTOR    type(P) | site(P) | component(P) | role(P): only blocks of these; P as --match takes it, in "" where its parentheses do not pair
+ *   SELECTOR    type(P) | site(P) | component(P) | role(P): only blocks of these. P is the whole name, or a pattern with * and ?;
+ *               in "" where its parentheses do not pair
  *   COMPARISON  OP VALUE, against a number;
  *               [OP] CHANGE, against the base: +5%, -10%, +64KB, +5%+64KB, +0; without OP: at most
  *   OP          <= < >= > == !=
@@ -72,7 +73,7 @@ SHINY_MUST_CHECK struct shiny_err *limit_rules_add(struct limit_rules *rules, co
 SHINY_MUST_CHECK struct shiny_err *limit_rules_read(struct limit_rules *rules, const char *path);
 void limit_rules_deinit(struct limit_rules *rules);
 
-/* The limit, given the base's value; and whether a value keeps to it. */
+/* The limit, given the base's value: a whole number, as values are; and whether a value keeps to it. */
 double limit_of(const struct limit_rule *rule, double base);
 bool limit_holds(const struct limit_rule *rule, double value, double base);
 

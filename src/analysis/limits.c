@@ -28,6 +28,8 @@ struct plan {
 	bool *seen;           /* rows that either session has */
 	bool *selected[2];    /* by cell */
 	size_t first_watch;
+	bool parts;           /* of a peak: what the rows had when all of them together had `peaks` */
+	double peaks[2];
 };
 
 struct checking {
@@ -46,39 +48,43 @@ struct checking {
 
 /* ---- selectors ---- */
 
-static bool part_matches(const char *pattern, const char *text, size_t length)
+/* The whole name; with * and ? a pattern of it. */
+static bool name_matches(const char *pattern, const char *text, size_t length)
 {
-	char *part = mem_format("%.*s", (int)length, text);
-	bool good = text_matches(pattern, part);
+	char *name = mem_format("%.*s", (int)length, text);
+	bool good = strpbrk(pattern, "*?") ? text_matches(pattern, name) : strcmp(pattern, name) == 0;
 
-	free(part);
+	free(name);
 	return good;
 }
 
-/* "int[] in std::vector<int>": by all of it, by what it is, and by what it is in; a label also without its parentheses. */
+/* "int[] in std::vector<int>": by all of it, by what it is, with or without [], and by what it is in; a label also without its parentheses. */
 static bool type_matches(const char *pattern, const char *name)
 {
 	const char *in = strstr(name, " in ");
 	size_t length = strlen(name);
 
-	if (text_matches(pattern, name) || (*name == '(' && part_matches(pattern, name + 1, length - 2)))
+	if (name_matches(pattern, name, length) || (*name == '(' && name_matches(pattern, name + 1, length - 2)))
 		return true;
 	if (!in && strncmp(name, "node of ", 8) == 0)
-		return text_matches(pattern, name + 8);
-	if (in && text_matches(pattern, in + 4))
+		return name_matches(pattern, name + 8, length - 8);
+	if (in && name_matches(pattern, in + 4, strlen(in + 4)))
 		return true;
 	length = in ? (size_t)(in - name) : length;
-	return length > 2 && strncmp(name + length - 2, "[]", 2) == 0 && part_matches(pattern, name, length - 2);
+	return name_matches(pattern, name, length) || (length > 2 && strncmp(name + length - 2, "[]", 2) == 0 && name_matches(pattern, name, length - 2));
 }
 
-/* By the whole, by the function, file or module. */
+/* By the whole, by the function with and without its parameters, by the file, with and without its directory, by the module. */
 static bool site_matches(const char *pattern, const struct census *c, size_t site)
 {
 	const struct census_site *s = &c->sites[site];
+	const char *texts[] = { c->names[CENSUS_SITE].at[site], s->function, s->file, s->file ? text_base(s->file) : NULL, c->modules[s->module].name };
 	const char *start = s->function ? function_name_start(s->function) : NULL;
 
-	return text_matches(pattern, c->names[CENSUS_SITE].at[site]) || (start && part_matches(pattern, start, function_name_length(start))) ||
-	       (s->file && text_matches(pattern, s->file)) || (c->modules[s->module].name && text_matches(pattern, c->modules[s->module].name));
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (texts[i] && name_matches(pattern, texts[i], strlen(texts[i])))
+			return true;
+	return start && name_matches(pattern, start, function_name_length(start));
 }
 
 static bool *names_selected(const struct census *c, const struct limit_filter *filter)
@@ -88,7 +94,7 @@ static bool *names_selected(const struct census *c, const struct limit_filter *f
 
 	for (size_t i = 0; i < names->count; i++)
 		selected[i] = filter->by == CENSUS_TYPE ? type_matches(filter->pattern, names->at[i])
-			      : filter->by == CENSUS_SITE ? site_matches(filter->pattern, c, i) : text_matches(filter->pattern, names->at[i]);
+			      : filter->by == CENSUS_SITE ? site_matches(filter->pattern, c, i) : name_matches(filter->pattern, names->at[i], strlen(names->at[i]));
 	return selected;
 }
 
@@ -139,10 +145,10 @@ static uint64_t sum_of(const struct census_cell *cell, enum limit_measure measur
 	}
 }
 
-static double watched(const struct watch *w, enum limit_measure measure)
+static double watched(const struct watch *w, enum limit_measure measure, bool part)
 {
 	switch (measure) {
-	case LIMIT_PEAK_BYTES: return (double)w->peak_bytes;
+	case LIMIT_PEAK_BYTES: return (double)(part ? w->at_target : w->peak_bytes);
 	case LIMIT_LEAKS: return (double)w->leaks;
 	case LIMIT_LEAKED_BYTES: return (double)w->leaked_bytes;
 	default: return w->ages.ended ? (double)distribution_quantile(&w->ages, 0.5) : NAN;
@@ -182,18 +188,27 @@ static void watch_cells(const struct checking *k, struct plan *plans, size_t cou
 		if (!needs_events(&plans[i]))
 			continue;
 		plans[i].first_watch = w->count;
-		w->count += plans[i].rows;
+		w->count += plans[i].rows + plans[i].parts;
 	}
 	w->at = mem_zero(w->count + 1, sizeof *w->at);
 	w->first = mem_zero(c->cell_count + 1, sizeof *w->first);
-	w->of = mem_zero(c->cell_count * count + 1, sizeof *w->of);
-	for (size_t i = 0; i < count; i++)
-		for (size_t r = 0; needs_events(&plans[i]) && r < plans[i].rows; r++)
-			w->at[plans[i].first_watch + r].lifetimes = plans[i].rule->measure == LIMIT_LIFETIME;
+	w->of = mem_zero(2 * c->cell_count * count + 1, sizeof *w->of);
+	for (size_t i = 0; i < count; i++) {
+		struct plan *p = &plans[i];
+
+		for (size_t r = 0; needs_events(p) && r < p->rows; r++)
+			w->at[p->first_watch + r].lifetimes = p->rule->measure == LIMIT_LIFETIME;
+		if (p->parts)
+			w->at[p->first_watch + p->rows] = (struct watch){ .target = (uint64_t)p->peaks[side], .parts = p->first_watch, .part_count = p->rows };
+	}
 	for (size_t cell = 0; cell < c->cell_count; cell++) {
-		for (size_t i = 0; i < count; i++)
-			if (needs_events(&plans[i]) && plans[i].selected[side][cell])
-				w->of[at++] = (uint32_t)(plans[i].first_watch + row_of(k, &plans[i], side, cell));
+		for (size_t i = 0; i < count; i++) {
+			if (!needs_events(&plans[i]) || !plans[i].selected[side][cell])
+				continue;
+			w->of[at++] = (uint32_t)(plans[i].first_watch + row_of(k, &plans[i], side, cell));
+			if (plans[i].parts)
+				w->of[at++] = (uint32_t)(plans[i].first_watch + plans[i].rows);
+		}
 		w->first[cell + 1] = at;
 	}
 }
@@ -207,7 +222,7 @@ static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t c
 	err = watch_run(k->stores[side], &k->scopes[side], &k->censuses[side], &watches, k->options->progress ? "checking" : NULL);
 	for (size_t i = 0; !err && i < count; i++)
 		for (size_t r = 0; needs_events(&plans[i]) && r < plans[i].rows; r++)
-			plans[i].values[side][r] = watched(&watches.at[plans[i].first_watch + r], plans[i].rule->measure);
+			plans[i].values[side][r] = watched(&watches.at[plans[i].first_watch + r], plans[i].rule->measure, plans[i].parts);
 	watches_deinit(&watches);
 	return err;
 }
@@ -494,7 +509,9 @@ static struct shiny_err *find_evidence(struct checking *k)
 		bool of_site = rule->filter_count && rule->filters[rule->filter_count - 1].by == CENSUS_SITE;
 
 		if (k->out->at[i].state == LIMIT_FAILS && !rule->each && !is_of_session(rule))
-			plans[count++] = (struct plan){ .rule = rule, .result = i, .by_rows = true, .by = of_site ? CENSUS_TYPE : CENSUS_SITE };
+			plans[count++] = (struct plan){ .rule = rule, .result = i, .by_rows = true, .by = of_site ? CENSUS_TYPE : CENSUS_SITE,
+							.parts = rule->measure == LIMIT_PEAK_BYTES,
+							.peaks = { k->out->at[i].base, k->out->at[i].value } };
 	}
 	err = run_plans(k, plans, count);
 	for (size_t i = 0; i < count; i++) {

@@ -18,6 +18,20 @@ static bool has_ended(const struct follower *f, const struct lives_process *proc
 	return process->id < f->count && f->ends[process->id] == 0;
 }
 
+/* Behind what adds bytes. */
+static void look_at_parts(struct follower *f, uint32_t cell)
+{
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		if (!w->target || w->bytes < w->target)
+			continue;
+		w->target = 0;
+		for (size_t p = w->parts; p < w->parts + w->part_count; p++)
+			f->watches->at[p].at_target = f->watches->at[p].bytes;
+	}
+}
+
 static void come(struct follower *f, uint32_t cell, uint64_t bytes, uint64_t time)
 {
 	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
@@ -30,6 +44,7 @@ static void come(struct follower *f, uint32_t cell, uint64_t bytes, uint64_t tim
 			w->peak_time = time;
 		}
 	}
+	look_at_parts(f, cell);
 }
 
 static void go(struct follower *f, uint32_t cell, uint64_t bytes)
@@ -93,6 +108,7 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 		w->bytes += life->size - before;
 		w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
 	}
+	look_at_parts(f, cell);
 }
 
 static void see_vtable(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before)

@@ -27,6 +27,10 @@ struct watch {
 	uint64_t episodes;
 	uint64_t leaks, leaked_bytes; /* blocks live at the end of their process, that it made itself, and that nothing hides */
 	struct distribution ages, steps;
+	/* What makes up a peak that is known already: when this one first has `target` bytes, what its parts have. */
+	uint64_t target;            /* 0: not asked for */
+	size_t parts, part_count;   /* places of other watches */
+	uint64_t at_target;         /* of a part */
 };
 struct watches {
 	const struct suppressions *hidden; /* stacks whose blocks are no leaks; NULL none */

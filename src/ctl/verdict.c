@@ -169,10 +169,10 @@ static void json_result(struct json *json, const struct limit_rule *rule, const 
 	json_text(json, "measure", limit_measures[rule->measure].name);
 	json_text(json, "op", limit_ops[rule->op]);
 	if (told) {
-		json_real(json, "value", r->value);
-		json_real(json, "limit", r->limit);
+		json_signed(json, "value", (int64_t)r->value);
+		json_signed(json, "limit", (int64_t)r->limit);
 		if (rule->relative)
-			json_real(json, "base", r->base);
+			json_signed(json, "base", (int64_t)r->base);
 	}
 	if (rule->each) {
 		json_number(json, "rows", r->rows);
@@ -187,8 +187,8 @@ static void json_result(struct json *json, const struct limit_rule *rule, const 
 		json_object(json, NULL);
 		json_text(json, "name", r->parts[i].name);
 		if (rule->relative)
-			json_real(json, "base", r->parts[i].base);
-		json_real(json, "value", r->parts[i].value);
+			json_signed(json, "base", (int64_t)r->parts[i].base);
+		json_signed(json, "value", (int64_t)r->parts[i].value);
 		json_end(json);
 	}
 	json_end(json);

@@ -23,6 +23,7 @@ struct rd_event {
 	unsigned kind, api;
 	uint32_t process, thread, generation; /* slots */
 	uint64_t time, address, size, word; /* word: VPTR's value, LOSS's count */
+	uint32_t tag; /* index of the one in force; 0 none */
 	uint32_t stack, frames;
 	const uint64_t *frame; /* of the stack in force; NULL: none defined */
 	const void *payload;
@@ -82,12 +83,13 @@ struct rd_stack {
 
 static inline bool rd_is_run(unsigned kind)
 {
-	switch (kind) {
-	case SHINY_REC_ALLOC_WIDE: case SHINY_REC_FREE_WIDE: case SHINY_REC_REALLOC_BEGIN_WIDE: case SHINY_REC_REALLOC_DONE_WIDE:
-	case SHINY_REC_STACK: case SHINY_REC_STACK_LIKE: case SHINY_REC_MODULE: case SHINY_REC_MODULE_GONE: case SHINY_REC_MAP: case SHINY_REC_PAD:
-		return true;
-	}
-	return false;
+	enum { EVENT, RUN, WORD };
+	static const uint8_t layouts[SHINY_REC_KINDS] = {
+#define SHINY_RECORD(name, layout, text) [SHINY_REC_##name] = layout,
+#include <shiny/record.def>
+#undef SHINY_RECORD
+	};
+	return kind < SHINY_REC_KINDS && layouts[kind] == RUN;
 }
 
 /* A definition: of `before` (the one before it in the chunk, or NULL) and its own payload. NULL: against the rules. */
@@ -115,6 +117,7 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, r
 {
 	struct rd_stack *last = NULL;
 	uint64_t base = c->base;
+	uint32_t tag = 0;
 
 	for (uint32_t i = 0; i < SHINY_CHUNK_RECORDS;) {
 		const struct shiny_record *rec = &c->records[i];
@@ -137,6 +140,9 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, r
 		e.address = w0 >> SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT;
 		if (kind == SHINY_REC_TIME)
 			e.time = base = w0;
+		if (kind == SHINY_REC_TAG)
+			tag = (uint32_t)size;
+		e.tag = tag;
 		if (kind == SHINY_REC_VPTR) {
 			e.word = w1 >> SHINY_VTABLE_SHIFT << SHINY_GRANULE_SHIFT;
 			e.size = 0;

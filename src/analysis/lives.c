@@ -2,8 +2,8 @@
 /*
  * lives.c: see lives.h.
  *
- * Nearly all the time goes into finding blocks by their addresses, each of which is in no cache. So events wait in a short line, and the cell
- * of each is asked for when it enters it.
+ * Nearly all the time goes into waiting for memory: for the block's place in the index, the block itself, the type of its stack, each of
+ * which is in no cache as a rule. So events are taken in batches, and what all of a batch will need is asked for before the first one's turn.
  */
 #include "lives.h"
 
@@ -12,15 +12,15 @@
 
 #include <shiny/wire.h>
 
-#include "../base/hash.h"
 #include "../base/mem.h"
 #include "../base/progress.h"
+#include "../store/block.h"
 
 const char *const life_end_names[LIFE_ENDS] = {
 	[LIFE_FREED] = "freed", [LIFE_REALLOCED] = "realloced", [LIFE_REUSED] = "reused", [LIFE_RELEASED] = "released", [LIFE_NEVER] = "never",
 };
 
-enum { AHEAD = 16, FIRST_ROOM = 64 };
+enum { FIRST_ROOM = 64 };
 
 /* The type of a row of table stat; stack 0 and vtable 0 are possible, process 0 marks an empty cell. */
 struct type_cell {
@@ -28,84 +28,66 @@ struct type_cell {
 };
 
 struct run {
-	struct lives lives; /* first: lives_type gets here from it */
+	struct lives lives; /* first: lives_find_type gets here from it */
+	struct life_pool pool;
 	const struct scope *scope;
 	struct type_cell *types;
-	size_t type_room, type_count;
+	size_t type_room;
 	struct lives_observer *observers;
 	size_t observer_count;
 	uint64_t *moments; /* each observer's next one; UINT64_MAX none */
 	uint64_t next_moment, next_fork;
-	struct event ahead[AHEAD];
-	unsigned ahead_first, ahead_count;
+	bool only_moments; /* nobody wants anything else */
 	struct progress progress;
 	uint64_t total;
 };
 
+/* ---- types ---- */
+
+static size_t type_home(const struct run *run, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	uint64_t hash = ((uint64_t)process << 32 | stack) * UINT64_C(0x9e3779b97f4a7c15) ^ vtable * UINT64_C(0xd6e8feb86659fd93);
+
+	return (hash ^ hash >> 32) & (run->type_room - 1);
+}
+
+static struct type_cell *type_cell(const struct run *run, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	size_t i = type_home(run, process, stack, vtable);
+
+	for (; run->types[i].process; i = (i + 1) & (run->type_room - 1))
+		if (run->types[i].process == process && run->types[i].stack == stack && run->types[i].vtable == vtable)
+			break;
+	return &run->types[i];
+}
+
+uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process, uint32_t stack, uint32_t vtable)
+{
+	const struct run *run = (const struct run *)lives;
+	const struct type_cell *cell = type_cell(run, process->id, stack, vtable);
+
+	/* a word that turned out to be no vptr is counted with those that had none */
+	if (!cell->process && vtable)
+		cell = type_cell(run, process->id, stack, 0);
+	return cell->type;
+}
+
+static void set_type(const struct run *run, const struct lives_process *p, struct life *life)
+{
+	life->type = lives_find_type(&run->lives, p, life->stack, life->vtable);
+	life->type_vtable = life->vtable;
+}
+
 /* ---- blocks ---- */
 
-static size_t home_of(const struct life_map *map, uint64_t address)
+static struct life *life_of(const struct lives_process *p, const struct life_cell *cell)
 {
-	return hash_mix(address) & (map->room - 1);
+	return life_at(p->blocks.pool, cell->place);
 }
 
-/* The block's cell, or the empty one where it would be. The map is not full. */
-static struct life *cell_of(const struct life_map *map, uint64_t address)
+static struct life_cell *find(const struct lives_process *p, uint64_t address)
 {
-	size_t i = home_of(map, address);
-
-	while (map->cells[i].address && map->cells[i].address != address)
-		i = (i + 1) & (map->room - 1);
-	return &map->cells[i];
-}
-
-static struct life *find(const struct life_map *map, uint64_t address)
-{
-	struct life *cell = map->count && address ? cell_of(map, address) : NULL;
-
-	return cell && cell->address ? cell : NULL;
-}
-
-static void grow(struct life_map *map)
-{
-	struct life_map larger = { .room = map->room ? map->room * 2 : FIRST_ROOM, .count = map->count };
-
-	larger.cells = mem_zero(larger.room, sizeof *larger.cells);
-	for (size_t i = 0; i < map->room; i++)
-		if (map->cells[i].address)
-			*cell_of(&larger, map->cells[i].address) = map->cells[i];
-	free(map->cells);
-	*map = larger;
-}
-
-static void put(struct life_map *map, const struct life *life)
-{
-	if ((map->count + 1) * 4 > map->room * 3)
-		grow(map);
-	map->count++;
-	*cell_of(map, life->address) = *life;
-}
-
-static void take_out(struct life_map *map, struct life *cell)
-{
-	size_t mask = map->room - 1, hole = (size_t)(cell - map->cells);
-
-	for (size_t i = (hole + 1) & mask; map->cells[i].address; i = (i + 1) & mask) {
-		size_t home = home_of(map, map->cells[i].address);
-
-		/* it may move into the hole unless its home lies cyclically in (hole, i] */
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			map->cells[hole] = map->cells[i];
-			hole = i;
-		}
-	}
-	map->cells[hole].address = 0;
-	map->count--;
-}
-
-const struct life *lives_find(const struct lives_process *process, uint64_t address)
-{
-	return find(&process->blocks, address);
+	return life_map_find(&p->blocks, address, life_hash(address));
 }
 
 /* ---- telling ---- */
@@ -175,6 +157,27 @@ static void tell_fork(struct run *run, const struct lives_process *parent, const
 
 /* ---- forks and moments ---- */
 
+/* The child's copies of what the parent holds. */
+static void inherit(struct run *run, const struct lives_process *parent, struct lives_process *child)
+{
+	life_map_reserve(&child->blocks, parent->blocks.count);
+	for (const struct life *life = life_map_next(&parent->blocks, NULL); life; life = life_map_next(&parent->blocks, life)) {
+		uint32_t hash = life_hash(life->address), place;
+		struct life_cell *cell = life_map_cell(&child->blocks, life->address, hash);
+		struct life *copy;
+
+		if (cell->place)
+			continue;
+		place = life_pool_take(&run->pool);
+		copy = life_at(&run->pool, place);
+		*copy = *life;
+		copy->inherited = true;
+		set_type(run, child, copy);
+		life_map_fill(&child->blocks, cell, hash, place);
+		child->bytes += copy->size;
+	}
+}
+
 /* Forks before `time`, in their order: a child may be a parent already. */
 static void fork_until(struct run *run, uint64_t time)
 {
@@ -188,17 +191,7 @@ static void fork_until(struct run *run, uint64_t time)
 			if (child->forked == now && child->parent && child->parent <= run->lives.process_count && child->parent != i + 1) {
 				const struct lives_process *parent = &run->lives.processes[child->parent - 1];
 
-				for (const struct life *life = parent->blocks.cells; life < parent->blocks.cells + parent->blocks.room; life++) {
-					struct life copy = *life;
-
-					if (!copy.address)
-						continue;
-					copy.inherited = true;
-					if (find(&child->blocks, copy.address))
-						continue;
-					put(&child->blocks, &copy);
-					child->bytes += copy.size;
-				}
+				inherit(run, parent, child);
 				tell_fork(run, parent, child);
 			}
 			if (child->forked == now)
@@ -233,18 +226,19 @@ static void moments_until(struct run *run, uint64_t time)
 
 /* ---- events ---- */
 
-static void die(struct run *run, struct lives_process *p, struct life *cell, const struct life_death *death)
+static void die(struct run *run, struct lives_process *p, struct life_cell *cell, const struct life_death *death)
 {
-	struct life life = *cell;
+	uint32_t place = life_map_take(&p->blocks, cell);
+	const struct life *life = life_at(&run->pool, place);
 
-	take_out(&p->blocks, cell);
-	p->bytes -= life.size;
-	tell_death(run, p, &life, death);
+	p->bytes -= life->size;
+	tell_death(run, p, life, death);
+	life_pool_give(&run->pool, place);
 }
 
-static void apply_end(struct run *run, struct lives_process *p, const struct event *e)
+static void apply_end(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
 {
-	struct life *cell = find(&p->blocks, e->address);
+	struct life_cell *cell = life_map_find(&p->blocks, e->address, hash);
 	struct life_death death = { .end = e->api == EVENT_END_REUSED ? LIFE_REUSED : e->api == EVENT_END_RELEASED ? LIFE_RELEASED : LIFE_FREED,
 				    .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .claimed = e->size };
 
@@ -256,97 +250,109 @@ static void apply_end(struct run *run, struct lives_process *p, const struct eve
 		tell_stray(run, p, e);
 }
 
-/* A collected object of another size, or at another place: it is the one that it was. */
-static void change_collected(struct run *run, struct lives_process *p, struct life *cell, const struct event *e)
+/* Puts the life at `place` where the event says; who lives there has ended without a free. */
+static void settle(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash, uint32_t place)
 {
-	uint64_t size = e->size & ((UINT64_C(1) << 48) - 1), bytes = cell->size, place = cell->address;
-	struct life life = *cell;
-	struct life_death death = { .end = LIFE_REUSED, .time = e->time, .next = &life };
+	struct life_death death = { .end = LIFE_REUSED, .time = e->time, .stack = e->stack, .api = e->api, .next = life_at(&run->pool, place) };
+	struct life_cell *cell;
 
-	if (e->address && e->address != place) {
-		take_out(&p->blocks, cell);
-		life.address = e->address;
-		cell = find(&p->blocks, life.address);
-		if (cell)
-			die(run, p, cell, &death);
-		put(&p->blocks, &life);
-		cell = find(&p->blocks, life.address);
-		tell_move(run, p, cell, place);
-	}
-	if (size != bytes) {
-		p->bytes += size - bytes;
-		cell->size = size;
-		tell_resize(run, p, cell, bytes);
-	}
-}
-
-static void apply_begin(struct run *run, struct lives_process *p, const struct event *e)
-{
-	struct life life = { .address = e->address, .birth = e->time, .size = e->size & ((UINT64_C(1) << 48) - 1), .api = e->api,
-			     .realloced = e->kind == EVENT_REALLOC, .number = ++p->births, .stack = e->stack, .thread = e->thread,
-			     .tag = e->tag, .outside = !scope_birth(run->scope, e->time, e->tag) };
-	struct life_death death = { .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .next = &life };
-	struct life *cell;
-
-	cell = e->api == SHINY_API_COLLECTED && e->kind == EVENT_REALLOC ? find(&p->blocks, e->old_address) : NULL;
-	if (cell) {
-		p->births--;
-		change_collected(run, p, cell, e);
-		return;
-	}
-	if (e->kind == EVENT_REALLOC && e->old_address) {
-		cell = find(&p->blocks, e->old_address);
-		death.end = LIFE_REALLOCED;
-		if (cell) {
-			life.vtable = cell->vtable; /* resized or copied: the object that it was */
-			die(run, p, cell, &death);
-		} else {
-			tell_stray(run, p, e);
-		}
-	}
-	if (!life.address)
-		return;
-	cell = find(&p->blocks, life.address);
-	if (cell) {
-		death.end = LIFE_REUSED;
-		death.thread = 0;
+	life_map_reserve_one(&p->blocks);
+	cell = life_map_cell(&p->blocks, e->address, hash);
+	if (cell->place) {
 		die(run, p, cell, &death);
+		cell = life_map_cell(&p->blocks, e->address, hash);
 	}
-	put(&p->blocks, &life);
-	p->bytes += life.size;
-	tell_birth(run, p, &life);
+	life_map_fill(&p->blocks, cell, hash, place);
 }
 
-static void apply(struct run *run, const struct event *e)
+/* A collected object of another size, or at another place: it is the one that it was. */
+static void change_collected(struct run *run, struct lives_process *p, struct life_cell *cell, const struct event *e, uint32_t hash)
 {
-	struct lives_process *p;
-	struct life *cell;
+	struct life *life = life_of(p, cell);
+	uint64_t before = life->address;
 
+	if (e->address && e->address != before) {
+		uint32_t place = life_map_take(&p->blocks, cell);
+
+		life->address = e->address;
+		settle(run, p, e, hash, place);
+		tell_move(run, p, life, before);
+	}
+	before = life->size;
+	if (e->size != before) {
+		p->bytes += e->size - before;
+		life->size = e->size;
+		tell_resize(run, p, life, before);
+	}
+}
+
+static void apply_begin(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+{
+	struct life_cell *old = e->kind == EVENT_REALLOC && e->old_address ? find(p, e->old_address) : NULL;
+	uint32_t place, vtable = 0;
+	struct life *life;
+
+	if (old && e->api == SHINY_API_COLLECTED) {
+		change_collected(run, p, old, e, hash);
+		return;
+	}
+	if (old)
+		vtable = life_of(p, old)->vtable; /* resized or copied: the object that it was */
+	place = life_pool_take(&run->pool);
+	life = life_at(&run->pool, place);
+	*life = (struct life){ .address = e->address, .birth = e->time, .size = e->size, .number = ++p->births, .stack = e->stack, .vtable = vtable,
+			       .thread = e->thread, .tag = e->tag, .api = e->api,
+			       .realloced = e->kind == EVENT_REALLOC, .outside = !scope_birth(run->scope, e->time, e->tag) };
+	set_type(run, p, life);
+	if (old) {
+		struct life_death death = { .end = LIFE_REALLOCED, .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .next = life };
+
+		die(run, p, old, &death);
+	} else if (e->kind == EVENT_REALLOC && e->old_address) {
+		tell_stray(run, p, e);
+	}
+	if (!life->address) {
+		life_pool_give(&run->pool, place);
+		return;
+	}
+	settle(run, p, e, hash, place);
+	p->bytes += life->size;
+	tell_birth(run, p, life);
+}
+
+static void apply_vtable(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+{
+	struct life_cell *cell = life_map_find(&p->blocks, e->address, hash);
+	struct life *life = cell ? life_of(p, cell) : NULL;
+	uint32_t before;
+
+	if (!life || life->vtable == e->vtable)
+		return;
+	before = life->vtable;
+	life->vtable = e->vtable;
+	set_type(run, p, life);
+	tell_vtable(run, p, life, before);
+}
+
+static void apply(struct run *run, const struct event *e, struct lives_process *p, uint32_t hash)
+{
 	if (e->time > run->next_moment)
 		moments_until(run, e->time);
 	if (e->time > run->next_fork)
 		fork_until(run, e->time);
-	if ((++run->lives.events & 0xffff) == 0)
-		progress_set(&run->progress, run->lives.events, run->total);
-	if (!e->process || e->process > run->lives.process_count)
+	run->lives.events++;
+	if (!p)
 		return;
-	p = &run->lives.processes[e->process - 1];
 	switch (e->kind) {
 	case EVENT_FREE:
-		apply_end(run, p, e);
+		apply_end(run, p, e, hash);
 		break;
 	case EVENT_ALLOC:
 	case EVENT_REALLOC:
-		apply_begin(run, p, e);
+		apply_begin(run, p, e, hash);
 		break;
 	case EVENT_VPTR:
-		cell = find(&p->blocks, e->address);
-		if (cell && cell->vtable != e->vtable) {
-			uint32_t before = cell->vtable;
-
-			cell->vtable = e->vtable;
-			tell_vtable(run, p, cell, before);
-		}
+		apply_vtable(run, p, e, hash);
 		break;
 	case EVENT_MAP:
 		tell_map(run, p, e);
@@ -360,26 +366,34 @@ static void apply(struct run *run, const struct event *e)
 	}
 }
 
-static bool see(void *context, const struct event *e)
+/* In three rounds: what the first asks for is there for the second, which asks for what the third works with. */
+static bool see(void *context, const struct event *events, size_t count)
 {
 	struct run *run = context;
-	struct event *place;
+	struct lives_process *of[BLOCK_BATCH];
+	uint32_t hashes[BLOCK_BATCH];
 
-	if (run->ahead_count == AHEAD) {
-		apply(run, &run->ahead[run->ahead_first]);
-		place = &run->ahead[run->ahead_first];
-		run->ahead_first = (run->ahead_first + 1) % AHEAD;
-	} else {
-		place = &run->ahead[run->ahead_count++];
-	}
-	*place = *e;
-	if (e->process && e->process <= run->lives.process_count) {
-		const struct life_map *map = &run->lives.processes[e->process - 1].blocks;
+	for (size_t i = 0; i < count; i++) {
+		const struct event *e = &events[i];
 
-		if (map->room)
-			__builtin_prefetch(&map->cells[home_of(map, e->address)], 1);
+		of[i] = e->process && e->process <= run->lives.process_count ? &run->lives.processes[e->process - 1] : NULL;
+		hashes[i] = life_hash(e->address);
+		if (!of[i])
+			continue;
+		life_map_expect(&of[i]->blocks, hashes[i]);
+		if (e->kind == EVENT_REALLOC && e->old_address != e->address)
+			life_map_expect(&of[i]->blocks, life_hash(e->old_address));
+		if (e->kind != EVENT_FREE)
+			__builtin_prefetch(&run->types[type_home(run, e->process, e->stack, 0)]);
 	}
-	return true;
+	for (size_t i = 0; i < count; i++)
+		if (of[i])
+			life_map_prepare(&of[i]->blocks, hashes[i]);
+	for (size_t i = 0; i < count; i++)
+		apply(run, &events[i], of[i], hashes[i]);
+	if ((run->lives.events & 0xffff) < count)
+		progress_set(&run->progress, run->lives.events, run->total);
+	return !run->only_moments || run->next_moment != UINT64_MAX;
 }
 
 /* Who is left at the end has not ended. */
@@ -396,47 +410,21 @@ static void end_all(struct run *run)
 
 /* ---- loading ---- */
 
-static size_t type_home(const struct run *run, uint32_t process, uint32_t stack, uint32_t vtable)
-{
-	return hash_pair((uint64_t)process << 32 | stack, vtable) & (run->type_room - 1);
-}
-
-static struct type_cell *type_cell(const struct run *run, uint32_t process, uint32_t stack, uint32_t vtable)
-{
-	size_t i = type_home(run, process, stack, vtable);
-
-	for (; run->types[i].process; i = (i + 1) & (run->type_room - 1))
-		if (run->types[i].process == process && run->types[i].stack == stack && run->types[i].vtable == vtable)
-			break;
-	return &run->types[i];
-}
-
-uint32_t lives_type(const struct lives *lives, const struct lives_process *process, const struct life *life)
-{
-	const struct run *run = (const struct run *)lives;
-	const struct type_cell *cell = type_cell(run, process->id, life->stack, life->vtable);
-
-	/* a word that turned out to be no vptr is counted with those that had none */
-	if (!cell->process && life->vtable)
-		cell = type_cell(run, process->id, life->stack, 0);
-	return cell->type;
-}
-
 static struct shiny_err *load_types(struct store *store, struct run *run)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COUNT(*) FROM stat", &q);
+	struct shiny_err *err = store_query(store, "SELECT COUNT(*) FROM stat WHERE type > 0 OR vtable > 0", &q);
 
 	if (!err)
 		err = query_step(q, &row);
-	for (run->type_room = FIRST_ROOM; !err && row && run->type_room < 2 * (size_t)query_number(q, 0);)
+	for (run->type_room = FIRST_ROOM; !err && row && run->type_room * 3 < (size_t)query_number(q, 0) * 4;)
 		run->type_room *= 2;
 	query_end(q);
 	q = NULL;
-	run->types = mem_zero(run->type_room, sizeof *run->types);
+	run->types = mem_pages(run->type_room * sizeof *run->types);
 	if (!err)
-		err = store_query(store, "SELECT process, stack, vtable, type FROM stat WHERE process > 0", &q);
+		err = store_query(store, "SELECT process, stack, vtable, type FROM stat WHERE process > 0 AND (type > 0 OR vtable > 0)", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct type_cell cell = { (uint32_t)query_number(q, 0), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
 					  (uint32_t)query_number(q, 3) };
@@ -471,6 +459,7 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 		struct lives_process *p = &run->lives.processes[query_number(q, 0) - 1];
 
 		p->id = (uint32_t)query_number(q, 0);
+		p->blocks.pool = &run->pool;
 		p->parent = (uint32_t)query_number(q, 1);
 		p->start = (uint64_t)query_number(q, 2);
 		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->lives.duration;
@@ -486,24 +475,24 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 
 struct shiny_err *lives_run(struct store *store, const struct scope *scope, struct lives_observer *observers, size_t count, const char *title)
 {
-	struct run run = { .scope = scope, .observers = observers, .observer_count = count, .next_moment = UINT64_MAX, .next_fork = UINT64_MAX };
+	struct run run = { .scope = scope, .observers = observers, .observer_count = count, .next_moment = UINT64_MAX, .next_fork = UINT64_MAX,
+			   .only_moments = true };
 	struct shiny_err *err = load_processes(store, scope, &run);
 
 	if (!err)
 		err = load_types(store, &run);
 	run.moments = mem_zero(count + 1, sizeof *run.moments);
 	for (size_t i = 0; i < count; i++) {
-		run.moments[i] = observers[i].moment ? observers[i].first_moment : UINT64_MAX;
+		const struct lives_observer *o = &observers[i];
+
+		run.only_moments &= !o->birth && !o->death && !o->resize && !o->move && !o->vtable && !o->stray && !o->map && !o->fork && !o->constructor;
+		run.moments[i] = o->moment ? o->first_moment : UINT64_MAX;
 		if (run.moments[i] < run.next_moment)
 			run.next_moment = run.moments[i];
 	}
 	progress_begin(&run.progress, title ? title : "", title != NULL);
 	if (!err)
-		err = store_each_event(store, 0, 0, UINT64_MAX, see, &run);
-	for (; !err && run.ahead_count; run.ahead_count--) {
-		apply(&run, &run.ahead[run.ahead_first]);
-		run.ahead_first = (run.ahead_first + 1) % AHEAD;
-	}
+		err = store_each_batch(store, see, &run);
 	if (!err) {
 		fork_until(&run, UINT64_MAX);
 		moments_until(&run, run.lives.duration + 1);
@@ -511,9 +500,10 @@ struct shiny_err *lives_run(struct store *store, const struct scope *scope, stru
 	}
 	progress_end(&run.progress);
 	for (size_t i = 0; i < run.lives.process_count; i++)
-		free(run.lives.processes[i].blocks.cells);
+		life_map_deinit(&run.lives.processes[i].blocks);
+	life_pool_deinit(&run.pool);
 	free(run.lives.processes);
-	free(run.types);
+	mem_pages_free(run.types, run.type_room * sizeof *run.types);
 	free(run.moments);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "../base/cleanup.h"
+#include "../base/mem.h"
 #include "block.h"
 #include "block_format.h"
 #include "model.h"
@@ -317,11 +318,10 @@ struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t byte
 
 struct shiny_err *unpacker_create(struct unpacker **out)
 {
-	struct unpacker *u = calloc(1, sizeof(*u));
+	struct unpacker *u = mem_pages(sizeof(*u));
 
-	if (u)
-		u->zstd = ZSTD_createDCtx();
-	if (!u || !u->zstd) {
+	u->zstd = ZSTD_createDCtx();
+	if (!u->zstd) {
 		unpacker_destroy(u);
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
 	}
@@ -335,5 +335,5 @@ void unpacker_destroy(struct unpacker *u)
 		return;
 	ZSTD_freeDCtx(u->zstd);
 	free(u->raw);
-	free(u);
+	mem_pages_free(u, sizeof(*u));
 }

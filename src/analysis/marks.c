@@ -51,13 +51,13 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	c->marks->rows[c->at].frees++;
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t old)
 {
 	struct counter *c = context;
 
 	(void)lives;
 	(void)process;
-	c->live_bytes += life->size - before;
+	c->live_bytes += life->size - old;
 	raise_peak(c);
 }
 
@@ -74,6 +74,12 @@ static void see_fork(void *context, const struct lives *lives, const struct live
 	raise_peak(c);
 }
 
+/* Blocks born at the mark are behind it, as in scope_time(). */
+static uint64_t before(const struct mark_row *row)
+{
+	return row->time ? row->time - 1 : 0;
+}
+
 static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
 {
 	struct counter *c = context;
@@ -85,7 +91,7 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 		process_ends_init(&c->ends, lives, lives->duration);
 		c->began = true;
 	}
-	while (c->at + 1 < m->count && m->rows[c->at + 1].time <= moment) {
+	while (c->at + 1 < m->count && before(&m->rows[c->at + 1]) <= moment) {
 		struct mark_row *row = &m->rows[++c->at];
 
 		row->live = c->live;
@@ -97,8 +103,8 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 			c->live_bytes -= life->size;
 		}
 	next = process_ends_time(&c->ends, lives);
-	if (c->at + 1 < m->count && m->rows[c->at + 1].time < next)
-		next = m->rows[c->at + 1].time;
+	if (c->at + 1 < m->count && before(&m->rows[c->at + 1]) < next)
+		next = before(&m->rows[c->at + 1]);
 	return next;
 }
 

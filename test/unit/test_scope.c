@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_scope.c: which blocks --tag and --between mean, and what marks say, of a session that is written down: two processes, the second forked,
+ * three tags, marks of which two have the same name.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <shiny/wire.h>
+
+#include "../../src/analysis/groups.h"
+#include "../../src/analysis/marks.h"
+
+static int failures;
+
+static void number(const char *name, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		printf("ok %s\n", name);
+	else
+		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
+	failures += got != want;
+}
+
+static void text(const char *name, const char *got, const char *want)
+{
+	bool good = strcmp(got, want) == 0;
+
+	printf(good ? "ok %s\n" : "not ok %s: got %s, want %s\n", name, got, want);
+	failures += !good;
+}
+
+static void must(struct shiny_err *err)
+{
+	if (!err)
+		return;
+	printf("not ok session: %s\n", err->message);
+	exit(1);
+}
+
+static char path[64];
+
+enum { LOAD = 1, PARSE = 2, LOAD_LATE = 3, ALL_NS = 1000 };
+
+static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t tag)
+{
+	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = process, .kind = kind,
+			   .tag = tag };
+
+	must(store_put_events(s, &e, 1));
+}
+
+static void write_session(void)
+{
+	static const struct { uint64_t time; const char *name; } marks[] = {
+		{ 250, "half#1" }, { 100, "start" }, { 500, "frame" }, { 300, "frame" }, { 900, "done..well" },
+	};
+	struct store *s;
+
+	unlink(path);
+	must(store_create(path, true, true, &s));
+	must(store_put_number(s, "duration_ns", ALL_NS));
+	must(store_put_process(s, &(struct store_process){ .id = 1, .pid = 11, .name = "p", .role = "", .executable = "", .command = "", .ending = "exited",
+		.end = ALL_NS, .attach = "", .attach_text = "" }));
+	must(store_put_process(s, &(struct store_process){ .id = 2, .parent = 1, .pid = 12, .name = "p", .role = "", .executable = "", .command = "",
+		.ending = "exited", .start = 400, .end = 700, .forked = 400, .attach = "", .attach_text = "" }));
+	must(store_put_tag(s, LOAD, "load"));
+	must(store_put_tag(s, PARSE, "parse"));
+	must(store_put_tag(s, LOAD_LATE, "load late"));
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		must(store_put_mark(s, &(struct store_mark){ .process = 1, .thread = 1, .time = marks[i].time, .name = marks[i].name }));
+	put(s, 50, 1, EVENT_ALLOC, 0x1000, 10, 0, 0);
+	put(s, 150, 1, EVENT_ALLOC, 0x2000, 20, 0, LOAD);
+	put(s, 200, 1, EVENT_ALLOC, 0x3000, 40, 0, PARSE);
+	put(s, 300, 1, EVENT_ALLOC, 0x4000, 80, 0, LOAD);         /* at a mark: behind it */
+	put(s, 350, 1, EVENT_REALLOC, 0x5000, 160, 0x3000, LOAD); /* parse's block ends */
+	put(s, 450, 2, EVENT_FREE, 0x2000, 0, 0, 0);              /* the child's copy */
+	put(s, 460, 2, EVENT_ALLOC, 0x6000, 320, 0, LOAD_LATE);
+	put(s, 600, 1, EVENT_FREE, 0x4000, 0, 0, 0);
+	put(s, 800, 1, EVENT_ALLOC, 0x7000, 640, 0, 0);
+	must(store_finish(s, NULL));
+}
+
+/* ---- what is told ---- */
+
+struct told {
+	uint64_t births, bytes, deaths, freed, left;
+};
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	((struct told *)context)->births++;
+	((struct told *)context)->bytes += life->size;
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	((struct told *)context)->deaths++;
+	((struct told *)context)->freed += death->end == LIFE_FREED;
+}
+
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	lives_each(&lives->processes[0], life)
+		((struct told *)context)->left++;
+	return UINT64_MAX;
+}
+
+static struct told tell(struct store *s, const struct scope *scope)
+{
+	struct told told = { 0 };
+	struct lives_observer observer = { .context = &told, .birth = see_birth, .death = see_death, .moment = see_moment, .first_moment = 950 };
+
+	must(lives_run(s, scope, &observer, 1, NULL));
+	return told;
+}
+
+static struct told with(struct store *s, const char *tags, const char *between)
+{
+	struct scope scope = { 0 };
+	struct told told;
+
+	must(scope_resolve(s, NULL, &scope));
+	if (tags)
+		must(scope_tags(s, tags, &scope));
+	if (between)
+		must(scope_between(s, between, &scope));
+	told = tell(s, &scope);
+	scope_deinit(&scope);
+	return told;
+}
+
+static void refuses(struct store *s, const char *name, const char *tags, const char *between)
+{
+	struct scope scope = { 0 };
+	struct shiny_err *err;
+
+	must(scope_resolve(s, NULL, &scope));
+	err = tags ? scope_tags(s, tags, &scope) : scope_between(s, between, &scope);
+	number(name, err ? err->code : 0, SHINY_ERR_USAGE);
+	shiny_err_free(err);
+	scope_deinit(&scope);
+}
+
+static void test_tags(struct store *s)
+{
+	struct scope scope = { 0 };
+	struct groups groups;
+
+	number("all/births", with(s, NULL, NULL).births, 7);
+	number("all/deaths", with(s, NULL, NULL).deaths, 11);
+	number("load/bytes", with(s, "load", NULL).bytes, 20 + 80 + 160);
+	number("load/freed", with(s, "load", NULL).freed, 2); /* in the child, and in the parent */
+	number("load/left", with(s, "load", NULL).left, 2);
+	number("parse/deaths", with(s, "parse", NULL).deaths, 1);
+	number("a list/bytes", with(s, "parse,load late", NULL).bytes, 40 + 320);
+	number("wildcards/bytes", with(s, "load*", NULL).bytes, 20 + 80 + 160 + 320);
+	number("none/bytes", with(s, "-", NULL).bytes, 10 + 640);
+	number("none and one/bytes", with(s, "-,parse", NULL).bytes, 10 + 640 + 40);
+	refuses(s, "unknown", "loads", NULL);
+	refuses(s, "one of two unknown", "load,loads", NULL);
+	refuses(s, "empty", "", NULL);
+	must(scope_resolve(s, "12", &scope));
+	must(scope_tags(s, "load,-", &scope));
+	text("condition", scope_blocks(&scope), "(s.process IN (2)) AND s.tag IN (0,1)");
+	text("condition without tags", scope.where, "s.process IN (2)");
+	scope_deinit(&scope);
+	must(groups_load(s, GROUP_TAG, false, &groups));
+	number("groups/count", groups.count, 4);
+	text("groups/none", groups.names[0], "(no tag)");
+	text("groups/of parse", groups.names[groups.of[PARSE]], "parse");
+	groups_deinit(&groups);
+}
+
+static void test_between(struct store *s)
+{
+	number("marks/bytes", with(s, NULL, "start..frame").bytes, 20 + 40);
+	number("marks/deaths", with(s, NULL, "start..frame").deaths, 3); /* the child's copy too */
+	number("from the beginning/bytes", with(s, NULL, "..frame").bytes, 10 + 20 + 40);
+	number("to the end/bytes", with(s, NULL, "frame..").bytes, 80 + 160 + 320 + 640);
+	number("the same name/bytes", with(s, NULL, "frame..frame").bytes, 80 + 160 + 320);
+	number("numbered/bytes", with(s, NULL, "frame#2..").bytes, 640);
+	number("a name with #/bytes", with(s, NULL, "half#1..frame").bytes, 0);
+	number("a time/bytes", with(s, NULL, "0.00000015s..frame#2").bytes, 20 + 40 + 80 + 160 + 320);
+	number("everything/bytes", with(s, NULL, "..").bytes, 10 + 20 + 40 + 80 + 160 + 320 + 640);
+	number("both/bytes", with(s, "load", "frame..frame").bytes, 80 + 160);
+	refuses(s, "backwards", NULL, "frame#2..start");
+	refuses(s, "no range", NULL, "frame");
+	refuses(s, "unknown mark", NULL, "frame..frames");
+	refuses(s, "third of two", NULL, "frame#3..");
+	refuses(s, "zeroth", NULL, "frame#0..");
+	refuses(s, "nothing in it", NULL, "..0s");
+}
+
+static void test_marks(struct store *s)
+{
+	/* at, live then, bytes until the next, peak */
+	static const uint64_t want[][4] = {
+		{ 0, 0, 10, 10 }, { 100, 10, 60, 70 }, { 250, 70, 0, 70 }, { 300, 70, 560, 270 + 270 - 20 + 320 },
+		{ 500, 840, 640, 840 }, { 900, 830, 0, 830 },
+	};
+	struct scope scope = { 0 };
+	struct marks marks;
+
+	must(scope_resolve(s, NULL, &scope));
+	must(marks_load(s, &scope, false, &marks));
+	number("marks/count", marks.count, sizeof want / sizeof *want);
+	for (size_t i = 0; i < marks.count; i++) {
+		char name[64];
+
+		snprintf(name, sizeof name, "marks/%zu", i);
+		number(name, marks.rows[i].time, want[i][0]);
+		number(name, marks.rows[i].live_bytes, want[i][1]);
+		number(name, marks.rows[i].bytes, want[i][2]);
+		number(name, marks.rows[i].peak_bytes, want[i][3]);
+	}
+	number("marks/live at the end", marks.live_bytes, 830);
+	marks_deinit(&marks);
+	must(scope_tags(s, "load", &scope));
+	must(marks_load(s, &scope, false, &marks));
+	number("marks/of a tag", marks.rows[4].live_bytes, (20 + 80 + 160) + (80 + 160));
+	number("marks/of a tag at the end", marks.live_bytes, 20 + 160);
+	marks_deinit(&marks);
+	scope_deinit(&scope);
+}
+
+int main(void)
+{
+	struct store *s;
+
+	snprintf(path, sizeof path, "/tmp/test_scope.%d.shiny", (int)getpid());
+	write_session();
+	must(store_open(path, &s));
+	test_tags(s);
+	test_between(s);
+	test_marks(s);
+	store_close(s);
+	unlink(path);
+	return failures != 0;
+}

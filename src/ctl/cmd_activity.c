@@ -75,12 +75,6 @@ static char *number_text(char out[UNITS_TEXT], uint64_t value, bool bytes)
 	return bytes ? units_bytes(out, value) : value < 10000000 ? units_count(out, value) : units_short(out, (double)value);
 }
 
-static void heading(const struct ctl *ctl, const char *text, const char *more)
-{
-	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), text, tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM), more,
-		tint_end(&ctl->style, TINT_DIM));
-}
-
 static void print_answer(const struct ctl *ctl, const struct activity *a)
 {
 	const struct activity_series *t = &a->total;
@@ -177,7 +171,7 @@ static void print_phases(const struct ctl *ctl, const struct activity *a)
 	};
 	struct table table;
 
-	heading(ctl, "Phases", ": the types and call sites of most bytes kept, gone, or made");
+	ctl_heading(ctl, "Phases", ": the types and call sites of most bytes kept, gone, or made");
 	table_init(&table, columns, PHASE_COLUMNS);
 	for (size_t i = 0; i < a->phase_count; i++) {
 		const struct phase *phase = &a->phases[i];
@@ -216,7 +210,7 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 	for (size_t i = 0; i < a->process_count; i++)
 		order[i] = &a->processes[i];
 	qsort(order, a->process_count, sizeof *order, by_peak);
-	heading(ctl, "Live bytes of each process", "");
+	ctl_heading(ctl, "Live bytes of each process", "");
 	fprintf(stdout, "%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), PROCESS_LABEL, "", (int)drawn, "", VALUE, "most", VALUE, "after",
 		tint_end(&ctl->style, TINT_DIM));
 	for (size_t i = 0; i < limit; i++) {

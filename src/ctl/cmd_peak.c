@@ -109,7 +109,7 @@ static void print_each(const struct ctl *ctl, const struct peaks *p, enum group_
 
 	if (p->process_count < 2)
 		return;
-	fprintf(stdout, "\n%sEach process at its own peak%s\n", tint(&ctl->style, TINT_BOLD), tint_end(&ctl->style, TINT_BOLD));
+	ctl_heading(ctl, "Each process at its own peak", "");
 	table_init(&table, columns, PROCESS_COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
 		const struct peak *peak = &p->processes[i];

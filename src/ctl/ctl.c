@@ -136,6 +136,12 @@ void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
 			units_count(UNITS_BUF, count - shown), tint_end(&ctl->style, TINT_DIM));
 }
 
+void ctl_heading(const struct ctl *ctl, const char *title, const char *more)
+{
+	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), title, tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM), more,
+		tint_end(&ctl->style, TINT_DIM));
+}
+
 void json_sums(struct json *json, const struct sums *sums)
 {
 	json_number(json, "allocs", sums->allocs);

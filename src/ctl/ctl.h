@@ -48,6 +48,9 @@ size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual);
 /* "… and 37 more rows (--limit 0 shows all)" */
 void ctl_more(const struct ctl *ctl, size_t shown, size_t count);
 
+/* An empty line and a section's title, with what is said of it less loudly. */
+void ctl_heading(const struct ctl *ctl, const char *title, const char *more);
+
 /* Starts the JSON document with its `verb` and `version`; only once all is loaded, so that an error leaves no half of one. */
 void ctl_document(struct ctl *ctl);
 

@@ -3,9 +3,6 @@
  * test_activity.c: every number of every interval and phase of a session that is made at random, beside a plain model: what is live stands in an
  * array, and is added up anew at the end of each interval, byte by byte where it is about pages and lines.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,33 +10,16 @@
 
 #include "../../src/analysis/activity.h"
 #include "../../src/base/mem.h"
+#include "check.h"
 
-static int failures;
 static char path[64];
 static struct store *session;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
 
 /* ---- the model ---- */
 
 enum {
 	PROCESSES = 3, PLACES = 1500, STEPS = 40000, STACKS = 24, VTABLE = 1, TYPES = 2 * STACKS,
-	STRIDE = 0x300, SPACE = PLACES * STRIDE + 0x10000, FIRST = 0x7f0000000000 >> 20,
+	STRIDE = 0x300, SPACE = PLACES * STRIDE + 0x10000,
 	DURATION = 100500, INTERVAL = 1000, COUNT = 101, FORKED = 30300, EXITED = 71500,
 };
 static const uint64_t base = 0x7f0000000200;

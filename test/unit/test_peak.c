@@ -3,9 +3,6 @@
  * test_peak.c: peaks of a session that is made at random beside a plain model, which keeps every block for ever and adds up anew for every question;
  * and of one that is written down, by type, site and component.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,27 +10,10 @@
 
 #include "../../src/analysis/peak.h"
 #include "../../src/base/mem.h"
+#include "check.h"
 
-static int failures;
 static char path[64];
 static struct store *session;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
 
 static const struct peak_row *row_of(const struct peak *peak, const char *name)
 {

@@ -3,7 +3,8 @@
  * page_moment.h: the blocks that were live at a moment, in the order of their addresses, with how each ends later; and what lay on their
  * pages before. What pages.c counts.
  *
- * Runs: CLI. Signals: no. Allocates: 24 bytes a live block at the moment, 32 to 64 one that is moved later; what page_history.h says. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 24 bytes a live block at the moment, 32 to 64 one that is moved later; what page_history.h says.
+ * Threads: one a store.
  *
  * The most live bytes (PAGES_AT_PEAK) are those of all processes of the scope that run, event by event; the moment is the first at which
  * they are reached. That needs a pass of its own: the moment is known only behind it.

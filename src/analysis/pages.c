@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "page_count.h"
 #include "page_moment.h"
+#include "process_names.h"
 
 const uint64_t pages_bucket_up_to[PAGES_BUCKETS] = { 64, 256, 1024, 4096, 16384, UINT64_MAX };
 
@@ -400,31 +401,29 @@ static int by_pages(const void *left, const void *right)
 
 static struct shiny_err *load_processes(struct store *store, struct page_moment *moment, struct sweep *sweep, struct pages *out)
 {
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, pid, COALESCE(NULLIF(role, ''), name, '(unknown)') FROM process ORDER BY id", &q);
+	struct process_names names = { 0 };
+	struct shiny_err *err = process_names_load(store, &names);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
-		uint32_t id = (uint32_t)query_number(q, 0);
-		struct page_space *space = id && id <= moment->count ? &moment->spaces[id - 1] : NULL;
+	for (size_t i = 0; !err && i < moment->count; i++) {
+		struct page_space *space = &moment->spaces[i];
 		struct pages_process *p;
 
-		if (!space || space->ended || (!space->count && !space->history.map.count))
+		if (space->ended || (!space->count && !space->history.map.count))
 			continue;
 		p = rows_push(&out->processes, &out->count, &out->room, sizeof *p);
 		if (!p) {
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		p->id = id;
-		p->pid = (uint32_t)query_number(q, 1);
-		p->name = mem_text(query_text(q, 2));
+		p->id = (uint32_t)i + 1;
+		p->pid = i + 1 < names.count ? names.of[i + 1].pid : 0;
+		p->name = process_names_take(&names, p->id);
 		sweep_process(sweep, p, space);
 		free(space->blocks);
 		space->blocks = NULL;
 		space->count = space->room = 0;
 	}
-	query_end(q);
+	process_names_deinit(&names);
 	return err;
 }
 
@@ -453,15 +452,10 @@ static void arrange(struct groups *groups, const struct pinning *rows, const cha
 	qsort(out->rows, out->count, sizeof *out->rows, by_pins);
 }
 
-static struct shiny_err *load_duration(struct store *store, const struct pages_ask *ask, struct pages *out)
+static struct shiny_err *find_moment(struct store *store, const struct pages_ask *ask, struct pages *out)
 {
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
+	struct shiny_err *err = session_duration(store, &out->duration);
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		out->duration = (uint64_t)query_number(q, 0);
-	query_end(q);
 	out->at = ask->at == PAGES_AT_SHARE ? PAGES_AT_TIME : ask->at;
 	out->time = ask->at == PAGES_AT_SHARE ? (uint64_t)((double)out->duration * ask->share) : ask->at == PAGES_AT_TIME ? ask->time : out->duration;
 	if (!err && out->time > out->duration)
@@ -500,7 +494,7 @@ struct shiny_err *pages_load(struct store *store, const struct scope *scope, con
 	struct series series = { .count = ask->points };
 	struct lives_observer observer = { .context = &series, .birth = series_birth, .death = series_death, .resize = series_resize,
 					   .move = series_move, .fork = series_fork, .moment = series_moment };
-	struct shiny_err *err = load_duration(store, ask, &pages);
+	struct shiny_err *err = find_moment(store, ask, &pages);
 
 	if (!err)
 		err = groups_load(store, GROUP_TYPE, ask->full_names, &types);

@@ -10,9 +10,9 @@
  *   utilization    live bytes / (4096 * pages): the share of what has to be in memory for these blocks that they use. Beside it, where the
  *                  sidecar looked at the process, what malloc and the garbage-collected heaps had committed and resident then (memory.h).
  *   state          of an object that has ended by the moment: D destroyed, R reused (lifetimes.h); of one that is live: P. A page is labelled by
- *                  the set of states of all objects that ever lay on it until the moment (F9a; in a forked process: since its fork). `D` alone is
- *                  a page that has nothing live any more. What a collection moved away was R there, and so what an object
- *                  lost that it made smaller. Z needs data on accesses, which there is none of: Z objects are among the P.
+ *                  the set of states of all objects that ever lay on it until the moment (F9a; in a forked process: since its fork).
+ *                  `D` alone is a page that has nothing live any more. What a collection moved away was R there, and so is what an
+ *                  object lost that was made smaller. Z needs data on accesses, which there is none of: Z objects are among the P.
  *   fate           of an object that is live at the moment: how it ends later, D or R, or P if it never does. A page's label is the
  *                  set over its live objects: a page of D only will be free by itself, one of D+P will be kept by what is P.
  *   pinned         a page with less than `under` live bytes on it, or with a single block that does not fill it: kept for little ("page pollution").

@@ -12,7 +12,9 @@
 
 enum { SERIES_COLUMNS = 60, USUAL_PINS = 10, USUAL_PROCESSES = 10 };
 
-static const char *const bucket_names[PAGES_BUCKETS] = { "0 - 64 B", "65 - 256 B", "257 B - 1 KiB", "1 - 4 KiB", "4 - 16 KiB", "over 16 KiB" };
+static const char *const bucket_names[PAGES_BUCKETS] = {
+	"0 - 64 B", "65 - 256 B", "257 B - 1 KiB", "1 - 4 KiB", "4 - 16 KiB", "over 16 KiB",
+};
 
 #define PAGES_IN(pages) units_bytes(UNITS_BUF, (pages) * PAGE_BYTES)
 
@@ -40,13 +42,16 @@ static uint64_t fit_for_huge(const struct pages_sums *sums)
 
 static void heading(const struct ctl *ctl, const char *text, const char *more)
 {
-	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), text, tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM), more,
-		tint_end(&ctl->style, TINT_DIM));
+	const struct style *style = &ctl->style;
+
+	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(style, TINT_BOLD), text, tint_end(style, TINT_BOLD), tint(style, TINT_DIM), more,
+		tint_end(style, TINT_DIM));
 }
 
 static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t under)
 {
 	const struct pages_sums *t = &p->total;
+	uint64_t oldest = p->time;
 
 	if (p->at == PAGES_AT_END)
 		fputs("at the end", stdout);
@@ -57,21 +62,28 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 		return;
 	}
 	fprintf(stdout, ": %s%s in use%s: %s in %s blocks on %s pages (%s)\n", tint(&ctl->style, TINT_BOLD),
-		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES), tint_end(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, live_of(t)),
-		units_count(UNITS_BUF, t->blocks), units_count(UNITS_BUF, t->pages), PAGES_IN(t->pages));
+		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES), tint_end(&ctl->style, TINT_BOLD),
+		units_bytes(UNITS_BUF, live_of(t)), units_count(UNITS_BUF, t->blocks), units_count(UNITS_BUF, t->pages), PAGES_IN(t->pages));
 	fprintf(stdout, "  pinned       %s pages (%s), %s, by %s: %s hold less than %s, %s a single block\n", units_count(UNITS_BUF, t->pinned),
 		PAGES_IN(t->pinned), units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_bytes(UNITS_BUF, t->pinned_bytes),
 		units_count(UNITS_BUF, t->under), units_bytes(UNITS_BUF, under), units_count(UNITS_BUF, t->single));
 	fprintf(stdout, "  reclaimable  %s pages (%s) if blocks of each size stood side by side\n", units_count(UNITS_BUF, reclaimable_of(t)),
 		PAGES_IN(reclaimable_of(t)));
 	fprintf(stdout, "  huge pages   %s of %s ranges of 2 MiB have 90 %% of their pages in use; to back all takes %s more\n",
-		units_count(UNITS_BUF, fit_for_huge(t)), units_count(UNITS_BUF, t->ranges), units_bytes(UNITS_BUF, t->ranges * RANGE_BYTES - t->pages * PAGE_BYTES));
-	fprintf(stdout, "  cache lines  %s of 64 B hold live bytes (%s)\n", units_count(UNITS_BUF, t->lines), units_bytes(UNITS_BUF, t->lines * LINE_BYTES));
+		units_count(UNITS_BUF, fit_for_huge(t)), units_count(UNITS_BUF, t->ranges),
+		units_bytes(UNITS_BUF, t->ranges * RANGE_BYTES - t->pages * PAGE_BYTES));
+	fprintf(stdout, "  cache lines  %s of 64 B hold live bytes (%s)\n", units_count(UNITS_BUF, t->lines),
+		units_bytes(UNITS_BUF, t->lines * LINE_BYTES));
+	for (size_t i = 0; i < p->count; i++)
+		if (p->processes[i].sums.looked && p->processes[i].look_time < oldest)
+			oldest = p->processes[i].look_time;
 	if (t->looked)
-		fprintf(stdout, "  committed    %s by malloc and collected heaps when last looked at (%s of %zu processes):\n"
+		fprintf(stdout, "  committed    %s by malloc and collected heaps, when %s of %zu processes were last looked at%s%s%s:\n"
 				"               %s resident, %s live then, %s of what was committed\n",
-			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked), p->count, units_bytes(UNITS_BUF, t->resident),
-			units_bytes(UNITS_BUF, t->look_live), units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
+			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked), p->count, p->at == PAGES_AT_END ? "" : ", up to ",
+			p->at == PAGES_AT_END ? "" : units_time(UNITS_BUF, p->time - oldest), p->at == PAGES_AT_END ? "" : " before",
+			units_bytes(UNITS_BUF, t->resident), units_bytes(UNITS_BUF, t->look_live),
+			units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
 	if (t->overlaps)
 		fprintf(stdout, "%s  %s blocks begin inside others, whose end was not seen: %s count once%s\n", tint(&ctl->style, TINT_DIM),
 			units_count(UNITS_BUF, t->overlaps), units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
@@ -84,7 +96,8 @@ static void print_use(const struct ctl *ctl, const struct pages_sums *t)
 		[FROM] = {.title = "live", .kind = CELL_TEXT}, [PAGES] = {.title = "pages", .kind = CELL_COUNT},
 		[PAGES_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD}, [SHARE] = {.title = "share", .kind = CELL_SHARE},
 		[RANGES] = {.title = "2 MiB ranges", .kind = CELL_COUNT}, [RANGES_BAR] = {.title = "", .kind = CELL_BAR, .drop = 2, .tint = TINT_GOOD},
-		[THERE] = {.title = "by pages in use", .kind = CELL_COUNT, .drop = 1}, [THERE_BAR] = {.title = "", .kind = CELL_BAR, .drop = 3, .tint = TINT_GOOD},
+		[THERE] = {.title = "by pages in use", .kind = CELL_COUNT, .drop = 1},
+		[THERE_BAR] = {.title = "", .kind = CELL_BAR, .drop = 3, .tint = TINT_GOOD},
 	};
 	struct table table;
 
@@ -159,7 +172,8 @@ static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
 		[SIZE] = {.title = "block size", .kind = CELL_TEXT}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
 		[BYTES] = {.title = "live", .kind = CELL_BYTES}, [PAGES] = {.title = "pages", .kind = CELL_COUNT},
 		[ALONE] = {.title = "of this size only", .kind = CELL_COUNT, .drop = 1},
-		[RECLAIMABLE] = {.title = "reclaimable", .kind = CELL_COUNT, .tint = TINT_WARN}, [RECLAIMABLE_BYTES] = {.title = "", .kind = CELL_BYTES, .drop = 2},
+		[RECLAIMABLE] = {.title = "reclaimable", .kind = CELL_COUNT, .tint = TINT_WARN},
+		[RECLAIMABLE_BYTES] = {.title = "", .kind = CELL_BYTES, .drop = 2},
 	};
 	struct table table;
 
@@ -219,12 +233,15 @@ static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, con
 
 static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 {
-	enum { NAME, PID, PAGES, LIVE, USE, PINNED, RANGES, HUGE, PROCESS_COLUMNS };
+	enum { NAME, PID, PAGES, LIVE, USE, PINNED, RANGES, HUGE, COMMITTED, PROCESS_COLUMNS };
 	static const struct column columns[PROCESS_COLUMNS] = {
 		[NAME] = {"process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME}, [PID] = {.title = "pid", .kind = CELL_TEXT, .drop = 3},
-		[PAGES] = {.title = "pages", .kind = CELL_COUNT}, [LIVE] = {.title = "live", .kind = CELL_BYTES}, [USE] = {.title = "in use", .kind = CELL_TEXT},
-		[PINNED] = {.title = "pinned", .kind = CELL_COUNT, .tint = TINT_WARN}, [RANGES] = {.title = "2 MiB ranges", .kind = CELL_COUNT, .drop = 2},
+		[PAGES] = {.title = "pages", .kind = CELL_COUNT}, [LIVE] = {.title = "live", .kind = CELL_BYTES},
+		[USE] = {.title = "in use", .kind = CELL_TEXT},
+		[PINNED] = {.title = "pinned", .kind = CELL_COUNT, .tint = TINT_WARN},
+		[RANGES] = {.title = "2 MiB ranges", .kind = CELL_COUNT, .drop = 2},
 		[HUGE] = {.title = "fit for huge pages", .kind = CELL_COUNT, .drop = 1},
+		[COMMITTED] = {.title = "committed", .kind = CELL_BYTES, .drop = 4},
 	};
 	size_t limit = ctl_limit(ctl, p->count, USUAL_PROCESSES);
 	struct table table;
@@ -246,6 +263,8 @@ static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 		table_number(&table, PINNED, process->sums.pinned);
 		table_number(&table, RANGES, process->sums.ranges);
 		table_number(&table, HUGE, fit_for_huge(&process->sums));
+		if (process->sums.looked)
+			table_number(&table, COMMITTED, process->sums.committed);
 		free(pid);
 	}
 	table_print(&table, &ctl->style);

@@ -629,8 +629,8 @@ static void at_random(void)
 	}
 	must(store_finish(s, NULL));
 	for (unsigned i = 1; i <= MOMENTS; i++) {
-		struct pages_ask ask = { .at = PAGES_AT_TIME, .time = i == MOMENTS ? lived[1].end : DURATION * i / (MOMENTS + 1), .under = 100 * i, .history = true,
-					 .points = i == 1 ? POINTS : 0, .full_names = true };
+		struct pages_ask ask = { .at = PAGES_AT_TIME, .time = i == MOMENTS ? lived[1].end : DURATION * i / (MOMENTS + 1), .under = 100 * i,
+					 .history = true, .points = i == 1 ? POINTS : 0, .full_names = true };
 		char name[32];
 
 		load(ask, &p);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "patch_recipe.h"
+#include "probe_sweep.h"
 
 enum { ALIGNMENT = 16, PAGE = 4096 };
 
@@ -49,12 +50,49 @@ bool near_is_start(const struct near_code *near, uint64_t vaddr)
 	return byte[-1] == 0xcc || byte[-1] == 0xc3 || byte[-1] == 0x90 || byte[-1] == 0x00 || byte[-1] == 0x0b; /* padding, ret, nop, ud2 */
 }
 
+/* A jump is no proof: it may be a loop's. */
+static bool no_call(void *context, unsigned worker, uint64_t vaddr, uint64_t address)
+{
+	const struct elf_file *file = context;
+	const uint8_t *opcode = elf_file_at(file, vaddr, 1);
+
+	(void)worker;
+	(void)address;
+	return !opcode || *opcode != 0xe8;
+}
+
+static bool is_called(const struct elf_file *file, uint64_t vaddr)
+{
+	return !sweep_code(&(struct sweep){ .file = file, .form = SWEEP_CALL, .low = vaddr, .high = vaddr + 1, .place = no_call,
+					    .context = (void *)(uintptr_t)file });
+}
+
+static bool is_named(const struct elf_file *file, uint64_t vaddr)
+{
+	static const uint32_t tables[] = { SHT_SYMTAB, SHT_DYNSYM };
+	Elf64_Shdr section;
+
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+		struct elf_bytes bytes = { NULL, 0 };
+		Elf64_Sym symbol;
+
+		if (elf_file_section_typed(file, tables[t], &section))
+			bytes = elf_file_section_bytes(file, &section);
+		for (size_t at = 0; bytes.data && bytes.bytes - at >= sizeof symbol; at += sizeof symbol) {
+			memcpy(&symbol, bytes.data + at, sizeof symbol);
+			if (symbol.st_value == vaddr && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
+				return true;
+		}
+	}
+	return false;
+}
+
 uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned before, near_is_fn *is, void *context)
 {
 	uint64_t vaddr = near_vaddr(near, at);
 
 	for (uint64_t start = vaddr & ~(uint64_t)(ALIGNMENT - 1); start + before > vaddr && start > near->low; start -= ALIGNMENT)
-		if (near_is_start(near, start) && is(near->file, start, context))
+		if (near_is_start(near, start) && is(near->file, start, context) && (is_called(near->file, start) || is_named(near->file, start)))
 			return start;
 	return 0;
 }

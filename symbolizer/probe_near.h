@@ -35,12 +35,12 @@ static inline uint64_t near_vaddr(const struct near_code *near, const uint8_t *a
 	return near->low + (uint64_t)(at - near->code);
 }
 
-/* Could a function begin here? It is aligned, and padding or a function's end is in front. */
+/* Could a function begin here? It is aligned, and what may be padding or a function's end is in front. A loop's head in the middle of one may look so. */
 bool near_is_start(const struct near_code *near, uint64_t vaddr);
 
 /*
- * The function that `at` lies in, by what its own code says: the nearest possible beginning, at most `before` bytes in front, that `is` accepts.
- * 0: none.
+ * The function that `at` lies in, by what its own code says: the nearest possible beginning, at most `before` bytes in front, that `is` accepts
+ * and that a call in the file, wherever, leads to, or a symbol names. 0: none.
  */
 typedef bool near_is_fn(const struct elf_file *file, uint64_t vaddr, void *context);
 uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned before, near_is_fn *is, void *context);

@@ -72,7 +72,7 @@ void distribution_add(struct distribution *d, uint64_t value, bool censored)
 	bin->ended++;
 	d->ended++;
 	d->sum += (double)value;
-	d->log_sum += log(value ? (double)value : 1);
+	log_sum_add(&d->logs, value);
 }
 
 void distribution_merge(struct distribution *to, const struct distribution *from)
@@ -89,7 +89,7 @@ void distribution_merge(struct distribution *to, const struct distribution *from
 	to->ended += from->ended;
 	to->censored += from->censored;
 	to->sum += from->sum;
-	to->log_sum += from->log_sum;
+	to->logs.sum += log_sum_value(&from->logs);
 	if (from->max > to->max)
 		to->max = from->max;
 }
@@ -121,7 +121,7 @@ double distribution_mean(const struct distribution *d)
 
 double distribution_geometric_mean(const struct distribution *d)
 {
-	return d->ended ? exp(d->log_sum / (double)d->ended) : 0;
+	return d->ended ? exp(log_sum_value(&d->logs) / (double)d->ended) : 0;
 }
 
 double distribution_survival(const struct distribution *d, uint64_t value)

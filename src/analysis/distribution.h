@@ -20,11 +20,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/log_sum.h"
+
 struct distribution { /* zeroed: empty */
 	struct distribution_bin { uint64_t ended, censored; } *bins;
 	unsigned first, count;
 	uint64_t ended, censored; /* values in all */
-	double sum, log_sum;      /* over the ended; of ln(value), values of 0 taken as 1 */
+	double sum;               /* over the ended */
+	struct log_sum logs;      /* likewise, of ln(value), values of 0 taken as 1 */
 	uint64_t max;             /* of all */
 };
 

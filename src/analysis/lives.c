@@ -439,7 +439,9 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0), COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), 0), "
+	/* how long an unfinished recording took is not written down: until the last that is known of it */
+	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0), COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
+						   "MAX((SELECT COALESCE(MAX(last_ns), 0) FROM events), (SELECT COALESCE(MAX(ns), 0) FROM memory))), "
 						   "(SELECT COALESCE(SUM(count), 0) FROM events) FROM process", &q);
 
 	if (!err)

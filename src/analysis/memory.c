@@ -11,7 +11,7 @@
 
 #include "../base/mem.h"
 #include "../base/text.h"
-#include "replay.h"
+#include "lives.h"
 #include "type_name.h"
 
 /* The owners of one process (?1) at one of its looks (?2): view v_memory for a single moment. */
@@ -243,72 +243,46 @@ struct live_type {
 struct live {
 	uint32_t process;
 	uint64_t moment;
-	struct live_type *types;
-	size_t count, room;
+	VEC(struct live_type) types;
 	uint64_t bytes[2];
 };
-struct type_key {
-	uint32_t process, stack, vtable, type;
-};
-struct replaying {
+struct counting {
 	struct live *lives;
 	size_t live_count;
-	struct type_key *keys; /* sorted */
-	size_t key_count, key_room;
-	struct live *now; /* being filled */
-	uint32_t *index;  /* type id → place in now->types + 1 */
+	uint64_t *moments; /* ascending, each once */
+	size_t moment_count, next;
+	uint32_t *index;   /* type id → place in the rows of the process in hand + 1 */
 	size_t types;
-	bool failed;
 };
 
-static int by_key(const void *left, const void *right)
+static void count_live(struct counting *c, struct live *live, uint32_t type, const struct life *life)
 {
-	const struct type_key *a = left, *b = right;
+	unsigned kind = life->api == SHINY_API_COLLECTED;
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	return (a->vtable > b->vtable) - (a->vtable < b->vtable);
-}
-
-static void count_live(void *context, const struct entry *entry)
-{
-	struct replaying *r = context;
-	struct type_key wanted = { r->now->process, entry->site, entry->vtable, 0 };
-	const struct type_key *key = bsearch(&wanted, r->keys, r->key_count, sizeof *r->keys, by_key);
-	uint32_t type = key && key->type < r->types ? key->type : 0;
-	unsigned kind = (entry->flags & ENTRY_API) == SHINY_API_COLLECTED;
-	struct live_type *row;
-
-	if (!r->index[type]) {
-		row = rows_push(&r->now->types, &r->now->count, &r->now->room, sizeof *row);
-		if (!row) {
-			r->failed = true;
-			return;
-		}
-		row->type = type;
-		r->index[type] = (uint32_t)r->now->count;
+	type = type < c->types ? type : 0;
+	if (!c->index[type]) {
+		*vec_push(&live->types) = (struct live_type){ .type = type };
+		c->index[type] = (uint32_t)live->types.count;
 	}
-	row = &r->now->types[r->index[type] - 1];
-	row->bytes[kind] += entry->size;
-	r->now->bytes[kind] += entry->size;
+	live->types.at[c->index[type] - 1].bytes[kind] += life->size;
+	live->bytes[kind] += life->size;
 }
 
-static bool at_moment(void *context, uint64_t moment, const struct replay_process *processes, size_t count)
+static uint64_t at_moment(void *context, const struct lives *lives, uint64_t moment)
 {
-	struct replaying *r = context;
+	struct counting *c = context;
 
-	for (size_t i = 0; i < r->live_count; i++) {
-		r->now = &r->lives[i];
-		if (r->now->moment != moment)
+	for (size_t i = 0; i < c->live_count; i++) {
+		struct live *live = &c->lives[i];
+		const struct lives_process *p = live->process && live->process <= lives->process_count ? &lives->processes[live->process - 1] : NULL;
+
+		if (live->moment != moment || !p)
 			continue;
-		memset(r->index, 0, r->types * sizeof *r->index);
-		for (size_t k = 0; k < count; k++)
-			if (processes[k].id == r->now->process)
-				registry_each(&processes[k].blocks, count_live, r);
+		memset(c->index, 0, c->types * sizeof *c->index);
+		lives_each(p, life)
+			count_live(c, live, lives_type(lives, p, life), life);
 	}
-	return !r->failed;
+	return ++c->next < c->moment_count ? c->moments[c->next] : UINT64_MAX;
 }
 
 static int by_number(const void *left, const void *right)
@@ -318,50 +292,34 @@ static int by_number(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static struct shiny_err *load_keys(struct store *store, struct replaying *r)
+/* Fills `lives`, one a process. */
+static struct shiny_err *count_lives(struct store *store, struct live *lives, size_t count)
 {
+	struct counting c = { .lives = lives, .live_count = count, .moments = mem_alloc((count + 1) * sizeof *c.moments) };
+	struct lives_observer observer = { .context = &c, .moment = at_moment };
+	struct scope all = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT process, stack, vtable, type FROM stat WHERE type <> 0 ORDER BY process, stack, vtable", &q);
+	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0) FROM type", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
-		struct type_key *key = rows_push(&r->keys, &r->key_count, &r->key_room, sizeof *key);
-
-		if (!key) {
-			err = SHINY_NO_MEMORY;
-			break;
-		}
-		*key = (struct type_key){ (uint32_t)query_number(q, 0), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
-					(uint32_t)query_number(q, 3) };
-		if (key->type >= r->types)
-			r->types = key->type + 1u;
-	}
+	for (size_t i = 0; i < count; i++)
+		c.moments[i] = lives[i].moment;
+	qsort(c.moments, count, sizeof *c.moments, by_number);
+	for (size_t i = 0; i < count; i++)
+		if (!c.moment_count || c.moments[c.moment_count - 1] != c.moments[i])
+			c.moments[c.moment_count++] = c.moments[i];
+	observer.first_moment = c.moments[0];
+	if (!err && !(err = query_step(q, &row)) && row)
+		c.types = (size_t)query_number(q, 0) + 1;
 	query_end(q);
-	return err;
-}
-
-/* Fills `lives`, one a process; where the session kept no events they stay empty. */
-static struct shiny_err *replay_lives(struct store *store, struct live *lives, size_t count)
-{
-	struct replaying r = { .lives = lives, .live_count = count, .types = 1 };
-	uint64_t *moments = mem_alloc((count + 1) * sizeof *moments);
-	size_t different = 0;
-	struct shiny_err *err = load_keys(store, &r);
-
-	for (size_t i = 0; i < count; i++)
-		moments[i] = lives[i].moment;
-	qsort(moments, count, sizeof *moments, by_number);
-	for (size_t i = 0; i < count; i++)
-		if (!different || moments[different - 1] != moments[i])
-			moments[different++] = moments[i];
-	r.index = mem_zero(r.types, sizeof *r.index);
+	c.index = mem_zero(c.types, sizeof *c.index);
 	if (!err)
-		err = replay(store, moments, different, at_moment, &r);
-	if (!err && r.failed)
-		err = SHINY_NO_MEMORY;
-	free(r.index);
-	free(r.keys);
-	free(moments);
+		err = scope_resolve(store, NULL, &all);
+	if (!err)
+		err = lives_run(store, &all, &observer, 1, NULL);
+	scope_deinit(&all);
+	free(c.index);
+	free(c.moments);
 	return err;
 }
 
@@ -398,8 +356,8 @@ static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *l
 		return false;
 	blocks->value = bytes;
 	/* blocks that nobody has touched are not in memory: which of them are is not known, so types would not add up */
-	for (size_t i = 0; bytes == live->bytes[kind] && i < live->count; i++) {
-		const struct live_type *t = &live->types[i];
+	for (size_t i = 0; bytes == live->bytes[kind] && i < live->types.count; i++) {
+		const struct live_type *t = &live->types.at[i];
 		const char *name = t->type < name_count && names[t->type] ? names[t->type] : "(type unknown)";
 		struct tree_node *leaf = t->bytes[kind] ? tree_child(blocks, name) : NULL;
 
@@ -475,7 +433,7 @@ struct shiny_err *memory_tree(struct store *store, const struct memory *memory, 
 	for (size_t i = 0; i < memory->count; i++)
 		lives[i] = (struct live){ .process = memory->processes[i].id, .moment = memory->processes[i].time };
 	if (memory->count)
-		err = replay_lives(store, lives, memory->count);
+		err = count_lives(store, lives, memory->count);
 	if (!err)
 		err = type_names(store, full, &names, &name_count);
 	for (size_t i = 0; !err && ok && i < memory->count; i++)
@@ -483,7 +441,7 @@ struct shiny_err *memory_tree(struct store *store, const struct memory *memory, 
 	if (!err && (!ok || !tree_arrange(&tree, threshold * (double)tree.value)))
 		err = SHINY_NO_MEMORY;
 	for (size_t i = 0; i < memory->count; i++)
-		free(lives[i].types);
+		free(lives[i].types.at);
 	free(lives);
 	for (size_t i = 0; i < name_count; i++)
 		free(names[i]);

@@ -4,13 +4,13 @@
  * Usage: live_at SESSION SHIFT NS...: the moments in ns since the session's start, ascending. One line "at NS", then a line a process,
  * region (address >> SHIFT), api and size: process region api size count.
  *
- * Runs: CLI, in tests. Allocates: what the replay does, and a table of the lines. Threads: one.
+ * Runs: CLI, in tests. Allocates: what lives_run does, and a table of the lines. Threads: one.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/analysis/replay.h"
+#include "../../src/analysis/lives.h"
 #include "../../src/base/mem.h"
 
 struct key {
@@ -19,15 +19,9 @@ struct key {
 };
 struct lines {
 	int shift;
+	const uint64_t *moments; /* UINT64_MAX ends them */
 	VEC(struct key) keys;
 };
-
-static void collect(void *context, const struct entry *entry)
-{
-	struct lines *lines = context;
-
-	*vec_push(&lines->keys) = (struct key){ entry->address >> lines->shift, entry->size, entry->flags & ENTRY_API };
-}
 
 static int by_key(const void *left, const void *right)
 {
@@ -40,16 +34,19 @@ static int by_key(const void *left, const void *right)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
-static bool print_moment(void *context, uint64_t moment, const struct replay_process *processes, size_t count)
+static uint64_t print_moment(void *context, const struct lives *lives, uint64_t moment)
 {
 	struct lines *lines = context;
 
 	printf("at %lu\n", moment);
-	for (size_t i = 0; i < count; i++) {
-		if (!processes[i].running)
+	for (size_t i = 0; i < lives->process_count; i++) {
+		const struct lives_process *p = &lives->processes[i];
+
+		if (moment < p->start || (moment >= p->end && p->end < lives->duration))
 			continue;
 		lines->keys.count = 0;
-		registry_each(&processes[i].blocks, collect, lines);
+		lives_each(p, life)
+			*vec_push(&lines->keys) = (struct key){ life->address >> lines->shift, life->size, life->api };
 		if (lines->keys.count)
 			qsort(lines->keys.at, lines->keys.count, sizeof *lines->keys.at, by_key);
 		for (size_t k = 0, from = 0; k < lines->keys.count; k++) {
@@ -57,40 +54,42 @@ static bool print_moment(void *context, uint64_t moment, const struct replay_pro
 
 			if (k + 1 < lines->keys.count && by_key(key, key + 1) == 0)
 				continue;
-			printf("%u %lu %u %lu %zu\n", processes[i].id, key->region, key->api, key->size, k + 1 - from);
+			printf("%u %lu %u %lu %zu\n", p->id, key->region, key->api, key->size, k + 1 - from);
 			from = k + 1;
 		}
 	}
-	return true;
-}
-
-static int failed(struct shiny_err *err)
-{
-	fprintf(stderr, "live_at: %s\n", err->message);
-	shiny_err_free(err);
-	return 4;
+	return *++lines->moments;
 }
 
 int main(int argc, char **argv)
 {
 	struct store *store = NULL;
+	struct scope all = { 0 };
 	struct shiny_err *err;
 
 	if (argc < 4) {
 		fprintf(stderr, "usage: live_at SESSION SHIFT NS...\n");
 		return 2;
 	}
-	struct lines lines = { .shift = atoi(argv[2]) };
 	uint64_t *moments = mem_zero((size_t)argc, sizeof *moments);
 	for (int i = 3; i < argc; i++)
 		moments[i - 3] = strtoull(argv[i], NULL, 10);
+	moments[argc - 3] = UINT64_MAX;
+	struct lines lines = { .shift = atoi(argv[2]), .moments = moments };
+	struct lives_observer observer = { .context = &lines, .moment = print_moment, .first_moment = moments[0] };
 	err = store_open(argv[1], &store);
 	if (!err)
-		err = replay(store, moments, (size_t)argc - 3, print_moment, &lines);
+		err = scope_resolve(store, NULL, &all);
+	if (!err)
+		err = lives_run(store, &all, &observer, 1, NULL);
+	scope_deinit(&all);
 	store_close(store);
 	free(lines.keys.at);
 	free(moments);
-	if (err)
-		return failed(err);
+	if (err) {
+		fprintf(stderr, "live_at: %s\n", err->message);
+		shiny_err_free(err);
+		return 4;
+	}
 	return fflush(stdout) == 0 ? 0 : 4;
 }

@@ -153,24 +153,28 @@ static enum size_allocator by_text(const char *text)
 	return SIZE_UNKNOWN;
 }
 
-static enum size_allocator by_role(const char *role)
+/* A zygote's child whose role was not seen, as it ended too soon, is a renderer or the like all the same. */
+static enum size_allocator by_role(const char *role, const char *parent)
 {
 	if (strcmp(role, "browser") == 0)
 		return SIZE_PARTITION_DENSE;
-	return !*role || strcmp(role, "zygote") == 0 || strcmp(role, "crashpad-handler") == 0 ? SIZE_PARTITION : SIZE_PARTITION_CHILD;
+	if (!*role)
+		return strcmp(parent, "zygote") == 0 ? SIZE_PARTITION_CHILD : SIZE_PARTITION;
+	return strcmp(role, "zygote") == 0 || strcmp(role, "crashpad-handler") == 0 ? SIZE_PARTITION : SIZE_PARTITION_CHILD;
 }
 
 static struct shiny_err *load_processes(struct store *store, struct size_classes *classes)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, attach, attach_text, role FROM process WHERE id > 0", &q);
+	struct shiny_err *err = store_query(store, "SELECT p.id, p.attach, p.attach_text, p.role, q.role FROM process p LEFT JOIN process q ON q.id = p.parent "
+						   "WHERE p.id > 0", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		size_t i = (size_t)query_number(q, 0) - 1;
 		const char *attach = query_text(q, 1);
 
-		classes->allocators[i] = strcmp(attach, "partition_alloc") == 0 ? by_role(query_text(q, 3))
+		classes->allocators[i] = strcmp(attach, "partition_alloc") == 0 ? by_role(query_text(q, 3), query_text(q, 4))
 					 : strcmp(attach, "entries") == 0 ? by_text(query_text(q, 2)) : SIZE_GLIBC;
 	}
 	query_end(q);

@@ -12,7 +12,8 @@
  *   glibc           2.36 malloc.c: request2size, sysmalloc, mremap_chunk: a header of 8 bytes, multiples of 16, at least 32. Requests from
  *                   M_MMAP_THRESHOLD (128 KiB, raised as such blocks are freed) get a mapping of their own: header of 16, whole pages. Such a block
  *                   begins 16 bytes behind a page's start, and that is how it is told; of the others one in 256 does, too. A chunk
- *                   that is cut from a larger free one may keep 16 bytes more than are counted here.
+ *                   that is cut from a larger free one may keep 16 bytes more than are counted here: 98.5 % of node's slop and 99.8 % of python3's
+ *                   are (sizes_test prints it).
  *   PartitionAlloc  partition_bucket_lookup.h, partition_root.h in Chromium's sources: multiples of 16 up to 256, then four classes an octave
  *                   (eight in the browser process, "denser") up to 983,040 bytes, whole pages above. In a process of Chromium, once its command line is
  *                   read, 4 bytes a slot count the raw_ptr's (BackupRefPtr). Of slots over 32 KiB the very size is kept: no slop.

@@ -176,8 +176,9 @@ static void processes(void)
 		{ "partition_alloc", "", "utility:network", "/lib/libc.so.6", SIZE_PARTITION_CHILD },
 		{ "partition_alloc", "", "zygote", "/lib/libc.so.6", SIZE_PARTITION },
 		{ "partition_alloc", "", "", "/lib/libc.so.6", SIZE_PARTITION },
+		{ "partition_alloc", "", "", "/lib/libc.so.6", SIZE_PARTITION_CHILD }, /* a zygote's */
 	};
-	enum { COUNT = sizeof all / sizeof *all };
+	enum { COUNT = sizeof all / sizeof *all, ZYGOTE = 10 };
 	struct size_classes classes;
 	struct store *s;
 	char path[64];
@@ -185,7 +186,7 @@ static void processes(void)
 	snprintf(path, sizeof path, "/tmp/shiny-test-size-class-%d.shiny", (int)getpid());
 	must(store_create(path, true, true, &s));
 	for (uint32_t i = 0; i < COUNT; i++) {
-		must(store_put_process(s, &(struct store_process){ .id = i + 1, .pid = 100 + i, .name = "prog", .role = all[i].role, .executable = "", .command = "",
+		must(store_put_process(s, &(struct store_process){ .id = i + 1, .parent = i == COUNT - 1 ? ZYGOTE : 0, .pid = 100 + i, .name = "prog", .role = all[i].role, .executable = "", .command = "",
 			.ending = "exited", .attach = all[i].attach, .attach_text = all[i].text }));
 		must(store_put_module(s, &(struct store_module){ .id = i + 1, .path = all[i].library, .build_id = "", .symbols = "none", .note = "" }));
 		must(store_put_mapping(s, &(struct store_mapping){ .process = i + 1, .module = i + 1, .start = 0x1000, .end = 0x2000 }));

@@ -22,7 +22,7 @@
  *   mimalloc        2.0.9 page-queue.c, segment.c, os.c: as jemalloc up to 128 KiB, then whole slices of 64 KiB, of 512 KiB above that size;
  *                   over 8 MiB what _mi_os_good_alloc_size says
  *   Oilpan          V8's heap/cppgc: normal pages: a header of 8 bytes, multiples of 8, at least 16; objects from 64 KiB have pages of their own
- * test_size_class compares them with malloc_usable_size() of the allocators that are installed, Chromium's among them, size by size.
+ * test_size_class compares them with malloc_usable_size() of the allocators that are installed, size by size; sizes_test those of Chromium's processes.
  *
  * What is not known of a block: the alignment that memalign was asked for. Its room is counted as if it were malloc's: a lower bound.
  */

@@ -193,6 +193,29 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	set_bit(life->inherited ? &s->old_ended : &s->ended, life->number);
 }
 
+static void put_again(struct finder *f, const struct lives_process *p, const struct life *life, uint64_t address)
+{
+	struct state *s = state_of(f, p);
+
+	if (!s->begun)
+		return;
+	objects_remove(&s->blocks, address & ~UINT64_C(7));
+	objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
+}
+
+static void see_move(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	(void)lives;
+	put_again(context, p, life, before);
+}
+
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	(void)lives;
+	(void)before;
+	put_again(context, p, life, life->address);
+}
+
 /* ---- objects ---- */
 
 static bool in_module(const struct finder *f, const struct event *e)
@@ -442,7 +465,8 @@ static void deliver(struct finder *f, const char *match, struct constructed *out
 struct shiny_err *constructed_load(struct store *store, const struct scope *scope, const char *match, bool progress, struct constructed *out)
 {
 	struct finder f = { 0 };
-	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .fork = see_fork, .constructor = see_constructor };
+	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .move = see_move,
+					   .fork = see_fork, .constructor = see_constructor };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = load_classes(store, &f);

@@ -103,6 +103,70 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 	return moment + 250;
 }
 
+struct followed {
+	uint64_t births, moves, resizes, before, at, size, deaths, birth;
+};
+
+static void follow_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	((struct followed *)context)->births++;
+}
+
+static void follow_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct followed *f = context;
+
+	f->moves++;
+	f->before = before;
+	f->at = life->address;
+	f->birth = lives_find(process, life->address) == life ? life->birth : 0;
+}
+
+static void follow_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct followed *f = context;
+
+	f->resizes++;
+	f->size = life->size * 1000 + before;
+}
+
+static void follow_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			 const struct life_death *death)
+{
+	((struct followed *)context)->deaths++;
+}
+
+/* A collected object that is moved and resized is one life. */
+static void collected(void)
+{
+	struct store *s = begin(1, 1000, (const uint64_t[]){ 0 });
+	struct followed f = { 0 };
+	struct lives_observer observer = { .context = &f, .birth = follow_birth, .move = follow_move, .resize = follow_resize, .death = follow_death };
+	struct scope all;
+
+	put(s, 100, 1, EVENT_ALLOC, 0x1000, 16, 0, 1, 1, SHINY_API_COLLECTED);
+	put(s, 101, 1, EVENT_VPTR, 0x1000, 0, 0, 1, 1, 0);
+	put(s, 102, 1, EVENT_ALLOC, 0x2000, 8, 0, 1, 1, SHINY_API_COLLECTED);
+	put(s, 110, 1, EVENT_REALLOC, 0x1000, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
+	put(s, 120, 1, EVENT_REALLOC, 0x0ff8, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
+	put(s, 130, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, EVENT_END_RELEASED); /* nothing is there any more */
+	put(s, 140, 1, EVENT_FREE, 0x0ff8, 0, 0, 1, 0, EVENT_END_RELEASED);
+	must(store_finish(s, NULL));
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &all));
+	must(lives_run(s, &all, &observer, 1, NULL));
+	number("collected/births", f.births, 2);
+	number("collected/moves", f.moves, 1);
+	number("collected/from", f.before, 0x1000);
+	number("collected/to", f.at, 0x0ff8);
+	number("collected/birth", f.birth, 100);
+	number("collected/resizes", f.resizes, 1);
+	number("collected/sizes", f.size, 24016);
+	number("collected/deaths", f.deaths, 2); /* and the one that lives on */
+	scope_deinit(&all);
+	store_close(s);
+}
+
 static void written_down(void)
 {
 	const uint64_t forked[] = { 0, 500 };
@@ -318,6 +382,7 @@ static void kaplan_meier(void)
 int main(void)
 {
 	snprintf(path, sizeof path, "/tmp/shiny-test-lives-%d.shiny", (int)getpid());
+	collected();
 	written_down();
 	at_random();
 	quantiles();

@@ -29,13 +29,19 @@ static struct page_space *space_of(struct page_moment *m, const struct lives *li
 	return &m->spaces[p->id - 1];
 }
 
+/* A damaged session may say anything, and every 2 MiB of it would cost memory. */
+static uint64_t size_of(uint64_t size)
+{
+	return size < PAGE_MOMENT_LARGEST ? size : PAGE_MOMENT_LARGEST;
+}
+
 static struct page_block *push(struct page_space *space, const struct life *life)
 {
 	if (space->count == space->room) {
 		space->room = space->room ? space->room * 2 : 64;
 		space->blocks = mem_resize(space->blocks, space->room, sizeof *space->blocks);
 	}
-	space->blocks[space->count] = (struct page_block){ .address = life->address, .size = life->size };
+	space->blocks[space->count] = (struct page_block){ .address = life->address, .size = size_of(life->size) };
 	return &space->blocks[space->count++];
 }
 
@@ -53,7 +59,7 @@ static void take(struct page_moment *m, const struct lives *lives)
 		lives_each(p, life) {
 			push(space, life);
 			if (m->history)
-				page_history_mark(&space->history, life->address, life->size, PAGE_PERSISTENT);
+				page_history_mark(&space->history, life->address, size_of(life->size), PAGE_PERSISTENT);
 		}
 		if (space->count)
 			qsort(space->blocks, space->count, sizeof *space->blocks, by_address);
@@ -133,7 +139,7 @@ static void see_move(void *context, const struct lives *lives, const struct live
 		return;
 	if (!m->taken) { /* also at the end */
 		if (m->history && !space->ended)
-			page_history_mark(&space->history, before, life->size, PAGE_REUSED);
+			page_history_mark(&space->history, before, size_of(life->size), PAGE_REUSED);
 		return;
 	}
 	block = block_of(space, life, before);
@@ -152,7 +158,7 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	struct page_space *space = space_of(m, lives, process);
 
 	if (m->history && !m->searching && !m->taken && !space->ended && life->size < before)
-		page_history_mark(&space->history, life->address + life->size, before - life->size, PAGE_REUSED);
+		page_history_mark(&space->history, life->address + life->size, size_of(before - life->size), PAGE_REUSED);
 }
 
 static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
@@ -169,14 +175,14 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		if (death->end == LIFE_NEVER)
 			tell(m, push(space, life), lives, process, life, PAGE_PERSISTENT);
 		if (m->history)
-			page_history_mark(&space->history, life->address, life->size, state_of(death->end));
+			page_history_mark(&space->history, life->address, size_of(life->size), state_of(death->end));
 	} else if (m->taken) {
 		struct page_block *block = block_of(space, life, life->address);
 
 		if (block)
 			tell(m, block, lives, process, life, state_of(death->end));
 	} else if (m->history && !space->ended) {
-		page_history_mark(&space->history, life->address, life->size, state_of(death->end));
+		page_history_mark(&space->history, life->address, size_of(life->size), state_of(death->end));
 	}
 }
 

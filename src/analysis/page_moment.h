@@ -15,6 +15,9 @@
 #include "groups.h"
 #include "page_history.h"
 
+/* What is said to be larger counts as so large: no allocator gives that much. */
+#define PAGE_MOMENT_LARGEST (UINT64_C(1) << 40)
+
 struct page_block {
 	uint64_t address;
 	uint64_t size : 48, fate : 8, bucket : 8; /* fate: enum page_state; bucket: the owner's */

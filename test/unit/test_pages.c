@@ -209,6 +209,25 @@ static void history(void)
 	page_history_deinit(&h);
 }
 
+/* ---- damage: a block of half an address space, one that goes round its end ---- */
+
+static void damaged(void)
+{
+	struct store *s = begin(1000);
+	struct pages p;
+
+	put_process(s, 1, 0, 0, 0, 0, "running");
+	put(s, 100, 1, EVENT_ALLOC, BASE, UINT64_C(1) << 47, 0, 1, SHINY_API_MALLOC);
+	put(s, 200, 1, EVENT_ALLOC, UINT64_MAX - 100, 5000, 0, 1, SHINY_API_MALLOC);
+	put(s, 300, 1, EVENT_FREE, BASE, 0, 0, 1, SHINY_API_FREE);
+	put(s, 400, 1, EVENT_FREE, UINT64_MAX - 100, 0, 0, 1, SHINY_API_FREE);
+	must(store_finish(s, NULL));
+	load((struct pages_ask){ .at = PAGES_AT_TIME, .time = 250, .history = true, .points = 4 }, &p);
+	number("damaged/blocks", p.total.blocks, 2);
+	number("damaged/pages of the large one", p.total.pages >= (UINT64_C(1) << 28) && p.total.pages <= (UINT64_C(1) << 28) + 2, true);
+	pages_deinit(&p);
+}
+
 /* ---- at random, beside a model ---- */
 
 enum { PROCESSES = 4, STEPS = 6000, ROOM = 12 << 20, UNITS = ROOM / 16, PAGES = ROOM / 4096, MOMENTS = 9, POINTS = 7 };
@@ -657,6 +676,7 @@ int main(void)
 	snprintf(path, sizeof path, "/tmp/shiny-test-pages-%d.shiny", (int)getpid());
 	written_down();
 	history();
+	damaged();
 	at_random();
 	free(objects.at);
 	unlink(path);

@@ -33,12 +33,11 @@ static void print_answer(const struct ctl *ctl, const struct peaks *p, const str
 
 static void print_peaks(const struct ctl *ctl, const struct peaks *p, const struct peak *shown)
 {
-	enum { NUMBER, TIME, BYTES, BAR, BLOCKS, SOON, NOTE, PEAK_COLUMNS };
+	enum { SHOWN, NUMBER, TIME, BYTES, BAR, BLOCKS, SOON, PEAK_COLUMNS };
 	static const struct column columns[PEAK_COLUMNS] = {
-		[NUMBER] = {.title = "peak", .kind = CELL_COUNT}, [TIME] = {.title = "after", .kind = CELL_TIME},
+		[SHOWN] = {.title = " ", .kind = CELL_TEXT}, [NUMBER] = {.title = "peak", .kind = CELL_COUNT}, [TIME] = {.title = "after", .kind = CELL_TIME},
 		[BYTES] = {.title = "live bytes", .kind = CELL_BYTES}, [BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD},
 		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT}, [SOON] = {.title = "transient", .kind = CELL_BYTES},
-		[NOTE] = {.title = "", .kind = CELL_TEXT},
 	};
 	struct table table;
 
@@ -50,13 +49,13 @@ static void print_peaks(const struct ctl *ctl, const struct peaks *p, const stru
 		const struct peak *peak = &p->peaks[i];
 
 		table_row(&table);
+		table_text(&table, SHOWN, peak == shown ? ">" : "");
 		table_number(&table, NUMBER, i + 1);
 		table_number(&table, TIME, peak->time);
 		table_number(&table, BYTES, peak->bytes);
 		table_number(&table, BAR, peak->bytes);
 		table_number(&table, BLOCKS, peak->blocks);
 		table_number(&table, SOON, peak->soon_bytes);
-		table_text(&table, NOTE, peak == shown ? "below" : "");
 	}
 	fputc('\n', stdout);
 	table_print(&table, &ctl->style);

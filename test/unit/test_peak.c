@@ -172,12 +172,13 @@ static void check_peak(const char *name, const struct peak *peak, size_t at, uin
 		char site[16];
 		const struct peak_row *row;
 
-		sprintf(site, "site_%u ", s);
+		snprintf(site, sizeof site, "site_%u ", s);
 		row = row_of(peak, site);
 		wrong += row->blocks != want[s].blocks || row->bytes != want[s].bytes || row->soon_blocks != want[s].soon_blocks ||
 			 row->soon_bytes != want[s].soon_bytes;
 	}
-	if (peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes && !wrong && count > 100 && changes[at].time + SOON <= duration) {
+	if (peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes && !wrong && count > 100 &&
+	    changes[at].time + SOON <= duration) {
 		printf("ok %s\n", name);
 		return;
 	}
@@ -269,7 +270,7 @@ static void at_random(void)
 	size_t want[PEAK_MARKS], count, highest[PROCESSES] = { 0 }, kept = 0;
 	struct peaks peaks;
 	uint64_t most = 0;
-	char name[32];
+	char name[48];
 
 	make();
 	open_again();
@@ -283,7 +284,7 @@ static void at_random(void)
 	number("random/there is something to find", kept > 3 && count == PEAK_MARKS, 1);
 	number("random/peaks", peaks.count, kept);
 	for (size_t i = 0; i < kept && i < peaks.count; i++) {
-		sprintf(name, "random/peak %zu", i);
+		snprintf(name, sizeof name, "random/peak %zu", i);
 		check_peak(name, &peaks.peaks[i], want[i], PROCESSES, peaks.duration);
 	}
 	number("random/highest", peaks.count ? peaks.peaks[peaks.highest].bytes : 0, most);
@@ -295,7 +296,7 @@ static void at_random(void)
 	for (size_t i = 0; i < peaks.process_count; i++) {
 		uint32_t process = peaks.processes[i].process - 1;
 
-		sprintf(name, "random/process %u", process + 1);
+		snprintf(name, sizeof name, "random/process %u", process + 1);
 		check_peak(name, &peaks.processes[i], highest[process], process, peaks.duration);
 	}
 	peak_deinit(&peaks);
@@ -317,7 +318,8 @@ static void written_down(void)
 	put_process(1, 0, 1, 0, 0);
 	for (uint32_t i = 1; i <= 3; i++)
 		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = i, .type = i < 3 ? 1 : 0 }));
-	must(store_put_type(session, &(struct store_type){ .id = 1, .name = "Page", .form = "object", .rule = "variable", .confidence = "exact", .source = "site" }));
+	must(store_put_type(session, &(struct store_type){ .id = 1, .name = "Page", .form = "object", .rule = "variable", .confidence = "exact",
+							   .source = "site" }));
 	for (unsigned i = 0; i < 10; i++) {
 		put(100 + i, 1, EVENT_ALLOC, 0x1000 * (i + 1), 1000, 0, 1, SHINY_API_NEW);
 		put(100 + i, 1, EVENT_ALLOC, 0x100000 + 0x1000 * i, 100, 0, 2, SHINY_API_NEW);

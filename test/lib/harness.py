@@ -187,6 +187,25 @@ def record(command, session, how="run", below="", env=None, timeout=240, cwd=Non
 
 
 # ---- sessions ----
+def parent_and_cpu(pid):
+    """(parent, seconds of processor time) of a process; (0, 0) when it is gone."""
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return int(fields[1]), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0, 0.0
+
+
+def sidecar_cpu(launcher):
+    """Seconds of processor time of the sidecar that shinyctl run, process `launcher`, has started."""
+    for name in os.listdir("/proc"):
+        parent, cpu = parent_and_cpu(int(name)) if name.isdigit() else (0, 0)
+        if parent == launcher and "shinyctl" in os.readlink("/proc/%s/exe" % name):
+            return cpu
+    return 0.0
+
+
 class Session:
     """Read-only access through the public views."""
 

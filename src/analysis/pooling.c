@@ -44,7 +44,7 @@ struct recent {
 	uint64_t size;
 	uint32_t pools[PLACE_POOLS];
 };
-enum { RECENT = 4096 };
+enum { RECENT = 32768 };
 
 /* Pages at a moment; [0] without pools, [1] with. */
 struct held {

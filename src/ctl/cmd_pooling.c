@@ -13,15 +13,11 @@
 
 static void print_model(const struct ctl *ctl, const struct pooling *p)
 {
-	fprintf(stdout, "%sa model%s: blocks as recorded, and as if those of one size class and one lifetime came from a pool\n",
-		tint(&ctl->style, TINT_BOLD), tint_end(&ctl->style, TINT_BOLD));
-	fprintf(stdout, "%sconstants:", tint(&ctl->style, TINT_DIM));
-	for (size_t i = 0; i < POOLING_CONSTANTS; i++) {
-		const struct pooling_constant *k = &pooling_constant_list[i];
-
-		fprintf(stdout, "%s %s=%" PRIu64, i ? "," : "", k->name, pooling_constant_value(k, &p->constants));
-	}
-	fprintf(stdout, " (cycles; bytes; --constants)%s\n\n", tint_end(&ctl->style, TINT_DIM));
+	fprintf(stdout, "%sa model%s: what if blocks of one size class and one lifetime shared a pool?\n%sconstants:", tint(&ctl->style, TINT_BOLD),
+		tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM));
+	for (size_t i = 0; i < POOLING_CONSTANTS; i++)
+		fprintf(stdout, " %s=%" PRIu64, pooling_constant_list[i].name, pooling_constant_value(&pooling_constant_list[i], &p->constants));
+	fprintf(stdout, " (--constants)%s\n\n", tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_summary(struct ctl *ctl, const struct pooling *p)
@@ -64,12 +60,12 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 	}
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	fprintf(stdout, "%s%s blocks, %s, of them %s objects; %s pools with %s slots; most bytes were live at %s%s\n", tint(&ctl->style, TINT_DIM),
+	fprintf(stdout, "%s%s blocks, %s, of them %s objects; %s pools with %s slots\nmost bytes were live at %s", tint(&ctl->style, TINT_DIM),
 		units_count(UNITS_BUF, t->blocks), units_bytes(UNITS_BUF, t->bytes), units_count(UNITS_BUF, t->objects), units_count(UNITS_BUF, t->pools),
-		units_count(UNITS_BUF, t->most), units_time(UNITS_BUF, p->peak_time), tint_end(&ctl->style, TINT_DIM));
+		units_count(UNITS_BUF, t->most), units_time(UNITS_BUF, p->peak_time));
 	if (p->collected)
-		fprintf(stdout, "%sleft out: %s garbage-collected objects%s\n", tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, p->collected),
-			tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "; left out: %s garbage-collected objects", units_count(UNITS_BUF, p->collected));
+	fprintf(stdout, "%s\n", tint_end(&ctl->style, TINT_DIM));
 }
 
 static int64_t pages_freed(const struct pooling_row *row)

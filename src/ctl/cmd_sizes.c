@@ -120,6 +120,7 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 			tint_end(&ctl->style, TINT_DIM));
 }
 
+/* The types of the smallest blocks, then those of the largest that are not among them. */
 static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 {
 	enum { MEAN, BLOCKS, BYTES, GEOMETRIC, NAME, EXTREME_COLUMNS };
@@ -128,14 +129,18 @@ static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 		[BYTES] = {.title = "asked for", .kind = CELL_BYTES}, [GEOMETRIC] = {.title = "lived, geo mean", .kind = CELL_TIME, .drop = 1},
 		[NAME] = {largest ? "largest types" : "smallest types", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 	};
-	const struct sizes_row *rows[EXTREMES];
-	size_t count = sizes_extremes(s, largest, EXTREMES, rows);
+	const struct sizes_row *smallest[EXTREMES], *rows[EXTREMES];
+	size_t small = sizes_extremes(s, false, EXTREMES, smallest), count = sizes_extremes(s, largest, EXTREMES, rows);
 	struct table table;
 
-	if (!count)
-		return;
 	table_init(&table, extremes, EXTREME_COLUMNS);
 	for (size_t i = 0; i < count; i++) {
+		bool shown = false;
+
+		for (size_t k = 0; k < small; k++)
+			shown |= largest && rows[i] == smallest[k];
+		if (shown)
+			continue;
 		table_row(&table);
 		table_number(&table, MEAN, rows[i]->sums.bytes / rows[i]->sums.blocks);
 		table_number(&table, BLOCKS, rows[i]->sums.blocks);
@@ -144,8 +149,10 @@ static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 			table_number(&table, GEOMETRIC, (uint64_t)sizes_geometric_mean(rows[i]));
 		table_text(&table, NAME, rows[i]->name);
 	}
-	fputc('\n', stdout);
-	table_print(&table, &ctl->style);
+	if (table.rows) {
+		fputc('\n', stdout);
+		table_print(&table, &ctl->style);
+	}
 	table_deinit(&table);
 }
 

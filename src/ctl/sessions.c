@@ -299,7 +299,7 @@ struct shiny_err *sessions_mark(const char *directory, const char *name, bool *t
 					"`shinyctl collect` lists the session directories");
 	if (!*name || strlen(name) > SHINY_TAG_NAME_MAX)
 		err = shiny_err(SHINY_ERR_USAGE, "mark: a name has 1 to %d bytes", SHINY_TAG_NAME_MAX);
-	else if (!sessions_look(directory, &look) || !look.arenas)
+	else if (!sessions_look(directory, &look) || !look.used)
 		err = shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: nothing is being recorded there", directory),
 				       "`shinyctl collect` lists the session directories");
 	else

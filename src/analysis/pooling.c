@@ -18,6 +18,7 @@
 #include "page_refs.h"
 #include "place_map.h"
 #include "pool.h"
+#include "used_pages.h"
 
 enum { GROUPS = PAGES_BUCKETS * POPULATIONS };
 
@@ -70,7 +71,7 @@ struct model {
 	size_t pool_cell_room;
 	struct place_map places;
 	struct recent recent[RECENT];
-	struct range_map *used; /* by process id: of each page the groups that ever lay on it, a bit each */
+	struct used_pages *used; /* by process id; by group */
 	size_t process_count;
 	struct held peak, end;
 };
@@ -232,24 +233,6 @@ static bool choose_pools(struct model *m, const struct lives *lives, const struc
 	return room.mapped;
 }
 
-/* These pages were used by the group. */
-static void mark_used(struct model *m, uint32_t process, uint64_t address, uint64_t size, uint32_t group)
-{
-	uint64_t first = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT;
-
-	while (first <= last) {
-		uint64_t range = first / RANGE_PAGES, behind = (range + 1) * RANGE_PAGES;
-		uint32_t *groups = range_map_find(&m->used[process], range);
-
-		if (!groups) {
-			groups = mem_zero(RANGE_PAGES, sizeof *groups);
-			range_map_put(&m->used[process], range, groups);
-		}
-		for (; first <= last && first < behind; first++)
-			groups[first % RANGE_PAGES] |= UINT32_C(1) << group;
-	}
-}
-
 /* ---- second pass ---- */
 
 static void model_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
@@ -272,7 +255,7 @@ static void model_birth(void *context, const struct lives *lives, const struct l
 		counts->bytes += life->size;
 		counts->slow_begun += place.slow;
 	}
-	mark_used(m, process->id, life->address, life->size, m->pools[pools[0]].of);
+	used_pages_mark(&m->used[process->id], life->address, life->size, m->pools[pools[0]].of);
 	place_map_add(&m->places, &place);
 }
 
@@ -482,25 +465,17 @@ static void set_pages(struct pooling_row *row, const uint64_t peak[2], const uin
 	row->with.end_pages = end[1];
 }
 
-static void count_used(const struct model *m, struct pooling *out)
+static void count_used(void *context, uint32_t groups, uint64_t pages)
 {
-	for (size_t i = 0; i <= m->process_count; i++) {
-		const struct range_map *map = &m->used[i];
+	struct pooling *out = context;
 
-		for (size_t k = 0; k < map->room; k++) {
-			const uint32_t *pages = map->cells[k].value;
+	out->total.used_pages += pages;
+	for (uint32_t b = 0; b < PAGES_BUCKETS; b++) {
+		uint32_t lives = groups >> b * POPULATIONS & ((1 << POPULATIONS) - 1);
 
-			for (unsigned n = 0; map->cells[k].key && n < RANGE_PAGES; n++) {
-				out->total.used_pages += pages[n] != 0;
-				for (uint32_t b = 0; pages[n] && b < PAGES_BUCKETS; b++) {
-					uint32_t lives = pages[n] >> b * POPULATIONS & ((1 << POPULATIONS) - 1);
-
-					out->buckets[b].used_pages += lives != 0;
-					for (uint32_t p = 0; p < POPULATIONS; p++)
-						out->groups[b][p].used_pages += lives >> p & 1;
-				}
-			}
-		}
+		out->buckets[b].used_pages += lives ? pages : 0;
+		for (uint32_t p = 0; p < POPULATIONS; p++)
+			out->groups[b][p].used_pages += lives >> p & 1 ? pages : 0;
 	}
 }
 
@@ -538,7 +513,8 @@ static void finish(struct model *m, const char *match, struct pooling *out)
 	for (uint32_t b = 0; b < PAGES_BUCKETS; b++)
 		set_pages(&out->buckets[b], m->peak.buckets[b], m->end.buckets[b]);
 	set_pages(&out->total, m->peak.total, m->end.total);
-	count_used(m, out);
+	for (size_t i = 0; i <= m->process_count; i++)
+		used_pages_each(&m->used[i], count_used, out);
 	for (size_t i = 0; i < m->types.count; i++) {
 		struct pooling_row row = out->types[i];
 
@@ -588,7 +564,7 @@ static void model_free(struct model *m)
 	for (size_t i = 0; i < m->pool_count; i++)
 		pool_deinit(&m->pools[i].pool);
 	for (size_t i = 0; m->used && i <= m->process_count; i++)
-		range_map_deinit(&m->used[i]);
+		used_pages_deinit(&m->used[i]);
 	for (unsigned i = 0; i < 2; i++) {
 		page_refs_deinit(&m->peak.groups[i]);
 		page_refs_deinit(&m->peak.types[i]);

@@ -103,7 +103,7 @@ static void load(const struct pooling_constants *constants, struct pooling *out)
 
 /*
  * From one site, 9 objects of 1,000 bytes, each on a page of its own: three stay, six live 10 ns, one after the other; so the site is short, and
- * 4 slots of 1,008 bytes do, which are a chunk of 4 KiB. And 200,000 bytes in a mapping of their own.
+ * 4 slots of 1,008 bytes do, which are a chunk of 4 KiB. And 6 MiB for a moment, and 200,000 bytes in a mapping of their own.
  */
 static void by_hand(void)
 {
@@ -119,6 +119,8 @@ static void by_hand(void)
 		put(1010 + i * 100, 1, EVENT_FREE, 0x200020 + i * 0x1000, 0, 0, 0, SHINY_API_DELETE);
 	}
 	put(80000, 1, EVENT_ALLOC, 0x400000, 1 << 20, 0, 3, SHINY_API_COLLECTED);
+	put(85000, 1, EVENT_ALLOC, 0x10000000 + 8176, 6 << 20, 0, 4, SHINY_API_MALLOC); /* huge: two whole ranges of 2 MiB, and parts of two */
+	put(85001, 1, EVENT_FREE, 0x10000000 + 8176, 0, 0, 0, SHINY_API_FREE);
 	put(90000, 1, EVENT_ALLOC, 0x300010, 200000, 0, 2, SHINY_API_MALLOC);
 	must(pooling_parse("slow=1k,reuse=1,chunk=4k", &constants));
 	load(&constants, &p);
@@ -145,16 +147,20 @@ static void by_hand(void)
 	number("mapped/slow", row->without.slow, 1);
 	number("mapped/cycles", row->without.cycles, 1000);
 	number("mapped/saved", (uint64_t)-pooling_saved(row), 1);
-	number("mapped/pages", row->without.peak_pages, 49);
-	number("mapped/pooled pages", row->with.peak_pages, 49);
-	number("total/cycles", pooling_cycles(&p, &p.total.without, p.total.destroyed), 1950 + 1000 + 9 * 300 + 6 * 200);
-	number("total/pooled cycles", pooling_cycles(&p, &p.total.with, p.total.destroyed), 1015 + 1001 + 9 * 300 + 6 * 200);
-	number("total/deferred cycles", pooling_cycles(&p, &p.total.with, p.total.deferred), 1015 + 1001 + 9 * 300 + 4 * 200);
-	number("total/peak pages", p.total.without.peak_pages, 52);
-	number("total/pooled peak pages", p.total.with.peak_pages, 50);
-	number("peak is at", p.peak_time, 90000);
+	number("mapped/pages", row->without.end_pages, 49);
+	number("mapped/pooled pages", row->with.end_pages, 49);
+	number("total/cycles", pooling_cycles(&p, &p.total.without, p.total.destroyed), 1950 + 1000 + 250 + 9 * 300 + 6 * 200);
+	number("total/pooled cycles", pooling_cycles(&p, &p.total.with, p.total.destroyed), 1015 + 1001 + 1002 + 9 * 300 + 6 * 200);
+	number("total/deferred cycles", pooling_cycles(&p, &p.total.with, p.total.deferred), 1015 + 1001 + 1002 + 9 * 300 + 4 * 200);
+	number("total/peak pages", p.total.without.peak_pages, 3 + 1537);
+	number("total/pooled peak pages", p.total.with.peak_pages, 1 + 1536);
+	number("total/end pages", p.total.without.end_pages, 3 + 49);
+	row = &p.groups[5][POPULATION_SHORT];
+	number("huge/used pages", row->used_pages, 1537);
+	number("huge/reclaimable", pooling_reclaimable(row, &row->without), 1537);
+	number("peak is at", p.peak_time, 85000);
 	number("collected", p.collected, 1);
-	number("types", p.type_count, 2);
+	number("types", p.type_count, 3);
 	number("types/most saved first", p.type_count && strcmp(p.types[0].name, "type1") == 0 && pooling_saved(&p.types[0]) == 935, 1);
 	pooling_deinit(&p);
 }

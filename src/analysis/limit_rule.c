@@ -194,8 +194,10 @@ static struct shiny_err *parse_change(struct parser *p)
 	rule->relative = true;
 	while (*p->at == '+' || *p->at == '-') {
 		double sign = *p->at++ == '-' ? -1 : 1, amount;
-		size_t length = strspn(p->at, "0123456789.");
+		size_t length;
 
+		skip_space(p);
+		length = strspn(p->at, "0123456789.");
 		if (length && p->at[length] == '%') {
 			char *end;
 

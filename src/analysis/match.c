@@ -369,7 +369,7 @@ static void take_calls(void *context, const uint32_t *const sites[2], const size
 		for (size_t i = 0; i < counts[side]; i++)
 			join(s->m, row, side, sites[side][i], s->m->censuses[side]->names[CENSUS_SITE].at[sites[side][i]]);
 	if (!one) {
-		char *name = mem_format("%s and %zu more", s->m->out.rows[row].name, counts[1] - 1);
+		char *name = mem_format("%s and %zu more", s->m->out.rows[row].name, (counts[0] > counts[1] ? counts[0] : counts[1]) - 1);
 
 		free(s->m->out.rows[row].name);
 		s->m->out.rows[row].name = name;

@@ -116,12 +116,13 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 {
 	size_t count = d->counts[measure];
 	const struct diff_row **rows = mem_zero(count + 1, sizeof *rows);
+	char *title = mem_format("%s, by %s", measures[measure].title, census_names[by]);
 
 	for (size_t i = 0; i < d->count; i++)
 		if (d->rows[i].places[measure])
 			rows[d->rows[i].places[measure] - 1] = &d->rows[i];
-	fprintf(stdout, "\n%s%s, by %s%s%s\n", tint(&ctl->style, TINT_BOLD), measures[measure].title, census_names[by],
-		tint_end(&ctl->style, TINT_BOLD), count ? "" : ": no difference");
+	ctl_heading(ctl, title, count ? "" : ": no difference");
+	free(title);
 	if (count)
 		print_rows(ctl, rows, limit < count ? limit : count, measure, by);
 	if (limit < count)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_limits.c: rules as they are understood: selectors, measures, units, changes; what keeps to them; and where a wrong one is wrong. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "../../src/analysis/limit_rule.h"
+#include "../../src/base/mem.h"
+#include "check.h"
+
+static void check(const char *name, bool good)
+{
+	printf(good ? "ok %s\n" : "not ok %s: it is otherwise\n", name);
+	failures += !good;
+}
+
+/* The rule's parts as a text: "each type(a) site(b) bytes <= base +5% +64". */
+static char *spell(const struct limit_rule *r)
+{
+	char *text = mem_text(r->each ? "each " : "");
+
+	for (size_t i = 0; i < r->filter_count; i++) {
+		char *more = mem_format("%s%s(%s) ", text, census_names[r->filters[i].by], r->filters[i].pattern);
+
+		free(text);
+		text = more;
+	}
+	return mem_format("%s%s %s %s%g%% %g", text, limit_measures[r->measure].name, limit_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
+}
+
+static void means(const char *rule, const char *meaning)
+{
+	struct limit_rules rules = { 0 };
+	struct shiny_err *err = limit_rules_add(&rules, rule);
+	char *text = err ? mem_text(err->message) : spell(&rules.at[0]);
+
+	if (strcmp(text, meaning) == 0)
+		printf("ok %s\n", rule);
+	else
+		printf("not ok %s: %s, not %s\n", rule, text, meaning);
+	failures += strcmp(text, meaning) != 0;
+	free(text);
+	shiny_err_free(err);
+	limit_rules_deinit(&rules);
+}
+
+static void understood(void)
+{
+	means("live_bytes<=24MB", "live_bytes <= 0% 2.51658e+07");
+	means("leaks==0", "leaks == 0% 0");
+	means("  allocs  <  1.5k  ", "allocs < 0% 1500");
+	means("lifetime>=10ms", "lifetime >= 0% 1e+07");
+	means("duration != 2 s", "rule 'duration != 2 s', column 15: 's' is too much");
+	means("type(net::*).bytes +5%", "type(net::*) bytes <= base 5% 0");
+	means("type(net::*).bytes+5%+64KB", "type(net::*) bytes <= base 5% 65536");
+	means("bytes -10% + 1k", "bytes <= base -10% 1024");
+	means("allocs == +0", "allocs == base 0% 0");
+	means("allocs >= -5", "allocs >= base 0% -5");
+	means("each type(*).live_bytes<1m", "each type(*) live_bytes < 0% 1.04858e+06");
+	means("role(renderer).component(blink).type(a).site(b).live > 3", "role(renderer) component(blink) type(a) site(b) live > 0% 3");
+	means("site(operator()(int) const).allocs<=1", "site(operator()(int) const) allocs <= 0% 1");
+	means("site(\"a) (b.c\").allocs<=1", "site(a) (b.c) allocs <= 0% 1");
+	means("mismatches==0", "mismatches == 0% 0");
+	means("size<=9223372036854775808", "size <= 0% 9.22337e+18");
+}
+
+static void wrong(void)
+{
+	means("", "rule '', column 1: the measure is missing, such as live_bytes");
+	means("+5%", "rule '+5%', column 1: a measure comes here, such as live_bytes");
+	means("alocs<=1", "rule 'alocs<=1', column 1: there is no measure 'alocs'; the nearest is allocs");
+	means("xyzzyplugh<=1", "rule 'xyzzyplugh<=1', column 1: there is no measure 'xyzzyplugh'; `shinyctl help check` lists them");
+	means("allocs", "rule 'allocs', column 7: the comparison is missing, such as <=24MB, or +5% against a base");
+	means("allocs 5", "rule 'allocs 5', column 8: a comparison comes here: <= < >= > == != and a value, or a change against the base such as +5%");
+	means("allocs=5", "rule 'allocs=5', column 7: a comparison is one of <= < >= > == !=");
+	means("allocs<=5MB", "rule 'allocs<=5MB', column 9: allocs takes a number such as 1500 or 2k here");
+	means("allocs +5%%", "rule 'allocs +5%%', column 11: '%' is too much");
+	means("allocs +1.2.3%", "rule 'allocs +1.2.3%', column 9: no percentage");
+	means("allocs +", "rule 'allocs +', column 9: allocs takes a number such as 1500 or 2k here");
+	means("type(é).live==x", "rule 'type(é).live==x', column 15: live takes a number such as 1500 or 2k here");
+	means("type(a).type(b).type(c).type(d).type(e).live<=1",
+	      "rule 'type(a).type(b).type(c).type(d).type(e).live<=1', column 33: more than 4 selectors");
+	means("size<=99999999999999999999", "rule 'size<=99999999999999999999', column 7: size takes a size such as 24MB here");
+	means("each lost==0", "rule 'each lost==0', column 6: 'each' needs a selector, such as each type(*).lost");
+}
+
+static bool holds(const char *text, double value, double base)
+{
+	struct limit_rules rules = { 0 };
+	bool good;
+
+	must(limit_rules_add(&rules, text));
+	good = limit_holds(&rules.at[0], value, base);
+	limit_rules_deinit(&rules);
+	return good;
+}
+
+static void kept(void)
+{
+	check("at the limit", holds("allocs<=100", 100, 0) && !holds("allocs<=100", 101, 0) && !holds("allocs<100", 100, 0) && holds("allocs<100", 99, 0));
+	check("from below", holds("allocs>=100", 100, 0) && !holds("allocs>=100", 99, 0) && !holds("allocs>100", 100, 0) && holds("allocs>100", 101, 0));
+	check("equal", holds("allocs==7", 7, 0) && !holds("allocs==7", 8, 0) && holds("allocs!=7", 8, 0) && !holds("allocs!=7", 7, 0));
+	check("5 % of 60 is 3", holds("allocs +5%", 63, 60) && !holds("allocs +5%", 64, 60) && holds("allocs >= +5%", 63, 60) && holds("allocs == +5%", 63, 60));
+	check("5 % of 30 is 1.5", holds("allocs +5%", 31, 30) && !holds("allocs +5%", 32, 30) && !holds("allocs >= +5%", 31, 30) && holds("allocs >= +5%", 32, 30));
+	check("a share of nothing is nothing", !holds("bytes +5%", 1, 0) && holds("bytes +5%+1", 1, 0) && holds("bytes +5%", 0, 0));
+	check("at least that much less", holds("bytes -10%", 90, 100) && !holds("bytes -10%", 91, 100));
+	check("much", holds("bytes +0", 0x1p60, 0x1p60) && !holds("bytes +1%", 1.02 * 0x1p60, 0x1p60));
+}
+
+int main(void)
+{
+	understood();
+	wrong();
+	kept();
+	return failures != 0;
+}

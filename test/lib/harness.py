@@ -272,6 +272,17 @@ class Session:
         return found[-1] if found else None
 
 
+def xxh3(data):
+    """XXH3_64bits of some bytes, as the files that the library reads have it."""
+    program = os.path.join(TMP, "xxh3")
+    if not os.path.exists(program):
+        with open(program + ".c", "w") as file:
+            file.write("#define XXH_INLINE_ALL\n#include <xxhash.h>\n#include <stdio.h>\nstatic char b[8 << 20];\n"
+                       'int main(void) { printf("%llu\\n", (unsigned long long)XXH3_64bits(b, fread(b, 1, sizeof b, stdin))); }\n')
+        subprocess.run(["gcc", "-O1", "-o", program, program + ".c"], check=True)
+    return int(subprocess.run([program], input=data, capture_output=True, check=True).stdout)
+
+
 def add(numbers):
     """Sums the numbers of several types."""
     total = dict.fromkeys(Session.NUMBERS, 0)

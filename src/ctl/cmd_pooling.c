@@ -293,7 +293,7 @@ struct shiny_err *cmd_pooling(struct ctl *ctl)
 				 pooling_load(store, &scope, &constants, ctl->options.text[OPT_MATCH], ctl->options.given[OPT_FULL_NAMES], true, &pooling));
 	if (err)
 		return err;
-	limit = ctl_limit(ctl, pooling.type_count, 20);
+	limit = ctl_limit(ctl, pooling.type_count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_pooling(ctl, &pooling, limit);

@@ -308,7 +308,7 @@ struct shiny_err *cmd_sizes(struct ctl *ctl)
 				 sizes_load(store, &scope, ctl->options.text[OPT_MATCH], order, ctl->options.given[OPT_FULL_NAMES], true, &sizes));
 	if (err)
 		return err;
-	limit = ctl_limit(ctl, rows_of(&sizes, by)->count, 20);
+	limit = ctl_limit(ctl, rows_of(&sizes, by)->count, 30);
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_sizes(ctl, &sizes, by, limit);

@@ -14,7 +14,8 @@
  *   shinyctl sites --by tag FILE            shinyctl lifetimes --tag load FILE
  *   shinyctl marks FILE                     shinyctl leaks --between 'start..page shown' FILE
  *
- * Runs:      in the program. Costs with the library, recording: `bench/run tags`.
+ * Runs:      in the program. Costs with the library: `bench/run tags`; while recording is switched off the same, so that tags are right when it is
+ *            switched on.
  * Signals:   all functions are async-signal-safe and leave errno alone.
  * Allocates: nothing.
  * Threads:   any; a thread has its own tags.

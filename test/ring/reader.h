@@ -8,6 +8,7 @@
 #ifndef TEST_READER_H
 #define TEST_READER_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -51,6 +52,23 @@ static inline bool rd_open(struct rd *r, const char *path)
 	r->h = mmap(NULL, r->bytes, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
 	return r->h != MAP_FAILED && r->h->magic == SHINY_MAGIC && r->h->layout == SHINY_LAYOUT;
+}
+
+/* The arena of a session directory; false: there is none. */
+static inline bool rd_find(const char *directory, char *path, size_t room)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)) == 0) {
+			snprintf(path, room, "%s/%s", directory, entry->d_name);
+			found = true;
+		}
+	if (dir)
+		closedir(dir);
+	return found;
 }
 
 static inline void rd_close(struct rd *r)

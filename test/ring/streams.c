@@ -6,7 +6,6 @@
  * Runs: test, against interpose/ built with sanitizers. Reads of freed blocks, torn tables and races on them end the child's run.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -628,22 +627,6 @@ static void verdict(const char *name, const char *why)
 	fflush(stdout);
 }
 
-static bool arena_path(char *path, size_t room)
-{
-	DIR *dir = opendir(directory);
-	struct dirent *entry;
-	bool found = false;
-
-	while (dir && (entry = readdir(dir)))
-		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)) == 0) {
-			snprintf(path, room, "%s/%s", directory, entry->d_name);
-			found = true;
-		}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 static pid_t start(const char *mode, const char *arena, const char *self)
 {
 	char session[128], truth[128], size[64];
@@ -713,11 +696,11 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 	if (!kill_after && status != 0) {
 		snprintf(why, sizeof why, "the child ended with status %x", status);
 		verdict(mode, why);
-		if (arena_path(path, sizeof path))
+		if (rd_find(directory, path, sizeof path))
 			unlink(path);
 		return;
 	}
-	if (!arena_path(path, sizeof path) || !rd_open(&r, path)) {
+	if (!rd_find(directory, path, sizeof path) || !rd_open(&r, path)) {
 		verdict(mode, "no arena was left, or it has no header");
 		return;
 	}

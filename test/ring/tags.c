@@ -7,7 +7,6 @@
  * Runs: test, against interpose/ built with sanitizers.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 
@@ -201,21 +200,6 @@ static void see_block(void *context, const struct rd_event *e)
 
 static char directory[] = "/tmp/shiny-tags.XXXXXX";
 
-static bool find_arena(char *path, size_t room)
-{
-	DIR *dir = opendir(directory);
-	struct dirent *entry;
-	bool found = false;
-
-	while (dir && (entry = readdir(dir)))
-		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)) == 0) {
-			snprintf(path, room, "%s/%s", directory, entry->d_name);
-			found = true;
-		}
-	closedir(dir);
-	return found;
-}
-
 static int failures;
 
 static void verdict(const char *name, bool good, uint64_t number)
@@ -254,7 +238,7 @@ int main(int argc, char **argv)
 	}
 	waitpid(pid, &status, 0);
 	verdict("the child's end", status == 0, (uint64_t)status);
-	if (find_arena(path, sizeof path) && rd_open(&r, path)) {
+	if (rd_find(directory, path, sizeof path) && rd_open(&r, path)) {
 		bool good = rd_walk(&r, see_name, &reading) && rd_walk(&r, see_block, &reading);
 
 		verdict("the arena's invariants", good, 0);

@@ -26,7 +26,7 @@
  * Who acts on a result (interpose/oilpan.c, checked.c) takes entries that are at least "high", and compares their bytes again in memory. The
  * recording names types by their index, or by the address of the variable that holds it; object_kind.c asks the result for the name.
  *
- * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.75 s of CPU time, with 84 MB of memory at the most, of which 10 MB
+ * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.95 s of CPU time, with 84 MB of memory at the most, of which 10 MB
  * are not the file's own pages. From the cache: 1 ms.
  */
 #include "probe.h"

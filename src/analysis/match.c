@@ -235,10 +235,10 @@ static char *site_key(const struct site_matching *m, int side, const struct cens
 
 struct member {
 	uint32_t key, site, line;
-	uint64_t vaddr;
+	const char *path;
 };
 
-static int by_key_and_line(const void *left, const void *right)
+static int by_key_and_place(const void *left, const void *right)
 {
 	const struct member *a = left, *b = right;
 
@@ -246,7 +246,7 @@ static int by_key_and_line(const void *left, const void *right)
 		return a->key < b->key ? -1 : 1;
 	if (a->line != b->line)
 		return a->line < b->line ? -1 : 1;
-	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+	return strcmp(a->path, b->path); /* files of one name in two directories */
 }
 
 static void pair(const struct site_matching *s, uint32_t base, uint32_t new, enum match_how how)
@@ -323,11 +323,11 @@ static struct member *members_of(const struct site_matching *s, int side, enum s
 
 		if (!key)
 			continue;
-		members[(*count)++] = (struct member){ texts_put(keys, key), i, c->sites[i].line, c->sites[i].vaddr };
+		members[(*count)++] = (struct member){ texts_put(keys, key), i, c->sites[i].line, c->sites[i].file ? c->sites[i].file : "" };
 		free(key);
 	}
 	if (*count)
-		qsort(members, *count, sizeof *members, by_key_and_line);
+		qsort(members, *count, sizeof *members, by_key_and_place);
 	return members;
 }
 

@@ -2,24 +2,12 @@
 /*
  * test_block.c: what is packed comes back exactly, and what was damaged is an error or the same, never anything else.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../src/store/block.h"
-
-static int failures;
-
-static void verdict(const char *name, const char *why)
-{
-	if (why) {
-		printf("not ok %s: %s\n", name, why);
-		failures++;
-	} else {
-		printf("ok %s\n", name);
-	}
-}
+#include "check.h"
 
 static uint64_t seed = 1;
 static uint64_t random_number(void)

@@ -8,23 +8,9 @@
 #include "../../src/collector/collector.h"
 #include "../../src/store/store.h"
 #include "arena_writer.h"
+#include "check.h"
 
 static char directory[64], session_path[96], arena_path[96];
-static int failures;
-
-static void check(const char *name, bool ok, const char *why)
-{
-	printf(ok ? "ok %s\n" : "not ok %s: %s\n", name, why);
-	failures += !ok;
-}
-
-static void equal(const char *name, uint64_t got, uint64_t expected)
-{
-	char why[96];
-
-	snprintf(why, sizeof why, "got %llu, expected %llu", (unsigned long long)got, (unsigned long long)expected);
-	check(name, got == expected, why);
-}
 
 static struct shiny_header *begin(uint32_t chunks)
 {
@@ -101,12 +87,12 @@ static void threads(void)
 	put_event(&b, 500, SHINY_REC_ALLOC, 0x1000, 30, 0, SHINY_API_MALLOC);
 	if (!collected("order/collect", h, &s))
 		return;
-	equal("order/allocs", s.allocs, 3);
-	equal("order/frees", s.frees, 2);
-	equal("order/live_bytes", s.live_bytes, 30);
-	equal("order/lost", s.lost, 0);
-	equal("order/threads", s.threads, 2);
-	equal("order/directory is gone", access(directory, F_OK) != 0, 1);
+	number("order/allocs", s.allocs, 3);
+	number("order/frees", s.frees, 2);
+	number("order/live_bytes", s.live_bytes, 30);
+	number("order/lost", s.lost, 0);
+	number("order/threads", s.threads, 2);
+	number("order/directory is gone", access(directory, F_OK) != 0, 1);
 }
 
 static void reallocs(void)
@@ -127,12 +113,12 @@ static void reallocs(void)
 	put_event(&w, 9, SHINY_REC_REALLOC_BEGIN, 0x2000, 0, 0, SHINY_API_REALLOC); /* the stream ends in it: it lives */
 	if (!collected("realloc/collect", h, &s))
 		return;
-	equal("realloc/allocs", s.allocs, 4);
-	equal("realloc/frees", s.frees, 2);
-	equal("realloc/live", s.live, 2);
-	equal("realloc/live_bytes", s.live_bytes, 1000 + wide.size);
-	equal("realloc/reallocs", (uint64_t)ask("SELECT SUM(reallocs) FROM stat"), 2);
-	equal("realloc/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
+	number("realloc/allocs", s.allocs, 4);
+	number("realloc/frees", s.frees, 2);
+	number("realloc/live", s.live, 2);
+	number("realloc/live_bytes", s.live_bytes, 1000 + wide.size);
+	number("realloc/reallocs", (uint64_t)ask("SELECT SUM(reallocs) FROM stat"), 2);
+	number("realloc/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
 }
 
 /* The parent frees after the fork, before the child is noticed: the child still has the block. */
@@ -152,12 +138,12 @@ static void forks(void)
 	put_event(&child, 410, SHINY_REC_ALLOC, 0x4000, 16, 0, SHINY_API_MALLOC);
 	if (!collected("fork/collect", h, &s))
 		return;
-	equal("fork/processes", s.processes, 2);
-	equal("fork/parent live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 2 + 4 + 8);
-	equal("fork/child live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 2"), 1 + 4 + 16);
-	equal("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
-	equal("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"), 1);
-	equal("fork/parent of", (uint64_t)ask("SELECT parent FROM process WHERE id = 2"), 1);
+	number("fork/processes", s.processes, 2);
+	number("fork/parent live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 2 + 4 + 8);
+	number("fork/child live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 2"), 1 + 4 + 16);
+	number("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
+	number("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"), 1);
+	number("fork/parent of", (uint64_t)ask("SELECT parent FROM process WHERE id = 2"), 1);
 }
 
 /*
@@ -185,14 +171,14 @@ static void replaced(void)
 	munmap(other, other->arena_bytes);
 	if (!collected("replaced/collect", h, &s))
 		return;
-	equal("replaced/known", (uint64_t)ask("SELECT COUNT(*) FROM process WHERE id = 1 AND ending = 'replaced'"), 1);
-	equal("replaced/live", s.live, 1);
-	equal("replaced/live_bytes", s.live_bytes, 40);
-	equal("replaced/gone", (uint64_t)ask("SELECT SUM(gone) * 1000 + SUM(gone_bytes) FROM v_processes WHERE process = 1"), 1020);
-	equal("replaced/none live", (uint64_t)ask("SELECT SUM(live) + SUM(live_bytes) FROM v_types WHERE gone"), 40 + 1);
-	equal("replaced/sites", (uint64_t)ask("SELECT SUM(live_bytes) * 100 + SUM(gone_bytes) FROM v_sites"), 4020);
-	equal("replaced/pages", (uint64_t)ask("SELECT COUNT(*) FROM page WHERE process = 1"), 0);
-	equal("replaced/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
+	number("replaced/known", (uint64_t)ask("SELECT COUNT(*) FROM process WHERE id = 1 AND ending = 'replaced'"), 1);
+	number("replaced/live", s.live, 1);
+	number("replaced/live_bytes", s.live_bytes, 40);
+	number("replaced/gone", (uint64_t)ask("SELECT SUM(gone) * 1000 + SUM(gone_bytes) FROM v_processes WHERE process = 1"), 1020);
+	number("replaced/none live", (uint64_t)ask("SELECT SUM(live) + SUM(live_bytes) FROM v_types WHERE gone"), 40 + 1);
+	number("replaced/sites", (uint64_t)ask("SELECT SUM(live_bytes) * 100 + SUM(gone_bytes) FROM v_sites"), 4020);
+	number("replaced/pages", (uint64_t)ask("SELECT COUNT(*) FROM page WHERE process = 1"), 0);
+	number("replaced/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
 }
 
 static void stacks_and_losses(void)
@@ -218,14 +204,14 @@ static void stacks_and_losses(void)
 	put_event(&w, 8, SHINY_REC_ALLOC, 0x7000, 16, 7, SHINY_API_NEW);
 	if (!collected("losses/collect", h, &s))
 		return;
-	equal("losses/allocs", s.allocs, 3);
-	equal("losses/lost chunk", (uint64_t)ask("SELECT count FROM counter WHERE name = 'LOST_CHUNKS'"), 1);
-	equal("losses/bad record", (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 1);
-	equal("losses/reused", (uint64_t)ask("SELECT count FROM counter WHERE name = 'REUSED'"), 1);
-	equal("losses/void stack", (uint64_t)ask("SELECT count FROM counter WHERE name = 'VOID_STACKS'"), 1);
-	equal("losses/unknown free", (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
-	equal("stacks/one", (uint64_t)ask("SELECT COUNT(*) FROM stack"), 1);
-	equal("stacks/frames", (uint64_t)ask("SELECT COUNT(*) FROM frame WHERE module IS NOT NULL AND module > 0"), 2);
+	number("losses/allocs", s.allocs, 3);
+	number("losses/lost chunk", (uint64_t)ask("SELECT count FROM counter WHERE name = 'LOST_CHUNKS'"), 1);
+	number("losses/bad record", (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 1);
+	number("losses/reused", (uint64_t)ask("SELECT count FROM counter WHERE name = 'REUSED'"), 1);
+	number("losses/void stack", (uint64_t)ask("SELECT count FROM counter WHERE name = 'VOID_STACKS'"), 1);
+	number("losses/unknown free", (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
+	number("stacks/one", (uint64_t)ask("SELECT COUNT(*) FROM stack"), 1);
+	number("stacks/frames", (uint64_t)ask("SELECT COUNT(*) FROM frame WHERE module IS NOT NULL AND module > 0"), 2);
 }
 
 static void sizes(void)
@@ -247,12 +233,12 @@ static void sizes(void)
 	}
 	if (!collected("sizes/collect", h, &s))
 		return;
-	equal("sizes/all the same", (uint64_t)ask("SELECT SUM(size_step) * 1000 + SUM(min_size) FROM stat WHERE max_size = 32"), 32);
-	equal("sizes/step", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 48"), 24);
-	equal("sizes/largest", (uint64_t)ask("SELECT max_size FROM stat WHERE min_size = 48"), 48 + 24 * 19);
-	equal("sizes/step that is no power of two of a few", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 100"), 30);
-	equal("sizes/api", (uint64_t)ask("SELECT api FROM stat WHERE min_size = 48"), SHINY_API_NEW_ARRAY);
-	equal("sizes/unknown types", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE type <> 0"), 0);
+	number("sizes/all the same", (uint64_t)ask("SELECT SUM(size_step) * 1000 + SUM(min_size) FROM stat WHERE max_size = 32"), 32);
+	number("sizes/step", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 48"), 24);
+	number("sizes/largest", (uint64_t)ask("SELECT max_size FROM stat WHERE min_size = 48"), 48 + 24 * 19);
+	number("sizes/step that is no power of two of a few", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 100"), 30);
+	number("sizes/api", (uint64_t)ask("SELECT api FROM stat WHERE min_size = 48"), SHINY_API_NEW_ARRAY);
+	number("sizes/unknown types", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE type <> 0"), 0);
 }
 
 /* Blocks of one stack, of a class of the C++ library's: eleven live and were read, three died too soon, two more of another size. */
@@ -282,9 +268,9 @@ static void learning(void)
 		put_event(&w, n++, SHINY_REC_FREE, k << 12, 0, 0, SHINY_API_FREE);
 	if (!collected("learning/collect", h, &s))
 		return;
-	equal("learning/read", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'vptr' AND type = 'std::runtime_error'"), 11);
+	number("learning/read", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'vptr' AND type = 'std::runtime_error'"), 11);
 	/* those that died are one row of two sizes: nothing is learned for it */
-	equal("learning/not of other sizes", (uint64_t)ask("SELECT COUNT(*) FROM v_types WHERE rule = 'learned'"), 0);
+	number("learning/not of other sizes", (uint64_t)ask("SELECT COUNT(*) FROM v_types WHERE rule = 'learned'"), 0);
 
 	h = begin(16);
 	w = writer_make(h, 0, 0);
@@ -298,9 +284,9 @@ static void learning(void)
 		put_event(&w, n++, SHINY_REC_FREE, k << 12, 0, 0, SHINY_API_FREE);
 	if (!collected("learning/collect again", h, &s))
 		return;
-	equal("learning/learned", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'learned' AND type = 'std::runtime_error' AND "
+	number("learning/learned", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'learned' AND type = 'std::runtime_error' AND "
 						"confidence = 'medium' AND source IN ('symbol', 'rtti')"), 3);
-	equal("learning/lifetimes", (uint64_t)ask("SELECT SUM(count) FROM v_lifetimes WHERE type = 'std::runtime_error' AND NOT censored"), 3);
+	number("learning/lifetimes", (uint64_t)ask("SELECT SUM(count) FROM v_lifetimes WHERE type = 'std::runtime_error' AND NOT censored"), 3);
 }
 
 /* Garbage-collected objects: their ends are of three sorts, and their types are those of their kinds. */
@@ -337,20 +323,20 @@ static void objects(void)
 	put_event(&w, 81, SHINY_REC_SWEPT, heap + 0x80000 + 8 + 4 * 32 + 8, 16, 0, SHINY_API_COLLECTED);
 	if (!collected("objects/collect", h, &s))
 		return;
-	equal("objects/allocs", s.allocs, 15);
-	equal("objects/lost", s.lost, 0);
-	equal("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 6);
-	equal("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"), 2);
-	equal("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 3);
-	equal("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16 + 56 + 16 + 24 + 24 + 8);
-	equal("objects/cut", (uint64_t)ask("SELECT live_bytes FROM v_types WHERE type = 'browser!kind+0x8060'"), 2 * 56);
-	equal("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 5);
-	equal("objects/child buries", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);
-	equal("objects/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
-	equal("objects/kinds", (uint64_t)ask("SELECT allocs FROM v_types WHERE type = 'browser!kind+0x8000' AND rule = 'kind' AND source = 'kind' "
+	number("objects/allocs", s.allocs, 15);
+	number("objects/lost", s.lost, 0);
+	number("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 6);
+	number("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"), 2);
+	number("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 3);
+	number("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16 + 56 + 16 + 24 + 24 + 8);
+	number("objects/cut", (uint64_t)ask("SELECT live_bytes FROM v_types WHERE type = 'browser!kind+0x8060'"), 2 * 56);
+	number("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 5);
+	number("objects/child buries", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);
+	number("objects/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
+	number("objects/kinds", (uint64_t)ask("SELECT allocs FROM v_types WHERE type = 'browser!kind+0x8000' AND rule = 'kind' AND source = 'kind' "
 					     "AND confidence = 'label'"), 4);
-	equal("objects/another kind", (uint64_t)ask("SELECT max_size FROM v_types WHERE type = 'browser!kind+0x8040'"), 100000);
-	equal("objects/without a kind", (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type IS NULL"), 1);
+	number("objects/another kind", (uint64_t)ask("SELECT max_size FROM v_types WHERE type = 'browser!kind+0x8040'"), 100000);
+	number("objects/without a kind", (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type IS NULL"), 1);
 }
 
 /* A collection that compacts, and objects that are resized in place: they are the ones that they were. */
@@ -386,16 +372,16 @@ static void moves(void)
 	put_run(&w, 46, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, 0, 0, &large, sizeof large); /* that buries both */
 	if (!collected("moves/collect", h, &s))
 		return;
-	equal("moves/allocs", s.allocs, 8);
-	equal("moves/refused", s.lost, 1);
-	equal("moves/moved over", (uint64_t)ask("SELECT SUM(released) FROM stat"), 1);
-	equal("moves/grown over", (uint64_t)ask("SELECT SUM(reused) FROM stat"), 2);
-	equal("moves/finalized", (uint64_t)ask("SELECT frees FROM v_types WHERE type = 'browser!kind+0x8060'"), 1);
-	equal("moves/live", (uint64_t)ask("SELECT SUM(live) FROM stat"), 4);
-	equal("moves/bytes", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat"), 3 * 24 + (3 << 20));
-	equal("moves/type kept", (uint64_t)ask("SELECT live FROM v_types WHERE type = 'browser!kind+0x8040'"), 1);
-	equal("moves/unknown", (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 2);
-	equal("moves/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
+	number("moves/allocs", s.allocs, 8);
+	number("moves/refused", s.lost, 1);
+	number("moves/moved over", (uint64_t)ask("SELECT SUM(released) FROM stat"), 1);
+	number("moves/grown over", (uint64_t)ask("SELECT SUM(reused) FROM stat"), 2);
+	number("moves/finalized", (uint64_t)ask("SELECT frees FROM v_types WHERE type = 'browser!kind+0x8060'"), 1);
+	number("moves/live", (uint64_t)ask("SELECT SUM(live) FROM stat"), 4);
+	number("moves/bytes", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat"), 3 * 24 + (3 << 20));
+	number("moves/type kept", (uint64_t)ask("SELECT live FROM v_types WHERE type = 'browser!kind+0x8040'"), 1);
+	number("moves/unknown", (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 2);
+	number("moves/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
 }
 
 static void refused(const char *name, const char *needs)

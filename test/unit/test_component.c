@@ -4,7 +4,6 @@
  * spelt innermost first as "module!function source", and the owner that it must have.
  */
 #define _GNU_SOURCE
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,33 +12,7 @@
 #include "../../src/analysis/component.h"
 #include "../../src/analysis/tree.h"
 #include "../../src/base/function_name.h"
-
-static int failures;
-
-static void text(const char *name, const char *got, const char *want)
-{
-	bool good = got && want ? strcmp(got, want) == 0 : got == want;
-
-	printf(good ? "ok %s\n" : "not ok %s: got \"%s\", want \"%s\"\n", name, got ? got : "(null)", want ? want : "(null)");
-	failures += !good;
-}
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
+#include "check.h"
 
 /* ---- names and patterns ---- */
 
@@ -66,7 +39,7 @@ static void test_names(void)
 
 		snprintf(label, sizeof label, "name_%zu", i);
 		snprintf(got, sizeof got, "%.*s", (int)function_name_length(start), start);
-		text(label, got, cases[i].name);
+		text_is(label, got, cases[i].name);
 	}
 }
 
@@ -93,7 +66,7 @@ static void test_patterns(void)
 		for (size_t n = 0; yes && n < stars; n++)
 			at += (size_t)snprintf(got + at, sizeof got - at, "%s%.*s", n ? "|" : "", (int)match.stars[n].length, match.stars[n].text);
 		snprintf(label, sizeof label, "pattern_%zu_%s", i, cases[i].pattern);
-		text(label, yes ? got : NULL, cases[i].stars);
+		text_is(label, yes ? got : NULL, cases[i].stars);
 	}
 }
 
@@ -283,7 +256,7 @@ static void test_stacks(struct store *s)
 	must(components_load(s, &all, rules, "live_bytes", &c));
 	for (size_t i = 0; i < STACKS; i++) {
 		snprintf(label, sizeof label, "builtin_%s", stacks[i].name);
-		text(label, owner_in(&c, i), strncmp(stacks[i].name, "user_", 5) != 0 ? stacks[i].owner :
+		text_is(label, owner_in(&c, i), strncmp(stacks[i].name, "user_", 5) != 0 ? stacks[i].owner :
 			strcmp(stacks[i].name, "user_source") == 0 ? "storage" : strcmp(stacks[i].name, "user_over_builtin") == 0 ? "net" :
 			strcmp(stacks[i].name, "user_over_boring") == 0 ? "db" : strcmp(stacks[i].name, "user_module") == 0 ? "blink" :
 			strcmp(stacks[i].name, "user_nobody") == 0 ? "viz" : stacks[i].owner);
@@ -291,7 +264,7 @@ static void test_stacks(struct store *s)
 	number("total", sum(&c), (UINT64_C(1) << STACKS) - 1);
 	for (size_t i = 0; i < c.owner_count; i++)
 		if (strcmp(c.names[c.owners[i].name], "skia") == 0 && c.owners[i].rule->kind == COMPONENT_FUNCTION)
-			text("rule", c.owners[i].rule->pattern, "Sk[A-Z]*");
+			text_is("rule", c.owners[i].rule->pattern, "Sk[A-Z]*");
 	components_deinit(&c);
 	component_rules_free(rules);
 
@@ -303,7 +276,7 @@ static void test_stacks(struct store *s)
 		while (strcmp(stacks[stack].name, with_user_rules[i].name) != 0)
 			stack++;
 		snprintf(label, sizeof label, "user_rules_%s", with_user_rules[i].name);
-		text(label, owner_in(&c, stack), with_user_rules[i].owner);
+		text_is(label, owner_in(&c, stack), with_user_rules[i].owner);
 	}
 	number("user_total", sum(&c), (UINT64_C(1) << STACKS) - 1);
 	components_deinit(&c);

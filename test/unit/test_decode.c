@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_decode.c: records of every layout, and each way in which one can break the rules. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../../src/collector/decode.h"
+#include "check.h"
 
 static struct shiny_chunk chunk;
 static struct cursor cursor;
 static struct raw raw;
-static int failures;
-
-static void check(const char *name, bool ok)
-{
-	printf(ok ? "ok %s\n" : "not ok %s: see the source\n", name);
-	failures += !ok;
-}
 
 static void begin(void)
 {
@@ -47,55 +40,55 @@ int main(void)
 
 	begin();
 	put(0, shiny_w0(0x7ffff7a12340 >> 3, 5), shiny_w1(7, 99, SHINY_API_NEW, SHINY_REC_ALLOC));
-	check("event", next() == DECODE_RAW && raw.address == 0x7ffff7a12340 && raw.stack == 5 && raw.time == 1007 && raw.size == 99 &&
+	check_that("event", next() == DECODE_RAW && raw.address == 0x7ffff7a12340 && raw.stack == 5 && raw.time == 1007 && raw.size == 99 &&
 			       raw.api == SHINY_API_NEW && raw.kind == SHINY_REC_ALLOC);
-	check("nothing more", next() == DECODE_NONE && cursor.position == 1);
+	check_that("nothing more", next() == DECODE_NONE && cursor.position == 1);
 
 	begin();
 	put(0, 5000, shiny_w1(0, 0, 0, SHINY_REC_TIME));
 	put(1, shiny_w0(0x1000 >> 3, 0), shiny_w1(3, 1, 0, SHINY_REC_FREE));
 	put(2, shiny_w0(0x1000 >> 3, 0), 0x5000ull >> 3 << SHINY_VTABLE_SHIFT | SHINY_VPTR_FREE << SHINY_API_SHIFT | SHINY_REC_VPTR);
 	put(3, UINT64_C(17) << SHINY_ADDRESS_SHIFT, shiny_w1(9, SHINY_COUNT_DROPPED_FULL, 0, SHINY_REC_LOSS));
-	check("time", next() == DECODE_RAW && raw.time == 5003);
-	check("vptr", next() == DECODE_RAW && raw.kind == SHINY_REC_VPTR && raw.address == 0x1000 && raw.size == 0x5000 &&
+	check_that("time", next() == DECODE_RAW && raw.time == 5003);
+	check_that("vptr", next() == DECODE_RAW && raw.kind == SHINY_REC_VPTR && raw.address == 0x1000 && raw.size == 0x5000 &&
 			      raw.api == SHINY_VPTR_FREE && raw.time == 5003);
-	check("loss", next() == DECODE_RAW && raw.kind == SHINY_REC_LOSS && raw.size == 17 && raw.time == 5009);
+	check_that("loss", next() == DECODE_RAW && raw.kind == SHINY_REC_LOSS && raw.size == 17 && raw.time == 5009);
 
 	begin();
 	chunk.records[1] = (struct shiny_record){ 0x123456789abc, UINT64_C(1) << 40 };
 	put(0, shiny_w0(0, 3), shiny_w1(1, 1, SHINY_API_MALLOC, SHINY_REC_ALLOC_WIDE));
-	check("wide", next() == DECODE_RAW && raw.kind == SHINY_REC_ALLOC && raw.address == 0x123456789abc && raw.size == UINT64_C(1) << 40);
+	check_that("wide", next() == DECODE_RAW && raw.kind == SHINY_REC_ALLOC && raw.address == 0x123456789abc && raw.size == UINT64_C(1) << 40);
 
 	begin();
 	chunk.records[1] = (struct shiny_record){ 11, 12 };
 	chunk.records[2] = (struct shiny_record){ 13, 0 };
 	put(0, shiny_w0(3, 9), shiny_w1(1, 2, 0, SHINY_REC_STACK));
-	check("stack", next() == DECODE_RAW && raw.size == 3 && raw.stack == 9 && decode_payload(&raw, copy, sizeof copy) == 32 &&
+	check_that("stack", next() == DECODE_RAW && raw.size == 3 && raw.stack == 9 && decode_payload(&raw, copy, sizeof copy) == 32 &&
 			       copy[0] == 11 && copy[2] == 13 && cursor.position == 3);
 
-	check("pad", run(SHINY_REC_PAD, 0, 0, 20) == DECODE_NONE && cursor.position == 21);
-	check("pad over the end", run(SHINY_REC_PAD, 0, 0, SHINY_CHUNK_RECORDS) == DECODE_BAD);
-	check("unknown kind", run(SHINY_REC_KINDS, 0, 0, 0) == DECODE_BAD);
-	check("stack of no frames", run(SHINY_REC_STACK, 0, 1, 0) == DECODE_BAD);
-	check("stack without id", run(SHINY_REC_STACK, 2, 0, 1) == DECODE_BAD);
-	check("stack too deep", run(SHINY_REC_STACK, SHINY_FRAMES_MAX + 1, 1, 33) == DECODE_BAD);
-	check("stack of wrong length", run(SHINY_REC_STACK, 4, 1, 1) == DECODE_BAD);
-	check("shared stack", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(5, 1, 2, 3), 9, 1) == DECODE_RAW && raw.size == SHINY_LIKE(5, 1, 2, 3));
-	check("shared stack of nothing shared", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(2, 1, 0, 0), 9, 1) == DECODE_BAD);
-	check("shared stack that shares too much", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(3, 1, 0, 3), 9, 0) == DECODE_BAD);
-	check("shared stack too deep", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(SHINY_FRAMES_MAX + 1, 0, 0, 63), 9, 1) == DECODE_BAD);
-	check("shared stack beyond the other", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(4, 0, 63, 2), 9, 1) == DECODE_BAD);
-	check("shared stack of wrong length", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(5, 1, 2, 3), 9, 2) == DECODE_BAD);
-	check("wide without payload", run(SHINY_REC_FREE_WIDE, 0, 0, 0) == DECODE_BAD);
-	check("module too short", run(SHINY_REC_MODULE, 0, 0, 3) == DECODE_BAD);
-	check("map of wrong length", run(SHINY_REC_MAP, 0, 0, 2) == DECODE_BAD);
+	check_that("pad", run(SHINY_REC_PAD, 0, 0, 20) == DECODE_NONE && cursor.position == 21);
+	check_that("pad over the end", run(SHINY_REC_PAD, 0, 0, SHINY_CHUNK_RECORDS) == DECODE_BAD);
+	check_that("unknown kind", run(SHINY_REC_KINDS, 0, 0, 0) == DECODE_BAD);
+	check_that("stack of no frames", run(SHINY_REC_STACK, 0, 1, 0) == DECODE_BAD);
+	check_that("stack without id", run(SHINY_REC_STACK, 2, 0, 1) == DECODE_BAD);
+	check_that("stack too deep", run(SHINY_REC_STACK, SHINY_FRAMES_MAX + 1, 1, 33) == DECODE_BAD);
+	check_that("stack of wrong length", run(SHINY_REC_STACK, 4, 1, 1) == DECODE_BAD);
+	check_that("shared stack", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(5, 1, 2, 3), 9, 1) == DECODE_RAW && raw.size == SHINY_LIKE(5, 1, 2, 3));
+	check_that("shared stack of nothing shared", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(2, 1, 0, 0), 9, 1) == DECODE_BAD);
+	check_that("shared stack that shares too much", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(3, 1, 0, 3), 9, 0) == DECODE_BAD);
+	check_that("shared stack too deep", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(SHINY_FRAMES_MAX + 1, 0, 0, 63), 9, 1) == DECODE_BAD);
+	check_that("shared stack beyond the other", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(4, 0, 63, 2), 9, 1) == DECODE_BAD);
+	check_that("shared stack of wrong length", run(SHINY_REC_STACK_LIKE, SHINY_LIKE(5, 1, 2, 3), 9, 2) == DECODE_BAD);
+	check_that("wide without payload", run(SHINY_REC_FREE_WIDE, 0, 0, 0) == DECODE_BAD);
+	check_that("module too short", run(SHINY_REC_MODULE, 0, 0, 3) == DECODE_BAD);
+	check_that("map of wrong length", run(SHINY_REC_MAP, 0, 0, 2) == DECODE_BAD);
 	begin();
 	put(0, UINT64_C(1) << 40, shiny_w1(0, 0, 0, SHINY_REC_TIME));
-	check("time to come", next() == DECODE_BAD);
+	check_that("time to come", next() == DECODE_BAD);
 	begin();
 	put(0, shiny_w0(1, 0), shiny_w1(90, 1, 0, SHINY_REC_ALLOC));
 	put(1, 500, shiny_w1(0, 0, 0, SHINY_REC_TIME));
 	put(2, shiny_w0(1, 0), shiny_w1(1, 1, 0, SHINY_REC_FREE));
-	check("time never goes back", next() == DECODE_RAW && next() == DECODE_RAW && raw.time == 1090);
+	check_that("time never goes back", next() == DECODE_RAW && next() == DECODE_RAW && raw.time == 1090);
 	return failures != 0;
 }

@@ -12,28 +12,7 @@
 #include "../../src/devtools/snapshot.h"
 #include "../../src/devtools/trace.h"
 #include "../../src/store/store.h"
-
-static int failures;
-
-static void check(const char *name, bool good, const char *why)
-{
-	if (good) {
-		printf("ok %s\n", name);
-		return;
-	}
-	printf("not ok %s: %s\n", name, why);
-	failures++;
-}
-
-static void same(const char *name, const char *got, const char *want)
-{
-	char *why;
-
-	if (asprintf(&why, "got \"%s\", want \"%s\"", got, want) < 0)
-		abort();
-	check(name, strcmp(got, want) == 0, why);
-	free(why);
-}
+#include "check.h"
 
 /* All that counts hold, as one line. */
 static char *told(const struct counts *counts)
@@ -100,7 +79,7 @@ static void cut(const char *name, read_fn read, const char *text, const char *wa
 
 		if (at == 0) {
 			snprintf(line, sizeof line, "%s/whole", name);
-			same(line, got, want);
+			text_is(line, got, want);
 		}
 		wrong += strcmp(got, want) != 0;
 		shiny_err_free(err);
@@ -126,7 +105,7 @@ static void refused(const char *name, read_fn read, const char *text, const char
 	struct counts counts = { 0 };
 	struct shiny_err *err = read(text, strlen(text), 1, &counts);
 
-	same(name, err ? err->message : "accepted", why);
+	text_is(name, err ? err->message : "accepted", why);
 	shiny_err_free(err);
 	counts_deinit(&counts);
 }
@@ -221,7 +200,7 @@ static void test_hostile(void)
 			fed += PIECE;
 		err = json_stream_end(s, "it");
 		snprintf(name, sizeof name, "hostile/%s", cases[i].name);
-		same(name, err && strlen(err->message) > 19 ? err->message + 19 : "accepted", cases[i].why);
+		text_is(name, err && strlen(err->message) > 19 ? err->message + 19 : "accepted", cases[i].why);
 		snprintf(name, sizeof name, "hostile/%s/memory", cases[i].name);
 		check(name, peak_kib() - before < 4 * (JSON_STREAM_TEXT >> 10), "it took too much");
 		shiny_err_free(err);
@@ -284,15 +263,15 @@ static void test_messages(void)
 		json_stream_feed(&m->json, text, strlen(text));               \
 	} while (0)
 	READ("{\"method\":\"HeapProfiler.addHeapSnapshotChunk\",\"params\":{\"chunk\":\"{\\\"a\\\"\"},\"sessionId\":\"S\"}");
-	same("message/chunk", pieces.text, "{\"a\"");
+	text_is("message/chunk", pieces.text, "{\"a\"");
 	check("message/chunk_of", pieces.snapshot && !m->id, "it is no snapshot's");
 	message_deinit(m);
 	*pieces.text = 0;
 	READ("{\"method\":\"Other.event\",\"params\":{\"chunk\":\"no\"}}");
-	same("message/other_chunk", pieces.text, "");
+	text_is("message/other_chunk", pieces.text, "");
 	message_deinit(m);
 	READ("{\"id\":12,\"result\":{\"base64Encoded\":false,\"data\":\"[1]\",\"eof\":true}}");
-	same("message/data", pieces.text, "[1]");
+	text_is("message/data", pieces.text, "[1]");
 	check("message/eof", m->id == 12 && m->eof && !m->encoded && !m->failed, "answer is misread");
 	message_deinit(m);
 	READ("{\"id\":3,\"error\":{\"code\":-1,\"message\":\"not\\nfound\"}}");
@@ -360,7 +339,7 @@ static void test_store(void)
 		err = query_step(query, &row);
 	check("store/written", !err && row, err ? err->message : "no row");
 	if (!err && row) {
-		same("store/rows", query_text(query, 0), "2 30005 blink.objects 0 0 255; 2 30005 malloc 31 16 0; 0 1005 v8 2 0 0 | "
+		text_is("store/rows", query_text(query, 0), "2 30005 blink.objects 0 0 255; 2 30005 malloc 31 16 0; 0 1005 v8 2 0 0 | "
 		     "hidden=z 1 4; native=blink::Node 2 40; string= 2 17");
 		query_end(query);
 	}

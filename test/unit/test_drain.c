@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_drain: what a stream's cursor makes of records that are written while the sidecar is busy with others. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,18 +7,7 @@
 
 #include "../../src/base/mem.h"
 #include "../../src/collector/session.h"
-
-static int failures;
-
-static void check(bool good, const char *name, const char *why)
-{
-	if (good) {
-		printf("ok %s\n", name);
-	} else {
-		printf("not ok %s: %s\n", name, why);
-		failures++;
-	}
-}
+#include "check.h"
 
 /* One arena with one chunk, one stream that reads it, and a clock that runs at about the TSC's rate. */
 struct bed {
@@ -69,13 +57,13 @@ int main(void)
 	bed_init(&b);
 	b.session->latest = b.chunk->base - 1;
 	publish(&b, 0, ticks_now(&b.session->ticks));
-	check(drain_pull(b.session, &b.stream) && !b.process->noticed.bad_records, "a record younger than the last look at the clock",
+	check("a record younger than the last look at the clock", drain_pull(b.session, &b.stream) && !b.process->noticed.bad_records,
 	      "it was taken for a lie");
 	bed_deinit(&b);
 
 	bed_init(&b);
 	publish(&b, 0, b.chunk->base + UINT64_C(16000000000)); /* fits dt, and lies beyond any second of tolerance */
-	check(!drain_pull(b.session, &b.stream) && b.process->noticed.bad_records == 1, "a record from the future", "it was believed");
+	check("a record from the future", !drain_pull(b.session, &b.stream) && b.process->noticed.bad_records == 1, "it was believed");
 	bed_deinit(&b);
 	return failures != 0;
 }

@@ -4,19 +4,11 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "../../src/base/cleanup.h"
-
-static int failures;
-
-static void check(const char *name, bool right)
-{
-	printf(right ? "ok %s\n" : "not ok %s: see the source\n", name);
-	failures += !right;
-}
+#include "check.h"
 
 static struct shiny_err *fails(bool really)
 {
@@ -35,33 +27,33 @@ int main(void)
 	struct shiny_err *err = shiny_err(SHINY_ERR_USAGE, "cannot read %s: %d", "x", 7);
 	int reached = 0;
 
-	check("text and code", strcmp(err->message, "cannot read x: 7") == 0 && err->code == SHINY_ERR_USAGE && !err->advice);
+	check_that("text and code", strcmp(err->message, "cannot read x: 7") == 0 && err->code == SHINY_ERR_USAGE && !err->advice);
 	err = shiny_err_advise(err, "try %s", "y");
 	err = shiny_err_advise(err, "try %s", "z");
-	check("the last advice counts", strcmp(err->advice, "try z") == 0);
+	check_that("the last advice counts", strcmp(err->advice, "try z") == 0);
 	shiny_err_free(err);
 
 	err = shiny_err_os(ENOENT, "cannot open %s", "a\nb\033[1m");
-	check("system errors say why, on one line", strcmp(err->message, "cannot open a?b?[1m: No such file or directory") == 0 &&
+	check_that("system errors say why, on one line", strcmp(err->message, "cannot open a?b?[1m: No such file or directory") == 0 &&
 							 err->code == SHINY_ERR_OTHER);
 	shiny_err_free(err);
 	shiny_err_free(NULL);
-	check("no advice on success", shiny_err_advise(NULL, "x") == NULL);
+	check_that("no advice on success", shiny_err_advise(NULL, "x") == NULL);
 
 	err = tries(false, &reached);
-	check("SHINY_TRY passes success", !err && reached);
+	check_that("SHINY_TRY passes success", !err && reached);
 	reached = 0;
 	err = tries(true, &reached);
-	check("SHINY_TRY passes the error", err && !reached && err->code == SHINY_ERR_STRICT);
+	check_that("SHINY_TRY passes the error", err && !reached && err->code == SHINY_ERR_STRICT);
 	shiny_err_free(err);
 
 	char *kept;
 	{
 		AUTO_FREE char *text = strdup("kept");
 		kept = shiny_steal(text);
-		check("stolen", text == NULL);
+		check_that("stolen", text == NULL);
 	}
-	check("a stolen pointer outlives its guard", strcmp(kept, "kept") == 0);
+	check_that("a stolen pointer outlives its guard", strcmp(kept, "kept") == 0);
 	free(kept);
 	return failures != 0;
 }

@@ -18,6 +18,7 @@
 #include "../../symbolizer/flow_code.h"
 #include "../../symbolizer/reloc.h"
 #include "../../symbolizer/symtab.h"
+#include "check.h"
 
 /* A function, where its pointer starts, and its end. `text` holds the label .Lret_NAME. */
 #define CASE(name, text)                                                                                                     \
@@ -314,23 +315,12 @@ static void write_fact(const struct opened *opened, const struct flow_fact *fact
 	}
 }
 
-static unsigned failures;
-
-static void verdict(bool good, const char *name, const char *why)
-{
-	if (good)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: %s\n", name, why);
-	failures += !good;
-}
-
 static void check_text(const char *name, const char *got, const char *want)
 {
 	char why[3000];
 
 	snprintf(why, sizeof(why), "got \"%s\", want \"%s\"", got, want);
-	verdict(!strcmp(got, want), name, why);
+	check(name, !strcmp(got, want), why);
 }
 
 static void write_facts(const struct opened *opened, const struct flow *flow, char *out, size_t room)
@@ -354,14 +344,14 @@ static void check_cases(const struct opened *self)
 
 		snprintf(name, sizeof(name), "facts of %s", expected[i].name);
 		if (!follow_case(self, expected[i].name, &flow)) {
-			verdict(false, name, "no memory");
+			check(name, false, "no memory");
 			continue;
 		}
 		write_facts(self, &flow, got, sizeof(got));
 		flow_deinit(&flow);
 		check_text(name, got, expected[i].facts);
 	}
-	verdict((size_t)(__stop_flow_cases - __start_flow_cases) == sizeof(expected) / sizeof(*expected), "every case is checked",
+	check("every case is checked", (size_t)(__stop_flow_cases - __start_flow_cases) == sizeof(expected) / sizeof(*expected),
 		"one has no expectation");
 }
 
@@ -429,14 +419,12 @@ static void check_reaches(const struct opened *self)
 	if (follow_case(self, "two_arms", &flow) && flow.fact_count == 3) {
 		const struct flow_fact *facts = flow.facts;
 
-		verdict(!flow_reaches(&flow, facts[0].vaddr, facts[1].vaddr) && !flow_reaches(&flow, facts[1].vaddr, facts[0].vaddr) &&
-				facts[0].arm != facts[1].arm && facts[0].arm && facts[1].arm,
-			"two arms are alternatives", "one reaches the other, or they have one number");
-		verdict(flow_reaches(&flow, facts[0].vaddr, facts[2].vaddr) && flow_reaches(&flow, facts[1].vaddr, facts[2].vaddr) &&
-				!facts[2].arm,
-			"both arms reach what is behind them", "they don't");
+		check("two arms are alternatives", !flow_reaches(&flow, facts[0].vaddr, facts[1].vaddr) && !flow_reaches(&flow, facts[1].vaddr, facts[0].vaddr) &&
+				facts[0].arm != facts[1].arm && facts[0].arm && facts[1].arm, "one reaches the other, or they have one number");
+		check("both arms reach what is behind them", flow_reaches(&flow, facts[0].vaddr, facts[2].vaddr) && flow_reaches(&flow, facts[1].vaddr, facts[2].vaddr) &&
+				!facts[2].arm, "they don't");
 	} else {
-		verdict(false, "two arms are alternatives", "not three facts");
+		check("two arms are alternatives", false, "not three facts");
 	}
 	flow_deinit(&flow);
 }
@@ -657,7 +645,7 @@ static void check_library(const char *path, size_t least)
 	printf("# %s: %s\n", path, why);
 	snprintf(title, sizeof(title), "the sites of %s", path);
 	/* an allocation of which nothing becomes is a leak: hardly any */
-	verdict(survey.sites >= least && !survey.bad && !survey.by_bytes_wrong && survey.with_facts * 100 >= survey.sites * 97, title, why);
+	check(title, survey.sites >= least && !survey.bad && !survey.by_bytes_wrong && survey.with_facts * 100 >= survey.sites * 97, why);
 	close_file(&opened);
 }
 
@@ -708,7 +696,7 @@ static void check_damaged(const char *path)
 	close_file(&whole);
 	snprintf(why, sizeof(why), "%zu sites, %zu bad", sites, bad);
 	printf("# damaged %s: %s\n", path, why);
-	verdict(!bad && sites > 5000, "damaged files", why);
+	check("damaged files", !bad && sites > 5000, why);
 }
 
 int main(void)

@@ -3,38 +3,19 @@
  * test_growth.c: buffers whose growth is known. The figures of the buffer that grows to 1 MiB are the ones that Firefox's developers worked out
  * for theirs: by single bytes 549,756,338,176 bytes in all, by 4 KiB 134,742,016, by doubling from 4 KiB 2,093,056.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <shiny/wire.h>
 
 #include "../../src/analysis/growth.h"
+#include "check.h"
 
-static int failures;
 static char path[64];
 static struct store *session;
 static uint64_t now;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
 
 /* Call sites, a stack each. */
 enum { BY_BYTES = 1, BY_PAGES, BY_DOUBLING, VECTOR, STRINGS, SHRINKS, SITES };

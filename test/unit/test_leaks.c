@@ -1,38 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_leaks.c: what grows to the end and what does not, of call sites whose live blocks follow known curves; and processes that are gone. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <shiny/wire.h>
 
 #include "../../src/analysis/leaks.h"
+#include "check.h"
 
 #define MS UINT64_C(1000000)
 enum { DURATION_MS = 10000 };
 
-static int failures;
 static char path[64];
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
 
 /* Live blocks at a time in ms; steps of 10 ms. */
 static unsigned steady(unsigned ms) { return ms / 10; }

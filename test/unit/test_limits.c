@@ -7,12 +7,6 @@
 #include "../../src/base/mem.h"
 #include "check.h"
 
-static void check(const char *name, bool good)
-{
-	printf(good ? "ok %s\n" : "not ok %s: it is otherwise\n", name);
-	failures += !good;
-}
-
 /* The rule's parts as a text: "each type(a) site(b) bytes <= base +5% +64". */
 static char *spell(const struct limit_rule *r)
 {
@@ -33,11 +27,7 @@ static void means(const char *rule, const char *meaning)
 	struct shiny_err *err = limit_rules_add(&rules, rule);
 	char *text = err ? mem_text(err->message) : spell(&rules.at[0]);
 
-	if (strcmp(text, meaning) == 0)
-		printf("ok %s\n", rule);
-	else
-		printf("not ok %s: %s, not %s\n", rule, text, meaning);
-	failures += strcmp(text, meaning) != 0;
+	text_is(rule, text, meaning);
 	free(text);
 	shiny_err_free(err);
 	limit_rules_deinit(&rules);
@@ -96,14 +86,14 @@ static bool holds(const char *text, double value, double base)
 
 static void kept(void)
 {
-	check("at the limit", holds("allocs<=100", 100, 0) && !holds("allocs<=100", 101, 0) && !holds("allocs<100", 100, 0) && holds("allocs<100", 99, 0));
-	check("from below", holds("allocs>=100", 100, 0) && !holds("allocs>=100", 99, 0) && !holds("allocs>100", 100, 0) && holds("allocs>100", 101, 0));
-	check("equal", holds("allocs==7", 7, 0) && !holds("allocs==7", 8, 0) && holds("allocs!=7", 8, 0) && !holds("allocs!=7", 7, 0));
-	check("5 % of 60 is 3", holds("allocs +5%", 63, 60) && !holds("allocs +5%", 64, 60) && holds("allocs >= +5%", 63, 60) && holds("allocs == +5%", 63, 60));
-	check("5 % of 30 is 1.5", holds("allocs +5%", 31, 30) && !holds("allocs +5%", 32, 30) && !holds("allocs >= +5%", 31, 30) && holds("allocs >= +5%", 32, 30));
-	check("a share of nothing is nothing", !holds("bytes +5%", 1, 0) && holds("bytes +5%+1", 1, 0) && holds("bytes +5%", 0, 0));
-	check("at least that much less", holds("bytes -10%", 90, 100) && !holds("bytes -10%", 91, 100));
-	check("much", holds("bytes +0", 0x1p60, 0x1p60) && !holds("bytes +1%", 1.02 * 0x1p60, 0x1p60));
+	check_that("at the limit", holds("allocs<=100", 100, 0) && !holds("allocs<=100", 101, 0) && !holds("allocs<100", 100, 0) && holds("allocs<100", 99, 0));
+	check_that("from below", holds("allocs>=100", 100, 0) && !holds("allocs>=100", 99, 0) && !holds("allocs>100", 100, 0) && holds("allocs>100", 101, 0));
+	check_that("equal", holds("allocs==7", 7, 0) && !holds("allocs==7", 8, 0) && holds("allocs!=7", 8, 0) && !holds("allocs!=7", 7, 0));
+	check_that("5 % of 60 is 3", holds("allocs +5%", 63, 60) && !holds("allocs +5%", 64, 60) && holds("allocs >= +5%", 63, 60) && holds("allocs == +5%", 63, 60));
+	check_that("5 % of 30 is 1.5", holds("allocs +5%", 31, 30) && !holds("allocs +5%", 32, 30) && !holds("allocs >= +5%", 31, 30) && holds("allocs >= +5%", 32, 30));
+	check_that("a share of nothing is nothing", !holds("bytes +5%", 1, 0) && holds("bytes +5%+1", 1, 0) && holds("bytes +5%", 0, 0));
+	check_that("at least that much less", holds("bytes -10%", 90, 100) && !holds("bytes -10%", 91, 100));
+	check_that("much", holds("bytes +0", 0x1p60, 0x1p60) && !holds("bytes +1%", 1.02 * 0x1p60, 0x1p60));
 }
 
 int main(void)

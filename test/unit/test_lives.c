@@ -3,7 +3,6 @@
  * test_lives.c: every birth and death of sessions of which they are known: one written down, one made at random beside a plain model; and what
  * the lifetimes of them add up to.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,31 +13,7 @@
 
 #include "../../src/analysis/lifetimes.h"
 #include "../../src/base/mem.h"
-
-static int failures;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void check(const char *name, bool good, const char *why)
-{
-	printf(good ? "ok %s\n" : "not ok %s: %s\n", name, why);
-	failures += !good;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
+#include "check.h"
 
 static char path[64];
 

@@ -5,16 +5,7 @@
 #include <unistd.h>
 
 #include "../../src/analysis/lives.h"
-
-static int failures;
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok store: %s\n", err->message);
-	exit(1);
-}
+#include "check.h"
 
 enum { A = 0x1000, B = 0x2000, C = 0x3000, D = 0x4000, E = 0x5000 };
 
@@ -110,8 +101,7 @@ static uint64_t at(void *context, const struct lives *lives, uint64_t moment)
 
 static void count_told(const char *name, size_t want)
 {
-	printf(told == want ? "ok %s\n" : "not ok %s: %zu moments were told, not %zu\n", name, told, want);
-	failures += told != want;
+	checkf(name, told == want, "%zu moments were told, not %zu", told, want);
 	told = 0;
 }
 
@@ -134,8 +124,7 @@ static uint64_t look_at_many(void *context, const struct lives *lives, uint64_t 
 			want += k && i % 3 == 1 ? 0 : i;
 		wrong += sum != want || lives->processes[k].bytes != want;
 	}
-	printf(wrong ? "not ok moments/found: %zu are wrong\n" : "ok moments/found\n", wrong);
-	failures += wrong != 0;
+	checkf("moments/found", !wrong, "%zu are wrong", wrong);
 	told++;
 	return UINT64_MAX;
 }

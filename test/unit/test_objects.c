@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_objects.c: what lies in a range, against a byte map; kinds and their places. */
 #include "../../src/collector/objects.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "check.h"
 
 enum { BASE = 0x20000 * 16, SPACE = 0x20000 * 5, GRANULES = SPACE / 8, STEPS = 60000 };
-
-static int failures;
-
-static void check(const char *name, bool good, const char *why)
-{
-	printf(good ? "ok %s\n" : "not ok %s: %s\n", name, why);
-	failures += !good;
-}
 
 static uint64_t state = 0x2545f4914f6cdd1d;
 

@@ -6,16 +6,7 @@
 #include <string.h>
 
 #include "../../src/ctl/options.h"
-
-static int failures;
-
-static void same(const char *name, const char *got, const char *want)
-{
-	bool good = got && want ? strcmp(got, want) == 0 : got == want;
-
-	printf(good ? "ok %s\n" : "not ok %s: got \"%s\", want \"%s\"\n", name, got ? got : "(null)", want ? want : "(null)");
-	failures += !good;
-}
+#include "check.h"
 
 enum { WORDS = 16 };
 
@@ -44,58 +35,49 @@ static void refused(const char *name, enum verb_id verb, const char *line, const
 	struct options o;
 	char *message = parse(verb, line, &o);
 
-	same(name, message, want);
+	text_is(name, message, want);
 	free(message);
-}
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	char a[32], b[32];
-
-	snprintf(a, sizeof a, "%llu", (unsigned long long)got);
-	snprintf(b, sizeof b, "%llu", (unsigned long long)want);
-	same(name, a, b);
 }
 
 static void test_good(void)
 {
 	struct options o = {.operand_count = 99};
 
-	same("run_plain", parse(VERB_RUN, "ls -l --depth 3", &o), NULL);
+	text_is("run_plain", parse(VERB_RUN, "ls -l --depth 3", &o), NULL);
 	number("run_plain_operands", o.operand_count, 4);
-	same("run_plain_program", o.operands[0], "ls");
+	text_is("run_plain_program", o.operands[0], "ls");
 	number("run_plain_depth", o.given[OPT_DEPTH], 0);
 
-	same("run_options", parse(VERB_RUN, "-d 32 --arena=128m --on-full drop -- --odd -x", &o), NULL);
+	text_is("run_options", parse(VERB_RUN, "-d 32 --arena=128m --on-full drop -- --odd -x", &o), NULL);
 	number("run_depth", o.number[OPT_DEPTH], 32);
 	number("run_arena", o.number[OPT_ARENA], 128 << 20);
 	number("run_choice", o.number[OPT_ON_FULL], 1);
 	number("run_operands", o.operand_count, 2);
-	same("run_dashes", o.operands[0], "--odd");
-	same("run_ended", o.operands[2], NULL);
+	text_is("run_dashes", o.operands[0], "--odd");
+	text_is("run_ended", o.operands[2], NULL);
 
-	same("glued", parse(VERB_RUN, "-d32 -qf x", &o), NULL);
+	text_is("glued", parse(VERB_RUN, "-d32 -qf x", &o), NULL);
 	number("glued_value", o.number[OPT_DEPTH], 32);
 	number("glued_flags", o.given[OPT_QUIET] && o.given[OPT_FORCE], 1);
 
-	same("mixed", parse(VERB_TYPES, "f.shiny -n 5 --json", &o), NULL);
-	same("mixed_file", o.operands[0], "f.shiny");
+	text_is("mixed", parse(VERB_TYPES, "f.shiny -n 5 --json", &o), NULL);
+	text_is("mixed_file", o.operands[0], "f.shiny");
 	number("mixed_limit", o.number[OPT_LIMIT], 5);
-	same("default", o.text[OPT_TYPES_SORT], "live");
+	text_is("default", o.text[OPT_TYPES_SORT], "live");
 
-	same("by_sites", parse(VERB_SITES, "f --by file", &o), NULL);
+	text_is("by_sites", parse(VERB_SITES, "f --by file", &o), NULL);
 	number("by_sites_number", o.number[OPT_SITES_BY], 2);
-	same("by_tree", parse(VERB_TREE, "f --by site --threshold 5%", &o), NULL);
+	text_is("by_tree", parse(VERB_TREE, "f --by site --threshold 5%", &o), NULL);
 	number("by_tree_number", o.number[OPT_TREE_BY], 1);
 	number("threshold", o.number[OPT_THRESHOLD], 50000);
 
-	same("repeated", parse(VERB_RUN, "--symbols a --symbols b x", &o), NULL);
-	same("repeated_first", o.symbols[0], "a");
-	same("repeated_second", o.symbols[1], "b");
-	same("repeated_end", o.symbols[2], NULL);
-	same("last_wins", parse(VERB_RUN, "-d 3 -d 4 x", &o), NULL);
+	text_is("repeated", parse(VERB_RUN, "--symbols a --symbols b x", &o), NULL);
+	text_is("repeated_first", o.symbols[0], "a");
+	text_is("repeated_second", o.symbols[1], "b");
+	text_is("repeated_end", o.symbols[2], NULL);
+	text_is("last_wins", parse(VERB_RUN, "-d 3 -d 4 x", &o), NULL);
 	number("last_wins_value", o.number[OPT_DEPTH], 4);
-	same("help", parse(VERB_RUN, "--help", &o), NULL);
+	text_is("help", parse(VERB_RUN, "--help", &o), NULL);
 	number("help_seen", o.help, 1);
 }
 
@@ -153,7 +135,7 @@ static void test_environment(void)
 
 	number("complaints", env_complain(wrong, out), 3);
 	fclose(out);
-	same("complaint_text", text,
+	text_is("complaint_text", text,
 	     "shinyctl: environment: SHINY_DPETH is not known and is ignored; the nearest is SHINY_DEPTH\n"
 	     "shinyctl: environment: SHINY_ARENA=3: it takes a size from 1m to 4g; using 64m\n"
 	     "shinyctl: environment: SHINY_ON_FULL=dorp: it takes wait or drop; the nearest is drop; using wait\n");

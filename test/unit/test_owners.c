@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_owners.c: what the rules say of segments as real programs have them. */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <string.h>
-
 #include "../../src/collector/owners.h"
+#include "check.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)
@@ -55,17 +52,11 @@ static const struct {
 
 int main(void)
 {
-	unsigned failures = 0;
-
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *detail = NULL, *owner = owners_name(owners_find(&cases[i].facts, &detail));
 
-		if (!strcmp(owner, cases[i].owner) && !strcmp(detail, cases[i].detail)) {
-			printf("ok %s\n", cases[i].what);
-		} else {
-			printf("not ok %s: it is %s, %s; not %s, %s\n", cases[i].what, owner, detail, cases[i].owner, cases[i].detail);
-			failures++;
-		}
+		checkf(cases[i].what, !strcmp(owner, cases[i].owner) && !strcmp(detail, cases[i].detail), "it is %s, %s; not %s, %s", owner, detail,
+		       cases[i].owner, cases[i].detail);
 	}
 	return failures != 0;
 }

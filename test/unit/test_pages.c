@@ -13,26 +13,9 @@
 
 #include "../../src/analysis/pages.h"
 #include "../../src/base/mem.h"
+#include "check.h"
 
-static int failures;
 static char path[64];
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
 
 static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack,
 		uint8_t api)

@@ -5,18 +5,16 @@
  * functions; here are thousands of others.
  */
 #define _GNU_SOURCE
-#include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <Zydis/Zydis.h>
 
 #include "../../symbolizer/elf_file.h"
 #include "../../symbolizer/patch_recipe.h"
+#include "check.h"
 
-static int failures;
 static ZydisDecoder decoder;
 
 struct instruction {
@@ -202,10 +200,10 @@ static void try_file(const char *path)
 	printf("# %s: %u of %u functions", path, c.made, c.functions);
 	for (unsigned i = 0; i < 8 && c.times[i]; i++)
 		printf("; %u: %s", c.times[i], c.refused[i]);
-	printf("\n%s %s%s\n", c.wrong ? "not ok" : "ok", path, c.wrong ? ": see above" : "");
-	if (c.functions >= 500 && c.made < c.functions * 8 / 10)
-		printf("not ok %s/most: %u of %u\n", path, c.made, c.functions);
-	failures += c.wrong != 0 || (c.functions >= 500 && c.made < c.functions * 8 / 10);
+	printf("\n");
+	check(path, !c.wrong, "see above");
+	if (c.functions >= 500)
+		checkf("most of them", c.made >= c.functions * 8 / 10, "%s: %u of %u", path, c.made, c.functions);
 	elf_file_close(&file);
 }
 

@@ -177,14 +177,10 @@ static void check_peak(const char *name, const struct peak *peak, size_t at, uin
 		wrong += row->blocks != want[s].blocks || row->bytes != want[s].bytes || row->soon_blocks != want[s].soon_blocks ||
 			 row->soon_bytes != want[s].soon_bytes;
 	}
-	if (peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes && !wrong && count > 100 &&
-	    changes[at].time + SOON <= duration) {
-		printf("ok %s\n", name);
-		return;
-	}
-	printf("not ok %s: time %" PRIu64 ", want %" PRIu64 "; %" PRIu64 " blocks, want %" PRIu64 "; %" PRIu64 " bytes, want %" PRIu64 "; %" PRIu64
-	       " wrong rows\n", name, peak->time, changes[at].time, peak->blocks, count, peak->bytes, bytes, wrong);
-	failures++;
+	checkf(name, peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes && !wrong && count > 100 &&
+		     changes[at].time + SOON <= duration,
+	       "time %" PRIu64 ", want %" PRIu64 "; %" PRIu64 " blocks, want %" PRIu64 "; %" PRIu64 " bytes, want %" PRIu64 "; %" PRIu64 " wrong rows",
+	       peak->time, changes[at].time, peak->blocks, count, peak->bytes, bytes, wrong);
 }
 
 /* From the definition: highest values between valleys, both a tenth apart from it. */

@@ -70,11 +70,7 @@ static void phases(const char *name, const char *expected, size_t off)
 		       (last > found[matched].last ? last - found[matched].last : found[matched].last - last) <= (last == count - 1 ? 0 : off);
 	}
 	good = good && matched == n;
-	if (good)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %s, want %s\n", name, got, expected);
-	failures += !good;
+	checkf(name, good, "got %s, want %s", got, expected);
 	count = 0;
 	before = 0;
 }

@@ -14,27 +14,10 @@
 #include "../../src/analysis/pool.h"
 #include "../../src/analysis/pooling.h"
 #include "../../src/base/mem.h"
+#include "check.h"
 
-static int failures;
 static char path[64];
 static struct store *session;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
 
 static uint64_t state = 0x9e3779b97f4a7c15;
 

@@ -19,21 +19,11 @@
 #include "../../symbolizer/probe_names.h"
 #include "../../symbolizer/probe_sweep.h"
 #include "../../symbolizer/probe_vtables.h"
+#include "check.h"
 
-static unsigned failures;
 static struct elf_file file;
 static struct eval_world world;
 static uintptr_t base;
-
-static void check(bool good, const char *name, const char *got)
-{
-	if (good) {
-		printf("ok %s\n", name);
-		return;
-	}
-	failures++;
-	printf("not ok %s: %s\n", name, got);
-}
 
 #define FUNCTION(name, text)                                                                                                 \
 	extern const char name[];                                                                                             \
@@ -72,7 +62,7 @@ static void check_maker(const char *name, const char *at, const char *expected)
 	if (entry_allocates(&world, (uintptr_t)at - base, &facts))
 		snprintf(got, sizeof(got), "size %u index %u used %#x at %u shift %u limit %u", facts.size, facts.index, facts.used, facts.header_at,
 			 facts.header_shift, facts.limit);
-	check(!strcmp(got, expected), name, got);
+	check(name, !strcmp(got, expected), got);
 }
 
 static void check_makers(void)
@@ -113,7 +103,7 @@ static void check_registrar(const char *name, const char *at, const char *expect
 	if (entry_registers(&world, (uintptr_t)at - base, &facts))
 		snprintf(got, sizeof(got), "slot %d trace %d finalizer %d name %d inner %s", facts.slot, facts.trace, (int8_t)facts.finalizer,
 			 (int8_t)facts.name, facts.inner == (uintptr_t)maker - base ? "right" : "wrong");
-	check(!strcmp(got, expected), name, got);
+	check(name, !strcmp(got, expected), got);
 }
 
 static void check_registrars(void)
@@ -152,7 +142,7 @@ static void check_name(const char *name, const char *at, const char *expected)
 	snprintf(got, sizeof(got), "%s hidden %s", n.name ? n.name : "-", n.hidden ? n.hidden : "-");
 	if (n.naming == SHINY_PROBE_NAME_VIRTUAL)
 		snprintf(got, sizeof(got), "asks %u %u", n.vptr_at, n.vtable_slot);
-	check(!strcmp(got, expected), name, got);
+	check(name, !strcmp(got, expected), got);
 }
 
 static void check_names(void)
@@ -193,7 +183,7 @@ static void check_class(struct reloc_index *relocs, uint32_t slot, const char *e
 	char name[32];
 
 	snprintf(name, sizeof(name), "class/%u", slot);
-	check(got ? expected && !strcmp(got, expected) : !expected, name, got ? got : "nothing");
+	check(name, got ? expected && !strcmp(got, expected) : !expected, got ? got : "nothing");
 }
 
 static void check_classes(void)
@@ -226,7 +216,7 @@ static void check_site(const char *name, const char *at, uint32_t vptr_at, const
 	char text[32];
 
 	snprintf(text, sizeof(text), "%#lx", (unsigned long)got);
-	check(got == (expected ? (uintptr_t)expected - base : 0), name, text);
+	check(name, got == (expected ? (uintptr_t)expected - base : 0), text);
 }
 
 static void check_sites(void)
@@ -266,7 +256,7 @@ static void check_sweep(const char *name, enum sweep_form form, uint64_t low, ui
 	char got[128];
 
 	if (!places || !sweep_code(&sweep)) {
-		check(false, name, "it ended early");
+		check(name, false, "it ended early");
 		return;
 	}
 	for (unsigned w = 0; w < SWEEP_WORKERS; w++)
@@ -294,7 +284,7 @@ static void check_sweep(const char *name, enum sweep_form form, uint64_t low, ui
 		}
 	}
 	snprintf(got, sizeof(got), "%u found, %u expected, %u of them missing", found, expected, missing);
-	check(expected > 2 && found == expected && !missing, name, got);
+	check(name, expected > 2 && found == expected && !missing, got);
 	free(places);
 }
 
@@ -310,7 +300,7 @@ static void check_file(void)
 	struct stat st;
 
 	if (!mkdtemp(directory)) {
-		check(false, "file", "no directory");
+		check("file", false, "no directory");
 		return;
 	}
 	probe_draft_init(&draft);
@@ -324,18 +314,17 @@ static void check_file(void)
 	probe_draft_note(&draft, "about", SHINY_PROBE_HIGH, "%d notes", 1);
 	made = probe_draft_finish(&draft);
 	path = cache_file_path(directory, "probe", id, sizeof(id));
-	check(made && probe_file_good(made, made->file_bytes, id, sizeof(id)), "file/good", "a result just made is refused");
-	check(path && cache_file_write(path, made, made->file_bytes) && !stat(path, &st) && (st.st_mode & 0777) == 0600, "file/written", "it isn't there");
+	check("file/good", made && probe_file_good(made, made->file_bytes, id, sizeof(id)), "a result just made is refused");
+	check("file/written", path && cache_file_write(path, made, made->file_bytes) && !stat(path, &st) && (st.st_mode & 0777) == 0600, "it isn't there");
 	loaded = path ? probe_file_load(path, id, sizeof(id)) : NULL;
-	check(loaded && !memcmp(loaded, made, made->file_bytes), "file/read", "something else");
+	check("file/read", loaded && !memcmp(loaded, made, made->file_bytes), "something else");
 	types = loaded ? (const void *)((const char *)loaded + loaded->types_at) : NULL;
-	check(loaded && loaded->type_count == 3 && !strcmp((const char *)loaded + loaded->text_at + types[1].name, "two"), "file/names", "another name");
-	check(loaded && ((const struct shiny_patch_recipe *)(const void *)((const char *)loaded + loaded->entries[0].recipe_at))->vaddr == 0x1234,
-	      "file/recipe", "another recipe");
+	check("file/names", loaded && loaded->type_count == 3 && !strcmp((const char *)loaded + loaded->text_at + types[1].name, "two"), "another name");
+	check("file/recipe", loaded && ((const struct shiny_patch_recipe *)(const void *)((const char *)loaded + loaded->entries[0].recipe_at))->vaddr == 0x1234, "another recipe");
 	free(loaded);
-	check(path && !probe_file_load(path, id, sizeof(id) - 1), "file/another build", "it was believed");
+	check("file/another build", path && !probe_file_load(path, id, sizeof(id) - 1), "it was believed");
 	snprintf(link, sizeof(link), "%s/link", directory);
-	check(path && !symlink(path, link) && !probe_file_load(link, id, sizeof(id)), "file/symlink", "it was followed");
+	check("file/symlink", path && !symlink(path, link) && !probe_file_load(link, id, sizeof(id)), "it was followed");
 	unlink(link);
 	for (size_t i = 16; made && i < made->file_bytes; i += 37) { /* anywhere behind the magic number and the checksum itself */
 		((uint8_t *)made)[i] ^= 4;
@@ -343,11 +332,11 @@ static void check_file(void)
 			char where[32];
 
 			snprintf(where, sizeof(where), "byte %zu", i);
-			check(false, "file/damage", where);
+			check("file/damage", false, where);
 		}
 		((uint8_t *)made)[i] ^= 4;
 	}
-	check(made && !probe_file_good(made, made->file_bytes - 1, id, sizeof(id)), "file/short", "it was believed");
+	check("file/short", made && !probe_file_good(made, made->file_bytes - 1, id, sizeof(id)), "it was believed");
 	free(made);
 	if (path)
 		unlink(path);

@@ -15,15 +15,9 @@
 #include "../../symbolizer/probe_explicit.h"
 #include "../../symbolizer/probe_free.h"
 #include "../../symbolizer/probe_move.h"
+#include "check.h"
 
-static unsigned failures;
 static uintptr_t base;
-
-static void check(bool good, const char *name, const char *got)
-{
-	failures += !good;
-	printf("%s %s%s%s\n", good ? "ok" : "not ok", name, good ? "" : ": ", good ? "" : got);
-}
 
 #define FUNCTION(name, text)                                                                                                 \
 	extern const char name[];                                                                                             \
@@ -125,7 +119,7 @@ static void expect(const struct probe_draft *draft, const char *name, enum shiny
 		snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, first < second ? first : second, first < second ? second : first);
 	else
 		snprintf(text, sizeof text, "%" PRIx64, first);
-	check(!strcmp(found(draft, kind), text), name, found(draft, kind));
+	check(name, !strcmp(found(draft, kind), text), found(draft, kind));
 }
 
 static void own(void)
@@ -135,7 +129,7 @@ static void own(void)
 
 	dl_iterate_phdr(find_base, &base);
 	if (elf_file_open(&file, "/proc/self/exe") != ELF_OPEN_OK) {
-		check(false, "own", "its file can't be read");
+		check("own", false, "its file can't be read");
 		return;
 	}
 	look(&file, (uintptr_t)adds - base, &draft);
@@ -146,12 +140,12 @@ static void own(void)
 	for (size_t i = 0; i < draft.recipes.count; i++) {
 		const struct shiny_patch_recipe *r = &draft.recipes.at[i];
 
-		check(r->call == (draft.head.entries[i + 1].kind == SHINY_PROBE_MOVE) && r->displaced >= SHINY_PATCH_JUMP, "own/recipe", "it is of another form");
+		check("own/recipe", r->call == (draft.head.entries[i + 1].kind == SHINY_PROBE_MOVE) && r->displaced >= SHINY_PATCH_JUMP, "it is of another form");
 	}
 	probe_draft_deinit(&draft);
 	/* far from all this nothing is found, and notes say so */
 	look(&file, 0, &draft);
-	check(draft.head.entry_count == 1, "own/nowhere", "something was found");
+	check("own/nowhere", draft.head.entry_count == 1, "something was found");
 	probe_draft_deinit(&draft);
 	elf_file_close(&file);
 }
@@ -200,7 +194,7 @@ static void node(void)
 	for (uint32_t i = 0; i < draft.head.entry_count; i++)
 		if (draft.head.entries[i].kind == SHINY_PROBE_MOVE)
 			moves += draft.head.entries[i].vaddr >= start && draft.head.entries[i].vaddr < end ? 1 : 100;
-	check(moves == 2, "node/moves", found(&draft, SHINY_PROBE_MOVE));
+	check("node/moves", moves == 2, found(&draft, SHINY_PROBE_MOVE));
 	probe_draft_deinit(&draft);
 	elf_file_close(&file);
 }

@@ -5,14 +5,7 @@
 
 #include "../../src/collector/order.h"
 #include "../../src/collector/registry.h"
-
-static int failures;
-
-static void check(const char *name, bool ok, const char *why)
-{
-	printf(ok ? "ok %s\n" : "not ok %s: %s\n", name, why);
-	failures += !ok;
-}
+#include "check.h"
 
 static uint64_t random_state = 1;
 static uint64_t next_random(void)

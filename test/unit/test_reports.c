@@ -12,7 +12,6 @@
  *   └─ process 3 "true"
  */
 #define _GNU_SOURCE
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,33 +26,7 @@
 #include "../../src/analysis/summary.h"
 #include "../../src/analysis/tree.h"
 #include "../../src/analysis/types.h"
-
-static int failures;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void text(const char *name, const char *got, const char *want)
-{
-	bool good = got && want ? strcmp(got, want) == 0 : got == want;
-
-	printf(good ? "ok %s\n" : "not ok %s: got \"%s\", want \"%s\"\n", name, got ? got : "(null)", want ? want : "(null)");
-	failures += !good;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
+#include "check.h"
 
 static void put_stat(struct store *s, uint32_t process, uint32_t stack, uint32_t vtable, uint32_t type, uint8_t reading, uint64_t allocs,
 		     uint64_t frees, uint64_t each, uint64_t inherited)
@@ -144,13 +117,13 @@ static void test_types(struct store *s)
 	must(scope_resolve(s, "helper", &helper));
 	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &t));
 	number("types_rows", t.count, 3);
-	text("types_first", t.rows[0].type, "Gadget");
-	text("types_first_rule", t.rows[0].rules, "vptr");
-	text("types_first_confidence", t.rows[0].confidence, "high");
-	text("types_second", t.rows[1].type, NULL);
+	text_is("types_first", t.rows[0].type, "Gadget");
+	text_is("types_first_rule", t.rows[0].rules, "vptr");
+	text_is("types_first_confidence", t.rows[0].confidence, "high");
+	text_is("types_second", t.rows[1].type, NULL);
 	number("types_untyped_live", t.rows[1].sums.live_bytes, 700);
-	text("types_third", t.rows[2].type, "Widget"); /* two rules, one name */
-	text("types_third_rules", t.rows[2].rules, "both, constructor");
+	text_is("types_third", t.rows[2].type, "Widget"); /* two rules, one name */
+	text_is("types_third_rules", t.rows[2].rules, "both, constructor");
 	number("types_allocs", t.rows[2].sums.allocs, 16);
 	number("types_frees", t.rows[2].sums.frees, 11);
 	number("types_live_bytes", t.rows[2].sums.live_bytes, 528);
@@ -165,7 +138,7 @@ static void test_types(struct store *s)
 	types_deinit(&t);
 	must(types_load(s, &helper, TYPES_BY_BLOCK, NULL, ORDER_ALLOCS, &t));
 	number("types_scope_rows", t.count, 2);
-	text("types_scope_first", t.rows[0].type, NULL);
+	text_is("types_scope_first", t.rows[0].type, NULL);
 	number("types_scope_inherited", t.rows[1].sums.inherited, 6);
 	types_deinit(&t);
 	must(types_load(s, &all, TYPES_BY_BLOCK, "W*t", ORDER_LIVE, &t));
@@ -227,7 +200,7 @@ static void sum_of(struct store *s, const char *view)
 	must(query_step(q, &row));
 	snprintf(label, sizeof label, "gone_%s", view);
 	snprintf(got, sizeof got, "%s", query_text(q, 0));
-	text(label, got, "5 122 5 128");
+	text_is(label, got, "5 122 5 128");
 	query_end(q);
 }
 
@@ -295,15 +268,15 @@ static void test_groupings(struct store *s)
 	must(types_load(s, &all, TYPES_BY_BLOCK, NULL, ORDER_LIVE, &t));
 	number("by_block", t.count, 3);
 	row = row_named(&t, "int", "medium");
-	text("by_block_container", row->container, "std::vector<int, std::allocator<int>>");
-	text("by_block_form", row->form, "buffer");
+	text_is("by_block_container", row->container, "std::vector<int, std::allocator<int>>");
+	text_is("by_block_form", row->form, "buffer");
 	number("by_block_derived", row_named(&t, "int", "low")->or_derived, 1);
 	types_deinit(&t);
 	must(types_load(s, &all, TYPES_BY_TYPE, NULL, ORDER_LIVE, &t)); /* the vector's storage counts as int */
 	number("by_type", t.count, 2);
 	row = row_named(&t, "int", NULL);
 	number("by_type_allocs", row->sums.allocs, 6);
-	text("by_type_agreed", row->confidence, NULL);
+	text_is("by_type_agreed", row->confidence, NULL);
 	types_deinit(&t);
 	must(types_load(s, &all, TYPES_BY_CONTAINER, NULL, ORDER_LIVE, &t)); /* and as the vector's */
 	number("by_container", row_named(&t, "std::vector<int, std::allocator<int>>", NULL)->sums.allocs, 5);
@@ -367,7 +340,7 @@ static void test_places(struct store *s)
 	must(origins_load(s, &all, &place, 0, 0, &origins));
 	number("origin", origins.count, 1);
 	number("origin_stack", origins.rows[0].stack, 1);
-	text("origin_type", origins.rows[0].name, "int");
+	text_is("origin_type", origins.rows[0].name, "int");
 	number("origin_allocs", origins.rows[0].sums.allocs, 5);
 	origins_deinit(&origins);
 
@@ -396,13 +369,13 @@ static void test_sites(struct store *s)
 	must(scope_resolve(s, NULL, &all));
 	must(sites_load(s, &all, SITES_BY_LINE, NULL, ORDER_LIVE, true, &t));
 	number("sites_rows", t.count, 3);
-	text("sites_first", t.rows[0].label, "helper()");
-	text("sites_first_file", t.rows[0].file, "/src/b.c");
+	text_is("sites_first", t.rows[0].label, "helper()");
+	text_is("sites_first_file", t.rows[0].file, "/src/b.c");
 	number("sites_first_line", t.rows[0].line, 20);
-	text("sites_first_type", t.rows[0].type, "Gadget");
+	text_is("sites_first_type", t.rows[0].type, "Gadget");
 	number("sites_first_stack", t.rows[0].stack, 2);
-	text("sites_second", t.rows[1].label, "(no stack)");
-	text("sites_third", t.rows[2].label, "main");
+	text_is("sites_second", t.rows[1].label, "(no stack)");
+	text_is("sites_third", t.rows[2].label, "main");
 	number("sites_third_peak", t.rows[2].peak_bytes, 720);
 	number("sites_third_allocs", t.rows[2].sums.allocs, 16);
 	number("sites_third_types", t.rows[2].types, 1);
@@ -410,19 +383,19 @@ static void test_sites(struct store *s)
 	sites_deinit(&t);
 	must(sites_load(s, &all, SITES_BY_MODULE, NULL, ORDER_ALLOCS, true, &t));
 	number("sites_modules", t.count, 2);
-	text("sites_module", t.rows[0].label, "/bin/prog");
+	text_is("sites_module", t.rows[0].label, "/bin/prog");
 	number("sites_module_allocs", t.rows[0].sums.allocs, 39);
 	sites_deinit(&t);
 	must(sites_load(s, &all, SITES_BY_FILE, "b.c", ORDER_LIVE, true, &t));
 	number("sites_file_match", t.count, 1);
-	text("sites_file", t.rows[0].label, "/src/b.c");
+	text_is("sites_file", t.rows[0].label, "/src/b.c");
 	sites_deinit(&t);
 	scope_deinit(&all);
 	must(stack_load(s, 2, &lines));
 	number("stack_lines", lines.count, 2);
-	text("stack_inner", lines.rows[0].label, "helper()");
+	text_is("stack_inner", lines.rows[0].label, "helper()");
 	number("stack_inlined", lines.rows[0].inlined, 1);
-	text("stack_outer", lines.rows[1].label, "main");
+	text_is("stack_outer", lines.rows[1].label, "main");
 	stack_deinit(&lines);
 }
 
@@ -434,12 +407,12 @@ static void test_processes(struct store *s)
 	must(processes_load(s, &p));
 	number("processes", p.count, 2);
 	number("process_depth", p.rows[1].depth, 1);
-	text("process_role", p.rows[1].role, "helper");
-	text("process_why", p.rows[1].attach_text, "why not");
+	text_is("process_role", p.rows[1].role, "helper");
+	text_is("process_why", p.rows[1].attach_text, "why not");
 	number("process_lost", p.rows[1].lost, 3);
 	number("process_live", p.rows[0].sums.live_bytes, 3288);
 	processes_branch(&p, 1, branch, sizeof branch);
-	text("process_branch", branch, "└─ ");
+	text_is("process_branch", branch, "└─ ");
 	processes_deinit(&p);
 }
 
@@ -452,14 +425,14 @@ static void test_tree(struct store *s)
 	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0, false, &root));
 	number("tree_total", root.value, 4228);
 	number("tree_processes", root.count, 2);
-	text("tree_process", root.children[0].name, "prog, pid 100");
+	text_is("tree_process", root.children[0].name, "prog, pid 100");
 	number("tree_process_value", root.children[0].value, 3288);
-	text("tree_module", root.children[0].children[0].name, "prog");
-	text("tree_leaf", root.children[0].children[0].children[0].name, "Gadget");
+	text_is("tree_module", root.children[0].children[0].name, "prog");
+	text_is("tree_leaf", root.children[0].children[0].children[0].name, "Gadget");
 	tree_deinit(&root);
 	must(tree_load(s, &all, TREE_ALLOCS, TREE_BY_SITE, NULL, 0.3, false, &root));
 	number("tree_allocs", root.value, 46);
-	text("tree_site", root.children[0].children[0].children[0].name, "helper() (/src/b.c:20)");
+	text_is("tree_site", root.children[0].children[0].children[0].name, "helper() (/src/b.c:20)");
 	tree_deinit(&root);
 	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0.99, false, &root)); /* both processes fold */
 	number("tree_fold", root.count, 1);
@@ -481,7 +454,7 @@ static void test_summary(struct store *s)
 
 	must(scope_resolve(s, NULL, &all));
 	must(summary_load(s, &all, &summary));
-	text("summary_program", summary.program, "prog");
+	text_is("summary_program", summary.program, "prog");
 	number("summary_duration", summary.duration, 2000000000);
 	number("summary_allocs", summary.sums.allocs, 46);
 	number("summary_balance", summary.sums.allocs + summary.sums.inherited, summary.sums.frees + summary.sums.live);
@@ -501,7 +474,7 @@ static void test_summary(struct store *s)
 	losses_deinit(&losses);
 	err = scope_resolve(s, "nobody", &none);
 	number("scope_none", err ? (uint64_t)err->code : 0, SHINY_ERR_USAGE);
-	text("scope_none_advice", err ? err->advice : "", "there are: helper, prog; or a pid, or id:N");
+	text_is("scope_none_advice", err ? err->advice : "", "there are: helper, prog; or a pid, or id:N");
 	shiny_err_free(err);
 }
 

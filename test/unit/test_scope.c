@@ -3,43 +3,14 @@
  * test_scope.c: which blocks --tag and --between mean, and what marks say, of a session that is written down: two processes, the second forked,
  * three tags, marks of which two have the same name.
  */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <shiny/wire.h>
 
 #include "../../src/analysis/groups.h"
 #include "../../src/analysis/marks.h"
-
-static int failures;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void text(const char *name, const char *got, const char *want)
-{
-	bool good = strcmp(got, want) == 0;
-
-	printf(good ? "ok %s\n" : "not ok %s: got %s, want %s\n", name, got, want);
-	failures += !good;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
+#include "check.h"
 
 static char path[64];
 
@@ -166,13 +137,13 @@ static void test_tags(struct store *s)
 	refuses(s, "empty", "", NULL);
 	must(scope_resolve(s, "12", &scope));
 	must(scope_tags(s, "load,-", &scope));
-	text("condition", scope_blocks(&scope), "(s.process IN (2)) AND s.tag IN (0,1)");
-	text("condition without tags", scope.where, "s.process IN (2)");
+	text_is("condition", scope_blocks(&scope), "(s.process IN (2)) AND s.tag IN (0,1)");
+	text_is("condition without tags", scope.where, "s.process IN (2)");
 	scope_deinit(&scope);
 	must(groups_load(s, GROUP_TAG, false, &groups));
 	number("groups/count", groups.count, 4);
-	text("groups/none", groups.names[0], "(no tag)");
-	text("groups/of parse", groups.names[groups.of[PARSE]], "parse");
+	text_is("groups/none", groups.names[0], "(no tag)");
+	text_is("groups/of parse", groups.names[groups.of[PARSE]], "parse");
 	groups_deinit(&groups);
 }
 

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sessions.c: what a look at a session directory says of the arenas in it. */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <shiny/wire.h>
 
 #include "../../src/ctl/sessions.h"
-
-static int failures;
-
-static void check(const char *name, bool good, unsigned got)
-{
-	printf(good ? "ok %s\n" : "not ok %s: %u arenas are used\n", name, got);
-	failures += !good;
-}
+#include "check.h"
 
 int main(void)
 {
@@ -32,20 +23,20 @@ int main(void)
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return 1;
-	check("an empty file is an arena being made", sessions_look(directory, &look) && look.arenas == 1 && look.used == 1, look.used);
+	checkf("an empty file is an arena being made", sessions_look(directory, &look) && look.arenas == 1 && look.used == 1, "%u arenas are used", look.used);
 	if (write(fd, &header, sizeof header) != sizeof header)
 		return 1;
-	check("a header that is not ready too", sessions_look(directory, &look) && look.used == 1, look.used);
+	checkf("a header that is not ready too", sessions_look(directory, &look) && look.used == 1, "%u arenas are used", look.used);
 	header.ready = 1;
 	if (pwrite(fd, &header, sizeof header, 0) != sizeof header)
 		return 1;
-	check("one that is ready and that nobody holds is left behind", sessions_look(directory, &look) && look.used == 0, look.used);
+	checkf("one that is ready and that nobody holds is left behind", sessions_look(directory, &look) && look.used == 0, "%u arenas are used", look.used);
 	if (flock(fd, LOCK_SH))
 		return 1;
-	check("and used when somebody does", sessions_look(directory, &look) && look.used == 1, look.used);
+	checkf("and used when somebody does", sessions_look(directory, &look) && look.used == 1, "%u arenas are used", look.used);
 	close(fd);
 	unlink(path);
-	check("an empty directory", sessions_look(directory, &look) && look.arenas == 0 && look.used == 0, look.used);
+	checkf("an empty directory", sessions_look(directory, &look) && look.arenas == 0 && look.used == 0, "%u arenas are used", look.used);
 	rmdir(directory);
 	return failures != 0;
 }

@@ -16,25 +16,7 @@
 #include <shiny/wire.h>
 
 #include "../../src/analysis/size_class.h"
-
-static int failures;
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
+#include "check.h"
 
 /* ---- real allocators ---- */
 
@@ -107,7 +89,7 @@ static void against(const char *name, enum size_allocator allocator, const char 
 	fclose(in);
 	waitpid(child, &status, 0);
 	if (status || rows != EVERY + 1 + LARGE)
-		printf("not ok %s/runs: status %d, %" PRIu64 " sizes\n", name, status, rows), failures++;
+		checkf("the program that asks runs", false, "%s: status %d, %" PRIu64 " sizes", name, status, rows);
 	number(name, wrong, 0);
 }
 

@@ -1,43 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sizes.c: a session that is written down, of which every sum is known: by size class, octave, type and call site. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <shiny/wire.h>
 
 #include "../../src/analysis/sizes.h"
+#include "check.h"
 
-static int failures;
 static char path[64];
 static struct store *session;
 
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
 static void near(const char *name, double got, double want)
 {
-	bool good = fabs(got - want) <= want * 1e-9;
-
-	printf(good ? "ok %s\n" : "not ok %s: got %g, want %g\n", name, got, want);
-	failures += !good;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
+	checkf(name, fabs(got - want) <= want * 1e-9, "got %g, want %g", got, want);
 }
 
 /* Call sites, a stack each, all but the last with a type. */

@@ -17,27 +17,9 @@
 
 #include "../../src/base/cleanup.h"
 #include "../../src/store/store.h"
+#include "check.h"
 
-static int failures;
 static char directory[] = "/tmp/test_store.XXXXXX", path[sizeof(directory) + 16];
-
-static void check(const char *name, bool right, const char *why)
-{
-	if (right)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: %s\n", name, why);
-	failures += !right;
-}
-
-/* Ends the test on an error that nobody expected. */
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok no error expected: %s\n", err->message);
-	exit(1);
-}
 
 static const char *one_text(struct store *store, const char *sql)
 {

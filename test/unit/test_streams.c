@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_streams.c: the four streams of a session that is written down, counted by role: with and without constructors recorded. */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <shiny/wire.h>
 
 #include "../../src/analysis/streams.h"
+#include "check.h"
 
-static int failures;
 static char path[64];
-
-static void number(const char *name, uint64_t got, uint64_t want)
-{
-	if (got == want)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got %" PRIu64 ", want %" PRIu64 "\n", name, got, want);
-	failures += got != want;
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok session: %s\n", err->message);
-	exit(1);
-}
 
 static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack,
 		uint32_t vtable, uint8_t api)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../src/ctl/table.h"
+#include "check.h"
 
 enum { NAME, COUNT, NOTE, COLUMNS };
 static const struct column columns[COLUMNS] = {
@@ -16,16 +17,6 @@ static const struct column columns[COLUMNS] = {
 	[COUNT] = {.title = "count", .kind = CELL_COUNT},
 	[NOTE] = {.title = "note", .kind = CELL_TEXT, .drop = 1},
 };
-static int failures;
-
-static void check(const char *name, bool right, const char *why)
-{
-	if (right)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: %s\n", name, why);
-	failures += !right;
-}
 
 /* The table with one long and one short name, printed. */
 static char *print(size_t width, size_t longest, const char *note)

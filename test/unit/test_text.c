@@ -3,33 +3,12 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../src/base/json.h"
 #include "../../src/base/nearest.h"
 #include "../../src/base/text.h"
 #include "../../src/base/units.h"
-
-static int failures;
-
-static void same(const char *name, const char *got, const char *want)
-{
-	if (strcmp(got, want) == 0) {
-		printf("ok %s\n", name);
-		return;
-	}
-	printf("not ok %s: got \"%s\", want \"%s\"\n", name, got, want);
-	failures++;
-}
-
-static void equal(const char *name, uint64_t got, uint64_t want)
-{
-	char a[32], b[32];
-
-	snprintf(a, sizeof a, "%llu", (unsigned long long)got);
-	snprintf(b, sizeof b, "%llu", (unsigned long long)want);
-	same(name, a, b);
-}
+#include "check.h"
 
 static void bytes(const char *text, bool good, uint64_t want)
 {
@@ -37,11 +16,11 @@ static void bytes(const char *text, bool good, uint64_t want)
 	char name[80];
 
 	snprintf(name, sizeof name, "bytes_%s", text);
-	equal(name, units_parse_bytes(text, &got), good);
+	number(name, units_parse_bytes(text, &got), good);
 	if (good)
-		equal(name, got, want);
+		number(name, got, want);
 	else
-		equal(name, got, 12345); /* untouched on failure */
+		number(name, got, 12345); /* untouched on failure */
 }
 
 static void test_parse(void)
@@ -64,40 +43,40 @@ static void test_parse(void)
 	bytes("1.", false, 0);
 	bytes("64kk", false, 0);
 	bytes("64 k x", false, 0);
-	equal("time_10s", units_parse_time("10s", &n) ? n : 0, 10000000000);
-	equal("time_plain", units_parse_time("2", &n) ? n : 0, 2000000000);
-	equal("time_ms", units_parse_time("1.5ms", &n) ? n : 0, 1500000);
-	equal("time_bad", units_parse_time("10x", &n), 0);
-	equal("count", units_parse_count("1,234", &n) ? n : 0, 1234);
-	equal("count_k", units_parse_count("10k", &n) ? n : 0, 10000);
-	equal("count_fraction", units_parse_count("1.5", &n), 0);
-	equal("share_percent", units_parse_share("5%", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 50);
-	equal("share_plain", units_parse_share("0.25", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 250);
-	equal("share_over", units_parse_share("101%", &share), 0);
-	equal("share_bad", units_parse_share("5%%", &share), 0);
+	number("time_10s", units_parse_time("10s", &n) ? n : 0, 10000000000);
+	number("time_plain", units_parse_time("2", &n) ? n : 0, 2000000000);
+	number("time_ms", units_parse_time("1.5ms", &n) ? n : 0, 1500000);
+	number("time_bad", units_parse_time("10x", &n), 0);
+	number("count", units_parse_count("1,234", &n) ? n : 0, 1234);
+	number("count_k", units_parse_count("10k", &n) ? n : 0, 10000);
+	number("count_fraction", units_parse_count("1.5", &n), 0);
+	number("share_percent", units_parse_share("5%", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 50);
+	number("share_plain", units_parse_share("0.25", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 250);
+	number("share_over", units_parse_share("101%", &share), 0);
+	number("share_bad", units_parse_share("5%%", &share), 0);
 }
 
 static void test_write(void)
 {
-	same("count_0", units_count(UNITS_BUF, 0), "0");
-	same("count_999", units_count(UNITS_BUF, 999), "999");
-	same("count_1000", units_count(UNITS_BUF, 1000), "1,000");
-	same("count_max", units_count(UNITS_BUF, UINT64_MAX), "18,446,744,073,709,551,615");
-	same("bytes_0", units_bytes(UNITS_BUF, 0), "0 B");
-	same("bytes_1023", units_bytes(UNITS_BUF, 1023), "1023 B");
-	same("bytes_1024", units_bytes(UNITS_BUF, 1024), "1.00 KiB");
-	same("bytes_64k", units_bytes(UNITS_BUF, 65536), "64.0 KiB");
-	same("bytes_almost_mib", units_bytes(UNITS_BUF, 1048575), "1.00 MiB");
-	same("bytes_max", units_bytes(UNITS_BUF, UINT64_MAX), "16.0 EiB");
-	same("time_ns", units_time(UNITS_BUF, 999), "999 ns");
-	same("time_us", units_time(UNITS_BUF, 1500), "1.50 µs");
-	same("time_ms", units_time(UNITS_BUF, 45600000), "45.6 ms");
-	same("time_s", units_time(UNITS_BUF, 3210000000), "3.21 s");
-	same("time_min", units_time(UNITS_BUF, 125000000000), "2 min 05 s");
-	same("time_h", units_time(UNITS_BUF, 11220000000000), "3 h 07 min");
-	same("share", units_share(UNITS_BUF, 1, 8), "12.5 %");
-	same("share_none", units_share(UNITS_BUF, 1, 0), "");
-	same("share_tiny", units_share(UNITS_BUF, 1, 100000), "<0.1 %");
+	text_is("count_0", units_count(UNITS_BUF, 0), "0");
+	text_is("count_999", units_count(UNITS_BUF, 999), "999");
+	text_is("count_1000", units_count(UNITS_BUF, 1000), "1,000");
+	text_is("count_max", units_count(UNITS_BUF, UINT64_MAX), "18,446,744,073,709,551,615");
+	text_is("bytes_0", units_bytes(UNITS_BUF, 0), "0 B");
+	text_is("bytes_1023", units_bytes(UNITS_BUF, 1023), "1023 B");
+	text_is("bytes_1024", units_bytes(UNITS_BUF, 1024), "1.00 KiB");
+	text_is("bytes_64k", units_bytes(UNITS_BUF, 65536), "64.0 KiB");
+	text_is("bytes_almost_mib", units_bytes(UNITS_BUF, 1048575), "1.00 MiB");
+	text_is("bytes_max", units_bytes(UNITS_BUF, UINT64_MAX), "16.0 EiB");
+	text_is("time_ns", units_time(UNITS_BUF, 999), "999 ns");
+	text_is("time_us", units_time(UNITS_BUF, 1500), "1.50 µs");
+	text_is("time_ms", units_time(UNITS_BUF, 45600000), "45.6 ms");
+	text_is("time_s", units_time(UNITS_BUF, 3210000000), "3.21 s");
+	text_is("time_min", units_time(UNITS_BUF, 125000000000), "2 min 05 s");
+	text_is("time_h", units_time(UNITS_BUF, 11220000000000), "3 h 07 min");
+	text_is("share", units_share(UNITS_BUF, 1, 8), "12.5 %");
+	text_is("share_none", units_share(UNITS_BUF, 1, 0), "");
+	text_is("share_tiny", units_share(UNITS_BUF, 1, 100000), "<0.1 %");
 }
 
 static void fit(const char *name, const char *s, size_t columns, enum text_cut cut, const char *want)
@@ -105,11 +84,9 @@ static void fit(const char *name, const char *s, size_t columns, enum text_cut c
 	char out[512];
 	size_t used = text_fit(out, sizeof out, s, columns, cut);
 
-	same(name, out, want);
-	if (used > columns || used != text_columns(out)) {
-		printf("not ok %s: %zu columns reported, %zu used, %zu allowed\n", name, used, text_columns(out), columns);
-		failures++;
-	}
+	text_is(name, out, want);
+	if (used > columns || used != text_columns(out))
+		checkf(name, false, "%zu columns reported, %zu used, %zu allowed", used, text_columns(out), columns);
 }
 
 static void test_fit(void)
@@ -130,31 +107,31 @@ static void test_fit(void)
 	fit("arguments_in_parentheses", "(in a::f(long, char const*))", 16, TEXT_CUT_MIDDLE, "(in a::f(…))");
 	fit("anonymous", "(anonymous namespace)::f(int, int, int)", 30, TEXT_CUT_MIDDLE, "(anonymous namespace)::f(…)");
 	fit("operator_less", "operator<(int, int)", 12, TEXT_CUT_MIDDLE, "operator<(…)");
-	equal("combining", text_columns("e\xcc\x81"), 1);
+	number("combining", text_columns("e\xcc\x81"), 1);
 }
 
 static void test_match(void)
 {
-	equal("match_part", text_matches("Lay", "blink::LayoutBox"), 1);
-	equal("match_part_not", text_matches("lay", "blink::LayoutBox"), 0);
-	equal("match_star", text_matches("blink::*Box", "blink::LayoutBox"), 1);
-	equal("match_whole", text_matches("Lay*", "blink::LayoutBox"), 0);
-	equal("match_backtrack", text_matches("*ab*abc", "xxabyyababc"), 1);
-	equal("match_question", text_matches("a?c", "abc"), 1);
-	equal("match_bracket", text_matches("int[]", "new int[]"), 1);
+	number("match_part", text_matches("Lay", "blink::LayoutBox"), 1);
+	number("match_part_not", text_matches("lay", "blink::LayoutBox"), 0);
+	number("match_star", text_matches("blink::*Box", "blink::LayoutBox"), 1);
+	number("match_whole", text_matches("Lay*", "blink::LayoutBox"), 0);
+	number("match_backtrack", text_matches("*ab*abc", "xxabyyababc"), 1);
+	number("match_question", text_matches("a?c", "abc"), 1);
+	number("match_bracket", text_matches("int[]", "new int[]"), 1);
 }
 
 static void test_nearest(void)
 {
 	static const char *const names[] = {"report", "types", "sites", "processes"};
 
-	equal("distance_swap", nearest_distance("reprot", "report"), 1);
-	equal("distance_empty", nearest_distance("", "abc"), 3);
-	equal("distance_same", nearest_distance("abc", "ABC"), 0);
-	same("nearest", nearest_name("reprot", names, 4), "report");
-	same("nearest_prefix", nearest_name("proc", names, 4), "processes");
-	same("nearest_none", nearest_name("xyzzy", names, 4) ? "something" : "nothing", "nothing");
-	same("nearest_of_none", nearest_name("x", names, 0) ? "something" : "nothing", "nothing");
+	number("distance_swap", nearest_distance("reprot", "report"), 1);
+	number("distance_empty", nearest_distance("", "abc"), 3);
+	number("distance_same", nearest_distance("abc", "ABC"), 0);
+	text_is("nearest", nearest_name("reprot", names, 4), "report");
+	text_is("nearest_prefix", nearest_name("proc", names, 4), "processes");
+	text_is("nearest_none", nearest_name("xyzzy", names, 4) ? "something" : "nothing", "nothing");
+	text_is("nearest_of_none", nearest_name("x", names, 0) ? "something" : "nothing", "nothing");
 }
 
 static void test_json(void)
@@ -188,7 +165,7 @@ static void test_json(void)
 	json_end(&json);
 	json_end(&json);
 	fclose(out);
-	same("json", text,
+	text_is("json", text,
 	     "{\n  \"s\": \"a\\\"b\\\\c\\n\\t\\u0001\\ufffdä\",\n  \"n\": 18446744073709551615,\n  \"i\": -1,\n  \"r\": 0.5,\n  \"nan\": null,\n"
 	     "  \"none\": null,\n  \"at\": \"0x7f00\",\n  \"rows\": [\n    {\"a\": true, \"b\": [1, 2]},\n    {}\n  ],\n  \"empty\": []\n}\n");
 	free(text);

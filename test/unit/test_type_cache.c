@@ -12,18 +12,12 @@
 #include <xxhash.h>
 
 #include "../../symbolizer/type_cache.h"
+#include "check.h"
 
-static int failures;
 static struct names names;
 static char directory[64], path[160];
 static const uint8_t id[20] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17 };
 enum { RULES = 77, HEADER = 104 };
-
-static void check(const char *name, bool good)
-{
-	printf(good ? "ok %s\n" : "not ok %s\n", name);
-	failures += !good;
-}
 
 static struct type_cache *cache(uint64_t rules)
 {
@@ -133,38 +127,38 @@ static void test_round_trip(void)
 	struct stat st;
 	bool good = true;
 
-	check("an empty cache has nothing", !type_cache_get(c, 1) && !stored(c));
+	check_that("an empty cache has nothing", !type_cache_get(c, 1) && !stored(c));
 	for (unsigned n = 0; n < 3000; n++)
 		put(c, n * 37, n);
 	kept = type_cache_get(c, 37);
 	put(c, 37, 1);
-	check("what was got stays where it is", kept == type_cache_get(c, 37));
+	check_that("what was got stays where it is", kept == type_cache_get(c, 37));
 	for (unsigned n = 0; n < 3000; n++)
 		good &= has(c, n * 37, n);
-	check("answers come back from memory", good);
-	check("others are not there", !type_cache_get(c, 38));
+	check_that("answers come back from memory", good);
+	check_that("others are not there", !type_cache_get(c, 38));
 	type_cache_close(c);
-	check("the file is its user's alone", !stat(path, &st) && (st.st_mode & 0777) == 0600);
+	check_that("the file is its user's alone", !stat(path, &st) && (st.st_mode & 0777) == 0600);
 	snprintf(path + strlen(directory), 8, "/types");
-	check("and so is the directory", !stat(path, &st) && (st.st_mode & 0777) == 0700);
+	check_that("and so is the directory", !stat(path, &st) && (st.st_mode & 0777) == 0700);
 	path[strlen(directory) + 6] = '/';
 
 	c = cache(RULES);
 	type_cache_info(c, &info);
-	check("its path is told", info.path && !strcmp(info.path, path));
-	check("the file holds them all", info.stored == 3000 && !info.added);
+	check_that("its path is told", info.path && !strcmp(info.path, path));
+	check_that("the file holds them all", info.stored == 3000 && !info.added);
 	good = true;
 	for (unsigned n = 3000; n--;)
 		good &= has(c, n * 37, n);
-	check("answers come back from the file", good && !type_cache_get(c, 38) && !type_cache_get(c, UINT64_MAX));
+	check_that("answers come back from the file", good && !type_cache_get(c, 38) && !type_cache_get(c, UINT64_MAX));
 	put(c, 38, 5);
 	type_cache_close(c);
 	c = cache(RULES);
-	check("what is added joins what was there", stored(c) == 3001 && has(c, 38, 5) && has(c, 2999 * 37, 2999));
+	check_that("what is added joins what was there", stored(c) == 3001 && has(c, 38, 5) && has(c, 2999 * 37, 2999));
 	put(c, 37, 2); /* another answer for the same address replaces it */
 	type_cache_close(c);
 	c = cache(RULES);
-	check("a newer answer replaces an older one", stored(c) == 3001 && has(c, 37, 2));
+	check_that("a newer answer replaces an older one", stored(c) == 3001 && has(c, 37, 2));
 	type_cache_close(c);
 }
 
@@ -173,13 +167,13 @@ static void test_keys(void)
 	static const uint8_t other[20] = { 1 };
 	struct type_cache *c = cache(RULES + 1);
 
-	check("other rules: as good as none", !stored(c) && !type_cache_get(c, 38));
+	check_that("other rules: as good as none", !stored(c) && !type_cache_get(c, 38));
 	type_cache_close(c);
 	c = cache(RULES);
-	check("asking changes no file", stored(c) == 3001);
+	check_that("asking changes no file", stored(c) == 3001);
 	type_cache_close(c);
 	c = type_cache_open(directory, other, sizeof other, RULES, &names);
-	check("another module: another file", !stored(c));
+	check_that("another module: another file", !stored(c));
 	type_cache_close(c);
 }
 
@@ -223,12 +217,12 @@ static void test_damage(void)
 	bool good = true;
 	uint64_t random = 12345;
 
-	check("the file has a size to test with", bytes > 100000 && bytes < sizeof whole);
+	check_that("the file has a size to test with", bytes > 100000 && bytes < sizeof whole);
 	for (size_t cut = 0; cut < bytes; cut += cut < 200 ? 1 : bytes / 50) {
 		write_file(whole, cut);
 		good &= as_none();
 	}
-	check("truncated: as good as none", good);
+	check_that("truncated: as good as none", good);
 	good = true;
 	for (size_t at = 0; at < bytes; at += at < HEADER ? 1 : bytes / 60) {
 		memcpy(broken, whole, bytes);
@@ -236,12 +230,12 @@ static void test_damage(void)
 		write_file(broken, bytes);
 		good &= as_none();
 	}
-	check("a flipped bit: as good as none", good);
+	check_that("a flipped bit: as good as none", good);
 	memset(broken, 0, sizeof broken);
 	write_file(broken, 5000);
-	check("zeros: as good as none", as_none());
+	check_that("zeros: as good as none", as_none());
 	write_file((const uint8_t *)"SQLite format 3", 16);
-	check("foreign: as good as none", as_none());
+	check_that("foreign: as good as none", as_none());
 	good = true;
 	for (unsigned n = 0; n < 300; n++) { /* with a checksum that is right */
 		memcpy(broken, whole, bytes);
@@ -253,7 +247,7 @@ static void test_damage(void)
 		write_file(broken, bytes);
 		good &= survives();
 	}
-	check("made to pass: nothing breaks", good);
+	check_that("made to pass: nothing breaks", good);
 	for (size_t at = 16; at < HEADER; at += 4) { /* counts and sizes of the header */
 		memcpy(broken, whole, bytes);
 		memset(broken + at, 0xff, 4);
@@ -261,25 +255,25 @@ static void test_damage(void)
 		write_file(broken, bytes);
 		good &= survives();
 	}
-	check("absurd counts: nothing breaks", good);
+	check_that("absurd counts: nothing breaks", good);
 	unlink(path);
 	if (mkfifo(path, 0600))
 		abort();
-	check("a fifo is not waited for", as_none());
+	check_that("a fifo is not waited for", as_none());
 	unlink(path);
 	if (symlink("/etc/passwd", path))
 		abort();
-	check("a link is not followed", as_none());
+	check_that("a link is not followed", as_none());
 	unlink(path);
 	write_file(whole, bytes);
-	check("the whole one is still good", !as_none());
+	check_that("the whole one is still good", !as_none());
 	/* a broken file is replaced by the next one that has something to say */
 	write_file(whole, bytes / 2);
 	struct type_cache *c = cache(RULES);
 	put(c, 5, 5);
 	type_cache_close(c);
 	c = cache(RULES);
-	check("a broken one is replaced", stored(c) == 1 && has(c, 5, 5));
+	check_that("a broken one is replaced", stored(c) == 1 && has(c, 5, 5));
 	type_cache_close(c);
 }
 
@@ -301,32 +295,32 @@ static void test_places(void)
 	struct type_cache *c;
 	char home[128];
 
-	check("without a build-id: memory only", memory_only(type_cache_open(directory, NULL, 0, RULES, &names)));
+	check_that("without a build-id: memory only", memory_only(type_cache_open(directory, NULL, 0, RULES, &names)));
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
-	check("without a home: memory only", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
+	check_that("without a home: memory only", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
 	setenv("HOME", "relative", 1);
-	check("a relative home is none", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
+	check_that("a relative home is none", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
 	snprintf(home, sizeof home, "%s/home", directory);
 	setenv("HOME", home, 1);
 	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
 	type_cache_info(c, &info);
-	check("HOME/.cache/shiny/types", info.path && !strncmp(info.path, home, strlen(home)) && strstr(info.path, "/.cache/shiny/types/abcdef0102"));
+	check_that("HOME/.cache/shiny/types", info.path && !strncmp(info.path, home, strlen(home)) && strstr(info.path, "/.cache/shiny/types/abcdef0102"));
 	put(c, 1, 1);
 	type_cache_close(c);
 	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
-	check("directories are made", stored(c) == 1);
+	check_that("directories are made", stored(c) == 1);
 	type_cache_close(c);
 	setenv("XDG_CACHE_HOME", directory, 1);
 	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
 	type_cache_info(c, &info);
-	check("XDG_CACHE_HOME goes first", info.path && !strncmp(info.path, directory, strlen(directory)) && strstr(info.path, "/shiny/types/"));
+	check_that("XDG_CACHE_HOME goes first", info.path && !strncmp(info.path, directory, strlen(directory)) && strstr(info.path, "/shiny/types/"));
 	type_cache_close(c);
 	c = type_cache_open("/proc/nowhere", id, sizeof id, RULES, &names);
 	put(c, 9, 9);
-	check("what can't be written still works", has(c, 9, 9));
+	check_that("what can't be written still works", has(c, 9, 9));
 	type_cache_close(c);
-	check("no temporary file is left", !system("test -z \"$(find \"$XDG_CACHE_HOME\" -type f -name '*.[0-9]*')\""));
+	check_that("no temporary file is left", !system("test -z \"$(find \"$XDG_CACHE_HOME\" -type f -name '*.[0-9]*')\""));
 }
 
 int main(void)

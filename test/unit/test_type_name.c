@@ -3,21 +3,14 @@
  * test_type_name.c: short type names: what a declaration may leave out is left out, what makes a difference stays. The long names
  * are what __cxa_demangle and gcc's and clang's DWARF give for variables that were declared with the short ones.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../src/analysis/type_name.h"
-
-static int failures;
+#include "check.h"
 
 static void same(const char *name, char *got, const char *want)
 {
-	if (strcmp(got, want) == 0)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: got \"%s\", want \"%s\"\n", name, got, want);
-	failures += strcmp(got, want) != 0;
+	text_is(name, got, want);
 	free(got);
 }
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "../../symbolizer/sym.h"
+#include "check.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* the rows name what matters in them */
 
-static int failures;
 static struct sym *sym;
 
 enum when { SETTLED, YOUNG, DYING };
@@ -163,21 +163,11 @@ static void test_row(const struct row *row)
 	sym_type_combine(sym, &site, &reading, &row->sizes, &out, NULL);
 	sym_type_combine(sym, &site, &reading, &row->sizes, &again, &evidence);
 	named = out.type && row->out.name ? !strcmp(out.type, row->out.name) : out.type == row->out.name;
-	if (named && (!out.type || (out.rule == row->out.rule && out.confidence == row->out.confidence && out.or_derived == row->out.or_derived &&
+	checkf(row->what, named && (!out.type || (out.rule == row->out.rule && out.confidence == row->out.confidence && out.or_derived == row->out.or_derived &&
 				    out.form == row->out.form)) &&
-	    out.type == again.type && !lines == !row->vptr.name) {
-		printf("ok %s\n", row->what);
-		return;
-	}
-	printf("not ok %s: %s, %s, %s, %s%s; %u lines\n", row->what, out.type ? out.type : "nothing", sym_rule_name(out.rule),
+	       out.type == again.type && !lines == !row->vptr.name,
+	       "%s, %s, %s, %s%s; %u lines", out.type ? out.type : "nothing", sym_rule_name(out.rule),
 	       sym_confidence_name(out.confidence), sym_form_name(out.form), out.or_derived ? ", or derived" : "", lines);
-	failures++;
-}
-
-static void check(const char *name, bool good)
-{
-	printf(good ? "ok %s\n" : "not ok %s\n", name);
-	failures += !good;
 }
 
 int main(void)
@@ -190,9 +180,9 @@ int main(void)
 		test_row(&rows[i]);
 	for (int i = 0; i <= SYM_RULE_LEARNED; i++)
 		named &= sym_rule_name((enum sym_rule)i) != NULL;
-	check("every rule has a name", named && !strcmp(sym_rule_name(SYM_RULE_BOTH), "both"));
-	check("forms have names", !strcmp(sym_form_name(SYM_FORM_BUFFER), "buffer") && !strcmp(sym_form_name(SYM_FORM_OBJECT), "object"));
-	check("confidences have names", !strcmp(sym_confidence_name(SYM_EXACT), "exact") && !strcmp(sym_confidence_name(SYM_LABEL), "label"));
+	check_that("every rule has a name", named && !strcmp(sym_rule_name(SYM_RULE_BOTH), "both"));
+	check_that("forms have names", !strcmp(sym_form_name(SYM_FORM_BUFFER), "buffer") && !strcmp(sym_form_name(SYM_FORM_OBJECT), "object"));
+	check_that("confidences have names", !strcmp(sym_confidence_name(SYM_EXACT), "exact") && !strcmp(sym_confidence_name(SYM_LABEL), "label"));
 	sym_destroy(sym);
 	return failures != 0;
 }

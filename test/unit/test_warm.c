@@ -10,14 +10,7 @@
 #include <unistd.h>
 
 #include "../../symbolizer/sym.h"
-
-static int failures;
-
-static void check(const char *name, bool good, const char *why)
-{
-	printf(good ? "ok %s\n" : "not ok %s: %s\n", name, why);
-	failures += !good;
-}
+#include "check.h"
 
 struct found {
 	uint64_t at[256];

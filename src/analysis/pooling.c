@@ -39,11 +39,11 @@ struct pool_cell {
 	uint64_t hash;
 	uint32_t pool; /* index in pools, plus 1; 0: the cell is empty */
 };
-/* Which pools a block begins in, of one call stack and size: what most blocks ask again. */
+/* Which pools blocks of one call stack, slot and bucket begin in, as long as they have no vptr: what most ask again. */
 struct recent {
 	uint32_t process, stack;
-	uint64_t size;
-	uint32_t pools[PLACE_POOLS];
+	uint64_t slot;
+	uint32_t bucket, pools[PLACE_POOLS];
 };
 enum { RECENT = 32768 };
 
@@ -210,26 +210,20 @@ static uint32_t bucket_of(uint64_t size)
 /* Where a block begins: its two pools, and whether it has a mapping of its own. */
 static bool choose_pools(struct model *m, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t pools[PLACE_POOLS])
 {
-	enum { ALIKE = 64 * 1024 }; /* up to this size the address has no part in it, and no block has a mapping of its own */
-	size_t i = hash_pair((uint64_t)process->id << 32 | life->stack, life->size) % RECENT;
-	struct recent *recent = &m->recent[i];
-	enum size_allocator allocator;
-	struct size_room room;
-	uint64_t slot;
+	enum size_allocator allocator = size_allocator_of(&m->allocators, process->id, life->api);
+	struct size_room room = size_room(allocator, life->size, life->address);
+	uint64_t slot = size_bin(allocator, room.slot);
+	uint32_t bucket = bucket_of(life->size);
+	struct recent *recent = &m->recent[hash_pair((uint64_t)process->id << 32 | life->stack, slot) % RECENT];
 
-	if (recent->process == process->id && recent->stack == life->stack && recent->size == life->size && life->size && life->size < ALIKE &&
-	    !life->vtable) {
+	if (!life->vtable && recent->process == process->id && recent->stack == life->stack && recent->slot == slot && recent->bucket == bucket) {
 		memcpy(pools, recent->pools, sizeof recent->pools);
-		return false;
+		return room.mapped;
 	}
-	allocator = size_allocator_of(&m->allocators, process->id, life->api);
-	room = size_room(allocator, life->size, life->address);
-	slot = size_bin(allocator, room.slot);
-	pools[0] = find_pool(m, process->id, bucket_of(life->size) * POPULATIONS + lifetime_of_site(m, groups_find(&m->sites, lives, process, life)),
-			     slot);
+	pools[0] = find_pool(m, process->id, bucket * POPULATIONS + lifetime_of_site(m, groups_find(&m->sites, lives, process, life)), slot);
 	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, lives, process, life), slot);
-	if (life->size < ALIKE && !life->vtable)
-		*recent = (struct recent){ process->id, life->stack, life->size, { pools[0], pools[1] } };
+	if (!life->vtable)
+		*recent = (struct recent){ process->id, life->stack, slot, bucket, { pools[0], pools[1] } };
 	return room.mapped;
 }
 

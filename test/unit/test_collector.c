@@ -121,6 +121,58 @@ static void reallocs(void)
 	number("realloc/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
 }
 
+/* What a thread is at, and what a liar says of it. */
+static void tags(void)
+{
+	struct collector_summary s;
+	struct shiny_header *h = begin(8);
+	struct writer w = writer_make(h, 0, 0), child = writer_make(h, 1, 1);
+	struct { struct shiny_tag tag; char name[16]; } load = { { 5, 4, 0 }, "load" }, again = { { 9, 4, 0 }, "load" }, own = { { 5, 5, 0 }, "other" };
+	struct { struct shiny_tag tag; char name[16]; } zero = { { 0, 4, 0 }, "zero" }, holes = { { 6, 4, 0 }, "a\0b" }, endless = { { 7, 60, 0 }, "endless" };
+	struct { struct shiny_tag tag; char name[16]; } far = { { UINT32_MAX, 3, 0 }, "far" };
+
+	process_make(h, 1, 0, 60);
+	put_run(&w, 1, SHINY_REC_TAG_NAME, 0, 0, 0, &load, sizeof load);
+	put_event(&w, 2, SHINY_REC_ALLOC, 0x1000, 1, 0, SHINY_API_MALLOC);
+	put_event(&w, 3, SHINY_REC_TAG, 0, 5, 0, 0);
+	put_event(&w, 4, SHINY_REC_ALLOC, 0x2000, 2, 0, SHINY_API_MALLOC);
+	put_run(&w, 5, SHINY_REC_TAG_NAME, 0, 0, 0, &again, sizeof again); /* the same name by another index */
+	put_event(&w, 6, SHINY_REC_TAG, 0, 9, 0, 0);
+	put_event(&w, 7, SHINY_REC_ALLOC, 0x3000, 4, 0, SHINY_API_MALLOC);
+	put_event(&w, 8, SHINY_REC_TAG, 0, 123456, 0, 0); /* never told */
+	put_event(&w, 9, SHINY_REC_ALLOC, 0x4000, 8, 0, SHINY_API_MALLOC);
+	put_event(&w, 10, SHINY_REC_TAG, 0, 5, 0, 0);
+	put_event(&w, 11, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
+	put_event(&w, 12, SHINY_REC_REALLOC_DONE, 0x1000, 16, 0, SHINY_API_REALLOC);
+	put_run(&w, 13, SHINY_REC_TAG_NAME, 0, 0, 0, &zero, sizeof zero);
+	put_run(&w, 14, SHINY_REC_TAG_NAME, 0, 0, 0, &holes, sizeof holes);
+	put_run(&w, 15, SHINY_REC_TAG_NAME, 0, 0, 0, &endless, sizeof endless);
+	put_run(&w, 16, SHINY_REC_TAG_NAME, 0, 0, 0, &far, sizeof far);
+	put_run(&w, 17, SHINY_REC_MARK, 0, 0, 0, &load, sizeof load);
+	put_run(&w, 18, SHINY_REC_MARK, 0, 0, 0, &holes, sizeof holes);
+	put_event(&w, 50, SHINY_REC_ALLOC, 0x5000, 32, 0, SHINY_API_MALLOC);
+	put_event(&child, 100, SHINY_REC_TAG, 0, 5, 0, 0); /* as its parent told */
+	put_event(&child, 101, SHINY_REC_ALLOC, 0x6000, 64, 0, SHINY_API_MALLOC);
+	put_run(&child, 102, SHINY_REC_TAG_NAME, 0, 0, 0, &own, sizeof own); /* another from here on, in the child only */
+	put_event(&child, 103, SHINY_REC_TAG, 0, 5, 0, 0);
+	put_event(&child, 104, SHINY_REC_ALLOC, 0x7000, 128, 0, SHINY_API_MALLOC);
+	put_event(&w, 105, SHINY_REC_TAG, 0, 5, 0, 0);
+	put_event(&w, 106, SHINY_REC_ALLOC, 0x8000, 256, 0, SHINY_API_MALLOC);
+	put_event(&w, 107, SHINY_REC_FREE, 0x2000, 0, 0, SHINY_API_FREE);
+	if (!collected("tags/collect", h, &s))
+		return;
+	number("tags/load", (uint64_t)ask("SELECT SUM(bytes) FROM v_tags WHERE tag = 'load'"), 2 + 4 + 16 + 32 + 64 + 256);
+	number("tags/none", (uint64_t)ask("SELECT SUM(bytes) FROM v_tags WHERE tag = '(no tag)'"), 1 + 8);
+	number("tags/the child's own", (uint64_t)ask("SELECT bytes FROM v_tags WHERE tag = 'other' AND process = 2"), 128);
+	number("tags/freed without a tag", (uint64_t)ask("SELECT SUM(frees) FROM v_tags WHERE tag = 'load' AND process = 1"), 1);
+	number("tags/inherited", (uint64_t)ask("SELECT inherited_bytes FROM v_tags WHERE tag = 'load' AND process = 2"), 2 + 4 + 16 + 32);
+	number("tags/names", (uint64_t)ask("SELECT COUNT(*) FROM tag"), 3); /* far's index makes no sense, its name does */
+	number("tags/marks", (uint64_t)ask("SELECT COUNT(*) FROM mark WHERE name = 'load' AND process = 1 AND thread > 0"), 1);
+	number("tags/all marks", (uint64_t)ask("SELECT COUNT(*) FROM mark"), 1);
+	number("tags/unnamed", (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNNAMED_TAGS'"), 1);
+	number("tags/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited <> frees + live + gone"), 0);
+}
+
 /* The parent frees after the fork, before the child is noticed: the child still has the block. */
 static void forks(void)
 {
@@ -427,6 +479,7 @@ int main(void)
 	snprintf(arena_path, sizeof arena_path, "%s/arena.1.0", directory);
 	threads();
 	reallocs();
+	tags();
 	forks();
 	replaced();
 	stacks_and_losses();

@@ -82,6 +82,12 @@ int main(void)
 	check_that("wide without payload", run(SHINY_REC_FREE_WIDE, 0, 0, 0) == DECODE_BAD);
 	check_that("module too short", run(SHINY_REC_MODULE, 0, 0, 3) == DECODE_BAD);
 	check_that("map of wrong length", run(SHINY_REC_MAP, 0, 0, 2) == DECODE_BAD);
+	check_that("a tag's name", run(SHINY_REC_TAG_NAME, 0, 0, 2) == DECODE_RAW && raw.count == 2 && cursor.position == 3);
+	check_that("a mark without a name", run(SHINY_REC_MARK, 0, 0, 1) == DECODE_BAD);
+	check_that("a tag's name too long", run(SHINY_REC_TAG_NAME, 0, 0, 2 + SHINY_TAG_NAME_MAX / SHINY_RECORD_BYTES) == DECODE_BAD);
+	begin();
+	put(0, SHINY_SIZE_LIMIT - 1, shiny_w1(5, SHINY_SIZE_LIMIT - 1, 0, SHINY_REC_TAG));
+	check_that("a tag", next() == DECODE_RAW && raw.kind == SHINY_REC_TAG && raw.size == SHINY_SIZE_LIMIT - 1);
 	begin();
 	put(0, UINT64_C(1) << 40, shiny_w1(0, 0, 0, SHINY_REC_TIME));
 	check_that("time to come", next() == DECODE_BAD);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define APART __attribute__((noinline, noclone, noipa))
+#define APART __attribute__((noinline))
 enum { TABLE = 8 << 20, STEPS = 40, STEP_MS = 25 };
 
 static void *volatile sink;

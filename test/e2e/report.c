@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define APART __attribute__((noinline, noclone, noipa))
+#define APART __attribute__((noinline))
 enum { HELD = 3, HELD_BYTES = 1 << 20, CHURNED = 200000, CHURNED_BYTES = 48, STAYING = 500, STAYING_BYTES = 1000, PASSING = 64 };
 
 static void *volatile sink;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "flow_code.h"
+#include "probe_eval.h"
 #include "probe_near.h"
 
 enum { STEPS = 200, BEFORE = 0x140, SLOTS = 4, SIZE_AT = -2, HEADER_AT = -8 };
@@ -41,13 +42,6 @@ struct reader {
 	bool page, rounds, loads, stores, frees;
 };
 
-static int number_of(ZydisRegister reg)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? (int)whole - ZYDIS_REGISTER_RAX : -1;
-}
-
 static enum held held_by(const struct reader *r, const ZydisDecodedOperand *o)
 {
 	int n;
@@ -58,14 +52,14 @@ static enum held held_by(const struct reader *r, const ZydisDecodedOperand *o)
 				return r->slots[i].held;
 	if (o->type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return HELD_NOTHING;
-	n = number_of(o->reg.value);
+	n = eval_register(o->reg.value);
 	return n < 0 ? HELD_NOTHING : r->held[n];
 }
 
 /* The 16 bits with the size, by the object or its header. */
 static bool is_size(const struct reader *r, const ZydisDecodedOperand *o)
 {
-	int base = o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE && o->size == 16 ? number_of(o->mem.base) : -1;
+	int base = o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE && o->size == 16 ? eval_register(o->mem.base) : -1;
 
 	return base >= 0 && ((r->held[base] == HELD_OBJECT && o->mem.disp.value == SIZE_AT) ||
 			     (r->held[base] == HELD_HEADER && o->mem.disp.value == SIZE_AT - HEADER_AT));
@@ -94,7 +88,7 @@ static enum held after(struct reader *r, const struct flow_instruction *i)
 	case ZYDIS_MNEMONIC_MOV:
 		return to->size == 64 ? held_by(r, from) : HELD_NOTHING;
 	case ZYDIS_MNEMONIC_LEA:
-		base = number_of(from->mem.base);
+		base = eval_register(from->mem.base);
 		if (base < 0 || from->mem.index != ZYDIS_REGISTER_NONE)
 			return HELD_NOTHING;
 		if (r->held[base] == HELD_OBJECT && from->mem.disp.value == HEADER_AT)
@@ -118,7 +112,7 @@ static void step(struct reader *r, const struct flow_instruction *i)
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 }; /* what a callee need not keep */
 	const ZydisDecodedOperand *to = &i->operands[0];
 	bool writes = to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && writes ? number_of(to->reg.value) : -1;
+	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && writes ? eval_register(to->reg.value) : -1;
 
 	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
 		if (is_size(r, &i->operands[k]))

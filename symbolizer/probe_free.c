@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "flow_code.h"
+#include "probe_eval.h"
 #include "probe_near.h"
 
 enum {
@@ -40,16 +41,9 @@ struct reader {
 	bool compares, links, pushes, biggest;
 };
 
-static int number_of(ZydisRegister reg)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? (int)whole - ZYDIS_REGISTER_RAX : -1;
-}
-
 static enum held held_in(const struct reader *r, ZydisRegister reg)
 {
-	int n = number_of(reg);
+	int n = eval_register(reg);
 
 	return n < 0 ? HELD_NOTHING : r->held[n];
 }
@@ -74,7 +68,7 @@ static void see_memory(struct reader *r, const struct flow_instruction *i, const
 static void step(struct reader *r, const struct flow_instruction *i)
 {
 	const ZydisDecodedOperand *to = &i->operands[0], *from = &i->operands[1];
-	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && (to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ? number_of(to->reg.value) : -1;
+	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && (to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ? eval_register(to->reg.value) : -1;
 	enum held held = HELD_NOTHING;
 
 	if (i->decoded.mnemonic == ZYDIS_MNEMONIC_CMP && to->type == ZYDIS_OPERAND_TYPE_REGISTER && held_in(r, to->reg.value) == HELD_BYTES &&

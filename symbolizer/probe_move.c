@@ -34,6 +34,7 @@
 #include <string.h>
 
 #include "flow_code.h"
+#include "probe_eval.h"
 #include "probe_near.h"
 
 enum {
@@ -81,16 +82,9 @@ struct finder {
 
 /* ---- a step ---- */
 
-static int number_of(ZydisRegister reg)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? (int)whole - ZYDIS_REGISTER_RAX : -1;
-}
-
 static const struct value *value_of(const struct way *way, const ZydisDecodedOperand *o)
 {
-	int n = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(o->reg.value) : -1;
+	int n = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? eval_register(o->reg.value) : -1;
 
 	return n < 0 ? NULL : &way->reg[n];
 }
@@ -109,7 +103,7 @@ static uint64_t written(uint64_t old, uint64_t number, unsigned bits)
 /* The number that an address operand makes, if it is made of one number and constants. */
 static bool lea_number(const struct way *way, const ZydisDecodedOperand *o, unsigned lane, uint64_t *out)
 {
-	int base = o->mem.base == ZYDIS_REGISTER_NONE ? -1 : number_of(o->mem.base), index = number_of(o->mem.index);
+	int base = o->mem.base == ZYDIS_REGISTER_NONE ? -1 : eval_register(o->mem.base), index = eval_register(o->mem.index);
 	uint64_t sum = (uint64_t)o->mem.disp.value;
 
 	if ((o->mem.base != ZYDIS_REGISTER_NONE && base < 0) || (o->mem.index != ZYDIS_REGISTER_NONE && index < 0) || (base < 0 && index < 0))
@@ -129,8 +123,8 @@ static bool is_word(const struct way *way, const struct flow_instruction *in)
 	const ZydisDecodedOperand *o = &in->operands[1];
 
 	return in->decoded.mnemonic == ZYDIS_MNEMONIC_MOVZX && o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->size == 16 &&
-	       o->mem.index == ZYDIS_REGISTER_NONE && o->mem.disp.value == SIZE_AT && number_of(o->mem.base) >= 0 &&
-	       way->reg[number_of(o->mem.base)].held == HELD_HEADER;
+	       o->mem.index == ZYDIS_REGISTER_NONE && o->mem.disp.value == SIZE_AT && eval_register(o->mem.base) >= 0 &&
+	       way->reg[eval_register(o->mem.base)].held == HELD_HEADER;
 }
 
 /* What the instruction's second operand gives in a lane. */
@@ -202,7 +196,7 @@ static void step(struct way *way, const struct flow_instruction *in)
 {
 	struct value after = { .made = in->vaddr };
 	const ZydisDecodedOperand *to = &in->operands[0];
-	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? number_of(to->reg.value) : -1;
+	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? eval_register(to->reg.value) : -1;
 	bool number = n >= 0;
 
 	note_compared(way, in);
@@ -214,7 +208,7 @@ static void step(struct way *way, const struct flow_instruction *in)
 		after = *value_of(way, &in->operands[1]);
 	for (unsigned k = 0; k < in->decoded.operand_count; k++) { /* the hidden ones too */
 		const ZydisDecodedOperand *o = &in->operands[k];
-		int other = o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? number_of(o->reg.value) : -1;
+		int other = o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? eval_register(o->reg.value) : -1;
 
 		if (other >= 0)
 			way->reg[other] = (struct value){ .made = in->vaddr };
@@ -344,7 +338,7 @@ static bool leads_to_both(struct finder *f, uint64_t vaddr)
 
 	if (!flow_decode(&f->code, vaddr, &in) || in.decoded.operand_count_visible < 2 || in.operands[1].type != ZYDIS_OPERAND_TYPE_MEMORY)
 		return false;
-	base = number_of(in.operands[1].mem.base);
+	base = eval_register(in.operands[1].mem.base);
 	if (base < 0)
 		return false;
 	for (unsigned r = 0; r < 16; r++)

@@ -18,8 +18,7 @@
 #include "../../interpose/event.h"
 #include "../../interpose/partition_alloc.h"
 #include "../../interpose/partition_observe.h"
-
-static int failures;
+#include "../unit/check.h"
 
 /* ---- instead of the engine: what the hooks said last ---- */
 
@@ -58,14 +57,6 @@ void si_event_forked_child(void) { }
 /* and instead of what only executables with symbols have */
 bool si_observers_find(char *const *environment, const struct si_image *image) { return false; }
 void si_observers_install(const struct si_image *image, struct si_text *text) { }
-
-static void check(const char *name, bool right, const char *why)
-{
-	if (right)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: %s\n", name, why), failures++;
-}
 
 /* ---- an executable in memory ---- */
 

@@ -18,6 +18,7 @@
 
 #include "../../interpose/patch.h"
 #include "../../symbolizer/patch_recipe.h"
+#include "../unit/check.h"
 
 typedef long L;
 typedef L subject_fn(L, L, L, L, L, L);
@@ -25,18 +26,8 @@ struct subject { const char *name; subject_fn *function; };
 
 enum { MOST = 64, ARGUMENTS = 40 };
 
-static int failures;
 static unsigned hooked[MOST];
 static subject_fn *original[MOST];
-
-static void check(const char *name, const char *detail, bool good)
-{
-	failures += !good;
-	if (good)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: %s\n", name, detail);
-}
 
 #define HOOK(n)                                                                                    \
 	static L hook_##n(L a, L b, L c, L d, L e, L f)                                            \
@@ -209,15 +200,15 @@ static void one_build(const char *compiler, const char *flags)
 			}
 		}
 	}
-	check(name, good ? detail : words, good && !wrong && !missed);
+	check(name, good && !wrong && !missed, good ? detail : words);
 	printf("# %s: %u of %u patched%s\n", name, patched, l.count, refused);
 	/* at the least: most functions of any build can be patched, or the recipe maker is too shy to be of use */
 	snprintf(detail, sizeof detail, "%u of %u", patched, l.count);
 	strncat(name, " most", sizeof name - strlen(name) - 1);
-	check(name, detail, patched >= l.count * 8 / 10);
+	check(name, patched >= l.count * 8 / 10, detail);
 	good = !rights_at((void *)l.subjects[2].function, rights) && strcmp(rights, "r-xp") == 0 && !rights_at(patches.page, rights) && strcmp(rights, "r-xp") == 0;
 	strncat(name, " rights", sizeof name - strlen(name) - 1);
-	check(name, rights, good);
+	check(name, good, rights);
 	drop(&l);
 }
 
@@ -234,19 +225,19 @@ static void refusals(void)
 
 	if (!build(&l, "gcc", "-O2 -fcf-protection"))
 		return;
-	check("refuse_setup", "no recipe", !recipe_of(&l, SUM, &recipe) && recipe.skip == 4);
+	check("refuse_setup", !recipe_of(&l, SUM, &recipe) && recipe.skip == 4, "no recipe");
 	memcpy(code, (void *)l.subjects[SUM].function, sizeof code);
 #define REFUSE(name, change, expected)                                                                                         \
 	do {                                                                                                                   \
 		void *got;                                                                                                     \
 		si_text_init(&why, words, sizeof words);                                                                       \
-		check(name "_begin", words, si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why));                         \
+		check(name "_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why), words);                         \
 		damaged = recipe;                                                                                              \
 		change;                                                                                                        \
 		got = si_patch_add(&patches, &damaged, (void *)hooks[0], &why);                                                \
-		check(name, words, !got && strstr(words, expected));                                                           \
+		check(name, !got && strstr(words, expected), words);                                                           \
 		si_patch_abandon(&patches);                                                                                    \
-		check(name "_unchanged", "the code has changed", memcmp(code, (void *)l.subjects[SUM].function, sizeof code) == 0);     \
+		check(name "_unchanged", memcmp(code, (void *)l.subjects[SUM].function, sizeof code) == 0, "the code has changed");     \
 	} while (0)
 	REFUSE("other_bytes", damaged.expected[6] ^= 1, "not that of the file");
 	REFUSE("other_place", damaged.vaddr += 16, "not that of the file");
@@ -259,26 +250,26 @@ static void refusals(void)
 	REFUSE("fixup_outside", (damaged.fixup_count = 1, damaged.fixups[0] = (struct shiny_patch_fixup){ .at = 70, .next = 74 }), "damaged");
 	REFUSE("far_fixup", (damaged.fixup_count = 1, damaged.code_bytes = 8, damaged.fixups[0] = (struct shiny_patch_fixup){ .target = UINT64_C(1) << 40, .at = 1,
 	       .next = 5 }), "too far");
-	REFUSE("twice", check("twice_first", words, si_patch_add(&patches, &recipe, (void *)hooks[0], &why) != NULL), "twice");
+	REFUSE("twice", check("twice_first", si_patch_add(&patches, &recipe, (void *)hooks[0], &why) != NULL, words), "twice");
 
 	/* what is patched is not patched again: its bytes are others now */
 	si_text_init(&why, words, sizeof words);
-	check("again_begin", words, si_patch_begin(&patches, l.bias, l.start, l.end, 1, &why));
+	check("again_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 1, &why), words);
 	original[0] = (subject_fn *)si_patch_add(&patches, &recipe, (void *)hooks[0], &why);
-	check("again_first", words, original[0] && si_patch_commit(&patches, &why));
-	check("again_endbr", "endbr64 was overwritten", memcmp((void *)l.subjects[SUM].function, "\xf3\x0f\x1e\xfa\xe9", 5) == 0);
-	check("again_begin_2", words, si_patch_begin(&patches, l.bias, l.start, l.end, 1, &why));
-	check("again", words, !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "not that of the file"));
+	check("again_first", original[0] && si_patch_commit(&patches, &why), words);
+	check("again_endbr", memcmp((void *)l.subjects[SUM].function, "\xf3\x0f\x1e\xfa\xe9", 5) == 0, "endbr64 was overwritten");
+	check("again_begin_2", si_patch_begin(&patches, l.bias, l.start, l.end, 1, &why), words);
+	check("again", !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "not that of the file"), words);
 	si_patch_abandon(&patches);
 	si_text_init(&why, words, sizeof words);
-	check("many_begin", words, si_patch_begin(&patches, l.bias, l.start, l.end, 4000, &why));
+	check("many_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 4000, &why), words);
 	patches.count = patches.room; /* as if there were so many */
-	check("too_many", words, !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "room"));
+	check("too_many", !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "room"), words);
 	patches.count = 0;
 	si_patch_abandon(&patches);
 	si_text_init(&why, words, sizeof words);
 	si_text_init(&why, words, sizeof words);
-	check("too_large", words, !si_patch_begin(&patches, l.bias, l.start, l.start + (UINT64_C(1) << 32), 4, &why) && words[0]);
+	check("too_large", !si_patch_begin(&patches, l.bias, l.start, l.start + (UINT64_C(1) << 32), 4, &why) && words[0], words);
 	drop(&l);
 }
 
@@ -301,8 +292,8 @@ static void other_thread(void)
 	if (!build(&l, "gcc", "-O1") || pipe(fds) != 0 || pthread_create(&thread, NULL, wait_for, &fds[0]) != 0)
 		return;
 	si_text_init(&why, words, sizeof words);
-	check("thread", words, !si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why) && strstr(words, "thread"));
-	check("thread_end", "write", write(fds[1], "x", 1) == 1 && pthread_join(thread, NULL) == 0);
+	check("thread", !si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why) && strstr(words, "thread"), words);
+	check("thread_end", write(fds[1], "x", 1) == 1 && pthread_join(thread, NULL) == 0, "write");
 	drop(&l);
 }
 

@@ -21,6 +21,7 @@
 #include "../../interpose/clock.h"
 #include "../../interpose/fork.h"
 #include "../../interpose/nursery.h"
+#include "../unit/check.h"
 #include "reader.h"
 
 void si_boot_test_constructor(void);
@@ -618,14 +619,6 @@ static void add_up(void *context, const struct rd_event *e)
 }
 
 static char directory[] = "/tmp/shiny-streams.XXXXXX";
-static int failures;
-
-static void verdict(const char *name, const char *why)
-{
-	failures += why != NULL;
-	printf(why ? "not ok %s: %s\n" : "ok %s\n", name, why);
-	fflush(stdout);
-}
 
 static pid_t start(const char *mode, const char *arena, const char *self)
 {

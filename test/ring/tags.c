@@ -14,6 +14,7 @@
 #include "../../interpose/event.h"
 #include "../../interpose/hooks.h"
 #include "../../interpose/tag.h"
+#include "../unit/check.h"
 #include "reader.h"
 
 void si_boot_test_constructor(void);
@@ -200,14 +201,6 @@ static void see_block(void *context, const struct rd_event *e)
 
 static char directory[] = "/tmp/shiny-tags.XXXXXX";
 
-static int failures;
-
-static void verdict(const char *name, bool good, uint64_t number)
-{
-	printf(good ? "ok %s\n" : "not ok %s: %llu\n", name, (unsigned long long)number);
-	failures += !good;
-}
-
 int main(int argc, char **argv)
 {
 	static struct reading reading;
@@ -237,23 +230,21 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
-	verdict("the child's end", status == 0, (uint64_t)status);
+	number("the child's end", (uint64_t)status, 0);
 	if (rd_find(directory, path, sizeof path) && rd_open(&r, path)) {
 		bool good = rd_walk(&r, see_name, &reading) && rd_walk(&r, see_block, &reading);
 
-		verdict("the arena's invariants", good, 0);
-		if (!good)
-			printf("# %s\n", r.error);
-		verdict("every block is there", reading.seen == book->blocks && reading.seen > STEPS, reading.seen);
-		verdict("every block has its tag", reading.wrong == 0, reading.wrong);
-		verdict("most have one", reading.tagged > reading.seen / 2, reading.tagged);
-		verdict("names are told once a process", r.count[SHINY_REC_TAG_NAME] >= NAMES && r.count[SHINY_REC_TAG_NAME] < 2 * NAMES + THREADS * NAMES / 4,
-			r.count[SHINY_REC_TAG_NAME]);
+		check("the arena's invariants", good, r.error);
+		checkf("every block is there", reading.seen == book->blocks && reading.seen > STEPS, "%" PRIu64, reading.seen);
+		number("every block has its tag", reading.wrong, 0);
+		checkf("most have one", reading.tagged > reading.seen / 2, "%" PRIu64, reading.tagged);
+		checkf("names are told once a process", r.count[SHINY_REC_TAG_NAME] >= NAMES && r.count[SHINY_REC_TAG_NAME] < 2 * NAMES + THREADS * NAMES / 4,
+		       "%" PRIu64, r.count[SHINY_REC_TAG_NAME]);
 		printf("# %llu blocks, %llu changes of a tag\n", (unsigned long long)reading.seen, (unsigned long long)r.count[SHINY_REC_TAG]);
 		rd_close(&r);
 		unlink(path);
 	} else {
-		verdict("the arena", false, 0);
+		check("the arena", false, "there is none");
 	}
 	unlink(file);
 	rmdir(directory);

@@ -29,23 +29,21 @@
 #include "../../interpose/event.h"
 #include "../../interpose/stack.h"
 #include "../../interpose/unwind.h"
+#include "../unit/check.h"
 #include "fixtures/walks.h"
 
 void si_boot_test_constructor(void);
 
 #define FP ((const uintptr_t *)__builtin_frame_address(0))
 
-static int failures;
 static const char *mode;
 
 static void result(const char *name, bool good, const char *why)
 {
-	if (good)
-		printf("ok %s/%s\n", mode, name);
-	else
-		printf("not ok %s/%s: %s\n", mode, name, why);
-	failures += !good;
-	fflush(stdout);
+	char full[200];
+
+	snprintf(full, sizeof full, "%s/%s", mode, name);
+	check(full, good, why);
 }
 
 /* ---- both walks of one stack ---- */

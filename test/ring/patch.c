@@ -273,6 +273,56 @@ static void refusals(void)
 	drop(&l);
 }
 
+/* ---- a call instruction, on a page of its own: nothing else of it runs while it is written ---- */
+
+extern const char the_call[], not_a_call[];
+extern L calls_it(L, L), is_called(L, L);
+__asm__(".text\n.balign 4096\n.globl calls_it, is_called\n.hidden calls_it, is_called, the_call, not_a_call\n.globl the_call, not_a_call\n"
+	"calls_it: push %rbp\nnot_a_call: mov %rsp, %rbp\nthe_call: call is_called\nadd $1, %rax\npop %rbp\nret\n"
+	"is_called: lea (%rdi,%rsi), %rax\nret\n.balign 4096\n");
+static L (*was_called)(L, L);
+
+static L in_its_place(L a, L b)
+{
+	hooked[0]++;
+	return was_called(a, b) * 10;
+}
+
+/* One call of a function leads to the hook, in its place; all others do not. */
+static void one_call(void)
+{
+	static struct si_patches patches;
+	struct library l = { .path = "" }; /* this program */
+	struct shiny_patch_recipe recipe, damaged;
+	struct si_text why;
+	char words[200] = "", rights[5];
+
+	dl_iterate_phdr(find_range, &l);
+	if (elf_file_open(&l.file, "/proc/self/exe") != ELF_OPEN_OK)
+		return;
+	check("call_none", patch_recipe_make_call(&l.file, (uintptr_t)not_a_call - l.bias, &recipe) != NULL, "a recipe for no call");
+	check("call_recipe", !patch_recipe_make_call(&l.file, (uintptr_t)the_call - l.bias, &recipe) && recipe.call, "no recipe");
+	si_text_init(&why, words, sizeof words);
+	check("call_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why), words);
+	damaged = recipe;
+	damaged.call = 0; /* then the bytes are those of a function, which a jump would leave without a way back */
+	damaged.expected[0] ^= 1;
+	check("call_other_bytes", !si_patch_add(&patches, &damaged, (void *)in_its_place, &why) && strstr(words, "not that of the file"), words);
+	damaged.call = 1;
+	check("call_no_call", !si_patch_add(&patches, &damaged, (void *)in_its_place, &why) && strstr(words, "damaged"), words);
+	damaged = recipe;
+	damaged.displaced = 6;
+	check("call_long", !si_patch_add(&patches, &damaged, (void *)in_its_place, &why) && strstr(words, "damaged"), words);
+	was_called = (L (*)(L, L))si_patch_add(&patches, &recipe, (void *)in_its_place, &why);
+	hooked[0] = 0;
+	check("call_before", calls_it(2, 3) == 6 && !hooked[0], "the commit comes later");
+	check("call_commit", was_called && si_patch_commit(&patches, &why), words);
+	check("call_after", calls_it(2, 3) == 51 && calls_it(-2, 2) == 1 && hooked[0] == 2, "the hook was not called in its place");
+	check("call_others", is_called(2, 3) == 5 && hooked[0] == 2, "another call was hooked");
+	check("call_rights", !rights_at(the_call, rights) && strcmp(rights, "r-xp") == 0, rights);
+	elf_file_close(&l.file);
+}
+
 static void *wait_for(void *fd)
 {
 	char byte;
@@ -307,6 +357,7 @@ int main(void)
 
 	setvbuf(stdout, NULL, _IOLBF, 0); /* a wrong patch ends in a crash: what was said before it counts */
 	refusals();
+	one_call();
 	for (unsigned c = 0; c < 2; c++)
 		for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
 			one_build(c ? "clang" : "gcc", ways[i]);

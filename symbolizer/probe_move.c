@@ -21,7 +21,7 @@
  *	its second argument is the register with the header,
  *	its third is the number of bytes that the word stands for, for each of the three,
  *	its first was compared with the header before, and has not changed since;
- * and a header is believed if ways from it lead to one call of each. There must be one such pair. Chromium 150 and 156 have it; in node 20
+ * and a header is believed if ways from it lead to one call of each. There must be one such pair. Chromium 107, 150 and 156 have it; in node 20
  * it lies in Compactor::CompactSpacesIfEnabled(), as its symbols say.
  *
  * Rejected: V8's list of move listeners in the heap (its place is not fixed, and nothing may be put in it behind the program's back); patching
@@ -41,7 +41,7 @@ enum {
 	LANES = 3,
 	REACH = 0x2000,    /* bytes from the load to the calls; gcc puts the rare one behind the function's end */
 	WAYS = 24, WAY_STEPS = 300, STEPS = 6000, VISITS = 3,
-	SIZE_AT = 6,
+	SIZE_AT = 6, SLOTS = 8,
 };
 
 /* Headers' words, and the bytes that they stand for. */
@@ -57,7 +57,11 @@ struct value {
 struct way {
 	uint64_t vaddr, compared; /* the latter: `made` of what was compared with the header last */
 	struct value reg[16];     /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
-	unsigned steps;
+	struct slot {
+		int64_t at; /* from rbp */
+		struct value value;
+	} slots[SLOTS]; /* the last that were written: registers are put aside there */
+	unsigned slot_count, steps;
 };
 
 enum callee { MEMCPY, MEMMOVE, CALLEES };
@@ -82,9 +86,19 @@ struct finder {
 
 /* ---- a step ---- */
 
+static bool is_slot(const ZydisDecodedOperand *o)
+{
+	return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RBP && o->mem.index == ZYDIS_REGISTER_NONE && o->size == 64;
+}
+
 static const struct value *value_of(const struct way *way, const ZydisDecodedOperand *o)
 {
-	int n = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? eval_register(o->reg.value) : -1;
+	int n;
+
+	for (unsigned i = 0; is_slot(o) && i < way->slot_count && i < SLOTS; i++)
+		if (way->slots[i].at == o->mem.disp.value)
+			return &way->slots[i].value;
+	n = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? eval_register(o->reg.value) : -1;
 
 	return n < 0 ? NULL : &way->reg[n];
 }
@@ -192,6 +206,17 @@ static void note_compared(struct way *way, const struct flow_instruction *in)
 		way->compared = a->made;
 }
 
+static void put_aside(struct way *way, const ZydisDecodedOperand *to, const struct value *value)
+{
+	unsigned at = way->slot_count;
+
+	for (unsigned i = 0; i < way->slot_count && i < SLOTS; i++)
+		if (way->slots[i].at == to->mem.disp.value)
+			at = i;
+	way->slots[at % SLOTS] = (struct slot){ to->mem.disp.value, *value };
+	way->slot_count += at == way->slot_count;
+}
+
 static void step(struct way *way, const struct flow_instruction *in)
 {
 	struct value after = { .made = in->vaddr };
@@ -200,6 +225,11 @@ static void step(struct way *way, const struct flow_instruction *in)
 	bool number = n >= 0;
 
 	note_compared(way, in);
+	if (is_slot(to) && to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
+		const struct value *from = in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV ? value_of(way, &in->operands[1]) : NULL;
+
+		put_aside(way, to, from ? from : &after);
+	}
 	for (unsigned lane = 0; number && lane < LANES; lane++)
 		number = number_after(way, in, &way->reg[n], lane, &after.number[lane]);
 	if (number)
@@ -266,6 +296,9 @@ static bool holds_header(const struct way *way)
 {
 	for (unsigned r = 0; r < 16; r++)
 		if (way->reg[r].held == HELD_HEADER)
+			return true;
+	for (unsigned i = 0; i < way->slot_count && i < SLOTS; i++)
+		if (way->slots[i].value.held == HELD_HEADER)
 			return true;
 	return false;
 }

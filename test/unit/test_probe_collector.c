@@ -44,13 +44,16 @@ FUNCTION(adds_elsewhere, ADDS("16", "8", "%rsi", "0x118"));
 	"7: mov " to ", %rdi\nmov " from ", %rsi\nmov " size ", %rdx\n" name "_near: call " second "@PLT\n"
 #define END "8: add %r15, %r12\n9: pop %rbp\nret"
 FUNCTION(payload_start, "lea 0x848(%rdi), %rax\nret");
-FUNCTION(compactor, HEADER SIZE("6", "4") FRONTIER COMPARE COPY("compactor", "%r14", "%r12", "%r15", "memcpy", "memmove") END);
+#define ASIDE "mov %r15, -0x30(%rbp)\nxor %r15d, %r15d\n" FRONTIER "mov -0x30(%rbp), %r15\n"
+FUNCTION(compactor, HEADER SIZE("6", "4") ASIDE COMPARE COPY("compactor", "%r14", "%r12", "%r15", "memcpy", "memmove") END);
 PLACE(compactor_far);
 PLACE(compactor_near);
 FUNCTION(size_of_other, HEADER SIZE("4", "4") FRONTIER COMPARE COPY("size_of_other", "%r14", "%r12", "%r15", "memcpy", "memmove") END);
 FUNCTION(size_twice, HEADER SIZE("6", "8") FRONTIER COMPARE COPY("size_twice", "%r14", "%r12", "%r15", "memcpy", "memmove") END);
 FUNCTION(not_compared, HEADER SIZE("6", "4") FRONTIER COPY("not_compared", "%r14", "%r12", "%r15", "memcpy", "memmove") END);
 FUNCTION(the_other_way, HEADER SIZE("6", "4") FRONTIER COMPARE COPY("the_other_way", "%r12", "%r14", "%r15", "memcpy", "memmove") END);
+FUNCTION(changed_aside, HEADER SIZE("6", "4") "mov %r15, -0x30(%rbp)\nmov %r13, -0x30(%rbp)\n" FRONTIER "mov -0x30(%rbp), %r15\n" COMPARE COPY("changed_aside", "%r14", "%r12",
+	 "%r15", "memcpy", "memmove") END);
 FUNCTION(only_memcpy, HEADER SIZE("6", "4") FRONTIER COMPARE COPY("only_memcpy", "%r14", "%r12", "%r15", "memcpy", "memcpy") END);
 FUNCTION(changed_since, HEADER SIZE("6", "4") FRONTIER COMPARE "add $8, %r14\n" COPY("changed_since", "%r14", "%r12", "%r15", "memcpy", "memmove") END);
 

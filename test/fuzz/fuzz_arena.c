@@ -8,16 +8,9 @@
 
 #include "../../src/collector/collector.h"
 #include "../unit/arena_writer.h"
+#include "../lib/random.h"
 
 static char directory[64], session_path[96], arena_path[96];
-static uint64_t state;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
 
 static struct shiny_header *honest(void)
 {
@@ -120,7 +113,7 @@ int main(int argc, char **argv)
 		struct shiny_err *err;
 		uint64_t bytes;
 
-		state = 0x9e3779b97f4a7c15 + round;
+		random_state = 0x9e3779b97f4a7c15 + round;
 		mkdir(directory, 0700);
 		h = honest();
 		bytes = h->arena_bytes;

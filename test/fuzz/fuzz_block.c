@@ -9,18 +9,9 @@
 #include <zstd.h>
 
 #include "../../src/store/block.h"
+#include "../lib/random.h"
 
 enum { ROUNDS = 1500, EVENTS = 4000 };
-
-static uint64_t seed = 7;
-
-static uint64_t random_number(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed * UINT64_C(0x2545f4914f6cdd1d);
-}
 
 static void fail(const char *why)
 {
@@ -34,17 +25,17 @@ static void add_events(struct packer *packer)
 	uint64_t time = 0;
 
 	for (int i = 0; i < EVENTS; i++) {
-		uint64_t *slot = &live[random_number() % 200];
-		struct event e = { .time = time += random_number() % 4000, .process = 1, .thread = (uint32_t)(random_number() % 3),
-				   .stack = (uint32_t)(random_number() % 30) };
+		uint64_t *slot = &live[next_random() % 200];
+		struct event e = { .time = time += next_random() % 4000, .process = 1, .thread = (uint32_t)(next_random() % 3),
+				   .stack = (uint32_t)(next_random() % 30) };
 
-		e.kind = !*slot ? EVENT_ALLOC : (uint8_t)(EVENT_FREE + random_number() % 4);
+		e.kind = !*slot ? EVENT_ALLOC : (uint8_t)(EVENT_FREE + next_random() % 4);
 		if (e.kind == EVENT_ALLOC)
-			*slot = 4096 + random_number() % 3000 * 16;
+			*slot = 4096 + next_random() % 3000 * 16;
 		e.address = *slot;
-		e.size = random_number() % 100;
+		e.size = next_random() % 100;
 		e.old_address = e.kind == EVENT_REALLOC ? *slot : 0;
-		e.vtable = e.kind == EVENT_VPTR ? (uint32_t)(random_number() % 9) : 0;
+		e.vtable = e.kind == EVENT_VPTR ? (uint32_t)(next_random() % 9) : 0;
 		if (e.kind == EVENT_FREE)
 			*slot = 0;
 		if (packer_add(packer, &e, 1) != 1)
@@ -85,11 +76,11 @@ int main(int argc, char **argv)
 		bool stopped;
 
 		memcpy(bad, good, bytes);
-		for (uint64_t n = round ? random_number() % 12 + 1 : 0; n; n--) {
+		for (uint64_t n = round ? next_random() % 12 + 1 : 0; n; n--) {
 			/* the header is short and decides much: hit it often */
-			size_t at = random_number() % (random_number() % 8 ? bytes : 56);
+			size_t at = next_random() % (next_random() % 8 ? bytes : 56);
 
-			bad[at] = random_number() % 3 ? (uint8_t)random_number() : 0xff;
+			bad[at] = next_random() % 3 ? (uint8_t)next_random() : 0xff;
 		}
 		size_t size = ZSTD_compress(packed, room, bad, bytes, 1);
 		if (ZSTD_isError(size))

@@ -8,6 +8,7 @@
  * unpack to anything. Each victim is asked about in a child process. `fuzz_debugfile N` runs N mutations a kind, 300 without an argument.
  */
 #include "../unit/fixtures/sym_fixture.h"
+#include "victim.h"
 
 #include <elf.h>
 #include <signal.h>
@@ -18,47 +19,20 @@
 
 enum { SECONDS_MAX = 20, BATCH = 25, RSS_MAX_KB = 600 << 10 };
 
-static uint64_t state = 0x51a7c0de9e3779b9;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
-struct content {
-	uint8_t *data;
-	size_t bytes;
-};
-
 static struct content read_file(const char *name)
 {
 	char path[256];
-	struct content content = { NULL, 0 };
-	struct stat st;
-	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/%s", fixture_dir, name);
-	file = fopen(path, "rb");
-	if (file && !fstat(fileno(file), &st) && (content.data = malloc((size_t)st.st_size)))
-		content.bytes = fread(content.data, 1, (size_t)st.st_size, file);
-	if (file)
-		fclose(file);
-	return content;
+	return content_read(path);
 }
 
 static bool write_file(const char *name, const uint8_t *data, size_t bytes)
 {
 	char path[256];
-	FILE *file;
-	bool good;
 
 	snprintf(path, sizeof(path), "%s/%s", fixture_dir, name);
-	file = fopen(path, "wb");
-	good = file && fwrite(data, 1, bytes, file) == bytes;
-	return file && !fclose(file) && good;
+	return content_write(path, data, bytes);
 }
 
 /* The contents of section `name` in `file`, or of one taken by chance. */
@@ -78,8 +52,6 @@ static struct content section_of(struct content file, const char *name)
 	return (struct content){ NULL, 0 };
 }
 
-static const uint64_t hurtful[] = { 0, 1, 2, 0x7f, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0, 0x7fffffffffffffff, UINT64_MAX, 0x1000 };
-
 /* Most of a file is text: half of the damage goes to where structure is. */
 static size_t damage(uint8_t *victim, struct content good)
 {
@@ -87,10 +59,9 @@ static size_t damage(uint8_t *victim, struct content good)
 
 	memcpy(victim, good.data, good.bytes);
 	for (unsigned i = 0; i < changes; i++) {
-		uint64_t kind = next_random() % 4, value = hurtful[next_random() % (sizeof(hurtful) / sizeof(*hurtful))];
+		uint64_t kind = next_random() % 4;
 		struct content part = kind == 0 ? section_of(good, ".debug_cu_index") : kind == 1 ? section_of(good, ".debug_abbrev.dwo") :
 				      kind == 2 ? section_of(good, NULL) : good;
-		size_t width = (size_t)1 << next_random() % 4;
 
 		if (!part.data)
 			part = good;
@@ -102,8 +73,8 @@ static size_t damage(uint8_t *victim, struct content good)
 			at = (size_t)(part.data - good.data) + next_random() % (part.bytes < 64 ? part.bytes : 64);
 		if (next_random() % 2)
 			victim[at] = (uint8_t)next_random();
-		else if (at + width <= good.bytes)
-			memcpy(victim + at, &value, width);
+		else
+			put_hurtful(victim, good.bytes, at);
 	}
 	return next_random() % 6 ? good.bytes : next_random() % good.bytes;
 }
@@ -134,7 +105,7 @@ static void fuzz(const char *label, const char *name, const char *program, const
 	snprintf(path, sizeof(path), "%s/%s", fixture_dir, program);
 	snprintf(place, sizeof(place), "%s/%s", fixture_dir, symbols ? symbols : "");
 	for (unsigned long at = 0; good.data && victim && at < count; at += BATCH) {
-		uint64_t start = state;
+		uint64_t start = random_state;
 		int status;
 
 		fflush(stdout);
@@ -154,7 +125,7 @@ static void fuzz(const char *label, const char *name, const char *program, const
 		}
 		if (child < 0 || waitpid(child, &status, 0) != child)
 			exit(1);
-		state = start;
+		random_state = start;
 		for (unsigned i = 0; i < BATCH; i++)
 			damage(victim, good);
 		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
@@ -182,7 +153,7 @@ static void by_hand(void)
 	unsigned survived = 0, expected = 0;
 
 	for (size_t field = 0; dwp.data && field < 4; field++)
-		for (size_t i = 0; i < sizeof(hurtful) / sizeof(*hurtful); i++) {
+		for (size_t i = 0; i < HURTFUL; i++) {
 			struct content index = section_of(dwp, ".debug_cu_index");
 			uint32_t before, value = (uint32_t)hurtful[i];
 
@@ -198,7 +169,7 @@ static void by_hand(void)
 		}
 	if (dwp.data && !write_file("program.dwp", dwp.data, dwp.bytes))
 		exit(1);
-	for (size_t i = 0; packed.data && i < sizeof(hurtful) / sizeof(*hurtful); i++) {
+	for (size_t i = 0; packed.data && i < HURTFUL; i++) {
 		Elf64_Chdr *header = (Elf64_Chdr *)section_of(packed, ".debug_info").data;
 		uint64_t before = header->ch_size;
 

@@ -10,26 +10,16 @@
 #include "../unit/fixtures/sym_fixture.h"
 
 #include "../../symbolizer/die_type.h"
+#include "victim.h"
 
 #include <elf.h>
 #include <signal.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* A child that works longer than this hangs: the slowest honest one takes some milliseconds. */
 #define SECONDS_MAX 20
 #define BATCH 50 /* victims a child: forking for each would be most of the time */
-
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 static void ask(const char *path, uint64_t entry)
 {
@@ -154,41 +144,26 @@ static size_t damage_at(const uint8_t *file, size_t bytes)
 
 static size_t damage(uint8_t *victim, const uint8_t *good, size_t bytes)
 {
-	static const uint64_t hurtful[] = { 0, 1, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, UINT64_MAX, 0x8000000000000000, 0x1000 };
 	unsigned changes = 1 + (unsigned)(next_random() % 8);
 
 	memcpy(victim, good, bytes);
 	for (unsigned i = 0; i < changes; i++) {
 		size_t at = damage_at(good, bytes);
 
-		if (next_random() % 3) {
+		if (next_random() % 3)
 			victim[at] = (uint8_t)next_random();
-		} else {
-			uint64_t value = hurtful[next_random() % (sizeof(hurtful) / sizeof(*hurtful))];
-			size_t width = (size_t)1 << next_random() % 4;
-
-			if (at + width <= bytes)
-				memcpy(victim + at, &value, width);
-		}
+		else
+			put_hurtful(victim, bytes, at);
 	}
 	return next_random() % 8 ? bytes : next_random() % bytes;
-}
-
-static bool write_file(const char *path, const uint8_t *data, size_t bytes)
-{
-	FILE *file = fopen(path, "wb");
-	bool good = file && fwrite(data, 1, bytes, file) == bytes;
-
-	return file && !fclose(file) && good;
 }
 
 int main(int argc, char **argv)
 {
 	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000, at = 0, crashed = 0;
 	char program[256], path[256];
-	uint8_t *good, *victim;
-	struct stat st;
-	FILE *file;
+	struct content good;
+	uint8_t *victim;
 
 	fixture_begin();
 	snprintf(program, sizeof(program), "%s/program", fixture_dir);
@@ -200,27 +175,18 @@ int main(int argc, char **argv)
 		printf("ok fuzz_elf # skipped: g++\n");
 		return 77;
 	}
-	file = fopen(program, "rb");
-	if (!file || fstat(fileno(file), &st)) {
+	good = content_read(program);
+	victim = malloc(good.bytes + 1);
+	if (!good.data || !victim) {
 		perror(program);
 		return 1;
 	}
 
-	size_t bytes = (size_t)st.st_size;
-
-	good = malloc(bytes);
-	victim = malloc(bytes);
-	if (!good || !victim || fread(good, 1, bytes, file) != bytes) {
-		perror(program);
-		return 1;
-	}
-	fclose(file);
-
-	uint64_t entry = ((const Elf64_Ehdr *)good)->e_entry & ~0xfffull;
+	uint64_t entry = ((const Elf64_Ehdr *)good.data)->e_entry & ~0xfffull;
 
 	while (at < count) {
 		unsigned long end = at + BATCH < count ? at + BATCH : count;
-		uint64_t start_state = state;
+		uint64_t start_state = random_state;
 		int status;
 
 		fflush(stdout);
@@ -229,10 +195,10 @@ int main(int argc, char **argv)
 
 		if (!child) {
 			for (; at < end; at++) {
-				size_t length = damage(victim, good, bytes);
+				size_t length = damage(victim, good.data, good.bytes);
 
 				alarm(SECONDS_MAX);
-				if (!write_file(path, victim, length))
+				if (!content_write(path, victim, length))
 					_exit(1);
 				ask(path, entry);
 				ask_dwarf(path, entry);
@@ -242,9 +208,9 @@ int main(int argc, char **argv)
 		if (child < 0 || waitpid(child, &status, 0) != child)
 			return 1;
 		/* the parent's generator follows the child's */
-		state = start_state;
+		random_state = start_state;
 		for (; at < end; at++)
-			damage(victim, good, bytes);
+			damage(victim, good.data, good.bytes);
 		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 			char keep[128];
 
@@ -256,7 +222,7 @@ int main(int argc, char **argv)
 		}
 	}
 	fixture_result(!crashed && count, "fuzz_elf", "%lu batches of %d crashed", crashed, BATCH);
-	free(good);
+	free(good.data);
 	free(victim);
 	return fixture_end();
 }

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define XXH_INLINE_ALL
@@ -23,54 +22,18 @@
 
 #include "../../symbolizer/probe.h"
 #include "../../symbolizer/probe_file.h"
+#include "victim.h"
 
 /* A child that works longer than this on one victim hangs: the slowest honest one takes some tenths of a second under a sanitizer. */
 #define SECONDS_MAX 60
 #define BATCH 25
 #define FILE_BYTES_MAX (1u << 24)
 
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
-struct program {
-	uint8_t *good;
-	size_t bytes;
-};
-
-static bool read_file(const char *path, struct program *out)
-{
-	struct stat st;
-	FILE *file = fopen(path, "rb");
-	bool good = file && !fstat(fileno(file), &st);
-
-	out->bytes = good ? (size_t)st.st_size : 0;
-	out->good = malloc(out->bytes + 1);
-	good = good && out->good && fread(out->good, 1, out->bytes, file) == out->bytes;
-	if (file)
-		fclose(file);
-	return good;
-}
-
-static bool write_file(const char *path, const uint8_t *data, size_t bytes)
-{
-	FILE *file = fopen(path, "wb");
-	bool good = file && fwrite(data, 1, bytes, file) == bytes;
-
-	return file && !fclose(file) && good;
-}
-
 /* Half of it in a section's content, each section as likely as the others. */
-static size_t damage_at(const struct program *program)
+static size_t damage_at(const struct content *program)
 {
-	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)program->good;
-	const Elf64_Shdr *sections = (const Elf64_Shdr *)(const void *)(program->good + header->e_shoff);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)program->data;
+	const Elf64_Shdr *sections = (const Elf64_Shdr *)(const void *)(program->data + header->e_shoff);
 	const Elf64_Shdr *section = &sections[next_random() % header->e_shnum];
 
 	switch (next_random() % 6) {
@@ -89,24 +52,18 @@ static size_t damage_at(const struct program *program)
 	return section->sh_offset + next_random() % section->sh_size;
 }
 
-static size_t damage(uint8_t *victim, const struct program *program)
+static size_t damage(uint8_t *victim, const struct content *program)
 {
-	static const uint64_t hurtful[] = { 0, 1, 8, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, UINT64_MAX, 0x8000000000000000, 0x1000 };
 	unsigned changes = 1 + (unsigned)(next_random() % 12);
 
-	memcpy(victim, program->good, program->bytes);
+	memcpy(victim, program->data, program->bytes);
 	for (unsigned i = 0; i < changes; i++) {
 		size_t at = damage_at(program);
 
-		if (next_random() % 3) {
+		if (next_random() % 3)
 			victim[at] = (uint8_t)next_random();
-		} else {
-			uint64_t value = hurtful[next_random() % (sizeof(hurtful) / sizeof(*hurtful))];
-			size_t width = (size_t)1 << next_random() % 4;
-
-			if (at + width <= program->bytes)
-				memcpy(victim + at, &value, width);
-		}
+		else
+			put_hurtful(victim, program->bytes, at);
 	}
 	return next_random() % 8 ? program->bytes : next_random() % program->bytes;
 }
@@ -161,7 +118,7 @@ static bool ask(const char *path)
 	return good;
 }
 
-static unsigned fuzz_program(const struct program *program, const char *name, unsigned long count)
+static unsigned fuzz_program(const struct content *program, const char *name, unsigned long count)
 {
 	uint8_t *victim = malloc(program->bytes + 1);
 	unsigned crashed = 0;
@@ -170,7 +127,7 @@ static unsigned fuzz_program(const struct program *program, const char *name, un
 	snprintf(path, sizeof(path), "%s/victim", fixture_dir);
 	for (unsigned long at = 0; victim && at < count;) {
 		unsigned long end = at + BATCH < count ? at + BATCH : count;
-		uint64_t start_state = state;
+		uint64_t start_state = random_state;
 		int status;
 		pid_t child;
 
@@ -181,14 +138,14 @@ static unsigned fuzz_program(const struct program *program, const char *name, un
 				size_t length = damage(victim, program);
 
 				alarm(SECONDS_MAX);
-				if (!write_file(path, victim, length) || !ask(path))
+				if (!content_write(path, victim, length) || !ask(path))
 					_exit(1);
 			}
 			_exit(0);
 		}
 		if (child < 0 || waitpid(child, &status, 0) != child)
 			return 1;
-		state = start_state; /* the parent's generator follows the child's */
+		random_state = start_state; /* the parent's generator follows the child's */
 		for (; at < end; at++)
 			damage(victim, program);
 		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
@@ -263,7 +220,7 @@ int main(int argc, char **argv)
 
 	fixture_begin();
 	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++) {
-		struct program program;
+		struct content program;
 		unsigned long believed = 0;
 		unsigned crashed;
 		char path[256];
@@ -274,7 +231,7 @@ int main(int argc, char **argv)
 		tried++;
 		if (!fixture_run("%s -std=c++17 \"$OLDPWD\"/%s/../../e2e/collected.cxx -o program && strip program", builds[i].command,
 				 fixture_source()) ||
-		    !read_file(path, &program)) {
+		    !(program = content_read(path)).data) {
 			fixture_result(false, builds[i].name, "it can't be compiled");
 			continue;
 		}
@@ -282,7 +239,7 @@ int main(int argc, char **argv)
 		fixture_result(!crashed, builds[i].name, "%u batches of %d crashed, hung or lied", crashed, BATCH);
 		fixture_result(fuzz_result(path, count * 20, &believed) && believed && believed < count * 20, "damaged result",
 			       "%lu of %lu believed", believed, count * 20);
-		free(program.good);
+		free(program.data);
 	}
 	if (!tried) {
 		printf("skip fuzz_probe: there is no compiler\n");

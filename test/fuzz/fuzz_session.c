@@ -14,27 +14,12 @@
 #include <unistd.h>
 
 #include "../../src/store/store.h"
+#include "../lib/random.h"
+#include "../unit/check.h"
 
 enum { ROUNDS = 1500, SECONDS = 10, EVENTS = 3000 };
 
-static uint64_t seed = 42;
 static volatile uint64_t sink; /* what is read has to go somewhere */
-
-static uint64_t random_number(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed * UINT64_C(0x2545f4914f6cdd1d);
-}
-
-static void must(struct shiny_err *err)
-{
-	if (!err)
-		return;
-	printf("not ok fuzz_session: %s\n", err->message);
-	exit(1);
-}
 
 static void make_session(const char *path)
 {
@@ -55,14 +40,14 @@ static void make_session(const char *path)
 	must(store_put_counter(store, 1, "LOST", "loss", 1, "x"));
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		struct event e = { .time = i * 37, .process = 1, .thread = 1 + (i & 1), .stack = i % 50 };
-		uint64_t *slot = &live[random_number() % 100];
+		uint64_t *slot = &live[next_random() % 100];
 
 		e.kind = !*slot ? EVENT_ALLOC : i % 5 ? EVENT_FREE : i % 2 ? EVENT_REALLOC : EVENT_VPTR;
 		if (e.kind == EVENT_ALLOC)
-			*slot = 4096 + random_number() % 1000 * 16;
+			*slot = 4096 + next_random() % 1000 * 16;
 		e.address = *slot;
 		e.old_address = e.kind == EVENT_REALLOC ? *slot : 0;
-		e.size = e.kind == EVENT_ALLOC ? random_number() % 90 : 0;
+		e.size = e.kind == EVENT_ALLOC ? next_random() % 90 : 0;
 		if (e.kind == EVENT_FREE)
 			*slot = 0;
 		must(store_put_events(store, &e, 1));
@@ -150,15 +135,15 @@ int main(int argc, char **argv)
 	if (!bytes || bytes == sizeof(good) || fclose(file) != 0)
 		must(shiny_err(SHINY_ERR_OTHER, "cannot read the session back"));
 	for (round = 0; round < rounds && time(NULL) < end; round++) {
-		size_t length = random_number() % 8 ? bytes : random_number() % bytes;
+		size_t length = next_random() % 8 ? bytes : next_random() % bytes;
 
 		memcpy(bad, good, bytes);
-		for (uint64_t n = random_number() % 20 + 1; n; n--) {
+		for (uint64_t n = next_random() % 20 + 1; n; n--) {
 			/* half of it in the first pages, where the schema is, some in runs */
-			size_t at = random_number() % (random_number() & 1 ? bytes : 16384), run = random_number() % 8 ? 1 : random_number() % 64;
+			size_t at = next_random() % (next_random() & 1 ? bytes : 16384), run = next_random() % 8 ? 1 : next_random() % 64;
 
 			for (; run && at < bytes; run--, at++)
-				bad[at] = random_number() & 1 ? (uint8_t)random_number() : bad[at] ^ (uint8_t)(1u << (random_number() & 7));
+				bad[at] = next_random() & 1 ? (uint8_t)next_random() : bad[at] ^ (uint8_t)(1u << (next_random() & 7));
 		}
 		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		if (fd < 0 || write(fd, bad, length) != (ssize_t)length || close(fd) != 0)

@@ -11,6 +11,7 @@
  * without an argument; `fuzz_types N FILE` damages FILE.
  */
 #include "../unit/fixtures/sym_fixture.h"
+#include "victim.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -19,21 +20,10 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* A child that takes longer for one victim hangs: an honest one takes 50 ms. */
 enum { SECONDS_MAX = 20, BATCH = 25, RSS_MAX_KB = 600 << 10, CALLS_MAX = 400 };
-
-static uint64_t state = 0x2545f4914f6cdd1d;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* An attribute's value in the file. */
 struct field {
@@ -275,7 +265,6 @@ static size_t damage_at(const struct program *program)
 /* Returns the victim's length. */
 static size_t damage(uint8_t *victim, const struct program *program)
 {
-	static const uint64_t hurtful[] = { 0, 1, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, UINT64_MAX, 0x8000000000000000, 0x1000 };
 	unsigned changes = 1 + (unsigned)(next_random() % 12);
 	bool raw = next_random() % 4 == 0;
 
@@ -296,14 +285,9 @@ static size_t damage(uint8_t *victim, const struct program *program)
 			continue;
 		}
 		switch (next_random() % 4) {
-		case 0: {
-			uint64_t value = hurtful[next_random() % (sizeof(hurtful) / sizeof(*hurtful))];
-			size_t width = (size_t)1 << next_random() % 4;
-
-			if (at + width <= program->bytes)
-				memcpy(victim + at, &value, width);
+		case 0:
+			put_hurtful(victim, program->bytes, at);
 			break;
-		}
 		case 1: /* what is right somewhere else: references to DIEs of other kinds, other instructions */
 			from = damage_at(program);
 			if (at + 4 <= program->bytes && from + 4 <= program->bytes)
@@ -317,14 +301,6 @@ static size_t damage(uint8_t *victim, const struct program *program)
 		}
 	}
 	return next_random() % 32 ? program->bytes : next_random() % program->bytes;
-}
-
-static bool write_file(const char *path, const uint8_t *data, size_t bytes)
-{
-	FILE *file = fopen(path, "wb");
-	bool good = file && fwrite(data, 1, bytes, file) == bytes;
-
-	return file && !fclose(file) && good;
 }
 
 /* The kernel counts kilobytes. */
@@ -353,12 +329,12 @@ static unsigned run(const struct program *program, const char *name, unsigned lo
 		child = fork();
 		if (!child) {
 			for (unsigned long i = at; i < at + BATCH && i < count; i++) {
-				state = (start + i * 0x9e3779b97f4a7c15) | 1;
+				random_state = (start + i * 0x9e3779b97f4a7c15) | 1;
 
 				size_t length = damage(victim, program);
 
 				alarm(SECONDS_MAX);
-				if (!write_file(path, victim, length) || !ask(program, path))
+				if (!content_write(path, victim, length) || !ask(program, path))
 					_exit(1);
 				if (too_much_memory())
 					_exit(2);
@@ -384,16 +360,13 @@ static void fuzz(const char *name, const char *path, unsigned long count)
 	const struct sym_options options = { .no_cache = true };
 	struct program program = { 0 };
 	struct sym *sym = fixture_sym(&options);
-	FILE *file = fopen(path, "rb");
+	struct content file = content_read(path);
 	unsigned failed = 0;
-	struct stat st;
 
 	sym_allocation_calls(fixture_open(sym, path), note_call, &program);
 	sym_destroy(sym);
-	if (file && !fstat(fileno(file), &st) && (program.data = malloc((size_t)st.st_size)))
-		program.bytes = fread(program.data, 1, (size_t)st.st_size, file);
-	if (file)
-		fclose(file);
+	program.data = file.data;
+	program.bytes = file.bytes;
 	if (program.call_count && program.bytes > sizeof(Elf64_Ehdr)) {
 		find_fields(&program, path);
 		failed = run(&program, name, count);

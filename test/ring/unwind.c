@@ -31,6 +31,7 @@
 #include "../../interpose/unwind.h"
 #include "../unit/check.h"
 #include "fixtures/walks.h"
+#include "../lib/random.h"
 
 void si_boot_test_constructor(void);
 
@@ -344,15 +345,6 @@ static void replaced(const char *directory)
 
 /* ---- rubbish ---- */
 
-static uint64_t random_state = 0x9e3779b97f4a7c15;
-static uint64_t a_number(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
 static bool sound(uint64_t row)
 {
 	uint64_t cfa = SI_ROW_CFA(row), saved = SI_ROW_SAVED(row);
@@ -392,7 +384,7 @@ static void mutated(const char *name, uintptr_t pc, unsigned rounds)
 	from = (const uint8_t *)(view.table - view.low > NEAR ? view.table - NEAR : view.low);
 	bytes = (size_t)(view.high - (uintptr_t)from);
 	for (unsigned i = 0; i < rounds; i++) {
-		size_t have = i % 8 ? bytes : a_number() % (bytes + 1);
+		size_t have = i % 8 ? bytes : next_random() % (bytes + 1);
 		size_t table = view.table - (uintptr_t)from, at[CHANGES];
 		unsigned changes = 1 + i % CHANGES;
 		static size_t had;
@@ -408,12 +400,12 @@ static void mutated(const char *name, uintptr_t pc, unsigned rounds)
 		copied = (struct si_cfi_view){ (uintptr_t)copy + table, (uintptr_t)copy, (uintptr_t)copy + have };
 		for (unsigned n = 0; n < changes && have > table; n++) {
 			/* mostly in the entries, now and then in the table's own head */
-			at[n] = a_number() % 16 == 0 ? table + a_number() % 16 : table + a_number() % (have - table);
+			at[n] = next_random() % 16 == 0 ? table + next_random() % 16 : table + next_random() % (have - table);
 			if (at[n] < have)
-				copy[at[n]] = a_number() % 2 ? (uint8_t)a_number() : (uint8_t)(copy[at[n]] ^ 1 << a_number() % 8);
+				copy[at[n]] = next_random() % 2 ? (uint8_t)next_random() : (uint8_t)(copy[at[n]] ^ 1 << next_random() % 8);
 		}
 		for (unsigned n = 0; n < 8; n++) {
-			struct si_cfi found = si_cfi_find(&copied, (uintptr_t)copy + (pc - (uintptr_t)from) - 2048 + a_number() % 4096);
+			struct si_cfi found = si_cfi_find(&copied, (uintptr_t)copy + (pc - (uintptr_t)from) - 2048 + next_random() % 4096);
 
 			bad += !sound(found.row);
 			if (sound(found.row))
@@ -448,24 +440,24 @@ static void any_rows(void)
 	si_tls.stack_low = (uintptr_t)stack;
 	si_tls.stack_high = (uintptr_t)(stack + WORDS);
 	for (unsigned i = 0; i < ROUNDS && w; i++) {
-		uintptr_t *fp = stack + (i % 5 ? a_number() % 64 : WORDS - 2 - a_number() % 32);
+		uintptr_t *fp = stack + (i % 5 ? next_random() % 64 : WORDS - 2 - next_random() % 32);
 		uint32_t count;
 
 		for (unsigned n = 0; n < 16; n++) {
-			uint64_t r = a_number();
+			uint64_t r = next_random();
 
 			stack[r % 8 ? r % 256 : WORDS - 1 - r % 64] = r & 3 << 24 ? 65536 + (r >> 30) % PCS * 16 :
-				r & 1 << 21 ? (uintptr_t)(stack + (r >> 30) % WORDS) : r & 1 << 22 ? (uintptr_t)(stack + WORDS) - r % 32 : a_number();
+				r & 1 << 21 ? (uintptr_t)(stack + (r >> 30) % WORDS) : r & 1 << 22 ? (uintptr_t)(stack + WORDS) - r % 32 : next_random();
 		}
 		for (unsigned n = 0; n < 4; n++) {
-			uint64_t r = a_number(), saved = 8 + r % 16 * 8, cfa = r & 256 ? saved + (r >> 10) % 64 * 8 : a_number() % SI_CFA_MAX & ~7u;
+			uint64_t r = next_random(), saved = 8 + r % 16 * 8, cfa = r & 256 ? saved + (r >> 10) % 64 * 8 : next_random() % SI_CFA_MAX & ~7u;
 			unsigned kind = r & 3 << 16 ? SI_ROW_SP : 1 + (unsigned)(r >> 40) % SI_ROW_STOP;
 
 			rows[(r >> 20) % PCS] = kind == SI_ROW_SP ? SI_ROW(kind, cfa < saved ? saved : cfa, saved) :
 				kind == SI_ROW_REALIGN ? SI_ROW(kind, (uint32_t)(int32_t)(8 * (int)((r >> 50) % 16) - 64), 0) : SI_ROW(kind, cfa + 8, saved);
 			si_row_store(65536 + (r >> 20) % PCS * 16, generation, rows[(r >> 20) % PCS]);
 		}
-		fp[1] = 65536 + a_number() % PCS * 16;
+		fp[1] = 65536 + next_random() % PCS * 16;
 		count = si_unwind_walk(w, fp, 1 + i % 64, frames, &cut);
 		more |= count > 4;
 		told += count;

@@ -10,6 +10,7 @@
 
 #include "../../src/analysis/activity.h"
 #include "../../src/base/mem.h"
+#include "../lib/random.h"
 #include "check.h"
 
 static char path[64];
@@ -43,16 +44,6 @@ static struct side { /* a process, or all */
 } sides[PROCESSES + 1];
 static struct place places[PROCESSES][PLACES];
 static size_t at; /* interval */
-
-static uint64_t state = 0x853c49e6748fea9b;
-
-static uint64_t below(uint64_t n)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % n;
-}
 
 static uint32_t type_of(uint32_t stack, uint32_t vtable)
 {
@@ -232,18 +223,18 @@ static void put_names(void)
 static void step(uint64_t time)
 {
 	bool rising = time / 10000 % 2 == 0;
-	uint32_t process = (uint32_t)below(PROCESSES), stack = 1 + (uint32_t)below(1 + below(STACKS));
-	uint64_t i = below(PLACES), size = below(STRIDE - 16);
+	uint32_t process = (uint32_t)random_below(PROCESSES), stack = 1 + (uint32_t)random_below(1 + random_below(STACKS));
+	uint64_t i = random_below(PLACES), size = random_below(STRIDE - 16);
 	struct place *place;
 
 	if (process == 1 && (time <= FORKED || time > EXITED - 20)) /* what comes late is no further behind */
 		process = 0;
 	place = &places[process][i];
-	if (place->live && below(10) == 0) {
+	if (place->live && random_below(10) == 0) {
 		put(time, process, EVENT_VPTR, i, 0, 0, place->stack, 0);
 		place->vtable = VTABLE;
 		blocks.at[place->block].type = type_of(place->stack, VTABLE);
-	} else if (place->live && below(12) == 0) {
+	} else if (place->live && random_below(12) == 0) {
 		uint32_t vtable = place->vtable;
 
 		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_REALLOC);
@@ -254,16 +245,16 @@ static void step(uint64_t time)
 		count_event(process, true, size);
 		place->vtable = vtable;
 		blocks.at[place->block].type = type_of(stack, vtable);
-	} else if (place->live && below(12) == 0) { /* a collected object that changes its size */
+	} else if (place->live && random_below(12) == 0) { /* a collected object that changes its size */
 		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_COLLECTED);
 		more(process, (int64_t)size - (int64_t)place->size, (at + 1) * INTERVAL - INTERVAL);
 		place->size = blocks.at[place->block].size = size;
-	} else if (place->live && (!rising || below(6) == 0)) {
+	} else if (place->live && (!rising || random_below(6) == 0)) {
 		put(time, process, EVENT_FREE, i, 0, 0, 0, SHINY_API_FREE);
 		count_event(process, false, place->size);
 		more(process, -(int64_t)place->size, time);
 		end_block(process, i, time);
-	} else if (!place->live && (rising || below(20) == 0)) {
+	} else if (!place->live && (rising || random_below(20) == 0)) {
 		put(time, process, EVENT_ALLOC, i, size, 0, stack, SHINY_API_MALLOC);
 		put_block(process, i, size, stack, time);
 		count_event(process, true, size);
@@ -280,12 +271,12 @@ static void record(void)
 	for (size_t i = 0; i < STEPS; i++) {
 		uint64_t told;
 
-		time += below(6);
+		time += random_below(6);
 		if (i == STEPS / 4 || i == STEPS / 2)
 			time += 3 * INTERVAL; /* nothing for a while */
 		if (time > DURATION - 50)
 			break;
-		told = below(50) == 0 && time > 20 && time < FORKED ? time - below(20) : time; /* some come late */
+		told = random_below(50) == 0 && time > 20 && time < FORKED ? time - random_below(20) : time; /* some come late */
 		if (told / INTERVAL == time / INTERVAL)
 			advance(time);
 		step(told < (at * INTERVAL) + 1 ? time : told);

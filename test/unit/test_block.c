@@ -7,21 +7,13 @@
 #include <string.h>
 
 #include "../../src/store/block.h"
+#include "../lib/random.h"
 #include "check.h"
-
-static uint64_t seed = 1;
-static uint64_t random_number(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed * UINT64_C(0x2545f4914f6cdd1d);
-}
 
 /* A number that is as likely to be small as large. */
 static uint64_t any_number(void)
 {
-	return random_number() >> (random_number() & 63);
+	return next_random() >> (next_random() & 63);
 }
 
 /* Events without any sense: every field takes every value, kinds beyond the known ones included. */
@@ -31,8 +23,8 @@ static void make_wild(struct event *e, size_t count)
 		e[i] = (struct event){ .time = any_number(), .address = any_number(), .size = any_number(), .old_address = any_number(),
 				       .process = (uint32_t)any_number(), .thread = (uint32_t)any_number(),
 				       .stack = (uint32_t)any_number(), .vtable = (uint32_t)any_number(),
-				       .tag = random_number() & 3 ? 0 : (uint32_t)any_number(),
-				       .kind = (uint8_t)(random_number() % (random_number() & 7 ? 8 : 256)), .api = (uint8_t)random_number() };
+				       .tag = next_random() & 3 ? 0 : (uint32_t)any_number(),
+				       .kind = (uint8_t)(next_random() % (next_random() & 7 ? 8 : 256)), .api = (uint8_t)next_random() };
 }
 
 /* Something like a program: a few processes and threads, live blocks, frees, reallocs in place and moving, vptrs, mappings. */
@@ -44,49 +36,49 @@ static void make_tame(struct event *e, size_t count, bool tagged)
 
 	memset(live, 0, sizeof(live));
 	for (size_t i = 0; i < count; i++) {
-		uint32_t thread = (uint32_t)(random_number() % 6) + 1;
-		size_t at = random_number() % LIVE;
+		uint32_t thread = (uint32_t)(next_random() % 6) + 1;
+		size_t at = next_random() % LIVE;
 
-		time += random_number() % 300 - (random_number() % 64 == 0 ? 100 : 0);
-		if (random_number() % 1000 == 0)
+		time += next_random() % 300 - (next_random() % 64 == 0 ? 100 : 0);
+		if (next_random() % 1000 == 0)
 			time += any_number() >> 20;
-		e[i] = (struct event){ .time = time, .process = thread / 2 + 1, .thread = thread, .stack = (uint32_t)(random_number() % 40),
+		e[i] = (struct event){ .time = time, .process = thread / 2 + 1, .thread = thread, .stack = (uint32_t)(next_random() % 40),
 				       .tag = thread & 1 && tagged ? (uint32_t)(i / 50 % 7) : 0 };
-		if (random_number() % 500 == 0) {
+		if (next_random() % 500 == 0) {
 			e[i].kind = EVENT_MAP;
-			e[i].api = (uint8_t)(random_number() % 5);
+			e[i].api = (uint8_t)(next_random() % 5);
 			e[i].address = any_number();
 			e[i].size = any_number();
-			e[i].old_address = random_number() & 1 ? any_number() : 0;
-		} else if (random_number() % 8 == 0) {
-			e[i].kind = random_number() & 1 ? EVENT_CONSTRUCT : EVENT_DESTROY;
-			e[i].address = live[at].address + random_number() % 300;
-			e[i].vtable = e[i].stack / 3 + (random_number() % 20 == 0);
+			e[i].old_address = next_random() & 1 ? any_number() : 0;
+		} else if (next_random() % 8 == 0) {
+			e[i].kind = next_random() & 1 ? EVENT_CONSTRUCT : EVENT_DESTROY;
+			e[i].address = live[at].address + next_random() % 300;
+			e[i].vtable = e[i].stack / 3 + (next_random() % 20 == 0);
 		} else if (!live[at].address) {
-			live[at].address = UINT64_C(0x555555550000) + (random_number() % 5000) * 16;
-			live[at].size = e[i].stack * 8 + random_number() % 3;
+			live[at].address = UINT64_C(0x555555550000) + (next_random() % 5000) * 16;
+			live[at].size = e[i].stack * 8 + next_random() % 3;
 			live[at].process = e[i].process;
 			e[i].kind = EVENT_ALLOC;
 			e[i].address = live[at].address;
 			e[i].size = live[at].size;
 		} else {
-			uint64_t what = random_number() % 8;
+			uint64_t what = next_random() % 8;
 
 			e[i].process = live[at].process;
 			e[i].address = live[at].address;
 			if (what == 0) {
 				e[i].kind = EVENT_VPTR;
 				e[i].stack = 0;
-				e[i].vtable = (uint32_t)(random_number() % 30) + 1;
+				e[i].vtable = (uint32_t)(next_random() % 30) + 1;
 			} else if (what == 1) {
 				e[i].kind = EVENT_REALLOC;
 				e[i].old_address = live[at].address;
-				if (random_number() & 1)
-					e[i].address = live[at].address += 4096 + random_number() % 3;
+				if (next_random() & 1)
+					e[i].address = live[at].address += 4096 + next_random() % 3;
 				e[i].size = live[at].size *= 2;
 			} else {
 				e[i].kind = EVENT_FREE;
-				e[i].size = random_number() & 1 ? live[at].size : 0;
+				e[i].size = next_random() & 1 ? live[at].size : 0;
 				live[at].address = 0;
 			}
 		}
@@ -243,7 +235,7 @@ static void test_damage(struct packer *packer, struct unpacker *unpacker)
 
 		memcpy(copy, block.data, block.bytes);
 		if (at < block.bytes)
-			copy[at] ^= (uint8_t)(1 + random_number() % 255);
+			copy[at] ^= (uint8_t)(1 + next_random() % 255);
 		err = unpacker_run(unpacker, copy, bytes, compare_events, &c, &stopped);
 		tries++;
 		refused += err != NULL;

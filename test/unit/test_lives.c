@@ -13,6 +13,7 @@
 
 #include "../../src/analysis/lifetimes.h"
 #include "../../src/base/mem.h"
+#include "../lib/random.h"
 #include "check.h"
 
 static char path[64];
@@ -213,16 +214,6 @@ struct place {
 };
 static struct place model[PROCESSES][PLACES];
 static struct { uint64_t births, deaths, age, bytes; } expected, got;
-
-static uint64_t state = 0x853c49e6748fea9b;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 static void end_place(struct place *p, uint64_t time)
 {

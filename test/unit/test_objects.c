@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_objects.c: what lies in a range, against a byte map; kinds and their places. */
 #include "../../src/collector/objects.h"
+#include "../lib/random.h"
 #include "check.h"
 
 enum { BASE = 0x20000 * 16, SPACE = 0x20000 * 5, GRANULES = SPACE / 8, STEPS = 60000 };
-
-static uint64_t state = 0x2545f4914f6cdd1d;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* The model: for each byte the object that has it (its start), 0 none. */
 static uint32_t owner[SPACE];

@@ -13,6 +13,7 @@
 
 #include "../../src/analysis/pages.h"
 #include "../../src/base/mem.h"
+#include "../lib/random.h"
 #include "check.h"
 
 static char path[64];
@@ -229,15 +230,6 @@ static uint8_t used[PROCESSES][UNITS];
 static const struct { uint32_t parent; uint64_t start, end, forked; bool replaced; } lived[PROCESSES] = {
 	{ 0, 0, 0, 0, false }, { 1, 15005, 48005, 15005, false }, { 2, 20005, 30005, 20005, true }, { 0, 1005, 0, 0, false },
 };
-static uint64_t state = 0x853c49e6748fea9b;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 static bool runs(unsigned process, uint64_t time)
 {

@@ -10,6 +10,7 @@
 
 #include "../../src/analysis/peak.h"
 #include "../../src/base/mem.h"
+#include "../lib/random.h"
 #include "check.h"
 
 static char path[64];
@@ -90,16 +91,6 @@ static VEC(struct block) blocks;
 static size_t places[PROCESSES][PLACES]; /* in `blocks`, plus 1 */
 static struct change { uint64_t time, bytes, own[PROCESSES]; } *changes; /* what is live behind each */
 static size_t change_count;
-
-static uint64_t state = 0x853c49e6748fea9b;
-
-static uint64_t below(uint64_t n)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % n;
-}
 
 static void change(uint64_t time)
 {
@@ -230,10 +221,10 @@ static void make(void)
 	put_process(3, 0, 2, 0, 0);
 	for (size_t step = 0; step < STEPS; step++) {
 		bool rising = step * WAVES / STEPS % 2 == 0;
-		uint64_t place = below(PLACES), size = below(step * WAVES / STEPS * 100 + 300), address = 0x10000 + place * 0x10000;
-		uint32_t process = (uint32_t)below(PROCESSES), site = 1 + (uint32_t)below(SITES);
+		uint64_t place = random_below(PLACES), size = random_below(step * WAVES / STEPS * 100 + 300), address = 0x10000 + place * 0x10000;
+		uint32_t process = (uint32_t)random_below(PROCESSES), site = 1 + (uint32_t)random_below(SITES);
 
-		time += below(3); /* many at the same time */
+		time += random_below(3); /* many at the same time */
 		if (time > forked && !has_forked) {
 			model_fork(0, 1, forked);
 			has_forked = true;
@@ -244,16 +235,16 @@ static void make(void)
 		}
 		if (process == 1 && (!has_forked || has_exited))
 			process = 0;
-		if (places[process][place] && below(4) == 0) {
+		if (places[process][place] && random_below(4) == 0) {
 			change(time);
 			model_died(process, place);
 			model_born(process, place, size, site);
 			put(time, process + 1, EVENT_REALLOC, address, size, address, site, SHINY_API_REALLOC);
-		} else if (places[process][place] && (!rising || below(8) == 0)) {
+		} else if (places[process][place] && (!rising || random_below(8) == 0)) {
 			change(time);
 			model_died(process, place);
 			put(time, process + 1, EVENT_FREE, address, 0, 0, 0, SHINY_API_FREE);
-		} else if (!places[process][place] && (rising || below(8) == 0)) {
+		} else if (!places[process][place] && (rising || random_below(8) == 0)) {
 			change(time);
 			model_born(process, place, size, site);
 			put(time, process + 1, EVENT_ALLOC, address, size, 0, site, SHINY_API_MALLOC);

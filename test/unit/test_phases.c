@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../src/analysis/phases.h"
+#include "../lib/random.h"
 #include "check.h"
 
 enum { MOST = 4000 };
@@ -27,20 +28,10 @@ static void line(uint64_t to, unsigned intervals)
 		draw((uint64_t)(from + ((int64_t)to - from) * (int64_t)i / (int64_t)intervals));
 }
 
-static uint64_t state;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* All higher by `by`, and every end up or down by up to so much. */
 static void shake(uint64_t by)
 {
-	state = 0x853c49e6748fea9b;
+	random_state = 0x853c49e6748fea9b;
 	before = by;
 	for (size_t i = 0; i < count; i++) {
 		curve[i].bytes += by + next_random() % (2 * by) - by;

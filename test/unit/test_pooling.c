@@ -14,20 +14,11 @@
 #include "../../src/analysis/pool.h"
 #include "../../src/analysis/pooling.h"
 #include "../../src/base/mem.h"
+#include "../lib/random.h"
 #include "check.h"
 
 static char path[64];
 static struct store *session;
-
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* ---- a session ---- */
 

@@ -5,15 +5,8 @@
 
 #include "../../src/collector/order.h"
 #include "../../src/collector/registry.h"
+#include "../lib/random.h"
 #include "check.h"
-
-static uint64_t random_state = 1;
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	return random_state ^= random_state << 17;
-}
 
 static void count_one(void *context, const struct entry *entry)
 {

@@ -412,26 +412,21 @@ static void end_all(struct run *run)
 
 static struct shiny_err *load_types(struct store *store, struct run *run)
 {
+	VEC(struct type_cell) rows = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COUNT(*) FROM stat WHERE type > 0 OR vtable > 0", &q);
+	struct shiny_err *err = store_query(store, "SELECT process, stack, vtable, type FROM stat WHERE process > 0 AND (type > 0 OR vtable > 0)", &q);
 
-	if (!err)
-		err = query_step(q, &row);
-	for (run->type_room = FIRST_ROOM; !err && row && run->type_room * 3 < (size_t)query_number(q, 0) * 4;)
+	while (!err && !(err = query_step(q, &row)) && row)
+		*vec_push(&rows) = (struct type_cell){ (uint32_t)query_number(q, 0), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
+						       (uint32_t)query_number(q, 3) };
+	query_end(q);
+	for (run->type_room = FIRST_ROOM; run->type_room * 3 < rows.count * 4;)
 		run->type_room *= 2;
-	query_end(q);
-	q = NULL;
 	run->types = mem_pages(run->type_room * sizeof *run->types);
-	if (!err)
-		err = store_query(store, "SELECT process, stack, vtable, type FROM stat WHERE process > 0 AND (type > 0 OR vtable > 0)", &q);
-	while (!err && !(err = query_step(q, &row)) && row) {
-		struct type_cell cell = { (uint32_t)query_number(q, 0), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
-					  (uint32_t)query_number(q, 3) };
-
-		*type_cell(run, cell.process, cell.stack, cell.vtable) = cell;
-	}
-	query_end(q);
+	for (size_t i = 0; i < rows.count; i++)
+		*type_cell(run, rows.at[i].process, rows.at[i].stack, rows.at[i].vtable) = rows.at[i];
+	free(rows.at);
 	return err;
 }
 

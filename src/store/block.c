@@ -220,10 +220,10 @@ static inline unsigned put_alloc_address(struct packer *p, struct pair *pair, st
 	return code;
 }
 
-static inline unsigned put_stack(struct packer *p, struct pair *pair, const struct event *e, const struct token **guess)
+static inline unsigned put_stack(struct packer *p, const struct event *e, const struct token *history, const struct token *recent,
+				 const struct token **guess)
 {
 	struct model *m = &p->model;
-	const struct token *history = model_history(m, pair), *recent = model_recent(m, pair);
 
 	*guess = NULL;
 	if (history->stack == e->stack && (history->kind == e->kind || recent->stack != e->stack)) {
@@ -266,9 +266,11 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	}
 	struct pair *pair = &m->pairs[number];
 
+	struct token *history = model_history(m, pair), *recent = model_recent(m, pair);
+	struct site *site = model_site(m, e->stack);
+
 	put_time(p, e->time);
-	control |= put_stack(p, pair, e, &guess);
-	const struct site *site = model_site(m, e->stack);
+	control |= put_stack(p, e, history, recent, &guess);
 	retag = e->tag != pair->tag && has_address_of_alloc(e->kind);
 	if (!extra && !retag && e->kind == (guess ? guess->kind : site->kind) && e->api == (guess ? guess->api : site->api)) {
 		control |= TAG_HIT;
@@ -300,7 +302,7 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 			born->vtable = e->vtable;
 		}
 	} else if (has_address_of_alloc(e->kind)) {
-		guessed = model_size(m, pair, e->stack);
+		guessed = model_size(history, site, e->stack);
 		if (e->kind == EVENT_REALLOC) {
 			put_byte(p, COLUMN_OLD, put_target(p, number, e->old_address, &node));
 			model_end(m, number, node, e->old_address, 0);
@@ -324,9 +326,9 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	else
 		put(p, COLUMN_SIZE, e->size);
 	if (e->kind != EVENT_VPTR)
-		model_learn(m, pair, e, learnt);
+		model_learn(pair, history, recent, site, e, learnt);
 	else if (!(control & TAG_HIT))
-		*model_site(m, e->stack) = (struct site){ .size = site->size, .vtable = site->vtable, .kind = e->kind, .api = e->api };
+		*site = (struct site){ .size = site->size, .vtable = site->vtable, .kind = e->kind, .api = e->api };
 	put_byte(p, COLUMN_CONTROL, control | code << ADDRESS_SHIFT);
 	return true;
 }

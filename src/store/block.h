@@ -39,7 +39,7 @@ SHINY_MUST_CHECK struct shiny_err *packer_finish(struct packer *packer, struct b
 
 /*
  * Gives `each` all events of a block, in order, up to BLOCK_BATCH at a time, until it returns false. Any bytes are safe to give: what is
- * not a block is an error that says which rule it breaks (the caller knows which block of which file), after the events in front of it.
+ * not a block is an error that says which rule it breaks (the caller knows which block of which file), perhaps after some calls of `each`.
  */
 enum { BLOCK_BATCH = 128 };
 typedef bool block_each_fn(void *context, const struct event *events, size_t count);

@@ -124,22 +124,19 @@ static inline bool model_add_pair(struct model *m, uint32_t process, uint32_t th
 	return true;
 }
 
-/* The size that an allocation is expected to have, given its stack. */
-static inline uint64_t model_size(struct model *m, const struct pair *p, uint32_t stack)
+/* The size that an allocation is expected to have, given its stack: `history` is what followed the two before, `site` its stack's. */
+static inline uint64_t model_size(const struct token *history, const struct site *site, uint32_t stack)
 {
-	const struct token *t = model_history(m, p);
-
-	return t->stack == stack && t->size ? t->size : model_site(m, stack)->size;
+	return history->stack == stack && history->size ? history->size : site->size;
 }
 
-/* After each event but VPTR, which come from nowhere and must not disturb. */
-static inline void model_learn(struct model *m, struct pair *p, const struct event *e, uint64_t size)
+/* After each event but VPTR, which come from nowhere and must not disturb. The three are those of the event. */
+static inline void model_learn(struct pair *p, struct token *history, struct token *recent, struct site *site, const struct event *e, uint64_t size)
 {
 	struct token token = { .stack = e->stack, .kind = e->kind, .api = e->api, .size = size };
-	struct site *site = model_site(m, e->stack);
 
-	*model_history(m, p) = token;
-	*model_recent(m, p) = token;
+	*history = token;
+	*recent = token;
 	site->size = size;
 	site->kind = e->kind;
 	site->api = e->api;

@@ -5,7 +5,9 @@
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one an unpacker.
  *
  * Every number read is checked before it is an index, and every column ends where the header says: see block.c. Errors are
- * noted in `wrong` and looked at once an event, so that the reading functions stay small.
+ * noted in `wrong` and looked at once an event, so that the reading functions stay small. Whether a column was read past its end is
+ * looked at once a batch, before anybody gets its events: what follows a column is the next one, and behind the last there is as much
+ * room as a batch can read.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -28,28 +30,27 @@ struct unpacker {
 	struct event events[BLOCK_BATCH]; /* on their way out */
 };
 
+enum { SLACK = BLOCK_BATCH * 32 }; /* more than any column_most */
+
 static inline unsigned get_byte(struct unpacker *u, int column)
 {
-	if (u->at[column] == u->end[column]) {
-		u->wrong = "a column ends too early";
-		return 0;
-	}
 	return *u->at[column]++;
 }
 
 static inline uint64_t get(struct unpacker *u, int column)
 {
-	uint64_t value = 0;
+	const uint8_t *at = u->at[column];
+	uint64_t value = *at & 0x7f;
 
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		unsigned byte = get_byte(u, column);
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return value;
+	for (unsigned shift = 7; *at++ >= 0x80; shift += 7) {
+		if (shift >= 64) {
+			u->wrong = "a number is too long";
+			return 0;
+		}
+		value |= (uint64_t)(*at & 0x7f) << shift;
 	}
-	u->wrong = "a number is too long";
-	return 0;
+	u->at[column] = at;
+	return value;
 }
 
 static inline uint64_t get_time(struct unpacker *u)
@@ -133,26 +134,14 @@ static inline bool get_pair(struct unpacker *u, bool same)
 	return !u->wrong;
 }
 
-static inline const struct token *get_stack(struct unpacker *u, struct pair *pair, unsigned control, uint32_t *stack)
+static inline uint32_t get_stack(struct unpacker *u)
 {
 	struct model *m = &u->model;
-	const struct token *guess = NULL;
+	uint32_t stack = (uint32_t)((uint64_t)m->explicit_stack + 1 - unzigzag(get(u, COLUMN_STACK)));
 
-	switch (control & STACK_MASK) {
-	case STACK_HISTORY:
-		guess = model_history(m, pair);
-		break;
-	case STACK_RECENT:
-		guess = model_recent(m, pair);
-		break;
-	default:
-		*stack = (uint32_t)((uint64_t)m->explicit_stack + 1 - unzigzag(get(u, COLUMN_STACK)));
-		if (*stack > m->explicit_stack)
-			m->explicit_stack = *stack;
-		return NULL;
-	}
-	*stack = guess->stack;
-	return guess;
+	if (stack > m->explicit_stack)
+		m->explicit_stack = stack;
+	return stack;
 }
 
 /* One event; false with u->wrong set when the block breaks a rule. */
@@ -170,8 +159,10 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	e->process = pair->process;
 	e->thread = pair->thread;
 	e->time = get_time(u);
-	const struct token *guess = get_stack(u, pair, control, &e->stack);
-	const struct site *site = model_site(m, e->stack);
+	struct token *history = model_history(m, pair), *recent = model_recent(m, pair);
+	const struct token *guess = (control & STACK_MASK) == STACK_HISTORY ? history : (control & STACK_MASK) == STACK_RECENT ? recent : NULL;
+	e->stack = guess ? guess->stack : get_stack(u);
+	struct site *site = model_site(m, e->stack);
 	if (control & TAG_HIT) {
 		e->kind = guess ? guess->kind : site->kind;
 		e->api = guess ? guess->api : site->api;
@@ -206,7 +197,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 			born->vtable = e->vtable;
 		}
 	} else if (has_address_of_alloc(e->kind)) {
-		e->size = control & SIZE_HIT ? model_size(m, pair, e->stack) : get(u, COLUMN_SIZE);
+		e->size = control & SIZE_HIT ? model_size(history, site, e->stack) : get(u, COLUMN_SIZE);
 		e->tag = pair->tag;
 		learnt = e->size;
 		if (e->kind == EVENT_REALLOC) {
@@ -234,9 +225,9 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
 	}
 	if (e->kind != EVENT_VPTR)
-		model_learn(m, pair, e, learnt);
+		model_learn(pair, history, recent, site, e, learnt);
 	else if (!(control & TAG_HIT))
-		*model_site(m, e->stack) = (struct site){ .size = site->size, .vtable = site->vtable, .kind = e->kind, .api = e->api };
+		*site = (struct site){ .size = site->size, .vtable = site->vtable, .kind = e->kind, .api = e->api };
 	return !u->wrong;
 }
 
@@ -261,11 +252,12 @@ static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t
 	if (total > u->raw_room) {
 		free(u->raw);
 		u->raw_room = 0;
-		u->raw = malloc(total);
+		u->raw = malloc(total + SLACK);
 		if (!u->raw)
 			return bad("out of memory");
 		u->raw_room = total;
 	}
+	memset(u->raw + total, 0, SLACK);
 	size_t got = ZSTD_decompressDCtx(u->zstd, u->raw, total, data, bytes);
 	if (ZSTD_isError(got))
 		return bad(ZSTD_getErrorName(got));
@@ -289,6 +281,15 @@ static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t
 	return NULL;
 }
 
+/* What was read past a column's end were the bytes of another. */
+static bool within_columns(const struct unpacker *u)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (u->at[i] > u->end[i])
+			return false;
+	return true;
+}
+
 struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t bytes, block_each_fn *each, void *context, bool *stopped)
 {
 	uint32_t count = 0;
@@ -303,6 +304,8 @@ struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t byte
 		while (good < batch && unpack_event(u, &u->events[good]))
 			good++;
 		done += (uint32_t)batch;
+		if (!within_columns(u))
+			return bad("a column ends too early");
 		if (good && !each(context, u->events, good)) {
 			*stopped = true;
 			return NULL;

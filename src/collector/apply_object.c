@@ -5,11 +5,11 @@
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
  * An object ends when its destructor runs (D), when the sweeper puts its memory on a free list or the memory goes back to the system
- * (released), or, where neither was seen, when a later object takes its place (R). The object's own header, 8 bytes in front of it, belongs to its place. A later one that begins in the middle of it has only its rest
- * (objects.h): then it is resized, a REALLOC event to its own address; so it is where the program resized it in place. A collection that
- * compacts moves objects: a REALLOC event from the old address to the new one, and its size is the one it had. In the event stream an end that no call made is a FREE without
- * a stack, whose api says which it was (enum event_end). The kind of an object is known when it is made; in the stream a VPTR event behind
- * its ALLOC tells it.
+ * (released), or, where neither was seen, when a later object takes its place (R). The object's own header, 8 bytes in front of it, belongs
+ * to its place. A later one that begins in the middle of it has only its rest (objects.h): then it is resized, a REALLOC event to its
+ * own address; so it is where the program resized it in place. A collection that compacts moves objects: a REALLOC event from the old address
+ * to the new one, of the size it had, and a VPTR event. In the event stream an end that no call made is a FREE without a stack, whose api
+ * says which it was (enum event_end). The kind of an object is known when it is made; in the stream a VPTR event behind its ALLOC tells it.
  */
 #include "apply.h"
 

@@ -191,8 +191,8 @@ $(O)/test/%: test/%.cc $(O)/flags
 	$(call say,TARGET)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -g -O1 -fno-builtin -Itest -Iinclude $< -o $@ -lpthread -ldl $(extra)
-# the one bench that measures a part of the sidecar by itself
-$(O)/bench/bench_block: bench/bench_block.c $(O)/outside.a $(O)/flags
+# these measure parts of shinyctl by themselves
+$(O)/bench/bench_block $(O)/bench/bench_replay: $(O)/bench/%: bench/%.c $(O)/outside.a $(O)/flags
 	$(call say,BENCH)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)

@@ -155,16 +155,25 @@ def is_complete(path):
         return False
 
 
+def is_written(path):
+    """Somebody records into the session: the sidecar has a lock on the file for as long. Asked of the kernel: to try the lock would be in its way."""
+    try:
+        inode = ":%d" % os.stat(path).st_ino
+        with open("/proc/locks") as locks:
+            return any(fields[1] == "FLOCK" and fields[5].endswith(inode) for fields in map(str.split, locks) if len(fields) > 5)
+    except OSError:
+        return False
+
+
 def wait_complete(path, seconds=20):
-    """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file. Gives up when nothing
-    about the file has changed for so many seconds."""
-    before, end = None, time.monotonic() + seconds
-    while time.monotonic() < end:
+    """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file. Gives up when nobody has
+    written the file for so many seconds, or somebody does for 600."""
+    last, end = time.monotonic() + 600, time.monotonic() + seconds
+    while time.monotonic() < min(end, last):
         if is_complete(path):
             return True
-        now = [(os.path.getsize(name), os.path.getmtime(name)) for name in (path, path + "-wal") if os.path.exists(name)]
-        if now != before:
-            before, end = now, time.monotonic() + seconds
+        if is_written(path):
+            end = time.monotonic() + seconds
         time.sleep(0.05)
     return False
 

@@ -78,7 +78,7 @@ static void take_limits(struct loading *l, const struct query *q)
 	struct census *c = l->out;
 
 	l->type_limit = limit_at(q, 0);
-	l->stack_limit = limit_at(q, 1);
+	l->stack_limit = l->out->stack_count = limit_at(q, 1);
 	l->site_limit = limit_at(q, 2);
 	c->module_count = limit_at(q, 3);
 	c->process_count = limit_at(q, 4);

@@ -52,6 +52,7 @@ struct census {
 	size_t cell_count;
 	struct census_stat *stats;    /* hash table: process, stack and vtable → cell */
 	size_t stat_room, stat_count;
+	size_t stack_count;           /* first stack id beyond */
 	uint32_t *role_of;            /* by process id */
 	size_t process_count;
 	struct sums total;            /* over the scope */

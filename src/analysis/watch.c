@@ -6,12 +6,31 @@
 #include "../base/mem.h"
 #include "lives.h"
 
+/* What was last asked about a stack, by processes of equal last bits: nearly always what is asked next. */
+enum { PROCESS_BITS = 2 };
+struct remembered {
+	uint32_t process, vtable, cell;
+};
 struct follower {
 	const struct census *census;
 	struct watches *watches;
+	struct remembered *stacks; /* by id and process; process 0: nothing */
+	size_t stack_count;
 	uint64_t *ends;                     /* by process id, ns; 0 it has ended */
 	size_t count;
 };
+
+static uint32_t cell_of(struct follower *f, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	struct remembered *r;
+
+	if (stack >= f->stack_count)
+		return census_cell(f->census, process, stack, vtable);
+	r = &f->stacks[(size_t)stack << PROCESS_BITS | (process & ((1 << PROCESS_BITS) - 1))];
+	if (r->process != process || r->vtable != vtable)
+		*r = (struct remembered){ process, vtable, census_cell(f->census, process, stack, vtable) };
+	return r->cell;
+}
 
 static bool has_ended(const struct follower *f, const struct lives_process *process)
 {
@@ -60,7 +79,7 @@ static void go(struct follower *f, uint32_t cell, uint64_t bytes)
 static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
 {
 	struct follower *f = context;
-	uint32_t cell = census_cell(f->census, process->id, life->stack, life->vtable);
+	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 
 	if (cell != CENSUS_NO_CELL && !has_ended(f, process))
 		come(f, cell, life->size, life->birth);
@@ -70,7 +89,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		      const struct life_death *death)
 {
 	struct follower *f = context;
-	uint32_t cell = census_cell(f->census, process->id, life->stack, life->vtable);
+	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, steps = process->births - life->number;
 	bool leak = death->end == LIFE_NEVER && !life->inherited && !process->replaced &&
 		    !(f->watches->hidden && suppressions_hide(f->watches->hidden, life->stack));
@@ -98,7 +117,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
 {
 	struct follower *f = context;
-	uint32_t cell = census_cell(f->census, process->id, life->stack, life->vtable);
+	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 
 	if (cell == CENSUS_NO_CELL || has_ended(f, process))
 		return;
@@ -114,7 +133,7 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 static void see_vtable(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before)
 {
 	struct follower *f = context;
-	uint32_t old = census_cell(f->census, process->id, life->stack, before), cell = census_cell(f->census, process->id, life->stack, life->vtable);
+	uint32_t old = cell_of(f, process->id, life->stack, before), cell = cell_of(f, process->id, life->stack, life->vtable);
 
 	if (old == cell || has_ended(f, process))
 		return;
@@ -129,7 +148,7 @@ static void see_fork(void *context, const struct lives *lives, const struct live
 	struct follower *f = context;
 
 	lives_each(child, life) {
-		uint32_t cell = census_cell(f->census, child->id, life->stack, life->vtable);
+		uint32_t cell = cell_of(f, child->id, life->stack, life->vtable);
 
 		if (cell != CENSUS_NO_CELL)
 			come(f, cell, life->size, child->start);
@@ -152,7 +171,7 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 			continue;
 		}
 		lives_each(p, life) {
-			uint32_t cell = census_cell(f->census, p->id, life->stack, life->vtable);
+			uint32_t cell = cell_of(f, p->id, life->stack, life->vtable);
 
 			if (cell != CENSUS_NO_CELL)
 				go(f, cell, life->size);
@@ -185,16 +204,18 @@ static struct shiny_err *read_ends(struct store *store, struct follower *f, uint
 struct shiny_err *watch_run(struct store *store, const struct scope *scope, const struct census *census, struct watches *watches,
 				const char *title)
 {
-	struct follower f = { .census = census, .watches = watches, .count = census->process_count };
+	struct follower f = { .census = census, .watches = watches, .count = census->process_count, .stack_count = census->stack_count };
 	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .vtable = see_vtable,
 					   .fork = see_fork, .moment = see_moment };
 	struct shiny_err *err;
 
 	f.ends = mem_zero(f.count + 1, sizeof *f.ends);
+	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof *f.stacks);
 	err = read_ends(store, &f, &observer.first_moment);
 	if (!err)
 		err = lives_run(store, scope, &observer, 1, title);
 	free(f.ends);
+	free(f.stacks);
 	return err;
 }
 

@@ -2,7 +2,8 @@
 /*
  * watch.h: what happens over time to sets of a census's cells: the most that they held at once, and how long their blocks lived.
  *
- * Runs: CLI. Signals: no. Allocates: two distributions a watch that asks for lifetimes (distribution.h), and what lives.h says. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: two distributions a watch that asks for lifetimes (distribution.h), 48 bytes a stack, and what lives.h
+ * says. Threads: one a store.
  *
  *   peak      most live bytes of the set at once, over all processes that ran then; a forked child holds what its parent held. As in peak.h
  *   age       of a block, from its birth to its end, ns. Blocks that a fork brought along belong to where they began, and are not counted again
@@ -11,7 +12,8 @@
  *   episode   from the first block after there was none to the last one's end: what disturbs one episode, such as a machine that stands
  *             still, does not disturb another
  *
- * Cost: one pass over the events (lives.h), with one look into a hash table for each that begins or ends a block.
+ * Cost: one pass over the events (lives.h), with one look into a table of stacks for each that begins or ends a block, and what is added to each of
+ * the block's watches.
  */
 #ifndef SHINY_WATCH_H
 #define SHINY_WATCH_H

@@ -10,7 +10,7 @@
 /* The rule's parts as a text: "each type(a) site(b) bytes <= base +5% +64". */
 static char *spell(const struct limit_rule *r)
 {
-	char *text = mem_text(r->each ? "each " : "");
+	char *text = mem_text(r->each ? "each " : ""), *all;
 
 	for (size_t i = 0; i < r->filter_count; i++) {
 		char *more = mem_format("%s%s(%s) ", text, census_names[r->filters[i].by], r->filters[i].pattern);
@@ -18,7 +18,9 @@ static char *spell(const struct limit_rule *r)
 		free(text);
 		text = more;
 	}
-	return mem_format("%s%s %s %s%g%% %g", text, limit_measures[r->measure].name, limit_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
+	all = mem_format("%s%s %s %s%g%% %g", text, limit_measures[r->measure].name, limit_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
+	free(text);
+	return all;
 }
 
 static void means(const char *rule, const char *meaning)

@@ -157,13 +157,8 @@ struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enu
 	struct counting c = { .groups = &groups, .suppressions = &hidden };
 	struct lives_observer observer = { .context = &c, .death = see_death, .moment = count_live };
 	struct leaks leaks = { 0 };
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
+	struct shiny_err *err = session_duration(store, &leaks.duration);
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		leaks.duration = (uint64_t)query_number(q, 0);
-	query_end(q);
 	if (!err)
 		err = suppressions_load(store, suppressions, false, &hidden);
 	if (!err)

@@ -135,13 +135,8 @@ struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
 	struct counting counting = { .groups = &groups };
 	struct lives_observer observer = { .context = &counting, .death = count_death };
 	struct lifetimes lifetimes = { 0 };
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
+	struct shiny_err *err = session_duration(store, &lifetimes.duration);
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		lifetimes.duration = (uint64_t)query_number(q, 0);
-	query_end(q);
 	counting.duration = lifetimes.duration;
 	if (!err)
 		err = groups_load(store, by, full_names, &groups);

@@ -155,11 +155,11 @@ struct shiny_err *marks_load(struct store *store, const struct scope *scope, boo
 	if (!err && store_has(store, "mark"))
 		err = read_marks(store, scope, &marks);
 	if (!err)
-		err = store_query(store, "SELECT COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), 0), EXISTS (SELECT 1 FROM events)", &q);
-	if (!err && !(err = query_step(q, &row)) && row) {
-		duration = (uint64_t)query_number(q, 0);
-		marks.counted = query_number(q, 1) != 0;
-	}
+		err = session_duration(store, &duration);
+	if (!err)
+		err = store_query(store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
+	if (!err && !(err = query_step(q, &row)) && row)
+		marks.counted = query_number(q, 0) != 0;
 	query_end(q);
 	for (size_t i = 0; i < marks.count; i++) {
 		uint64_t next = i + 1 < marks.count ? marks.rows[i + 1].time : duration;

@@ -127,12 +127,12 @@ static void load_recorded(struct store *store, struct streams *out, struct shiny
 	struct query *q = NULL;
 	bool row = false;
 
-	*err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class), (SELECT value FROM session WHERE key = 'duration_ns')", &q);
-	if (!*err && !(*err = query_step(q, &row)) && row) {
+	*err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class)", &q);
+	if (!*err && !(*err = query_step(q, &row)) && row)
 		out->recorded = query_number(q, 0) != 0;
-		out->duration = (uint64_t)query_number(q, 1);
-	}
 	query_end(q);
+	if (!*err)
+		*err = session_duration(store, &out->duration);
 }
 
 static void add_row(struct streams_row *to, const struct streams_row *row)

@@ -40,15 +40,7 @@ static int by_name(const void *left, const void *right)
 
 static void set(struct groups *g, uint32_t id, uint32_t group)
 {
-	if (id >= g->of_count) {
-		size_t count = g->of_count ? g->of_count : 1024;
-
-		while (count <= id)
-			count *= 2;
-		g->of = mem_resize(g->of, count, sizeof *g->of);
-		memset(g->of + g->of_count, 0, (count - g->of_count) * sizeof *g->of);
-		g->of_count = count;
-	}
+	g->of = mem_reach(g->of, &g->of_count, id, sizeof *g->of, 1024);
 	g->of[id] = group;
 }
 

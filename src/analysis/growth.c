@@ -102,15 +102,7 @@ static bool chain_take(struct finder *f, uint32_t process, uint64_t address, str
 
 static struct latest *latest_of(struct finder *f, uint32_t thread)
 {
-	if (thread >= f->latest_count) {
-		size_t count = f->latest_count ? f->latest_count : 64;
-
-		while (count <= thread)
-			count *= 2;
-		f->latest = mem_resize(f->latest, count, sizeof *f->latest);
-		memset(f->latest + f->latest_count, 0, (count - f->latest_count) * sizeof *f->latest);
-		f->latest_count = count;
-	}
+	f->latest = mem_reach(f->latest, &f->latest_count, thread, sizeof *f->latest, 64);
 	return &f->latest[thread];
 }
 

@@ -86,15 +86,7 @@ static bool is_suppressed(const struct finder *s, const struct query *q)
 
 static void mark(bool **set, size_t *count, size_t id)
 {
-	if (id >= *count) {
-		size_t larger = *count ? *count : 1024;
-
-		while (larger <= id)
-			larger *= 2;
-		*set = mem_resize(*set, larger, sizeof **set);
-		memset(*set + *count, 0, (larger - *count) * sizeof **set);
-		*count = larger;
-	}
+	*set = mem_reach(*set, count, id, sizeof **set, 1024);
 	(*set)[id] = true;
 }
 

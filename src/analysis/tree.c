@@ -182,11 +182,7 @@ static const char *type_caption(const struct captions *c, const struct component
 
 static char **caption_at(char ***list, size_t *limit, size_t id)
 {
-	if (id >= *limit) {
-		*list = mem_resize(*list, 2 * id + 64, sizeof **list);
-		memset(*list + *limit, 0, (2 * id + 64 - *limit) * sizeof **list);
-		*limit = 2 * id + 64;
-	}
+	*list = mem_reach(*list, limit, id, sizeof **list, 64);
 	free((*list)[id]);
 	return &(*list)[id];
 }

@@ -38,6 +38,20 @@ void *mem_resize(void *old, size_t count, size_t each)
 	return there(reallocarray(old, count ? count : 1, each ? each : 1));
 }
 
+void *mem_reach(void *table, size_t *room, size_t index, size_t each, size_t least)
+{
+	size_t larger = *room ? *room : least;
+
+	if (index < *room)
+		return table;
+	while (larger <= index)
+		larger *= 2;
+	table = mem_resize(table, larger, each);
+	memset((char *)table + *room * each, 0, (larger - *room) * each);
+	*room = larger;
+	return table;
+}
+
 void *mem_pages(size_t bytes)
 {
 	size_t align = bytes >= MEM_HUGE ? MEM_HUGE : 0, before;

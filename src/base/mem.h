@@ -15,6 +15,8 @@
 void *mem_alloc(size_t bytes);
 void *mem_zero(size_t count, size_t each);
 void *mem_resize(void *old, size_t count, size_t each);
+/* A table that has an entry `index`: where `room` is too small it is doubled, from `least` on, as often as needed; what is new is zero. */
+void *mem_reach(void *table, size_t *room, size_t index, size_t each, size_t least);
 /*
  * Whole zeroed pages, for tables that are read at random; from MEM_HUGE bytes on they ask for huge pages and begin at one. With 4 KiB
  * pages a table of 30 MB spends most of a look-up on finding out where the page is.

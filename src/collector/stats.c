@@ -35,15 +35,8 @@ uint32_t stats_site(struct stats *stats, uint32_t stack)
 {
 	struct site *site;
 
-	if (stack >= stats->by_stack_room) {
-		size_t room = stats->by_stack_room ? stats->by_stack_room : 256;
-
-		while (room <= stack)
-			room *= 2;
-		stats->by_stack = mem_resize(stats->by_stack, room, sizeof *stats->by_stack);
-		memset(stats->by_stack + stats->by_stack_room, 0, (room - stats->by_stack_room) * sizeof *stats->by_stack);
-		stats->by_stack_room = room;
-	}
+	if (stack >= stats->by_stack_room)
+		stats->by_stack = mem_reach(stats->by_stack, &stats->by_stack_room, stack, sizeof *stats->by_stack, 256);
 	if (!stats->by_stack[stack]) {
 		site = vec_push(&stats->sites);
 		*site = (struct site){ .stack = stack };

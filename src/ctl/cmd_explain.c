@@ -62,11 +62,7 @@ static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sy
 	*out = NULL;
 	if (!id)
 		return NULL;
-	if (id >= e->module_limit) {
-		e->modules = mem_resize(e->modules, id + 1, sizeof *e->modules);
-		memset(e->modules + e->module_limit, 0, (id + 1 - e->module_limit) * sizeof *e->modules);
-		e->module_limit = id + 1;
-	}
+	e->modules = mem_reach(e->modules, &e->module_limit, id, sizeof *e->modules, 16);
 	if (!e->modules[id]) {
 		err = query_format(e->store, &q, "SELECT path, build_id FROM module WHERE id = %" PRIu32, id);
 		if (!err)
@@ -179,11 +175,6 @@ static void print_sizes(const struct origin *o)
 			o->step > 1 ? units_count(UNITS_BUF, o->step) : "");
 }
 
-static void heading(const struct style *style, const char *text)
-{
-	fprintf(style->out, "\n%s%s%s\n", tint(style, TINT_BOLD), text, tint_end(style, TINT_BOLD));
-}
-
 static void print_wrapped(const struct style *style, const char *text, unsigned depth)
 {
 	size_t indent = 2 + 2 * depth, room = style->width > indent + 20 ? style->width - indent : 0, used = 0;
@@ -217,7 +208,7 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 	struct shiny_err *err = stack_load(e->store, o->stack, &lines);
 
 	if (!err) {
-		heading(style, name);
+		ctl_heading(e->ctl, name, "");
 		if (c->type.type)
 			fprintf(stdout, "  %s%s%s: %s%s", tint(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
 				sym_confidence_name(c->type.confidence), tint_end(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
@@ -231,10 +222,10 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 		if (strcmp(name, recorded) != 0)
 			fprintf(stdout, "  %sthe session says %s%s: files or debug information have changed since, or the blocks were looked at together\n",
 				tint(style, TINT_WARN), recorded, tint_end(style, TINT_WARN));
-		heading(style, o->stacks > 1 ? "Stack (the heaviest)" : "Stack");
+		ctl_heading(e->ctl, o->stacks > 1 ? "Stack (the heaviest)" : "Stack", "");
 		print_stack_of(e, &lines);
 		stack_deinit(&lines);
-		heading(style, "Evidence");
+		ctl_heading(e->ctl, "Evidence", "");
 		for (size_t i = 0; i < c->steps.count; i++)
 			print_wrapped(style, c->steps.at[i].text, c->steps.at[i].depth);
 		if (!c->steps.count)
@@ -285,26 +276,13 @@ static struct shiny_err *json_conclusion(struct explainer *e, const struct concl
 {
 	struct json *json = &e->ctl->json;
 	const struct origin *o = c->origin;
-	struct stack_lines lines;
-	struct shiny_err *err = stack_load(e->store, o->stack, &lines);
+	struct shiny_err *err = json_stack(json, e->store, "stack", o->stack);
 	char *name, *recorded;
 
 	if (err)
 		return err;
 	name = concluded_name(e, &c->type);
 	recorded = recorded_name(e, o);
-	json_array(json, "stack");
-	for (size_t i = 0; i < lines.count; i++) {
-		json_object_line(json, NULL);
-		json_text(json, "function", lines.rows[i].label);
-		json_text(json, "file", lines.rows[i].file);
-		json_number(json, "line", lines.rows[i].line);
-		json_text(json, "module", lines.rows[i].module);
-		json_bool(json, "inlined", lines.rows[i].inlined);
-		json_end(json);
-	}
-	json_end(json);
-	stack_deinit(&lines);
 	json_text(json, "name", name);
 	json_text(json, "type", c->type.type);
 	json_text(json, "container", c->type.container);

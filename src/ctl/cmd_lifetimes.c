@@ -184,17 +184,12 @@ static void json_row(struct json *json, const struct lifetime_row *row)
 		json_number(json, "half_life_ns", half);
 }
 
-static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t limit)
+void json_ages(struct json *json, const char *key, const struct distribution *ages)
 {
-	struct json *json = &ctl->json;
 	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
 
-	json_number(json, "duration_ns", l->duration);
-	json_object_line(json, "total");
-	json_row(json, &l->total);
-	json_end(json);
-	json_array(json, "histogram");
-	distribution_octaves(&l->total.ages, octaves);
+	json_array(json, key);
+	distribution_octaves(ages, octaves);
 	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
 		if (!octaves[i].ended && !octaves[i].censored)
 			continue;
@@ -202,10 +197,21 @@ static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t li
 		json_number(json, "from_ns", i ? UINT64_C(1) << i : 0);
 		json_number(json, "ended", octaves[i].ended);
 		json_number(json, "censored", octaves[i].censored);
-		json_real(json, "survival", distribution_survival(&l->total.ages, (UINT64_C(2) << i) - 1));
+		json_real(json, "survival", distribution_survival(ages, (UINT64_C(2) << i) - 1));
 		json_end(json);
 	}
 	json_end(json);
+}
+
+static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t limit)
+{
+	struct json *json = &ctl->json;
+
+	json_number(json, "duration_ns", l->duration);
+	json_object_line(json, "total");
+	json_row(json, &l->total);
+	json_end(json);
+	json_ages(json, "histogram", &l->total.ages);
 	json_array(json, "rows");
 	for (size_t i = 0; i < limit; i++) {
 		json_object_line(json, NULL);

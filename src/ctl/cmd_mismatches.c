@@ -83,27 +83,6 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 	return err;
 }
 
-static struct shiny_err *json_stack(struct json *json, struct store *store, const char *key, uint32_t stack)
-{
-	struct stack_lines lines = {0};
-	struct shiny_err *err = stack ? stack_load(store, stack, &lines) : NULL;
-
-	if (err)
-		return err;
-	json_array(json, key);
-	for (size_t i = 0; i < lines.count; i++) {
-		json_object_line(json, NULL);
-		json_text(json, "function", lines.rows[i].label);
-		json_text(json, "file", lines.rows[i].file);
-		json_number(json, "line", lines.rows[i].line);
-		json_text(json, "module", lines.rows[i].module);
-		json_end(json);
-	}
-	json_end(json);
-	stack_deinit(&lines);
-	return NULL;
-}
-
 static struct shiny_err *json_rows(struct json *json, struct store *store, const struct mismatches *m, size_t limit)
 {
 	struct shiny_err *err = NULL;

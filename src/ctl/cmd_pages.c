@@ -40,14 +40,6 @@ static uint64_t fit_for_huge(const struct pages_sums *sums)
 
 /* ---- text ---- */
 
-static void heading(const struct ctl *ctl, const char *text, const char *more)
-{
-	const struct style *style = &ctl->style;
-
-	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(style, TINT_BOLD), text, tint_end(style, TINT_BOLD), tint(style, TINT_DIM), more,
-		tint_end(style, TINT_DIM));
-}
-
 static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t under)
 {
 	const struct pages_sums *t = &p->total;
@@ -101,7 +93,7 @@ static void print_use(const struct ctl *ctl, const struct pages_sums *t)
 	};
 	struct table table;
 
-	heading(ctl, "How full", ": live bytes of each page, and of each range");
+	ctl_heading(ctl, "How full", ": live bytes of each page, and of each range");
 	table_init(&table, columns, USE_COLUMNS);
 	table_total(&table, PAGES_BAR, t->pages);
 	table_total(&table, SHARE, t->pages);
@@ -156,12 +148,12 @@ static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS], c
 
 static void print_composition(const struct ctl *ctl, const struct pages *p)
 {
-	heading(ctl, "What ever lay on pages", p->at == PAGES_AT_END ? ": D destroyed, R reused without a free, P alive at the end"
+	ctl_heading(ctl, "What ever lay on pages", p->at == PAGES_AT_END ? ": D destroyed, R reused without a free, P alive at the end"
 								    : " until then: D destroyed, R reused without a free, P live");
 	print_sets(ctl, p->total.ever, p->total.ever_ranges);
 	if (p->at == PAGES_AT_END)
 		return;
-	heading(ctl, "How what is live ends", ": D will be destroyed, R reused, P never ends: it keeps its page");
+	ctl_heading(ctl, "How what is live ends", ": D will be destroyed, R reused, P never ends: it keeps its page");
 	print_sets(ctl, p->total.fates, p->total.fate_ranges);
 }
 
@@ -177,7 +169,7 @@ static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
 	};
 	struct table table;
 
-	heading(ctl, "By size", ": reclaimable are the pages of this size only, less what their blocks need side by side");
+	ctl_heading(ctl, "By size", ": reclaimable are the pages of this size only, less what their blocks need side by side");
 	table_init(&table, columns, BUCKET_COLUMNS);
 	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
 		const struct pages_bucket *bucket = &t->buckets[i];
@@ -211,7 +203,7 @@ static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, con
 	while (count < pins->count && pins->rows[count].pinned)
 		count++;
 	limit = ctl_limit(ctl, count, USUAL_PINS);
-	heading(ctl, title, ": idle is what is not live on the pages that it alone keeps");
+	ctl_heading(ctl, title, ": idle is what is not live on the pages that it alone keeps");
 	table_init(&table, columns, PIN_COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
 		const struct pages_pin *row = &pins->rows[i];
@@ -248,7 +240,7 @@ static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 
 	if (p->count < 2)
 		return;
-	heading(ctl, "Processes", "");
+	ctl_heading(ctl, "Processes", "");
 	table_init(&table, columns, PROCESS_COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
 		const struct pages_process *process = &p->processes[i];
@@ -287,7 +279,7 @@ static void print_series(const struct ctl *ctl, const struct pages *p)
 	uint64_t *values = mem_zero(p->point_count + 1, sizeof *values);
 
 	if (p->point_count)
-		heading(ctl, "Over time", ": bytes that are live, pages they lie on, and what share of these is not live");
+		ctl_heading(ctl, "Over time", ": bytes that are live, pages they lie on, and what share of these is not live");
 	for (unsigned k = 0; k < SERIES && p->point_count; k++) {
 		uint64_t most = 0, least = UINT64_MAX;
 		char *bars, *text;

@@ -56,11 +56,6 @@ static struct shiny_err *figures_load(struct ctl *ctl, struct store *store, cons
 
 /* ---- text ---- */
 
-static void heading(const struct ctl *ctl, const char *figure, const char *text)
-{
-	fprintf(stdout, "\n%s%-4s%s%s\n", tint(&ctl->style, TINT_BOLD), figure, text, tint_end(&ctl->style, TINT_BOLD));
-}
-
 enum { WHO, PROCESSES, ALLOCATIONS, DEALLOCATIONS, CONSTRUCTIONS, DESTRUCTIONS, RATIO, STREAM_COLUMNS };
 static const struct column stream_columns[STREAM_COLUMNS] = {
 	[WHO] = {"role", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME}, [PROCESSES] = {.title = "processes", .kind = CELL_COUNT, .drop = 1},
@@ -88,7 +83,7 @@ static void print_f6(struct ctl *ctl, const struct streams *s)
 {
 	struct table table;
 
-	heading(ctl, "F6", "The four streams");
+	ctl_heading(ctl, "F6  The four streams", "");
 	table_init(&table, stream_columns, STREAM_COLUMNS);
 	for (size_t i = 0; i < s->count; i++)
 		stream_row(&table, s->rows[i].name, s, &s->rows[i]);
@@ -130,7 +125,7 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l)
 	const struct lifetime_row *t = &l->total;
 	char *bars;
 
-	heading(ctl, "F7", "Lifetimes");
+	ctl_heading(ctl, "F7  Lifetimes", "");
 	distribution_octaves(&t->ages, octaves);
 	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
 		ended[i] = octaves[i].ended;
@@ -177,7 +172,7 @@ static void print_f8(struct ctl *ctl, const struct sizes *s)
 	};
 	struct table table;
 
-	heading(ctl, "F8", "Lifetime by size");
+	ctl_heading(ctl, "F8  Lifetime by size", "");
 	table_init(&table, columns, COLUMNS);
 	table_total(&table, BAR, s->total.sums.blocks);
 	for (unsigned i = 0; i < SIZES_OCTAVES; i++) {
@@ -202,7 +197,7 @@ static void print_f9(struct ctl *ctl, const struct pages *p)
 	const struct pages_sums *t = &p->total;
 	bool any = false;
 
-	heading(ctl, "F9", "Pages");
+	ctl_heading(ctl, "F9  Pages", "");
 	fprintf(stdout, "of what lay on each 4 KiB page until the peak:");
 	for (unsigned set = 0; set < PAGE_SETS; set++) {
 		if (!t->ever[set])
@@ -229,7 +224,7 @@ static void print_f10(struct ctl *ctl, const struct pooling *p)
 	};
 	struct table table;
 
-	heading(ctl, "F10", "Pools by size and lifetime, a model (shinyctl pooling)");
+	ctl_heading(ctl, "F10 Pools by size and lifetime, a model (shinyctl pooling)", "");
 	table_init(&table, columns, COLUMNS);
 	for (unsigned i = 0; i <= PAGES_BUCKETS; i++) {
 		const struct pooling_row *row = i < PAGES_BUCKETS ? &p->buckets[i] : &p->total;
@@ -266,18 +261,18 @@ static void print_series(const struct ctl *ctl, const char *name, const struct a
 
 static void print_f11(struct ctl *ctl, const struct activity *a)
 {
-	heading(ctl, "F11", "Live over time");
+	ctl_heading(ctl, "F11 Live over time", "");
 	print_series(ctl, "objects", a, offsetof(struct activity_point, blocks));
 	print_series(ctl, "types", a, offsetof(struct activity_point, types));
 	print_series(ctl, "pages", a, offsetof(struct activity_point, pages));
 	print_series(ctl, "cache lines", a, offsetof(struct activity_point, lines));
-	heading(ctl, "F12", "In use over time, and F13, mispredictions and heavy operations by type");
+	ctl_heading(ctl, "F12 In use over time, and F13, mispredictions and heavy operations by type", "");
 	fprintf(stdout, "accesses and hardware counters are not recorded\n");
 }
 
 static void print_f14(struct ctl *ctl, const struct diagnoses *d)
 {
-	heading(ctl, "F14", "Diagnosis (shinyctl diagnose)");
+	ctl_heading(ctl, "F14 Diagnosis (shinyctl diagnose)", "");
 	for (size_t i = 0; i < SYMPTOMS; i++)
 		fprintf(stdout, "%-12s %-8s%s\n", symptom_names[i], verdict_names[d->at[i].verdict], d->at[i].advice ? d->at[i].advice : d->at[i].measure);
 }
@@ -311,25 +306,12 @@ static void json_streams_row(struct json *json, const char *key, const char *nam
 
 static void json_f7(struct json *json, const struct lifetimes *l)
 {
-	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
-
 	json_object(json, "F7");
 	json_number(json, "blocks", l->total.blocks);
 	json_number(json, "destroyed", l->total.destroyed);
 	json_number(json, "reused", l->total.reused);
 	json_number(json, "persistent", l->total.persistent);
-	json_array(json, "lifetimes");
-	distribution_octaves(&l->total.ages, octaves);
-	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
-		if (!octaves[i].ended && !octaves[i].censored)
-			continue;
-		json_object_line(json, NULL);
-		json_number(json, "from_ns", i ? UINT64_C(1) << i : 0);
-		json_number(json, "ended", octaves[i].ended);
-		json_number(json, "censored", octaves[i].censored);
-		json_end(json);
-	}
-	json_end(json);
+	json_ages(json, "lifetimes", &l->total.ages);
 	for (enum population p = 0; p < POPULATIONS; p++) {
 		const struct lifetime_row *top[TYPES_NAMED + 1];
 		size_t count = top_types(l, p, top);
@@ -492,7 +474,7 @@ static struct shiny_err *several(struct ctl *ctl)
 		json_end(&ctl->json);
 		json_end(&ctl->json);
 	} else if (!err) {
-		heading(ctl, "F6", "The four streams");
+		ctl_heading(ctl, "F6  The four streams", "");
 		memcpy(titled, stream_columns, sizeof titled);
 		titled[WHO].title = "session";
 		table_init(&table, titled, STREAM_COLUMNS);

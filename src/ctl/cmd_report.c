@@ -204,11 +204,6 @@ static void put_line(const struct style *style, enum tint which, const char *tex
 	free(fitted);
 }
 
-static void heading(const struct style *style, const char *title, const char *rest)
-{
-	fprintf(style->out, "\n%s%s%s %s\n", tint(style, TINT_BOLD), title, tint_end(style, TINT_BOLD), rest);
-}
-
 /* For what share of the allocations types are known, and how surely. */
 static char *types_text(const struct summary *s, const struct types *types)
 {
@@ -337,7 +332,7 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 			continue;
 		}
 		if (!shown++)
-			heading(&ctl->style, "Not seen", "");
+			ctl_heading(ctl, "Not seen", "");
 		line = mem_format("  %s%s%s", row->text, row->advice ? " \xe2\x86\x92 " : "", row->advice ? row->advice : "");
 		put_line(&ctl->style, TINT_NONE, line);
 		free(line);
@@ -354,22 +349,22 @@ static void print_page(struct ctl *ctl, const struct page *page)
 
 	print_head(&ctl->style, ctl->options.operands[0], page);
 	if (o->live.count) {
-		heading(&ctl->style, "Live at the end", "");
+		ctl_heading(ctl, "Live at the end", "");
 		print_whose(&ctl->style, page);
 		print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), false, live);
 	}
 	if (o->churn.count) {
-		text = mem_format("%s of %s blocks died within %s", units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
+		text = mem_format(" %s of %s blocks died within %s", units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
 				  units_count(UNITS_BUF, o->blocks), units_time(UNITS_BUF, o->young_ns));
-		heading(&ctl->style, "Churns:", text);
+		ctl_heading(ctl, "Churns:", text);
 		free(text);
 		print_rows(ctl, &o->churn, ctl_limit(ctl, o->churn.count, OTHER_ROWS), true, o->blocks);
 	}
 	if (o->stays.count) {
-		heading(&ctl->style, "Stays:", "made in the second half of its process, and live at the end");
+		ctl_heading(ctl, "Stays:", " made in the second half of its process, and live at the end");
 		print_rows(ctl, &o->stays, ctl_limit(ctl, o->stays.count, OTHER_ROWS), false, live);
 	}
-	heading(&ctl->style, "Next", "");
+	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
 		text = mem_format("  shinyctl %-20s %s", page->hints[i].command, page->hints[i].text);
 		put_line(&ctl->style, TINT_NONE, text);

@@ -143,6 +143,28 @@ void print_sites(struct ctl *ctl, const struct sites *sites, enum sites_by by, s
 	shiny_err_free(print(ctl, NULL, sites, by, brief ? ORDER_LIVE : order_of(ctl), limit));
 }
 
+struct shiny_err *json_stack(struct json *json, struct store *store, const char *key, uint32_t stack)
+{
+	struct stack_lines lines = {0};
+	struct shiny_err *err = stack ? stack_load(store, stack, &lines) : NULL;
+
+	if (err)
+		return err;
+	json_array(json, key);
+	for (size_t i = 0; i < lines.count; i++) {
+		json_object_line(json, NULL);
+		json_text(json, "function", lines.rows[i].label);
+		json_text(json, "file", lines.rows[i].file);
+		json_number(json, "line", lines.rows[i].line);
+		json_text(json, "module", lines.rows[i].module);
+		json_bool(json, "inlined", lines.rows[i].inlined);
+		json_end(json);
+	}
+	json_end(json);
+	stack_deinit(&lines);
+	return NULL;
+}
+
 struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key, const struct sites *sites, size_t limit, bool stacks)
 {
 	struct json *json = &ctl->json;
@@ -169,23 +191,10 @@ struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *k
 		json_text(json, "confidence", row->confidence);
 		json_number(json, "types", row->types);
 		if (stacks && row->stack) {
-			struct stack_lines lines;
-			struct shiny_err *err = stack_load(store, row->stack, &lines);
+			struct shiny_err *err = json_stack(json, store, "stack", row->stack);
 
 			if (err)
 				return err;
-			json_array(json, "stack");
-			for (size_t n = 0; n < lines.count; n++) {
-				json_object_line(json, NULL);
-				json_text(json, "function", lines.rows[n].label);
-				json_text(json, "file", lines.rows[n].file);
-				json_number(json, "line", lines.rows[n].line);
-				json_text(json, "module", lines.rows[n].module);
-				json_bool(json, "inlined", lines.rows[n].inlined);
-				json_end(json);
-			}
-			json_end(json);
-			stack_deinit(&lines);
 		}
 		json_end(json);
 	}

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "../analysis/distribution.h"
 #include "../analysis/losses.h"
 #include "../analysis/processes.h"
 #include "../analysis/sites.h"
@@ -63,7 +64,11 @@ void json_types(struct ctl *ctl, const char *key, const struct types *types, enu
 void json_levels(struct ctl *ctl, const struct types *types);
 SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key, const struct sites *sites,
 					      size_t limit, bool stacks);
+/* The frames of a stack, innermost first; of stack 0 none. */
+SHINY_MUST_CHECK struct shiny_err *json_stack(struct json *json, struct store *store, const char *key, uint32_t stack);
 void json_processes(struct ctl *ctl, const char *key, const struct processes *processes, size_t limit);
+/* Lifetimes by powers of two: how many ended, how many were alive to the end, what share lived longer. */
+void json_ages(struct json *json, const char *key, const struct distribution *ages);
 void json_sums(struct json *json, const struct sums *sums);
 
 #endif

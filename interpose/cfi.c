@@ -51,7 +51,7 @@ static uint64_t take(struct cursor *c, unsigned bytes)
 	return value;
 }
 
-static uint64_t uleb(struct cursor *c)
+static uint64_t leb(struct cursor *c, bool is_signed)
 {
 	uint64_t value = 0, byte;
 	unsigned shift = 0;
@@ -62,23 +62,19 @@ static uint64_t uleb(struct cursor *c)
 			value |= (byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	if (is_signed && shift < 64 && byte & 0x40)
+		value |= ~UINT64_C(0) << shift;
 	return value;
+}
+
+static uint64_t uleb(struct cursor *c)
+{
+	return leb(c, false);
 }
 
 static int64_t sleb(struct cursor *c)
 {
-	uint64_t value = 0, byte;
-	unsigned shift = 0;
-
-	do {
-		byte = take(c, 1);
-		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
-		value |= ~UINT64_C(0) << shift;
-	return (int64_t)value;
+	return (int64_t)leb(c, true);
 }
 
 static void skip(struct cursor *c, uint64_t bytes)

@@ -89,8 +89,9 @@ static struct shiny_err *read_setting(struct search *s, const char *setting)
 
 /* ---- names ---- */
 
-static void take_symbol(struct search *s, const char *name, const Elf64_Sym *symbol)
+static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol)
 {
+	struct search *s = context;
 	bool global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
 
 	for (size_t f = 0; f < s->family_count; f++) {
@@ -110,26 +111,6 @@ static void take_symbol(struct search *s, const char *name, const Elf64_Sym *sym
 				continue;
 			*at = (struct place_of){ .vaddr = symbol->st_value, .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0, .global = global };
 		}
-	}
-}
-
-static void take_table(struct search *s, uint32_t type)
-{
-	Elf64_Shdr table, strings;
-	struct elf_bytes symbols, names;
-
-	if (!elf_file_section_typed(s->file, type, &table) || !elf_file_section(s->file, table.sh_link, &strings))
-		return;
-	symbols = elf_file_section_bytes(s->file, &table);
-	names = elf_file_section_bytes(s->file, &strings);
-	if (!symbols.data || !names.data || !names.bytes || names.data[names.bytes - 1])
-		return;
-	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.bytes; at += sizeof(Elf64_Sym)) {
-		Elf64_Sym symbol;
-
-		memcpy(&symbol, symbols.data + at, sizeof symbol);
-		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_name < names.bytes && symbol.st_value)
-			take_symbol(s, (const char *)names.data + symbol.st_name, &symbol);
 	}
 }
 
@@ -262,8 +243,8 @@ struct shiny_err *allocator_recipes(const struct elf_file *file, const char *set
 	s->out = f;
 	s->entries = (struct shiny_allocator_entry *)(f + 1);
 	SHINY_TRY(read_setting(s, setting));
-	take_table(s, SHT_SYMTAB);
-	take_table(s, SHT_DYNSYM);
+	elf_file_each_function(s->file, SHT_SYMTAB, take_symbol, s);
+	elf_file_each_function(s->file, SHT_DYNSYM, take_symbol, s);
 	for (size_t family = 0; family < s->family_count; family++)
 		add_family(s, family);
 	f->magic = SHINY_ALLOCATOR_MAGIC;

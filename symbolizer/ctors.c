@@ -156,8 +156,9 @@ static uint32_t class_of(struct search *s, const char *mangled)
 
 /* ---- candidates ---- */
 
-static void take_symbol(struct search *s, const char *name, const Elf64_Sym *symbol)
+static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol)
 {
+	struct search *s = context;
 	enum ctor_variant variant = ctor_variant(name);
 	uint32_t class = variant == CTOR_NONE ? NOT_A_CLASS : class_of(s, name);
 	const char *dot = strchr(name, '.');
@@ -172,26 +173,6 @@ static void take_symbol(struct search *s, const char *name, const Elf64_Sym *sym
 	}
 	*vec_push(&s->candidates) = (struct candidate){ .vaddr = symbol->st_value, .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0,
 							.class = class, .order = (uint32_t)s->candidates.count, .variant = variant, .name = name };
-}
-
-static void take_table(struct search *s, const struct elf_file *from, uint32_t type)
-{
-	Elf64_Shdr table, strings;
-	struct elf_bytes symbols, names;
-
-	if (!elf_file_section_typed(from, type, &table) || !elf_file_section(from, table.sh_link, &strings))
-		return;
-	symbols = elf_file_section_bytes(from, &table);
-	names = elf_file_section_bytes(from, &strings);
-	if (!symbols.data || !names.data || !names.bytes || names.data[names.bytes - 1])
-		return;
-	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.bytes; at += sizeof(Elf64_Sym)) {
-		Elf64_Sym symbol;
-
-		memcpy(&symbol, symbols.data + at, sizeof symbol);
-		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_name < names.bytes && symbol.st_value)
-			take_symbol(s, (const char *)names.data + symbol.st_name, &symbol);
-	}
 }
 
 static int by_address(const void *a, const void *b)
@@ -444,8 +425,8 @@ struct shiny_err *ctors_recipes(const struct elf_file *file, const char *path, c
 		err = sym_create(&options, &s.sym);
 	if (!err) {
 		separate = !elf_file_section_typed(file, SHT_SYMTAB, &(Elf64_Shdr){ 0 }) && debugfile_find(file, path, debug_dirs, &debug, &debug_path);
-		take_table(&s, separate ? &debug : file, SHT_SYMTAB);
-		take_table(&s, file, SHT_DYNSYM);
+		elf_file_each_function(separate ? &debug : file, SHT_SYMTAB, take_symbol, &s);
+		elf_file_each_function(file, SHT_DYNSYM, take_symbol, &s);
 		unite(&s);
 		make_recipes(&s);
 		look_at_dwarf(&s, path);

@@ -285,3 +285,23 @@ bool elf_file_section_typed(const struct elf_file *file, uint32_t type, Elf64_Sh
 			return true;
 	return false;
 }
+
+void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_function_fn *fn, void *context)
+{
+	Elf64_Shdr table, strings;
+	struct elf_bytes symbols, names;
+
+	if (!elf_file_section_typed(file, type, &table) || !elf_file_section(file, table.sh_link, &strings))
+		return;
+	symbols = elf_file_section_bytes(file, &table);
+	names = elf_file_section_bytes(file, &strings);
+	if (!symbols.data || !names.data || !names.bytes || names.data[names.bytes - 1])
+		return;
+	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.bytes; at += sizeof(Elf64_Sym)) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, symbols.data + at, sizeof symbol);
+		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_name < names.bytes && symbol.st_value)
+			fn(context, (const char *)names.data + symbol.st_name, &symbol);
+	}
+}

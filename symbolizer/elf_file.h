@@ -73,4 +73,8 @@ bool elf_file_section_named(const struct elf_file *file, const char *name, Elf64
 bool elf_file_section_typed(const struct elf_file *file, uint32_t type, Elf64_Shdr *out);
 struct elf_bytes elf_file_section_bytes(const struct elf_file *file, const Elf64_Shdr *section);
 
+/* Each function that is defined in the first section of `type` (SHT_SYMTAB, SHT_DYNSYM), with its name, which stays as long as the file is open. */
+typedef void elf_function_fn(void *context, const char *name, const Elf64_Sym *symbol);
+void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_function_fn *fn, void *context);
+
 #endif

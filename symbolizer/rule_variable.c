@@ -20,16 +20,10 @@
 
 enum { LOOK_MAX = 80, FOUND_MAX = 3, UNION_MAX = 4 };
 
-bool rule_holds(const struct flow_state *state, const struct dwarf_variable *variable)
+/* The slot of the frame that lies in a variable in memory, and where in it. */
+static bool slot_in(const struct flow_state *state, const struct dwarf_variable *variable, uint64_t bytes, uint64_t *offset)
 {
-	if (variable->place == DWARF_PLACE_REGISTER)
-		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg && !state->offsets[variable->reg];
-	if (variable->place == DWARF_PLACE_VALUE)
-		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
-		       state->offsets[variable->reg] + variable->displacement == 0;
-	if (variable->place != DWARF_PLACE_MEMORY)
-		return false;
-	for (unsigned i = 0; i < state->slot_count; i++) {
+	for (unsigned i = 0; variable->place == DWARF_PLACE_MEMORY && i < state->slot_count; i++) {
 		const struct flow_slot *slot = &state->slots[i];
 		int64_t displacement = variable->displacement;
 
@@ -40,10 +34,24 @@ bool rule_holds(const struct flow_state *state, const struct dwarf_variable *var
 				continue;
 			displacement += state->rsp;
 		}
-		if (displacement == slot->displacement)
+		if (slot->displacement >= displacement && (uint64_t)slot->displacement - (uint64_t)displacement < bytes) {
+			*offset = (uint64_t)slot->displacement - (uint64_t)displacement;
 			return true;
+		}
 	}
 	return false;
+}
+
+bool rule_holds(const struct flow_state *state, const struct dwarf_variable *variable)
+{
+	uint64_t offset;
+
+	if (variable->place == DWARF_PLACE_REGISTER)
+		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg && !state->offsets[variable->reg];
+	if (variable->place == DWARF_PLACE_VALUE)
+		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
+		       state->offsets[variable->reg] + variable->displacement == 0;
+	return slot_in(state, variable, 1, &offset);
 }
 
 static bool last_member(void *context, const struct die_member *member)
@@ -129,28 +137,6 @@ static size_t scope_of(struct rule_work *work, const struct dwarf_scope *scopes,
 		if (work->scopes[i].id == scopes[variable->depth].id)
 			return i;
 	return RULE_SCOPES;
-}
-
-/* The slot of the frame that lies in a variable in memory, and where in it. */
-static bool slot_in(const struct flow_state *state, const struct dwarf_variable *variable, uint64_t bytes, uint64_t *offset)
-{
-	for (unsigned i = 0; variable->place == DWARF_PLACE_MEMORY && i < state->slot_count; i++) {
-		const struct flow_slot *slot = &state->slots[i];
-		int64_t displacement = variable->displacement;
-
-		if (variable->reg != slot->base || slot->offset)
-			continue;
-		if (slot->base == FLOW_RSP) {
-			if (state->rsp == FLOW_RSP_UNKNOWN)
-				continue;
-			displacement += state->rsp;
-		}
-		if (slot->displacement >= displacement && (uint64_t)(slot->displacement - displacement) < bytes) {
-			*offset = (uint64_t)(slot->displacement - displacement);
-			return true;
-		}
-	}
-	return false;
 }
 
 /* Variables where the pointer is, the nearest scope's first. */

@@ -9,6 +9,7 @@
 // PLANT_GROWN    a type has 16 bytes more
 // PLANT_LONGER   jobs are kept until the end instead of being deleted at once
 // SHIFT          all lines behind the includes are others
+// build: -std=c++17
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -11,7 +11,7 @@
 #include "../../src/analysis/activity.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 static struct store *session;
@@ -185,29 +185,24 @@ static void advance(uint64_t time)
 
 static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t place, uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
 {
-	struct event e = { .time = time, .address = base + place * STRIDE, .size = size, .old_address = old ? base + place * STRIDE : 0,
-			   .process = process + 1, .thread = 1, .stack = stack, .kind = kind, .api = api, .vtable = kind == EVENT_VPTR ? VTABLE : 0 };
-
-	must(store_put_events(session, &e, 1));
+	put_event(session, (struct event){ .time = time, .address = base + place * STRIDE, .size = size,
+					   .old_address = old ? base + place * STRIDE : 0, .process = process + 1, .thread = 1,
+					   .stack = stack, .kind = kind, .api = api, .vtable = kind == EVENT_VPTR ? VTABLE : 0 });
 }
 
 static void put_names(void)
 {
-	must(store_put_number(session, "duration_ns", DURATION));
-	must(store_put_module(session, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	put_program(session);
 	for (uint32_t i = 1; i <= TYPES; i++) {
 		char *name = mem_format("T%u", i);
 
-		must(store_put_type(session, &(struct store_type){ .id = i, .name = name, .form = "object", .rule = "variable", .confidence = "exact",
-								   .source = "site" }));
+		put_type(session, (struct store_type){ .id = i, .name = name, .confidence = "exact" });
 		free(name);
 	}
 	for (uint32_t i = 1; i <= STACKS; i++) {
 		char *name = mem_format("site_%u", i);
-		struct store_frame_line line = { name, "/src/a.c", i, false };
 
-		must(store_put_frame(session, i, 1, 0x1000 * i, &line, 1));
-		must(store_put_stack(session, i, &i, 1));
+		put_site(session, i, name);
 		free(name);
 		for (uint32_t p = 1; p <= PROCESSES; p++) {
 			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .type = type_of(i, 0) }));
@@ -215,9 +210,8 @@ static void put_names(void)
 		}
 	}
 	for (uint32_t p = 1; p <= PROCESSES; p++)
-		must(store_put_process(session, &(struct store_process){ .id = p, .parent = p == 2, .pid = 100 + p, .name = "prog",
-			.role = p == 3 ? "helper" : "", .executable = "", .command = "", .start = 1, .end = p == 2 ? EXITED : p == 3 ? DURATION - 100 : 0,
-			.ending = "exited", .attach = "", .attach_text = "", .forked = p == 2 ? FORKED : 0 }));
+		put_process(session, (struct store_process){ .id = p, .parent = p == 2, .role = p == 3 ? "helper" : "", .start = 1,
+							     .end = p == 2 ? EXITED : p == 3 ? DURATION - 100 : 0, .forked = p == 2 ? FORKED : 0 });
 }
 
 static void step(uint64_t time)
@@ -266,7 +260,7 @@ static void record(void)
 {
 	uint64_t time = 5;
 
-	must(store_create(path, true, true, &session));
+	session = session_begin(path, DURATION);
 	put_names();
 	for (size_t i = 0; i < STEPS; i++) {
 		uint64_t told;

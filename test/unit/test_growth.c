@@ -11,7 +11,7 @@
 #include <shiny/wire.h>
 
 #include "../../src/analysis/growth.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 static struct store *session;
@@ -24,25 +24,19 @@ static const char *const functions[SITES] = { [BY_BYTES] = "by_bytes", [BY_PAGES
 
 static void begin(void)
 {
-	must(store_create(path, true, true, &session));
-	must(store_put_number(session, "duration_ns", 100000000));
-	must(store_put_process(session, &(struct store_process){ .id = 1, .pid = 100, .name = "prog", .role = "", .executable = "/bin/prog", .command = "",
-		.ending = "exited", .attach = "symbols", .attach_text = "" }));
-	must(store_put_module(session, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	session = session_begin(path, 100000000);
+	put_process(session, (struct store_process){ .id = 1 });
+	put_program(session);
 	for (uint32_t i = 1; i < SITES; i++) {
-		struct store_frame_line line = { functions[i], "/src/a.c", 10 * i, false };
-
-		must(store_put_frame(session, i, 1, 0x1000 * i, &line, 1));
-		must(store_put_stack(session, i, &i, 1));
+		put_site(session, i, functions[i]);
 		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = i }));
 	}
 }
 
 static void event(uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t thread, uint32_t site)
 {
-	struct event e = { .time = ++now, .address = address, .size = size, .old_address = old, .process = 1, .thread = thread, .stack = site, .kind = kind };
-
-	must(store_put_events(session, &e, 1));
+	put_event(session, (struct event){ .time = ++now, .address = address, .size = size, .old_address = old, .process = 1,
+					   .thread = thread, .stack = site, .kind = kind });
 }
 
 static const struct growth_row *row_of(const struct growth *growth, const char *name)

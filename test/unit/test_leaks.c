@@ -8,7 +8,7 @@
 #include <shiny/wire.h>
 
 #include "../../src/analysis/leaks.h"
-#include "check.h"
+#include "session_writer.h"
 
 #define MS UINT64_C(1000000)
 enum { DURATION_MS = 10000 };
@@ -37,30 +37,22 @@ enum { CURVES = sizeof curves / sizeof *curves };
 
 static void put(struct store *s, unsigned ms, uint8_t kind, uint32_t process, unsigned curve, unsigned index)
 {
-	struct event e = { .time = ms * MS, .address = 0x100000000 * (curve + 1) + index * 64, .size = kind == EVENT_ALLOC ? 10 * (curve + 1) : 0,
-			   .process = process, .thread = 1, .stack = kind == EVENT_ALLOC ? curve + 1 : 0, .kind = kind };
-
-	must(store_put_events(s, &e, 1));
+	put_event(s, (struct event){ .time = ms * MS, .address = 0x100000000 * (curve + 1) + index * 64,
+				     .size = kind == EVENT_ALLOC ? 10 * (curve + 1) : 0, .process = process, .thread = 1,
+				     .stack = kind == EVENT_ALLOC ? curve + 1 : 0, .kind = kind });
 }
 
 static void record(void)
 {
 	unsigned live[CURVES] = { 0 };
-	struct store *s;
+	struct store *s = session_begin(path, DURATION_MS * MS);
 
-	must(store_create(path, true, true, &s));
-	must(store_put_number(s, "duration_ns", DURATION_MS * MS));
-	for (uint32_t i = 1; i <= 2; i++)
-		must(store_put_process(s, &(struct store_process){ .id = i, .pid = 99 + i, .name = "prog", .role = "", .executable = "/bin/prog",
-			.command = "", .ending = i == 1 ? "exited" : "replaced", .attach = "symbols", .attach_text = "" }));
-	must(store_put_module(s, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	put_process(s, (struct store_process){ .id = 1 });
+	put_process(s, (struct store_process){ .id = 2, .ending = "replaced" });
+	put_program(s);
 	for (uint32_t i = 0; i < CURVES; i++) {
-		struct store_frame_line line = { curves[i].function, "/src/a.c", 10 * i, false };
-		uint32_t frame = i + 1;
-
-		must(store_put_frame(s, frame, 1, 0x1000 * frame, &line, 1));
-		must(store_put_stack(s, frame, &frame, 1));
-		must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = frame }));
+		put_site(s, i + 1, curves[i].function);
+		must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = i + 1 }));
 	}
 	put(s, 5, EVENT_ALLOC, 2, 0, 0); /* of a process that exec replaced */
 	for (unsigned ms = 10; ms < DURATION_MS; ms += 10)

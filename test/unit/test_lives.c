@@ -14,30 +14,24 @@
 #include "../../src/analysis/lifetimes.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 
 static struct store *begin(unsigned processes, uint64_t duration, const uint64_t *forked)
 {
-	struct store *s;
+	struct store *s = session_begin(path, duration);
 
-	unlink(path);
-	must(store_create(path, true, true, &s));
-	must(store_put_number(s, "duration_ns", duration));
 	for (unsigned i = 0; i < processes; i++)
-		must(store_put_process(s, &(struct store_process){ .id = i + 1, .parent = i, .pid = 100 + i, .name = "prog", .role = "", .executable = "",
-			.command = "", .start = forked[i], .ending = "exited", .attach = "", .attach_text = "", .forked = forked[i] }));
+		put_process(s, (struct store_process){ .id = i + 1, .parent = i, .start = forked[i], .forked = forked[i] });
 	return s;
 }
 
 static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t thread,
 		uint32_t stack, uint8_t api)
 {
-	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = thread, .stack = stack,
-			   .kind = kind, .api = api };
-
-	must(store_put_events(s, &e, 1));
+	put_event(s, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
+				     .thread = thread, .stack = stack, .kind = kind, .api = api });
 }
 
 /* ---- a session that is written down ---- */

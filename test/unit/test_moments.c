@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "../../src/analysis/lives.h"
-#include "check.h"
+#include "session_writer.h"
 
 enum { A = 0x1000, B = 0x2000, C = 0x3000, D = 0x4000, E = 0x5000 };
 
@@ -26,13 +26,11 @@ static void make_session(const char *path)
 		{ .time = 660, .kind = EVENT_FREE, .process = 1, .thread = 1, .address = 0x9000 },        /* nothing is there */
 		{ .time = 700, .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = E, .size = 80 }, /* its free was not seen */
 	};
-	struct store *s;
+	struct store *s = session_begin(path, 2000);
 
-	must(store_create(path, true, true, &s));
-	must(store_put_number(s, "duration_ns", 2000));
-	must(store_put_process(s, &(struct store_process){ .id = 1, .end = 1000, .ending = "exited" }));
-	must(store_put_process(s, &(struct store_process){ .id = 2, .parent = 1, .start = 305, .forked = 300, .end = 900, .ending = "exited" }));
-	must(store_put_process(s, &(struct store_process){ .id = 3, .parent = 2, .start = 510, .forked = 500, .ending = "running" }));
+	put_process(s, (struct store_process){ .id = 1, .end = 1000 });
+	put_process(s, (struct store_process){ .id = 2, .parent = 1, .start = 305, .forked = 300, .end = 900 });
+	put_process(s, (struct store_process){ .id = 3, .parent = 2, .start = 510, .forked = 500, .ending = "running" });
 	must(store_put_events(s, events, sizeof events / sizeof events[0]));
 	must(store_finish(s, NULL));
 }
@@ -139,8 +137,8 @@ static void many(const char *path)
 
 	must(store_create(path, true, true, &s));
 	must(store_put_number(s, "duration_ns", 3 * MANY));
-	must(store_put_process(s, &(struct store_process){ .id = 1, .ending = "running" }));
-	must(store_put_process(s, &(struct store_process){ .id = 2, .parent = 1, .start = MANY, .forked = MANY, .ending = "running" }));
+	put_process(s, (struct store_process){ .id = 1, .ending = "running" });
+	put_process(s, (struct store_process){ .id = 2, .parent = 1, .start = MANY, .forked = MANY, .ending = "running" });
 	for (size_t i = 1; i <= MANY; i++)
 		must(store_put_events(s, &(struct event){ .time = i, .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = i * 48, .size = i }, 1));
 	for (size_t i = 1; i <= MANY; i += 3)

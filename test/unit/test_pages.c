@@ -14,17 +14,16 @@
 #include "../../src/analysis/pages.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 
 static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack,
 		uint8_t api)
 {
-	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = process,
-			   .stack = kind == EVENT_VPTR ? 0 : stack, .vtable = kind == EVENT_VPTR ? stack : 0, .kind = kind, .api = api };
-
-	must(store_put_events(s, &e, 1));
+	put_event(s, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
+				     .thread = process, .stack = kind == EVENT_VPTR ? 0 : stack, .vtable = kind == EVENT_VPTR ? stack : 0,
+				     .kind = kind, .api = api });
 }
 
 enum { SITES = 4, TYPES = 2 };
@@ -33,28 +32,19 @@ static const char *const site_names[SITES] = { "first", "second", "third", "four
 /* Sites 1 to 4; blocks of odd ones are of type 1, those of even ones of type 2. */
 static struct store *begin(uint64_t duration)
 {
-	struct store *s;
+	struct store *s = session_begin(path, duration);
 
-	unlink(path);
-	must(store_create(path, true, true, &s));
-	must(store_put_number(s, "duration_ns", duration));
-	must(store_put_module(s, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	put_program(s);
 	for (uint32_t i = 1; i <= TYPES; i++)
-		must(store_put_type(s, &(struct store_type){ .id = i, .name = i == 1 ? "Odd" : "Even", .form = "object", .rule = "vptr",
-							     .confidence = "high", .source = "rtti" }));
-	for (uint32_t i = 1; i <= SITES; i++) {
-		struct store_frame_line line = { site_names[i - 1], "/src/a.c", 10 * i, false };
-
-		must(store_put_frame(s, i, 1, 0x1000 * i, &line, 1));
-		must(store_put_stack(s, i, &i, 1));
-	}
+		put_type(s, (struct store_type){ .id = i, .name = i == 1 ? "Odd" : "Even", .rule = "vptr", .source = "rtti" });
+	for (uint32_t i = 1; i <= SITES; i++)
+		put_site(s, i, site_names[i - 1]);
 	return s;
 }
 
-static void put_process(struct store *s, uint32_t id, uint32_t parent, uint64_t start, uint64_t end, uint64_t forked, const char *ending)
+static void put_running(struct store *s, uint32_t id, uint32_t parent, uint64_t start, uint64_t end, uint64_t forked, const char *ending)
 {
-	must(store_put_process(s, &(struct store_process){ .id = id, .parent = parent, .pid = 100 + id, .name = "prog", .role = "", .executable = "",
-		.command = "", .start = start, .end = end, .ending = ending, .attach = "", .attach_text = "", .forked = forked }));
+	put_process(s, (struct store_process){ .id = id, .parent = parent, .start = start, .end = end, .ending = ending, .forked = forked });
 	for (uint32_t i = 1; i <= SITES; i++)
 		must(store_put_stat(s, &(struct store_stat){ .process = id, .stack = i, .vtable = 0, .type = i % 2 ? 1 : 2 }));
 }
@@ -93,7 +83,7 @@ static void written_down(void)
 	struct shiny_err *err;
 	struct pages p;
 
-	put_process(s, 1, 0, 0, 0, 0, "running");
+	put_running(s, 1, 0, 0, 0, 0, "running");
 	must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = 2, .vtable = 9, .type = 1 }));
 	put(s, 100, 1, EVENT_ALLOC, BASE + 0x10, 0x20, 0, 1, SHINY_API_MALLOC);     /* alone on the first page */
 	put(s, 110, 1, EVENT_ALLOC, BASE + 0x1f00, 0x3200, 0, 2, SHINY_API_MALLOC); /* the end of one, three whole pages, 0x100 on a last one */
@@ -200,7 +190,7 @@ static void damaged(void)
 	struct store *s = begin(1000);
 	struct pages p;
 
-	put_process(s, 1, 0, 0, 0, 0, "running");
+	put_running(s, 1, 0, 0, 0, 0, "running");
 	put(s, 100, 1, EVENT_ALLOC, BASE, UINT64_C(1) << 47, 0, 1, SHINY_API_MALLOC);
 	put(s, 200, 1, EVENT_ALLOC, UINT64_MAX - 100, 5000, 0, 1, SHINY_API_MALLOC);
 	put(s, 300, 1, EVENT_FREE, BASE, 0, 0, 1, SHINY_API_FREE);
@@ -609,7 +599,7 @@ static void at_random(void)
 	struct pages p;
 
 	for (uint32_t i = 0; i < PROCESSES; i++)
-		put_process(s, i + 1, lived[i].parent, lived[i].start, lived[i].end, lived[i].forked, lived[i].replaced ? "replaced" : "exited");
+		put_running(s, i + 1, lived[i].parent, lived[i].start, lived[i].end, lived[i].forked, lived[i].replaced ? "replaced" : "exited");
 	for (uint64_t time = 10, forks = 0; time < DURATION; time += 10) {
 		unsigned process = (unsigned)(next_random() % PROCESSES);
 

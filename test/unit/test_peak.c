@@ -11,7 +11,7 @@
 #include "../../src/analysis/peak.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 static struct store *session;
@@ -28,30 +28,16 @@ static const struct peak_row *row_of(const struct peak *peak, const char *name)
 
 static void begin(uint64_t duration, const char *const *functions, uint32_t count)
 {
-	unlink(path);
-	must(store_create(path, true, true, &session));
-	must(store_put_number(session, "duration_ns", duration));
-	must(store_put_module(session, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
-	for (uint32_t i = 1; i <= count; i++) {
-		struct store_frame_line line = { functions[i - 1], "/src/a.c", 10 * i, false };
-
-		must(store_put_frame(session, i, 1, 0x1000 * i, &line, 1));
-		must(store_put_stack(session, i, &i, 1));
-	}
-}
-
-static void put_process(uint32_t id, uint32_t parent, uint64_t start, uint64_t end, uint64_t forked)
-{
-	must(store_put_process(session, &(struct store_process){ .id = id, .parent = parent, .pid = 100 + id, .name = "prog", .role = "", .executable = "",
-		.command = "", .start = start, .end = end, .ending = "exited", .attach = "", .attach_text = "", .forked = forked }));
+	session = session_begin(path, duration);
+	put_program(session);
+	for (uint32_t i = 1; i <= count; i++)
+		put_site(session, i, functions[i - 1]);
 }
 
 static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
 {
-	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = 1, .stack = stack,
-			   .kind = kind, .api = api };
-
-	must(store_put_events(session, &e, 1));
+	put_event(session, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
+					   .thread = 1, .stack = stack, .kind = kind, .api = api });
 }
 
 static struct scope all;
@@ -216,9 +202,9 @@ static void make(void)
 
 	changes = mem_zero(STEPS + 10, sizeof *changes);
 	begin(STEPS * 2 + 1000, functions, SITES);
-	put_process(1, 0, 1, 0, 0);
-	put_process(2, 1, forked, exits, forked);
-	put_process(3, 0, 2, 0, 0);
+	put_process(session, (struct store_process){ .id = 1, .start = 1 });
+	put_process(session, (struct store_process){ .id = 2, .parent = 1, .start = forked, .end = exits, .forked = forked });
+	put_process(session, (struct store_process){ .id = 3, .start = 2 });
 	for (size_t step = 0; step < STEPS; step++) {
 		bool rising = step * WAVES / STEPS % 2 == 0;
 		uint64_t place = random_below(PLACES), size = random_below(step * WAVES / STEPS * 100 + 300), address = 0x10000 + place * 0x10000;
@@ -302,7 +288,7 @@ static void written_down(void)
 	const struct peak_row *row;
 
 	begin(100000, functions, 3);
-	put_process(1, 0, 1, 0, 0);
+	put_process(session, (struct store_process){ .id = 1, .start = 1 });
 	for (uint32_t i = 1; i <= 3; i++)
 		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = i, .type = i < 3 ? 1 : 0 }));
 	must(store_put_type(session, &(struct store_type){ .id = 1, .name = "Page", .form = "object", .rule = "variable", .confidence = "exact",
@@ -351,7 +337,7 @@ static void written_down(void)
 	end();
 
 	begin(1000, functions, 3);
-	put_process(1, 0, 1, 0, 0);
+	put_process(session, (struct store_process){ .id = 1, .start = 1 });
 	open_again();
 	load(GROUP_SITE, 0, &peaks);
 	number("empty", peaks.count + peaks.process_count, 0);

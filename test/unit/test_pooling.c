@@ -15,7 +15,7 @@
 #include "../../src/analysis/pooling.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 static struct store *session;
@@ -26,28 +26,22 @@ enum { SITES = 6 }; /* a stack each, from 1; a type each, but the last */
 
 static void begin(uint64_t duration, unsigned processes)
 {
-	unlink(path);
-	must(store_create(path, true, true, &session));
-	must(store_put_number(session, "duration_ns", duration));
+	session = session_begin(path, duration);
 	for (uint32_t p = 1; p <= processes; p++) {
 		const char *library = p == 1 ? "/lib/libc.so.6" : "/lib/libjemalloc.so.2";
 
-		must(store_put_process(session, &(struct store_process){ .id = p, .pid = 100 + p, .name = "prog", .role = "", .executable = "/bin/prog", .command = "",
-			.ending = "exited", .attach = "symbols", .attach_text = "" }));
+		put_process(session, (struct store_process){ .id = p });
 		must(store_put_module(session, &(struct store_module){ .id = p, .path = library, .build_id = "", .symbols = "none", .note = "" }));
 		must(store_put_mapping(session, &(struct store_mapping){ .process = p, .module = p, .start = 0x1000, .end = 0x2000 }));
 	}
 	for (uint32_t i = 1; i <= SITES; i++) {
 		char name[16];
-		struct store_frame_line line = { name, "/src/a.c", 10 * i, false };
 
 		snprintf(name, sizeof name, "site%u", i);
-		must(store_put_frame(session, i, 1, 0x1000 * i, &line, 1));
-		must(store_put_stack(session, i, &i, 1));
+		put_site(session, i, name);
 		snprintf(name, sizeof name, "type%u", i);
 		if (i < SITES)
-			must(store_put_type(session, &(struct store_type){ .id = i, .name = name, .form = i % 2 ? "object" : "buffer", .rule = "variable",
-				.confidence = "high", .source = "site" }));
+			put_type(session, (struct store_type){ .id = i, .name = name, .form = i % 2 ? "object" : "buffer" });
 		for (uint32_t p = 1; p <= processes; p++)
 			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .type = i < SITES ? i : 0 }));
 	}
@@ -55,10 +49,8 @@ static void begin(uint64_t duration, unsigned processes)
 
 static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t site, uint8_t api)
 {
-	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = 1, .stack = site, .kind = kind,
-			   .api = api };
-
-	must(store_put_events(session, &e, 1));
+	put_event(session, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
+					   .thread = 1, .stack = site, .kind = kind, .api = api });
 }
 
 static void load(const struct pooling_constants *constants, struct pooling *out)

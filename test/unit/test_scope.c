@@ -10,7 +10,7 @@
 
 #include "../../src/analysis/groups.h"
 #include "../../src/analysis/marks.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 
@@ -18,10 +18,8 @@ enum { LOAD = 1, PARSE = 2, LOAD_LATE = 3, ALL_NS = 1000 };
 
 static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t tag)
 {
-	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = process, .kind = kind,
-			   .tag = tag };
-
-	must(store_put_events(s, &e, 1));
+	put_event(s, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
+				     .thread = process, .kind = kind, .tag = tag });
 }
 
 static void write_session(void)
@@ -29,15 +27,10 @@ static void write_session(void)
 	static const struct { uint64_t time; const char *name; } marks[] = {
 		{ 250, "half#1" }, { 100, "start" }, { 500, "frame" }, { 300, "frame" }, { 900, "done..well" },
 	};
-	struct store *s;
+	struct store *s = session_begin(path, ALL_NS);
 
-	unlink(path);
-	must(store_create(path, true, true, &s));
-	must(store_put_number(s, "duration_ns", ALL_NS));
-	must(store_put_process(s, &(struct store_process){ .id = 1, .pid = 11, .name = "p", .role = "", .executable = "", .command = "", .ending = "exited",
-		.end = ALL_NS, .attach = "", .attach_text = "" }));
-	must(store_put_process(s, &(struct store_process){ .id = 2, .parent = 1, .pid = 12, .name = "p", .role = "", .executable = "", .command = "",
-		.ending = "exited", .start = 400, .end = 700, .forked = 400, .attach = "", .attach_text = "" }));
+	put_process(s, (struct store_process){ .id = 1, .pid = 11, .name = "p", .end = ALL_NS });
+	put_process(s, (struct store_process){ .id = 2, .parent = 1, .pid = 12, .name = "p", .start = 400, .end = 700, .forked = 400 });
 	must(store_put_tag(s, LOAD, "load"));
 	must(store_put_tag(s, PARSE, "parse"));
 	must(store_put_tag(s, LOAD_LATE, "load late"));

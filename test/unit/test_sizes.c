@@ -8,7 +8,7 @@
 #include <shiny/wire.h>
 
 #include "../../src/analysis/sizes.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 static struct store *session;
@@ -24,35 +24,28 @@ static const char *const functions[SITES] = { [SMALL] = "small", [LARGE] = "larg
 
 static void process(uint32_t id, uint32_t parent, const char *role, const char *attach, const char *ending, uint64_t forked)
 {
-	must(store_put_process(session, &(struct store_process){ .id = id, .parent = parent, .pid = 100 + id, .name = "prog", .role = role,
-		.executable = "/bin/prog", .command = "", .ending = ending, .attach = attach, .attach_text = "", .forked = forked }));
+	put_process(session, (struct store_process){ .id = id, .parent = parent, .role = role, .ending = ending, .attach = attach, .forked = forked });
 }
 
 static void event(uint64_t time, uint32_t in, uint8_t kind, uint64_t address, uint64_t size, uint32_t site, uint8_t api)
 {
-	struct event e = { .time = time, .address = address, .size = size, .old_address = kind == EVENT_REALLOC ? address : 0, .process = in, .thread = 1,
-			   .stack = site, .kind = kind, .api = api };
-
-	must(store_put_events(session, &e, 1));
+	put_event(session, (struct event){ .time = time, .address = address, .size = size,
+					   .old_address = kind == EVENT_REALLOC ? address : 0, .process = in, .thread = 1, .stack = site,
+					   .kind = kind, .api = api });
 }
 
 static void record(void)
 {
-	must(store_create(path, true, true, &session));
-	must(store_put_number(session, "duration_ns", 100000));
+	session = session_begin(path, 100000);
 	process(1, 0, "", "symbols", "exited", 0);
 	process(2, 1, "", "symbols", "exited", 50000); /* a fork */
 	process(3, 0, "renderer", "partition_alloc", "exited", 0);
 	process(4, 0, "", "symbols", "replaced", 0);
-	must(store_put_module(session, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	put_program(session);
 	for (uint32_t i = 1; i < SITES; i++) {
-		struct store_frame_line line = { functions[i], "/src/a.c", 10 * i, false };
-
-		must(store_put_frame(session, i, 1, 0x1000 * i, &line, 1));
-		must(store_put_stack(session, i, &i, 1));
+		put_site(session, i, functions[i]);
 		if (i != RAW)
-			must(store_put_type(session, &(struct store_type){ .id = i, .name = functions[i], .form = "object", .rule = "variable", .confidence = "high",
-				.source = "site" }));
+			put_type(session, (struct store_type){ .id = i, .name = functions[i] });
 		for (uint32_t p = 1; p <= 4; p++)
 			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .type = i == RAW ? 0 : i }));
 	}

@@ -7,24 +7,22 @@
 #include <shiny/wire.h>
 
 #include "../../src/analysis/streams.h"
-#include "check.h"
+#include "session_writer.h"
 
 static char path[64];
 
 static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack,
 		uint32_t vtable, uint8_t api)
 {
-	struct event e = { .time = time, .address = address, .size = size, .old_address = old, .process = process, .thread = process, .stack = stack,
-			   .vtable = vtable, .kind = kind, .api = api };
-
-	must(store_put_events(s, &e, 1));
+	put_event(s, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
+				     .thread = process, .stack = stack, .vtable = vtable, .kind = kind, .api = api });
 }
 
 enum { PLAIN = 1, BY_CONSTRUCTOR = 2, GUESSED = 3 }; /* stacks, and types */
 
-static void put_type(struct store *s, uint32_t id, const char *name, const char *rule, const char *confidence)
+static void put_known(struct store *s, uint32_t id, const char *name, const char *rule, const char *confidence)
 {
-	must(store_put_type(s, &(struct store_type){ .id = id, .name = name, .form = "object", .rule = rule, .confidence = confidence, .source = "site" }));
+	put_type(s, (struct store_type){ .id = id, .name = name, .rule = rule, .confidence = confidence });
 	for (uint32_t process = 1; process <= 3; process++)
 		must(store_put_stat(s, &(struct store_stat){ .process = process, .stack = id, .type = id }));
 }
@@ -32,20 +30,16 @@ static void put_type(struct store *s, uint32_t id, const char *name, const char 
 static void count(bool constructors)
 {
 	static const struct { const char *name, *role; uint64_t forked; } all[] = { {"prog", "renderer", 0}, {"prog", "renderer", 500}, {"tool", "", 0} };
-	struct store *s;
+	struct store *s = session_begin(path, 1000);
 	struct scope scope;
 	struct streams streams;
 
-	unlink(path);
-	must(store_create(path, true, true, &s));
-	must(store_put_number(s, "duration_ns", 1000));
 	for (uint32_t i = 0; i < 3; i++)
-		must(store_put_process(s, &(struct store_process){ .id = i + 1, .parent = i == 1 ? 1 : 0, .pid = 100 + i, .name = all[i].name, .role = all[i].role,
-			.executable = "", .command = "", .start = all[i].forked, .ending = "exited", .attach = "", .attach_text = "",
-			.forked = all[i].forked }));
-	put_type(s, PLAIN, "char", "variable", "exact");
-	put_type(s, BY_CONSTRUCTOR, "Widget", "constructor", "high");
-	put_type(s, GUESSED, "Perhaps", "learned", "low");
+		put_process(s, (struct store_process){ .id = i + 1, .parent = i == 1 ? 1 : 0, .name = all[i].name, .role = all[i].role,
+						       .start = all[i].forked, .forked = all[i].forked });
+	put_known(s, PLAIN, "char", "variable", "exact");
+	put_known(s, BY_CONSTRUCTOR, "Widget", "constructor", "high");
+	put_known(s, GUESSED, "Perhaps", "learned", "low");
 	if (constructors)
 		must(store_put_class(s, &(struct store_class){ .id = 1, .name = "Widget", .constructors = 1, .destructors = 1 }));
 	put(s, 100, 1, EVENT_ALLOC, 0x1000, 10, 0, PLAIN, 0, SHINY_API_MALLOC);

@@ -449,6 +449,8 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	query_end(q);
 	q = NULL;
 	run->lives.processes = mem_zero(run->lives.process_count + 1, sizeof *run->lives.processes);
+	for (size_t i = 0; i < run->lives.process_count; i++) /* a damaged file has events of processes that it does not list */
+		run->lives.processes[i].blocks.pool = &run->pool;
 	if (!err)
 		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced' FROM v_processes s "
 					      "WHERE s.process > 0", scope->where);
@@ -456,7 +458,6 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 		struct lives_process *p = &run->lives.processes[query_number(q, 0) - 1];
 
 		p->id = (uint32_t)query_number(q, 0);
-		p->blocks.pool = &run->pool;
 		p->parent = (uint32_t)query_number(q, 1);
 		p->start = (uint64_t)query_number(q, 2);
 		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->lives.duration;

@@ -58,15 +58,7 @@ struct finder {
 
 static void set_bit(struct bits *b, uint64_t n)
 {
-	if (n / 64 >= b->words) {
-		size_t words = b->words ? b->words : 64;
-
-		while (n / 64 >= words)
-			words *= 2;
-		b->at = mem_resize(b->at, words, sizeof *b->at);
-		memset(b->at + b->words, 0, (words - b->words) * sizeof *b->at);
-		b->words = words;
-	}
+	b->at = mem_reach(b->at, &b->words, n / 64, sizeof *b->at, 64);
 	b->at[n / 64] |= UINT64_C(1) << (n % 64);
 }
 
@@ -110,17 +102,7 @@ static void put_object(struct state *s, const struct object *object)
 
 static void take_object(struct state *s, struct object *cell)
 {
-	size_t mask = s->room - 1, hole = (size_t)(cell - s->cells);
-
-	for (size_t i = (hole + 1) & mask; s->cells[i].address; i = (i + 1) & mask) {
-		size_t home = hash_pair(s->cells[i].address, s->cells[i].class) & mask;
-
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			s->cells[hole] = s->cells[i];
-			hole = i;
-		}
-	}
-	s->cells[hole].address = 0;
+	hash_take_out(s->cells, s->room - 1, cell, address, other, hash_pair(other->address, other->class) & (s->room - 1));
 	s->count--;
 }
 

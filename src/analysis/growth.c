@@ -81,21 +81,11 @@ static void chain_put(struct finder *f, const struct chain *chain)
 static bool chain_take(struct finder *f, uint32_t process, uint64_t address, struct chain *out)
 {
 	struct chain *cell = f->chain_count ? chain_cell(f, process, address) : NULL;
-	size_t mask = f->chain_room - 1, hole;
 
 	if (!cell || !cell->address)
 		return false;
 	*out = *cell;
-	hole = (size_t)(cell - f->chains);
-	for (size_t i = (hole + 1) & mask; f->chains[i].address; i = (i + 1) & mask) {
-		size_t home = hash_pair(f->chains[i].address, f->chains[i].process) & mask;
-
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			f->chains[hole] = f->chains[i];
-			hole = i;
-		}
-	}
-	f->chains[hole].address = 0;
+	hash_take_out(f->chains, f->chain_room - 1, cell, address, other, hash_pair(other->address, other->process) & (f->chain_room - 1));
 	f->chain_count--;
 	return true;
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/hash.h"
 #include "../base/mem.h"
 
 struct life {
@@ -130,19 +131,9 @@ static inline uint32_t life_pool_take(struct life_pool *pool)
 /* Empties the cell; the life stays where it was until life_pool_give. */
 static inline uint32_t life_map_take(struct life_map *map, struct life_cell *cell)
 {
-	size_t mask = map->room - 1, hole = (size_t)(cell - map->cells);
 	uint32_t place = cell->place;
 
-	for (size_t i = (hole + 1) & mask; map->cells[i].place; i = (i + 1) & mask) {
-		size_t home = map->cells[i].hash >> map->shift;
-
-		/* it may move into the hole unless its home lies cyclically in (hole, i] */
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			map->cells[hole] = map->cells[i];
-			hole = i;
-		}
-	}
-	map->cells[hole].place = 0;
+	hash_take_out(map->cells, map->room - 1, cell, place, other, (size_t)(other->hash >> map->shift));
 	map->count--;
 	return place;
 }

@@ -48,18 +48,7 @@ void place_map_add(struct place_map *map, const struct place *place)
 
 void place_map_remove(struct place_map *map, struct place *place)
 {
-	size_t mask = map->room - 1, hole = (size_t)(place - map->cells);
-
-	for (size_t i = (hole + 1) & mask; map->cells[i].address; i = (i + 1) & mask) {
-		size_t home = home_of(map, map->cells[i].process, map->cells[i].address);
-
-		/* it may move into the hole unless its home lies cyclically in (hole, i] */
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			map->cells[hole] = map->cells[i];
-			hole = i;
-		}
-	}
-	map->cells[hole].address = 0;
+	hash_take_out(map->cells, map->room - 1, place, address, other, home_of(map, other->process, other->address));
 	map->count--;
 }
 

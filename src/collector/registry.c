@@ -150,22 +150,11 @@ bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 	uint64_t hash = hash_mix(address);
 	struct segment *s = r->directory[directory_index(r, hash)];
 	struct entry *cell = registry_cell(s, hash, address);
-	size_t hole, i;
 
 	if (!address || !cell->address)
 		return false;
 	*out = *cell;
-	hole = (size_t)(cell - s->cells);
-	for (i = (hole + 1) & (CELLS - 1); s->cells[i].address; i = (i + 1) & (CELLS - 1)) {
-		size_t home = hash_mix(s->cells[i].address) & (CELLS - 1);
-
-		/* it may move into the hole unless its home lies cyclically in (hole, i] */
-		if (((i - home) & (CELLS - 1)) >= ((i - hole) & (CELLS - 1))) {
-			s->cells[hole] = s->cells[i];
-			hole = i;
-		}
-	}
-	s->cells[hole].address = 0;
+	hash_take_out(s->cells, CELLS - 1, cell, address, other, hash_mix(other->address) & (CELLS - 1));
 	s->used--;
 	r->count--;
 	return true;

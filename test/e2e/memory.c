@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,34 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SAY_ROOM (64 * 1024)
+#include "say.h"
+
 #define KIB 1024ul
 #define MIB (1024ul * KIB)
 #define HERE __attribute__((noinline))
-
-/* Output that touches no new page while it is made. */
-static char text[64 * 1024];
-static size_t used;
-
-static void say(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	used += (size_t)vsnprintf(text + used, sizeof text - used, format, args);
-	va_end(args);
-}
-
-static void flush(void)
-{
-	for (size_t at = 0; at < used;) {
-		ssize_t n = write(1, text + at, used - at);
-
-		if (n <= 0)
-			_exit(3);
-		at += (size_t)n;
-	}
-	used = 0;
-}
 
 /* A range of the book. `committed` bytes of it are accessible, `resident` were touched; `function` mapped it, "" none that could be known. */
 static void range(const char *what, const void *start, size_t bytes, size_t committed, size_t resident, const char *function, const char *name)
@@ -85,7 +62,7 @@ static void wait_for_line(const char *phase)
 
 	own_sums();
 	say("{\"kind\":\"ready\",\"phase\":\"%s\"}\n", phase);
-	flush();
+	say_all();
 	while (read(0, &c, 1) == 1 && c != '\n')
 		;
 }
@@ -157,7 +134,7 @@ int main(int argc, char **argv)
 	int fd, memfd;
 	pid_t child;
 
-	memset(text, 1, sizeof text);
+	memset(said, 1, sizeof said);
 	if (argc > 2 && !strcmp(argv[2], "hidden"))
 		prctl(PR_SET_DUMPABLE, 0);
 	snprintf(path, sizeof path, "%s/mapped.bin", directory);
@@ -166,7 +143,7 @@ int main(int argc, char **argv)
 		return 4;
 
 	own_sums(); /* for the first time: what it needs of libc is there when it counts */
-	used = 0;
+	said_bytes = 0;
 	/* each range between inaccessible neighbours, so that the kernel joins it with nothing */
 	reserve = memory_reserve(64 * MIB);
 	mprotect(reserve + MIB, 2 * MIB, PROT_READ | PROT_WRITE);
@@ -244,7 +221,7 @@ int main(int argc, char **argv)
 		free(small[i]);
 
 	/* a child has what its parent had, and changes its own only */
-	flush();
+	say_all();
 	child = fork();
 	if (child == 0) {
 		munmap(reserve + 32 * MIB, 32 * MIB);

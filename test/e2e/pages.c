@@ -11,7 +11,6 @@
  * It prints into an array, so that it allocates nothing else.
  */
 #define _GNU_SOURCE
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,34 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "say.h"
+
 #define APART __attribute__((noinline))
 
 enum { PAGE = 4096, LONE = 64, DENSE = 3000, TAILS = 20, LARGE = 5, FULL = 30, LATER = 40 };
 
-static char text[1 << 20];
-static size_t used;
 static void *lone[LONE], *dense[DENSE], *tails[TAILS], *large[LARGE], *full[FULL], *later[LATER], *range;
-
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	used += (size_t)vsnprintf(text + used, sizeof text - used, format, arguments);
-	va_end(arguments);
-}
-
-static void say_all(void)
-{
-	for (size_t at = 0; at < used;) {
-		ssize_t n = write(1, text + at, used - at);
-
-		if (n <= 0)
-			_exit(3);
-		at += (size_t)n;
-	}
-	used = 0;
-}
 
 static void *told(const char *function, void *block, size_t size)
 {
@@ -97,7 +75,7 @@ static void child(int ready, int go)
 {
 	char c;
 
-	used = 0;
+	said_bytes = 0;
 	say("begin %d\n", (int)getpid());
 	for (unsigned i = 0; i < DENSE; i += 3)
 		if (dense[i])

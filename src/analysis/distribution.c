@@ -75,6 +75,14 @@ void distribution_add(struct distribution *d, uint64_t value, bool censored)
 	log_sum_add(&d->logs, value);
 }
 
+void distribution_expect(const struct distribution *d, uint64_t value)
+{
+	unsigned bin = distribution_bin_of(value);
+
+	if (bin >= d->first && bin < d->first + d->count)
+		__builtin_prefetch(&d->bins[bin - d->first], 1);
+}
+
 void distribution_merge(struct distribution *to, const struct distribution *from)
 {
 	for (unsigned i = 0; i < from->count; i++) {

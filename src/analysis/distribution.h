@@ -32,6 +32,8 @@ struct distribution { /* zeroed: empty */
 };
 
 void distribution_add(struct distribution *distribution, uint64_t value, bool censored);
+/* That value will be added soon: its bin is fetched into the cache. */
+void distribution_expect(const struct distribution *distribution, uint64_t value);
 void distribution_merge(struct distribution *to, const struct distribution *from);
 void distribution_deinit(struct distribution *distribution);
 

@@ -22,32 +22,41 @@ enum population population_of(uint64_t age, uint64_t duration)
 								     : POPULATION_TAIL;
 }
 
+/* A block that has ended, and what there is to count of it. */
+struct ended {
+	struct lifetime_row *row;
+	uint64_t age, size;
+	enum life_end end;
+	bool elsewhere, temporary;
+};
+
+/*
+ * Rows and their bins are in no cache as a rule. So the dead wait in a line: the row is asked for when they enter it, its bin when they are
+ * halfway through.
+ */
+enum { LINE = 16 };
+
 struct counting {
 	const struct groups *groups;
 	struct lifetime_row *rows; /* a group each */
 	uint64_t duration;
+	struct ended line[LINE]; /* a ring; row NULL: empty */
+	unsigned next;
 };
 
-static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-			const struct life_death *death)
+static void count_ended(struct counting *c, const struct ended *e)
 {
-	struct counting *c = context;
-	struct lifetime_row *row;
-	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
-	enum population population;
+	struct lifetime_row *row = e->row;
+	enum population population = population_of(e->age, c->duration);
 
-	if (life->inherited)
-		return;
-	row = &c->rows[groups_find(c->groups, lives, process, life)];
 	row->blocks++;
-	row->bytes += life->size;
-	switch (death->end) {
+	row->bytes += e->size;
+	switch (e->end) {
 	case LIFE_FREED:
 	case LIFE_REALLOCED:
 		row->destroyed++;
-		row->elsewhere += death->thread != life->thread;
-		/* a realloc's own birth is counted already when it is told of its old block's death */
-		row->temporary += process->births == life->number + (death->end == LIFE_REALLOCED);
+		row->elsewhere += e->elsewhere;
+		row->temporary += e->temporary;
 		break;
 	case LIFE_REUSED:
 	case LIFE_RELEASED:
@@ -57,10 +66,38 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		row->persistent++;
 		break;
 	}
-	distribution_add(&row->ages, age, death->end == LIFE_NEVER);
-	population = population_of(age, c->duration);
+	distribution_add(&row->ages, e->age, e->end == LIFE_NEVER);
 	row->population[population]++;
-	row->population_bytes[population] += life->size;
+	row->population_bytes[population] += e->size;
+}
+
+static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			const struct life_death *death)
+{
+	struct counting *c = context;
+	struct ended *place = &c->line[c->next % LINE], *halfway = &c->line[(c->next + LINE / 2) % LINE];
+
+	if (life->inherited)
+		return;
+	if (place->row)
+		count_ended(c, place);
+	if (halfway->row)
+		distribution_expect(&halfway->row->ages, halfway->age);
+	/* a realloc's own birth is counted already when it is told of its old block's death */
+	*place = (struct ended){ .row = &c->rows[groups_find(c->groups, lives, process, life)],
+				 .age = death->time > life->birth ? death->time - life->birth : 0, .size = life->size, .end = death->end,
+				 .elsewhere = death->thread != life->thread,
+				 .temporary = process->births == life->number + (death->end == LIFE_REALLOCED) };
+	for (const char *at = (const char *)place->row; at < (const char *)(place->row + 1); at += 64)
+		__builtin_prefetch(at, 1);
+	c->next++;
+}
+
+static void count_rest(struct counting *c)
+{
+	for (unsigned i = 0; i < LINE; i++)
+		if (c->line[(c->next + i) % LINE].row)
+			count_ended(c, &c->line[(c->next + i) % LINE]);
 }
 
 static void add_row(struct lifetime_row *to, const struct lifetime_row *row)
@@ -145,8 +182,10 @@ struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
 		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof *lifetimes.rows);
 		err = lives_run(store, scope, &observer, 1, progress ? "following every block" : NULL);
 	}
-	if (!err)
+	if (!err) {
+		count_rest(&counting);
 		arrange(&lifetimes, &groups, match, order);
+	}
 	groups_deinit(&groups);
 	if (err) {
 		lifetimes_deinit(&lifetimes);

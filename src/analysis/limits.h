@@ -5,9 +5,9 @@
  * Runs: CLI. Signals: no. Allocates: what census.h, match.h and watch.h say; a watch a rule and row. Threads: one a store.
  *
  * A rule holds, fails, or is unknown: what it needs is not in the session (events, where it was recorded with --no-events). The evidence of a rule that
- * fails are the rows that make up its value, those that broke it first: of `each` rules the rows that are over the limit; else call
- * sites (of a rule about sites: types) by how much more they have than in the base, or by how much they have; of what is about the whole session what it counts. With
- * a base, rows are matched as in diff.
+ * fails are the rows that make up its value, those that broke it first: of `each` rules the rows that are over the limit; else call sites (of a
+ * rule about sites: types) by how much more they have than in the base, or by how much they have, of a peak by what they had at that moment; of what
+ * is about the whole session what it counts. With a base, rows are matched as in diff.
  *
  * The value that a rule is about, and the base's, are numbers by themselves (struct limit_result): what compares more than two runs can put
  * something better than the base's value into limit_of().

@@ -61,6 +61,14 @@ class Cases:
     def equal(self, name, got, expected):
         return self.check(name, got == expected, "got %s, expected %s" % (short(got), short(expected)))
 
+    def ask(self, *arguments, timeout=240):
+        """The JSON document of a verb. Its case has the name of the verb, its options and its files."""
+        answer = run([CTL, *arguments, "--json"], timeout=timeout)
+        self.equal("%s/status" % " ".join(text.replace(TMP + "/", "") for text in arguments), answer.status, 0)
+        if answer.status:
+            print("# %s" % short(answer.err))
+        return json.loads(answer.out or "{}")
+
     def skip(self, name, why):
         self.skipped += 1
         print("skip %s: %s" % (name, why), flush=True)

@@ -327,7 +327,8 @@ static struct shiny_err *load_classes(struct store *store, struct finder *f)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0) FROM class", &q);
+	/* earlier sessions of this format have no table of classes */
+	struct shiny_err *err = store_query(store, store_has(store, "class") ? "SELECT COALESCE(MAX(id), 0) FROM class" : "SELECT 0", &q);
 
 	if (!err)
 		err = query_step(q, &row);

@@ -122,17 +122,20 @@ static struct shiny_err *load_types(struct store *store, struct counting *c)
 	return err;
 }
 
-static void load_recorded(struct store *store, struct streams *out, struct shiny_err **err)
+/* Whether constructors were; earlier sessions of this format have no table of classes. */
+static struct shiny_err *load_recorded(struct store *store, bool *recorded)
 {
 	struct query *q = NULL;
 	bool row = false;
+	struct shiny_err *err;
 
-	*err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class)", &q);
-	if (!*err && !(*err = query_step(q, &row)) && row)
-		out->recorded = query_number(q, 0) != 0;
+	if (!store_has(store, "class"))
+		return NULL;
+	err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class)", &q);
+	if (!err && !(err = query_step(q, &row)) && row)
+		*recorded = query_number(q, 0) != 0;
 	query_end(q);
-	if (!*err)
-		*err = session_duration(store, &out->duration);
+	return err;
 }
 
 static void add_row(struct streams_row *to, const struct streams_row *row)
@@ -161,9 +164,10 @@ struct shiny_err *streams_load(struct store *store, const struct scope *scope, b
 	struct streams streams = {0};
 	struct counting counting = { .streams = &streams };
 	struct lives_observer observer = { .context = &counting, .birth = count_birth, .death = count_death, .constructor = count_constructor };
-	struct shiny_err *err;
+	struct shiny_err *err = load_recorded(store, &streams.recorded);
 
-	load_recorded(store, &streams, &err);
+	if (!err)
+		err = session_duration(store, &streams.duration);
 	if (!err)
 		err = load_roles(store, scope, &counting);
 	if (!err)

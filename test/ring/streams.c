@@ -305,7 +305,7 @@ static void *churn(void *seed)
 
 /*
  * Holds a read open until another thread has freed what is being read: the block is in a slot that all churn, so one soon does. Bounded, as
- * the others may have ended; and a few times only, as each takes its time.
+ * the others may have ended; and a few times only, once it has come to that, as each takes its time.
  */
 static void linger(void)
 {
@@ -315,7 +315,7 @@ static void linger(void)
 	if (n++ % 16 != 0)
 		return;
 	sched_yield();
-	if (waited >= 20)
+	if (waited >= (handed_over() ? 20 : 2000))
 		return;
 	waited++;
 	before = handed_over();

@@ -178,10 +178,10 @@ def wait_complete(path, seconds=20):
     written the file for so many seconds, or somebody does for 600."""
     last, end = time.monotonic() + 600, time.monotonic() + seconds
     while time.monotonic() < min(end, last):
-        if is_complete(path):
-            return True
-        if is_written(path):
+        if is_written(path):  # also when it is complete: what is read while the sidecar closes it may find it locked
             end = time.monotonic() + seconds
+        elif is_complete(path):
+            return True
         time.sleep(0.05)
     return False
 

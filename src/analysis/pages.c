@@ -19,6 +19,7 @@
 #include "process_names.h"
 
 const uint64_t pages_bucket_up_to[PAGES_BUCKETS] = { 64, 256, 1024, 4096, 16384, UINT64_MAX };
+const char *const pages_bucket_names[PAGES_BUCKETS] = { "0 - 64 B", "65 - 256 B", "257 B - 1 KiB", "1 - 4 KiB", "4 - 16 KiB", "over 16 KiB" };
 
 /* ---- a process's pages ---- */
 

@@ -54,6 +54,7 @@ enum { PAGES_UNDER = 512, PAGES_POINTS = 40 }; /* the command's defaults */
 enum { PAGES_TENTHS = 10 }; /* [0, 10 %), … [90 %, 100 %] */
 enum { PAGES_BUCKETS = 6 };
 extern const uint64_t pages_bucket_up_to[PAGES_BUCKETS]; /* 64, 256, 1 K, 4 K, 16 K, UINT64_MAX: sizes up to and with this one */
+extern const char *const pages_bucket_names[PAGES_BUCKETS]; /* "65 - 256 B" */
 
 struct pages_bucket { /* blocks of a size */
 	uint64_t blocks, bytes;

@@ -12,10 +12,6 @@
 
 enum { SERIES_COLUMNS = 60, USUAL_PINS = 10, USUAL_PROCESSES = 10 };
 
-static const char *const bucket_names[PAGES_BUCKETS] = {
-	"0 - 64 B", "65 - 256 B", "257 B - 1 KiB", "1 - 4 KiB", "4 - 16 KiB", "over 16 KiB",
-};
-
 #define PAGES_IN(pages) units_bytes(UNITS_BUF, (pages) * PAGE_BYTES)
 
 static uint64_t live_of(const struct pages_sums *sums)
@@ -175,7 +171,7 @@ static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
 		const struct pages_bucket *bucket = &t->buckets[i];
 
 		table_row(&table);
-		table_text(&table, SIZE, bucket_names[i]);
+		table_text(&table, SIZE, pages_bucket_names[i]);
 		table_number(&table, BLOCKS, bucket->blocks);
 		table_number(&table, BYTES, bucket->bytes);
 		table_number(&table, PAGES, bucket->pages);

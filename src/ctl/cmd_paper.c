@@ -211,8 +211,6 @@ static void print_f9(struct ctl *ctl, const struct pages *p)
 		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), PAGES_UNDER);
 }
 
-static const char *const bucket_names[PAGES_BUCKETS] = {"0-64 B", "64-256 B", "256 B-1 KiB", "1-4 KiB", "4-16 KiB", "16 KiB+"};
-
 static void print_f10(struct ctl *ctl, const struct pooling *p)
 {
 	enum { SIZE, BLOCKS, CALLS, POOLED, CYCLES, POOLED_CYCLES, FREE_PAGES, POOLED_PAGES, COLUMNS };
@@ -230,7 +228,7 @@ static void print_f10(struct ctl *ctl, const struct pooling *p)
 		const struct pooling_row *row = i < PAGES_BUCKETS ? &p->buckets[i] : &p->total;
 
 		table_row(&table);
-		table_text(&table, SIZE, i < PAGES_BUCKETS ? bucket_names[i] : "all");
+		table_text(&table, SIZE, i < PAGES_BUCKETS ? pages_bucket_names[i] : "all");
 		table_number(&table, BLOCKS, row->blocks);
 		table_number(&table, CALLS, row->without.calls);
 		table_number(&table, POOLED, row->with.calls);
@@ -359,7 +357,7 @@ static void json_f8_to_f10(struct json *json, const struct figures *f)
 		const struct pooling_row *row = i < PAGES_BUCKETS ? &f->known.pooling.buckets[i] : &f->known.pooling.total;
 
 		json_object_line(json, NULL);
-		json_text(json, "size", i < PAGES_BUCKETS ? bucket_names[i] : "all");
+		json_text(json, "size", i < PAGES_BUCKETS ? pages_bucket_names[i] : "all");
 		json_number(json, "blocks", row->blocks);
 		json_number(json, "calls", row->without.calls);
 		json_number(json, "pooled_calls", row->with.calls);

@@ -73,14 +73,6 @@ static int64_t pages_freed(const struct pooling_row *row)
 	return (int64_t)(row->without.peak_pages - row->with.peak_pages);
 }
 
-static char *bucket_text(unsigned bucket)
-{
-	uint64_t up_to = pages_bucket_up_to[bucket];
-
-	return up_to == UINT64_MAX ? mem_format("> %s", units_bytes(UNITS_BUF, pages_bucket_up_to[bucket - 1]))
-				   : mem_format("\xe2\x89\xa4 %s", units_bytes(UNITS_BUF, up_to));
-}
-
 /* Which size and lifetime has most to gain, in cycles and in pages. */
 static void print_best(const struct ctl *ctl, const struct pooling *p)
 {
@@ -90,9 +82,8 @@ static void print_best(const struct ctl *ctl, const struct pooling *p)
 	for (unsigned b = 0; b < PAGES_BUCKETS; b++)
 		for (unsigned l = 0; l < POPULATIONS; l++) {
 			const struct pooling_row *row = &p->groups[b][l];
-			char *bucket = bucket_text(b), *name = mem_format("%s, %s", bucket, population_names[l]);
+			char *name = mem_format("%s, %s", pages_bucket_names[b], population_names[l]);
 
-			free(bucket);
 			if (pooling_saved(row) > (cycles ? pooling_saved(cycles) : 0)) {
 				cycles = row;
 				free(names[0]);
@@ -164,7 +155,7 @@ static void print_groups(struct ctl *ctl, const struct pooling *p)
 	columns_of(columns, (struct column){.title = "size and lifetime", .kind = CELL_TEXT, .tint = TINT_NAME});
 	table_init(&table, columns, COLUMNS);
 	for (unsigned b = 0; b < PAGES_BUCKETS; b++) {
-		char *bucket = bucket_text(b);
+		const char *bucket = pages_bucket_names[b];
 
 		if (p->buckets[b].blocks)
 			row_of(&table, &p->buckets[b], bucket);
@@ -175,7 +166,6 @@ static void print_groups(struct ctl *ctl, const struct pooling *p)
 				row_of(&table, &p->groups[b][l], name);
 			free(name);
 		}
-		free(bucket);
 	}
 	fputc('\n', stdout);
 	table_print(&table, &ctl->style);

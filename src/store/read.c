@@ -21,12 +21,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
 #include "db.h"
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section 1.3 */
+/* A file gets its tables some milliseconds after its name, on a loaded machine later, and its writer's lock within microseconds. */
+enum { LOOK_MS = 50, TABLES_MS = 10000, LOCK_MS = 100 };
 
 static uint32_t big_endian(const unsigned char *at, int bytes)
 {
@@ -51,14 +54,32 @@ static struct shiny_err *truncated(const char *path, uint64_t is, uint64_t shoul
 				"copy it again from where it was recorded");
 }
 
+/* Whether the recording has come to its tables, waited for while there is a writer; *live: there is one. */
+static bool wait_tables(int fd, bool *live)
+{
+	unsigned char header[HEADER_BYTES];
+	bool made;
+
+	for (int waited = 0;; waited += LOOK_MS) {
+		*live = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+		if (!*live)
+			flock(fd, LOCK_UN);
+		made = pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header && big_endian(header + 60, 4);
+		if (made || waited >= (*live ? TABLES_MS : LOCK_MS))
+			return made;
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
+	}
+}
+
 /* What the first bytes and the size of the file say. `log` : there is a log with more. */
-static struct shiny_err *judge_header(const char *path, int fd, const struct stat *st, bool log)
+static struct shiny_err *judge_header(const char *path, int fd, bool log)
 {
 	static const char advice[] = "session files are made by `shinyctl run` and `shinyctl collect`, and usually end in .shiny";
 	unsigned char header[HEADER_BYTES];
 	ssize_t got = pread(fd, header, sizeof(header), 0);
+	struct stat st;
 
-	if (got < 0)
+	if (got < 0 || fstat(fd, &st) != 0)
 		return shiny_err_os(errno, "cannot read the session %s", path);
 	if (got == 0)
 		return shiny_err_advise(cannot_read(path, "it is empty"), "its recording never got started: record again");
@@ -84,8 +105,8 @@ static struct shiny_err *judge_header(const char *path, int fd, const struct sta
 	if (page == 1)
 		page = 65536;
 	/* the page count is only to be believed when it is as new as the last change */
-	if (!log && memcmp(header + 24, header + 92, 4) == 0 && (uint64_t)st->st_size < page * pages)
-		return truncated(path, (uint64_t)st->st_size, page * pages);
+	if (!log && memcmp(header + 24, header + 92, 4) == 0 && (uint64_t)st.st_size < page * pages)
+		return truncated(path, (uint64_t)st.st_size, page * pages);
 	return NULL;
 }
 
@@ -164,14 +185,14 @@ struct shiny_err *store_open(const char *path, struct store **out)
 					"name a session file; a session directory becomes one with `shinyctl collect DIR`");
 	if (!S_ISREG(st.st_mode))
 		return cannot_read(path, "it is not a regular file");
+	if (!wait_tables(fd, &live) && live)
+		return shiny_err_advise(cannot_read(path, "its recording has just begun"), "ask again in a moment");
 	if (asprintf(&log_path, "%s-wal", path) < 0) {
 		log_path = NULL;
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
 	}
 	log = stat(log_path, &log_st) == 0 && log_st.st_size > 0;
-	live = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-	SHINY_TRY(judge_header(path, fd, &st, log));
-	flock(fd, LOCK_UN);
+	SHINY_TRY(judge_header(path, fd, log));
 
 	store = calloc(1, sizeof(*store));
 	if (!store)

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
@@ -156,7 +157,6 @@ SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
 
 /* ---- making and ending ---- */
 
-/* The new, empty, locked file; or why not. Nothing that exists is touched without `force`, and only regular files with it. */
 bool store_is_written(const char *path)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -164,6 +164,18 @@ bool store_is_written(const char *path)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
+/* A reader that looks whether the file is written holds the lock for a moment. */
+static bool lock_file(int fd)
+{
+	for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+		if (errno != EWOULDBLOCK || tries == 1000)
+			return false;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return true;
+}
+
+/* The new, empty, locked file; or why not. Nothing that exists is touched without `force`, and only regular files with it. */
 static struct shiny_err *make_file(const char *path, bool force, int *out)
 {
 	static const char *const companions[] = { "-wal", "-shm", "-journal" };
@@ -198,7 +210,7 @@ static struct shiny_err *make_file(const char *path, bool force, int *out)
 	if (fd < 0)
 		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
 					"name a file in a directory that you can write to, with --out or SHINY_OUT");
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+	if (!lock_file(fd)) {
 		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);
 
 		close(fd);
@@ -307,7 +319,7 @@ struct shiny_err *store_append(const char *path, struct store **out)
 	store->writer = calloc(1, sizeof(*store->writer));
 	if (!store->path || !store->writer)
 		err = shiny_err(SHINY_ERR_OTHER, "out of memory");
-	else if (store->lock_fd < 0 || flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
+	else if (store->lock_fd < 0 || !lock_file(store->lock_fd))
 		err = shiny_err_os(errno, "cannot write the session %s", path);
 	else
 		err = open_for_more(store);

@@ -95,14 +95,6 @@ bool die_reference(Dwarf_Die *die, unsigned attribute_name, Dwarf_Die *out)
 	return dwarf_attr(die, attribute_name, &attribute) && dwarf_formref_die(&attribute, out);
 }
 
-/* DW_AT_type, of the declaration where the DIE itself has none. */
-bool die_type_reference(Dwarf_Die *die, Dwarf_Die *out)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_attr_integrate(die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, out);
-}
-
 bool die_is_class(int tag)
 {
 	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_interface_type;

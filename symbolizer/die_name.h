@@ -21,9 +21,8 @@ size_t die_bare_length(const char *name);
 
 bool die_is_class(int tag); /* union too */
 bool die_named_by_typedef(Dwarf_Die *die); /* it is unnamed, and the typedef in front of it is its name: not so for a lambda */
-/* The DIE that an attribute of `die` names; DW_AT_type of it or its origin. */
+/* The DIE that an attribute of `die` names. */
 bool die_reference(Dwarf_Die *die, unsigned attribute_name, Dwarf_Die *out);
-bool die_type_reference(Dwarf_Die *die, Dwarf_Die *out);
 /* Elements of one dimension; false: it doesn't say (a flexible array). */
 bool die_subrange(Dwarf_Die *subrange, uint64_t *count);
 /* Where a member or base lies in its class, in bits; false: nowhere (static), or it depends on the object (virtual bases). die_type.c */

@@ -333,11 +333,6 @@ void dwarf_units_hold(struct dwarf_units *units, bool hold)
 	units->hold = hold;
 }
 
-struct names *dwarf_units_names(struct dwarf_units *units)
-{
-	return units->names;
-}
-
 uint32_t dwarf_number(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;

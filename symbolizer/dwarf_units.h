@@ -88,7 +88,4 @@ bool dwarf_units_function_at(struct dwarf_units *units, uint64_t vaddr, Dwarf_Di
 /* The definition of a class or struct by its qualified name as die_type_name() spells it; false: none. */
 bool dwarf_units_definition(struct dwarf_units *units, const char *name, Dwarf_Die *out);
 
-/* The names that interned strings come from. */
-struct names *dwarf_units_names(struct dwarf_units *units);
-
 #endif

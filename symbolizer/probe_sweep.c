@@ -37,16 +37,6 @@ static bool is_code(const Elf64_Phdr *segment)
 	return segment->p_type == PT_LOAD && segment->p_flags & PF_X;
 }
 
-uint64_t sweep_bytes(const struct elf_file *file)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < file->segment_count; i++)
-		if (is_code(&file->segments[i]))
-			bytes += elf_file_room(file, file->segments[i].p_vaddr);
-	return bytes;
-}
-
 /* Window number `number` of all; false: there are fewer. */
 static bool window_at(const struct elf_file *file, size_t number, uint64_t *vaddr, uint64_t *bytes, uint64_t *room, bool *first)
 {

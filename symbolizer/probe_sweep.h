@@ -40,7 +40,4 @@ enum { SWEEP_WORKERS = 4 };
 /* False: `place` has ended it. */
 bool sweep_code(const struct sweep *sweep);
 
-/* Bytes of code in the file, all executable segments together. */
-uint64_t sweep_bytes(const struct elf_file *file);
-
 #endif

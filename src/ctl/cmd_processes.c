@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_processes.c: `shinyctl processes`, and the processes of the front page. */
-#define _GNU_SOURCE
+/* cmd_processes.c: `shinyctl processes`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,49 +23,9 @@ static const struct column columns[COLUMNS] = {
 	[ATTACH] = {.title = "attach", .kind = CELL_TEXT, .drop = 2},
 };
 
-static int by_allocs(const void *left, const void *right, void *context)
-{
-	const struct processes *processes = context;
-	size_t a = *(const size_t *)left, b = *(const size_t *)right;
-	uint64_t x = processes->rows[a].sums.allocs, y = processes->rows[b].sums.allocs;
-
-	return x != y ? (x < y ? 1 : -1) : (a > b) - (a < b);
-}
-
-/* The front page of a script that ran hundreds of programs: those that allocated most, no tree. */
-static void print_busiest(struct ctl *ctl, const struct processes *processes, size_t limit)
-{
-	size_t *order = mem_zero(processes->count + 1, sizeof *order);
-	struct processes busiest = {.rows = mem_zero(limit + 1, sizeof *busiest.rows), .count = limit};
-	uint64_t others = 0;
-
-	for (size_t i = 0; i < processes->count; i++)
-		order[i] = i;
-	qsort_r(order, processes->count, sizeof *order, by_allocs, (void *)processes);
-	for (size_t i = 0; i < processes->count; i++) {
-		if (i >= limit) {
-			others += processes->rows[order[i]].sums.allocs;
-			continue;
-		}
-		busiest.rows[i] = processes->rows[order[i]];
-		busiest.rows[i].depth = 0;
-	}
-	print_processes(ctl, &busiest, limit, true);
-	fprintf(stdout, "%s\xe2\x80\xa6 and %s more processes with %s allocations; `shinyctl processes` shows the tree%s\n",
-		tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, processes->count - limit), units_count(UNITS_BUF, others),
-		tint_end(&ctl->style, TINT_DIM));
-	free(busiest.rows);
-	free(order);
-}
-
-void print_processes(struct ctl *ctl, const struct processes *processes, size_t limit, bool brief)
+static void print(struct ctl *ctl, const struct processes *processes, size_t limit)
 {
 	struct table table;
-
-	if (brief && limit < processes->count) {
-		print_busiest(ctl, processes, limit);
-		return;
-	}
 
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
@@ -93,7 +52,7 @@ void print_processes(struct ctl *ctl, const struct processes *processes, size_t 
 		if (strcmp(row->ending, "unknown") != 0) /* most children: only their parents are told */
 			table_text(&table, ENDING, row->ending);
 		table_text(&table, ATTACH, row->attach);
-		if (!brief && strcmp(row->attach, "none") == 0 && *row->attach_text)
+		if (strcmp(row->attach, "none") == 0 && *row->attach_text)
 			table_below(&table, mem_format("    not recorded: %s\n", row->attach_text));
 		free(name);
 	}
@@ -151,7 +110,7 @@ struct shiny_err *cmd_processes(struct ctl *ctl)
 		ctl_document(ctl);
 		json_processes(ctl, "rows", &processes, ctl_limit(ctl, processes.count, 0));
 	} else {
-		print_processes(ctl, &processes, ctl_limit(ctl, processes.count, 0), false);
+		print(ctl, &processes, ctl_limit(ctl, processes.count, 0));
 	}
 	processes_deinit(&processes);
 	return ctl_end(ctl, store, "types --process id:1");

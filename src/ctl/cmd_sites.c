@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_sites.c: `shinyctl sites`, and the sites of the front page. */
+/* cmd_sites.c: `shinyctl sites`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,9 +84,10 @@ static struct shiny_err *stack_text(struct store *store, uint32_t stack, const s
 	return fclose(text) == 0 ? NULL : SHINY_NO_MEMORY;
 }
 
-static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct sites *sites, enum sites_by by, enum order order,
-			       size_t limit)
+/* `store`: to read stacks from; NULL: without them. */
+static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct sites *sites, enum sites_by by, size_t limit)
 {
+	enum order order = order_of(ctl);
 	uint64_t total = sums_by(&sites->total, order, 0);
 	struct shiny_err *err = NULL;
 	struct table table;
@@ -135,12 +136,6 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 	}
 	table_deinit(&table);
 	return err;
-}
-
-void print_sites(struct ctl *ctl, const struct sites *sites, enum sites_by by, size_t limit, bool brief)
-{
-	/* without a store there are no stacks to read, and so nothing that can fail */
-	shiny_err_free(print(ctl, NULL, sites, by, brief ? ORDER_LIVE : order_of(ctl), limit));
 }
 
 struct shiny_err *json_stack(struct json *json, struct store *store, const char *key, uint32_t stack)
@@ -223,7 +218,7 @@ struct shiny_err *cmd_sites(struct ctl *ctl)
 		json_end(&ctl->json);
 		err = json_sites(ctl, store, "rows", &sites, ctl_limit(ctl, sites.count, 30), stacks);
 	} else {
-		err = print(ctl, stacks ? store : NULL, &sites, by, order_of(ctl), ctl_limit(ctl, sites.count, 30));
+		err = print(ctl, stacks ? store : NULL, &sites, by, ctl_limit(ctl, sites.count, 30));
 	}
 	sites_deinit(&sites);
 	closing = ctl_end(ctl, store, stacks ? "tree --by site" : "sites --stacks --limit 5");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_types.c: `shinyctl types`, and the types of the front page. */
+/* cmd_types.c: `shinyctl types`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,10 +84,10 @@ static void print_legend(struct ctl *ctl, const struct types *types, size_t limi
 		fprintf(stdout, "%s\n", tint_end(&ctl->style, TINT_DIM));
 }
 
-void print_types(struct ctl *ctl, const struct types *types, enum types_by by, size_t limit, bool brief)
+static void print_types(struct ctl *ctl, const struct types *types, enum types_by by, size_t limit)
 {
 	bool full = ctl->options.given[OPT_FULL_NAMES];
-	enum order order = brief ? ORDER_LIVE : order_of(ctl);
+	enum order order = order_of(ctl);
 	uint64_t total = sums_by(&types->total, order, 0);
 	struct column titled[COLUMNS];
 	struct table table;
@@ -183,7 +183,8 @@ void json_levels(struct ctl *ctl, const struct types *types)
 	json_end(json);
 }
 
-void print_levels(struct ctl *ctl, const struct types *types)
+/* How much of all is known how surely. */
+static void print_levels(struct ctl *ctl, const struct types *types)
 {
 	enum { LEVEL, OF_ALLOCS, OF_BYTES, OF_LIVE, LEVEL_ALLOCS, MEANING, LEVEL_COLUMNS };
 	static const struct column level_columns[LEVEL_COLUMNS] = {
@@ -262,7 +263,7 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 		json_levels(ctl, &types);
 		json_types(ctl, "rows", &types, by, ctl_limit(ctl, types.count, 30));
 	} else {
-		print_types(ctl, &types, by, ctl_limit(ctl, types.count, 30), false);
+		print_types(ctl, &types, by, ctl_limit(ctl, types.count, 30));
 		putc('\n', stdout);
 		print_levels(ctl, &types);
 	}

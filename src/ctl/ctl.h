@@ -55,11 +55,7 @@ void ctl_heading(const struct ctl *ctl, const char *title, const char *more);
 /* Starts the JSON document with its `verb` and `version`; only once all is loaded, so that an error leaves no half of one. */
 void ctl_document(struct ctl *ctl);
 
-/* Sections that the front page shares with the verbs of the same name. */
-void print_types(struct ctl *ctl, const struct types *types, enum types_by by, size_t limit, bool brief);
-void print_levels(struct ctl *ctl, const struct types *types); /* how much of all is known how surely */
-void print_sites(struct ctl *ctl, const struct sites *sites, enum sites_by by, size_t limit, bool brief);
-void print_processes(struct ctl *ctl, const struct processes *processes, size_t limit, bool brief);
+/* What the report shares, as JSON, with the verbs of the same name. */
 void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by, size_t limit);
 void json_levels(struct ctl *ctl, const struct types *types);
 SHINY_MUST_CHECK struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key, const struct sites *sites,

@@ -272,11 +272,6 @@ int64_t query_number(const struct query *query, int column)
 	return sqlite3_column_int64(query->statement, column);
 }
 
-double query_real(const struct query *query, int column)
-{
-	return sqlite3_column_double(query->statement, column);
-}
-
 const char *query_text(const struct query *query, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(query->statement, column);

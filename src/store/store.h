@@ -213,7 +213,6 @@ void query_bind_number(struct query *query, int index, int64_t value); /* index 
 void query_bind_text(struct query *query, int index, const char *value);
 SHINY_MUST_CHECK struct shiny_err *query_step(struct query *query, bool *row);
 int64_t query_number(const struct query *query, int column); /* column from 0 */
-double query_real(const struct query *query, int column);
 const char *query_text(const struct query *query, int column); /* "" for NULL */
 bool query_is_null(const struct query *query, int column);
 void query_end(struct query *query); /* accepts NULL */

@@ -291,9 +291,21 @@ void si_boot(void)
 }
 
 #ifndef SHINY_TEST
+static void exits(int status, void *unused)
+{
+	(void)unused;
+	si_process_exits(status);
+}
+
+/* What is registered first is called last: when exit() has run all of the program's handlers and destructors. */
 __attribute__((constructor(101))) static void start(void)
 {
+	int (*on_exit_first)(void (*)(int, void *), void *) = NULL;
+
 	si_boot();
+	*(void **)&on_exit_first = dlsym(RTLD_NEXT, "on_exit"); /* a program may have a function of that name */
+	if (on_exit_first)
+		on_exit_first(exits, NULL);
 }
 
 __attribute__((destructor)) static void end(void)

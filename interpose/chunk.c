@@ -3,13 +3,14 @@
  * chunk.c: what happens at a chunk's end, which is once in some four thousand events.
  *
  * The full chunk is sealed first, so that the sidecar can have it, then a free one is claimed. When there is none, what counts is
- * whether somebody is emptying the arena: a sidecar whose last beat is younger than two seconds is worth waiting for; without one (it
+ * whether somebody is emptying the arena: a sidecar whose last beat is younger than ten seconds is worth waiting for; without one (it
  * was never started, it was killed) waiting would only stop the program.
  *
  * It is waited for as long as it gets on: it beats, or a chunk changes hands, be it to another thread that was quicker. A machine with
- * more to do than processors makes a sidecar slow, not dead, and a slow one must lose nothing. A second without either ends the wait,
+ * more to do than processors makes a sidecar slow, not dead, and a slow one must lose nothing. Three seconds without either end the wait,
  * and ten seconds do in any case (a sidecar that beats and frees nothing is not one that we understand). A wait that failed is not
- * repeated until a chunk was had again, so a sidecar that died or is stuck costs each thread one second and not one for each event.
+ * repeated by its thread until a chunk was had again, nor by another before something has moved: a sidecar that died or is stuck costs the
+ * process three seconds, once, and not one for each thread or event.
  */
 #include "chunk.h"
 
@@ -22,10 +23,10 @@ enum {
 	SPINS = 2000,             /* pauses before the first sleep: about 50 µs */
 	FIRST_SLEEP = 50 * 1000,  /* ns; doubles up to: */
 	LONGEST_SLEEP = 5 * 1000 * 1000,
-	PATIENCE = 1000 * 1000 * 1000, /* ns without any progress */
 	RETRY = 64,               /* events between two scans of a full arena */
 };
-static const uint64_t beat_age = UINT64_C(2000000000); /* ns */
+static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few where others kept processors and disk busy */
+static const uint64_t patience = UINT64_C(3000000000); /* ns without any progress */
 static const uint64_t longest_wait = UINT64_C(10000000000); /* ns */
 
 void si_chunk_seal(struct si_writer *w)
@@ -83,6 +84,8 @@ static bool sidecar_gave_up(void)
 	return __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED) == 0 && !sidecar_beats(); /* [ctl] */
 }
 
+static uint64_t stood_still; /* progress() when a wait had failed */
+
 static int32_t wait_for_chunk(struct si_writer *w)
 {
 	uint64_t start, now, moved, seen, sleep = FIRST_SLEEP;
@@ -90,15 +93,17 @@ static int32_t wait_for_chunk(struct si_writer *w)
 
 	if (si_env.on_full != 0 || w->impatient || !sidecar_beats())
 		return -1;
+	seen = progress();
+	if (seen == __atomic_load_n(&stood_still, __ATOMIC_RELAXED))
+		return -1;
 	si_count(SHINY_COUNT_WAITED_FULL);
 	start = now = moved = si_clock_ns(CLOCK_MONOTONIC);
-	seen = progress();
 	for (unsigned n = 0; n < SPINS && index < 0; n++) {
 		__builtin_ia32_pause();
 		if (n % 100 == 99)
 			index = claim(w);
 	}
-	while (index < 0 && now - start < longest_wait && now - moved < PATIENCE && !sidecar_gave_up()) {
+	while (index < 0 && now - start < longest_wait && now - moved < patience && !sidecar_gave_up()) {
 		uint64_t before = seen;
 
 		si_sys_sleep(sleep);
@@ -110,6 +115,8 @@ static int32_t wait_for_chunk(struct si_writer *w)
 		if (seen != before)
 			moved = now;
 	}
+	if (index < 0)
+		__atomic_store_n(&stood_still, seen, __ATOMIC_RELAXED);
 	return index;
 }
 

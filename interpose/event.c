@@ -341,6 +341,12 @@ void si_event_exiting(void)
 	si_nursery_sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets errno */
 }
 
+void si_event_exits(int status)
+{
+	si_event_exiting();
+	si_process_exits(status);
+}
+
 void si_event_forked_child(void)
 {
 	si_fork_check();

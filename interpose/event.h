@@ -89,8 +89,11 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 /* The program set a mark. */
 void si_event_mark(const uintptr_t *fp, const char *name);
 
-/* The process is about to end in a way that runs no destructors (_exit, _Exit, quick_exit), or was just forked. */
+/* The process's destructors run. */
 void si_event_exiting(void);
+/* It ends in a way that runs none (_exit, _Exit, quick_exit). */
+void si_event_exits(int status);
+/* It was just forked. */
 void si_event_forked_child(void);
 
 #endif

@@ -69,6 +69,8 @@ bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_
 		p->start = si_ticks();
 		p->fork_at = fork_at;
 		p->exec = 0;
+		p->exit_at = 0;
+		p->parent_pid = parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0; /* where there may be a sandbox, it is not asked */
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 			p->counters[c] = 0;
 		si_self->slot = (struct shiny_self){ .generation = si_process.generation, .slot = (uint32_t)i };
@@ -117,12 +119,31 @@ void si_fork_check(void)
 		__atomic_store_n(&si_self->life, SI_FORKED, __ATOMIC_RELAXED);
 }
 
-bool si_exec_begin(void)
+/* NULL: it has none, or the memory is that of a vfork child's parent. */
+static struct shiny_process *own_slot(void)
 {
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 || si_sys_getpid() != si_process.pid)
-		return false;
-	__atomic_store_n(&si_arena.processes[si_process.slot].exec, 1, __ATOMIC_RELAXED);
-	return true;
+		return NULL;
+	return &si_arena.processes[si_process.slot];
+}
+
+bool si_exec_begin(void)
+{
+	struct shiny_process *p = own_slot();
+
+	if (p)
+		__atomic_store_n(&p->exec, 1, __ATOMIC_RELAXED);
+	return p;
+}
+
+void si_process_exits(int status)
+{
+	struct shiny_process *p = own_slot();
+
+	if (!p)
+		return;
+	p->exit_status = (uint32_t)status & 0xff;
+	__atomic_store_n(&p->exit_at, si_ticks(), __ATOMIC_RELEASE); /* [slot] */
 }
 
 void si_exec_failed(void)

@@ -54,6 +54,9 @@ void si_fork_check(void);
 bool si_exec_begin(void);
 void si_exec_failed(void);
 
+/* The process ends with this status: the sidecar may come too late to ask the kernel. Not in a vfork child, as above. */
+void si_process_exits(int status);
+
 /* A forked child's first event. True: this process records. */
 bool si_fork_child(void);
 

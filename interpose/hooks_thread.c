@@ -121,7 +121,7 @@ pid_t si_hook_raw_fork(void)
 
 void si_hook_exit_now(int status)
 {
-	si_event_exiting();
+	si_event_exits(status);
 	if (SI_NEXT(exit_now))
 		si_next.exit_now(status);
 	__builtin_trap(); /* not reached: the real one does not return */
@@ -129,7 +129,7 @@ void si_hook_exit_now(int status)
 
 void si_hook_exit_now_c(int status)
 {
-	si_event_exiting();
+	si_event_exits(status);
 	if (SI_NEXT(exit_now_c))
 		si_next.exit_now_c(status);
 	__builtin_trap();
@@ -138,7 +138,7 @@ void si_hook_exit_now_c(int status)
 /* at_quick_exit's handlers run after this, and may allocate: what they do is recorded, only their blocks' vptrs are not read. */
 void si_hook_quick_exit(int status)
 {
-	si_event_exiting();
+	si_event_exits(status);
 	if (SI_NEXT(quick_exit))
 		si_next.quick_exit(status);
 	__builtin_trap();

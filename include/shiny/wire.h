@@ -242,8 +242,11 @@ struct shiny_process {
 	uint32_t exec;    /* 1: in a call of exec. Should it not come back, another program has taken its memory's place */
 	uint64_t start;   /* ticks when the slot was claimed */
 	uint64_t fork_at; /* ticks of the last record that the parent had taken in the memory that this process inherited */
+	uint64_t exit_at; /* ticks when it said that it ends; 0: not said, or not yet */
+	uint32_t exit_status; /* then: 0 to 255 */
+	uint32_t parent_pid;  /* getppid() in its own namespace, of the exec'd image; else 0 */
 	uint64_t counters[SHINY_COUNTERS];
-	uint64_t spare[32 - 5 - SHINY_COUNTERS];
+	uint64_t spare[32 - 7 - SHINY_COUNTERS];
 };
 
 /*
@@ -356,7 +359,7 @@ _Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64
 	       SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0, "payloads");
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
 _Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
-_Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 40, "process slot");
+_Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 56, "process slot");
 _Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
 _Static_assert(sizeof(struct shiny_chunk) == SHINY_CHUNK_BYTES && offsetof(struct shiny_chunk, records) == 64, "chunk");
 _Static_assert(offsetof(struct shiny_header, recording) % 64 == 0, "control words have a cache line of their own");

@@ -511,8 +511,10 @@ static void commit(struct session *session)
 	for (size_t i = 0; i < session->streams.count; i++)
 		if (session->streams.at[i]->changed)
 			stream_put(session, session->streams.at[i], 0);
+	beat(session);
 	finish_write_new(session);
 	memory_write(session);
+	beat(session);
 	if (session->store && !session->err)
 		session_fail(session, store_commit(session->store));
 }

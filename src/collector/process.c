@@ -54,18 +54,19 @@ static struct process *find_pid(struct session *session, uint32_t pid, const str
 void process_put(struct session *session, const struct process *p)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
+	int status = p->status >= 0 ? p->status : p->said;
 	struct store_process row = {
 		.id = p->id, .parent = p->parent_id, .pid = p->pid, .namespace_pid = p->namespace_pid, .name = p->name, .role = p->role,
 		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
-		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->replaced ? "replaced" : p->status < 0 ? "unknown" :
-			  WIFSIGNALED(p->status) ? "killed" : "exited",
+		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->replaced ? "replaced" : status < 0 ? "unknown" :
+			  WIFSIGNALED(status) ? "killed" : "exited",
 		.attach = attach[p->arena->attach <= SHINY_ATTACH_ENTRIES ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
 		.forked = p->forked ? ticks_ns_then(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1,
 	};
 
-	if (p->status >= 0 && !p->replaced)
-		row.status = WIFSIGNALED(p->status) ? WTERMSIG(p->status) : WEXITSTATUS(p->status);
+	if (status >= 0 && !p->replaced)
+		row.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 	session_fail(session, store_put_process(session->store, &row));
 }
 
@@ -110,10 +111,10 @@ static void end_process(struct session *session, struct process *p)
 		return;
 	p->gone = true;
 	p->replaced = p->replaced || called_exec(p);
-	p->end = ticks_now(&session->ticks);
-	if (session->ticks.foreign || p->end < p->last)
-		p->end = p->last;
 	process_read_counters(p);
+	p->end = p->said_end || session->ticks.foreign ? p->said_end : ticks_now(&session->ticks);
+	if (p->end < p->last)
+		p->end = p->last;
 	drain_reap(p->arena, p);
 }
 
@@ -141,6 +142,9 @@ static void locate(struct session *session, struct process *p)
 		if (before) {
 			p->parent_id = before->id;
 			before->replaced = true;
+		} else if (!p->forked && p->pid) {
+			before = find_pid(session, __atomic_load_n(&arena->processes[p->slot].parent_pid, __ATOMIC_RELAXED), p);
+			p->parent_id = before ? before->id : 0;
 		}
 		if (p->forked || !arena_held(arena))
 			end_process(session, p);
@@ -210,7 +214,7 @@ static struct process *process_create(struct session *session, struct arena *are
 	p->generation = generation;
 	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
 	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
-	p->pidfd = p->status = -1;
+	p->pidfd = p->status = p->said = -1;
 	p->name = mem_text(text_base(arena->executable));
 	p->role = mem_text("");
 	p->purpose = mem_text("");
@@ -355,6 +359,9 @@ void process_read_counters(struct process *p)
 		return;
 	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
 		p->counters[i] = __atomic_load_n(&from->counters[i], __ATOMIC_RELAXED);
+	p->said_end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
+	if (p->said_end)
+		p->said = (int)(__atomic_load_n(&from->exit_status, __ATOMIC_RELAXED) & 0xff) << 8;
 }
 
 /* Between the moment that it ends and the moment that its parent asks, neither source may have an answer: asked again later. */

@@ -65,6 +65,7 @@ struct process {
 	uint32_t pid;  /* 0 unknown */
 	int pidfd;     /* -1 none */
 	int status;    /* as wait() says it; -1 unknown */
+	int said;      /* the same, as its library announced it; -1 it did not */
 	bool forked;   /* its parent shares the arena */
 	bool pending;  /* forked, its parent's blocks are not taken over yet */
 	bool gone;     /* it cannot run any more */
@@ -74,6 +75,7 @@ struct process {
 	bool wanderer; /* its pid was looked for and could not be told */
 	uint32_t parent_slot, parent_generation;
 	uint64_t start, fork_at, end; /* ticks; end 0: still running */
+	uint64_t said_end;            /* ticks, 0 not announced */
 	uint64_t closed_wall;         /* ns, wall */
 	uint64_t looked_wall;         /* when /proc was last read */
 	unsigned looks;

@@ -5,8 +5,9 @@
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a store.
  *
  * The file is in WAL mode while it is recorded: a transaction is open from the first put to store_commit, a crash leaves the
- * last commit. synchronous is NORMAL, which survives the death of the process at any step; after a power cut the last
- * commits may be gone, but the file is whole. store_finish checkpoints and leaves rollback mode, so that one file remains.
+ * last commit. Nothing is synced to the disk before the end: what the kernel has survives the death of the process at any step, and a disk
+ * that is slow to sync would hold up the sidecar, and with it the program whose arena fills meanwhile. Only a power cut may take an
+ * unfinished file. store_finish syncs, checkpoints and leaves rollback mode, so that one file remains.
  * The writer holds a flock on the file (SQLite's own locks are fcntl locks, and independent of it): a reader tells by it
  * whether a file that is not complete is still being written or was left behind.
  */
@@ -229,13 +230,13 @@ static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 	sqlite3_extended_result_codes(store->db, 1);
 	/* readers may be looking at a live session: SQLite waits for them, a little */
 	sqlite3_busy_timeout(store->db, 10000);
-	/* no sync before there is anything to keep; cache in KiB; the log is taken over every 32 MiB */
+	/* cache in KiB; the log is taken over every 32 MiB */
 	SHINY_TRY(db_exec(store, "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY", "make"));
 	SHINY_TRY(db_exec(store, "BEGIN", "make")); /* one transaction: 400 of them cost 0.1 s, more than many a recorded program */
 	SHINY_TRY(schema_create(store));
 	SHINY_TRY(db_exec(store, "COMMIT", "make"));
 	SHINY_TRY(db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make"));
-	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4096", "make"));
+	SHINY_TRY(db_exec(store, "PRAGMA wal_autocheckpoint = 4096", "make"));
 	if (with_events)
 		SHINY_TRY(packer_create(&store->writer->packer));
 	return store_put_number(store, "with_events", with_events);
@@ -882,7 +883,7 @@ static struct shiny_err *finish(struct store *store, struct sites *sites, struct
 		sqlite3_finalize(store->writer->statements[i]);
 		store->writer->statements[i] = NULL;
 	}
-	SHINY_TRY(db_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", "finish"));
+	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)", "finish"));
 	return db_exec_patiently(store, "PRAGMA journal_mode = DELETE", "finish");
 }
 

@@ -565,11 +565,21 @@ static void run_slow(void)
 	overfill(2, &(struct slow){ 5, sign_other });
 }
 
+static void *latecomer(void *unused)
+{
+	(void)unused;
+	work(1, 1000, 2);
+	return NULL;
+}
+
 static void run_still(void)
 {
 	uint64_t start = si_clock_ns(CLOCK_MONOTONIC);
+	pthread_t another;
 
-	overfill(2, NULL);
+	overfill(2, NULL); /* this thread waits in vain; */
+	pthread_create(&another, NULL, latecomer, NULL);
+	pthread_join(another, NULL); /* another need not */
 	book->waited = (si_clock_ns(CLOCK_MONOTONIC) - start) / 1000000000;
 }
 
@@ -743,7 +753,7 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 		} else if (strcmp(mode, "slow") == 0 && !counted(&r, SHINY_COUNT_WAITED_FULL)) {
 			problem = "nobody had to wait";
 		} else if (strcmp(mode, "still") == 0 && (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited > 8)) {
-			/* one second, and ten where it does not notice that nothing moves */
+			/* one wait of three seconds, or ten where it does not notice that nothing moves; two where each thread finds out for itself */
 			snprintf(why, sizeof why, "%llu waits, %llu seconds", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
 				 (unsigned long long)book->waited);
 			problem = why;

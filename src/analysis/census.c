@@ -10,6 +10,7 @@
 #include "../base/mem.h"
 #include "../base/text.h"
 #include "losses.h"
+#include "narrow.h"
 #include "type_name.h"
 
 #define XXH_INLINE_ALL
@@ -42,6 +43,7 @@ struct loading {
 	uint32_t *cells; /* hash table: places in out->cells + 1; a power of two */
 	size_t cell_slots, cell_room;
 	bool full;
+	const char *title;
 };
 
 typedef void take_fn(struct loading *l, const struct query *q);
@@ -347,7 +349,7 @@ static struct shiny_err *read_facts(struct loading *l, const struct scope *scope
 static struct shiny_err *load(struct loading *l, const struct scope *scope, const struct component_rules *rules)
 {
 	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
-				 "s.live_bytes, s.inherited, s.inherited_bytes, s.gone, s.gone_bytes, s.api FROM stat s WHERE %s", scope->where);
+				 "s.live_bytes, s.inherited, s.inherited_bytes, s.gone, s.gone_bytes, s.api FROM stat s WHERE %s", scope_blocks(scope));
 	char *processes = mem_format("SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s", scope->where);
 	struct shiny_err *err = read_facts(l, scope);
 
@@ -356,6 +358,7 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope, cons
 			      "(SELECT MAX(id) FROM process)", take_limits);
 	if (!err)
 		err = each(l, "SELECT key, value FROM session", take_fact);
+	l->out->duration = scope_length(scope, l->out->duration);
 	if (!err)
 		err = each(l, "SELECT id, path, build_id FROM module", take_module);
 	texts_put(&l->out->names[CENSUS_TYPE], "(no type)");
@@ -375,17 +378,25 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope, cons
 		err = each(l, processes, take_process);
 	if (!err && rules)
 		err = component_stacks_load(l->store, rules, &l->components);
-	if (!err)
+	if (!err && scope_timed(scope)) {
+		err = narrow_begin(l->store, scope, NARROW_STAT, l->title);
+		if (!err)
+			err = each(l, stats, take_stat);
+		if (!err)
+			err = narrow_end(l->store);
+	} else if (!err) {
 		err = each(l, stats, take_stat);
+	}
 	free(stats);
 	free(processes);
 	return err;
 }
 
-struct shiny_err *census_load(struct store *store, const struct scope *scope, const struct component_rules *rules, bool full, struct census *out)
+struct shiny_err *census_load(struct store *store, const struct scope *scope, const struct component_rules *rules, bool full, const char *title,
+			      struct census *out)
 {
 	struct census census = { 0 };
-	struct loading l = { .out = &census, .store = store, .full = full };
+	struct loading l = { .out = &census, .store = store, .full = full, .title = title };
 	struct shiny_err *err = load(&l, scope, rules);
 
 	census.names[CENSUS_COMPONENT] = (struct texts){ .at = l.components.names, .count = l.components.name_count };

@@ -12,7 +12,8 @@
  *   type       what a block is, as type_name.h writes it; not how surely it is known, which differs from run to run. Whether a block's vptr was
  *              read in time does, too: where all blocks of a site whose type is known have one type, those of unknown type count as it
  *
- * Table stat is read once. Events are not: watch.h follows what they say of cells.
+ * Table stat is read once. Events are not: watch.h follows what they say of cells. But of an interval (scope.h) the sums are in no table, and a pass
+ * over the events makes them (narrow.h).
  */
 #ifndef SHINY_CENSUS_H
 #define SHINY_CENSUS_H
@@ -56,14 +57,17 @@ struct census {
 	uint32_t *role_of;            /* by process id */
 	size_t process_count;
 	struct sums total;            /* over the scope */
-	uint64_t processes, duration; /* of the scope; ns */
+	uint64_t processes, duration; /* of the scope; of the session or interval, ns */
 	uint64_t lost;                /* events */
 	bool complete, with_events;
 };
 
-/* `rules` NULL: all is of component 0, which saves the time. `full`: type names are not shortened. */
+/*
+ * `rules` NULL: all is of component 0, which saves the time. `full`: type names are not shortened. `title`: for the progress line where the
+ * scope has an interval; NULL none.
+ */
 SHINY_MUST_CHECK struct shiny_err *census_load(struct store *store, const struct scope *scope, const struct component_rules *rules, bool full,
-					       struct census *out);
+					       const char *title, struct census *out);
 void census_deinit(struct census *census);
 
 /* The cell of a block, as far as its vtable is known; CENSUS_NO_CELL: none. */

@@ -348,7 +348,8 @@ static struct shiny_err *compare(struct comparing *c, struct store *const stores
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; !err && side < 2; side++)
-		err = census_load(stores[side], &scopes[side], rules, full, &c->censuses[side]);
+		err = census_load(stores[side], &scopes[side], rules, full,
+				  !progress ? NULL : side ? "counting the new session's blocks" : "counting the base's blocks", &c->censuses[side]);
 	if (!err)
 		err = match_both(c, stores, out);
 	if (err)

@@ -63,8 +63,27 @@ static size_t word_length(const char *text)
 
 /* ---- selectors ---- */
 
-/* `p` stands behind the opening parenthesis. */
-static struct shiny_err *parse_pattern(struct parser *p, struct limit_filter *filter)
+/* What describes blocks, and behind these what narrows the session. */
+enum { TAG = CENSUS_DIMENSIONS, BETWEEN, SELECTORS };
+
+static const char *selector_name(int selector)
+{
+	return selector == TAG ? "tag" : selector == BETWEEN ? "between" : census_names[selector];
+}
+
+bool limit_narrows(enum limit_measure measure, bool tags, bool between)
+{
+	switch (measure) {
+	case LIMIT_LOST:
+	case LIMIT_PROCESSES: return !tags && !between;
+	case LIMIT_UNKNOWN_FREES: /* what was freed has no tag that is known */
+	case LIMIT_DURATION: return !tags;
+	default: return true;
+	}
+}
+
+/* `p` stands behind the opening parenthesis of `selector`; *out: what is in between. */
+static struct shiny_err *parse_pattern(struct parser *p, const char *selector, char **out)
 {
 	const char *start = p->at, *end;
 	unsigned depth = 1;
@@ -86,27 +105,27 @@ static struct shiny_err *parse_pattern(struct parser *p, struct limit_filter *fi
 	}
 	p->at++;
 	if (end == start)
-		return wrong(p, start, "%s() means nothing; * means all", census_names[filter->by]);
-	filter->pattern = mem_format("%.*s", (int)(end - start), start);
+		return wrong(p, start, "%s() means nothing%s", selector, strcmp(selector, "between") == 0 ? "" : "; * means all");
+	*out = mem_format("%.*s", (int)(end - start), start);
 	return NULL;
 }
 
 static struct shiny_err *unknown_word(const struct parser *p, const char *at, size_t length, bool selector)
 {
-	const char *names[CENSUS_DIMENSIONS + LIMIT_MEASURES], *near;
+	const char *names[SELECTORS + LIMIT_MEASURES], *near;
 	size_t count = 0;
 	char word[80];
 
 	snprintf(word, sizeof word, "%.*s", (int)length, at);
-	for (int i = 0; selector && i < CENSUS_DIMENSIONS; i++)
-		names[count++] = census_names[i];
+	for (int i = 0; selector && i < SELECTORS; i++)
+		names[count++] = selector_name(i);
 	for (int i = 0; !selector && i < LIMIT_MEASURES; i++)
 		names[count++] = limit_measures[i].name;
 	near = nearest_name(word, names, count);
 	if (near)
 		return wrong(p, at, "there is no %s '%s'; the nearest is %s", selector ? "selector" : "measure", word, near);
 	if (selector)
-		return wrong(p, at, "there is no selector '%s'; there are type(), site(), component() and role()", word);
+		return wrong(p, at, "there is no selector '%s'; there are type(), site(), component(), role(), tag() and between()", word);
 	return wrong(p, at, "there is no measure '%s'; `shinyctl help check` lists them", word);
 }
 
@@ -115,20 +134,31 @@ static struct shiny_err *parse_selector(struct parser *p, size_t length)
 	struct limit_rule *rule = p->rule;
 	struct limit_filter *filter = &rule->filters[rule->filter_count];
 	const char *start = p->at;
+	char **narrower;
 	int by = 0;
 
-	while (by < CENSUS_DIMENSIONS && (strlen(census_names[by]) != length || strncmp(census_names[by], start, length) != 0))
+	while (by < SELECTORS && (strlen(selector_name(by)) != length || strncmp(selector_name(by), start, length) != 0))
 		by++;
-	if (by == CENSUS_DIMENSIONS)
+	if (by == SELECTORS)
 		return unknown_word(p, start, length, true);
-	if (rule->filter_count == LIMIT_FILTERS)
-		return wrong(p, start, "more than %d selectors", LIMIT_FILTERS);
-	filter->by = (enum census_by)by;
 	p->at += length + 1;
-	SHINY_TRY(parse_pattern(p, filter));
-	rule->filter_count++;
+	if (by < CENSUS_DIMENSIONS) {
+		if (rule->filter_count == LIMIT_FILTERS)
+			return wrong(p, start, "more than %d selectors", LIMIT_FILTERS);
+		filter->by = (enum census_by)by;
+		SHINY_TRY(parse_pattern(p, selector_name(by), &filter->pattern));
+		rule->filter_count++;
+	} else {
+		narrower = by == TAG ? &rule->tags : &rule->between;
+		if (*narrower)
+			return wrong(p, start, "a second %s()", selector_name(by));
+		start = p->at;
+		SHINY_TRY(parse_pattern(p, selector_name(by), narrower));
+		if (by == BETWEEN && !strstr(rule->between, ".."))
+			return wrong(p, start, "between() takes FROM..TO, each the name of a mark or a time, such as load..idle");
+	}
 	if (*p->at != '.')
-		return wrong(p, p->at, "a '.' and a measure, or a further selector, come behind %s()", census_names[by]);
+		return wrong(p, p->at, "a '.' and a measure, or a further selector, come behind %s()", selector_name(by));
 	p->at++;
 	return NULL;
 }
@@ -149,6 +179,9 @@ static struct shiny_err *parse_measure(struct parser *p, size_t length)
 		return unknown_word(p, start, length, false);
 	if (limit_measures[m].source == LIMIT_OF_SESSION && rule->filter_count)
 		return wrong(p, start, "%s is of the whole session: no selector can stand in front of it", limit_measures[m].name);
+	if (!limit_narrows((enum limit_measure)m, rule->tags, rule->between))
+		return wrong(p, start, "%s is of the whole session: no %s() can stand in front of it", limit_measures[m].name,
+			     limit_narrows((enum limit_measure)m, rule->tags, false) ? "between" : "tag");
 	if (rule->each && !rule->filter_count)
 		return wrong(p, start, "'each' needs a selector, such as each type(*).%s", limit_measures[m].name);
 	rule->measure = (enum limit_measure)m;
@@ -265,6 +298,8 @@ static void rule_deinit(struct limit_rule *rule)
 {
 	for (size_t i = 0; i < LIMIT_FILTERS; i++)
 		free(rule->filters[i].pattern);
+	free(rule->tags);
+	free(rule->between);
 	free(rule->text);
 	free(rule->file);
 }

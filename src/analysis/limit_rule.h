@@ -7,6 +7,8 @@
  *   rule        [each] {SELECTOR.}MEASURE COMPARISON
  *   SELECTOR    type(P) | site(P) | component(P) | role(P): only blocks of these. P is the whole name, or a pattern with * and ?;
  *               in "" where its parentheses do not pair
+ *               tag(P) | between(FROM..TO): only blocks that were born under these tags, in this interval, as scope.h understands them; once
+ *               each in a rule, and then in place of what --tag and --between say for all rules
  *   COMPARISON  OP VALUE, against a number;
  *               [OP] CHANGE, against the base: +5%, -10%, +64KB, +5%+64KB, +0; without OP: at most
  *   OP          <= < >= > == !=
@@ -57,6 +59,7 @@ struct limit_rule {
 	bool each;             /* row by row of the last filter */
 	struct limit_filter filters[LIMIT_FILTERS];
 	size_t filter_count;
+	char *tags, *between;  /* of tag() and between(); NULL: there is none */
 	enum limit_measure measure;
 	enum limit_op op;
 	bool relative;         /* the limit is base + share * base + amount; else amount */
@@ -66,6 +69,9 @@ struct limit_rules {
 	struct limit_rule *at;
 	size_t count, room;
 };
+
+/* Whether there is such a value of the blocks of tags, and of those of an interval. */
+bool limit_narrows(enum limit_measure measure, bool tags, bool between);
 
 /* Adds a rule. A wrong one is a usage error in one line that says where: "rule 'live_byte<=1', column 1: …". */
 SHINY_MUST_CHECK struct shiny_err *limit_rules_add(struct limit_rules *rules, const char *text);

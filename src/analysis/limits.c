@@ -34,8 +34,10 @@ struct plan {
 
 struct checking {
 	struct store *const *stores;
-	const struct scope *scopes;
+	struct scope scopes[2];
+	struct scope_names names; /* what these were made from */
 	const struct limit_rules *rules;
+	bool *mine; /* a rule each: it is about these scopes */
 	const struct limit_options *options;
 	struct limits *out;
 	struct census censuses[2];
@@ -474,7 +476,11 @@ static struct shiny_err *check_rules(struct checking *k)
 	for (size_t i = 0; !err && i < k->rules->count; i++) {
 		const struct limit_rule *rule = &k->rules->at[i];
 
-		if (from_events(rule->measure) && !k->censuses[1].with_events)
+		if (!k->mine[i])
+			continue;
+		if (rule->measure != LIMIT_LOST && !limit_narrows(rule->measure, k->names.tags, k->names.between))
+			unknown(&k->out->at[i], k->names.tags ? "it is of the whole session, not of a tag" : "it is of the whole session, not of an interval");
+		else if (from_events(rule->measure) && !k->censuses[1].with_events)
 			unknown(&k->out->at[i], "the session has no events");
 		else if (from_events(rule->measure) && rule->relative && !k->censuses[0].with_events)
 			unknown(&k->out->at[i], "the base has no events");
@@ -508,7 +514,7 @@ static struct shiny_err *find_evidence(struct checking *k)
 		const struct limit_rule *rule = &k->rules->at[i];
 		bool of_site = rule->filter_count && rule->filters[rule->filter_count - 1].by == CENSUS_SITE;
 
-		if (k->out->at[i].state == LIMIT_FAILS && !rule->each && !is_of_session(rule))
+		if (k->mine[i] && k->out->at[i].state == LIMIT_FAILS && !rule->each && !is_of_session(rule))
 			plans[count++] = (struct plan){ .rule = rule, .result = i, .by_rows = true, .by = of_site ? CENSUS_TYPE : CENSUS_SITE,
 							.parts = rule->measure == LIMIT_PEAK_BYTES,
 							.peaks = { k->out->at[i].base, k->out->at[i].value } };
@@ -538,13 +544,15 @@ static struct shiny_err *load(struct checking *k)
 	for (size_t i = 0; i < k->rules->count; i++) {
 		const struct limit_rule *rule = &k->rules->at[i];
 
+		if (!k->mine[i])
+			continue;
 		leaks = leaks || rule->measure == LIMIT_LEAKS || rule->measure == LIMIT_LEAKED_BYTES;
 		for (size_t f = 0; f < rule->filter_count; f++)
 			components = components || rule->filters[f].by == CENSUS_COMPONENT;
 	}
 	for (int side = k->first; side < 2; side++) {
 		SHINY_TRY(census_load(k->stores[side], &k->scopes[side], components ? k->options->components : NULL, k->options->full_names,
-				      &k->censuses[side]));
+				      k->options->progress ? "counting" : NULL, &k->censuses[side]));
 		k->out->lost[side] = k->censuses[side].lost;
 		k->out->complete[side] = k->censuses[side].complete;
 		if (leaks)
@@ -554,20 +562,64 @@ static struct shiny_err *load(struct checking *k)
 	return find_evidence(k);
 }
 
-struct shiny_err *limits_load(struct store *const stores[2], const struct scope scopes[2], const struct limit_rules *rules,
+/* The rules that are about these names, with scopes and censuses of their own. */
+static struct shiny_err *check_scope(struct checking *k, const struct limit_rule *first)
+{
+	struct shiny_err *err = NULL;
+
+	for (int side = k->first; !err && side < 2; side++) {
+		err = scope_load(k->stores[side], &k->names, &k->scopes[side]);
+		if (err && k->with_base && err->code == SHINY_ERR_USAGE)
+			err = shiny_err_where(err, side ? "the new session" : "the base");
+		if (err && err->code == SHINY_ERR_USAGE && (first->tags || first->between))
+			err = shiny_err_where(err, "rule '%.120s'", first->text);
+	}
+	if (!err)
+		err = load(k);
+	for (int side = 0; side < 2; side++) {
+		scope_deinit(&k->scopes[side]);
+		census_deinit(&k->censuses[side]);
+		suppressions_deinit(&k->hidden[side]);
+	}
+	for (int by = 0; by < CENSUS_DIMENSIONS; by++)
+		match_deinit(&k->matches[by]);
+	return err;
+}
+
+static struct scope_names names_of(const struct limit_rule *rule, const struct scope_names *names)
+{
+	return (struct scope_names){ names->process, rule->tags ? rule->tags : names->tags, rule->between ? rule->between : names->between };
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+struct shiny_err *limits_load(struct store *const stores[2], const struct scope_names *names, const struct limit_rules *rules,
 			      const struct limit_options *options, struct limits *out)
 {
 	struct limits limits = { .at = mem_zero(rules->count + 1, sizeof *limits.at), .count = rules->count, .complete = { true, true } };
-	struct checking k = { .stores = stores, .scopes = scopes, .rules = rules, .options = options, .out = &limits, .with_base = stores[0] != NULL,
-			      .first = stores[0] ? 0 : 1 };
-	struct shiny_err *err = load(&k);
+	bool *done = mem_zero(rules->count + 1, sizeof *done), *mine = mem_zero(rules->count + 1, sizeof *mine);
+	struct shiny_err *err = NULL;
 
-	for (int side = 0; side < 2; side++) {
-		census_deinit(&k.censuses[side]);
-		suppressions_deinit(&k.hidden[side]);
+	for (size_t first = 0; !err && first < rules->count; first++) {
+		struct checking k = { .stores = stores, .names = names_of(&rules->at[first], names), .rules = rules, .mine = mine, .options = options,
+				      .out = &limits, .with_base = stores[0] != NULL, .first = stores[0] ? 0 : 1 };
+
+		if (done[first])
+			continue;
+		for (size_t i = first; i < rules->count; i++) {
+			struct scope_names other = names_of(&rules->at[i], names);
+
+			mine[i] = same_text(other.tags, k.names.tags) && same_text(other.between, k.names.between);
+			done[i] = done[i] || mine[i];
+		}
+		err = check_scope(&k, &rules->at[first]);
+		memset(mine, 0, rules->count);
 	}
-	for (int by = 0; by < CENSUS_DIMENSIONS; by++)
-		match_deinit(&k.matches[by]);
+	free(done);
+	free(mine);
 	if (err) {
 		limits_deinit(&limits);
 		return err;

@@ -12,7 +12,8 @@
  * The value that a rule is about, and the base's, are numbers by themselves (struct limit_result): what compares more than two runs can put
  * something better than the base's value into limit_of().
  *
- * Cost: one pass over the events of each session where a rule needs them, one more for the evidence of such rules that fail.
+ * Cost: one pass over the events of each session where a rule needs them, one more for the evidence of such rules that fail; and all of it again for
+ * each different tag() and between(), with one more pass for the sums of an interval (narrow.h).
  */
 #ifndef SHINY_LIMITS_H
 #define SHINY_LIMITS_H
@@ -51,8 +52,8 @@ struct limit_options {
 	bool full_names, progress;
 };
 
-/* `stores`: base (NULL: none; then no rule may be relative) and new. */
-SHINY_MUST_CHECK struct shiny_err *limits_load(struct store *const stores[2], const struct scope scopes[2], const struct limit_rules *rules,
+/* `stores`: base (NULL: none; then no rule may be relative) and new. `names`: what all rules are about that do not say otherwise. */
+SHINY_MUST_CHECK struct shiny_err *limits_load(struct store *const stores[2], const struct scope_names *names, const struct limit_rules *rules,
 					       const struct limit_options *options, struct limits *out);
 void limits_deinit(struct limits *limits);
 

@@ -93,7 +93,7 @@ static struct shiny_err *load_live(struct store *store, const struct scope *scop
 		"SELECT r.live, r.bytes, r.allocs, r.frees, r.site, r.type, " NAMES_SQL " FROM (SELECT s.site AS site, s.type AS type, SUM(s.live) AS live, "
 		"SUM(s.live_bytes) AS bytes, SUM(s.allocs + s.inherited) AS allocs, SUM(s.frees) AS frees FROM site_stat s WHERE %s GROUP BY s.site, s.type "
 		"HAVING SUM(s.live) > 0 ORDER BY 4 DESC, 3 DESC LIMIT %d) r " NAMES_JOIN_SQL " ORDER BY r.bytes DESC, r.live DESC",
-		scope->where, OVERVIEW_MOST);
+		scope_blocks(scope), OVERVIEW_MOST);
 }
 
 static struct shiny_err *load_churn(struct store *store, const struct scope *scope, uint64_t young, struct overview_rows *out, uint32_t (*keys)[2])
@@ -161,22 +161,22 @@ static struct shiny_err *load_sums(struct store *store, const struct scope *scop
 	return err;
 }
 
-struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration, struct overview *out)
+struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration, bool all, struct overview *out)
 {
 	struct overview overview = {.young_ns = 1};
 	uint32_t keys[OVERVIEW_MOST][2];
 	uint64_t young = 0; /* its power of two */
-	struct shiny_err *err = load_roles(store, scope, &overview.roles);
+	struct shiny_err *err = load_live(store, scope, &overview.live, keys);
 
 	for (; overview.young_ns * 2 <= duration / YOUNG_SHARE; young++)
 		overview.young_ns *= 2;
-	if (!err)
+	if (!err && all)
+		err = load_roles(store, scope, &overview.roles);
+	if (!err && all)
 		err = load_sums(store, scope, young, &overview);
-	if (!err)
-		err = load_live(store, scope, &overview.live, keys);
-	if (!err)
+	if (!err && all)
 		err = load_stays(store, scope, duration, &overview.stays, keys);
-	if (!err)
+	if (!err && all)
 		err = load_churn(store, scope, young, &overview.churn, keys);
 	for (size_t i = 0; !err && i < overview.churn.count; i++)
 		err = load_typical(store, scope, &overview.churn.rows[i], keys[i]);

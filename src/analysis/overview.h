@@ -52,8 +52,8 @@ struct overview {
 	uint64_t pages, pages_bytes;                /* 4 KiB pages on which blocks were live at the end; bytes of these blocks in them */
 };
 
-/* `duration`: of the session, ns. */
-SHINY_MUST_CHECK struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration, struct overview *out);
+/* `duration`: of the session, ns. Without `all` only what is live and where it was made: the rest is in tables that know no tags (narrow.h). */
+SHINY_MUST_CHECK struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration, bool all, struct overview *out);
 void overview_deinit(struct overview *overview);
 
 #endif

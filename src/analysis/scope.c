@@ -109,7 +109,7 @@ void scope_deinit(struct scope *scope)
 /* ---- tags and marks ---- */
 
 /* Says which names there are, of table tag or mark. */
-static struct shiny_err *no_such(struct store *store, const char *option, const char *name, const char *table)
+static struct shiny_err *no_such(struct store *store, const char *table, const char *name)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -122,7 +122,7 @@ static struct shiny_err *no_such(struct store *store, const char *option, const 
 		list = copy_column(q, 0, &list) ? list : NULL;
 	query_end(q);
 	if (!err)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "--%s: this session has no %s '%s'", option, table, name),
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "this session has no %s '%s'", table, name),
 				       "there are: %s", list ? list : "none; a program sets them with shiny.h");
 	free(list);
 	return err;
@@ -142,7 +142,7 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 		return err ? err : SHINY_NO_MEMORY;
 	}
 	if (!store_has(store, "tag"))
-		err = no_such(store, "tag", names, "tag");
+		err = no_such(store, "tag", names);
 	if (!err)
 		err = store_query(store, "SELECT COALESCE(MAX(id), 0) + 1 FROM tag", &q);
 	if (!err && !(err = query_step(q, &row)) && row) {
@@ -166,11 +166,11 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 		}
 		query_end(q);
 		if (!err && !found)
-			err = no_such(store, "tag", name, "tag");
+			err = no_such(store, "tag", name);
 		any = true;
 	}
 	if (!err && !any)
-		err = no_such(store, "tag", names, "tag");
+		err = no_such(store, "tag", names);
 	fprintf(list, "(%s) AND s.tag IN (", scope->where);
 	any = false;
 	for (size_t i = 0; !err && i < scope->tag_count; i++)
@@ -233,7 +233,7 @@ static struct shiny_err *find_moment(struct store *store, const char *text, uint
 		found = units_parse_time(text, at);
 	if (!err && !found && from) /* there is one, but too early: said by who asked */
 		err = find_mark(store, text, 1, 0, &found, at);
-	return err || found ? err : no_such(store, "between", text, "mark");
+	return err || found ? err : no_such(store, "mark", text);
 }
 
 struct shiny_err *scope_between(struct store *store, const char *range, struct scope *scope)
@@ -257,6 +257,23 @@ struct shiny_err *scope_between(struct store *store, const char *range, struct s
 	}
 	free(from);
 	return err;
+}
+
+struct shiny_err *scope_load(struct store *store, const struct scope_names *names, struct scope *out)
+{
+	struct scope scope = {0};
+	struct shiny_err *err = scope_resolve(store, names->process, &scope);
+
+	if (!err && names->tags)
+		err = scope_tags(store, names->tags, &scope);
+	if (!err && names->between)
+		err = scope_between(store, names->between, &scope);
+	if (err) {
+		scope_deinit(&scope);
+		return err;
+	}
+	*out = scope;
+	return NULL;
 }
 
 /* ---- sums ---- */

@@ -42,9 +42,32 @@ static inline bool scope_birth(const struct scope *scope, uint64_t time, uint32_
 	return scope_time(scope, time) && (!scope->tags || (tag < scope->tag_count && scope->tags[tag]));
 }
 
+/* It is about the blocks of an interval; of an interval or of tags. */
+static inline bool scope_timed(const struct scope *scope)
+{
+	return scope->from || scope->to;
+}
+static inline bool scope_narrow(const struct scope *scope)
+{
+	return scope->tags || scope_timed(scope);
+}
+/* How much of a session of that duration it is; ns. */
+static inline uint64_t scope_length(const struct scope *scope, uint64_t duration)
+{
+	uint64_t end = scope->to && scope->to < duration ? scope->to : duration;
+
+	return end > scope->from ? end - scope->from : 0;
+}
+
 /* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing matches: a usage error that says what there is. */
 SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out);
 void scope_deinit(struct scope *scope);
+/* What the options say of a scope; NULL: not given. */
+struct scope_names {
+	const char *process, *tags, *between;
+};
+/* All of them; nothing of it is left on an error. */
+SHINY_MUST_CHECK struct shiny_err *scope_load(struct store *store, const struct scope_names *names, struct scope *out);
 /* `names`: of tags, separated by commas, with * and ? as wildcards; "-" is for what has none. */
 SHINY_MUST_CHECK struct shiny_err *scope_tags(struct store *store, const char *names, struct scope *scope);
 /*

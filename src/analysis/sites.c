@@ -123,6 +123,7 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 	}
 	if (sites.count)
 		qsort_r(sites.rows, sites.count, sizeof *sites.rows, compare, &order);
+	sites.peaks = !scope_timed(scope);
 	*out = sites;
 	return NULL;
 }

@@ -26,6 +26,7 @@ struct sites {
 	struct site_row *rows;
 	size_t count, room;
 	struct sums total;
+	bool peaks; /* rows' peaks are known: of an interval they are not */
 };
 
 /* `stacks`: also find `stacks` and `stack` of each row, which takes a look at every stack. */

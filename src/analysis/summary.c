@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs a query of one row; the numbers of its columns go to `out`. */
-static struct shiny_err *numbers(struct store *store, const struct scope *scope, const char *before, uint64_t *out, int count)
+/* Runs a query of one row, `before` and `where`; the numbers of its columns go to `out`. */
+static struct shiny_err *numbers(struct store *store, const char *where, const char *before, uint64_t *out, int count)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "%s%s", before, scope ? scope->where : "");
+	struct shiny_err *err = query_format(store, &q, "%s%s", before, where);
 
 	if (!err)
 		err = query_step(q, &row);
@@ -87,7 +87,7 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	bool row = false;
 
 	if (!err)
-		err = numbers(store, NULL, "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), COALESCE((SELECT value FROM v_session "
+		err = numbers(store, "", "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), COALESCE((SELECT value FROM v_session "
 			      "WHERE key = 'duration_ns'), (SELECT MAX(MAX(start_ns, end_ns)) FROM process)), "
 			      "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(*) FROM stack)", n, 4);
 	s.started = n[0];
@@ -95,12 +95,12 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	s.schema_version = n[2];
 	s.stacks = n[3];
 	if (!err)
-		err = numbers(store, scope, "SELECT COUNT(*), SUM(s.events), SUM(s.threads) FROM v_processes s WHERE ", n, 3);
+		err = numbers(store, scope->where, "SELECT COUNT(*), SUM(s.events), SUM(s.threads) FROM v_processes s WHERE ", n, 3);
 	s.processes = n[0];
 	s.events = n[1];
 	s.threads = n[2];
 	if (!err)
-		err = numbers(store, scope, "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
+		err = numbers(store, scope_blocks(scope), "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
 			      "SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), COUNT(DISTINCT NULLIF(s.site, 0)), "
 			      "COUNT(DISTINCT CASE WHEN y.confidence = 'label' THEN y.name END) FROM site_stat s LEFT JOIN type y ON y.id = s.type "
 			      "WHERE ", n, 5);
@@ -110,7 +110,7 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	s.sites = n[3];
 	s.labels = n[4];
 	if (!err)
-		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s", scope->where);
+		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s", scope_blocks(scope));
 	if (!err && !(err = query_step(q, &row)) && row)
 		sums_read(&s.sums, q, 0);
 	query_end(q);

@@ -82,6 +82,28 @@ struct shiny_err *shiny_err_advise(struct shiny_err *err, const char *format, ..
 	return err;
 }
 
+struct shiny_err *shiny_err_where(struct shiny_err *err, const char *format, ...)
+{
+	char *where = NULL, *message = NULL;
+	va_list args;
+
+	if (!err || err == &no_memory)
+		return err;
+	va_start(args, format);
+	if (vasprintf(&where, format, args) < 0)
+		where = NULL;
+	va_end(args);
+	if (where && asprintf(&message, "%s: %s", where, err->message) < 0)
+		message = NULL; /* an error without a place is still that error */
+	free(where);
+	if (message) {
+		make_one_line(message);
+		free(err->message);
+		err->message = message;
+	}
+	return err;
+}
+
 void shiny_err_free(struct shiny_err *err)
 {
 	if (!err || err == &no_memory)

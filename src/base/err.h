@@ -36,6 +36,9 @@ SHINY_MUST_CHECK struct shiny_err *shiny_err_os(int error_number, const char *fo
 /* Sets the advice; returns `err`. */
 SHINY_MUST_CHECK struct shiny_err *shiny_err_advise(struct shiny_err *err, const char *format, ...) SHINY_PRINTF(2, 3);
 
+/* Says where it was, in front of the message; returns `err`. */
+SHINY_MUST_CHECK struct shiny_err *shiny_err_where(struct shiny_err *err, const char *format, ...) SHINY_PRINTF(2, 3);
+
 void shiny_err_free(struct shiny_err *err); /* accepts NULL */
 
 #endif

@@ -123,6 +123,14 @@ void json_number(struct json *json, const char *key, uint64_t value)
 	fprintf(json->out, "%" PRIu64, value);
 }
 
+void json_number_or_null(struct json *json, const char *key, uint64_t value, bool known)
+{
+	if (known)
+		json_number(json, key, value);
+	else
+		json_null(json, key);
+}
+
 void json_signed(struct json *json, const char *key, int64_t value)
 {
 	lead(json, key);

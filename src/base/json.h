@@ -33,6 +33,7 @@ void json_array_line(struct json *json, const char *key);
 void json_end(struct json *json); /* ends the innermost container; the outermost one also ends the line */
 void json_text(struct json *json, const char *key, const char *value); /* NULL is written as null */
 void json_number(struct json *json, const char *key, uint64_t value);
+void json_number_or_null(struct json *json, const char *key, uint64_t value, bool known);
 void json_signed(struct json *json, const char *key, int64_t value);
 void json_real(struct json *json, const char *key, double value); /* not finite: null */
 void json_bool(struct json *json, const char *key, bool value);

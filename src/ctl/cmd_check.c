@@ -71,8 +71,10 @@ static struct shiny_err *print(struct ctl *ctl, const struct pair *pair, const s
 
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
+		ctl_narrowed(ctl);
 		verdict_json(&ctl->json, verdict);
 	} else {
+		ctl_narrowed(ctl);
 		verdict_print(ctl, verdict);
 	}
 	for (int side = 0; !err && side < 2; side++) {
@@ -103,6 +105,7 @@ struct shiny_err *cmd_check(struct ctl *ctl)
 	struct verdict verdict = { .rules = &rules, .paths = { ctl->options.text[OPT_BASE], ctl->options.operands[0] } };
 	struct limit_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS], .full_names = ctl->options.given[OPT_FULL_NAMES],
 					 .progress = true };
+	const struct scope_names names = ctl_names(ctl);
 	struct component_rules *components = NULL;
 	struct pair pair = { 0 };
 	struct shiny_err *err = read_rules(ctl, &rules);
@@ -115,7 +118,7 @@ struct shiny_err *cmd_check(struct ctl *ctl)
 	if (!err) {
 		err = pair_open(ctl, verdict.paths[0], verdict.paths[1], &pair);
 		if (!err)
-			err = limits_load(pair.stores, pair.scopes, &rules, &options, &limits);
+			err = limits_load(pair.stores, &names, &rules, &options, &limits);
 		if (err)
 			err = unread(ctl, &verdict, err);
 	}

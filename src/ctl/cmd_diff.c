@@ -45,7 +45,7 @@ static void print_value(struct table *table, const char *name, pair_units_fn *un
 	table_text(table, 4, pair_share(text, base, new));
 }
 
-static void print_sessions(struct ctl *ctl, const struct diff *d)
+static void print_sessions(struct ctl *ctl, const struct scope *scope, const struct diff *d)
 {
 	static const struct column columns[] = { {"", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NONE}, {.title = "base", .kind = CELL_RIGHT},
 		{.title = "new", .kind = CELL_RIGHT}, {.title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD}, {.title = "", .kind = CELL_RIGHT} };
@@ -59,10 +59,14 @@ static void print_sessions(struct ctl *ctl, const struct diff *d)
 		print_value(&table, "most live at once", units_bytes, base->peak_bytes, new->peak_bytes);
 	print_value(&table, "requested in all", units_bytes, base->sums.bytes, new->sums.bytes);
 	print_value(&table, "  blocks", units_count, base->sums.allocs, new->sums.allocs);
-	print_value(&table, "processes", units_count, base->processes, new->processes);
-	print_value(&table, "duration", units_time, base->duration, new->duration);
+	if (!scope_narrow(scope))
+		print_value(&table, "processes", units_count, base->processes, new->processes);
+	if (!scope->tags)
+		print_value(&table, "duration", units_time, base->duration, new->duration);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
+	if (scope_narrow(scope))
+		fprintf(stdout, "of the whole sessions, and not shown: processes%s\n", scope->tags ? ", duration" : "");
 }
 
 /* ---- rows ---- */
@@ -146,9 +150,10 @@ static void print_matching(struct ctl *ctl, const struct diff *d, enum census_by
 		putc('\n', stdout);
 }
 
-static void print(struct ctl *ctl, const struct diff *d, enum census_by by)
+static void print(struct ctl *ctl, const struct scope *scope, const struct diff *d, enum census_by by)
 {
-	print_sessions(ctl, d);
+	ctl_narrowed(ctl);
+	print_sessions(ctl, scope, d);
 	if (!d->count) {
 		fprintf(stdout, "\n%sno difference%s by %s; %s rows are the same\n", tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
 			census_names[by], units_count(UNITS_BUF, d->same));
@@ -218,20 +223,22 @@ static void json_rows(struct json *json, const struct diff *d, size_t limit)
 	json_end(json);
 }
 
-static struct shiny_err *json_session(struct ctl *ctl, const char *key, const char *path, struct store *store, const struct diff_session *s,
-				      bool timed)
+static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, int side, const struct diff *d)
 {
+	const struct diff_session *s = &d->sessions[side];
+	const struct scope *scope = &pair->scopes[side];
+	const char *path = ctl->options.operands[side];
 	struct json *json = &ctl->json;
 	struct shiny_err *err;
 
-	json_object(json, key);
+	json_object(json, side ? "new" : "base");
 	json_text(json, "file", path);
-	json_number(json, "duration_ns", s->duration);
-	json_number(json, "processes", s->processes);
+	json_number_or_null(json, "duration_ns", s->duration, !scope->tags);
+	json_number_or_null(json, "processes", s->processes, !scope_narrow(scope));
 	json_sums(json, &s->sums);
-	if (timed)
+	if (d->timed)
 		json_number(json, "peak_bytes", s->peak_bytes);
-	err = ctl_losses(ctl, store, path);
+	err = ctl_losses(ctl, pair->stores[side], path);
 	json_end(json);
 	return err;
 }
@@ -242,10 +249,11 @@ static struct shiny_err *json_diff(struct ctl *ctl, const struct pair *pair, con
 	struct shiny_err *err;
 
 	ctl_document(ctl);
+	ctl_narrowed(ctl);
 	json_text(json, "by", census_names[by]);
-	err = json_session(ctl, "base", ctl->options.operands[0], pair->stores[0], &d->sessions[0], d->timed);
+	err = json_session(ctl, pair, 0, d);
 	if (!err)
-		err = json_session(ctl, "new", ctl->options.operands[1], pair->stores[1], &d->sessions[1], d->timed);
+		err = json_session(ctl, pair, 1, d);
 	json_bool(json, "timed", d->timed);
 	json_number(json, "different", d->count);
 	json_number(json, "same", d->same);
@@ -279,7 +287,7 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 	if (!err && CTL_JSON(ctl)) {
 		err = json_diff(ctl, &pair, &diff, by);
 	} else if (!err) {
-		print(ctl, &diff, by);
+		print(ctl, &pair.scopes[1], &diff, by);
 		for (int side = 0; !err && side < 2; side++) {
 			fprintf(stdout, "%s%s: ", side ? "" : "\n", side ? "new " : "base");
 			err = ctl_losses(ctl, pair.stores[side], ctl->options.operands[side]);

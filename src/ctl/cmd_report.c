@@ -4,7 +4,8 @@
  * do next, what was not seen.
  *
  * All of it comes from sums (overview.h, summary.h): no event is read. Advice here is where to look, with the number that says so; the verbs
- * it names read the events and know more.
+ * it names read the events and know more. With --tag or --between the events are read after all, for such sums of the blocks that are meant
+ * (narrow.h); of tags, without events, what the file's own sums say of them, and in one line what they do not.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "../analysis/component.h"
 #include "../analysis/coverage.h"
+#include "../analysis/narrow.h"
 #include "../analysis/overview.h"
 #include "../analysis/summary.h"
 #include "../analysis/type_name.h"
@@ -37,14 +39,16 @@ enum {
 #define HINT_TYPED 0.80   /* of the allocations have a type: below it */
 
 struct hint {
-	char *text;
-	const char *command; /* "leaks" */
+	char *text, *command; /* "leaks" */
 };
 struct component_sum {
 	const char *name; /* of struct components */
 	uint64_t bytes;
 };
 struct page {
+	bool narrow, partial;          /* of an interval or tags; and only what tables know that have tags */
+	uint64_t from, length;         /* what it is about: since the session's start; ns */
+	char *narrowing;               /* " --tag 'startup'": what a command needs that is to be about the same; "" nothing */
 	struct summary summary;
 	struct overview overview;
 	struct component_rules *rules; /* of components */
@@ -68,8 +72,11 @@ static void page_deinit(struct page *page)
 	free(page->owners);
 	coverage_deinit(&page->coverage);
 	types_deinit(&page->types);
-	for (size_t i = 0; i < page->hint_count; i++)
+	for (size_t i = 0; i < page->hint_count; i++) {
 		free(page->hints[i].text);
+		free(page->hints[i].command);
+	}
+	free(page->narrowing);
 	processes_deinit(&page->processes);
 	sites_deinit(&page->sites);
 }
@@ -117,12 +124,19 @@ static char *site_of(const struct overview_row *row)
 
 /* ---- hints ---- */
 
+static void add_hint(struct page *page, char *command, char *text)
+{
+	if (page->hint_count < HINTS) {
+		page->hints[page->hint_count++] = (struct hint){ text, command };
+	} else {
+		free(text);
+		free(command);
+	}
+}
+
 static void hint(struct page *page, const char *command, char *text)
 {
-	if (page->hint_count < HINTS)
-		page->hints[page->hint_count++] = (struct hint){ text, command };
-	else
-		free(text);
+	add_hint(page, mem_format("%s%s", command, page->narrowing), text);
 }
 
 static void find_hints(struct page *page)
@@ -146,27 +160,61 @@ static void find_hints(struct page *page)
 			units_share(UNITS_BUF, (double)stays->bytes, (double)live), site));
 		free(site);
 	}
-	if (live && (double)s->peak_bytes >= HINT_PEAK * (double)live)
+	if (live && !page->partial && (double)s->peak_bytes >= HINT_PEAK * (double)live)
 		hint(page, "peak", mem_format("the peak was %.1f times what is live at the end: what made it up?", (double)s->peak_bytes / (double)live));
 	if (o->pages && (double)o->pages_bytes < HINT_PAGES * (double)o->pages * 4096)
 		hint(page, "pages", mem_format("live blocks fill %s of the bytes of the pages they lie on: what keeps the rest?",
 			units_share(UNITS_BUF, (double)o->pages_bytes, (double)o->pages * 4096)));
 	if ((double)s->typed_allocs < HINT_TYPED * (double)s->sums.allocs)
-		hint(page, "symbols", mem_format("%s of the allocations have no type: which modules lack debug information?",
+		add_hint(page, mem_text("symbols"), mem_format("%s of the allocations have no type: which modules lack debug information?",
 			units_share(UNITS_BUF, (double)(s->sums.allocs - s->typed_allocs), (double)s->sums.allocs)));
-	hint(page, "diagnose", mem_text("symptoms, what they come from, and advice, from the events"));
+	add_hint(page, mem_text("diagnose"), mem_text("symptoms, what they come from, and advice, from the events"));
+}
+
+static char *narrowing(const struct ctl *ctl)
+{
+	const char *tags = ctl->options.text[OPT_TAG], *between = ctl->options.text[OPT_BETWEEN];
+
+	return mem_format("%s%s%s%s%s%s", tags ? " --tag '" : "", tags ? tags : "", tags ? "'" : "", between ? " --between '" : "", between ? between : "",
+			  between ? "'" : "");
+}
+
+/* Puts the sums of what is meant in place of the session's, where events tell them. */
+static struct shiny_err *narrow(struct store *store, const struct scope *scope, struct page *page)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+
+	page->narrow = scope_narrow(scope);
+	if (!page->narrow)
+		return NULL;
+	if (!scope_timed(scope)) {
+		err = store_query(store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
+		if (!err && !(err = query_step(q, &row)) && row)
+			page->partial = query_number(q, 0) == 0;
+		query_end(q);
+		if (err || page->partial)
+			return err;
+	}
+	return narrow_begin(store, scope, NARROW_ALL, "following the blocks");
 }
 
 static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const struct scope *scope, struct page *page)
 {
 	struct progress progress;
-	struct shiny_err *err;
+	struct shiny_err *err = narrow(store, scope, page);
 
+	if (err)
+		return err;
+	page->narrowing = narrowing(ctl);
 	progress_begin(&progress, "adding up", true);
 	err = summary_load(store, scope, &page->summary);
+	page->from = scope->from;
+	page->length = scope_length(scope, page->summary.duration);
 	progress_set(&progress, 1, 5);
 	if (!err)
-		err = overview_load(store, scope, page->summary.duration, &page->overview);
+		err = overview_load(store, scope, page->summary.duration, !page->partial, &page->overview);
 	progress_set(&progress, 2, 5);
 	if (!err)
 		err = types_load(store, scope, CTL_JSON(ctl) ? TYPES_BY_BLOCK : TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &page->types);
@@ -188,9 +236,9 @@ static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const s
 
 /* ---- text ---- */
 
-static double rate(const struct summary *s)
+static double rate(const struct page *page)
 {
-	return s->duration ? (double)s->sums.allocs * 1e9 / (double)s->duration : 0;
+	return page->length ? (double)page->summary.sums.allocs * 1e9 / (double)page->length : 0;
 }
 
 /* One line, cut to the terminal. */
@@ -218,8 +266,21 @@ static char *types_text(const struct summary *s, const struct types *types)
 		    : mem_format("  with a type %15s", "none");
 }
 
-static void print_head(const struct style *style, const char *file, const struct page *page)
+/* What --tag and --between leave of the session, and what is said of all of it all the same, or not at all. */
+static void print_narrowed(struct ctl *ctl, const struct page *page)
 {
+	if (!page->narrow)
+		return;
+	ctl_narrowed(ctl);
+	if (page->length != page->summary.duration)
+		fprintf(stdout, "%s long, from %s on; ", units_time(UNITS_BUF, page->length), units_time(UNITS_BUF, page->from));
+	fprintf(stdout, "of the whole session: processes, threads, what was not seen%s\n",
+		page->partial ? "\nnot known of a tag without events: the peak, whose the blocks are by process, what churns, what stays" : "");
+}
+
+static void print_head(struct ctl *ctl, const struct page *page)
+{
+	const struct style *style = &ctl->style;
 	const struct summary *s = &page->summary;
 	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
 	char *command = mem_alloc(4 * room + 8), *types = types_text(s, &page->types), when[64] = "", *line, *bars;
@@ -232,13 +293,14 @@ static void print_head(const struct style *style, const char *file, const struct
 	if (s->started && localtime_r(&started, &tm))
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S, ", &tm);
 	line = mem_format("%s%s, %s process%s, %s thread%s   %s", when, units_time(UNITS_BUF, s->duration), units_count(UNITS_BUF, s->processes),
-			  s->processes == 1 ? "" : "es", units_count(UNITS_BUF, s->threads), s->threads == 1 ? "" : "s", file);
+			  s->processes == 1 ? "" : "es", units_count(UNITS_BUF, s->threads), s->threads == 1 ? "" : "s", ctl->options.operands[0]);
 	put_line(style, TINT_NONE, line);
 	free(line);
+	print_narrowed(ctl, page);
 	putc('\n', style->out);
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live), units_bytes(UNITS_BUF, s->sums.live_bytes));
 	fprintf(style->out, "  allocations %15s   %s in all, %s a second\n", units_count(UNITS_BUF, s->sums.allocs),
-		units_bytes(UNITS_BUF, s->sums.bytes), units_short(UNITS_BUF, rate(s)));
+		units_bytes(UNITS_BUF, s->sums.bytes), units_short(UNITS_BUF, rate(page)));
 	put_line(style, TINT_NONE, types);
 	free(types);
 	if (s->sums.inherited)
@@ -247,7 +309,7 @@ static void print_head(const struct style *style, const char *file, const struct
 	if (s->sums.gone)
 		fprintf(style->out, "  gone        %15s   %s that exec took away with the rest of a process\n", units_count(UNITS_BUF, s->sums.gone),
 			units_bytes(UNITS_BUF, s->sums.gone_bytes));
-	if (s->peak_bytes) {
+	if (s->peak_bytes && !page->partial) {
 		bars = bars_text(s->times, SUMMARY_TIMES, SUMMARY_TIMES);
 		fprintf(style->out, "  peak        %15s   after %s   %s%s%s\n", units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at),
 			tint(style, TINT_GOOD), bars, tint_end(style, TINT_GOOD));
@@ -347,7 +409,7 @@ static void print_page(struct ctl *ctl, const struct page *page)
 	uint64_t live = page->summary.sums.live_bytes;
 	char *text;
 
-	print_head(&ctl->style, ctl->options.operands[0], page);
+	print_head(ctl, page);
 	if (o->live.count) {
 		ctl_heading(ctl, "Live at the end", "");
 		print_whose(&ctl->style, page);
@@ -401,11 +463,31 @@ static void json_rows(struct ctl *ctl, const char *key, const struct overview_ro
 	json_end(json);
 }
 
+static void json_components(struct json *json, const struct page *page)
+{
+	json_array(json, "components");
+	for (size_t i = 0; i < page->components.name_count && page->owners[i].bytes; i++) {
+		json_object_line(json, NULL);
+		json_text(json, "name", page->owners[i].name);
+		json_number(json, "live_bytes", page->owners[i].bytes);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 static void json_overview(struct ctl *ctl, const struct page *page)
 {
+	static const char *const others[] = {"roles", "live_bytes_over_time", "young", "churn", "stays", "pages"};
 	const struct overview *o = &page->overview;
 	struct json *json = &ctl->json;
 
+	json_components(json, page);
+	json_rows(ctl, "live", &o->live);
+	if (page->partial) {
+		for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+			json_null(json, others[i]);
+		return;
+	}
 	json_array(json, "roles");
 	for (size_t i = 0; i < o->roles.count; i++) {
 		json_object_line(json, NULL);
@@ -418,19 +500,10 @@ static void json_overview(struct ctl *ctl, const struct page *page)
 		json_end(json);
 	}
 	json_end(json);
-	json_array(json, "components");
-	for (size_t i = 0; i < page->components.name_count && page->owners[i].bytes; i++) {
-		json_object_line(json, NULL);
-		json_text(json, "name", page->owners[i].name);
-		json_number(json, "live_bytes", page->owners[i].bytes);
-		json_end(json);
-	}
-	json_end(json);
 	json_array_line(json, "live_bytes_over_time");
 	for (size_t i = 0; i < SUMMARY_TIMES; i++)
 		json_number(json, NULL, page->summary.times[i]);
 	json_end(json);
-	json_rows(ctl, "live", &o->live);
 	json_object_line(json, "young");
 	json_number(json, "within_ns", o->young_ns);
 	json_number(json, "blocks", o->young);
@@ -443,6 +516,10 @@ static void json_overview(struct ctl *ctl, const struct page *page)
 	json_number(json, "pages", o->pages);
 	json_number(json, "live_bytes", o->pages_bytes);
 	json_end(json);
+}
+
+static void json_next(struct json *json, const struct page *page)
+{
 	json_array(json, "next");
 	for (size_t i = 0; i < page->hint_count; i++) {
 		json_object_line(json, NULL);
@@ -477,23 +554,30 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_number(json, "started_ns", s->started);
 	json_number(json, "duration_ns", s->duration);
 	json_number(json, "schema_version", s->schema_version);
+	ctl_narrowed(ctl);
+	json_number(json, "from_ns", page->from);
+	json_number(json, "length_ns", page->length);
 	json_object(json, "totals");
 	json_number(json, "processes", s->processes);
 	json_number(json, "threads", s->threads);
-	json_number(json, "events", s->events);
+	json_number_or_null(json, "events", s->events, !page->narrow);
 	json_sums(json, &s->sums);
 	json_number(json, "typed_allocs", s->typed_allocs);
 	json_number(json, "types", s->types);
 	json_number(json, "labels", s->labels);
 	json_number(json, "vtables", s->vtables);
 	json_number(json, "sites", s->sites);
-	json_number(json, "stacks", s->stacks);
-	json_number(json, "peak_bytes", s->peak_bytes);
-	json_number(json, "peak_time_ns", s->peak_at);
-	json_real(json, "allocs_per_second", rate(s));
+	json_number_or_null(json, "stacks", s->stacks, !page->narrow);
+	json_number_or_null(json, "peak_bytes", s->peak_bytes, !page->partial);
+	json_number_or_null(json, "peak_time_ns", s->peak_at, !page->partial);
+	json_real(json, "allocs_per_second", rate(page));
 	json_end(json);
 	json_overview(ctl, page);
-	json_processes(ctl, "processes", &page->processes, page->processes.count);
+	json_next(json, page);
+	if (page->partial)
+		json_null(json, "processes");
+	else
+		json_processes(ctl, "processes", &page->processes, page->processes.count);
 	json_levels(ctl, &page->types);
 	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK, ctl_limit(ctl, page->types.count, USUAL));
 	return json_sites(ctl, store, "sites", &page->sites, ctl_limit(ctl, page->sites.count, USUAL), false);

@@ -178,7 +178,7 @@ struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *k
 		json_number(json, "line", row->line);
 		json_text(json, "module", row->module);
 		json_sums(json, &row->sums);
-		json_number(json, "peak_bytes", row->peak_bytes);
+		json_number_or_null(json, "peak_bytes", row->peak_bytes, sites->peaks);
 		json_number(json, "stacks", row->stacks);
 		json_text(json, "type", row->type);
 		json_text(json, "container", row->container);

@@ -60,17 +60,31 @@ struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct scope 
 	return err;
 }
 
+struct scope_names ctl_names(const struct ctl *ctl)
+{
+	const char *const *text = ctl->options.text;
+
+	return (struct scope_names){ .process = text[OPT_PROCESS], .tags = text[OPT_TAG], .between = text[OPT_BETWEEN] };
+}
+
+void ctl_narrowed(struct ctl *ctl)
+{
+	const char *tags = ctl->options.text[OPT_TAG], *between = ctl->options.text[OPT_BETWEEN];
+
+	if (CTL_JSON(ctl)) {
+		json_text(&ctl->json, "tag", tags);
+		json_text(&ctl->json, "between", between);
+	} else if (tags || between) {
+		fprintf(stdout, "%sonly what was allocated%s%s%s%s%s\n", tint(&ctl->style, TINT_WARN), tags ? " with tag " : "", tags ? tags : "",
+			between ? " between " : "", between ? between : "", tint_end(&ctl->style, TINT_WARN));
+	}
+}
+
 struct shiny_err *ctl_scope(const struct ctl *ctl, struct store *store, struct scope *scope)
 {
-	struct shiny_err *err = scope_resolve(store, ctl->options.text[OPT_PROCESS], scope);
+	struct scope_names names = ctl_names(ctl);
 
-	if (!err && ctl->options.given[OPT_TAG])
-		err = scope_tags(store, ctl->options.text[OPT_TAG], scope);
-	if (!err && ctl->options.given[OPT_BETWEEN])
-		err = scope_between(store, ctl->options.text[OPT_BETWEEN], scope);
-	if (err)
-		scope_deinit(scope);
-	return err;
+	return scope_load(store, &names, scope);
 }
 
 struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct shiny_err *err)

@@ -8,6 +8,7 @@
 struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new, struct pair *out)
 {
 	const char *const paths[2] = { base, new };
+	const struct scope_names names = ctl_names(ctl);
 	struct pair pair = { 0 };
 	struct shiny_err *err = NULL;
 
@@ -16,7 +17,9 @@ struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char 
 			continue;
 		err = store_open(paths[side], &pair.stores[side]);
 		if (!err)
-			err = scope_resolve(pair.stores[side], ctl->options.text[OPT_PROCESS], &pair.scopes[side]);
+			err = scope_load(pair.stores[side], &names, &pair.scopes[side]);
+		if (err && base && err->code == SHINY_ERR_USAGE)
+			err = shiny_err_where(err, "%s", paths[side]);
 	}
 	if (err) {
 		pair_close(&pair);

@@ -14,7 +14,7 @@ struct pair {
 	struct scope scopes[2];
 };
 
-/* `base` may be NULL. Scopes are what --process means in each. */
+/* `base` may be NULL. Scopes are what --process, --tag and --between mean in each. */
 SHINY_MUST_CHECK struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new, struct pair *out);
 void pair_close(struct pair *pair);
 

@@ -18,6 +18,18 @@ static char *spell(const struct limit_rule *r)
 		free(text);
 		text = more;
 	}
+	if (r->tags) {
+		char *more = mem_format("%stag(%s) ", text, r->tags);
+
+		free(text);
+		text = more;
+	}
+	if (r->between) {
+		char *more = mem_format("%sbetween(%s) ", text, r->between);
+
+		free(text);
+		text = more;
+	}
 	all = mem_format("%s%s %s %s%g%% %g", text, limit_measures[r->measure].name, limit_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
 	free(text);
 	return all;
@@ -52,6 +64,12 @@ static void understood(void)
 	means("site(operator()(int) const).allocs<=1", "site(operator()(int) const) allocs <= 0% 1");
 	means("site(\"a) (b.c\").allocs<=1", "site(a) (b.c) allocs <= 0% 1");
 	means("mismatches==0", "mismatches == 0% 0");
+	means("tag(startup).live_bytes<=1k", "tag(startup) live_bytes <= 0% 1024");
+	means("between(load..idle).allocs +5%", "between(load..idle) allocs <= base 5% 0");
+	means("between(a b..).type(c).tag(d,-).live<1", "type(c) tag(d,-) between(a b..) live < 0% 1");
+	means("each tag(*).type(*).live<1", "each type(*) tag(*) live < 0% 1");
+	means("between(..2s).duration<1s", "between(..2s) duration < 0% 1e+09");
+	means("tag(a).growing==0", "tag(a) growing == 0% 0");
 	means("size<=9223372036854775808", "size <= 0% 9.22337e+18");
 }
 
@@ -71,6 +89,15 @@ static void wrong(void)
 	means("type(é).live==x", "rule 'type(é).live==x', column 15: live takes a number such as 1500 or 2k here");
 	means("type(a).type(b).type(c).type(d).type(e).live<=1",
 	      "rule 'type(a).type(b).type(c).type(d).type(e).live<=1', column 33: more than 4 selectors");
+	means("tag(a).tag(b).live<=1", "rule 'tag(a).tag(b).live<=1', column 8: a second tag()");
+	means("between(a).live<=1", "rule 'between(a).live<=1', column 9: between() takes FROM..TO, each the name of a mark or a time, such as load..idle");
+	means("between().live<=1", "rule 'between().live<=1', column 9: between() means nothing");
+	means("tag().live<=1", "rule 'tag().live<=1', column 5: tag() means nothing; * means all");
+	means("tag(a).lost==0", "rule 'tag(a).lost==0', column 8: lost is of the whole session: no tag() can stand in front of it");
+	means("between(a..b).lost==0", "rule 'between(a..b).lost==0', column 15: lost is of the whole session: no between() can stand in front of it");
+	means("tag(a).duration<=1s", "rule 'tag(a).duration<=1s', column 8: duration is of the whole session: no tag() can stand in front of it");
+	means("each tag(a).live<=1", "rule 'each tag(a).live<=1', column 13: 'each' needs a selector, such as each type(*).live");
+	means("tga(a).live<=1", "rule 'tga(a).live<=1', column 1: there is no selector 'tga'; the nearest is tag");
 	means("size<=99999999999999999999", "rule 'size<=99999999999999999999', column 7: size takes a size such as 24MB here");
 	means("each lost==0", "rule 'each lost==0', column 6: 'each' needs a selector, such as each type(*).lost");
 }

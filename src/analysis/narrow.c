@@ -84,6 +84,7 @@ struct counting {
 	uint32_t *site_of;      /* by stack id */
 	size_t stack_count;
 	uint64_t bucket_ns;
+	uint64_t now; /* of what was last told */
 	bool all;
 };
 
@@ -132,6 +133,7 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	struct counting *c = context;
 	uint64_t *bucket = bucket_of(c, process, life->birth);
 
+	c->now = life->birth;
 	bucket[BUCKET_ALLOCS]++;
 	bucket[BUCKET_ALLOC_BYTES] += life->size;
 	bucket[BUCKET_LIVE]++;
@@ -150,16 +152,14 @@ static void see_fork(void *context, const struct lives *lives, const struct live
 	}
 }
 
-/* What is requested in all does not change with it. */
 static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
 {
 	struct counting *c = context;
 
-	if (!life->inherited)
-		stat_of(c, process, life)[BYTES] += before - life->size;
+	bucket_of(c, process, c->now > life->birth ? c->now : life->birth)[BUCKET_LIVE_BYTES] += life->size - before;
 }
 
-/* Of blocks that ended, or never did: what they are is known by then. */
+/* Of blocks that ended, or never did: what they are is known by then, and their size is the last that they had, as in the file. */
 static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
 		      const struct life_death *death)
 {
@@ -187,6 +187,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		count_pages(c, process, life);
 	if (never) /* it is live to its process's end, which readers of buckets know */
 		return;
+	c->now = death->time;
 	bucket = bucket_of(c, process, death->time);
 	bucket[BUCKET_FREES]++;
 	bucket[BUCKET_FREE_BYTES] += life->size;
@@ -331,7 +332,7 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 {
 	struct counting c = { .stats.width = STAT_SUMS, .ages.width = AGE_SUMS, .pages.width = PAGE_SUMS, .buckets.width = BUCKET_SUMS,
 			      .all = what == NARROW_ALL };
-	struct lives_observer observer = { .context = &c, .death = see_death, .resize = see_resize };
+	struct lives_observer observer = { .context = &c, .death = see_death };
 	uint64_t duration = 0;
 	struct shiny_err *err = session_duration(store, &duration);
 
@@ -339,6 +340,7 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 	if (c.all) {
 		observer.birth = see_birth;
 		observer.fork = see_fork;
+		observer.resize = see_resize;
 	}
 	if (!err && c.all)
 		err = load_sites(store, &c);

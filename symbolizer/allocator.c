@@ -232,7 +232,8 @@ static void add_family(struct search *s, size_t family)
 	}
 }
 
-struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting, struct shiny_allocator_file **out)
+/* What goes into the file. */
+static struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting, struct shiny_allocator_file **out)
 {
 	AUTO_FREE struct search *s = calloc(1, sizeof *s);
 	AUTO_FREE struct shiny_allocator_file *f = calloc(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));

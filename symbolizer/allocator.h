@@ -27,8 +27,4 @@ struct allocator_found {
  */
 SHINY_MUST_CHECK struct shiny_err *allocator_prepare(const char *path, const char *setting, struct allocator_found *out);
 
-/* What goes into the file, for tests: 0 is success, else `why` says what the setting lacks. */
-struct elf_file;
-SHINY_MUST_CHECK struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting, struct shiny_allocator_file **out);
-
 #endif

@@ -337,7 +337,7 @@ const struct shiny_ctors_class *ctors_classes(const struct shiny_ctors_file *f)
 	return (const struct shiny_ctors_class *)(f + 1);
 }
 
-const struct shiny_ctors_entry *ctors_entries(const struct shiny_ctors_file *f)
+static const struct shiny_ctors_entry *ctors_entries(const struct shiny_ctors_file *f)
 {
 	return (const struct shiny_ctors_entry *)(ctors_classes(f) + f->class_count);
 }
@@ -410,8 +410,9 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 	return f;
 }
 
-struct shiny_err *ctors_recipes(const struct elf_file *file, const char *path, const char *setting, const char *const *debug_dirs,
-				struct shiny_ctors_file **out)
+/* What the file for `file` is to hold, malloc'ed. `path` is where that was opened from. */
+static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *path, const char *setting, const char *const *debug_dirs,
+				       struct shiny_ctors_file **out)
 {
 	const struct sym_options options = { .debug_dirs = debug_dirs, .no_cache = true };
 	struct search s = { .file = file };

@@ -13,23 +13,13 @@
 
 #include "../src/base/err.h"
 
-struct elf_file;
-
-/*
- * What the file for `file` is to hold, malloc'ed. `setting` is SHINY_CTORS: patterns of class names with commas between them, those within
- * <> excepted. `path` is where the file was opened from; `debug_dirs` as in sym.h.
- */
-SHINY_MUST_CHECK struct shiny_err *ctors_recipes(const struct elf_file *file, const char *path, const char *setting, const char *const *debug_dirs,
-						 struct shiny_ctors_file **out);
-
 /*
  * Looks at the executable `path` and makes its file, unless one of this version, build and setting is there; *out, malloc'ed, is what it holds.
- * NULL: it is no ELF file, or `setting` is empty.
+ * `setting` is SHINY_CTORS: patterns of class names with commas between them, those within <> excepted; `debug_dirs` as in sym.h. NULL: it is no ELF file, or `setting` is empty.
  */
 SHINY_MUST_CHECK struct shiny_err *ctors_prepare(const char *path, const char *setting, const char *const *debug_dirs, struct shiny_ctors_file **out);
 
 const struct shiny_ctors_class *ctors_classes(const struct shiny_ctors_file *file);
-const struct shiny_ctors_entry *ctors_entries(const struct shiny_ctors_file *file);
 const char *ctors_names(const struct shiny_ctors_file *file);
 
 #endif

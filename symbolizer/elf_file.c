@@ -256,7 +256,7 @@ struct elf_bytes elf_file_section_bytes(const struct elf_file *file, const Elf64
 	return (struct elf_bytes){ data, data ? section->sh_size : 0 };
 }
 
-const char *elf_file_section_name(const struct elf_file *file, const Elf64_Shdr *section)
+static const char *elf_file_section_name(const struct elf_file *file, const Elf64_Shdr *section)
 {
 	Elf64_Shdr names;
 

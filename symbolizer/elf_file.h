@@ -68,7 +68,6 @@ bool elf_file_read_only(const struct elf_file *file, uint64_t vaddr);
 
 /* Section header `index`; false when there is none. */
 bool elf_file_section(const struct elf_file *file, size_t index, Elf64_Shdr *out);
-const char *elf_file_section_name(const struct elf_file *file, const Elf64_Shdr *section);
 bool elf_file_section_named(const struct elf_file *file, const char *name, Elf64_Shdr *out);
 bool elf_file_section_typed(const struct elf_file *file, uint32_t type, Elf64_Shdr *out);
 struct elf_bytes elf_file_section_bytes(const struct elf_file *file, const Elf64_Shdr *section);

@@ -46,7 +46,8 @@ void names_deinit(struct names *names)
 	memset(names, 0, sizeof(*names));
 }
 
-struct name *names_get(struct names *names, const char *text)
+/* The one entry with this text; NULL without memory. */
+static struct name *names_get(struct names *names, const char *text)
 {
 	uint32_t hash = hash_of(text);
 

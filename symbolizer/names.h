@@ -26,9 +26,6 @@ struct names {
 
 void names_deinit(struct names *names);
 
-/* The one entry with this text; NULL without memory. */
-struct name *names_get(struct names *names, const char *text);
-
 /* The one copy of `text`; NULL for NULL, or without memory. */
 const char *names_text(struct names *names, const char *text);
 

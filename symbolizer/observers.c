@@ -99,7 +99,8 @@ static bool written_elsewhere(const struct elf_file *file, const struct symbol_p
 	return false;
 }
 
-bool observers_look(const struct elf_file *file, const struct elf_file *symbols, struct shiny_observers_file *out, const char **why)
+/* `symbols` is the file with the symbol table: `file` itself, or its debug file. True: `out` is whole; `why` (static) says why its form is NONE. */
+static bool observers_look(const struct elf_file *file, const struct elf_file *symbols, struct shiny_observers_file *out, const char **why)
 {
 	struct symbol_place set = { 0 }, variable = { 0 };
 	const void *code;

@@ -13,11 +13,8 @@
 
 #include "elf_file.h"
 
-/* `symbols` is the file with the symbol table: `file` itself, or its debug file. True: `out` is whole; `why` (static) says why its form is NONE. */
-bool observers_look(const struct elf_file *file, const struct elf_file *symbols, struct shiny_observers_file *out, const char **why);
-
 /*
- * The same for the executable at `path`, its symbols from itself or a debug file (debug_dirs as in debugfile.h), into the cache where the library
+ * Finds them in the executable at `path`, its symbols from itself or a debug file (debug_dirs as in debugfile.h), into the cache where the library
  * looks. Which form; *why is NULL or says why the hooks can't be used though the executable has them.
  */
 enum shiny_observers_form observers_prepare(const char *path, const char *const *debug_dirs, const char **why);

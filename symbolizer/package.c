@@ -119,7 +119,8 @@ static bool owner_of(const struct packages *packages, const char *path, char *ou
 	return true;
 }
 
-bool packages_owner(struct packages *packages, const char *path, char *out, size_t room)
+/* The package that holds `path`: "libstdc++6". False: none, or this is no Debian. */
+static bool packages_owner(struct packages *packages, const char *path, char *out, size_t room)
 {
 	char with[4096];
 

@@ -15,9 +15,6 @@ struct packages;
 struct packages *packages_create(void); /* reads nothing yet; NULL: no memory */
 void packages_destroy(struct packages *packages); /* accepts NULL */
 
-/* The package that holds `path`: "libstdc++6". False: none, or this is no Debian. */
-bool packages_owner(struct packages *packages, const char *path, char *out, size_t room);
-
 /* What to do to get debug information of `path`, as the end of a sentence, on one line. */
 void packages_advice(struct packages *packages, const char *path, char *out, size_t room);
 

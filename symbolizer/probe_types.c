@@ -16,7 +16,8 @@
 #include "probe_names.h"
 #include "probe_vtables.h"
 
-const struct candidate *oilpan_candidate(const struct oilpan *o, uint64_t vaddr)
+/* The candidate at `vaddr` among those that are believed; NULL: none. */
+static const struct candidate *oilpan_candidate(const struct oilpan *o, uint64_t vaddr)
 {
 	for (size_t i = 0; i < o->candidates.count; i++)
 		if (o->candidates.at[i].vaddr == vaddr)

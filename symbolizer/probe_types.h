@@ -42,9 +42,6 @@ struct oilpan {
 	size_t registration_count;
 };
 
-/* The candidate at `vaddr` among those that are believed; NULL: none. */
-const struct candidate *oilpan_candidate(const struct oilpan *o, uint64_t vaddr);
-
 /* The order of the draft's types, for qsort(). */
 int oilpan_by_info(const void *a, const void *b);
 

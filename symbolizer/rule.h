@@ -76,7 +76,6 @@ bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct r
 /* Likewise what is at `displacement` of the frame that rsp or rbp is in. */
 bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement, struct rule_base *out);
 
-void rule_alloc_type(struct rule_work *work);
 /* True: it has an answer, which the rules behind it can't better. */
 bool rule_container(struct rule_work *work);
 void rule_constructor(struct rule_work *work);

@@ -312,7 +312,7 @@ static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigne
 	return false;
 }
 
-void rule_alloc_type(struct rule_work *work)
+static void rule_alloc_type(struct rule_work *work)
 {
 	struct site_candidate candidate = { .rule = SYM_RULE_ALLOC_TYPE, .flags = SITE_CERTAIN };
 	struct die_type type;

@@ -108,7 +108,8 @@ static bool is_type_info(const struct vtable_reader *reader, uint64_t info)
 	return read_offset(reader, vtable, &offset) && !offset && is_code(reader->file, &first);
 }
 
-const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr)
+/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols. NULL: none. */
+static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr)
 {
 	struct word word = reloc_word(reader->relocs, vaddr - 8);
 	uint64_t info, text;

@@ -25,7 +25,4 @@ struct vtable_reader {
 
 void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_vtable *out);
 
-/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols. NULL: none. */
-const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr);
-
 #endif

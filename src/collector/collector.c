@@ -46,7 +46,8 @@ static void on_signal(int number)
 	asked_to_end = asked_to_end ? 2 : 1;
 }
 
-bool collector_hurried(void)
+/* Asked to end more than once: waits for nobody else. */
+static bool collector_hurried(void)
 {
 	return asked_to_end > 1;
 }

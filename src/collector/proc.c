@@ -117,7 +117,8 @@ static uint32_t innermost(const char *status)
 	return pid;
 }
 
-uint32_t proc_namespace_pid(uint32_t pid)
+/* Its pid in its innermost namespace; 0 unknown. */
+static uint32_t proc_namespace_pid(uint32_t pid)
 {
 	char status[4096];
 

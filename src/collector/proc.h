@@ -21,7 +21,6 @@ enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const c
 
 bool proc_is_zombie(uint32_t pid);
 uint32_t proc_parent(uint32_t pid);        /* 0 unknown */
-uint32_t proc_namespace_pid(uint32_t pid); /* its pid in its innermost namespace; 0 unknown */
 uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0 unknown */
 
 /* Copies bytes of its memory; false where we may not, or there is nothing. It is neither stopped nor traced for that. */

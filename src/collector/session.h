@@ -202,9 +202,6 @@ void apply_stream_end(struct session *session, struct stream *stream);
 uint32_t tags_id(struct session *session, const char *name); /* its row is written the first time */
 
 /* ---- finish.c ---- */
-/* Asked to end more than once: waits for nobody else. */
-bool collector_hurried(void);
-
 void finish_write_new(struct session *session); /* modules, frames, stacks, vtables that came since the last time */
 void finish_session(struct session *session, struct collector_summary *out);
 

@@ -211,7 +211,8 @@ void sessions_each(sessions_fn *each, void *context)
 	}
 }
 
-struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
+/* The directory of the session that process `pid` belongs to, by the arena that it maps. */
+static struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 {
 	char path[64], *line = NULL;
 	size_t room = 0;

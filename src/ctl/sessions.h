@@ -37,9 +37,6 @@ bool sessions_look(const char *directory, struct session_directory *out);
 typedef void sessions_fn(void *context, const struct session_directory *directory);
 void sessions_each(sessions_fn *each, void *context);
 
-/* The directory of the session that process `pid` belongs to, by the arena that it maps. */
-SHINY_MUST_CHECK struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH]);
-
 /* `which`: a directory, or a process's id; `verb`: who asks. */
 SHINY_MUST_CHECK struct shiny_err *sessions_named(const char *which, const char *verb, char out[SESSIONS_PATH]);
 

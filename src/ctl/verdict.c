@@ -83,7 +83,8 @@ uint64_t verdict_count(const struct verdict *v, enum limit_state state)
 	return count;
 }
 
-bool verdict_whole(const struct verdict *v, int side)
+/* Of session 0 (base) or 1: nothing is missing, as far as that is asked for. */
+static bool verdict_whole(const struct verdict *v, int side)
 {
 	return v->limits && v->limits->complete[side] && (!v->limits->lost[side] || v->loss_allowed);
 }

@@ -25,8 +25,6 @@ struct verdict {
 };
 
 uint64_t verdict_count(const struct verdict *verdict, enum limit_state state);
-/* Of session 0 (base) or 1: nothing is missing, as far as that is asked for. */
-bool verdict_whole(const struct verdict *verdict, int side);
 /* 0 all rules hold, 1 one fails, 3 that cannot be said. */
 int verdict_status(const struct verdict *verdict);
 

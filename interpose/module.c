@@ -382,6 +382,7 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	if ((si_modules_generation + 1) % SI_GENERATIONS == 0)
 		si_rows_forget();
 	__atomic_store_n(&si_modules_generation, si_modules_generation + 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 	booted = true;
 }
 

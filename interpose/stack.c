@@ -108,7 +108,7 @@ static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uin
 	if (good < count) {
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
 		if (good == 1)
-			si_row_store(frames[0], si_modules_generation, SI_ROW(SI_ROW_STOP, 0, 0));
+			si_row_doubt(frames[0], si_modules_generation, SI_ROW(SI_ROW_STOP, 0, 0));
 	}
 	return good;
 }
@@ -117,11 +117,11 @@ static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uin
 static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, bool *same)
 {
 	uintptr_t truth[SHINY_FRAMES_MAX];
-	bool cut;
-	uint32_t good = si_unwind_walk(w, fp, depth, truth, &cut);
+	struct si_walked walked;
+	uint32_t good = si_unwind_walk(w, fp, depth, truth, &walked);
 	uint64_t generation = __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED);
 
-	if (cut)
+	if (walked.cut)
 		si_count(SHINY_COUNT_STACKS_TRUNCATED);
 	*same = good == count;
 	for (uint32_t i = 0; i < good; i++) {
@@ -129,7 +129,7 @@ static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t de
 		frames[i] = truth[i];
 	}
 	if (!*same && si_row_find(truth[0], generation) == SI_ROW_FP)
-		si_row_store(truth[0], generation, SI_ROW_FP | SI_ROW_MIXED);
+		si_row_doubt(truth[0], generation, SI_ROW_FP | SI_ROW_MIXED);
 	return good;
 }
 

@@ -16,6 +16,7 @@
 
 #include "boot.h"
 #include "chunk.h"
+#include "replay.h"
 #include "unwind.h"
 
 /* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave, with room for `depth`. */
@@ -24,46 +25,39 @@ SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint3
 /* Is there a call instruction that ends at `pc`? Its bytes must be there to read. */
 SI_INTERNAL bool si_after_call(uintptr_t pc);
 
-/* A word of the stack. Code without frame pointers can lead the walk to any, also to those that a sanitizer has poisoned. */
-#ifdef SHINY_TEST
-__attribute__((noinline, no_sanitize("address"), unused)) static uintptr_t si_stack_word(const uintptr_t *at)
-#else
-SI_HOT uintptr_t si_stack_word(const uintptr_t *at)
-#endif
-{
-	return *at;
-}
-
 /* Return addresses, innermost first: at least one. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
-SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames)
+SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked)
 {
-	uintptr_t at = (uintptr_t)fp, high = si_tls.stack_high, next;
+	uintptr_t at = (uintptr_t)fp, high, next;
 	uint32_t n = 1;
 	uint64_t row;
 
 	frames[0] = si_stack_word(fp + 1);
+	walked->pairs = 0;
 	if (depth <= 1)
 		return 1;
 	row = si_row_find(frames[0], __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED));
 	if (SI_UNLIKELY(row != SI_ROW_FP)) {
 		if (si_settings.unwind != SI_UNWIND_FP)
-			return si_unwind_walk(w, fp, depth, frames, NULL);
+			return si_unwind_walk(w, fp, depth, frames, walked);
 		if (row != SI_ROW_NONE)
 			return 1; /* it has shown that it keeps none */
 	}
-	if (SI_UNLIKELY(at < si_tls.stack_low || at >= high))
-		high = (at | 4095) + 1;
+	high = si_stack_high(fp);
 	next = si_stack_word(fp);
 	/* one comparison for "above this frame, and two words below the end" */
 	while (n < depth && next - at - 1 < high - at - 2 * sizeof(uintptr_t) && (next & 7) == 0) {
 		uintptr_t pc = si_stack_word((const uintptr_t *)next + 1);
 
-		if (pc < 4096)
-			break;
+		if (pc < 4096) {
+			walked->pairs = n + 1;
+			return n;
+		}
 		frames[n++] = pc;
 		at = next;
 		next = si_stack_word((const uintptr_t *)next);
 	}
+	walked->pairs = n;
 	return n;
 }
 
@@ -88,12 +82,24 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 {
 	uintptr_t frames[SHINY_FRAMES_MAX];
 	uint32_t count, id;
+	uint64_t epoch;
+	struct si_walked walked;
 
-	if (depth == 0)
+	if (depth > 1) {
+		id = si_replay_find(w, fp, depth);
+		if (id)
+			return id;
+	} else if (depth == 0) {
 		return 0;
-	count = si_stack_walk(w, fp, depth, frames);
+	}
+	epoch = __atomic_load_n(&si_rows_epoch, __ATOMIC_ACQUIRE);
+	count = si_stack_walk(w, fp, depth, frames, &walked);
 	id = si_stack_find(w, si_stack_key(w, frames, count));
-	return SI_LIKELY(id) ? id : si_stack_define(w, fp, depth, frames, count, now);
+	if (SI_UNLIKELY(!id))
+		return si_stack_define(w, fp, depth, frames, count, now);
+	if (walked.pairs && walked.pairs <= SI_REPLAY_PAIRS)
+		si_replay_keep(w, fp, depth, walked.pairs, epoch, id);
+	return id;
 }
 
 #endif

@@ -37,6 +37,7 @@
 #include "chunk.h"
 #include "clock.h"
 #include "nursery.h"
+#include "replay.h"
 #include "sys.h"
 #include "tag.h"
 
@@ -50,7 +51,7 @@ enum {
 	CACHE_WORDS = SI_CACHE_SETS * SI_CACHE_WAYS,
 };
 
-static struct si_writer *writers; /* [SI_WRITERS], then their caches */
+static struct si_writer *writers; /* [SI_WRITERS], then their caches, then their replays */
 static uintptr_t writers_end;
 static uint32_t writer_hint = 1, slot_hint;
 static uint64_t salts;
@@ -69,14 +70,17 @@ static void thread_end(void *round);
 bool si_writers_make(void)
 {
 	size_t table = sizeof(struct si_writer) * SI_WRITERS, caches = sizeof(uint64_t) * CACHE_WORDS * SI_WRITERS;
-	char *region = si_sys_map(table + caches, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	size_t replays = sizeof(struct si_replay) * SI_REPLAYS * SI_WRITERS;
+	char *region = si_sys_map(table + caches + replays, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	if (!region)
 		return false;
 	writers = (struct si_writer *)region;
-	writers_end = (uintptr_t)region + table + caches;
-	for (size_t i = 0; i < SI_WRITERS; i++)
+	writers_end = (uintptr_t)region + table + caches + replays;
+	for (size_t i = 0; i < SI_WRITERS; i++) {
 		writers[i].cache = (uint64_t *)(region + table) + i * CACHE_WORDS;
+		writers[i].replays = (struct si_replay *)(region + table + caches) + i * SI_REPLAYS;
+	}
 	writers[LATE].used = SI_WRITER_POISONED; /* never handed to a thread */
 	have_key = pthread_key_create(&key, thread_end) == 0 && key < KEYS_IN_THREAD;
 	return true;

@@ -36,6 +36,7 @@
 #include "stack.h"
 
 struct si_row_entry si_rows[SI_ROWS];
+uint64_t si_rows_epoch;
 uintptr_t si_unwind_start_main;
 
 void si_row_store(uintptr_t pc, uint64_t generation, uint64_t row)
@@ -44,6 +45,12 @@ void si_row_store(uintptr_t pc, uint64_t generation, uint64_t row)
 
 	__atomic_store_n(&e->row, row, __ATOMIC_RELAXED);
 	__atomic_store_n(&e->check, row ^ si_row_tag(pc, generation), __ATOMIC_RELAXED);
+}
+
+void si_row_doubt(uintptr_t pc, uint64_t generation, uint64_t row)
+{
+	si_row_store(pc, generation, row);
+	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 }
 
 void si_rows_forget(void)
@@ -152,37 +159,37 @@ static bool step_bare(struct walk *k)
 	k->doubt = true;
 	if (si_row_find(k->pc, k->generation) != SI_ROW_NONE || si_module_view(k->pc, &view) != SI_CODE_LASTING || si_after_call(k->pc))
 		return true;
-	si_row_store(from, k->generation, SI_ROW(SI_ROW_STOP, 0, 0));
+	si_row_doubt(from, k->generation, SI_ROW(SI_ROW_STOP, 0, 0));
 	return false;
 }
 
-static SI_COLD bool step_rare(struct walk *k, uint64_t row)
+static SI_COLD bool step_rare(struct walk *k, enum si_row_kind kind, uint64_t row)
 {
-	bool on = SI_ROW_KIND(row) == SI_ROW_REALIGN ? step_realign(k, row) :
-		  SI_ROW_KIND(row) == SI_ROW_SIGNAL  ? step_signal(k) :
-		  SI_ROW_KIND(row) == SI_ROW_BARE    ? step_bare(k) :
-						       false;
+	bool on = kind == SI_ROW_REALIGN ? step_realign(k, row) :
+		  kind == SI_ROW_SIGNAL  ? step_signal(k) :
+		  kind == SI_ROW_BARE    ? step_bare(k) :
+					   false;
 
-	k->cut = !on && SI_ROW_KIND(row) != SI_ROW_END;
+	k->cut = !on && kind != SI_ROW_END;
 	return on;
 }
 
-uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, bool *cut)
+uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked)
 {
 	struct walk k = {
 		.pc = si_stack_word(fp + 1),
 		.rsp = (uintptr_t)(fp + 2),
 		.rbp = si_stack_word(fp),
-		.high = si_tls.stack_high,
+		.high = si_stack_high(fp),
 		.generation = __atomic_load_n(&si_modules_generation, __ATOMIC_ACQUIRE),
 		.w = w,
 	};
-	uint32_t n = 0;
+	uint32_t n = 0, beyond = 0; /* beyond: a return address that was read, and is not told */
+	bool paired = true;         /* all steps so far went by a pair */
+	uint64_t row = si_row_find(k.pc, k.generation);
 
-	if (SI_UNLIKELY((uintptr_t)fp < si_tls.stack_low || (uintptr_t)fp >= k.high))
-		k.high = ((uintptr_t)fp | 4095) + 1;
+	walked->pairs = 0;
 	for (;;) {
-		uint64_t row = si_row_find(k.pc, k.generation);
 		enum si_row_kind kind;
 
 		if (SI_UNLIKELY(row == SI_ROW_NONE))
@@ -199,23 +206,45 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 				k.cut = cfa < k.high;
 				break;
 			}
+			paired &= (row & ~SI_ROW_MIXED) == SI_ROW_FP;
 			k.pc = si_stack_word((const uintptr_t *)(cfa - 8));
 			if (SI_ROW_SAVED(row) != 8)
 				k.rbp = si_stack_word((const uintptr_t *)saved);
 			k.rsp = cfa;
+			row = si_row_find(k.pc, k.generation);
 			continue;
 		}
 		if (kind == SI_ROW_NOWHERE) {
 			/* the hook's own return address is true wherever it is; go on from there as from any code that says nothing */
-			if (n > 0)
+			if (n > 0) {
+				beyond = 1;
 				break;
-			row = SI_ROW(SI_ROW_BARE, 16, 16);
+			}
+			kind = SI_ROW_BARE;
 		}
 		frames[n++] = k.pc;
-		if (n == depth || !step_rare(&k, row))
+		if (n == depth)
 			break;
+		if (SI_LIKELY(kind == SI_ROW_BARE && readable(&k, k.rbp) && readable(&k, k.rbp + 8))) {
+			uintptr_t next = si_stack_word((const uintptr_t *)k.rbp + 1);
+			uint64_t known = si_row_find(next, k.generation);
+
+			/* most of Chromium; where this leads has been looked at before */
+			if (SI_LIKELY(known != SI_ROW_NONE)) {
+				row = known;
+				k.pc = next;
+				k.rsp = k.rbp + 16;
+				k.rbp = si_stack_word((const uintptr_t *)k.rbp);
+				k.doubt = true;
+				continue;
+			}
+		}
+		paired &= kind == SI_ROW_BARE || kind == SI_ROW_END || kind == SI_ROW_STOP;
+		if (!step_rare(&k, kind, row))
+			break;
+		row = si_row_find(k.pc, k.generation);
 	}
-	if (cut)
-		*cut = k.cut;
+	walked->pairs = paired ? n + beyond : 0;
+	walked->cut = k.cut;
 	return n;
 }

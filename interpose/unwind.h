@@ -53,15 +53,35 @@ SI_HOT uint64_t si_row_find(uintptr_t pc, uint64_t generation)
 }
 
 void si_row_store(uintptr_t pc, uint64_t generation, uint64_t row);
+/* The same of an address that was known otherwise: it has led astray. */
+void si_row_doubt(uintptr_t pc, uint64_t generation, uint64_t row);
 /* All of them: the generation has gone round. */
 void si_rows_forget(void);
 
+/* Changes whenever a walk of the same words may give other frames than before: with the generation, and with a doubt. */
+SI_INTERNAL uint64_t si_rows_epoch;
+
+/* What else is known of a walk. */
+struct si_walked {
+	uint32_t pairs; /* each step went by a frame pointer and a return address next to each other: so many were read; 0: not so */
+	bool cut;       /* it ended at something that it did not understand */
+};
+
 /*
  * Return addresses from the hook's frame `fp` outwards, at most `depth` ≥ 1. Every word read lies between fp and the end of this
- * thread's stack, or of fp's page where its stack is not known. `cut`, unless NULL: whether the walk ended at something it did
- * not understand. Rows that are missing are made; for modules that are new, `w` is told.
+ * thread's stack, or of fp's page where its stack is not known. Rows that are missing are made; for modules that are new, `w` is told.
  */
-uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, bool *cut);
+uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked);
+
+/* A word of the stack. Code without frame pointers can lead the walk to any, also to those that a sanitizer has poisoned. */
+#ifdef SHINY_TEST
+__attribute__((noinline, no_sanitize("address"), unused)) static uintptr_t si_stack_word(const uintptr_t *at)
+#else
+SI_HOT uintptr_t si_stack_word(const uintptr_t *at)
+#endif
+{
+	return *at;
+}
 
 /* Boot: where libc calls main from; outside of it nothing of the program is. 0: unknown. */
 SI_INTERNAL uintptr_t si_unwind_start_main;

@@ -104,6 +104,7 @@ static __attribute__((noinline)) void compare_walks(const uintptr_t *fp, uint32_
 	void *buffer[TRUTH], **truth = buffer;
 	unsigned truths = (unsigned)backtrace(buffer, TRUTH), wanted;
 	struct si_writer *w;
+	struct si_walked walked;
 	uint32_t count, id;
 	bool cut;
 
@@ -117,7 +118,8 @@ static __attribute__((noinline)) void compare_walks(const uintptr_t *fp, uint32_
 		disagree("no stream", truth, truths, NULL, 0);
 		return;
 	}
-	count = si_unwind_walk(w, fp, depth, frames, &cut);
+	count = si_unwind_walk(w, fp, depth, frames, &walked);
+	cut = walked.cut;
 	w->defined = 0;
 	id = si_stack_id(w, fp, depth, si_process.slot < 0);
 	if (w->defined) {
@@ -433,7 +435,8 @@ static void any_rows(void)
 	uintptr_t *stack = mmap(NULL, WORDS * 8 + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uintptr_t low = si_tls.stack_low, high = si_tls.stack_high, frames[SHINY_FRAMES_MAX];
 	struct si_writer *w = si_enter_any(FP);
-	bool cut, more = false;
+	struct si_walked walked;
+	bool more = false;
 
 	stack += 512;
 	mprotect(stack, WORDS * 8, PROT_READ | PROT_WRITE);
@@ -458,7 +461,7 @@ static void any_rows(void)
 			si_row_store(65536 + (r >> 20) % PCS * 16, generation, rows[(r >> 20) % PCS]);
 		}
 		fp[1] = 65536 + next_random() % PCS * 16;
-		count = si_unwind_walk(w, fp, 1 + i % 64, frames, &cut);
+		count = si_unwind_walk(w, fp, 1 + i % 64, frames, &walked);
 		more |= count > 4;
 		told += count;
 		if (count > 1 + i % 64) {

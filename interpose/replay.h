@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replay.h: walks that need not be made again: the stack is looked at, word for word, and is as it was.
+ *
+ * Runs:      inside, between si_enter and si_leave.
+ * Signals:   safe: a handler that leaves by longjmp leaves a walk that is forgotten, not half a one.
+ * Allocates: nothing; 38 KiB of each stream's own memory, touched as used.
+ * Threads:   the stream's own.
+ *
+ * Problem. A walk of 16 frames by rows is 16 dependent steps, each with a look into a table of 256 KiB, then a hash of 16 addresses: 70 ns of
+ * the 105 that an event of Oilpan's cost in Chromium. Programs do the same again and again: of the objects of a page being built most are made where
+ * one was made before, under the same callers, at the same depth.
+ *
+ * Approach. A walk is a function of the words that it reads, of where the thread's stack ends, and of what is known about addresses (rows, module
+ * tables). So what it read is kept, and its result: the stack's id. When a hook is entered again with the same frame address and the same
+ * caller, the words are compared where they were found, innermost first; if all are the same, and nothing has become known otherwise, then the walk
+ * would find the same frames, and isn't made. No address is read that the walk would not read: each one is, by the comparison before it, what
+ * the walk would come to. The ids are the stack cache's: the slot must still hold the key that it held.
+ *
+ *   chain     at[0] = the hook's frame; the words at at[i] are at[i + 1] and frames[i]: a frame pointer and a return address
+ *   kept      walks of which every step went by such a pair: along frame pointers, or by rows that say so, or that say nothing (unwind.c). Those are
+ *             all walks in code that keeps frame pointers, as Chromium does; others are made anew each time
+ *   void      what was kept before another stream took this memory or ids were lost (salt), before modules came or went, and before an address was
+ *             found to lead astray (si_rows_epoch)
+ *
+ * Rejected: believing the return address and the frame's address alone (a loop calls from the same place under different callers: tests of ours
+ * do so); comparing only the outermost and innermost words; a hash of the words (they must be read anyway, and a comparison is exact).
+ */
+#ifndef SI_REPLAY_H
+#define SI_REPLAY_H
+
+#include "boot.h"
+#include "unwind.h"
+
+enum { SI_REPLAY_BITS = 7, SI_REPLAYS = 1 << SI_REPLAY_BITS, SI_REPLAY_PAIRS = 16 };
+
+struct si_replay {
+	uint32_t id;           /* 0: nothing is kept here */
+	uint16_t pairs, depth; /* pairs read; frames asked for */
+	const uintptr_t *fp;   /* where the first one is */
+	uintptr_t high;        /* the end of the stack as the walk knew it */
+	uint64_t epoch, salt, key;
+	struct {
+		uintptr_t next, pc;
+	} pair[SI_REPLAY_PAIRS];
+};
+
+static inline struct si_replay *si_replay_slot(const struct si_writer *w, const uintptr_t *fp, uintptr_t pc)
+{
+	return &w->replays[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SI_REPLAY_BITS)];
+}
+
+/* The end of the stack that `fp` is on, as far as it is known. */
+static inline uintptr_t si_stack_high(const uintptr_t *fp)
+{
+	return SI_LIKELY((uintptr_t)fp >= si_tls.stack_low && (uintptr_t)fp < si_tls.stack_high) ? si_tls.stack_high : ((uintptr_t)fp | 4095) + 1;
+}
+
+/* The id of the stack above `fp`, if it is one of those kept; else 0. */
+SI_HOT uint32_t si_replay_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
+{
+	const struct si_replay *r = si_replay_slot(w, fp, si_stack_word(fp + 1));
+	const uintptr_t *at = fp;
+	uint32_t pairs = r->pairs;
+
+	if (r->fp != fp || r->id == 0 || r->depth != depth || r->salt != w->salt || r->high != si_stack_high(fp) ||
+	    r->epoch != __atomic_load_n(&si_rows_epoch, __ATOMIC_RELAXED) || w->cache[r->id - 1] != r->key)
+		return 0;
+	for (uint32_t i = 0; i < pairs; i++) {
+		uintptr_t next = r->pair[i].next;
+
+		if (si_stack_word(at + 1) != r->pair[i].pc || si_stack_word(at) != next)
+			return 0;
+		at = (const uintptr_t *)next;
+	}
+	return r->id;
+}
+
+/* Keeps a walk that read `pairs` pairs and gave `id`, which the cache holds; `epoch` is from before the walk. */
+void si_replay_keep(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs, uint64_t epoch, uint32_t id);
+
+#endif

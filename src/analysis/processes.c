@@ -29,7 +29,8 @@ static struct shiny_err *read_row(struct processes *out, const struct query *q)
 	row->threads = (uint64_t)query_number(q, 14);
 	row->peak_bytes = (uint64_t)query_number(q, 15);
 	row->lost = (uint64_t)query_number(q, 16);
-	sums_read(&row->sums, q, 17);
+	row->status = (int)query_number(q, 17);
+	sums_read(&row->sums, q, 18);
 	return NULL;
 }
 
@@ -86,7 +87,7 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 	bool row = false;
 	struct shiny_err *err = store_query(store,
 		"SELECT process, parent, pid, namespace_pid, name, role, executable, command, ending, attach, attach_text, start_ns, end_ns, "
-		"events, threads, peak_bytes, lost, allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
+		"events, threads, peak_bytes, lost, COALESCE(status, -1), allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
 		"gone, gone_bytes FROM v_processes ORDER BY process", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)

@@ -12,6 +12,7 @@
 struct process_row {
 	uint32_t id, parent, pid, namespace_pid;
 	char *name, *role, *executable, *command, *ending, *attach, *attach_text; /* never NULL */
+	int status; /* exit status, or the signal where `ending` is "killed"; -1 unknown */
 	uint64_t start, end, events, threads, peak_bytes, lost; /* end 0: still running */
 	struct sums sums;
 	unsigned depth;      /* 0 for a root of the tree */

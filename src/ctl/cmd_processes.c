@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_processes.c: `shinyctl processes`. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,20 @@ static const struct column columns[COLUMNS] = {
 	[ATTACH] = {.title = "attach", .kind = CELL_TEXT, .drop = 2},
 };
 
+/* "exited", "exited 3", "SIGKILL"; nothing where it is unknown. */
+static void ending_text(const struct process_row *row, char *out, size_t room)
+{
+	bool killed = strcmp(row->ending, "killed") == 0;
+	const char *name = killed ? sigabbrev_np(row->status) : NULL;
+
+	if (name)
+		snprintf(out, room, "SIG%s", name);
+	else if (row->status > 0)
+		snprintf(out, room, "%s %d", row->ending, row->status);
+	else
+		snprintf(out, room, "%s", strcmp(row->ending, "unknown") == 0 ? "" : row->ending);
+}
+
 static void print(struct ctl *ctl, const struct processes *processes, size_t limit)
 {
 	struct table table;
@@ -30,7 +45,7 @@ static void print(struct ctl *ctl, const struct processes *processes, size_t lim
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < limit; i++) {
 		const struct process_row *row = &processes->rows[i];
-		char branch[256], pid[16], id[16], *name;
+		char branch[256], pid[16], id[16], ending[32], *name;
 
 		processes_branch(processes, i, branch, sizeof branch);
 		name = mem_format("%s%s", branch, *row->role ? row->role : *row->name ? row->name : "(unknown)");
@@ -49,8 +64,8 @@ static void print(struct ctl *ctl, const struct processes *processes, size_t lim
 		table_number(&table, THREADS, row->threads);
 		if (row->end > row->start)
 			table_number(&table, TIME, row->end - row->start);
-		if (strcmp(row->ending, "unknown") != 0) /* most children: only their parents are told */
-			table_text(&table, ENDING, row->ending);
+		ending_text(row, ending, sizeof ending);
+		table_text(&table, ENDING, ending);
 		table_text(&table, ATTACH, row->attach);
 		if (strcmp(row->attach, "none") == 0 && *row->attach_text)
 			table_below(&table, mem_format("    not recorded: %s\n", row->attach_text));
@@ -81,6 +96,7 @@ void json_processes(struct ctl *ctl, const char *key, const struct processes *pr
 		json_number(json, "start_ns", row->start);
 		json_number(json, "end_ns", row->end);
 		json_text(json, "ending", row->ending);
+		json_number_or_null(json, "status", (uint64_t)row->status, row->status >= 0);
 		json_text(json, "attach", row->attach);
 		json_text(json, "attach_text", row->attach_text);
 		json_number(json, "threads", row->threads);

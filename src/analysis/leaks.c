@@ -63,7 +63,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	}
 	row->blocks++;
 	row->bytes += life->size;
-	row->stack = life->stack;
+	if (life->birth > row->youngest_ns || (life->birth == row->youngest_ns && life->stack > row->stack))
+		row->stack = life->stack;
 	if (!row->oldest_ns || life->birth < row->oldest_ns)
 		row->oldest_ns = life->birth;
 	if (life->birth > row->youngest_ns)

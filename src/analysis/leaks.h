@@ -28,7 +28,7 @@ struct leak_row {
 	double bytes_slope;           /* bytes a second */
 	bool grows;
 	uint64_t oldest_ns, youngest_ns; /* births of the live ones */
-	uint32_t stack;               /* of one of them; 0 unknown */
+	uint32_t stack;               /* of the youngest; 0 unknown */
 	uint32_t counts[LEAK_MOMENTS];
 };
 struct leaks {

@@ -30,14 +30,16 @@ struct unpacker {
 	struct event events[BLOCK_BATCH]; /* on their way out */
 };
 
-enum { SLACK = BLOCK_BATCH * 32 }; /* more than any column_most */
+enum { SLACK = BLOCK_BATCH * 32 + 8 }; /* more than any column_most, and what get() reads ahead */
+enum { TARGET_AHEAD = 1 };
 
 static inline unsigned get_byte(struct unpacker *u, int column)
 {
 	return *u->at[column]++;
 }
 
-static inline uint64_t get(struct unpacker *u, int column)
+/* A number of nine or ten bytes. */
+static __attribute__((noinline, cold)) uint64_t get_long(struct unpacker *u, int column)
 {
 	const uint8_t *at = u->at[column];
 	uint64_t value = *at & 0x7f;
@@ -53,15 +55,51 @@ static inline uint64_t get(struct unpacker *u, int column)
 	return value;
 }
 
+/* The sevens of bits of eight bytes pushed together, pairs first; the eighths are 0. */
+static inline uint64_t squeeze(uint64_t bytes)
+{
+	bytes = (bytes & UINT64_C(0x007f007f007f007f)) | (bytes & UINT64_C(0x7f007f007f007f00)) >> 1;
+	bytes = (bytes & UINT64_C(0x00003fff00003fff)) | (bytes & UINT64_C(0x3fff00003fff0000)) >> 2;
+	return (bytes & UINT64_C(0x000000000fffffff)) | (bytes & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
+/* How long the next one is cannot be predicted: so no branch asks, up to eight bytes. */
+static inline uint64_t get(struct unpacker *u, int column)
+{
+	uint64_t bytes, last;
+
+	memcpy(&bytes, u->at[column], sizeof bytes);
+	last = ~bytes & UINT64_C(0x8080808080808080);
+	if (__builtin_expect(!last, 0))
+		return get_long(u, column);
+	u->at[column] += (unsigned)__builtin_ctzll(last) / 8 + 1;
+	return squeeze(bytes & (last ^ (last - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f));
+}
+
+/* Half of the steps take a second byte, and nothing tells which: it is read in any case, and counts or does not. */
 static inline uint64_t get_time(struct unpacker *u)
 {
-	unsigned byte = get_byte(u, COLUMN_TIME);
+	unsigned byte = get_byte(u, COLUMN_TIME), far = byte >= TIME_STEPS;
+	unsigned low = *u->at[COLUMN_TIME_LOW];
 
-	if (byte < TIME_STEPS)
-		return u->model.time += byte;
-	if (byte < TIME_ESCAPE)
-		return u->model.time += TIME_STEPS + (uint64_t)(byte - TIME_STEPS) * 256 + get_byte(u, COLUMN_TIME_LOW);
-	return u->model.time += unzigzag(get(u, COLUMN_TIME_FAR));
+	if (byte == TIME_ESCAPE)
+		return u->model.time += unzigzag(get(u, COLUMN_TIME_FAR));
+	u->at[COLUMN_TIME_LOW] += far;
+	return u->model.time += byte + ((byte - TIME_STEPS) * 255 + low) * far;
+}
+
+/* What the column will say next is mostly another block from long ago, as far back from a few blocks further on: in no cache. */
+static inline __attribute__((always_inline)) void expect_target(const struct unpacker *u)
+{
+	uint32_t bytes, last, back;
+
+	memcpy(&bytes, u->at[COLUMN_TARGET], sizeof bytes);
+	last = (~bytes & 0x80808080) | 0x80000000;
+	bytes &= last ^ (last - 1);
+	bytes = (bytes & 0x007f007f) | (bytes & 0x7f007f00) >> 1;
+	back = (bytes & 0x3fff) | (bytes & 0x3fff0000) >> 2;
+	if (back > TARGET_AHEAD && back < u->model.node_count)
+		__builtin_prefetch(&u->model.nodes[u->model.node_count - back + TARGET_AHEAD], 1);
 }
 
 static inline uint64_t get_target(struct unpacker *u, uint32_t pair, unsigned code, uint32_t *node)
@@ -75,6 +113,7 @@ static inline uint64_t get_target(struct unpacker *u, uint32_t pair, unsigned co
 	} else if (code == TARGET_BACK) {
 		uint64_t back = get(u, COLUMN_TARGET);
 
+		expect_target(u);
 		if (back && back <= m->node_count - PAIRS && m->nodes[m->node_count - back].alive)
 			n = m->node_count - (uint32_t)back;
 	} else {
@@ -163,14 +202,15 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	const struct token *guess = (control & STACK_MASK) == STACK_HISTORY ? history : (control & STACK_MASK) == STACK_RECENT ? recent : NULL;
 	e->stack = guess ? guess->stack : get_stack(u);
 	struct site *site = model_site(m, e->stack);
-	if (control & TAG_HIT) {
-		e->kind = guess ? guess->kind : site->kind;
-		e->api = guess ? guess->api : site->api;
-	} else {
-		lead = get_byte(u, COLUMN_TAG);
-		e->kind = (uint8_t)get_byte(u, COLUMN_TAG);
-		e->api = (uint8_t)get_byte(u, COLUMN_TAG);
-	}
+	/* spelt out or guessed: both are there, and no branch chooses */
+	const uint8_t *spelt = u->at[COLUMN_TAG];
+	const uint8_t *tag = guess ? &guess->kind : &site->kind;
+
+	tag = control & TAG_HIT ? tag : spelt + 1;
+	lead = control & TAG_HIT ? 0 : *spelt;
+	u->at[COLUMN_TAG] = spelt + (control & TAG_HIT ? 0 : 3);
+	e->kind = tag[0];
+	e->api = tag[1];
 	if (lead & LEAD_TAG)
 		pair->tag = (uint32_t)get(u, COLUMN_VTABLE);
 	if (lead & LEAD_EXTRA) {

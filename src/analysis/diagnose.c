@@ -64,8 +64,8 @@ static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 		const struct lifetime_row *row = &l.rows[i];
 
 		put_row(d, i, row->name, row->population[POPULATION_SHORT], row->population_bytes[POPULATION_SHORT],
-			mem_format("%s of its %s blocks lived less than %s, half of all for %s", units_share(UNITS_BUF,
-				   (double)row->population[POPULATION_SHORT], (double)row->blocks), units_count(UNITS_BUF, row->blocks),
+			mem_format("%s of its %s lived less than %s, half of all for %s", units_share(UNITS_BUF,
+				   (double)row->population[POPULATION_SHORT], (double)row->blocks), units_noun(UNITS_NOUN_BUF, row->blocks, "block"),
 				   units_time(UNITS_BUF, l.duration / 100), units_time(UNITS_BUF, distribution_quantile(&row->ages, 0.5))));
 	}
 	lifetimes_deinit(&l);
@@ -94,8 +94,8 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 		d->cause = constructions > 1 ? "objects are constructed more often than memory is allocated: it is reused in place"
 					     : "allocations dominate constructions";
 		d->advice = constructions > 1 ? "extend reuse in place to the call sites below" : "an arena, a pool or reuse for the call sites below";
-		d->support = mem_format("%.2f constructions seen for each allocation; pools would make %s calls of the allocator out of %s, and save %s cycles "
-					"(a model: shinyctl pooling)", constructions, units_count(UNITS_BUF, t->with.calls),
+		d->support = mem_format("%.2f constructions seen for each allocation; pools would make %s of the allocator out of %s, and save %s cycles "
+					"(a model: shinyctl pooling)", constructions, units_noun(UNITS_NOUN_BUF, t->with.calls, "call"),
 					units_count(UNITS_BUF, t->without.calls), units_short(UNITS_BUF, (double)pooling_saved(t)));
 		err = churn_rows(a, d);
 	}
@@ -151,8 +151,8 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 		growing++;
 	d->value = ratio((double)last, (double)middle);
 	d->threshold = GROWTH_RISE;
-	d->measure = mem_format("%s live at most in the middle tenth, %s in the last one; %zu call site%s", units_bytes(UNITS_BUF, middle),
-				units_bytes(UNITS_BUF, last), growing, growing == 1 ? " grows" : "s grow");
+	d->measure = mem_format("%s live at most in the middle tenth, %s in the last one; %s %s", units_bytes(UNITS_BUF, middle),
+				units_bytes(UNITS_BUF, last), units_noun(UNITS_NOUN_BUF, growing, "call site"), units_form(growing, "grows", "grow"));
 	d->verdict = !middle || !last ? VERDICT_UNKNOWN : d->value >= d->threshold && growing ? VERDICT_YES : VERDICT_NO;
 	d->verb = "leaks";
 	d->missing = "accesses: what is live and never touched again (Z) cannot be told from what is used";
@@ -163,8 +163,8 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 		d->cause = small >= 0.5 ? "small objects dominate" : "large blocks dominate";
 		d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by size and lifetime"
 					 : "ask of the call sites below when what they make ends; shinyctl growth tells of buffers";
-		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; pools would leave %s pages at the end instead of %s (a model: "
-					"shinyctl pooling)", units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL, units_count(UNITS_BUF, t->with.end_pages),
+		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; pools would leave %s at the end instead of %s (a model: "
+					"shinyctl pooling)", units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL, units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
 					units_count(UNITS_BUF, t->without.end_pages));
 		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++)
 			put_row(d, i, leaks.rows[i].name, leaks.rows[i].blocks, leaks.rows[i].bytes,
@@ -190,8 +190,8 @@ static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosi
 	pinned = ratio((double)t->pinned, (double)t->pages);
 	d->value = pages_utilization(t);
 	d->threshold = UTILIZATION_LOW;
-	d->measure = mem_format("at the peak, live blocks fill %s of the bytes of the %s pages that they lie on", units_share(UNITS_BUF, d->value, 1),
-				units_count(UNITS_BUF, t->pages));
+	d->measure = mem_format("at the peak, live blocks fill %s of the bytes of the %s that they lie on", units_share(UNITS_BUF, d->value, 1),
+				units_noun(UNITS_NOUN_BUF, t->pages, "page"));
 	d->verdict = !t->pages ? VERDICT_UNKNOWN : d->value < d->threshold ? VERDICT_YES : VERDICT_NO;
 	d->missing = "accesses: pages that only untouched objects (Z) keep are among the used ones";
 	d->verb = "pages --at peak";
@@ -200,11 +200,11 @@ static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosi
 
 		d->cause = scattered ? "small survivors are scattered over pages that are otherwise free" : "blocks lie on pages that they do not fill";
 		d->advice = scattered ? "allocate what stays apart from what goes: by lifetime" : "give the free pages between them back to the system, or allocate them side by side";
-		d->support = mem_format("%s pages, %s, hold a single block or less than %d bytes, %s in all", units_count(UNITS_BUF, t->pinned),
-					units_share(UNITS_BUF, pinned, 1), PAGES_UNDER, units_bytes(UNITS_BUF, t->pinned_bytes));
+		d->support = mem_format("%s, %s, %s a single block or less than %d bytes, %s in all", units_noun(UNITS_NOUN_BUF, t->pinned, "page"),
+					units_share(UNITS_BUF, pinned, 1), units_form(t->pinned, "holds", "hold"), PAGES_UNDER, units_bytes(UNITS_BUF, t->pinned_bytes));
 		for (size_t i = 0; i < p.by_site.count && i < DIAGNOSE_ROWS && p.by_site.rows[i].pinned; i++)
 			put_row(d, i, p.by_site.rows[i].name, p.by_site.rows[i].blocks, p.by_site.rows[i].bytes,
-				mem_format("on %s such pages, %s of them alone", units_count(UNITS_BUF, p.by_site.rows[i].pinned),
+				mem_format("on %s, %s of them alone", units_noun(UNITS_NOUN_BUF, p.by_site.rows[i].pinned, "such page"),
 					   units_count(UNITS_BUF, p.by_site.rows[i].freed)));
 	}
 	pages_deinit(&p);
@@ -221,7 +221,7 @@ static void ask_hardware(const struct asking *a, struct diagnosis *d)
 		if (a->known->activity.total.points[i].lines > lines)
 			lines = a->known->activity.total.points[i].lines;
 	d->verdict = VERDICT_UNKNOWN;
-	d->measure = mem_format("live blocks lie on %s cache lines at most, %s; how often they miss is not known", units_count(UNITS_BUF, lines),
+	d->measure = mem_format("live blocks lie on %s at most, %s; how often they miss is not known", units_noun(UNITS_NOUN_BUF, lines, "cache line"),
 				units_bytes(UNITS_BUF, lines * 64));
 	d->missing = "hardware counters and accesses: perf stat -e branch-misses,L1-dcache-load-misses,cache-misses -- PROGRAM tells the misses";
 	d->verb = "activity";

@@ -123,6 +123,21 @@ static char *three(char out[UNITS_TEXT], double value, const char *unit)
 	return out;
 }
 
+char *units_noun(char out[UNITS_NOUN], uint64_t n, const char *noun)
+{
+	size_t length = strlen(noun);
+	char last = length ? noun[length - 1] : 0, before = length > 1 ? noun[length - 2] : 0;
+
+	if (n == 1)
+		snprintf(out, UNITS_NOUN, "1 %s", noun);
+	else if (last == 'y' && !strchr("aeiou", before))
+		snprintf(out, UNITS_NOUN, "%s %.*sies", units_count(UNITS_BUF, n), (int)length - 1, noun);
+	else
+		snprintf(out, UNITS_NOUN, "%s %s%s", units_count(UNITS_BUF, n), noun,
+			 last == 's' || last == 'x' || (last == 'h' && (before == 's' || before == 'c')) ? "es" : "s");
+	return out;
+}
+
 char *units_bytes(char out[UNITS_TEXT], uint64_t bytes)
 {
 	static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -16,15 +16,15 @@ void closing_print(const struct collector_summary *s, bool quiet)
 		fprintf(stderr, "shinyctl: %s%s%s", tint(&style, TINT_BOLD), s->path, tint_end(&style, TINT_BOLD));
 		if (stat(s->path, &st) == 0)
 			fprintf(stderr, " (%s)", units_bytes(UNITS_BUF, (uint64_t)st.st_size));
-		fprintf(stderr, ": %s process%s, %s\n", units_count(UNITS_BUF, s->processes), s->processes == 1 ? "" : "es",
-			units_time(UNITS_BUF, s->duration));
-		fprintf(stderr, "shinyctl: %s allocations, %s frees, %s blocks live (%s), %s types, %s call sites\n",
-			units_count(UNITS_BUF, s->allocs), units_count(UNITS_BUF, s->frees), units_count(UNITS_BUF, s->live),
-			units_bytes(UNITS_BUF, s->live_bytes), units_count(UNITS_BUF, s->types), units_count(UNITS_BUF, s->sites));
+		fprintf(stderr, ": %s, %s\n", units_noun(UNITS_NOUN_BUF, s->processes, "process"), units_time(UNITS_BUF, s->duration));
+		fprintf(stderr, "shinyctl: %s, %s, %s live (%s), %s, %s\n", units_noun(UNITS_NOUN_BUF, s->allocs, "allocation"),
+			units_noun(UNITS_NOUN_BUF, s->frees, "free"), units_noun(UNITS_NOUN_BUF, s->live, "block"),
+			units_bytes(UNITS_BUF, s->live_bytes), units_noun(UNITS_NOUN_BUF, s->types, "type"),
+			units_noun(UNITS_NOUN_BUF, s->sites, "call site"));
 	}
 	if (s->lost)
-		fprintf(stderr, "shinyctl: %slost:%s %s events; `shinyctl report` says why, a larger --arena may help\n", tint(&style, TINT_BAD),
-			tint_end(&style, TINT_BAD), units_count(UNITS_BUF, s->lost));
+		fprintf(stderr, "shinyctl: %slost:%s %s; `shinyctl report` says why, a larger --arena may help\n", tint(&style, TINT_BAD),
+			tint_end(&style, TINT_BAD), units_noun(UNITS_NOUN_BUF, s->lost, "event"));
 	else if (!quiet)
 		fprintf(stderr, "shinyctl: lost: nothing\n");
 	if (s->unprobed && !quiet)

@@ -80,11 +80,11 @@ static void print_answer(const struct ctl *ctl, const struct activity *a)
 	const struct activity_series *t = &a->total;
 	const struct activity_point *end = &t->points[a->count - 1];
 
-	fprintf(stdout, "%s%s%s live at most, in %s blocks, %s after the start; %s at the end, in %s\n", tint(&ctl->style, TINT_BOLD),
-		units_bytes(UNITS_BUF, t->peak_bytes), tint_end(&ctl->style, TINT_BOLD), units_count(UNITS_BUF, t->peak_blocks),
+	fprintf(stdout, "%s%s%s live at most, in %s, %s after the start; %s at the end, in %s\n", tint(&ctl->style, TINT_BOLD),
+		units_bytes(UNITS_BUF, t->peak_bytes), tint_end(&ctl->style, TINT_BOLD), units_noun(UNITS_NOUN_BUF, t->peak_blocks, "block"),
 		units_time(UNITS_BUF, t->peak_time), units_bytes(UNITS_BUF, end->bytes), units_count(UNITS_BUF, end->blocks));
-	fprintf(stdout, "%s allocations (%s) and %s frees in %s: %s and %s a second\n", units_count(UNITS_BUF, t->allocs),
-		units_bytes(UNITS_BUF, t->alloc_bytes), units_count(UNITS_BUF, t->frees), units_time(UNITS_BUF, a->duration),
+	fprintf(stdout, "%s (%s) and %s in %s: %s and %s a second\n", units_noun(UNITS_NOUN_BUF, t->allocs, "allocation"),
+		units_bytes(UNITS_BUF, t->alloc_bytes), units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, a->duration),
 		units_count(UNITS_BUF, per_second(t->allocs, a->duration)), units_count(UNITS_BUF, per_second(t->frees, a->duration)));
 }
 

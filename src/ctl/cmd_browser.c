@@ -115,9 +115,10 @@ static void print_agreement(struct ctl *ctl, const struct browser_look *look)
 		ours += row->ours.objects;
 	}
 	if (types)
-		fprintf(stdout, "%s%s types are known to both: %s objects in the browser, %s here; of %s types the number is the same%s\n",
-			tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, types), units_count(UNITS_BUF, theirs), units_count(UNITS_BUF, ours),
-			units_count(UNITS_BUF, equal), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s%s %s known to both: %s in the browser, %s here; of %s the number is the same%s\n",
+			tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, types, "type"), units_form(types, "is", "are"),
+			units_noun(UNITS_NOUN_BUF, theirs, "object"), units_count(UNITS_BUF, ours), units_noun(UNITS_NOUN_BUF, equal, "type"),
+			tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print(struct ctl *ctl, const struct browser *browser)
@@ -142,8 +143,9 @@ static void print(struct ctl *ctl, const struct browser *browser)
 	if (!browser->count)
 		fputs("the browser was not asked: record with shinyctl run --devtools\n", stdout);
 	else
-		fprintf(stdout, "%s%zu counts of processes in memory dumps and %zu heap snapshots in all; --at shows earlier ones%s%s\n", tint(style, TINT_DIM),
-			browser->dumps, browser->snapshots, browser->compared ? "" : "; the session has no events to compare them with",
+		fprintf(stdout, "%s%s in memory dumps and %s in all; --at shows earlier ones%s%s\n", tint(style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, browser->dumps, "process count"), units_noun(UNITS_NOUN_BUF, browser->snapshots, "heap snapshot"),
+			browser->compared ? "" : "; the session has no events to compare them with",
 			tint_end(style, TINT_DIM));
 }
 

@@ -36,7 +36,7 @@ static void list_one(void *context, const struct session_directory *d)
 		json_end(json);
 		return;
 	}
-	fprintf(stdout, "%s  %u arena%s, %s, ", d->path, d->arenas, d->arenas == 1 ? "" : "s", units_bytes(UNITS_BUF, d->bytes));
+	fprintf(stdout, "%s  %s, %s, ", d->path, units_noun(UNITS_NOUN_BUF, d->arenas, "arena"), units_bytes(UNITS_BUF, d->bytes));
 	if (d->age)
 		fprintf(stdout, "%s old, ", units_time(UNITS_BUF, d->age));
 	fprintf(stdout, "%s\n", state);

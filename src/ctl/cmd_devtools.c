@@ -82,8 +82,8 @@ static struct shiny_err *take(const struct ctl *ctl, struct devtools *devtools, 
 		return shiny_err(SHINY_ERR_OTHER, "devtools: told to end before %s was complete: the browser's numbers are not in it", path);
 	err = devtools_store(devtools, path, &dumps, &snapshots);
 	if (!err && !ctl->options.given[OPT_QUIET])
-		fprintf(stderr, "shinyctl: %zu memory dump%s, %zu heap snapshot%s: shinyctl browser %s\n", dumps, dumps == 1 ? "" : "s", snapshots,
-			snapshots == 1 ? "" : "s", path);
+		fprintf(stderr, "shinyctl: %s, %s: shinyctl browser %s\n", units_noun(UNITS_NOUN_BUF, dumps, "memory dump"),
+			units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), path);
 	return err;
 }
 

@@ -138,14 +138,14 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 /* What stands behind the numbers: how much of both could be matched at all. */
 static void print_matching(struct ctl *ctl, const struct diff *d, enum census_by by)
 {
-	fprintf(stdout, "\n%s row%s different, %s the same\n", units_count(UNITS_BUF, d->count), d->count == 1 ? " is" : "s are",
+	fprintf(stdout, "\n%s %s different, %s the same\n", units_noun(UNITS_NOUN_BUF, d->count, "row"), units_form(d->count, "is", "are"),
 		units_count(UNITS_BUF, d->same));
 	if (!d->timed)
 		fprintf(stdout, "%sno peaks and lifetimes:%s a session has no events\n", tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
 		fprintf(stdout, "call sites without names: %s found by the calls around them", units_count(UNITS_BUF, d->sites[MATCH_CALLS]));
 	if (d->sites[MATCH_TOGETHER])
-		fprintf(stdout, "; what cannot be told apart is counted together, in %s groups", units_count(UNITS_BUF, d->sites[MATCH_TOGETHER]));
+		fprintf(stdout, "; what cannot be told apart is counted together, in %s", units_noun(UNITS_NOUN_BUF, d->sites[MATCH_TOGETHER], "group"));
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
 		putc('\n', stdout);
 }
@@ -155,8 +155,8 @@ static void print(struct ctl *ctl, const struct scope *scope, const struct diff 
 	ctl_narrowed(ctl);
 	print_sessions(ctl, scope, d);
 	if (!d->count) {
-		fprintf(stdout, "\n%sno difference%s by %s; %s rows are the same\n", tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
-			census_names[by], units_count(UNITS_BUF, d->same));
+		fprintf(stdout, "\n%sno difference%s by %s; %s %s the same\n", tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
+			census_names[by], units_noun(UNITS_NOUN_BUF, d->same, "row"), units_form(d->same, "is", "are"));
 		return;
 	}
 	if (ctl->options.given[OPT_DIFF_SORT]) {

@@ -95,8 +95,8 @@ static void check_shm(struct ctl *ctl)
 		check(ctl, FINDING_WARN, "/dev/shm", "a smaller arena is made; or mount it larger, or use --arena", "%s free, one arena takes %s",
 		      units_bytes(UNITS_BUF, free_bytes), units_bytes(UNITS_BUF, arena));
 	else
-		check(ctl, FINDING_OK, "/dev/shm", NULL, "%s free, room for %s arenas of %s", units_bytes(UNITS_BUF, free_bytes),
-		      units_count(UNITS_BUF, free_bytes / arena), units_bytes(UNITS_BUF, arena));
+		check(ctl, FINDING_OK, "/dev/shm", NULL, "%s free, room for %s of %s", units_bytes(UNITS_BUF, free_bytes),
+		      units_noun(UNITS_NOUN_BUF, free_bytes / arena, "arena"), units_bytes(UNITS_BUF, arena));
 }
 
 static void check_library(struct ctl *ctl)
@@ -250,8 +250,8 @@ static void check_collected(struct ctl *ctl, const char *path)
 			used += (size_t)snprintf(text + used, sizeof text - used, "%s", seen[k]);
 	if (count && !unfit && kinds >> SHINY_PROBE_ALLOCATE & 1)
 		check(ctl, FINDING_OK, "Oilpan", "shinyctl probe FILE shows the evidence",
-		      "the garbage collector's objects: %u places to patch; they are seen when they are %s; their destructors, too, but not where the "
-		      "executable checks what it calls (control-flow integrity: the session says)", count, text);
+		      "the garbage collector's objects: %s to patch; they are seen when they are %s; their destructors, too, but not where the "
+		      "executable checks what it calls (control-flow integrity: the session says)", units_noun(UNITS_NOUN_BUF, count, "place"), text);
 	else
 		check(ctl, FINDING_WARN, "Oilpan", "shinyctl probe FILE says why", "the garbage collector's objects are not seen: %s",
 		      count ? "not all functions that make them were found, or can be patched" : "no functions were found that make them");

@@ -169,9 +169,9 @@ static void print_stack_of(struct explainer *e, const struct stack_lines *lines)
 
 static void print_sizes(const struct origin *o)
 {
-	fprintf(stdout, "%s bytes", units_count(UNITS_BUF, o->least_of_all));
+	fputs(units_noun(UNITS_NOUN_BUF, o->least_of_all, "byte"), stdout);
 	if (o->most_of_all != o->least_of_all)
-		fprintf(stdout, " to %s bytes%s%s", units_count(UNITS_BUF, o->most_of_all), o->step > 1 ? " in steps of " : "",
+		fprintf(stdout, " to %s%s%s", units_noun(UNITS_NOUN_BUF, o->most_of_all, "byte"), o->step > 1 ? " in steps of " : "",
 			o->step > 1 ? units_count(UNITS_BUF, o->step) : "");
 }
 
@@ -215,10 +215,10 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 				sym_rule_name(c->type.rule), c->type.climbed ? ", found in a caller" : "");
 		else
 			fprintf(stdout, "  nothing says what it is");
-		fprintf(stdout, "\n  %s allocation%s by %s, %s live; ", units_count(UNITS_BUF, o->sums.allocs), o->sums.allocs == 1 ? "" : "s",
+		fprintf(stdout, "\n  %s by %s, %s live; ", units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"),
 			name_of_api(o->api), units_count(UNITS_BUF, o->sums.live));
 		print_sizes(o);
-		fprintf(stdout, "; %s stack%s\n", units_count(UNITS_BUF, o->stacks), o->stacks == 1 ? "" : "s");
+		fprintf(stdout, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
 		if (strcmp(name, recorded) != 0)
 			fprintf(stdout, "  %sthe session says %s%s: files or debug information have changed since, or the blocks were looked at together\n",
 				tint(style, TINT_WARN), recorded, tint_end(style, TINT_WARN));
@@ -257,8 +257,8 @@ static struct shiny_err *print_head(struct explainer *e)
 	if (!err)
 		err = query_step(q, &row);
 	if (!err && row) {
-		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s bytes by %s, in %s (pid %" PRId64 "), thread %" PRId64 "%s%s%s\n", tint(style, TINT_BOLD),
-			b->address, tint_end(style, TINT_BOLD), units_count(UNITS_BUF, b->size), name_of_api(b->api), query_text(q, 0), query_number(q, 1),
+		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64 "), thread %" PRId64 "%s%s%s\n", tint(style, TINT_BOLD),
+			b->address, tint_end(style, TINT_BOLD), units_noun(UNITS_NOUN_BUF, b->size, "byte"), name_of_api(b->api), query_text(q, 0), query_number(q, 1),
 			query_number(q, 3), *query_text(q, 2) ? " (" : "", query_text(q, 2), *query_text(q, 2) ? ")" : "");
 		fprintf(stdout, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
 		if (b->ended)

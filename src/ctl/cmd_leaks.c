@@ -40,11 +40,10 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 
 	for (size_t i = 0; i < l->count; i++)
 		growing += l->rows[i].grows;
-	fprintf(stdout, "%s blocks, %s, live at the end", units_count(UNITS_BUF, l->blocks), units_bytes(UNITS_BUF, l->bytes));
+	fprintf(stdout, "%s, %s, live at the end", units_noun(UNITS_NOUN_BUF, l->blocks, "block"), units_bytes(UNITS_BUF, l->bytes));
 	if (l->suppressed)
 		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
-	fprintf(stdout, "\n%s %s%s to the end\n\n", units_count(UNITS_BUF, growing), group_names[by],
-		growing == 1 ? " grows" : "s grow");
+	fprintf(stdout, "\n%s %s to the end\n\n", units_noun(UNITS_NOUN_BUF, growing, group_names[by]), units_form(growing, "grows", "grow"));
 	memcpy(titled, columns, sizeof titled);
 	titled[NAME].title = group_names[by];
 	table_init(&table, titled, COLUMNS);

@@ -32,7 +32,7 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 	const struct lifetime_row *t = &l->total;
 	uint64_t half = distribution_survival_quantile(&t->ages, 0.5);
 
-	fprintf(stdout, "%s blocks, %s, in %s\n", units_count(UNITS_BUF, t->blocks), units_bytes(UNITS_BUF, t->bytes), units_time(UNITS_BUF, l->duration));
+	fprintf(stdout, "%s, %s, in %s\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes), units_time(UNITS_BUF, l->duration));
 	fprintf(stdout, "  destroyed %s, reused %s, persistent %s", units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks), units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
 	fprintf(stdout, "; temporary %s, freed by another thread %s\n", units_share(UNITS_BUF, (double)t->temporary, (double)t->blocks),

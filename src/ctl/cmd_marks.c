@@ -67,8 +67,7 @@ static void print(struct ctl *ctl, const struct marks *marks, size_t limit)
 	ctl_more(ctl, limit, marks->count);
 	table_deinit(&table);
 	if (marks->counted)
-		fprintf(stdout, "\nat the end %s live in %s block%s\n", units_bytes(UNITS_BUF, marks->live_bytes), units_count(UNITS_BUF, marks->live),
-			marks->live == 1 ? "" : "s");
+		fprintf(stdout, "\nat the end %s live in %s\n", units_bytes(UNITS_BUF, marks->live_bytes), units_noun(UNITS_NOUN_BUF, marks->live, "block"));
 	if (marks->count == 1)
 		fprintf(stdout, "no mark was set: a program sets them with shiny.h, `shinyctl mark` from outside\n");
 }

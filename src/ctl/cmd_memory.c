@@ -196,8 +196,8 @@ static void print(struct ctl *ctl, const struct memory *memory)
 	if (!memory->count && !memory->period)
 		fputs("nobody looked at the memory: SHINY_MEMORY_PERIOD was 0\n", stdout);
 	else if (memory->unseen)
-		fprintf(stdout, "%s%zu %s not looked at: too short a life%s\n", tint(&ctl->style, TINT_DIM), memory->unseen,
-			memory->unseen == 1 ? "process was" : "processes were", tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s%s %s not looked at: too short a life%s\n", tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, memory->unseen, "process"),
+			units_form(memory->unseen, "was", "were"), tint_end(&ctl->style, TINT_DIM));
 	if (memory->cost)
 		fprintf(stdout, "%slooking took %s of processor time%s\n", tint(&ctl->style, TINT_DIM), units_time(UNITS_BUF, memory->cost),
 			tint_end(&ctl->style, TINT_DIM));

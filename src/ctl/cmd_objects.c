@@ -46,8 +46,9 @@ static void print(struct ctl *ctl, const struct constructed *c, size_t limit)
 	const struct constructed_row *t = &c->total;
 	struct table table;
 
-	fprintf(stdout, "%s allocations, %s deallocations, %s constructions, %s destructions\n", units_count(UNITS_BUF, c->allocations),
-		units_count(UNITS_BUF, c->deallocations), units_count(UNITS_BUF, t->constructions), units_count(UNITS_BUF, t->destructions));
+	fprintf(stdout, "%s, %s, %s, %s\n", units_noun(UNITS_NOUN_BUF, c->allocations, "allocation"),
+		units_noun(UNITS_NOUN_BUF, c->deallocations, "deallocation"), units_noun(UNITS_NOUN_BUF, t->constructions, "construction"),
+		units_noun(UNITS_NOUN_BUF, t->destructions, "destruction"));
 	fprintf(stdout, "  of the objects constructed, %s began a block, %s lay inside one, %s on the stack, %s in static data, %s elsewhere\n",
 		units_count(UNITS_BUF, t->places[PLACE_START]), units_count(UNITS_BUF, t->places[PLACE_INSIDE]),
 		units_count(UNITS_BUF, t->places[PLACE_STACK]), units_count(UNITS_BUF, t->places[PLACE_STATIC]),

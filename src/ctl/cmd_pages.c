@@ -49,32 +49,34 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 		fprintf(stdout, ": nothing is live%s\n", p->at == PAGES_AT_TIME && !p->count ? ", and no process that had blocks still runs" : "");
 		return;
 	}
-	fprintf(stdout, ": %s%s in use%s: %s in %s blocks on %s pages (%s)\n", tint(&ctl->style, TINT_BOLD),
+	fprintf(stdout, ": %s%s in use%s: %s in %s on %s (%s)\n", tint(&ctl->style, TINT_BOLD),
 		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES), tint_end(&ctl->style, TINT_BOLD),
-		units_bytes(UNITS_BUF, live_of(t)), units_count(UNITS_BUF, t->blocks), units_count(UNITS_BUF, t->pages), PAGES_IN(t->pages));
-	fprintf(stdout, "  pinned       %s pages (%s), %s, by %s: %s hold less than %s, %s a single block\n", units_count(UNITS_BUF, t->pinned),
+		units_bytes(UNITS_BUF, live_of(t)), units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_noun(UNITS_NOUN_BUF, t->pages, "page"),
+		PAGES_IN(t->pages));
+	fprintf(stdout, "  pinned       %s (%s), %s, by %s: %s %s less than %s, %s a single block\n", units_noun(UNITS_NOUN_BUF, t->pinned, "page"),
 		PAGES_IN(t->pinned), units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_bytes(UNITS_BUF, t->pinned_bytes),
-		units_count(UNITS_BUF, t->under), units_bytes(UNITS_BUF, under), units_count(UNITS_BUF, t->single));
-	fprintf(stdout, "  reclaimable  %s pages (%s) if blocks of each size stood side by side\n", units_count(UNITS_BUF, reclaimable_of(t)),
+		units_count(UNITS_BUF, t->under), units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, under), units_count(UNITS_BUF, t->single));
+	fprintf(stdout, "  reclaimable  %s (%s) if blocks of each size stood side by side\n", units_noun(UNITS_NOUN_BUF, reclaimable_of(t), "page"),
 		PAGES_IN(reclaimable_of(t)));
-	fprintf(stdout, "  huge pages   %s of %s ranges of 2 MiB have 90 %% of their pages in use; to back all takes %s more\n",
-		units_count(UNITS_BUF, fit_for_huge(t)), units_count(UNITS_BUF, t->ranges),
+	fprintf(stdout, "  huge pages   %s of %s of 2 MiB %s 90 %% of the pages in use; to back all takes %s more\n",
+		units_count(UNITS_BUF, fit_for_huge(t)), units_noun(UNITS_NOUN_BUF, t->ranges, "range"), units_form(fit_for_huge(t), "has", "have"),
 		units_bytes(UNITS_BUF, t->ranges * RANGE_BYTES - t->pages * PAGE_BYTES));
-	fprintf(stdout, "  cache lines  %s of 64 B hold live bytes (%s)\n", units_count(UNITS_BUF, t->lines),
+	fprintf(stdout, "  cache lines  %s of 64 B %s live bytes (%s)\n", units_count(UNITS_BUF, t->lines), units_form(t->lines, "holds", "hold"),
 		units_bytes(UNITS_BUF, t->lines * LINE_BYTES));
 	for (size_t i = 0; i < p->count; i++)
 		if (p->processes[i].sums.looked && p->processes[i].look_time < oldest)
 			oldest = p->processes[i].look_time;
 	if (t->looked)
-		fprintf(stdout, "  committed    %s by malloc and collected heaps, when %s of %zu processes were last looked at%s%s%s:\n"
+		fprintf(stdout, "  committed    %s by malloc and collected heaps, when %s of %s %s last looked at%s%s%s:\n"
 				"               %s resident, %s live then, %s of what was committed\n",
-			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked), p->count, p->at == PAGES_AT_END ? "" : ", up to ",
+			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked), units_noun(UNITS_NOUN_BUF, p->count, "process"),
+			units_form(t->looked, "was", "were"), p->at == PAGES_AT_END ? "" : ", up to ",
 			p->at == PAGES_AT_END ? "" : units_time(UNITS_BUF, p->time - oldest), p->at == PAGES_AT_END ? "" : " before",
 			units_bytes(UNITS_BUF, t->resident), units_bytes(UNITS_BUF, t->look_live),
 			units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
 	if (t->overlaps)
-		fprintf(stdout, "%s  %s blocks begin inside others, whose end was not seen: %s count once%s\n", tint(&ctl->style, TINT_DIM),
-			units_count(UNITS_BUF, t->overlaps), units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s  %s %s inside others, whose end was not seen: %s count once%s\n", tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, t->overlaps, "block"), units_form(t->overlaps, "begins", "begin"), units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_use(const struct ctl *ctl, const struct pages_sums *t)

@@ -206,9 +206,9 @@ static void print_f9(struct ctl *ctl, const struct pages *p)
 		any = true;
 	}
 	fprintf(stdout, "%s\n", any ? " pages" : " nothing");
-	fprintf(stdout, "in use %s of the bytes of %s pages; %s of them, %s, are kept by a single block or less than %d B\n",
-		units_share(UNITS_BUF, pages_utilization(t), 1), units_count(UNITS_BUF, t->pages), units_count(UNITS_BUF, t->pinned),
-		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), PAGES_UNDER);
+	fprintf(stdout, "in use %s of the bytes of %s; %s of them, %s, %s kept by a single block or less than %d B\n",
+		units_share(UNITS_BUF, pages_utilization(t), 1), units_noun(UNITS_NOUN_BUF, t->pages, "page"), units_count(UNITS_BUF, t->pinned),
+		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_form(t->pinned, "is", "are"), PAGES_UNDER);
 }
 
 static void print_f10(struct ctl *ctl, const struct pooling *p)

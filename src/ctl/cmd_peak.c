@@ -21,14 +21,14 @@ static const char *later(char out[UNITS_TEXT], const struct peaks *p)
 
 static void print_answer(const struct ctl *ctl, const struct peaks *p, const struct peak *peak)
 {
-	fprintf(stdout, "%s%s%s live %s, in %s blocks, %s after the start, of %s\n", tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->bytes),
-		tint_end(&ctl->style, TINT_BOLD), peak == &p->peaks[p->highest] ? "at most" : "then", units_count(UNITS_BUF, peak->blocks),
+	fprintf(stdout, "%s%s%s live %s, in %s, %s after the start, of %s\n", tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->bytes),
+		tint_end(&ctl->style, TINT_BOLD), peak == &p->peaks[p->highest] ? "at most" : "then", units_noun(UNITS_NOUN_BUF, peak->blocks, "block"),
 		units_time(UNITS_BUF, peak->time), units_time(UNITS_BUF, p->duration));
-	fprintf(stdout, "  transient  %s (%s) in %s blocks: gone %s\n", units_bytes(UNITS_BUF, peak->soon_bytes),
-		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes), units_count(UNITS_BUF, peak->soon_blocks), later(UNITS_BUF, p));
-	fprintf(stdout, "  lasting    %s (%s) in %s blocks\n", units_bytes(UNITS_BUF, peak->bytes - peak->soon_bytes),
+	fprintf(stdout, "  transient  %s (%s) in %s: gone %s\n", units_bytes(UNITS_BUF, peak->soon_bytes),
+		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes), units_noun(UNITS_NOUN_BUF, peak->soon_blocks, "block"), later(UNITS_BUF, p));
+	fprintf(stdout, "  lasting    %s (%s) in %s\n", units_bytes(UNITS_BUF, peak->bytes - peak->soon_bytes),
 		units_share(UNITS_BUF, (double)(peak->bytes - peak->soon_bytes), (double)peak->bytes),
-		units_count(UNITS_BUF, peak->blocks - peak->soon_blocks));
+		units_noun(UNITS_NOUN_BUF, peak->blocks - peak->soon_blocks, "block"));
 }
 
 static void print_peaks(const struct ctl *ctl, const struct peaks *p, const struct peak *shown)
@@ -128,7 +128,8 @@ static void print_each(const struct ctl *ctl, const struct peaks *p, enum group_
 	}
 	table_print(&table, &ctl->style);
 	if (limit < p->process_count)
-		fprintf(stdout, "%s… and %zu more processes%s\n", tint(&ctl->style, TINT_DIM), p->process_count - limit, tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s… and %s%s\n", tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, p->process_count - limit, "more process"),
+			tint_end(&ctl->style, TINT_DIM));
 	table_deinit(&table);
 }
 

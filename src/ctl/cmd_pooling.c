@@ -60,11 +60,11 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 	}
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	fprintf(stdout, "%s%s blocks, %s, of them %s objects; %s pools with %s slots\nmost bytes were live at %s", tint(&ctl->style, TINT_DIM),
-		units_count(UNITS_BUF, t->blocks), units_bytes(UNITS_BUF, t->bytes), units_count(UNITS_BUF, t->objects), units_count(UNITS_BUF, t->pools),
-		units_count(UNITS_BUF, t->most), units_time(UNITS_BUF, p->peak_time));
+	fprintf(stdout, "%s%s, %s, of them %s; %s with %s\nmost bytes were live at %s", tint(&ctl->style, TINT_DIM),
+		units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes), units_noun(UNITS_NOUN_BUF, t->objects, "object"),
+		units_noun(UNITS_NOUN_BUF, t->pools, "pool"), units_noun(UNITS_NOUN_BUF, t->most, "slot"), units_time(UNITS_BUF, p->peak_time));
 	if (p->collected)
-		fprintf(stdout, "; left out: %s garbage-collected objects", units_count(UNITS_BUF, p->collected));
+		fprintf(stdout, "; left out: %s", units_noun(UNITS_NOUN_BUF, p->collected, "garbage-collected object"));
 	fprintf(stdout, "%s\n", tint_end(&ctl->style, TINT_DIM));
 }
 

@@ -128,7 +128,7 @@ static void print_entries(struct ctl *ctl, const struct probe *probe)
 			used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", k ? ", " : "", roles[k].name, register_name(roles[k].argument));
 		table_text(&table, E_ARGUMENTS, text);
 		if (recipe)
-			snprintf(text, sizeof text, "%u bytes moved", recipe->displaced);
+			snprintf(text, sizeof text, "%s moved", units_noun(UNITS_NOUN_BUF, recipe->displaced, "byte"));
 		table_text(&table, E_PATCH, recipe ? text : "no");
 	}
 	putc('\n', stdout);
@@ -183,8 +183,8 @@ static void print(struct ctl *ctl, const char *path, const struct probe *probe, 
 	fprintf(stdout, "  build-id      %s\n\n", *build_id ? build_id : "none");
 	print_notes(ctl, probe);
 	if (own->present)
-		fprintf(stdout, "  %s%-13s%s %u entries to patch%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), "allocator", tint_end(&ctl->style, TINT_BOLD),
-			own->patches, *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "", own->patches ? own->path : "");
+		fprintf(stdout, "  %s%-13s%s %s to patch%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), "allocator", tint_end(&ctl->style, TINT_BOLD),
+			units_noun(UNITS_NOUN_BUF, own->patches, "entry"), *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "", own->patches ? own->path : "");
 	if (probe->file->entry_count)
 		print_entries(ctl, probe);
 	if (ctl->options.given[OPT_PROBE_TYPES])

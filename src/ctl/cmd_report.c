@@ -292,8 +292,8 @@ static void print_head(struct ctl *ctl, const struct page *page)
 	free(command);
 	if (s->started && localtime_r(&started, &tm))
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S, ", &tm);
-	line = mem_format("%s%s, %s process%s, %s thread%s   %s", when, units_time(UNITS_BUF, s->duration), units_count(UNITS_BUF, s->processes),
-			  s->processes == 1 ? "" : "es", units_count(UNITS_BUF, s->threads), s->threads == 1 ? "" : "s", ctl->options.operands[0]);
+	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration), units_noun(UNITS_NOUN_BUF, s->processes, "process"),
+			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"), ctl->options.operands[0]);
 	put_line(style, TINT_NONE, line);
 	free(line);
 	print_narrowed(ctl, page);
@@ -416,8 +416,8 @@ static void print_page(struct ctl *ctl, const struct page *page)
 		print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), false, live);
 	}
 	if (o->churn.count) {
-		text = mem_format(" %s of %s blocks died within %s", units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
-				  units_count(UNITS_BUF, o->blocks), units_time(UNITS_BUF, o->young_ns));
+		text = mem_format(" %s of %s died within %s", units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
+				  units_noun(UNITS_NOUN_BUF, o->blocks, "block"), units_time(UNITS_BUF, o->young_ns));
 		ctl_heading(ctl, "Churns:", text);
 		free(text);
 		print_rows(ctl, &o->churn, ctl_limit(ctl, o->churn.count, OTHER_ROWS), true, o->blocks);

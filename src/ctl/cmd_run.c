@@ -198,7 +198,7 @@ static void tell_unseen(const struct shiny_ctors_file *file)
 				(int)c->name_bytes, ctors_names(file) + c->name_at);
 	}
 	if (count > SHOWN)
-		fprintf(stderr, " and %u more classes", count - SHOWN);
+		fprintf(stderr, " and %s", units_noun(UNITS_NOUN_BUF, count - SHOWN, "more class"));
 	if (count)
 		fprintf(stderr, "; shinyctl objects says how many\n");
 }
@@ -496,8 +496,8 @@ static void keep_devtools(struct run *run)
 	if (trouble)
 		fprintf(stderr, "shinyctl: --devtools: %s\n", trouble);
 	if ((dumps || snapshots) && !run->options->given[OPT_QUIET])
-		fprintf(stderr, "shinyctl: the browser's own numbers: %zu memory dump%s, %zu heap snapshot%s: shinyctl browser %s\n", dumps,
-			dumps == 1 ? "" : "s", snapshots, snapshots == 1 ? "" : "s", path);
+		fprintf(stderr, "shinyctl: the browser's own numbers: %s, %s: shinyctl browser %s\n",
+			units_noun(UNITS_NOUN_BUF, dumps, "memory dump"), units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), path);
 	shiny_err_free(err);
 }
 

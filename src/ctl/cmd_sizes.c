@@ -23,17 +23,18 @@ static void print_total(const struct ctl *ctl, const struct sizes *s)
 {
 	const struct size_sums *t = &s->total.sums;
 
-	fprintf(stdout, "%s blocks, %s asked for, %s usable: slop %s, %s of it\n", units_count(UNITS_BUF, t->blocks), units_bytes(UNITS_BUF, t->bytes),
+	fprintf(stdout, "%s, %s asked for, %s usable: slop %s, %s of it\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes),
 		units_bytes(UNITS_BUF, t->usable), units_bytes(UNITS_BUF, size_slop(t)), units_share(UNITS_BUF, (double)size_slop(t), (double)t->usable));
-	fprintf(stdout, "live at the end: %s blocks, %s asked for, slop %s, %s of what is usable\n", units_count(UNITS_BUF, t->live),
+	fprintf(stdout, "live at the end: %s, %s asked for, slop %s, %s of what is usable\n", units_noun(UNITS_NOUN_BUF, t->live, "block"),
 		units_bytes(UNITS_BUF, t->live_bytes), units_bytes(UNITS_BUF, size_live_slop(t)),
 		units_share(UNITS_BUF, (double)size_live_slop(t), (double)t->live_usable));
 	if (s->aligned)
-		fprintf(stdout, "%s%s blocks asked for an alignment, which is not recorded: they may take more%s\n", tint(&ctl->style, TINT_DIM),
-			units_count(UNITS_BUF, s->aligned), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s%s asked for an alignment, which is not recorded: they may take more%s\n", tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, s->aligned, "block"), tint_end(&ctl->style, TINT_DIM));
 	if (s->allocators[SIZE_UNKNOWN].sums.blocks)
-		fprintf(stdout, "%s%s blocks are from an allocator that is not known: their slop is not counted%s\n", tint(&ctl->style, TINT_DIM),
-			units_count(UNITS_BUF, s->allocators[SIZE_UNKNOWN].sums.blocks), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s%s %s from an allocator that is not known: their slop is not counted%s\n", tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, s->allocators[SIZE_UNKNOWN].sums.blocks, "block"),
+			units_form(s->allocators[SIZE_UNKNOWN].sums.blocks, "is", "are"), tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_allocators(struct ctl *ctl, const struct sizes *s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_switch.c: `shinyctl on` and `shinyctl off`. */
+#include "../base/units.h"
 #include "ctl.h"
 #include "sessions.h"
 
@@ -13,7 +14,7 @@ static struct shiny_err *switch_to(struct ctl *ctl, bool on)
 		err = sessions_switch(directory, on, &count);
 	if (err)
 		return err;
-	fprintf(stdout, "recording is %s in %u arena%s of %s\n", on ? "on" : "off", count, count == 1 ? "" : "s", directory);
+	fprintf(stdout, "recording is %s in %s of %s\n", on ? "on" : "off", units_noun(UNITS_NOUN_BUF, count, "arena"), directory);
 	return NULL;
 }
 

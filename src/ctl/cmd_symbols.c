@@ -239,8 +239,8 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 	}
 	table_print(&table, style);
 	table_deinit(&table);
-	fprintf(stdout, "\n%s module%s, %s without debug information\n", units_count(UNITS_BUF, subjects->count),
-		subjects->count == 1 ? "" : "s", units_count(UNITS_BUF, without));
+	fprintf(stdout, "\n%s, %s without debug information\n", units_noun(UNITS_NOUN_BUF, subjects->count, "module"),
+		units_count(UNITS_BUF, without));
 }
 
 enum { W_MODULE, W_CALLS, W_EXACT, W_HIGH, W_MEDIUM, W_LOW, W_LABEL, W_NONE, W_WRAPPERS, W_TIME, W_COLUMNS };
@@ -287,8 +287,8 @@ static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t 
 	putc('\n', stdout);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	fprintf(stdout, "\n%s calls of allocation functions: a type for %s, %s exact or high; %s in wrappers, whose callers know\n",
-		units_count(UNITS_BUF, all.calls),
+	fprintf(stdout, "\n%s of allocation functions: a type for %s, %s exact or high; %s in wrappers, whose callers know\n",
+		units_noun(UNITS_NOUN_BUF, all.calls, "call"),
 		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH] + all.by_confidence[SYM_MEDIUM] +
 				       all.by_confidence[SYM_LOW]),
 		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH]), units_count(UNITS_BUF, all.wrappers));

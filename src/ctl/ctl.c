@@ -23,8 +23,7 @@ static void loss_line(const struct style *style, const struct losses *losses)
 	if (!losses->lost) {
 		fprintf(style->out, "%slost:%s nothing\n", tint(style, TINT_GOOD), tint_end(style, TINT_GOOD));
 	} else {
-		fprintf(style->out, "%slost:%s %s events\n", tint(style, TINT_BAD), tint_end(style, TINT_BAD),
-			units_count(UNITS_BUF, losses->lost));
+		fprintf(style->out, "%slost:%s %s\n", tint(style, TINT_BAD), tint_end(style, TINT_BAD), units_noun(UNITS_NOUN_BUF, losses->lost, "event"));
 		for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++)
 			fprintf(style->out, "  %12s  %s\n", units_count(UNITS_BUF, losses->rows[i].count),
 				losses->rows[i].text ? losses->rows[i].text : losses->rows[i].name);
@@ -108,7 +107,8 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 		loss_line(&ctl->style, &losses);
 	if (ctl->options.given[OPT_STRICT] && losses.lost) {
 		ctl->status = SHINY_ERR_STRICT;
-		fprintf(stderr, "shinyctl: %s: %" PRIu64 " events are missing from this session (--strict)\n", path, losses.lost);
+		fprintf(stderr, "shinyctl: %s: %s %s missing from this session (--strict)\n", path, units_noun(UNITS_NOUN_BUF, losses.lost, "event"),
+			units_form(losses.lost, "is", "are"));
 	}
 	losses_deinit(&losses);
 	return NULL;
@@ -146,8 +146,8 @@ size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual)
 void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
 {
 	if (shown < count)
-		fprintf(stdout, "%s… and %s more rows (--limit 0 shows all)%s\n", tint(&ctl->style, TINT_DIM),
-			units_count(UNITS_BUF, count - shown), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s… and %s (--limit 0 shows all)%s\n", tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, count - shown, "more row"), tint_end(&ctl->style, TINT_DIM));
 }
 
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more)

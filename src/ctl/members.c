@@ -234,38 +234,30 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 	table_deinit(&table);
 }
 
-#define COUNTED ((char[UNITS_TEXT + 16]){0})
-
-/* "1 hole", "3 holes" */
-static char *counted(char out[UNITS_TEXT + 16], uint64_t n, const char *what)
-{
-	snprintf(out, UNITS_TEXT + 16, "%s %s%s", units_count(UNITS_BUF, n), what, n == 1 ? "" : "s");
-	return out;
-}
-
 static void print_cost(const struct layout *layout)
 {
 	uint64_t waste = layout->hole_bytes + layout->padding;
 
-	fprintf(stdout, "\nsize %s, %s, %s; ", counted(COUNTED, layout->bytes, "byte"), counted(COUNTED, (layout->bytes + LINE - 1) / LINE, "cache line"),
-		counted(COUNTED, layout->fields, "member"));
+	fprintf(stdout, "\nsize %s, %s, %s; ", units_noun(UNITS_NOUN_BUF, layout->bytes, "byte"), units_noun(UNITS_NOUN_BUF, (layout->bytes + LINE - 1) / LINE, "cache line"),
+		units_noun(UNITS_NOUN_BUF, layout->fields, "member"));
 	if (layout->holes)
-		fprintf(stdout, "%s of %s", counted(COUNTED, layout->holes, "hole"), counted(COUNTED, layout->hole_bytes, "byte"));
+		fprintf(stdout, "%s of %s", units_noun(UNITS_NOUN_BUF, layout->holes, "hole"), units_noun(UNITS_NOUN_BUF, layout->hole_bytes, "byte"));
 	else
 		fputs("no holes", stdout);
 	if (layout->padding)
-		fprintf(stdout, ", %s of padding", counted(COUNTED, layout->padding, "byte"));
+		fprintf(stdout, ", %s of padding", units_noun(UNITS_NOUN_BUF, layout->padding, "byte"));
 	if (waste && layout->bytes)
 		fprintf(stdout, ": %s of it is unused", units_share(UNITS_BUF, (double)waste, (double)layout->bytes));
 	putc('\n', stdout);
-	fprintf(stdout, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs), counted(COUNTED, layout->alloc_blocks, "block"),
-		units_count(UNITS_BUF, layout->live), counted(COUNTED, layout->live_blocks, "block"));
+	fprintf(stdout, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs), units_noun(UNITS_NOUN_BUF, layout->alloc_blocks, "block"),
+		units_count(UNITS_BUF, layout->live), units_noun(UNITS_NOUN_BUF, layout->live_blocks, "block"));
 	if (waste && layout->live)
-		fprintf(stdout, ": %s × %s live = %s unused", counted(COUNTED, waste, "byte"), units_count(UNITS_BUF, layout->live),
+		fprintf(stdout, ": %s × %s live = %s unused", units_noun(UNITS_NOUN_BUF, waste, "byte"), units_count(UNITS_BUF, layout->live),
 			units_bytes(UNITS_BUF, waste * layout->live));
 	putc('\n', stdout);
 	if (layout->guessed)
-		fprintf(stdout, "%s allocations that only may be of this type are not counted\n", units_count(UNITS_BUF, layout->guessed));
+		fprintf(stdout, "%s that only may be of this type %s not counted\n", units_noun(UNITS_NOUN_BUF, layout->guessed, "allocation"),
+			units_form(layout->guessed, "is", "are"));
 }
 
 static void json_layout(struct ctl *ctl, const struct layout *layout)

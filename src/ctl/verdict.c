@@ -103,7 +103,8 @@ static char *loss_text(const struct verdict *v, int side)
 		return mem_text(v->unread);
 	if (!v->limits->complete[side])
 		return mem_text("the recording was not finished");
-	return mem_format("%s events were lost", units_count(UNITS_BUF, v->limits->lost[side]));
+	return mem_format("%s %s lost", units_noun(UNITS_NOUN_BUF, v->limits->lost[side], "event"),
+			  units_form(v->limits->lost[side], "was", "were"));
 }
 
 /* ---- on a terminal ---- */
@@ -133,7 +134,7 @@ void verdict_print(struct ctl *ctl, const struct verdict *v)
 	static const struct { const char *word; enum tint tint; } words[] = {
 		[LIMIT_HOLDS] = {"holds", TINT_GOOD}, [LIMIT_FAILS] = {"FAILS", TINT_BAD}, [LIMIT_UNKNOWN] = {"?    ", TINT_WARN},
 	};
-	uint64_t failed = verdict_count(v, LIMIT_FAILS), open = verdict_count(v, LIMIT_UNKNOWN);
+	uint64_t failed = verdict_count(v, LIMIT_FAILS), open = verdict_count(v, LIMIT_UNKNOWN), held = verdict_count(v, LIMIT_HOLDS);
 
 	for (size_t i = 0; i < v->limits->count; i++) {
 		const struct limit_rule *rule = &v->rules->at[i];
@@ -146,9 +147,10 @@ void verdict_print(struct ctl *ctl, const struct verdict *v)
 		if (r->state == LIMIT_FAILS)
 			print_parts(ctl, rule, r);
 	}
-	fprintf(stdout, "\n%s of %s rules hold", units_count(UNITS_BUF, v->limits->count - failed - open), units_count(UNITS_BUF, v->limits->count));
+	fprintf(stdout, "\n%s of %s %s", units_count(UNITS_BUF, held), units_noun(UNITS_NOUN_BUF, v->limits->count, "rule"), units_form(held, "holds", "hold"));
 	if (failed)
-		fprintf(stdout, ", %s%s fail%s", tint(&ctl->style, TINT_BAD), units_count(UNITS_BUF, failed), tint_end(&ctl->style, TINT_BAD));
+		fprintf(stdout, ", %s%s %s%s", tint(&ctl->style, TINT_BAD), units_count(UNITS_BUF, failed), units_form(failed, "fails", "fail"),
+			tint_end(&ctl->style, TINT_BAD));
 	if (open)
 		fprintf(stdout, ", %s cannot be told", units_count(UNITS_BUF, open));
 	putc('\n', stdout);

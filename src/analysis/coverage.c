@@ -117,7 +117,8 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 		if (!err && row && query_number(q, 0)) {
 			any = true;
 			err = add(coverage, FINDING_WARN, "names", ways[i].advice, "%s: %s: %s%s",
-				  units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0), "module"), ways[i].text, query_text(q, 1), query_number(q, 0) > 4 ? ", ..." : "");
+				  units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0), "module"), ways[i].text, query_text(q, 1),
+				  query_number(q, 0) > 4 ? ", ..." : "");
 		}
 		query_end(q);
 		if (err)

@@ -164,8 +164,8 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 		d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by size and lifetime"
 					 : "ask of the call sites below when what they make ends; shinyctl growth tells of buffers";
 		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; pools would leave %s at the end instead of %s (a model: "
-					"shinyctl pooling)", units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL, units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
-					units_count(UNITS_BUF, t->without.end_pages));
+					"shinyctl pooling)", units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL,
+					units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"), units_count(UNITS_BUF, t->without.end_pages));
 		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++)
 			put_row(d, i, leaks.rows[i].name, leaks.rows[i].blocks, leaks.rows[i].bytes,
 				mem_format("%s more blocks a second, %s", units_short(UNITS_BUF, leaks.rows[i].slope),
@@ -201,7 +201,8 @@ static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosi
 		d->cause = scattered ? "small survivors are scattered over pages that are otherwise free" : "blocks lie on pages that they do not fill";
 		d->advice = scattered ? "allocate what stays apart from what goes: by lifetime" : "give the free pages between them back to the system, or allocate them side by side";
 		d->support = mem_format("%s, %s, %s a single block or less than %d bytes, %s in all", units_noun(UNITS_NOUN_BUF, t->pinned, "page"),
-					units_share(UNITS_BUF, pinned, 1), units_form(t->pinned, "holds", "hold"), PAGES_UNDER, units_bytes(UNITS_BUF, t->pinned_bytes));
+					units_share(UNITS_BUF, pinned, 1), units_form(t->pinned, "holds", "hold"), PAGES_UNDER,
+					units_bytes(UNITS_BUF, t->pinned_bytes));
 		for (size_t i = 0; i < p.by_site.count && i < DIAGNOSE_ROWS && p.by_site.rows[i].pinned; i++)
 			put_row(d, i, p.by_site.rows[i].name, p.by_site.rows[i].blocks, p.by_site.rows[i].bytes,
 				mem_format("on %s, %s of them alone", units_noun(UNITS_NOUN_BUF, p.by_site.rows[i].pinned, "such page"),

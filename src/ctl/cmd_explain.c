@@ -258,8 +258,8 @@ static struct shiny_err *print_head(struct explainer *e)
 		err = query_step(q, &row);
 	if (!err && row) {
 		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64 "), thread %" PRId64 "%s%s%s\n", tint(style, TINT_BOLD),
-			b->address, tint_end(style, TINT_BOLD), units_noun(UNITS_NOUN_BUF, b->size, "byte"), name_of_api(b->api), query_text(q, 0), query_number(q, 1),
-			query_number(q, 3), *query_text(q, 2) ? " (" : "", query_text(q, 2), *query_text(q, 2) ? ")" : "");
+			b->address, tint_end(style, TINT_BOLD), units_noun(UNITS_NOUN_BUF, b->size, "byte"), name_of_api(b->api),
+			query_text(q, 0), query_number(q, 1), query_number(q, 3), *query_text(q, 2) ? " (" : "", query_text(q, 2), *query_text(q, 2) ? ")" : "");
 		fprintf(stdout, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
 		if (b->ended)
 			fprintf(stdout, "freed %s later\n", units_time(UNITS_BUF, b->ended - b->born));

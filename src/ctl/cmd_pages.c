@@ -55,7 +55,8 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 		PAGES_IN(t->pages));
 	fprintf(stdout, "  pinned       %s (%s), %s, by %s: %s %s less than %s, %s a single block\n", units_noun(UNITS_NOUN_BUF, t->pinned, "page"),
 		PAGES_IN(t->pinned), units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_bytes(UNITS_BUF, t->pinned_bytes),
-		units_count(UNITS_BUF, t->under), units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, under), units_count(UNITS_BUF, t->single));
+		units_count(UNITS_BUF, t->under), units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, under),
+		units_count(UNITS_BUF, t->single));
 	fprintf(stdout, "  reclaimable  %s (%s) if blocks of each size stood side by side\n", units_noun(UNITS_NOUN_BUF, reclaimable_of(t), "page"),
 		PAGES_IN(reclaimable_of(t)));
 	fprintf(stdout, "  huge pages   %s of %s of 2 MiB %s 90 %% of the pages in use; to back all takes %s more\n",
@@ -76,7 +77,8 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 			units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
 	if (t->overlaps)
 		fprintf(stdout, "%s  %s %s inside others, whose end was not seen: %s count once%s\n", tint(&ctl->style, TINT_DIM),
-			units_noun(UNITS_NOUN_BUF, t->overlaps, "block"), units_form(t->overlaps, "begins", "begin"), units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
+			units_noun(UNITS_NOUN_BUF, t->overlaps, "block"), units_form(t->overlaps, "begins", "begin"),
+			units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_use(const struct ctl *ctl, const struct pages_sums *t)

@@ -25,7 +25,8 @@ static void print_answer(const struct ctl *ctl, const struct peaks *p, const str
 		tint_end(&ctl->style, TINT_BOLD), peak == &p->peaks[p->highest] ? "at most" : "then", units_noun(UNITS_NOUN_BUF, peak->blocks, "block"),
 		units_time(UNITS_BUF, peak->time), units_time(UNITS_BUF, p->duration));
 	fprintf(stdout, "  transient  %s (%s) in %s: gone %s\n", units_bytes(UNITS_BUF, peak->soon_bytes),
-		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes), units_noun(UNITS_NOUN_BUF, peak->soon_blocks, "block"), later(UNITS_BUF, p));
+		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes), units_noun(UNITS_NOUN_BUF, peak->soon_blocks, "block"),
+		later(UNITS_BUF, p));
 	fprintf(stdout, "  lasting    %s (%s) in %s\n", units_bytes(UNITS_BUF, peak->bytes - peak->soon_bytes),
 		units_share(UNITS_BUF, (double)(peak->bytes - peak->soon_bytes), (double)peak->bytes),
 		units_noun(UNITS_NOUN_BUF, peak->blocks - peak->soon_blocks, "block"));

@@ -184,7 +184,8 @@ static void print(struct ctl *ctl, const char *path, const struct probe *probe, 
 	print_notes(ctl, probe);
 	if (own->present)
 		fprintf(stdout, "  %s%-13s%s %s to patch%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), "allocator", tint_end(&ctl->style, TINT_BOLD),
-			units_noun(UNITS_NOUN_BUF, own->patches, "entry"), *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "", own->patches ? own->path : "");
+			units_noun(UNITS_NOUN_BUF, own->patches, "entry"), *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "",
+			own->patches ? own->path : "");
 	if (probe->file->entry_count)
 		print_entries(ctl, probe);
 	if (ctl->options.given[OPT_PROBE_TYPES])

@@ -23,8 +23,8 @@ static void print_total(const struct ctl *ctl, const struct sizes *s)
 {
 	const struct size_sums *t = &s->total.sums;
 
-	fprintf(stdout, "%s, %s asked for, %s usable: slop %s, %s of it\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes),
-		units_bytes(UNITS_BUF, t->usable), units_bytes(UNITS_BUF, size_slop(t)), units_share(UNITS_BUF, (double)size_slop(t), (double)t->usable));
+	fprintf(stdout, "%s, %s asked for, %s usable: slop %s, %s of it\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
+		units_bytes(UNITS_BUF, t->bytes), units_bytes(UNITS_BUF, t->usable), units_bytes(UNITS_BUF, size_slop(t)), units_share(UNITS_BUF, (double)size_slop(t), (double)t->usable));
 	fprintf(stdout, "live at the end: %s, %s asked for, slop %s, %s of what is usable\n", units_noun(UNITS_NOUN_BUF, t->live, "block"),
 		units_bytes(UNITS_BUF, t->live_bytes), units_bytes(UNITS_BUF, size_live_slop(t)),
 		units_share(UNITS_BUF, (double)size_live_slop(t), (double)t->live_usable));

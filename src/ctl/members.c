@@ -238,8 +238,8 @@ static void print_cost(const struct layout *layout)
 {
 	uint64_t waste = layout->hole_bytes + layout->padding;
 
-	fprintf(stdout, "\nsize %s, %s, %s; ", units_noun(UNITS_NOUN_BUF, layout->bytes, "byte"), units_noun(UNITS_NOUN_BUF, (layout->bytes + LINE - 1) / LINE, "cache line"),
-		units_noun(UNITS_NOUN_BUF, layout->fields, "member"));
+	fprintf(stdout, "\nsize %s, %s, %s; ", units_noun(UNITS_NOUN_BUF, layout->bytes, "byte"),
+		units_noun(UNITS_NOUN_BUF, (layout->bytes + LINE - 1) / LINE, "cache line"), units_noun(UNITS_NOUN_BUF, layout->fields, "member"));
 	if (layout->holes)
 		fprintf(stdout, "%s of %s", units_noun(UNITS_NOUN_BUF, layout->holes, "hole"), units_noun(UNITS_NOUN_BUF, layout->hole_bytes, "byte"));
 	else

@@ -85,7 +85,8 @@ void page_map_print(const struct style *style, const struct pages_process *p, en
 	struct map_cell *cells = cells_of(p, pages, &count);
 
 	fprintf(style->out, "%s%s, pid %u%s: %s, %s live; a cell is %s\n", tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
-		units_noun(UNITS_NOUN_BUF, p->sums.pages, "page"), units_bytes(UNITS_BUF, p->sums.bytes - p->sums.overlap_bytes), pages == 1 ? "4 KiB" : "2 MiB");
+		units_noun(UNITS_NOUN_BUF, p->sums.pages, "page"), units_bytes(UNITS_BUF, p->sums.bytes - p->sums.overlap_bytes),
+		pages == 1 ? "4 KiB" : "2 MiB");
 	for (size_t i = 0; i < count;) {
 		uint64_t this_line = cells[i].number / CELLS, at = this_line * CELLS;
 		enum tint last = TINT_NONE;

@@ -41,6 +41,7 @@ UNIT        := $(UNIT_C:%.c=$(O)/%)
 INSIDE_TEST := $(INSIDE_TEST_C:%.c=$(O)/%)
 FUZZ        := $(FUZZ_C:%.c=$(O)/%)
 TOOLS       := $(TOOL_C:%.c=$(O)/%)
+MADE_O      := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard test/lib/made/*.c))) # of session_make
 TARGETS     := $(TARGET_C:%.c=$(O)/%) $(TARGET_CC:%.cc=$(O)/%)
 # zoo/NAME.lib.cc and NAME.lib.c are libraries that a target opens
 TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.lib,$(TARGETS)))
@@ -169,6 +170,13 @@ $(O)/test/fuzz/%: test/fuzz/%.c $(O)/outside.a $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
+$(O)/test/lib/made/%.o: test/lib/made/%.c $(O)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
+$(O)/test/lib/session_make: test/lib/session_make.c $(MADE_O) $(O)/outside.a $(O)/flags
+	$(call say,TEST)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(MADE_O) $(O)/outside.a -o $@ $(LIBS)
 $(O)/test/lib/%: test/lib/%.c $(O)/outside.a $(O)/flags
 	$(call say,TEST)
 	@mkdir -p $(@D)

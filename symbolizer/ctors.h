@@ -15,9 +15,8 @@
 
 /*
  * Looks at the executable `path` and makes its file, unless one of this version, build and setting is there; *out, malloc'ed, is what it holds.
- * `setting` is SHINY_CTORS: patterns of class names with commas between them, those within <> excepted; `debug_dirs` as in
- * sym.h.
- * NULL: it is no ELF file, or `setting` is empty.
+ * `setting` is SHINY_CTORS: patterns of class names with commas between them, those within <> excepted; `debug_dirs` as in sym.h. NULL: it
+ * is no ELF file, or `setting` is empty.
  */
 SHINY_MUST_CHECK struct shiny_err *ctors_prepare(const char *path, const char *setting, const char *const *debug_dirs, struct shiny_ctors_file **out);
 

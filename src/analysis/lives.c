@@ -139,7 +139,25 @@ static void inherit(struct run *run, const struct lives_process *parent, struct 
 	}
 }
 
-/* Forks before `time`, in their order: a child may be a parent already. */
+static struct lives_process *parent_of(const struct run *run, const struct lives_process *child)
+{
+	bool known = child->parent && child->parent <= run->lives.process_count && child->parent != child->id;
+
+	return known ? &run->lives.processes[child->parent - 1] : NULL;
+}
+
+static void take_over(struct run *run, struct lives_process *child)
+{
+	struct lives_process *parent = parent_of(run, child);
+
+	if (parent) {
+		inherit(run, parent, child);
+		tell_fork(run, parent, child);
+	}
+	child->forked = 0;
+}
+
+/* Forks before `time`, in their order: a child may be a parent already. One whose parent is silent stays (begin_telling). */
 static void fork_until(struct run *run, uint64_t time)
 {
 	while (run->next_fork < time) {
@@ -148,16 +166,11 @@ static void fork_until(struct run *run, uint64_t time)
 		run->next_fork = UINT64_MAX;
 		for (size_t i = 0; i < run->lives.process_count; i++) {
 			struct lives_process *child = &run->lives.processes[i];
+			const struct lives_process *parent = parent_of(run, child);
 
-			if (child->forked == now && child->parent && child->parent <= run->lives.process_count && child->parent != i + 1) {
-				const struct lives_process *parent = &run->lives.processes[child->parent - 1];
-
-				inherit(run, parent, child);
-				tell_fork(run, parent, child);
-			}
-			if (child->forked == now)
-				child->forked = 0;
-			else if (child->forked && child->forked < run->next_fork)
+			if (child->forked == now && (!parent || parent->told || parent->blocks.count))
+				take_over(run, child);
+			else if (child->forked > now && child->forked < run->next_fork)
 				run->next_fork = child->forked;
 		}
 	}
@@ -183,6 +196,27 @@ static void moments_until(struct run *run, uint64_t time)
 				run->next_moment = run->moments[i];
 		}
 	}
+}
+
+/*
+ * The first event of a process. Its arena may have been seen late, and all that it held at a fork comes only now, behind events of others that
+ * lie after the fork: so its children have waited, as the collector knows nothing of them either before it sees the arena (src/collector/process.c).
+ */
+static __attribute__((noinline, cold)) void begin_telling(struct run *run, struct lives_process *p, uint64_t time)
+{
+	p->told = true;
+	for (size_t i = 0; i < run->lives.process_count; i++) {
+		const struct lives_process *child = &run->lives.processes[i];
+
+		if (child->forked && child->parent == p->id && child->forked < run->next_fork)
+			run->next_fork = child->forked;
+	}
+	if (!p->forked || p->forked >= time)
+		return;
+	moments_until(run, p->forked);
+	fork_until(run, p->forked + 1);
+	if (p->forked) /* it waits no longer */
+		take_over(run, p);
 }
 
 /* ---- events ---- */
@@ -295,6 +329,8 @@ static void apply_vtable(struct run *run, struct lives_process *p, const struct 
 
 static void apply(struct run *run, const struct event *e, struct lives_process *p, uint32_t hash)
 {
+	if (p && !p->told)
+		begin_telling(run, p, e->time);
 	if (e->time > run->next_moment)
 		moments_until(run, e->time);
 	if (e->time > run->next_fork)

@@ -52,6 +52,7 @@ struct lives_process {
 	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
 	bool wanted;              /* it is in the scope: observers are told of it */
 	bool replaced;            /* by exec: what it held then is gone, not live */
+	bool told;                /* an event of it has come */
 	struct life_map blocks;   /* live */
 };
 

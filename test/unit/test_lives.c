@@ -198,6 +198,46 @@ static void written_down(void)
 	store_close(s);
 }
 
+/* An arena that the sidecar saw late: a parent's first event comes behind one of somebody else that lies after the fork. */
+static void late_arena(void)
+{
+	struct store *s = session_begin(path, 1000);
+	struct seen seen = { 0 }, middle = { 0 };
+	struct lives_observer observers[] = {
+		{ .context = &seen, .birth = see_birth, .death = see_death, .stray = see_stray },
+		{ .context = &middle, .moment = see_moment, .first_moment = 650 },
+	};
+	struct scope all;
+
+	put_process(s, (struct store_process){ .id = 1 });
+	put_process(s, (struct store_process){ .id = 2 });
+	put_process(s, (struct store_process){ .id = 3, .parent = 2, .start = 500, .forked = 500 });
+	put_process(s, (struct store_process){ .id = 4, .parent = 3, .start = 550, .forked = 550 });
+	put_process(s, (struct store_process){ .id = 5, .parent = 2, .start = 560, .forked = 560 });
+	put(s, 600, 1, EVENT_ALLOC, 0x1000, 10, 0, 1, 1, SHINY_API_MALLOC);
+	put(s, 300, 2, EVENT_ALLOC, 0x2000, 20, 0, 2, 1, SHINY_API_MALLOC);
+	put(s, 310, 2, EVENT_ALLOC, 0x3000, 30, 0, 2, 1, SHINY_API_MALLOC);
+	put(s, 320, 2, EVENT_FREE, 0x2000, 0, 0, 2, 0, SHINY_API_FREE);
+	put(s, 330, 2, EVENT_ALLOC, 0x4000, 40, 0, 2, 1, SHINY_API_MALLOC);
+	put(s, 510, 2, EVENT_FREE, 0x4000, 0, 0, 2, 0, SHINY_API_FREE);
+	put(s, 520, 2, EVENT_ALLOC, 0x5000, 50, 0, 2, 1, SHINY_API_MALLOC);
+	put(s, 610, 3, EVENT_FREE, 0x3000, 0, 0, 3, 0, SHINY_API_FREE);
+	put(s, 620, 4, EVENT_FREE, 0x4000, 0, 0, 4, 0, SHINY_API_FREE);
+	put(s, 700, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, SHINY_API_FREE);
+	must(store_finish(s, NULL));
+	must(store_open(path, &s));
+	must(scope_resolve(s, NULL, &all));
+	must(lives_run(s, &all, observers, 2, NULL));
+	number("late arena/births", seen.births, 5);
+	number("late arena/freed", seen.deaths[LIFE_FREED], 5);
+	number("late arena/inherited", seen.inherited, 6); /* 3 and 4: 0x3000, 0x4000; 5: 0x3000, 0x5000 */
+	number("late arena/strays", seen.strays, 0);
+	number("late arena/live at the end", seen.deaths[LIFE_NEVER], 6);
+	number("late arena/live in the middle", middle.live_at_moment, 6);
+	scope_deinit(&all);
+	store_close(s);
+}
+
 /* ---- many, at random, beside a model ---- */
 
 enum { PROCESSES = 3, PLACES = 3000, STEPS = 200000 };
@@ -344,6 +384,7 @@ int main(void)
 	snprintf(path, sizeof path, "/tmp/shiny-test-lives-%d.shiny", (int)getpid());
 	collected();
 	written_down();
+	late_arena();
 	at_random();
 	quantiles();
 	kaplan_meier();

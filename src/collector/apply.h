@@ -10,9 +10,11 @@
 
 #include "session.h"
 
+/* Late ones as they would have been in time: whether a fork lies before or behind them is told by these nanoseconds (analysis/lives.c). */
 static inline uint64_t apply_ns(const struct session *session, const struct stream *s)
 {
-	return ticks_ns(&session->ticks, s->head.time);
+	return __builtin_expect(s->head.time <= session->applied_until, 0) ? ticks_ns_then(&session->ticks, s->head.time)
+									  : ticks_ns(&session->ticks, s->head.time);
 }
 
 static inline struct event *apply_emit(struct session *session, const struct stream *s, uint64_t ns, uint8_t kind)

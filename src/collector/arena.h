@@ -44,6 +44,7 @@ struct arena {
 
 	/* the reader's state */
 	bool over;                /* nobody maps it for writing any more, and it was drained after that */
+	bool removed;             /* its file; another arena may have that name by now */
 	struct stream **streams;  /* by thread slot: the stream that is being read */
 	struct process **slots;   /* by process slot: the process that holds it */
 	struct stream **owners;   /* by chunk: the stream that it is attached to */

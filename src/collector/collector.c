@@ -156,10 +156,11 @@ static struct shiny_err *create_store(struct session *session, const struct aren
 
 /* ---- arenas ---- */
 
+/* A process that calls exec makes an arena of the same pid, and under the same name once the one before has been removed. */
 static bool known(const struct session *session, const char *path)
 {
 	for (size_t i = 0; i < session->arenas.count; i++)
-		if (!strcmp(session->arenas.at[i]->path, path))
+		if (!session->arenas.at[i]->removed && !strcmp(session->arenas.at[i]->path, path))
 			return true;
 	return false;
 }
@@ -189,6 +190,7 @@ struct refusal {
 	char *path;
 	uint64_t since; /* wall ns */
 	bool told;
+	bool there; /* at the last look */
 };
 struct directory {
 	const char *path;
@@ -206,8 +208,18 @@ static struct refusal *unready_of(struct directory *dir, const char *path, uint6
 		if (!strcmp(dir->unready.at[i].path, path))
 			return &dir->unready.at[i];
 	r = vec_push(&dir->unready);
-	*r = (struct refusal){ mem_text(path), wall, false };
+	*r = (struct refusal){ .path = mem_text(path), .since = wall };
 	return r;
+}
+
+/* What has become readable, or has gone: another arena may get the name. */
+static void forget_refusals(struct directory *dir)
+{
+	for (size_t i = dir->unready.count; i-- > 0;)
+		if (!dir->unready.at[i].there) {
+			free(dir->unready.at[i].path);
+			dir->unready.at[i] = dir->unready.at[--dir->unready.count];
+		}
 }
 
 static int by_start(const void *a, const void *b)
@@ -245,6 +257,8 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 	dir->making = 0;
 	if (!handle)
 		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
+	for (size_t i = 0; i < dir->unready.count; i++)
+		dir->unready.at[i].there = false;
 	while ((entry = readdir(handle))) {
 		struct arena *arena = NULL;
 		struct shiny_err *err = NULL;
@@ -259,12 +273,17 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 		for (size_t i = 0; i < dir->unready.count; i++)
 			if (!strcmp(dir->unready.at[i].path, path))
 				refusal = &dir->unready.at[i];
+		if (refusal)
+			refusal->there = true;
 		if (!known(session, path) && !(refusal && refusal->told)) {
 			err = arena_open(path, !session->options->leftover && !(refusal && wall - refusal->since > 5000 * MS), &arena);
 			if (arena) {
 				*vec_push(&fresh) = arena;
+				if (refusal)
+					refusal->there = false;
 			} else {
 				refusal = unready_of(dir, path, wall);
+				refusal->there = true;
 				refusal->told = err;
 				dir->making += !err;
 			}
@@ -280,6 +299,7 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 		free(path);
 	}
 	closedir(handle);
+	forget_refusals(dir);
 	/* the session's time starts with its earliest arena */
 	if (fresh.count)
 		qsort(fresh.at, fresh.count, sizeof *fresh.at, by_start);
@@ -538,7 +558,7 @@ static void release_arenas(struct session *session)
 		if (!a->over || !a->header || session->err || session->options->leftover)
 			continue;
 		if (!session->options->keep_arenas)
-			unlink(a->path);
+			a->removed = unlink(a->path) == 0 || errno == ENOENT;
 		arena_release(a);
 	}
 }
@@ -667,8 +687,8 @@ static void remove_all(const struct session *session, const struct directory *di
 	char *lock = mem_format("%s/%s", dir->path, SHINY_COLLECTOR_LOCK);
 
 	for (size_t i = 0; i < session->arenas.count; i++)
-		if (session->arenas.at[i]->over)
-			unlink(session->arenas.at[i]->path); /* most are gone already */
+		if (session->arenas.at[i]->over && !session->arenas.at[i]->removed)
+			unlink(session->arenas.at[i]->path);
 	unlink(lock);
 	rmdir(dir->path); /* stays where something else lies in it */
 	free(lock);

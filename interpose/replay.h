@@ -7,24 +7,25 @@
  * Allocates: nothing; 38 KiB of each stream's own memory, touched as used.
  * Threads:   the stream's own.
  *
- * Problem. A walk of 16 frames by rows is 16 dependent steps, each with a look into a table of 256 KiB, then a hash of 16 addresses: 70 ns of
- * the 105 that an event of Oilpan's cost in Chromium. Programs do the same again and again: of the objects of a page being built most are made where
- * one was made before, under the same callers, at the same depth.
+ * Problem. A walk of 16 frames by rows is 16 dependent steps, each with a look into a table of 256 KiB, then a hash of 16 addresses:
+ * 70 of the 105 ns that an event of Oilpan's cost in Chromium. Programs do the same again and again: of the objects of a page being
+ * built most are made where one was made before, under the same callers, at the same depth.
  *
- * Approach. A walk is a function of the words that it reads, of where the thread's stack ends, and of what is known about addresses (rows, module
- * tables). So what it read is kept, and its result: the stack's id. When a hook is entered again with the same frame address and the same
- * caller, the words are compared where they were found, innermost first; if all are the same, and nothing has become known otherwise, then the walk
- * would find the same frames, and isn't made. No address is read that the walk would not read: each one is, by the comparison before it, what
- * the walk would come to. The ids are the stack cache's: the slot must still hold the key that it held.
+ * Approach. A walk is a function of the words that it reads, of where the thread's stack ends, and of what is known about addresses
+ * (rows, module tables). So what it read is kept, and its result: the stack's id. When a hook is entered again with the same frame
+ * address and the same caller, the words are compared where they were found, innermost first; if all are the same, and nothing has
+ * become known otherwise, then the walk would find the same frames, and isn't made. No address is read that the walk would not read:
+ * each one is, by the comparison before it, what the walk would come to. The ids are the stack cache's: the slot must still hold the
+ * key that it held.
  *
  *   chain     at[0] = the hook's frame; the words at at[i] are at[i + 1] and frames[i]: a frame pointer and a return address
- *   kept      walks of which every step went by such a pair: along frame pointers, or by rows that say so, or that say nothing (unwind.c). Those are
- *             all walks in code that keeps frame pointers, as Chromium does; others are made anew each time
- *   void      what was kept before another stream took this memory or ids were lost (salt), before modules came or went, and before an address was
- *             found to lead astray (si_rows_epoch)
+ *   kept      walks of which every step went by such a pair: along frame pointers, or by rows that say so, or that say nothing
+ *             (unwind.c). Those are all walks in code that keeps frame pointers, as Chromium does; others are made anew each time
+ *   void      what was kept before another stream took this memory or ids were lost (salt), before modules came or went, and before
+ *             an address was found to lead astray (si_rows_epoch)
  *
- * Rejected: believing the return address and the frame's address alone (a loop calls from the same place under different callers: tests of ours
- * do so); comparing only the outermost and innermost words; a hash of the words (they must be read anyway, and a comparison is exact).
+ * Rejected: believing the return address and the frame's address alone (a loop calls from the same place under different callers);
+ * comparing only the outermost and innermost words; a hash of the words (they must be read anyway, and a comparison is exact).
  */
 #ifndef SI_REPLAY_H
 #define SI_REPLAY_H

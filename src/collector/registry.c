@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/mem.h"
-
-enum { CELLS = REGISTRY_CELLS, SPLIT_AT = CELLS / 4 * 3, DEPTH_MAX = 40 };
+enum { CELLS = REGISTRY_CELLS, SPLIT_AT = CELLS / 4 * 3, DEPTH_MAX = 40, SPARSE = 32 };
+enum { CELL_BYTES = CELLS * sizeof(struct entry), FEW = 128, SMALL_SLAB = 4 }; /* a huge page for fewer would be over the budget */
 
 /* Index in the directory. */
 static size_t directory_index(const struct registry *r, uint64_t hash)
@@ -15,30 +14,20 @@ static size_t directory_index(const struct registry *r, uint64_t hash)
 	return r->depth ? (size_t)(hash >> (64 - r->depth)) : 0;
 }
 
-struct slab {
-	struct slab *next;
-	size_t bytes, used; /* used: in segments */
-	_Alignas(64) struct segment segments[];
-};
-enum { FEW = 128, SMALL_SLAB = 4 }; /* a huge page for fewer would be over the budget */
-
-static struct segment *segment_new(struct registry *r, uint32_t depth)
+/* An empty segment's number. */
+static uint32_t segment_new(struct registry *r, uint32_t depth)
 {
-	struct slab *slab = r->slabs;
-	struct segment *s;
+	struct slab *slab = r->slabs.count ? &r->slabs.at[r->slabs.count - 1] : NULL;
 
-	if (!slab || sizeof *slab + (slab->used + 1) * sizeof *s > slab->bytes) {
-		size_t bytes = r->segments < FEW ? sizeof *slab + SMALL_SLAB * sizeof *s : (size_t)MEM_HUGE;
+	if (!slab || slab->used == slab->bytes) {
+		size_t bytes = r->segments.count < FEW ? SMALL_SLAB * (size_t)CELL_BYTES : (size_t)MEM_HUGE;
 
-		slab = mem_pages(bytes);
-		slab->bytes = bytes;
-		slab->next = r->slabs;
-		r->slabs = slab;
+		slab = vec_push(&r->slabs);
+		*slab = (struct slab){ mem_pages(bytes), bytes, 0 };
 	}
-	s = &slab->segments[slab->used++];
-	s->depth = depth;
-	r->segments++;
-	return s;
+	*vec_push(&r->segments) = (struct segment){ (struct entry *)((char *)slab->pages + slab->used), 0, depth };
+	slab->used += CELL_BYTES;
+	return (uint32_t)(r->segments.count - 1);
 }
 
 void registry_init(struct registry *r)
@@ -50,12 +39,10 @@ void registry_init(struct registry *r)
 
 void registry_deinit(struct registry *r)
 {
-	struct slab *next;
-
-	for (struct slab *slab = r->slabs; slab; slab = next) {
-		next = slab->next;
-		mem_pages_free(slab, slab->bytes);
-	}
+	for (size_t i = 0; i < r->slabs.count; i++)
+		mem_pages_free(r->slabs.at[i].pages, r->slabs.at[i].bytes);
+	free(r->slabs.at);
+	free(r->segments.at);
 	free(r->directory);
 	*r = (struct registry){ 0 };
 }
@@ -63,9 +50,10 @@ void registry_deinit(struct registry *r)
 static void split(struct registry *r, uint64_t hash)
 {
 	size_t index = directory_index(r, hash), size, first, span;
-	struct segment *old = r->directory[index], *one;
+	uint32_t number = r->directory[index], one;
+	struct segment *old;
 
-	if (old->depth == r->depth) {
+	if (r->segments.at[number].depth == r->depth) {
 		size = (size_t)1 << r->depth;
 		r->directory = mem_resize(r->directory, size * 2, sizeof *r->directory);
 		for (size_t i = size; i-- > 0;)
@@ -73,9 +61,10 @@ static void split(struct registry *r, uint64_t hash)
 		r->depth++;
 		index = directory_index(r, hash);
 	}
+	one = segment_new(r, r->segments.at[number].depth + 1);
+	old = &r->segments.at[number];
 	old->depth++;
-	one = segment_new(r, old->depth);
-	span = (size_t)1 << (r->depth - old->depth); /* pointers that each half now has */
+	span = (size_t)1 << (r->depth - old->depth); /* numbers that each half now has */
 	first = index / (2 * span) * (2 * span);
 	for (size_t i = 0; i < span; i++)
 		r->directory[first + span + i] = one;
@@ -84,17 +73,15 @@ static void split(struct registry *r, uint64_t hash)
 		struct entry copy[CELLS];
 
 		memcpy(copy, old->cells, sizeof copy);
-		memset(old->cells, 0, sizeof old->cells);
+		memset(old->cells, 0, sizeof copy);
 		old->used = 0;
 		for (size_t i = 0; i < CELLS; i++) {
-			uint64_t h;
 			struct segment *to;
 
 			if (!copy[i].address)
 				continue;
-			h = hash_mix(copy[i].address);
-			to = r->directory[directory_index(r, h)];
-			*registry_cell(to, h, copy[i].address) = copy[i];
+			to = registry_segment(r, registry_hash(copy[i].address));
+			*registry_cell(to, copy[i].address) = copy[i];
 			to->used++;
 		}
 	}
@@ -105,10 +92,10 @@ static __attribute__((noinline, cold)) struct segment *make_room(struct registry
 {
 	struct segment *s;
 
-	/* hash_mix is a bijection: 768 addresses cannot share the high bits for ever. The bound is for a hostile choice of addresses. */
+	/* The hash is a bijection: two regions do not share the high bits for ever. The bounds are for a hostile choice of addresses. */
 	while ((s = registry_segment(r, hash))->used >= SPLIT_AT) {
-		if (s->depth >= DEPTH_MAX || (s->depth == r->depth && r->depth >= 24))
-			/* a crowd at one place: fill the segment further rather than double a directory of 128 MiB */
+		if (s->depth >= DEPTH_MAX || (s->depth == r->depth && (size_t)1 << r->depth >= SPARSE * (r->segments.count + SPARSE)))
+			/* a crowd at one place: fill the segment further rather than double a directory that says next to nothing */
 			return s->used < CELLS - 1 ? s : NULL;
 		split(r, hash);
 	}
@@ -117,9 +104,9 @@ static __attribute__((noinline, cold)) struct segment *make_room(struct registry
 
 struct entry *registry_put(struct registry *r, const struct entry *entry, struct entry *old)
 {
-	uint64_t hash = hash_mix(entry->address);
+	uint64_t hash = registry_hash(entry->address);
 	struct segment *s = registry_segment(r, hash);
-	struct entry *cell = registry_cell(s, hash, entry->address);
+	struct entry *cell = registry_cell(s, entry->address);
 
 	old->address = 0;
 	if (cell->address) {
@@ -129,7 +116,7 @@ struct entry *registry_put(struct registry *r, const struct entry *entry, struct
 			s = make_room(r, hash);
 			if (!s)
 				return NULL;
-			cell = registry_cell(s, hash, entry->address);
+			cell = registry_cell(s, entry->address);
 		}
 		s->used++;
 		r->count++;
@@ -147,14 +134,13 @@ struct entry *registry_add(struct registry *r, const struct entry *entry)
 
 bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 {
-	uint64_t hash = hash_mix(address);
-	struct segment *s = r->directory[directory_index(r, hash)];
-	struct entry *cell = registry_cell(s, hash, address);
+	struct segment *s = registry_segment(r, registry_hash(address));
+	struct entry *cell = registry_cell(s, address);
 
 	if (!address || !cell->address)
 		return false;
 	*out = *cell;
-	hash_take_out(s->cells, CELLS - 1, cell, address, other, hash_mix(other->address) & (CELLS - 1));
+	hash_take_out(s->cells, CELLS - 1, cell, address, other, registry_home(other->address));
 	s->used--;
 	r->count--;
 	return true;
@@ -162,26 +148,17 @@ bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 
 size_t registry_bytes(const struct registry *r)
 {
-	size_t slabs = 0;
+	size_t bytes = ((size_t)1 << r->depth) * sizeof *r->directory + r->segments.room * sizeof *r->segments.at;
 
-	for (const struct slab *slab = r->slabs; slab; slab = slab->next)
-		slabs += slab->bytes;
-	return slabs + ((size_t)1 << r->depth) * sizeof *r->directory;
-}
-
-/* Each segment once: where the run of equal pointers begins. */
-static bool stands_first(const struct registry *r, size_t i)
-{
-	return i == 0 || r->directory[i] != r->directory[i - 1];
+	for (size_t i = 0; i < r->slabs.count; i++)
+		bytes += r->slabs.at[i].bytes;
+	return bytes;
 }
 
 void registry_each(const struct registry *r, registry_each_fn *each, void *context)
 {
-	size_t size = (size_t)1 << r->depth;
-
-	for (size_t i = 0; i < size; i++)
-		if (stands_first(r, i))
-			for (size_t k = 0; k < CELLS; k++)
-				if (r->directory[i]->cells[k].address)
-					each(context, &r->directory[i]->cells[k]);
+	for (size_t i = 0; i < r->segments.count; i++)
+		for (size_t k = 0; k < CELLS; k++)
+			if (r->segments.at[i].cells[k].address)
+				each(context, &r->segments.at[i].cells[k]);
 }

@@ -48,26 +48,62 @@ static void model(void)
 	registry_deinit(&registry);
 }
 
-/* At no size are there more than 100 bytes a live block, once there are more than a few segments' worth. */
-static void budget(void)
+/*
+ * At no size are there more than 100 bytes a live block, once there are more than a few segments' worth, however near or far from each other the
+ * blocks are; and all are found, not far from where they would like to be.
+ */
+static void budget(const char *name, uint64_t step, uint64_t every)
 {
+	enum { BLOCKS = 500000 };
 	struct registry registry;
+	uint64_t missing = 0, steps = 0;
+	struct entry entry = { .size = 1 };
 	size_t worst = 0;
-	char why[64];
 
 	registry_init(&registry);
-	for (uint64_t i = 1; i <= 1000000; i++) {
-		struct entry entry = { .address = i * 64, .size = 1 };
+	for (uint64_t i = 1; i <= BLOCKS; i++) {
 		size_t each;
 
+		entry.address = i * step + i / 32 * every;
 		registry_add(&registry, &entry);
 		each = registry_bytes(&registry) / i;
 		if (i > 10000 && each > worst)
 			worst = each;
 	}
-	snprintf(why, sizeof why, "%zu bytes", worst);
-	check("registry/100 bytes a block", worst <= 100, why);
-	printf("# worst %zu bytes a live block, at a million %zu\n", worst, registry_bytes(&registry) / 1000000);
+	for (uint64_t i = 1; i <= BLOCKS; i++) {
+		uint64_t address = i * step + i / 32 * every;
+		const struct segment *s = registry_segment(&registry, registry_hash(address));
+		const struct entry *found = registry_find(&registry, address);
+
+		missing += !found;
+		steps += found ? ((size_t)(found - s->cells) - registry_home(address)) & (REGISTRY_CELLS - 1) : 0;
+	}
+	checkf(name, worst <= 100 && !missing && steps < BLOCKS * 6, "%zu bytes, %" PRIu64 " missing, %.1f cells too far", worst, missing,
+	       (double)steps / BLOCKS);
+	printf("# %s: worst %zu bytes a live block, at the end %zu; %.2f cells too far\n", name, worst, registry_bytes(&registry) / BLOCKS,
+	       (double)steps / BLOCKS);
+	registry_deinit(&registry);
+}
+
+/* Blocks that no allocator makes, one byte apart: some are refused, and none of them makes the tables grow without bounds. */
+static void crowd(void)
+{
+	struct registry registry;
+	uint64_t kept = 0, wrong = 0;
+
+	registry_init(&registry);
+	for (uint64_t i = 1; i <= 40000; i++) {
+		struct entry entry = { .address = (i / 1000 << 40) + i % 1000 + 1, .size = i };
+
+		kept += registry_add(&registry, &entry) != NULL;
+	}
+	for (uint64_t i = 1; i <= 40000; i++) {
+		struct entry *found = registry_find(&registry, (i / 1000 << 40) + i % 1000 + 1);
+
+		wrong += found && found->size != i;
+	}
+	checkf("registry/crowd", kept > 30000 && !wrong && registry.count == kept && registry_bytes(&registry) < 16 << 20,
+	       "%" PRIu64 " of 40000 kept, %" PRIu64 " wrong, %zu bytes", kept, wrong, registry_bytes(&registry));
 	registry_deinit(&registry);
 }
 
@@ -99,7 +135,16 @@ static void heap(void)
 int main(void)
 {
 	model();
-	budget();
+	budget("registry/in a row", 64, 0);
+	budget("registry/8 bytes apart", 8, 0);
+	budget("registry/16 bytes apart", 16, 0);
+	budget("registry/48 bytes apart", 48, 0);
+	budget("registry/in pages", 64, 1 << 12);
+	budget("registry/in spans", 16, 1 << 16);
+	budget("registry/pages", 1 << 12, 0);
+	budget("registry/far apart", 1 << 20, 0);
+	budget("registry/larger than a segment's hash", (UINT64_C(1) << 26) + 8, 0);
+	crowd();
 	heap();
 	return failures != 0;
 }

@@ -83,7 +83,7 @@ struct counting {
 	struct tallies buckets; /* process, number */
 	uint32_t *site_of;      /* by stack id */
 	size_t stack_count;
-	uint64_t bucket_ns;
+	uint64_t bucket_ns;     /* 0 until the first is asked for */
 	uint64_t now; /* of what was last told */
 	bool all;
 };
@@ -93,8 +93,10 @@ static uint64_t *stat_of(struct counting *c, const struct lives_process *process
 	return tally(&c->stats, (uint64_t)process->id << 32 | life->stack, (uint64_t)life->vtable << 32 | life->tag);
 }
 
-static uint64_t *bucket_of(struct counting *c, const struct lives_process *process, uint64_t time)
+static uint64_t *bucket_of(struct counting *c, const struct lives *lives, const struct lives_process *process, uint64_t time)
 {
+	if (!c->bucket_ns)
+		c->bucket_ns = lives->duration / NARROW_BUCKETS + 1;
 	return tally(&c->buckets, process->id, time / c->bucket_ns);
 }
 
@@ -131,7 +133,7 @@ static void count_pages(struct counting *c, const struct lives_process *process,
 static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
 {
 	struct counting *c = context;
-	uint64_t *bucket = bucket_of(c, process, life->birth);
+	uint64_t *bucket = bucket_of(c, lives, process, life->birth);
 
 	c->now = life->birth;
 	bucket[BUCKET_ALLOCS]++;
@@ -145,7 +147,7 @@ static void see_fork(void *context, const struct lives *lives, const struct live
 	struct counting *c = context;
 
 	lives_each(child, life) {
-		uint64_t *bucket = bucket_of(c, child, child->start);
+		uint64_t *bucket = bucket_of(c, lives, child, child->start);
 
 		bucket[BUCKET_LIVE]++;
 		bucket[BUCKET_LIVE_BYTES] += life->size;
@@ -156,7 +158,7 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 {
 	struct counting *c = context;
 
-	bucket_of(c, process, c->now > life->birth ? c->now : life->birth)[BUCKET_LIVE_BYTES] += life->size - before;
+	bucket_of(c, lives, process, c->now > life->birth ? c->now : life->birth)[BUCKET_LIVE_BYTES] += life->size - before;
 }
 
 /* Of blocks that ended, or never did: what they are is known by then, and their size is the last that they had, as in the file. */
@@ -188,7 +190,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	if (never) /* it is live to its process's end, which readers of buckets know */
 		return;
 	c->now = death->time;
-	bucket = bucket_of(c, process, death->time);
+	bucket = bucket_of(c, lives, process, death->time);
 	bucket[BUCKET_FREES]++;
 	bucket[BUCKET_FREE_BYTES] += life->size;
 	bucket[BUCKET_LIVE]--;
@@ -333,17 +335,14 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 	struct counting c = { .stats.width = STAT_SUMS, .ages.width = AGE_SUMS, .pages.width = PAGE_SUMS, .buckets.width = BUCKET_SUMS,
 			      .all = what == NARROW_ALL };
 	struct lives_observer observer = { .context = &c, .death = see_death };
-	uint64_t duration = 0;
-	struct shiny_err *err = session_duration(store, &duration);
+	struct shiny_err *err = NULL;
 
-	c.bucket_ns = duration / NARROW_BUCKETS + 1;
 	if (c.all) {
 		observer.birth = see_birth;
 		observer.fork = see_fork;
 		observer.resize = see_resize;
-	}
-	if (!err && c.all)
 		err = load_sites(store, &c);
+	}
 	if (!err)
 		err = lives_run(store, scope, &observer, 1, title);
 	if (!err)

@@ -4,8 +4,8 @@
  *
  * Nearly all the time goes into waiting for memory: for the block's place in the index, the block itself, the type of its stack, each of
  * which is in no cache as a rule. So events are taken in batches, and while one is applied, what later ones of the batch will need is on its way:
- * the bucket of the index and the type AHEAD * 2 events before, the block AHEAD before. The functions that ask are always_inline: gcc 12 takes
- * calls away whose only effect is a prefetch.
+ * the bucket of the index and the type, then the block, then the type that its vtable says. The functions that ask are always_inline: gcc 12
+ * takes calls away whose only effect is a prefetch.
  */
 #include "lives.h"
 
@@ -23,7 +23,8 @@ const char *const life_end_names[LIFE_ENDS] = {
 	[LIFE_FREED] = "freed", [LIFE_REALLOCED] = "realloced", [LIFE_REUSED] = "reused", [LIFE_RELEASED] = "released", [LIFE_NEVER] = "never",
 };
 
-enum { AHEAD = 20 }; /* events: some 0.8 us, eight times what a memory access takes */
+/* Events before its turn that an event's block is asked for, and its new type; twice as many: its bucket. 20: some 0.8 us each way. */
+enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
 
 struct run {
 	struct lives lives; /* first: lives_find_type gets here from it */
@@ -378,14 +379,24 @@ static inline __attribute__((always_inline)) void prepare(const struct event *e,
 	life_map_prepare(&p->blocks, e->kind == EVENT_REALLOC ? life_hash(e->old_address) : hash);
 }
 
-/* Three at a time: while one event is applied, the block of a later one is asked for, and where the block of one yet later is noted. */
+/* Of a block whose vtable becomes known, the type is looked up once more. */
+static inline __attribute__((always_inline)) void expect_vtable(const struct run *run, const struct event *e, const struct lives_process *p,
+								uint32_t hash)
+{
+	uint32_t place = life_map_find(&p->blocks, e->address, hash);
+
+	if (place)
+		type_table_expect_vtable(&run->types, p->id, life_at(&run->pool, place)->stack, e->vtable);
+}
+
+/* Several at a time: while one event is applied, later ones ask for what they will need. */
 static bool see(void *context, const struct event *events, size_t count)
 {
 	struct run *run = context;
 	struct lives_process *of[BLOCK_BATCH];
 	uint32_t hashes[BLOCK_BATCH];
 
-	for (size_t i = 0; i < count + 2 * AHEAD; i++) {
+	for (size_t i = 0, now; i < count + 2 * AHEAD; i++) { /* now: past the end where there is none yet */
 		if (i < count) {
 			const struct event *e = &events[i];
 
@@ -394,10 +405,15 @@ static bool see(void *context, const struct event *events, size_t count)
 			if (of[i])
 				expect(run, e, of[i], hashes[i]);
 		}
-		if (i >= AHEAD && i - AHEAD < count && of[i - AHEAD])
-			prepare(&events[i - AHEAD], of[i - AHEAD], hashes[i - AHEAD]);
-		if (i >= 2 * AHEAD)
-			apply(run, &events[i - 2 * AHEAD], of[i - 2 * AHEAD], hashes[i - 2 * AHEAD]);
+		now = i - (2 * AHEAD - AHEAD);
+		if (now < count && of[now])
+			prepare(&events[now], of[now], hashes[now]);
+		now = i - (2 * AHEAD - AHEAD_TYPE);
+		if (now < count && of[now] && events[now].kind == EVENT_VPTR)
+			expect_vtable(run, &events[now], of[now], hashes[now]);
+		now = i - 2 * AHEAD;
+		if (now < count)
+			apply(run, &events[now], of[now], hashes[now]);
 	}
 	if ((run->lives.events & 0xffff) < count)
 		progress_set(&run->progress, run->lives.events, run->total);

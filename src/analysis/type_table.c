@@ -4,13 +4,12 @@
 
 #include <stdlib.h>
 
-#include "../base/hash.h"
 #include "../base/mem.h"
 
 /* The row's cell, or the empty one where it would be. */
 static struct type_seen *seen_cell(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable)
 {
-	size_t i = hash_pair((uint64_t)process << 32 | stack, vtable) & (table->seen_room - 1);
+	size_t i = type_table_seen_home(table, process, stack, vtable);
 
 	for (; table->seen[i].process; i = (i + 1) & (table->seen_room - 1))
 		if (table->seen[i].process == process && table->seen[i].stack == stack && table->seen[i].vtable == vtable)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/hash.h"
 #include "../store/store.h"
 
 struct type_cell { /* of blocks without a vtable */
@@ -43,6 +44,16 @@ static inline size_t type_table_home(uint32_t stack, unsigned shift)
 static inline __attribute__((always_inline)) void type_table_expect(const struct type_table *table, uint32_t process, uint32_t stack)
 {
 	__builtin_prefetch(&table->processes[process - 1].cells[type_table_home(stack, table->processes[process - 1].shift)]);
+}
+
+static inline size_t type_table_seen_home(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	return hash_pair((uint64_t)process << 32 | stack, vtable) & (table->seen_room - 1);
+}
+static inline __attribute__((always_inline)) void type_table_expect_vtable(const struct type_table *table, uint32_t process, uint32_t stack,
+									  uint32_t vtable)
+{
+	__builtin_prefetch(&table->seen[type_table_seen_home(table, process, stack, vtable)]);
 }
 
 uint32_t type_table_find_vtable(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable);

@@ -201,6 +201,9 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	struct token *history = model_history(m, pair), *recent = model_recent(m, pair);
 	const struct token *guess = (control & STACK_MASK) == STACK_HISTORY ? history : (control & STACK_MASK) == STACK_RECENT ? recent : NULL;
 	e->stack = guess ? guess->stack : get_stack(u);
+	/* what the next event will be guessed from: no later, as all that follows waits for a branch that cannot be predicted */
+	__builtin_prefetch(model_history(m, &(struct pair){ .stack2 = pair->stack1, .stack1 = e->stack }), 1);
+	__builtin_prefetch(model_recent(m, &(struct pair){ .stack1 = e->stack }), 1);
 	struct site *site = model_site(m, e->stack);
 	/* spelt out or guessed: both are there, and no branch chooses */
 	const uint8_t *spelt = u->at[COLUMN_TAG];

@@ -5,7 +5,7 @@
 void si_replay_keep(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs, uint64_t epoch, uint32_t id)
 {
 	const uintptr_t *at = fp;
-	struct si_replay *r = si_replay_slot(w, fp, si_stack_word(fp + 1));
+	struct si_replay *r = si_replay_slot(w, fp);
 
 	r->id = 0; /* a handler that leaves by longjmp on the way leaves nothing behind */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

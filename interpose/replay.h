@@ -14,8 +14,8 @@
  * Approach. A walk is a function of the words that it reads, of where the thread's stack ends, and of what is known about addresses
  * (rows, module tables). So what it read is kept, and its result: the stack's id. When a hook is entered again with the same frame
  * address and the same caller, the words are compared where they were found, innermost first; if all are the same, and nothing has
- * become known otherwise, then the walk would find the same frames, and isn't made. No address is read that the walk would not read:
- * each one is, by the comparison before it, what the walk would come to. The ids are the stack cache's: the slot must still hold the
+ * become known otherwise, then the walk would find the same frames, and isn't made. No word is compared that the walk would not read:
+ * where it is, the comparison before it has said. The ids are the stack cache's: the slot must still hold the
  * key that it held.
  *
  *   chain     at[0] = the hook's frame; the words at at[i] are at[i + 1] and frames[i]: a frame pointer and a return address
@@ -46,21 +46,29 @@ struct si_replay {
 	} pair[SI_REPLAY_PAIRS];
 };
 
-static inline struct si_replay *si_replay_slot(const struct si_writer *w, const uintptr_t *fp, uintptr_t pc)
-{
-	return &w->replays[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SI_REPLAY_BITS)];
-}
-
 /* The end of the stack that `fp` is on, as far as it is known. */
 static inline uintptr_t si_stack_high(const uintptr_t *fp)
 {
 	return SI_LIKELY((uintptr_t)fp >= si_tls.stack_low && (uintptr_t)fp < si_tls.stack_high) ? si_tls.stack_high : ((uintptr_t)fp | 4095) + 1;
 }
 
+/*
+ * By the frame's place and the two innermost callers: half of the walks that a page needs anew came from wrappers, with the innermost one alone. The
+ * second caller is where it is if there is a frame pointer; if not, it is any word of the stack.
+ */
+static inline struct si_replay *si_replay_slot(const struct si_writer *w, const uintptr_t *fp)
+{
+	uintptr_t next = si_stack_word(fp), pc = si_stack_word(fp + 1);
+
+	if (SI_LIKELY(next - (uintptr_t)fp - 1 < si_stack_high(fp) - (uintptr_t)fp - 2 * sizeof(uintptr_t) && next % sizeof(uintptr_t) == 0))
+		pc += si_stack_word((const uintptr_t *)next + 1) * 5;
+	return &w->replays[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SI_REPLAY_BITS)];
+}
+
 /* The id of the stack above `fp`, if it is one of those kept; else 0. */
 SI_HOT uint32_t si_replay_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
 {
-	const struct si_replay *r = si_replay_slot(w, fp, si_stack_word(fp + 1));
+	const struct si_replay *r = si_replay_slot(w, fp);
 	const uintptr_t *at = fp;
 	uint32_t pairs = r->pairs;
 

@@ -5,7 +5,7 @@
  * Problem. A hook must find its thread's stream in one load, with no malloc and no mmap ever (hooks run inside malloc, in signal
  * handlers, in sandboxes), and a thread's end must be noticed although frees go on after its last destructor has run.
  *
- * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with its stack cache. A thread's first event
+ * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with its stack cache and replays. A thread's first event
  * takes one, and a shared slot that names the stream to the sidecar.
  *
  * Signals. `busy` is set around the few instructions that write records. A handler that interrupts them uses the next stream of the

@@ -90,7 +90,7 @@ static void change(struct si_writer *w, uintptr_t *stack, uintptr_t *fp, unsigne
 		si_writer_salt(w);
 		break;
 	case 5: /* an id has another meaning */
-		w->cache[(r % 8 ? si_replay_slot(w, fp, fp[1])->id - 1 : r >> 8) & (SI_CACHE_SETS * SI_CACHE_WAYS - 1)] = next_random();
+		w->cache[(r % 8 ? si_replay_slot(w, fp)->id - 1 : r >> 8) & (SI_CACHE_SETS * SI_CACHE_WAYS - 1)] = next_random();
 		break;
 	case 6: /* modules have changed */
 		__atomic_store_n(&si_modules_generation, si_modules_generation + 1, __ATOMIC_RELEASE);

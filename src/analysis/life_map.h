@@ -49,6 +49,7 @@ struct life_pool { /* zeroed: empty */
 	uint32_t spare; /* list of free ones, through `number`; 0 ends it */
 };
 
+/* With 5 a bucket on the average one of seven has more than seven (Poisson), with 2.5, when the table has just grown, one of 235. */
 enum { LIFE_LANES = 7, LIFE_LANES_ALL = (1 << LIFE_LANES) - 1, LIFE_LOAD = 5 };
 struct life_bucket {
 	alignas(64) uint32_t hashes[LIFE_LANES];

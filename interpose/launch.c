@@ -117,7 +117,7 @@ static long twin(void)
 static __attribute__((noreturn)) void become(const char *path, const char *directory, char *const *environment)
 {
 	static char *kept[ENVIRONMENT_MAX];
-	char *arguments[] = { "shinyctl", "collect", (char *)(uintptr_t)directory, NULL };
+	char *arguments[] = { "shinyctl", "collect", "--live", (char *)(uintptr_t)directory, NULL };
 	uint64_t none = 0;
 	struct {
 		void (*handler)(int);

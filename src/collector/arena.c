@@ -124,6 +124,10 @@ static struct shiny_err *open_mapped(struct arena *a, bool patient, bool *being_
 		err = check(a);
 		return err ? err : shiny_err(SHINY_ERR_OTHER, "%s: its maker never finished it", a->path);
 	}
+	if (patient && a->header->arena_bytes != a->bytes) { /* finished since we asked for its size */
+		*being_made = true;
+		return NULL;
+	}
 	return check(a);
 }
 

@@ -43,12 +43,18 @@ static struct process *find_slot(struct session *session, const struct arena *ar
 	return NULL;
 }
 
-static struct process *find_pid(struct session *session, uint32_t pid, const struct process *not_this)
+/* The image that ran under this number when `later` began. */
+static struct process *find_before(struct session *session, uint32_t pid, const struct process *later)
 {
-	for (size_t i = session->processes.count; pid && i-- > 0;)
-		if (session->processes.at[i] != not_this && session->processes.at[i]->pid == pid)
-			return session->processes.at[i];
-	return NULL;
+	struct process *found = NULL;
+
+	for (size_t i = 0; pid && i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+
+		if (p != later && p->pid == pid && p->start <= later->start && (!found || p->start > found->start))
+			found = p;
+	}
+	return found;
 }
 
 void process_put(struct session *session, const struct process *p)
@@ -118,10 +124,33 @@ static void end_process(struct session *session, struct process *p)
 	drain_reap(p->arena, p);
 }
 
+/*
+ * An image that exec made: it has replaced the one of its pid, or is a child's first. The number that it told of its parent is right also when
+ * both have ended, but another one in another pid namespace. `certain`: its pid is; nothing is believed to have ended for a likely one.
+ */
+static void come_from(struct session *session, struct process *p, bool certain)
+{
+	struct process *before = p->forked ? NULL : find_before(session, p->pid, p);
+
+	if (p->forked || !p->pid)
+		return;
+	if (before)
+		process_read_counters(before);
+	if (before && !before->said_end && before->status < 0) { /* else it has ended, and its number was given away again */
+		if (certain) {
+			before->replaced = true;
+			end_process(session, before);
+		}
+	} else {
+		before = find_before(session, p->pid == p->namespace_pid ? p->arena->processes[p->slot].parent_pid : proc_parent(p->pid), p);
+	}
+	p->parent_id = before ? before->id : 0;
+}
+
 static void locate(struct session *session, struct process *p)
 {
 	struct arena *arena = p->arena;
-	struct process *parent = p->forked ? find_slot(session, arena, p->parent_slot, p->parent_generation) : NULL, *before;
+	struct process *parent = p->forked ? find_slot(session, arena, p->parent_slot, p->parent_generation) : NULL;
 	enum proc_answer answer;
 	uint32_t pid;
 
@@ -132,42 +161,23 @@ static void locate(struct session *session, struct process *p)
 		if (!p->pid)
 			p->pid = pid;
 		p->wanderer = true;
+		come_from(session, p, false);
 		return;
 	}
 	p->wanderer = false;
 	if (answer == PROC_NO) {
 		if (p->looks == 0 && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
 			p->pid = p->namespace_pid; /* gone already; its number is all that is left */
-		before = p->forked ? NULL : find_pid(session, p->pid, p);
-		if (before) {
-			p->parent_id = before->id;
-			before->replaced = true;
-		} else if (!p->forked && p->pid) {
-			before = find_pid(session, __atomic_load_n(&arena->processes[p->slot].parent_pid, __ATOMIC_RELAXED), p);
-			p->parent_id = before ? before->id : 0;
-		}
+		come_from(session, p, true);
 		if (p->forked || !arena_held(arena))
 			end_process(session, p);
 		return;
 	}
 	p->pid = pid;
+	come_from(session, p, true);
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (p->pidfd < 0 && errno == ESRCH) {
+	if (p->pidfd < 0 && errno == ESRCH)
 		end_process(session, p);
-		return;
-	}
-	if (p->forked)
-		return;
-	/* an image of the same pid that was there before was replaced by exec */
-	before = find_pid(session, pid, p);
-	if (before) {
-		p->parent_id = before->id;
-		before->replaced = true;
-		end_process(session, before);
-	} else {
-		before = find_pid(session, proc_parent(pid), p);
-		p->parent_id = before ? before->id : 0;
-	}
 }
 
 /* Where its pid is known: what it calls itself now. A zygote's child takes a command line of its own some time after the fork. */

@@ -2,7 +2,6 @@
 /* cmd_collect.c: `shinyctl collect`: the sidecar as a command, and the list of session directories. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,9 +82,9 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),
 		.force = o->given[OPT_FORCE],
 		.with_events = !o->given[OPT_NO_EVENTS],
-		/* where processes still run, more may come; a launcher says so itself */
-		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LAUNCHER_FD]),
-		.launcher_fd = o->given[OPT_LAUNCHER_FD] ? (int)o->number[OPT_LAUNCHER_FD] : -1,
+		/* where processes still run, more may come; who starts us for one knows it also between an exec and the next image's start */
+		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LIVE]),
+		.launcher_fd = -1,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
 		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
@@ -93,8 +92,6 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.keep_arenas = o->given[OPT_KEEP_ARENA],
 		.progress = !o->given[OPT_QUIET],
 	};
-	if (options.launcher_fd >= 0 && fcntl(options.launcher_fd, F_GETFD) < 0)
-		return shiny_err_os(errno, "collect: --launcher-fd %d", options.launcher_fd);
 
 	if (is_file && !o->given[OPT_OUT])
 		options.out = NULL; /* beside the file */

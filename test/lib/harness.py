@@ -163,14 +163,24 @@ def is_complete(path):
         return False
 
 
-def is_written(path):
-    """Somebody records into the session: the sidecar has a lock on the file for as long. Asked of the kernel: to try the lock would be in its way."""
+def lock_holder(path):
+    """The pid of who has a lock on a file, from the kernel's list of locks; None: nobody. To try the lock would be in its way."""
     try:
         inode = ":%d" % os.stat(path).st_ino
         with open("/proc/locks") as locks:
-            return any(fields[1] == "FLOCK" and fields[5].endswith(inode) for fields in map(str.split, locks) if len(fields) > 5)
+            return next((int(fields[4]) for fields in map(str.split, locks) if fields[1] == "FLOCK" and fields[5].endswith(inode)), None)
     except OSError:
-        return False
+        return None
+
+
+def is_written(path):
+    """Somebody records into the session: the sidecar has a lock on the file for as long."""
+    return lock_holder(path) is not None
+
+
+def sidecar_of(directory):
+    """The pid of the sidecar that serves a session directory; None: there is none."""
+    return lock_holder(os.path.join(directory, "collector.lock"))
 
 
 def wait_complete(path, seconds=20):

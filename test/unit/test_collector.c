@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "../../src/collector/arena.h"
 #include "../../src/collector/collector.h"
 #include "../../src/store/store.h"
 #include "arena_writer.h"
@@ -446,6 +447,17 @@ static void refused(const char *name, const char *needs)
 	check(name, access(session_path, F_OK) != 0 && access(arena_path, F_OK) == 0, "the session was written, or the arena deleted");
 }
 
+/* Its size may be asked for before its maker has given it the last one: then it is being made. */
+static void patient(void)
+{
+	struct arena *arena = NULL;
+	struct shiny_err *err = arena_open(arena_path, true, &arena);
+
+	check("patient/another size", !err && !arena, err ? err->message : "it was opened");
+	shiny_err_free(err);
+	arena_close(arena);
+}
+
 static void refusals(void)
 {
 	struct shiny_header *h = begin(4);
@@ -466,6 +478,7 @@ static void refusals(void)
 	if (truncate(arena_path, 100000))
 		exit(1);
 	refused("refuse/truncated", "the file has 100000 bytes");
+	patient();
 	if (truncate(arena_path, 100))
 		exit(1);
 	refused("refuse/short", "100 bytes");

@@ -14,17 +14,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
 #include "by_site.h"
 #include "db.h"
+#include "file.h"
 #include "intern.h"
 
 /* Every statement of the writer: name, SQL. Prepared at first use. */
@@ -158,69 +155,6 @@ SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
 
 /* ---- making and ending ---- */
 
-bool store_is_written(const char *path)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
-/* A reader that looks whether the file is written holds the lock for a moment. */
-static bool lock_file(int fd)
-{
-	for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
-		if (errno != EWOULDBLOCK || tries == 1000)
-			return false;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
-	return true;
-}
-
-/* The new, empty, locked file; or why not. Nothing that exists is touched without `force`, and only regular files with it. */
-static struct shiny_err *make_file(const char *path, bool force, int *out)
-{
-	static const char *const companions[] = { "-wal", "-shm", "-journal" };
-	struct stat st;
-	int fd;
-
-	if (lstat(path, &st) == 0) {
-		if (S_ISDIR(st.st_mode))
-			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it is a directory", path),
-						"name a file with --out or SHINY_OUT");
-		if (!force)
-			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it exists already", path),
-						"choose another name with --out, or replace it with --force");
-		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-			return shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is not a regular file", path);
-		if (store_is_written(path))
-			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is being recorded", path),
-						"wait until that recording has ended, or choose another name with --out");
-		if (unlink(path) != 0)
-			return shiny_err_os(errno, "cannot replace %s", path);
-	}
-	/* a leftover log of an earlier file of this name must not be taken for the new one's */
-	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
-		AUTO_FREE char *name = NULL;
-
-		if (asprintf(&name, "%s%s", path, companions[i]) < 0)
-			return shiny_err(SHINY_ERR_OTHER, "out of memory");
-		if (unlink(name) != 0 && errno != ENOENT && errno != ENOTDIR)
-			return shiny_err_os(errno, "cannot make the session %s: its old companion %s cannot be removed", path, name);
-	}
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (fd < 0)
-		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
-					"name a file in a directory that you can write to, with --out or SHINY_OUT");
-	if (!lock_file(fd)) {
-		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);
-
-		close(fd);
-		return err;
-	}
-	*out = fd;
-	return NULL;
-}
-
 static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 {
 	int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -269,7 +203,7 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
 	store->lock_fd = -1;
 	store->path = strdup(path);
 	store->writer = calloc(1, sizeof(*store->writer));
-	err = store->path && store->writer ? make_file(path, force, &store->lock_fd) : shiny_err(SHINY_ERR_OTHER, "out of memory");
+	err = store->path && store->writer ? file_make(path, force, &store->lock_fd) : shiny_err(SHINY_ERR_OTHER, "out of memory");
 	if (!err) {
 		err = open_for_writing(store, with_events);
 		if (!err)
@@ -320,7 +254,7 @@ struct shiny_err *store_append(const char *path, struct store **out)
 	store->writer = calloc(1, sizeof(*store->writer));
 	if (!store->path || !store->writer)
 		err = shiny_err(SHINY_ERR_OTHER, "out of memory");
-	else if (store->lock_fd < 0 || !lock_file(store->lock_fd))
+	else if (store->lock_fd < 0 || !file_lock(store->lock_fd))
 		err = shiny_err_os(errno, "cannot write the session %s", path);
 	else
 		err = open_for_more(store);

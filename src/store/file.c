@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file.c: see file.h. */
+#define _GNU_SOURCE
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "store.h"
+
+enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 1000000 };
+
+bool store_is_written(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+bool file_lock(int fd)
+{
+	for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+		if (errno != EWOULDBLOCK || tries == LOCK_TRIES)
+			return false;
+		nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NS }, NULL);
+	}
+	return true;
+}
+
+struct shiny_err *file_make(const char *path, bool force, int *out)
+{
+	static const char *const companions[] = { "-wal", "-shm", "-journal" };
+	struct stat st;
+	int fd;
+
+	if (lstat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it is a directory", path),
+						"name a file with --out or SHINY_OUT");
+		if (!force)
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it exists already", path),
+						"choose another name with --out, or replace it with --force");
+		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+			return shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is not a regular file", path);
+		if (store_is_written(path))
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is being recorded", path),
+						"wait until that recording has ended, or choose another name with --out");
+		if (unlink(path) != 0)
+			return shiny_err_os(errno, "cannot replace %s", path);
+	}
+	/* a leftover log of an earlier file of this name must not be taken for the new one's */
+	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+		AUTO_FREE char *name = NULL;
+
+		if (asprintf(&name, "%s%s", path, companions[i]) < 0)
+			return shiny_err(SHINY_ERR_OTHER, "out of memory");
+		if (unlink(name) != 0 && errno != ENOENT && errno != ENOTDIR)
+			return shiny_err_os(errno, "cannot make the session %s: its old companion %s cannot be removed", path, name);
+	}
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
+					"name a file in a directory that you can write to, with --out or SHINY_OUT");
+	if (!file_lock(fd)) {
+		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);
+
+		close(fd);
+		return err;
+	}
+	*out = fd;
+	return NULL;
+}

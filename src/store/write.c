@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
@@ -23,6 +24,9 @@
 #include "db.h"
 #include "file.h"
 #include "intern.h"
+
+enum { LOG_TRIES = 100 };
+static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
 /* Every statement of the writer: name, SQL. Prepared at first use. */
 #define STATEMENTS(X)                                                                                                          \
@@ -155,7 +159,7 @@ SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
 
 /* ---- making and ending ---- */
 
-static struct shiny_err *open_for_writing(struct store *store, bool with_events)
+static struct shiny_err *connect_for_writing(struct store *store)
 {
 	int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
@@ -165,12 +169,39 @@ static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 	/* readers may be looking at a live session: SQLite waits for them, a little */
 	sqlite3_busy_timeout(store->db, 10000);
 	/* cache in KiB; the log is taken over every 32 MiB */
-	SHINY_TRY(db_exec(store, "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY", "make"));
+	return db_exec(store, "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4096", "make");
+}
+
+/*
+ * The log's companions belong to whoever comes first. Where that is root, reading our file in the moment in which it is said to have a log,
+ * SQLite makes them his and gives them to the file's owner a moment later. A connection that met them before that stays a reader's, so it
+ * takes a new one.
+ */
+static struct shiny_err *begin_log(struct store *store)
+{
+	for (int tries = 0;; tries++) {
+		struct shiny_err *err = db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make");
+		int code;
+
+		if (!err)
+			err = db_exec(store, "BEGIN IMMEDIATE; COMMIT", "make");
+		code = err ? sqlite3_errcode(store->db) & 0xff : SQLITE_OK;
+		if ((code != SQLITE_READONLY && code != SQLITE_CANTOPEN) || tries == LOG_TRIES)
+			return err;
+		shiny_err_free(err);
+		sqlite3_close(store->db);
+		nanosleep(&log_pause, NULL);
+		SHINY_TRY(connect_for_writing(store));
+	}
+}
+
+static struct shiny_err *open_for_writing(struct store *store, bool with_events)
+{
+	SHINY_TRY(connect_for_writing(store));
 	SHINY_TRY(db_exec(store, "BEGIN", "make")); /* one transaction: 400 of them cost 0.1 s, more than many a recorded program */
 	SHINY_TRY(schema_create(store));
 	SHINY_TRY(db_exec(store, "COMMIT", "make"));
-	SHINY_TRY(db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make"));
-	SHINY_TRY(db_exec(store, "PRAGMA wal_autocheckpoint = 4096", "make"));
+	SHINY_TRY(begin_log(store));
 	if (with_events)
 		SHINY_TRY(packer_create(&store->writer->packer));
 	return store_put_number(store, "with_events", with_events);

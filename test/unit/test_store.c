@@ -5,7 +5,9 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -492,6 +494,63 @@ static void test_watched(void)
 	}
 }
 
+enum { SOMEBODY = 65534, ROUNDS = 20 };
+
+/*
+ * Root reads the file as it begins to have a log: SQLite then makes the log's companion, and gives it to the file's owner afterwards. Here it
+ * takes its time between the two. False: the writer was faster.
+ */
+static bool read_as_root(pid_t writer, const char *companion)
+{
+	siginfo_t ended = { 0 };
+	int fd;
+
+	while (access(path, F_OK) != 0 && waitid(P_PID, (id_t)writer, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && !ended.si_pid)
+		sched_yield();
+	fd = open(companion, O_RDWR | O_CREAT | O_EXCL, 0644);
+	if (fd < 0)
+		return false;
+	usleep(100000);
+	if (fchown(fd, SOMEBODY, SOMEBODY) != 0)
+		exit(1);
+	close(fd);
+	return true;
+}
+
+static void test_root_reads(void)
+{
+	char companion[sizeof path + 8];
+	bool met = false;
+	int status = 0;
+
+	if (getuid() != 0) {
+		printf("skip root reads: only root can give files away\n");
+		return;
+	}
+	snprintf(companion, sizeof companion, "%s-shm", path);
+	if (chown(directory, SOMEBODY, SOMEBODY) != 0)
+		exit(1);
+	for (int round = 0; round < ROUNDS && !met && !status; round++) {
+		pid_t writer = fork();
+
+		if (writer == 0) {
+			struct store *store;
+
+			if (setgid(SOMEBODY) != 0 || setuid(SOMEBODY) != 0)
+				_exit(1);
+			usleep(10000);
+			must(store_create(path, false, false, &store));
+			must(store_finish(store, NULL));
+			_exit(0);
+		}
+		met = read_as_root(writer, companion);
+		waitpid(writer, &status, 0);
+		unlink(path);
+	}
+	check("a recording that root reads as it begins", status == 0, "it failed");
+	check("root came in time", met, "the log was there each time: this test proves nothing");
+}
+
 int main(void)
 {
 	if (!mkdtemp(directory))
@@ -501,6 +560,7 @@ int main(void)
 	test_killed();
 	test_refusals();
 	test_watched();
+	test_root_reads();
 	rmdir(directory);
 	return failures != 0;
 }

@@ -17,7 +17,7 @@
  * pointer: it is remembered, and later walks from it stop at once. The immediate caller itself is the hook's own return address and
  * always true, also in code that no module holds (a JIT).
  *
- * A walk that would read the same words as one before is not made at all (replay.h); what is said here is of the others.
+ * A walk that would read the same words as one before is not made at all (kept_walk.h); what is said here is of the others.
  *
  * Four ways of 4,096 sets: clang at -O2 has 3,909 distinct stacks, and with two ways of as many sets defined 23,792 (each conflict is
  * a definition whenever its two stacks alternate). Chromium's browser process has 150,000 in its first second, seen about three times

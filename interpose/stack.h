@@ -16,7 +16,7 @@
 
 #include "boot.h"
 #include "chunk.h"
-#include "replay.h"
+#include "kept_walk.h"
 #include "unwind.h"
 
 /* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave, with room for `depth`. */
@@ -86,7 +86,7 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 	struct si_walked walked;
 
 	if (depth > 1) {
-		id = si_replay_find(w, fp, depth);
+		id = si_kept_walk_find(w, fp, depth);
 		if (id)
 			return id;
 	} else if (depth == 0) {
@@ -97,8 +97,8 @@ SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t d
 	id = si_stack_find(w, si_stack_key(w, frames, count));
 	if (SI_UNLIKELY(!id))
 		return si_stack_define(w, fp, depth, frames, count, now);
-	if (walked.pairs && walked.pairs <= SI_REPLAY_PAIRS)
-		si_replay_keep(w, fp, depth, walked.pairs, epoch, id);
+	if (walked.pairs && walked.pairs <= SI_KEPT_WALK_PAIRS)
+		si_kept_walk_put(w, fp, depth, walked.pairs, epoch, id);
 	return id;
 }
 

@@ -5,7 +5,7 @@
  * Problem. A hook must find its thread's stream in one load, with no malloc and no mmap ever (hooks run inside malloc, in signal
  * handlers, in sandboxes), and a thread's end must be noticed although frees go on after its last destructor has run.
  *
- * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with its stack cache and replays. A thread's first event
+ * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with its stack cache and kept walks. A thread's first event
  * takes one, and a shared slot that names the stream to the sidecar.
  *
  * Signals. `busy` is set around the few instructions that write records. A handler that interrupts them uses the next stream of the
@@ -36,8 +36,8 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "kept_walk.h"
 #include "nursery.h"
-#include "replay.h"
 #include "sys.h"
 #include "tag.h"
 
@@ -51,7 +51,7 @@ enum {
 	CACHE_WORDS = SI_CACHE_SETS * SI_CACHE_WAYS,
 };
 
-static struct si_writer *writers; /* [SI_WRITERS], then their caches, then their replays */
+static struct si_writer *writers; /* [SI_WRITERS], then their caches, then their kept walks */
 static uintptr_t writers_end;
 static uint32_t writer_hint = 1, slot_hint;
 static uint64_t salts;
@@ -70,16 +70,16 @@ static void thread_end(void *round);
 bool si_writers_make(void)
 {
 	size_t table = sizeof(struct si_writer) * SI_WRITERS, caches = sizeof(uint64_t) * CACHE_WORDS * SI_WRITERS;
-	size_t replays = sizeof(struct si_replay) * SI_REPLAYS * SI_WRITERS;
-	char *region = si_sys_map(table + caches + replays, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	size_t kept_walks = sizeof(struct si_kept_walk) * SI_KEPT_WALKS * SI_WRITERS;
+	char *region = si_sys_map(table + caches + kept_walks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	if (!region)
 		return false;
 	writers = (struct si_writer *)region;
-	writers_end = (uintptr_t)region + table + caches + replays;
+	writers_end = (uintptr_t)region + table + caches + kept_walks;
 	for (size_t i = 0; i < SI_WRITERS; i++) {
 		writers[i].cache = (uint64_t *)(region + table) + i * CACHE_WORDS;
-		writers[i].replays = (struct si_replay *)(region + table + caches) + i * SI_REPLAYS;
+		writers[i].kept_walks = (struct si_kept_walk *)(region + table + caches) + i * SI_KEPT_WALKS;
 	}
 	writers[LATE].used = SI_WRITER_POISONED; /* never handed to a thread */
 	have_key = pthread_key_create(&key, thread_end) == 0 && key < KEYS_IN_THREAD;

@@ -36,7 +36,7 @@ struct si_writer {
 	uint64_t last; /* time of the last record taken */
 	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
 	uint64_t *cache;
-	struct si_replay *replays; /* replay.h */
+	struct si_kept_walk *kept_walks; /* kept_walk.h */
 	uint64_t *state; /* of the chunk owned; NULL: none */
 	uint32_t slot, generation; /* shared thread slot; generation 0: not claimed yet */
 	uint32_t sequence;         /* of the next chunk */

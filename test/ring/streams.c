@@ -542,12 +542,20 @@ static void *fill(void *argument)
 	return NULL;
 }
 
+/* The sidecar's last beat, so many seconds ago; below 0: young for as long as the case runs. */
+static void beat_ago(double seconds)
+{
+	const struct shiny_header *h = si_arena.header;
+	double rate = (double)(si_ticks() - h->start_ticks) / (double)(si_clock_ns(CLOCK_BOOTTIME) - h->start_boottime);
+
+	__atomic_store_n(&si_arena.header->collector_beat, si_ticks() - (uint64_t)(int64_t)(seconds * 1e9 * rate), __ATOMIC_RELAXED); /* [ctl] */
+}
+
 /* Writes `more` chunks than there are. In a thread, as its end seals the last of them. */
 static void overfill(unsigned more, struct slow *slow)
 {
 	pthread_t writer, sidecar;
 
-	__atomic_store_n(&si_arena.header->collector_beat, si_ticks() + (UINT64_C(1) << 40), __ATOMIC_RELAXED); /* [ctl] young for as long as this runs */
 	worked = false;
 	if (slow)
 		pthread_create(&sidecar, NULL, slow_sidecar, slow);
@@ -560,6 +568,8 @@ static void overfill(unsigned more, struct slow *slow)
 
 static void run_slow(void)
 {
+	sleep_ms(20); /* else the clocks' rate is not known */
+	beat_ago(-600);
 	overfill(5, &(struct slow){ 1, NULL }); /* only the chunks tell */
 	overfill(2, &(struct slow){ 5, sign_beat });
 	overfill(2, &(struct slow){ 5, sign_other });
@@ -577,10 +587,22 @@ static void run_still(void)
 	uint64_t start = si_clock_ns(CLOCK_MONOTONIC);
 	pthread_t another;
 
+	sleep_ms(20);
+	beat_ago(-600);
 	overfill(2, NULL); /* this thread waits in vain; */
 	pthread_create(&another, NULL, latecomer, NULL);
 	pthread_join(another, NULL); /* another need not */
 	book->waited = (si_clock_ns(CLOCK_MONOTONIC) - start) / 1000000000;
+}
+
+/* One that was held up for two seconds is waited for; one that has not been heard of for eleven is not. */
+static void run_aged(void)
+{
+	sleep_ms(20);
+	beat_ago(11);
+	overfill(2, NULL);
+	beat_ago(2);
+	overfill(2, NULL);
 }
 
 /* ---- the test ---- */
@@ -729,7 +751,7 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 				problem = why;
 			}
 	} else if (!problem) {
-		bool may_fill = strcmp(mode, "full") == 0 || strcmp(mode, "still") == 0;
+		bool may_fill = strcmp(mode, "full") == 0 || strcmp(mode, "still") == 0 || strcmp(mode, "aged") == 0;
 		uint64_t missing, deep = strcmp(mode, "deep") == 0 ? 1 : 0;
 		bool jumped = strcmp(mode, "signals") == 0 && s.allocs <= book->tried; /* out of the book-keeping, too */
 
@@ -752,6 +774,9 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 			problem = "a thread has two streams of its own";
 		} else if (strcmp(mode, "slow") == 0 && !counted(&r, SHINY_COUNT_WAITED_FULL)) {
 			problem = "nobody had to wait";
+		} else if (strcmp(mode, "aged") == 0 && counted(&r, SHINY_COUNT_WAITED_FULL) != 1) {
+			snprintf(why, sizeof why, "%llu waits", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL));
+			problem = why;
 		} else if (strcmp(mode, "still") == 0 && (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited > 8)) {
 			/* one wait of three seconds, or ten where it does not notice that nothing moves; two where each thread finds out for itself */
 			snprintf(why, sizeof why, "%llu waits, %llu seconds", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
@@ -782,7 +807,7 @@ int main(int argc, char **argv)
 		{ "signals", "32m", run_signals }, { "nursery", "64m", run_nursery }, { "full", "1m", run_full },
 		{ "stacks", "32m", run_stacks }, { "nested", "8m", run_nested }, { "deep", "8m", run_too_deep },
 		{ "claims", "32m", run_claims }, { "slow", "1m", run_slow }, { "still", "1m", run_still },
-		{ "killed", "64m", run_until_killed },
+		{ "aged", "1m", run_aged },     { "killed", "64m", run_until_killed },
 	};
 	enum { CASES = sizeof cases / sizeof *cases };
 	const char *truth = argc == 3 ? argv[2] : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.h: walks that need not be made again: the stack is looked at, word for word, and is as it was.
+ * kept_walk.h: walks that need not be made again: the stack is looked at, word for word, and is as it was.
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe: a handler that leaves by longjmp leaves a walk that is forgotten, not half a one.
@@ -27,15 +27,15 @@
  * Rejected: believing the return address and the frame's address alone (a loop calls from the same place under different callers);
  * comparing only the outermost and innermost words; a hash of the words (they must be read anyway, and a comparison is exact).
  */
-#ifndef SI_REPLAY_H
-#define SI_REPLAY_H
+#ifndef SI_KEPT_WALK_H
+#define SI_KEPT_WALK_H
 
 #include "boot.h"
 #include "unwind.h"
 
-enum { SI_REPLAY_BITS = 7, SI_REPLAYS = 1 << SI_REPLAY_BITS, SI_REPLAY_PAIRS = 16 };
+enum { SI_KEPT_WALK_BITS = 7, SI_KEPT_WALKS = 1 << SI_KEPT_WALK_BITS, SI_KEPT_WALK_PAIRS = 16 };
 
-struct si_replay {
+struct si_kept_walk {
 	uint32_t id;           /* 0: nothing is kept here */
 	uint16_t pairs, depth; /* pairs read; frames asked for */
 	const uintptr_t *fp;   /* where the first one is */
@@ -43,7 +43,7 @@ struct si_replay {
 	uint64_t epoch, salt, key;
 	struct {
 		uintptr_t next, pc;
-	} pair[SI_REPLAY_PAIRS];
+	} pair[SI_KEPT_WALK_PAIRS];
 };
 
 /* The end of the stack that `fp` is on, as far as it is known. */
@@ -56,19 +56,19 @@ static inline uintptr_t si_stack_high(const uintptr_t *fp)
  * By the frame's place and the two innermost callers: half of the walks that a page needs anew came from wrappers, with the innermost one alone. The
  * second caller is where it is if there is a frame pointer; if not, it is any word of the stack.
  */
-static inline struct si_replay *si_replay_slot(const struct si_writer *w, const uintptr_t *fp)
+static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, const uintptr_t *fp)
 {
 	uintptr_t next = si_stack_word(fp), pc = si_stack_word(fp + 1);
 
 	if (SI_LIKELY(next - (uintptr_t)fp - 1 < si_stack_high(fp) - (uintptr_t)fp - 2 * sizeof(uintptr_t) && next % sizeof(uintptr_t) == 0))
 		pc += si_stack_word((const uintptr_t *)next + 1) * 5;
-	return &w->replays[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SI_REPLAY_BITS)];
+	return &w->kept_walks[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SI_KEPT_WALK_BITS)];
 }
 
 /* The id of the stack above `fp`, if it is one of those kept; else 0. */
-SI_HOT uint32_t si_replay_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
+SI_HOT uint32_t si_kept_walk_find(const struct si_writer *w, const uintptr_t *fp, uint32_t depth)
 {
-	const struct si_replay *r = si_replay_slot(w, fp);
+	const struct si_kept_walk *r = si_kept_walk_slot(w, fp);
 	const uintptr_t *at = fp;
 	uint32_t pairs = r->pairs;
 
@@ -86,6 +86,6 @@ SI_HOT uint32_t si_replay_find(const struct si_writer *w, const uintptr_t *fp, u
 }
 
 /* Keeps a walk that read `pairs` pairs and gave `id`, which the cache holds; `epoch` is from before the walk. */
-void si_replay_keep(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs, uint64_t epoch, uint32_t id);
+void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs, uint64_t epoch, uint32_t id);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c: see replay.h. */
-#include "replay.h"
+/* kept_walk.c: see kept_walk.h. */
+#include "kept_walk.h"
 
-void si_replay_keep(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs, uint64_t epoch, uint32_t id)
+void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs, uint64_t epoch, uint32_t id)
 {
 	const uintptr_t *at = fp;
-	struct si_replay *r = si_replay_slot(w, fp);
+	struct si_kept_walk *r = si_kept_walk_slot(w, fp);
 
 	r->id = 0; /* a handler that leaves by longjmp on the way leaves nothing behind */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

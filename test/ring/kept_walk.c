@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.c: a walk that is not made again (interpose/replay.h) must be the one that would have been made.
+ * kept_walk.c: a walk that is not made again (interpose/kept_walk.h) must be the one that would have been made.
  *
  * Two ways. On a stack of our own, of chains of random shape, whose words, rows, end, stream and ids are changed one at a time: whatever is
  * answered is what a walk made then and there finds, and nothing behind the stack's end is read. And with functions that really call each other, from
@@ -90,7 +90,7 @@ static void change(struct si_writer *w, uintptr_t *stack, uintptr_t *fp, unsigne
 		si_writer_salt(w);
 		break;
 	case 5: /* an id has another meaning */
-		w->cache[(r % 8 ? si_replay_slot(w, fp)->id - 1 : r >> 8) & (SI_CACHE_SETS * SI_CACHE_WAYS - 1)] = next_random();
+		w->cache[(r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) & (SI_CACHE_SETS * SI_CACHE_WAYS - 1)] = next_random();
 		break;
 	case 6: /* modules have changed */
 		__atomic_store_n(&si_modules_generation, si_modules_generation + 1, __ATOMIC_RELEASE);
@@ -111,7 +111,7 @@ static void ask(struct si_writer *w, const uintptr_t *fp, uint32_t depth, unsign
 	uint32_t count, made, answer;
 
 	/* a walk may find that an address leads astray, or make a row: what counts is what it would find afterwards */
-	answer = si_replay_find(w, fp, depth);
+	answer = si_kept_walk_find(w, fp, depth);
 	count = si_stack_walk(w, fp, depth, frames, &walked);
 	made = si_stack_find(w, si_stack_key(w, frames, count));
 	told.asked++;
@@ -197,7 +197,7 @@ static __attribute__((noinline)) void leaf(void)
 	}
 	if (!w)
 		return;
-	answered += si_replay_find(w, fp, depth_now) != 0;
+	answered += si_kept_walk_find(w, fp, depth_now) != 0;
 	w->defined = 0;
 	id = si_stack_id(w, fp, depth_now, 0);
 	if (w->defined) {
@@ -337,7 +337,7 @@ static void child(void)
 
 int main(int argc, char **argv)
 {
-	char directory[] = "/tmp/shiny-replay.XXXXXX", session[100], command[100], unwind[40];
+	char directory[] = "/tmp/shiny-kept-walk.XXXXXX", session[100], command[100], unwind[40];
 	static const char *const modes[] = { "auto", "fp", "rows" };
 
 	if (argc == 2) {

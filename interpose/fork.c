@@ -88,7 +88,8 @@ void si_count(enum shiny_counter which)
 		__atomic_fetch_add(&si_arena.processes[slot].counters[which], 1, __ATOMIC_RELAXED);
 }
 
-bool si_fork_child(void)
+/* A forked child's first event. True: this process records. */
+static bool revive_child(void)
 {
 	uint32_t life = SI_FORKED;
 	struct si_process parent = si_process;
@@ -157,7 +158,7 @@ bool si_revive(void)
 	case SI_ALIVE:
 		return true;
 	case SI_FORKED:
-		return si_fork_child();
+		return revive_child();
 	case SI_REFUSED:
 		si_count(SHINY_COUNT_DROPPED_NO_PROCESS);
 		return false;

@@ -57,9 +57,6 @@ void si_exec_failed(void);
 /* The process ends with this status: the sidecar may come too late to ask the kernel. Not in a vfork child, as above. */
 void si_process_exits(int status);
 
-/* A forked child's first event. True: this process records. */
-bool si_fork_child(void);
-
 /* The rare half of a hook's first test: boots, revives, counts. True: go on. */
 bool si_revive(void);
 

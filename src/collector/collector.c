@@ -12,6 +12,9 @@
  * new. Between exec and the new image's constructor a program holds no arena: without a launcher a second of grace covers that, with
  * one a tenth, and none when no process is left that was started with the library preloaded.
  *
+ * Writing the end of a session takes seconds where there is much to name. Who begins meanwhile finds the directory served and leaves its arena
+ * to us: it gets a session of its own afterwards (collector_run_late), whose name has a number.
+ *
  * An existing output file is never overwritten without `force`: a fixed name is refused before anything is read; a pattern's (%p, %t)
  * comes from the program, when it may be too late to ask, so the next free name.2, name.3, … is taken.
  */
@@ -140,7 +143,7 @@ static struct shiny_err *create_store(struct session *session, const struct aren
 
 	if (suffix)
 		base[length - 6] = '\0';
-	for (unsigned n = 2; !session->options->force && strchr(pattern, '%') && access(path, F_OK) == 0; n++) {
+	for (unsigned n = 2; !session->options->force && (session->options->numbered || strchr(pattern, '%')) && access(path, F_OK) == 0; n++) {
 		free(path);
 		path = mem_format("%s.%u%s", base, n, suffix ? ".shiny" : "");
 	}
@@ -682,16 +685,41 @@ static void read_boot_id(uint8_t *out)
 		fclose(file);
 }
 
-static void remove_all(const struct session *session, const struct directory *dir)
+/* An arena that this session has neither served nor refused. */
+static bool is_news(const struct session *session, const struct directory *dir, const char *file)
+{
+	char *path = mem_format("%s/%s", dir->path, file);
+	bool news = !strncmp(file, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)) && !known(session, path);
+
+	for (size_t i = 0; i < dir->unready.count; i++)
+		news = news && !(dir->unready.at[i].told && !strcmp(dir->unready.at[i].path, path));
+	free(path);
+	return news;
+}
+
+/*
+ * True: there are arenas that came while the session was being finished. Who finds the lock gone starts a sidecar of its own, and who found it
+ * held has made its arena before (interpose/launch.c): so first the lock goes, then we look for arenas.
+ */
+static bool remove_all(const struct session *session, const struct directory *dir)
 {
 	char *lock = mem_format("%s/%s", dir->path, SHINY_COLLECTOR_LOCK);
+	bool late = false;
+	struct dirent *entry;
+	DIR *handle;
 
 	for (size_t i = 0; i < session->arenas.count; i++)
 		if (session->arenas.at[i]->over && !session->arenas.at[i]->removed)
-			unlink(session->arenas.at[i]->path);
+			session->arenas.at[i]->removed = unlink(session->arenas.at[i]->path) == 0 || errno == ENOENT;
 	unlink(lock);
-	rmdir(dir->path); /* stays where something else lies in it */
 	free(lock);
+	handle = opendir(dir->path);
+	while (handle && (entry = readdir(handle)))
+		late = late || is_news(session, dir, entry->d_name);
+	if (handle)
+		closedir(handle);
+	rmdir(dir->path); /* stays where something else lies in it */
+	return late;
 }
 
 void session_destroy(struct session *session)
@@ -745,7 +773,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 	summary.sites = totals.sites;
 	summary.types = totals.types;
 	if (!session->options->keep_arenas)
-		remove_all(session, dir);
+		summary.late = remove_all(session, dir) && !asked_to_end;
 	snprintf(summary.path, sizeof summary.path, "%s", session->path);
 	*out = summary;
 	return NULL;
@@ -766,7 +794,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	session->memory = memory_watch_create(options->memory_period);
 	session->next_fork = UINT64_MAX;
 	read_boot_id(session->boot_id);
-	if (!options->force && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
+	if (!options->force && !options->numbered && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
 		err = exists_error(pattern);
 	if (!err)
 		err = options->lock_fd ? NULL : collector_lock(dir.path, &dir.lock);
@@ -790,5 +818,26 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 		free(dir.unready.at[i].path);
 	free(dir.unready.at);
 	session_destroy(session);
+	return err;
+}
+
+struct shiny_err *collector_run_late(const struct collector_options *options, struct collector_summary *summary)
+{
+	struct collector_options late = *options;
+	struct shiny_err *err;
+	int lock;
+
+	*summary = (struct collector_summary){ 0 };
+	late.launcher_fd = -1;
+	late.force = late.leftover = false;
+	late.numbered = true;
+	err = collector_lock(options->directory, &lock);
+	if (err) { /* another sidecar has it, or the directory is gone by now */
+		shiny_err_free(err);
+		return NULL;
+	}
+	late.lock_fd = lock;
+	err = collector_run(&late, summary);
+	close(lock);
 	return err;
 }

@@ -16,6 +16,7 @@ struct collector_options {
 	const char *directory; /* the session directory */
 	const char *out;       /* name pattern of the session file: %e %p %t %h; NULL: env.def's default */
 	bool force;            /* overwrite */
+	bool numbered;         /* a name that is taken gets a number, as one with a % does */
 	bool with_events;      /* keep the event blocks, not only the aggregates */
 	bool leftover;         /* nobody is expected to come: drain what is there, then end */
 	int launcher_fd;       /* read end of a pipe that the launcher holds open until the program has ended; -1: none */
@@ -35,6 +36,7 @@ struct collector_summary {
 	uint64_t processes, threads, events, allocs, frees, live, live_bytes, lost, types, sites;
 	uint64_t duration; /* ns */
 	bool unprobed; /* a garbage-collected heap was not seen; it will be, the next time */
+	bool late;     /* programs came to the directory while the session was being finished: collector_run_late */
 };
 
 /*
@@ -45,6 +47,12 @@ SHINY_MUST_CHECK struct shiny_err *collector_lock(const char *directory, int *ou
 
 /* Runs until nobody maps an arena of the directory any more (see wire.h) and the launcher is gone. */
 SHINY_MUST_CHECK struct shiny_err *collector_run(const struct collector_options *options, struct collector_summary *out);
+
+/*
+ * While summary->late: another session, for those who came late; its file's name is the options' with a number. Where another sidecar serves
+ * them by now, there is nothing to do, and the summary is empty.
+ */
+SHINY_MUST_CHECK struct shiny_err *collector_run_late(const struct collector_options *options, struct collector_summary *summary);
 
 /*
  * Finishes what a sidecar that died left of a session file, into a new one: options->out, or NAME.recovered.shiny. The old one is kept.

@@ -61,6 +61,13 @@ static struct shiny_err *list(struct ctl *ctl)
 	return NULL;
 }
 
+static void tell(struct ctl *ctl, const struct collector_summary *summary)
+{
+	closing_print(summary, ctl->options.given[OPT_QUIET] || CTL_JSON(ctl));
+	if (ctl->options.given[OPT_STRICT] && summary->lost)
+		ctl->status = SHINY_ERR_STRICT;
+}
+
 struct shiny_err *cmd_collect(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
@@ -105,8 +112,11 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		closing_json(&ctl->json, &summary);
 		json_end(&ctl->json);
 	}
-	closing_print(&summary, o->given[OPT_QUIET] || CTL_JSON(ctl));
-	if (o->given[OPT_STRICT] && summary.lost)
-		ctl->status = SHINY_ERR_STRICT;
-	return NULL;
+	tell(ctl, &summary);
+	while (!err && summary.late) {
+		err = collector_run_late(&options, &summary);
+		if (!err && *summary.path)
+			tell(ctl, &summary);
+	}
+	return err;
 }

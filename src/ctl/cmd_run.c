@@ -314,6 +314,9 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 		snprintf(result->advice, sizeof result->advice, "%s", err->advice ? err->advice : "");
 	}
 	report_result(run->result[1], result);
+	close(run->result[1]); /* the launcher need not wait for the rest */
+	while (!err && result->summary.late)
+		err = collector_run_late(&options, &result->summary);
 	_exit(0);
 }
 
@@ -480,7 +483,8 @@ static bool wait_sidecar(struct run *run)
 		fprintf(stderr, "shinyctl: shinyctl off %s  stops recording; --wait SECONDS waits longer\n", run->directory);
 		return false;
 	}
-	waitpid(run->sidecar, NULL, 0);
+	if (!run->end->summary.late)
+		waitpid(run->sidecar, NULL, 0);
 	return true;
 }
 
@@ -518,6 +522,8 @@ static struct shiny_err *close_recording(struct ctl *ctl, struct run *run)
 		return *end->advice ? shiny_err_advise(err, "%s", end->advice) : err;
 	}
 	closing_print(&end->summary, o->given[OPT_QUIET]);
+	if (end->summary.late && !o->given[OPT_QUIET])
+		fprintf(stderr, "shinyctl: programs that began while this was being written are recorded into a session of their own, beside it\n");
 	if (o->given[OPT_STRICT] && end->summary.lost && !ctl->status)
 		ctl->status = SHINY_ERR_STRICT;
 	return o->given[OPT_SUMMARY] ? closing_write(&end->summary, o->text[OPT_SUMMARY]) : NULL;
@@ -561,7 +567,8 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 		err = close_recording(ctl, run);
 		if (run->devtools)
 			keep_devtools(run);
-		sessions_remove_empty(run->directory);
+		if (!run->end->summary.late)
+			sessions_remove_empty(run->directory);
 	} else if (run->devtools) {
 		fprintf(stderr, "shinyctl: the browser's own numbers will not be in it: only a finished session takes them\n");
 	}

@@ -404,7 +404,8 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 		memcpy(names + total, s->class_names.at[i], class->name_bytes);
 		total += class->name_bytes;
 	}
-	memcpy((void *)(uintptr_t)ctors_classes(f), s->classes.at, s->classes.count * sizeof *s->classes.at);
+	if (s->classes.count)
+		memcpy((void *)(uintptr_t)ctors_classes(f), s->classes.at, s->classes.count * sizeof *s->classes.at);
 	f->name_bytes = total;
 	f->bytes = (uint32_t)((size_t)(names - (char *)f) + total);
 	return f;

@@ -256,8 +256,11 @@ static void fork_now(void)
 	program.processes[2] = program.processes[1];
 	program.processes[2].births = births;
 	for (unsigned c = 0; c < CLASSES; c++) {
+		size_t freed = program.processes[1].freed[c].count;
+
 		program.processes[2].freed[c].at = mem_zero(program.processes[1].freed[c].room + 1, sizeof(uint64_t));
-		memcpy(program.processes[2].freed[c].at, program.processes[1].freed[c].at, program.processes[1].freed[c].count * sizeof(uint64_t));
+		if (freed)
+			memcpy(program.processes[2].freed[c].at, program.processes[1].freed[c].at, freed * sizeof(uint64_t));
 	}
 	program.processes[2].forked = program.clock_ns;
 	program.clock_ns += 1000;

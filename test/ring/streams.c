@@ -279,6 +279,7 @@ static uint64_t handed_over(void)
 }
 
 static void *_Atomic shared_blocks[SLOTS];
+static void *const relocated = &book; /* lies where vtables do, in read-only relocated data, wherever the program is loaded */
 static void *churn(void *seed)
 {
 	uint64_t x = (uintptr_t)seed * UINT64_C(0x9e3779b97f4a7c15);
@@ -289,7 +290,7 @@ static void *churn(void *seed)
 
 		x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
 		slot = (unsigned)(x >> 40) % SLOTS;
-		fresh[0] = (uintptr_t)stdout & ~UINT64_C(7); /* relocated data: whether it is relro does not matter here */
+		fresh[0] = (uintptr_t)&relocated;
 		fresh[1] = 0;
 		si_event_alloc(FP, fresh, 24, SHINY_API_MALLOC);
 		old = atomic_exchange(&shared_blocks[slot], fresh);
@@ -787,7 +788,9 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 				 (unsigned long long)s.processes);
 			problem = why;
 		} else if (strcmp(mode, "nursery") == 0 && (r.count[SHINY_REC_VPTR] == 0 || !counted(&r, SHINY_COUNT_FREES_HANDED_OVER))) {
-			problem = "no vptr was read, or nobody freed a block that was being read";
+			snprintf(why, sizeof why, "%llu vptrs were read, %llu blocks freed while they were", (unsigned long long)r.count[SHINY_REC_VPTR],
+				 (unsigned long long)counted(&r, SHINY_COUNT_FREES_HANDED_OVER));
+			problem = why;
 		} else if (strcmp(mode, "nursery") == 0 && book->released != book->frees) {
 			problem = "a block was not given back exactly once";
 		}

@@ -159,15 +159,22 @@ SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
 
 /* ---- making and ending ---- */
 
-static struct shiny_err *connect_for_writing(struct store *store)
+/* `what` is tried ("make", "write"), for the message. */
+static struct shiny_err *open_connection(struct store *store, const char *what)
 {
 	int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (code != SQLITE_OK)
-		return db_error(store, code, "make");
+		return db_error(store, code, what);
 	sqlite3_extended_result_codes(store->db, 1);
 	/* readers may be looking at a live session: SQLite waits for them, a little */
 	sqlite3_busy_timeout(store->db, 10000);
+	return NULL;
+}
+
+static struct shiny_err *connect_for_recording(struct store *store)
+{
+	SHINY_TRY(open_connection(store, "make"));
 	/* cache in KiB; the log is taken over every 32 MiB */
 	return db_exec(store, "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4096", "make");
 }
@@ -191,13 +198,13 @@ static struct shiny_err *begin_log(struct store *store)
 		shiny_err_free(err);
 		sqlite3_close(store->db);
 		nanosleep(&log_pause, NULL);
-		SHINY_TRY(connect_for_writing(store));
+		SHINY_TRY(connect_for_recording(store));
 	}
 }
 
 static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 {
-	SHINY_TRY(connect_for_writing(store));
+	SHINY_TRY(connect_for_recording(store));
 	SHINY_TRY(db_exec(store, "BEGIN", "make")); /* one transaction: 400 of them cost 0.1 s, more than many a recorded program */
 	SHINY_TRY(schema_create(store));
 	SHINY_TRY(db_exec(store, "COMMIT", "make"));
@@ -255,12 +262,7 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
  */
 static struct shiny_err *open_for_more(struct store *store)
 {
-	int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-
-	if (code != SQLITE_OK)
-		return db_error(store, code, "write");
-	sqlite3_extended_result_codes(store->db, 1);
-	sqlite3_busy_timeout(store->db, 10000);
+	SHINY_TRY(open_connection(store, "write"));
 	SHINY_TRY(db_exec(store, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; BEGIN IMMEDIATE", "write"));
 	store->writer->in_transaction = true;
 	return NULL;

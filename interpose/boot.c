@@ -41,6 +41,7 @@
 #include "partition_alloc.h"
 #include "sys.h"
 #include "thread.h"
+#include "unrecorded.h"
 #include "unwind.h"
 
 extern void *__libc_stack_end; /* public, of the dynamic loader */
@@ -214,6 +215,7 @@ static bool boot(void)
 {
 	struct si_text notes;
 	struct si_start start;
+	size_t settings_notes;
 	bool served;
 	long n;
 
@@ -228,12 +230,15 @@ static bool boot(void)
 	si_boot_executable[n > 0 ? n : 0] = 0;
 	if (!si_env_matches(si_env.follow, base_name(si_boot_executable))) {
 		say("not followed: ", si_boot_executable);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NOT_FOLLOWED, si_boot_executable, "");
 		return false;
 	}
 	part(" names and settings + ");
 	choose_clock();
+	settings_notes = notes.used;
 	if (!si_writers_make() || !si_attach(&start, si_boot_executable, &notes, directory)) {
 		say("not recorded: ", notes_text);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_ARENA, si_boot_executable, notes_text + settings_notes);
 		return false;
 	}
 	si_settings.depth = si_arena.header->depth;

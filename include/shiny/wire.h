@@ -37,6 +37,12 @@
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
 #define SHINY_ARENA_PREFIX "arena."            /* arena.<pid>.<n>, mode 0600 */
 #define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory */
+/*
+ * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link (interpose/unrecorded.c says why). It leads nowhere, its text says, a line
+ * each: a word of unrecorded.def, getppid(), more in words or nothing; and then the executable's path. The sidecar removes it.
+ */
+#define SHINY_UNRECORDED_PREFIX "unrecorded."
+#define SHINY_UNRECORDED_MAX 1024 /* bytes of the text; what is longer is cut */
 #define SHINY_MARK_PREFIX "mark."              /* mark.<CLOCK_BOOTTIME in ns>: a mark set from outside; the file holds its name. The sidecar removes it */
 
 enum {
@@ -71,6 +77,13 @@ enum shiny_map_call {
 #include <shiny/map.def>
 #undef SHINY_MAP
 	SHINY_MAP_CALLS
+};
+
+enum shiny_unrecorded {
+#define SHINY_UNRECORDED(name, word, weight, text) SHINY_UNRECORDED_##name,
+#include <shiny/unrecorded.def>
+#undef SHINY_UNRECORDED
+	SHINY_UNRECORDED_REASONS
 };
 
 enum shiny_counter {

@@ -37,6 +37,7 @@
 #include "../base/text.h"
 #include "proc.h"
 #include "session.h"
+#include "unrecorded.h"
 
 #define MS UINT64_C(1000000)
 #define BEAT_RECORDS 65536
@@ -270,6 +271,8 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 
 		if (!strncmp(entry->d_name, SHINY_MARK_PREFIX, strlen(SHINY_MARK_PREFIX)) && session->store)
 			take_mark(session, dirfd(handle), entry->d_name);
+		if (!strncmp(entry->d_name, SHINY_UNRECORDED_PREFIX, strlen(SHINY_UNRECORDED_PREFIX)) && session->store)
+			unrecorded_take(session, dirfd(handle), entry->d_name);
 		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)))
 			continue;
 		path = mem_format("%s/%s", dir->path, entry->d_name);
@@ -744,6 +747,18 @@ void session_destroy(struct session *session)
 	free(session);
 }
 
+static struct shiny_err *nothing_recorded(const char *directory)
+{
+	static const char advice[] = "`shinyctl doctor PROGRAM` says why a program cannot be recorded";
+	char *first = unrecorded_first(directory);
+	struct shiny_err *err;
+
+	err = first ? shiny_err(SHINY_ERR_OTHER, "%s: nothing was recorded: %s", directory, first) :
+		shiny_err(SHINY_ERR_OTHER, "%s: no arena: no program that loads libshiny.so ran in this session", directory);
+	free(first);
+	return shiny_err_advise(err, advice);
+}
+
 static struct shiny_err *run(struct session *session, struct directory *dir, struct collector_summary *out)
 {
 	struct collector_summary summary = { 0 };
@@ -758,8 +773,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 		return err;
 	}
 	if (!session->store)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: no arena: no program that loads libshiny.so ran in this session", dir->path),
-					"`shinyctl doctor PROGRAM` says why a program cannot be recorded");
+		return nothing_recorded(dir->path);
 	commit(session);
 	if (!session->err)
 		finish_session(session, &summary);

@@ -282,6 +282,7 @@ static void put_counters(struct session *session, const struct process *p, struc
 		{ "BROKEN_REALLOCS", "note", "halves of a realloc without the other half", n->broken_reallocs },
 		{ "FORK_HORIZON", "note", "forks seen too late to know all blocks that came along", n->fork_horizon },
 		{ "LATE", "note", "records published after later ones had been read; applied on arrival", n->late },
+		{ "UNNAMED_PROGRAMS", "note", "programs that are not recorded, and not named: there were too many", n->unnamed_programs },
 		{ "REAPED", "note", "threads that ended without saying so", n->reaped },
 	};
 

@@ -43,15 +43,14 @@ static struct process *find_slot(struct session *session, const struct arena *ar
 	return NULL;
 }
 
-/* The image that ran under this number when `later` began. */
-static struct process *find_before(struct session *session, uint32_t pid, const struct process *later)
+struct process *process_before(struct session *session, uint32_t pid, uint64_t time, const struct process *except)
 {
 	struct process *found = NULL;
 
 	for (size_t i = 0; pid && i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
-		if (p != later && p->pid == pid && p->start <= later->start && (!found || p->start > found->start))
+		if (p != except && p->pid == pid && p->start <= time && (!found || p->start > found->start))
 			found = p;
 	}
 	return found;
@@ -130,7 +129,8 @@ static void end_process(struct session *session, struct process *p)
  */
 static void come_from(struct session *session, struct process *p, bool certain)
 {
-	struct process *before = p->forked ? NULL : find_before(session, p->pid, p);
+	uint32_t parent_pid;
+	struct process *before = p->forked ? NULL : process_before(session, p->pid, p->start, p);
 
 	if (p->forked || !p->pid)
 		return;
@@ -142,7 +142,8 @@ static void come_from(struct session *session, struct process *p, bool certain)
 			end_process(session, before);
 		}
 	} else {
-		before = find_before(session, p->pid == p->namespace_pid ? p->arena->processes[p->slot].parent_pid : proc_parent(p->pid), p);
+		parent_pid = p->pid == p->namespace_pid ? p->arena->processes[p->slot].parent_pid : proc_parent(p->pid);
+		before = process_before(session, parent_pid, p->start, p);
 	}
 	p->parent_id = before ? before->id : 0;
 }

@@ -123,6 +123,17 @@ static void take_mark(struct recovery *recovery, const struct query *row)
 	session_fail(recovery->session, store_put_mark(recovery->session->store, &mark));
 }
 
+static void take_unrecorded(struct recovery *recovery, const struct query *row)
+{
+	struct store_unrecorded program = {
+		.parent = (uint32_t)query_number(row, 0), .pid = (uint32_t)query_number(row, 1),
+		.name = query_text(row, 2), .executable = query_text(row, 3), .reason = query_text(row, 4),
+		.text = query_text(row, 5), .choice = query_number(row, 6), .time = (uint64_t)query_number(row, 7),
+	};
+
+	session_fail(recovery->session, store_put_unrecorded(recovery->session->store, &program));
+}
+
 static void take_note(struct recovery *recovery, const struct query *row)
 {
 	session_fail(recovery->session, store_put_note(recovery->session->store, (uint32_t)query_number(row, 0), query_text(row, 1)));
@@ -201,6 +212,9 @@ static struct shiny_err *take_tables(struct recovery *recovery)
 		err = each_row(recovery, "SELECT name FROM tag ORDER BY id", take_tag);
 	if (!err && store_has(recovery->from, "mark"))
 		err = each_row(recovery, "SELECT process, thread, ns, name FROM mark ORDER BY id", take_mark);
+	if (!err && store_has(recovery->from, "unrecorded"))
+		err = each_row(recovery, "SELECT parent, pid, name, executable, reason, text, choice, ns FROM unrecorded ORDER BY id",
+			       take_unrecorded);
 	return err ? err : each_row(recovery, "SELECT process, text FROM note", take_note);
 }
 

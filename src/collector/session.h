@@ -8,7 +8,7 @@
  *   drain.c      chunks → streams → one raw record at a time     apply*.c   one record in order → registry, stats, events
  *   finish.c     names and aggregates into the store              types.c    the type of every block
  *   warm.c       types of call sites, while there is time       memory.c   mappings and what of them is resident
- *   recover.c    an unfinished session file → a finished one
+ *   recover.c    an unfinished session file → a finished one   unrecorded.c  programs that are not recorded
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -51,6 +51,7 @@ struct noticed {
 	uint64_t fork_horizon;   /* forks seen too late to give the child the exact set of its parent's blocks */
 	uint64_t refused;        /* blocks that no registry could take */
 	uint64_t reaped;         /* streams that ended without saying so */
+	uint64_t unnamed_programs; /* that were not recorded, beyond those that have a row */
 };
 
 struct death {
@@ -156,6 +157,7 @@ struct session {
 	uint64_t latest; /* no honest record read so far can be later; drain_pull reads the clock again before it calls one a lie */
 	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
 	uint64_t total_events, allocs, frees;
+	uint64_t unrecorded; /* programs that were started and are not recorded */
 	struct event events[EVENT_BATCH];
 	size_t event_count;
 	struct shiny_err *err; /* the store failed: the first reason */
@@ -171,6 +173,8 @@ void session_destroy(struct session *session);
 
 /* ---- process.c ---- */
 struct process *process_of(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation);
+/* The image that ran under this number at that time, ticks, but for `except`; NULL: none that is known. */
+struct process *process_before(struct session *session, uint32_t pid, uint64_t time, const struct process *except);
 void process_scan(struct session *session, struct arena *arena); /* new slots */
 void process_take_over(struct session *session, uint64_t until); /* pending forks with fork_at < until: clone the parents' blocks */
 void process_watch(struct session *session, uint64_t wall);      /* who has ended; roles; counters */

@@ -254,6 +254,19 @@ CREATE TABLE mark (
 	name TEXT NOT NULL -- need not be the only one
 );
 
+-- Programs that were started in this session and are not recorded: nothing of their memory is in this file.
+CREATE TABLE unrecorded (
+	id INTEGER PRIMARY KEY, -- id in this file
+	parent INTEGER NOT NULL, -- process.id that started it, or became it by exec; 0 unknown
+	pid INTEGER NOT NULL, -- as it saw itself, 0 unknown
+	name TEXT NOT NULL, -- name of the program
+	executable TEXT NOT NULL, -- path, as far as it is known
+	reason TEXT NOT NULL, -- why, in one word
+	text TEXT NOT NULL, -- why, in words
+	choice INTEGER NOT NULL, -- 1: somebody asked for it (SHINY_FOLLOW); 0: it was meant to be recorded
+	ns INTEGER NOT NULL -- when, 0 unknown
+);
+
 -- What types blocks have, as concluded from their call sites and vptrs. Where several of its columns differ, a type has several rows.
 CREATE TABLE type (
 	id INTEGER PRIMARY KEY, -- id in this file
@@ -623,6 +636,22 @@ CREATE VIEW v_marks AS SELECT
 	m.process AS process, -- process id, 0 from outside
 	m.thread AS thread -- thread id, 0 from outside
 FROM mark m;
+
+-- Programs that were started in this session and are not recorded.
+-- Example: SELECT name, reason, COUNT(*) FROM v_unrecorded GROUP BY name, reason ORDER BY 3 DESC;
+CREATE VIEW v_unrecorded AS SELECT
+	u.id AS unrecorded, -- id in this file
+	u.name AS name, -- name of the program
+	u.executable AS executable, -- path, as far as it is known
+	u.pid AS pid, -- as it saw itself, 0 unknown
+	u.reason AS reason, -- why, in one word
+	u.text AS text, -- why, in words
+	u.choice AS choice, -- 1: somebody asked for it (SHINY_FOLLOW); 0: it was meant to be recorded
+	u.ns AS ns, -- when, 0 unknown
+	u.parent AS parent, -- process that started it, or became it by exec; 0 unknown
+	p.name AS parent_name, -- its program
+	p.pid AS parent_pid -- as the sidecar saw it
+FROM unrecorded u LEFT JOIN process p ON p.id = u.parent;
 
 -- Types over all processes: one row a name and how it is known. type NULL: blocks of no known type.
 -- Example: SELECT type, container, confidence, live_bytes FROM v_types WHERE type IS NOT NULL ORDER BY live_bytes DESC LIMIT 20;

@@ -82,6 +82,14 @@ struct store_mark { /* a moment that the program gave a name */
 	uint64_t time;
 	const char *name;
 };
+struct store_unrecorded { /* a program that was started and is not recorded */
+	uint32_t parent; /* process that started it, or became it; 0 unknown */
+	uint32_t pid;    /* as it saw itself, 0 unknown */
+	const char *name, *executable;
+	const char *reason, *text; /* a word of unrecorded.def; and in words */
+	bool choice;               /* somebody asked for it */
+	uint64_t time;             /* ns, 0 unknown */
+};
 struct store_type {
 	uint32_t id;
 	const char *name, *container; /* container NULL: none */
@@ -158,6 +166,7 @@ SHINY_MUST_CHECK struct shiny_err *store_put_vtable(struct store *store, const s
 SHINY_MUST_CHECK struct shiny_err *store_put_class(struct store *store, const struct store_class *row);     /* again: replaces */
 SHINY_MUST_CHECK struct shiny_err *store_put_tag(struct store *store, uint32_t id, const char *name);
 SHINY_MUST_CHECK struct shiny_err *store_put_mark(struct store *store, const struct store_mark *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_unrecorded(struct store *store, const struct store_unrecorded *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_type(struct store *store, const struct store_type *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_stat(struct store *store, const struct store_stat *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_lifetime(struct store *store, const struct store_lifetime *row);

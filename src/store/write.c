@@ -46,6 +46,8 @@ static const struct timespec log_pause = { .tv_nsec = 10000000 };
 	X(CLASS, "INSERT OR REPLACE INTO class VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
 	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                                                \
 	X(MARK, "INSERT INTO mark (process, thread, ns, name) VALUES (?, ?, ?, ?)")                                            \
+	X(UNRECORDED, "INSERT INTO unrecorded (parent, pid, name, executable, reason, text, choice, ns) "                      \
+	  "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                                                   \
 	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                         \
 	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
 	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, tag, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
@@ -562,6 +564,21 @@ struct shiny_err *store_put_mark(struct store *store, const struct store_mark *m
 	number(&row, m->thread);
 	number(&row, m->time);
 	text(&row, m->name);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_unrecorded(struct store *store, const struct store_unrecorded *u)
+{
+	struct row row = row_begin(store, STATEMENT_UNRECORDED);
+
+	number(&row, u->parent);
+	number(&row, u->pid);
+	text(&row, u->name);
+	text(&row, u->executable);
+	text(&row, u->reason);
+	text(&row, u->text);
+	number(&row, u->choice);
+	number(&row, u->time);
 	return row_end(&row);
 }
 

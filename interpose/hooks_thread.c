@@ -11,8 +11,10 @@
  * would become the caller, and `dlopen("plugin.so")` from a library with RUNPATH=$ORIGIN/plugins would fail. So the hooks of
  * dlopen and dlmopen save the arguments, say that modules are about to change, restore them and jump: the real function finds
  * the stack as the program left it. What comes after the return is not seen here (see si_event_modules_changing).
- * Rejected: calling through a `call` instruction found in the caller's own text (guesses), and dlmopen with a namespace
- * computed by us (RUNPATH is still ours).
+ * With RTLD_DEEPBIND it has to be (scope.h): there the real function is entered with the address of a return instruction in the caller's
+ * own code on top of the stack, and ours below. It sees its caller, returns to that instruction, which returns to us.
+ * Rejected: the same with a `call` instruction for every dlopen (whoever walks the stack out of a constructor meets it), and dlmopen with
+ * a namespace computed by us (RUNPATH is still ours).
  *
  * A thread starts in thread_main, which reports it and jumps on to the program's routine: no frame of ours stays on its stack.
  * What thread_main must know waits in a pool of fixed size, taken by the creator and given back by the new thread at once; with
@@ -24,6 +26,7 @@
 #include <unistd.h>
 
 #include "hooks.h"
+#include "scope.h"
 #include "tag.h"
 
 enum { BIRTHS = 1024 };
@@ -166,8 +169,8 @@ __attribute__((used)) void si_modules_changing(void)
 }
 
 #ifndef SHINY_TEST
-/* Three argument registers are saved; with the return address that keeps the stack aligned at the call. */
-#define STUB(symbol, real)                                                                                                     \
+/* Three argument registers are saved; with the return address that keeps the stack aligned at the call. `jump`: to the real one, in rax. */
+#define STUB(symbol, real, jump)                                                                                               \
 	__asm__(".pushsection .text\n"                                                                                         \
 		".globl " symbol "\n"                                                                                          \
 		".type " symbol ", @function\n"                                                                                \
@@ -183,12 +186,38 @@ __attribute__((used)) void si_modules_changing(void)
 		"	mov " real "(%rip), %rax\n"                                                                            \
 		"	test %rax, %rax\n"                                                                                     \
 		"	jz 1f\n"                                                                                               \
-		"	jmp *%rax\n"                                                                                           \
+		jump                                                                                                           \
 		"1:	ret\n"                                                                                                 \
 		"	.cfi_endproc\n"                                                                                        \
 		".size " symbol ", . - " symbol "\n"                                                                           \
 		".popsection")
 
-STUB("dlopen", "si_next_dlopen");
-STUB("dlmopen", "si_next_dlmopen");
+/* 8: RTLD_DEEPBIND. rdx carries no argument of dlopen; the real one has to find the stack as far from a multiple of 16 as we do. */
+#define JUMP_OR_COME_BACK                                                                                                      \
+	"	test $8, %sil\n"                                                                                               \
+	"	jz 2f\n"                                                                                                       \
+	"	push %rdi\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
+	"	push %rsi\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
+	"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
+	"	mov 24(%rsp), %rdi\n"                                                                                          \
+	"	call si_scope_way\n"                                                                                           \
+	"	mov %rax, %rdx\n"                                                                                              \
+	"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
+	"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
+	"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
+	"	test %rdx, %rdx\n"                                                                                             \
+	"	jz 2f\n"                                                                                                       \
+	"	lea 3f(%rip), %rcx\n"                                                                                          \
+	"	push %rcx\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
+	"	push %rdx\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
+	"	jmp *%rax\n	.cfi_adjust_cfa_offset -16\n"                                                                  \
+	"3:	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
+	"	mov %rax, %rdi\n"                                                                                              \
+	"	call si_scope_opened\n"                                                                                        \
+	"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
+	"	ret\n"                                                                                                         \
+	"2:	jmp *%rax\n"
+
+STUB("dlopen", "si_next_dlopen", JUMP_OR_COME_BACK);
+STUB("dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
 #endif

@@ -21,6 +21,8 @@
  *   clock_nanosleep   the arena is full and a sidecar is alive          the wait spins; its bound is checked by the clock
  *   clock_gettime     the same; every event where the TSC is unusable   answered by the vdso, which seccomp does not see
  *   getcwd            dlopen of a relative path                         the path stays relative
+ *   mprotect          dlopen with RTLD_DEEPBIND has brought a module    its calls of malloc and free are not seen; the loader
+ *                     with read-only references                         itself has just made the same call for the same pages
  *
  * All of them are allowed in Chromium's renderer sandbox (gettid, getpid and sleeping are what any thread does).
  */

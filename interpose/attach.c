@@ -8,10 +8,11 @@
  * took 16 ms here, 4 MiB 1.4 ms. So only the first part is allocated at once (half as much where the space is not there, down to
  * 1 MiB, and then the next candidate directory); the other chunks are ABSENT until the sidecar, which has a descriptor and time,
  * grows the arena. Where there is no sidecar to do that, all is allocated before the constructor returns.
+ *
+ * Half of the chunks' bytes are small chunks': 7,000 threads that write little have each their own in the 64 MiB of the default, and those that
+ * write much find room for 470 large ones. Either kind takes the other where its own has run out (chunk.c).
  */
 #include "attach.h"
-
-#include <shiny/ring.h>
 
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -26,7 +27,12 @@
 
 struct si_arena si_arena;
 
-enum { PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, TRIES = 64 };
+enum {
+	PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, TRIES = 64,
+	PROCESSES_LEAST = 256, THREADS_LEAST = 1024,      /* slots in the smallest arena, and with space from the start in any */
+	BYTES_A_PROCESS = 4096, BYTES_A_THREAD = 2048,    /* of the arena, for each slot */
+	SMALLS_MAX = 64 * 1024,
+};
 static int arena_fd = -1; /* open from si_attach to si_attach_finish */
 
 static bool ours(int fd)
@@ -73,30 +79,72 @@ static int make_session(const char *root, char directory[SI_DIRECTORY])
 	return fd < 0 ? fd : open_directory(AT_FDCWD, directory);
 }
 
-/* The offsets for an arena of about `bytes`. */
-static void lay_out(struct shiny_header *h, uint64_t bytes)
+static uint32_t between(uint64_t n, uint32_t least, uint32_t most)
 {
-	uint64_t at = PAGE, chunks = bytes / SHINY_CHUNK_BYTES;
-
-	h->processes_at = at;
-	at += sizeof(struct shiny_process) * SHINY_PROCESSES;
-	h->threads_at = at;
-	at += sizeof(struct shiny_thread) * SHINY_THREADS;
-	h->states_at = at;
-	at += sizeof(uint64_t) * chunks;
-	at = (at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-	h->chunks_at = at;
-	/* the tables are part of the size that was asked for */
-	chunks = bytes > at ? (bytes - at) / SHINY_CHUNK_BYTES : 0;
-	h->chunks = (uint32_t)chunks;
-	h->chunk_bytes = SHINY_CHUNK_BYTES;
-	h->processes = SHINY_PROCESSES;
-	h->threads = SHINY_THREADS;
-	h->arena_bytes = at + chunks * SHINY_CHUNK_BYTES;
+	return n < least ? least : n > most ? most : (uint32_t)n;
 }
 
-/* A new file in `dir`, with space for `*present` of its chunks, locked and mapped; NULL and `*why` = -errno. */
-static struct shiny_header *make_arena(int dir, struct shiny_header *plan, uint32_t *present, long *why)
+/* Where a table of so many bytes begins; the next one comes on a page of its own. */
+static uint64_t place(uint64_t *at, uint64_t bytes)
+{
+	uint64_t here = *at;
+
+	*at = (here + bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	return here;
+}
+
+/* The offsets for an arena of about `bytes`; the tables are part of them. */
+static void lay_out(struct shiny_header *h, uint64_t bytes)
+{
+	uint64_t at = PAGE, larges;
+
+	h->small_bytes = SHINY_SMALL_BYTES;
+	h->chunk_bytes = SHINY_CHUNK_BYTES;
+	h->processes = between(bytes / BYTES_A_PROCESS, PROCESSES_LEAST, SHINY_PROCESSES_MAX);
+	h->threads = between(bytes / BYTES_A_THREAD, THREADS_LEAST, SHINY_THREADS_MAX);
+	h->processes_at = place(&at, sizeof(struct shiny_process) * h->processes);
+	h->threads_at = place(&at, sizeof(struct shiny_thread) * h->threads);
+	h->states_at = at;
+	h->smalls = between((bytes - at) / 2 / SHINY_SMALL_BYTES, 0, SMALLS_MAX);
+	larges = (bytes - at) / SHINY_CHUNK_BYTES; /* at most */
+	place(&at, sizeof(uint64_t) * (h->smalls + larges));
+	h->smalls_at = place(&at, (uint64_t)h->smalls * SHINY_SMALL_BYTES);
+	h->chunks_at = at;
+	larges = bytes > at ? (bytes - at) / SHINY_CHUNK_BYTES : 0;
+	h->chunks = h->smalls + (uint32_t)larges;
+	h->arena_bytes = at + larges * SHINY_CHUNK_BYTES;
+}
+
+/* Chunks that there is space for from the start, of each size. */
+struct present {
+	uint32_t smalls, larges;
+};
+
+/* Space for the tables' beginnings and for chunks, `bytes` in all: a quarter of them for small ones. 0, or -errno. */
+static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes, struct present *present)
+{
+	uint64_t slots = plan->threads_at + sizeof(struct shiny_thread) * THREADS_LEAST;
+	const struct { uint64_t from, to; } tables[] = {
+		{ 0, plan->processes_at + sizeof(struct shiny_process) * PROCESSES_LEAST },
+		{ plan->threads_at, slots },
+		{ plan->states_at, plan->smalls_at },
+	};
+	uint32_t larges = plan->chunks - plan->smalls;
+	long why = 0;
+
+	present->smalls = between(bytes / 4 / SHINY_SMALL_BYTES, 0, plan->smalls);
+	present->larges = between((bytes - bytes / 4) / SHINY_CHUNK_BYTES, 0, larges);
+	for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables) && why == 0; i++)
+		why = si_sys6(SYS_fallocate, fd, 0, (long)tables[i].from, (long)(tables[i].to - tables[i].from), 0, 0);
+	if (why == 0 && present->smalls)
+		why = si_sys6(SYS_fallocate, fd, 0, (long)plan->smalls_at, (long)present->smalls * SHINY_SMALL_BYTES, 0, 0);
+	if (why == 0 && present->larges)
+		why = si_sys6(SYS_fallocate, fd, 0, (long)plan->chunks_at, (long)present->larges * SHINY_CHUNK_BYTES, 0, 0);
+	return why;
+}
+
+/* A new file in `dir`, with space for its first part, locked and mapped; NULL and `*why` = -errno. */
+static struct shiny_header *make_arena(int dir, struct shiny_header *plan, struct present *present, long *why)
 {
 	char name[64];
 	struct shiny_header *h = NULL;
@@ -120,9 +168,8 @@ static struct shiny_header *make_arena(int dir, struct shiny_header *plan, uint3
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
 	lay_out(plan, si_env.arena);
 	for (uint64_t bytes = plan->arena_bytes < AT_ONCE ? plan->arena_bytes : AT_ONCE; *why == 0; bytes /= 2) {
-		*why = si_sys6(SYS_fallocate, fd, 0, 0, (long)bytes, 0, 0);
+		*why = allocate(fd, plan, bytes, present);
 		if (*why == 0) {
-			*present = (uint32_t)((bytes - plan->chunks_at) / SHINY_CHUNK_BYTES);
 			*why = si_sys(SYS_ftruncate, fd, plan->arena_bytes, 0);
 			break;
 		}
@@ -198,10 +245,16 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->processes_at = plan->processes_at;
 	h->threads_at = plan->threads_at;
 	h->states_at = plan->states_at;
+	h->smalls_at = plan->smalls_at;
 	h->chunks_at = plan->chunks_at;
 	h->processes = plan->processes;
 	h->threads = plan->threads;
+	h->processes_ready = PROCESSES_LEAST;
+	h->threads_ready = THREADS_LEAST;
+	h->smalls = plan->smalls;
 	h->chunks = plan->chunks;
+	h->chunk_hint[1] = plan->smalls;
+	h->small_bytes = plan->small_bytes;
 	h->chunk_bytes = plan->chunk_bytes;
 	h->clock = si_clock;
 	h->start_realtime = si_clock_ns(CLOCK_REALTIME);
@@ -232,7 +285,7 @@ static void note_failure(struct si_text *notes, const char *where, long why)
 static bool attach_in(int dir, const char *directory, const struct si_start *start, const char *executable, struct si_text *notes)
 {
 	struct shiny_header plan = { 0 };
-	uint32_t present = 0;
+	struct present present = { 0 };
 	long why = 0;
 	struct shiny_header *h = make_arena(dir, &plan, &present, &why);
 
@@ -243,29 +296,32 @@ static bool attach_in(int dir, const char *directory, const struct si_start *sta
 	fill_header(h, &plan, start, executable);
 	si_arena.processes = (struct shiny_process *)((char *)h + plan.processes_at);
 	si_arena.threads = (struct shiny_thread *)((char *)h + plan.threads_at);
-	si_arena.states = (uint64_t *)((char *)h + plan.states_at);
-	si_arena.chunks = (struct shiny_chunk *)((char *)h + plan.chunks_at);
-	si_arena.chunk_count = plan.chunks;
+	si_arena.process_count = plan.processes;
+	si_arena.thread_count = plan.threads;
+	si_arena.chunks = shiny_chunks(h);
 	si_arena.header = h;
-	for (uint32_t i = present; i < plan.chunks; i++) /* before [ready]: nobody else looks yet */
-		si_arena.states[i] = SHINY_CHUNK_STATE(SHINY_CHUNK_ABSENT, 0, 0);
+	for (uint32_t i = 0; i < plan.chunks; i++) /* before [ready]: nobody else looks yet */
+		if (i < plan.smalls ? i >= present.smalls : i - plan.smalls >= present.larges)
+			si_arena.chunks.states[i] = SHINY_CHUNK_STATE(SHINY_CHUNK_ABSENT, 0, 0);
 	return true;
 }
 
 void si_attach_finish(bool served, struct si_text *notes)
 {
-	uint64_t bytes = si_arena.header->arena_bytes;
-	uint32_t i = 0;
+	struct shiny_header *h = si_arena.header;
 
-	while (i < si_arena.chunk_count && SHINY_CHUNK_PHASE(si_arena.states[i]) != SHINY_CHUNK_ABSENT)
-		i++;
-	if (!served && i < si_arena.chunk_count) {
-		long why = si_sys6(SYS_fallocate, arena_fd, 0, 0, (long)bytes, 0, 0);
+	if (!served) {
+		long why = si_sys6(SYS_fallocate, arena_fd, 0, 0, (long)h->arena_bytes, 0, 0);
 
-		if (why)
+		if (why) {
 			note_failure(notes, "full size", why);
-		for (; !why && i < si_arena.chunk_count; i++)
-			shiny_chunk_grow(&si_arena.states[i]);
+		} else {
+			h->processes_ready = si_arena.process_count;
+			h->threads_ready = si_arena.thread_count;
+			for (uint32_t i = 0; i < si_arena.chunks.count; i++)
+				if (SHINY_CHUNK_PHASE(si_arena.chunks.states[i]) == SHINY_CHUNK_ABSENT)
+					shiny_chunk_grow(h, &si_arena.chunks, i, i + 1);
+		}
 	}
 	si_arena.served = served;
 	si_sys_close(arena_fd);

@@ -8,7 +8,7 @@
 #ifndef SI_ATTACH_H
 #define SI_ATTACH_H
 
-#include <shiny/wire.h>
+#include <shiny/ring.h>
 
 #include "base.h"
 
@@ -17,9 +17,8 @@ struct si_arena {
 	struct shiny_header *header; /* NULL: not attached */
 	struct shiny_process *processes;
 	struct shiny_thread *threads;
-	uint64_t *states;
-	struct shiny_chunk *chunks;
-	uint32_t chunk_count;
+	uint32_t process_count, thread_count; /* slots, most of them without space yet */
+	struct shiny_chunks chunks;
 	bool served; /* a sidecar was there, or on its way, when the arena was made */
 };
 SI_INTERNAL struct si_arena si_arena;

@@ -4,7 +4,7 @@
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe.
- * Allocates: nothing; takes chunks of the arena; sleeps only where the arena is full and a sidecar is at work.
+ * Allocates: nothing; takes chunks of the arena; sleeps only where the arena is full and a sidecar is at work (wait.h).
  * Threads:   the stream's own.
  */
 #ifndef SI_CHUNK_H
@@ -20,6 +20,8 @@ void si_chunk_seal(struct si_writer *w);
 
 /* Voids the stack cache: a new stream, or ids that may have been lost. */
 void si_writer_salt(struct si_writer *w);
+/* Gives the stream a large stack cache in place of its small one, if one is free. */
+SI_COLD void si_writer_enlarge(struct si_writer *w);
 
 /* A pause longer than dt holds, or a clock that went back. */
 SI_COLD uint64_t si_dt_slow(struct si_writer *w, uint64_t now);

@@ -117,7 +117,7 @@ static struct si_writer *enter_after_realloc(const uintptr_t *fp, bool *open)
 	struct si_writer *w = si_tls.writer;
 
 	*open = false;
-	if (!si_alive())
+	if (!si_alive_for_event())
 		return NULL;
 	if (!w || w->busy || !w->realloc_open) {
 		w = si_enter(fp);
@@ -287,7 +287,7 @@ void si_event_mark(const uintptr_t *fp, const char *name)
 {
 	struct si_tag_payload out = { .tag.index = 0 };
 
-	if (!si_alive() || !si_tag_name(name, &out))
+	if (!si_alive_for_event() || !si_tag_name(name, &out))
 		return;
 	write_run(si_enter_any(fp), fp, SHINY_REC_MARK, 0, &out, si_tag_records(&out));
 }

@@ -28,6 +28,7 @@
 #include "nursery.h"
 #include "sys.h"
 #include "thread.h"
+#include "wait.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -37,7 +38,14 @@ static struct si_self before_boot = { .life = SI_UNBOOTED };
 struct si_self *si_self = &before_boot;
 struct si_process si_process = { .slot = -1 };
 static bool wiped; /* by the kernel, in every child */
-static int32_t parent_slot = -1; /* whose counter takes a slotless child's losses */
+
+/* Of a process that found no slot: what it needs for another try. */
+static struct {
+	struct si_process parent; /* the nearest one that had a slot */
+	uint64_t fork_at;
+	uint32_t events; /* since */
+} refused;
+enum { RETRY = 1024 }; /* events between two tries */
 
 bool si_self_make(void)
 {
@@ -52,62 +60,86 @@ bool si_self_make(void)
 	return true;
 }
 
-bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_at)
+struct slot_claim {
+	int32_t parent;
+	uint32_t parent_generation;
+	uint64_t fork_at;
+};
+
+static bool try_slot(void *context)
 {
-	for (int32_t i = 0; i < SHINY_PROCESSES; i++) {
+	const struct slot_claim *claim = context;
+	struct shiny_header *h = si_arena.header;
+	uint32_t ready = __atomic_load_n(&h->processes_ready, __ATOMIC_ACQUIRE); /* [grow] */
+	uint32_t count = ready < si_arena.process_count ? ready : si_arena.process_count, from = shiny_slot_start(&h->process_hint, count);
+
+	for (uint32_t n = 0; n < count; n++) {
+		uint32_t i = from + n < count ? from + n : from + n - count, state = SHINY_SLOT_FREE;
 		struct shiny_process *p = &si_arena.processes[i];
-		uint32_t state = SHINY_SLOT_FREE;
 
 		if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) != SHINY_SLOT_FREE ||
 		    !__atomic_compare_exchange_n(&p->state, &state, SHINY_SLOT_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [slot] */
 			continue;
-		si_process.slot = i;
+		si_process.slot = (int32_t)i;
 		si_process.generation = ++p->generation;
 		p->pid = si_process.pid = si_sys_getpid();
-		p->parent_slot = parent;
-		p->parent_generation = parent_generation;
+		p->parent_slot = claim->parent;
+		p->parent_generation = claim->parent_generation;
 		p->start = si_ticks();
-		p->fork_at = fork_at;
+		p->fork_at = claim->fork_at;
 		p->exec = 0;
 		p->exit_at = 0;
-		p->parent_pid = parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0; /* where there may be a sandbox, it is not asked */
+		p->parent_pid = claim->parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0; /* where there may be a sandbox, it is not asked */
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 			p->counters[c] = 0;
-		si_self->slot = (struct shiny_self){ .generation = si_process.generation, .slot = (uint32_t)i };
+		si_self->slot = (struct shiny_self){ .generation = si_process.generation, .slot = i };
+		shiny_slot_claimed(&h->process_hint, &h->processes_used, i);
 		__atomic_store_n(&p->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 		return true;
 	}
 	return false;
 }
 
+bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_at)
+{
+	struct slot_claim claim = { parent, parent_generation, fork_at };
+	bool waited, had = try_slot(&claim);
+
+	if (had)
+		return true;
+	had = si_wait_for(try_slot, &claim, &waited);
+	if (waited)
+		si_count(SHINY_COUNT_WAITED_SLOT);
+	return had;
+}
+
 void si_count(enum shiny_counter which)
 {
-	int32_t slot = si_process.slot >= 0 ? si_process.slot : parent_slot;
-
-	if (slot >= 0)
-		__atomic_fetch_add(&si_arena.processes[slot].counters[which], 1, __ATOMIC_RELAXED);
+	if (si_process.slot >= 0)
+		__atomic_fetch_add(&si_arena.processes[si_process.slot].counters[which], 1, __ATOMIC_RELAXED);
+	else if (si_arena.header)
+		__atomic_fetch_add(&si_arena.header->counters[which], 1, __ATOMIC_RELAXED);
 }
 
 /* A forked child's first event. True: this process records. */
 static bool revive_child(void)
 {
 	uint32_t life = SI_FORKED;
-	struct si_process parent = si_process;
-	uint64_t fork_at;
 	bool claimed;
 
 	if (!__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return life == SI_ALIVE;
 	si_self->flush = __atomic_load_n(&si_arena.header->flush, __ATOMIC_RELAXED); /* [ctl] what was asked before is the parent's */
-	fork_at = si_writers_forget();
+	if (si_process.slot >= 0)
+		refused.parent = si_process;
+	refused.fork_at = si_writers_forget();
+	refused.events = 0;
 	si_nursery_forget();
 	si_modules_forget();
-	if (parent.slot >= 0)
-		parent_slot = parent.slot;
 	si_process.slot = -1;
-	claimed = si_process_claim(parent_slot, parent.generation, fork_at);
+	claimed = si_process_claim(refused.parent.slot, refused.parent.generation, refused.fork_at);
 	if (!claimed)
-		__atomic_fetch_add(&si_arena.header->processes_refused, 1, __ATOMIC_RELAXED);
+		si_count(SHINY_COUNT_PROCESSES_REFUSED);
 	__atomic_store_n(&si_self->life, claimed ? SI_ALIVE : SI_REFUSED, __ATOMIC_RELEASE);
 	return claimed;
 }
@@ -152,6 +184,21 @@ void si_exec_failed(void)
 	__atomic_store_n(&si_arena.processes[si_process.slot].exec, 0, __ATOMIC_RELAXED);
 }
 
+/* One that found no slot when it began may find one later. */
+static bool revive_refused(void)
+{
+	struct slot_claim claim = { refused.parent.slot, refused.parent.generation, refused.fork_at };
+	uint32_t life = SI_REFUSED;
+	bool claimed;
+
+	if (__atomic_add_fetch(&refused.events, 1, __ATOMIC_RELAXED) % RETRY != 0 ||
+	    !__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	claimed = try_slot(&claim);
+	__atomic_store_n(&si_self->life, claimed ? SI_ALIVE : SI_REFUSED, __ATOMIC_RELEASE);
+	return claimed;
+}
+
 bool si_revive(void)
 {
 	switch (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED)) {
@@ -160,12 +207,23 @@ bool si_revive(void)
 	case SI_FORKED:
 		return revive_child();
 	case SI_REFUSED:
-		si_count(SHINY_COUNT_DROPPED_NO_PROCESS);
-		return false;
+		return revive_refused();
 	case SI_UNBOOTED:
 		si_boot();
 		return __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_ALIVE;
 	default:
 		return false;
 	}
+}
+
+bool si_revive_for_event(void)
+{
+	uint32_t life;
+
+	if (si_revive())
+		return true;
+	life = __atomic_load_n(&si_self->life, __ATOMIC_RELAXED);
+	if ((life == SI_REFUSED || life == SI_REVIVING) && __atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+		si_count(SHINY_COUNT_DROPPED_NO_PROCESS);
+	return false;
 }

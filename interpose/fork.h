@@ -4,7 +4,7 @@
  *
  * Runs:      inside.
  * Signals:   safe.
- * Allocates: nothing after boot; makes one system call (getpid) in a forked child.
+ * Allocates: nothing after boot; makes one system call (getpid) in a forked child, and sleeps where no slot is free (wait.h).
  * Threads:   any.
  */
 #ifndef SI_FORK_H
@@ -18,8 +18,8 @@
 enum si_life {
 	SI_FORKED = 0,  /* a child's first look at its wiped page */
 	SI_ALIVE = 1,
-	SI_REVIVING = 2, /* a thread of the child is setting up; others pass through */
-	SI_REFUSED = 3, /* the arena has no process slot left */
+	SI_REVIVING = 2, /* a thread of the child is setting up; others pass through, and their events are counted as lost */
+	SI_REFUSED = 3, /* the arena had no process slot; it is tried again from time to time */
 	SI_UNBOOTED = 4,
 	SI_OFF = 5,
 };
@@ -57,15 +57,21 @@ void si_exec_failed(void);
 /* The process ends with this status: the sidecar may come too late to ask the kernel. Not in a vfork child, as above. */
 void si_process_exits(int status);
 
-/* The rare half of a hook's first test: boots, revives, counts. True: go on. */
-bool si_revive(void);
+/* The rare half of a hook's first test: boots, revives. True: go on. The second one also counts an event that is lost for want of a slot. */
+SI_COLD bool si_revive(void);
+SI_COLD bool si_revive_for_event(void);
 
 static inline bool si_alive(void)
 {
 	return SI_LIKELY(__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_ALIVE) || si_revive();
 }
 
-/* Counters are shared by the process's threads; relaxed: they are read when nobody waits for them. */
+static inline bool si_alive_for_event(void)
+{
+	return SI_LIKELY(__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_ALIVE) || si_revive_for_event();
+}
+
+/* Counters are shared by the process's threads, and the header's by all that hold no slot; relaxed: they are read when nobody waits for them. */
 SI_COLD void si_count(enum shiny_counter which);
 
 #endif

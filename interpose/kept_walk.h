@@ -4,7 +4,7 @@
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe: a handler that leaves by longjmp leaves a walk that is forgotten, not half a one.
- * Allocates: nothing; 38 KiB of each stream's own memory, touched as used.
+ * Allocates: nothing; 5 or 38 KiB of each stream's own memory (thread.h), touched as used.
  * Threads:   the stream's own.
  *
  * Problem. A walk of 16 frames by rows is 16 dependent steps, each with a look into a table of 256 KiB, then a hash of 16 addresses:
@@ -33,7 +33,7 @@
 #include "boot.h"
 #include "unwind.h"
 
-enum { SI_KEPT_WALK_BITS = 7, SI_KEPT_WALKS = 1 << SI_KEPT_WALK_BITS, SI_KEPT_WALK_PAIRS = 16 };
+enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 7, SI_KEPT_WALK_PAIRS = 16 };
 
 struct si_kept_walk {
 	uint32_t id;           /* 0: nothing is kept here */
@@ -62,7 +62,7 @@ static inline struct si_kept_walk *si_kept_walk_slot(const struct si_writer *w, 
 
 	if (SI_LIKELY(next - (uintptr_t)fp - 1 < si_stack_high(fp) - (uintptr_t)fp - 2 * sizeof(uintptr_t) && next % sizeof(uintptr_t) == 0))
 		pc += si_stack_word((const uintptr_t *)next + 1) * 5;
-	return &w->kept_walks[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SI_KEPT_WALK_BITS)];
+	return &w->kept_walks[(((uintptr_t)fp >> 3) + pc) * UINT64_C(0x9e3779b97f4a7c15) >> w->kept_shift];
 }
 
 /* The id of the stack above `fp`, if it is one of those kept; else 0. */

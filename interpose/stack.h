@@ -64,7 +64,7 @@ SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t
 /* Where the cache keeps `key`: its id, or 0. */
 static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
 {
-	uint32_t set = (uint32_t)(key & (SI_CACHE_SETS - 1)) * SI_CACHE_WAYS;
+	uint32_t set = (uint32_t)(key & w->cache_mask) * SI_CACHE_WAYS;
 
 	for (uint32_t way = 0; way < SI_CACHE_WAYS; way++)
 		if (w->cache[set + way] == key)

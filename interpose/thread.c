@@ -5,8 +5,10 @@
  * Problem. A hook must find its thread's stream in one load, with no malloc and no mmap ever (hooks run inside malloc, in signal
  * handlers, in sandboxes), and a thread's end must be noticed although frees go on after its last destructor has run.
  *
- * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with its stack cache and kept walks. A thread's first event
- * takes one, and a shared slot that names the stream to the sidecar.
+ * Approach. One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack cache and kept walks beside it, then
+ * the large ones for streams that write much. A thread's first event takes a writer, and a shared slot that names the stream to the
+ * sidecar. 8,192 writers and 512 large caches are 147 MiB of addresses; 1,024 writers with large caches each were 166, and a thread that
+ * allocated now and then touched as many pages as it had stacks.
  *
  * Signals. `busy` is set around the few instructions that write records. A handler that interrupts them uses the next stream of the
  * same thread (`nested`), and one that interrupts that handler's record the one after: a chain of up to SI_NESTING, each link made when
@@ -40,6 +42,7 @@
 #include "nursery.h"
 #include "sys.h"
 #include "tag.h"
+#include "wait.h"
 
 __thread struct si_tls si_tls __attribute__((tls_model("initial-exec")));
 
@@ -48,12 +51,30 @@ enum {
 	LATE_SPINS = 2000,
 	RETRY = 1024,          /* events between two tries to get a slot */
 	KEYS_IN_THREAD = 32,   /* glibc keeps so many keys' values in the thread itself; a higher one would call calloc */
-	CACHE_WORDS = SI_CACHE_SETS * SI_CACHE_WAYS,
+	CACHE_WORDS_SMALL = SI_CACHE_WAYS << SI_CACHE_BITS_SMALL,
+	CACHE_WORDS = SI_CACHE_WAYS << SI_CACHE_BITS,
 };
 
-static struct si_writer *writers; /* [SI_WRITERS], then their caches, then their kept walks */
-static uintptr_t writers_end;
-static uint32_t writer_hint = 1, slot_hint;
+/* A writer and what it begins with. */
+struct place {
+	struct si_writer writer;
+	uint64_t cache[CACHE_WORDS_SMALL];
+	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS_SMALL];
+} __attribute__((aligned(4096)));
+_Static_assert(sizeof(struct place) == 8192, "two pages");
+
+struct large {
+	uint64_t cache[CACHE_WORDS];
+	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS];
+};
+
+static struct region {
+	struct place places[SI_WRITERS];
+	struct large larges[SI_LARGE_CACHES];
+} *region;
+static uint32_t larges_used[SI_LARGE_CACHES]; /* compare-and-swap */
+static uint32_t writers_used; /* one more than the highest that was ever taken: what lies above has not been touched */
+static uint32_t writer_hint = 1;
 static uint64_t salts;
 static pthread_key_t key;
 static bool have_key;
@@ -67,38 +88,72 @@ void (*si_thread_test_pause)(void);
 
 static void thread_end(void *round);
 
+static struct si_writer *writer_at(uint32_t i)
+{
+	return &region->places[i].writer;
+}
+
 bool si_writers_make(void)
 {
-	size_t table = sizeof(struct si_writer) * SI_WRITERS, caches = sizeof(uint64_t) * CACHE_WORDS * SI_WRITERS;
-	size_t kept_walks = sizeof(struct si_kept_walk) * SI_KEPT_WALKS * SI_WRITERS;
-	char *region = si_sys_map(table + caches + kept_walks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-
+	region = si_sys_map(sizeof(*region), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!region)
 		return false;
-	writers = (struct si_writer *)region;
-	writers_end = (uintptr_t)region + table + caches + kept_walks;
-	for (size_t i = 0; i < SI_WRITERS; i++) {
-		writers[i].cache = (uint64_t *)(region + table) + i * CACHE_WORDS;
-		writers[i].kept_walks = (struct si_kept_walk *)(region + table + caches) + i * SI_KEPT_WALKS;
-	}
-	writers[LATE].used = SI_WRITER_POISONED; /* never handed to a thread */
+	writer_at(LATE)->used = SI_WRITER_POISONED; /* never handed to a thread */
+	writers_used = LATE + 1;
 	have_key = pthread_key_create(&key, thread_end) == 0 && key < KEYS_IN_THREAD;
 	return true;
 }
 
 void si_writers_say_where(struct shiny_header *header)
 {
-	header->own[0].start = (uintptr_t)writers;
-	header->own[0].end = writers_end;
+	header->own[0].start = (uintptr_t)region;
+	header->own[0].end = (uintptr_t)(region + 1);
 }
 
-/* A shared slot for `w`'s stream. */
-static bool claim_slot(struct si_writer *w, uint32_t tid, uint32_t creator, uint32_t nested)
+/* The large cache, where it has one, is anybody's again. */
+static void release_large(struct si_writer *w)
 {
-	uint32_t from = __atomic_load_n(&slot_hint, __ATOMIC_RELAXED);
+	if (w->large)
+		__atomic_store_n(&larges_used[w->large - 1], 0, __ATOMIC_RELEASE);
+	w->large = 0;
+}
 
-	for (uint32_t n = 0; n < SHINY_THREADS; n++) {
-		uint32_t i = (from + n) % SHINY_THREADS, state = SHINY_SLOT_FREE;
+void si_writer_enlarge(struct si_writer *w)
+{
+	for (uint32_t i = 0; i < SI_LARGE_CACHES; i++) {
+		uint32_t unused = 0;
+
+		if (__atomic_load_n(&larges_used[i], __ATOMIC_RELAXED) ||
+		    !__atomic_compare_exchange_n(&larges_used[i], &unused, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		w->large = i + 1;
+		w->cache = region->larges[i].cache;
+		w->kept_walks = region->larges[i].kept_walks;
+		/* the sizes last: a handler that leaves by longjmp on the way leaves a large cache of which little is used */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS) - 1;
+		w->kept_shift = 64 - SI_KEPT_WALK_BITS;
+		si_writer_salt(w);
+		return;
+	}
+}
+
+struct slot_claim {
+	struct si_writer *w;
+	uint32_t tid, creator, nested;
+};
+
+/* A shared slot for `w`'s stream. */
+static bool try_slot(void *context)
+{
+	const struct slot_claim *claim = context;
+	struct shiny_header *h = si_arena.header;
+	struct si_writer *w = claim->w;
+	uint32_t ready = __atomic_load_n(&h->threads_ready, __ATOMIC_ACQUIRE); /* [grow] */
+	uint32_t count = ready < si_arena.thread_count ? ready : si_arena.thread_count, from = shiny_slot_start(&h->thread_hint, count);
+
+	for (uint32_t n = 0; n < count; n++) {
+		uint32_t i = from + n < count ? from + n : from + n - count, state = SHINY_SLOT_FREE;
 		struct shiny_thread *t = &si_arena.threads[i];
 
 		if (__atomic_load_n(&t->state, __ATOMIC_RELAXED) != SHINY_SLOT_FREE ||
@@ -108,20 +163,33 @@ static bool claim_slot(struct si_writer *w, uint32_t tid, uint32_t creator, uint
 		w->slot = i;
 		t->generation++;
 		t->process_slot = (uint32_t)si_process.slot;
-		t->tid = tid;
-		t->creator = creator;
-		t->nested = nested;
+		t->tid = claim->tid;
+		t->creator = claim->creator;
+		t->nested = claim->nested;
 		t->start = si_ticks();
 		t->stack = (uintptr_t)__builtin_frame_address(0);
 		__asm__("mov %%fs:0, %0" : "=r"(t->tls));
 		t->stack_bytes = t->stack - si_tls.stack_low < si_tls.stack_high - si_tls.stack_low ? si_tls.stack_high - si_tls.stack_low : 0;
+		shiny_slot_claimed(&h->thread_hint, &h->threads_used, i);
 		__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		w->generation = t->generation; /* last: a claim that a longjmp left before this is made again */
-		__atomic_store_n(&slot_hint, i + 1, __ATOMIC_RELAXED);
 		return true;
 	}
 	return false;
+}
+
+static bool claim_slot(struct si_writer *w, uint32_t tid, uint32_t creator, uint32_t nested)
+{
+	struct slot_claim claim = { w, tid, creator, nested };
+	bool waited, had = try_slot(&claim);
+
+	if (had)
+		return true;
+	had = si_wait_for(try_slot, &claim, &waited);
+	if (waited)
+		si_count(SHINY_COUNT_WAITED_SLOT);
+	return had;
 }
 
 static void writer_reset(struct si_writer *w)
@@ -135,6 +203,11 @@ static void writer_reset(struct si_writer *w)
 	w->orphan = NULL;
 	w->second = NULL;
 	w->realloc_open = w->impatient = w->tag = 0;
+	release_large(w);
+	w->cache = ((struct place *)w)->cache;
+	w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS_SMALL) - 1;
+	w->kept_walks = ((struct place *)w)->kept_walks;
+	w->kept_shift = 64 - SI_KEPT_WALK_BITS_SMALL;
 	si_writer_salt(w);
 }
 
@@ -150,13 +223,14 @@ static struct si_writer *writer_reserve(const uintptr_t *fp)
 
 	for (uint32_t n = 0; n < SI_WRITERS; n++) {
 		uint32_t i = (from + n) % SI_WRITERS, unused = SI_WRITER_UNUSED;
-		struct si_writer *w = &writers[i];
+		struct si_writer *w = writer_at(i);
 
 		if (__atomic_load_n(&w->used, __ATOMIC_RELAXED) != SI_WRITER_UNUSED ||
 		    !__atomic_compare_exchange_n(&w->used, &unused, SI_WRITER_USED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		w->busy = (uintptr_t)fp;
 		writer_reset(w);
+		shiny_slot_claimed(&writer_hint, &writers_used, i);
 		__atomic_store_n(&writer_hint, i, __ATOMIC_RELAXED); /* low ones are warm */
 		return w;
 	}
@@ -168,6 +242,7 @@ static void writer_close(struct si_writer *w)
 	si_chunk_seal(w);
 	if (w->generation)
 		__atomic_store_n(&si_arena.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
+	release_large(w);
 	w->busy = 0;
 	/* a block handed to us was released by si_leave; nothing refers to the writer any more */
 	__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
@@ -201,8 +276,10 @@ uint64_t si_writers_forget(void)
 {
 	uint64_t last = 0;
 
-	for (uint32_t i = 0; i < SI_WRITERS; i++) {
-		struct si_writer *w = &writers[i];
+	for (uint32_t i = 0; i < SI_LARGE_CACHES; i++)
+		larges_used[i] = 0;
+	for (uint32_t i = 0; i < writers_used; i++) {
+		struct si_writer *w = writer_at(i);
 		bool resumed = w->busy && in_chain(w);
 
 		if (w->used == SI_WRITER_UNUSED && i != LATE)
@@ -218,6 +295,10 @@ uint64_t si_writers_forget(void)
 			w->used = resumed ? SI_WRITER_POISONED : SI_WRITER_UNUSED;
 		if (!resumed && i != LATE)
 			w->busy = 0;
+		if (!resumed)
+			w->large = 0;
+		else if (w->large)
+			larges_used[w->large - 1] = 1;
 	}
 	writer_hint = 1;
 	si_tls.writer = NULL;
@@ -231,7 +312,7 @@ uint64_t si_writers_forget(void)
 
 static struct si_writer *late(const uintptr_t *fp)
 {
-	struct si_writer *w = &writers[LATE];
+	struct si_writer *w = writer_at(LATE);
 
 	for (unsigned n = 0; n < LATE_SPINS; n++) {
 		uintptr_t nobody = 0;
@@ -272,6 +353,8 @@ static void repair(struct si_writer *w)
 {
 	if (w->reading)
 		si_nursery_abandon(w);
+	if (!w->state)
+		w->next = w->end = NULL; /* of a chunk that was not quite had */
 	while (w->next < w->end) {
 		uint64_t w1 = w->next->w1;
 		bool run = si_kind_is_run((unsigned)(w1 & ((1u << SHINY_KIND_BITS) - 1)));

@@ -4,7 +4,7 @@
  *
  * Runs:      inside.
  * Signals:   safe: see `busy`.
- * Allocates: one region at boot, by mmap, of which each thread touches its own part.
+ * Allocates: one region at boot, by mmap (149 MiB of addresses), of which each thread touches its own part.
  * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
  */
 #ifndef SI_THREAD_H
@@ -17,17 +17,22 @@
 #include "fork.h"
 
 enum {
-	SI_WRITERS = 1024,    /* streams that one process can have open at a time */
-	SI_CACHE_SETS = 4096, /* a stack id is set * ways + way + 1, so 0 stays "no stack" */
-	SI_CACHE_WAYS = 4,    /* half a cache line */
+	SI_WRITERS = 8192,    /* streams that one process can have open at a time */
+	SI_LARGE_CACHES = 512,
+	SI_CACHE_BITS_SMALL = 6, /* sets */
+	SI_CACHE_BITS = 12,
+	SI_CACHE_WAYS = 4,    /* half a cache line; a stack id is set * ways + way + 1, so 0 stays "no stack" */
 	SI_NESTING = 8,       /* streams of one thread: its own, and those of handlers that interrupt each other's records */
 };
 
 /*
  * One stream's writer, in private memory.
  *
- *   next == end == NULL, or [next, end) is the unwritten rest of the chunk that `state` owns
+ *   state == NULL: no chunk is owned; else [next, end) is the unwritten rest of it
  *   busy != 0  ⇔  between si_enter and si_leave; it is the frame address of the hook inside
+ *
+ * Its stack cache and its kept walks are small at first: 7 KiB beside the writer itself, in two pages. A stream that gets to large chunks
+ * (chunk.c) gets a large cache as well, as far as there are any; what the small one held is defined anew.
  */
 struct si_writer {
 	uintptr_t busy;
@@ -36,11 +41,14 @@ struct si_writer {
 	uint64_t last; /* time of the last record taken */
 	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
 	uint64_t *cache;
+	uint64_t cache_mask; /* its sets - 1 */
 	struct si_kept_walk *kept_walks; /* kept_walk.h */
+	uint32_t kept_shift;       /* 64 - the binary logarithm of their number */
+	uint32_t large;            /* large cache + 1; 0: the small ones */
 	uint64_t *state; /* of the chunk owned; NULL: none */
 	uint32_t slot, generation; /* shared thread slot; generation 0: not claimed yet */
-	uint32_t sequence;         /* of the next chunk */
-	uint32_t index;            /* the chunk's */
+	uint32_t sequence;         /* of the next chunk, where none is owned */
+	uint32_t held;             /* of the one that is */
 	uint64_t lost;             /* events dropped since the last LOSS record */
 	uint32_t used;             /* SI_WRITER_*; compare-and-swap */
 	uint32_t reading;          /* nursery entry + 1 that this writer has marked busy */
@@ -113,7 +121,7 @@ SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 /* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now writes elsewhere. */
 SI_HOT struct si_writer *si_enter(const uintptr_t *fp)
 {
-	if (!si_alive() || !__atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+	if (!si_alive_for_event() || !__atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
 		return NULL;
 	return si_enter_any(fp);
 }

@@ -18,6 +18,10 @@
  *    └──[grow] reader──ABSENT    the file is as long as the header says, but its space is allocated as it is needed: zeroing 64 MiB
  *                                costs 16 ms at start-up, and most programs never fill it. Without a reader the library does it all.
  *
+ *   Chunks come in two sizes (wire.h); the words of the small ones come first. Of each size the ABSENT ones are the last. Slots of
+ *   processes and threads have no such phase: there is room for those below processes_ready and threads_ready. A search for a free
+ *   chunk or slot begins at a hint and takes the lowest: what is in use stays close together, and one look finds it.
+ *
  * Invariants
  *   I1  A FREE chunk is all zero in its records.
  *   I2  In an OPEN or FULL chunk the records with kind != 0 that precede the first one with kind == 0 are whole, and so is
@@ -36,10 +40,12 @@
  *   [pub]    record.w1, release, after w0 and, for a RUN, after the whole payload; reader: acquire on w1, then w0 and payload.
  *            On x86-64 both are plain moves. There is no published counter: the kind field is the flag, one cache line less.
  *   [seal]   state word: store FULL, release, after the last record; reader: acquire.
- *   [give]   state word: store FREE, release, after the records were zeroed.
+ *   [give]   state word: store FREE, release, after the records were zeroed; then header.given goes up, release. Likewise a slot's state.
+ *            Who waits for any of them reads `given`, acquire, and looks for a free one when it has changed.
  *   [reap]   state word: compare-and-swap OPEN→FULL by the reader, only once the owner cannot run any more (its process has
  *            ended, or its thread is gone from /proc).
  *   [grow]   state word: store FREE, release, after the chunk's space was allocated; only ever from ABSENT, so nobody else writes it.
+ *            Slots: processes_ready and threads_ready, release, after the space below them was allocated; they only grow.
  *   [ctl]    control words: relaxed; a hook that misses a change sees it at its next event.
  *
  * A writer that dies
@@ -75,33 +81,74 @@ static inline uint64_t *shiny_chunk_states(struct shiny_header *h)
 	return (uint64_t *)((char *)h + h->states_at);
 }
 
-static inline struct shiny_chunk *shiny_chunks(struct shiny_header *h)
+/* Where the chunks are, as each side keeps it for itself: the header is shared, and may lie later. */
+struct shiny_chunks {
+	uint64_t *states; /* [count] */
+	char *small, *large;
+	uint32_t smalls, count; /* chunks 0 … smalls - 1 are small, smalls … count - 1 large */
+};
+
+static inline struct shiny_chunks shiny_chunks(struct shiny_header *h)
 {
-	return (struct shiny_chunk *)((char *)h + h->chunks_at);
+	return (struct shiny_chunks){ .states = shiny_chunk_states(h), .small = (char *)h + h->smalls_at,
+				      .large = (char *)h + h->chunks_at, .smalls = h->smalls, .count = h->chunks };
+}
+
+static inline struct shiny_chunk *shiny_chunk_at(const struct shiny_chunks *c, uint32_t i)
+{
+	return (struct shiny_chunk *)(i < c->smalls ? c->small + (size_t)i * SHINY_SMALL_BYTES :
+				      c->large + (size_t)(i - c->smalls) * SHINY_CHUNK_BYTES);
+}
+
+/* The records that chunk `i` has room for. */
+static inline uint32_t shiny_chunk_room(const struct shiny_chunks *c, uint32_t i)
+{
+	return i < c->smalls ? SHINY_SMALL_RECORDS : SHINY_CHUNK_RECORDS;
 }
 
 /* ---- writers ---- */
 
-/* Takes a free chunk for `thread`'s stream; its index, or -1 when none is free. Scans at most `chunks` words. */
-static inline int32_t shiny_chunk_claim(struct shiny_header *h, uint32_t chunks, uint64_t *states, uint32_t thread, uint32_t sequence)
+/* Takes a free chunk of one size for `thread`'s stream; its index, or -1 when none is free. Looks at each word of that size once. */
+static inline int32_t shiny_chunk_claim(struct shiny_header *h, const struct shiny_chunks *c, int large, uint32_t thread, uint32_t sequence)
 {
-	uint32_t start = __atomic_load_n(&h->chunk_hint, __ATOMIC_RELAXED);
+	uint32_t first = large ? c->smalls : 0, end = large ? c->count : c->smalls, *hint = &h->chunk_hint[!!large];
+	uint32_t start = __atomic_load_n(hint, __ATOMIC_RELAXED);
 
-	if (start >= chunks)
-		start = 0;
-	for (uint32_t n = 0; n < chunks; n++) {
-		uint32_t i = start + n < chunks ? start + n : start + n - chunks;
-		uint64_t word = __atomic_load_n(&states[i], __ATOMIC_RELAXED);
+	if (start < first || start > end)
+		start = first;
+	for (int around = 0; around < 2; around++)
+		for (uint32_t i = around ? first : start; i < (around ? start : end); i++) {
+			uint64_t word = __atomic_load_n(&c->states[i], __ATOMIC_RELAXED);
 
-		if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FREE)
-			continue;
-		if (__atomic_compare_exchange_n(&states[i], &word, SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, thread, sequence), 0,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) { /* [claim] */
-			__atomic_store_n(&h->chunk_hint, i + 1, __ATOMIC_RELAXED);
-			return (int32_t)i;
+			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT)
+				break;
+			if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FREE)
+				continue;
+			if (__atomic_compare_exchange_n(&c->states[i], &word, SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, thread, sequence), 0,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) { /* [claim] */
+				__atomic_store_n(hint, i + 1, __ATOMIC_RELAXED);
+				return (int32_t)i;
+			}
 		}
-	}
 	return -1;
+}
+
+/* A search of a table of slots: where it begins, of `ready`. */
+static inline uint32_t shiny_slot_start(const uint32_t *hint, uint32_t ready)
+{
+	uint32_t start = __atomic_load_n(hint, __ATOMIC_RELAXED);
+
+	return start < ready ? start : 0;
+}
+
+/* Slot `i` was claimed. */
+static inline void shiny_slot_claimed(uint32_t *hint, uint32_t *used, uint32_t i)
+{
+	uint32_t high = __atomic_load_n(used, __ATOMIC_RELAXED);
+
+	while (high < i + 1 && !__atomic_compare_exchange_n(used, &high, i + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	__atomic_store_n(hint, i + 1, __ATOMIC_RELAXED);
 }
 
 /* Publishes one record. A run's payload must stand behind it already. */
@@ -143,19 +190,28 @@ static inline unsigned shiny_poll(const struct shiny_record *r, struct shiny_rec
 	return (unsigned)(out->w1 & ((1u << SHINY_KIND_BITS) - 1));
 }
 
-/* Gives a drained chunk back: zeroes `used` records from the start, then frees it. */
-static inline void shiny_chunk_give(struct shiny_header *h, uint64_t *state, uint32_t index, struct shiny_chunk *chunk, uint32_t used)
+/* Something was given back, and the lowest that is free may be `index` now: low ones are reused first, so fewer pages are touched. */
+static inline void shiny_given(struct shiny_header *h, uint32_t *hint, uint32_t index)
 {
-	__builtin_memset(chunk, 0, offsetof(struct shiny_chunk, records) + (size_t)used * SHINY_RECORD_BYTES);
-	__atomic_store_n(state, SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [give] */
-	if (index < __atomic_load_n(&h->chunk_hint, __ATOMIC_RELAXED))
-		__atomic_store_n(&h->chunk_hint, index, __ATOMIC_RELAXED); /* low chunks are reused first: fewer pages touched */
+	if (index < __atomic_load_n(hint, __ATOMIC_RELAXED))
+		__atomic_store_n(hint, index, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&h->given, 1, __ATOMIC_RELEASE); /* [give] */
 }
 
-/* The chunk's space has been allocated: writers may have it. */
-static inline void shiny_chunk_grow(uint64_t *state)
+/* Gives a drained chunk back: zeroes `used` records from the start, then frees it. */
+static inline void shiny_chunk_give(struct shiny_header *h, const struct shiny_chunks *c, uint32_t index, uint32_t used)
 {
-	__atomic_store_n(state, SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [grow] */
+	__builtin_memset(shiny_chunk_at(c, index), 0, offsetof(struct shiny_chunk, records) + (size_t)used * SHINY_RECORD_BYTES);
+	__atomic_store_n(&c->states[index], SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [give] */
+	shiny_given(h, &h->chunk_hint[index >= c->smalls], index);
+}
+
+/* The space of chunks `first` to `end` - 1, all of one size, has been allocated: writers may have them. */
+static inline void shiny_chunk_grow(struct shiny_header *h, const struct shiny_chunks *c, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++)
+		__atomic_store_n(&c->states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [grow] */
+	shiny_given(h, &h->chunk_hint[first >= c->smalls], first);
 }
 
 #endif

@@ -11,10 +11,14 @@
  * An arena is one file an exec'd image, `arena.<pid>.<n>` in the session directory:
  *
  *   0             struct shiny_header            4 KiB
- *   processes_at  struct shiny_process [SHINY_PROCESSES]
- *   threads_at    struct shiny_thread  [SHINY_THREADS]
+ *   processes_at  struct shiny_process [processes]        space for the first processes_ready of them
+ *   threads_at    struct shiny_thread  [threads]          likewise
  *   states_at     uint64_t chunk state [chunks]
- *   chunks_at     struct shiny_chunk   [chunks]  64 KiB each, page aligned
+ *   smalls_at     chunks 0 … smalls - 1                   SHINY_SMALL_BYTES each
+ *   chunks_at     chunks smalls … chunks - 1              SHINY_CHUNK_BYTES each
+ *
+ * Each part begins on a page. A stream begins with small chunks and takes large ones once it has filled a few: a thread that writes
+ * little costs a page of the arena, one that writes much meets a chunk's end seldom.
  *
  * Every file that maps the arena for writing holds a shared flock on it, taken before the mapping and never released by
  * hand: the lock belongs to the open file description, which the mapping itself keeps alive, through fork, until the last
@@ -27,7 +31,7 @@
 #include <stdint.h>
 
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff) /* "\xffSHINYR1", little endian: not text, so no text file matches */
-#define SHINY_VERSION 1u
+#define SHINY_VERSION 2u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of /dev/shm, $TMPDIR and /tmp that has
@@ -47,10 +51,12 @@
 
 enum {
 	SHINY_CHUNK_BYTES = 64 * 1024,
+	SHINY_SMALL_BYTES = 4 * 1024,
 	SHINY_RECORD_BYTES = 16,
 	SHINY_CHUNK_RECORDS = SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES - 4, /* the chunk's header takes four records' room */
-	SHINY_PROCESSES = 256,
-	SHINY_THREADS = 4096,
+	SHINY_SMALL_RECORDS = SHINY_SMALL_BYTES / SHINY_RECORD_BYTES - 4,
+	SHINY_PROCESSES_MAX = 64 * 1024, /* slots of an arena's tables; how many there are goes by its size (attach.c) */
+	SHINY_THREADS_MAX = 64 * 1024,
 	SHINY_FRAMES_MAX = 64,
 	SHINY_PATH_MAX = 4096,
 };
@@ -309,7 +315,7 @@ struct shiny_chunk {
 	uint32_t process_slot;
 	uint32_t process_generation;
 	uint64_t spare[5];
-	struct shiny_record records[SHINY_CHUNK_RECORDS]; /* [pub]; all zero beyond the published part */
+	struct shiny_record records[]; /* [pub]; as many as the chunk's size has room for, all zero beyond the published part */
 };
 
 enum shiny_clock { SHINY_CLOCK_TSC = 0, SHINY_CLOCK_MONOTONIC = 1 };
@@ -334,8 +340,9 @@ struct shiny_header {
 	uint32_t header_bytes;
 	uint64_t layout; /* SHINY_LAYOUT */
 	uint64_t arena_bytes;
-	uint64_t processes_at, threads_at, states_at, chunks_at; /* offsets from the start of the file, bytes */
-	uint32_t processes, threads, chunks, chunk_bytes;
+	uint64_t processes_at, threads_at, states_at, smalls_at, chunks_at; /* offsets from the start of the file, bytes */
+	uint32_t processes, threads, smalls, chunks; /* chunks: of both sizes, the small ones come first */
+	uint32_t small_bytes, chunk_bytes;
 	uint32_t ready; /* [ready] 1 when all of the above and below is filled in */
 	uint32_t clock; /* enum shiny_clock: what a tick is */
 	uint64_t start_ticks;    /* these three were read together, when the arena was made */
@@ -352,12 +359,15 @@ struct shiny_header {
 	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */
 	uint32_t flush;          /* [ctl] raised by the sidecar: each process sweeps its nursery once for each value */
 	uint32_t collector_pid;  /* 0: none yet */
-	uint32_t reserved;
+	uint32_t processes_ready, threads_ready; /* [grow] slots whose space is allocated: touching others could be a SIGBUS */
 	uint64_t collector_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead sidecar is pointless */
+	uint64_t given;          /* [give] times that the sidecar gave back or made room: who waits looks when it has changed */
 
-	/* shared by writers; a line of its own */
-	_Alignas(64) uint32_t chunk_hint; /* no chunk below this one is likely to be free: a hint, any value is safe */
-	uint32_t processes_refused;
+	/* shared by writers; lines of their own */
+	_Alignas(64) uint32_t chunk_hint[2]; /* no small, no large chunk below this one is likely to be free: a hint, any value is safe */
+	uint32_t process_hint, thread_hint;  /* likewise of slots */
+	uint32_t processes_used, threads_used; /* one more than the highest slot that was ever claimed */
+	_Alignas(64) uint64_t counters[SHINY_COUNTERS]; /* of processes that hold no slot */
 
 	_Alignas(64) char executable[SHINY_TEXT];  /* path of the executable */
 	char command[SHINY_COMMAND];  /* its arguments, separated by zeros, cut to fit */
@@ -374,7 +384,9 @@ _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module
 _Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
 _Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 56, "process slot");
 _Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
-_Static_assert(sizeof(struct shiny_chunk) == SHINY_CHUNK_BYTES && offsetof(struct shiny_chunk, records) == 64, "chunk");
+_Static_assert(sizeof(struct shiny_chunk) == 64 && offsetof(struct shiny_chunk, records) == 64, "chunk");
+_Static_assert(SHINY_SMALL_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_SMALL_BYTES &&
+	       SHINY_CHUNK_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_CHUNK_BYTES, "chunks are full of records");
 _Static_assert(offsetof(struct shiny_header, recording) % 64 == 0, "control words have a cache line of their own");
 _Static_assert(offsetof(struct shiny_header, chunk_hint) % 64 == 0, "so have the writers' shared words");
 _Static_assert(sizeof(struct shiny_header) <= 4096, "the header fits its page");
@@ -386,8 +398,9 @@ _Static_assert(SHINY_OBJECT_WIDE_SHIFT + SHINY_OBJECT_INDEX_BITS <= 64, "so do a
 /* A number that changes when any crossing size, offset or limit does. */
 #define SHINY_MIX(h, v) (((h) ^ (uint64_t)(v)) * UINT64_C(0x100000001b3))
 #define SHINY_LAYOUT                                                                                                         \
-	SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(UINT64_C(0xcbf29ce484222325),          \
-		sizeof(struct shiny_header) + sizeof(struct shiny_map)), offsetof(struct shiny_header, recording)), offsetof(struct shiny_header, notes)),     \
-		sizeof(struct shiny_process)), sizeof(struct shiny_thread)), SHINY_COUNTERS), SHINY_REC_KINDS), SHINY_APIS)
+	SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(UINT64_C(0xcbf29ce484222325), \
+		sizeof(struct shiny_header) + sizeof(struct shiny_map)), offsetof(struct shiny_header, recording)),            \
+		offsetof(struct shiny_header, notes)), offsetof(struct shiny_header, counters)), sizeof(struct shiny_process)), \
+		sizeof(struct shiny_thread)), SHINY_COUNTERS), SHINY_REC_KINDS), SHINY_APIS)
 
 #endif

@@ -32,8 +32,10 @@ static struct shiny_err *check(struct arena *a)
 {
 	const volatile struct shiny_header *h = a->header;
 	uint64_t magic = h->magic, layout = h->layout, arena_bytes = h->arena_bytes;
-	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes;
-	uint64_t processes_at = h->processes_at, threads_at = h->threads_at, states_at = h->states_at, chunks_at = h->chunks_at;
+	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes, small_bytes = h->small_bytes;
+	uint64_t processes_at = h->processes_at, threads_at = h->threads_at, states_at = h->states_at, smalls_at = h->smalls_at;
+	uint64_t chunks_at = h->chunks_at;
+	uint32_t chunks = h->chunks, smalls = h->smalls;
 
 	if (magic != SHINY_MAGIC)
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not an arena: it starts with %016" PRIx64 " where an arena has %016" PRIx64,
@@ -50,23 +52,26 @@ static struct shiny_err *check(struct arena *a)
 	if (arena_bytes != a->bytes)
 		return shiny_err(SHINY_ERR_OTHER, "%s: truncated or grown: the file has %zu bytes, its header says %" PRIu64,
 				 a->path, a->bytes, arena_bytes);
-	if (chunk_bytes != SHINY_CHUNK_BYTES)
-		return shiny_err(SHINY_ERR_OTHER, "%s: chunks of %" PRIu32 " bytes; this shinyctl reads %d", a->path, chunk_bytes,
-				 SHINY_CHUNK_BYTES);
+	if (chunk_bytes != SHINY_CHUNK_BYTES || small_bytes != SHINY_SMALL_BYTES)
+		return shiny_err(SHINY_ERR_OTHER, "%s: chunks of %" PRIu32 " and %" PRIu32 " bytes; this shinyctl reads %d and %d", a->path,
+				 small_bytes, chunk_bytes, SHINY_SMALL_BYTES, SHINY_CHUNK_BYTES);
 	a->process_count = h->processes;
 	a->thread_count = h->threads;
-	a->chunk_count = h->chunks;
-	if (a->process_count > SHINY_PROCESSES || a->thread_count > SHINY_THREADS ||
+	if (a->process_count > SHINY_PROCESSES_MAX || a->thread_count > SHINY_THREADS_MAX || smalls > chunks || chunks > INT32_MAX ||
 	    !lies_inside(processes_at, a->process_count, sizeof(struct shiny_process), 64, a->bytes) ||
 	    !lies_inside(threads_at, a->thread_count, sizeof(struct shiny_thread), 64, a->bytes) ||
-	    !lies_inside(states_at, a->chunk_count, sizeof(uint64_t), 8, a->bytes) ||
-	    !lies_inside(chunks_at, a->chunk_count, sizeof(struct shiny_chunk), 4096, a->bytes))
+	    !lies_inside(states_at, chunks, sizeof(uint64_t), 8, a->bytes) ||
+	    (smalls && !lies_inside(smalls_at, smalls, SHINY_SMALL_BYTES, 4096, a->bytes)) ||
+	    (chunks > smalls && !lies_inside(chunks_at, chunks - smalls, SHINY_CHUNK_BYTES, 4096, a->bytes)))
 		return shiny_err(SHINY_ERR_OTHER, "%s: damaged header: %" PRIu32 " processes, %" PRIu32 " threads, %" PRIu32
-				 " chunks do not fit its %zu bytes", a->path, a->process_count, a->thread_count, a->chunk_count, a->bytes);
+				 " chunks do not fit its %zu bytes", a->path, a->process_count, a->thread_count, chunks, a->bytes);
 	a->processes = (struct shiny_process *)((char *)a->header + processes_at);
 	a->threads = (struct shiny_thread *)((char *)a->header + threads_at);
-	a->states = (uint64_t *)((char *)a->header + states_at);
-	a->chunks = (struct shiny_chunk *)((char *)a->header + chunks_at);
+	a->chunks = (struct shiny_chunks){ .states = (uint64_t *)((char *)a->header + states_at), .small = (char *)a->header + smalls_at,
+					   .large = (char *)a->header + chunks_at, .smalls = smalls, .count = chunks };
+	/* from here on they are ours to change; a sidecar that comes after another finds what that one had reached */
+	a->processes_ready = h->processes_ready < a->process_count ? h->processes_ready : a->process_count;
+	a->threads_ready = h->threads_ready < a->thread_count ? h->threads_ready : a->thread_count;
 	a->clock = h->clock;
 	if (a->clock != SHINY_CLOCK_TSC && a->clock != SHINY_CLOCK_MONOTONIC)
 		return shiny_err(SHINY_ERR_OTHER, "%s: unknown clock %" PRIu32 "; this shinyctl knows 0 and 1", a->path, a->clock);
@@ -147,8 +152,8 @@ struct shiny_err *arena_open(const char *path, bool patient, struct arena **out)
 	}
 	a->streams = mem_zero(a->thread_count, sizeof(struct stream *));
 	a->slots = mem_zero(a->process_count, sizeof(struct process *));
-	a->owners = mem_zero(a->chunk_count, sizeof(struct stream *));
-	a->whole = mem_zero(a->chunk_count, 1);
+	a->owners = mem_zero(a->chunks.count, sizeof(struct stream *));
+	a->whole = mem_zero(a->chunks.count, 1);
 	*out = a;
 	return NULL;
 }
@@ -159,6 +164,26 @@ bool arena_held(const struct arena *arena)
 		return true;
 	flock(arena->fd, LOCK_UN);
 	return false;
+}
+
+void arena_read_counters(struct arena *arena)
+{
+	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
+		arena->counters[i] = __atomic_load_n(&arena->header->counters[i], __ATOMIC_RELAXED);
+}
+
+uint32_t arena_processes_used(const struct arena *arena)
+{
+	uint32_t used = __atomic_load_n(&arena->header->processes_used, __ATOMIC_ACQUIRE);
+
+	return used < arena->processes_ready ? used : arena->processes_ready;
+}
+
+uint32_t arena_threads_used(const struct arena *arena)
+{
+	uint32_t used = __atomic_load_n(&arena->header->threads_used, __ATOMIC_ACQUIRE);
+
+	return used < arena->threads_ready ? used : arena->threads_ready;
 }
 
 void arena_release(struct arena *arena)

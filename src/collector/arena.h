@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include <shiny/wire.h>
+#include <shiny/ring.h>
 
 #include "../base/err.h"
 
@@ -31,9 +31,9 @@ struct arena {
 	struct shiny_header *header; /* control words only */
 	struct shiny_process *processes;
 	struct shiny_thread *threads;
-	uint64_t *states;
-	struct shiny_chunk *chunks;
-	uint32_t process_count, thread_count, chunk_count;
+	struct shiny_chunks chunks;
+	uint32_t process_count, thread_count; /* slots, with and without space */
+	uint32_t processes_ready, threads_ready; /* those with space: what we have told the writers */
 
 	/* the header's facts, copied */
 	uint64_t start_ticks, start_realtime, start_boottime, ticks_per_second;
@@ -50,7 +50,10 @@ struct arena {
 	struct stream **owners;   /* by chunk: the stream that it is attached to */
 	uint8_t *whole;           /* by chunk: 1: zero all of it when it is given back */
 	uint64_t bad_chunks;      /* chunks that named no possible stream */
-	uint32_t busy;            /* chunks that were in use at the last scan */
+	uint64_t counters[SHINY_COUNTERS]; /* of processes that held no slot, as last read */
+	uint32_t present[2];      /* small and large chunks that have space */
+	uint32_t busy[2];         /* and those that were in use at the last scan */
+	uint64_t turnover;        /* bytes of chunks that the last scan found and the one before had not */
 	uint64_t flush_at, flush_step; /* when the nurseries are asked for next, wall ns, and how long after that again */
 	bool newcomer;            /* a process has started since that was last looked at */
 	uint64_t scans;           /* complete looks at the chunks' states so far */
@@ -62,6 +65,10 @@ struct arena {
  */
 SHINY_MUST_CHECK struct shiny_err *arena_open(const char *path, bool patient, struct arena **out);
 bool arena_held(const struct arena *arena); /* some process still maps it */
+void arena_read_counters(struct arena *arena);
+/* One more than the highest slot that was ever claimed, as far as there is space: those above were never touched. */
+uint32_t arena_processes_used(const struct arena *arena);
+uint32_t arena_threads_used(const struct arena *arena);
 /* Gives back the mapping and the descriptor of an arena that is over; its facts stay. */
 void arena_release(struct arena *arena);
 void arena_close(struct arena *arena); /* accepts NULL */

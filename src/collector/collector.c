@@ -450,6 +450,7 @@ static void end_arena(struct session *session, struct arena *arena)
 		drain_reap(arena, NULL); /* streams that a scan has just found */
 	}
 	arena->over = true;
+	arena_read_counters(arena);
 	process_watch(session, ticks_wall_ns());
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
@@ -457,9 +458,9 @@ static void end_arena(struct session *session, struct arena *arena)
 		if (p->arena == arena && !p->closed)
 			process_close(session, p);
 	}
-	if (arena->busy)
-		for (uint32_t i = 0; i < arena->chunk_count; i++) {
-			unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[i], __ATOMIC_RELAXED));
+	if (arena->busy[0] + arena->busy[1])
+		for (uint32_t i = 0; i < arena->chunks.count; i++) {
+			unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->chunks.states[i], __ATOMIC_RELAXED));
 
 			if (!arena->owners[i] && phase != SHINY_CHUNK_FREE && phase != SHINY_CHUNK_ABSENT)
 				arena->bad_chunks++;
@@ -501,18 +502,29 @@ static void ask_for_flush(struct session *session, uint64_t wall)
 	}
 }
 
-/* How full the fullest arena is, in 1/256. */
-static unsigned fullness(const struct session *session)
+/*
+ * How much of an arena's bytes its writers have taken since the scan before, at most, in 1/256. Not how much they hold: thousands of idle threads
+ * with a chunk each are no reason to hurry.
+ */
+static unsigned pressure(const struct session *session)
 {
 	unsigned most = 0;
 
 	for (size_t i = 0; i < session->arenas.count; i++) {
 		const struct arena *a = session->arenas.at[i];
-		unsigned full = a->over ? 0 : (unsigned)((uint64_t)a->busy * 256 / a->chunk_count);
+		unsigned share = a->over ? 0 : (unsigned)(a->turnover * 256 / a->bytes);
 
-		most = full > most ? full : most;
+		most = share > most ? share : most;
 	}
 	return most;
+}
+
+/* More than a quarter of the small or the large chunks are in use. */
+static bool is_crowded(const struct arena *arena, int large)
+{
+	uint32_t count = large ? arena->chunks.count - arena->chunks.smalls : arena->chunks.smalls;
+
+	return arena->busy[large] > count / 4;
 }
 
 /* Sleeps until the next round; true: the launcher has hung up. Once it has, its pipe would end every sleep at once. */
@@ -594,8 +606,8 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			if (wall - threads_looked >= 1000 * MS) {
 				for (size_t i = 0; i < session->arenas.count; i++)
 					if (!session->arenas.at[i]->over &&
-					    (session->arenas.at[i]->busy * 4 > session->arenas.at[i]->chunk_count ||
-					     session->streams.count > SHINY_THREADS / 2))
+					    (is_crowded(session->arenas.at[i], 0) || is_crowded(session->arenas.at[i], 1) ||
+					     arena_threads_used(session->arenas.at[i]) > session->arenas.at[i]->thread_count / 2))
 						drain_reap_threads(session, session->arenas.at[i]);
 				threads_looked = wall;
 			}
@@ -611,9 +623,9 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 				release_arenas(session);
 				committed = wall;
 			}
-			if (fullness(session) > 48 || applied > 200000)
+			if (pressure(session) > 48 || applied > 200000)
 				interval = 0;
-			else if (fullness(session) > 16 || applied > 20000)
+			else if (pressure(session) > 16 || applied > 20000)
 				interval = 2 * MS;
 			else
 				interval = interval < 18 * MS ? interval + 2 * MS : 20 * MS;

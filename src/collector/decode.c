@@ -98,7 +98,7 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 	case LAYOUT_RUN: {
 		uint64_t aux = r->w0 >> SHINY_ADDRESS_SHIFT;
 
-		if (out->size > SHINY_CHUNK_RECORDS - 1 - c->position)
+		if (out->size > c->room - 1 - c->position)
 			return DECODE_BAD;
 		length += (uint32_t)out->size;
 		out->count = (uint16_t)out->size;
@@ -159,7 +159,7 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 
 enum decode_result decode_slow(struct cursor *c, uint64_t latest, struct raw *out)
 {
-	while (c->position < SHINY_CHUNK_RECORDS) {
+	while (c->position < c->room) {
 		struct shiny_record record;
 		enum decode_result result;
 

@@ -33,6 +33,7 @@ struct raw {
 
 struct cursor {
 	const struct shiny_chunk *chunk;
+	uint32_t room;     /* the records that it has room for */
 	uint32_t position; /* the next record */
 	uint64_t base;     /* time base in force */
 	uint64_t last;     /* time of the last record of the stream */
@@ -50,7 +51,7 @@ static inline enum decode_result decode_next(struct cursor *c, uint64_t latest, 
 	const uint64_t plain = UINT64_C(1) << SHINY_REC_ALLOC | UINT64_C(1) << SHINY_REC_FREE;
 	struct shiny_record r;
 
-	if (c->position < SHINY_CHUNK_RECORDS) {
+	if (c->position < c->room) {
 		unsigned kind = shiny_poll(&c->chunk->records[c->position], &r);
 		uint64_t time = c->base + (r.w1 >> SHINY_DT_SHIFT);
 
@@ -71,7 +72,7 @@ static inline enum decode_result decode_next(struct cursor *c, uint64_t latest, 
 /* A hint: the address in the record that is `ahead` of the next one; any number where it is no event. */
 static inline uint64_t decode_peek(const struct cursor *c, uint32_t ahead)
 {
-	if (c->position + ahead >= SHINY_CHUNK_RECORDS)
+	if (c->position + ahead >= c->room)
 		return 0;
 	return __atomic_load_n(&c->chunk->records[c->position + ahead].w0, __ATOMIC_RELAXED) >> SHINY_ADDRESS_SHIFT
 	       << SHINY_GRANULE_SHIFT;

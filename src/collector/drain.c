@@ -57,7 +57,7 @@ static struct stream *stream_create(struct session *session, struct arena *arena
 		s->tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		s->nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
 		s->start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
-		if (creator && creator <= arena->thread_count && arena->streams[creator - 1] &&
+		if (creator && creator <= arena->threads_ready && arena->streams[creator - 1] &&
 		    arena->streams[creator - 1]->process == process)
 			s->creator = arena->streams[creator - 1]->id;
 	}
@@ -83,10 +83,10 @@ static void finish(struct stream *stream, uint64_t scan)
 static void give(struct arena *arena, uint32_t chunk, uint32_t used)
 {
 	if (arena->whole[chunk])
-		used = SHINY_CHUNK_RECORDS;
+		used = shiny_chunk_room(&arena->chunks, chunk);
 	arena->whole[chunk] = 0;
 	arena->owners[chunk] = NULL;
-	shiny_chunk_give(arena->header, &arena->states[chunk], chunk, &arena->chunks[chunk], used);
+	shiny_chunk_give(arena->header, &arena->chunks, chunk, used);
 }
 
 static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chunk)
@@ -102,14 +102,14 @@ static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chun
 /* A chunk that nobody reads yet. */
 static void attach(struct session *session, struct arena *arena, uint32_t chunk, uint64_t word)
 {
-	const struct shiny_chunk *c = &arena->chunks[chunk];
+	const struct shiny_chunk *c = shiny_chunk_at(&arena->chunks, chunk);
 	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word), generation, process_slot, process_generation;
 	bool full = SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FULL;
 	struct shiny_record first;
 	struct stream *stream;
 	struct process *process;
 
-	if (slot >= arena->thread_count || SHINY_CHUNK_PHASE(word) > SHINY_CHUNK_FULL)
+	if (slot >= arena->threads_ready || SHINY_CHUNK_PHASE(word) > SHINY_CHUNK_FULL)
 		goto bad;
 	stream = arena->streams[slot];
 	if (!shiny_poll(&c->records[0], &first)) {
@@ -127,7 +127,7 @@ static void attach(struct session *session, struct arena *arena, uint32_t chunk,
 	generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
 	process_slot = __atomic_load_n(&c->process_slot, __ATOMIC_RELAXED);
 	process_generation = __atomic_load_n(&c->process_generation, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot || process_slot >= arena->process_count)
+	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot || process_slot >= arena->processes_ready)
 		goto bad;
 	if (stream && stream->generation != generation) {
 		finish(stream, arena->scans + 1); /* its slot has a new owner: what is left of it is read first */
@@ -153,43 +153,100 @@ bad:
 	}
 }
 
-/*
- * More space, before the writers need it: when a quarter of what there is is in use, as much again (at a half, Chromium's renderers,
- * twelve threads each with a chunk of its own, still had to wait). ABSENT chunks are the last ones, and stay so.
- */
-static void grow(struct arena *arena, uint32_t busy, uint32_t absent)
+/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any full arena. */
+static bool allocate(struct arena *arena, const void *at, size_t bytes)
 {
-	uint32_t present = arena->chunk_count - absent, more = present < absent ? present : absent;
-	off_t at = (off_t)((char *)&arena->chunks[present] - (char *)arena->header);
+	if (arena->no_space || arena->over)
+		return false;
+	arena->no_space = fallocate(arena->fd, 0, (const char *)at - (const char *)arena->header, (off_t)bytes) != 0;
+	return !arena->no_space;
+}
 
-	if (!absent || arena->no_space || arena->over || busy * 4 < present)
+/*
+ * More space, before the writers need it: when a quarter of what there is of a size is in use, as much again (at a half, Chromium's
+ * renderers, twelve threads each with a chunk of its own, still had to wait). ABSENT chunks are the last ones, and stay so.
+ */
+static void grow_chunks(struct arena *arena, int large)
+{
+	uint32_t first = large ? arena->chunks.smalls : 0, present = arena->present[large];
+	uint32_t absent = (large ? arena->chunks.count : arena->chunks.smalls) - first - present, more = present < absent ? present : absent;
+
+	if (!more && absent)
+		more = 1;
+	if (!absent || arena->busy[large] * 4 < present)
 		return;
-	if (fallocate(arena->fd, 0, at, (off_t)more * SHINY_CHUNK_BYTES) != 0) {
-		arena->no_space = true; /* the writers wait or drop, and count it, as with any full arena */
+	first += present;
+	if (!allocate(arena, shiny_chunk_at(&arena->chunks, first), (size_t)more * (large ? SHINY_CHUNK_BYTES : SHINY_SMALL_BYTES)))
 		return;
+	shiny_chunk_grow(arena->header, &arena->chunks, first, first + more);
+	arena->present[large] += more;
+}
+
+/* The same for a table of slots, by the lowest that may be free. */
+static void grow_slots(struct arena *arena, const void *table, size_t bytes, uint32_t count, uint32_t *ready, uint32_t *told, uint32_t *hint)
+{
+	uint32_t more = *ready < count - *ready ? *ready : count - *ready;
+
+	if (!more || __atomic_load_n(hint, __ATOMIC_RELAXED) < *ready / 4 ||
+	    !allocate(arena, (const char *)table + *ready * bytes, more * bytes))
+		return;
+	*ready += more;
+	__atomic_store_n(told, *ready, __ATOMIC_RELEASE); /* [grow] */
+	shiny_given(arena->header, hint, *ready - more);
+}
+
+static void grow(struct arena *arena)
+{
+	struct shiny_header *h = arena->header;
+
+	grow_chunks(arena, 0);
+	grow_chunks(arena, 1);
+	grow_slots(arena, arena->processes, sizeof *arena->processes, arena->process_count, &arena->processes_ready, &h->processes_ready,
+		   &h->process_hint);
+	grow_slots(arena, arena->threads, sizeof *arena->threads, arena->thread_count, &arena->threads_ready, &h->threads_ready, &h->thread_hint);
+}
+
+/* Looks at each chunk that there is: `each` gets those that are in use. Counts them. */
+typedef void chunk_fn(struct session *session, struct arena *arena, uint32_t chunk, uint64_t word);
+
+static void each_chunk(struct session *session, struct arena *arena, chunk_fn *each)
+{
+	for (int large = 0; large < 2; large++) {
+		uint32_t first = large ? arena->chunks.smalls : 0, end = large ? arena->chunks.count : arena->chunks.smalls, i, busy = 0;
+
+		for (i = first; i < end; i++) {
+			uint64_t word = __atomic_load_n(&arena->chunks.states[i], __ATOMIC_ACQUIRE); /* [seal] */
+
+			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
+				continue;
+			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT)
+				break;
+			busy++;
+			if (each)
+				each(session, arena, i, word);
+		}
+		arena->present[large] = i - first;
+		arena->busy[large] = busy;
 	}
-	for (uint32_t i = present; i < present + more; i++)
-		shiny_chunk_grow(&arena->states[i]);
 }
 
 void drain_grow(struct arena *arena)
 {
-	uint32_t busy = 0, absent = 0;
+	each_chunk(NULL, arena, NULL);
+	grow(arena);
+}
 
-	for (uint32_t i = 0; i < arena->chunk_count && !absent; i++) {
-		unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[i], __ATOMIC_RELAXED));
-
-		busy += phase == SHINY_CHUNK_OPEN || phase == SHINY_CHUNK_FULL;
-		if (phase == SHINY_CHUNK_ABSENT)
-			absent = arena->chunk_count - i;
-	}
-	grow(arena, busy, absent);
+static void attach_new(struct session *session, struct arena *arena, uint32_t chunk, uint64_t word)
+{
+	if (arena->owners[chunk])
+		return;
+	attach(session, arena, chunk, word);
+	if (arena->owners[chunk])
+		arena->turnover += chunk < arena->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
 }
 
 void drain_scan(struct session *session, struct arena *arena)
 {
-	uint32_t busy = 0, absent = 0;
-
 	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never own one again */
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
@@ -200,22 +257,10 @@ void drain_scan(struct session *session, struct arena *arena)
 		     __atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation))
 			finish(s, arena->scans);
 	}
-	for (uint32_t i = 0; i < arena->chunk_count; i++) {
-		uint64_t word = __atomic_load_n(&arena->states[i], __ATOMIC_ACQUIRE); /* [seal] */
-
-		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
-			continue;
-		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT) {
-			absent = arena->chunk_count - i;
-			break;
-		}
-		busy++;
-		if (!arena->owners[i])
-			attach(session, arena, i, word);
-	}
-	arena->busy = busy;
+	arena->turnover = 0;
+	each_chunk(session, arena, attach_new);
 	arena->scans++;
-	grow(arena, busy, absent);
+	grow(arena);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
 
@@ -249,7 +294,8 @@ static bool next_chunk(struct stream *s)
 	s->expected = next.sequence;
 	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof *s->waiting.at);
 	s->chunk = next.chunk;
-	s->cursor.chunk = &s->arena->chunks[next.chunk];
+	s->cursor.chunk = shiny_chunk_at(&s->arena->chunks, next.chunk);
+	s->cursor.room = shiny_chunk_room(&s->arena->chunks, next.chunk);
 	s->cursor.position = 0;
 	s->defined_count = 0;
 	s->tag = 0;
@@ -276,7 +322,7 @@ bool drain_pull(struct session *session, struct stream *s)
 			result = decode_next(&s->cursor, session->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
-			full = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->states[s->chunk], __ATOMIC_ACQUIRE)) ==
+			full = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->chunks.states[s->chunk], __ATOMIC_ACQUIRE)) ==
 			       SHINY_CHUNK_FULL; /* [seal] */
 			if (full) /* what was published between the two looks */
 				result = decode_next(&s->cursor, session->latest = latest_now(session), &s->head);
@@ -285,7 +331,7 @@ bool drain_pull(struct session *session, struct stream *s)
 			return s->has_head = true;
 		if (result == DECODE_BAD) {
 			s->process->noticed.bad_records++;
-			s->cursor.position = SHINY_CHUNK_RECORDS;
+			s->cursor.position = s->cursor.room;
 			arena->whole[s->chunk] = 1;
 			continue;
 		}
@@ -302,21 +348,21 @@ bool drain_pull(struct session *session, struct stream *s)
 
 static bool is_open(const struct arena *arena, uint32_t chunk, uint64_t *word)
 {
-	*word = __atomic_load_n(&arena->states[chunk], __ATOMIC_ACQUIRE);
-	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN && SHINY_CHUNK_THREAD(*word) < arena->thread_count;
+	*word = __atomic_load_n(&arena->chunks.states[chunk], __ATOMIC_ACQUIRE);
+	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN && SHINY_CHUNK_THREAD(*word) < arena->threads_ready;
 }
 
 static void reap(struct arena *arena, uint32_t chunk, uint64_t word)
 {
 	uint64_t full = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_CHUNK_THREAD(word), SHINY_CHUNK_SEQUENCE(word));
 
-	if (__atomic_compare_exchange_n(&arena->states[chunk], &word, full, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) /* [reap] */
+	if (__atomic_compare_exchange_n(&arena->chunks.states[chunk], &word, full, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) /* [reap] */
 		arena->whole[chunk] = 1;
 }
 
 void drain_reap(struct arena *arena, const struct process *process)
 {
-	for (uint32_t i = 0; i < arena->chunk_count; i++) {
+	for (uint32_t i = 0; i < arena->chunks.count; i++) {
 		uint64_t word;
 		bool its;
 
@@ -331,7 +377,7 @@ void drain_reap(struct arena *arena, const struct process *process)
 		if (its)
 			reap(arena, i, word);
 	}
-	for (uint32_t i = 0; i < arena->thread_count; i++)
+	for (uint32_t i = 0; i < arena->threads_ready; i++)
 		if (arena->streams[i] && (!process || arena->streams[i]->process == process) && !arena->streams[i]->done) {
 			finish(arena->streams[i], arena->scans);
 			arena->streams[i]->process->noticed.reaped++;
@@ -347,7 +393,7 @@ void drain_reap_threads(struct session *session, struct arena *arena)
 		if (s->arena != arena || s->done || s->has_head || s->process->gone || !s->process->pid || !s->tid ||
 		    process_thread_alive(s->process, s->tid))
 			continue;
-		for (uint32_t c = 0; c < arena->chunk_count; c++)
+		for (uint32_t c = 0; c < arena->chunks.count; c++)
 			if (is_open(arena, c, &word) && SHINY_CHUNK_THREAD(word) == s->slot)
 				reap(arena, c, word);
 		finish(s, arena->scans);
@@ -357,13 +403,14 @@ void drain_reap_threads(struct session *session, struct arena *arena)
 
 bool drain_idle(const struct arena *arena, const struct process *process)
 {
-	for (uint32_t i = 0; i < arena->thread_count; i++)
+	for (uint32_t i = 0; i < arena->threads_ready; i++)
 		if (arena->streams[i] && arena->streams[i]->process == process)
 			return false;
-	for (uint32_t i = 0; i < arena->chunk_count; i++) {
-		uint64_t word = __atomic_load_n(&arena->states[i], __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < arena->chunks.count; i++) {
+		uint64_t word = __atomic_load_n(&arena->chunks.states[i], __ATOMIC_ACQUIRE);
 
-		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE || SHINY_CHUNK_THREAD(word) >= arena->thread_count)
+		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE || SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT ||
+		    SHINY_CHUNK_THREAD(word) >= arena->threads_ready)
 			continue;
 		if (__atomic_load_n(&arena->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) == process->slot)
 			return false;
@@ -378,8 +425,9 @@ static void free_thread_slot(struct arena *arena, const struct stream *s)
 
 	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation)
 		return;
-	if (state == SHINY_SLOT_DONE || state == SHINY_SLOT_LIVE)
-		__atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* [slot] */
+	if ((state == SHINY_SLOT_DONE || state == SHINY_SLOT_LIVE) &&
+	    __atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [slot] */
+		shiny_given(arena->header, &arena->header->thread_hint, s->slot);
 }
 
 void drain_end_streams(struct session *session)

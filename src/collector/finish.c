@@ -263,7 +263,9 @@ static const char *weight_text(const char *weight)
 	return strcmp(weight, "LOSS") ? "note" : "loss";
 }
 
-static void put_counters(struct session *session, const struct process *p, struct collector_summary *out)
+/* A process's, or the session's own: then `inside` is of processes that held no slot. */
+static void put_counters(struct session *session, const struct process *p, const uint64_t inside[SHINY_COUNTERS],
+			 struct collector_summary *out)
 {
 	const struct noticed *n = p ? &p->noticed : &session->noticed;
 	const struct {
@@ -286,13 +288,13 @@ static void put_counters(struct session *session, const struct process *p, struc
 		{ "REAPED", "note", "threads that ended without saying so", n->reaped },
 	};
 
-	for (size_t i = 0; p && i < SHINY_COUNTERS; i++) {
-		if (!p->counters[i])
+	for (size_t i = 0; i < SHINY_COUNTERS; i++) {
+		if (!inside[i])
 			continue;
-		session_fail(session, store_put_counter(session->store, p->id, counters[i].name, weight_text(counters[i].weight),
-							p->counters[i], counters[i].text));
+		session_fail(session, store_put_counter(session->store, p ? p->id : 0, counters[i].name, weight_text(counters[i].weight),
+							inside[i], counters[i].text));
 		if (!strcmp(counters[i].weight, "LOSS"))
-			out->lost += p->counters[i];
+			out->lost += inside[i];
 	}
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
 		if (!own[i].count)
@@ -376,6 +378,7 @@ static struct sym *make_symbolizer(struct session *session)
 
 void finish_session(struct session *session, struct collector_summary *out)
 {
+	uint64_t slotless[SHINY_COUNTERS] = { 0 };
 	size_t module_count = session->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
 	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof *vtables);
@@ -417,15 +420,22 @@ void finish_session(struct session *session, struct collector_summary *out)
 		put_stats(session, p, out);
 		put_buckets(session, p);
 		put_mappings(session, p);
-		put_counters(session, p, out);
+		put_counters(session, p, p->counters, out);
 		if (!p->forked)
 			put_notes(session, p->id, p->arena->notes);
 		process_put(session, p);
 		out->processes++;
 	}
-	for (size_t i = 0; i < session->arenas.count; i++)
-		session->noticed.bad_records += session->arenas.at[i]->bad_chunks;
-	put_counters(session, NULL, out);
+	for (size_t i = 0; i < session->arenas.count; i++) {
+		struct arena *a = session->arenas.at[i];
+
+		if (a->header && !a->over)
+			arena_read_counters(a);
+		session->noticed.bad_records += a->bad_chunks;
+		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
+			slotless[c] += a->counters[c];
+	}
+	put_counters(session, NULL, slotless, out);
 	out->unprobed = unprobed_probe(session);
 	out->threads = session->threads;
 	out->events = session->total_events;

@@ -295,7 +295,7 @@ static void find_stacks(struct session *session, struct process *p, uint64_t now
 	struct segments *s = &p->memory->segments;
 	const struct arena *arena = p->arena;
 
-	for (uint32_t i = 0; i < arena->thread_count; i++) {
+	for (uint32_t i = 0, used = arena_threads_used(arena); i < used; i++) {
 		const struct shiny_thread *t = &arena->threads[i];
 		uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE), tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		uint64_t tls = __atomic_load_n(&t->tls, __ATOMIC_RELAXED);

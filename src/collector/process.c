@@ -272,7 +272,9 @@ struct process *process_of(struct session *session, struct arena *arena, uint32_
 
 void process_scan(struct session *session, struct arena *arena)
 {
-	for (uint32_t i = 0; i < arena->process_count; i++) {
+	uint32_t used = arena_processes_used(arena);
+
+	for (uint32_t i = 0; i < used; i++) {
 		uint32_t state = __atomic_load_n(&arena->processes[i].state, __ATOMIC_ACQUIRE); /* [slot] */
 
 		if (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE)
@@ -460,17 +462,19 @@ void process_close(struct session *session, struct process *p)
 	if (p->end < p->last)
 		p->end = p->last;
 	/* thread slots that it claimed and never wrote with */
-	for (uint32_t i = 0; i < p->arena->thread_count; i++) {
+	for (uint32_t i = 0, used = arena_threads_used(p->arena); i < used; i++) {
 		struct shiny_thread *t = &p->arena->threads[i];
 		uint32_t thread_state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE); /* [slot] */
 
 		if ((thread_state == SHINY_SLOT_LIVE || thread_state == SHINY_SLOT_DONE) && !p->arena->streams[i] &&
-		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) == p->slot)
-			__atomic_compare_exchange_n(&t->state, &thread_state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) == p->slot &&
+		    __atomic_compare_exchange_n(&t->state, &thread_state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			shiny_given(p->arena->header, &p->arena->header->thread_hint, i); /* [slot] */
 	}
 	if (__atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == p->generation &&
-	    (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE))
-		__atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* [slot] */
+	    (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE) &&
+	    __atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [slot] */
+		shiny_given(p->arena->header, &p->arena->header->process_hint, p->slot);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
 	if (p->arena->slots[p->slot] == p)

@@ -14,7 +14,7 @@ static char directory[64], session_path[96], arena_path[96];
 
 static struct shiny_header *honest(void)
 {
-	struct shiny_header *h = arena_make(arena_path, 12);
+	struct shiny_header *h = arena_make(arena_path, 8, 8);
 	struct writer w[3];
 	uint64_t frames[4] = { 0x500010, 0x500020, 0x500030, 0x900000 };
 
@@ -54,7 +54,7 @@ static struct shiny_header *honest(void)
 /* Changes a few words: in records, chunk headers, states, slots, rarely the header. */
 static void damage(struct shiny_header *h)
 {
-	uint64_t bytes = h->arena_bytes, changes = 1 + next_random() % 40, chunks_at = h->chunks_at, states_at = h->states_at;
+	uint64_t bytes = h->arena_bytes, changes = 1 + next_random() % 40, smalls_at = h->smalls_at, chunks_at = h->chunks_at, states_at = h->states_at;
 
 	for (uint64_t n = 0; n < changes; n++) {
 		uint64_t at, *word;
@@ -64,16 +64,23 @@ static void damage(struct shiny_header *h)
 			at = next_random() % 4096;
 			break;
 		case 1:
-			at = states_at + next_random() % 12 * 8;
+			at = states_at + next_random() % 16 * 8;
 			break;
 		case 2:
-			at = chunks_at + next_random() % 12 * SHINY_CHUNK_BYTES + next_random() % 64;
+			at = chunks_at + next_random() % 8 * SHINY_CHUNK_BYTES + next_random() % 64;
+			break;
+		case 5:
+			at = smalls_at + next_random() % 8 * SHINY_SMALL_BYTES + next_random() % 64;
+			break;
+		case 6:
+		case 7:
+			at = smalls_at + next_random() % 8 * SHINY_SMALL_BYTES + next_random() % SHINY_SMALL_BYTES;
 			break;
 		case 3:
 			at = 4096 + next_random() % 512;
 			break;
 		case 4:
-			at = 4096 + SHINY_PROCESSES * sizeof(struct shiny_process) + next_random() % 256;
+			at = 4096 + WRITER_PROCESSES * sizeof(struct shiny_process) + next_random() % 256;
 			break;
 		default:
 			at = chunks_at + next_random() % 3 * SHINY_CHUNK_BYTES + next_random() % SHINY_CHUNK_BYTES;

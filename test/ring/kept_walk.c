@@ -90,7 +90,7 @@ static void change(struct si_writer *w, uintptr_t *stack, uintptr_t *fp, unsigne
 		si_writer_salt(w);
 		break;
 	case 5: /* an id has another meaning */
-		w->cache[(r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) & (SI_CACHE_SETS * SI_CACHE_WAYS - 1)] = next_random();
+		w->cache[(r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) & ((w->cache_mask + 1) * SI_CACHE_WAYS - 1)] = next_random();
 		break;
 	case 6: /* modules have changed */
 		__atomic_store_n(&si_modules_generation, si_modules_generation + 1, __ATOMIC_RELEASE);
@@ -179,7 +179,7 @@ static void any_stack(void)
 static struct {
 	uint32_t count;
 	uintptr_t frames[SHINY_FRAMES_MAX];
-} defined[SI_CACHE_SETS * SI_CACHE_WAYS + 1];
+} defined[(SI_CACHE_WAYS << SI_CACHE_BITS) + 1];
 static uint64_t compared, answered, wrong;
 static uint32_t depth_now = 16;
 

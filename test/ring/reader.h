@@ -35,6 +35,7 @@ struct rd {
 	size_t bytes;
 	uint64_t count[SHINY_REC_KINDS];
 	uint64_t streams, records, undefined_stacks;
+	uint64_t sizes[2]; /* small and large chunks with records */
 	char error[256];
 };
 
@@ -130,14 +131,14 @@ static inline struct rd_stack *rd_define(const struct shiny_record *rec, struct 
 	return s;
 }
 
-static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, rd_fn *fn, void *context, struct rd_stack **stacks,
+static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, uint32_t room, rd_fn *fn, void *context, struct rd_stack **stacks,
 				    struct rd_stack **all)
 {
 	struct rd_stack *last = NULL;
 	uint64_t base = c->base;
 	uint32_t tag = 0;
 
-	for (uint32_t i = 0; i < SHINY_CHUNK_RECORDS;) {
+	for (uint32_t i = 0; i < room;) {
 		const struct shiny_record *rec = &c->records[i];
 		uint64_t w1 = __atomic_load_n(&rec->w1, __ATOMIC_ACQUIRE), w0 = rec->w0; /* [pub] */
 		unsigned kind = (unsigned)(w1 & 63);
@@ -150,7 +151,7 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, r
 			break;
 		if (kind >= SHINY_REC_KINDS)
 			return RD_FAIL(r, "I2: record %u has kind %u", i, kind);
-		if (rd_is_run(kind) && i + 1 + size > SHINY_CHUNK_RECORDS)
+		if (rd_is_run(kind) && i + 1 + size > room)
 			return RD_FAIL(r, "I2: run at %u of %llu records leaves its chunk", i, (unsigned long long)size);
 		r->count[kind]++;
 		r->records++;
@@ -204,28 +205,43 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, r
 	return true;
 }
 
+static inline const struct shiny_chunk *rd_chunk_at(const struct rd *r, uint32_t i)
+{
+	const char *at = (const char *)r->h;
+
+	at += i < r->h->smalls ? r->h->smalls_at + (uint64_t)i * 4096 : r->h->chunks_at + (uint64_t)(i - r->h->smalls) * 65536;
+	return (const struct shiny_chunk *)at;
+}
+
+static inline uint32_t rd_room(const struct rd *r, uint32_t i)
+{
+	return i < r->h->smalls ? 252 : 4092;
+}
+
 /* Streams one after the other, each in its own order. False: an invariant is broken, r->error says which. */
 static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 {
 	const uint64_t *states = (const uint64_t *)((const char *)r->h + r->h->states_at);
-	const struct shiny_chunk *chunks = (const struct shiny_chunk *)((const char *)r->h + r->h->chunks_at);
 	struct rd_chunk *list = calloc(r->h->chunks, sizeof *list);
 	struct rd_stack **stacks = calloc(RD_IDS, sizeof *stacks), *all = NULL;
 	uint32_t n = 0;
 	bool good = true;
 
 	memset(r->count, 0, sizeof r->count);
-	r->streams = r->records = r->undefined_stacks = 0;
+	r->streams = r->records = r->undefined_stacks = r->sizes[0] = r->sizes[1] = 0;
 	for (uint32_t i = 0; i < r->h->chunks; i++) {
 		uint64_t word = __atomic_load_n(&states[i], __ATOMIC_ACQUIRE); /* [seal] */
+		const struct shiny_chunk *c;
 
 		if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_OPEN && SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FULL)
 			continue;
-		if (chunks[i].records[0].w1 == 0)
+		c = rd_chunk_at(r, i);
+		if (c->records[0].w1 == 0)
 			continue; /* claimed, nothing published: its header may not be filled in */
-		if (chunks[i].thread_slot != SHINY_CHUNK_THREAD(word))
-			good = RD_FAIL(r, "chunk %u: header says t%u, state t%u", i, chunks[i].thread_slot, SHINY_CHUNK_THREAD(word));
-		list[n].key = (uint64_t)chunks[i].thread_slot << 48 | (uint64_t)(chunks[i].thread_generation & 0xffff) << 32 |
+		if (c->thread_slot != SHINY_CHUNK_THREAD(word))
+			good = RD_FAIL(r, "chunk %u: header says t%u, state t%u", i, c->thread_slot, SHINY_CHUNK_THREAD(word));
+		r->sizes[i >= r->h->smalls]++;
+		list[n].key = (uint64_t)c->thread_slot << 48 | (uint64_t)(c->thread_generation & 0xffff) << 32 |
 			      SHINY_CHUNK_SEQUENCE(word);
 		list[n++].index = i;
 	}
@@ -240,7 +256,7 @@ static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 		}
 		if (sequence != expected)
 			good = RD_FAIL(r, "I3: thread slot %u: sequence %u where %u was due", (unsigned)(list[i].key >> 48), sequence, expected);
-		good = good && rd_chunk_records(r, &chunks[list[i].index], fn, context, stacks, &all);
+		good = good && rd_chunk_records(r, rd_chunk_at(r, list[i].index), rd_room(r, list[i].index), fn, context, stacks, &all);
 	}
 	free(list);
 	free(stacks);

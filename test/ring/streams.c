@@ -26,7 +26,7 @@
 
 void si_boot_test_constructor(void);
 
-enum { THREADS = 64, SLOTS = 256 };
+enum { THREADS = 64, SLOTS = 256, THREAD_SLOTS = 32768, PROCESS_SLOTS = 16384 /* in the largest arena here */ };
 static const uint64_t ghost = UINT64_C(0x100000000); /* addresses that are nobody's: never put into the nursery, as whole pages */
 
 /* The child's own book. */
@@ -475,9 +475,10 @@ static void sleep_ms(unsigned ms)
 
 static void drain(uint32_t index)
 {
-	struct shiny_chunk *chunk = &si_arena.chunks[index];
+	struct shiny_chunk *chunk = shiny_chunk_at(&si_arena.chunks, index);
+	uint32_t room = shiny_chunk_room(&si_arena.chunks, index);
 
-	for (uint32_t i = 0; i < SHINY_CHUNK_RECORDS;) {
+	for (uint32_t i = 0; i < room;) {
 		uint64_t w1 = chunk->records[i].w1;
 		unsigned kind = (unsigned)(w1 & 63);
 
@@ -486,13 +487,13 @@ static void drain(uint32_t index)
 		book->drained += kind == SHINY_REC_ALLOC;
 		i += 1 + (si_kind_is_run(kind) ? (uint32_t)(w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1)) : 0);
 	}
-	shiny_chunk_give(si_arena.header, &si_arena.states[index], index, chunk, SHINY_CHUNK_RECORDS);
+	shiny_chunk_give(si_arena.header, &si_arena.chunks, index, room);
 }
 
 static bool drain_one(void)
 {
-	for (uint32_t i = 0; i < si_arena.chunk_count; i++)
-		if (SHINY_CHUNK_PHASE(__atomic_load_n(&si_arena.states[i], __ATOMIC_ACQUIRE)) == SHINY_CHUNK_FULL) { /* [seal] */
+	for (uint32_t i = 0; i < si_arena.chunks.count; i++)
+		if (SHINY_CHUNK_PHASE(__atomic_load_n(&si_arena.chunks.states[i], __ATOMIC_ACQUIRE)) == SHINY_CHUNK_FULL) { /* [seal] */
 			drain(i);
 			return true;
 		}
@@ -530,16 +531,21 @@ static void sign_beat(unsigned step)
 /* A chunk that was given back has been had by somebody else by the time we look. */
 static void sign_other(unsigned step)
 {
-	for (uint32_t i = 0; i < si_arena.chunk_count; i++)
-		if (SHINY_CHUNK_PHASE(si_arena.states[i]) == SHINY_CHUNK_FULL) {
-			__atomic_store_n(&si_arena.states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_THREADS - 1, step), __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < si_arena.chunks.count; i++)
+		if (SHINY_CHUNK_PHASE(si_arena.chunks.states[i]) == SHINY_CHUNK_FULL) {
+			__atomic_store_n(&si_arena.chunks.states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, THREAD_SLOTS - 1, step), __ATOMIC_RELEASE);
+			__atomic_fetch_add(&si_arena.header->given, 1, __ATOMIC_RELEASE);
 			return;
 		}
 }
 
 static void *fill(void *argument)
 {
-	work(0, ((uint64_t)si_arena.chunk_count + (uintptr_t)argument) * SHINY_CHUNK_RECORDS, 2);
+	uint64_t records = (uintptr_t)argument * SHINY_SMALL_RECORDS;
+
+	for (uint32_t i = 0; i < si_arena.chunks.count; i++)
+		records += shiny_chunk_room(&si_arena.chunks, i);
+	work(0, records, 2);
 	return NULL;
 }
 
@@ -552,7 +558,7 @@ static void beat_ago(double seconds)
 	__atomic_store_n(&si_arena.header->collector_beat, si_ticks() - (uint64_t)(int64_t)(seconds * 1e9 * rate), __ATOMIC_RELAXED); /* [ctl] */
 }
 
-/* Writes `more` chunks than there are. In a thread, as its end seals the last of them. */
+/* Writes what all chunks hold and `more` small ones. In a thread, as its end seals the last of them. */
 static void overfill(unsigned more, struct slow *slow)
 {
 	pthread_t writer, sidecar;
@@ -611,9 +617,9 @@ static void run_aged(void)
 struct sums {
 	uint64_t allocs, frees, reallocs, lost, processes;
 	uint64_t by_worker[SLOTS];
-	uint64_t last_time[SHINY_THREADS];
-	uint32_t last_generation[SHINY_THREADS];
-	bool seen_process[SHINY_PROCESSES], backwards, gap;
+	uint64_t last_time[THREAD_SLOTS];
+	uint32_t last_generation[THREAD_SLOTS];
+	bool seen_process[PROCESS_SLOTS], backwards, gap;
 	bool stacks; /* the blocks are run_stacks' */
 	uint64_t wrong_stacks;
 };
@@ -622,13 +628,13 @@ static void add_up(void *context, const struct rd_event *e)
 {
 	struct sums *s = context;
 
-	if (e->thread < SHINY_THREADS && e->kind != SHINY_REC_VPTR) {
+	if (e->thread < THREAD_SLOTS && e->kind != SHINY_REC_VPTR) {
 		if (s->last_generation[e->thread] == e->generation && e->time < s->last_time[e->thread])
 			s->backwards = true;
 		s->last_generation[e->thread] = e->generation;
 		s->last_time[e->thread] = e->time;
 	}
-	if (e->process < SHINY_PROCESSES && !s->seen_process[e->process]) {
+	if (e->process < PROCESS_SLOTS && !s->seen_process[e->process]) {
 		s->seen_process[e->process] = true;
 		s->processes++;
 	}
@@ -678,9 +684,9 @@ static uint64_t counted(const struct rd *r, enum shiny_counter which)
 	const struct shiny_process *p = (const struct shiny_process *)((const char *)r->h + r->h->processes_at);
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < SHINY_PROCESSES; i++)
+	for (unsigned i = 0; i < r->h->processes; i++)
 		sum += p[i].counters[which];
-	return sum;
+	return sum + r->h->counters[which];
 }
 
 static uint64_t losses(const struct rd *r)
@@ -694,7 +700,7 @@ static bool one_own_stream(const struct rd *r)
 {
 	const struct shiny_thread *t = (const struct shiny_thread *)((const char *)r->h + r->h->threads_at);
 
-	for (unsigned i = 0; i < SHINY_THREADS; i++)
+	for (unsigned i = 0; i < r->h->threads_used; i++)
 		for (unsigned k = 0; k < i; k++)
 			if (t[i].state >= SHINY_SLOT_LIVE && t[k].state >= SHINY_SLOT_LIVE && t[i].tid == t[k].tid && !t[i].nested && !t[k].nested)
 				return false;

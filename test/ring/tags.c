@@ -167,8 +167,10 @@ static int child(void)
 
 /* ---- the test ---- */
 
+enum { PROCESSES = 256 };
+
 struct reading {
-	uint8_t names[SHINY_PROCESSES][SI_TAGS]; /* by a process's slot and index */
+	uint8_t names[PROCESSES][SI_TAGS]; /* by a process's slot and index */
 	uint64_t seen, wrong, tagged;
 };
 

@@ -49,7 +49,7 @@ static void result(const char *name, bool good, const char *why)
 
 /* ---- both walks of one stack ---- */
 
-enum { TRUTH = 400, IDS = SI_CACHE_SETS * SI_CACHE_WAYS + 1 };
+enum { TRUTH = 400, IDS = (SI_CACHE_WAYS << SI_CACHE_BITS) + 1 };
 
 static struct {
 	uint64_t walks, frames, whole, cut;

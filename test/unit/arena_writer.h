@@ -21,6 +21,7 @@
 
 struct writer { /* one stream */
 	struct shiny_header *header;
+	struct shiny_chunks chunks;
 	uint32_t slot, sequence, position;
 	int32_t chunk;
 	uint64_t base;
@@ -43,12 +44,15 @@ static inline void read_boot_id_bytes(uint8_t *out)
 		fclose(file);
 }
 
+enum { WRITER_PROCESSES = 256, WRITER_THREADS = 4096, WRITER_SMALL_FIRST = 2 /* small chunks of each stream */ };
+
 /* Times are start_ticks + n; start_ticks lies a second in the past, so that small n are honest. */
-static inline struct shiny_header *arena_make(const char *path, uint32_t chunks)
+static inline struct shiny_header *arena_make(const char *path, uint32_t smalls, uint32_t larges)
 {
-	uint64_t processes_at = 4096, threads_at = processes_at + SHINY_PROCESSES * sizeof(struct shiny_process);
-	uint64_t states_at = threads_at + SHINY_THREADS * sizeof(struct shiny_thread);
-	uint64_t chunks_at = (states_at + chunks * 8 + 4095) / 4096 * 4096, bytes = chunks_at + (uint64_t)chunks * SHINY_CHUNK_BYTES;
+	uint64_t processes_at = 4096, threads_at = processes_at + WRITER_PROCESSES * sizeof(struct shiny_process);
+	uint64_t states_at = threads_at + WRITER_THREADS * sizeof(struct shiny_thread);
+	uint64_t smalls_at = (states_at + (smalls + larges) * 8 + 4095) / 4096 * 4096;
+	uint64_t chunks_at = smalls_at + (uint64_t)smalls * SHINY_SMALL_BYTES, bytes = chunks_at + (uint64_t)larges * SHINY_CHUNK_BYTES;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct shiny_header *h;
 	struct timespec now;
@@ -62,8 +66,9 @@ static inline struct shiny_header *arena_make(const char *path, uint32_t chunks)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	*h = (struct shiny_header){ .magic = SHINY_MAGIC, .version = SHINY_VERSION, .header_bytes = sizeof *h, .layout = SHINY_LAYOUT,
 				    .arena_bytes = bytes, .processes_at = processes_at, .threads_at = threads_at, .states_at = states_at,
-				    .chunks_at = chunks_at, .processes = SHINY_PROCESSES, .threads = SHINY_THREADS, .chunks = chunks,
-				    .chunk_bytes = SHINY_CHUNK_BYTES, .clock = SHINY_CLOCK_TSC, .attach = SHINY_ATTACH_SYMBOLS,
+				    .smalls_at = smalls_at, .chunks_at = chunks_at, .processes = WRITER_PROCESSES, .threads = WRITER_THREADS,
+				    .processes_ready = WRITER_PROCESSES, .threads_ready = WRITER_THREADS, .smalls = smalls,
+				    .chunks = smalls + larges, .small_bytes = SHINY_SMALL_BYTES, .chunk_bytes = SHINY_CHUNK_BYTES, .clock = SHINY_CLOCK_TSC, .attach = SHINY_ATTACH_SYMBOLS,
 				    .recording = 1, .depth = 16, .ticks_per_second = 1000000000, .executable = "/nowhere/synthetic",
 				    .pid = 4000000 };
 	h->start_ticks = __rdtsc() - 2000000000;
@@ -80,6 +85,7 @@ static inline void process_make(struct shiny_header *h, uint32_t slot, int32_t p
 
 	*p = (struct shiny_process){ .generation = 1, .pid = 4000000 + slot, .parent_slot = parent, .parent_generation = 1,
 				     .start = h->start_ticks + fork_at, .fork_at = h->start_ticks + fork_at };
+	shiny_slot_claimed(&h->process_hint, &h->processes_used, slot);
 	__atomic_store_n(&p->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 }
 
@@ -88,8 +94,9 @@ static inline struct writer writer_make(struct shiny_header *h, uint32_t slot, u
 	struct shiny_thread *t = &shiny_threads(h)[slot];
 
 	*t = (struct shiny_thread){ .generation = 1, .process_slot = process, .tid = 4000000 + slot, .start = h->start_ticks };
+	shiny_slot_claimed(&h->thread_hint, &h->threads_used, slot);
 	__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
-	return (struct writer){ .header = h, .slot = slot, .chunk = -1 };
+	return (struct writer){ .header = h, .chunks = shiny_chunks(h), .slot = slot, .chunk = -1 };
 }
 
 static inline void writer_seal(struct writer *w)
@@ -102,16 +109,19 @@ static inline void writer_seal(struct writer *w)
 /* Room for `count` records; NULL when the arena is full. */
 static inline struct shiny_record *writer_room(struct writer *w, uint64_t time, uint32_t count)
 {
-	if (w->chunk >= 0 && (w->position + count > SHINY_CHUNK_RECORDS || time - w->base >= SHINY_DT_LIMIT))
+	if (w->chunk >= 0 && (w->position + count > shiny_chunk_room(&w->chunks, (uint32_t)w->chunk) || time - w->base >= SHINY_DT_LIMIT))
 		writer_seal(w);
 	if (w->chunk < 0) {
 		struct shiny_chunk *c;
 		uint32_t process = shiny_threads(w->header)[w->slot].process_slot;
 
-		w->chunk = shiny_chunk_claim(w->header, w->header->chunks, shiny_chunk_states(w->header), w->slot, w->sequence);
+		w->chunk = w->sequence < WRITER_SMALL_FIRST && count <= SHINY_SMALL_RECORDS ?
+			shiny_chunk_claim(w->header, &w->chunks, false, w->slot, w->sequence) : -1;
+		if (w->chunk < 0)
+			w->chunk = shiny_chunk_claim(w->header, &w->chunks, true, w->slot, w->sequence);
 		if (w->chunk < 0)
 			return NULL;
-		c = &shiny_chunks(w->header)[w->chunk];
+		c = shiny_chunk_at(&w->chunks, (uint32_t)w->chunk);
 		c->base = w->base = time;
 		c->thread_slot = w->slot;
 		c->thread_generation = 1;
@@ -120,7 +130,7 @@ static inline struct shiny_record *writer_room(struct writer *w, uint64_t time, 
 		w->position = 0;
 	}
 	w->position += count;
-	return &shiny_chunks(w->header)[w->chunk].records[w->position - count];
+	return &shiny_chunk_at(&w->chunks, (uint32_t)w->chunk)->records[w->position - count];
 }
 
 static inline bool put_event(struct writer *w, uint64_t n, unsigned kind, uint64_t address, uint64_t size, uint32_t stack, unsigned api)

@@ -19,7 +19,7 @@ static struct shiny_header *begin(uint32_t chunks)
 
 	mkdir(directory, 0700);
 	unlink(session_path);
-	h = arena_make(arena_path, chunks);
+	h = arena_make(arena_path, chunks, chunks);
 	if (!h)
 		exit(1);
 	process_make(h, 0, -1, 0);
@@ -214,7 +214,7 @@ static void replaced(void)
 	put_event(&w, 200, SHINY_REC_ALLOC, 0x2000, 20, 0, SHINY_API_MALLOC);
 	put_event(&w, 300, SHINY_REC_FREE, 0x1000, 0, 0, SHINY_API_FREE);
 	snprintf(path, sizeof path, "%s/arena.1.1", directory);
-	other = arena_make(path, 8);
+	other = arena_make(path, 8, 8);
 	if (!other)
 		exit(1);
 	other->start_ticks = h->start_ticks + 1000;
@@ -464,7 +464,7 @@ static void refusals(void)
 
 	h->version = 9;
 	munmap(h, h->arena_bytes);
-	refused("refuse/version", "version 9; this shinyctl reads version 1");
+	refused("refuse/version", "version 9; this shinyctl reads version 2");
 	h = begin(4);
 	h->magic = 0x0a21656d2065736f;
 	munmap(h, h->arena_bytes);

@@ -6,19 +6,20 @@
 #include "../../src/collector/decode.h"
 #include "check.h"
 
-static struct shiny_chunk chunk;
+static struct shiny_record records[SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES]; /* as many as a chunk's bytes */
+#define CHUNK ((struct shiny_chunk *)records)
 static struct cursor cursor;
 static struct raw raw;
 
 static void begin(void)
 {
-	memset(&chunk, 0, sizeof chunk);
-	cursor = (struct cursor){ .chunk = &chunk, .base = 1000 };
+	memset(records, 0, sizeof(records));
+	cursor = (struct cursor){ .chunk = CHUNK, .room = SHINY_CHUNK_RECORDS, .base = 1000 };
 }
 
 static void put(uint32_t at, uint64_t w0, uint64_t w1)
 {
-	shiny_publish(&chunk.records[at], w0, w1);
+	shiny_publish(&CHUNK->records[at], w0, w1);
 }
 
 static enum decode_result next(void)
@@ -55,19 +56,28 @@ int main(void)
 	check_that("loss", next() == DECODE_RAW && raw.kind == SHINY_REC_LOSS && raw.size == 17 && raw.time == 5009);
 
 	begin();
-	chunk.records[1] = (struct shiny_record){ 0x123456789abc, UINT64_C(1) << 40 };
+	CHUNK->records[1] = (struct shiny_record){ 0x123456789abc, UINT64_C(1) << 40 };
 	put(0, shiny_w0(0, 3), shiny_w1(1, 1, SHINY_API_MALLOC, SHINY_REC_ALLOC_WIDE));
 	check_that("wide", next() == DECODE_RAW && raw.kind == SHINY_REC_ALLOC && raw.address == 0x123456789abc && raw.size == UINT64_C(1) << 40);
 
 	begin();
-	chunk.records[1] = (struct shiny_record){ 11, 12 };
-	chunk.records[2] = (struct shiny_record){ 13, 0 };
+	CHUNK->records[1] = (struct shiny_record){ 11, 12 };
+	CHUNK->records[2] = (struct shiny_record){ 13, 0 };
 	put(0, shiny_w0(3, 9), shiny_w1(1, 2, 0, SHINY_REC_STACK));
 	check_that("stack", next() == DECODE_RAW && raw.size == 3 && raw.stack == 9 && decode_payload(&raw, copy, sizeof copy) == 32 &&
 			       copy[0] == 11 && copy[2] == 13 && cursor.position == 3);
 
 	check_that("pad", run(SHINY_REC_PAD, 0, 0, 20) == DECODE_NONE && cursor.position == 21);
 	check_that("pad over the end", run(SHINY_REC_PAD, 0, 0, SHINY_CHUNK_RECORDS) == DECODE_BAD);
+	begin();
+	cursor.room = SHINY_SMALL_RECORDS;
+	put(0, 0, shiny_w1(1, SHINY_SMALL_RECORDS - 1, 0, SHINY_REC_PAD));
+	put(SHINY_SMALL_RECORDS, shiny_w0(1, 0), shiny_w1(1, 1, 0, SHINY_REC_FREE)); /* another chunk's */
+	check_that("a small chunk's end", next() == DECODE_NONE && cursor.position == SHINY_SMALL_RECORDS);
+	begin();
+	cursor.room = SHINY_SMALL_RECORDS;
+	put(0, 0, shiny_w1(1, SHINY_SMALL_RECORDS, 0, SHINY_REC_PAD));
+	check_that("pad over a small chunk's end", next() == DECODE_BAD);
 	check_that("unknown kind", run(SHINY_REC_KINDS, 0, 0, 0) == DECODE_BAD);
 	check_that("stack of no frames", run(SHINY_REC_STACK, 0, 1, 0) == DECODE_BAD);
 	check_that("stack without id", run(SHINY_REC_STACK, 2, 0, 1) == DECODE_BAD);

@@ -26,13 +26,13 @@ static void bed_init(struct bed *b)
 	memset(b, 0, sizeof(*b));
 	b->session = mem_zero(1, sizeof(*b->session));
 	b->process = mem_zero(1, sizeof(*b->process));
-	b->chunk = mem_zero(1, sizeof(*b->chunk));
+	b->chunk = mem_zero(1, SHINY_CHUNK_BYTES);
 	b->session->ticks.kind = SHINY_CLOCK_TSC;
 	b->session->ticks.rate = UINT64_C(1) << 32; /* a tick is a nanosecond: a "second" of tolerance is 1e9 ticks */
 	b->state = SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, 0, 0);
 	b->owner = &b->stream;
-	b->arena = (struct arena){ .states = &b->state, .chunks = b->chunk, .chunk_count = 1, .owners = &b->owner, .whole = &b->whole };
-	b->stream = (struct stream){ .arena = &b->arena, .process = b->process, .chunk = 0, .cursor = { .chunk = b->chunk } };
+	b->arena = (struct arena){ .chunks = { .states = &b->state, .large = (char *)b->chunk, .count = 1 }, .owners = &b->owner, .whole = &b->whole };
+	b->stream = (struct stream){ .arena = &b->arena, .process = b->process, .chunk = 0, .cursor = { .chunk = b->chunk, .room = SHINY_CHUNK_RECORDS } };
 	b->chunk->base = b->stream.cursor.base = ticks_now(&b->session->ticks);
 }
 

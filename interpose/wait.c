@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wait.c: what counts is whether somebody is emptying the arena: a sidecar whose last beat is younger than ten seconds is worth waiting for; without
+ * one (it was never started, it was killed) waiting would only stop the program.
+ *
+ * It is waited for as long as it gets on: it beats, or gives something back, be it to another thread that was quicker. A machine with more to
+ * do than processors makes a sidecar slow, not dead, and a slow one must lose nothing. Three seconds without either end the wait, and ten
+ * seconds do in any case (a sidecar that beats and frees nothing is not one that we understand). A wait that failed is not repeated
+ * by anybody before something has moved: a sidecar that died or is stuck costs the process three seconds, once, and not one for each thread
+ * or event.
+ *
+ * Thousands of threads may wait at a time. So none of them looks through the arena's tables before header.given says that there is
+ * something new in them.
+ */
+#include "wait.h"
+
+#include "attach.h"
+#include "clock.h"
+#include "env.h"
+#include "sys.h"
+
+enum {
+	SPINS = 20,               /* of PAUSES each, before the first sleep: about 50 µs */
+	PAUSES = 100,
+	FIRST_SLEEP = 50 * 1000,  /* ns; doubles up to: */
+	LONGEST_SLEEP = 5 * 1000 * 1000,
+};
+static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few where others kept processors and disk busy */
+static const uint64_t patience = UINT64_C(3000000000); /* ns without any progress */
+static const uint64_t longest_wait = UINT64_C(10000000000); /* ns */
+
+/* Ticks of a nanosecond span, from the pair in the header and now: good to a per cent after a millisecond, which is enough here. */
+static uint64_t ticks_of(uint64_t ns)
+{
+	const struct shiny_header *h = si_arena.header;
+	uint64_t span = si_clock_ns(CLOCK_BOOTTIME) - h->start_boottime, ticks = si_ticks() - h->start_ticks;
+
+	if (si_clock == SHINY_CLOCK_MONOTONIC)
+		return ns;
+	return span ? (uint64_t)((double)ns * (double)ticks / (double)span) : 0;
+}
+
+static bool sidecar_beats(void)
+{
+	uint64_t beat = __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED); /* [ctl] */
+
+	/* one that is still starting has not beaten yet: it counts from the arena's birth */
+	if (beat == 0 && si_arena.served)
+		beat = si_arena.header->start_ticks;
+	/* signed: the beat may be younger than our own look at the clock, which the processor moves ahead of the load */
+	return beat && (int64_t)(si_ticks() - beat) < (int64_t)ticks_of(beat_age);
+}
+
+static uint64_t given(void)
+{
+	return __atomic_load_n(&si_arena.header->given, __ATOMIC_ACQUIRE); /* [give] */
+}
+
+/* A number that changes when the sidecar beats or gives something back. */
+static uint64_t progress(void)
+{
+	return __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED) + given(); /* [ctl] */
+}
+
+/* A sidecar that fails takes its beat back; one that has not beaten yet is still starting. */
+static bool sidecar_gave_up(void)
+{
+	return __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED) == 0 && !sidecar_beats(); /* [ctl] */
+}
+
+static uint64_t stood_still = UINT64_MAX; /* progress() when a wait had failed; none has. Before the sidecar's first beat it is 0 */
+
+bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
+{
+	uint64_t start, now, moved, seen, tried, sleep = FIRST_SLEEP;
+	bool done;
+
+	*waited = false;
+	if (si_env.on_full != 0 || !sidecar_beats())
+		return false;
+	seen = progress();
+	if (seen == __atomic_load_n(&stood_still, __ATOMIC_RELAXED))
+		return false;
+	*waited = true;
+	start = now = moved = si_clock_ns(CLOCK_MONOTONIC);
+	tried = given();
+	done = attempt(context);
+	for (unsigned n = 0; !done && now - start < longest_wait && now - moved < patience && !sidecar_gave_up(); n++) {
+		uint64_t before = seen, news;
+
+		if (n < SPINS) {
+			for (unsigned i = 0; i < PAUSES; i++)
+				__builtin_ia32_pause();
+		} else {
+			si_sys_sleep(sleep);
+			if (sleep < LONGEST_SLEEP)
+				sleep *= 2;
+		}
+		news = given();
+		if (news != tried) {
+			tried = news;
+			done = attempt(context);
+		}
+		now = si_clock_ns(CLOCK_MONOTONIC);
+		seen = progress();
+		if (seen != before)
+			moved = now;
+	}
+	if (!done)
+		__atomic_store_n(&stood_still, seen, __ATOMIC_RELAXED);
+	return done;
+}

@@ -14,6 +14,7 @@
  */
 #include "attach.h"
 
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -102,6 +103,7 @@ static void lay_out(struct shiny_header *h, uint64_t bytes)
 	h->chunk_bytes = SHINY_CHUNK_BYTES;
 	h->processes = between(bytes / BYTES_A_PROCESS, PROCESSES_LEAST, SHINY_PROCESSES_MAX);
 	h->threads = between(bytes / BYTES_A_THREAD, THREADS_LEAST, SHINY_THREADS_MAX);
+	h->notices_at = place(&at, sizeof(struct shiny_notice) * SHINY_NOTICES);
 	h->processes_at = place(&at, sizeof(struct shiny_process) * h->processes);
 	h->threads_at = place(&at, sizeof(struct shiny_thread) * h->threads);
 	h->states_at = at;
@@ -197,6 +199,15 @@ static void copy_text(char *to, size_t room, const char *from)
 	si_text_add(&t, from);
 }
 
+static void copy_end(char *to, size_t room, const char *from)
+{
+	size_t bytes = 0;
+
+	while (from && from[bytes])
+		bytes++;
+	copy_text(to, room, from ? from + (bytes < room ? 0 : bytes + 1 - room) : "");
+}
+
 static void read_boot_id(uint8_t id[16])
 {
 	char text[64];
@@ -242,6 +253,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->header_bytes = sizeof *h;
 	h->layout = SHINY_LAYOUT;
 	h->arena_bytes = plan->arena_bytes;
+	h->notices_at = plan->notices_at;
 	h->processes_at = plan->processes_at;
 	h->threads_at = plan->threads_at;
 	h->states_at = plan->states_at;
@@ -266,6 +278,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->recording = si_env.start == 0;
 	read_boot_id(h->boot_id);
 	copy_text(h->executable, sizeof h->executable, executable);
+	copy_end(h->started_as, sizeof h->started_as, (const char *)getauxval(AT_EXECFN));
 	si_text_init(&command, h->command, sizeof h->command);
 	for (int i = 0; i < start->argc && start->argv[i]; i++) {
 		si_text_add(&command, start->argv[i]);
@@ -294,6 +307,7 @@ static bool attach_in(int dir, const char *directory, const struct si_start *sta
 		return false;
 	}
 	fill_header(h, &plan, start, executable);
+	si_arena.notices = (struct shiny_notice *)((char *)h + plan.notices_at);
 	si_arena.processes = (struct shiny_process *)((char *)h + plan.processes_at);
 	si_arena.threads = (struct shiny_thread *)((char *)h + plan.threads_at);
 	si_arena.process_count = plan.processes;

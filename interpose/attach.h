@@ -15,6 +15,7 @@
 /* Private copies of what the header says: the header is shared, and a peer may lie later. */
 struct si_arena {
 	struct shiny_header *header; /* NULL: not attached */
+	struct shiny_notice *notices;
 	struct shiny_process *processes;
 	struct shiny_thread *threads;
 	uint32_t process_count, thread_count; /* slots, most of them without space yet */

@@ -13,15 +13,17 @@
  * forks kept the zygote's command line.
  * The approach. `environ` is left alone; the variable is added to the array that goes to the kernel, in the call that sends it. system and
  * popen send `environ` itself, so these two replace it, once; no title check comes that late.
- * An environment is added to when it is the program's own, or loads a library (LD_PRELOAD): with neither the child would not be recorded.
+ * An environment is added to when it loads a library (LD_PRELOAD). Without, the child is not recorded, and `env -i` shows what it would.
  * Rejected: appending to `environ` in order (the check wants every string in the block), room in the block (there is none), asking the
  * parent's pid for its session (orphans and pid namespaces have no parent to ask).
  * What the new program is we don't know: it may be static, setuid, or not ours to follow, and then nothing else tells the sidecar
  * that the blocks of this process have gone with its memory. So a mark in our slot stands for as long as the call has not come back.
+ * And a notice says which program it was: without an arena that answers it, it was not recorded (notice.h).
  * Not covered: execve by direct system call, and libc's own callers of exec (wordexp): their children record into a session of their own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -29,6 +31,8 @@
 #include "env.h"
 #include "fork.h"
 #include "hooks.h"
+#include "notice.h"
+#include "sys.h"
 
 enum { VARIABLES_MAX = 8192 };
 
@@ -51,7 +55,7 @@ static bool is_stale(const char *variable)
 /* Pointers in the array that hands the session down; 0: `environment` is right as it is. */
 static size_t room_for(char *const *environment)
 {
-	bool passes = environment == environ;
+	bool passes = false;
 	size_t n = 0;
 
 	if (!si_boot_session[0] || !environment)
@@ -84,13 +88,29 @@ static char **fill(char **room, char *const *environment)
 		room_ ? (char *const *)fill(__builtin_alloca(room_ * sizeof(char *)), from_) : from_;                          \
 	})
 
+/* What a notice says of an environment. */
+static uint32_t flags_of(char *const *environment)
+{
+	static const char library[] = "libshiny.so";
+
+	for (; environment && *environment; environment++)
+		if (si_same(*environment, "LD_PRELOAD=", 11))
+			for (const char *at = *environment + 11; *at; at++)
+				if (si_same(at, library, sizeof library - 1))
+					return SHINY_NOTICE_PRELOADS;
+	return 0;
+}
+
 /* A call of exec: it returns only when it failed. */
-#define REPLACED_BY(call)                                                                                                      \
+#define REPLACED_BY(told_flags, path, environment, call)                                                                                                      \
 	({                                                                                                                     \
+		struct si_notice notice_ = si_notice_start(SHINY_NOTICE_EXEC, (path), si_sys_getpid(),                       \
+							    (told_flags) | flags_of(environment));                             \
 		bool told_ = si_exec_begin();                                                                                  \
 		int result_ = (call);                                                                                          \
 		if (told_)                                                                                                     \
 			si_exec_failed();                                                                                      \
+		si_notice_failed(notice_);                                                                                     \
 		result_;                                                                                                       \
 	})
 
@@ -102,12 +122,12 @@ static int absent(void)
 
 int si_hook_execve(const char *path, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(execve) ? REPLACED_BY(si_next.execve(path, argv, HANDED_DOWN(environment))) : absent();
+	return SI_NEXT(execve) ? REPLACED_BY(0, path, environment, si_next.execve(path, argv, HANDED_DOWN(environment))) : absent();
 }
 
 int si_hook_execvpe(const char *file, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(execvpe) ? REPLACED_BY(si_next.execvpe(file, argv, HANDED_DOWN(environment))) : absent();
+	return SI_NEXT(execvpe) ? REPLACED_BY(0, file, environment, si_next.execvpe(file, argv, HANDED_DOWN(environment))) : absent();
 }
 
 int si_hook_execv(const char *path, char *const *argv)
@@ -122,12 +142,22 @@ int si_hook_execvp(const char *file, char *const *argv)
 
 int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(fexecve) ? REPLACED_BY(si_next.fexecve(fd, argv, HANDED_DOWN(environment))) : absent();
+	const char *named = argv && argv[0] ? argv[0] : "";
+
+	return SI_NEXT(fexecve) ?
+		REPLACED_BY(SHINY_NOTICE_BY_DESCRIPTOR, named, environment, si_next.fexecve(fd, argv, HANDED_DOWN(environment))) :
+		absent();
 }
 
-int si_hook_execveat(int directory, const char *path, char *const *argv, char *const *environment, int flags)
+int si_hook_execveat(int directory, const char *path, char *const *argv, char *const *environment,
+		     int flags)
 {
-	return SI_NEXT(execveat) ? REPLACED_BY(si_next.execveat(directory, path, argv, HANDED_DOWN(environment), flags)) : absent();
+	uint32_t told = directory != AT_FDCWD && *path != '/' ? SHINY_NOTICE_BY_DESCRIPTOR : 0;
+	const char *named = *path || !argv || !argv[0] ? path : argv[0];
+
+	return SI_NEXT(execveat) ?
+		REPLACED_BY(told, named, environment, si_next.execveat(directory, path, argv, HANDED_DOWN(environment), flags)) :
+		absent();
 }
 
 /* The arguments of an execl: `first`, then those of `list` to the NULL; both lists are walked, so a copy is counted. */
@@ -189,16 +219,34 @@ int si_hook_execle(const char *path, const char *first, ...)
 	return si_hook_execve(path, argv, environment);
 }
 
+/* The caller's own variable is filled by libc, before a signal that tells of the child can come in. */
+#define SPAWNED(path, call)                                                                                                    \
+	({                                                                                                                     \
+		struct si_notice notice_ = si_notice_start(SHINY_NOTICE_SPAWN, (path), 0, flags_of(environment));              \
+		pid_t own_ = 0;                                                                                                \
+		pid_t *at_ = pid ? pid : &own_;                                                                                \
+		int error_ = (call);                                                                                           \
+		if (error_)                                                                                                    \
+			si_notice_failed(notice_);                                                                             \
+		else                                                                                                           \
+			si_notice_started(notice_, (uint32_t)*at_);                                                            \
+		error_;                                                                                                        \
+	})
+
 int si_hook_posix_spawn(pid_t *pid, const char *path, const void *actions, const void *attr, char *const *argv,
 			char *const *environment)
 {
-	return SI_NEXT(posix_spawn) ? si_next.posix_spawn(pid, path, actions, attr, argv, HANDED_DOWN(environment)) : ENOSYS;
+	if (!SI_NEXT(posix_spawn))
+		return ENOSYS;
+	return SPAWNED(path, si_next.posix_spawn(at_, path, actions, attr, argv, HANDED_DOWN(environment)));
 }
 
 int si_hook_posix_spawnp(pid_t *pid, const char *file, const void *actions, const void *attr, char *const *argv,
 			 char *const *environment)
 {
-	return SI_NEXT(posix_spawnp) ? si_next.posix_spawnp(pid, file, actions, attr, argv, HANDED_DOWN(environment)) : ENOSYS;
+	if (!SI_NEXT(posix_spawnp))
+		return ENOSYS;
+	return SPAWNED(file, si_next.posix_spawnp(at_, file, actions, attr, argv, HANDED_DOWN(environment)));
 }
 
 static void hand_down_environ(void)
@@ -209,14 +257,40 @@ static void hand_down_environ(void)
 		environ = fill(environment, environ);
 }
 
+/* Both start it by a call of their own, and keep its number to themselves. */
+static const char shell[] = "/bin/sh";
+
 int si_hook_system(const char *command)
 {
+	struct si_notice notice = { 0 };
+	int status;
+
+	if (!SI_NEXT(system))
+		return absent();
 	hand_down_environ();
-	return SI_NEXT(system) ? si_next.system(command) : absent();
+	if (command)
+		notice = si_notice_start(SHINY_NOTICE_SPAWN, shell, 0, flags_of(environ));
+	status = si_next.system(command);
+	if (status == -1)
+		si_notice_failed(notice);
+	else
+		si_notice_started(notice, 0);
+	return status;
 }
 
 void *si_hook_popen(const char *command, const char *mode)
 {
+	struct si_notice notice;
+	void *pipe;
+
+	if (!SI_NEXT(popen))
+		return absent(), NULL;
 	hand_down_environ();
-	return SI_NEXT(popen) ? si_next.popen(command, mode) : (absent(), NULL);
+	notice = si_notice_start(SHINY_NOTICE_SPAWN, shell, 0, flags_of(environ));
+	pipe = si_next.popen(command, mode);
+	if (pipe)
+		si_notice_started(notice, 0);
+	else
+		si_notice_failed(notice);
+	return pipe;
 }

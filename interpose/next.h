@@ -16,6 +16,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include "base.h"
 
 struct si_next {

@@ -17,7 +17,8 @@
  *                                                                       its process's, and reaps it then
  *   getpid            first event of a forked child                     pid 0 in its slot: likewise, by the arena's lock
  *                     the process ends                                  its last types are not read
- *                     a call of exec                                    the sidecar is not told that the process was replaced
+ *                     a call of exec                                    the sidecar is not told that the process was replaced, nor
+ *                                                                       which pid the program has that it becomes
  *   clock_nanosleep   the arena is full and a sidecar is alive          the wait spins; its bound is checked by the clock
  *   clock_gettime     the same; every event where the TSC is unusable   answered by the vdso, which seccomp does not see
  *   getcwd            dlopen of a relative path                         the path stays relative

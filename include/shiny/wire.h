@@ -11,6 +11,7 @@
  * An arena is one file an exec'd image, `arena.<pid>.<n>` in the session directory:
  *
  *   0             struct shiny_header            4 KiB
+ *   notices_at    struct shiny_notice  [SHINY_NOTICES]
  *   processes_at  struct shiny_process [processes]        space for the first processes_ready of them
  *   threads_at    struct shiny_thread  [threads]          likewise
  *   states_at     uint64_t chunk state [chunks]
@@ -57,6 +58,7 @@ enum {
 	SHINY_SMALL_RECORDS = SHINY_SMALL_BYTES / SHINY_RECORD_BYTES - 4,
 	SHINY_PROCESSES_MAX = 64 * 1024, /* slots of an arena's tables; how many there are goes by its size (attach.c) */
 	SHINY_THREADS_MAX = 64 * 1024,
+	SHINY_NOTICES = 256,
 	SHINY_FRAMES_MAX = 64,
 	SHINY_PATH_MAX = 4096,
 };
@@ -278,6 +280,35 @@ struct shiny_self {
 	uint32_t slot;
 };
 
+/*
+ * What a process says of other programs: it is about to become one (exec), it starts one (spawn), a child of its has ended. Notices are a
+ * ring: number n is at [(n - 1) % SHINY_NOTICES], header.notices is the highest number taken. Whoever maps the arena writes, children
+ * without a slot and those that share memory with their parent among them.
+ *   [notice] number: 0 first, then the other fields, then n by release. A reader loads it by acquire, copies, and loads it again: the
+ *   same number twice is a whole notice. state and pid of a start may change later, in this order of stores: pid, state.
+ */
+enum shiny_notice_kind { SHINY_NOTICE_NONE = 0, SHINY_NOTICE_EXEC = 1, SHINY_NOTICE_SPAWN = 2, SHINY_NOTICE_ENDED = 3 };
+enum shiny_notice_state { SHINY_NOTICE_BEGUN = 0, SHINY_NOTICE_DONE = 1, SHINY_NOTICE_FAILED = 2 };
+enum {
+	SHINY_NOTICE_PRELOADS = 1, /* flag: the environment that the program gets loads the library */
+	SHINY_NOTICE_BY_DESCRIPTOR = 2, /* flag: the program was given by a descriptor; the path is its argv[0], or below a directory's */
+	SHINY_NOTICE_PATH = 136,
+};
+struct shiny_notice {
+	uint64_t number;     /* [notice] */
+	uint64_t time;       /* ticks */
+	uint32_t slot;       /* process slot of who says it, or of its nearest ancestor that has one; UINT32_MAX none */
+	uint32_t generation;
+	uint32_t kind;       /* enum shiny_notice_kind */
+	uint32_t state;      /* enum shiny_notice_state; of exec, DONE is never seen: the writer's memory has gone */
+	uint32_t pid;        /* of the program or child, as who says it sees it; 0 not known */
+	uint32_t flags;
+	int32_t status;      /* ended: as wait() says it */
+	uint32_t path_bytes; /* of the path; what is longer than the field has lost its beginning */
+	uint64_t spare;
+	char path[SHINY_NOTICE_PATH];
+};
+
 /* A stream of records: one for each thread, and one more for each depth at which signal handlers interrupted its writing. */
 struct shiny_thread {
 	uint32_t state; /* enum shiny_slot_state, [slot] */
@@ -332,6 +363,7 @@ enum {
 	SHINY_TEXT = 512,
 	SHINY_COMMAND = 1024,
 	SHINY_OWN = 4,
+	SHINY_STARTED_AS = SHINY_NOTICE_PATH + 8,
 };
 
 struct shiny_header {
@@ -340,7 +372,8 @@ struct shiny_header {
 	uint32_t header_bytes;
 	uint64_t layout; /* SHINY_LAYOUT */
 	uint64_t arena_bytes;
-	uint64_t processes_at, threads_at, states_at, smalls_at, chunks_at; /* offsets from the start of the file, bytes */
+	/* offsets from the start of the file, bytes */
+	uint64_t notices_at, processes_at, threads_at, states_at, smalls_at, chunks_at;
 	uint32_t processes, threads, smalls, chunks; /* chunks: of both sizes, the small ones come first */
 	uint32_t small_bytes, chunk_bytes;
 	uint32_t ready; /* [ready] 1 when all of the above and below is filled in */
@@ -367,10 +400,12 @@ struct shiny_header {
 	_Alignas(64) uint32_t chunk_hint[2]; /* no small, no large chunk below this one is likely to be free: a hint, any value is safe */
 	uint32_t process_hint, thread_hint;  /* likewise of slots */
 	uint32_t processes_used, threads_used; /* one more than the highest slot that was ever claimed */
+	uint64_t notices; /* [notice] */
 	_Alignas(64) uint64_t counters[SHINY_COUNTERS]; /* of processes that hold no slot */
 
 	_Alignas(64) char executable[SHINY_TEXT];  /* path of the executable */
 	char command[SHINY_COMMAND];  /* its arguments, separated by zeros, cut to fit */
+	char started_as[SHINY_STARTED_AS]; /* the path that exec was given (AT_EXECFN), cut to its end */
 	char attach_text[SHINY_TEXT]; /* how or why not, in words, with the evidence */
 	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and what was used instead */
 	struct { uint64_t start, end; } own[SHINY_OWN]; /* what the library maps for itself beside the arena: not the program's memory */
@@ -383,6 +418,7 @@ _Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
 _Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
 _Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 56, "process slot");
+_Static_assert(sizeof(struct shiny_notice) == 192 && offsetof(struct shiny_notice, path) == 56, "notice");
 _Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
 _Static_assert(sizeof(struct shiny_chunk) == 64 && offsetof(struct shiny_chunk, records) == 64, "chunk");
 _Static_assert(SHINY_SMALL_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_SMALL_BYTES &&
@@ -399,7 +435,7 @@ _Static_assert(SHINY_OBJECT_WIDE_SHIFT + SHINY_OBJECT_INDEX_BITS <= 64, "so do a
 #define SHINY_MIX(h, v) (((h) ^ (uint64_t)(v)) * UINT64_C(0x100000001b3))
 #define SHINY_LAYOUT                                                                                                         \
 	SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(UINT64_C(0xcbf29ce484222325), \
-		sizeof(struct shiny_header) + sizeof(struct shiny_map)), offsetof(struct shiny_header, recording)),            \
+		sizeof(struct shiny_header) + sizeof(struct shiny_map) + SHINY_NOTICES * sizeof(struct shiny_notice)), offsetof(struct shiny_header, recording)),            \
 		offsetof(struct shiny_header, notes)), offsetof(struct shiny_header, counters)), sizeof(struct shiny_process)), \
 		sizeof(struct shiny_thread)), SHINY_COUNTERS), SHINY_REC_KINDS), SHINY_APIS)
 

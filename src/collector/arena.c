@@ -34,7 +34,7 @@ static struct shiny_err *check(struct arena *a)
 	uint64_t magic = h->magic, layout = h->layout, arena_bytes = h->arena_bytes;
 	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes, small_bytes = h->small_bytes;
 	uint64_t processes_at = h->processes_at, threads_at = h->threads_at, states_at = h->states_at, smalls_at = h->smalls_at;
-	uint64_t chunks_at = h->chunks_at;
+	uint64_t notices_at = h->notices_at, chunks_at = h->chunks_at;
 	uint32_t chunks = h->chunks, smalls = h->smalls;
 
 	if (magic != SHINY_MAGIC)
@@ -58,6 +58,7 @@ static struct shiny_err *check(struct arena *a)
 	a->process_count = h->processes;
 	a->thread_count = h->threads;
 	if (a->process_count > SHINY_PROCESSES_MAX || a->thread_count > SHINY_THREADS_MAX || smalls > chunks || chunks > INT32_MAX ||
+	    !lies_inside(notices_at, SHINY_NOTICES, sizeof(struct shiny_notice), 64, a->bytes) ||
 	    !lies_inside(processes_at, a->process_count, sizeof(struct shiny_process), 64, a->bytes) ||
 	    !lies_inside(threads_at, a->thread_count, sizeof(struct shiny_thread), 64, a->bytes) ||
 	    !lies_inside(states_at, chunks, sizeof(uint64_t), 8, a->bytes) ||
@@ -65,6 +66,7 @@ static struct shiny_err *check(struct arena *a)
 	    (chunks > smalls && !lies_inside(chunks_at, chunks - smalls, SHINY_CHUNK_BYTES, 4096, a->bytes)))
 		return shiny_err(SHINY_ERR_OTHER, "%s: damaged header: %" PRIu32 " processes, %" PRIu32 " threads, %" PRIu32
 				 " chunks do not fit its %zu bytes", a->path, a->process_count, a->thread_count, chunks, a->bytes);
+	a->notices = (struct shiny_notice *)((char *)a->header + notices_at);
 	a->processes = (struct shiny_process *)((char *)a->header + processes_at);
 	a->threads = (struct shiny_thread *)((char *)a->header + threads_at);
 	a->chunks = (struct shiny_chunks){ .states = (uint64_t *)((char *)a->header + states_at), .small = (char *)a->header + smalls_at,
@@ -81,9 +83,11 @@ static struct shiny_err *check(struct arena *a)
 	a->ticks_per_second = h->ticks_per_second;
 	a->self_at = h->self_at;
 	a->pid = h->pid;
+	a->parent_pid = a->processes[0].parent_pid;
 	a->attach = h->attach;
 	a->depth = h->depth;
 	memcpy(a->boot_id, a->header->boot_id, sizeof a->boot_id);
+	copy_text(a->started_as, a->header->started_as, sizeof a->started_as);
 	copy_text(a->executable, a->header->executable, sizeof a->executable);
 	memcpy(a->command, a->header->command, sizeof a->command);
 	a->command[sizeof a->command - 1] = '\0';

@@ -29,6 +29,7 @@ struct arena {
 	ino_t inode;
 	size_t bytes;
 	struct shiny_header *header; /* control words only */
+	struct shiny_notice *notices;
 	struct shiny_process *processes;
 	struct shiny_thread *threads;
 	struct shiny_chunks chunks;
@@ -38,8 +39,9 @@ struct arena {
 	/* the header's facts, copied */
 	uint64_t start_ticks, start_realtime, start_boottime, ticks_per_second;
 	uint64_t self_at; /* in the processes' memory */
-	uint32_t clock, pid, attach, depth;
+	uint32_t clock, pid, parent_pid, attach, depth;
 	uint8_t boot_id[16];
+	char started_as[SHINY_STARTED_AS];
 	char executable[SHINY_TEXT], command[SHINY_COMMAND], attach_text[SHINY_TEXT], notes[SHINY_TEXT]; /* terminated */
 
 	/* the reader's state */
@@ -56,6 +58,9 @@ struct arena {
 	uint64_t turnover;        /* bytes of chunks that the last scan found and the one before had not */
 	uint64_t flush_at, flush_step; /* when the nurseries are asked for next, wall ns, and how long after that again */
 	bool newcomer;            /* a process has started since that was last looked at */
+	uint64_t notices_read;    /* the number of the notice read last */
+	unsigned notice_tries;    /* for the next one, which is being written */
+	bool told;                /* a notice told of its program's start */
 	uint64_t scans;           /* complete looks at the chunks' states so far */
 	bool no_space;            /* the file system refused to let the arena grow */
 };

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "../base/text.h"
+#include "notices.h"
 #include "proc.h"
 #include "session.h"
 #include "unrecorded.h"
@@ -259,6 +260,8 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 
 	dir->scanned = wall;
 	dir->making = 0;
+	for (size_t i = 0; i < session->arenas.count; i++)
+		notices_read(session, session->arenas.at[i]); /* what an arena answers was said before it was made */
 	if (!handle)
 		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
 	for (size_t i = 0; i < dir->unready.count; i++)
@@ -444,6 +447,7 @@ static void end_arena(struct session *session, struct arena *arena)
 		if (session->processes.at[i]->arena == arena)
 			process_read_counters(session->processes.at[i]);
 	process_scan(session, arena);
+	notices_read(session, arena);
 	drain_reap(arena, NULL);
 	for (unsigned quiet = 0, n = 0; quiet < 4 && n < 64; n++) {
 		quiet = round_of(session) ? 0 : quiet + 1;
@@ -598,6 +602,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 		}
 		if (session->ticks_known) {
 			applied = round_of(session);
+			notices_settle(session, dir->making ? 0 : dir->scanned, false);
 			if (wall - watched >= 10 * MS) {
 				process_watch(session, wall);
 				watched = wall;
@@ -748,6 +753,7 @@ void session_destroy(struct session *session)
 		arena_close(session->arenas.at[i]);
 	free(session->streams.at);
 	free(session->processes.at);
+	notices_forget(session);
 	free(session->arenas.at);
 	memory_watch_destroy(session->memory);
 	order_deinit(&session->order);
@@ -786,6 +792,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 	}
 	if (!session->store)
 		return nothing_recorded(dir->path);
+	notices_settle(session, 0, true);
 	commit(session);
 	if (!session->err)
 		finish_session(session, &summary);

@@ -27,6 +27,7 @@
 
 #include "../base/text.h"
 #include "identity.h"
+#include "notices.h"
 #include "proc.h"
 #include "session.h"
 
@@ -59,7 +60,7 @@ struct process *process_before(struct session *session, uint32_t pid, uint64_t t
 void process_put(struct session *session, const struct process *p)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
-	int status = p->status >= 0 ? p->status : p->said;
+	int status = p->status >= 0 ? p->status : p->told >= 0 ? p->told : p->said;
 	struct store_process row = {
 		.id = p->id, .parent = p->parent_id, .pid = p->pid, .namespace_pid = p->namespace_pid, .name = p->name, .role = p->role,
 		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
@@ -129,7 +130,7 @@ static void end_process(struct session *session, struct process *p)
  */
 static void come_from(struct session *session, struct process *p, bool certain)
 {
-	uint32_t parent_pid;
+	uint32_t parent_pid = 0;
 	struct process *before = p->forked ? NULL : process_before(session, p->pid, p->start, p);
 
 	if (p->forked || !p->pid)
@@ -145,7 +146,7 @@ static void come_from(struct session *session, struct process *p, bool certain)
 		parent_pid = p->pid == p->namespace_pid ? p->arena->processes[p->slot].parent_pid : proc_parent(p->pid);
 		before = process_before(session, parent_pid, p->start, p);
 	}
-	p->parent_id = before ? before->id : 0;
+	p->parent_id = before ? before->id : notices_parent(session, parent_pid, p->start);
 }
 
 static void locate(struct session *session, struct process *p)
@@ -225,7 +226,7 @@ static struct process *process_create(struct session *session, struct arena *are
 	p->generation = generation;
 	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
 	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
-	p->pidfd = p->status = p->said = -1;
+	p->pidfd = p->status = p->said = p->told = -1;
 	p->name = mem_text(text_base(arena->executable));
 	p->role = mem_text("");
 	p->purpose = mem_text("");

@@ -170,7 +170,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 	p->parent_id = parent_id;
 	p->pid = (uint32_t)query_number(row, 2);
 	p->namespace_pid = (uint32_t)query_number(row, 3);
-	p->pidfd = p->status = p->said = -1;
+	p->pidfd = p->status = p->said = p->told = -1;
 	p->executable = mem_text(query_text(row, 4));
 	p->command = mem_text(query_text(row, 5));
 	p->name = mem_text(query_text(row, 8));

@@ -9,6 +9,7 @@
  *   finish.c     names and aggregates into the store              types.c    the type of every block
  *   warm.c       types of call sites, while there is time       memory.c   mappings and what of them is resident
  *   recover.c    an unfinished session file → a finished one   unrecorded.c  programs that are not recorded
+ *   notices.c    which programs are started, and how children end
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -67,6 +68,7 @@ struct process {
 	int pidfd;     /* -1 none */
 	int status;    /* as wait() says it; -1 unknown */
 	int said;      /* the same, as its library announced it; -1 it did not */
+	int told;      /* the same, as its parent was told; -1 it was not */
 	bool forked;   /* its parent shares the arena */
 	bool pending;  /* forked, its parent's blocks are not taken over yet */
 	bool gone;     /* it cannot run any more */
@@ -97,6 +99,22 @@ struct process {
 	struct noticed noticed;
 	size_t mappings_written;
 	struct memory *memory;
+};
+
+/* A program that a process of the session said it starts, until it is known whether it is recorded. */
+struct start {
+	struct arena *arena; /* of who said it */
+	uint64_t number;     /* of the notice */
+	uint64_t time;       /* ticks */
+	char *path;          /* as exec was given it */
+	uint32_t slot, generation; /* of the process that said it */
+	uint32_t pid;        /* of the program, as that process sees it; 0 not known */
+	uint32_t flags, state;
+	bool cut;            /* the path has lost its beginning */
+	unsigned looks;
+	uint64_t looked_wall, gone_wall; /* ns, wall; 0 not yet */
+	enum shiny_unrecorded why;       /* as /proc showed it while the program ran */
+	char *executable, *detail;       /* likewise; NULL not seen */
 };
 
 enum { STACK_PAGE = 1024, STACK_PAGES = SHINY_STACK_LIMIT / STACK_PAGE };
@@ -150,6 +168,7 @@ struct session {
 	VEC(struct arena *) arenas;
 	VEC(struct process *) processes; /* all, for ever; id = index + 1 */
 	VEC(struct stream *) streams;    /* being read */
+	VEC(struct start) starts;        /* that no arena has answered yet */
 	struct order order;
 	uint32_t threads;
 	uint64_t start_realtime, first_ticks;

@@ -2,6 +2,10 @@
 /*
  * unrecorded.c: see unrecorded.h.
  *
+ * Why a program has no arena is seen best while it runs: /proc shows its file, also where it has another root, whether its environment
+ * loads the library, and whether it can see library and session directory. Of one that has ended, the file that exec was given is
+ * looked at: what it is made of does not change.
+ *
  * What a link says is a stranger's: it is cut where it must end, what a terminal would obey becomes '?', and a directory that somebody
  * fills with links costs a bounded number of rows; the rest is counted.
  */
@@ -17,9 +21,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/program.h"
 #include "../base/text.h"
+#include "notices.h"
+#include "proc.h"
 
-enum { MOST = 10000 };
+enum { MOST = 10000, INTERPRETERS = 5, ENVIRONMENT_ROOM = 256 * 1024 };
 
 static const struct {
 	const char *word, *text;
@@ -82,8 +89,6 @@ static bool read_link(int directory, const char *name, struct said *out)
 	parent_pid = strtoul(cut_line(&at), NULL, 10);
 	out->detail = cut_line(&at);
 	out->executable = at;
-	make_printable(out->line + (out->detail - out->line));
-	make_printable(at);
 	out->pid = pid <= INT_MAX ? (uint32_t)pid : 0;
 	out->parent_pid = parent_pid <= INT_MAX ? (uint32_t)parent_pid : 0;
 	return true;
@@ -106,30 +111,207 @@ static uint64_t made_at(const struct session *session, int directory, const char
 	return wall > session->start_realtime ? wall - session->start_realtime : 0;
 }
 
+static void put(struct session *session, enum shiny_unrecorded why, const char *detail, struct store_unrecorded *row)
+{
+	char *text, *executable;
+
+	if (session->unrecorded++ >= MOST) {
+		session->noticed.unnamed_programs++;
+		return;
+	}
+	text = words(why, detail);
+	executable = mem_text(row->executable);
+	make_printable(text);
+	make_printable(executable);
+	row->executable = executable;
+	row->name = text_base(executable);
+	row->reason = reasons[why].word;
+	row->text = text;
+	row->choice = reasons[why].choice;
+	session_fail(session, store_put_unrecorded(session->store, row));
+	free(text);
+	free(executable);
+}
+
 void unrecorded_take(struct session *session, int directory, const char *name)
 {
 	uint64_t ns = made_at(session, directory, name), now = ticks_now(&session->ticks);
 	struct said said;
 	bool got = read_link(directory, name, &said);
-	const struct process *before;
-	char *text;
+	uint32_t parent;
 
 	unlinkat(directory, name, 0);
 	if (!got)
 		return;
-	if (session->unrecorded++ >= MOST) {
-		session->noticed.unnamed_programs++;
-		return;
+	parent = notices_parent(session, said.pid, now);
+	notices_answered(session, said.pid);
+	put(session, said.why, said.detail, &(struct store_unrecorded){
+		.parent = parent ? parent : notices_parent(session, said.parent_pid, now),
+		.pid = said.pid, .executable = said.executable, .time = ns });
+}
+
+/* ---- programs that cannot say it themselves ---- */
+
+/* Where its file says it: which reason, `detail` in words ("" none). SHINY_UNRECORDED_UNKNOWN: it could be recorded. */
+static enum shiny_unrecorded look_at_file(const char *path, char *detail, size_t room)
+{
+	struct program_look look;
+	struct shiny_err *err = program_look(path, &look);
+
+	*detail = '\0';
+	if (err) {
+		shiny_err_free(err);
+		return SHINY_UNRECORDED_NOT_A_PROGRAM;
 	}
-	before = process_before(session, said.pid, now, NULL);
-	if (!before)
-		before = process_before(session, said.parent_pid, now, NULL);
-	text = words(said.why, said.detail);
-	session_fail(session, store_put_unrecorded(session->store, &(struct store_unrecorded){
-		.parent = before ? before->id : 0, .pid = said.pid, .executable = said.executable,
-		.name = text_base(said.executable), .reason = reasons[said.why].word, .text = text,
-		.choice = reasons[said.why].choice, .time = ns }));
+	for (unsigned n = 0; look.kind == PROGRAM_SCRIPT && n < INTERPRETERS; n++) {
+		snprintf(detail, room, "of its interpreter %s", look.interpreter);
+		err = program_look(look.interpreter, &look);
+		if (err) {
+			shiny_err_free(err);
+			return SHINY_UNRECORDED_NOT_A_PROGRAM;
+		}
+	}
+	if (look.kind == PROGRAM_FOREIGN)
+		return look.bits32 ? SHINY_UNRECORDED_BITS32 : SHINY_UNRECORDED_MACHINE;
+	if (look.kind == PROGRAM_STATIC)
+		return look.go ? SHINY_UNRECORDED_GO : SHINY_UNRECORDED_STATIC;
+	if (look.kind == PROGRAM_OTHER || look.kind == PROGRAM_SCRIPT)
+		return SHINY_UNRECORDED_NOT_A_PROGRAM;
+	if (look.kind == PROGRAM_ELF && strcmp(text_base(look.interpreter), "ld-linux-x86-64.so.2")) {
+		snprintf(detail, room, "its loader is %s", look.interpreter);
+		return SHINY_UNRECORDED_LIBC;
+	}
+	*detail = '\0';
+	return look.privileged ? SHINY_UNRECORDED_PRIVILEGED : SHINY_UNRECORDED_UNKNOWN;
+}
+
+/* The path by which an environment loads the library; false: it does not. */
+static bool library_of(uint32_t pid, char *out, size_t room)
+{
+	static const char name[] = "LD_PRELOAD=", library[] = "libshiny.so";
+	char *text = mem_alloc(ENVIRONMENT_ROOM);
+	ssize_t length = proc_read(pid, "environ", text, ENVIRONMENT_ROOM);
+	bool found = false;
+
+	for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(text + at) + 1) {
+		char *save = NULL;
+
+		if (strncmp(text + at, name, sizeof name - 1))
+			continue;
+		for (char *path = strtok_r(text + at + sizeof name - 1, " :", &save); path && !found; path = strtok_r(NULL, " :", &save))
+			if ((found = !strcmp(text_base(path), library)))
+				snprintf(out, room, "%s", path);
+		break;
+	}
 	free(text);
+	return found;
+}
+
+static bool is_there(uint32_t pid, const char *path)
+{
+	char *below = mem_format("/proc/%u/root%s", pid, path);
+	bool there = *path != '/' || access(below, F_OK) == 0;
+
+	free(below);
+	return there;
+}
+
+/* Whether somebody of these ids may do what `bits` (4 read, 1 search) say to a file that is there. */
+static bool may(const char *path, unsigned long uid, unsigned long gid, unsigned bits)
+{
+	struct stat st;
+	unsigned shift;
+
+	if (stat(path, &st))
+		return false;
+	shift = st.st_uid == uid ? 6 : st.st_gid == gid ? 3 : 0;
+	return uid == 0 || (st.st_mode >> shift & bits) == bits;
+}
+
+static bool may_reach(const char *path, unsigned long uid, unsigned long gid, unsigned bits)
+{
+	char above[PATH_MAX];
+
+	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
+		if (!may(above, uid, gid, 1))
+			return false;
+	}
+	return may(path, uid, gid, bits);
+}
+
+/* It loads the library, or would: what stands between it and an arena. */
+static enum shiny_unrecorded unreachable(const struct start *start, const char *library)
+{
+	char status[4096], *at, *directory = mem_text(start->arena->path), *slash = strrchr(directory, '/');
+	unsigned long uid = 0, gid = 0;
+	enum shiny_unrecorded why = SHINY_UNRECORDED_UNKNOWN;
+
+	if (slash)
+		*slash = '\0';
+	if (proc_read(start->pid, "status", status, sizeof status) > 0) {
+		if ((at = strstr(status, "\nUid:")))
+			sscanf(at + 5, "%*u %lu", &uid);
+		if ((at = strstr(status, "\nGid:")))
+			sscanf(at + 5, "%*u %lu", &gid);
+	}
+	if (!may_reach(library, uid, gid, 4))
+		why = SHINY_UNRECORDED_UNREADABLE;
+	else if (!is_there(start->pid, directory) || !may_reach(directory, uid, gid, 5))
+		why = SHINY_UNRECORDED_NO_DIRECTORY;
+	free(directory);
+	return why;
+}
+
+void unrecorded_look(struct start *start)
+{
+	char path[64], executable[PATH_MAX] = "", library[PATH_MAX], detail[512];
+	enum shiny_unrecorded why;
+	ssize_t length;
+
+	snprintf(path, sizeof path, "/proc/%u/exe", start->pid);
+	length = readlink(path, executable, sizeof executable - 1);
+	if (length <= 0)
+		return;
+	executable[length] = '\0';
+	why = look_at_file(path, detail, sizeof detail);
+	if (why == SHINY_UNRECORDED_UNKNOWN && !library_of(start->pid, library, sizeof library))
+		why = SHINY_UNRECORDED_CLEARED;
+	else if (why == SHINY_UNRECORDED_UNKNOWN && !is_there(start->pid, library))
+		why = SHINY_UNRECORDED_NO_LIBRARY;
+	else if (why == SHINY_UNRECORDED_UNKNOWN)
+		why = unreachable(start, library);
+	free(start->executable);
+	free(start->detail);
+	start->executable = mem_text(executable);
+	start->detail = mem_text(detail);
+	start->why = why;
+}
+
+void unrecorded_put(struct session *session, const struct start *start, uint32_t parent)
+{
+	char detail[512] = "", found[PROGRAM_PATH] = "";
+	enum shiny_unrecorded why = start->why;
+	const char *executable = start->path;
+	struct shiny_err *err;
+
+	if (start->executable) {
+		if (start->path[0] != '/')
+			executable = start->executable;
+		snprintf(detail, sizeof detail, "%s", start->detail);
+	} else {
+		err = start->cut ? NULL : program_find(start->path, found);
+		if (!err && found[0]) {
+			executable = found;
+			why = look_at_file(found, detail, sizeof detail);
+		}
+		shiny_err_free(err);
+	}
+	if (why == SHINY_UNRECORDED_UNKNOWN && !(start->flags & SHINY_NOTICE_PRELOADS))
+		why = SHINY_UNRECORDED_CLEARED;
+	put(session, why, detail, &(struct store_unrecorded){
+		.parent = parent, .pid = start->pid, .executable = executable,
+		.time = ticks_ns(&session->ticks, start->time) });
 }
 
 char *unrecorded_first(const char *directory)

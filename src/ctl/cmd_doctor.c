@@ -15,9 +15,9 @@
 #include "../../symbolizer/allocator.h"
 #include "../../symbolizer/probe.h"
 #include "../analysis/coverage.h"
+#include "../base/program.h"
 #include "../base/units.h"
 #include "ctl.h"
-#include "program.h"
 #include "sessions.h"
 
 #ifndef MADV_WIPEONFORK

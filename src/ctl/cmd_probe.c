@@ -10,9 +10,9 @@
 #include "../../symbolizer/allocator.h"
 #include "../../symbolizer/probe.h"
 #include "../base/mem.h"
+#include "../base/program.h"
 #include "../base/units.h"
 #include "ctl.h"
-#include "program.h"
 
 static const char *const shapes[] = {[SHINY_PROBE_NONE] = "none", [SHINY_PROBE_SECTION] = "section", [SHINY_PROBE_REGISTERED] = "registered"};
 static const char *const namings[] = {[SHINY_PROBE_NAME_NONE] = "none", [SHINY_PROBE_NAME_STATIC] = "static",

@@ -34,10 +34,10 @@
 #include "../../symbolizer/observers.h"
 #include "../../symbolizer/probe.h"
 #include "../base/mem.h"
+#include "../base/program.h"
 #include "../base/units.h"
 #include "../devtools/client.h"
 #include "closing.h"
-#include "program.h"
 #include "sessions.h"
 
 struct result {

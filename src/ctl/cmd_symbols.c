@@ -10,11 +10,11 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../base/program.h"
 #include "../base/progress.h"
 #include "../base/units.h"
 #include "ctl.h"
 #include "names.h"
-#include "program.h"
 #include "warm.h"
 
 /* A file that was asked about, or a module of a session. */

@@ -49,7 +49,7 @@ enum { WRITER_PROCESSES = 256, WRITER_THREADS = 4096, WRITER_SMALL_FIRST = 2 /* 
 /* Times are start_ticks + n; start_ticks lies a second in the past, so that small n are honest. */
 static inline struct shiny_header *arena_make(const char *path, uint32_t smalls, uint32_t larges)
 {
-	uint64_t processes_at = 4096, threads_at = processes_at + WRITER_PROCESSES * sizeof(struct shiny_process);
+	uint64_t notices_at = 4096, processes_at = notices_at + SHINY_NOTICES * sizeof(struct shiny_notice), threads_at = processes_at + WRITER_PROCESSES * sizeof(struct shiny_process);
 	uint64_t states_at = threads_at + WRITER_THREADS * sizeof(struct shiny_thread);
 	uint64_t smalls_at = (states_at + (smalls + larges) * 8 + 4095) / 4096 * 4096;
 	uint64_t chunks_at = smalls_at + (uint64_t)smalls * SHINY_SMALL_BYTES, bytes = chunks_at + (uint64_t)larges * SHINY_CHUNK_BYTES;
@@ -65,7 +65,7 @@ static inline struct shiny_header *arena_make(const char *path, uint32_t smalls,
 		return NULL;
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	*h = (struct shiny_header){ .magic = SHINY_MAGIC, .version = SHINY_VERSION, .header_bytes = sizeof *h, .layout = SHINY_LAYOUT,
-				    .arena_bytes = bytes, .processes_at = processes_at, .threads_at = threads_at, .states_at = states_at,
+				    .arena_bytes = bytes, .notices_at = notices_at, .processes_at = processes_at, .threads_at = threads_at, .states_at = states_at,
 				    .smalls_at = smalls_at, .chunks_at = chunks_at, .processes = WRITER_PROCESSES, .threads = WRITER_THREADS,
 				    .processes_ready = WRITER_PROCESSES, .threads_ready = WRITER_THREADS, .smalls = smalls,
 				    .chunks = smalls + larges, .small_bytes = SHINY_SMALL_BYTES, .chunk_bytes = SHINY_CHUNK_BYTES, .clock = SHINY_CLOCK_TSC, .attach = SHINY_ATTACH_SYMBOLS,

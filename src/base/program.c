@@ -207,6 +207,7 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 
 	if (v->bytes < sizeof *h || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64) {
 		out->kind = PROGRAM_FOREIGN;
+		out->bits32 = v->bytes > EI_CLASS && h->e_ident[EI_CLASS] == ELFCLASS32;
 		return;
 	}
 	out->kind = PROGRAM_STATIC;

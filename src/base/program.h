@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../base/err.h"
+#include "err.h"
 
 enum { PROGRAM_PATH = 4096 };
 
@@ -37,6 +37,7 @@ struct program_look {
 	enum program_kind kind;
 	enum program_malloc malloc;
 	bool privileged;       /* set-uid, set-gid or with file capabilities: the loader ignores LD_PRELOAD */
+	bool bits32;           /* of FOREIGN: a 32-bit x86 program */
 	bool symbols, dwarf;   /* .symtab; .debug_info */
 	bool go;               /* made by the Go compiler, whose heap is not malloc's */
 	char build_id[72];     /* hex, "" none */

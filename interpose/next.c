@@ -218,12 +218,21 @@ void si_next_resolve(void)
 	if (resolving || __atomic_load_n(&resolved, __ATOMIC_ACQUIRE))
 		return;
 	resolving = true;
-#define SI_HOOK(id, symbol, result, parameters) find(&si_next.id, #symbol);
+#define SI_HOOK(id, symbol, result, parameters) \
+	if (!si_next.id) \
+		find(&si_next.id, #symbol);
 #define SI_STUB(id, symbol) find(&si_next_##id, #symbol);
 #include "hooks.def"
 	(void)dlerror(); /* the program shall not find our misses there; its text was ours and is freed here */
 	__atomic_store_n(&si_new_mode, find_new_mode(), __ATOMIC_RELAXED);
 	(void)dlerror();
+	/* These come last, and are never missed: until here what dlsym and dlerror allocate is served by the bump area. In the program's heap
+	 * it would be what the program has not asked for, and move what it does. */
+	find(&si_next.malloc, "malloc");
+	find(&si_next.calloc, "calloc");
+	find(&si_next.realloc, "realloc");
+	find(&si_next.malloc_usable_size, "malloc_usable_size");
+	find(&si_next.free, "free");
 	__atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
 	resolving = false;
 	errno = saved;

@@ -30,7 +30,7 @@ UNIT_C      := $(sort $(wildcard test/unit/*.c))       # against everything outs
 INSIDE_TEST_C := $(sort $(wildcard test/ring/*.c))     # against interpose/ built as a library, sanitized
 FUZZ_C      := $(sort $(wildcard test/fuzz/*.c))
 TOOL_C      := $(sort $(wildcard test/lib/*.c))        # what tests use, against everything outside
-TARGET_C    := $(sort $(wildcard test/zoo/*.c test/e2e/*.c test/fault/*.c bench/*.c))
+TARGET_C    := $(sort $(wildcard test/zoo/*.c test/e2e/*.c test/fault/*.c test/suites/*.c bench/*.c))
 TARGET_CC   := $(sort $(wildcard test/zoo/*.cc test/e2e/*.cc bench/*.cc))
 
 INTERPOSE_O := $(INTERPOSE_C:%.c=$(O)/%.o)
@@ -49,7 +49,7 @@ TARGETS     := $(filter-out %.lib,$(TARGETS)) $(patsubst %.lib,%.so,$(filter %.l
 # as many at once as there are processors, unless the caller has said how many
 jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: all help setup demo scenarios check check-all install uninstall clean tests bench docs
+.PHONY: all help setup demo scenarios check check-all check-suites install uninstall clean tests bench docs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -78,6 +78,11 @@ check: setup ## every test that fits in a quarter of an hour
 check-all: setup ## the above, both compilers, sanitizers, the long tests
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) CC='$(CC)' test/run all
+
+check-suites: PACKAGES := build suites
+check-suites: setup ## programs' own tests, 42 programs, and 500 kills and stops, without Shiny and under it (SUITES='redis git programs stops ...')
+	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
+	$(Q)O=$(O) test/suites/run $(SUITES)
 
 bench: all tests ## the measurements, into bench/results/
 	$(Q)O=$(O) bench/run
@@ -233,4 +238,4 @@ uninstall: ## remove what install put there
 clean: ## remove the build directory
 	$(Q)rm -rf $(O)
 
--include $(shell find $(O) -name chromium150 -prune -o -type f -name '*.d' -print 2>/dev/null)
+-include $(shell find $(O) \( -name chromium150 -o -path $(O)/suites \) -prune -o -type f -name '*.d' -print 2>/dev/null)

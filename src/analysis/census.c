@@ -60,30 +60,15 @@ static struct shiny_err *each(struct loading *l, const char *sql, take_fn *take)
 	return err;
 }
 
-/* An id as an index below `limit`; 0 for none and for what the tables do not hold. */
-static uint32_t id_at(const struct query *q, int column, size_t limit)
-{
-	int64_t id = query_number(q, column);
-
-	return id > 0 && (uint64_t)id < limit ? (uint32_t)id : 0;
-}
-
-static size_t limit_at(const struct query *q, int column)
-{
-	int64_t most = query_number(q, column);
-
-	return most < 0 || most > UINT32_MAX - 2 ? 1 : (size_t)most + 1;
-}
-
-static void take_limits(struct loading *l, const struct query *q)
+static void take_limits(struct loading *l)
 {
 	struct census *c = l->out;
 
-	l->type_limit = limit_at(q, 0);
-	l->stack_limit = l->out->stack_count = limit_at(q, 1);
-	l->site_limit = limit_at(q, 2);
-	c->module_count = limit_at(q, 3);
-	c->process_count = limit_at(q, 4);
+	l->type_limit = store_ids(l->store, "type");
+	l->stack_limit = c->stack_count = store_ids(l->store, "stack");
+	l->site_limit = store_ids(l->store, "site");
+	c->module_count = store_ids(l->store, "module");
+	c->process_count = store_ids(l->store, "process");
 	l->type_of = mem_zero(l->type_limit, sizeof *l->type_of);
 	l->site_of = mem_zero(l->stack_limit, sizeof *l->site_of);
 	l->only_type = mem_zero(l->site_limit, sizeof *l->only_type);
@@ -113,7 +98,7 @@ static char *without_version(const char *name)
 static void take_module(struct loading *l, const struct query *q)
 {
 	const char *path = query_text(q, 1);
-	struct census_module *m = &l->out->modules[id_at(q, 0, l->out->module_count)];
+	struct census_module *m = &l->out->modules[query_id(q, 0, l->out->module_count)];
 
 	if (m == l->out->modules || m->key)
 		return;
@@ -124,7 +109,7 @@ static void take_module(struct loading *l, const struct query *q)
 
 static void take_type(struct loading *l, const struct query *q)
 {
-	uint32_t id = id_at(q, 0, l->type_limit), place;
+	uint32_t id = query_id(q, 0, l->type_limit), place;
 	bool label = strcmp(query_text(q, 4), "label") == 0;
 	int guess = strcmp(query_text(q, 4), "low") == 0 ? 2 : strcmp(query_text(q, 4), "medium") == 0;
 	size_t before = l->out->names[CENSUS_TYPE].count;
@@ -149,7 +134,7 @@ static void take_type(struct loading *l, const struct query *q)
 
 static void take_site(struct loading *l, const struct query *q)
 {
-	uint32_t id = id_at(q, 0, l->site_limit);
+	uint32_t id = query_id(q, 0, l->site_limit);
 	struct census_site *s = &l->out->sites[id];
 	const char *function = query_text(q, 1), *file = query_text(q, 2);
 	const char *module;
@@ -158,7 +143,7 @@ static void take_site(struct loading *l, const struct query *q)
 	if (!id || *text)
 		return;
 	*s = (struct census_site){ .function = *function ? mem_text(function) : NULL, .file = *file ? mem_text(file) : NULL,
-		.line = (uint32_t)query_number(q, 3), .module = id_at(q, 4, l->out->module_count), .frame = (uint32_t)query_number(q, 5),
+		.line = (uint32_t)query_number(q, 3), .module = query_id(q, 4, l->out->module_count), .frame = (uint32_t)query_number(q, 5),
 		.vaddr = (uint64_t)query_number(q, 6) };
 	module = l->out->modules[s->module].name;
 	if (*function && *file)
@@ -171,13 +156,13 @@ static void take_site(struct loading *l, const struct query *q)
 
 static void take_stack(struct loading *l, const struct query *q)
 {
-	l->site_of[id_at(q, 0, l->stack_limit)] = id_at(q, 1, l->site_limit);
+	l->site_of[query_id(q, 0, l->stack_limit)] = query_id(q, 1, l->site_limit);
 }
 
 /* Rows: site, type. */
 static void take_site_type(struct loading *l, const struct query *q)
 {
-	uint32_t *only = &l->only_type[id_at(q, 0, l->site_limit)], type = l->type_of[id_at(q, 1, l->type_limit)];
+	uint32_t *only = &l->only_type[query_id(q, 0, l->site_limit)], type = l->type_of[query_id(q, 1, l->type_limit)];
 
 	if (type)
 		*only = *only && *only != type ? SEVERAL : type;
@@ -186,7 +171,7 @@ static void take_site_type(struct loading *l, const struct query *q)
 /* Rows: id, role, purpose, name, forked, wanted. */
 static void take_process(struct loading *l, const struct query *q)
 {
-	uint32_t id = id_at(q, 0, l->out->process_count);
+	uint32_t id = query_id(q, 0, l->out->process_count);
 	const char *role = query_text(q, 1), *purpose = query_text(q, 2);
 	char *text;
 
@@ -282,7 +267,7 @@ static void take_stat(struct loading *l, const struct query *q)
 {
 	struct census_stat row = { .process = (uint32_t)query_number(q, 0), .stack = (uint32_t)query_number(q, 1),
 				   .vtable = (uint32_t)query_number(q, 2) };
-	uint32_t stack = row.stack < l->stack_limit ? row.stack : 0, type = id_at(q, 3, l->type_limit), of[CENSUS_DIMENSIONS];
+	uint32_t stack = row.stack < l->stack_limit ? row.stack : 0, type = query_id(q, 3, l->type_limit), of[CENSUS_DIMENSIONS];
 	uint64_t least = (uint64_t)query_number(q, 4), most = (uint64_t)query_number(q, 5);
 	struct census_cell *cell;
 	struct sums sums;
@@ -353,9 +338,7 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope, cons
 	char *processes = mem_format("SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s", scope->where);
 	struct shiny_err *err = read_facts(l, scope);
 
-	if (!err)
-		err = each(l, "SELECT (SELECT MAX(id) FROM type), (SELECT MAX(id) FROM stack), (SELECT MAX(id) FROM site), (SELECT MAX(id) FROM module), "
-			      "(SELECT MAX(id) FROM process)", take_limits);
+	take_limits(l);
 	if (!err)
 		err = each(l, "SELECT key, value FROM session", take_fact);
 	l->out->duration = scope_length(scope, l->out->duration);

@@ -211,24 +211,15 @@ static struct shiny_err *each(struct attribution *a, const char *sql, take_fn *t
 	return err;
 }
 
-/* An id as an index below `limit`; 0 for none and for what the tables do not hold. */
-static uint32_t id_at(const struct query *q, int column, size_t limit)
+static void take_limits(struct attribution *a)
 {
-	int64_t id = query_number(q, column);
-
-	return id > 0 && (uint64_t)id < limit ? (uint32_t)id : 0;
-}
-
-static void take_limits(struct attribution *a, const struct query *q)
-{
-	size_t *limits[] = {&a->function_limit, &a->source_limit, &a->module_limit, &a->frame_limit, &a->stack_limit, &a->tail_limit,
-			    &a->type_limit};
-
-	for (int i = 0; i < 7; i++) {
-		int64_t most = query_number(q, i);
-
-		*limits[i] = most < 0 || most > UINT32_MAX - 2 ? 1 : (size_t)most + 1;
-	}
+	a->function_limit = store_ids(a->store, "function");
+	a->source_limit = store_ids(a->store, "source");
+	a->module_limit = store_ids(a->store, "module");
+	a->frame_limit = store_ids(a->store, "frame");
+	a->stack_limit = store_ids(a->store, "stack");
+	a->tail_limit = store_ids(a->store, "stack_tail");
+	a->type_limit = store_ids(a->store, "type");
 	a->functions = mem_zero(a->function_limit, sizeof *a->functions);
 	a->sources = mem_zero(a->source_limit, sizeof *a->sources);
 	a->types = mem_zero(a->type_limit, sizeof *a->types);
@@ -264,7 +255,7 @@ static void take_boring(struct attribution *a, const struct query *q)
 static void take_function(struct attribution *a, const struct query *q)
 {
 	const char *name = function_name_start(query_text(q, 1));
-	uint32_t id = id_at(q, 0, a->function_limit);
+	uint32_t id = query_id(q, 0, a->function_limit);
 
 	if (id)
 		a->functions[id] = judge(a, COMPONENT_FUNCTION, name, function_name_length(name));
@@ -272,7 +263,7 @@ static void take_function(struct attribution *a, const struct query *q)
 
 static void take_source(struct attribution *a, const struct query *q)
 {
-	uint32_t id = id_at(q, 0, a->source_limit);
+	uint32_t id = query_id(q, 0, a->source_limit);
 
 	if (id)
 		a->sources[id] = judge(a, COMPONENT_SOURCE, query_text(q, 1), strlen(query_text(q, 1)));
@@ -281,7 +272,7 @@ static void take_source(struct attribution *a, const struct query *q)
 /* A class is asked about as its member functions would be. */
 static void take_type(struct attribution *a, const struct query *q)
 {
-	uint32_t id = id_at(q, 0, a->type_limit);
+	uint32_t id = query_id(q, 0, a->type_limit);
 
 	if (id)
 		a->types[id] = judge(a, COMPONENT_FUNCTION, query_text(q, 1), strlen(query_text(q, 1)));
@@ -290,7 +281,7 @@ static void take_type(struct attribution *a, const struct query *q)
 static void take_module(struct attribution *a, const struct query *q)
 {
 	const char *name = text_base(query_text(q, 1));
-	uint32_t id = id_at(q, 0, a->module_limit);
+	uint32_t id = query_id(q, 0, a->module_limit);
 
 	if (id)
 		a->modules[id] = (struct module){judge(a, COMPONENT_MODULE, name, strlen(name)), owner_of_module(a, name)};
@@ -299,9 +290,9 @@ static void take_module(struct attribution *a, const struct query *q)
 /* Rows: frame, module, depth, function, source; innermost first. */
 static void take_line(struct attribution *a, const struct query *q)
 {
-	uint32_t frame = id_at(q, 0, a->frame_limit), module = id_at(q, 1, a->module_limit);
+	uint32_t frame = query_id(q, 0, a->frame_limit), module = query_id(q, 1, a->module_limit);
 	struct verdict best = a->modules[module].first;
-	struct verdict function = a->functions[id_at(q, 3, a->function_limit)], source = a->sources[id_at(q, 4, a->source_limit)];
+	struct verdict function = a->functions[query_id(q, 3, a->function_limit)], source = a->sources[query_id(q, 4, a->source_limit)];
 	bool by_module = true;
 
 	if (function.rule < best.rule) {
@@ -324,13 +315,13 @@ static void take_line(struct attribution *a, const struct query *q)
 
 static void take_tail(struct attribution *a, const struct query *q)
 {
-	uint32_t id = id_at(q, 0, a->tail_limit);
+	uint32_t id = query_id(q, 0, a->tail_limit);
 
 	if (!id)
 		return;
 	for (int i = 0; i < PART; i++)
-		a->tails[id][i] = id_at(q, 1 + i, a->frame_limit);
-	a->tails[id][PART] = id_at(q, 1 + PART, id); /* lower than its own: so a chain ends */
+		a->tails[id][i] = query_id(q, 1 + i, a->frame_limit);
+	a->tails[id][PART] = query_id(q, 1 + PART, id); /* lower than its own: so a chain ends */
 }
 
 /* ---- whose a stack is ---- */
@@ -389,15 +380,15 @@ static bool walk_part(const struct attribution *a, struct walk *w, const uint32_
 /* Rows: stack, its innermost frames, its tail. */
 static void take_stack(struct attribution *a, const struct query *q)
 {
-	uint32_t frames[PART], owner = NO_STACK, tail = id_at(q, 1 + PART, a->tail_limit);
+	uint32_t frames[PART], owner = NO_STACK, tail = query_id(q, 1 + PART, a->tail_limit);
 	struct walk w = {0};
-	uint32_t id = id_at(q, 0, a->stack_limit);
+	uint32_t id = query_id(q, 0, a->stack_limit);
 	bool found;
 
 	if (!id)
 		return;
 	for (int i = 0; i < PART; i++)
-		frames[i] = id_at(q, 1 + i, a->frame_limit);
+		frames[i] = query_id(q, 1 + i, a->frame_limit);
 	found = walk_part(a, &w, frames, &owner);
 	for (; tail && !found; tail = a->tails[tail][PART])
 		found = walk_part(a, &w, a->tails[tail], &owner);
@@ -417,7 +408,7 @@ static bool asks_type(const struct attribution *a, uint32_t found)
 /* Rows: process, stack, type, value. */
 static void take_stat(struct attribution *a, const struct query *q)
 {
-	uint32_t process = (uint32_t)query_number(q, 0), stack = id_at(q, 1, a->stack_limit), type = (uint32_t)query_number(q, 2);
+	uint32_t process = (uint32_t)query_number(q, 0), stack = query_id(q, 1, a->stack_limit), type = (uint32_t)query_number(q, 2);
 	uint32_t found = stack ? a->owner_of_stack[stack] : NO_STACK, *at;
 	struct component_owner *owner = &a->out.owners[found & ~BY_MODULE];
 	uint64_t value = (uint64_t)query_number(q, 3);
@@ -462,11 +453,10 @@ static void sort_owners(struct components *c)
 /* Finds the owner of each stack and type. */
 static struct shiny_err *attribute(struct attribution *a)
 {
-	struct shiny_err *err = each(a, "SELECT (SELECT MAX(id) FROM function), (SELECT MAX(id) FROM source), (SELECT MAX(id) FROM module), "
-					"(SELECT MAX(id) FROM frame), (SELECT MAX(id) FROM stack), (SELECT MAX(id) FROM stack_tail), (SELECT MAX(id) FROM type)", take_limits);
+	struct shiny_err *err;
 
-	if (!err)
-		err = each(a, "SELECT kind, pattern FROM boring", take_boring);
+	take_limits(a);
+	err = each(a, "SELECT kind, pattern FROM boring", take_boring);
 	if (!err)
 		err = each(a, "SELECT id, name FROM function", take_function);
 	if (!err)

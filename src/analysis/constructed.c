@@ -327,24 +327,20 @@ static struct shiny_err *load_classes(struct store *store, struct finder *f)
 {
 	struct query *q = NULL;
 	bool row = false;
-	/* earlier sessions of this format have no table of classes */
-	struct shiny_err *err = store_query(store, store_has(store, "class") ? "SELECT COALESCE(MAX(id), 0) FROM class" : "SELECT 0", &q);
+	struct shiny_err *err;
 
-	if (!err)
-		err = query_step(q, &row);
-	if (!err && row)
-		f->row_count = (size_t)query_number(q, 0);
-	query_end(q);
-	q = NULL;
+	f->row_count = store_ids(store, "class") - 1;
 	f->rows = mem_zero(f->row_count + 1, sizeof *f->rows);
-	if (!err && !f->row_count)
+	if (!f->row_count)
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "no constructors were recorded"),
 					"record with SHINY_CTORS='NAMESPACE::*', the names of the classes; the executable needs symbols");
-	if (!err)
-		err = store_query(store, "SELECT id, name, bytes, constructors, destructors, unpatched, inlined FROM class WHERE id > 0", &q);
+	err = store_query(store, "SELECT id, name, bytes, constructors, destructors, unpatched, inlined FROM class", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct constructed_row *r = &f->rows[query_number(q, 0) - 1];
+		uint32_t id = query_id(q, 0, f->row_count + 1);
+		struct constructed_row *r = &f->rows[id - 1];
 
+		if (!id)
+			continue;
 		free(r->name);
 		r->name = mem_text(query_text(q, 1));
 		r->bytes = (uint64_t)query_number(q, 2);
@@ -378,23 +374,17 @@ static struct shiny_err *load_callers(struct store *store, struct finder *f)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0) FROM stack", &q);
+	struct shiny_err *err;
 
-	if (!err)
-		err = query_step(q, &row);
-	if (!err && row)
-		f->caller_count = (size_t)query_number(q, 0) + 1;
-	query_end(q);
-	q = NULL;
-	f->callers = mem_zero(f->caller_count + 1, sizeof *f->callers);
-	if (!err)
-		err = store_query(store, "SELECT s.id, group_concat(u.name, char(10)) FROM stack s JOIN frame_line l ON l.frame = s.frame0 "
-					 "JOIN function u ON u.id = l.function WHERE s.id > 0 GROUP BY s.id", &q);
+	f->caller_count = store_ids(store, "stack");
+	f->callers = mem_zero(f->caller_count, sizeof *f->callers);
+	err = store_query(store, "SELECT s.id, group_concat(u.name, char(10)) FROM stack s JOIN frame_line l ON l.frame = s.frame0 "
+					 "JOIN function u ON u.id = l.function GROUP BY s.id", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		char **text = &f->callers[query_number(q, 0)];
+		char **text = &f->callers[query_id(q, 0, f->caller_count)];
 
 		free(*text);
-		*text = mem_text(query_text(q, 1));
+		*text = mem_text(query_verbatim(q, 1)); /* lines, and never printed */
 	}
 	query_end(q);
 	return err;
@@ -450,21 +440,13 @@ struct shiny_err *constructed_load(struct store *store, const struct scope *scop
 	struct finder f = { 0 };
 	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .move = see_move,
 					   .fork = see_fork, .constructor = see_constructor };
-	struct query *q = NULL;
-	bool row = false;
 	struct shiny_err *err = load_classes(store, &f);
 
 	if (!err)
 		err = load_mappings(store, &f);
 	if (!err)
 		err = load_callers(store, &f);
-	if (!err)
-		err = store_query(store, "SELECT COALESCE(MAX(id), 0) FROM process", &q);
-	if (!err)
-		err = query_step(q, &row);
-	if (!err && row)
-		f.state_count = (size_t)query_number(q, 0);
-	query_end(q);
+	f.state_count = store_ids(store, "process") - 1;
 	f.states = mem_zero(f.state_count + 1, sizeof *f.states);
 	if (!err)
 		err = lives_run(store, scope, &observer, 1, progress ? "following objects" : NULL);

@@ -38,15 +38,11 @@ static int by_name(const void *left, const void *right)
 	return order ? order : (a->id > b->id) - (a->id < b->id);
 }
 
-static void set(struct groups *g, uint32_t id, uint32_t group)
+/* Equal names become one group; the list's names become the groups'. `ids`: those of the list are below. */
+static void take_names(struct groups *g, struct list *list, size_t ids, const char *none)
 {
-	g->of = mem_reach(g->of, &g->of_count, id, sizeof *g->of, 1024);
-	g->of[id] = group;
-}
-
-/* Equal names become one group; the list's names become the groups'. */
-static void take_names(struct groups *g, struct list *list, const char *none)
-{
+	g->of_count = ids;
+	g->of = mem_zero(ids, sizeof *g->of);
 	if (list->count)
 		qsort(list->at, list->count, sizeof *list->at, by_name);
 	g->names = mem_zero(list->count + 1, sizeof *g->names);
@@ -57,7 +53,7 @@ static void take_names(struct groups *g, struct list *list, const char *none)
 			g->names[g->count++] = list->at[i].name;
 			list->at[i].name = NULL;
 		}
-		set(g, list->at[i].id, (uint32_t)g->count - 1);
+		g->of[list->at[i].id] = (uint32_t)g->count - 1;
 	}
 }
 
@@ -75,13 +71,13 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		named->id = (uint32_t)query_number(q, 0);
+		named->id = query_id(q, 0, store_ids(store, "type"));
 		named->name = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
 			.form = query_text(q, 3), .confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full });
 	}
 	query_end(q);
 	if (!err)
-		take_names(g, &list, "(no type)");
+		take_names(g, &list, store_ids(store, "type"), "(no type)");
 	list_free(&list);
 	return err;
 }
@@ -115,20 +111,19 @@ static struct shiny_err *load_sites(struct store *store, struct groups *g)
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		named->id = (uint32_t)query_number(q, 0);
+		named->id = query_id(q, 0, store_ids(store, "site"));
 		named->name = site_name(q);
 	}
 	query_end(q);
 	q = NULL;
 	if (!err) {
-		take_names(&sites, &list, "(no stack)");
+		take_names(&sites, &list, store_ids(store, "site"), "(no stack)");
+		g->of_count = store_ids(store, "stack");
+		g->of = mem_zero(g->of_count, sizeof *g->of);
 		err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
 	}
-	while (!err && !(err = query_step(q, &row)) && row) {
-		uint32_t site = (uint32_t)query_number(q, 1);
-
-		set(g, (uint32_t)query_number(q, 0), site < sites.of_count ? sites.of[site] : 0);
-	}
+	while (!err && !(err = query_step(q, &row)) && row)
+		g->of[query_id(q, 0, g->of_count)] = sites.of[query_id(q, 1, sites.of_count)];
 	query_end(q);
 	g->names = sites.names;
 	g->count = sites.count;
@@ -164,20 +159,20 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 	struct list list = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_has(store, "tag") ? store_query(store, "SELECT id, name FROM tag", &q) : NULL;
+	struct shiny_err *err = store_query(store, "SELECT id, name FROM tag", &q);
 
-	while (q && !err && !(err = query_step(q, &row)) && row) {
+	while (!err && !(err = query_step(q, &row)) && row) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
 
 		if (!named) {
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		*named = (struct named){ mem_text(query_text(q, 1)), (uint32_t)query_number(q, 0) };
+		*named = (struct named){ mem_text(query_text(q, 1)), query_id(q, 0, store_ids(store, "tag")) };
 	}
 	query_end(q);
 	if (!err)
-		take_names(g, &list, "(no tag)");
+		take_names(g, &list, store_ids(store, "tag"), "(no tag)");
 	list_free(&list);
 	return err;
 }

@@ -355,7 +355,8 @@ static void judge_rows(struct checking *k, const struct plan *p)
 static char *site_of(struct checking *k, int side, uint32_t stack)
 {
 	struct query *q = NULL;
-	const char *name = "(no stack)";
+	const struct texts *names = &k->censuses[side].names[CENSUS_SITE];
+	const char *name = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(k->stores[side], "SELECT site FROM stack WHERE id = ?", &q);
 
@@ -363,11 +364,11 @@ static char *site_of(struct checking *k, int side, uint32_t stack)
 		query_bind_number(q, 1, stack);
 		err = query_step(q, &row);
 	}
-	if (!err && row && query_number(q, 0) > 0 && (size_t)query_number(q, 0) < k->censuses[side].names[CENSUS_SITE].count)
-		name = k->censuses[side].names[CENSUS_SITE].at[query_number(q, 0)];
+	if (!err && row)
+		name = names->at[query_id(q, 0, names->count)];
 	query_end(q);
 	shiny_err_free(err); /* the row stays, without a name */
-	return mem_text(name);
+	return mem_text(name ? name : "(no stack)");
 }
 
 static struct shiny_err *count_mismatches(struct checking *k, int side, bool strays, double *value, struct limit_result *parts)

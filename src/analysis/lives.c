@@ -442,30 +442,33 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	struct query *q = NULL;
 	bool row = false;
 	/* how long an unfinished recording took is not written down: until the last that is known of it */
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0), COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
+	struct shiny_err *err = store_query(store, "SELECT COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
 						   "MAX((SELECT COALESCE(MAX(last_ns), 0) FROM events), (SELECT COALESCE(MAX(ns), 0) FROM memory))), "
-						   "(SELECT COALESCE(SUM(count), 0) FROM events) FROM process", &q);
+						   "(SELECT COALESCE(SUM(count), 0) FROM events)", &q);
 
 	if (!err)
 		err = query_step(q, &row);
 	if (!err && row) {
-		run->lives.process_count = (size_t)query_number(q, 0);
-		run->lives.duration = (uint64_t)query_number(q, 1);
-		run->total = (uint64_t)query_number(q, 2);
+		run->lives.duration = (uint64_t)query_number(q, 0);
+		run->total = (uint64_t)query_number(q, 1);
 	}
 	query_end(q);
 	q = NULL;
+	run->lives.process_count = store_ids(store, "process") - 1;
 	run->lives.processes = mem_zero(run->lives.process_count + 1, sizeof *run->lives.processes);
 	for (size_t i = 0; i < run->lives.process_count; i++) { /* a damaged file has events of processes that it does not list */
 		run->lives.processes[i].id = (uint32_t)i + 1;
 		run->lives.processes[i].blocks.pool = &run->pool;
 	}
 	if (!err)
-		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced' FROM v_processes s "
-					      "WHERE s.process > 0", scope->where);
+		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced' FROM v_processes s",
+				   scope->where);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct lives_process *p = &run->lives.processes[query_number(q, 0) - 1];
+		uint32_t id = query_id(q, 0, run->lives.process_count + 1);
+		struct lives_process *p = &run->lives.processes[id - 1];
 
+		if (!id)
+			continue;
 		p->parent = (uint32_t)query_number(q, 1);
 		p->start = (uint64_t)query_number(q, 2);
 		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->lives.duration;

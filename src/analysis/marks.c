@@ -152,7 +152,7 @@ struct shiny_err *marks_load(struct store *store, const struct scope *scope, boo
 	uint64_t duration = 0;
 	struct shiny_err *err = rows_push(&marks.rows, &marks.count, &marks.room, sizeof *marks.rows) ? NULL : SHINY_NO_MEMORY;
 
-	if (!err && store_has(store, "mark"))
+	if (!err)
 		err = read_marks(store, scope, &marks);
 	if (!err)
 		err = session_duration(store, &duration);

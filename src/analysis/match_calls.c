@@ -52,27 +52,15 @@ struct matcher {
 /* ---- reading ---- */
 
 /* An id below `limit`, or 0. */
-static uint32_t id_at(const struct query *q, int column, size_t limit)
-{
-	int64_t id = query_number(q, column);
-
-	return id > 0 && (uint64_t)id < limit ? (uint32_t)id : 0;
-}
-
 static struct shiny_err *read_frames(struct matcher *m, int side)
 {
 	struct graph *g = &m->sides[side];
 	const struct census *other = m->sides[!side].census;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(m->stores[side], "SELECT COALESCE(MAX(id), 0) FROM frame", &q);
+	struct shiny_err *err;
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		g->frames = (size_t)query_number(q, 0) + 1;
-	query_end(q);
-	q = NULL;
-	if (err)
-		return err;
+	g->frames = store_ids(m->stores[side], "frame");
 	g->known = mem_zero(g->frames, sizeof *g->known);
 	g->modules = mem_zero(g->frames, sizeof *g->modules);
 	g->addresses = mem_zero(g->frames, sizeof *g->addresses);
@@ -82,7 +70,7 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 	err = store_query(m->stores[side], "SELECT f.id, f.module, f.vaddr, n.name FROM frame f LEFT JOIN frame_line l ON l.frame = f.id AND l.depth = 0 "
 					   "LEFT JOIN function n ON n.id = l.function", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		uint32_t id = id_at(q, 0, g->frames), module = id_at(q, 1, g->census->module_count);
+		uint32_t id = query_id(q, 0, g->frames), module = query_id(q, 1, g->census->module_count);
 		const struct census_module *mod = &g->census->modules[module];
 		const char *name = query_text(q, 3);
 
@@ -101,7 +89,7 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 static void add_part(struct graph *g, const struct query *q, uint32_t *callee)
 {
 	for (int i = 0; i < PART; i++) {
-		uint32_t frame = id_at(q, 1 + i, g->frames);
+		uint32_t frame = query_id(q, 1 + i, g->frames);
 
 		if (!frame)
 			break;
@@ -137,26 +125,21 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 	struct graph *g = &m->sides[side];
 	struct query *q = NULL;
 	uint32_t *heads = NULL; /* by tail: its first frame */
-	size_t tails = 1;
+	size_t tails = store_ids(m->stores[side], "stack_tail");
 	bool row = false;
-	struct shiny_err *err = store_query(m->stores[side], "SELECT COALESCE(MAX(id), 0) FROM stack_tail", &q);
+	struct shiny_err *err;
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		tails = (size_t)query_number(q, 0) + 1;
-	query_end(q);
-	q = NULL;
 	heads = mem_zero(tails, sizeof *heads);
-	if (!err)
-		err = store_query(m->stores[side], "SELECT id, frame0 FROM stack_tail", &q);
+	err = store_query(m->stores[side], "SELECT id, frame0 FROM stack_tail", &q);
 	while (!err && !(err = query_step(q, &row)) && row)
-		heads[id_at(q, 0, tails)] = id_at(q, 1, g->frames);
+		heads[query_id(q, 0, tails)] = query_id(q, 1, g->frames);
 	query_end(q);
 	q = NULL;
 	if (!err)
 		err = store_query(m->stores[side], "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack UNION ALL "
 						   "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail", &q);
 	for (size_t next = OFTEN; !err && !(err = query_step(q, &row)) && row;) {
-		uint32_t callee = 0, tail = id_at(q, 1 + PART, tails);
+		uint32_t callee = 0, tail = query_id(q, 1 + PART, tails);
 
 		add_part(g, q, &callee);
 		if (callee && tail && heads[tail])

@@ -298,9 +298,7 @@ static struct shiny_err *count_lives(struct store *store, struct live *lives, si
 	struct counting c = { .lives = lives, .live_count = count, .moments = mem_alloc((count + 1) * sizeof *c.moments) };
 	struct lives_observer observer = { .context = &c, .moment = at_moment };
 	struct scope all = { 0 };
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0) FROM type", &q);
+	struct shiny_err *err;
 
 	for (size_t i = 0; i < count; i++)
 		c.moments[i] = lives[i].moment;
@@ -309,12 +307,9 @@ static struct shiny_err *count_lives(struct store *store, struct live *lives, si
 		if (!c.moment_count || c.moments[c.moment_count - 1] != c.moments[i])
 			c.moments[c.moment_count++] = c.moments[i];
 	observer.first_moment = c.moments[0];
-	if (!err && !(err = query_step(q, &row)) && row)
-		c.types = (size_t)query_number(q, 0) + 1;
-	query_end(q);
+	c.types = store_ids(store, "type");
 	c.index = mem_zero(c.types, sizeof *c.index);
-	if (!err)
-		err = scope_resolve(store, NULL, &all);
+	err = scope_resolve(store, NULL, &all);
 	if (!err)
 		err = lives_run(store, &all, &observer, 1, NULL);
 	scope_deinit(&all);
@@ -327,18 +322,14 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived, (SELECT MAX(id) FROM type) FROM type", &q);
+	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
-	*names = NULL;
-	*count = 0;
+	*count = store_ids(store, "type");
+	*names = mem_zero(*count, sizeof **names);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		size_t id = (size_t)query_number(q, 0);
+		uint32_t id = query_id(q, 0, *count);
 
-		if (!*names) {
-			*count = (size_t)query_number(q, 6) + 1;
-			*names = mem_zero(*count, sizeof **names);
-		}
-		if (id < *count)
+		if (id && !(*names)[id])
 			(*names)[id] = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
 				.form = query_text(q, 3), .confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full });
 	}

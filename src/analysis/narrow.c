@@ -267,25 +267,6 @@ static struct shiny_err *make_stat(struct store *store, const struct counting *c
 	return execute(store, "DROP TABLE temp.narrow_stat");
 }
 
-/* The view's own text, which then finds the temporary tables. */
-static struct shiny_err *make_processes(struct store *store)
-{
-	struct query *q = NULL;
-	bool row = false;
-	char *sql = NULL;
-	struct shiny_err *err = store_query(store, "SELECT replace(sql, 'CREATE VIEW', 'CREATE TEMP VIEW') FROM main.sqlite_master WHERE name = 'v_processes'", &q);
-
-	if (!err)
-		err = query_step(q, &row);
-	if (!err && row)
-		sql = mem_text(query_text(q, 0));
-	query_end(q);
-	if (sql)
-		err = execute(store, sql);
-	free(sql);
-	return err;
-}
-
 static struct shiny_err *make_others(struct store *store, const struct scope *scope, const struct counting *c)
 {
 	char *buckets;
@@ -309,23 +290,20 @@ static struct shiny_err *make_others(struct store *store, const struct scope *sc
 	SHINY_TRY(err);
 	if (scope_timed(scope))
 		SHINY_TRY(execute(store, "CREATE TEMP TABLE peak AS SELECT * FROM main.peak WHERE 0"));
-	return make_processes(store);
+	return NULL;
 }
 
 static struct shiny_err *load_sites(struct store *store, struct counting *c)
 {
 	struct query *q = NULL;
-	size_t room = 0;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, site FROM stack WHERE site > 0 AND id BETWEEN 1 AND 0x7fffffff", &q);
+	struct shiny_err *err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
-		size_t id = (size_t)query_number(q, 0);
-
-		c->site_of = mem_reach(c->site_of, &room, id, sizeof *c->site_of, 1024);
-		c->site_of[id] = (uint32_t)query_number(q, 1);
-	}
-	c->stack_count = room;
+	c->stack_count = store_ids(store, "stack");
+	c->site_of = mem_zero(c->stack_count, sizeof *c->site_of);
+	while (!err && !(err = query_step(q, &row)) && row)
+		c->site_of[query_id(q, 0, c->stack_count)] = query_id(q, 1, store_ids(store, "site"));
+	c->site_of[0] = 0;
 	query_end(q);
 	return err;
 }
@@ -359,7 +337,7 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 
 struct shiny_err *narrow_end(struct store *store)
 {
-	static const char *const made[] = {"VIEW IF EXISTS temp.v_processes", "TABLE IF EXISTS temp.stat", "TABLE IF EXISTS temp.site_stat",
+	static const char *const made[] = {"TABLE IF EXISTS temp.stat", "TABLE IF EXISTS temp.site_stat",
 		"TABLE IF EXISTS temp.lifetime", "TABLE IF EXISTS temp.page", "TABLE IF EXISTS temp.bucket", "TABLE IF EXISTS temp.peak",
 		"TABLE IF EXISTS temp.narrow_stat", "TABLE IF EXISTS temp.narrow_lifetime", "TABLE IF EXISTS temp.narrow_bucket"};
 	char drop[80];

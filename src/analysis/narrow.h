@@ -11,7 +11,7 @@
  * the scope's blocks what it says of all otherwise, by the same queries. The file is not written to.
  *
  *   NARROW_STAT  stat
- *   NARROW_ALL   stat, site_stat, lifetime, page, bucket (NARROW_BUCKETS a session), v_processes; of an
+ *   NARROW_ALL   stat, site_stat, lifetime, page, bucket (NARROW_BUCKETS a session); of an
  *                interval peak is empty: stacks' own peaks are not made again
  *
  * Not of the blocks, and so as they are: processes and threads themselves, how many events came, what was lost. A row's `reading` is the file's.

@@ -535,19 +535,17 @@ static struct shiny_err *load_forms(struct store *store, struct model *m)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0) FROM type", &q);
+	struct shiny_err *err;
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		m->type_ids = (size_t)query_number(q, 0) + 1;
-	query_end(q);
-	q = NULL;
+	m->type_ids = store_ids(store, "type");
 	m->is_object = mem_zero(m->type_ids + 1, sizeof *m->is_object);
 	m->no_object = mem_zero(m->type_ids + 1, sizeof *m->no_object);
-	if (!err)
-		err = store_query(store, "SELECT id, form IN ('object', 'node') FROM type WHERE confidence <> 'label'", &q);
+	err = store_query(store, "SELECT id, form IN ('object', 'node') FROM type WHERE confidence <> 'label'", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		m->is_object[query_number(q, 0)] = query_number(q, 1) != 0;
-		m->no_object[query_number(q, 0)] = query_number(q, 1) == 0;
+		uint32_t id = query_id(q, 0, m->type_ids);
+
+		m->is_object[id] = id && query_number(q, 1) != 0;
+		m->no_object[id] = id && query_number(q, 1) == 0;
 	}
 	query_end(q);
 	return err;

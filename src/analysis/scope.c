@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/mem.h"
 #include "../base/text.h"
 #include "../base/units.h"
 
@@ -113,12 +114,11 @@ static struct shiny_err *no_such(struct store *store, const char *table, const c
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = NULL;
+	struct shiny_err *err;
 	char *list = NULL;
 
-	if (store_has(store, table))
-		err = query_format(store, &q, "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM %s ORDER BY id LIMIT 12)", table);
-	if (q && !err && !(err = query_step(q, &row)) && row)
+	err = query_format(store, &q, "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM %s ORDER BY id LIMIT 12)", table);
+	if (!err && !(err = query_step(q, &row)) && row)
 		list = copy_column(q, 0, &list) ? list : NULL;
 	query_end(q);
 	if (!err)
@@ -141,17 +141,8 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 		free(copy);
 		return err ? err : SHINY_NO_MEMORY;
 	}
-	if (!store_has(store, "tag"))
-		err = no_such(store, "tag", names);
-	if (!err)
-		err = store_query(store, "SELECT COALESCE(MAX(id), 0) + 1 FROM tag", &q);
-	if (!err && !(err = query_step(q, &row)) && row) {
-		scope->tag_count = (size_t)query_number(q, 0);
-		scope->tags = calloc(scope->tag_count, sizeof *scope->tags);
-		if (!scope->tags)
-			err = SHINY_NO_MEMORY;
-	}
-	query_end(q);
+	scope->tag_count = store_ids(store, "tag");
+	scope->tags = mem_zero(scope->tag_count, sizeof *scope->tags);
 	for (char *name = strtok_r(copy, ",", &save); !err && name; name = strtok_r(NULL, ",", &save)) {
 		bool found = strcmp(name, "-") == 0;
 
@@ -159,9 +150,10 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 		q = NULL;
 		err = store_query(store, "SELECT id, name FROM tag", &q);
 		while (!err && !(err = query_step(q, &row)) && row) {
-			uint64_t id = (uint64_t)query_number(q, 0);
+			uint32_t id = query_id(q, 0, scope->tag_count);
+			const char *tag = query_verbatim(q, 1);
 
-			if (id < scope->tag_count && (strpbrk(name, "*?") ? text_matches(name, query_text(q, 1)) : strcmp(name, query_text(q, 1)) == 0))
+			if (id && (strpbrk(name, "*?") ? text_matches(name, tag) : strcmp(name, tag) == 0))
 				found = scope->tags[id] = true;
 		}
 		query_end(q);
@@ -198,7 +190,7 @@ static struct shiny_err *find_mark(struct store *store, const char *name, uint64
 	struct shiny_err *err;
 
 	*found = false;
-	if (!nth || !store_has(store, "mark"))
+	if (!nth)
 		return NULL;
 	err = store_query(store, "SELECT ns FROM mark WHERE name = ? AND ns >= ? ORDER BY ns, id LIMIT 1 OFFSET ?", &q);
 	if (!err) {

@@ -88,7 +88,7 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by, const char *match, enum order order,
 			     bool stacks, struct sites *out)
 {
-	bool tagged = by == SITES_BY_TAG && store_has(store, "tag"); /* else it is of a time when there were none */
+	bool tagged = by == SITES_BY_TAG;
 	const char *key = by == SITES_BY_TAG && !tagged ? "0" : keys[by];
 	struct sites sites = {0};
 	struct query *q = NULL;

@@ -171,10 +171,12 @@ static struct shiny_err *load_processes(struct store *store, struct size_classes
 						   "WHERE p.id > 0", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		size_t i = (size_t)query_number(q, 0) - 1;
+		uint32_t id = query_id(q, 0, classes->count + 1);
 		const char *attach = query_text(q, 1);
 
-		classes->allocators[i] = strcmp(attach, "partition_alloc") == 0 ? by_role(query_text(q, 3), query_text(q, 4))
+		if (!id)
+			continue;
+		classes->allocators[id - 1] = strcmp(attach, "partition_alloc") == 0 ? by_role(query_text(q, 3), query_text(q, 4))
 					 : strcmp(attach, "entries") == 0 ? by_text(query_text(q, 2)) : SIZE_GLIBC;
 	}
 	query_end(q);
@@ -202,16 +204,11 @@ static struct shiny_err *load_libraries(struct store *store, struct size_classes
 struct shiny_err *size_classes_load(struct store *store, struct size_classes *out)
 {
 	struct size_classes classes = { 0 };
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(MAX(id), 0) FROM process", &q);
+	struct shiny_err *err;
 
-	if (!err && !(err = query_step(q, &row)) && row)
-		classes.count = (size_t)query_number(q, 0);
-	query_end(q);
+	classes.count = store_ids(store, "process") - 1;
 	classes.allocators = mem_zero(classes.count + 1, sizeof *classes.allocators);
-	if (!err)
-		err = load_processes(store, &classes);
+	err = load_processes(store, &classes);
 	if (!err)
 		err = load_libraries(store, &classes);
 	if (err) {

@@ -82,23 +82,19 @@ static struct shiny_err *load_roles(struct store *store, const struct scope *sco
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT s.process, COALESCE(NULLIF(s.role, ''), s.name), (SELECT MAX(id) FROM process) "
-					     "FROM v_processes s WHERE %s", scope->where);
+	struct shiny_err *err = query_format(store, &q, "SELECT s.process, COALESCE(NULLIF(s.role, ''), s.name) FROM v_processes s WHERE %s", scope->where);
 
+	c->row_count = store_ids(store, "process");
+	c->rows = mem_zero(c->row_count, sizeof *c->rows);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		size_t id = (size_t)query_number(q, 0);
 		struct streams_row *named = named_row(c->streams, query_text(q, 1));
 
 		if (!named) {
 			err = SHINY_NO_MEMORY;
 			break;
 		}
-		if (!c->rows) {
-			c->row_count = (size_t)query_number(q, 2) + 1;
-			c->rows = mem_zero(c->row_count, sizeof *c->rows);
-		}
 		named->processes++;
-		c->rows[id] = (size_t)(named - c->streams->rows) + 1;
+		c->rows[query_id(q, 0, c->row_count)] = (size_t)(named - c->streams->rows) + 1;
 	}
 	query_end(q);
 	return err;
@@ -108,30 +104,25 @@ static struct shiny_err *load_types(struct store *store, struct counting *c)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, rule IN ('constructor', 'vptr', 'both') OR (rule = 'learned' AND confidence IN ('exact', 'high')), "
-					    "(SELECT MAX(id) FROM type) FROM type", &q);
+	struct shiny_err *err = store_query(store, "SELECT id, rule IN ('constructor', 'vptr', 'both') OR (rule = 'learned' AND confidence IN ('exact', 'high')) "
+					    "FROM type", &q);
 
-	while (!err && !(err = query_step(q, &row)) && row) {
-		if (!c->constructed) {
-			c->type_count = (size_t)query_number(q, 2) + 1;
-			c->constructed = mem_zero(c->type_count, sizeof *c->constructed);
-		}
-		c->constructed[query_number(q, 0)] = query_number(q, 1) != 0;
-	}
+	c->type_count = store_ids(store, "type");
+	c->constructed = mem_zero(c->type_count, sizeof *c->constructed);
+	while (!err && !(err = query_step(q, &row)) && row)
+		c->constructed[query_id(q, 0, c->type_count)] = query_number(q, 1) != 0;
+	c->constructed[0] = false; /* no type */
 	query_end(q);
 	return err;
 }
 
-/* Whether constructors were; earlier sessions of this format have no table of classes. */
+/* Whether constructors were. */
 static struct shiny_err *load_recorded(struct store *store, bool *recorded)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err;
+	struct shiny_err *err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class)", &q);
 
-	if (!store_has(store, "class"))
-		return NULL;
-	err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class)", &q);
 	if (!err && !(err = query_step(q, &row)) && row)
 		*recorded = query_number(q, 0) != 0;
 	query_end(q);

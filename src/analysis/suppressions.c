@@ -84,34 +84,26 @@ static bool is_suppressed(const struct finder *s, const struct query *q)
 	return false;
 }
 
-static void mark(bool **set, size_t *count, size_t id)
-{
-	*set = mem_reach(*set, count, id, sizeof **set, 1024);
-	(*set)[id] = true;
-}
-
 /* Frames are looked at once each; then stacks are those that have one of them. */
 static struct shiny_err *find_stacks(struct store *store, struct finder *s)
 {
 	struct query *q = NULL;
-	bool *frames = NULL, row = false;
-	size_t frame_count = 0;
+	size_t frame_count = store_ids(store, "frame");
+	bool *frames = mem_zero(frame_count, sizeof *frames), row = false, any = false;
 	struct shiny_err *err = store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		if (is_suppressed(s, q))
-			mark(&frames, &frame_count, (size_t)query_number(q, 0));
+			any = frames[query_id(q, 0, frame_count)] = true;
 	query_end(q);
 	q = NULL;
-	if (!err && frame_count)
+	frames[0] = false;
+	if (!err && any)
 		err = store_query(store, "SELECT DISTINCT stack, frame FROM v_stack_frames", &q);
-	row = frame_count != 0;
-	while (!err && row && !(err = query_step(q, &row)) && row) {
-		size_t frame = (size_t)query_number(q, 1);
-
-		if (frame < frame_count && frames[frame])
-			mark(&s->out.stacks, &s->out.stack_count, (size_t)query_number(q, 0));
-	}
+	row = any;
+	while (!err && row && !(err = query_step(q, &row)) && row)
+		if (frames[query_id(q, 1, frame_count)])
+			s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
 	query_end(q);
 	free(frames);
 	return err;
@@ -145,7 +137,7 @@ static struct shiny_err *find_libraries(struct store *store, struct finder *s)
 		err = store_query(store, "SELECT k.id, m.path FROM site i JOIN module m ON m.id = i.module JOIN stack k ON k.site = i.id", &q);
 	while (!err && !(err = query_step(q, &row)) && row)
 		if (is_library(s, query_text(q, 1)))
-			mark(&s->out.stacks, &s->out.stack_count, (size_t)query_number(q, 0));
+			s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
 	query_end(q);
 	return err;
 }
@@ -155,12 +147,15 @@ struct shiny_err *suppressions_load(struct store *store, const char *path, bool 
 	struct finder s = { 0 };
 	struct shiny_err *err = path ? read_patterns(path, &s) : NULL;
 
+	s.out.stack_count = store_ids(store, "stack");
+	s.out.stacks = mem_zero(s.out.stack_count, sizeof *s.out.stacks);
 	for (size_t i = 0; libraries && i < sizeof kept / sizeof *kept; i++)
 		add(&s.patterns, &s.count, &s.room, pattern_of(kept[i]));
 	if (!err && s.count)
 		err = find_stacks(store, &s);
 	if (!err && libraries)
 		err = find_libraries(store, &s);
+	s.out.stacks[0] = false; /* what has none is nobody's */
 	for (size_t i = 0; i < s.count; i++)
 		free(s.patterns[i]);
 	for (size_t i = 0; i < s.module_count; i++)

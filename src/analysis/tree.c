@@ -128,7 +128,7 @@ struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum
 	bool typed = (by == TREE_BY_TYPE || by == TREE_BY_TAG) && measure != TREE_PEAK;
 	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived"; /* what makes leaves of one name different */
 	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
-			 : store_has(store, "tag") ? "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')" : "'(no tag)'";
+			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
 	struct tree_node tree = {.name = strdup("all processes")};
 	struct query *q = NULL;
 	bool row = false;
@@ -180,32 +180,35 @@ static const char *type_caption(const struct captions *c, const struct component
 	return name ? name : c->types[0];
 }
 
-static char **caption_at(char ***list, size_t *limit, size_t id)
+static void set_caption(char **list, uint32_t id, char *caption)
 {
-	*list = mem_reach(*list, limit, id, sizeof **list, 64);
-	free((*list)[id]);
-	return &(*list)[id];
+	free(list[id]);
+	list[id] = caption;
 }
 
 static struct shiny_err *load_captions(struct store *store, bool full, struct captions *out)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process "
-							"WHERE id BETWEEN 0 AND %d", INT32_MAX);
+	struct shiny_err *err;
+
+	out->process_limit = store_ids(store, "process");
+	out->processes = mem_zero(out->process_limit, sizeof *out->processes);
+	out->type_limit = store_ids(store, "type");
+	out->types = mem_zero(out->type_limit, sizeof *out->types);
+	err = store_query(store, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		*caption_at(&out->processes, &out->process_limit, (size_t)query_number(q, 0)) =
-			mem_format("%s, pid %" PRId64, query_text(q, 1), query_number(q, 2));
+		set_caption(out->processes, query_id(q, 0, out->process_limit), mem_format("%s, pid %" PRId64, query_text(q, 1), query_number(q, 2)));
 	query_end(q);
 	q = NULL;
-	*caption_at(&out->types, &out->type_limit, 0) = type_name_block(&(struct type_text){.full = full});
 	if (!err)
-		err = query_format(store, &q, "SELECT id, name, container, form, confidence, or_derived FROM type WHERE id BETWEEN 1 AND %d", INT32_MAX);
+		err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 	while (!err && !(err = query_step(q, &row)) && row)
-		*caption_at(&out->types, &out->type_limit, (size_t)query_number(q, 0)) = type_name_block(&(struct type_text){
+		set_caption(out->types, query_id(q, 0, out->type_limit), type_name_block(&(struct type_text){
 			.type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2), .form = query_text(q, 3),
-			.confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full});
+			.confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full}));
+	set_caption(out->types, 0, type_name_block(&(struct type_text){.full = full}));
 	query_end(q);
 	return err;
 }

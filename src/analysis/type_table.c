@@ -81,9 +81,9 @@ struct shiny_err *type_table_load(struct store *store, size_t processes, struct 
 	struct shiny_err *err = store_query(store, "SELECT process, stack, vtable, type FROM stat WHERE process > 0 AND (type > 0 OR vtable > 0)", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		if (query_number(q, 0) <= (int64_t)processes) /* a damaged file has rows of processes that it does not list */
-			*vec_push(&rows) = (struct type_seen){ (uint32_t)query_number(q, 0), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
-							       (uint32_t)query_number(q, 3) };
+		if (query_id(q, 0, processes + 1)) /* a damaged file has rows of processes that it does not list */
+			*vec_push(&rows) = (struct type_seen){ query_id(q, 0, processes + 1), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
+							       query_id(q, 3, store_ids(store, "type")) };
 	query_end(q);
 	fill(&table, rows.at, rows.count);
 	free(rows.at);

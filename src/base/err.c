@@ -12,15 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 static char no_memory_message[] = "out of memory";
 static struct shiny_err no_memory = { .code = SHINY_ERR_OTHER, .message = no_memory_message, .advice = NULL };
 
-/* One line means one line: a path may hold a newline or an escape sequence, and the text goes to a terminal. */
-static void make_one_line(char *text)
+/* One line means one line: a path may hold a newline or an escape sequence, and the text goes to a terminal. Frees `text`. */
+static char *make_one_line(char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
+	char *plain = text_is_plain(text) ? text : text_plain(text);
+
+	if (plain != text)
+		free(text);
+	return plain;
 }
 
 static struct shiny_err *make(enum shiny_err_code code, char *message)
@@ -31,7 +35,7 @@ static struct shiny_err *make(enum shiny_err_code code, char *message)
 		free(message);
 		return &no_memory;
 	}
-	make_one_line(message);
+	message = make_one_line(message);
 	*err = (struct shiny_err){ .code = code, .message = message, .advice = NULL };
 	return err;
 }
@@ -76,7 +80,7 @@ struct shiny_err *shiny_err_advise(struct shiny_err *err, const char *format, ..
 		advice = NULL; /* an error without advice is still that error */
 	va_end(args);
 	if (advice)
-		make_one_line(advice);
+		advice = make_one_line(advice);
 	free(err->advice);
 	err->advice = advice;
 	return err;
@@ -97,9 +101,8 @@ struct shiny_err *shiny_err_where(struct shiny_err *err, const char *format, ...
 		message = NULL; /* an error without a place is still that error */
 	free(where);
 	if (message) {
-		make_one_line(message);
 		free(err->message);
-		err->message = message;
+		err->message = make_one_line(message);
 	}
 	return err;
 }

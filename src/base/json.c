@@ -26,9 +26,9 @@ static void put_string(FILE *out, const char *s)
 			fputs("\\n", out);
 		else if (point == '\t')
 			fputs("\\t", out);
-		else if (point < 0x20 || point == 0x7f)
+		else if (point < 0x10000 && text_stand_in(point))
 			fprintf(out, "\\u%04x", point);
-		else if (point == TEXT_INVALID)
+		else if (text_stand_in(point))
 			fputs("\\ufffd", out);
 		else
 			fwrite(s, 1, bytes, out);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "mem.h"
+
 #define ELLIPSIS "\xe2\x80\xa6"
 
 size_t text_decode(const char *s, uint32_t *point)
@@ -30,6 +32,67 @@ size_t text_decode(const char *s, uint32_t *point)
 invalid:
 	*point = TEXT_INVALID;
 	return 1;
+}
+
+uint32_t text_stand_in(uint32_t p)
+{
+	static const struct { uint32_t first, last; } unseen[] = {
+		{0x80, 0x9f}, /* C1: 0x9b is ESC [ */
+		{0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x206f}, /* direction, ends of lines */
+		{0xfff9, 0xfffb}, {0xfffd, 0xffff}, {0xe0000, 0xe007f},
+	};
+
+	if (p < 0x20)
+		return 0x2400 + p;
+	if (p == 0x7f)
+		return 0x2421;
+	for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+		if (p >= unseen[i].first && p <= unseen[i].last)
+			return TEXT_INVALID;
+	return (p & 0xfffe) == 0xfffe ? TEXT_INVALID : 0;
+}
+
+bool text_is_plain(const char *s)
+{
+	while (*s) {
+		uint32_t point;
+
+		if ((unsigned char)(*s - 0x20) < 0x5f) { /* nearly always */
+			s++;
+			continue;
+		}
+		s += text_decode(s, &point);
+		if (text_stand_in(point))
+			return false;
+	}
+	return true;
+}
+
+size_t text_encode(char *out, uint32_t p)
+{
+	size_t more = p < 0x80 ? 0 : p < 0x800 ? 1 : p < 0x10000 ? 2 : 3;
+	static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0};
+
+	out[0] = (char)(leads[more] | p >> 6 * more);
+	for (size_t i = 1; i <= more; i++)
+		out[i] = (char)(0x80 | (p >> 6 * (more - i) & 0x3f));
+	return more + 1;
+}
+
+char *text_plain(const char *s)
+{
+	char *plain = mem_alloc(3 * strlen(s) + 1), *at = plain; /* a stand-in has three bytes */
+
+	while (*s) {
+		uint32_t point, other;
+		size_t bytes = text_decode(s, &point);
+
+		other = text_stand_in(point);
+		at += text_encode(at, other ? other : point);
+		s += bytes;
+	}
+	*at = '\0';
+	return plain;
 }
 
 /* The ranges that matter for names and paths; a terminal that disagrees shifts one row by a column. */
@@ -91,7 +154,7 @@ static void sink_copy(struct sink *sink, const char *s, const char *end, size_t 
 
 		if (used + wide > columns)
 			break;
-		if (point == TEXT_INVALID || point < 0x20 || point == 0x7f || (point >= 0x80 && point < 0xa0))
+		if (text_stand_in(point))
 			sink_put(sink, "?", 1, 1);
 		else
 			sink_put(sink, s, bytes, wide);

@@ -2,7 +2,7 @@
 /*
  * text.h: UTF-8 text that has to fit into a terminal's columns, and matching of names.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
+ * Runs: sidecar, CLI. Signals: no. Allocates: text_plain. Threads: any.
  */
 #ifndef SHINY_TEXT_H
 #define SHINY_TEXT_H
@@ -15,6 +15,15 @@
 
 /* The code point at `s` (not empty) and its length in bytes; TEXT_INVALID and 1 for a byte that starts no well-formed sequence. */
 size_t text_decode(const char *s, uint32_t *point);
+
+/*
+ * Whether `s` can be printed wherever a name may stand: it has no control character, no character that turns a line's direction or
+ * ends one, and is well-formed. text_plain, of what has: control characters as their pictures (U+2400 on), all else as U+FFFD; the caller's to free.
+ */
+uint32_t text_stand_in(uint32_t point); /* what stands for the character; 0: it can be printed */
+size_t text_encode(char *out, uint32_t point); /* in UTF-8, up to 4 bytes; how many */
+bool text_is_plain(const char *s);
+char *text_plain(const char *s);
 
 /* Columns that a terminal uses for `s`: 2 for wide East Asian characters and emoji, 0 for combining marks. */
 size_t text_columns(const char *s);

@@ -51,14 +51,14 @@ static struct shiny_err *each_row(struct recovery *recovery, const char *sql, ro
 
 static void take_module(struct recovery *recovery, const struct query *row)
 {
-	const char *hex = query_text(row, 1);
+	const char *hex = query_verbatim(row, 1);
 	uint8_t id[SHINY_BUILD_ID_MAX];
 	uint32_t bytes = 0;
 	unsigned byte;
 
 	for (; bytes < sizeof id && sscanf(hex + 2 * bytes, "%2x", &byte) == 1; bytes++)
 		id[bytes] = (uint8_t)byte;
-	ids_module(&recovery->session->ids, query_text(row, 0), id, bytes);
+	ids_module(&recovery->session->ids, query_verbatim(row, 0), id, bytes);
 }
 
 static void take_frame(struct recovery *recovery, const struct query *row)
@@ -102,7 +102,7 @@ static void take_thread(struct recovery *recovery, const struct query *row)
 {
 	struct store_thread thread = {
 		.id = (uint32_t)query_number(row, 0), .process = (uint32_t)query_number(row, 1), .tid = (uint32_t)query_number(row, 2),
-		.creator = (uint32_t)query_number(row, 3), .name = query_text(row, 4), .start = (uint64_t)query_number(row, 5),
+		.creator = (uint32_t)query_number(row, 3), .name = query_verbatim(row, 4), .start = (uint64_t)query_number(row, 5),
 		.end = (uint64_t)query_number(row, 6), .nested = query_number(row, 7),
 	};
 
@@ -112,13 +112,13 @@ static void take_thread(struct recovery *recovery, const struct query *row)
 
 static void take_tag(struct recovery *recovery, const struct query *row)
 {
-	tags_id(recovery->session, query_text(row, 0));
+	tags_id(recovery->session, query_verbatim(row, 0));
 }
 
 static void take_mark(struct recovery *recovery, const struct query *row)
 {
 	struct store_mark mark = { .process = (uint32_t)query_number(row, 0), .thread = (uint32_t)query_number(row, 1),
-				   .time = (uint64_t)query_number(row, 2), .name = query_text(row, 3) };
+				   .time = (uint64_t)query_number(row, 2), .name = query_verbatim(row, 3) };
 
 	session_fail(recovery->session, store_put_mark(recovery->session->store, &mark));
 }
@@ -127,8 +127,8 @@ static void take_unrecorded(struct recovery *recovery, const struct query *row)
 {
 	struct store_unrecorded program = {
 		.parent = (uint32_t)query_number(row, 0), .pid = (uint32_t)query_number(row, 1),
-		.name = query_text(row, 2), .executable = query_text(row, 3), .reason = query_text(row, 4),
-		.text = query_text(row, 5), .choice = query_number(row, 6), .time = (uint64_t)query_number(row, 7),
+		.name = query_verbatim(row, 2), .executable = query_verbatim(row, 3), .reason = query_verbatim(row, 4),
+		.text = query_verbatim(row, 5), .choice = query_number(row, 6), .time = (uint64_t)query_number(row, 7),
 	};
 
 	session_fail(recovery->session, store_put_unrecorded(recovery->session->store, &program));
@@ -136,7 +136,7 @@ static void take_unrecorded(struct recovery *recovery, const struct query *row)
 
 static void take_note(struct recovery *recovery, const struct query *row)
 {
-	session_fail(recovery->session, store_put_note(recovery->session->store, (uint32_t)query_number(row, 0), query_text(row, 1)));
+	session_fail(recovery->session, store_put_note(recovery->session->store, (uint32_t)query_number(row, 0), query_verbatim(row, 1)));
 }
 
 /* What an arena is here: what its processes have in common. */
@@ -148,10 +148,10 @@ static struct arena *arena_of(struct session *session, const struct query *row)
 	arena->fd = -1;
 	arena->over = true;
 	for (uint32_t i = 0; i < sizeof attach / sizeof *attach; i++)
-		if (!strcmp(query_text(row, 6), attach[i]))
+		if (!strcmp(query_verbatim(row, 6), attach[i]))
 			arena->attach = i;
-	snprintf(arena->attach_text, sizeof arena->attach_text, "%s", query_text(row, 7));
-	snprintf(arena->executable, sizeof arena->executable, "%s", query_text(row, 4));
+	snprintf(arena->attach_text, sizeof arena->attach_text, "%s", query_verbatim(row, 7));
+	snprintf(arena->executable, sizeof arena->executable, "%s", query_verbatim(row, 4));
 	*vec_push(&session->arenas) = arena;
 	return arena;
 }
@@ -160,7 +160,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
 	struct process *p = mem_zero(1, sizeof *p), *parent;
-	const char *ending = query_text(row, 13);
+	const char *ending = query_verbatim(row, 13);
 	uint32_t parent_id = (uint32_t)query_number(row, 1);
 
 	*vec_push(&session->processes) = p;
@@ -171,11 +171,11 @@ static void take_process(struct recovery *recovery, const struct query *row)
 	p->pid = (uint32_t)query_number(row, 2);
 	p->namespace_pid = (uint32_t)query_number(row, 3);
 	p->pidfd = p->status = p->said = p->told = -1;
-	p->executable = mem_text(query_text(row, 4));
-	p->command = mem_text(query_text(row, 5));
-	p->name = mem_text(query_text(row, 8));
-	p->role = mem_text(query_text(row, 9));
-	p->purpose = mem_text(query_text(row, 10));
+	p->executable = mem_text(query_verbatim(row, 4));
+	p->command = mem_text(query_verbatim(row, 5));
+	p->name = mem_text(query_verbatim(row, 8));
+	p->role = mem_text(query_verbatim(row, 9));
+	p->purpose = mem_text(query_verbatim(row, 10));
 	p->start = p->last = (uint64_t)query_number(row, 11);
 	p->end = (uint64_t)query_number(row, 12);
 	p->replaced = !strcmp(ending, "replaced");
@@ -208,11 +208,11 @@ static struct shiny_err *take_tables(struct recovery *recovery)
 	err = err ? err : each_row(recovery, "SELECT id, parent, pid, namespace_pid, executable, command, attach, attach_text, name, role, purpose, "
 				   "start_ns, end_ns, ending, status, forked_ns FROM process ORDER BY id", take_process);
 	err = err ? err : each_row(recovery, "SELECT id, process, tid, creator, name, start_ns, end_ns, nested FROM thread ORDER BY id", take_thread);
-	if (!err && store_has(recovery->from, "tag"))
+	if (!err)
 		err = each_row(recovery, "SELECT name FROM tag ORDER BY id", take_tag);
-	if (!err && store_has(recovery->from, "mark"))
+	if (!err)
 		err = each_row(recovery, "SELECT process, thread, ns, name FROM mark ORDER BY id", take_mark);
-	if (!err && store_has(recovery->from, "unrecorded"))
+	if (!err)
 		err = each_row(recovery, "SELECT parent, pid, name, executable, reason, text, choice, ns FROM unrecorded ORDER BY id",
 			       take_unrecorded);
 	return err ? err : each_row(recovery, "SELECT process, text FROM note", take_note);

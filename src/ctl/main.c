@@ -12,6 +12,7 @@
 
 #include "../base/nearest.h"
 #include "ctl.h"
+#include "door.h"
 #include "help.h"
 
 static int complain(struct shiny_err *err)
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
 	int status = 0;
 	size_t verb;
 
+	door_open();
 	if (argc < 2) {
 		struct style style;
 

@@ -8,6 +8,7 @@
 
 #include "../base/mem.h"
 #include "../base/units.h"
+#include "door.h"
 
 enum {
 	GAP = 2,            /* columns between columns */
@@ -22,7 +23,7 @@ enum {
 void style_init(struct style *style, FILE *out, bool wide)
 {
 	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
-	bool terminal = isatty(fileno(out)) == 1;
+	bool terminal = isatty(door_fd(out)) == 1;
 	struct winsize size;
 
 	*style = (struct style){.out = out};
@@ -31,7 +32,7 @@ void style_init(struct style *style, FILE *out, bool wide)
 		style->longest = PIPED_LONGEST;
 	if (wide || !terminal)
 		return;
-	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (ioctl(door_fd(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style->width = size.ws_col;
 	else if (columns && atoi(columns) > 0)
 		style->width = (size_t)atoi(columns);

@@ -212,7 +212,7 @@ void verdict_json(struct json *json, const struct verdict *v)
 
 /* ---- JUnit ---- */
 
-/* Text in XML 1.0, where control characters and malformed bytes cannot stand at all. */
+/* Text in XML 1.0, where control characters and malformed bytes cannot stand at all, and others had better not. */
 static void put_xml(FILE *out, const char *text)
 {
 	while (*text) {
@@ -229,7 +229,7 @@ static void put_xml(FILE *out, const char *text)
 			fputs("&quot;", out);
 		else if (point == '\n' || point == '\t')
 			fprintf(out, "&#%" PRIu32 ";", point);
-		else if (point < 0x20 || point == TEXT_INVALID || (point & 0xfffe) == 0xfffe)
+		else if (text_stand_in(point))
 			fputs("\xef\xbf\xbd", out);
 		else
 			fwrite(text, 1, bytes, out);
@@ -321,22 +321,28 @@ void verdict_junit(FILE *out, const struct verdict *v)
 /* Code between backquotes, in a table: a backquote and a bar would end them. */
 static void put_code(FILE *out, const char *text)
 {
+	char *plain = text_plain(text);
+
 	putc('`', out);
-	for (; *text; text++)
-		if (*text == '|')
+	for (const char *s = plain; *s; s++)
+		if (*s == '|')
 			fputs("\\|", out);
 		else
-			putc(*text == '`' ? '\'' : (unsigned char)*text < 0x20 ? ' ' : *text, out);
+			putc(*s == '`' ? '\'' : *s, out);
 	putc('`', out);
+	free(plain);
 }
 
 static void put_cell(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		if (strchr("\\`*_{}[]<>#|~", *text))
+	char *plain = text_plain(text);
+
+	for (const char *s = plain; *s; s++) {
+		if (strchr("\\`*_{}[]<>#|~", *s))
 			putc('\\', out);
-		putc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+		putc(*s, out);
 	}
+	free(plain);
 }
 
 static void markdown_parts(FILE *out, const struct limit_rule *rule, const struct limit_result *r)

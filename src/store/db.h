@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 #include "block.h"
+#include "guard.h"
 #include "stacks.h"
 #include "store.h"
 
@@ -22,8 +23,11 @@ struct store {
 	char *path;
 	int lock_fd; /* the writer's: holds an exclusive flock on the file while it is being recorded; else -1 */
 	bool complete;
+	struct guard guard;
 	struct writer *writer; /* NULL in a reader */
 };
+
+extern const char schema_text[]; /* schema.c: schema.sql */
 
 /* The error for SQLite's answer `code` to `what` ("write", "read", …) on the store's file. */
 SHINY_MUST_CHECK struct shiny_err *db_error(const struct store *store, int code, const char *what);

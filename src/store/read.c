@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/text.h"
 #include "db.h"
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section 1.3 */
@@ -141,7 +142,8 @@ static struct shiny_err *is_complete(struct store *store)
 	return err;
 }
 
-static struct shiny_err *open_database(struct store *store, bool live, bool log)
+/* `bytes`: of the file and its log. */
+static struct shiny_err *open_database(struct store *store, bool live, bool log, uint64_t bytes)
 {
 	AUTO_FREE char *uri = make_uri(store->path, live || log ? "?mode=ro" : "?mode=ro&immutable=1");
 	int code;
@@ -154,13 +156,12 @@ static struct shiny_err *open_database(struct store *store, bool live, bool log)
 		return db_error(store, code, "read");
 	sqlite3_extended_result_codes(store->db, 1);
 	sqlite3_busy_timeout(store->db, 10000);
-	/* the file may come from anywhere: its schema may call no function with side effects, and its cells are checked */
-	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	SHINY_TRY(guard_begin(store, bytes)); /* the file may come from anywhere */
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (log && !live)
 		SHINY_TRY(db_exec(store, "PRAGMA locking_mode = EXCLUSIVE", "read"));
 	SHINY_TRY(db_exec(store, "PRAGMA cell_size_check = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY", "read"));
+	SHINY_TRY(guard_admit(store, bytes));
 	return is_complete(store);
 }
 
@@ -199,7 +200,7 @@ struct shiny_err *store_open(const char *path, struct store **out)
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
 	store->lock_fd = -1;
 	store->path = strdup(path);
-	err = store->path ? open_database(store, live, log) : shiny_err(SHINY_ERR_OTHER, "out of memory");
+	err = store->path ? open_database(store, live, log, (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0)) : shiny_err(SHINY_ERR_OTHER, "out of memory");
 	if (err) {
 		store_close(store);
 		return err;
@@ -213,11 +214,6 @@ bool store_complete(const struct store *store)
 	return store->complete;
 }
 
-bool store_has(const struct store *store, const char *table)
-{
-	return sqlite3_table_column_metadata(store->db, NULL, table, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
-}
-
 void store_close(struct store *store)
 {
 	db_close(store);
@@ -225,24 +221,38 @@ void store_close(struct store *store)
 
 /* ---- queries ---- */
 
+enum { QUERY_TEXTS = 32 };
+struct query_row { /* what is said of the current one while it is read */
+	struct guard_account account;
+	char *texts[QUERY_TEXTS]; /* by column: made harmless; NULL: the column is as it is */
+};
+
 struct query {
 	struct store *store;
 	sqlite3_stmt *statement;
+	struct query_row *row;
 };
 
 struct shiny_err *store_query(struct store *store, const char *sql, struct query **out)
 {
 	struct query *query = calloc(1, sizeof(*query));
+	struct query_row *now = calloc(1, sizeof(*now));
 	int code;
 
-	if (!query)
+	if (!query || !now) {
+		free(query);
+		free(now);
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
+	}
 	code = sqlite3_prepare_v2(store->db, sql, -1, &query->statement, NULL);
 	if (code != SQLITE_OK) {
 		free(query);
+		free(now);
 		return db_error(store, code, "query");
 	}
 	query->store = store;
+	query->row = now;
+	now->account = store->guard.whole;
 	*out = query;
 	return NULL;
 }
@@ -257,10 +267,24 @@ void query_bind_text(struct query *query, int index, const char *value)
 	sqlite3_bind_text(query->statement, index, value, -1, SQLITE_TRANSIENT);
 }
 
+static void forget_texts(struct query_row *row)
+{
+	for (size_t i = 0; i < QUERY_TEXTS; i++) {
+		free(row->texts[i]);
+		row->texts[i] = NULL;
+	}
+}
+
 struct shiny_err *query_step(struct query *query, bool *row)
 {
-	int code = sqlite3_step(query->statement);
+	int code;
 
+	forget_texts(query->row);
+	query->store->guard.running = &query->row->account;
+	code = sqlite3_step(query->statement);
+	query->store->guard.running = NULL;
+	if ((code & 0xff) == SQLITE_INTERRUPT || (code == SQLITE_ROW && !guard_hand_out(query->store, &query->row->account, 0)))
+		return guard_spent(query->store);
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
 		return db_error(query->store, code, "read");
 	*row = code == SQLITE_ROW;
@@ -272,11 +296,36 @@ int64_t query_number(const struct query *query, int column)
 	return sqlite3_column_int64(query->statement, column);
 }
 
-const char *query_text(const struct query *query, int column)
+uint32_t query_id(const struct query *query, int column, size_t limit)
+{
+	int64_t id = query_number(query, column);
+
+	return id > 0 && (uint64_t)id < limit ? (uint32_t)id : 0;
+}
+
+const char *query_verbatim(const struct query *query, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(query->statement, column);
 
-	return text ? text : "";
+	if (!text)
+		return "";
+	/* what is too much is said by the next step */
+	(void)guard_hand_out(query->store, &query->row->account, (uint64_t)sqlite3_column_bytes(query->statement, column));
+	return text;
+}
+
+const char *query_text(const struct query *query, int column)
+{
+	const char *text = query_verbatim(query, column);
+	char **plain = column >= 0 && column < QUERY_TEXTS ? &query->row->texts[column] : NULL;
+
+	if (text_is_plain(text))
+		return text;
+	if (!plain)
+		return "?";
+	if (!*plain)
+		*plain = text_plain(text);
+	return *plain;
 }
 
 bool query_is_null(const struct query *query, int column)
@@ -289,6 +338,8 @@ void query_end(struct query *query)
 	if (!query)
 		return;
 	sqlite3_finalize(query->statement);
+	forget_texts(query->row);
+	free(query->row);
 	free(query);
 }
 

@@ -18,7 +18,7 @@
 #include "../base/cleanup.h"
 #include "db.h"
 
-static const char schema[] =
+const char schema_text[] =
 #include "schema_sql.h"
 	;
 
@@ -107,7 +107,7 @@ static int take_line(struct reader *r, const char *line)
 
 struct shiny_err *schema_create(const struct store *store)
 {
-	AUTO_FREE char *text = strdup(schema);
+	AUTO_FREE char *text = strdup(schema_text);
 	AUTO_FREE struct reader *r = calloc(1, sizeof(*r));
 	char *line, *rest = text;
 	char version[64];
@@ -115,7 +115,7 @@ struct shiny_err *schema_create(const struct store *store)
 
 	if (!text || !r)
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	SHINY_TRY(db_exec(store, schema, "create"));
+	SHINY_TRY(db_exec(store, schema_text, "create"));
 	snprintf(version, sizeof(version), "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
 	SHINY_TRY(db_exec(store, version, "create"));
 	code = sqlite3_prepare_v2(store->db, "INSERT INTO documentation VALUES (?, ?, ?, ?, ?)", -1, &r->insert, NULL);

@@ -208,11 +208,13 @@ SHINY_MUST_CHECK struct shiny_err *store_put_browser_objects(struct store *store
 
 /* ---- reading ---- */
 
-/* Opens a session read-only; a foreign, truncated or newer file is refused with one clear line. */
+/*
+ * Opens a session read-only. What is not a session of this format, table for table and view for view, is refused with one clear line; what is one
+ * may still hold any rows (guard.h): an id is an index only as query_id gives it.
+ */
 SHINY_MUST_CHECK struct shiny_err *store_open(const char *path, struct store **out);
 bool store_complete(const struct store *store); /* false: its recording did not finish; what was committed last is there, sites are not */
-/* Sessions of earlier versions lack tables that came later: tag and mark, with column tag of stat and site_stat. */
-bool store_has(const struct store *store, const char *table);
+size_t store_ids(const struct store *store, const char *table); /* one more than the table's highest id when it was opened: what query_id wants */
 void store_close(struct store *store);          /* accepts NULL */
 
 /* One SELECT, row by row. Text is valid until the next step. */
@@ -222,7 +224,13 @@ void query_bind_number(struct query *query, int index, int64_t value); /* index 
 void query_bind_text(struct query *query, int index, const char *value);
 SHINY_MUST_CHECK struct shiny_err *query_step(struct query *query, bool *row);
 int64_t query_number(const struct query *query, int column); /* column from 0 */
-const char *query_text(const struct query *query, int column); /* "" for NULL */
+uint32_t query_id(const struct query *query, int column, size_t limit); /* 0 where it is not 1 to limit - 1 */
+/*
+ * "" for NULL. No control character, nothing that turns a line's direction and no malformed UTF-8 is in it (text_plain): whatever a name
+ * is, it can be printed anywhere. query_verbatim: as it is stored, to open a file of that name or to write it down again.
+ */
+const char *query_text(const struct query *query, int column);
+const char *query_verbatim(const struct query *query, int column);
 bool query_is_null(const struct query *query, int column);
 void query_end(struct query *query); /* accepts NULL */
 

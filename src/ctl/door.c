@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* door.c: see door.h. */
+#define _GNU_SOURCE
+#include "door.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/mem.h"
+#include "../base/text.h"
+
+enum { PENDING = 16 }; /* more than a character or a sequence of ours has */
+
+struct door {
+	int fd;
+	char pending[PENDING]; /* the beginning of what may become one */
+	size_t pending_bytes;
+};
+
+static struct door doors[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+
+/* Bytes of a sequence that we use: ESC [ NUMBERS m, ESC [ K. 0: it is none; more than `bytes`: it may become one. */
+static size_t own_sequence(const char *s, size_t bytes)
+{
+	size_t n = 2;
+
+	if (bytes > 1 && s[1] != '[')
+		return 0;
+	while (n < bytes && n < 8 && ((s[n] >= '0' && s[n] <= '9') || s[n] == ';'))
+		n++;
+	if (n >= bytes)
+		return n + 1;
+	return s[n] == 'm' || s[n] == 'K' ? n + 1 : 0;
+}
+
+/* Bytes that the UTF-8 sequence beginning with `lead` has. */
+static size_t sequence_bytes(unsigned char lead)
+{
+	return lead >= 0xf0 && lead < 0xf8 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+}
+
+/* One character or sequence of `s`, as it may go out; returns the bytes that it has in `s`, 0 where more is needed to tell. */
+static size_t let_out(const struct door *door, const char *s, size_t bytes, char *out, size_t *out_bytes)
+{
+	char one[5] = { 0 };
+	size_t length;
+	uint32_t point;
+
+	*out_bytes = 1;
+	*out = *s;
+	if (((unsigned char)*s >= 0x20 && (unsigned char)*s < 0x7f) || *s == '\n' || *s == '\t' || (*s == '\r' && door->fd == STDERR_FILENO))
+		return 1;
+	if (*s == '\033') {
+		length = own_sequence(s, bytes);
+		if (length > bytes)
+			return 0;
+		if (length) {
+			memcpy(out, s, *out_bytes = length);
+			return length;
+		}
+	}
+	length = sequence_bytes((unsigned char)*s);
+	if (length > bytes)
+		return 0;
+	memcpy(one, s, length);
+	length = *one ? text_decode(one, &point) : (point = 0, 1);
+	*out_bytes = text_encode(out, text_stand_in(point) ? text_stand_in(point) : point);
+	return length;
+}
+
+static ssize_t write_all(int fd, const char *data, size_t bytes)
+{
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = write(fd, data + done, bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return (ssize_t)bytes;
+}
+
+static ssize_t door_write(void *cookie, const char *data, size_t bytes)
+{
+	struct door *door = cookie;
+	size_t all = door->pending_bytes + bytes, at = 0, used = 0, length, put;
+	char *text = mem_alloc(all), *out = mem_alloc(3 * all + 8);
+	ssize_t written;
+
+	memcpy(text, door->pending, door->pending_bytes);
+	memcpy(text + door->pending_bytes, data, bytes);
+	for (; at < all && (length = let_out(door, text + at, all - at, out + used, &put)); at += length)
+		used += put;
+	door->pending_bytes = all - at;
+	memcpy(door->pending, text + at, all - at);
+	written = write_all(door->fd, out, used);
+	free(text);
+	free(out);
+	return written < 0 ? 0 : (ssize_t)bytes;
+}
+
+static int door_close(void *cookie)
+{
+	const struct door *door = cookie;
+
+	return close(door->fd);
+}
+
+void door_open(void)
+{
+	static const cookie_io_functions_t functions = { .write = door_write, .close = door_close };
+	FILE *out = fopencookie(&doors[0], "w", functions), *err = fopencookie(&doors[1], "w", functions);
+
+	if (out) {
+		setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+		stdout = out;
+	}
+	if (err) {
+		setvbuf(err, NULL, _IOLBF, BUFSIZ);
+		stderr = err;
+	}
+}
+
+int door_fd(FILE *out)
+{
+	return out == stdout ? STDOUT_FILENO : out == stderr ? STDERR_FILENO : fileno(out);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guard.h: what a session file from somebody else may not do to its reader. Not for other rooms.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ *
+ * A file is not believed. Its schema is compared, text by text, with the one that schema.sql makes; its views and triggers are switched off, and
+ * ours, from that same text, stand in their place as temporary ones: a file that is exchanged under us gains nothing. Its ids become indices of
+ * the reader's tables, so the file's bytes and rows bound them before anybody asks for memory. A statement may take as many of SQLite's steps,
+ * and hand out as many bytes, as a file of its size can need; so much memory SQLite has as well.
+ */
+#ifndef SHINY_STORE_GUARD_H
+#define SHINY_STORE_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+
+struct store;
+
+struct guard_account { /* of one statement */
+	uint64_t steps, bytes; /* what is left */
+};
+
+enum { GUARD_TABLES = 40, GUARD_NAME = 32 };
+struct guard { /* all zero: of a writer, which nothing bounds */
+	struct guard_account whole; /* what each statement begins with */
+	struct guard_account *running;
+	uint64_t memory; /* that this store added to SQLite's limit */
+	struct guard_table {
+		char name[GUARD_NAME];
+		size_t limit; /* one more than the highest id */
+	} tables[GUARD_TABLES]; /* those that have ids */
+	size_t table_count;
+};
+
+/* For a connection that has not read anything yet; `bytes` are those of the file and its log. */
+SHINY_MUST_CHECK struct shiny_err *guard_begin(struct store *store, uint64_t bytes);
+/* The schema is ours, and so are the views from here on; ids are what the file can have. */
+SHINY_MUST_CHECK struct shiny_err *guard_admit(struct store *store, uint64_t bytes);
+void guard_end(struct store *store); /* also where guard_begin was not called */
+
+/* Takes a row of so many bytes of text from the account; false: the statement has handed out more than it may. */
+bool guard_hand_out(const struct store *store, struct guard_account *account, uint64_t bytes);
+/* Why a statement was ended. */
+SHINY_MUST_CHECK struct shiny_err *guard_spent(const struct store *store);
+
+#endif

@@ -33,6 +33,8 @@
 
 #define MS UINT64_C(1000000)
 
+enum { GENERATIONS = 64 };
+
 static struct process *find_slot(struct session *session, const struct arena *arena, uint32_t slot, uint32_t generation)
 {
 	for (size_t i = session->processes.count; i-- > 0;) {
@@ -315,10 +317,12 @@ static void take_over(struct session *session, struct process *child)
 	struct heir heir = { session, child, ticks_ns_then(&session->ticks, child->fork_at) };
 
 	child->pending = false;
-	if (!parent || parent == child || parent->settled) {
+	if (!parent || parent == child) {
 		child->noticed.fork_horizon++;
 		return;
 	}
+	if (parent->settled) /* its blocks are not known any more; all that they are called by is */
+		child->noticed.fork_horizon++;
 	child->parent_id = parent->id;
 	process_put(session, child); /* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
 	space_clone(&child->space, &parent->space, child->fork_at);
@@ -341,6 +345,19 @@ static void take_over(struct session *session, struct process *child)
 			inherit(&heir, &session->streams.at[i]->realloc);
 }
 
+/* Its parent, where that has not got its own yet: both may have been forked after the same record. */
+static struct process *first_in_line(struct session *session, struct process *child)
+{
+	for (unsigned n = 0; n < GENERATIONS; n++) {
+		struct process *parent = find_slot(session, child->arena, child->parent_slot, child->parent_generation);
+
+		if (!parent || !parent->pending || parent->fork_at > child->fork_at)
+			break;
+		child = parent;
+	}
+	return child;
+}
+
 void process_take_over(struct session *session, uint64_t until)
 {
 	for (;;) {
@@ -359,7 +376,7 @@ void process_take_over(struct session *session, uint64_t until)
 		}
 		if (!first || first->fork_at >= until)
 			return;
-		take_over(session, first);
+		take_over(session, first_in_line(session, first));
 	}
 }
 

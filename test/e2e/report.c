@@ -29,15 +29,18 @@ APART static void passes(void **place)
 int main(void)
 {
 	static void *ring[PASSING];
-	struct timespec second = {.tv_sec = 1};
+	struct timespec began, now, wait;
 
+	clock_gettime(CLOCK_MONOTONIC, &began);
 	setvbuf(stdout, NULL, _IONBF, 0);
 	for (int i = 0; i < HELD; i++)
 		holds();
 	for (int i = 0; i < CHURNED; i++)
 		churns();
-	nanosleep(&second, NULL); /* what comes now is of the second half, however slow the start was: a wait can only be longer */
-	nanosleep(&second, NULL);
+	/* what comes now is of the second half, however slow the start was: a wait can only be longer */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	wait = (struct timespec){.tv_sec = 2 * (now.tv_sec - began.tv_sec) + 2};
+	nanosleep(&wait, NULL);
 	for (int i = 0; i < STAYING; i++)
 		stays();
 	for (int i = 0; i < 4 * PASSING; i++)

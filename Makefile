@@ -9,13 +9,14 @@ CC       ?= gcc
 CXX      ?= $(if $(findstring clang,$(CC)),clang++,g++)
 PREFIX   ?= /usr/local
 SANITIZE ?=
+OPTIMIZE ?= -O2
 SETUP    ?= 1
 JOBS     ?= $(shell nproc)
 Q        := $(if $(V),,@)
 say       = $(if $(V),@:,@printf '  %-8s %s\n' $(1) $(patsubst $(O)/%,%,$@))
 
 WARN      := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wno-unused-parameter
-COMMON    := -std=gnu17 -O2 -g $(WARN) -Iinclude -fno-omit-frame-pointer
+COMMON    := -std=gnu17 $(OPTIMIZE) -g $(WARN) -Iinclude -fno-omit-frame-pointer
 # inside: no PLT, no lazy binding, nothing exported but what the version script names, initial-exec TLS only
 INSIDE    := $(COMMON) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector -fno-builtin-malloc -fcf-protection=none
 SANFLAGS  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all,)
@@ -71,7 +72,7 @@ scenarios: setup ## record Chromium in fourteen scenarios, and write one table (
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all
 	$(Q)O=$(O) scripts/scenarios/run --bare-too $(SCENARIOS)
 
-check: setup ## every test that fits in a quarter of an hour
+check: setup ## every test that fits in ten minutes of two processors
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) CC='$(CC)' test/run quick
 

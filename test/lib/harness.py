@@ -183,7 +183,7 @@ def sidecar_of(directory):
     return lock_holder(os.path.join(directory, "collector.lock"))
 
 
-def wait_complete(path, seconds=20):
+def wait_complete(path, seconds=120):
     """Under a plain LD_PRELOAD the sidecar outlives the program for a moment: its end is a finished file. Gives up when nobody has
     written the file for so many seconds, or somebody does for 600."""
     last, end = time.monotonic() + 600, time.monotonic() + seconds

@@ -784,7 +784,7 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 		} else if (strcmp(mode, "aged") == 0 && counted(&r, SHINY_COUNT_WAITED_FULL) != 1) {
 			snprintf(why, sizeof why, "%llu waits", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL));
 			problem = why;
-		} else if (strcmp(mode, "still") == 0 && (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited > 8)) {
+		} else if (strcmp(mode, "still") == 0 && (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited >= 10)) {
 			/* one wait of three seconds, or ten where it does not notice that nothing moves; two where each thread finds out for itself */
 			snprintf(why, sizeof why, "%llu waits, %llu seconds", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
 				 (unsigned long long)book->waited);

@@ -213,7 +213,29 @@ def record(command, session, how="run", below="", env=None, timeout=240, cwd=Non
     return result
 
 
-# ---- sessions ----
+# ---- waiting, and other processes ----
+PATIENCE = 120
+
+
+def wait_for(state, what):
+    """Waits until state() is true, and returns what it is."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        value = state()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise TimeoutError("waited %d s for %s" % (PATIENCE, what))
+
+
+def alive(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def parent_and_cpu(pid):
     """(parent, seconds of processor time) of a process; (0, 0) when it is gone."""
     try:
@@ -233,6 +255,7 @@ def sidecar_cpu(launcher):
     return 0.0
 
 
+# ---- sessions ----
 class Session:
     """Read-only access through the public views."""
 

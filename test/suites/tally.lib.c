@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts what reaches the allocator, from below us: LD_PRELOAD="libshiny.so tally.so" puts it between. All processes of a run add to
- * one mapped file, SHINY_TALLY names it, so that the sums are there whoever is killed. No part of Shiny is in it: it is a second opinion.
+ * one mapped file, TALLY_FILE names it, so that the sums are there whoever is killed. No part of Shiny is in it: it is a second opinion.
  * What shinyctl itself does is not counted.
  *
  * A call that hands a block out counts as an allocation, one that takes a block as a free; realloc of a block as both.
@@ -72,7 +72,7 @@ static struct tally *_Atomic shared = &early;
 
 static __attribute__((constructor)) void map(void)
 {
-	const char *path = getenv("SHINY_TALLY");
+	const char *path = getenv("TALLY_FILE");
 	int fd = path && strcmp(program_invocation_short_name, "shinyctl") ? open(path, O_RDWR | O_CLOEXEC) : -1;
 	struct tally *file;
 

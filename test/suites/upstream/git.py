@@ -8,7 +8,7 @@ from suite import Suite, Unit, tap
 
 class Git(Suite):
     name, title, package, needs = "git", "git's t/", "git", ("git", "make", "gcc")
-    FILES = "t0000 t0001 t0002 t0005 t0012 t0020 t0021 t0040 t0061 t0090 t1000 t1006 t1300 t1400 t1500 t2000 t2020 t3000 t3200 t3404 t3903 t4001 t4013 t5300 t5500 t5510 t6030 t7003 t7500 t7600".split()
+    FILES = "t0000 t0001 t0002 t0005 t0020 t0040 t0061 t0090 t1300 t1400 t1500 t2000 t2020 t3000 t7500".split()
     OPTIONS = ["NO_CURL=1", "NO_EXPAT=1", "NO_GETTEXT=1", "NO_TCLTK=1", "NO_PYTHON=1", "NO_OPENSSL=1", "CFLAGS=-O1"]
 
     def prepare(self):

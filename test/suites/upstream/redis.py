@@ -8,8 +8,8 @@ from suite import Suite, Unit
 
 class Redis(Suite):
     name, title, package, needs = "redis", "Redis's runtest", "redis", ("redis-server", "redis-cli", "tclsh", "make", "gcc")
-    UNITS = """unit/type/string unit/type/incr unit/type/hash unit/type/set unit/type/list-2 unit/keyspace unit/expire unit/multi unit/quit unit/auth unit/protocol unit/pubsub
-        unit/scripting unit/dump unit/shutdown unit/querybuf unit/bitfield unit/limits integration/rdb integration/aof integration/redis-cli integration/logging""".split()
+    UNITS = """unit/type/string unit/type/incr unit/type/hash unit/type/set unit/keyspace unit/multi unit/quit unit/auth unit/protocol unit/pubsub
+        unit/scripting unit/shutdown unit/querybuf unit/bitfield unit/limits integration/rdb integration/aof integration/redis-cli integration/logging""".split()
 
     def prepare(self):
         tree = self.source()

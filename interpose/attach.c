@@ -268,10 +268,10 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->chunk_hint[1] = plan->smalls;
 	h->small_bytes = plan->small_bytes;
 	h->chunk_bytes = plan->chunk_bytes;
-	h->clock = si_clock;
+	h->clock = si_clock_kind();
 	h->start_realtime = si_clock_ns(CLOCK_REALTIME);
 	read_pair(&h->start_ticks, &h->start_boottime);
-	h->ticks_per_second = si_clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
+	h->ticks_per_second = h->clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
 	h->pid = si_sys_getpid();
 	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;
 	h->free_depth = si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;

@@ -16,7 +16,6 @@
 #define _GNU_SOURCE
 #include "boot.h"
 
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -41,12 +40,12 @@
 #include "partition_alloc.h"
 #include "sys.h"
 #include "thread.h"
+#include "tid.h"
 #include "unrecorded.h"
 #include "unwind.h"
 
 extern void *__libc_stack_end; /* public, of the dynamic loader */
 
-uint32_t si_clock;
 struct si_settings si_settings;
 char si_boot_executable[SHINY_PATH_MAX];
 char si_boot_session[SI_DIRECTORY + 16];
@@ -56,7 +55,7 @@ static uint32_t state;
 static char directory[SI_DIRECTORY];
 static char notes_text[SHINY_TEXT];
 
-enum { STACK_IF_UNLIMITED = 64 << 20, INVARIANT_TSC = 1 << 8 };
+enum { STACK_IF_UNLIMITED = 64 << 20 };
 
 static void say(const char *what, const char *more)
 {
@@ -126,18 +125,6 @@ static void read_start(struct si_start *start)
 		limit.soft = STACK_IF_UNLIMITED;
 	start->stack_high = (uintptr_t)at;
 	start->stack_low = start->stack_high > limit.soft ? start->stack_high - limit.soft : 0;
-}
-
-/* The TSC, where it ticks evenly in all states and the kernel has not found the processors' apart. */
-static void choose_clock(void)
-{
-	unsigned a = 0, b = 0, c = 0, d = 0;
-	char source[32];
-	bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & INVARIANT_TSC);
-
-	if (invariant && si_sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source) > 0)
-		invariant = !si_same(source, "hpet", 4) && !si_same(source, "acpi_pm", 7) && !si_same(source, "jiffies", 7);
-	si_clock = invariant ? SHINY_CLOCK_TSC : SHINY_CLOCK_MONOTONIC;
 }
 
 static const char *base_name(const char *path)
@@ -234,7 +221,8 @@ static bool boot(void)
 		return false;
 	}
 	part(" names and settings + ");
-	choose_clock();
+	si_clock_choose();
+	si_tid_find();
 	settings_notes = notes.used;
 	if (!si_writers_make() || !si_attach(&start, si_boot_executable, &notes, directory)) {
 		say("not recorded: ", notes_text);

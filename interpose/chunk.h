@@ -17,6 +17,8 @@ SI_COLD bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now);
 /* An event could not be written: counted, and told by a LOSS record when there is room again. */
 SI_COLD void si_lose(struct si_writer *w);
 void si_chunk_seal(struct si_writer *w);
+/* The program is about to put a seccomp filter in place. */
+void si_chunk_never_sleep(void);
 
 /* Voids the stack cache: a new stream, or ids that may have been lost. */
 void si_writer_salt(struct si_writer *w);

@@ -4,11 +4,13 @@
  *
  * Runs:      inside.
  * Signals:   safe.
- * Allocates: nothing, and makes no system call (clock_gettime is the vdso's).
+ * Allocates: nothing, and makes no system call after boot.
  * Threads:   any.
  *
  * A tick is one of the invariant TSC where the processor has one and the kernel has not found it unsynchronised, else one
- * nanosecond of CLOCK_MONOTONIC. No fence: measured here, rdtsc costs 9.8 ns and lfence+rdtsc 19.7, a third of the whole budget.
+ * nanosecond of CLOCK_MONOTONIC, or of its coarse form where the vdso cannot answer for the fine
+ * one (clock.c). No fence: measured here, rdtsc costs 9.8 ns and lfence+rdtsc 19.7, a third of the
+ * whole budget.
  * For a free that is exact anyway: what the program does afterwards cannot become visible before the rdtsc has retired. The rdtsc
  * of an allocation may run ahead of the real call's last loads, by no more than the processor's window; the sidecar's rule for
  * one address (a block's free comes before the next block's birth there) covers it.
@@ -22,7 +24,13 @@
 
 #include "base.h"
 
-SI_INTERNAL uint32_t si_clock; /* enum shiny_clock; set once, by boot */
+enum si_clock {
+	SI_CLOCK_TSC = 0,
+	SI_CLOCK_MONOTONIC = 1,
+	SI_CLOCK_COARSE = 2,
+	SI_CLOCK_COARSE_TSC = 3, /* the coarse clock, as ticks of the TSC, which may be read no more */
+};
+SI_INTERNAL uint32_t si_clock; /* enum si_clock; set by boot */
 
 static inline uint64_t si_clock_ns(clockid_t which)
 {
@@ -32,11 +40,31 @@ static inline uint64_t si_clock_ns(clockid_t which)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+SI_COLD uint64_t si_ticks_slow(void);
+
 static inline uint64_t si_ticks(void)
 {
-	if (SI_LIKELY(si_clock == SHINY_CLOCK_TSC))
+	if (SI_LIKELY(__atomic_load_n(&si_clock, __ATOMIC_RELAXED) == SI_CLOCK_TSC))
 		return __builtin_ia32_rdtsc();
-	return si_clock_ns(CLOCK_MONOTONIC);
+	return si_ticks_slow();
 }
+
+/* Boot, first of all that needs the time. */
+void si_clock_choose(void);
+uint32_t si_clock_kind(void); /* enum shiny_clock: what a tick is */
+
+/* A span in ticks: good to some per cent, and too long where boot was a moment ago. */
+uint64_t si_ticks_of(uint64_t ns);
+
+/*
+ * Whether a system call forbids this thread to read the TSC; `a` and `b` are its first arguments.
+ */
+bool si_clock_forbids_tsc(long call, long a, long b);
+/*
+ * Before such a call: this process reads another clock from now on. False: it does so already. And
+ * after one that failed.
+ */
+SI_COLD bool si_clock_leave_tsc(void);
+SI_COLD void si_clock_return_to_tsc(void);
 
 #endif

@@ -20,6 +20,7 @@
 #include "stack.h"
 #include "sys.h"
 #include "tag.h"
+#include "tid.h"
 
 static inline void look_for_flush(const uintptr_t *fp)
 {
@@ -333,10 +334,11 @@ void si_event_exiting(void)
 {
 	/*
 	 * Not for a vfork child: the memory is its parent's, who goes on with it. Nothing of the thread's own may be touched before that is
-	 * known, errno neither: Chromium's zygote chroots by a child with CLONE_VM and thread storage full of zeros, which calls _exit. For
-	 * the same reason no slot is taken here: a process without events has no types to read.
+	 * known, errno neither: Chromium's zygote chroots by a child with CLONE_VM and thread
+	 * storage full of zeros, which calls _exit. No slot is taken here either: a process without
+	 * events has no types to read.
 	 */
-	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || !si_settings.types || si_sys_getpid() != si_process.pid)
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || !si_settings.types || si_tid_is_guest())
 		return;
 	si_nursery_sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets errno */
 }
@@ -349,6 +351,6 @@ void si_event_exits(int status)
 
 void si_event_forked_child(void)
 {
-	si_fork_check();
+	si_fork_told();
 	si_alive();
 }

@@ -30,6 +30,7 @@
 #include "sys.h"
 #include "thread.h"
 #include "wait.h"
+#include "tid.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -83,13 +84,16 @@ static bool try_slot(void *context)
 			continue;
 		si_process.slot = (int32_t)i;
 		si_process.generation = ++p->generation;
-		p->pid = si_process.pid = si_sys_getpid();
+		if (claim->parent < 0)
+			si_process.pid = si_sys_getpid();
+		p->pid = si_process.pid; /* 0: the sidecar finds out */
 		p->parent_slot = claim->parent;
 		p->parent_generation = claim->parent_generation;
 		p->start = si_ticks();
 		p->fork_at = claim->fork_at;
 		p->exec = 0;
 		p->exit_at = 0;
+		p->waits = p->may_sleep = 0;
 		p->parent_pid = claim->parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0; /* where there may be a sandbox, it is not asked */
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 			p->counters[c] = 0;
@@ -131,6 +135,7 @@ static bool revive_child(void)
 
 	if (!__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return life == SI_ALIVE;
+	si_tid_forked();
 	si_self->flush = __atomic_load_n(&si_arena.header->flush, __ATOMIC_RELAXED); /* [ctl] what was asked before is the parent's */
 	if (si_process.slot >= 0)
 		refused.parent = si_process;
@@ -141,6 +146,7 @@ static bool revive_child(void)
 	si_nursery_forget();
 	si_modules_forget();
 	si_process.slot = -1;
+	si_process.pid = si_tid();
 	claimed = si_process_claim(refused.parent.slot, refused.parent.generation, refused.fork_at);
 	if (!claimed)
 		si_count(SHINY_COUNT_PROCESSES_REFUSED);
@@ -148,20 +154,27 @@ static bool revive_child(void)
 	return claimed;
 }
 
-void si_fork_check(void)
+void si_fork_told(void)
 {
 	uint32_t life = __atomic_load_n(&si_self->life, __ATOMIC_RELAXED);
 
-	if (!wiped && (life == SI_ALIVE || life == SI_REFUSED) && si_sys_getpid() != si_process.pid)
+	if (!wiped && (life == SI_ALIVE || life == SI_REFUSED))
 		__atomic_store_n(&si_self->life, SI_FORKED, __ATOMIC_RELAXED);
 }
 
 /* NULL: it has none, or the memory is that of a vfork child's parent. */
 static struct shiny_process *own_slot(void)
 {
-	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 || si_sys_getpid() != si_process.pid)
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 || si_tid_is_guest())
 		return NULL;
 	return &si_arena.processes[si_process.slot];
+}
+
+uint32_t si_process_number(void)
+{
+	if (si_tid_is_guest())
+		return 0;
+	return __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_FORKED ? si_tid_unseen() : si_process.pid;
 }
 
 bool si_exec_begin(void)

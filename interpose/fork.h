@@ -4,7 +4,8 @@
  *
  * Runs:      inside.
  * Signals:   safe.
- * Allocates: nothing after boot; makes one system call (getpid) in a forked child, and sleeps where no slot is free (wait.h).
+ * Allocates: nothing after boot; sleeps where no slot is free (wait.h), and makes no other system
+ * call.
  * Threads:   any.
  */
 #ifndef SI_FORK_H
@@ -36,7 +37,7 @@ SI_INTERNAL struct si_self *si_self;
 struct si_process {
 	int32_t slot; /* -1: none */
 	uint32_t generation;
-	uint32_t pid; /* in its own namespace */
+	uint32_t pid; /* in its own namespace; 0: not known */
 };
 SI_INTERNAL struct si_process si_process;
 
@@ -44,8 +45,11 @@ SI_INTERNAL struct si_process si_process;
 bool si_self_make(void);
 bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_at);
 
-/* After fork(), in the child: asks where the kernel could not wipe the page. */
-void si_fork_check(void);
+/* fork() has returned in a child: the page may be one that the kernel could not wipe. */
+void si_fork_told(void);
+
+/* The pid of the process that this thread runs in, in its own namespace; 0: not known. */
+uint32_t si_process_number(void);
 
 /*
  * Around a call of exec, so that the sidecar knows what became of us should it succeed. True: this process has a slot, and it is marked.

@@ -32,7 +32,7 @@
 #include "fork.h"
 #include "hooks.h"
 #include "notice.h"
-#include "sys.h"
+#include "tid.h"
 
 enum { VARIABLES_MAX = 8192 };
 
@@ -104,13 +104,17 @@ static uint32_t flags_of(char *const *environment)
 /* A call of exec: it returns only when it failed. */
 #define REPLACED_BY(told_flags, path, environment, call)                                                                                                      \
 	({                                                                                                                     \
-		struct si_notice notice_ = si_notice_start(SHINY_NOTICE_EXEC, (path), si_sys_getpid(),                       \
+		struct si_notice notice_ = si_notice_start(SHINY_NOTICE_EXEC, (path), si_process_number(),                   \
 							    (told_flags) | flags_of(environment));                             \
+		if (si_tid_is_vforked())                                                                                       \
+			si_vfork_notice = notice_.number;                                                                      \
 		bool told_ = si_exec_begin();                                                                                  \
 		int result_ = (call);                                                                                          \
 		if (told_)                                                                                                     \
 			si_exec_failed();                                                                                      \
 		si_notice_failed(notice_);                                                                                     \
+		if (si_tid_is_vforked())                                                                                       \
+			si_vfork_notice = 0;                                                                                   \
 		result_;                                                                                                       \
 	})
 

@@ -35,6 +35,7 @@
 #include "module.h"
 #include "sys.h"
 #include "thread.h"
+#include "wait.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -247,6 +248,7 @@ int si_hook_prctl(int option, ...)
 {
 	unsigned long a, b, c, d;
 	va_list more;
+	bool leaves;
 	int status;
 
 	va_start(more, option);
@@ -255,7 +257,12 @@ int si_hook_prctl(int option, ...)
 	c = va_arg(more, unsigned long);
 	d = va_arg(more, unsigned long);
 	va_end(more);
+	if (option == PR_SET_SECCOMP)
+		si_wait_awake();
+	leaves = si_clock_forbids_tsc(SYS_prctl, option, (long)a) && si_clock_leave_tsc();
 	status = si_next.prctl ? si_next.prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+	if (leaves && status != 0)
+		si_clock_return_to_tsc();
 	if (option == PR_SET_VMA && a == PR_SET_VMA_ANON_NAME && (status == 0 || errno == EINVAL))
 		named(SI_FRAME(), b, c, (const char *)d, status == 0);
 	return status;

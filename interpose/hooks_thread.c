@@ -22,12 +22,20 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "hooks.h"
+#include "notice.h"
 #include "scope.h"
 #include "tag.h"
+#include "tid.h"
+#include "wait.h"
 
 enum { BIRTHS = 1024 };
 
@@ -106,7 +114,10 @@ int si_hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
 
 pid_t si_hook_fork(void)
 {
-	pid_t pid = SI_NEXT(fork) ? si_next.fork() : -1;
+	pid_t pid;
+
+	si_tid_forking();
+	pid = SI_NEXT(fork) ? si_next.fork() : -1;
 
 	if (pid == 0)
 		si_event_forked_child();
@@ -115,10 +126,52 @@ pid_t si_hook_fork(void)
 
 pid_t si_hook_raw_fork(void)
 {
-	pid_t pid = SI_NEXT(raw_fork) ? si_next.raw_fork() : -1;
+	pid_t pid;
+
+	si_tid_forking();
+	pid = SI_NEXT(raw_fork) ? si_next.raw_fork() : -1;
 
 	if (pid == 0)
 		si_event_forked_child();
+	return pid;
+}
+
+/* In the parent of a vfork, who goes on now. */
+SI_INTERNAL void si_vfork_over(uint32_t child);
+__attribute__((used)) void si_vfork_over(uint32_t child)
+{
+	si_notice_started((struct si_notice){ si_vfork_notice }, child);
+	si_vfork_notice = 0;
+}
+
+/*
+ * A child that shares our memory for as long as we sleep is a vfork's (below), if it has our thread
+ * storage too.
+ */
+int si_hook_clone(int (*routine)(void *), void *stack, int flags, void *argument, ...)
+{
+	bool vforks = (flags & (CLONE_VM | CLONE_VFORK | CLONE_THREAD | CLONE_SETTLS)) == (CLONE_VM | CLONE_VFORK);
+	void *parent_tid, *tls, *child_tid;
+	va_list more;
+	int pid;
+
+	va_start(more, argument);
+	parent_tid = va_arg(more, void *);
+	tls = va_arg(more, void *);
+	child_tid = va_arg(more, void *);
+	va_end(more);
+	if (!SI_NEXT(clone)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (vforks)
+		si_vforked++;
+	pid = si_next.clone(routine, stack, flags, argument, parent_tid, tls, child_tid);
+	if (vforks) {
+		si_vforked--;
+		if (pid > 0)
+			si_vfork_over((uint32_t)pid);
+	}
 	return pid;
 }
 
@@ -158,6 +211,16 @@ int si_hook_dlclose(void *handle)
 	si_new_forget_modules();
 	si_event_modules_changed();
 	return status;
+}
+
+/* The C half of the syscall stub. */
+SI_INTERNAL void si_syscall_coming(long call, long a, long b);
+__attribute__((used)) void si_syscall_coming(long call, long a, long b)
+{
+	if (call == SYS_seccomp || a == PR_SET_SECCOMP)
+		si_wait_awake();
+	if (si_clock_forbids_tsc(call, a, b))
+		si_clock_leave_tsc();
 }
 
 /* The C half of the dlopen and dlmopen stubs. */
@@ -220,4 +283,104 @@ __attribute__((used)) void si_modules_changing(void)
 
 STUB("dlopen", "si_next_dlopen", JUMP_OR_COME_BACK);
 STUB("dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
+
+/*
+ * vfork. The child returns first, into its caller's frame, and overwrites what lies below; the
+ * parent finds its return address in a register, as glibc's own does it. The child notes what it is
+ * in the thread storage that both have; the parent takes that back. A 4095th of the numbers are
+ * errors.
+ */
+#define VFORK(symbol)                                                                                                          \
+	__asm__(".pushsection .text\n"                                                                                         \
+		".globl " symbol "\n"                                                                                          \
+		".type " symbol ", @function\n"                                                                                \
+		".p2align 4\n" symbol ":\n"                                                                                    \
+		"	.cfi_startproc\n"                                                                                      \
+		"	mov si_vforked@gottpoff(%rip), %rdx\n"                                                                 \
+		"	mov %fs:(%rdx), %esi\n"                                                                                \
+		"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n	.cfi_register %rip, %rdi\n"                            \
+		"	mov $58, %eax\n" /* SYS_vfork */                                                                       \
+		"	syscall\n"                                                                                             \
+		"	push %rdi\n	.cfi_adjust_cfa_offset 8\n	.cfi_rel_offset %rip, 0\n"                             \
+		"	test %rax, %rax\n"                                                                                     \
+		"	jnz 1f\n"                                                                                              \
+		"	inc %esi\n"                                                                                            \
+		"1:	mov %esi, %fs:(%rdx)\n"                                                                                \
+		"	cmp $-4095, %rax\n"                                                                                    \
+		"	jae 2f\n"                                                                                              \
+		"	test %eax, %eax\n"                                                                                     \
+		"	jz 3f\n"                                                                                               \
+		"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                            \
+		"	mov %eax, %edi\n"                                                                                      \
+		"	call si_vfork_over\n"                                                                                  \
+		"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"                                                           \
+		"3:	ret\n"                                                                                                 \
+		"2:	neg %eax\n"                                                                                            \
+		"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                            \
+		"	call __errno_location@plt\n"                                                                           \
+		"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n"                                                           \
+		"	mov %edx, (%rax)\n"                                                                                    \
+		"	mov $-1, %rax\n"                                                                                       \
+		"	ret\n"                                                                                                 \
+		"	.cfi_endproc\n"                                                                                        \
+		".size " symbol ", . - " symbol "\n"                                                                           \
+		".popsection")
+
+VFORK("vfork");
+VFORK("__vfork");
+
+/*
+ * syscall(), for two calls that may forbid us to read the TSC (clock.h). Any other costs two
+ * comparisons.
+ */
+__asm__(".pushsection .text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	".p2align 4\nsyscall:\n"
+	"	.cfi_startproc\n"
+	"	cmp $157, %rdi\n" /* SYS_prctl */
+	"	je 2f\n"
+	"	cmp $317, %rdi\n" /* SYS_seccomp */
+	"	je 2f\n"
+	"1:	mov si_next_syscall(%rip), %rax\n"
+	"	test %rax, %rax\n"
+	"	jz 3f\n"
+	"	jmp *%rax\n"
+	"2:	push %rdi\n	.cfi_adjust_cfa_offset 8\n"
+	"	push %rsi\n	.cfi_adjust_cfa_offset 8\n"
+	"	push %rdx\n	.cfi_adjust_cfa_offset 8\n"
+	"	push %rcx\n	.cfi_adjust_cfa_offset 8\n"
+	"	push %r8\n	.cfi_adjust_cfa_offset 8\n"
+	"	push %r9\n	.cfi_adjust_cfa_offset 8\n"
+	"	sub $8, %rsp\n	.cfi_adjust_cfa_offset 8\n"
+	"	call si_syscall_coming\n"
+	"	add $8, %rsp\n	.cfi_adjust_cfa_offset -8\n"
+	"	pop %r9\n	.cfi_adjust_cfa_offset -8\n"
+	"	pop %r8\n	.cfi_adjust_cfa_offset -8\n"
+	"	pop %rcx\n	.cfi_adjust_cfa_offset -8\n"
+	"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n"
+	"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"
+	"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"
+	"	jmp 1b\n"
+	"3:	mov %rdi, %rax\n" /* too early to know the real one */
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	mov %rcx, %rdx\n"
+	"	mov %r8, %r10\n"
+	"	mov %r9, %r8\n"
+	"	mov 8(%rsp), %r9\n"
+	"	syscall\n"
+	"	cmp $-4095, %rax\n"
+	"	jae 4f\n"
+	"	ret\n"
+	"4:	neg %eax\n"
+	"	push %rax\n	.cfi_adjust_cfa_offset 8\n"
+	"	call __errno_location@plt\n"
+	"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n"
+	"	mov %edx, (%rax)\n"
+	"	mov $-1, %rax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size syscall, . - syscall\n"
+	".popsection");
 #endif

@@ -58,6 +58,7 @@ enum { IDLE = 0, BUSY = 1, AGAIN = 2 };
 static uint32_t updating;
 static unsigned long long last_adds, last_subs;
 static bool booted;
+static char first_directory[SHINY_PATH_MAX]; /* of the process when it booted; later it is not asked (sys.h) */
 
 struct update {
 	const uintptr_t *fp;
@@ -182,6 +183,11 @@ uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id)
 	return 0;
 }
 
+static bool is_relative(const struct dl_phdr_info *info)
+{
+	return info->dlpi_name[0] != '/';
+}
+
 /* An absolute path for the module's name. */
 static void module_path(const struct dl_phdr_info *info, bool main_module, bool kernel, struct si_text *path)
 {
@@ -190,10 +196,8 @@ static void module_path(const struct dl_phdr_info *info, bool main_module, bool 
 	} else if (kernel) {
 		si_text_add(path, "[vdso]");
 	} else {
-		if (info->dlpi_name[0] != '/') {
-			long n = si_sys_getcwd(path->at, path->room);
-
-			path->used = n > 0 && path->at[0] == '/' ? (size_t)n - 1 : 0;
+		if (is_relative(info)) {
+			si_text_add(path, first_directory);
 			if (path->used > 1)
 				si_text_add(path, "/");
 		}
@@ -216,7 +220,8 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	now = si_ticks();
 	si_text_init(&path, path_text, sizeof path_text);
 	module_path(info, main_module, kernel, &path);
-	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) | (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0);
+	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) | (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0) |
+		  (booted && !main_module && is_relative(info) ? SHINY_MODULE_GUESSED : 0);
 	m.path_bytes = (uint16_t)path.used;
 	m.build_id_bytes = si_build_id(info, m.build_id);
 	records = (uint32_t)((sizeof m + path.used + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
@@ -362,6 +367,8 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	};
 	uint32_t kept = 0;
 
+	if (!booted && (si_sys_getcwd(first_directory, sizeof first_directory) < 0 || first_directory[0] != '/'))
+		first_directory[0] = 0;
 	__atomic_fetch_add(&refills, 1, __ATOMIC_SEQ_CST);
 	u.code->count = 0;
 	__builtin_memset(u.granules, 0, sizeof granules[0]);

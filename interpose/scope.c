@@ -21,11 +21,13 @@
 enum { PAGE = 4096, RETURN = 0xc3 };
 
 /* Written in assembly; their symbols are the real ones'. */
+#define SI_HOOK(id, symbol, result, parameters)
 #ifndef SHINY_TEST
-extern char si_stub_dlopen[] __asm__("dlopen"), si_stub_dlmopen[] __asm__("dlmopen");
+#define SI_STUB(id, symbol) extern char si_stub_##id[] __asm__(#symbol);
 #else
-static char si_stub_dlopen[1], si_stub_dlmopen[1];
+#define SI_STUB(id, symbol) static char si_stub_##id[1];
 #endif
+#include "hooks.def"
 
 struct reference {
 	const char *symbol;

@@ -10,22 +10,20 @@
  * The engine does not call libc's wrappers: those are what the program (or we) may have interposed, they write errno, and some
  * are cancellation points. A direct call returns -errno and touches nothing else.
  *
- * In the constructor anything goes: the program has no sandbox yet. AFTER it, these and no others, each rare:
+ * In the constructor anything goes: the program has no sandbox yet (unless it was started in one:
+ * filter.h). AFTER it a seccomp filter may be in place that ends the program at a call which it
+ * does not make itself, and an instruction that no hook sees may have put it there. So after it
+ * there are these calls, and no others:
  *
- *   call              when                                              if seccomp denies it
- *   gettid            a thread's first event                            tid 0 in its slot: the sidecar cannot tell its end from
- *                                                                       its process's, and reaps it then
- *   getpid            first event of a forked child                     pid 0 in its slot: likewise, by the arena's lock
- *                     the process ends                                  its last types are not read
- *                     a call of exec                                    the sidecar is not told that the process was replaced, nor
- *                                                                       which pid the program has that it becomes
- *   clock_nanosleep   the arena is full and a sidecar is alive          the wait spins; its bound is checked by the clock
- *   clock_gettime     the same; every event where the TSC is unusable   answered by the vdso, which seccomp does not see
- *   getcwd            dlopen of a relative path                         the path stays relative
- *   mprotect          dlopen with RTLD_DEEPBIND has brought a module    its calls of malloc and free are not seen; the loader
- *                     with read-only references                         itself has just made the same call for the same pages
+ *   call              when                                              why no filter can forbid it
+ *   clock_nanosleep   the arena is full, and the sidecar says that      the thread stands in the wait since before the sidecar
+ *                     no thread of this process has a filter            looked (wait.c)
+ *   mprotect          dlopen with RTLD_DEEPBIND has brought a module    the loader itself has just made the same call for the same
+ *                     with read-only references                         pages
  *
- * All of them are allowed in Chromium's renderer sandbox (gettid, getpid and sleeping are what any thread does).
+ * What is needed otherwise is known without a call: a thread's and process's number (tid.h), the
+ * time (clock.h: the vdso's answers that never become a call), where a module's file is (the
+ * sidecar completes a relative path).
  */
 #ifndef SI_SYS_H
 #define SI_SYS_H
@@ -54,6 +52,15 @@ static inline long si_sys6(long number, long a, long b, long c, long d, long e, 
 
 /* ---- after the constructor ---- */
 
+static inline void si_sys_sleep(uint64_t ns)
+{
+	struct timespec wait = { .tv_sec = 0, .tv_nsec = (long)ns };
+
+	si_sys6(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&wait, 0, 0, 0);
+}
+
+/* ---- constructor only ---- */
+
 static inline uint32_t si_sys_gettid(void)
 {
 	long tid = si_sys(SYS_gettid, 0, 0, 0);
@@ -68,19 +75,10 @@ static inline uint32_t si_sys_getpid(void)
 	return pid > 0 ? (uint32_t)pid : 0;
 }
 
-static inline void si_sys_sleep(uint64_t ns)
-{
-	struct timespec wait = { .tv_sec = 0, .tv_nsec = (long)ns };
-
-	si_sys6(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&wait, 0, 0, 0);
-}
-
 static inline long si_sys_getcwd(char *buffer, size_t room)
 {
 	return si_sys(SYS_getcwd, buffer, room, 0); /* bytes with the terminator */
 }
-
-/* ---- constructor only ---- */
 
 static inline int si_sys_open(int dir, const char *path, int flags, unsigned mode)
 {

@@ -42,6 +42,7 @@
 #include "nursery.h"
 #include "sys.h"
 #include "tag.h"
+#include "tid.h"
 #include "wait.h"
 
 __thread struct si_tls si_tls __attribute__((tls_model("initial-exec")));
@@ -322,7 +323,7 @@ static struct si_writer *late(const uintptr_t *fp)
 				return w;
 			writer_reset(w);
 			/* the process's own id: it lives as long as the process, as the main thread's entry in /proc does */
-			if (claim_slot(w, si_sys_getpid(), 0, 0))
+			if (claim_slot(w, si_process.pid, 0, 0))
 				return w;
 			__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
 			break;
@@ -370,7 +371,7 @@ static bool finish_claim(struct si_writer *w)
 {
 	bool own = w == si_tls.writer;
 
-	if (!w->generation && !claim_slot(w, si_sys_gettid(), si_tls.creator, !own)) {
+	if (!w->generation && !claim_slot(w, si_tid(), si_tls.creator, !own)) {
 		if (own) {
 			si_tls.refused += !si_tls.refused;
 			chain_close();

@@ -9,6 +9,13 @@
  * by anybody before something has moved: a sidecar that died or is stuck costs the process three seconds, once, and not one for each thread
  * or event.
  *
+ * How it is waited. A sleep is a system call, and a seccomp filter may end the program for it. So a
+ * waiting thread spins until the sidecar has looked at /proc and says that none of this process's
+ * threads has a filter that the sidecar has not: this thread, which stands here, cannot have put
+ * one in place since. One that another thread puts on all of them tells us by the hooks of prctl
+ * and syscall, and from then on nobody sleeps. Not covered: another thread that does so by an
+ * instruction of its own, in the very milliseconds of this wait.
+ *
  * Thousands of threads may wait at a time. So none of them looks through the arena's tables before header.given says that there is
  * something new in them.
  */
@@ -17,6 +24,7 @@
 #include "attach.h"
 #include "clock.h"
 #include "env.h"
+#include "fork.h"
 #include "sys.h"
 
 enum {
@@ -29,17 +37,6 @@ static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few 
 static const uint64_t patience = UINT64_C(3000000000); /* ns without any progress */
 static const uint64_t longest_wait = UINT64_C(10000000000); /* ns */
 
-/* Ticks of a nanosecond span, from the pair in the header and now: good to a per cent after a millisecond, which is enough here. */
-static uint64_t ticks_of(uint64_t ns)
-{
-	const struct shiny_header *h = si_arena.header;
-	uint64_t span = si_clock_ns(CLOCK_BOOTTIME) - h->start_boottime, ticks = si_ticks() - h->start_ticks;
-
-	if (si_clock == SHINY_CLOCK_MONOTONIC)
-		return ns;
-	return span ? (uint64_t)((double)ns * (double)ticks / (double)span) : 0;
-}
-
 static bool sidecar_beats(void)
 {
 	uint64_t beat = __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED); /* [ctl] */
@@ -48,7 +45,7 @@ static bool sidecar_beats(void)
 	if (beat == 0 && si_arena.served)
 		beat = si_arena.header->start_ticks;
 	/* signed: the beat may be younger than our own look at the clock, which the processor moves ahead of the load */
-	return beat && (int64_t)(si_ticks() - beat) < (int64_t)ticks_of(beat_age);
+	return beat && (int64_t)(si_ticks() - beat) < (int64_t)si_ticks_of(beat_age);
 }
 
 static uint64_t given(void)
@@ -70,9 +67,40 @@ static bool sidecar_gave_up(void)
 
 static uint64_t stood_still = UINT64_MAX; /* progress() when a wait had failed; none has. Before the sidecar's first beat it is 0 */
 
+static uint32_t never_sleep;
+
+void si_wait_awake(void)
+{
+	__atomic_store_n(&never_sleep, 1, __ATOMIC_RELAXED);
+}
+
+/* The process's number of this wait; 0: it has no slot to ask in. */
+static uint32_t wait_begins(void)
+{
+	return si_process.slot < 0 ? 0 : __atomic_add_fetch(&si_arena.processes[si_process.slot].waits, 1, __ATOMIC_RELAXED); /* [ctl] */
+}
+
+static bool may_sleep(uint32_t wait)
+{
+	return wait && !__atomic_load_n(&never_sleep, __ATOMIC_RELAXED) &&
+	       (int32_t)(__atomic_load_n(&si_arena.processes[si_process.slot].may_sleep, __ATOMIC_RELAXED) - wait) >= 0; /* [ctl] */
+}
+
+static void pause_for(uint64_t ns, uint32_t wait)
+{
+	uint64_t start = si_ticks(), span = si_ticks_of(FIRST_SLEEP);
+
+	if (may_sleep(wait))
+		si_sys_sleep(ns);
+	else
+		while (si_ticks() - start < span)
+			__builtin_ia32_pause();
+}
+
 bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 {
 	uint64_t start, now, moved, seen, tried, sleep = FIRST_SLEEP;
+	uint32_t wait;
 	bool done;
 
 	*waited = false;
@@ -82,7 +110,8 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 	if (seen == __atomic_load_n(&stood_still, __ATOMIC_RELAXED))
 		return false;
 	*waited = true;
-	start = now = moved = si_clock_ns(CLOCK_MONOTONIC);
+	wait = wait_begins();
+	start = now = moved = si_clock_ns(CLOCK_MONOTONIC_COARSE);
 	tried = given();
 	done = attempt(context);
 	for (unsigned n = 0; !done && now - start < longest_wait && now - moved < patience && !sidecar_gave_up(); n++) {
@@ -92,7 +121,7 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 			for (unsigned i = 0; i < PAUSES; i++)
 				__builtin_ia32_pause();
 		} else {
-			si_sys_sleep(sleep);
+			pause_for(sleep, wait);
 			if (sleep < LONGEST_SLEEP)
 				sleep *= 2;
 		}
@@ -101,7 +130,7 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 			tried = news;
 			done = attempt(context);
 		}
-		now = si_clock_ns(CLOCK_MONOTONIC);
+		now = si_clock_ns(CLOCK_MONOTONIC_COARSE);
 		seen = progress();
 		if (seen != before)
 			moved = now;

@@ -4,7 +4,7 @@
  *
  * Runs:      inside.
  * Signals:   safe.
- * Allocates: nothing; sleeps (sys.h).
+ * Allocates: nothing; sleeps where no filter can forbid it (sys.h), and spins elsewhere.
  * Threads:   any.
  */
 #ifndef SI_WAIT_H
@@ -17,5 +17,8 @@
  * was not worth waiting, or no longer. `waited` tells whether there was a wait at all.
  */
 SI_COLD bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited);
+
+/* The program is about to put a seccomp filter in place. */
+void si_wait_awake(void);
 
 #endif

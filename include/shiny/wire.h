@@ -233,6 +233,7 @@ struct shiny_tag {
 enum {
 	SHINY_MODULE_MAIN = 1,     /* the executable itself */
 	SHINY_MODULE_FIXED = 2,    /* ET_EXEC: linked at its address */
+	SHINY_MODULE_GUESSED = 4,  /* its path was relative, and is completed by the directory that the program started in: /proc knows better */
 	SHINY_BUILD_ID_MAX = 32,
 };
 struct shiny_module {
@@ -266,8 +267,10 @@ struct shiny_process {
 	uint64_t exit_at; /* ticks when it said that it ends; 0: not said, or not yet */
 	uint32_t exit_status; /* then: 0 to 255 */
 	uint32_t parent_pid;  /* getppid() in its own namespace, of the exec'd image; else 0 */
+	uint32_t waits;       /* how often a thread of it has begun to wait for a chunk */
+	uint32_t may_sleep;   /* [ctl] the value of `waits` for which the sidecar has found no seccomp filter on any of its threads */
 	uint64_t counters[SHINY_COUNTERS];
-	uint64_t spare[32 - 7 - SHINY_COUNTERS];
+	uint64_t spare[32 - 8 - SHINY_COUNTERS];
 };
 
 /*
@@ -417,7 +420,7 @@ _Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64
 	       SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0, "payloads");
 _Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
 _Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
-_Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 56, "process slot");
+_Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 64, "process slot");
 _Static_assert(sizeof(struct shiny_notice) == 192 && offsetof(struct shiny_notice, path) == 56, "notice");
 _Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
 _Static_assert(sizeof(struct shiny_chunk) == 64 && offsetof(struct shiny_chunk, records) == 64, "chunk");

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "apply.h"
+#include "proc.h"
 
 static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3, [SHINY_VPTR_FLUSH] = 2, [SHINY_VPTR_EXIT] = 3, [SHINY_VPTR_FREE] = 1 };
 
@@ -290,6 +291,8 @@ static void apply_module(struct session *session, struct stream *s)
 		return;
 	}
 	in.path[path_bytes] = '\0';
+	if (in.module.flags & SHINY_MODULE_GUESSED && s->process->pid && !s->process->gone)
+		proc_mapped_path(s->process->pid, in.module.start, in.path, sizeof in.path);
 	mapping = (struct mapping){ .start = in.module.start, .end = in.module.end, .bias = in.module.bias, .loaded = s->head.time,
 				    .module = ids_module(&session->ids, in.path, in.module.build_id, in.module.build_id_bytes) };
 	space_add(&s->process->space, &mapping);

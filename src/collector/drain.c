@@ -61,6 +61,8 @@ static struct stream *stream_create(struct session *session, struct arena *arena
 		    arena->streams[creator - 1]->process == process)
 			s->creator = arena->streams[creator - 1]->id;
 	}
+	if (!s->tid)
+		s->tid = process->namespace_pid;
 	process_thread_name(process, s->tid, s->name, sizeof s->name);
 	s->changed = true;
 	arena->streams[slot] = s;

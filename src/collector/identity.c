@@ -11,12 +11,16 @@
  * start must fit, and there must be one such process only; else it is not known, and asked again. Should that one be a sibling of one
  * that is dead, nothing worse happens than that the dead one's chunks are taken late.
  *
+ * A process that does not know its number either (interpose/tid.c: one that the kernel was not
+ * asked to tell) is looked for among all.
+ *
  * Rejected: the order in which siblings were forked (the second may allocate first: test/zoo/namespaces.c), their names (they
  * belong to the program).
  */
 #include "identity.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define MS UINT64_C(1000000)
 
@@ -60,7 +64,12 @@ static enum likeness compare(const struct search *s, uint32_t pid)
 	struct shiny_self self;
 	enum proc_answer maps;
 
-	if (is_taken(s, pid))
+	/*
+	 * we map the arena, too; and of all processes of the machine a forked one without a number
+	 * is its parent's child, or runs what that runs
+	 */
+	if (is_taken(s, pid) || pid == (uint32_t)getpid() ||
+	    (!s->process->namespace_pid && (!s->parent || proc_parent(pid) != s->parent) && !proc_runs(pid, arena->executable)))
 		return LIKE_OTHER;
 	maps = proc_maps_file(pid, arena->device, arena->inode, arena->path);
 	if (maps == PROC_NO)

@@ -4,6 +4,7 @@
 #include "proc.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "../base/mem.h"
+#include "../base/text.h"
 
 static int proc_open(uint32_t pid, const char *name)
 {
@@ -69,6 +71,36 @@ enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const c
 	return any ? answer : PROC_UNKNOWN;
 }
 
+void proc_mapped_path(uint32_t pid, uint64_t address, char *path, size_t room)
+{
+	int fd = proc_open(pid, "maps");
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	size_t line_room = 0;
+	char *line = NULL;
+	ssize_t length;
+
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((length = getline(&line, &line_room, file)) > 0) {
+		uint64_t start, end;
+		char *at;
+
+		if (line[length - 1] == '\n')
+			line[length - 1] = '\0';
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 || address < start || address >= end)
+			continue;
+		at = strchr(line, '/');
+		if (at)
+			snprintf(path, room, "%s", at);
+		break;
+	}
+	free(line);
+	fclose(file);
+}
+
 bool proc_is_zombie(uint32_t pid)
 {
 	char text[1024], *at;
@@ -117,12 +149,73 @@ static uint32_t innermost(const char *status)
 	return pid;
 }
 
-/* Its pid in its innermost namespace; 0 unknown. */
-static uint32_t proc_namespace_pid(uint32_t pid)
+uint32_t proc_namespace_pid(uint32_t pid)
 {
 	char status[4096];
 
 	return proc_read(pid, "status", status, sizeof status) > 0 ? innermost(status) : 0;
+}
+
+/*
+ * What seccomp does in a thread: its mode, and how many filters it has (Linux 5.9; before that a
+ * mode other than none is not to be compared).
+ */
+static bool read_filters(uint32_t pid, const char *name, long *mode, long *count)
+{
+	char status[4096], *at;
+
+	*mode = *count = -1;
+	if (proc_read(pid, name, status, sizeof status) <= 0)
+		return false;
+	*mode = 0; /* a kernel without seccomp says nothing */
+	if ((at = strstr(status, "\nSeccomp:")))
+		*mode = strtol(at + 9, NULL, 10);
+	if ((at = strstr(status, "\nSeccomp_filters:")))
+		*count = strtol(at + 17, NULL, 10);
+	return *mode == 0 || (*mode > 0 && *count >= 0);
+}
+
+bool proc_filtered_as_we(uint32_t pid)
+{
+	enum { THREADS = 256 };
+	long our_mode, our_count, mode, count;
+	char path[64], name[64];
+	struct dirent *entry;
+	unsigned looked = 0;
+	bool same = read_filters((uint32_t)getpid(), "status", &our_mode, &our_count);
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
+	dir = same ? opendir(path) : NULL;
+	while (dir && same && (entry = readdir(dir))) {
+		uint32_t thread = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (!thread)
+			continue;
+		snprintf(name, sizeof name, "task/%" PRIu32 "/status", thread);
+		/* one that has ended meanwhile has no filter; too many take too long */
+		same = looked++ < THREADS && (!read_filters(pid, name, &mode, &count) ? mode < 0 : mode == our_mode && count == our_count);
+	}
+	if (dir)
+		closedir(dir);
+	return same && looked;
+}
+
+bool proc_runs(uint32_t pid, const char *executable)
+{
+	static const char deleted[] = " (deleted)";
+	char path[64], name[4096];
+	ssize_t length;
+	size_t bytes;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+	length = readlink(path, name, sizeof name - 1);
+	if (length < 0)
+		return errno == EACCES;
+	name[length] = '\0';
+	bytes = strlen(text_base(executable));
+	return !strncmp(text_base(name), text_base(executable), bytes) &&
+	       (!text_base(name)[bytes] || !strcmp(text_base(name) + bytes, deleted));
 }
 
 bool proc_memory(uint32_t pid, uint64_t address, void *out, size_t bytes)
@@ -144,7 +237,7 @@ bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), voi
 	while (dir && more && (entry = readdir(dir))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		if (pid && proc_namespace_pid(pid) == namespace_pid)
+		if (pid && (!namespace_pid || proc_namespace_pid(pid) == namespace_pid))
 			more = each(context, pid);
 	}
 	if (dir)

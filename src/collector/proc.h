@@ -19,6 +19,11 @@ enum proc_answer { PROC_NO, PROC_YES, PROC_UNKNOWN };
 /* Does the process map this file? */
 enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const char *path);
 
+/*
+ * The file that is mapped at an address; `path` stays as it is where none is, or it cannot be told.
+ */
+void proc_mapped_path(uint32_t pid, uint64_t address, char *path, size_t room);
+
 bool proc_is_zombie(uint32_t pid);
 uint32_t proc_parent(uint32_t pid);        /* 0 unknown */
 uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0 unknown */
@@ -26,7 +31,18 @@ uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock t
 /* Copies bytes of its memory; false where we may not, or there is nothing. It is neither stopped nor traced for that. */
 bool proc_memory(uint32_t pid, uint64_t address, void *out, size_t bytes);
 
-/* Every process whose innermost pid is `namespace_pid`, until `each` returns false. False: /proc cannot be read. */
+uint32_t proc_namespace_pid(uint32_t pid); /* in its innermost namespace; 0 unknown */
+/*
+ * No thread of it has a seccomp filter beyond those that this process has: what we may do, it may.
+ */
+bool proc_filtered_as_we(uint32_t pid);
+/* Does it run a file of that name, wherever it has it? Also true where that is hidden. */
+bool proc_runs(uint32_t pid, const char *executable);
+
+/*
+ * Every process whose innermost pid is `namespace_pid` (0: every process), until `each` returns
+ * false. False: /proc cannot be read.
+ */
 bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), void *context);
 
 /* Another process that we can see was started with libshiny.so in LD_PRELOAD, and has not ended: it may be about to make an arena. */

@@ -178,6 +178,8 @@ static void locate(struct session *session, struct process *p)
 		return;
 	}
 	p->pid = pid;
+	if (!p->namespace_pid)
+		p->namespace_pid = proc_namespace_pid(pid);
 	come_from(session, p, true);
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (p->pidfd < 0 && errno == ESRCH)
@@ -419,6 +421,19 @@ static uint64_t patience(const struct process *p)
 	return p->looks <= 4 ? steps[p->looks ? p->looks - 1 : 0] : 5000 * MS;
 }
 
+/* A thread that waits for a chunk would like to sleep: chunk.c of the inside. */
+static void answer_wait(struct process *p)
+{
+	struct shiny_process *slot = &p->arena->processes[p->slot];
+	uint32_t waits = __atomic_load_n(&slot->waits, __ATOMIC_RELAXED);
+
+	if (waits == p->waits || !p->pid || p->wanderer || p->closed)
+		return;
+	p->waits = waits;
+	if (proc_filtered_as_we(p->pid))
+		__atomic_store_n(&slot->may_sleep, waits, __ATOMIC_RELAXED); /* [ctl] */
+}
+
 void process_watch(struct session *session, uint64_t wall)
 {
 	for (size_t i = 0; i < session->processes.count; i++) {
@@ -431,6 +446,7 @@ void process_watch(struct session *session, uint64_t wall)
 			end_process(session, p);
 			continue;
 		}
+		answer_wait(p);
 		if (wall - p->looked_wall > patience(p)) {
 			look(session, p, wall);
 			process_read_counters(p);
@@ -443,6 +459,8 @@ void process_watch(struct session *session, uint64_t wall)
 		if (s->done || s->process->gone || s->name_looks >= 3 || wall - s->process->looked_wall > 20 * MS)
 			continue;
 		s->name_looks++;
+		if (!s->tid)
+			s->tid = s->process->namespace_pid; /* only who was forked has no number of its own: the first thread */
 		process_thread_name(s->process, s->tid, name, sizeof name);
 		if (name[0] && strcmp(name, s->name)) {
 			memcpy(s->name, name, sizeof name);

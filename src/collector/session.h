@@ -81,6 +81,7 @@ struct process {
 	uint64_t said_end;            /* ticks, 0 not announced */
 	uint64_t closed_wall;         /* ns, wall */
 	uint64_t looked_wall;         /* when /proc was last read */
+	uint32_t waits;               /* of its slot: those that have been answered */
 	unsigned looks;
 	char *name, *role, *purpose, *executable, *command;
 

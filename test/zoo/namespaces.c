@@ -7,7 +7,7 @@
  * The filter allows what a thread and malloc need. What looks for files, sockets or processes gets EPERM; anything else ends the process
  * at once, and a line of the test that must stay true is that the recorded program is killed exactly where the bare one is: nowhere.
  */
-// zoo: user=nobody
+// zoo: user=nobody number=unsaid
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

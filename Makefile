@@ -205,6 +205,8 @@ $(O)/test/%: test/%.cc $(O)/flags
 	$(call say,TARGET)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -g -O1 -fno-builtin -Itest -Iinclude $< -o $@ -lpthread -ldl $(extra)
+$(patsubst test/%,$(O)/test/%,$(basename $(wildcard test/zoo/*.c test/zoo/*.cc))): test/zoo/zoo.h
+$(patsubst test/%.cc,$(O)/test/%,$(wildcard test/e2e/*.cc)): test/e2e/ledger.h
 # these measure parts of shinyctl by themselves
 $(O)/bench/bench_block $(O)/bench/bench_replay: $(O)/bench/%: bench/%.c $(O)/outside.a $(O)/flags
 	$(call say,BENCH)

@@ -15,8 +15,7 @@
  * chunk in its registers. It then stores the very words that the parent stores. Its private writer is never reused, see
  * si_writers_forget.
  *
- * fork_at: the parent's blocks that we own a copy of are those whose records the inherited writers had already taken. Where the parent
- * has written none, as the middle one of a daemon's two forks, all that it had was there when it was forked itself, and so was ours.
+ * fork_at: the parent's blocks that we own a copy of are those whose records the inherited writers had already taken.
  */
 #include "fork.h"
 
@@ -44,7 +43,7 @@ static bool wiped; /* by the kernel, in every child */
 /* Of a process that found no slot: what it needs for another try. */
 static struct {
 	struct si_process parent; /* the nearest one that had a slot */
-	uint64_t fork_at; /* also of one that found a slot: its children may need it */
+	uint64_t fork_at;
 	uint32_t events; /* since */
 } refused;
 enum { RETRY = 1024 }; /* events between two tries */
@@ -130,7 +129,6 @@ void si_count(enum shiny_counter which)
 static bool revive_child(void)
 {
 	uint32_t life = SI_FORKED;
-	uint64_t last;
 	bool claimed;
 
 	if (!__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -139,9 +137,7 @@ static bool revive_child(void)
 	si_self->flush = __atomic_load_n(&si_arena.header->flush, __ATOMIC_RELAXED); /* [ctl] what was asked before is the parent's */
 	if (si_process.slot >= 0)
 		refused.parent = si_process;
-	last = si_writers_forget();
-	if (last > refused.fork_at)
-		refused.fork_at = last;
+	refused.fork_at = si_writers_forget();
 	refused.events = 0;
 	si_nursery_forget();
 	si_modules_forget();

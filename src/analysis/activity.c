@@ -36,15 +36,13 @@ struct recorder {
 
 static void begin(struct recorder *r, const struct lives *lives)
 {
-	uint64_t last = r->count ? (r->count - 1) * r->interval : 0;
-
 	if (r->processes)
 		return;
 	r->process_count = lives->process_count;
 	r->processes = mem_zero(lives->process_count + 1, sizeof *r->processes);
 	r->total.types = mem_zero(r->groups->count, sizeof *r->total.types);
 	r->total.seen = true;
-	process_ends_init(&r->ends, lives, last + 1); /* who ends in the last interval is shown with what it held */
+	process_ends_init(&r->ends, lives);
 }
 
 static struct tally *tally_of(struct recorder *r, const struct lives *lives, const struct lives_process *p)
@@ -127,10 +125,22 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 
 	if (death->end == LIFE_NEVER)
 		return;
+	if (life->inherited) { /* it stands apart */
+		t->now.frees++;
+		r->total.now.frees++;
+		return;
+	}
 	group = groups_find(r->groups, lives, p, life);
 	died(t, life, !t->ended, group);
 	died(&r->total, life, !t->ended, group);
 	page_counts_remove(&r->pages, p->id, life->address, life->size);
+}
+
+/* What an object grows by in place was asked for then, what it shrinks by has been given back. */
+static void resized(struct tally *t, uint64_t before, uint64_t after)
+{
+	t->now.alloc_bytes += after > before ? after - before : 0;
+	t->now.free_bytes += before > after ? before - after : 0;
 }
 
 static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
@@ -138,6 +148,10 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	struct recorder *r = context;
 	struct tally *t = tally_of(r, lives, p);
 
+	if (life->inherited)
+		return;
+	resized(t, before, life->size);
+	resized(&r->total, before, life->size);
 	if (t->ended)
 		return;
 	t->now.bytes += life->size - before;
@@ -152,7 +166,7 @@ static void see_move(void *context, const struct lives *lives, const struct live
 {
 	struct recorder *r = context;
 
-	if (tally_of(r, lives, p)->ended)
+	if (life->inherited || tally_of(r, lives, p)->ended)
 		return;
 	page_counts_remove(&r->pages, p->id, before, life->size);
 	page_counts_add(&r->pages, p->id, life->address, life->size);
@@ -165,7 +179,7 @@ static void see_vtable(void *context, const struct lives *lives, const struct li
 	struct life old = *life;
 	uint32_t from, to;
 
-	if (t->ended)
+	if (life->inherited || t->ended)
 		return;
 	old.vtable = before;
 	from = groups_find(r->groups, lives, p, &old);
@@ -187,29 +201,6 @@ static void leave(struct recorder *r, struct tally *t)
 			t->types[i] = 0;
 		}
 	t->now.blocks = t->now.bytes = t->now.types = 0;
-}
-
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
-{
-	struct recorder *r = context;
-	struct tally *t = tally_of(r, lives, child);
-
-	if (t->ended)
-		return;
-	leave(r, t); /* what it may have had already is told again */
-	lives_each(child, life) {
-		uint32_t group = groups_find(r->groups, lives, child, life);
-
-		t->now.blocks++;
-		t->now.bytes += life->size;
-		count_types(t, group, 1);
-		count_types(&r->total, group, 1);
-	}
-	r->total.now.blocks += t->now.blocks;
-	r->total.now.bytes += t->now.bytes;
-	look(t, child->forked);
-	look(&r->total, child->forked);
-	page_counts_inherit(&r->pages, child);
 }
 
 /* ---- intervals ---- */
@@ -304,7 +295,7 @@ static struct shiny_err *record(struct store *store, const struct scope *scope, 
 {
 	struct recorder r = { .groups = groups, .interval = a->interval, .edge = a->interval, .duration = a->duration, .count = a->count };
 	struct lives_observer observer = { .context = &r, .birth = see_birth, .death = see_death, .resize = see_resize, .move = see_move, .vtable = see_vtable,
-					   .fork = see_fork, .moment = see_moment };
+					   .moment = see_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 

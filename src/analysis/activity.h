@@ -10,31 +10,13 @@
  *     and 64-byte cache lines that hold at least one live byte (F11 of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026)
  *   in it: blocks that began and that ended, with their bytes; a realloc ends one and begins another; the most bytes live at any moment
  * An interval has what was told behind the end of the one before, up to and with its own end; events that came late count where they stand.
- * What a process holds is live until the process ends; of those that end in the last interval, its point tells what they held then. A
- * forked child holds what its parent held: counted for both, as in all reports. A garbage-collected object that changes its size
- * counts in live bytes with its new one from then on, and neither begins nor ends; so live bytes are bytes begun less bytes ended only
- * where there are none of these, no forks, and no process has ended.
+ * What is live is as `shinyctl help definitions` has it: at the end of the last interval, what is live at the session's end; what a fork
+ * brought along is nobody's here. A garbage-collected object that changes its size counts with its new one from then on, what it grew by as
+ * bytes that began, what it shrank by as bytes that ended: so live bytes are bytes begun less bytes ended, and less what processes held that
+ * ended before the session's end.
  *
- * In a phase, what a process held at its end has ended then, and what a fork brought along began with the fork. Types and sites are
+ * In a phase, what a process held at its end has ended then. Types and sites are
  * those of the block's end; its bytes the last ones.
- *
- * Cost: one pass over the events; a second one with ACTIVITY_PHASES, as what is born in a phase and lives at its end can only be told
- * once it is known where phases end.
- */
-/*
- * activity.h: the heap over time: what is live, how fast it is made and freed, and the phases that a run falls into.
- *
- * Runs: CLI. Signals: no. Allocates: 96 bytes an interval and process that has blocks, 4 a type of a process that runs, what page_count.h says;
- * with phases, 40 bytes a phase and type or site. Never by the number of events. Threads: one a store.
- *
- * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all processes and per process:
- *   live at its end: blocks, bytes as requested, distinct types (names that the report has; blocks without one make none), 4 KiB pages
- *     and 64-byte cache lines that hold at least one live byte (F11 of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026)
- *   in it: blocks that began and that ended, with their bytes; a realloc ends one and begins another; the most bytes live at any moment
- * What a process holds is live until the process ends; of those that end in the last interval, its point tells what they held then. A
- * forked child holds what its parent held: counted for both, as in all reports. A garbage-collected object that changes its size
- * counts in live bytes with its new one from then on, and neither begins nor ends; so live bytes are bytes begun less bytes ended only
- * where there are none of these.
  *
  * Cost: one pass over the events; a second one with ACTIVITY_PHASES, as what is born in a phase and lives at its end can only be told
  * once it is known where phases end.

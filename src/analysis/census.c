@@ -334,7 +334,7 @@ static struct shiny_err *read_facts(struct loading *l, const struct scope *scope
 static struct shiny_err *load(struct loading *l, const struct scope *scope, const struct component_rules *rules)
 {
 	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
-				 "s.live_bytes, s.inherited, s.inherited_bytes, s.gone, s.gone_bytes, s.api FROM stat s WHERE %s", scope_blocks(scope));
+				 "s.live_bytes, s.inherited, s.inherited_bytes, s.inherited_frees, s.gone, s.gone_bytes, s.api FROM stat s WHERE %s", scope_blocks(scope));
 	char *processes = mem_format("SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s", scope->where);
 	struct shiny_err *err = read_facts(l, scope);
 

@@ -63,6 +63,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	}
 	row->blocks++;
 	row->bytes += life->size;
+	row->gone += process->early;
+	row->gone_bytes += process->early ? life->size : 0;
 	if (life->birth > row->youngest_ns || (life->birth == row->youngest_ns && life->stack > row->stack))
 		row->stack = life->stack;
 	if (!row->oldest_ns || life->birth < row->oldest_ns)
@@ -138,6 +140,8 @@ static void arrange(struct leaks *out, struct counting *c, struct groups *groups
 			continue;
 		out->blocks += row->blocks;
 		out->bytes += row->bytes;
+		out->gone += row->gone;
+		out->gone_bytes += row->gone_bytes;
 		out->suppressed += row->suppressed;
 		if (!row->blocks)
 			continue;

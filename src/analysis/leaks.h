@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leaks.h: what was still there at the end, by type or call site, and which of it was growing.
+ * leaks.h: what was still there at the end, by type or call site, and which of it was growing. A process that ended before the session's end
+ * is looked at when it ends: nobody freed what it held. What exec took away is left out: most of that a fork had brought along.
  *
  * Runs: CLI. Signals: no. Allocates: LEAK_MOMENTS counts a row. Threads: one a store.
  *
@@ -21,7 +22,8 @@ enum { LEAK_MOMENTS = 40, LEAK_SURE = 4 };
 
 struct leak_row {
 	char *name;
-	uint64_t blocks, bytes;       /* live at the end */
+	uint64_t blocks, bytes;       /* that nobody freed until their process ended */
+	uint64_t gone, gone_bytes;    /* of these, in processes that ended before the session's end */
 	uint64_t suppressed;          /* of blocks, left out of the two */
 	uint64_t made;                /* blocks of the row in all */
 	double slope, slope_error;    /* blocks a second */
@@ -35,6 +37,7 @@ struct leaks {
 	struct leak_row *rows; /* growing ones first, by bytes a second; then by bytes */
 	size_t count;
 	uint64_t blocks, bytes, suppressed, suppressed_bytes;
+	uint64_t gone, gone_bytes; /* of blocks: in processes that exited or were killed before the session's end */
 	uint64_t duration; /* ns */
 };
 

@@ -461,8 +461,8 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 		run->lives.processes[i].blocks.pool = &run->pool;
 	}
 	if (!err)
-		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced' FROM v_processes s",
-				   scope->where);
+		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced', s.early "
+				   "FROM v_processes s", scope->where);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, run->lives.process_count + 1);
 		struct lives_process *p = &run->lives.processes[id - 1];
@@ -475,6 +475,7 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 		p->forked = (uint64_t)query_number(q, 4);
 		p->wanted = query_number(q, 5) != 0;
 		p->replaced = query_number(q, 6) != 0;
+		p->early = p->replaced || query_number(q, 7) != 0;
 		if (p->forked && p->forked < run->next_fork)
 			run->next_fork = p->forked;
 	}

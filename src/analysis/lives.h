@@ -12,7 +12,7 @@
  * has told nothing, a fork waits for its first event or the child's, and is told behind events, and moments, that lie after it.
  *
  * A block is born when its allocation has returned and dies when its free is called. Forked children start with what their parent held: those
- * blocks are told as deaths, or as alive at the end, with `inherited` set, and not as births. A realloc is the death of one block and the
+ * blocks are told as deaths, or as alive at the end, with `inherited` set, and not as births; they count for nothing that is live. A realloc is the death of one block and the
  * birth of another, even at the same address. Not so of garbage-collected objects, which are resized in place, and moved by the collector.
  *
  * A scope with an interval or tags (scope.h) is about the blocks that were born in it; their deaths are told whenever they come.
@@ -54,7 +54,8 @@ struct lives_process {
 	uint64_t births, bytes;   /* so far; bytes: of its live blocks */
 	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
 	bool wanted;              /* it is in the scope: observers are told of it */
-	bool replaced;            /* by exec: what it held then is gone, not live */
+	bool replaced;            /* by exec */
+	bool early;               /* so, or it ended before the session's end: what it held then is gone, not live; else it is live until the session's end */
 	bool told;                /* an event of it has come */
 	struct life_map blocks;   /* live */
 };

@@ -46,9 +46,11 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	(void)process;
 	if (death->end == LIFE_NEVER)
 		return; /* told when all is over */
+	c->marks->rows[c->at].frees++;
+	if (life->inherited)
+		return;
 	c->live--;
 	c->live_bytes -= life->size;
-	c->marks->rows[c->at].frees++;
 }
 
 static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t old)
@@ -57,20 +59,11 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 
 	(void)lives;
 	(void)process;
+	if (life->inherited)
+		return;
 	c->live_bytes += life->size - old;
-	raise_peak(c);
-}
-
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
-{
-	struct counter *c = context;
-
-	(void)lives;
-	(void)parent;
-	lives_each(child, life) {
-		c->live++;
-		c->live_bytes += life->size;
-	}
+	if (life->size > old)
+		c->marks->rows[c->at].bytes += life->size - old;
 	raise_peak(c);
 }
 
@@ -88,7 +81,7 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 	uint64_t next;
 
 	if (!c->began) {
-		process_ends_init(&c->ends, lives, lives->duration);
+		process_ends_init(&c->ends, lives);
 		c->began = true;
 	}
 	while (c->at + 1 < m->count && before(&m->rows[c->at + 1]) <= moment) {
@@ -99,8 +92,8 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 	}
 	while ((gone = process_ends_take(&c->ends, lives, moment)))
 		lives_each(gone, life) {
-			c->live--;
-			c->live_bytes -= life->size;
+			c->live -= !life->inherited;
+			c->live_bytes -= life->inherited ? 0 : life->size;
 		}
 	next = process_ends_time(&c->ends, lives);
 	if (c->at + 1 < m->count && before(&m->rows[c->at + 1]) < next)
@@ -111,7 +104,7 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 static struct shiny_err *count(struct store *store, const struct scope *scope, bool progress, struct marks *marks)
 {
 	struct counter c = { .marks = marks };
-	struct lives_observer observer = { .context = &c, .birth = see_birth, .death = see_death, .resize = see_resize, .fork = see_fork,
+	struct lives_observer observer = { .context = &c, .birth = see_birth, .death = see_death, .resize = see_resize,
 					   .moment = see_moment };
 	struct shiny_err *err = lives_run(store, scope, &observer, 1, progress ? "following blocks" : NULL);
 

@@ -4,7 +4,7 @@
  *
  * Runs: CLI. Signals: no. Allocates: a row a mark, and what lives.h says. Threads: one a store.
  *
- * Live blocks and bytes are over all processes of the scope that run then; a forked child holds what its parent held. The peak is the most
+ * Live blocks and bytes are over all processes of the scope, as `shinyctl help definitions` has it. The peak is the most
  * live bytes at any moment from a mark to the next one, both included. Where the scope has tags, all of it is about blocks of these.
  *
  * Cost: one pass over the events.

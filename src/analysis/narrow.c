@@ -10,6 +10,7 @@
 #include "../base/hash.h"
 #include "../base/mem.h"
 #include "lives.h"
+#include "process_ends.h"
 #include "range_map.h"
 
 /* ---- sums by two numbers ---- */
@@ -70,12 +71,15 @@ static void tallies_deinit(struct tallies *t)
 
 /* ---- from the events ---- */
 
-enum { ALLOCS, REALLOCS, FREES, REUSED, RELEASED, BYTES, LIVE, LIVE_BYTES, GONE, GONE_BYTES, INHERITED, INHERITED_BYTES, MAX_SIZE, MIN_SIZE, API, TYPE,
+enum { ALLOCS, REALLOCS, FREES, REUSED, RELEASED, BYTES, LIVE, LIVE_BYTES, GONE, GONE_BYTES, INHERITED, INHERITED_BYTES, INHERITED_FREES, MAX_SIZE, MIN_SIZE, API, TYPE,
        STAT_SUMS };
 enum { AGE_COUNT, AGE_BYTES, AGE_SUMS };
 enum { PAGE_BLOCKS, PAGE_LIVE_BYTES, PAGE_SUMS };
-enum { BUCKET_ALLOCS, BUCKET_FREES, BUCKET_ALLOC_BYTES, BUCKET_FREE_BYTES, BUCKET_LIVE, BUCKET_LIVE_BYTES, BUCKET_SUMS }; /* live: changes */
+enum { BUCKET_ALLOCS, BUCKET_FREES, BUCKET_ALLOC_BYTES, BUCKET_FREE_BYTES, BUCKET_LIVE, BUCKET_LIVE_BYTES, BUCKET_MOST_BYTES, BUCKET_SUMS }; /* live: changes */
 
+struct amount {
+	uint64_t blocks, bytes;
+};
 struct counting {
 	struct tallies stats;   /* process and stack, vtable and tag */
 	struct tallies ages;    /* process and site, type, bin and whether censored */
@@ -85,6 +89,11 @@ struct counting {
 	size_t stack_count;
 	uint64_t bucket_ns;     /* 0 until the first is asked for */
 	uint64_t now; /* of what was last told */
+	struct amount *live;    /* by process id - 1 */
+	struct amount total, peak; /* of all that run */
+	uint64_t peak_time;
+	struct process_ends ends;
+	bool *left; /* by process id - 1: it has ended before the session's end; NULL before the first moment */
 	bool all;
 };
 
@@ -130,6 +139,50 @@ static void count_pages(struct counting *c, const struct lives_process *process,
 	}
 }
 
+/* What is live of the process, and of all, is that much more from then on. */
+static void change_live(struct counting *c, const struct lives *lives, const struct lives_process *process, uint64_t time, uint64_t blocks,
+			uint64_t bytes)
+{
+	uint64_t *bucket = bucket_of(c, lives, process, time), *now;
+
+	if (!c->live)
+		c->live = mem_zero(lives->process_count + 1, sizeof *c->live);
+	now = &c->live[process->id - 1].bytes;
+	c->live[process->id - 1].blocks += blocks;
+	*now += bytes;
+	bucket[BUCKET_LIVE] += blocks;
+	bucket[BUCKET_LIVE_BYTES] += bytes;
+	bucket[BUCKET_MOST_BYTES] = *now > bucket[BUCKET_MOST_BYTES] ? *now : bucket[BUCKET_MOST_BYTES];
+	if (c->left && c->left[process->id - 1])
+		return;
+	c->total.blocks += blocks;
+	c->total.bytes += bytes;
+	if (c->total.bytes > c->peak.bytes) {
+		c->peak = c->total;
+		c->peak_time = time;
+	}
+}
+
+/* Processes that end before the session's end. */
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct counting *c = context;
+	const struct lives_process *p;
+
+	if (!c->left) {
+		c->left = mem_zero(lives->process_count + 1, sizeof *c->left);
+		process_ends_init(&c->ends, lives);
+	}
+	while ((p = process_ends_take(&c->ends, lives, moment))) {
+		c->left[p->id - 1] = true;
+		if (!c->live)
+			continue;
+		c->total.blocks -= c->live[p->id - 1].blocks;
+		c->total.bytes -= c->live[p->id - 1].bytes;
+	}
+	return process_ends_time(&c->ends, lives);
+}
+
 static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
 {
 	struct counting *c = context;
@@ -138,27 +191,24 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	c->now = life->birth;
 	bucket[BUCKET_ALLOCS]++;
 	bucket[BUCKET_ALLOC_BYTES] += life->size;
-	bucket[BUCKET_LIVE]++;
-	bucket[BUCKET_LIVE_BYTES] += life->size;
-}
-
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
-{
-	struct counting *c = context;
-
-	lives_each(child, life) {
-		uint64_t *bucket = bucket_of(c, lives, child, child->start);
-
-		bucket[BUCKET_LIVE]++;
-		bucket[BUCKET_LIVE_BYTES] += life->size;
-	}
+	change_live(c, lives, process, life->birth, 1, life->size);
 }
 
 static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
 {
 	struct counting *c = context;
+	uint64_t now = c->now > life->birth ? c->now : life->birth, *bucket;
 
-	bucket_of(c, lives, process, c->now > life->birth ? c->now : life->birth)[BUCKET_LIVE_BYTES] += life->size - before;
+	if (life->inherited)
+		return;
+	if (before > life->size)
+		stat_of(c, process, life)[BYTES] += before - life->size; /* its end will add the rest */
+	if (!c->all)
+		return;
+	bucket = bucket_of(c, lives, process, now);
+	bucket[BUCKET_ALLOC_BYTES] += life->size > before ? life->size - before : 0;
+	bucket[BUCKET_FREE_BYTES] += before > life->size ? before - life->size : 0;
+	change_live(c, lives, process, now, 0, life->size - before);
 }
 
 /* Of blocks that ended, or never did: what they are is known by then, and their size is the last that they had, as in the file. */
@@ -173,28 +223,31 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	stat[life->inherited ? INHERITED_BYTES : BYTES] += life->size;
 	stat[REALLOCS] += life->realloced && !life->inherited;
 	stat[FREES] += !never;
+	stat[INHERITED_FREES] += !never && life->inherited;
 	stat[REUSED] += death->end == LIFE_REUSED;
 	stat[RELEASED] += death->end == LIFE_RELEASED;
-	if (never) {
-		stat[process->replaced ? GONE : LIVE]++;
-		stat[process->replaced ? GONE_BYTES : LIVE_BYTES] += life->size;
+	if (never && !life->inherited) {
+		stat[process->early ? GONE : LIVE]++;
+		stat[process->early ? GONE_BYTES : LIVE_BYTES] += life->size;
 	}
 	note_size(stat, life->size);
 	stat[API] = life->api;
 	stat[TYPE] = lives_type(lives, process, life);
 	if (!c->all)
 		return;
-	count_age(c, lives, process, life, death);
-	if (never && !process->replaced)
+	if (!life->inherited)
+		count_age(c, lives, process, life, death);
+	if (never && !process->early)
 		count_pages(c, process, life);
 	if (never) /* it is live to its process's end, which readers of buckets know */
 		return;
 	c->now = death->time;
 	bucket = bucket_of(c, lives, process, death->time);
 	bucket[BUCKET_FREES]++;
+	if (life->inherited)
+		return;
 	bucket[BUCKET_FREE_BYTES] += life->size;
-	bucket[BUCKET_LIVE]--;
-	bucket[BUCKET_LIVE_BYTES] -= life->size;
+	change_live(c, lives, process, death->time, -1, -life->size);
 }
 
 /* ---- into tables ---- */
@@ -251,10 +304,10 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	return NULL;
 }
 
-#define SUMS_COLUMNS "allocs, reallocs, frees, reused, released, bytes, live, live_bytes, gone, gone_bytes, inherited, inherited_bytes, max_size, min_size"
+#define SUMS_COLUMNS "allocs, reallocs, frees, reused, released, bytes, live, live_bytes, gone, gone_bytes, inherited, inherited_bytes, inherited_frees, max_size, min_size"
 #define SUMS_SUMS "SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(reused) AS reused, SUM(released) AS released, " \
 		  "SUM(bytes) AS bytes, SUM(live) AS live, SUM(live_bytes) AS live_bytes, SUM(gone) AS gone, SUM(gone_bytes) AS gone_bytes, " \
-		  "SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes, MAX(max_size) AS max_size, MIN(min_size) AS min_size"
+		  "SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes, SUM(inherited_frees) AS inherited_frees, MAX(max_size) AS max_size, MIN(min_size) AS min_size"
 
 /* A word that turned out to be no vptr has no row in the file: its blocks are counted with those that had none. */
 static struct shiny_err *make_stat(struct store *store, const struct counting *c)
@@ -269,7 +322,7 @@ static struct shiny_err *make_stat(struct store *store, const struct counting *c
 
 static struct shiny_err *make_others(struct store *store, const struct scope *scope, const struct counting *c)
 {
-	char *buckets;
+	char *buckets, *peak;
 	struct shiny_err *err;
 
 	SHINY_TRY(execute(store, "CREATE TEMP TABLE site_stat AS SELECT process, COALESCE((SELECT x.site FROM stack x WHERE x.id = s.stack), 0) AS site, type, "
@@ -280,13 +333,19 @@ static struct shiny_err *make_others(struct store *store, const struct scope *sc
 				 "FROM temp.narrow_lifetime"));
 	SHINY_TRY(execute(store, "CREATE TEMP TABLE page (process, page, blocks, live_bytes)"));
 	SHINY_TRY(put_rows(store, "page", &c->pages, 0));
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_bucket (process, number, allocs, frees, alloc_bytes, free_bytes, blocks, bytes)"));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_bucket (process, number, allocs, frees, alloc_bytes, free_bytes, blocks, bytes, most)"));
 	SHINY_TRY(put_rows(store, "narrow_bucket", &c->buckets, 0));
 	buckets = mem_format("CREATE TEMP TABLE bucket AS SELECT process, number * %1$" PRIu64 " AS start_ns, %1$" PRIu64 " AS length_ns, allocs, frees, alloc_bytes, "
-			     "free_bytes, SUM(blocks) OVER w AS live_blocks, SUM(bytes) OVER w AS live_bytes FROM temp.narrow_bucket "
+			     "free_bytes, SUM(blocks) OVER w AS live_blocks, SUM(bytes) OVER w AS live_bytes, MAX(most, SUM(bytes) OVER w - bytes) AS most_bytes "
+			     "FROM temp.narrow_bucket "
 			     "WINDOW w AS (PARTITION BY process ORDER BY number)", c->bucket_ns);
 	err = execute(store, buckets);
 	free(buckets);
+	SHINY_TRY(err);
+	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %" PRIu64 " AS blocks, %" PRIu64 " AS bytes, %" PRIu64 " AS ns", c->peak.blocks,
+			  c->peak.bytes, c->peak_time);
+	err = execute(store, peak);
+	free(peak);
 	SHINY_TRY(err);
 	if (scope_timed(scope))
 		SHINY_TRY(execute(store, "CREATE TEMP TABLE peak AS SELECT * FROM main.peak WHERE 0"));
@@ -312,13 +371,12 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 {
 	struct counting c = { .stats.width = STAT_SUMS, .ages.width = AGE_SUMS, .pages.width = PAGE_SUMS, .buckets.width = BUCKET_SUMS,
 			      .all = what == NARROW_ALL };
-	struct lives_observer observer = { .context = &c, .death = see_death };
+	struct lives_observer observer = { .context = &c, .death = see_death, .resize = see_resize };
 	struct shiny_err *err = NULL;
 
 	if (c.all) {
 		observer.birth = see_birth;
-		observer.fork = see_fork;
-		observer.resize = see_resize;
+		observer.moment = see_moment;
 		err = load_sites(store, &c);
 	}
 	if (!err)
@@ -331,6 +389,9 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 	tallies_deinit(&c.ages);
 	tallies_deinit(&c.pages);
 	tallies_deinit(&c.buckets);
+	process_ends_deinit(&c.ends);
+	free(c.left);
+	free(c.live);
 	free(c.site_of);
 	return err;
 }
@@ -339,6 +400,7 @@ struct shiny_err *narrow_end(struct store *store)
 {
 	static const char *const made[] = {"TABLE IF EXISTS temp.stat", "TABLE IF EXISTS temp.site_stat",
 		"TABLE IF EXISTS temp.lifetime", "TABLE IF EXISTS temp.page", "TABLE IF EXISTS temp.bucket", "TABLE IF EXISTS temp.peak",
+		"TABLE IF EXISTS temp.session_peak",
 		"TABLE IF EXISTS temp.narrow_stat", "TABLE IF EXISTS temp.narrow_lifetime", "TABLE IF EXISTS temp.narrow_bucket"};
 	char drop[80];
 

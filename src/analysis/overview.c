@@ -112,7 +112,7 @@ static struct shiny_err *load_stays(struct store *store, const struct scope *sco
 	return load_rows(store, out, keys,
 		"SELECT r.stay, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL " FROM (SELECT s.site AS site, s.type AS type, "
 		"SUM(s.count) FILTER (WHERE s.late) AS stay, SUM(s.bytes) FILTER (WHERE s.late) AS bytes, SUM(s.count) AS allocs, "
-		"SUM(s.count) FILTER (WHERE NOT s.censored) AS ended FROM (SELECT s.*, s.censored AND p.ending <> 'replaced' AND "
+		"SUM(s.count) FILTER (WHERE NOT s.censored) AS ended FROM (SELECT s.*, s.censored AND NOT p.early AND "
 		"(2 << s.bin) <= (COALESCE(NULLIF(p.end_ns, 0), %" PRIu64 ") - p.start_ns) / 2 AS late FROM lifetime s JOIN process p ON p.id = s.process "
 		"WHERE %s) s GROUP BY s.site, s.type HAVING stay > 0 AND 2 * COALESCE(ended, 0) < SUM(s.count) ORDER BY 4 DESC LIMIT %d) r " NAMES_JOIN_SQL
 		" ORDER BY r.bytes DESC, r.stay DESC", duration, scope->where, OVERVIEW_MOST);

@@ -168,7 +168,7 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	struct page_space *space = space_of(m, lives, process);
 
 	if (m->when == PAGE_WHEN_END) {
-		if (process->replaced) {
+		if (process->early) {
 			space->ended = true;
 			return;
 		}
@@ -215,17 +215,9 @@ static void sum_resize(void *context, const struct lives *lives, const struct li
 	struct page_moment *m = context;
 
 	see_resize(context, lives, process, life, before);
+	if (life->inherited)
+		return;
 	changed(m, lives, space_of(m, lives, process), life->size - before, m->now);
-}
-
-static void sum_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
-{
-	struct page_moment *m = context;
-	uint64_t bytes = 0;
-
-	lives_each(child, life)
-		bytes += life->size;
-	changed(m, lives, space_of(m, lives, child), bytes - space_of(m, lives, child)->bytes, child->forked);
 }
 
 static void sum_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
@@ -237,7 +229,7 @@ static void sum_death(void *context, const struct lives *lives, const struct liv
 	m->now = death->time;
 	if (!m->searching)
 		see_death(context, lives, process, life, death);
-	if (!space->ended && death->end != LIFE_NEVER) {
+	if (!space->ended && death->end != LIFE_NEVER && !life->inherited) {
 		space->bytes -= life->size;
 		m->bytes -= life->size;
 	}
@@ -252,7 +244,7 @@ static uint64_t end_processes(struct page_moment *m, const struct lives *lives, 
 		const struct lives_process *p = &lives->processes[i];
 		struct page_space *space = space_of(m, lives, p);
 
-		if (!p->wanted || space->ended || p->end >= lives->duration)
+		if (!p->wanted || space->ended || !p->early)
 			continue;
 		if (p->end > now) {
 			next = p->end < next ? p->end : next;
@@ -302,7 +294,7 @@ struct shiny_err *page_moment_run(struct store *store, const struct scope *scope
 	observers[0] = (struct lives_observer){ .context = m, .death = see_death, .resize = see_resize, .move = see_move };
 	if (m->when == PAGE_WHEN_PEAK) {
 		observers[0] = (struct lives_observer){ .context = m, .birth = sum_birth, .death = sum_death, .resize = sum_resize, .move = see_move,
-							.fork = sum_fork, .moment = see_moment };
+							.moment = see_moment };
 		m->searching = true;
 		err = lives_run(store, scope, observers, 1, progress ? "looking for the peak" : NULL);
 		m->searching = false;

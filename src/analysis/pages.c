@@ -338,7 +338,7 @@ static uint64_t series_moment(void *context, const struct lives *lives, uint64_t
 	uint64_t ended = s->done + 1 == s->count ? s->last : now;
 
 	for (size_t i = 0; i < lives->process_count; i++)
-		if (lives->processes[i].end <= ended)
+		if (lives->processes[i].early && lives->processes[i].end <= ended)
 			page_counts_end(&s->counts, lives->processes[i].id);
 	s->last = now;
 	while (s->done < s->count && moment_of(s, s->done) <= now)

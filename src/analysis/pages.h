@@ -20,9 +20,9 @@
  *                  alone - ceil(bytes on these pages / 4096). What pooling this size would give back; over each process's pages.
  * The same at 2 MiB is a huge page's view: ranges by their share of live bytes, and by their share of pages that are there at all.
  *
- * The moment: PAGES_AT_END is each process as it was when it ended, or the recording did, as in `report`; what exec replaced has no end. At
+ * The moment: PAGES_AT_END is the session's end, as in `report`: each of its processes as it was when it ended, or the recording did. At
  * any other time it is the processes that run then; the peak is page_moment.h's. Forked processes have pages of their own, although the
- * kernel copies a page only when one of the two writes to it.
+ * kernel copies a page only when one of the two writes to it: what a fork brought along fills them, and is counted here, and in no other report.
  *
  * Blocks that overlap (the end of one was not seen): each byte counts once, for the block that begins first; one that has none left is
  * on no page.

@@ -30,7 +30,7 @@ struct moment {
 	uint64_t time, newest; /* ns; newest: no block that has begun later by its clock lived at it */
 	uint64_t blocks, bytes;
 	uint64_t order;        /* of its settling; 0: it is not */
-	uint64_t *births;      /* by process: twice what it had seen born, plus 1 where it had been forked. Of those that did not run then: anything */
+	uint64_t *births;      /* by process: what it had seen born. Of those that did not run then: anything */
 	uint64_t own_births;   /* of a process's own moment: likewise */
 	uint32_t round;
 	struct cell *cells;    /* open addressing; a power of two, or none */
@@ -40,7 +40,7 @@ struct moment {
 struct account { /* of a process */
 	uint64_t blocks, bytes; /* live */
 	uint64_t ended;         /* order; UINT64_MAX: it runs */
-	bool seen, forked;
+	bool seen;
 	struct moment highest;
 };
 struct watch {
@@ -109,11 +109,6 @@ static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t byte
 	}
 }
 
-static uint64_t births_of(const struct watch *w, const struct lives_process *p)
-{
-	return p->births << 1 | w->accounts[p->id - 1].forked;
-}
-
 /* `unborn`: of process `p`'s births, those that are being told and do not belong to the moments. */
 static void settle(struct watch *w, const struct lives *lives, const struct lives_process *p, unsigned unborn)
 {
@@ -122,7 +117,7 @@ static void settle(struct watch *w, const struct lives *lives, const struct live
 	if (own->round && !own->order) {
 		own->order = w->order;
 		own->newest = w->clock;
-		own->own_births = births_of(w, p) - 2 * unborn;
+		own->own_births = p->births - unborn;
 	}
 	if (w->falling || !m->round || m->order)
 		return;
@@ -131,13 +126,13 @@ static void settle(struct watch *w, const struct lives *lives, const struct live
 	if (!m->births)
 		m->births = mem_zero(w->process_count, sizeof *m->births);
 	for (size_t i = 0; i < w->running_count; i++)
-		m->births[w->running[i] - 1] = births_of(w, &lives->processes[w->running[i] - 1]);
-	m->births[p->id - 1] -= 2 * unborn;
+		m->births[w->running[i] - 1] = lives->processes[w->running[i] - 1].births;
+	m->births[p->id - 1] -= unborn;
 }
 
 static bool was_born(uint64_t births, const struct life *life)
 {
-	return life->inherited ? births & 1 : life->number <= births >> 1;
+	return life->number <= births;
 }
 
 static bool lived_at(const struct watch *w, const struct moment *m, uint32_t process, const struct life *life)
@@ -200,7 +195,7 @@ static void begin(struct watch *w, const struct lives *lives)
 	w->process_count = lives->process_count;
 	w->accounts = mem_zero(lives->process_count + 1, sizeof *w->accounts);
 	w->running = mem_zero(lives->process_count + 1, sizeof *w->running);
-	process_ends_init(&w->ends, lives, UINT64_MAX);
+	process_ends_init(&w->ends, lives);
 }
 
 static struct account *account_of(struct watch *w, const struct lives *lives, const struct lives_process *p)
@@ -295,6 +290,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	struct account *a = account_of(w, lives, p);
 	bool goes_on = death->next && death->next->address && !death->next->outside;
 
+	if (life->inherited)
+		return;
 	now(w, death->time);
 	settle(w, lives, p, death->next != NULL);
 	count_all(w, lives, p, life, death, 0);
@@ -313,7 +310,7 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	struct watch *w = context;
 	struct account *a = account_of(w, lives, p);
 
-	if (before == life->size)
+	if (before == life->size || life->inherited)
 		return;
 	now(w, w->clock);
 	settle(w, lives, p, 0);
@@ -323,28 +320,6 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	a->bytes += life->size - before;
 	w->bytes += life->size - before;
 	look(w, a, w->clock);
-}
-
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
-{
-	struct watch *w = context;
-	struct account *a = account_of(w, lives, child);
-	uint64_t blocks = 0, bytes = 0;
-
-	if (a->ended != UINT64_MAX)
-		return;
-	now(w, child->forked);
-	settle(w, lives, child, 0);
-	lives_each(child, life) {
-		blocks++;
-		bytes += life->size;
-	}
-	w->blocks += blocks - a->blocks;
-	w->bytes += bytes - a->bytes;
-	a->blocks = blocks;
-	a->bytes = bytes;
-	a->forked = true;
-	look(w, a, child->forked);
 }
 
 static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
@@ -502,7 +477,7 @@ struct shiny_err *peak_load(struct store *store, const struct scope *scope, stru
 {
 	struct peaks peaks = { .groups = *groups };
 	struct watch w = { .groups = &peaks.groups };
-	struct lives_observer observer = { .context = &w, .birth = see_birth, .death = see_death, .resize = see_resize, .fork = see_fork,
+	struct lives_observer observer = { .context = &w, .birth = see_birth, .death = see_death, .resize = see_resize,
 					   .moment = see_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = session_duration(store, &peaks.duration);

@@ -6,7 +6,7 @@
  * one a store.
  *
  * Definitions:
- *   live bytes   as requested, over all processes of the scope that run; a forked child holds what its parent held
+ *   live bytes   as requested, over all processes of the scope, as `shinyctl help definitions` has it
  *   a peak       a local maximum of live bytes, event by event: behind it they fall below 1 - PEAK_FALL of it, and from the lowest
  *                point in between they rise to the next one by as much (turning points with hysteresis, as rainflow counting of
  *                fatigue loads has them: ASTM E1049). The PEAK_MARKS highest are kept that reach PEAK_SHARE of the highest

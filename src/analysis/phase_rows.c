@@ -10,8 +10,6 @@ struct counter {
 	const struct activity *activity;
 	const struct groups *groups[2]; /* types, sites */
 	struct phase_row *rows[2];      /* by phase and group; names are not set */
-	uint64_t *forks;                /* by process id - 1, ns; 0: it was not, or not yet */
-	uint64_t last;                  /* what a process holds that ends behind this stays, ns */
 };
 
 /* Intervals, and so phases, end with their last nanosecond. */
@@ -41,25 +39,17 @@ static void count(struct phase_row *rows, size_t groups, uint32_t group, size_t 
 	row->ended_bytes += bytes;
 }
 
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
-{
-	struct counter *c = context;
-
-	if (!c->forks)
-		c->forks = mem_zero(lives->process_count, sizeof *c->forks);
-	c->forks[child->id - 1] = child->forked;
-}
-
 static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life,
 		      const struct life_death *death)
 {
 	struct counter *c = context;
-	uint64_t birth = life->inherited && c->forks ? c->forks[p->id - 1] : life->birth;
-	size_t born = phase_of(c->activity, birth), died = phase_of(c->activity, death->time);
+	size_t born = phase_of(c->activity, life->birth), died = phase_of(c->activity, death->time);
 
+	if (life->inherited)
+		return;
 	for (unsigned i = 0; i < 2; i++)
 		count(c->rows[i], c->groups[i]->count, groups_find(c->groups[i], lives, p, life), born, died < born ? born : died,
-		      death->end == LIFE_NEVER && death->time > c->last, life->size);
+		      death->end == LIFE_NEVER && !p->early, life->size);
 }
 
 static void take_largest(const struct phase_row *rows, const struct groups *groups, const struct phase *phase, struct phase_row out[PHASE_ROWS])
@@ -87,8 +77,8 @@ struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope
 				  struct activity *activity)
 {
 	struct groups sites = { 0 };
-	struct counter c = { .activity = activity, .groups = { types, &sites }, .last = (activity->count - 1) * activity->interval };
-	struct lives_observer observer = { .context = &c, .death = see_death, .fork = see_fork };
+	struct counter c = { .activity = activity, .groups = { types, &sites } };
+	struct lives_observer observer = { .context = &c, .death = see_death };
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &sites);
 
 	for (unsigned i = 0; !err && i < 2; i++)
@@ -103,7 +93,6 @@ struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope
 	}
 	free(c.rows[0]);
 	free(c.rows[1]);
-	free(c.forks);
 	groups_deinit(&sites);
 	return err;
 }

@@ -391,7 +391,7 @@ static void model_death(void *context, const struct lives *lives, const struct l
 		counts->destroyed += object && ended;
 	}
 	if (death->end == LIFE_NEVER) {
-		if (!process->replaced)
+		if (!process->early)
 			hold(m, &m->end, life, place);
 		return;
 	}

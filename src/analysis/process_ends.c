@@ -15,11 +15,11 @@ static int by_end(const void *left, const void *right, void *context)
 	return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
 }
 
-void process_ends_init(struct process_ends *ends, const struct lives *lives, uint64_t before)
+void process_ends_init(struct process_ends *ends, const struct lives *lives)
 {
-	*ends = (struct process_ends){ .order = mem_zero(lives->process_count + 1, sizeof *ends->order) };
+	*ends = (struct process_ends){ .order = mem_zero(2 * lives->process_count + 1, sizeof *ends->order) };
 	for (size_t i = 0; i < lives->process_count; i++)
-		if (lives->processes[i].wanted && lives->processes[i].end < before)
+		if (lives->processes[i].wanted && lives->processes[i].early)
 			ends->order[ends->count++] = (uint32_t)i + 1;
 	if (ends->count)
 		qsort_r(ends->order, ends->count, sizeof *ends->order, by_end, (void *)lives);
@@ -27,12 +27,21 @@ void process_ends_init(struct process_ends *ends, const struct lives *lives, uin
 
 uint64_t process_ends_time(const struct process_ends *ends, const struct lives *lives)
 {
-	return ends->next < ends->count ? lives->processes[ends->order[ends->next] - 1].end : UINT64_MAX;
+	if (ends->next < ends->count)
+		return lives->processes[ends->order[ends->next] - 1].end;
+	return ends->next < ends->count + ends->late ? lives->duration : UINT64_MAX;
 }
 
 const struct lives_process *process_ends_take(struct process_ends *ends, const struct lives *lives, uint64_t moment)
 {
-	return process_ends_time(ends, lives) <= moment && ends->next < ends->count ? &lives->processes[ends->order[ends->next++] - 1] : NULL;
+	while (process_ends_time(ends, lives) <= moment) {
+		const struct lives_process *p = &lives->processes[ends->order[ends->next] - 1];
+
+		if (ends->next++ >= ends->count || p->told || p->blocks.count)
+			return p;
+		ends->order[ends->count + ends->late++] = p->id;
+	}
+	return NULL;
 }
 
 void process_ends_deinit(struct process_ends *ends)

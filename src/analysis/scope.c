@@ -277,7 +277,8 @@ void sums_read(struct sums *sums, const struct query *query, int first)
 		.frees = (uint64_t)query_number(query, first + 2), .bytes = (uint64_t)query_number(query, first + 3),
 		.live = (uint64_t)query_number(query, first + 4), .live_bytes = (uint64_t)query_number(query, first + 5),
 		.inherited = (uint64_t)query_number(query, first + 6), .inherited_bytes = (uint64_t)query_number(query, first + 7),
-		.gone = (uint64_t)query_number(query, first + 8), .gone_bytes = (uint64_t)query_number(query, first + 9),
+		.inherited_frees = (uint64_t)query_number(query, first + 8), .gone = (uint64_t)query_number(query, first + 9),
+		.gone_bytes = (uint64_t)query_number(query, first + 10),
 	};
 }
 
@@ -291,6 +292,7 @@ void sums_add(struct sums *to, const struct sums *more)
 	to->live_bytes += more->live_bytes;
 	to->inherited += more->inherited;
 	to->inherited_bytes += more->inherited_bytes;
+	to->inherited_frees += more->inherited_frees;
 	to->gone += more->gone;
 	to->gone_bytes += more->gone_bytes;
 }

@@ -77,20 +77,18 @@ SHINY_MUST_CHECK struct shiny_err *scope_tags(struct store *store, const char *n
 SHINY_MUST_CHECK struct shiny_err *scope_between(struct store *store, const char *range, struct scope *scope);
 
 /*
- * Sums over rows of table stat or site_stat; allocs + inherited = frees + live + gone.
- *
- * A process that was replaced by exec has no live blocks: the kernel took its memory away. They are `gone`, and most of them are what a
- * forked child had inherited for the moment between its fork and its exec.
+ * Sums over rows of table stat or site_stat; allocs + inherited_frees = frees + live + gone. `shinyctl help definitions` says what they are.
  */
 struct sums {
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, gone, gone_bytes;
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, inherited_frees, gone, gone_bytes;
 };
 /* The sums' columns, over table stat or site_stat named s, and their reading from column `first` on. */
 #define SUMS_SQL "SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes, SUM(s.live) AS live, " \
 		 "SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes, " \
-		 "SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes"
+		 "SUM(s.inherited_frees) AS inherited_frees, SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes"
 /* The same columns again, of a query named r that has them. */
-#define SUMS_OF_R "r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, r.inherited_bytes, r.gone, r.gone_bytes"
+#define SUMS_OF_R "r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, r.inherited_bytes, " \
+		  "r.inherited_frees, r.gone, r.gone_bytes"
 void sums_read(struct sums *sums, const struct query *query, int first);
 void sums_add(struct sums *to, const struct sums *more);
 

@@ -157,7 +157,7 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		&c->by_site[groups_find(&c->sites, lives, process, life)],
 	};
 	struct sizes_octave *octave = &c->octaves[octave_of(life->size)];
-	bool persistent = death->end == LIFE_NEVER, live = persistent && !process->replaced;
+	bool persistent = death->end == LIFE_NEVER, live = persistent && !process->early && !life->inherited;
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
 	double log_age = persistent || age < 2 ? 0 : log((double)age);
 

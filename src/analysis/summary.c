@@ -48,10 +48,10 @@ static void note_live(struct summary *out, uint64_t from, uint64_t to, int64_t l
 }
 
 /*
- * The peak of the session is that of the sum over its processes. A process has a bucket only while something happens in it, so
- * its last value stands until its next one: add up the changes from bucket to bucket.
+ * The course of the sum over the processes. A process has a bucket only while something happens in it, so its last value stands until its next
+ * one: add up the changes from bucket to bucket. Buckets are of 10 ms and more: what is high for less than that is in most_bytes alone.
  */
-static struct shiny_err *load_peak(struct store *store, const struct scope *scope, struct summary *out)
+static struct shiny_err *load_course(struct store *store, const struct scope *scope, struct summary *out)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -61,7 +61,7 @@ static struct shiny_err *load_peak(struct store *store, const struct scope *scop
 		"SELECT at, SUM(change) FROM (SELECT s.start_ns + s.length_ns AS at, s.live_bytes - LAG(s.live_bytes, 1, 0) OVER "
 		"(PARTITION BY s.process ORDER BY s.start_ns) AS change FROM bucket s WHERE %s "
 		"UNION ALL SELECT p.end_ns, -(SELECT b.live_bytes FROM bucket b WHERE b.process = p.id ORDER BY b.start_ns DESC LIMIT 1) "
-		"FROM process p JOIN (SELECT p.id AS process FROM process p) s ON s.process = p.id WHERE p.end_ns > 0 AND %s) "
+		"FROM process p JOIN (SELECT p.id AS process FROM process p) s ON s.process = p.id WHERE p.early AND %s) "
 		"GROUP BY at ORDER BY at", scope->where, scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -76,6 +76,25 @@ static struct shiny_err *load_peak(struct store *store, const struct scope *scop
 	note_live(out, since, out->duration, now);
 	query_end(q);
 	return err;
+}
+
+/* Exactly, of all processes and of one; of several the highest that is known. */
+static struct shiny_err *load_peak(struct store *store, const struct scope *scope, struct summary *out)
+{
+	bool all = scope_narrow(scope) || strcmp(scope->where, "1") == 0;
+	uint64_t n[2] = { 0 };
+	struct shiny_err *err = load_course(store, scope, out);
+
+	if (!err && all)
+		err = numbers(store, "", "SELECT k.bytes, k.ns FROM session_peak k", n, 2);
+	else if (!err)
+		err = numbers(store, scope->where, "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ", n, 2);
+	if (err || !n[0] || (!all && n[0] <= out->peak_bytes))
+		return err;
+	out->peak_bytes = n[0];
+	out->peak_at = n[1] < out->duration ? n[1] : out->duration;
+	note_live(out, out->peak_at ? out->peak_at - 1 : 0, out->peak_at + 1, (int64_t)n[0]);
+	return NULL;
 }
 
 struct shiny_err *summary_load(struct store *store, const struct scope *scope, struct summary *out)

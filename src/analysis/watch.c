@@ -5,6 +5,7 @@
 
 #include "../base/mem.h"
 #include "lives.h"
+#include "process_ends.h"
 
 /* What was last asked about a stack, by processes of equal last bits: nearly always what is asked next. */
 enum { PROCESS_BITS = 2 };
@@ -16,8 +17,8 @@ struct follower {
 	struct watches *watches;
 	struct remembered *stacks; /* by id and process; process 0: nothing */
 	size_t stack_count;
-	uint64_t *ends;                     /* by process id, ns; 0 it has ended */
-	size_t count;
+	struct process_ends ends;
+	bool *ended; /* by process id - 1; NULL before the first moment */
 };
 
 static uint32_t cell_of(struct follower *f, uint32_t process, uint32_t stack, uint32_t vtable)
@@ -34,7 +35,7 @@ static uint32_t cell_of(struct follower *f, uint32_t process, uint32_t stack, ui
 
 static bool has_ended(const struct follower *f, const struct lives_process *process)
 {
-	return process->id < f->count && f->ends[process->id] == 0;
+	return f->ended && f->ended[process->id - 1];
 }
 
 /* Behind what adds bytes. */
@@ -96,10 +97,10 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 
 	if (cell == CENSUS_NO_CELL)
 		return;
-	if (!has_ended(f, process))
-		go(f, cell, life->size);
 	if (life->inherited)
 		return;
+	if (!has_ended(f, process))
+		go(f, cell, life->size);
 	/* a realloc's own birth is counted already when it is told of its old block's death */
 	steps -= death->end == LIFE_REALLOCED && steps;
 	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
@@ -119,7 +120,7 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	struct follower *f = context;
 	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
 
-	if (cell == CENSUS_NO_CELL || has_ended(f, process))
+	if (cell == CENSUS_NO_CELL || life->inherited || has_ended(f, process))
 		return;
 	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
 		struct watch *w = &f->watches->at[f->watches->of[i]];
@@ -135,7 +136,7 @@ static void see_vtable(void *context, const struct lives *lives, const struct li
 	struct follower *f = context;
 	uint32_t old = cell_of(f, process->id, life->stack, before), cell = cell_of(f, process->id, life->stack, life->vtable);
 
-	if (old == cell || has_ended(f, process))
+	if (old == cell || life->inherited || has_ended(f, process))
 		return;
 	if (old != CENSUS_NO_CELL)
 		go(f, old, life->size);
@@ -143,78 +144,40 @@ static void see_vtable(void *context, const struct lives *lives, const struct li
 		come(f, cell, life->size, life->birth);
 }
 
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
-{
-	struct follower *f = context;
-
-	lives_each(child, life) {
-		uint32_t cell = cell_of(f, child->id, life->stack, life->vtable);
-
-		if (cell != CENSUS_NO_CELL)
-			come(f, cell, life->size, child->start);
-	}
-}
-
 /* Processes that end here: what they held is not live any more. Their blocks are still told as deaths, later. */
 static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
 {
 	struct follower *f = context;
-	uint64_t next = UINT64_MAX;
+	const struct lives_process *p;
 
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
-
-		if (!p->wanted || !p->id || p->id >= f->count || !f->ends[p->id])
-			continue;
-		if (f->ends[p->id] > moment) {
-			next = f->ends[p->id] < next ? f->ends[p->id] : next;
-			continue;
-		}
+	if (!f->ended) {
+		f->ended = mem_zero(lives->process_count + 1, sizeof *f->ended);
+		process_ends_init(&f->ends, lives);
+	}
+	while ((p = process_ends_take(&f->ends, lives, moment))) {
 		lives_each(p, life) {
 			uint32_t cell = cell_of(f, p->id, life->stack, life->vtable);
 
-			if (cell != CENSUS_NO_CELL)
+			if (cell != CENSUS_NO_CELL && !life->inherited)
 				go(f, cell, life->size);
 		}
-		f->ends[p->id] = 0;
+		f->ended[p->id - 1] = true;
 	}
-	return next;
-}
-
-static struct shiny_err *read_ends(struct store *store, struct follower *f, uint64_t *first)
-{
-	struct query *q = NULL;
-	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT process, end_ns FROM v_processes WHERE process > 0", &q);
-
-	*first = UINT64_MAX;
-	while (!err && !(err = query_step(q, &row)) && row) {
-		size_t id = (size_t)query_number(q, 0);
-		uint64_t end = (uint64_t)query_number(q, 1);
-
-		if (id >= f->count)
-			continue;
-		f->ends[id] = end ? end : UINT64_MAX; /* it runs to the end */
-		*first = f->ends[id] < *first ? f->ends[id] : *first;
-	}
-	query_end(q);
-	return err;
+	return process_ends_time(&f->ends, lives);
 }
 
 struct shiny_err *watch_run(struct store *store, const struct scope *scope, const struct census *census, struct watches *watches,
 				const char *title)
 {
-	struct follower f = { .census = census, .watches = watches, .count = census->process_count, .stack_count = census->stack_count };
+	struct follower f = { .census = census, .watches = watches, .stack_count = census->stack_count };
 	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .vtable = see_vtable,
-					   .fork = see_fork, .moment = see_moment };
+					   .moment = see_moment };
 	struct shiny_err *err;
 
-	f.ends = mem_zero(f.count + 1, sizeof *f.ends);
 	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof *f.stacks);
-	err = read_ends(store, &f, &observer.first_moment);
-	if (!err)
-		err = lives_run(store, scope, &observer, 1, title);
-	free(f.ends);
+	err = lives_run(store, scope, &observer, 1, title);
+	free(f.ended);
+	process_ends_deinit(&f.ends);
 	free(f.stacks);
 	return err;
 }

@@ -5,7 +5,7 @@
  * Runs: CLI. Signals: no. Allocates: two distributions a watch that asks for lifetimes (distribution.h), 48 bytes a stack, and what lives.h
  * says. Threads: one a store.
  *
- *   peak      most live bytes of the set at once, over all processes that ran then; a forked child holds what its parent held. As in peak.h
+ *   peak      most live bytes of the set at once, over all processes: `shinyctl help definitions`. As in peak.h
  *   age       of a block, from its birth to its end, ns. Blocks that a fork brought along belong to where they began, and are not counted again
  *   steps     the same in blocks that its process allocated meanwhile. Wall clocks tell of the machine too; these are the same on a slow one,
  *             and wherever a program does the same things in the same order. Collectors' lifetimes are measured so for the same reason

@@ -66,7 +66,7 @@ static bool cut_object(struct session *session, struct stream *s, uint64_t addre
 
 	if (!entry || !objects_cut(&p->objects, address, end))
 		return false;
-	stats_resize(&p->stats, entry, end - address, apply_ns(session, s));
+	stats_resize(&p->stats, entry, end - address, apply_ns(session, s), s->head.time);
 	entry->size = end - address;
 	tell_change(session, s, entry, address, entry->size);
 	return true;
@@ -202,7 +202,7 @@ void apply_resized(struct session *session, struct stream *s)
 	entry = object_at(p, s->head.address); /* what was buried has left the registry: others were moved in it */
 	if (!entry)
 		return;
-	stats_resize(&p->stats, entry, size, apply_ns(session, s));
+	stats_resize(&p->stats, entry, size, apply_ns(session, s), s->head.time);
 	entry->size = size;
 	objects_add(&p->objects, entry->address, bytes_of(entry));
 	tell_change(session, s, entry, entry->address, size);

@@ -262,6 +262,7 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 	dir->making = 0;
 	for (size_t i = 0; i < session->arenas.count; i++)
 		notices_read(session, session->arenas.at[i]); /* what an arena answers was said before it was made */
+	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
 	if (!handle)
 		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
 	for (size_t i = 0; i < dir->unready.count; i++)
@@ -411,14 +412,17 @@ static void merge(struct session *session, uint64_t until)
 		session->applied_until = until;
 }
 
-/* The number of records applied. */
+/*
+ * The number of records applied: of those that lie before the last look around. An arena that appeared behind it would otherwise be told
+ * behind records that come after its own; what is live over all processes is known for each moment only in the order of time.
+ */
 static uint64_t round_of(struct session *session)
 {
 	uint64_t before = session->total_events, now;
 
 	ticks_calibrate(&session->ticks, session->applied_until);
 	memory_look(session);
-	now = session->ticks.foreign ? UINT64_MAX / 4 : ticks_now(&session->ticks);
+	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
 	beat(session);
 	for (size_t i = 0; i < session->arenas.count; i++) {
 		if (session->arenas.at[i]->over)
@@ -426,6 +430,7 @@ static uint64_t round_of(struct session *session)
 		process_scan(session, session->arenas.at[i]);
 		drain_scan(session, session->arenas.at[i]);
 	}
+	process_look_for_ends(session);
 	merge(session, now);
 	memory_take(session, now);
 	drain_end_streams(session);
@@ -441,8 +446,12 @@ static uint64_t round_of(struct session *session)
 }
 
 /* Nobody maps it any more: what is there is all there will be. Two rounds show a gap, the third takes what lies behind it. */
-static void end_arena(struct session *session, struct arena *arena)
+static struct shiny_err *end_arena(struct session *session, struct directory *dir, struct arena *arena)
 {
+	struct shiny_err *err = look_around(session, dir);
+
+	if (err)
+		return err;
 	for (size_t i = 0; i < session->processes.count; i++)
 		if (session->processes.at[i]->arena == arena)
 			process_read_counters(session->processes.at[i]);
@@ -479,6 +488,7 @@ static void end_arena(struct session *session, struct arena *arena)
 			session->streams.at[i] = session->streams.at[--session->streams.count];
 			stream_destroy(s);
 		}
+	return NULL;
 }
 
 /*
@@ -595,12 +605,12 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 	while (!asked_to_end && !session->err) {
 		uint64_t wall = ticks_wall_ns(), grace, applied;
 
-		if (wall - dir->scanned >= 5 * MS || !session->arenas.count) {
+		if (wall - dir->scanned >= 5 * MS || !session->looked) {
 			err = look_around(session, dir);
 			if (err)
 				return err;
 		}
-		if (session->ticks_known) {
+		if (session->looked) {
 			applied = round_of(session);
 			notices_settle(session, dir->making ? 0 : dir->scanned, false);
 			if (wall - watched >= 10 * MS) {
@@ -618,7 +628,9 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			}
 			for (size_t i = 0; i < session->arenas.count; i++)
 				if (!session->arenas.at[i]->over && !arena_held(session->arenas.at[i])) {
-					end_arena(session, session->arenas.at[i]);
+					err = end_arena(session, dir, session->arenas.at[i]);
+					if (err)
+						return err;
 					dir->scanned = 0;
 				}
 			if (session->warm)
@@ -757,6 +769,7 @@ void session_destroy(struct session *session)
 	free(session->arenas.at);
 	memory_watch_destroy(session->memory);
 	order_deinit(&session->order);
+	total_deinit(&session->total);
 	ids_deinit(&session->ids);
 	classes_deinit(&session->classes);
 	intern_deinit(&session->tags);
@@ -826,6 +839,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 						 .progress = options->progress, .stop = collector_hurried };
 	session->memory = memory_watch_create(options->memory_period);
 	session->next_fork = UINT64_MAX;
+	total_init(&session->total);
 	read_boot_id(session->boot_id);
 	if (!options->force && !options->numbered && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
 		err = exists_error(pattern);

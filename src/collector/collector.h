@@ -34,6 +34,7 @@ struct collector_options {
 struct collector_summary {
 	char path[4096]; /* the session file */
 	uint64_t processes, threads, events, allocs, frees, live, live_bytes, lost, types, sites;
+	uint64_t gone, gone_bytes; /* blocks of processes that had ended by then */
 	uint64_t duration; /* ns */
 	bool unprobed; /* a garbage-collected heap was not seen; it will be, the next time */
 	bool late;     /* programs came to the directory while the session was being finished: collector_run_late */

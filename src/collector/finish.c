@@ -183,7 +183,8 @@ static void put_lifetimes(struct session *session, const struct store_lifetime *
 
 static void put_stats(struct session *session, const struct process *p, struct collector_summary *out)
 {
-	bool gone = p->end && p->replaced; /* the kernel took its memory away: what was left has not ended, and is not live either */
+	bool early = process_early(p);
+
 
 	for (size_t i = 0; i < p->stats.sites.count; i++) {
 		const struct site *site = &p->stats.sites.at[i];
@@ -193,9 +194,10 @@ static void put_stats(struct session *session, const struct process *p, struct c
 				.process = p->id, .stack = site->stack, .vtable = s->vtable, .tag = site->tag,
 				.reading = (uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)), .allocs = s->allocs,
 				.reallocs = s->reallocs, .frees = s->frees, .reused = s->reused, .released = s->released,
-				.bytes = s->bytes, .live = gone ? 0 : s->live,
-				.live_bytes = gone ? 0 : s->live_bytes, .gone = gone ? s->live : 0,
-				.gone_bytes = gone ? s->live_bytes : 0, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
+				.bytes = s->bytes, .live = early ? 0 : s->live,
+				.live_bytes = early ? 0 : s->live_bytes, .gone = early ? s->live : 0,
+				.gone_bytes = early ? s->live_bytes : 0, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
+				.inherited_frees = s->inherited_frees,
 				.max_size = s->max_size, .min_size = s->min_size, .size_step = s->size_step, .api = (uint8_t)site->api,
 				.type = s->type,
 			};
@@ -207,6 +209,8 @@ static void put_stats(struct session *session, const struct process *p, struct c
 			put_lifetimes(session, &key, &s->living);
 			out->live += row.live;
 			out->live_bytes += row.live_bytes;
+			out->gone += row.gone;
+			out->gone_bytes += row.gone_bytes;
 		}
 		if (site->peak_blocks) {
 			struct store_peak row = { p->id, site->stack, site->tag, site->peak_blocks, site->peak_bytes,
@@ -227,6 +231,7 @@ static void put_buckets(struct session *session, const struct process *p)
 					    .length = p->stats.bucket_ns, .allocs = b->allocs, .frees = b->frees,
 					    .alloc_bytes = b->alloc_bytes, .free_bytes = b->free_bytes };
 
+		row.most_bytes = b->most_bytes > bytes ? b->most_bytes : bytes;
 		if (b->touched) {
 			blocks = b->live_blocks;
 			bytes = b->live_bytes;
@@ -235,6 +240,13 @@ static void put_buckets(struct session *session, const struct process *p)
 		row.live_bytes = bytes;
 		session_fail(session, store_put_bucket(session->store, &row));
 	}
+}
+
+static void put_peak(struct session *session)
+{
+	struct total_peak peak = total_highest(&session->total);
+
+	session_fail(session, store_put_session_peak(session->store, peak.blocks, peak.bytes, ticks_ns(&session->ticks, peak.time)));
 }
 
 static void put_mappings(struct session *session, const struct process *p)
@@ -385,11 +397,14 @@ void finish_session(struct session *session, struct collector_summary *out)
 	struct sym *sym = warm_take(session->warm, modules, module_count + 1, session->options->progress);
 
 	session->warm = NULL;
+	total_until(&session->total, UINT64_MAX);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 		uint64_t end = ticks_ns(&session->ticks, p->end ? p->end : p->last);
 
 		process_settle(session, p);
+		if (process_early(p))
+			session_fail(session, store_drop_pages(session->store, p->id));
 		if (end > out->duration)
 			out->duration = end;
 	}
@@ -426,6 +441,7 @@ void finish_session(struct session *session, struct collector_summary *out)
 		process_put(session, p);
 		out->processes++;
 	}
+	put_peak(session);
 	for (size_t i = 0; i < session->arenas.count; i++) {
 		struct arena *a = session->arenas.at[i];
 

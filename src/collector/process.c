@@ -33,8 +33,6 @@
 
 #define MS UINT64_C(1000000)
 
-enum { GENERATIONS = 64 };
-
 static struct process *find_slot(struct session *session, const struct arena *arena, uint32_t slot, uint32_t generation)
 {
 	for (size_t i = session->processes.count; i-- > 0;) {
@@ -59,6 +57,11 @@ struct process *process_before(struct session *session, uint32_t pid, uint64_t t
 	return found;
 }
 
+bool process_early(const struct process *p)
+{
+	return p->end && (p->replaced || p->stats.gone);
+}
+
 void process_put(struct session *session, const struct process *p)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
@@ -70,7 +73,7 @@ void process_put(struct session *session, const struct process *p)
 			  WIFSIGNALED(status) ? "killed" : "exited",
 		.attach = attach[p->arena->attach <= SHINY_ATTACH_ENTRIES ? p->arena->attach : 0],
 		.attach_text = p->arena->attach_text, .events = p->events,
-		.forked = p->forked ? ticks_ns_then(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1,
+		.forked = p->forked ? ticks_ns_then(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1, .early = process_early(p),
 	};
 
 	if (status >= 0 && !p->replaced)
@@ -113,17 +116,47 @@ static bool called_exec(const struct process *p)
 	       __atomic_load_n(&from->exec, __ATOMIC_RELAXED) == 1;
 }
 
-static void end_process(struct session *session, struct process *p)
+static void tell_end(struct session *session, struct process *p, uint64_t time)
+{
+	if (p->ends)
+		return;
+	p->ends = true;
+	total_ends(&session->total, &p->stats, time, p->replaced);
+}
+
+/* `time`: of its end, where it did not say so itself; 0: nobody knows better than that it is over now. */
+static void end_process_at(struct session *session, struct process *p, uint64_t time)
 {
 	if (p->gone)
 		return;
 	p->gone = true;
 	p->replaced = p->replaced || called_exec(p);
 	process_read_counters(p);
-	p->end = p->said_end || session->ticks.foreign ? p->said_end : ticks_now(&session->ticks);
+	p->end = p->said_end || session->ticks.foreign ? p->said_end : time ? time : ticks_now(&session->ticks);
 	if (p->end < p->last)
 		p->end = p->last;
 	drain_reap(p->arena, p);
+	tell_end(session, p, p->end);
+}
+
+static void end_process(struct session *session, struct process *p)
+{
+	end_process_at(session, p, 0);
+}
+
+void process_look_for_ends(struct session *session)
+{
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+		const struct shiny_process *from = &p->arena->processes[p->slot];
+		uint64_t end;
+
+		if (p->gone || p->ends || __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
+			continue;
+		end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
+		if (end)
+			tell_end(session, p, end);
+	}
 }
 
 /*
@@ -142,7 +175,7 @@ static void come_from(struct session *session, struct process *p, bool certain)
 	if (before && !before->said_end && before->status < 0) { /* else it has ended, and its number was given away again */
 		if (certain) {
 			before->replaced = true;
-			end_process(session, before);
+			end_process_at(session, before, p->start);
 		}
 	} else {
 		parent_pid = p->pid == p->namespace_pid ? p->arena->processes[p->slot].parent_pid : proc_parent(p->pid);
@@ -237,7 +270,8 @@ static struct process *process_create(struct session *session, struct arena *are
 	p->executable = mem_text(arena->executable);
 	p->command = command_text(arena->command);
 	registry_init(&p->registry);
-	stats_init(&p->stats);
+	stats_init(&p->stats, &session->total);
+	total_begins(&session->total, p->start);
 	*vec_push(&session->processes) = p;
 	p->id = (uint32_t)session->processes.count;
 	p->memory = memory_create(session->memory, p->id);
@@ -292,7 +326,6 @@ void process_scan(struct session *session, struct arena *arena)
 struct heir {
 	struct session *session;
 	struct process *child;
-	uint64_t ns;
 };
 
 static void inherit(void *context, const struct entry *entry)
@@ -310,21 +343,18 @@ static void inherit(void *context, const struct entry *entry)
 	}
 	if ((copy.flags & ENTRY_API) == SHINY_API_COLLECTED)
 		objects_add(&child->objects, copy.address, copy.size ? copy.size : 1);
-	stats_inherit(&child->stats, &copy, heir->ns);
 }
 
 static void take_over(struct session *session, struct process *child)
 {
 	struct process *parent = find_slot(session, child->arena, child->parent_slot, child->parent_generation);
-	struct heir heir = { session, child, ticks_ns_then(&session->ticks, child->fork_at) };
+	struct heir heir = { session, child };
 
 	child->pending = false;
-	if (!parent || parent == child) {
+	if (!parent || parent == child || parent->settled) {
 		child->noticed.fork_horizon++;
 		return;
 	}
-	if (parent->settled) /* its blocks are not known any more; all that they are called by is */
-		child->noticed.fork_horizon++;
 	child->parent_id = parent->id;
 	process_put(session, child); /* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
 	space_clone(&child->space, &parent->space, child->fork_at);
@@ -347,19 +377,6 @@ static void take_over(struct session *session, struct process *child)
 			inherit(&heir, &session->streams.at[i]->realloc);
 }
 
-/* Its parent, where that has not got its own yet: both may have been forked after the same record. */
-static struct process *first_in_line(struct session *session, struct process *child)
-{
-	for (unsigned n = 0; n < GENERATIONS; n++) {
-		struct process *parent = find_slot(session, child->arena, child->parent_slot, child->parent_generation);
-
-		if (!parent || !parent->pending || parent->fork_at > child->fork_at)
-			break;
-		child = parent;
-	}
-	return child;
-}
-
 void process_take_over(struct session *session, uint64_t until)
 {
 	for (;;) {
@@ -378,7 +395,7 @@ void process_take_over(struct session *session, uint64_t until)
 		}
 		if (!first || first->fork_at >= until)
 			return;
-		take_over(session, first_in_line(session, first));
+		take_over(session, first);
 	}
 }
 
@@ -497,6 +514,7 @@ void process_close(struct session *session, struct process *p)
 	process_read_status(p);
 	if (p->end < p->last)
 		p->end = p->last;
+	total_ends(&session->total, &p->stats, p->end, p->replaced); /* should events have come behind its last word */
 	/* thread slots that it claimed and never wrote with */
 	for (uint32_t i = 0, used = arena_threads_used(p->arena); i < used; i++) {
 		struct shiny_thread *t = &p->arena->threads[i];
@@ -576,8 +594,7 @@ void process_settle(struct session *session, struct process *p)
 			row.blocks++;
 			row.live_bytes += census.pages.at[i].bytes;
 		}
-		if (!p->replaced) /* exec took them away */
-			session_fail(session, store_put_page(session->store, &row));
+		session_fail(session, store_put_page(session->store, &row)); /* finish.c drops them where they are not the session's */
 	}
 	free(census.pages.at);
 	registry_deinit(&p->registry);

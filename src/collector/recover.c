@@ -193,7 +193,10 @@ static void take_process(struct recovery *recovery, const struct query *row)
 	}
 	p->arena = parent ? parent->arena : arena_of(session, row);
 	registry_init(&p->registry);
-	stats_init(&p->stats);
+	stats_init(&p->stats, &session->total);
+	total_begins(&session->total, p->start);
+	if (p->end)
+		total_ends(&session->total, &p->stats, p->end, p->replaced);
 	p->memory = memory_create(session->memory, p->id);
 }
 
@@ -238,7 +241,7 @@ static void move_block(struct recovery *recovery, struct process *p, const struc
 	if (there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED) { /* resized, or moved */
 		struct entry object = *there;
 
-		stats_resize(&p->stats, there, entry->size, e->time);
+		stats_resize(&p->stats, there, entry->size, e->time, e->time);
 		registry_remove(&p->registry, object.address, &old);
 		object.address = e->address;
 		object.size = entry->size;
@@ -276,6 +279,9 @@ static bool replay_event(void *context, const struct event *e)
 
 	if (!p || session->err)
 		return !session->err;
+	total_until(&session->total, e->time);
+	if (p->stats.left)
+		total_returns(&session->total, &p->stats);
 	if (e->time > session->next_fork || p->pending)
 		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
 	recovery->stream.process = p;
@@ -351,6 +357,7 @@ struct shiny_err *collector_recover(const struct collector_options *options, con
 						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
 						 .progress = options->progress };
 	session->next_fork = UINT64_MAX;
+	total_init(&session->total);
 	/* as if another boot's: there is no "now" */
 	session->ticks = (struct ticks){ .kind = SHINY_CLOCK_MONOTONIC, .foreign = true, .settled = true, .rate = UINT64_C(1) << 32 };
 	session->ticks_known = true;

@@ -33,6 +33,7 @@
 #include "space.h"
 #include "stats.h"
 #include "ticks.h"
+#include "total.h"
 #include "warm.h"
 
 enum { EVENT_BATCH = 512 /* they stay in the L1 cache */, DEATHS_MAX = 256 * 1024 };
@@ -75,6 +76,7 @@ struct process {
 	bool replaced; /* by exec: another image runs under its pid */
 	bool closed;   /* drained after that; its slot is given back */
 	bool settled;  /* its live blocks are counted; registry and space are empty */
+	bool ends;     /* session->total knows when */
 	bool wanderer; /* its pid was looked for and could not be told */
 	uint32_t parent_slot, parent_generation;
 	uint64_t start, fork_at, end; /* ticks; end 0: still running */
@@ -174,8 +176,10 @@ struct session {
 	uint32_t threads;
 	uint64_t start_realtime, first_ticks;
 	uint64_t applied_until; /* T of the last round */
+	uint64_t looked;        /* ticks: every arena that was there then is known; 0: no look yet */
 	uint64_t latest; /* no honest record read so far can be later; drain_pull reads the clock again before it calls one a lie */
 	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
+	struct total total;     /* what is live over all processes */
 	uint64_t total_events, allocs, frees;
 	uint64_t unrecorded; /* programs that were started and are not recorded */
 	struct event events[EVENT_BATCH];
@@ -198,10 +202,12 @@ struct process *process_before(struct session *session, uint32_t pid, uint64_t t
 void process_scan(struct session *session, struct arena *arena); /* new slots */
 void process_take_over(struct session *session, uint64_t until); /* pending forks with fork_at < until: clone the parents' blocks */
 void process_watch(struct session *session, uint64_t wall);      /* who has ended; roles; counters */
+void process_look_for_ends(struct session *session);             /* who has said so: it is in time for the order of events */
 void process_close(struct session *session, struct process *process); /* it is gone and drained: give its slot back */
 void process_settle(struct session *session, struct process *process); /* count its live blocks; drop its registry */
 void process_destroy(struct process *process);
 void process_put(struct session *session, const struct process *process);
+bool process_early(const struct process *process); /* it ended before the session's end, as far as is known: what it held is gone, not live */
 void process_read_counters(struct process *process);
 void process_read_status(struct process *process); /* how it ended, if that can be known */
 void process_thread_name(const struct process *process, uint32_t tid, char *out, size_t room);

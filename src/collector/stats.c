@@ -7,9 +7,9 @@
 
 #define FIRST_BUCKET_NS UINT64_C(10000000)
 
-void stats_init(struct stats *stats)
+void stats_init(struct stats *stats, struct total *total)
 {
-	*stats = (struct stats){ .bucket_ns = FIRST_BUCKET_NS };
+	*stats = (struct stats){ .bucket_ns = FIRST_BUCKET_NS, .total = total };
 	stats_site(stats, 0);
 }
 
@@ -143,6 +143,8 @@ static void merge_buckets(struct stats *stats)
 		m->frees += b->frees;
 		m->alloc_bytes += b->alloc_bytes;
 		m->free_bytes += b->free_bytes;
+		if (b->most_bytes > m->most_bytes)
+			m->most_bytes = b->most_bytes;
 		if (b->touched) {
 			m->live_blocks = b->live_blocks;
 			m->live_bytes = b->live_bytes;
@@ -193,6 +195,8 @@ static struct bucket *bucket_at(struct stats *stats, uint64_t ns)
 		find_bucket(stats, ns);
 	stats->current->live_blocks = stats->live_blocks;
 	stats->current->live_bytes = stats->live_bytes;
+	if (stats->live_bytes > stats->current->most_bytes)
+		stats->current->most_bytes = stats->live_bytes;
 	stats->current->touched = true;
 	return stats->current;
 }
@@ -211,11 +215,9 @@ static void raise_live(struct stats *stats, const struct entry *entry)
 		site->peak_bytes = site->live_bytes;
 		site->peak_time = entry->birth;
 	}
-	if (++stats->live_blocks > stats->peak_blocks)
-		stats->peak_blocks = stats->live_blocks;
+	stats->live_blocks++;
 	stats->live_bytes += entry->size;
-	if (stats->live_bytes > stats->peak_bytes)
-		stats->peak_bytes = stats->live_bytes;
+	total_raise(stats->total, 1, entry->size, entry->birth);
 }
 
 void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
@@ -223,16 +225,9 @@ void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
 	struct bucket *bucket;
 
 	raise_live(stats, entry);
-	stats->allocs++;
 	bucket = bucket_at(stats, ns);
 	bucket->allocs++;
 	bucket->alloc_bytes += entry->size;
-}
-
-void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns)
-{
-	raise_live(stats, entry);
-	bucket_at(stats, ns);
 }
 
 static uint64_t common_step(uint64_t a, uint64_t b)
@@ -295,30 +290,50 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 	s->frees++;
 	s->reused += how == END_REUSED;
 	s->released += how == END_RELEASED;
+	if (entry->flags & ENTRY_INHERITED) {
+		s->inherited_frees++;
+		bucket_at(stats, ns)->frees++;
+		return;
+	}
 	count_bin(&s->ended, lifetime, entry->size);
 	site->live_blocks--;
 	site->live_bytes -= entry->size;
 	stats->live_blocks--;
 	stats->live_bytes -= entry->size;
-	stats->frees++;
+	total_lower(stats->total, 1, entry->size);
 	bucket = bucket_at(stats, ns);
 	bucket->frees++;
 	bucket->free_bytes += entry->size;
 }
 
-void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns)
+void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns, uint64_t ticks)
 {
 	struct site *site = &stats->sites.at[entry->site];
+	bool grows = size > entry->size;
+	uint64_t difference = grows ? size - entry->size : entry->size - size;
+	struct bucket *bucket;
 
+	if (entry->flags & ENTRY_INHERITED)
+		return;
 	site->live_bytes += size - entry->size;
 	stats->live_bytes += size - entry->size;
-	bucket_at(stats, ns);
+	bucket = bucket_at(stats, ns);
+	if (grows) {
+		bucket->alloc_bytes += difference;
+		total_raise(stats->total, 0, difference, ticks);
+	} else {
+		stat_of(site, entry->vtable)->bytes += difference; /* its end will add the rest */
+		bucket->free_bytes += difference;
+		total_lower(stats->total, 0, difference);
+	}
 }
 
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 {
 	struct tally *s = count_block(stats, entry);
 
+	if (entry->flags & ENTRY_INHERITED)
+		return;
 	s->live++;
 	s->live_bytes += entry->size;
 	count_bin(&s->living, age, entry->size);
@@ -367,6 +382,7 @@ void stats_merge(struct tally *to, struct tally *from)
 	to->live_bytes += from->live_bytes;
 	to->inherited += from->inherited;
 	to->inherited_bytes += from->inherited_bytes;
+	to->inherited_frees += from->inherited_frees;
 	to->reused += from->reused;
 	to->released += from->released;
 	to->settled += from->settled;

@@ -7,8 +7,15 @@
  *
  * A block is counted when it ends, or as live when its process does: only then is its type known as well as it ever will be. So
  * "allocs" of a row = blocks of it that ended or live, without the inherited ones, and for every row
- *     allocs + inherited = frees + live.
- * Where exec replaced the process, finish.c writes the live ones as gone.
+ *     allocs + inherited_frees = frees + live.
+ * Where the process ended before the session's end, finish.c writes the live ones as gone.
+ *
+ * What a fork brought along stands apart: its pages are its parent's until somebody writes to them. Such a block is counted as inherited, and as a free
+ * if the child frees it; it has no part in what is live, in lifetimes and in peaks.
+ *
+ * An object that is resized in place has asked for what it grew by, and given back what it shrank by: bytes begun less bytes ended are always
+ * the live ones, in each row and in each bucket.
+ *
  * Peaks are per site and follow births, for which the type is not needed. A site is a process's own index of a session-wide stack id: events
  * reach their row by two array look-ups and no hash. A stack from which threads with tags have allocated has further sites, one a tag, chained
  * to the one without.
@@ -23,6 +30,7 @@
 
 #include "../base/mem.h"
 #include "registry.h"
+#include "total.h"
 
 struct bin {
 	uint64_t count, bytes;
@@ -47,6 +55,7 @@ struct tally {
 	uint64_t settled, dying; /* blocks whose vptr was read in the middle of their lives, and only at the free */
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
 	uint64_t reused, released;     /* of frees */
+	uint64_t inherited_frees;      /* likewise */
 	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none yet */
 	uint64_t last_size, size_step; /* every size is min_size + k * size_step; 0: all are the same */
 	struct bins ended, living;
@@ -64,6 +73,7 @@ struct site {
 
 struct bucket {
 	uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes;
+	uint64_t most_bytes; /* live at any moment in it, as far as something happened */
 	bool touched; /* live_* are set */
 };
 
@@ -72,8 +82,10 @@ struct stats {
 	VEC(struct site) sites; /* [0] is the site of no stack */
 	uint32_t *by_stack;     /* session-wide stack id → index + 1 */
 	size_t by_stack_room;
-	uint64_t live_blocks, live_bytes, peak_blocks, peak_bytes;
-	uint64_t allocs, frees; /* blocks that began and ended in this process */
+	uint64_t live_blocks, live_bytes; /* without inherited ones */
+
+	struct total *total;   /* of all processes */
+	bool left, gone;       /* it has ended, as far as `total` knows; and the session went on without it */
 
 	struct bucket *buckets;
 	size_t bucket_count;
@@ -83,7 +95,7 @@ struct stats {
 	struct bucket *current;
 };
 
-void stats_init(struct stats *stats);
+void stats_init(struct stats *stats, struct total *total);
 void stats_deinit(struct stats *stats);
 uint32_t stats_site(struct stats *stats, uint32_t stack); /* index of the site; made when new */
 /* The site of the same stack for blocks of that tag. */
@@ -93,8 +105,6 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent);
 
 /* A block began. `ns` session time. */
 void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
-/* A forked child got this block: it lives, but did not begin here. */
-void stats_inherit(struct stats *stats, const struct entry *entry, uint64_t ns);
 /* A block ended after `lifetime` ns. */
 void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns, uint64_t lifetime);
 /* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else FLUSH, some may have been too young. */
@@ -102,8 +112,8 @@ enum shiny_vptr_api stats_reading(const struct tally *tally);
 /* Adds one row to another, and frees it. */
 void stats_merge(struct tally *to, struct tally *from);
 /* The block has another size from now on; entry->size is still the old one. */
-void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns);
-/* At the process's end: the block lives, `age` ns old. */
+void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns, uint64_t ticks);
+/* At the process's end: the block was not freed, and is `age` ns old. */
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age);
 
 #endif

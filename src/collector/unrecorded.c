@@ -269,9 +269,6 @@ void unrecorded_look(struct start *start)
 	enum shiny_unrecorded why;
 	ssize_t length;
 
-	/* as long as it maps the arena of who said it, exec has not come that far */
-	if (proc_maps_file(start->pid, start->arena->device, start->arena->inode, start->arena->path) != PROC_NO)
-		return;
 	snprintf(path, sizeof path, "/proc/%u/exe", start->pid);
 	length = readlink(path, executable, sizeof executable - 1);
 	if (length <= 0)
@@ -298,14 +295,14 @@ void unrecorded_put(struct session *session, const struct start *start, uint32_t
 	const char *executable = start->path;
 	struct shiny_err *err;
 
-	if (start->executable && start->path[0] != '/')
-		executable = start->executable;
-	if (why != SHINY_UNRECORDED_UNKNOWN) {
+	if (start->executable) {
+		if (start->path[0] != '/')
+			executable = start->executable;
 		snprintf(detail, sizeof detail, "%s", start->detail);
 	} else {
 		err = start->cut ? NULL : program_find(start->path, found);
 		if (!err && found[0]) {
-			executable = start->executable ? executable : found;
+			executable = found;
 			why = look_at_file(found, detail, sizeof detail);
 		}
 		shiny_err_free(err);

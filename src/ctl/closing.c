@@ -17,9 +17,11 @@ void closing_print(const struct collector_summary *s, bool quiet)
 		if (stat(s->path, &st) == 0)
 			fprintf(stderr, " (%s)", units_bytes(UNITS_BUF, (uint64_t)st.st_size));
 		fprintf(stderr, ": %s, %s\n", units_noun(UNITS_NOUN_BUF, s->processes, "process"), units_time(UNITS_BUF, s->duration));
-		fprintf(stderr, "shinyctl: %s, %s, %s live (%s), %s, %s\n", units_noun(UNITS_NOUN_BUF, s->allocs, "allocation"),
-			units_noun(UNITS_NOUN_BUF, s->frees, "free"), units_noun(UNITS_NOUN_BUF, s->live, "block"),
-			units_bytes(UNITS_BUF, s->live_bytes), units_noun(UNITS_NOUN_BUF, s->types, "type"),
+		fprintf(stderr, "shinyctl: %s, %s, %s live (%s)", units_noun(UNITS_NOUN_BUF, s->allocs, "allocation"),
+			units_noun(UNITS_NOUN_BUF, s->frees, "free"), units_noun(UNITS_NOUN_BUF, s->live, "block"), units_bytes(UNITS_BUF, s->live_bytes));
+		if (s->gone)
+			fprintf(stderr, ", %s gone (%s)", units_count(UNITS_BUF, s->gone), units_bytes(UNITS_BUF, s->gone_bytes));
+		fprintf(stderr, ", %s, %s\n", units_noun(UNITS_NOUN_BUF, s->types, "type"),
 			units_noun(UNITS_NOUN_BUF, s->sites, "call site"));
 	}
 	if (s->lost)
@@ -43,6 +45,8 @@ void closing_json(struct json *json, const struct collector_summary *s)
 	json_number(json, "frees", s->frees);
 	json_number(json, "live", s->live);
 	json_number(json, "live_bytes", s->live_bytes);
+	json_number(json, "gone", s->gone);
+	json_number(json, "gone_bytes", s->gone_bytes);
 	json_number(json, "lost", s->lost);
 	json_number(json, "types", s->types);
 	json_number(json, "sites", s->sites);

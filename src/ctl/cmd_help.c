@@ -10,7 +10,7 @@
 
 struct shiny_err *cmd_help(struct ctl *ctl)
 {
-	const char *names[VERB_COUNT], *word = ctl->options.operands[0], *near;
+	const char *names[VERB_COUNT + 1], *word = ctl->options.operands[0], *near;
 
 	if (ctl->options.given[OPT_MAN]) {
 		help_man(stdout);
@@ -20,6 +20,8 @@ struct shiny_err *cmd_help(struct ctl *ctl)
 		help_markdown(stdout);
 	} else if (!word) {
 		help_all(&ctl->style);
+	} else if (strcmp(word, HELP_DEFINITIONS) == 0) {
+		help_definitions(&ctl->style);
 	} else {
 		for (size_t v = 0; v < VERB_COUNT; v++) {
 			names[v] = verbs[v].name;
@@ -28,7 +30,8 @@ struct shiny_err *cmd_help(struct ctl *ctl)
 				return NULL;
 			}
 		}
-		near = nearest_name(word, names, VERB_COUNT);
+		names[VERB_COUNT] = HELP_DEFINITIONS;
+		near = nearest_name(word, names, VERB_COUNT + 1);
 		return shiny_err(SHINY_ERR_USAGE, "help: unknown verb '%s'%s%s%s", word, near ? "; the nearest is '" : "", near ? near : "",
 				 near ? "'" : "");
 	}

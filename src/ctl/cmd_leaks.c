@@ -40,7 +40,10 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 
 	for (size_t i = 0; i < l->count; i++)
 		growing += l->rows[i].grows;
-	fprintf(stdout, "%s, %s, live at the end", units_noun(UNITS_NOUN_BUF, l->blocks, "block"), units_bytes(UNITS_BUF, l->bytes));
+	fprintf(stdout, "%s, %s, live at the end", units_noun(UNITS_NOUN_BUF, l->blocks - l->gone, "block"),
+		units_bytes(UNITS_BUF, l->bytes - l->gone_bytes));
+	if (l->gone)
+		fprintf(stdout, "; %s, %s, gone with processes that ended before", units_count(UNITS_BUF, l->gone), units_bytes(UNITS_BUF, l->gone_bytes));
 	if (l->suppressed)
 		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
 	fprintf(stdout, "\n%s %s to the end\n\n", units_noun(UNITS_NOUN_BUF, growing, group_names[by]), units_form(growing, "grows", "grow"));
@@ -78,6 +81,8 @@ static void json_rows(struct json *json, const struct leaks *l, size_t limit)
 {
 	json_number(json, "blocks", l->blocks);
 	json_number(json, "bytes", l->bytes);
+	json_number(json, "gone", l->gone);
+	json_number(json, "gone_bytes", l->gone_bytes);
 	json_number(json, "suppressed", l->suppressed);
 	json_number(json, "suppressed_bytes", l->suppressed_bytes);
 	json_array(json, "rows");

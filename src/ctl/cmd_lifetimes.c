@@ -37,6 +37,8 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks), units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
 	fprintf(stdout, "; temporary %s, freed by another thread %s\n", units_share(UNITS_BUF, (double)t->temporary, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->elsewhere, (double)t->blocks));
+	fprintf(stdout, "  %s of %s ended: percentiles and means are theirs; how long the others live is not known\n", units_count(UNITS_BUF, t->ages.ended),
+		units_count(UNITS_BUF, t->blocks));
 	if (half == UINT64_MAX)
 		fprintf(stdout, "  more than half outlive what was seen of them\n");
 	else
@@ -172,12 +174,18 @@ static void json_row(struct json *json, const struct lifetime_row *row)
 	json_number(json, "elsewhere", row->elsewhere);
 	for (unsigned p = 0; p < POPULATIONS; p++)
 		json_number(json, population_names[p], row->population[p]);
-	json_real(json, "mean_ns", distribution_mean(&row->ages));
-	json_real(json, "geometric_mean_ns", distribution_geometric_mean(&row->ages));
-	json_number(json, "p50_ns", distribution_quantile(&row->ages, 0.5));
-	json_number(json, "p90_ns", distribution_quantile(&row->ages, 0.9));
-	json_number(json, "p99_ns", distribution_quantile(&row->ages, 0.99));
-	json_number(json, "max_ns", row->ages.max);
+	json_number(json, "ended", row->ages.ended);
+	if (row->ages.ended) {
+		json_real(json, "mean_ns", distribution_mean(&row->ages));
+		json_real(json, "geometric_mean_ns", distribution_geometric_mean(&row->ages));
+	} else {
+		json_null(json, "mean_ns");
+		json_null(json, "geometric_mean_ns");
+	}
+	json_number_or_null(json, "p50_ns", distribution_quantile(&row->ages, 0.5), row->ages.ended);
+	json_number_or_null(json, "p90_ns", distribution_quantile(&row->ages, 0.9), row->ages.ended);
+	json_number_or_null(json, "p99_ns", distribution_quantile(&row->ages, 0.99), row->ages.ended);
+	json_number_or_null(json, "max_ns", row->ages.max, row->ages.ended);
 	if (half == UINT64_MAX)
 		json_null(json, "half_life_ns");
 	else

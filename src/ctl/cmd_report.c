@@ -299,16 +299,18 @@ static void print_head(struct ctl *ctl, const struct page *page)
 	print_narrowed(ctl, page);
 	putc('\n', style->out);
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live), units_bytes(UNITS_BUF, s->sums.live_bytes));
+	if (s->sums.gone)
+		fprintf(style->out, "  gone        %15s   %s that ended with a process, by exit or exec, before the end\n",
+			units_count(UNITS_BUF, s->sums.gone), units_bytes(UNITS_BUF, s->sums.gone_bytes));
+	fprintf(style->out, "  freed       %15s   %s\n", units_count(UNITS_BUF, s->sums.frees - s->sums.inherited_frees),
+		units_bytes(UNITS_BUF, s->sums.bytes - s->sums.live_bytes - s->sums.gone_bytes));
 	fprintf(style->out, "  allocations %15s   %s in all, %s a second\n", units_count(UNITS_BUF, s->sums.allocs),
 		units_bytes(UNITS_BUF, s->sums.bytes), units_short(UNITS_BUF, rate(page)));
 	put_line(style, TINT_NONE, types);
 	free(types);
 	if (s->sums.inherited)
-		fprintf(style->out, "  inherited   %15s   %s copied by forks: not allocations\n", units_count(UNITS_BUF, s->sums.inherited),
-			units_bytes(UNITS_BUF, s->sums.inherited_bytes));
-	if (s->sums.gone)
-		fprintf(style->out, "  gone        %15s   %s that exec took away with the rest of a process\n", units_count(UNITS_BUF, s->sums.gone),
-			units_bytes(UNITS_BUF, s->sums.gone_bytes));
+		fprintf(style->out, "  inherited   %15s   %s copied by forks: in none of the others; %s freed\n", units_count(UNITS_BUF, s->sums.inherited),
+			units_bytes(UNITS_BUF, s->sums.inherited_bytes), units_count(UNITS_BUF, s->sums.inherited_frees));
 	if (s->peak_bytes && !page->partial) {
 		bars = bars_text(s->times, SUMMARY_TIMES, SUMMARY_TIMES);
 		fprintf(style->out, "  peak        %15s   after %s   %s%s%s\n", units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at),

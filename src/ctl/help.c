@@ -29,6 +29,26 @@ static const struct { const char *command, *text; } examples[] = {
 	{"sqlite3 chromium.4711.shiny 'SELECT * FROM v_types LIMIT 5'", "a session is a database"},
 };
 
+/* What the numbers mean, of a session of many processes; said here and nowhere else. */
+static const struct { const char *name, *text; } definitions[] = {
+	{"allocations", "Blocks that began, in all processes: each successful call of an allocation function. A realloc ends one and begins another. Bytes are "
+			"those that were asked for, and what an object grew by in place. Also called total, or in all."},
+	{"freed", "Blocks that ended: freed by the program, or swept by its garbage collector; with what objects shrank by in place. `frees` in JSON and in the "
+		  "views counts calls, and so also those for inherited blocks (inherited_frees)."},
+	{"session's end", "Programs of several processes end one process after the other, and what they held counts as live until the last has ended. A process "
+			  "ended before the session's end (early in the views) if the session went on without it: another process began, and what is live rose "
+			  "again, above what its end had left, by as much as it had held or by a tenth; and always if exec replaced it."},
+	{"live at the end", "Blocks that are live at the session's end. Of a single program: what nobody had freed when it ended. Of a script: what the shell "
+			    "and its last command held. Of a browser: what it held with the pages that were open until it closed."},
+	{"gone", "Blocks that nobody freed, of processes that ended before the session's end: exit, exec or a signal gave them back. They never were live "
+		 "together. `leaks` is about these, too."},
+	{"inherited", "Copies that a fork made of what the parent held. They share its pages until somebody writes to them: so they are in none of the "
+		      "other numbers, except for frees, and `pages`, which says what lies on a process's pages."},
+	{"live at a moment, peak", "The sum over the processes that run then. The peak is the highest that this sum ever was, to the very event, however short "
+				   "a process lives; a process's own is the highest of its own."},
+};
+#define DEFINITIONS_SUM "allocations = freed + gone + live at the end, in blocks and in bytes, in each row of each report: by type, call site, process, tag."
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *help_of(const struct option_spec *spec)
@@ -115,7 +135,7 @@ void help_all(const struct style *style)
 	heading(style, "Examples");
 	for (size_t i = 0; i < COUNT(examples); i++)
 		fprintf(style->out, "  %s\n      %s\n", examples[i].command, examples[i].text);
-	fprintf(style->out, "\n`shinyctl help VERB` says more, `man shinyctl` says all.\n");
+	fprintf(style->out, "\n`shinyctl help VERB` says more, `shinyctl help " HELP_DEFINITIONS "` what the numbers mean, `man shinyctl` all.\n");
 }
 
 static void option_name(const struct option_spec *spec, char *out, size_t room)
@@ -125,6 +145,18 @@ static void option_name(const struct option_spec *spec, char *out, size_t room)
 	if (spec->letter)
 		snprintf(letter, sizeof letter, "-%c, ", spec->letter);
 	snprintf(out, room, "%s--%s%s%s", letter, spec->name, spec->kind == VALUE_FLAG ? "" : " ", spec->kind == VALUE_FLAG ? "" : spec->arg);
+}
+
+void help_definitions(const struct style *style)
+{
+	fprintf(style->out, "What the numbers mean, in every report, in --json and in the views\n");
+	for (size_t i = 0; i < COUNT(definitions); i++) {
+		heading(style, definitions[i].name);
+		fputs("  ", style->out);
+		wrap(style->out, definitions[i].text, 2, width_of(style));
+	}
+	putc('\n', style->out);
+	wrap(style->out, DEFINITIONS_SUM, 0, width_of(style));
 }
 
 void help_verb(const struct style *style, enum verb_id verb)
@@ -165,6 +197,8 @@ void help_verb(const struct style *style, enum verb_id verb)
 			wrap(style->out, text, 28, width);
 		}
 	}
+	if (verbs[verb].group == VERBS_READ)
+		fprintf(style->out, "\n`shinyctl help " HELP_DEFINITIONS "`: what live, gone, inherited and peak mean\n");
 	heading(style, "Exit status");
 	for (size_t i = 0; i < COUNT(statuses); i++)
 		fprintf(style->out, "  %d  %s\n", statuses[i].status, statuses[i].text);
@@ -277,6 +311,12 @@ void help_man(FILE *out)
 		roff_line(out, "", verbs[v].description, "\n");
 		man_options(out, (enum verb_id)v);
 	}
+	fputs(".SH DEFINITIONS\n", out);
+	for (size_t i = 0; i < COUNT(definitions); i++) {
+		roff_line(out, ".TP\n\\fB", definitions[i].name, "\\fR\n");
+		roff_line(out, "", definitions[i].text, "\n");
+	}
+	roff_line(out, ".PP\n", DEFINITIONS_SUM, "\n");
 	fputs(".SH JSON\n", out);
 	roff(out, "With --json each verb prints one object. Sizes are bytes, times are nanoseconds since the session's start unless a "
 		  "name says otherwise, addresses are text. Members are added in later versions, never renamed. Every document has "
@@ -352,8 +392,8 @@ void help_completion(FILE *out)
 	fputs("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
 	      "\telif [[ $verb == help ]]; then\n\t\tCOMPREPLY=($(compgen -W '", out);
 	for (size_t v = 0; v < VERB_COUNT; v++)
-		fprintf(out, "%s%s", v ? " " : "", verbs[v].name);
-	fputs("' -- \"$cur\"))\n\telif [[ $verb == run ]]; then\n\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
+		fprintf(out, "%s ", verbs[v].name);
+	fputs(HELP_DEFINITIONS "' -- \"$cur\"))\n\telif [[ $verb == run ]]; then\n\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
 	      "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\ncomplete -o filenames -F _shinyctl shinyctl\n", out);
 }
 

@@ -10,8 +10,11 @@
 #include "table.h"
 #include "verbs.h"
 
+#define HELP_DEFINITIONS "definitions" /* the word for `shinyctl help` */
+
 void help_all(const struct style *style);
 void help_verb(const struct style *style, enum verb_id verb);
+void help_definitions(const struct style *style); /* what live, peak, total are */
 void help_man(FILE *out);
 void help_completion(FILE *out);
 void help_markdown(FILE *out);

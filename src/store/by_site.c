@@ -92,6 +92,7 @@ static void add_stat(struct store_stat *to, const struct store_stat *more)
 	to->gone_bytes += more->gone_bytes;
 	to->inherited += more->inherited;
 	to->inherited_bytes += more->inherited_bytes;
+	to->inherited_frees += more->inherited_frees;
 }
 
 static void merge_stats(struct by_site *w)

@@ -43,7 +43,8 @@ CREATE TABLE process (
 	events INTEGER, -- records decoded from it
 	forked_ns INTEGER, -- what its parent held then, it inherited; 0: it was not forked
 	purpose TEXT, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
-	status INTEGER -- exit status, or the number of the signal where it was killed; NULL unknown
+	status INTEGER, -- exit status, or the number of the signal where it was killed; NULL unknown
+	early INTEGER NOT NULL -- 1: it ended before the session's end, or exec replaced it: what it held then is gone, not live
 );
 
 -- Threads of the processes.
@@ -281,7 +282,7 @@ CREATE TABLE type (
 );
 
 -- What happened to the blocks of one process, stack, vtable and tag. Every block is counted in exactly one row.
--- allocs + inherited = frees + live + gone.
+-- allocs + inherited_frees = frees + live + gone. `shinyctl help definitions` says what live, gone and inherited are.
 CREATE TABLE stat (
 	process INTEGER NOT NULL, -- process.id
 	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
@@ -293,13 +294,14 @@ CREATE TABLE stat (
 	frees INTEGER NOT NULL, -- blocks that ended
 	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
 	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory was given back
-	bytes INTEGER NOT NULL, -- requested, over allocs
-	live INTEGER NOT NULL, -- blocks at the end
+	bytes INTEGER NOT NULL, -- requested, over allocs, and what objects grew by in place
+	live INTEGER NOT NULL, -- blocks at the session's end
 	live_bytes INTEGER NOT NULL, -- their bytes
-	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live
+	gone INTEGER NOT NULL, -- blocks that nobody freed, of a process that ended before the session's end: they ended with it
 	gone_bytes INTEGER NOT NULL, -- their bytes
-	inherited INTEGER NOT NULL, -- blocks that a fork brought along; not in allocs
+	inherited INTEGER NOT NULL, -- blocks that a fork brought along; in no other number but those of the next two columns and frees
 	inherited_bytes INTEGER NOT NULL, -- their bytes
+	inherited_frees INTEGER NOT NULL, -- of frees: blocks that a fork brought along
 	max_size INTEGER NOT NULL, -- largest request
 	min_size INTEGER NOT NULL, -- smallest request
 	size_step INTEGER NOT NULL, -- every size is min_size plus a multiple of it; 0: all are the same
@@ -322,13 +324,14 @@ CREATE TABLE site_stat (
 	frees INTEGER NOT NULL, -- blocks that ended
 	reused INTEGER NOT NULL, -- of these, that nobody freed: another one took their place
 	released INTEGER NOT NULL, -- of these, garbage-collected objects whose memory was given back
-	bytes INTEGER NOT NULL, -- requested, over allocs
-	live INTEGER NOT NULL, -- blocks at the end
+	bytes INTEGER NOT NULL, -- requested, over allocs, and what objects grew by in place
+	live INTEGER NOT NULL, -- blocks at the session's end
 	live_bytes INTEGER NOT NULL, -- their bytes
-	gone INTEGER NOT NULL, -- blocks of a process that exec replaced: exec took all its memory away, so they are not live
+	gone INTEGER NOT NULL, -- blocks that nobody freed, of a process that ended before the session's end: they ended with it
 	gone_bytes INTEGER NOT NULL, -- their bytes
-	inherited INTEGER NOT NULL, -- blocks that a fork brought along; not in allocs
+	inherited INTEGER NOT NULL, -- blocks that a fork brought along; in no other number but those of the next two columns and frees
 	inherited_bytes INTEGER NOT NULL, -- their bytes
+	inherited_frees INTEGER NOT NULL, -- of frees: blocks that a fork brought along
 	max_size INTEGER NOT NULL, -- largest request
 	min_size INTEGER NOT NULL, -- smallest request
 	PRIMARY KEY (process, site, type, vtable, reading, tag)
@@ -341,7 +344,7 @@ CREATE TABLE lifetime (
 	type INTEGER NOT NULL, -- type.id, 0 unknown
 	bin INTEGER NOT NULL, -- 2^bin <= lifetime in ns < 2^(bin+1); bin 0 also holds 0
 	censored INTEGER NOT NULL, -- 1: alive when its process, or the recording, ended or exec replaced the program: nobody freed it
-	count INTEGER NOT NULL, -- blocks
+	count INTEGER NOT NULL, -- blocks; none that a fork brought along: over all rows, as many as allocs
 	bytes INTEGER NOT NULL, -- their bytes
 	PRIMARY KEY (process, site, type, bin, censored)
 ) WITHOUT ROWID;
@@ -368,10 +371,20 @@ CREATE TABLE bucket (
 	free_bytes INTEGER NOT NULL, -- bytes that ended
 	live_blocks INTEGER NOT NULL, -- at the bucket's end
 	live_bytes INTEGER NOT NULL, -- at the bucket's end
+	most_bytes INTEGER NOT NULL, -- live at any moment in it
 	PRIMARY KEY (process, start_ns)
 ) WITHOUT ROWID;
 
--- Pages that held live blocks at the end; none of a process that exec replaced.
+-- The most bytes that were live at once, over all processes.
+CREATE TABLE session_peak (
+	id INTEGER PRIMARY KEY, -- always 1: there is one row
+	blocks INTEGER NOT NULL, -- blocks that were live then
+	bytes INTEGER NOT NULL, -- their bytes
+	ns INTEGER NOT NULL -- when
+);
+
+-- Pages that held live blocks at the end; none of a process that ended before the session's end. Blocks that a fork brought along are
+-- there, as they fill the child's pages, too.
 CREATE TABLE page (
 	process INTEGER NOT NULL, -- process.id
 	page INTEGER NOT NULL, -- address / 4096
@@ -523,24 +536,26 @@ CREATE VIEW v_processes AS SELECT
 	COALESCE(s.reallocs, 0) AS reallocs, -- of these, by realloc
 	COALESCE(s.frees, 0) AS frees, -- blocks that ended
 	COALESCE(s.bytes, 0) AS bytes, -- bytes requested over all allocs
-	COALESCE(s.live, 0) AS live, -- blocks at the end
+	COALESCE(s.live, 0) AS live, -- blocks at the session's end; 0 where early
 	COALESCE(s.live_bytes, 0) AS live_bytes, -- their bytes
 	COALESCE(s.inherited, 0) AS inherited, -- blocks that a fork brought along
 	COALESCE(s.inherited_bytes, 0) AS inherited_bytes, -- their bytes
 	COALESCE(s.vptr_allocs, 0) AS vptr_allocs, -- allocs in which a vptr was read
 	COALESCE(s.typed_allocs, 0) AS typed_allocs, -- allocs whose type is known; a label is none
-	(SELECT MAX(b.live_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at a timeline bucket's end
+	(SELECT MAX(b.most_bytes) FROM bucket b WHERE b.process = p.id) AS peak_bytes, -- most live bytes at any moment
 	(SELECT COUNT(*) FROM thread t WHERE t.process = p.id AND NOT t.nested) AS threads, -- threads seen
 	COALESCE((SELECT SUM(c.count) FROM counter c WHERE c.process = p.id AND c.weight = 'loss'), 0) AS lost, -- events lost
-	COALESCE(s.gone, 0) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	COALESCE(s.gone, 0) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
 	COALESCE(s.gone_bytes, 0) AS gone_bytes, -- their bytes
 	p.forked_ns AS forked_ns, -- what its parent held then, it inherited; 0: it was not forked
 	p.purpose AS purpose, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
-	p.status AS status -- exit status, or the number of the signal where it was killed; NULL unknown
+	p.status AS status, -- exit status, or the number of the signal where it was killed; NULL unknown
+	p.early AS early, -- 1: it ended before the session's end, or exec replaced it: what it held then is gone, not live
+	COALESCE(s.inherited_frees, 0) AS inherited_frees -- of frees: blocks that a fork brought along
 FROM process p LEFT JOIN (
 	SELECT x.process AS process, SUM(x.allocs) AS allocs, SUM(x.reallocs) AS reallocs, SUM(x.frees) AS frees, SUM(x.bytes) AS bytes,
 		SUM(x.live) AS live, SUM(x.live_bytes) AS live_bytes, SUM(x.inherited) AS inherited, SUM(x.inherited_bytes) AS inherited_bytes,
-		SUM(x.gone) AS gone, SUM(x.gone_bytes) AS gone_bytes,
+		SUM(x.gone) AS gone, SUM(x.gone_bytes) AS gone_bytes, SUM(x.inherited_frees) AS inherited_frees,
 		SUM(CASE WHEN x.vtable THEN x.allocs ELSE 0 END) AS vptr_allocs,
 		SUM(CASE WHEN y.confidence <> 'label' THEN x.allocs ELSE 0 END) AS typed_allocs
 	FROM site_stat x LEFT JOIN type y ON y.id = x.type GROUP BY x.process) s ON s.process = p.id;
@@ -620,12 +635,13 @@ CREATE VIEW v_tags AS SELECT
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live) AS live, -- blocks at the session's end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
-	SUM(s.gone_bytes) AS gone_bytes -- their bytes
+	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
+	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
+	SUM(s.inherited_frees) AS inherited_frees -- of frees: blocks that a fork brought along
 FROM site_stat s LEFT JOIN tag t ON t.id = s.tag GROUP BY s.process, s.tag;
 
 -- Moments that have a name.
@@ -669,7 +685,7 @@ CREATE VIEW v_types AS SELECT
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live) AS live, -- blocks at the session's end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
@@ -677,10 +693,11 @@ CREATE VIEW v_types AS SELECT
 	MAX(s.max_size) AS max_size, -- largest request
 	COUNT(DISTINCT s.stack) AS stacks, -- stacks that made them
 	COUNT(DISTINCT s.process) AS processes, -- processes that had them
-	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
 	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
-	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory was given back
+	SUM(s.released) AS released, -- of the frees: garbage-collected objects whose memory was given back
+	SUM(s.inherited_frees) AS inherited_frees -- of the frees: blocks that a fork brought along
 FROM stat s LEFT JOIN type y ON y.id = s.type GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The same for each process.
@@ -697,14 +714,15 @@ CREATE VIEW v_process_types AS SELECT
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live) AS live, -- blocks at the session's end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
 	SUM(s.inherited) AS inherited, -- blocks that a fork brought along
 	SUM(s.inherited_bytes) AS inherited_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
+	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
 	SUM(s.gone_bytes) AS gone_bytes, -- their bytes
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
-	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory was given back
+	SUM(s.released) AS released, -- of the frees: garbage-collected objects whose memory was given back
+	SUM(s.inherited_frees) AS inherited_frees -- of the frees: blocks that a fork brought along
 FROM site_stat s LEFT JOIN type y ON y.id = s.type GROUP BY s.process, y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The innermost function of every frame.
@@ -756,9 +774,9 @@ CREATE VIEW v_stacks AS SELECT
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live) AS live, -- blocks at the session's end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced
+	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end
 	SUM(s.gone_bytes) AS gone_bytes -- their bytes
 FROM stat s LEFT JOIN stack x ON x.id = s.stack GROUP BY s.stack;
 
@@ -778,7 +796,7 @@ CREATE VIEW v_sites AS SELECT
 	t.reallocs AS reallocs, -- of these, by realloc
 	t.frees AS frees, -- blocks that ended
 	t.bytes AS bytes, -- bytes requested over all allocs
-	t.live AS live, -- blocks at the end
+	t.live AS live, -- blocks at the session's end
 	t.live_bytes AS live_bytes, -- their bytes
 	t.inherited AS inherited, -- blocks that a fork brought along
 	t.inherited_bytes AS inherited_bytes, -- their bytes
@@ -786,11 +804,12 @@ CREATE VIEW v_sites AS SELECT
 	t.processes AS processes, -- processes
 	t.types AS types, -- different types of its blocks
 	COALESCE(q.bytes, 0) AS peak_bytes_at_most, -- its stacks' peaks added up: the site's own peak is at most this
-	t.gone AS gone, -- blocks that went with a process that exec replaced; allocs + inherited = frees + live + gone
-	t.gone_bytes AS gone_bytes -- their bytes
+	t.gone AS gone, -- blocks that ended with a process before the session's end; allocs + inherited_frees = frees + live + gone
+	t.gone_bytes AS gone_bytes, -- their bytes
+	t.inherited_frees AS inherited_frees -- of the frees: blocks that a fork brought along
 FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes,
 		SUM(s.live) AS live, SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes,
-		SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes,
+		SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes, SUM(s.inherited_frees) AS inherited_frees,
 		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
 		COUNT(DISTINCT y.name) AS types
 	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type GROUP BY x.site) t
@@ -817,9 +836,9 @@ CREATE VIEW v_site_types AS SELECT
 	SUM(s.reallocs) AS reallocs, -- of these, by realloc
 	SUM(s.frees) AS frees, -- blocks that ended
 	SUM(s.bytes) AS bytes, -- bytes requested over all allocs
-	SUM(s.live) AS live, -- blocks at the end
+	SUM(s.live) AS live, -- blocks at the session's end
 	SUM(s.live_bytes) AS live_bytes, -- their bytes
-	SUM(s.gone) AS gone, -- blocks that went with a process that exec replaced
+	SUM(s.gone) AS gone, -- blocks that ended with a process before the session's end
 	SUM(s.gone_bytes) AS gone_bytes -- their bytes
 FROM site_stat s LEFT JOIN site i ON i.id = s.site LEFT JOIN frame f ON f.id = i.frame
 	LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN type y ON y.id = s.type
@@ -849,6 +868,14 @@ CREATE VIEW v_site_lifetimes AS SELECT
 	SUM(l.bytes) AS bytes -- their bytes
 FROM lifetime l GROUP BY l.process, l.site, l.bin, l.censored;
 
+-- The most bytes that were live at once, over all processes: `shinyctl help definitions`.
+-- Example: SELECT bytes, ns / 1e9 FROM v_peak;
+CREATE VIEW v_peak AS SELECT
+	k.blocks AS blocks, -- blocks that were live then
+	k.bytes AS bytes, -- their bytes
+	k.ns AS ns -- when
+FROM session_peak k;
+
 -- The timeline of each process.
 -- Example: SELECT start_ns / 1e9, live_bytes FROM v_timeline WHERE process = 1 ORDER BY start_ns;
 CREATE VIEW v_timeline AS SELECT
@@ -860,10 +887,11 @@ CREATE VIEW v_timeline AS SELECT
 	b.alloc_bytes AS alloc_bytes, -- bytes requested
 	b.free_bytes AS free_bytes, -- bytes that ended
 	b.live_blocks AS live_blocks, -- at the bucket's end
-	b.live_bytes AS live_bytes -- at the bucket's end
+	b.live_bytes AS live_bytes, -- at the bucket's end
+	b.most_bytes AS most_bytes -- live at any moment in it
 FROM bucket b;
 
--- Pages that held live blocks at the end, and how full they are; none of a process that exec replaced.
+-- Pages that held live blocks at the end, and how full they are; none of a process that ended before.
 -- Example: SELECT COUNT(*) FROM v_pages WHERE used < 0.1;
 CREATE VIEW v_pages AS SELECT
 	g.process AS process, -- process id

@@ -18,7 +18,7 @@
 #include "../base/err.h"
 #include "event.h"
 
-#define STORE_SCHEMA_VERSION 7
+#define STORE_SCHEMA_VERSION 8
 
 struct store;
 
@@ -40,6 +40,7 @@ struct store_process {
 	uint64_t forked; /* what its parent held then, it inherited; 0: it was not forked */
 	const char *purpose; /* what its command line says beyond the role */
 	int status;          /* exit status, or the signal that killed it; -1 unknown */
+	bool early;          /* what it held when it ended is not live at the session's end, but gone */
 };
 struct store_thread {
 	uint32_t id, process, tid, creator;
@@ -108,9 +109,10 @@ struct store_stat {
 	uint64_t frees;    /* blocks that ended: freed, given to a successful realloc, or in one of these two ways: */
 	uint64_t reused, released; /* nobody freed it: another one has its place, or its memory was given back */
 	uint64_t bytes;    /* requested, over allocs */
-	uint64_t live, live_bytes;           /* at the end of the process or of the recording */
-	uint64_t gone, gone_bytes;           /* the same of a process that exec replaced, whose memory went with it: not live */
-	uint64_t inherited, inherited_bytes; /* blocks that a fork brought along; not in allocs or bytes, but in frees, live or gone */
+	uint64_t live, live_bytes;           /* at the session's end */
+	uint64_t gone, gone_bytes;           /* that nobody freed, of a process that had ended before: store_process.early */
+	uint64_t inherited, inherited_bytes; /* blocks that a fork brought along; in nothing else but frees */
+	uint64_t inherited_frees;            /* of frees; allocs + inherited_frees = frees + live + gone */
 	uint64_t max_size, min_size, size_step; /* size_step: every size is min_size + k * size_step; 0: all are the same */
 	uint8_t api;       /* enum shiny_api of one of them */
 	uint32_t type;     /* id of a store_type, 0 unknown */
@@ -127,6 +129,7 @@ struct store_bucket { /* the timeline */
 	uint32_t process;
 	uint64_t start, length;
 	uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes; /* live: at the bucket's end */
+	uint64_t most_bytes; /* live at any moment in it */
 };
 struct store_segment { /* a range of a process's address space, for as long as its bounds were the same */
 	uint32_t id, process, origin;
@@ -176,6 +179,9 @@ SHINY_MUST_CHECK struct shiny_err *store_put_segment(struct store *store, const 
 SHINY_MUST_CHECK struct shiny_err *store_put_residency(struct store *store, const struct store_residency *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_memory(struct store *store, const struct store_memory *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_page(struct store *store, const struct store_page *row);
+SHINY_MUST_CHECK struct shiny_err *store_drop_pages(struct store *store, uint32_t process);
+/* The most that was live at once, and when. */
+SHINY_MUST_CHECK struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes, uint64_t time);
 /* weight "loss": events are missing; "note": nothing is. `process` 0: the whole session. */
 SHINY_MUST_CHECK struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name, const char *weight,
 						     uint64_t count, const char *text);

@@ -31,7 +31,7 @@ static const struct timespec log_pause = { .tv_nsec = 10000000 };
 /* Every statement of the writer: name, SQL. Prepared at first use. */
 #define STATEMENTS(X)                                                                                                          \
 	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                                             \
-	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, -1))")        \
+	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, -1), ?)")     \
 	X(THREAD, "INSERT OR REPLACE INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                             \
 	X(MODULE, "INSERT OR REPLACE INTO module VALUES (?, ?, ?, ?, ?, ?)")                                                   \
 	X(MAPPING, "INSERT INTO mapping VALUES (?, ?, ?, ?, ?, ?, ?)")                                                         \
@@ -49,12 +49,14 @@ static const struct timespec log_pause = { .tv_nsec = 10000000 };
 	X(UNRECORDED, "INSERT INTO unrecorded (parent, pid, name, executable, reason, text, choice, ns) "                      \
 	  "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                                                   \
 	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                         \
-	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
+	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
 	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, tag, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
-	  "gone, gone_bytes, inherited, inherited_bytes, max_size, min_size, type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
+	  "gone, gone_bytes, inherited, inherited_bytes, inherited_frees, max_size, min_size, type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
 	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
 	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?, ?)")                                                          \
-	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
+	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
+	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                                                    \
+	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")                                             \
 	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                                             \
 	X(SEGMENT, "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                \
 	X(RESIDENCY, "INSERT OR REPLACE INTO residency VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                 \
@@ -402,6 +404,7 @@ struct shiny_err *store_put_process(struct store *store, const struct store_proc
 	number(&row, p->forked);
 	text(&row, p->purpose);
 	number(&row, p->status);
+	number(&row, p->early);
 	return row_end(&row);
 }
 
@@ -619,6 +622,7 @@ static struct shiny_err *write_stat(struct store *store, enum statement which, c
 	number(&row, s->gone_bytes);
 	number(&row, s->inherited);
 	number(&row, s->inherited_bytes);
+	number(&row, s->inherited_frees);
 	number(&row, s->max_size);
 	number(&row, s->min_size);
 	if (which == STATEMENT_STAT) {
@@ -700,6 +704,25 @@ struct shiny_err *store_put_bucket(struct store *store, const struct store_bucke
 	number(&row, b->free_bytes);
 	number(&row, b->live_blocks);
 	number(&row, b->live_bytes);
+	number(&row, b->most_bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes, uint64_t time)
+{
+	struct row row = row_begin(store, STATEMENT_SESSION_PEAK);
+
+	number(&row, blocks);
+	number(&row, bytes);
+	number(&row, time);
+	return row_end(&row);
+}
+
+struct shiny_err *store_drop_pages(struct store *store, uint32_t process)
+{
+	struct row row = row_begin(store, STATEMENT_PAGES_GONE);
+
+	number(&row, process);
 	return row_end(&row);
 }
 

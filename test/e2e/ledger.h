@@ -8,7 +8,7 @@
  *
  * Every block is made by an extern "C" function that is named here as its site (truth_…) and calls the allocator directly, so
  * that the function holding the call site's return address identifies the block in a session too. Counts are defined as in
- * src/store/store.h: allocs holds successful reallocs, frees holds blocks given to them, allocs + inherited = frees + live.
+ * src/store/store.h: allocs holds successful reallocs, frees holds blocks given to them, allocs + inherited_frees = frees + live.
  */
 #ifndef TEST_LEDGER_H
 #define TEST_LEDGER_H
@@ -26,12 +26,13 @@ namespace ledger {
 enum { SITES = 64, THREADS = 64, BLOCKS = 1 << 20 };
 
 struct numbers {
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, inherited_frees;
 };
 struct site {
 	const char *function, *type; // type: the class of all its blocks, NULL: no class
 	bool brief;                  // its blocks die at once: their class can be known only as "at least" a base
 	numbers n;
+	uint64_t held, held_bytes;   // what the process has of it, inherited ones too
 };
 struct thread {
 	int tid;
@@ -41,6 +42,7 @@ struct block {
 	uintptr_t address; // 0: empty
 	uint64_t size;
 	int site;
+	int forks; // that led to who made it
 };
 
 inline site sites[SITES];
@@ -50,6 +52,7 @@ inline int thread_count;
 inline thread_local thread *self;
 inline block blocks[BLOCKS];
 inline volatile int lock_word;
+inline int forks; // that led here
 
 [[noreturn]] inline void fail(const char *what)
 {
@@ -123,12 +126,15 @@ inline void begin(const char *function, const void *address, size_t size, const 
 	blocks[at].address = (uintptr_t)address;
 	blocks[at].size = size;
 	blocks[at].site = s;
+	blocks[at].forks = forks;
 	numbers &n = sites[s].n;
 	n.allocs++;
 	n.reallocs += realloced;
 	n.bytes += size;
 	n.live++;
 	n.live_bytes += size;
+	sites[s].held++;
+	sites[s].held_bytes += size;
 	here()->allocs++;
 	here()->bytes += size;
 }
@@ -140,8 +146,12 @@ inline void end(uintptr_t address)
 		fail("ledger: an unknown block ends");
 	numbers &n = sites[blocks[at].site].n;
 	n.frees++;
-	n.live--;
-	n.live_bytes -= blocks[at].size;
+	bool own = blocks[at].forks == forks;
+	n.inherited_frees += !own;
+	n.live -= own;
+	n.live_bytes -= own ? blocks[at].size : 0;
+	sites[blocks[at].site].held--;
+	sites[blocks[at].site].held_bytes -= blocks[at].size;
 	here()->frees++;
 	erase(at);
 }
@@ -167,8 +177,9 @@ inline void forked()
 {
 	for (int i = 0; i < site_count; i++) {
 		numbers &n = sites[i].n;
-		n = numbers{0, 0, 0, 0, n.live, n.live_bytes, n.live, n.live_bytes};
+		n = numbers{0, 0, 0, 0, 0, 0, sites[i].held, sites[i].held_bytes, 0};
 	}
+	forks++;
 	memset(threads, 0, sizeof threads);
 	thread_count = 0;
 	self = nullptr;
@@ -195,9 +206,9 @@ inline void print(const char *process)
 		const site &s = sites[i];
 		const numbers &n = s.n;
 		line("{\"kind\":\"site\",\"process\":\"%s\",\"function\":\"%s\",\"type\":%s%s%s,\"brief\":%d,\"allocs\":%lu,\"reallocs\":%lu,"
-		     "\"frees\":%lu,\"bytes\":%lu,\"live\":%lu,\"live_bytes\":%lu,\"inherited\":%lu,\"inherited_bytes\":%lu}\n",
+		     "\"frees\":%lu,\"bytes\":%lu,\"live\":%lu,\"live_bytes\":%lu,\"inherited\":%lu,\"inherited_bytes\":%lu,\"inherited_frees\":%lu}\n",
 		     process, s.function, s.type ? "\"" : "", s.type ? s.type : "null", s.type ? "\"" : "", s.brief, n.allocs, n.reallocs,
-		     n.frees, n.bytes, n.live, n.live_bytes, n.inherited, n.inherited_bytes);
+		     n.frees, n.bytes, n.live, n.live_bytes, n.inherited, n.inherited_bytes, n.inherited_frees);
 	}
 	for (int i = 0; i < thread_count; i++)
 		line("{\"kind\":\"thread\",\"process\":\"%s\",\"tid\":%d,\"allocs\":%lu,\"frees\":%lu,\"bytes\":%lu}\n", process,

@@ -295,10 +295,11 @@ class Session:
                 found[row["stack"]] = name
         return found
 
-    NUMBERS = ("allocs", "reallocs", "frees", "bytes", "live", "live_bytes", "inherited", "inherited_bytes")
+    NUMBERS = ("allocs", "reallocs", "frees", "bytes", "live", "live_bytes", "inherited", "inherited_bytes", "inherited_frees")
 
     def stats(self, prefix):
-        """(process, function) -> {type or None: numbers}; a type's numbers also hold `readings`, how its vptrs were read."""
+        """(process, function) -> {type or None: numbers}; a type's numbers also hold `readings`, how its vptrs were read. `live` is what the process
+        itself held when it ended, whether or not that was before the session's end."""
         functions = self.functions(prefix)
         types = {row["vtable"]: row["type"] for row in self.rows("SELECT vtable, type FROM v_vtables")}
         result = {}
@@ -309,7 +310,7 @@ class Session:
             name = types.get(row["vtable"]) if row["vtable"] else None
             into = result.setdefault((row["process"], function), {}).setdefault(name, dict.fromkeys(self.NUMBERS, 0))
             for number in self.NUMBERS:
-                into[number] += row[number]
+                into[number] += row[number] + (row[number.replace("live", "gone")] if number.startswith("live") else 0)
             into.setdefault("readings", set()).add(row["reading"])
         return result
 

@@ -36,6 +36,7 @@ struct place {
 	uint32_t stack, vtable;
 	uint64_t size;
 	size_t block;
+	bool inherited; /* it stands apart, and has no block */
 };
 static struct side { /* a process, or all */
 	uint64_t bytes;
@@ -79,15 +80,26 @@ static void count_event(uint32_t process, bool birth, uint64_t size)
 	}
 }
 
+/* What it grew by was asked for, what it shrank by given back. */
+static void count_resize(uint32_t process, uint64_t before, uint64_t size)
+{
+	for (unsigned i = process;; i = PROCESSES) {
+		*(size > before ? &sides[i].now.alloc_bytes : &sides[i].now.free_bytes) += size > before ? size - before : before - size;
+		if (i == PROCESSES)
+			return;
+	}
+}
+
 static void put_block(uint32_t process, uint64_t place, uint64_t size, uint32_t stack, uint64_t time)
 {
-	places[process][place] = (struct place){ true, stack, 0, size, blocks.count };
+	places[process][place] = (struct place){ true, stack, 0, size, blocks.count, false };
 	*vec_push(&blocks) = (struct block){ time, UINT64_MAX, size, stack, type_of(stack, 0) };
 }
 
 static void end_block(uint32_t process, uint64_t place, uint64_t time)
 {
-	blocks.at[places[process][place].block].death = time;
+	if (!places[process][place].inherited)
+		blocks.at[places[process][place].block].death = time;
 	places[process][place].live = false;
 }
 
@@ -104,7 +116,7 @@ static void add_up(uint32_t first, uint32_t last, struct activity_point *out)
 			const struct place *place = &places[p][i];
 			uint64_t from = (base & 0xfffff) + i * STRIDE;
 
-			if (!place->live)
+			if (!place->live || place->inherited)
 				continue;
 			out->blocks++;
 			out->bytes += place->size;
@@ -140,20 +152,16 @@ static void fork_now(void)
 
 		if (!from.live)
 			continue;
-		put_block(1, i, from.size, from.stack, FORKED);
-		places[1][i].vtable = from.vtable;
-		blocks.at[blocks.count - 1].type = type_of(from.stack, from.vtable);
-		sides[1].bytes += from.size;
-		sides[PROCESSES].bytes += from.size;
+		places[1][i] = from;
+		places[1][i].inherited = true;
 	}
-	more(1, 0, FORKED);
 }
 
 static void exit_now(void)
 {
 	for (uint64_t i = 0; i < PLACES; i++)
 		if (places[1][i].live) {
-			sides[PROCESSES].bytes -= places[1][i].size;
+			sides[PROCESSES].bytes -= places[1][i].inherited ? 0 : places[1][i].size;
 			end_block(1, i, EXITED);
 		}
 	sides[1].bytes = 0;
@@ -211,7 +219,7 @@ static void put_names(void)
 	}
 	for (uint32_t p = 1; p <= PROCESSES; p++)
 		put_process(session, (struct store_process){ .id = p, .parent = p == 2, .role = p == 3 ? "helper" : "", .start = 1,
-							     .end = p == 2 ? EXITED : p == 3 ? DURATION - 100 : 0, .forked = p == 2 ? FORKED : 0 });
+							     .end = p == 2 ? EXITED : p == 3 ? DURATION - 100 : 0, .forked = p == 2 ? FORKED : 0, .early = p == 2 });
 }
 
 static void step(uint64_t time)
@@ -227,13 +235,15 @@ static void step(uint64_t time)
 	if (place->live && random_below(10) == 0) {
 		put(time, process, EVENT_VPTR, i, 0, 0, place->stack, 0);
 		place->vtable = VTABLE;
-		blocks.at[place->block].type = type_of(place->stack, VTABLE);
+		if (!place->inherited)
+			blocks.at[place->block].type = type_of(place->stack, VTABLE);
 	} else if (place->live && random_below(12) == 0) {
 		uint32_t vtable = place->vtable;
+		uint64_t before = place->inherited ? 0 : place->size;
 
 		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_REALLOC);
-		count_event(process, false, place->size);
-		more(process, (int64_t)size - (int64_t)place->size, time);
+		count_event(process, false, before);
+		more(process, (int64_t)size - (int64_t)before, time);
 		end_block(process, i, time);
 		put_block(process, i, size, stack, time);
 		count_event(process, true, size);
@@ -241,12 +251,18 @@ static void step(uint64_t time)
 		blocks.at[place->block].type = type_of(stack, vtable);
 	} else if (place->live && random_below(12) == 0) { /* a collected object that changes its size */
 		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_COLLECTED);
-		more(process, (int64_t)size - (int64_t)place->size, (at + 1) * INTERVAL - INTERVAL);
-		place->size = blocks.at[place->block].size = size;
+		if (!place->inherited) {
+			more(process, (int64_t)size - (int64_t)place->size, (at + 1) * INTERVAL - INTERVAL);
+			count_resize(process, place->size, size);
+			blocks.at[place->block].size = size;
+		}
+		place->size = size;
 	} else if (place->live && (!rising || random_below(6) == 0)) {
 		put(time, process, EVENT_FREE, i, 0, 0, 0, SHINY_API_FREE);
-		count_event(process, false, place->size);
-		more(process, -(int64_t)place->size, time);
+		uint64_t bytes = place->inherited ? 0 : place->size;
+
+		count_event(process, false, bytes);
+		more(process, -(int64_t)bytes, time);
 		end_block(process, i, time);
 	} else if (!place->live && (rising || random_below(20) == 0)) {
 		put(time, process, EVENT_ALLOC, i, size, 0, stack, SHINY_API_MALLOC);

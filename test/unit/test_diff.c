@@ -22,6 +22,8 @@ static uint32_t frames, stacks;
 
 enum { PROGRAM = 1, LIBRARY, LIBC };
 
+static bool early; /* the program ended before the session's end */
+
 /* `stripped`: the program's frames have no names. The program has another file in each session; the library another version. */
 static void begin(int side, const char *const build_ids[2])
 {
@@ -31,7 +33,7 @@ static void begin(int side, const char *const build_ids[2])
 	must(store_put_number(session, "duration_ns", 100000));
 	must(store_put_text(session, "executable", program));
 	must(store_put_process(session, &(struct store_process){ .id = 1, .pid = 100, .name = program + 5, .role = "", .executable = program, .command = "",
-		.ending = "exited", .attach = "symbols", .attach_text = "", .end = 90000 }));
+		.ending = "exited", .attach = "symbols", .attach_text = "", .end = 90000, .early = early }));
 	must(store_put_module(session, &(struct store_module){ .id = PROGRAM, .path = program, .build_id = build_ids[side], .symbols = "dwarf", .note = "" }));
 	must(store_put_module(session, &(struct store_module){ .id = LIBRARY, .path = side ? "/lib/libfoo.so.1.3" : "/lib/libfoo.so.1.2",
 		.build_id = side ? "f2" : "f1", .symbols = "dwarf", .note = "" }));
@@ -277,7 +279,9 @@ static void write_lives(int side)
 	uint64_t time = 100, address = 0x1000;
 	uint32_t slow, other, leak, wide;
 
+	early = true;
 	begin(side, builds);
+	early = false;
 	slow = site(PROGRAM, 0x1000, "slow()", "/src/a.c", 1, 2, 16, 10, 0);
 	other = site(PROGRAM, 0x2000, "other()", "/src/a.c", 2, 1, 32, side ? 29 : 30, 0);
 	leak = site(PROGRAM, 0x3000, "leak()", "/src/a.c", 3, 2, 100, 1, side);
@@ -285,7 +289,7 @@ static void write_lives(int side)
 	if (side) /* the vptr of one of other()'s blocks was not read in time */
 		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = other, .vtable = 9, .type = 0, .allocs = 1, .frees = 1, .bytes = 32,
 			.min_size = 32, .max_size = 32 }));
-	/* another process, when the first one has ended */
+	/* another process, when the first one is gone */
 	must(store_put_process(session, &(struct store_process){ .id = 2, .pid = 101, .name = "late", .role = "", .executable = "/late", .command = "",
 		.ending = "exited", .attach = "symbols", .attach_text = "", .start = 91000, .end = 99000 }));
 	must(store_put_stat(session, &(struct store_stat){ .process = 2, .stack = leak, .type = 2, .allocs = 1, .bytes = 200, .live = 1, .live_bytes = 200,

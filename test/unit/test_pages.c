@@ -44,7 +44,8 @@ static struct store *begin(uint64_t duration)
 
 static void put_running(struct store *s, uint32_t id, uint32_t parent, uint64_t start, uint64_t end, uint64_t forked, const char *ending)
 {
-	put_process(s, (struct store_process){ .id = id, .parent = parent, .start = start, .end = end, .ending = ending, .forked = forked });
+	put_process(s, (struct store_process){ .id = id, .parent = parent, .start = start, .end = end, .ending = ending, .forked = forked,
+						 .early = end && strcmp(ending, "replaced") });
 	for (uint32_t i = 1; i <= SITES; i++)
 		must(store_put_stat(s, &(struct store_stat){ .process = id, .stack = i, .vtable = 0, .type = i % 2 ? 1 : 2 }));
 }
@@ -214,6 +215,7 @@ struct object {
 	enum page_state state; /* R also of one that a collection moved: it goes on at `next` */
 	uint32_t site;
 	size_t next; /* index + 1 */
+	bool inherited; /* it counts for no peak */
 };
 static VEC(struct object) objects;
 static uint8_t used[PROCESSES][UNITS];
@@ -240,7 +242,7 @@ static struct object *begin_object(struct store *s, unsigned process, uint64_t t
 {
 	struct object *o = vec_push(&objects);
 
-	*o = (struct object){ process, address, size, time, UINT64_MAX, PAGE_PERSISTENT, (uint32_t)(1 + next_random() % SITES), 0 };
+	*o = (struct object){ process, address, size, time, UINT64_MAX, PAGE_PERSISTENT, (uint32_t)(1 + next_random() % SITES), 0, false };
 	use(o, 1);
 	put(s, time, process + 1, old ? EVENT_REALLOC : EVENT_ALLOC, address, size, old, o->site, old ? SHINY_API_REALLOC : SHINY_API_MALLOC);
 	return o;
@@ -311,6 +313,7 @@ static void inherit(unsigned child)
 			continue;
 		copy.process = child;
 		copy.birth = lived[child].forked;
+		copy.inherited = true;
 		*vec_push(&objects) = copy;
 	}
 }
@@ -460,7 +463,7 @@ static void build(bool end, uint64_t time, uint64_t under)
 {
 	memset(&model, 0, sizeof model);
 	for (unsigned i = 0; i < PROCESSES; i++)
-		model.there[i] = end ? !lived[i].replaced : runs(i, time);
+		model.there[i] = end ? !lived[i].end : runs(i, time);
 	for (size_t i = 0; i < objects.count; i++) {
 		const struct object *o = &objects.at[i];
 		bool live = end ? o->death == UINT64_MAX : o->birth <= time && time < o->death;
@@ -561,7 +564,7 @@ static uint64_t peak_time(void)
 		for (size_t i = 0; i < objects.count; i++) {
 			const struct object *o = &objects.at[i];
 
-			bytes += o->birth <= time && time < o->death && runs(o->process, time) ? o->size : 0;
+			bytes += o->birth <= time && time < o->death && !o->inherited && runs(o->process, time) ? o->size : 0;
 		}
 		if (bytes > most) {
 			most = bytes;

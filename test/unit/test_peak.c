@@ -74,7 +74,8 @@ struct block {
 	uint32_t process, site;
 };
 static VEC(struct block) blocks;
-static size_t places[PROCESSES][PLACES]; /* in `blocks`, plus 1 */
+#define INHERITED SIZE_MAX /* it stands apart */
+static size_t places[PROCESSES][PLACES]; /* in `blocks`, plus 1; INHERITED */
 static struct change { uint64_t time, bytes, own[PROCESSES]; } *changes; /* what is live behind each */
 static size_t change_count;
 
@@ -98,24 +99,23 @@ static void model_born(uint32_t process, uint64_t place, uint64_t size, uint32_t
 
 static void model_died(uint32_t process, uint64_t place)
 {
-	struct block *b = &blocks.at[places[process][place] - 1];
+	struct block *b = places[process][place] == INHERITED ? NULL : &blocks.at[places[process][place] - 1];
 
+	places[process][place] = 0;
+	if (!b)
+		return;
 	b->death = change_count - 1;
 	b->death_time = changes[change_count - 1].time;
 	changes[change_count - 1].bytes -= b->size;
 	changes[change_count - 1].own[process] -= b->size;
-	places[process][place] = 0;
 }
 
 static void model_fork(uint32_t parent, uint32_t child, uint64_t time)
 {
 	change(time);
 	for (uint64_t i = 0; i < PLACES; i++)
-		if (places[parent][i]) {
-			const struct block b = blocks.at[places[parent][i] - 1];
-
-			model_born(child, i, b.size, b.site);
-		}
+		if (places[parent][i])
+			places[child][i] = INHERITED;
 }
 
 static void model_exit(uint32_t process, uint64_t time)
@@ -203,7 +203,8 @@ static void make(void)
 	changes = mem_zero(STEPS + 10, sizeof *changes);
 	begin(STEPS * 2 + 1000, functions, SITES);
 	put_process(session, (struct store_process){ .id = 1, .start = 1 });
-	put_process(session, (struct store_process){ .id = 2, .parent = 1, .start = forked, .end = exits, .forked = forked });
+	put_process(session, (struct store_process){ .id = 2, .parent = 1, .start = forked, .end = exits, .forked = forked,
+						      .early = true });
 	put_process(session, (struct store_process){ .id = 3, .start = 2 });
 	for (size_t step = 0; step < STEPS; step++) {
 		bool rising = step * WAVES / STEPS % 2 == 0;

@@ -9,7 +9,7 @@
  *
  * All of a program's own blocks come out of functions named shiny_zoo_*, which call the allocator themselves, so that a session can
  * tell them from libc's by their call site. `truth` prints one line a process; numbers are since the process began, and blocks that
- * were inherited at a fork count as live only.
+ * were inherited at a fork count only when they are freed, as frees.
  */
 #ifndef ZOO_H
 #define ZOO_H
@@ -27,11 +27,14 @@
 
 static struct {
 	unsigned long allocs, frees, bytes, live, live_bytes;
+	unsigned long forks; /* that lead here */
 } zoo;
+
+enum { ZOO_SIZE_BITS = 48 }; /* of a block's first word; above it, how many forks led to who made it */
 
 static inline void zoo_made(void *block, size_t size)
 {
-	*(volatile size_t *)block = size;
+	*(volatile size_t *)block = size | zoo.forks << ZOO_SIZE_BITS;
 	__atomic_fetch_add(&zoo.allocs, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&zoo.bytes, size, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&zoo.live, 1, __ATOMIC_RELAXED);
@@ -51,9 +54,13 @@ static NOINLINE __attribute__((unused)) void *shiny_zoo_alloc(size_t size)
 
 static inline void zoo_ended(void *block)
 {
+	size_t word = *(volatile size_t *)block;
+
 	__atomic_fetch_add(&zoo.frees, 1, __ATOMIC_RELAXED);
+	if (word >> ZOO_SIZE_BITS != zoo.forks)
+		return;
 	__atomic_fetch_sub(&zoo.live, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&zoo.live_bytes, *(volatile size_t *)block, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&zoo.live_bytes, word & ((1ul << ZOO_SIZE_BITS) - 1), __ATOMIC_RELAXED);
 }
 
 static NOINLINE __attribute__((unused)) void zoo_free(void *block)
@@ -65,7 +72,8 @@ static NOINLINE __attribute__((unused)) void zoo_free(void *block)
 /* In a new process: what the parent did is not what this one did. */
 static inline void zoo_forked(void)
 {
-	zoo.allocs = zoo.frees = zoo.bytes = 0;
+	zoo.allocs = zoo.frees = zoo.bytes = zoo.live = zoo.live_bytes = 0;
+	zoo.forks++;
 }
 
 /* Prints the line, without allocating. `process` may be NULL. */

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "total.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+void total_init(struct total *total)
+{
+	*total = (struct total){ .next = UINT64_MAX, .rise = UINT64_MAX };
+}
+
+void total_deinit(struct total *total)
+{
+	free(total->moments.at);
+	free(total->leavers.at);
+	total_init(total);
+}
+
+static void put(struct total *total, const struct total_moment *moment)
+{
+	*vec_push(&total->moments) = *moment;
+	if (moment->time < total->next)
+		total->next = moment->time;
+}
+
+void total_begins(struct total *total, uint64_t time)
+{
+	put(total, &(struct total_moment){ .time = time });
+}
+
+void total_ends(struct total *total, struct stats *stats, uint64_t time, bool replaced)
+{
+	put(total, &(struct total_moment){ .time = time, .stats = stats, .replaced = replaced });
+}
+
+/* ---- leavers ---- */
+
+static void find_rise(struct total *total)
+{
+	total->rise = UINT64_MAX;
+	for (size_t i = 0; i < total->leavers.count; i++)
+		if (total->leavers.at[i].followed && total->leavers.at[i].goes < total->rise)
+			total->rise = total->leavers.at[i].goes;
+}
+
+/* Its time falls to the one before; in front of the first, `peak` knows. */
+static void drop(struct total *total, size_t at)
+{
+	struct total_leaver *leaver = &total->leavers.at[at];
+
+	if (at && leaver->most.bytes > leaver[-1].most.bytes)
+		leaver[-1].most = leaver->most;
+	memmove(leaver, leaver + 1, (total->leavers.count - at - 1) * sizeof *leaver);
+	total->leavers.count--;
+}
+
+void total_rise(struct total *total)
+{
+	for (size_t i = total->leavers.count; i-- > 0;) {
+		struct total_leaver *leaver = &total->leavers.at[i];
+
+		if (!leaver->followed || total->bytes < leaver->goes)
+			continue;
+		leaver->stats->gone = true;
+		drop(total, i);
+	}
+	find_rise(total);
+}
+
+static void begin(struct total *total)
+{
+	for (size_t i = 0; i < total->leavers.count; i++)
+		total->leavers.at[i].followed = true;
+	find_rise(total);
+}
+
+static void end(struct total *total, const struct total_moment *moment)
+{
+	struct stats *stats = moment->stats;
+	uint64_t held = stats->live_bytes, tenth;
+	struct total_leaver *leaver;
+
+	if (stats->left)
+		return;
+	stats->left = true;
+	total_lower(total, stats->live_blocks, held);
+	stats->gone = moment->replaced || !stats->live_blocks;
+	if (stats->gone)
+		return;
+	tenth = total->bytes / TOTAL_RISE;
+	leaver = vec_push(&total->leavers);
+	*leaver = (struct total_leaver){ .stats = stats, .goes = total->bytes + (held < tenth ? held : tenth),
+					 .most = { total->blocks, total->bytes, moment->time } };
+}
+
+void total_returns(struct total *total, struct stats *stats)
+{
+	stats->left = stats->gone = false;
+	for (size_t i = 0; i < total->leavers.count; i++)
+		if (total->leavers.at[i].stats == stats) {
+			drop(total, i);
+			find_rise(total);
+			break;
+		}
+	total->blocks += stats->live_blocks;
+	total->bytes += stats->live_bytes;
+}
+
+/* ---- in time ---- */
+
+void total_until_slow(struct total *total, uint64_t time)
+{
+	while (total->next < time) {
+		uint64_t now = total->next;
+
+		total->next = UINT64_MAX;
+		for (size_t i = 0; i < total->moments.count;) {
+			struct total_moment moment = total->moments.at[i];
+
+			if (moment.time != now) {
+				if (moment.time < total->next)
+					total->next = moment.time;
+				i++;
+				continue;
+			}
+			total->moments.at[i] = total->moments.at[--total->moments.count];
+			if (moment.stats)
+				end(total, &moment);
+			else
+				begin(total);
+		}
+	}
+}
+
+struct total_peak total_highest(const struct total *total)
+{
+	struct total_peak highest = total->peak;
+	uint64_t blocks = 0, bytes = 0;
+
+	for (size_t i = 0; i < total->leavers.count; i++) {
+		const struct total_leaver *leaver = &total->leavers.at[i];
+
+		blocks += leaver->stats->live_blocks;
+		bytes += leaver->stats->live_bytes;
+		if (bytes + leaver->most.bytes > highest.bytes)
+			highest = (struct total_peak){ blocks + leaver->most.blocks, bytes + leaver->most.bytes, leaver->most.time };
+	}
+	return highest;
+}

@@ -9,8 +9,8 @@
 #include "../base/cleanup.h"
 #include "../base/hash.h"
 #include "../base/mem.h"
+#include "live_peak.h"
 #include "lives.h"
-#include "process_ends.h"
 #include "range_map.h"
 
 /* ---- sums by two numbers ---- */
@@ -77,9 +77,6 @@ enum { AGE_COUNT, AGE_BYTES, AGE_SUMS };
 enum { PAGE_BLOCKS, PAGE_LIVE_BYTES, PAGE_SUMS };
 enum { BUCKET_ALLOCS, BUCKET_FREES, BUCKET_ALLOC_BYTES, BUCKET_FREE_BYTES, BUCKET_LIVE, BUCKET_LIVE_BYTES, BUCKET_MOST_BYTES, BUCKET_SUMS }; /* live: changes */
 
-struct amount {
-	uint64_t blocks, bytes;
-};
 struct counting {
 	struct tallies stats;   /* process and stack, vtable and tag */
 	struct tallies ages;    /* process and site, type, bin and whether censored */
@@ -89,11 +86,8 @@ struct counting {
 	size_t stack_count;
 	uint64_t bucket_ns;     /* 0 until the first is asked for */
 	uint64_t now; /* of what was last told */
-	struct amount *live;    /* by process id - 1 */
-	struct amount total, peak; /* of all that run */
-	uint64_t peak_time;
-	struct process_ends ends;
-	bool *left; /* by process id - 1: it has ended before the session's end; NULL before the first moment */
+	uint64_t *live; /* bytes, by process id - 1 */
+	struct live_peak peak;
 	bool all;
 };
 
@@ -139,7 +133,7 @@ static void count_pages(struct counting *c, const struct lives_process *process,
 	}
 }
 
-/* What is live of the process, and of all, is that much more from then on. */
+/* What is live of the process is that much more from then on. */
 static void change_live(struct counting *c, const struct lives *lives, const struct lives_process *process, uint64_t time, uint64_t blocks,
 			uint64_t bytes)
 {
@@ -147,40 +141,11 @@ static void change_live(struct counting *c, const struct lives *lives, const str
 
 	if (!c->live)
 		c->live = mem_zero(lives->process_count + 1, sizeof *c->live);
-	now = &c->live[process->id - 1].bytes;
-	c->live[process->id - 1].blocks += blocks;
+	now = &c->live[process->id - 1];
 	*now += bytes;
 	bucket[BUCKET_LIVE] += blocks;
 	bucket[BUCKET_LIVE_BYTES] += bytes;
 	bucket[BUCKET_MOST_BYTES] = *now > bucket[BUCKET_MOST_BYTES] ? *now : bucket[BUCKET_MOST_BYTES];
-	if (c->left && c->left[process->id - 1])
-		return;
-	c->total.blocks += blocks;
-	c->total.bytes += bytes;
-	if (c->total.bytes > c->peak.bytes) {
-		c->peak = c->total;
-		c->peak_time = time;
-	}
-}
-
-/* Processes that end before the session's end. */
-static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
-{
-	struct counting *c = context;
-	const struct lives_process *p;
-
-	if (!c->left) {
-		c->left = mem_zero(lives->process_count + 1, sizeof *c->left);
-		process_ends_init(&c->ends, lives);
-	}
-	while ((p = process_ends_take(&c->ends, lives, moment))) {
-		c->left[p->id - 1] = true;
-		if (!c->live)
-			continue;
-		c->total.blocks -= c->live[p->id - 1].blocks;
-		c->total.bytes -= c->live[p->id - 1].bytes;
-	}
-	return process_ends_time(&c->ends, lives);
 }
 
 static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
@@ -342,8 +307,8 @@ static struct shiny_err *make_others(struct store *store, const struct scope *sc
 	err = execute(store, buckets);
 	free(buckets);
 	SHINY_TRY(err);
-	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %" PRIu64 " AS blocks, %" PRIu64 " AS bytes, %" PRIu64 " AS ns", c->peak.blocks,
-			  c->peak.bytes, c->peak_time);
+	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %" PRIu64 " AS blocks, %" PRIu64 " AS bytes, %" PRIu64 " AS ns", c->peak.most.blocks,
+			  c->peak.most.bytes, c->peak.time);
 	err = execute(store, peak);
 	free(peak);
 	SHINY_TRY(err);
@@ -371,16 +336,15 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 {
 	struct counting c = { .stats.width = STAT_SUMS, .ages.width = AGE_SUMS, .pages.width = PAGE_SUMS, .buckets.width = BUCKET_SUMS,
 			      .all = what == NARROW_ALL };
-	struct lives_observer observer = { .context = &c, .death = see_death, .resize = see_resize };
+	struct lives_observer observers[] = { { .context = &c, .death = see_death, .resize = see_resize }, live_peak_observer(&c.peak) };
 	struct shiny_err *err = NULL;
 
 	if (c.all) {
-		observer.birth = see_birth;
-		observer.moment = see_moment;
+		observers[0].birth = see_birth;
 		err = load_sites(store, &c);
 	}
 	if (!err)
-		err = lives_run(store, scope, &observer, 1, title);
+		err = lives_run(store, scope, observers, c.all ? 2 : 1, title);
 	if (!err)
 		err = make_stat(store, &c);
 	if (!err && c.all)
@@ -389,8 +353,7 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 	tallies_deinit(&c.ages);
 	tallies_deinit(&c.pages);
 	tallies_deinit(&c.buckets);
-	process_ends_deinit(&c.ends);
-	free(c.left);
+	live_peak_deinit(&c.peak);
 	free(c.live);
 	free(c.site_of);
 	return err;

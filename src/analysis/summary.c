@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live_peak.h"
+
 /* Runs a query of one row, `before` and `where`; the numbers of its columns go to `out`. */
 static struct shiny_err *numbers(struct store *store, const char *where, const char *before, uint64_t *out, int count)
 {
@@ -78,7 +80,17 @@ static struct shiny_err *load_course(struct store *store, const struct scope *sc
 	return err;
 }
 
-/* Exactly, of all processes and of one; of several the highest that is known. */
+/* From the events, where several processes are meant, but not all: nobody has added them up. Without events buckets are all there is. */
+static struct shiny_err *load_peak_of_some(struct store *store, const struct scope *scope, uint64_t out[2])
+{
+	uint64_t some = 0;
+	struct shiny_err *err = numbers(store, "", "SELECT EXISTS (SELECT 1 FROM events)", &some, 1);
+
+	if (!err && some)
+		return live_peak_load(store, scope, "looking for the peak", &out[0], &out[1]);
+	return err ? err : numbers(store, scope->where, "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ", out, 2);
+}
+
 static struct shiny_err *load_peak(struct store *store, const struct scope *scope, struct summary *out)
 {
 	bool all = scope_narrow(scope) || strcmp(scope->where, "1") == 0;
@@ -88,8 +100,8 @@ static struct shiny_err *load_peak(struct store *store, const struct scope *scop
 	if (!err && all)
 		err = numbers(store, "", "SELECT k.bytes, k.ns FROM session_peak k", n, 2);
 	else if (!err)
-		err = numbers(store, scope->where, "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ", n, 2);
-	if (err || !n[0] || (!all && n[0] <= out->peak_bytes))
+		err = load_peak_of_some(store, scope, n);
+	if (err || !n[0])
 		return err;
 	out->peak_bytes = n[0];
 	out->peak_at = n[1] < out->duration ? n[1] : out->duration;

@@ -170,6 +170,13 @@ bool arena_held(const struct arena *arena)
 	return false;
 }
 
+bool arena_torn(const struct arena *arena)
+{
+	struct stat st;
+
+	return fstat(arena->fd, &st) == 0 && (size_t)st.st_size < arena->bytes;
+}
+
 void arena_read_counters(struct arena *arena)
 {
 	for (unsigned i = 0; i < SHINY_COUNTERS; i++)

@@ -6,8 +6,7 @@
  *
  * Whatever made the file is a stranger: it may be truncated, of another version, somebody's text file, or lie in every word. All
  * that the reader relies on (offsets, counts) is loaded once, checked against the size of the file, and kept here; the mapped
- * copies are never looked at again. Not covered: a peer that truncates the file while it is mapped (SIGBUS). It could as well kill us:
- * it runs as the same user, and the library keeps no descriptor with which a sandboxed process could do it.
+ * copies are never looked at again. A file that is cut short while it is mapped reads as zeros from there on (torn.h), and is known by arena_torn.
  */
 #ifndef SHINY_ARENA_H
 #define SHINY_ARENA_H
@@ -63,6 +62,7 @@ struct arena {
 	bool told;                /* a notice told of its program's start */
 	uint64_t scans;           /* complete looks at the chunks' states so far */
 	bool no_space;            /* the file system refused to let the arena grow */
+	bool torn;                /* the file has become shorter than it was */
 };
 
 /*
@@ -70,6 +70,7 @@ struct arena {
  */
 SHINY_MUST_CHECK struct shiny_err *arena_open(const char *path, bool patient, struct arena **out);
 bool arena_held(const struct arena *arena); /* some process still maps it */
+bool arena_torn(const struct arena *arena); /* its file is shorter than what is mapped of it */
 void arena_read_counters(struct arena *arena);
 /* One more than the highest slot that was ever claimed, as far as there is space: those above were never touched. */
 uint32_t arena_processes_used(const struct arena *arena);

@@ -38,6 +38,7 @@
 #include "notices.h"
 #include "proc.h"
 #include "session.h"
+#include "torn.h"
 #include "unrecorded.h"
 
 #define MS UINT64_C(1000000)
@@ -572,6 +573,24 @@ static void commit(struct session *session)
 		session_fail(session, store_commit(session->store));
 }
 
+/* Pages of a mapped file were not there: whose they were shows in the sizes. */
+static void look_at_torn(struct session *session)
+{
+	uint64_t pages = torn_pages();
+
+	if (pages == session->torn_pages)
+		return;
+	session->torn_pages = pages;
+	for (size_t i = 0; i < session->arenas.count; i++) {
+		struct arena *a = session->arenas.at[i];
+
+		if (a->torn || !a->header || !arena_torn(a))
+			continue;
+		a->torn = true;
+		session->noticed.torn++;
+	}
+}
+
 static unsigned waiting_to_go(const struct session *session)
 {
 	unsigned count = 0;
@@ -626,6 +645,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 						drain_reap_threads(session, session->arenas.at[i]);
 				threads_looked = wall;
 			}
+			look_at_torn(session);
 			for (size_t i = 0; i < session->arenas.count; i++)
 				if (!session->arenas.at[i]->over && !arena_held(session->arenas.at[i])) {
 					err = end_arena(session, dir, session->arenas.at[i]);
@@ -806,6 +826,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 	if (!session->store)
 		return nothing_recorded(dir->path);
 	notices_settle(session, 0, true);
+	look_at_torn(session);
 	commit(session);
 	if (!session->err)
 		finish_session(session, &summary);
@@ -829,7 +850,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 {
 	struct session *session = mem_zero(1, sizeof *session);
 	struct directory dir = { .path = options->directory, .lock = -1 };
-	struct sigaction end = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN }, was_term, was_int, was_hup;
+	struct sigaction end = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN }, was_term, was_int, was_hup, was_bus;
 	const char *pattern = pattern_of(options);
 	struct shiny_err *err = NULL;
 
@@ -850,10 +871,12 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 		sigaction(SIGTERM, &end, &was_term);
 		sigaction(SIGINT, &ignore, &was_int); /* Ctrl-C is meant for the program; its end is ours */
 		sigaction(SIGHUP, &ignore, &was_hup);
+		torn_begin(&was_bus);
 		err = run(session, &dir, out);
 		sigaction(SIGTERM, &was_term, NULL);
 		sigaction(SIGINT, &was_int, NULL);
 		sigaction(SIGHUP, &was_hup, NULL);
+		torn_end(&was_bus);
 	}
 	if (err) /* nobody drains these arenas any more: writers need not wait */
 		for (size_t i = 0; i < session->arenas.count; i++)

@@ -287,6 +287,7 @@ static void put_counters(struct session *session, const struct process *p, const
 		{ "LOST_CHUNKS", "loss", "chunks of records that never came, of up to 4,092 records each", n->lost_chunks },
 		{ "DRAINED_BEFORE", "loss", "chunks of records that an earlier sidecar had taken", n->drained_before },
 		{ "BAD_RECORDS", "loss", "records that broke the format: the rest of their chunk was given up", n->bad_records },
+		{ "TORN", "loss", "arenas that somebody cut short while they were read: what lay behind is missing", n->torn },
 		{ "REUSED", "loss", "blocks that were handed out while they counted as live: their ends were not seen", n->reused },
 		{ "REFUSED", "loss", "blocks with an impossible address", n->refused },
 		{ "VOID_STACKS", "note", "events without a stack: its definition was lost", n->void_stacks },

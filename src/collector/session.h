@@ -53,6 +53,7 @@ struct noticed {
 	uint64_t fork_horizon;   /* forks seen too late to give the child the exact set of its parent's blocks */
 	uint64_t refused;        /* blocks that no registry could take */
 	uint64_t reaped;         /* streams that ended without saying so */
+	uint64_t torn;           /* arenas that were cut short while they were read */
 	uint64_t unnamed_programs; /* that were not recorded, beyond those that have a row */
 };
 
@@ -181,6 +182,7 @@ struct session {
 	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
 	struct total total;     /* what is live over all processes */
 	uint64_t total_events, allocs, frees;
+	uint64_t torn_pages; /* when the arenas were last looked at for it */
 	uint64_t unrecorded; /* programs that were started and are not recorded */
 	struct event events[EVENT_BATCH];
 	size_t event_count;

@@ -29,6 +29,11 @@ const char *const life_end_names[LIFE_ENDS] = {
  */
 enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
 
+struct fork_time {
+	uint64_t at;
+	uint32_t child; /* place in lives.processes */
+};
+
 struct run {
 	struct lives lives; /* first: lives_find_type gets here from it */
 	struct life_pool pool;
@@ -38,6 +43,10 @@ struct run {
 	size_t observer_count;
 	uint64_t *moments; /* each observer's next one; UINT64_MAX none */
 	uint64_t next_moment, next_fork;
+	struct fork_time *forks; /* in their order; up to fork_next they were looked at, and some of those may wait (begin_telling) */
+	size_t fork_count, fork_next;
+	uint32_t *fork_place;    /* by process: its place in forks */
+	uint32_t *first_child, *next_child; /* by process: places + 1 of those that it forked, 0 none */
 	bool only_moments; /* nobody wants anything else */
 	struct progress progress;
 	uint64_t total;
@@ -161,22 +170,22 @@ static void take_over(struct run *run, struct lives_process *child)
 	child->forked = 0;
 }
 
+static void go_to_fork(struct run *run, size_t place)
+{
+	run->fork_next = place;
+	run->next_fork = place < run->fork_count ? run->forks[place].at : UINT64_MAX;
+}
+
 /* Forks before `time`, in their order: a child may be a parent already. One whose parent is silent stays (begin_telling). */
 static void fork_until(struct run *run, uint64_t time)
 {
 	while (run->next_fork < time) {
-		uint64_t now = run->next_fork;
+		struct lives_process *child = &run->lives.processes[run->forks[run->fork_next].child];
+		const struct lives_process *parent = parent_of(run, child);
 
-		run->next_fork = UINT64_MAX;
-		for (size_t i = 0; i < run->lives.process_count; i++) {
-			struct lives_process *child = &run->lives.processes[i];
-			const struct lives_process *parent = parent_of(run, child);
-
-			if (child->forked == now && (!parent || parent->told || parent->blocks.count))
-				take_over(run, child);
-			else if (child->forked > now && child->forked < run->next_fork)
-				run->next_fork = child->forked;
-		}
+		if (child->forked && (!parent || parent->told || parent->blocks.count))
+			take_over(run, child);
+		go_to_fork(run, run->fork_next + 1);
 	}
 }
 
@@ -209,12 +218,9 @@ static void moments_until(struct run *run, uint64_t time)
 static __attribute__((noinline, cold)) void begin_telling(struct run *run, struct lives_process *p, uint64_t time)
 {
 	p->told = true;
-	for (size_t i = 0; i < run->lives.process_count; i++) {
-		const struct lives_process *child = &run->lives.processes[i];
-
-		if (child->forked && child->parent == p->id && child->forked < run->next_fork)
-			run->next_fork = child->forked;
-	}
+	for (uint32_t child = run->first_child[p->id - 1]; child; child = run->next_child[child - 1])
+		if (run->lives.processes[child - 1].forked && run->fork_place[child - 1] < run->fork_next)
+			go_to_fork(run, run->fork_place[child - 1]);
 	if (!p->forked || p->forked >= time)
 		return;
 	moments_until(run, p->forked);
@@ -437,6 +443,39 @@ static void end_all(struct run *run)
 
 /* ---- loading ---- */
 
+static int by_fork(const void *left, const void *right)
+{
+	const struct fork_time *a = left, *b = right;
+
+	return a->at != b->at ? (a->at > b->at) - (a->at < b->at) : (a->child > b->child) - (a->child < b->child);
+}
+
+static void order_forks(struct run *run)
+{
+	size_t count = run->lives.process_count;
+
+	run->forks = mem_zero(count, sizeof *run->forks);
+	run->fork_place = mem_zero(count, sizeof *run->fork_place);
+	run->first_child = mem_zero(count, sizeof *run->first_child);
+	run->next_child = mem_zero(count, sizeof *run->next_child);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct lives_process *child = &run->lives.processes[i], *parent = parent_of(run, child);
+
+		if (!child->forked)
+			continue;
+		run->forks[run->fork_count++] = (struct fork_time){ child->forked, i };
+		if (parent) {
+			run->next_child[i] = run->first_child[parent->id - 1];
+			run->first_child[parent->id - 1] = i + 1;
+		}
+	}
+	if (run->fork_count)
+		qsort(run->forks, run->fork_count, sizeof *run->forks, by_fork);
+	for (size_t i = 0; i < run->fork_count; i++)
+		run->fork_place[run->forks[i].child] = (uint32_t)i;
+	go_to_fork(run, 0);
+}
+
 static struct shiny_err *load_processes(struct store *store, const struct scope *scope, struct run *run)
 {
 	struct query *q = NULL;
@@ -476,10 +515,9 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 		p->wanted = query_number(q, 5) != 0;
 		p->replaced = query_number(q, 6) != 0;
 		p->early = p->replaced || query_number(q, 7) != 0;
-		if (p->forked && p->forked < run->next_fork)
-			run->next_fork = p->forked;
 	}
 	query_end(q);
+	order_forks(run);
 	return err;
 }
 
@@ -513,6 +551,10 @@ struct shiny_err *lives_run(struct store *store, const struct scope *scope, stru
 		life_map_deinit(&run.lives.processes[i].blocks);
 	life_pool_deinit(&run.pool);
 	free(run.lives.processes);
+	free(run.forks);
+	free(run.fork_place);
+	free(run.first_child);
+	free(run.next_child);
 	type_table_deinit(&run.types);
 	free(run.moments);
 	return err;

@@ -106,7 +106,7 @@ static uint64_t *aim(struct shiny_header *h, const struct shiny_header *shape)
 		at = next_random() % sizeof *h;
 		break;
 	case 1:
-		at = offsetof(struct shiny_header, recording) + next_random() % 128;
+		at = offsetof(struct shiny_header, recording) / 8 * 8 + next_random() % 128;
 		break;
 	case 2 ... 3:
 		at = shape->processes_at + next_random() % 8 * sizeof(struct shiny_process) + next_random() % 56;
@@ -135,9 +135,9 @@ static uint64_t *aim(struct shiny_header *h, const struct shiny_header *shape)
 
 static void lie(struct shiny_header *h, const struct shiny_header *shape, const uint32_t *pids)
 {
-	struct shiny_process *p = &shiny_processes(h)[next_random() % 8];
-	struct shiny_thread *t = &shiny_threads(h)[next_random() % 8];
-	uint64_t *state = &shiny_chunk_states(h)[next_random() % shape->chunks], *word = aim(h, shape);
+	struct shiny_process *p = (struct shiny_process *)((char *)h + shape->processes_at) + next_random() % 8;
+	struct shiny_thread *t = (struct shiny_thread *)((char *)h + shape->threads_at) + next_random() % 8;
+	uint64_t *state = (uint64_t *)((char *)h + shape->states_at) + next_random() % shape->chunks, *word = aim(h, shape);
 
 	switch (next_random() % 16) {
 	case 0: /* a process that is its own ancestor, of somebody else's pid, forked in the future */
@@ -166,12 +166,9 @@ static void lie(struct shiny_header *h, const struct shiny_header *shape, const 
 		*state = SHINY_CHUNK_STATE(next_random() % 4, next_random() % 8, next_random() % 4 ? next_random() % 50 : next_random());
 		break;
 	case 4: {
-		struct shiny_chunks chunks = shiny_chunks((struct shiny_header *)shape);
-		struct shiny_chunk *c;
+		struct shiny_chunks chunks = { .small = (char *)h + shape->smalls_at, .large = (char *)h + shape->chunks_at, .smalls = shape->smalls };
+		struct shiny_chunk *c = shiny_chunk_at(&chunks, (uint32_t)(next_random() % shape->chunks));
 
-		chunks.small = (char *)h + shape->smalls_at;
-		chunks.large = (char *)h + shape->chunks_at;
-		c = shiny_chunk_at(&chunks, (uint32_t)(next_random() % shape->chunks));
 		c->thread_slot = (uint32_t)(next_random() % 8);
 		c->thread_generation = (uint32_t)(next_random() % 4);
 		c->process_slot = (uint32_t)(next_random() % 8);

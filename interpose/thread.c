@@ -76,6 +76,7 @@ static struct region {
 static uint32_t larges_used[SI_LARGE_CACHES]; /* compare-and-swap */
 static uint32_t writers_used; /* one more than the highest that was ever taken: what lies above has not been touched */
 static uint32_t writer_hint = 1;
+static uint64_t closed_last; /* the time of the last record of streams that are no more, here and in those that we are a copy of */
 static uint64_t salts;
 static pthread_key_t key;
 static bool have_key;
@@ -238,12 +239,21 @@ static struct si_writer *writer_reserve(const uintptr_t *fp)
 	return NULL;
 }
 
+static void last_seen(uint64_t time)
+{
+	uint64_t last = __atomic_load_n(&closed_last, __ATOMIC_RELAXED);
+
+	while (last < time && !__atomic_compare_exchange_n(&closed_last, &last, time, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static void writer_close(struct si_writer *w)
 {
 	si_chunk_seal(w);
 	if (w->generation)
 		__atomic_store_n(&si_arena.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
 	release_large(w);
+	last_seen(w->last);
 	w->busy = 0;
 	/* a block handed to us was released by si_leave; nothing refers to the writer any more */
 	__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
@@ -275,8 +285,6 @@ static bool in_chain(const struct si_writer *w)
 
 uint64_t si_writers_forget(void)
 {
-	uint64_t last = 0;
-
 	for (uint32_t i = 0; i < SI_LARGE_CACHES; i++)
 		larges_used[i] = 0;
 	for (uint32_t i = 0; i < writers_used; i++) {
@@ -285,8 +293,7 @@ uint64_t si_writers_forget(void)
 
 		if (w->used == SI_WRITER_UNUSED && i != LATE)
 			continue;
-		if (w->last > last)
-			last = w->last;
+		last_seen(w->last);
 		if (i == LATE) {
 			w->busy = 0;
 			w->slot = w->generation = 0;
@@ -306,7 +313,7 @@ uint64_t si_writers_forget(void)
 	if (si_tls.phase != SI_THREAD_GONE)
 		si_tls.phase = SI_THREAD_NEW;
 	si_tls.creator = 0;
-	return last;
+	return closed_last;
 }
 
 /* ---- the late stream ---- */
@@ -326,11 +333,12 @@ static struct si_writer *late(const uintptr_t *fp)
 			if (claim_slot(w, si_process.pid, 0, 0))
 				return w;
 			__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
-			break;
+			si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+			return NULL;
 		}
 		__builtin_ia32_pause();
 	}
-	si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+	si_count(SHINY_COUNT_DROPPED_ENDING);
 	return NULL;
 }
 
@@ -366,6 +374,13 @@ static void repair(struct si_writer *w)
 	}
 }
 
+/* This thread could have no stream: it tries again after some more events. */
+static void refuse(enum shiny_counter why)
+{
+	si_tls.refused += !si_tls.refused;
+	si_tls.refused_for = why;
+}
+
 /* For an entered link: what a slot's claim, broken off or never made, still lacks. */
 static bool finish_claim(struct si_writer *w)
 {
@@ -373,7 +388,7 @@ static bool finish_claim(struct si_writer *w)
 
 	if (!w->generation && !claim_slot(w, si_tid(), si_tls.creator, !own)) {
 		if (own) {
-			si_tls.refused += !si_tls.refused;
+			refuse(SHINY_COUNT_DROPPED_NO_THREAD);
 			chain_close();
 		} else {
 			w->busy = 0;
@@ -416,8 +431,8 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 	}
 	if (!w) {
 		if (at == &si_tls.writer)
-			si_tls.refused += !si_tls.refused;
-		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+			refuse(SHINY_COUNT_DROPPED_NO_STREAM);
+		si_count(SHINY_COUNT_DROPPED_NO_STREAM);
 		return NULL;
 	}
 	if (depth == SI_NESTING) {
@@ -452,7 +467,7 @@ struct si_writer *si_thread_first(const uintptr_t *fp)
 	if (si_tls.phase == SI_THREAD_GONE)
 		return late(fp);
 	if (si_tls.refused && si_tls.refused++ % RETRY != 0) {
-		si_count(SHINY_COUNT_DROPPED_NO_THREAD);
+		si_count(si_tls.refused_for);
 		return NULL;
 	}
 	return si_thread_nested(fp);

@@ -85,7 +85,8 @@ struct si_tls {
 	uint32_t creator; /* shared thread slot + 1 */
 	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
 	uint32_t tid, void_tid; /* tid.c: its number as seen last; one that is known to be another's */
-	uint32_t refused; /* events since no slot could be had */
+	uint32_t refused; /* events since no stream could be had */
+	uint32_t refused_for; /* and the counter of these */
 	uint32_t tag;     /* the innermost one; what streams are to say (tag.h) */
 	struct si_tags tags;
 };

@@ -95,7 +95,7 @@ enum shiny_unrecorded {
 };
 
 enum shiny_counter {
-#define SHINY_COUNTER(name, weight, text) SHINY_COUNT_##name,
+#define SHINY_COUNTER(name, weight, text, advice) SHINY_COUNT_##name,
 #include <shiny/counters.def>
 #undef SHINY_COUNTER
 	SHINY_COUNTERS

@@ -322,6 +322,7 @@ static struct shiny_err *read_facts(struct loading *l, const struct scope *scope
 	if (err)
 		return err;
 	l->out->lost = losses.lost;
+	l->out->losses = losses.sum;
 	l->out->complete = !losses.incomplete;
 	losses_deinit(&losses);
 	err = store_query(l->store, "SELECT EXISTS (SELECT 1 FROM events)", &q);

@@ -21,6 +21,7 @@
 #include "../base/texts.h"
 #include "component.h"
 #include "scope.h"
+#include "../store/loss.h"
 
 enum census_by { CENSUS_TYPE, CENSUS_SITE, CENSUS_COMPONENT, CENSUS_ROLE, CENSUS_DIMENSIONS };
 extern const char *const census_names[CENSUS_DIMENSIONS]; /* "type" */
@@ -58,7 +59,8 @@ struct census {
 	size_t process_count;
 	struct sums total;            /* over the scope */
 	uint64_t processes, duration; /* of the scope; of the session or interval, ns */
-	uint64_t lost;                /* events */
+	uint64_t lost;                /* counts of all losses */
+	struct loss_sum losses;       /* the same by unit */
 	bool complete, with_events;
 };
 

@@ -63,13 +63,13 @@ static struct shiny_err *add_losses(struct store *store, struct coverage *covera
 
 	if (!err && losses.incomplete)
 		err = add(coverage, FINDING_WARN, "recording", "what came after the last commit is missing", "it was not finished");
-	if (!err && !losses.lost)
+	if (!err && !loss_any(&losses.sum))
 		err = add(coverage, FINDING_OK, "losses", NULL, "nothing was lost");
 	for (size_t i = 0; !err && i < losses.count; i++) {
 		const struct loss_row *row = &losses.rows[i];
 
 		err = add(coverage, row->loss ? FINDING_WARN : FINDING_OK, row->loss ? "lost" : "counted",
-			  row->loss ? "a larger --arena may help" : NULL, "%s %s", units_count(UNITS_BUF, row->count), row->text ? row->text : row->name);
+			  row->loss ? row->advice : NULL, "%s %s", units_count(UNITS_BUF, row->count), row->text ? row->text : row->name);
 	}
 	losses_deinit(&losses);
 	return err;

@@ -555,6 +555,7 @@ static struct shiny_err *load(struct checking *k)
 		SHINY_TRY(census_load(k->stores[side], &k->scopes[side], components ? k->options->components : NULL, k->options->full_names,
 				      k->options->progress ? "counting" : NULL, &k->censuses[side]));
 		k->out->lost[side] = k->censuses[side].lost;
+		k->out->losses[side] = k->censuses[side].losses;
 		k->out->complete[side] = k->censuses[side].complete;
 		if (leaks)
 			SHINY_TRY(suppressions_load(k->stores[side], k->options->suppressions, true, &k->hidden[side]));

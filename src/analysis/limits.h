@@ -20,6 +20,7 @@
 
 #include "limit_rule.h"
 #include "match.h"
+#include "../store/loss.h"
 
 enum limit_state { LIMIT_HOLDS, LIMIT_FAILS, LIMIT_UNKNOWN };
 extern const char *const limit_states[]; /* "holds" */
@@ -42,7 +43,8 @@ struct limit_result {
 struct limits {
 	struct limit_result *at; /* a rule each */
 	size_t count;
-	uint64_t lost[2];        /* events; of base and new */
+	uint64_t lost[2];        /* counts of all losses; of base and new */
+	struct loss_sum losses[2]; /* the same by unit */
 	bool complete[2];
 };
 

@@ -6,6 +6,7 @@
 struct shiny_err *losses_load(struct store *store, struct losses *out)
 {
 	struct losses losses = {0};
+	const struct loss_kind *kind;
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(store, "SELECT name, MAX(text), weight = 'loss', SUM(count) FROM v_counters GROUP BY name, weight "
@@ -20,8 +21,12 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 		}
 		loss->loss = query_number(q, 2) != 0;
 		loss->count = (uint64_t)query_number(q, 3);
-		if (loss->loss)
+		kind = loss_kind(loss->name);
+		loss->advice = kind ? kind->advice : NULL;
+		if (loss->loss) {
 			losses.lost += loss->count;
+			loss_add(&losses.sum, loss->name, loss->count);
+		}
 	}
 	query_end(q);
 	q = NULL;
@@ -29,6 +34,7 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 		err = store_query(store, "SELECT COUNT(*) FROM v_session WHERE key = 'complete' AND value <> 0", &q);
 	if (!err && !(err = query_step(q, &row)))
 		losses.incomplete = !row || query_number(q, 0) == 0;
+	losses.sum.cut_short = losses.sum.cut_short || losses.incomplete;
 	query_end(q);
 	if (err) {
 		losses_deinit(&losses);

@@ -7,17 +7,20 @@
 #ifndef SHINY_LOSSES_H
 #define SHINY_LOSSES_H
 
+#include "../store/loss.h"
 #include "scope.h"
 
 struct loss_row {
 	char *name, *text;
+	const char *advice; /* NULL: no remedy, or none that this version knows */
 	bool loss; /* false: a note; nothing is missing */
 	uint64_t count;
 };
 struct losses {
 	struct loss_row *rows; /* only counts above zero, losses first */
 	size_t count, room;
-	uint64_t lost;         /* events missing */
+	uint64_t lost;         /* the counts of all losses, whatever their units */
+	struct loss_sum sum;   /* the same by unit, and what an unfinished recording lacks */
 	bool incomplete;       /* the recording was not finished: the file ends at the last commit */
 };
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
+#include "../store/loss.h"
 
 struct collector_options {
 	const char *directory; /* the session directory */
@@ -33,8 +34,9 @@ struct collector_options {
 
 struct collector_summary {
 	char path[4096]; /* the session file */
-	uint64_t processes, threads, events, allocs, frees, live, live_bytes, lost, types, sites;
+	uint64_t processes, threads, events, allocs, frees, live, live_bytes, types, sites;
 	uint64_t gone, gone_bytes; /* blocks of processes that had ended by then */
+	struct loss_sum lost;
 	uint64_t duration; /* ns */
 	bool unprobed; /* a garbage-collected heap was not seen; it will be, the next time */
 	bool late;     /* programs came to the directory while the session was being finished: collector_run_late */

@@ -140,6 +140,8 @@ static void attach(struct session *session, struct arena *arena, uint32_t chunk,
 		if (!process)
 			return; /* its slot still has the name of one before it */
 		stream = stream_create(session, arena, slot, generation, process);
+		if (process->gone) /* drain_reap came before there was a stream to end */
+			finish(stream, arena->scans + 1);
 	}
 	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
 		goto bad;

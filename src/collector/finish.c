@@ -262,17 +262,15 @@ static void put_mappings(struct session *session, const struct process *p)
 	}
 }
 
-static const struct {
-	const char *name, *weight, *text;
-} counters[] = {
-#define SHINY_COUNTER(name, weight, text) { #name, #weight, text },
-#include <shiny/counters.def>
-#undef SHINY_COUNTER
-};
-
-static const char *weight_text(const char *weight)
+static void put_counter(struct session *session, const struct process *p, const char *name, uint64_t count, struct collector_summary *out)
 {
-	return strcmp(weight, "LOSS") ? "note" : "loss";
+	const struct loss_kind *kind = loss_kind(name);
+
+	if (!count)
+		return;
+	session_fail(session, store_put_counter(session->store, p ? p->id : 0, name, kind->loss ? "loss" : "note", count, kind->text));
+	if (kind->loss)
+		loss_add(&out->lost, name, count);
 }
 
 /* A process's, or the session's own: then `inside` is of processes that held no slot. */
@@ -280,43 +278,13 @@ static void put_counters(struct session *session, const struct process *p, const
 			 struct collector_summary *out)
 {
 	const struct noticed *n = p ? &p->noticed : &session->noticed;
-	const struct {
-		const char *name, *weight, *text;
-		uint64_t count;
-	} own[] = {
-		{ "LOST_CHUNKS", "loss", "chunks of records that never came, of up to 4,092 records each", n->lost_chunks },
-		{ "DRAINED_BEFORE", "loss", "chunks of records that an earlier sidecar had taken", n->drained_before },
-		{ "BAD_RECORDS", "loss", "records that broke the format: the rest of their chunk was given up", n->bad_records },
-		{ "TORN", "loss", "arenas that somebody cut short while they were read: what lay behind is missing", n->torn },
-		{ "REUSED", "loss", "blocks that were handed out while they counted as live: their ends were not seen", n->reused },
-		{ "REFUSED", "loss", "blocks with an impossible address", n->refused },
-		{ "VOID_STACKS", "note", "events without a stack: its definition was lost", n->void_stacks },
-		{ "UNKNOWN_FREES", "note", "frees of blocks whose beginning was not seen", n->unknown_frees },
-		{ "UNMATCHED_TYPES", "note", "type readings of blocks that were not known to live", n->unmatched_vptrs },
-		{ "UNNAMED_TAGS", "note", "changes to a tag whose name was lost: what was allocated has none", n->unnamed_tags },
-		{ "BROKEN_REALLOCS", "note", "halves of a realloc without the other half", n->broken_reallocs },
-		{ "FORK_HORIZON", "note", "forks seen too late to know all blocks that came along", n->fork_horizon },
-		{ "LATE", "note", "records published after later ones had been read; applied on arrival", n->late },
-		{ "UNNAMED_PROGRAMS", "note", "programs that are not recorded, and not named: there were too many", n->unnamed_programs },
-		{ "REAPED", "note", "threads that ended without saying so", n->reaped },
-	};
 
-	for (size_t i = 0; i < SHINY_COUNTERS; i++) {
-		if (!inside[i])
-			continue;
-		session_fail(session, store_put_counter(session->store, p ? p->id : 0, counters[i].name, weight_text(counters[i].weight),
-							inside[i], counters[i].text));
-		if (!strcmp(counters[i].weight, "LOSS"))
-			out->lost += inside[i];
-	}
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-		if (!own[i].count)
-			continue;
-		session_fail(session, store_put_counter(session->store, p ? p->id : 0, own[i].name, own[i].weight, own[i].count,
-							own[i].text));
-		if (!strcmp(own[i].weight, "loss"))
-			out->lost += own[i].count;
-	}
+#define SHINY_COUNTER(name, weight, text, advice) put_counter(session, p, #name, inside[SHINY_COUNT_##name], out);
+#include <shiny/counters.def>
+#undef SHINY_COUNTER
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) put_counter(session, p, #name, n->field, out);
+#include "../store/noticed.def"
+#undef SHINY_NOTICED
 }
 
 /* Notes of the library: one a line. */

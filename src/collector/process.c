@@ -10,7 +10,8 @@
  * Fork. The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T, mostly before the merge has passed
  * fork_at: the copy is made when the merge gets there, exactly. A child that says so later (it slept, then allocated) finds its
  * parent further on: births after fork_at are left out, deaths after it are undone from the parent's ring of recent deaths (two seconds,
- * 256k blocks). What has fallen out of that ring is counted: the child's inherited set is then too small.
+ * 256k blocks). What has fallen out of that ring is counted: the child's inherited set is then too small. A child that is heard of when its
+ * parent was settled long ago inherits no blocks, but where the modules lie.
  *
  * End. A pidfd tells; an exec that brought a new arena under the same pid tells; and the arena's lock tells at the latest.
  */
@@ -351,6 +352,8 @@ static void take_over(struct session *session, struct process *child)
 	struct heir heir = { session, child };
 
 	child->pending = false;
+	if (!parent && child->arena->header && child->parent_slot < child->arena->processes_ready) /* no scan has come to its slot */
+		parent = process_of(session, child->arena, child->parent_slot, child->parent_generation);
 	if (!parent || parent == child || parent->settled) {
 		child->noticed.fork_horizon++;
 		return;

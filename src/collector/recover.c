@@ -336,10 +336,8 @@ static struct shiny_err *recover(struct recovery *recovery, struct collector_sum
 	snprintf(text, sizeof text, "the recording did not finish: this is what it had committed, until %.3f s after its start",
 		 (double)recovery->until / 1e9);
 	session_fail(session, store_put_note(session->store, 0, text));
-	session_fail(session, store_put_counter(session->store, 0, "CUT_SHORT", "loss", 1,
-						"recording was cut short: all that came after its last commit is missing"));
+	session->noticed.cut_short = 1;
 	finish_session(session, summary);
-	summary->lost++;
 	return NULL;
 }
 

@@ -38,23 +38,11 @@
 
 enum { EVENT_BATCH = 512 /* they stay in the L1 cache */, DEATHS_MAX = 256 * 1024 };
 
-/* What the sidecar itself noticed, per process; text and weight in finish.c. */
+/* What the sidecar itself noticed, per process. */
 struct noticed {
-	uint64_t late;           /* records applied after later ones */
-	uint64_t unknown_frees;  /* frees and reallocs of blocks that were not known */
-	uint64_t reused;         /* allocations at an address that was still live */
-	uint64_t bad_records;    /* chunks given up at a record that broke the format */
-	uint64_t lost_chunks;    /* sequence numbers that never came */
-	uint64_t drained_before; /* chunks that an earlier sidecar had taken */
-	uint64_t void_stacks;    /* events whose stack id had no definition */
-	uint64_t unmatched_vptrs; /* type readings of no live block */
-	uint64_t unnamed_tags;   /* changes to a tag whose name was lost */
-	uint64_t broken_reallocs; /* halves of a realloc without the other half */
-	uint64_t fork_horizon;   /* forks seen too late to give the child the exact set of its parent's blocks */
-	uint64_t refused;        /* blocks that no registry could take */
-	uint64_t reaped;         /* streams that ended without saying so */
-	uint64_t torn;           /* arenas that were cut short while they were read */
-	uint64_t unnamed_programs; /* that were not recorded, beyond those that have a row */
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) uint64_t field;
+#include "../store/noticed.def"
+#undef SHINY_NOTICED
 };
 
 struct death {

@@ -8,6 +8,8 @@
 
 void closing_print(const struct collector_summary *s, bool quiet)
 {
+	const char *advice = loss_advice(&s->lost);
+	char words[LOSS_WORDS];
 	struct style style;
 	struct stat st;
 
@@ -24,9 +26,9 @@ void closing_print(const struct collector_summary *s, bool quiet)
 		fprintf(stderr, ", %s, %s\n", units_noun(UNITS_NOUN_BUF, s->types, "type"),
 			units_noun(UNITS_NOUN_BUF, s->sites, "call site"));
 	}
-	if (s->lost)
-		fprintf(stderr, "shinyctl: %slost:%s %s; `shinyctl report` says why, a larger --arena may help\n", tint(&style, TINT_BAD),
-			tint_end(&style, TINT_BAD), units_noun(UNITS_NOUN_BUF, s->lost, "event"));
+	if (loss_any(&s->lost))
+		fprintf(stderr, "shinyctl: %slost:%s %s; `shinyctl report` says why%s%s\n", tint(&style, TINT_BAD), tint_end(&style, TINT_BAD),
+			loss_words(&s->lost, words), advice ? "; " : "", advice ? advice : "");
 	else if (!quiet)
 		fprintf(stderr, "shinyctl: lost: nothing\n");
 	if (s->unprobed && !quiet)
@@ -47,7 +49,8 @@ void closing_json(struct json *json, const struct collector_summary *s)
 	json_number(json, "live_bytes", s->live_bytes);
 	json_number(json, "gone", s->gone);
 	json_number(json, "gone_bytes", s->gone_bytes);
-	json_number(json, "lost", s->lost);
+	json_number(json, "lost", s->lost.events);
+	json_number(json, "lost_chunks", s->lost.chunks);
 	json_number(json, "types", s->types);
 	json_number(json, "sites", s->sites);
 	json_number(json, "duration_ns", s->duration);

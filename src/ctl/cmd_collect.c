@@ -64,7 +64,7 @@ static struct shiny_err *list(struct ctl *ctl)
 static void tell(struct ctl *ctl, const struct collector_summary *summary)
 {
 	closing_print(summary, ctl->options.given[OPT_QUIET] || CTL_JSON(ctl));
-	if (ctl->options.given[OPT_STRICT] && summary->lost)
+	if (ctl->options.given[OPT_STRICT] && loss_any(&summary->lost))
 		ctl->status = SHINY_ERR_STRICT;
 }
 
@@ -72,7 +72,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
 	struct session_directory look = {.used = 0};
-	struct collector_summary summary = {.lost = 0};
+	struct collector_summary summary = {.late = false};
 	struct shiny_err *err;
 	struct stat st;
 	bool is_file;

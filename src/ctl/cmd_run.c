@@ -524,7 +524,7 @@ static struct shiny_err *close_recording(struct ctl *ctl, struct run *run)
 	closing_print(&end->summary, o->given[OPT_QUIET]);
 	if (end->summary.late && !o->given[OPT_QUIET])
 		fprintf(stderr, "shinyctl: programs that began while this was being written are recorded into a session of their own, beside it\n");
-	if (o->given[OPT_STRICT] && end->summary.lost && !ctl->status)
+	if (o->given[OPT_STRICT] && loss_any(&end->summary.lost) && !ctl->status)
 		ctl->status = SHINY_ERR_STRICT;
 	return o->given[OPT_SUMMARY] ? closing_write(&end->summary, o->text[OPT_SUMMARY]) : NULL;
 }

@@ -16,17 +16,20 @@ void ctl_document(struct ctl *ctl)
 
 static void loss_line(const struct style *style, const struct losses *losses)
 {
+	char words[LOSS_WORDS];
+	bool any = loss_any(&losses->sum);
+
 	if (losses->incomplete)
 		fprintf(style->out, "%sincomplete:%s the recording was not finished; the file ends at its last commit. While nothing writes it, `shinyctl "
 			"collect FILE` makes a whole session of that\n",
 			tint(style, TINT_WARN), tint_end(style, TINT_WARN));
-	if (!losses->lost) {
-		fprintf(style->out, "%slost:%s nothing\n", tint(style, TINT_GOOD), tint_end(style, TINT_GOOD));
-	} else {
-		fprintf(style->out, "%slost:%s %s\n", tint(style, TINT_BAD), tint_end(style, TINT_BAD), units_noun(UNITS_NOUN_BUF, losses->lost, "event"));
-		for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++)
-			fprintf(style->out, "  %12s  %s\n", units_count(UNITS_BUF, losses->rows[i].count),
-				losses->rows[i].text ? losses->rows[i].text : losses->rows[i].name);
+	fprintf(style->out, "%slost:%s %s\n", tint(style, any ? TINT_BAD : TINT_GOOD), tint_end(style, any ? TINT_BAD : TINT_GOOD),
+		loss_words(&losses->sum, words));
+	for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++) {
+		const struct loss_row *row = &losses->rows[i];
+
+		fprintf(style->out, "  %12s  %s%s%s\n", units_count(UNITS_BUF, row->count), row->text ? row->text : row->name,
+			row->advice ? " → " : "", row->advice ? row->advice : "");
 	}
 }
 
@@ -41,6 +44,7 @@ static void loss_json(struct json *json, const struct losses *losses)
 		json_text(json, "weight", losses->rows[i].loss ? "loss" : "note");
 		json_number(json, "count", losses->rows[i].count);
 		json_text(json, "text", losses->rows[i].text);
+		json_text(json, "advice", losses->rows[i].advice);
 		json_end(json);
 	}
 	json_end(json);
@@ -96,6 +100,7 @@ struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct sh
 
 struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *path)
 {
+	char words[LOSS_WORDS];
 	struct losses losses = {0};
 	struct shiny_err *err = losses_load(store, &losses);
 
@@ -105,10 +110,9 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 		loss_json(&ctl->json, &losses);
 	else
 		loss_line(&ctl->style, &losses);
-	if (ctl->options.given[OPT_STRICT] && losses.lost) {
+	if (ctl->options.given[OPT_STRICT] && loss_any(&losses.sum)) {
 		ctl->status = SHINY_ERR_STRICT;
-		fprintf(stderr, "shinyctl: %s: %s %s missing from this session (--strict)\n", path, units_noun(UNITS_NOUN_BUF, losses.lost, "event"),
-			units_form(losses.lost, "is", "are"));
+		fprintf(stderr, "shinyctl: %s: missing from this session: %s (--strict)\n", path, loss_words(&losses.sum, words));
 	}
 	losses_deinit(&losses);
 	return NULL;

@@ -99,12 +99,13 @@ int verdict_status(const struct verdict *v)
 /* Why a session is not whole; a new text. */
 static char *loss_text(const struct verdict *v, int side)
 {
+	char words[LOSS_WORDS];
+
 	if (!v->limits)
 		return mem_text(v->unread);
 	if (!v->limits->complete[side])
 		return mem_text("the recording was not finished");
-	return mem_format("%s %s lost", units_noun(UNITS_NOUN_BUF, v->limits->lost[side], "event"),
-			  units_form(v->limits->lost[side], "was", "were"));
+	return mem_format("lost: %s", loss_words(&v->limits->losses[side], words));
 }
 
 /* ---- on a terminal ---- */

@@ -692,6 +692,7 @@ static uint64_t counted(const struct rd *r, enum shiny_counter which)
 static uint64_t losses(const struct rd *r)
 {
 	return counted(r, SHINY_COUNT_DROPPED_FULL) + counted(r, SHINY_COUNT_DROPPED_NO_THREAD) +
+	       counted(r, SHINY_COUNT_DROPPED_NO_STREAM) + counted(r, SHINY_COUNT_DROPPED_ENDING) +
 	       counted(r, SHINY_COUNT_DROPPED_NO_PROCESS) + counted(r, SHINY_COUNT_DROPPED_NESTED);
 }
 

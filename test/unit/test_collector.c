@@ -91,7 +91,7 @@ static void threads(void)
 	number("order/allocs", s.allocs, 3);
 	number("order/frees", s.frees, 2);
 	number("order/live_bytes", s.live_bytes, 30);
-	number("order/lost", s.lost, 0);
+	number("order/lost", s.lost.events, 0);
 	number("order/threads", s.threads, 2);
 	number("order/directory is gone", access(directory, F_OK) != 0, 1);
 }
@@ -378,7 +378,7 @@ static void objects(void)
 	if (!collected("objects/collect", h, &s))
 		return;
 	number("objects/allocs", s.allocs, 15);
-	number("objects/lost", s.lost, 0);
+	number("objects/lost", s.lost.events, 0);
 	number("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 6);
 	number("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"), 2);
 	number("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 3);
@@ -427,7 +427,7 @@ static void moves(void)
 	if (!collected("moves/collect", h, &s))
 		return;
 	number("moves/allocs", s.allocs, 8);
-	number("moves/refused", s.lost, 1);
+	number("moves/refused", s.lost.events, 1);
 	number("moves/moved over", (uint64_t)ask("SELECT SUM(released) FROM stat"), 1);
 	number("moves/grown over", (uint64_t)ask("SELECT SUM(reused) FROM stat"), 2);
 	number("moves/finalized", (uint64_t)ask("SELECT frees FROM v_types WHERE type = 'browser!kind+0x8060'"), 1);

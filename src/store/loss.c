@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loss.c: see loss.h. */
+#include "loss.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/units.h"
+
+enum { WEIGHT_NOTE, WEIGHT_LOSS };
+
+static const struct loss_kind kinds[] = {
+#define SHINY_COUNTER(name, weight, text, advice) { #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_EVENTS },
+#include <shiny/counters.def>
+#undef SHINY_COUNTER
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) { #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_##unit },
+#include "noticed.def"
+#undef SHINY_NOTICED
+};
+
+const struct loss_kind *loss_kind(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+void loss_add(struct loss_sum *sum, const char *name, uint64_t count)
+{
+	const struct loss_kind *kind = loss_kind(name);
+
+	switch (kind ? kind->unit : LOSS_EVENTS) {
+	case LOSS_EVENTS:
+		sum->events += count;
+		break;
+	case LOSS_CHUNKS:
+		sum->chunks += count;
+		break;
+	case LOSS_SESSION:
+		sum->cut_short = sum->cut_short || count;
+		break;
+	}
+	if (count > sum->most) {
+		sum->most = count;
+		snprintf(sum->name, sizeof(sum->name), "%s", name);
+	}
+}
+
+bool loss_any(const struct loss_sum *sum)
+{
+	return sum->events || sum->chunks || sum->cut_short;
+}
+
+const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS])
+{
+	const char *cut = sum->cut_short ? "all that came after the last commit" : "";
+	const char *least = sum->cut_short || sum->chunks ? "at least " : "";
+	char *events = units_noun(UNITS_NOUN_BUF, sum->events, "event"), *chunks = units_noun(UNITS_NOUN_BUF, sum->chunks, "chunk");
+
+	if (sum->events && sum->chunks)
+		snprintf(out, LOSS_WORDS, "%s%s, and %s of records%s%s", least, events, chunks, *cut ? ", and " : "", cut);
+	else if (sum->events)
+		snprintf(out, LOSS_WORDS, "%s%s%s%s", least, events, *cut ? ", and " : "", cut);
+	else if (sum->chunks)
+		snprintf(out, LOSS_WORDS, "%s of records%s%s", chunks, *cut ? ", and " : "", cut);
+	else
+		snprintf(out, LOSS_WORDS, "%s", *cut ? cut : "nothing");
+	return out;
+}
+
+const char *loss_advice(const struct loss_sum *sum)
+{
+	const struct loss_kind *kind = loss_kind(sum->name);
+
+	return kind ? kind->advice : NULL;
+}

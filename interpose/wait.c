@@ -17,7 +17,8 @@
  * instruction of its own, in the very milliseconds of this wait.
  *
  * Thousands of threads may wait at a time. So none of them looks through the arena's tables before header.given says that there is
- * something new in them.
+ * something new in them, and they sleep the longer the more they are: 2,000 that woke up every five milliseconds took the processor from
+ * the sidecar that they waited for.
  */
 #include "wait.h"
 
@@ -31,7 +32,9 @@ enum {
 	SPINS = 20,               /* of PAUSES each, before the first sleep: about 50 µs */
 	PAUSES = 100,
 	FIRST_SLEEP = 50 * 1000,  /* ns; doubles up to: */
-	LONGEST_SLEEP = 5 * 1000 * 1000,
+	LONGEST_SLEEP = 5 * 1000 * 1000, /* for each so many that wait: */
+	CROWD = 64,
+	LONGEST_OF_ALL = 100 * 1000 * 1000,
 };
 static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few where others kept processors and disk busy */
 static const uint64_t patience = UINT64_C(3000000000); /* ns without any progress */
@@ -65,6 +68,7 @@ static bool sidecar_gave_up(void)
 	return __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED) == 0 && !sidecar_beats(); /* [ctl] */
 }
 
+static uint32_t waiters; /* of this process; a child's copy may be of threads that it does not have */
 static uint64_t stood_still = UINT64_MAX; /* progress() when a wait had failed; none has. Before the sidecar's first beat it is 0 */
 
 static uint32_t never_sleep;
@@ -97,10 +101,17 @@ static void pause_for(uint64_t ns, uint32_t wait)
 			__builtin_ia32_pause();
 }
 
+static uint64_t longest_sleep(void)
+{
+	uint64_t longest = LONGEST_SLEEP * (1 + (uint64_t)__atomic_load_n(&waiters, __ATOMIC_RELAXED) / CROWD);
+
+	return longest < LONGEST_OF_ALL ? longest : LONGEST_OF_ALL;
+}
+
 bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 {
 	uint64_t start, now, moved, seen, tried, sleep = FIRST_SLEEP;
-	uint32_t wait;
+	uint32_t wait, crowd;
 	bool done;
 
 	*waited = false;
@@ -111,18 +122,19 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 		return false;
 	*waited = true;
 	wait = wait_begins();
+	crowd = __atomic_add_fetch(&waiters, 1, __ATOMIC_RELAXED);
 	start = now = moved = si_clock_ns(CLOCK_MONOTONIC_COARSE);
 	tried = given();
 	done = attempt(context);
 	for (unsigned n = 0; !done && now - start < longest_wait && now - moved < patience && !sidecar_gave_up(); n++) {
 		uint64_t before = seen, news;
 
-		if (n < SPINS) {
+		if (n < SPINS && crowd < CROWD) {
 			for (unsigned i = 0; i < PAUSES; i++)
 				__builtin_ia32_pause();
 		} else {
 			pause_for(sleep, wait);
-			if (sleep < LONGEST_SLEEP)
+			if (sleep < longest_sleep())
 				sleep *= 2;
 		}
 		news = given();
@@ -135,6 +147,7 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 		if (seen != before)
 			moved = now;
 	}
+	__atomic_sub_fetch(&waiters, 1, __ATOMIC_RELAXED);
 	if (!done)
 		__atomic_store_n(&stood_still, seen, __ATOMIC_RELAXED);
 	return done;

@@ -349,7 +349,7 @@ static uint64_t key_of(const struct stream *s)
 	return s->head.time * 2 + !ending;
 }
 
-static void beat(struct session *session)
+void session_beat(struct session *session)
 {
 	uint64_t now = ticks_now(&session->ticks);
 
@@ -361,7 +361,7 @@ static void beat(struct session *session)
 /* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their arenas and die meanwhile. */
 static void attend(struct session *session)
 {
-	beat(session);
+	session_beat(session);
 	for (size_t i = 0; i < session->arenas.count; i++)
 		if (!session->arenas.at[i]->over) {
 			process_scan(session, session->arenas.at[i]);
@@ -424,7 +424,7 @@ static uint64_t round_of(struct session *session)
 	ticks_calibrate(&session->ticks, session->applied_until);
 	memory_look(session);
 	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
-	beat(session);
+	session_beat(session);
 	for (size_t i = 0; i < session->arenas.count; i++) {
 		if (session->arenas.at[i]->over)
 			continue;
@@ -565,10 +565,10 @@ static void commit(struct session *session)
 	for (size_t i = 0; i < session->streams.count; i++)
 		if (session->streams.at[i]->changed)
 			stream_put(session, session->streams.at[i], 0);
-	beat(session);
+	session_beat(session);
 	finish_write_new(session);
 	memory_write(session);
-	beat(session);
+	session_beat(session);
 	if (session->store && !session->err)
 		session_fail(session, store_commit(session->store));
 }

@@ -173,10 +173,11 @@ static bool allocate(struct arena *arena, const void *at, size_t bytes)
 static void grow_chunks(struct arena *arena, int large)
 {
 	uint32_t first = large ? arena->chunks.smalls : 0, present = arena->present[large];
-	uint32_t absent = (large ? arena->chunks.count : arena->chunks.smalls) - first - present, more = present < absent ? present : absent;
+	uint32_t absent = (large ? arena->chunks.count : arena->chunks.smalls) - first - present, more = present ? present : 1;
 
-	if (!more && absent)
-		more = 1;
+	if (arena->busy[large] > present / 4 * 3) /* nearly out of them: thousands of threads may be waiting */
+		more *= 3;
+	more = more < absent ? more : absent;
 	if (!absent || arena->busy[large] * 4 < present)
 		return;
 	first += present;

@@ -34,6 +34,8 @@
 
 #define MS UINT64_C(1000000)
 
+enum { GENERATIONS = 64 };
+
 static struct process *find_slot(struct session *session, const struct arena *arena, uint32_t slot, uint32_t generation)
 {
 	for (size_t i = session->processes.count; i-- > 0;) {
@@ -243,6 +245,8 @@ static void look(struct session *session, struct process *p, uint64_t wall)
 {
 	uint32_t pid = p->pid;
 
+	if (!session->ticks.foreign)
+		session_beat(session); /* finding one in another pid namespace is a walk through all of /proc, and there may be hundreds of them */
 	p->looked_wall = wall;
 	if (!p->pid || p->wanderer)
 		locate(session, p);
@@ -346,18 +350,28 @@ static void inherit(void *context, const struct entry *entry)
 		objects_add(&child->objects, copy.address, copy.size ? copy.size : 1);
 }
 
-static void take_over(struct session *session, struct process *child)
+/* Also one whose slot no scan has come to yet. */
+static struct process *parent_of(struct session *session, const struct process *child)
 {
 	struct process *parent = find_slot(session, child->arena, child->parent_slot, child->parent_generation);
+
+	if (!parent && child->arena->header && child->parent_slot < child->arena->processes_ready)
+		parent = process_of(session, child->arena, child->parent_slot, child->parent_generation);
+	return parent;
+}
+
+static void take_over(struct session *session, struct process *child)
+{
+	struct process *parent = parent_of(session, child);
 	struct heir heir = { session, child };
 
 	child->pending = false;
-	if (!parent && child->arena->header && child->parent_slot < child->arena->processes_ready) /* no scan has come to its slot */
-		parent = process_of(session, child->arena, child->parent_slot, child->parent_generation);
-	if (!parent || parent == child || parent->settled) {
+	if (!parent || parent == child) {
 		child->noticed.fork_horizon++;
 		return;
 	}
+	if (parent->settled) /* its blocks are not known any more; all that they are called by is */
+		child->noticed.fork_horizon++;
 	child->parent_id = parent->id;
 	process_put(session, child); /* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
 	space_clone(&child->space, &parent->space, child->fork_at);
@@ -380,6 +394,19 @@ static void take_over(struct session *session, struct process *child)
 			inherit(&heir, &session->streams.at[i]->realloc);
 }
 
+/* Its parent, where that has not got its own yet: both may have been forked after the same record. */
+static struct process *first_in_line(struct session *session, struct process *child)
+{
+	for (unsigned n = 0; n < GENERATIONS; n++) {
+		struct process *parent = parent_of(session, child);
+
+		if (!parent || !parent->pending || parent->fork_at > child->fork_at)
+			break;
+		child = parent;
+	}
+	return child;
+}
+
 void process_take_over(struct session *session, uint64_t until)
 {
 	for (;;) {
@@ -398,7 +425,7 @@ void process_take_over(struct session *session, uint64_t until)
 		}
 		if (!first || first->fork_at >= until)
 			return;
-		take_over(session, first);
+		take_over(session, first_in_line(session, first));
 	}
 }
 

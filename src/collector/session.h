@@ -183,6 +183,7 @@ struct session {
 /* Remembers the first error; frees others. */
 void session_fail(struct session *session, struct shiny_err *err);
 void session_flush_events(struct session *session);
+void session_beat(struct session *session); /* who waits for the sidecar sees that it gets on */
 void session_destroy(struct session *session);
 
 /* ---- process.c ---- */

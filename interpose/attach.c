@@ -4,10 +4,16 @@
  * it returns, no descriptor is open (programs close or reuse what they did not open themselves) and the mapping is all there is.
  *
  * A chunk that a writer may take has its space really allocated (fallocate): storing to a hole of a full tmpfs is a SIGBUS in the
- * target. A file system without fallocate is refused, as glibc's emulation of it writes every page. Allocating tmpfs zeroes it: 64 MiB
- * took 16 ms here, 4 MiB 1.4 ms. So only the first part is allocated at once (half as much where the space is not there, down to
- * 1 MiB, and then the next candidate directory); the other chunks are ABSENT until the sidecar, which has a descriptor and time,
- * grows the arena. Where there is no sidecar to do that, all is allocated before the constructor returns.
+ * target. A file system without fallocate is refused, as glibc's emulation of it writes every page. Allocating tmpfs takes time, and
+ * so does giving it back: 64 MiB took 16 ms here, 4 MiB 1.2 ms. So only the first part is allocated at once; the other chunks are
+ * ABSENT until the sidecar, which has a descriptor and time, grows the arena. Where there is no sidecar to do that, all is allocated
+ * before the constructor returns.
+ *
+ * How large is the first part? In a session that runs already the sidecar is there, and looks at a new arena when the directory
+ * tells it that there is one: SOON bytes are 16,000 events, more than most programs of a build or a script ever write. A session's
+ * first process also waits for the sidecar to be started, and one that is not to wait (SHINY_ON_FULL=drop) would lose what comes
+ * before the first look: they get AT_ONCE (half as much where the space is not there, down to LEAST, and then the next candidate
+ * directory).
  *
  * Half of the chunks' bytes are small chunks': 7,000 threads that write little have each their own in the 64 MiB of the default, and those that
  * write much find room for 470 large ones. Either kind takes the other where its own has run out (chunk.c).
@@ -29,7 +35,7 @@
 struct si_arena si_arena;
 
 enum {
-	PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, TRIES = 64,
+	PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, SOON = 256 << 10, TRIES = 64,
 	PROCESSES_LEAST = 256, THREADS_LEAST = 1024,      /* slots in the smallest arena, and with space from the start in any */
 	BYTES_A_PROCESS = 4096, BYTES_A_THREAD = 2048,    /* of the arena, for each slot */
 	SMALLS_MAX = 64 * 1024,
@@ -145,8 +151,17 @@ static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes, st
 	return why;
 }
 
+/* How much of the arena is allocated by us. `joins`: a session that was there before. */
+static uint64_t first_part(const struct shiny_header *plan, bool joins)
+{
+	uint64_t bytes = joins && si_env.on_full == 0 ? SOON : AT_ONCE;
+
+	return bytes < plan->arena_bytes ? bytes : plan->arena_bytes;
+}
+
 /* A new file in `dir`, with space for its first part, locked and mapped; NULL and `*why` = -errno. */
-static struct shiny_header *make_arena(int dir, struct shiny_header *plan, struct present *present, long *why)
+static struct shiny_header *make_arena(int dir, bool joins, struct shiny_header *plan, struct present *present,
+				       long *why)
 {
 	char name[64];
 	struct shiny_header *h = NULL;
@@ -169,7 +184,7 @@ static struct shiny_header *make_arena(int dir, struct shiny_header *plan, struc
 	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping keeps the description, and the lock */
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
 	lay_out(plan, si_env.arena);
-	for (uint64_t bytes = plan->arena_bytes < AT_ONCE ? plan->arena_bytes : AT_ONCE; *why == 0; bytes /= 2) {
+	for (uint64_t bytes = first_part(plan, joins); *why == 0; bytes /= 2) {
 		*why = allocate(fd, plan, bytes, present);
 		if (*why == 0) {
 			*why = si_sys(SYS_ftruncate, fd, plan->arena_bytes, 0);
@@ -244,6 +259,15 @@ static void read_pair(uint64_t *ticks, uint64_t *boottime)
 	}
 }
 
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	long why = si_sys6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&st, 0, 0, 0);
+
+	return why == 0 ? st.st_ino : 0;
+}
+
 static void fill_header(struct shiny_header *h, const struct shiny_header *plan, const struct si_start *start, const char *executable)
 {
 	struct si_text command;
@@ -273,6 +297,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	read_pair(&h->start_ticks, &h->start_boottime);
 	h->ticks_per_second = h->clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
 	h->pid = si_sys_getpid();
+	h->pid_namespace = pid_namespace();
 	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;
 	h->free_depth = si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;
 	h->recording = si_env.start == 0;
@@ -295,12 +320,13 @@ static void note_failure(struct si_text *notes, const char *where, long why)
 	si_text_add(notes, "\n");
 }
 
-static bool attach_in(int dir, const char *directory, const struct si_start *start, const char *executable, struct si_text *notes)
+static bool attach_in(int dir, bool joins, const char *directory, const struct si_start *start,
+		      const char *executable, struct si_text *notes)
 {
 	struct shiny_header plan = { 0 };
 	struct present present = { 0 };
 	long why = 0;
-	struct shiny_header *h = make_arena(dir, &plan, &present, &why);
+	struct shiny_header *h = make_arena(dir, joins, &plan, &present, &why);
 
 	if (!h) {
 		note_failure(notes, directory, why);
@@ -368,7 +394,7 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 
 		copy_text(directory, SI_DIRECTORY, si_env.session);
 		if (dir >= 0) {
-			done = attach_in(dir, directory, start, executable, notes);
+			done = attach_in(dir, true, directory, start, executable, notes);
 			si_sys_close(dir);
 			if (done)
 				return true;
@@ -388,7 +414,7 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 			note_failure(notes, roots[i], dir);
 			continue;
 		}
-		done = attach_in(dir, directory, start, executable, notes);
+		done = attach_in(dir, false, directory, start, executable, notes);
 		si_sys_close(dir);
 		if (!done)
 			si_sys(SYS_rmdir, directory, 0, 0);

@@ -203,7 +203,7 @@ static bool boot(void)
 	struct si_text notes;
 	struct si_start start;
 	size_t settings_notes;
-	bool served;
+	enum si_service service;
 	long n;
 
 	begin_parts();
@@ -253,8 +253,9 @@ static bool boot(void)
 	part(" patches + ");
 	say("arena in ", directory);
 	say("allocator: ", si_arena.header->attach_text);
-	served = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) : si_served(directory);
-	si_attach_finish(served, &notes);
+	service = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
+					si_service(directory);
+	si_attach_finish(service == SI_SERVED, &notes);
 	part(" sidecar and the rest of the arena = ");
 	say_parts();
 	name_session();

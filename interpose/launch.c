@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,9 +31,10 @@
 
 enum { ENVIRONMENT_MAX = 4096, SIGNALS = 64, KERNEL_SIGSET = 8 };
 
-bool si_served(const char *directory)
+enum si_service si_service(const char *directory)
 {
 	char path[SHINY_PATH_MAX];
+	struct stat st = { 0 };
 	struct si_text t;
 	long got;
 	int fd;
@@ -42,10 +44,11 @@ bool si_served(const char *directory)
 	si_text_add(&t, "/" SHINY_COLLECTOR_LOCK);
 	fd = si_sys_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return false;
+		return SI_UNSERVED;
 	got = si_sys(SYS_flock, fd, LOCK_EX | LOCK_NB, 0);
+	si_sys(SYS_fstat, fd, &st, 0);
 	si_sys_close(fd); /* lets it go again */
-	return got == -EWOULDBLOCK;
+	return got != -EWOULDBLOCK ? SI_UNSERVED : st.st_size ? SI_FINISHING : SI_SERVED;
 }
 
 static bool runnable(const char *path)
@@ -147,18 +150,19 @@ static __attribute__((noreturn)) void become(const char *path, const char *direc
 	leave(127);
 }
 
-bool si_launch(const char *directory, char *const *environment, struct si_text *notes)
+enum si_service si_launch(const char *directory, char *const *environment, struct si_text *notes)
 {
+	enum si_service service = si_service(directory);
 	char path[SHINY_PATH_MAX];
 	long child;
 
-	if (si_served(directory))
-		return true;
+	if (service != SI_UNSERVED)
+		return service;
 	if (!find_ctl(environment, path, sizeof path)) {
 		si_text_add(notes, "no sidecar: shinyctl is neither beside the library nor on PATH (set SHINY_CTL); recorded into ");
 		si_text_add(notes, directory);
 		si_text_add(notes, "\n");
-		return false;
+		return SI_UNSERVED;
 	}
 	child = twin();
 	if (child == 0) {
@@ -172,5 +176,5 @@ bool si_launch(const char *directory, char *const *environment, struct si_text *
 	} else {
 		si_text_add(notes, "no sidecar: this process may not make another one\n");
 	}
-	return child > 0;
+	return child > 0 ? SI_SERVED : SI_UNSERVED;
 }

@@ -11,13 +11,19 @@
 
 #include "base.h"
 
-/* Does a sidecar hold the directory's lock? */
-bool si_served(const char *directory);
+enum si_service {
+	SI_SERVED,    /* a sidecar is there, or on its way, and drains what we write */
+	SI_FINISHING, /* there is one, but it takes no more: another comes after it, some time (collector.c) */
+	SI_UNSERVED,
+};
+
+/* Who holds the directory's lock? */
+enum si_service si_service(const char *directory);
 
 /*
- * Starts one unless the directory is served already; `environment` is the one that it gets, less LD_PRELOAD. False: there is none,
+ * Starts one unless the directory is served already; `environment` is the one that it gets, less LD_PRELOAD. SI_UNSERVED: there is none,
  * `notes` says why, and recording goes on into the arena.
  */
-bool si_launch(const char *directory, char *const *environment, struct si_text *notes);
+enum si_service si_launch(const char *directory, char *const *environment, struct si_text *notes);
 
 #endif

@@ -41,7 +41,8 @@
  */
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
 #define SHINY_ARENA_PREFIX "arena."            /* arena.<pid>.<n>, mode 0600 */
-#define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory */
+#define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory; not
+                                                * empty: it is writing the end of its session, and drains no arena any more */
 /*
  * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link (interpose/unrecorded.c says why). It leads nowhere, its text says, a line
  * each: a word of unrecorded.def, getppid(), more in words or nothing; and then the executable's path. The sidecar removes it.
@@ -390,6 +391,7 @@ struct shiny_header {
 	uint32_t depth, free_depth;
 	uint8_t boot_id[16]; /* the kernel's: an arena with another one was left behind by a reboot */
 	uint64_t self_at; /* address of each process's struct shiny_self; 0: there is none */
+	uint64_t pid_namespace; /* inode of the namespace that `pid` counts in; 0 unknown */
 
 	/* control: written by the sidecar or shinyctl, read by hooks; a line of its own */
 	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */

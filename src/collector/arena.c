@@ -84,6 +84,7 @@ static struct shiny_err *check(struct arena *a)
 	a->self_at = h->self_at;
 	a->pid = h->pid;
 	a->parent_pid = a->processes[0].parent_pid;
+	a->pid_namespace = h->pid_namespace;
 	a->attach = h->attach;
 	a->depth = h->depth;
 	memcpy(a->boot_id, a->header->boot_id, sizeof a->boot_id);

@@ -38,14 +38,17 @@ struct arena {
 	/* the header's facts, copied */
 	uint64_t start_ticks, start_realtime, start_boottime, ticks_per_second;
 	uint64_t self_at; /* in the processes' memory */
+	uint64_t pid_namespace; /* inode of the one that `pid` counts in; 0 unknown */
 	uint32_t clock, pid, parent_pid, attach, depth;
 	uint8_t boot_id[16];
 	char started_as[SHINY_STARTED_AS];
 	char executable[SHINY_TEXT], command[SHINY_COMMAND], attach_text[SHINY_TEXT], notes[SHINY_TEXT]; /* terminated */
 
 	/* the reader's state */
-	bool over;                /* nobody maps it for writing any more, and it was drained after that */
-	bool removed;             /* its file; another arena may have that name by now */
+	bool ending;              /* nobody maps it for writing any more */
+	unsigned quiet, rounds;   /* since then: rounds in a row in which nothing came out of it, and all of them */
+	uint64_t seen;            /* events of its processes by then */
+	bool over;                /* and it was drained after that */
 	struct stream **streams;  /* by thread slot: the stream that is being read */
 	struct process **slots;   /* by process slot: the process that holds it */
 	struct stream **owners;   /* by chunk: the stream that it is attached to */

@@ -7,13 +7,15 @@
  * A round: T = now; look for new arenas, processes and chunks; merge and apply everything up to T (order.h); give chunks back. Rounds
  * come every 2 to 20 ms, the closer the fuller the arenas are.
  *
- * An arena is over when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is drained after that is all there will
- * ever be. The session is over when all arenas are, the launcher's pipe has hung up, and a last look at the directory finds nothing
+ * An arena ends when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is drained after that is all there will
+ * ever be. That takes a few rounds, which all arenas have in common: a thousand short processes must not mean a thousand times as
+ * many rounds over those that live. The session is over when all arenas are, the launcher's pipe has hung up, and a last look at the directory finds nothing
  * new. Between exec and the new image's constructor a program holds no arena: without a launcher a second of grace covers that, with
  * one a tenth, and none when no process is left that was started with the library preloaded.
  *
- * Writing the end of a session takes seconds where there is much to name. Who begins meanwhile finds the directory served and leaves its arena
- * to us: it gets a session of its own afterwards (collector_run_late), whose name has a number.
+ * Writing the end of a session takes seconds where there is much to name. Who begins meanwhile finds that in the lock's file (wire.h),
+ * allocates all of its arena at once and leaves it to us: it gets a session of its own afterwards (collector_run_late), whose name has
+ * a number.
  *
  * An existing output file is never overwritten without `force`: a fixed name is refused before anything is read; a pattern's (%p, %t)
  * comes from the program, when it may be too late to ask, so the next free name.2, name.3, … is taken.
@@ -31,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -165,8 +168,8 @@ static struct shiny_err *create_store(struct session *session, const struct aren
 /* A process that calls exec makes an arena of the same pid, and under the same name once the one before has been removed. */
 static bool known(const struct session *session, const char *path)
 {
-	for (size_t i = 0; i < session->arenas.count; i++)
-		if (!session->arenas.at[i]->removed && !strcmp(session->arenas.at[i]->path, path))
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!strcmp(session->present.at[i]->path, path))
 			return true;
 	return false;
 }
@@ -189,6 +192,7 @@ static struct shiny_err *take_arena(struct session *session, struct arena *arena
 	__atomic_store_n(&arena->header->collector_pid, (uint32_t)getpid(), __ATOMIC_RELAXED); /* [ctl] */
 	__atomic_store_n(&arena->header->collector_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED); /* [ctl] */
 	*vec_push(&session->arenas) = arena;
+	*vec_push(&session->present) = arena;
 	return NULL;
 }
 
@@ -200,7 +204,8 @@ struct refusal {
 };
 struct directory {
 	const char *path;
-	int lock;
+	int lock; /* taken by us; -1: by who called us */
+	int held; /* the lock's file */
 	uint64_t scanned;
 	unsigned making; /* arenas that the last look found unfinished */
 	VEC(struct refusal) unready; /* arenas that cannot be read, yet or ever */
@@ -261,8 +266,8 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 
 	dir->scanned = wall;
 	dir->making = 0;
-	for (size_t i = 0; i < session->arenas.count; i++)
-		notices_read(session, session->arenas.at[i]); /* what an arena answers was said before it was made */
+	for (size_t i = 0; i < session->present.count; i++)
+		notices_read(session, session->present.at[i]); /* what an arena answers was said before it was made */
 	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
 	if (!handle)
 		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
@@ -353,19 +358,22 @@ void session_beat(struct session *session)
 {
 	uint64_t now = ticks_now(&session->ticks);
 
-	for (size_t i = 0; i < session->arenas.count; i++)
-		if (!session->arenas.at[i]->over)
-			__atomic_store_n(&session->arenas.at[i]->header->collector_beat, now, __ATOMIC_RELAXED); /* [ctl] */
+	for (size_t i = 0; i < session->present.count; i++) {
+		const struct arena *a = session->present.at[i];
+
+		if (!a->over)
+			__atomic_store_n(&a->header->collector_beat, now, __ATOMIC_RELAXED); /* [ctl] */
+	}
 }
 
 /* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their arenas and die meanwhile. */
 static void attend(struct session *session)
 {
 	session_beat(session);
-	for (size_t i = 0; i < session->arenas.count; i++)
-		if (!session->arenas.at[i]->over) {
-			process_scan(session, session->arenas.at[i]);
-			drain_grow(session->arenas.at[i]);
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over) {
+			process_scan(session, session->present.at[i]);
+			drain_grow(session->present.at[i]);
 		}
 	process_watch(session, ticks_wall_ns());
 }
@@ -425,53 +433,79 @@ static uint64_t round_of(struct session *session)
 	memory_look(session);
 	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
 	session_beat(session);
-	for (size_t i = 0; i < session->arenas.count; i++) {
-		if (session->arenas.at[i]->over)
+	for (size_t i = 0; i < session->present.count; i++) {
+		if (session->present.at[i]->over)
 			continue;
-		process_scan(session, session->arenas.at[i]);
-		drain_scan(session, session->arenas.at[i]);
+		process_scan(session, session->present.at[i]);
+		drain_scan(session, session->present.at[i]);
 	}
 	process_look_for_ends(session);
 	merge(session, now);
 	memory_take(session, now);
 	drain_end_streams(session);
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+	for (size_t i = session->running.count; i-- > 0;) { /* who is closed leaves its place to the last */
+		struct process *p = session->running.at[i];
 
-		if (p->gone && !p->closed && !p->pending && drain_idle(p->arena, p))
+		if (p->gone && !p->pending && drain_idle(p->arena, p))
 			process_close(session, p);
-		else if (p->closed && !p->settled && ticks_wall_ns() - p->closed_wall > 2500 * MS)
-			process_settle(session, p);
+	}
+	for (; session->settled < session->ended.count; session->settled++) {
+		struct process *p = session->ended.at[session->settled];
+
+		if (ticks_wall_ns() - p->closed_wall <= 2500 * MS)
+			break;
+		process_settle(session, p);
 	}
 	return session->total_events - before;
 }
 
-/* Nobody maps it any more: what is there is all there will be. Two rounds show a gap, the third takes what lies behind it. */
-static struct shiny_err *end_arena(struct session *session, struct directory *dir, struct arena *arena)
-{
-	struct shiny_err *err = look_around(session, dir);
+/* ---- an arena's end ---- */
 
-	if (err)
-		return err;
-	for (size_t i = 0; i < session->processes.count; i++)
-		if (session->processes.at[i]->arena == arena)
-			process_read_counters(session->processes.at[i]);
-	process_scan(session, arena);
-	notices_read(session, arena);
-	drain_reap(arena, NULL);
-	for (unsigned quiet = 0, n = 0; quiet < 4 && n < 64; n++) {
-		quiet = round_of(session) ? 0 : quiet + 1;
-		drain_reap(arena, NULL); /* streams that a scan has just found */
-	}
+static uint64_t events_of(const struct session *session, const struct arena *arena)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < session->running.count; i++)
+		if (session->running.at[i]->arena == arena)
+			sum += session->running.at[i]->events;
+	return sum;
+}
+
+static bool is_empty(const struct session *session, const struct arena *arena)
+{
+	for (size_t i = 0; i < session->streams.count; i++)
+		if (session->streams.at[i]->arena == arena)
+			return false;
+	return !arena->busy[0] && !arena->busy[1];
+}
+
+/*
+ * Nobody maps it any more: what is there is all there will be. True: it is drained. The first round since may have begun before
+ * that; the second sees all chunks that are left, and one that finds none is the last. Two show a gap in their numbers, the third
+ * takes what lies behind it; a damaged arena is given up after 64, or when nothing has come out of it for four.
+ */
+static bool is_drained(const struct session *session, struct arena *arena)
+{
+	uint64_t events;
+
+	arena->rounds++;
+	if (arena->rounds < 2)
+		return false;
+	if (is_empty(session, arena))
+		return true;
+	events = events_of(session, arena);
+	arena->quiet = events != arena->seen ? 0 : arena->quiet + 1;
+	arena->seen = events;
+	return arena->quiet == 4 || arena->rounds == 64;
+}
+
+static void close_arena(struct session *session, struct arena *arena)
+{
 	arena->over = true;
 	arena_read_counters(arena);
-	process_watch(session, ticks_wall_ns());
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
-
-		if (p->arena == arena && !p->closed)
-			process_close(session, p);
-	}
+	for (size_t i = session->running.count; i-- > 0;)
+		if (session->running.at[i]->arena == arena)
+			process_close(session, session->running.at[i]);
 	if (arena->busy[0] + arena->busy[1])
 		for (uint32_t i = 0; i < arena->chunks.count; i++) {
 			unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->chunks.states[i], __ATOMIC_RELAXED));
@@ -489,7 +523,33 @@ static struct shiny_err *end_arena(struct session *session, struct directory *di
 			session->streams.at[i] = session->streams.at[--session->streams.count];
 			stream_destroy(s);
 		}
-	return NULL;
+}
+
+/* After a round. True: some arenas end, and another round shall come soon. */
+static bool end_arenas(struct session *session, struct directory *dir)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < session->present.count; i++) {
+		struct arena *arena = session->present.at[i];
+
+		if (arena->over || (!arena->ending && arena_held(arena)))
+			continue;
+		arena->ending = true;
+		process_scan(session, arena);
+		notices_read(session, arena);
+		for (size_t n = 0; n < session->running.count; n++)
+			if (session->running.at[n]->arena == arena)
+				process_read_counters(session->running.at[n]);
+		drain_reap(arena, NULL); /* also streams that a scan has just found */
+		if (is_drained(session, arena)) {
+			close_arena(session, arena);
+		} else {
+			some = true;
+		}
+		dir->scanned = 0; /* its last records are later than the last look, which rounds go up to */
+	}
+	return some;
 }
 
 /*
@@ -498,8 +558,8 @@ static struct shiny_err *end_arena(struct session *session, struct directory *di
  */
 static void ask_for_flush(struct session *session, uint64_t wall)
 {
-	for (size_t i = 0; i < session->arenas.count; i++) {
-		struct arena *a = session->arenas.at[i];
+	for (size_t i = 0; i < session->present.count; i++) {
+		struct arena *a = session->present.at[i];
 
 		if (a->over)
 			continue;
@@ -525,8 +585,8 @@ static unsigned pressure(const struct session *session)
 {
 	unsigned most = 0;
 
-	for (size_t i = 0; i < session->arenas.count; i++) {
-		const struct arena *a = session->arenas.at[i];
+	for (size_t i = 0; i < session->present.count; i++) {
+		const struct arena *a = session->present.at[i];
 		unsigned share = a->over ? 0 : (unsigned)(a->turnover * 256 / a->bytes);
 
 		most = share > most ? share : most;
@@ -553,8 +613,8 @@ static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
 
 static bool all_over(const struct session *session)
 {
-	for (size_t i = 0; i < session->arenas.count; i++)
-		if (!session->arenas.at[i]->over)
+	for (size_t i = 0; i < session->present.count; i++)
+		if (!session->present.at[i]->over)
 			return false;
 	return true;
 }
@@ -595,40 +655,52 @@ static unsigned waiting_to_go(const struct session *session)
 {
 	unsigned count = 0;
 
-	for (size_t i = 0; i < session->arenas.count; i++)
-		count += session->arenas.at[i]->over && session->arenas.at[i]->header && !session->options->leftover;
+	for (size_t i = 0; i < session->present.count && !session->options->leftover; i++)
+		count += session->present.at[i]->over && session->present.at[i]->header;
 	return count;
 }
 
 /* Arenas that are over and safe in the session file go at once: a build of a thousand processes would fill the tmpfs with them. */
 static void release_arenas(struct session *session)
 {
-	for (size_t i = 0; i < session->arenas.count; i++) {
-		struct arena *a = session->arenas.at[i];
+	for (size_t i = session->present.count; i-- > 0;) {
+		struct arena *a = session->present.at[i];
 
 		if (!a->over || !a->header || session->err || session->options->leftover)
 			continue;
-		if (!session->options->keep_arenas)
-			a->removed = unlink(a->path) == 0 || errno == ENOENT;
+		if (!session->options->keep_arenas && (unlink(a->path) == 0 || errno == ENOENT))
+			session->present.at[i] = session->present.at[--session->present.count];
 		arena_release(a);
 	}
+}
+
+/*
+ * Those who come from now on have to do without us, or are served again. Where that cannot be written, they wait in vain,
+ * and say so.
+ */
+static void say_finishing(const struct directory *dir, bool finishing)
+{
+	ssize_t done = finishing ? pwrite(dir->held, "f", 1, 0) : ftruncate(dir->held, 0);
+
+	(void)done;
 }
 
 static struct shiny_err *serve(struct session *session, struct directory *dir)
 {
 	const struct collector_options *options = session->options;
 	uint64_t interval = 2 * MS, committed = ticks_wall_ns(), watched = 0, threads_looked = 0, idle_since = 0;
-	bool hung_up = options->launcher_fd < 0;
+	bool hung_up = options->launcher_fd < 0, some_end;
 	struct shiny_err *err;
 
 	while (!asked_to_end && !session->err) {
-		uint64_t wall = ticks_wall_ns(), grace, applied;
+		uint64_t wall = ticks_wall_ns(), grace, applied, soon;
 
 		if (wall - dir->scanned >= 5 * MS || !session->looked) {
 			err = look_around(session, dir);
 			if (err)
 				return err;
 		}
+		some_end = false;
 		if (session->looked) {
 			applied = round_of(session);
 			notices_settle(session, dir->making ? 0 : dir->scanned, false);
@@ -638,21 +710,17 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			}
 			ask_for_flush(session, wall);
 			if (wall - threads_looked >= 1000 * MS) {
-				for (size_t i = 0; i < session->arenas.count; i++)
-					if (!session->arenas.at[i]->over &&
-					    (is_crowded(session->arenas.at[i], 0) || is_crowded(session->arenas.at[i], 1) ||
-					     arena_threads_used(session->arenas.at[i]) > session->arenas.at[i]->thread_count / 2))
-						drain_reap_threads(session, session->arenas.at[i]);
+				for (size_t i = 0; i < session->present.count; i++) {
+					struct arena *a = session->present.at[i];
+
+					if (!a->over && (is_crowded(a, 0) || is_crowded(a, 1) ||
+							 arena_threads_used(a) > a->thread_count / 2))
+						drain_reap_threads(session, a);
+				}
 				threads_looked = wall;
 			}
 			look_at_torn(session);
-			for (size_t i = 0; i < session->arenas.count; i++)
-				if (!session->arenas.at[i]->over && !arena_held(session->arenas.at[i])) {
-					err = end_arena(session, dir, session->arenas.at[i]);
-					if (err)
-						return err;
-					dir->scanned = 0;
-				}
+			some_end = end_arenas(session, dir);
 			if (session->warm)
 				warm_offer(session->warm, &session->ids);
 			if (wall - committed >= 1000 * MS || waiting_to_go(session) >= 4) {
@@ -676,14 +744,20 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			if (!idle_since)
 				idle_since = wall;
 			if (wall - idle_since >= grace) {
+				say_finishing(dir, true); /* whoever did not see it has an arena by now: look */
 				err = look_around(session, dir);
 				if (err || (all_over(session) && !dir->making))
 					return err;
+				say_finishing(dir, false);
 				idle_since = 0;
 			}
 			interval = interval && interval < 5 * MS ? interval : 5 * MS;
 		}
-		if ((interval || !hung_up) && pause_for(session, interval, hung_up))
+		if (some_end && interval > MS)
+			soon = MS;
+		else
+			soon = interval;
+		if ((soon || !hung_up) && pause_for(session, soon, hung_up))
 			hung_up = true;
 	}
 	return NULL;
@@ -705,6 +779,8 @@ struct shiny_err *collector_lock(const char *directory, int *out)
 	for (int i = 0; fd >= 0 && !locked && i < LOCK_TRIES; i++)
 		if (!(locked = !flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK)
 			nanosleep(&lock_pause, NULL);
+	if (locked && ftruncate(fd, 0)) /* of one that was killed */
+		locked = false;
 	if (fd < 0)
 		err = shiny_err_os(errno, "cannot open the session directory %s", directory);
 	else if (!locked)
@@ -753,16 +829,19 @@ static bool is_news(const struct session *session, const struct directory *dir, 
  * True: there are arenas that came while the session was being finished. Who finds the lock gone starts a sidecar of its own, and who found it
  * held has made its arena before (interpose/launch.c): so first the lock goes, then we look for arenas.
  */
-static bool remove_all(const struct session *session, const struct directory *dir)
+static bool remove_all(struct session *session, const struct directory *dir)
 {
 	char *lock = mem_format("%s/%s", dir->path, SHINY_COLLECTOR_LOCK);
 	bool late = false;
 	struct dirent *entry;
 	DIR *handle;
 
-	for (size_t i = 0; i < session->arenas.count; i++)
-		if (session->arenas.at[i]->over && !session->arenas.at[i]->removed)
-			session->arenas.at[i]->removed = unlink(session->arenas.at[i]->path) == 0 || errno == ENOENT;
+	for (size_t i = session->present.count; i-- > 0;) {
+		const struct arena *a = session->present.at[i];
+
+		if (a->over && (unlink(a->path) == 0 || errno == ENOENT))
+			session->present.at[i] = session->present.at[--session->present.count];
+	}
 	unlink(lock);
 	free(lock);
 	handle = opendir(dir->path);
@@ -786,7 +865,11 @@ void session_destroy(struct session *session)
 	free(session->streams.at);
 	free(session->processes.at);
 	notices_forget(session);
+	free(session->running.at);
+	free(session->ended.at);
+	roster_deinit(&session->roster);
 	free(session->arenas.at);
+	free(session->present.at);
 	memory_watch_destroy(session->memory);
 	order_deinit(&session->order);
 	total_deinit(&session->total);
@@ -815,6 +898,8 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 	struct collector_summary summary = { 0 };
 	struct store_totals totals;
 	struct shiny_err *err = serve(session, dir);
+
+	say_finishing(dir, true);
 
 	if (!err && !session->store && session->err)
 		return session->err;
@@ -853,6 +938,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	struct sigaction end = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN }, was_term, was_int, was_hup, was_bus;
 	const char *pattern = pattern_of(options);
 	struct shiny_err *err = NULL;
+	struct stat namespace;
 
 	session->options = options;
 	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs, .type_rules = options->type_rules,
@@ -862,10 +948,13 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	session->next_fork = UINT64_MAX;
 	total_init(&session->total);
 	read_boot_id(session->boot_id);
+	if (stat("/proc/self/ns/pid", &namespace) == 0)
+		session->pid_namespace = namespace.st_ino;
 	if (!options->force && !options->numbered && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
 		err = exists_error(pattern);
 	if (!err)
 		err = options->lock_fd ? NULL : collector_lock(dir.path, &dir.lock);
+	dir.held = options->lock_fd ? options->lock_fd : dir.lock;
 	if (!err) {
 		asked_to_end = 0;
 		sigaction(SIGTERM, &end, &was_term);

@@ -168,8 +168,12 @@ static bool allocate(struct arena *arena, const void *at, size_t bytes)
 
 /*
  * More space, before the writers need it: when a quarter of what there is of a size is in use, as much again (at a half, Chromium's
- * renderers, twelve threads each with a chunk of its own, still had to wait). ABSENT chunks are the last ones, and stay so.
+ * renderers, twelve threads each with a chunk of its own, still had to wait). A process that joins a session begins with three
+ * large chunks (interpose/attach.c); one that takes a large chunk is no short one, and gets at once as many as the first
+ * process of a session. ABSENT chunks are the last ones, and stay so.
  */
+enum { LARGE_ENOUGH = 48 };
+
 static void grow_chunks(struct arena *arena, int large)
 {
 	uint32_t first = large ? arena->chunks.smalls : 0, present = arena->present[large];
@@ -177,6 +181,8 @@ static void grow_chunks(struct arena *arena, int large)
 
 	if (arena->busy[large] > present / 4 * 3) /* nearly out of them: thousands of threads may be waiting */
 		more *= 3;
+	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
+		more = LARGE_ENOUGH - present;
 	more = more < absent ? more : absent;
 	if (!absent || arena->busy[large] * 4 < present)
 		return;

@@ -37,8 +37,8 @@ struct search {
 /* Another living process of the same arena has this pid already. */
 static bool is_taken(const struct search *s, uint32_t pid)
 {
-	for (size_t i = 0; i < s->session->processes.count; i++) {
-		const struct process *p = s->session->processes.at[i];
+	for (size_t i = 0; i < s->session->running.count; i++) {
+		const struct process *p = s->session->running.at[i];
 
 		if (p != s->process && p->arena == s->process->arena && p->pid == pid && !p->gone)
 			return true;
@@ -114,8 +114,12 @@ enum proc_answer identity_find(const struct session *session, const struct proce
 	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1; that of another's is not. */
 	bool told = process->namespace_pid > 1 && parent && parent->pid, ours = told && parent->pid == parent->namespace_pid;
 
+	/* An image that exec made says where it is: one that is gone by now is not looked for in all of /proc. */
+	ours |= !process->forked && session->pid_namespace &&
+		process->arena->pid_namespace == session->pid_namespace;
+
 	*pid = 0;
-	if (process->namespace_pid > 1 && (ours || !told)) {
+	if (ours || (process->namespace_pid > 1 && !told)) {
 		consider(&s, process->namespace_pid);
 		if (s.fit || s.hidden)
 			*pid = process->namespace_pid; /* where we may not look, it is the likeliest */

@@ -332,22 +332,31 @@ static void put_past(struct session *session, size_t from)
 			put_segment(session, watch->past.at[i]);
 }
 
+static void write_process(struct session *session, struct process *p)
+{
+	collect_past(session, p);
+	judge_process(&(struct judge){ session, NULL }, p);
+	put_process(session, p);
+}
+
 void memory_write(struct session *session)
 {
 	size_t before = session->memory->past.count;
 
 	if (!session->store)
 		return;
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+	for (size_t i = 0; i < session->running.count; i++)
+		write_process(session, session->running.at[i]);
+	put_past(session, before);
+}
 
-		if (p->memory->final)
-			continue;
-		collect_past(session, p);
-		judge_process(&(struct judge){ session, NULL }, p);
-		put_process(session, p);
-		p->memory->final = p->settled;
-	}
+void memory_end(struct session *session, struct process *p)
+{
+	size_t before = session->memory->past.count;
+
+	if (!session->store)
+		return;
+	write_process(session, p);
 	put_past(session, before);
 }
 
@@ -356,7 +365,8 @@ void memory_finish(struct session *session, struct sym_module **modules)
 	struct memory_watch *watch = session->memory;
 	struct judge judge = { session, modules };
 
-	memory_write(session);
+	for (size_t i = 0; i < session->processes.count; i++)
+		write_process(session, session->processes.at[i]);
 	for (size_t i = 0; i < watch->past.count; i++) {
 		struct vm_segment *g = watch->past.at[i];
 

@@ -47,7 +47,9 @@ void memory_fork(struct session *session, struct process *child, const struct pr
 /* Around the merge of a round: look at a process, if one is due; then, at `now`, take in what was seen. */
 void memory_look(struct session *session);
 void memory_take(struct session *session, uint64_t now);
-void memory_write(struct session *session); /* rows of segments that are new or changed */
+/* Rows of segments that are new or changed, of the processes that run; and of one that is being closed. */
+void memory_write(struct session *session);
+void memory_end(struct session *session, struct process *process);
 /* The last of it: owners by the functions of the mapping calls too. `modules` by id, opened. */
 void memory_finish(struct session *session, struct sym_module **modules);
 

@@ -54,8 +54,8 @@ static struct process *choose(const struct session *session, uint64_t wall)
 {
 	struct process *chosen = NULL;
 
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+	for (size_t i = 0; i < session->running.count; i++) {
+		struct process *p = session->running.at[i];
 
 		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due && (!chosen || comes_first(p->memory, chosen->memory)))
 			chosen = p;

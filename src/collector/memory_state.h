@@ -67,7 +67,7 @@ struct memory {
 	struct segments segments;
 	uint64_t due; /* wall ns of the next look */
 	unsigned looks;
-	bool refused, final;
+	bool refused;
 	struct stillness before;  /* the last look */
 	struct store_memory seen; /* its row */
 	VEC(uint64_t) malloc_regions;        /* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */

@@ -33,22 +33,10 @@ static bool copy_notice(const struct arena *arena, uint64_t number, struct shiny
 	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number; /* [notice] */
 }
 
-static const struct process *process_in(const struct session *session, const struct arena *arena, uint32_t slot,
-					uint32_t generation)
-{
-	for (size_t i = session->processes.count; i-- > 0;) {
-		const struct process *p = session->processes.at[i];
-
-		if (p->arena == arena && p->slot == slot && p->generation == generation)
-			return p;
-	}
-	return NULL;
-}
-
 /* Who said it; NULL: not known, or not yet. */
 static const struct process *teller(const struct session *session, const struct start *start)
 {
-	return process_in(session, start->arena, start->slot, start->generation);
+	return roster_find(&session->roster, start->arena, start->slot, start->generation);
 }
 
 /* A pid that this process says is one that we know by the same number. */
@@ -83,14 +71,16 @@ static void take_start(struct session *session, struct arena *arena, uint64_t nu
 /* A child that the kernel gave a number of ours, or one whose own number is this one, where its parent lives in a namespace. */
 static void take_ending(struct session *session, const struct arena *arena, const struct shiny_notice *n)
 {
-	const struct process *from = process_in(session, arena, n->slot, n->generation);
+	const struct process *from = roster_find(&session->roster, arena, n->slot, n->generation);
 	struct process *found = NULL;
-	bool same = !from || counts_as_we_do(from);
 
-	for (size_t i = 0; i < session->processes.count; i++) {
+	if (!from || counts_as_we_do(from))
+		found = roster_before(&session->roster, n->pid, n->time, from);
+	for (size_t i = 0; from && !counts_as_we_do(from) && i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 
-		if ((same ? p->pid : p->namespace_pid) == n->pid && p != from && p->start <= n->time && (!found || p->start > found->start))
+		if (p->namespace_pid == n->pid && p != from && p->start <= n->time &&
+		    (!found || p->start > found->start))
 			found = p;
 	}
 	if (found && found->told < 0)
@@ -284,7 +274,7 @@ void notices_answered(struct session *session, uint32_t pid)
 uint32_t notices_parent(struct session *session, uint32_t pid, uint64_t time)
 {
 	for (unsigned n = 0; pid > 1 && n < ANCESTORS; n++) {
-		const struct process *p = process_before(session, pid, time, NULL);
+		const struct process *p = roster_before(&session->roster, pid, time, NULL);
 
 		if (p)
 			return p->id;

@@ -36,30 +36,6 @@
 
 enum { GENERATIONS = 64 };
 
-static struct process *find_slot(struct session *session, const struct arena *arena, uint32_t slot, uint32_t generation)
-{
-	for (size_t i = session->processes.count; i-- > 0;) {
-		struct process *p = session->processes.at[i];
-
-		if (p->arena == arena && p->slot == slot && p->generation == generation)
-			return p;
-	}
-	return NULL;
-}
-
-struct process *process_before(struct session *session, uint32_t pid, uint64_t time, const struct process *except)
-{
-	struct process *found = NULL;
-
-	for (size_t i = 0; pid && i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
-
-		if (p != except && p->pid == pid && p->start <= time && (!found || p->start > found->start))
-			found = p;
-	}
-	return found;
-}
-
 bool process_early(const struct process *p)
 {
 	return p->end && (p->replaced || p->stats.gone);
@@ -149,8 +125,8 @@ static void end_process(struct session *session, struct process *p)
 
 void process_look_for_ends(struct session *session)
 {
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+	for (size_t i = 0; i < session->running.count; i++) {
+		struct process *p = session->running.at[i];
 		const struct shiny_process *from = &p->arena->processes[p->slot];
 		uint64_t end;
 
@@ -169,7 +145,7 @@ void process_look_for_ends(struct session *session)
 static void come_from(struct session *session, struct process *p, bool certain)
 {
 	uint32_t parent_pid = 0;
-	struct process *before = p->forked ? NULL : process_before(session, p->pid, p->start, p);
+	struct process *before = p->forked ? NULL : roster_before(&session->roster, p->pid, p->start, p);
 
 	if (p->forked || !p->pid)
 		return;
@@ -182,7 +158,7 @@ static void come_from(struct session *session, struct process *p, bool certain)
 		}
 	} else {
 		parent_pid = p->pid == p->namespace_pid ? p->arena->processes[p->slot].parent_pid : proc_parent(p->pid);
-		before = process_before(session, parent_pid, p->start, p);
+		before = roster_before(&session->roster, parent_pid, p->start, p);
 	}
 	p->parent_id = before ? before->id : notices_parent(session, parent_pid, p->start);
 }
@@ -190,7 +166,7 @@ static void come_from(struct session *session, struct process *p, bool certain)
 static void locate(struct session *session, struct process *p)
 {
 	struct arena *arena = p->arena;
-	struct process *parent = p->forked ? find_slot(session, arena, p->parent_slot, p->parent_generation) : NULL;
+	struct process *parent = p->forked ? roster_find(&session->roster, arena, p->parent_slot, p->parent_generation) : NULL;
 	enum proc_answer answer;
 	uint32_t pid;
 
@@ -199,7 +175,7 @@ static void locate(struct session *session, struct process *p)
 	answer = identity_find(session, p, parent, &pid);
 	if (answer == PROC_UNKNOWN) {
 		if (!p->pid)
-			p->pid = pid;
+			roster_name(&session->roster, p, pid);
 		p->wanderer = true;
 		come_from(session, p, false);
 		return;
@@ -207,13 +183,13 @@ static void locate(struct session *session, struct process *p)
 	p->wanderer = false;
 	if (answer == PROC_NO) {
 		if (p->looks == 0 && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
-			p->pid = p->namespace_pid; /* gone already; its number is all that is left */
+			roster_name(&session->roster, p, p->namespace_pid); /* gone already; its number is all that is left */
 		come_from(session, p, true);
 		if (p->forked || !arena_held(arena))
 			end_process(session, p);
 		return;
 	}
-	p->pid = pid;
+	roster_name(&session->roster, p, pid);
 	if (!p->namespace_pid)
 		p->namespace_pid = proc_namespace_pid(pid);
 	come_from(session, p, true);
@@ -257,6 +233,12 @@ static void look(struct session *session, struct process *p, uint64_t wall)
 		process_put(session, p); /* should the sidecar be killed, it is in the file */
 }
 
+void process_enlist(struct session *session, struct process *p)
+{
+	*vec_push(&session->running) = p;
+	roster_add(&session->roster, p);
+}
+
 static struct process *process_create(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation)
 {
 	struct shiny_process *from = &arena->processes[slot];
@@ -279,9 +261,8 @@ static struct process *process_create(struct session *session, struct arena *are
 	total_begins(&session->total, p->start);
 	*vec_push(&session->processes) = p;
 	p->id = (uint32_t)session->processes.count;
+	process_enlist(session, p);
 	p->memory = memory_create(session->memory, p->id);
-	if (arena->slots[slot])
-		arena->slots[slot]->closed = true;
 	arena->slots[slot] = p;
 	arena->newcomer = true;
 	if (parent_slot >= 0) {
@@ -353,7 +334,8 @@ static void inherit(void *context, const struct entry *entry)
 /* Also one whose slot no scan has come to yet. */
 static struct process *parent_of(struct session *session, const struct process *child)
 {
-	struct process *parent = find_slot(session, child->arena, child->parent_slot, child->parent_generation);
+	struct process *parent = roster_find(&session->roster, child->arena, child->parent_slot,
+					     child->parent_generation);
 
 	if (!parent && child->arena->header && child->parent_slot < child->arena->processes_ready)
 		parent = process_of(session, child->arena, child->parent_slot, child->parent_generation);
@@ -413,8 +395,8 @@ void process_take_over(struct session *session, uint64_t until)
 		struct process *first = NULL;
 
 		session->next_fork = UINT64_MAX;
-		for (size_t i = 0; i < session->processes.count; i++) {
-			struct process *p = session->processes.at[i];
+		for (size_t i = 0; i < session->running.count; i++) {
+			struct process *p = session->running.at[i];
 
 			if (!p->pending)
 				continue;
@@ -483,13 +465,13 @@ static void answer_wait(struct process *p)
 
 void process_watch(struct session *session, uint64_t wall)
 {
-	for (size_t i = 0; i < session->processes.count; i++) {
-		struct process *p = session->processes.at[i];
+	for (size_t i = 0; i < session->running.count; i++) {
+		struct process *p = session->running.at[i];
 		struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
 
 		if (p->gone)
 			continue;
-		if (p->arena->over || (p->pidfd >= 0 && poll(&wait, 1, 0) == 1)) {
+		if (p->pidfd >= 0 && poll(&wait, 1, 0) == 1) {
 			end_process(session, p);
 			continue;
 		}
@@ -540,6 +522,9 @@ void process_close(struct session *session, struct process *p)
 	struct shiny_process *slot = &p->arena->processes[p->slot];
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE); /* [slot] */
 
+	if (p->closed)
+		return;
+	end_process(session, p);
 	process_read_counters(p);
 	process_read_status(p);
 	if (p->end < p->last)
@@ -561,6 +546,11 @@ void process_close(struct session *session, struct process *p)
 		shiny_given(p->arena->header, &p->arena->header->process_hint, p->slot);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
+	for (size_t i = 0; i < session->running.count; i++)
+		if (session->running.at[i] == p)
+			session->running.at[i] = session->running.at[--session->running.count];
+	*vec_push(&session->ended) = p;
+	memory_end(session, p);
 	if (p->arena->slots[p->slot] == p)
 		p->arena->slots[p->slot] = NULL;
 	process_put(session, p);

@@ -198,6 +198,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 	if (p->end)
 		total_ends(&session->total, &p->stats, p->end, p->replaced);
 	p->memory = memory_create(session->memory, p->id);
+	process_enlist(session, p);
 }
 
 static struct shiny_err *take_tables(struct recovery *recovery)

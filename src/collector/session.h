@@ -30,6 +30,7 @@
 #include "objects.h"
 #include "order.h"
 #include "registry.h"
+#include "roster.h"
 #include "space.h"
 #include "stats.h"
 #include "ticks.h"
@@ -50,11 +51,14 @@ struct death {
 	uint64_t time; /* ticks */
 };
 
+enum roster_key { ROSTER_SLOT, ROSTER_PID, ROSTER_KEYS };
+
 struct process {
 	uint32_t id, parent_id;
 	struct arena *arena;
 	uint32_t slot, generation, namespace_pid;
-	uint32_t pid;  /* 0 unknown */
+	uint32_t pid;  /* 0 unknown; changed by roster_name */
+	struct process *roster_next[ROSTER_KEYS]; /* roster.h */
 	int pidfd;     /* -1 none */
 	int status;    /* as wait() says it; -1 unknown */
 	int said;      /* the same, as its library announced it; -1 it did not */
@@ -157,8 +161,18 @@ struct session {
 	struct ids ids;
 	struct classes classes;
 	struct intern tags; /* names; ids as in table tag */
-	VEC(struct arena *) arenas;
-	VEC(struct process *) processes; /* all, for ever; id = index + 1 */
+	uint64_t pid_namespace; /* inode of our own; 0 unknown */
+	VEC(struct arena *) arenas; /* all, for ever */
+	VEC(struct arena *) present; /* those whose file is not removed */
+	/*
+	 * All processes, for ever; id = index + 1. What is done again and again is done for those of `running` and `ended` only: a build of ten
+	 * thousand processes costs ten thousand times as much as one process.
+	 */
+	VEC(struct process *) processes;
+	VEC(struct process *) running; /* not closed yet; of a session that is recovered, all */
+	VEC(struct process *) ended;   /* closed, and from `settled` on not settled yet; in the order of their closing */
+	size_t settled;
+	struct roster roster;
 	VEC(struct stream *) streams;    /* being read */
 	VEC(struct start) starts;        /* that no arena has answered yet */
 	struct order order;
@@ -188,13 +202,13 @@ void session_destroy(struct session *session);
 
 /* ---- process.c ---- */
 struct process *process_of(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation);
-/* The image that ran under this number at that time, ticks, but for `except`; NULL: none that is known. */
-struct process *process_before(struct session *session, uint32_t pid, uint64_t time, const struct process *except);
+void process_enlist(struct session *session, struct process *process); /* its arena, slot and id are filled in */
 void process_scan(struct session *session, struct arena *arena); /* new slots */
 void process_take_over(struct session *session, uint64_t until); /* pending forks with fork_at < until: clone the parents' blocks */
 void process_watch(struct session *session, uint64_t wall);      /* who has ended; roles; counters */
 void process_look_for_ends(struct session *session);             /* who has said so: it is in time for the order of events */
-void process_close(struct session *session, struct process *process); /* it is gone and drained: give its slot back */
+/* It is gone and drained: its slot is given back, and it is not of `running` any more. */
+void process_close(struct session *session, struct process *process);
 void process_settle(struct session *session, struct process *process); /* count its live blocks; drop its registry */
 void process_destroy(struct process *process);
 void process_put(struct session *session, const struct process *process);

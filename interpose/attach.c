@@ -293,8 +293,6 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->small_bytes = plan->small_bytes;
 	h->chunk_bytes = plan->chunk_bytes;
 	h->clock = si_clock_kind();
-	h->start_realtime = si_clock_ns(CLOCK_REALTIME);
-	read_pair(&h->start_ticks, &h->start_boottime);
 	h->ticks_per_second = h->clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
 	h->pid = si_sys_getpid();
 	h->pid_namespace = pid_namespace();
@@ -309,6 +307,12 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 		si_text_add(&command, start->argv[i]);
 		si_text_bytes(&command, "", 1);
 	}
+}
+
+void si_attach_begins(void)
+{
+	si_arena.header->start_realtime = si_clock_ns(CLOCK_REALTIME);
+	read_pair(&si_arena.header->start_ticks, &si_arena.header->start_boottime);
 }
 
 static void note_failure(struct si_text *notes, const char *where, long why)
@@ -340,6 +344,7 @@ static bool attach_in(int dir, bool joins, const char *directory, const struct s
 	si_arena.thread_count = plan.threads;
 	si_arena.chunks = shiny_chunks(h);
 	si_arena.header = h;
+	si_attach_begins();
 	for (uint32_t i = 0; i < plan.chunks; i++) /* before [ready]: nobody else looks yet */
 		if (i < plan.smalls ? i >= present.smalls : i - plan.smalls >= present.larges)
 			si_arena.chunks.states[i] = SHINY_CHUNK_STATE(SHINY_CHUNK_ABSENT, 0, 0);

@@ -40,6 +40,9 @@ enum { SI_DIRECTORY = 256 };
  */
 bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY]);
 
+/* The arena's time begins now: boot had to wait for something. */
+void si_attach_begins(void);
+
 /* Closes the arena's descriptor. `served`: a sidecar will give the arena more space as it fills; else all of it is allocated now. */
 void si_attach_finish(bool served, struct si_text *notes);
 

@@ -24,6 +24,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <shiny/allocator.h>
+
 #include "allocator.h"
 #include "attach.h"
 #include "clock.h"
@@ -33,11 +35,13 @@
 #include "fork.h"
 #include "hooks.h"
 #include "launch.h"
+#include "main_image.h"
 #include "module.h"
 #include "next.h"
 #include "nursery.h"
 #include "oilpan.h"
 #include "partition_alloc.h"
+#include "probe_file.h"
 #include "sys.h"
 #include "thread.h"
 #include "tid.h"
@@ -154,6 +158,51 @@ static bool ours_comes_first(void)
 	return dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
 }
 
+static bool has_file(char *const *environment, const struct si_main_image *image, const char *suffix)
+{
+	char words[SHINY_TEXT];
+	struct si_text why;
+	int fd;
+
+	si_text_init(&why, words, sizeof words);
+	fd = si_probe_open(environment, image->build_id, image->build_id_bytes, suffix, &why);
+	if (fd >= 0)
+		si_sys_close(fd);
+	return fd != -ENOENT;
+}
+
+/*
+ * An executable with a malloc of its own may have heaps that only its file tells how to see, and classes are found by its symbols.
+ * What is to be known of them is worked out once for each build: by `shinyctl run` for the program that it starts, and here for one
+ * that a script starts or that was preloaded by hand. Any other program is not kept waiting.
+ */
+static bool is_unprepared(char *const *environment)
+{
+	struct si_main_image image;
+	uintptr_t own = (uintptr_t)si_owner("malloc");
+
+	si_main_image(&image);
+	if (!image.build_id_bytes)
+		return false;
+	if (si_ctors_unknown(environment, &image))
+		return true;
+	return own >= image.start && own < image.end && !has_file(environment, &image, "") &&
+	       !has_file(environment, &image, SHINY_ALLOCATOR_SUFFIX);
+}
+
+static void prepare(char *const *environment, struct si_text *notes)
+{
+	si_probe_beside(directory);
+	if (!is_unprepared(environment))
+		return;
+	if (si_prepare(directory, si_boot_executable, environment, notes) && is_unprepared(environment))
+		si_text_add(notes, "not probed: `shinyctl probe` of the executable says why\n");
+	else if (si_probe_was_beside())
+		si_text_add(notes, "what was worked out of the executable is for this session only: neither XDG_CACHE_HOME nor "
+				   "HOME names a directory of yours where it could be kept\n");
+	si_attach_begins();
+}
+
 static void reach_allocator(char *const *environment, struct shiny_header *h)
 {
 	char words[SHINY_TEXT];
@@ -229,6 +278,12 @@ static bool boot(void)
 		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_ARENA, si_boot_executable, notes_text + settings_notes);
 		return false;
 	}
+	part(" arena + ");
+	service = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
+					si_service(directory);
+	if (service != SI_UNSERVED)
+		prepare(start.environment, &notes);
+	part(" sidecar + ");
 	si_settings.depth = si_arena.header->depth;
 	si_settings.free_depth = si_arena.header->free_depth;
 	si_settings.types = si_env.types < 2; /* off is the last of them */
@@ -244,7 +299,7 @@ static bool boot(void)
 	si_writers_say_where(si_arena.header);
 	si_arena.header->own[1].start = (uintptr_t)si_self;
 	si_arena.header->own[1].end = (uintptr_t)si_self + 4096;
-	part(" arena + ");
+	part(" slot + ");
 	si_modules_update(__builtin_frame_address(0), NULL);
 	part(" modules + ");
 	reach_allocator(start.environment, si_arena.header);
@@ -253,10 +308,8 @@ static bool boot(void)
 	part(" patches + ");
 	say("arena in ", directory);
 	say("allocator: ", si_arena.header->attach_text);
-	service = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
-					si_service(directory);
 	si_attach_finish(service == SI_SERVED, &notes);
-	part(" sidecar and the rest of the arena = ");
+	part(" the rest of the arena = ");
 	say_parts();
 	name_session();
 	if (notes.used)

@@ -305,13 +305,43 @@ static size_t length_of(const char *text)
 	return n;
 }
 
+/* The file of this executable and this setting; as si_probe_open. */
+static int open_file(char *const *environment, const struct si_main_image *image, uint64_t *setting, struct si_text *why)
+{
+	char suffix_text[sizeof SHINY_CTORS_SUFFIX + 16];
+	static const char digits[] = "0123456789abcdef";
+	struct si_text suffix;
+
+	*setting = XXH3_64bits(si_env.ctors, length_of(si_env.ctors));
+	si_text_init(&suffix, suffix_text, sizeof suffix_text);
+	si_text_add(&suffix, SHINY_CTORS_SUFFIX);
+	for (int shift = 60; shift >= 0; shift -= 4)
+		si_text_bytes(&suffix, &digits[*setting >> shift & 15], 1);
+	return si_probe_open(environment, image->build_id, image->build_id_bytes, suffix_text, why);
+}
+
+bool si_ctors_unknown(char *const *environment, const struct si_main_image *image)
+{
+	char words[SHINY_TEXT];
+	struct si_text why;
+	uint64_t setting;
+	int fd;
+
+	if (!si_env.ctors[0])
+		return false;
+	si_text_init(&why, words, sizeof words);
+	fd = open_file(environment, image, &setting, &why);
+	if (fd >= 0)
+		si_sys_close(fd);
+	return fd == -ENOENT;
+}
+
 void si_ctors_attach(char *const *environment, struct si_text *text)
 {
-	char words[SHINY_TEXT], suffix_text[sizeof SHINY_CTORS_SUFFIX + 16];
-	static const char digits[] = "0123456789abcdef";
+	char words[SHINY_TEXT];
 	struct si_main_image image;
 	struct shiny_ctors_file *f;
-	struct si_text why, suffix;
+	struct si_text why;
 	uint64_t setting;
 	bool good = false;
 	long bytes;
@@ -319,14 +349,9 @@ void si_ctors_attach(char *const *environment, struct si_text *text)
 
 	if (!si_env.ctors[0])
 		return;
-	setting = XXH3_64bits(si_env.ctors, length_of(si_env.ctors));
-	si_text_init(&suffix, suffix_text, sizeof suffix_text);
-	si_text_add(&suffix, SHINY_CTORS_SUFFIX);
-	for (int shift = 60; shift >= 0; shift -= 4)
-		si_text_bytes(&suffix, &digits[setting >> shift & 15], 1);
 	si_main_image(&image);
 	si_text_init(&why, words, sizeof words);
-	fd = si_probe_open(environment, image.build_id, image.build_id_bytes, suffix_text, &why);
+	fd = open_file(environment, &image, &setting, &why);
 	if (fd == -ENOENT) {
 		si_text_add(&why, "nothing is known of this executable's; shinyctl run looks at it");
 	} else if (fd >= 0) {

@@ -11,6 +11,10 @@
 #define SI_CTORS_H
 
 #include "base.h"
+#include "main_image.h"
+
+/* They are wanted, and nobody has worked out yet where they are in this executable. */
+bool si_ctors_unknown(char *const *environment, const struct si_main_image *image);
 
 /* Patches what the file for this executable and SHINY_CTORS names, all of it or nothing. `text` gets what was done, or why not. */
 void si_ctors_attach(char *const *environment, struct si_text *text);

@@ -7,6 +7,11 @@
  * signal, the first child being reaped here with __WCLONE (which no ordinary wait() does), the second one, an orphan, in a session of
  * its own, with standard streams on /dev/null and every other descriptor closed.
  *
+ * A probe is such a process too, although the program waits for it: exec makes an ordinary child of any, for which the program
+ * would get SIGCHLD. Its end is seen at a pipe. How long is it waited for? A large executable takes a second or two of processor
+ * time, on a machine with other things to do a good deal more of the clock's. PROBE_WAIT is far beyond that; then the session has
+ * less of the program and says so.
+ *
  * Whether a sidecar is there is asked by trying its lock, not by looking for a process: that answer is right in every pid namespace. Two
  * images that start together may both find it free; the second sidecar finds it taken and ends.
  */
@@ -14,6 +19,7 @@
 #include "launch.h"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,6 +28,7 @@
 
 #include <shiny/wire.h>
 
+#include "clock.h"
 #include "env.h"
 #include "sys.h"
 
@@ -29,7 +36,10 @@
 #define SYS_close_range 436
 #endif
 
-enum { ENVIRONMENT_MAX = 4096, SIGNALS = 64, KERNEL_SIGSET = 8 };
+enum {
+	ENVIRONMENT_MAX = 4096, SIGNALS = 64, KERNEL_SIGSET = 8,
+	PROBE_WAIT = 120, /* seconds */
+};
 
 enum si_service si_service(const char *directory)
 {
@@ -117,10 +127,11 @@ static long twin(void)
 	return si_sys6(SYS_clone, 0, 0, 0, 0, 0, 0);
 }
 
-static __attribute__((noreturn)) void become(const char *path, const char *directory, char *const *environment)
+/* `kept_fd`: the one descriptor that it keeps, as number 3; -1: none. */
+static __attribute__((noreturn)) void become(const char *path, const char *const *arguments, char *const *environment,
+					     int kept_fd)
 {
 	static char *kept[ENVIRONMENT_MAX];
-	char *arguments[] = { "shinyctl", "collect", "--live", (char *)(uintptr_t)directory, NULL };
 	uint64_t none = 0;
 	struct {
 		void (*handler)(int);
@@ -129,7 +140,7 @@ static __attribute__((noreturn)) void become(const char *path, const char *direc
 		uint64_t mask;
 	} plain = { SIG_DFL, 0, NULL, 0 };
 	size_t n = 0;
-	int null;
+	int null, first;
 
 	for (; environment && *environment && n + 1 < ENVIRONMENT_MAX; environment++)
 		if (!si_same(*environment, "LD_PRELOAD=", 11))
@@ -139,22 +150,43 @@ static __attribute__((noreturn)) void become(const char *path, const char *direc
 	for (int s = 1; s <= SIGNALS; s++)
 		si_sys6(SYS_rt_sigaction, s, (long)&plain, 0, KERNEL_SIGSET, 0, 0);
 	si_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, KERNEL_SIGSET, 0, 0);
+	if (kept_fd >= 0) /* not among the standard streams, where the program had closed those */
+		kept_fd = (int)si_sys(SYS_fcntl, kept_fd, F_DUPFD, 3);
 	null = si_sys_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
 	for (int fd = 0; fd < (si_env.debug ? 2 : 3); fd++)
 		if (null != fd)
 			si_sys(SYS_dup2, null, fd, 0);
-	if (si_sys(SYS_close_range, 3, ~0u, 0) < 0) /* before Linux 5.9 */
-		for (int fd = 3; fd < 4096; fd++)
+	if (kept_fd > 3)
+		si_sys(SYS_dup2, kept_fd, 3, 0);
+	first = kept_fd >= 0 ? 4 : 3;
+	if (si_sys(SYS_close_range, first, ~0u, 0) < 0) /* before Linux 5.9 */
+		for (int fd = first; fd < 4096; fd++)
 			si_sys_close(fd);
 	si_sys(SYS_execve, path, arguments, kept);
 	leave(127);
 }
 
+/* Runs it as a process that is nobody's child. False: none can be made. */
+static bool orphan(const char *path, const char *const *arguments, char *const *environment, int kept_fd)
+{
+	long child = twin();
+
+	if (child == 0) {
+		if (twin() == 0)
+			become(path, arguments, environment, kept_fd);
+		leave(0);
+	}
+	if (child > 0)
+		while (si_sys6(SYS_wait4, child, 0, __WCLONE, 0, 0, 0) == -EINTR)
+			;
+	return child > 0;
+}
+
 enum si_service si_launch(const char *directory, char *const *environment, struct si_text *notes)
 {
+	const char *const arguments[] = { "shinyctl", "collect", "--live", directory, NULL };
 	enum si_service service = si_service(directory);
 	char path[SHINY_PATH_MAX];
-	long child;
 
 	if (service != SI_UNSERVED)
 		return service;
@@ -164,17 +196,46 @@ enum si_service si_launch(const char *directory, char *const *environment, struc
 		si_text_add(notes, "\n");
 		return SI_UNSERVED;
 	}
-	child = twin();
-	if (child == 0) {
-		if (twin() == 0)
-			become(path, directory, environment);
-		leave(0);
+	if (orphan(path, arguments, environment, -1))
+		return SI_SERVED;
+	si_text_add(notes, "no sidecar: this process may not make another one\n");
+	return SI_UNSERVED;
+}
+
+/* Until nobody holds the pipe's other end. False: it takes too long. */
+static bool await(int pipe)
+{
+	uint64_t end = si_clock_ns(CLOCK_MONOTONIC) + PROBE_WAIT * UINT64_C(1000000000), now;
+	struct pollfd hung_up = { .fd = pipe };
+
+	while ((now = si_clock_ns(CLOCK_MONOTONIC)) < end) {
+		struct timespec left = { .tv_sec = (time_t)((end - now) / 1000000000) + 1 };
+
+		if (si_sys6(SYS_ppoll, (long)&hung_up, 1, (long)&left, 0, 0, 0) == 1)
+			return true;
 	}
-	if (child > 0) {
-		while (si_sys6(SYS_wait4, child, 0, __WCLONE, 0, 0, 0) == -EINTR)
-			;
-	} else {
-		si_text_add(notes, "no sidecar: this process may not make another one\n");
+	return false;
+}
+
+bool si_prepare(const char *directory, const char *executable, char *const *environment, struct si_text *notes)
+{
+	const char *const arguments[] = { "shinyctl", "probe", "--prepare", directory, executable, NULL };
+	char path[SHINY_PATH_MAX];
+	int pipe[2];
+	bool done;
+
+	if (!find_ctl(environment, path, sizeof path)) {
+		si_text_add(notes, "not probed: shinyctl is neither beside the library nor on PATH (set SHINY_CTL)\n");
+		return false;
 	}
-	return child > 0 ? SI_SERVED : SI_UNSERVED;
+	if (si_sys(SYS_pipe2, pipe, O_CLOEXEC, 0) < 0)
+		return false;
+	done = orphan(path, arguments, environment, pipe[1]);
+	si_sys_close(pipe[1]);
+	if (!done)
+		si_text_add(notes, "not probed: this process may not make another one\n");
+	else if (!(done = await(pipe[0])))
+		si_text_add(notes, "not probed: it takes longer than two minutes; the next recording will find it done\n");
+	si_sys_close(pipe[0]);
+	return done;
 }

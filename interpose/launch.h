@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.h: starts a sidecar for the session directory when none serves it.
+ * launch.h: starts a sidecar for the session directory when none serves it; has an executable probed that nobody has seen before.
  *
  * Runs:      inside, in boot only.
  * Signals:   the target sees none of it: no SIGCHLD, nothing for its wait().
@@ -25,5 +25,11 @@ enum si_service si_service(const char *directory);
  * `notes` says why, and recording goes on into the arena.
  */
 enum si_service si_launch(const char *directory, char *const *environment, struct si_text *notes);
+
+/*
+ * Has shinyctl work out what is to be known of this executable before it runs (src/ctl/prepare.h), and waits for that. False: that
+ * is not done, `notes` says why.
+ */
+bool si_prepare(const char *directory, const char *executable, char *const *environment, struct si_text *notes);
 
 #endif

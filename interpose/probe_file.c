@@ -23,20 +23,26 @@ static const char *variable(char *const *environment, const char *name, size_t b
 	return NULL;
 }
 
-/* False: there is no place for caches. */
-static bool name_file(char *const *environment, const uint8_t *build_id, size_t bytes, const char *suffix, struct si_text *path)
+/* The user's cache directory. False: there is no place for it. */
+static bool name_cache(char *const *environment, struct si_text *path)
 {
-	static const char digits[] = "0123456789abcdef";
 	const char *cache = variable(environment, "XDG_CACHE_HOME", 14), *home = variable(environment, "HOME", 4);
 
 	if (cache && cache[0] == '/') {
 		si_text_add(path, cache);
-	} else if (home && home[0] == '/') {
-		si_text_add(path, home);
-		si_text_add(path, "/.cache");
-	} else {
-		return false;
+		return true;
 	}
+	if (!home || home[0] != '/')
+		return false;
+	si_text_add(path, home);
+	si_text_add(path, "/.cache");
+	return true;
+}
+
+static bool name_file(const uint8_t *build_id, size_t bytes, const char *suffix, struct si_text *path)
+{
+	static const char digits[] = "0123456789abcdef";
+
 	si_text_add(path, "/shiny/probe/");
 	for (size_t i = 0; i < bytes; i++) {
 		si_text_bytes(path, &digits[build_id[i] >> 4], 1);
@@ -94,16 +100,42 @@ static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint
 	return true;
 }
 
+static const char *beside; /* NULL: none */
+static bool was_beside; /* what was opened last */
+
+void si_probe_beside(const char *directory)
+{
+	beside = directory;
+}
+
+bool si_probe_was_beside(void)
+{
+	return was_beside;
+}
+
+static int open_file(const char *path)
+{
+	return si_sys_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+}
+
 int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, const char *suffix, struct si_text *why)
 {
 	char text[1024];
 	struct si_text path;
-	int fd;
+	int fd = -ENOENT;
 
-	si_text_init(&path, text, sizeof text);
-	if (!build_id_bytes || build_id_bytes > SHINY_PROBE_BUILD_ID || !name_file(environment, build_id, build_id_bytes, suffix, &path))
+	if (!build_id_bytes || build_id_bytes > SHINY_PROBE_BUILD_ID)
 		return -ENOENT;
-	fd = si_sys_open(AT_FDCWD, text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	si_text_init(&path, text, sizeof text);
+	if (name_cache(environment, &path) && name_file(build_id, build_id_bytes, suffix, &path))
+		fd = open_file(text);
+	if (fd < 0 && beside) {
+		si_text_init(&path, text, sizeof text);
+		si_text_add(&path, beside);
+		if (name_file(build_id, build_id_bytes, suffix, &path))
+			fd = open_file(text);
+		was_beside = fd >= 0;
+	}
 	if (fd < 0)
 		return -ENOENT;
 	si_text_add(why, text);

@@ -15,6 +15,10 @@
 
 #include "base.h"
 
+/* Where such files are, too, if the user has no cache that can be written: another root of one. It must stay valid. */
+void si_probe_beside(const char *directory);
+bool si_probe_was_beside(void); /* a file was found there, as the user has none */
+
 /*
  * Opens BUILD-ID and `suffix` in the directory of such files. -ENOENT: there is none. Another negative: it is not to be believed, why is in
  * `why`, which gets the file's name in any case.

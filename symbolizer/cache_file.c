@@ -124,3 +124,11 @@ bool cache_file_write(const char *path, const void *data, size_t bytes)
 	}
 	return true;
 }
+
+bool cache_file_writable(void)
+{
+	static const uint8_t nobodys[BUILD_ID_MIN];
+	AUTO_FREE char *path = cache_file_path(NULL, "probe", nobodys, sizeof(nobodys));
+
+	return path && cache_file_write(path, "", 0) && unlink(path) == 0;
+}

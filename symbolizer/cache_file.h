@@ -23,6 +23,9 @@ char *cache_file_path(const char *directory, const char *kind, const uint8_t *bu
 /* The whole file, malloc'ed, if it is a regular file of this user and at least `least`, at most `most` bytes long. NULL: it isn't. */
 void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes);
 
+/* Whether there is such a place, and files can be written there. */
+bool cache_file_writable(void);
+
 /* Mode 0600; makes the directories. False: it can't be written, and nothing has changed. */
 bool cache_file_write(const char *path, const void *data, size_t bytes);
 

@@ -825,6 +825,25 @@ static bool is_news(const struct session *session, const struct directory *dir, 
 	return news;
 }
 
+/* What was worked out of programs whose user has no cache (src/ctl/prepare.h). */
+static void remove_probes(const char *directory)
+{
+	static const char *const levels[] = { "shiny/probe", "shiny" };
+
+	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+		char *path = mem_format("%s/%s", directory, levels[i]);
+		DIR *handle = opendir(path);
+		struct dirent *entry;
+
+		while (handle && (entry = readdir(handle)))
+			unlinkat(dirfd(handle), entry->d_name, 0);
+		if (handle)
+			closedir(handle);
+		rmdir(path);
+		free(path);
+	}
+}
+
 /*
  * True: there are arenas that came while the session was being finished. Who finds the lock gone starts a sidecar of its own, and who found it
  * held has made its arena before (interpose/launch.c): so first the lock goes, then we look for arenas.
@@ -844,6 +863,7 @@ static bool remove_all(struct session *session, const struct directory *dir)
 	}
 	unlink(lock);
 	free(lock);
+	remove_probes(dir->path);
 	handle = opendir(dir->path);
 	while (handle && (entry = readdir(handle)))
 		late = late || is_news(session, dir, entry->d_name);

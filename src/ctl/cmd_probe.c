@@ -13,6 +13,7 @@
 #include "../base/program.h"
 #include "../base/units.h"
 #include "ctl.h"
+#include "prepare.h"
 
 static const char *const shapes[] = {[SHINY_PROBE_NONE] = "none", [SHINY_PROBE_SECTION] = "section", [SHINY_PROBE_REGISTERED] = "registered"};
 static const char *const namings[] = {[SHINY_PROBE_NAME_NONE] = "none", [SHINY_PROBE_NAME_STATIC] = "static",
@@ -325,6 +326,8 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 		snprintf(path, sizeof path, "%s", what);
 	else
 		err = program_find(what, path);
+	if (!err && ctl->options.given[OPT_PREPARE])
+		return prepare_for_library(path, ctl->options.text[OPT_PREPARE]);
 	if (!err)
 		err = probe_open(path, &options, &probe);
 	if (err)

@@ -29,15 +29,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../symbolizer/allocator.h"
-#include "../../symbolizer/ctors.h"
-#include "../../symbolizer/observers.h"
-#include "../../symbolizer/probe.h"
 #include "../base/mem.h"
 #include "../base/program.h"
 #include "../base/units.h"
 #include "../devtools/client.h"
 #include "closing.h"
+#include "prepare.h"
 #include "sessions.h"
 
 struct result {
@@ -107,57 +104,6 @@ static struct shiny_err *check_out(const char *pattern, bool force)
 	return err;
 }
 
-/*
- * An allocator inside the executable is seen through patches of its entries, which the library makes by a file that must be there before. What
- * a script or the program itself starts later is found in the cache if it was started, or probed, before.
- */
-static struct shiny_err *prepare_allocator(const char *path, const struct program_look *look)
-{
-	struct allocator_found found = {.why = ""};
-	struct shiny_err *err = NULL;
-
-	if (look->kind == PROGRAM_SCRIPT)
-		path = look->interpreter;
-	if ((look->kind == PROGRAM_ELF && look->malloc != PROGRAM_MALLOC_PARTITION) || look->kind == PROGRAM_SCRIPT)
-		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &found);
-	if (err && err->code == SHINY_ERR_USAGE)
-		return err;
-	if (err)
-		fprintf(stderr, "shinyctl: the allocator inside %s will not be recorded: %s\n", path, err->message);
-	else if (*found.why)
-		fprintf(stderr, "shinyctl: %s inside %s will not be recorded: %s\n", found.patches ? "a part of the allocators" : "the allocator", path,
-			found.why);
-	shiny_err_free(err);
-	return NULL;
-}
-
-/* What garbage-collected heap it has: the library reads that when it starts. Where it can't be known, the end of the recording says so. */
-static void prepare_heaps(const char *path, const struct program_look *look)
-{
-	struct probe_options options = {0};
-	struct probe probe;
-	struct shiny_err *err;
-
-	if (look->kind != PROGRAM_ELF || look->malloc != PROGRAM_MALLOC_PARTITION)
-		return;
-	err = probe_open(path, &options, &probe);
-	if (!err)
-		probe_close(&probe);
-	shiny_err_free(err);
-}
-
-/* Where PartitionAlloc's observer hooks are set, if it has symbols: the library hears of Blink's own partitions through them. */
-static void prepare_observers(const char *path, const struct program_look *look, const char *const *debug_dirs)
-{
-	const char *why;
-
-	if (look->kind != PROGRAM_ELF || look->malloc != PROGRAM_MALLOC_PARTITION)
-		return;
-	observers_prepare(path, debug_dirs, &why);
-	if (why)
-		fprintf(stderr, "shinyctl: partitions of %s that are not malloc's will not be recorded: %s\n", path, why);
-}
-
 /* A browser is told to listen on its pipe. What cannot be one is not given arguments that it does not know. */
 static struct shiny_err *prepare_devtools(struct run *run, const struct program_look *look)
 {
@@ -182,50 +128,6 @@ static struct shiny_err *prepare_devtools(struct run *run, const struct program_
 	return devtools_create(period, 0, &run->devtools);
 }
 
-/* The first few classes of which not all is seen, and how many more. */
-static void tell_unseen(const struct shiny_ctors_file *file)
-{
-	enum { SHOWN = 5 };
-	unsigned count = 0;
-
-	for (uint32_t i = 0; i < file->class_count; i++) {
-		const struct shiny_ctors_class *c = &ctors_classes(file)[i];
-
-		if (!c->unpatched && (!c->inlined || c->inlined == UINT32_MAX) && c->constructors)
-			continue;
-		if (count++ < SHOWN)
-			fprintf(stderr, "%s%.*s", count == 1 ? "shinyctl: not all constructors and destructors will be seen (inlined, or not to be patched) of " : ", ",
-				(int)c->name_bytes, ctors_names(file) + c->name_at);
-	}
-	if (count > SHOWN)
-		fprintf(stderr, " and %s", units_noun(UNITS_NOUN_BUF, count - SHOWN, "more class"));
-	if (count)
-		fprintf(stderr, "; shinyctl objects says how many\n");
-}
-
-/* SHINY_CTORS: what the library patches is worked out here, once for each build. */
-static struct shiny_err *prepare_constructors(const char *path, const struct program_look *look, const char *const *debug_dirs)
-{
-	struct shiny_ctors_file *file = NULL;
-	struct shiny_err *err = NULL;
-
-	if (look->kind == PROGRAM_SCRIPT)
-		path = look->interpreter;
-	if (look->kind == PROGRAM_ELF || look->kind == PROGRAM_SCRIPT)
-		err = ctors_prepare(path, env_text(ENV_SHINY_CTORS), debug_dirs, &file);
-	if (err && err->code == SHINY_ERR_USAGE)
-		return err;
-	if (err)
-		fprintf(stderr, "shinyctl: constructors of %s will not be recorded: %s\n", path, err->message);
-	else if (file && *file->why)
-		fprintf(stderr, "shinyctl: SHINY_CTORS, of %s: %s\n", path, file->why);
-	if (file)
-		tell_unseen(file);
-	free(file);
-	shiny_err_free(err);
-	return NULL;
-}
-
 static struct shiny_err *prepare(struct run *run)
 {
 	const struct options *o = run->options;
@@ -243,14 +145,8 @@ static struct shiny_err *prepare(struct run *run)
 		obstacle = err ? NULL : program_obstacle(&look);
 		if (obstacle)
 			fprintf(stderr, "shinyctl: %s will not be recorded itself, only what it starts: %s\n", run->program, obstacle);
-		else if (!err)
-			err = prepare_allocator(run->program, &look);
 		if (!err)
-			prepare_heaps(run->program, &look);
-		if (!err)
-			prepare_observers(run->program, &look, o->symbols);
-		if (!err)
-			err = prepare_constructors(run->program, &look, o->symbol_count ? o->symbols : NULL);
+			err = prepare_program(run->program, &look, o->symbol_count ? o->symbols : NULL);
 		if (!err)
 			err = prepare_devtools(run, &look);
 	} else if (!err) {

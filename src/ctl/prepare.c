@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prepare.c: see prepare.h. */
+#include "prepare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../symbolizer/allocator.h"
+#include "../../symbolizer/cache_file.h"
+#include "../../symbolizer/ctors.h"
+#include "../../symbolizer/observers.h"
+#include "../../symbolizer/probe.h"
+#include "../base/cleanup.h"
+#include "../base/units.h"
+#include "env.h"
+
+/*
+ * An allocator inside the executable is seen through patches of its entries, which the library makes by a file that must be there before. What
+ * a script or the program itself starts later is found in the cache if it was started, or probed, before.
+ */
+static struct shiny_err *prepare_allocator(const char *path, const struct program_look *look)
+{
+	struct allocator_found found = {.why = ""};
+	struct shiny_err *err = NULL;
+
+	if (look->kind == PROGRAM_SCRIPT)
+		path = look->interpreter;
+	if ((look->kind == PROGRAM_ELF && look->malloc != PROGRAM_MALLOC_PARTITION) || look->kind == PROGRAM_SCRIPT)
+		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &found);
+	if (err && err->code == SHINY_ERR_USAGE)
+		return err;
+	if (err)
+		fprintf(stderr, "shinyctl: the allocator inside %s will not be recorded: %s\n", path, err->message);
+	else if (*found.why)
+		fprintf(stderr, "shinyctl: %s inside %s will not be recorded: %s\n", found.patches ? "a part of the allocators" : "the allocator", path,
+			found.why);
+	shiny_err_free(err);
+	return NULL;
+}
+
+/* What garbage-collected heap it has: the library reads that when it starts. Where it can't be known, the end of the recording says so. */
+static void prepare_heap(const char *path)
+{
+	struct probe_options options = {0};
+	struct probe probe;
+	struct shiny_err *err = probe_open(path, &options, &probe);
+
+	if (!err)
+		probe_close(&probe);
+	shiny_err_free(err);
+}
+
+/* Where PartitionAlloc's observer hooks are set, if it has symbols: the library hears of Blink's own partitions through them. */
+static void prepare_observers(const char *path, const struct program_look *look, const char *const *debug_dirs)
+{
+	const char *why;
+
+	if (look->kind != PROGRAM_ELF || look->malloc != PROGRAM_MALLOC_PARTITION)
+		return;
+	observers_prepare(path, debug_dirs, &why);
+	if (why)
+		fprintf(stderr, "shinyctl: partitions of %s that are not malloc's will not be recorded: %s\n", path, why);
+}
+
+/* The first few classes of which not all is seen, and how many more. */
+static void tell_unseen(const struct shiny_ctors_file *file)
+{
+	enum { SHOWN = 5 };
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < file->class_count; i++) {
+		const struct shiny_ctors_class *c = &ctors_classes(file)[i];
+
+		if (!c->unpatched && (!c->inlined || c->inlined == UINT32_MAX) && c->constructors)
+			continue;
+		if (count++ < SHOWN)
+			fprintf(stderr, "%s%.*s", count == 1 ? "shinyctl: not all constructors and destructors will be seen (inlined, or not to be patched) of " : ", ",
+				(int)c->name_bytes, ctors_names(file) + c->name_at);
+	}
+	if (count > SHOWN)
+		fprintf(stderr, " and %s", units_noun(UNITS_NOUN_BUF, count - SHOWN, "more class"));
+	if (count)
+		fprintf(stderr, "; shinyctl objects says how many\n");
+}
+
+/* SHINY_CTORS: what the library patches is worked out here, once for each build. */
+static struct shiny_err *prepare_constructors(const char *path, const struct program_look *look, const char *const *debug_dirs)
+{
+	struct shiny_ctors_file *file = NULL;
+	struct shiny_err *err = NULL;
+
+	if (look->kind == PROGRAM_SCRIPT)
+		path = look->interpreter;
+	if (look->kind == PROGRAM_ELF || look->kind == PROGRAM_SCRIPT)
+		err = ctors_prepare(path, env_text(ENV_SHINY_CTORS), debug_dirs, &file);
+	if (err && err->code == SHINY_ERR_USAGE)
+		return err;
+	if (err)
+		fprintf(stderr, "shinyctl: constructors of %s will not be recorded: %s\n", path, err->message);
+	else if (file && *file->why)
+		fprintf(stderr, "shinyctl: SHINY_CTORS, of %s: %s\n", path, file->why);
+	if (file)
+		tell_unseen(file);
+	free(file);
+	shiny_err_free(err);
+	return NULL;
+}
+
+struct shiny_err *prepare_program(const char *path, const struct program_look *look, const char *const *debug_dirs)
+{
+	struct shiny_err *err = NULL;
+
+	if (!program_obstacle(look))
+		err = prepare_allocator(path, look);
+	if (err)
+		return err;
+	if (look->kind == PROGRAM_ELF && look->malloc == PROGRAM_MALLOC_PARTITION)
+		prepare_heap(path);
+	prepare_observers(path, look, debug_dirs);
+	return prepare_constructors(path, look, debug_dirs);
+}
+
+struct shiny_err *prepare_for_library(const char *path, const char *directory)
+{
+	struct program_look look;
+
+	if (!cache_file_writable())
+		setenv("XDG_CACHE_HOME", directory, 1);
+	SHINY_TRY(program_look(path, &look));
+	SHINY_TRY(prepare_program(path, &look, NULL));
+	if (look.malloc == PROGRAM_MALLOC_OWN) /* a file that says that there is nothing, so that nobody waits for it again */
+		prepare_heap(path);
+	return NULL;
+}

@@ -266,8 +266,11 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 
 	dir->scanned = wall;
 	dir->making = 0;
-	for (size_t i = 0; i < session->present.count; i++)
+	for (size_t i = 0; i < session->present.count; i++) {
+		if (!session->present.at[i]->over)
+			process_scan(session, session->present.at[i]); /* whom the directory's files name as parents */
 		notices_read(session, session->present.at[i]); /* what an arena answers was said before it was made */
+	}
 	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
 	if (!handle)
 		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);

@@ -14,6 +14,7 @@
 #include "ctl.h"
 #include "door.h"
 #include "help.h"
+#include "unfinished.h"
 
 static int complain(struct shiny_err *err)
 {
@@ -43,6 +44,12 @@ static struct shiny_err *unknown_verb(const char *word)
 	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'", word), "`shinyctl help` lists the verbs");
 }
 
+/* Those that read sums, and would take it for an answer that there are none yet. */
+static bool reads_sums(enum verb_id verb)
+{
+	return verb == VERB_REPORT || verb == VERB_TYPES || verb == VERB_SITES || verb == VERB_TREE;
+}
+
 /* The verb's options and the verb itself. */
 static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int *status)
 {
@@ -55,6 +62,9 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	if (ctl.options.help)
 		help_verb(&ctl.style, verb);
 	else
+		for (size_t i = 0; !err && verbs[verb].group == VERBS_READ && i < ctl.options.operand_count; i++)
+			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
+	if (!err && !ctl.options.help)
 		err = verbs[verb].run(&ctl);
 	*status = ctl.status;
 	return err;

@@ -19,6 +19,8 @@
 
 static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3, [SHINY_VPTR_FLUSH] = 2, [SHINY_VPTR_EXIT] = 3, [SHINY_VPTR_FREE] = 1 };
 
+enum { DOUBLE_STEPS = 16 << 20 };
+
 static void remember_death(struct process *p, const struct entry *entry, uint64_t time, const struct ticks *ticks)
 {
 	/* two seconds' worth of deaths, at most DEATHS_MAX: grown while the oldest one is younger than that */
@@ -109,16 +111,50 @@ static void apply_alloc(struct session *session, struct stream *s)
 		apply_emit(session, s, ns, EVENT_ALLOC)->stack = s->process->stats.sites.at[entry.site].stack;
 }
 
+/* As in `shinyctl mismatches`, of what the registry knows anyway. */
+static void compare_with_birth(struct stream *s, const struct entry *old, bool freed)
+{
+	enum { C, SCALAR, ARRAY, ANY };
+	static const uint8_t families[] = {
+#define SHINY_API(name, text, family) family,
+#include <shiny/api.def>
+#undef SHINY_API
+	};
+	unsigned api = old->flags & ENTRY_API;
+	uint8_t got = api < sizeof families ? families[api] : ANY;
+	uint8_t ended = s->head.api < sizeof families ? families[s->head.api] : ANY;
+
+	if (got != ended && got != ANY && ended != ANY)
+		s->process->noticed.wrong_frees++;
+	else if (freed && s->head.size && s->head.size != old->size)
+		s->process->noticed.wrong_sizes++;
+}
+
+/* A block that is not known: was it freed before? Looking through all that is remembered is worth so much only. */
+static void free_of_unknown(struct stream *s)
+{
+	struct process *p = s->process;
+
+	p->noticed.unknown_frees++;
+	for (size_t i = p->deaths_count; i-- > 0 && p->noticed.double_steps < DOUBLE_STEPS; p->noticed.double_steps++)
+		if (p->deaths[(p->deaths_at + i) % p->deaths_room].entry.address == s->head.address) {
+			p->noticed.double_frees++;
+			return;
+		}
+}
+
 static void apply_free(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
 	struct entry old;
 
-	if (registry_remove(&p->registry, s->head.address, &old))
+	if (registry_remove(&p->registry, s->head.address, &old)) {
+		compare_with_birth(s, &old, true);
 		block_ended(session, s, &old, END_FREED, ns);
-	else
-		p->noticed.unknown_frees++;
+	} else {
+		free_of_unknown(s);
+	}
 	apply_emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
 }
 
@@ -149,7 +185,7 @@ static void apply_realloc_begin(struct stream *s)
 	s->realloc_stack = s->head.stack;
 	s->realloc.address = 0;
 	if (s->head.address && !registry_remove(&s->process->registry, s->head.address, &s->realloc)) {
-		s->process->noticed.unknown_frees++;
+		free_of_unknown(s);
 		s->realloc.address = 0;
 	}
 }
@@ -167,6 +203,7 @@ static void apply_realloc_done(struct session *session, struct stream *s)
 		/* resized in place or copied: it is still the object that it was, as far as its class is known */
 		entry.vtable = s->realloc.vtable;
 		entry.flags |= s->realloc.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
+		compare_with_birth(s, &s->realloc, false);
 		block_ended(session, s, &s->realloc, END_FREED, ns);
 	}
 	if (begin_block(session, s, &entry, ns)) {

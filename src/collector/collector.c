@@ -441,6 +441,8 @@ static uint64_t round_of(struct session *session)
 			continue;
 		process_scan(session, session->present.at[i]);
 		drain_scan(session, session->present.at[i]);
+		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+			session->paused = true;
 	}
 	process_look_for_ends(session);
 	merge(session, now);
@@ -614,6 +616,15 @@ static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
 	return ppoll(&wait, hung_up ? 0 : 1, &time, NULL) == 1 && wait.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
+/* Its last words, if any. */
+static void hear_launcher(struct session *session)
+{
+	struct collector_ended ended;
+
+	if (read(session->options->launcher_fd, &ended, sizeof ended) == sizeof ended)
+		session->launched = ended;
+}
+
 static bool all_over(const struct session *session)
 {
 	for (size_t i = 0; i < session->present.count; i++)
@@ -760,8 +771,10 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			soon = MS;
 		else
 			soon = interval;
-		if ((soon || !hung_up) && pause_for(session, soon, hung_up))
+		if ((soon || !hung_up) && pause_for(session, soon, hung_up)) {
 			hung_up = true;
+			hear_launcher(session);
+		}
 	}
 	return NULL;
 }

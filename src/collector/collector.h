@@ -20,7 +20,8 @@ struct collector_options {
 	bool numbered;         /* a name that is taken gets a number, as one with a % does */
 	bool with_events;      /* keep the event blocks, not only the aggregates */
 	bool leftover;         /* nobody is expected to come: drain what is there, then end */
-	int launcher_fd;       /* read end of a pipe that the launcher holds open until the program has ended; -1: none */
+	int launcher_fd;       /* read end of a pipe that the launcher holds open until the program has ended; -1: none.
+	                        * Before it closes it, it may write a struct collector_ended */
 	int lock_fd;           /* from collector_lock; 0: collector_run takes the lock itself */
 	const char *const *debug_dirs;
 	bool no_site_types;    /* types from vptrs only: call sites are not looked at */
@@ -30,6 +31,11 @@ struct collector_options {
 	uint64_t memory_period; /* ms between two looks at what is resident of a process; 0: none */
 	bool keep_arenas;      /* do not delete the arenas and the directory at the end */
 	bool progress;         /* show progress on stderr for work over a second */
+};
+
+/* How the program ended, as the launcher was told: nobody else is. */
+struct collector_ended {
+	int32_t pid, status;
 };
 
 struct collector_summary {

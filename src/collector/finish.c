@@ -330,6 +330,7 @@ static void put_session(struct session *session, struct collector_summary *out)
 	session_fail(session, store_put_number(session->store, "arena_bytes", session->arenas.at[0]->bytes));
 	session_fail(session, store_put_number(session->store, "ticks_per_second", ticks_per_second(&session->ticks)));
 	session_fail(session, store_put_number(session->store, "leftover", session->options->leftover));
+	session_fail(session, store_put_number(session->store, "paused", session->paused));
 	session_fail(session, store_put_number(session->store, "rebooted", session->ticks.foreign));
 	session_fail(session, store_put_number(session->store, "records", session->total_events));
 	if (first) {
@@ -355,6 +356,14 @@ static struct sym *make_symbolizer(struct session *session)
 	if (err)
 		session_fail(session, err);
 	return sym;
+}
+
+static void told_by_launcher(struct session *session)
+{
+	struct process *p = roster_before(&session->roster, (uint32_t)session->launched.pid, UINT64_MAX, NULL);
+
+	if (p && p->told < 0 && !p->replaced)
+		p->told = session->launched.status;
 }
 
 void finish_session(struct session *session, struct collector_summary *out)
@@ -397,6 +406,7 @@ void finish_session(struct session *session, struct collector_summary *out)
 	/* the first question to a module may have found more, and says what to do about the rest */
 	for (size_t i = 0; !session->err && i < module_count; i++)
 		put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
+	told_by_launcher(session);
 	for (size_t i = 0; i < session->processes.count; i++) {
 		struct process *p = session->processes.at[i];
 

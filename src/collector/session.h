@@ -44,6 +44,7 @@ struct noticed {
 #define SHINY_NOTICED(name, field, weight, unit, text, advice) uint64_t field;
 #include "../store/noticed.def"
 #undef SHINY_NOTICED
+	uint64_t double_steps; /* looked through for double_frees */
 };
 
 struct death {
@@ -185,6 +186,8 @@ struct session {
 	struct total total;     /* what is live over all processes */
 	uint64_t total_events, allocs, frees;
 	uint64_t torn_pages; /* when the arenas were last looked at for it */
+	struct collector_ended launched; /* pid 0: nobody has said it */
+	bool paused;         /* recording was off in some arena at some time */
 	uint64_t unrecorded; /* programs that were started and are not recorded */
 	struct event events[EVENT_BATCH];
 	size_t event_count;

@@ -4,7 +4,25 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "../analysis/headlines.h"
 #include "../base/units.h"
+
+/* What is known of the finished file; where it cannot be read any more, it is not for us to say so. */
+static void print_headlines(const char *path, const struct style *style)
+{
+	struct headlines headlines = { 0 };
+	struct store *store;
+	struct shiny_err *err = store_open(path, &store);
+
+	if (!err) {
+		err = headlines_load(store, &headlines);
+		store_close(store);
+	}
+	for (size_t i = 0; i < headlines.count; i++)
+		fprintf(stderr, "shinyctl: %s%s%s\n", tint(style, TINT_WARN), headlines.rows[i].text, tint_end(style, TINT_WARN));
+	headlines_deinit(&headlines);
+	shiny_err_free(err);
+}
 
 void closing_print(const struct collector_summary *s, bool quiet)
 {
@@ -31,6 +49,8 @@ void closing_print(const struct collector_summary *s, bool quiet)
 			loss_words(&s->lost, words), advice ? "; " : "", advice ? advice : "");
 	else if (!quiet)
 		fprintf(stderr, "shinyctl: lost: nothing\n");
+	if (!quiet)
+		print_headlines(s->path, &style);
 	if (s->unprobed && !quiet)
 		fprintf(stderr, "shinyctl: not seen: objects of Chromium's garbage collector; it has been probed now, so the next recording has them\n");
 	if (!quiet)

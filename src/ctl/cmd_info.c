@@ -69,6 +69,19 @@ static void note_row(struct ctl *ctl, const struct query *q)
 	}
 }
 
+static void unrecorded_row(struct ctl *ctl, const struct query *q)
+{
+	if (CTL_JSON(ctl)) {
+		json_object_line(&ctl->json, NULL);
+		json_text(&ctl->json, "name", query_text(q, 0));
+		json_signed(&ctl->json, "count", query_number(q, 1));
+		json_text(&ctl->json, "text", query_text(q, 2));
+		json_end(&ctl->json);
+	} else {
+		fprintf(stdout, "  %15s  %s: %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0), query_text(q, 2));
+	}
+}
+
 static void json_module(struct ctl *ctl, const struct query *q)
 {
 	static const char *const keys[] = {"path", "build_id", "symbols", "debug_file", "note"};
@@ -132,6 +145,7 @@ static const char tables_sql[] = "SELECT 'processes', COUNT(*) FROM process UNIO
 	"UNION ALL SELECT 'vtables', COUNT(*) FROM vtable UNION ALL SELECT 'events kept', COALESCE(SUM(count), 0) FROM events";
 static const char keys_sql[] = "SELECT key, value, typeof(value) FROM v_session ORDER BY key";
 static const char notes_sql[] = "SELECT process, process_name, text FROM v_notes";
+static const char unrecorded_sql[] = "SELECT name, COUNT(*), text FROM unrecorded GROUP BY choice, name, text ORDER BY choice, 2 DESC, 1";
 static const char modules_sql[] = "SELECT path, build_id, symbols, debug_file, note FROM v_modules ORDER BY path";
 static const char counters_sql[] = "SELECT SUM(count), COALESCE(MAX(text), name) FROM v_counters WHERE weight <> 'loss' GROUP BY name "
 				   "HAVING SUM(count) > 0 ORDER BY 1 DESC";
@@ -192,6 +206,8 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 		if (!err && ctl->options.given[OPT_MODULES])
 			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false, modules_sql, json_module)
 					    : print_modules(ctl, store, modules_sql);
+		if (!err)
+			err = section(ctl, store, "not recorded", "not_recorded", false, unrecorded_sql, unrecorded_row);
 		if (!err)
 			err = section(ctl, store, "notes", "notes", false, notes_sql, note_row);
 		if (!err && !CTL_JSON(ctl))

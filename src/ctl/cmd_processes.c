@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../analysis/headlines.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"
 
+enum { UNRECORDED_USUAL = 20 };
 enum { PROCESS, PID, ID, ALLOCS, FREES, LIVE, LIVE_BYTES, PEAK, THREADS, TIME, ENDING, ATTACH, COLUMNS };
 static const struct column columns[COLUMNS] = {
 	[PROCESS] = {"process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
@@ -109,25 +111,72 @@ void json_processes(struct ctl *ctl, const char *key, const struct processes *pr
 	json_end(json);
 }
 
+static void print_unrecorded(struct ctl *ctl, const struct unrecorded *unrecorded)
+{
+	size_t limit = ctl_limit(ctl, unrecorded->count, UNRECORDED_USUAL);
+
+	if (!unrecorded->count)
+		return;
+	ctl_heading(ctl, "Not recorded", "");
+	for (size_t i = 0; i < limit; i++) {
+		char *line = unrecorded_line(&unrecorded->rows[i]);
+
+		fprintf(stdout, "  %s\n", line);
+		free(line);
+	}
+	ctl_more(ctl, limit, unrecorded->count);
+}
+
+static void json_unrecorded(struct ctl *ctl, const struct unrecorded *unrecorded)
+{
+	struct json *json = &ctl->json;
+
+	json_array(json, "not_recorded");
+	for (size_t i = 0; i < unrecorded->count; i++) {
+		const struct unrecorded_row *row = &unrecorded->rows[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "name", row->name);
+		json_text(json, "executable", row->executable);
+		json_number(json, "count", row->count);
+		json_text(json, "reason", row->reason);
+		json_text(json, "text", row->text);
+		json_bool(json, "choice", row->choice);
+		json_number(json, "pid", row->pid);
+		json_number(json, "parent", row->parent);
+		json_text(json, "parent_name", row->parent_name);
+		json_number(json, "start_ns", row->time);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 struct shiny_err *cmd_processes(struct ctl *ctl)
 {
 	struct store *store;
 	struct processes processes;
+	struct unrecorded unrecorded = { 0 };
 	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
 
 	if (err)
 		return err;
-	err = processes_load(store, &processes);
+	err = unrecorded_load(store, &unrecorded);
+	if (!err)
+		err = processes_load(store, &processes);
 	if (err) {
+		unrecorded_deinit(&unrecorded);
 		store_close(store);
 		return err;
 	}
 	if (CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_processes(ctl, "rows", &processes, ctl_limit(ctl, processes.count, 0));
+		json_unrecorded(ctl, &unrecorded);
 	} else {
 		print(ctl, &processes, ctl_limit(ctl, processes.count, 0));
+		print_unrecorded(ctl, &unrecorded);
 	}
+	unrecorded_deinit(&unrecorded);
 	processes_deinit(&processes);
 	return ctl_end(ctl, store, "types --process id:1");
 }

@@ -14,6 +14,7 @@
 
 #include "../analysis/component.h"
 #include "../analysis/coverage.h"
+#include "../analysis/headlines.h"
 #include "../analysis/narrow.h"
 #include "../analysis/overview.h"
 #include "../analysis/summary.h"
@@ -28,7 +29,7 @@ enum {
 	LIVE_ROWS = 6, OTHER_ROWS = 4, /* a screen's worth */
 	USUAL = 10,                    /* rows of types and sites in JSON */
 	NAMED = 6,                     /* roles and components by name */
-	HINTS = 6, NOT_SEEN = 4,
+	HINTS = 6, NOT_SEEN = 4, HEADLINES = 6,
 	TEXT_MOST = 220,
 };
 /* From what share on something is worth a hint. */
@@ -49,6 +50,7 @@ struct page {
 	bool narrow, partial;          /* of an interval or tags; and only what tables know that have tags */
 	uint64_t from, length;         /* what it is about: since the session's start; ns */
 	char *narrowing;               /* " --tag 'startup'": what a command needs that is to be about the same; "" nothing */
+	struct headlines headlines;
 	struct summary summary;
 	struct overview overview;
 	struct component_rules *rules; /* of components */
@@ -65,6 +67,7 @@ struct page {
 
 static void page_deinit(struct page *page)
 {
+	headlines_deinit(&page->headlines);
 	summary_deinit(&page->summary);
 	overview_deinit(&page->overview);
 	components_deinit(&page->components);
@@ -223,6 +226,8 @@ static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const s
 		err = load_components(store, scope, page);
 	if (!err)
 		err = coverage_load(store, &page->coverage);
+	if (!err)
+		err = headlines_load(store, &page->headlines);
 	progress_set(&progress, 4, 5);
 	if (!err && CTL_JSON(ctl))
 		err = processes_load(store, &page->processes);
@@ -278,6 +283,22 @@ static void print_narrowed(struct ctl *ctl, const struct page *page)
 		page->partial ? "\nnot known of a tag without events: the peak, whose the blocks are by process, what churns, what stays" : "");
 }
 
+static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
+{
+	for (size_t i = 0; i < headlines->count; i++) {
+		const struct headline *row = &headlines->rows[i];
+		char *line;
+
+		if (i == HEADLINES) {
+			fprintf(stdout, "and %zu more: shinyctl processes %s\n", headlines->count - i, ctl->options.operands[0]);
+			return;
+		}
+		line = mem_format("%s%s%s", row->text, row->verb ? " \xe2\x86\x92 shinyctl " : "", row->verb ? row->verb : "");
+		put_line(&ctl->style, TINT_WARN, line);
+		free(line);
+	}
+}
+
 static void print_head(struct ctl *ctl, const struct page *page)
 {
 	const struct style *style = &ctl->style;
@@ -297,6 +318,7 @@ static void print_head(struct ctl *ctl, const struct page *page)
 	put_line(style, TINT_NONE, line);
 	free(line);
 	print_narrowed(ctl, page);
+	print_headlines(ctl, &page->headlines);
 	putc('\n', style->out);
 	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live), units_bytes(UNITS_BUF, s->sums.live_bytes));
 	if (s->sums.gone)
@@ -520,6 +542,19 @@ static void json_overview(struct ctl *ctl, const struct page *page)
 	json_end(json);
 }
 
+static void json_headlines(struct json *json, const struct headlines *headlines)
+{
+	json_array(json, "headlines");
+	for (size_t i = 0; i < headlines->count; i++) {
+		json_object_line(json, NULL);
+		json_text(json, "kind", headlines->rows[i].kind);
+		json_text(json, "text", headlines->rows[i].text);
+		json_text(json, "verb", headlines->rows[i].verb);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 static void json_next(struct json *json, const struct page *page)
 {
 	json_array(json, "next");
@@ -556,6 +591,7 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	json_number(json, "started_ns", s->started);
 	json_number(json, "duration_ns", s->duration);
 	json_number(json, "schema_version", s->schema_version);
+	json_headlines(json, &page->headlines);
 	ctl_narrowed(ctl);
 	json_number(json, "from_ns", page->from);
 	json_number(json, "length_ns", page->length);

@@ -6,7 +6,7 @@
  *      │                       and then writes its result into `result`
  *      └─────fork─► program    LD_PRELOAD, SHINY_SESSION; `failure` tells why exec failed, and closes by itself when it worked
  *
- *   life     held open by the launcher until the program has ended: no arena yet does not mean that none will come
+ *   life     held open by the launcher until the program has ended: no arena yet does not mean that none will come; says how it ended
  *   result   the sidecar's summary or error. End of file without one: it died
  *
  * The program must not notice: its input and output are untouched, signal dispositions are what the caller's were, the terminal
@@ -312,6 +312,18 @@ static void start_devtools(struct run *run, pid_t pid)
 	sigaction(SIGUSR1, &ask, NULL);
 }
 
+/* The pipe has room for it, and a sidecar that has died needs it no more. */
+static void tell_sidecar(const struct run *run, pid_t pid, int status)
+{
+	struct collector_ended ended = {.pid = (int32_t)pid, .status = status};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+
+	sigaction(SIGPIPE, &ignore, &old);
+	if (write(run->life[1], &ended, sizeof ended) != sizeof ended)
+		errno = 0;
+	sigaction(SIGPIPE, &old, NULL);
+}
+
 /* Forks the program; *status is what waitpid said when it ended. */
 static struct shiny_err *run_program(struct run *run, int *status)
 {
@@ -345,6 +357,7 @@ static struct shiny_err *run_program(struct run *run, int *status)
 	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
 		;
 	program_pid = 0;
+	tell_sidecar(run, pid, *status);
 	if (run->devtools) {
 		asked = NULL;
 		devtools_stop(run->devtools);

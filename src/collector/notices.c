@@ -94,6 +94,8 @@ void notices_read(struct session *session, struct arena *arena)
 	if (!arena->header)
 		return;
 	until = __atomic_load_n(&arena->header->notices, __ATOMIC_ACQUIRE);
+	if (until != arena->notices_read && !arena->over)
+		process_scan(session, arena); /* who says it, and of whom, had its slot before */
 	if (until > arena->notices_read + SHINY_NOTICES) {
 		session->noticed.unnamed_programs += until - SHINY_NOTICES - arena->notices_read;
 		arena->notices_read = until - SHINY_NOTICES;

@@ -29,6 +29,7 @@
 
 #include "clock.h"
 #include "env.h"
+#include "limits.h"
 #include "sys.h"
 #include "unwind.h"
 
@@ -183,7 +184,7 @@ static struct shiny_header *make_arena(int dir, bool joins, struct shiny_header 
 	}
 	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping keeps the description, and the lock */
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
-	lay_out(plan, si_env.arena);
+	lay_out(plan, si_limits_arena(si_env.arena));
 	for (uint64_t bytes = first_part(plan, joins); *why == 0; bytes /= 2) {
 		*why = allocate(fd, plan, bytes, present);
 		if (*why == 0) {

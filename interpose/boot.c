@@ -35,6 +35,7 @@
 #include "fork.h"
 #include "hooks.h"
 #include "launch.h"
+#include "limits.h"
 #include "main_image.h"
 #include "module.h"
 #include "next.h"
@@ -258,7 +259,7 @@ static bool boot(void)
 	begin_parts();
 	si_text_init(&notes, notes_text, sizeof notes_text);
 	si_next_resolve();
-	if (getauxval(AT_SECURE))
+	if (getauxval(AT_SECURE) || si_limits_filtered())
 		return false;
 	read_start(&start);
 	si_env_parse(start.environment, &si_env, &notes);
@@ -273,6 +274,11 @@ static bool boot(void)
 	si_clock_choose();
 	si_tid_find();
 	settings_notes = notes.used;
+	if (!si_limits_enter(&notes)) {
+		say("not recorded: ", notes_text + settings_notes);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_ASIDE, si_boot_executable, notes_text + settings_notes);
+		return false;
+	}
 	if (!si_writers_make() || !si_attach(&start, si_boot_executable, &notes, directory)) {
 		say("not recorded: ", notes_text);
 		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_ARENA, si_boot_executable, notes_text + settings_notes);
@@ -323,11 +329,14 @@ void si_boot(void)
 {
 	int saved = errno;
 	uint32_t now = NOT_YET;
+	bool recorded;
 	static struct si_self off = { .life = SI_OFF };
 
 	if (!__atomic_compare_exchange_n(&state, &now, BOOTING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	if (boot()) {
+	recorded = boot();
+	si_limits_leave();
+	if (recorded) {
 		__atomic_store_n(&si_self->life, SI_ALIVE, __ATOMIC_RELEASE);
 		si_map_replay();
 	} else {

@@ -153,6 +153,8 @@ static __attribute__((noreturn)) void become(const char *path, const char *const
 	if (kept_fd >= 0) /* not among the standard streams, where the program had closed those */
 		kept_fd = (int)si_sys(SYS_fcntl, kept_fd, F_DUPFD, 3);
 	null = si_sys_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
+	if (null < 0) /* whatever can be opened, so that no file of the sidecar's gets their numbers */
+		null = si_sys_open(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY, 0);
 	for (int fd = 0; fd < (si_env.debug ? 2 : 3); fd++)
 		if (null != fd)
 			si_sys(SYS_dup2, null, fd, 0);

@@ -210,7 +210,7 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	struct si_writer *w = u->w ? u->w : si_enter_any(u->fp);
 	struct shiny_record *payload;
 	struct shiny_module m = { .start = k->start, .end = k->end, .bias = k->bias };
-	char path_text[SHINY_PATH_MAX];
+	static char path_text[SHINY_PATH_MAX]; /* one update at a time; the stack may be a small one */
 	struct si_text path;
 	uint32_t records;
 	uint64_t now;

@@ -11,7 +11,7 @@
  * are cancellation points. A direct call returns -errno and touches nothing else.
  *
  * In the constructor anything goes: the program has no sandbox yet (unless it was started in one:
- * filter.h). AFTER it a seccomp filter may be in place that ends the program at a call which it
+ * limits.h). AFTER it a seccomp filter may be in place that ends the program at a call which it
  * does not make itself, and an instruction that no hook sees may have put it there. So after it
  * there are these calls, and no others:
  *

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/rlimits.h"
 #include "../base/units.h"
 #include "closing.h"
 #include "sessions.h"
@@ -84,6 +85,8 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s", o->operands[0]),
 					"`shinyctl collect` without a directory lists those that exist");
 	env_complain(environ, stderr);
+	if (o->given[OPT_LIVE])
+		rlimits_raise();
 	struct collector_options options = {
 		.directory = o->operands[0],
 		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),

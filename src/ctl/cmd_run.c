@@ -31,6 +31,7 @@
 
 #include "../base/mem.h"
 #include "../base/program.h"
+#include "../base/rlimits.h"
 #include "../base/units.h"
 #include "../devtools/client.h"
 #include "closing.h"
@@ -195,8 +196,11 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	struct shiny_err *err;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	if (null < 0)
+		null = open("/", O_RDONLY | O_CLOEXEC);
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
+	rlimits_raise();
 	close(run->life[1]);
 	close(run->result[0]);
 	dup2(null, STDIN_FILENO);
@@ -281,6 +285,7 @@ static __attribute__((noreturn)) void be_program(const struct run *run, const st
 	int why, failure = run->failure[1];
 
 	put_environment(run);
+	rlimits_restore();
 	sigaction(SIGINT, &old->interrupt, NULL);
 	sigaction(SIGQUIT, &old->quit, NULL);
 	sigaction(SIGTERM, &old->terminate, NULL);
@@ -487,8 +492,12 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 
 struct shiny_err *cmd_run(struct ctl *ctl)
 {
-	struct run *run = mem_zero(1, sizeof *run);
+	struct run *run;
 	struct shiny_err *err;
+
+	if (!rlimits_run_alone(ctl->options.operands))
+		return shiny_err_os(errno, "cannot run %s", ctl->options.operands[0]);
+	run = mem_zero(1, sizeof *run);
 
 	run->options = &ctl->options;
 	run->end = mem_zero(1, sizeof *run->end);

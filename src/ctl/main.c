@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../base/nearest.h"
+#include "../base/rlimits.h"
 #include "ctl.h"
 #include "door.h"
 #include "help.h"
@@ -70,7 +71,7 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	return err;
 }
 
-int main(int argc, char **argv)
+static int run_main(int argc, char **argv)
 {
 	struct shiny_err *err = NULL;
 	int status = 0;
@@ -111,4 +112,13 @@ int main(int argc, char **argv)
 		return complain(err);
 	}
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	/* before anything is allocated: there may be no room for that */
+	for (int i = 2; i + 1 < argc && strcmp(argv[1], "run") == 0; i++)
+		if (strcmp(argv[i], "--") == 0 && !rlimits_run_alone(argv + i + 1))
+			return perror("shinyctl: cannot run the program"), 127;
+	return rlimits_with_stack(run_main, argc, argv);
 }

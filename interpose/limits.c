@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * limits.c: see limits.h.
+ *
+ * What we map counts as the program's own: with a limit on address space or data in force, it would
+ * meet ENOMEM earlier than without us, so we step aside, however large the limit is. Files are
+ * another matter: all of ours are made and closed in the constructor, where a soft limit can be
+ * lifted and put back before the program's first instruction. A file longer than the hard limit
+ * on files cannot be made (SIGXFSZ); the arena is then as small as that.
+ *
+ * The sidecar is a process of the same user: where few are allowed, the program has one less. It also
+ * has memory of its own, so in a small memory cgroup the kernel might end the program for it.
+ *
+ * A seccomp filter that exec has handed down may end the program at our first call. The loader has
+ * just opened, read and closed files, and those calls show what there is: /proc/self/status. Where
+ * process number 1 has as many filters (a container's own), they are everybody's, and such filters
+ * refuse calls and do not kill; one more than that is meant for this program.
+ *
+ * Not covered: what the program sets later by setrlimit counts our mappings too (header.own says how
+ * much that is); a library that does not fit into the address space at all is the loader's to tell.
+ */
+#include "limits.h"
+
+#include <sys/resource.h>
+
+#include <shiny/wire.h>
+
+#include "sys.h"
+
+enum {
+	PROCESSES = 256,      /* fewer are few */
+	FILES = 24,           /* the sidecar's */
+	ARENA_LEAST = 2 << 20,
+};
+#define CGROUP_LEAST (UINT64_C(256) << 20)
+
+struct limit {
+	uint64_t soft, hard;
+};
+static struct limit file_size = { UINT64_MAX, UINT64_MAX }, files;
+static bool lifted_size, lifted_files;
+
+static struct limit ask(int which)
+{
+	struct limit limit = { UINT64_MAX, UINT64_MAX };
+
+	si_sys6(SYS_prlimit64, 0, which, 0, (long)&limit, 0, 0);
+	return limit;
+}
+
+static bool set(int which, struct limit limit)
+{
+	return si_sys6(SYS_prlimit64, 0, which, (long)&limit, 0, 0, 0) == 0;
+}
+
+/* The number behind `key` in a text, or `otherwise`. */
+static uint64_t number_after(const char *text, const char *key, uint64_t otherwise)
+{
+	size_t bytes = 0;
+
+	while (key[bytes])
+		bytes++;
+	for (; *text; text++) {
+		uint64_t n = 0;
+
+		if (!si_same(text, key, bytes))
+			continue;
+		for (text += bytes; *text == ' ' || *text == '\t'; text++)
+			;
+		if (*text < '0' || *text > '9')
+			return otherwise;
+		for (; *text >= '0' && *text <= '9'; text++)
+			n = n > UINT64_MAX / 16 ? n : n * 10 + (uint64_t)(*text - '0');
+		return n;
+	}
+	return otherwise;
+}
+
+bool si_limits_filtered(void)
+{
+	char text[4096];
+	uint64_t own;
+
+	if (si_sys_read_file("/proc/self/status", text, sizeof text) <= 0 ||
+	    number_after(text, "\nSeccomp:", 0) == 0)
+		return false;
+	own = number_after(text, "\nSeccomp_filters:", UINT64_MAX);
+	return si_sys_read_file("/proc/1/status", text, sizeof text) <= 0 ||
+	       own > number_after(text, "\nSeccomp_filters:", 0);
+}
+
+/* A file in a directory of the cgroup that a line of /proc/self/cgroup names. */
+static uint64_t cgroup_file(const char *root, const char *line, const char *name)
+{
+	char path[SHINY_PATH_MAX], text[64];
+	struct si_text t;
+	size_t bytes = 0;
+
+	while (line[bytes] && line[bytes] != '\n')
+		bytes++;
+	si_text_init(&t, path, sizeof path);
+	si_text_add(&t, root);
+	si_text_bytes(&t, line, bytes);
+	si_text_add(&t, name);
+	text[0] = '\n';
+	return si_sys_read_file(path, text + 1, sizeof text - 1) > 0 ? number_after(text, "\n", UINT64_MAX) :
+								       UINT64_MAX;
+}
+
+/* What the memory cgroup may have, of either version; the one above it is not asked. */
+static uint64_t cgroup_bytes(void)
+{
+	uint64_t least = UINT64_MAX, found;
+	char text[2048];
+
+	if (si_sys_read_file("/proc/self/cgroup", text, sizeof text) <= 0)
+		return least;
+	for (const char *line = text; *line; line++) {
+		if (line != text && line[-1] != '\n')
+			continue;
+		for (; *line && *line != ':'; line++)
+			;
+		found = UINT64_MAX;
+		if (si_same(line, "::", 2))
+			found = cgroup_file("/sys/fs/cgroup", line + 2, "/memory.max");
+		else if (si_same(line, ":memory:", 8))
+			found = cgroup_file("/sys/fs/cgroup/memory", line + 8, "/memory.limit_in_bytes");
+		least = found < least ? found : least;
+		if (!*line)
+			break;
+	}
+	return least;
+}
+
+static bool too_small(struct si_text *why, const char *name, uint64_t limit)
+{
+	si_text_add(why, name);
+	si_text_add(why, " is limited to ");
+	si_text_number(why, limit);
+	return false;
+}
+
+bool si_limits_enter(struct si_text *why)
+{
+	struct limit space = ask(RLIMIT_AS), data = ask(RLIMIT_DATA), processes = ask(RLIMIT_NPROC);
+	uint64_t group;
+
+	if (space.soft != UINT64_MAX)
+		return too_small(why, "address space (ulimit -v)", space.soft);
+	if (data.soft != UINT64_MAX)
+		return too_small(why, "data (ulimit -d)", data.soft);
+	if (processes.soft < PROCESSES && si_sys(SYS_geteuid, 0, 0, 0) != 0)
+		return too_small(why, "the number of processes (ulimit -u)", processes.soft);
+	group = cgroup_bytes();
+	if (group < CGROUP_LEAST)
+		return too_small(why, "the memory cgroup", group);
+	file_size = ask(RLIMIT_FSIZE);
+	files = ask(RLIMIT_NOFILE);
+	if (file_size.hard < ARENA_LEAST)
+		return too_small(why, "the size of files (ulimit -f)", file_size.hard);
+	if (files.hard < FILES)
+		return too_small(why, "the number of open files (ulimit -n)", files.hard);
+	lifted_size = file_size.soft < file_size.hard && set(RLIMIT_FSIZE, (struct limit){ file_size.hard, file_size.hard });
+	lifted_files = files.soft < files.hard && set(RLIMIT_NOFILE, (struct limit){ files.hard, files.hard });
+	return true;
+}
+
+void si_limits_leave(void)
+{
+	if (lifted_size)
+		set(RLIMIT_FSIZE, file_size);
+	if (lifted_files)
+		set(RLIMIT_NOFILE, files);
+	lifted_size = lifted_files = false;
+}
+
+uint64_t si_limits_arena(uint64_t wanted)
+{
+	return wanted < file_size.hard ? wanted : file_size.hard;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rlimits.c: see rlimits.h.
+ *
+ * A program that is tried with a stack of 64 KiB, or with files of one megabyte, is started with
+ * that limit by a shell, so launcher and sidecar have it too. Soft limits are lifted; where the hard
+ * one of the stack is small as well, the work is done by a thread, whose stack is ordinary memory.
+ */
+#include "rlimits.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { STACK = 8 << 20, LEAST_STACK = 4 << 20, LEAST_FILE = 2 << 20, LEAST_FILES = 24, LEAST_PROCESSES = 256 };
+
+static const int lifted[] = { RLIMIT_STACK, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA };
+enum { LIFTED = sizeof lifted / sizeof *lifted };
+static struct rlimit kept[LIFTED];
+static bool keeps;
+
+struct call {
+	int (*work)(int, char **);
+	int argc, result;
+	char **argv;
+};
+
+static void *run_call(void *context)
+{
+	struct call *call = context;
+
+	call->result = call->work(call->argc, call->argv);
+	return NULL;
+}
+
+int rlimits_with_stack(int (*work)(int, char **), int argc, char **argv)
+{
+	struct call call = { .work = work, .argc = argc, .argv = argv };
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, before;
+	struct rlimit stack, files;
+	bool threaded;
+
+	for (unsigned i = 0; i < LIFTED; i++)
+		getrlimit((__rlimit_resource_t)lifted[i], &kept[i]);
+	keeps = true;
+	stack = kept[0];
+	files = kept[2];
+	if (stack.rlim_cur < STACK) {
+		stack.rlim_cur = stack.rlim_max < STACK ? stack.rlim_max : STACK;
+		setrlimit(RLIMIT_STACK, &stack);
+	}
+	files.rlim_cur = files.rlim_max; /* the launcher's pipes */
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (stack.rlim_cur >= LEAST_STACK)
+		return work(argc, argv);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	threaded = pthread_create(&thread, &attr, run_call, &call) == 0;
+	pthread_attr_destroy(&attr);
+	if (!threaded)
+		return work(argc, argv);
+	pthread_sigmask(SIG_SETMASK, &all, NULL); /* signals are the worker's */
+	pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return call.result;
+}
+
+void rlimits_raise(void)
+{
+	for (unsigned i = 0; i < LIFTED; i++) {
+		struct rlimit limit;
+
+		if (getrlimit((__rlimit_resource_t)lifted[i], &limit) != 0)
+			continue;
+		limit.rlim_cur = limit.rlim_max;
+		if (lifted[i] == RLIMIT_STACK && limit.rlim_cur > STACK)
+			continue; /* nothing needs more, and unlimited lays memory out in another way */
+		setrlimit((__rlimit_resource_t)lifted[i], &limit);
+	}
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGXCPU, SIG_IGN);
+}
+
+void rlimits_restore(void)
+{
+	for (unsigned i = 0; keeps && i < LIFTED; i++)
+		setrlimit((__rlimit_resource_t)lifted[i], &kept[i]);
+}
+
+static const char *find_obstacle(char *text, size_t room)
+{
+	static const struct {
+		int which;
+		rlim_t least;
+		bool hard, everybody;
+		const char *name;
+	} rules[] = {
+		{ RLIMIT_AS, RLIM_INFINITY, false, true, "address space (ulimit -v)" },
+		{ RLIMIT_DATA, RLIM_INFINITY, false, true, "data (ulimit -d)" },
+		{ RLIMIT_NPROC, LEAST_PROCESSES, false, false, "the number of processes (ulimit -u)" },
+		{ RLIMIT_FSIZE, LEAST_FILE, true, true, "the size of files (ulimit -f)" },
+		{ RLIMIT_NOFILE, LEAST_FILES, true, true, "the number of open files (ulimit -n)" },
+	};
+
+	for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
+		struct rlimit limit;
+		rlim_t value;
+
+		if ((!rules[i].everybody && geteuid() == 0) || getrlimit((__rlimit_resource_t)rules[i].which, &limit) != 0)
+			continue;
+		value = rules[i].hard ? limit.rlim_max : limit.rlim_cur;
+		if (value >= rules[i].least)
+			continue;
+		snprintf(text, room, "%s is limited to %ju", rules[i].name, (uintmax_t)value);
+		return text;
+	}
+	return NULL;
+}
+
+bool rlimits_run_alone(char **arguments)
+{
+	char why[128];
+
+	if (!find_obstacle(why, sizeof why))
+		return true;
+	fprintf(stderr, "shinyctl: %s is not recorded: %s\n", arguments[0], why);
+	rlimits_restore();
+	execvp(arguments[0], arguments);
+	return false;
+}

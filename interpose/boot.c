@@ -256,11 +256,11 @@ static bool boot(void)
 	enum si_service service;
 	long n;
 
+	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
+		return false;
 	begin_parts();
 	si_text_init(&notes, notes_text, sizeof notes_text);
 	si_next_resolve();
-	if (getauxval(AT_SECURE) || si_limits_filtered())
-		return false;
 	read_start(&start);
 	si_env_parse(start.environment, &si_env, &notes);
 	n = si_sys(SYS_readlink, "/proc/self/exe", si_boot_executable, sizeof si_boot_executable - 1);

@@ -260,6 +260,30 @@ static int without_counter(const char *way)
 	return WEXITSTATUS(status);
 }
 
+/* Another program, behind a filter that allows what it and the loader do. */
+static int filtered_exec(void)
+{
+	static const short calls[] = {
+		SYS_execve, SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_openat, SYS_close, SYS_read, SYS_pread64,
+		SYS_newfstatat, SYS_fstat, SYS_access, SYS_arch_prctl, SYS_set_tid_address, SYS_set_robust_list,
+		SYS_rseq, SYS_prlimit64, SYS_getrandom, SYS_write, SYS_exit_group, SYS_lseek, SYS_ioctl,
+		SYS_futex,
+	};
+	enum { CALLS = sizeof calls / sizeof *calls };
+	struct sock_filter own[CALLS + 3];
+	struct sock_fprog filter = { CALLS + 3, own };
+
+	own[0] = code[0];
+	for (unsigned i = 0; i < CALLS; i++)
+		own[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], (uint8_t)(CALLS - i), 0);
+	own[1 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	own[2 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return 97;
+	execl("/bin/echo", "echo", "  behind an inherited filter", (char *)NULL);
+	return 87;
+}
+
 static int run_case(const char *name)
 {
 	static const struct { const char *name; int value; } installs[] = { {"prctl", BY_PRCTL}, {"syscall", BY_SYSCALL}, {"instruction", BY_INSTRUCTION}, {"tsync", BY_TSYNC} },
@@ -268,6 +292,8 @@ static int run_case(const char *name)
 
 	if (!strcmp(name, "strict-prctl") || !strcmp(name, "strict-syscall"))
 		return strict(strstr(name, "prctl") ? BY_PRCTL : BY_SYSCALL);
+	if (!strcmp(name, "exec"))
+		return filtered_exec();
 	if (!strncmp(name, "notsc-", 6))
 		return without_counter(name + 6);
 	if (sscanf(name, "%31[^-]-%31[^-]-%31s", how, action, ending) == 3)

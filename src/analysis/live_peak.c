@@ -6,7 +6,8 @@
 #include "../base/mem.h"
 
 /* What a process holds is that much more from then on; less: the difference is below zero. */
-static void change(struct live_peak *k, const struct lives *lives, const struct lives_process *p, uint64_t blocks, uint64_t bytes)
+static void change(struct live_peak *k, const struct lives *lives, const struct lives_process *p,
+		   uint64_t blocks, uint64_t bytes)
 {
 	if (!k->own) {
 		k->own = mem_zero(lives->process_count + 1, sizeof *k->own);
@@ -24,7 +25,8 @@ static void change(struct live_peak *k, const struct lives *lives, const struct 
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life)
 {
 	struct live_peak *k = context;
 
@@ -32,8 +34,8 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	change(k, lives, p, 1, life->size);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life, const struct life_death *death)
 {
 	struct live_peak *k = context;
 
@@ -43,7 +45,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	change(k, lives, p, -UINT64_C(1), -life->size);
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
+		       const struct life *life, uint64_t before)
 {
 	if (!life->inherited)
 		change(context, lives, p, 0, life->size - before);
@@ -68,7 +71,8 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 
 struct lives_observer live_peak_observer(struct live_peak *peak)
 {
-	return (struct lives_observer){ .context = peak, .birth = see_birth, .death = see_death, .resize = see_resize, .moment = see_moment };
+	return (struct lives_observer){ .context = peak, .birth = see_birth, .death = see_death,
+					.resize = see_resize, .moment = see_moment };
 }
 
 void live_peak_deinit(struct live_peak *peak)
@@ -78,7 +82,8 @@ void live_peak_deinit(struct live_peak *peak)
 	free(peak->left);
 }
 
-struct shiny_err *live_peak_load(struct store *store, const struct scope *scope, const char *title, uint64_t *bytes, uint64_t *time)
+struct shiny_err *live_peak_load(struct store *store, const struct scope *scope, const char *title,
+				 uint64_t *bytes, uint64_t *time)
 {
 	struct live_peak peak = { 0 };
 	struct lives_observer observer = live_peak_observer(&peak);

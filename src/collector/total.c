@@ -91,7 +91,8 @@ static void end(struct total *total, const struct total_moment *moment)
 		return;
 	tenth = total->bytes / TOTAL_RISE;
 	leaver = vec_push(&total->leavers);
-	*leaver = (struct total_leaver){ .stats = stats, .goes = total->bytes + (held < tenth ? held : tenth),
+	*leaver = (struct total_leaver){ .stats = stats,
+					 .goes = total->bytes + (held < tenth ? held : tenth),
 					 .most = { total->blocks, total->bytes, moment->time } };
 }
 
@@ -145,7 +146,8 @@ struct total_peak total_highest(const struct total *total)
 		blocks += leaver->stats->live_blocks;
 		bytes += leaver->stats->live_bytes;
 		if (bytes + leaver->most.bytes > highest.bytes)
-			highest = (struct total_peak){ blocks + leaver->most.blocks, bytes + leaver->most.bytes, leaver->most.time };
+			highest = (struct total_peak){ blocks + leaver->most.blocks,
+						       bytes + leaver->most.bytes, leaver->most.time };
 	}
 	return highest;
 }

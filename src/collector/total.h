@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * total.h: what is live over all processes at once, the most that ever was, and which processes are gone: the session's live and peak.
+ * total.h: what is live over all processes at once, the most that ever was, and which processes are
+ * gone: the session's live and peak.
  *
- * Runs: sidecar. Signals: no. Allocates: 24 bytes a process, 56 more for one that has ended and is not gone. Threads: one.
+ * Runs: sidecar. Signals: no. Allocates: 24 bytes a process, 56 more for one that has ended and is
+ * not gone. Threads: one.
  *
- * The definitions are those of `shinyctl help definitions`. Programs of several processes end one process after the other, over a second or
- * more, and what they held together is what their user asks about. But a script's commands, a server's connections and a browser's closed pages
- * have ended, too, and what they held was never live together. So a process that has ended is a *leaver* at first, and what it held counts on. It is
- * *gone* once the session has gone on without it: another process began, and what is live rose again, above what its end had left, by as much as
- * it had held or by a tenth. (A beginning alone says little: Chromium makes a spare renderer while it closes its pages. Nor do bytes alone:
- * what is left of a program that ends may allocate a little.) Exec leaves nothing: its process never is a leaver.
+ * The definitions are those of `shinyctl help definitions`. Programs of several processes end one
+ * process after the other, over a second or more, and what they held together is what their user
+ * asks about. But a script's commands, a server's connections and a browser's closed pages have
+ * ended, too, and what they held was never live together. So a process that has ended is a *leaver*
+ * at first, and what it held counts on. It is *gone* once the session has gone on without it:
+ * another process began, and what is live rose again, above what its end had left, by as much as it
+ * had held or by a tenth. (A beginning alone says little: Chromium makes a spare renderer while it
+ * closes its pages. Nor do bytes alone: what is left of a program that ends may allocate a little.)
+ * Exec leaves nothing: its process never is a leaver.
  *
- * The peak is the highest of: what running processes held, at any moment; and that with what those leavers held that are not gone in the end. For
- * the latter, each leaver keeps the most that was running from its end to the next one's; when one is gone, its time falls to the one before.
- * That is exact, whatever the timeline's buckets are, and however short a process lives: the events of all processes come in one order, and ends
- * and beginnings of processes are put between them (moments).
+ * The peak is the highest of: what running processes held, at any moment; and that with what those
+ * leavers held that are not gone in the end. For the latter, each leaver keeps the most that was
+ * running from its end to the next one's; when one is gone, its time falls to the one before. That
+ * is exact, whatever the timeline's buckets are, and however short a process lives: the events of
+ * all processes come in one order, and ends and beginnings of processes are put between them
+ * (moments).
  */
 #ifndef SHINY_TOTAL_H
 #define SHINY_TOTAL_H

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_total.c: which processes are gone, and the peak, of sessions of a few processes. */
+#include <string.h>
+
+#include "../../src/collector/stats.h"
+#include "check.h"
+
+static struct total total;
+static uint64_t clock_now;
+
+static void begin(struct stats *stats)
+{
+	stats_init(stats, &total);
+	total_begins(&total, ++clock_now);
+}
+
+static void makes(struct stats *stats, uint64_t bytes)
+{
+	total_until(&total, ++clock_now);
+	if (stats->left)
+		total_returns(&total, stats);
+	stats->live_blocks++;
+	stats->live_bytes += bytes;
+	total_raise(&total, 1, bytes, clock_now);
+}
+
+static void frees(struct stats *stats, uint64_t bytes)
+{
+	total_until(&total, ++clock_now);
+	stats->live_blocks--;
+	stats->live_bytes -= bytes;
+	total_lower(&total, 1, bytes);
+}
+
+static void end(struct stats *stats)
+{
+	total_ends(&total, stats, ++clock_now, false);
+}
+
+static void finish(const char *name, uint64_t peak)
+{
+	total_until(&total, UINT64_MAX);
+	number(name, total_highest(&total).bytes, peak);
+	total_deinit(&total);
+	clock_now = 0;
+}
+
+/* A large command, then small ones: nobody held both. */
+static void script(void)
+{
+	struct stats shell, large, small, last;
+
+	begin(&shell);
+	makes(&shell, 1000);
+	begin(&large);
+	makes(&large, 1000000);
+	end(&large);
+	begin(&small);
+	makes(&small, 300);
+	number("script/the large one is gone", large.gone, 1);
+	end(&small);
+	begin(&last);
+	makes(&last, 300);
+	number("script/the small one is gone", small.gone, 1);
+	end(&last);
+	makes(&shell, 5000); /* no process begins: the last command is the session's */
+	frees(&shell, 5000);
+	end(&shell);
+	number("script/the last one is not", last.gone, 0);
+	finish("script/peak", 1001000);
+	number("script/nor the shell", shell.gone, 0);
+	stats_deinit(&shell);
+	stats_deinit(&large);
+	stats_deinit(&small);
+	stats_deinit(&last);
+}
+
+/* What a browser does when it closes: pages end, a spare renderer begins, others go on for a while. */
+static void browser(void)
+{
+	struct stats main_one, page, spare;
+
+	begin(&main_one);
+	begin(&page);
+	makes(&main_one, 60000);
+	makes(&page, 50000);
+	end(&page);
+	begin(&spare);
+	makes(&spare, 700);
+	makes(&main_one, 1000);
+	end(&spare);
+	end(&main_one);
+	finish("browser/peak, with what has ended", 60000 + 50000 + 700 + 1000);
+	number("browser/the page", page.gone, 0);
+	stats_deinit(&main_one);
+	stats_deinit(&page);
+	stats_deinit(&spare);
+}
+
+/* A child that ends with nothing; a server that goes on and grows. */
+static void server(void)
+{
+	struct stats one, child, later;
+
+	begin(&one);
+	makes(&one, 1000);
+	begin(&child);
+	makes(&child, 500);
+	end(&child);
+	makes(&one, 2000); /* more than the child had, but no process begins */
+	number("server/not gone yet", child.gone, 0);
+	begin(&later);
+	makes(&later, 1);
+	number("server/gone", child.gone, 1);
+	makes(&child, 10); /* a word from behind its end: it is there */
+	number("server/back", child.gone || child.left, 0);
+	finish("server/peak", 1000 + 2000 + 1 + 510);
+	stats_deinit(&one);
+	stats_deinit(&child);
+	stats_deinit(&later);
+}
+
+int main(void)
+{
+	total_init(&total);
+	script();
+	browser();
+	server();
+	return failures != 0;
+}

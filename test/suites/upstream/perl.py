@@ -8,8 +8,8 @@ from suite import Suite, Unit, tap
 
 class Perl(Suite):
     name, title, package, needs = "perl", "Perl's t/", "perl", ("perl",)
-    FILES = """base/*.t cmd/*.t op/fork.t op/exec.t op/die*.t op/sort.t op/array.t op/hash.t op/kill0.t op/alarm.t op/pack.t op/sprintf.t op/local.t op/closure.t op/tie*.t
-        op/eval.t op/split.t op/substr.t op/push.t op/repeat.t op/threads.t op/magic.t op/glob.t op/time.t op/utfhash.t op/weak*.t op/svleak.t op/stat.t op/sselect.t
+    FILES = """base/[a-qs-z]*.t cmd/*.t op/fork.t op/exec.t op/die*.t op/sort.t op/array.t op/hash.t op/kill0.t op/alarm.t op/pack.t op/sprintf.t op/local.t op/closure.t op/tie*.t
+        op/eval.t op/split.t op/substr.t op/push.t op/repeat.t op/threads.t op/magic.t op/glob.t op/time.t op/utfhash.t op/weak*.t op/stat.t op/sselect.t
         re/regexp.t re/subst.t re/pat.t io/pipe.t io/open.t io/fs.t io/dup.t io/argv.t io/perlio.t mro/basic.t uni/lower.t""".split()
 
     def prepare(self):
@@ -28,7 +28,8 @@ class Perl(Suite):
         for pattern in self.FILES:
             for path in sorted(glob.glob(os.path.join(room, pattern))):
                 name = os.path.relpath(path, room)
-                yield Unit(name, ["/usr/bin/perl", name], room, {"PERL_CORE": "1"})
+                yield Unit(name, ["/usr/bin/perl", name], room, {"PERL_CORE": "1", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"})
 
     def verdicts(self, unit, result):
-        return tap(result.out.decode(errors="replace"))
+        # by number: names hold those of temporary files
+        return {name.split(" ", 1)[0]: verdict for name, verdict in tap(result.out.decode(errors="replace")).items()}

@@ -929,6 +929,20 @@ static struct shiny_err *nothing_recorded(const char *directory)
 	return shiny_err_advise(err, advice);
 }
 
+/*
+ * Told to end: what there is by now is taken, of arenas too that nobody has looked at yet. Programs that still run
+ * go on, and that what they will do is not here is a loss.
+ */
+static void end_early(struct session *session, struct directory *dir)
+{
+	do {
+		session_fail(session, look_around(session, dir));
+		round_of(session);
+	} while (end_arenas(session, dir) && !session->err);
+	for (size_t i = 0; i < session->present.count; i++)
+		session->noticed.told_to_end += !session->present.at[i]->over;
+}
+
 static struct shiny_err *run(struct session *session, struct directory *dir, struct collector_summary *out)
 {
 	struct collector_summary summary = { 0 };
@@ -946,6 +960,8 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 	}
 	if (!session->store)
 		return nothing_recorded(dir->path);
+	if (asked_to_end)
+		end_early(session, dir);
 	notices_settle(session, 0, true);
 	look_at_torn(session);
 	commit(session);

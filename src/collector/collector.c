@@ -378,6 +378,7 @@ static void attend(struct session *session)
 			process_scan(session, session->present.at[i]);
 			drain_grow(session->present.at[i]);
 		}
+	process_answer_waits(session);
 	process_watch(session, ticks_wall_ns());
 }
 
@@ -444,6 +445,7 @@ static uint64_t round_of(struct session *session)
 		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED)) /* [ctl] */
 			session->paused = true;
 	}
+	process_answer_waits(session);
 	process_look_for_ends(session);
 	merge(session, now);
 	memory_take(session, now);

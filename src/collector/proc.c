@@ -177,11 +177,10 @@ static bool read_filters(uint32_t pid, const char *name, long *mode, long *count
 
 bool proc_filtered_as_we(uint32_t pid)
 {
-	enum { THREADS = 256 };
 	long our_mode, our_count, mode, count;
 	char path[64], name[64];
 	struct dirent *entry;
-	unsigned looked = 0;
+	bool looked = false;
 	bool same = read_filters((uint32_t)getpid(), "status", &our_mode, &our_count);
 	DIR *dir;
 
@@ -193,8 +192,9 @@ bool proc_filtered_as_we(uint32_t pid)
 		if (!thread)
 			continue;
 		snprintf(name, sizeof name, "task/%" PRIu32 "/status", thread);
-		/* one that has ended meanwhile has no filter; too many take too long */
-		same = looked++ < THREADS && (!read_filters(pid, name, &mode, &count) ? mode < 0 : mode == our_mode && count == our_count);
+		looked = true;
+		/* one that has ended meanwhile has no filter */
+		same = !read_filters(pid, name, &mode, &count) ? mode < 0 : mode == our_mode && count == our_count;
 	}
 	if (dir)
 		closedir(dir);

@@ -450,17 +450,31 @@ static uint64_t patience(const struct process *p)
 	return p->looks <= 4 ? steps[p->looks ? p->looks - 1 : 0] : 5000 * MS;
 }
 
-/* A thread that waits for a chunk would like to sleep: chunk.c of the inside. */
-static void answer_wait(struct process *p)
+/*
+ * Threads that wait for us spin until they may sleep (interpose/wait.c), and spinning ones take the processor that we
+ * need to serve them: so they are answered in each round, before the merge. It takes one file of /proc a thread; where
+ * that is much, it is done a fifth of the time at most.
+ */
+void process_answer_waits(struct session *session)
 {
-	struct shiny_process *slot = &p->arena->processes[p->slot];
-	uint32_t waits = __atomic_load_n(&slot->waits, __ATOMIC_RELAXED);
+	enum { REST = 4 };
 
-	if (waits == p->waits || !p->pid || p->wanderer || p->closed)
-		return;
-	p->waits = waits;
-	if (proc_filtered_as_we(p->pid))
-		__atomic_store_n(&slot->may_sleep, waits, __ATOMIC_RELAXED); /* [ctl] */
+	for (size_t i = 0; i < session->running.count; i++) {
+		struct process *p = session->running.at[i];
+		struct shiny_process *slot = &p->arena->processes[p->slot];
+		uint32_t waits = __atomic_load_n(&slot->waits, __ATOMIC_RELAXED); /* [ctl] */
+		uint64_t began;
+
+		if (waits == p->waits || !p->pid || p->wanderer || p->gone)
+			continue;
+		began = ticks_wall_ns();
+		if (began < p->answer_at)
+			continue;
+		p->waits = waits;
+		if (proc_filtered_as_we(p->pid))
+			__atomic_store_n(&slot->may_sleep, waits, __ATOMIC_RELAXED); /* [ctl] */
+		p->answer_at = ticks_wall_ns() + REST * (ticks_wall_ns() - began);
+	}
 }
 
 void process_watch(struct session *session, uint64_t wall)
@@ -475,7 +489,6 @@ void process_watch(struct session *session, uint64_t wall)
 			end_process(session, p);
 			continue;
 		}
-		answer_wait(p);
 		if (wall - p->looked_wall > patience(p)) {
 			look(session, p, wall);
 			process_read_counters(p);

@@ -344,17 +344,17 @@ static void csv_series(const struct activity *a, const struct activity_series *s
 		csv_text(s->name ? s->name : "");
 		for (enum measure m = 0; m < MEASURES; m++)
 			fprintf(stdout, ",%llu", (unsigned long long)value_of(&s->points[i], m));
-		fputs("\r\n", stdout);
+		fputs("\n", stdout);
 	}
 }
 
-/* As RFC 4180 has it. */
+/* As RFC 4180 has it, but for the ends of lines: a carriage return is no text to print. */
 static void print_csv(const struct activity *a)
 {
 	fputs("from_ns,length_ns,process,pid,name", stdout);
 	for (enum measure m = 0; m < MEASURES; m++)
 		fprintf(stdout, ",%s", measures[m].key);
-	fputs("\r\n", stdout);
+	fputs("\n", stdout);
 	csv_series(a, &a->total);
 	for (size_t i = 0; i < a->process_count; i++)
 		csv_series(a, &a->processes[i]);

@@ -378,7 +378,6 @@ static void attend(struct session *session)
 			process_scan(session, session->present.at[i]);
 			drain_grow(session->present.at[i]);
 		}
-	process_answer_waits(session);
 	process_watch(session, ticks_wall_ns());
 }
 
@@ -445,7 +444,6 @@ static uint64_t round_of(struct session *session)
 		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED)) /* [ctl] */
 			session->paused = true;
 	}
-	process_answer_waits(session);
 	process_look_for_ends(session);
 	merge(session, now);
 	memory_take(session, now);
@@ -893,6 +891,7 @@ static bool remove_all(struct session *session, const struct directory *dir)
 
 void session_destroy(struct session *session)
 {
+	answers_stop(session->answers);
 	sym_destroy(warm_take(session->warm, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)
 		stream_destroy(session->streams.at[i]);
@@ -999,6 +998,8 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
 						 .progress = options->progress, .stop = collector_hurried };
 	session->memory = memory_watch_create(options->memory_period);
+	if (!options->leftover)
+		session->answers = answers_start();
 	session->next_fork = UINT64_MAX;
 	total_init(&session->total);
 	read_boot_id(session->boot_id);

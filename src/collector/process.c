@@ -109,6 +109,7 @@ static void end_process_at(struct session *session, struct process *p, uint64_t 
 	if (p->gone)
 		return;
 	p->gone = true;
+	answers_remove(session->answers, &p->arena->processes[p->slot]);
 	p->replaced = p->replaced || called_exec(p);
 	process_read_counters(p);
 	p->end = p->said_end || session->ticks.foreign ? p->said_end : time ? time : ticks_now(&session->ticks);
@@ -227,6 +228,8 @@ static void look(struct session *session, struct process *p, uint64_t wall)
 	if (!p->pid || p->wanderer)
 		locate(session, p);
 	p->looks++;
+	if (p->pid && !p->wanderer && !p->gone)
+		answers_put(session->answers, &p->arena->processes[p->slot], p->pid);
 	if (p->pid && !p->gone && called_exec(p) && proc_maps_file(p->pid, p->arena->device, p->arena->inode, p->arena->path) == PROC_NO)
 		end_process(session, p);
 	if (((p->pid && !p->gone && describe(p)) || p->pid != pid) && p->looks > 1)
@@ -448,33 +451,6 @@ static uint64_t patience(const struct process *p)
 	if (p->arena->attach == SHINY_ATTACH_PARTITION && (!p->role[0] || !strcmp(p->role, "zygote")))
 		return p->looks < 50 ? 50 * MS : 500 * MS;
 	return p->looks <= 4 ? steps[p->looks ? p->looks - 1 : 0] : 5000 * MS;
-}
-
-/*
- * Threads that wait for us spin until they may sleep (interpose/wait.c), and spinning ones take the processor that we
- * need to serve them: so they are answered in each round, before the merge. It takes one file of /proc a thread; where
- * that is much, it is done a fifth of the time at most.
- */
-void process_answer_waits(struct session *session)
-{
-	enum { REST = 4 };
-
-	for (size_t i = 0; i < session->running.count; i++) {
-		struct process *p = session->running.at[i];
-		struct shiny_process *slot = &p->arena->processes[p->slot];
-		uint32_t waits = __atomic_load_n(&slot->waits, __ATOMIC_RELAXED); /* [ctl] */
-		uint64_t began;
-
-		if (waits == p->waits || !p->pid || p->wanderer || p->gone)
-			continue;
-		began = ticks_wall_ns();
-		if (began < p->answer_at)
-			continue;
-		p->waits = waits;
-		if (proc_filtered_as_we(p->pid))
-			__atomic_store_n(&slot->may_sleep, waits, __ATOMIC_RELAXED); /* [ctl] */
-		p->answer_at = ticks_wall_ns() + REST * (ticks_wall_ns() - began);
-	}
 }
 
 void process_watch(struct session *session, uint64_t wall)

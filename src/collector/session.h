@@ -20,6 +20,7 @@
 #include "../../symbolizer/sym.h"
 #include "../store/intern.h"
 #include "../store/store.h"
+#include "answers.h"
 #include "arena.h"
 #include "classes.h"
 #include "collector.h"
@@ -77,8 +78,6 @@ struct process {
 	uint64_t said_end;            /* ticks, 0 not announced */
 	uint64_t closed_wall;         /* ns, wall */
 	uint64_t looked_wall;         /* when /proc was last read */
-	uint32_t waits;               /* of its slot: those that have been answered */
-	uint64_t answer_at;           /* wall ns: no further answer before */
 	unsigned looks;
 	char *name, *role, *purpose, *executable, *command;
 
@@ -156,6 +155,7 @@ struct session {
 	struct sym_options symbols; /* for the two symbolizers */
 	struct warm *warm;          /* NULL: call sites are typed at the end only */
 	struct memory_watch *memory;
+	struct answers *answers;    /* NULL: nobody gets any */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;
@@ -210,7 +210,6 @@ void process_enlist(struct session *session, struct process *process); /* its ar
 void process_scan(struct session *session, struct arena *arena); /* new slots */
 void process_take_over(struct session *session, uint64_t until); /* pending forks with fork_at < until: clone the parents' blocks */
 void process_watch(struct session *session, uint64_t wall);      /* who has ended; roles; counters */
-void process_answer_waits(struct session *session);              /* whose threads wait for us: whether they may sleep */
 void process_look_for_ends(struct session *session);             /* who has said so: it is in time for the order of events */
 /* It is gone and drained: its slot is given back, and it is not of `running` any more. */
 void process_close(struct session *session, struct process *process);

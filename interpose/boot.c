@@ -172,6 +172,17 @@ static bool has_file(char *const *environment, const struct si_main_image *image
 	return fd != -ENOENT;
 }
 
+/* Of its own: a definition, and no entry of its PLT. Without si_owner, whose search allocates in the program's heap. */
+static bool has_malloc(const struct si_main_image *image)
+{
+	void *first = dlsym(RTLD_DEFAULT, "malloc");
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return (uintptr_t)first >= image->start && (uintptr_t)first < image->end &&
+	       dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
 /*
  * An executable with a malloc of its own may have heaps that only its file tells how to see, and classes are found by its symbols.
  * What is to be known of them is worked out once for each build: by `shinyctl run` for the program that it starts, and here for one
@@ -180,15 +191,13 @@ static bool has_file(char *const *environment, const struct si_main_image *image
 static bool is_unprepared(char *const *environment)
 {
 	struct si_main_image image;
-	uintptr_t own = (uintptr_t)si_owner("malloc");
 
 	si_main_image(&image);
 	if (!image.build_id_bytes)
 		return false;
 	if (si_ctors_unknown(environment, &image))
 		return true;
-	return own >= image.start && own < image.end && !has_file(environment, &image, "") &&
-	       !has_file(environment, &image, SHINY_ALLOCATOR_SUFFIX);
+	return has_malloc(&image) && !has_file(environment, &image, "") && !has_file(environment, &image, SHINY_ALLOCATOR_SUFFIX);
 }
 
 static void prepare(char *const *environment, struct si_text *notes)

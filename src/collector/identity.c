@@ -76,6 +76,12 @@ static enum likeness compare(const struct search *s, uint32_t pid)
 		return LIKE_OTHER;
 	if (maps == PROC_YES && arena->self_at && proc_memory(pid, arena->self_at, &self, sizeof self))
 		return self.slot == s->process->slot && self.generation == s->process->generation ? LIKE_PROVEN : LIKE_OTHER;
+	/*
+	 * A sibling that is just ending has neither map nor memory, and would fit whoever has no number
+	 * either. One that has both, and only its memory is not ours to read, may be the one.
+	 */
+	if (!s->process->namespace_pid && proc_maps_file(pid, arena->device, arena->inode, arena->path) != PROC_YES)
+		return proc_is_zombie(pid) ? LIKE_OTHER : LIKE_HIDDEN;
 	if (!started_then(s, pid))
 		return LIKE_OTHER;
 	if (s->parent && proc_parent(pid) == s->parent)

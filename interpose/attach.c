@@ -168,12 +168,13 @@ static struct shiny_header *make_arena(int dir, bool joins, struct shiny_header 
 	struct shiny_header *h = NULL;
 	int fd = -EEXIST;
 
+	plan->pid = si_sys_getpid();
 	for (unsigned n = 0; n < TRIES && fd == -EEXIST; n++) {
 		struct si_text t;
 
 		si_text_init(&t, name, sizeof name);
 		si_text_add(&t, SHINY_ARENA_PREFIX);
-		si_text_number(&t, si_sys_getpid());
+		si_text_number(&t, plan->pid);
 		si_text_add(&t, ".");
 		si_text_number(&t, n);
 		fd = si_sys_open(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -295,7 +296,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->chunk_bytes = plan->chunk_bytes;
 	h->clock = si_clock_kind();
 	h->ticks_per_second = h->clock == SHINY_CLOCK_MONOTONIC ? 1000000000u : 0;
-	h->pid = si_sys_getpid();
+	h->pid = plan->pid;
 	h->pid_namespace = pid_namespace();
 	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;
 	h->free_depth = si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;

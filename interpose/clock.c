@@ -32,13 +32,13 @@ static double ticks_per_ns = 1;
 static bool fine_is_quick; /* the vdso answers for CLOCK_MONOTONIC */
 static uint64_t latest; /* of the slow clock's readings */
 
-enum { INVARIANT_TSC = 1 << 8, READINGS = 8 };
+enum { INVARIANT_TSC = 1 << 8, READINGS = 8, CALLS = 2 };
 
-static uint64_t least(uint64_t (*call)(void))
+static uint64_t least(uint64_t (*call)(void), int times)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (int i = 0; i < READINGS; i++) {
+	for (int i = 0; i < times; i++) {
 		uint64_t before = __builtin_ia32_rdtsc(), took;
 
 		call();
@@ -76,7 +76,7 @@ static bool tsc_is_good(void)
 void si_clock_choose(void)
 {
 	/* some clocks the vdso cannot read and asks the kernel for: a filter may forbid that */
-	fine_is_quick = least(read_clock) < least(call_kernel);
+	fine_is_quick = least(read_clock, READINGS) < least(call_kernel, CALLS);
 	if (tsc_is_good()) {
 		si_clock = SI_CLOCK_TSC;
 		boot_ns = si_clock_ns(CLOCK_MONOTONIC);

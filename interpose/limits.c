@@ -98,6 +98,8 @@ static uint64_t cgroup_file(const char *root, const char *line, const char *name
 
 	while (line[bytes] && line[bytes] != '\n')
 		bytes++;
+	if (bytes == 1) /* the root of all has no limit */
+		return UINT64_MAX;
 	si_text_init(&t, path, sizeof path);
 	si_text_add(&t, root);
 	si_text_bytes(&t, line, bytes);

@@ -50,6 +50,15 @@ static bool comes_first(const struct memory *a, const struct memory *b)
 	return !a->looks != !b->looks ? !a->looks : a->due < b->due;
 }
 
+/*
+ * Nearly all of its arena's chunks are taken: its threads may be waiting for us. A look reads what the kernel gives out
+ * only when it has the lock of the program's memory map, and who holds that may be kept from the processor by them.
+ */
+static bool is_pressed(const struct arena *a)
+{
+	return a->busy[0] > a->present[0] / 4 * 3 || a->busy[1] > a->present[1] / 4 * 3;
+}
+
 static struct process *choose(const struct session *session, uint64_t wall)
 {
 	struct process *chosen = NULL;
@@ -57,7 +66,8 @@ static struct process *choose(const struct session *session, uint64_t wall)
 	for (size_t i = 0; i < session->running.count; i++) {
 		struct process *p = session->running.at[i];
 
-		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due && (!chosen || comes_first(p->memory, chosen->memory)))
+		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due && !is_pressed(p->arena) &&
+		    (!chosen || comes_first(p->memory, chosen->memory)))
 			chosen = p;
 	}
 	return chosen;

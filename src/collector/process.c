@@ -225,6 +225,9 @@ static void look(struct session *session, struct process *p, uint64_t wall)
 	if (!session->ticks.foreign)
 		session_beat(session); /* finding one in another pid namespace is a walk through all of /proc, and there may be hundreds of them */
 	p->looked_wall = wall;
+	/* first: to prove who it is its memory is read, which may take as long as its threads have not been answered */
+	if (!p->pid && p->namespace_pid && !p->gone && session->pid_namespace && p->arena->pid_namespace == session->pid_namespace)
+		answers_put(session->answers, &p->arena->processes[p->slot], p->namespace_pid);
 	if (!p->pid || p->wanderer)
 		locate(session, p);
 	p->looks++;

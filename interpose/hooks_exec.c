@@ -19,6 +19,7 @@
  * What the new program is we don't know: it may be static, setuid, or not ours to follow, and then nothing else tells the sidecar
  * that the blocks of this process have gone with its memory. So a mark in our slot stands for as long as the call has not come back.
  * And a notice says which program it was: without an arena that answers it, it was not recorded (notice.h).
+ * A path or environment that cannot be read is the kernel's to refuse (readable.h): no notice is made of it, nothing is added to it.
  * Not covered: execve by direct system call, and libc's own callers of exec (wordexp): their children record into a session of their own.
  */
 #define _GNU_SOURCE
@@ -32,6 +33,7 @@
 #include "fork.h"
 #include "hooks.h"
 #include "notice.h"
+#include "readable.h"
 #include "tid.h"
 
 enum { VARIABLES_MAX = 8192 };
@@ -58,7 +60,7 @@ static size_t room_for(char *const *environment)
 	bool passes = false;
 	size_t n = 0;
 
-	if (!si_boot_session[0] || !environment)
+	if (!si_boot_session[0] || !si_readable_strings(environment))
 		return 0;
 	for (; environment[n]; n++) {
 		if (si_same(environment[n], name, NAME_BYTES) && !is_stale(environment[n]))
@@ -93,7 +95,9 @@ static uint32_t flags_of(char *const *environment)
 {
 	static const char library[] = "libshiny.so";
 
-	for (; environment && *environment; environment++)
+	if (!si_readable_strings(environment))
+		return 0;
+	for (; *environment; environment++)
 		if (si_same(*environment, "LD_PRELOAD=", 11))
 			for (const char *at = *environment + 11; *at; at++)
 				if (si_same(at, library, sizeof library - 1))
@@ -101,11 +105,17 @@ static uint32_t flags_of(char *const *environment)
 	return 0;
 }
 
+static struct si_notice notice_of(enum shiny_notice_kind kind, const char *path, uint32_t pid, char *const *environment, uint32_t flags)
+{
+	if (!si_readable_string(path, SHINY_PATH_MAX))
+		return (struct si_notice){ 0 };
+	return si_notice_start(kind, path, pid, flags | flags_of(environment));
+}
+
 /* A call of exec: it returns only when it failed. */
 #define REPLACED_BY(told_flags, path, environment, call)                                                                                                      \
 	({                                                                                                                     \
-		struct si_notice notice_ = si_notice_start(SHINY_NOTICE_EXEC, (path), si_process_number(),                   \
-							    (told_flags) | flags_of(environment));                             \
+		struct si_notice notice_ = notice_of(SHINY_NOTICE_EXEC, (path), si_process_number(), (environment), (told_flags)); \
 		if (si_tid_is_vforked())                                                                                       \
 			si_vfork_notice = notice_.number;                                                                      \
 		bool told_ = si_exec_begin();                                                                                  \
@@ -144,9 +154,15 @@ int si_hook_execvp(const char *file, char *const *argv)
 	return si_hook_execvpe(file, argv, environ);
 }
 
+/* The name that a program is given when it is started by a descriptor. */
+static const char *first_of(char *const *argv)
+{
+	return si_readable_strings(argv) && argv[0] ? argv[0] : "";
+}
+
 int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
 {
-	const char *named = argv && argv[0] ? argv[0] : "";
+	const char *named = first_of(argv);
 
 	return SI_NEXT(fexecve) ?
 		REPLACED_BY(SHINY_NOTICE_BY_DESCRIPTOR, named, environment, si_next.fexecve(fd, argv, HANDED_DOWN(environment))) :
@@ -156,8 +172,9 @@ int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
 int si_hook_execveat(int directory, const char *path, char *const *argv, char *const *environment,
 		     int flags)
 {
-	uint32_t told = directory != AT_FDCWD && *path != '/' ? SHINY_NOTICE_BY_DESCRIPTOR : 0;
-	const char *named = *path || !argv || !argv[0] ? path : argv[0];
+	bool read = si_readable_string(path, SHINY_PATH_MAX);
+	uint32_t told = read && directory != AT_FDCWD && *path != '/' ? SHINY_NOTICE_BY_DESCRIPTOR : 0;
+	const char *named = read && !*path ? first_of(argv) : path;
 
 	return SI_NEXT(execveat) ?
 		REPLACED_BY(told, named, environment, si_next.execveat(directory, path, argv, HANDED_DOWN(environment), flags)) :
@@ -226,7 +243,7 @@ int si_hook_execle(const char *path, const char *first, ...)
 /* The caller's own variable is filled by libc, before a signal that tells of the child can come in. */
 #define SPAWNED(path, call)                                                                                                    \
 	({                                                                                                                     \
-		struct si_notice notice_ = si_notice_start(SHINY_NOTICE_SPAWN, (path), 0, flags_of(environment));              \
+		struct si_notice notice_ = notice_of(SHINY_NOTICE_SPAWN, (path), 0, environment, 0);                           \
 		pid_t own_ = 0;                                                                                                \
 		pid_t *at_ = pid ? pid : &own_;                                                                                \
 		int error_ = (call);                                                                                           \

@@ -59,6 +59,14 @@ static inline void si_sys_sleep(uint64_t ns)
 	si_sys6(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&wait, 0, 0, 0);
 }
 
+/* Whether the page can be read; the page is not touched. The limit does not exist: see readable.c. */
+static inline bool si_sys_readable(uintptr_t page)
+{
+	enum { NO_LIMIT = 0x7fff };
+
+	return si_sys6(SYS_prlimit64, 0, NO_LIMIT, (long)page, 0, 0, 0) == -EINVAL;
+}
+
 /* ---- constructor only ---- */
 
 static inline uint32_t si_sys_gettid(void)

@@ -4,7 +4,7 @@
  *
  * With a plain LD_PRELOAD nobody waits for the sidecar: who asks in the seconds after a program's end would be told of no
  * allocations, as sums are written last. What the file says of its processes is up to a second old, so one look that finds them
- * running is not believed.
+ * running is not believed. A whole file is closed by its writer within a moment; it is read after two seconds in any case.
  */
 #define _GNU_SOURCE
 #include "unfinished.h"
@@ -18,7 +18,7 @@
 #include "../base/units.h"
 #include "../store/store.h"
 
-enum { UNFINISHED_LOOK_MS = 100, UNFINISHED_LIVE_LOOKS = 20, UNFINISHED_LOOKS = 1200 };
+enum { UNFINISHED_LOOK_MS = 100, UNFINISHED_SETTLED_LOOKS = 20, UNFINISHED_LOOKS = 1200 };
 
 struct unfinished {
 	bool complete, runs;
@@ -80,13 +80,13 @@ static struct shiny_err *tell(const char *path, const struct unfinished *now, bo
 struct shiny_err *unfinished_wait(const char *path, bool sums)
 {
 	struct unfinished now = { .complete = true };
-	unsigned running = 0, looks = 0;
+	unsigned settled = 0, looks = 0;
 	struct progress progress;
 
 	if (!store_is_written(path))
 		return NULL;
 	progress_begin(&progress, "waiting for the session's end", true);
-	while (store_is_written(path) && looks++ < UNFINISHED_LOOKS && running < UNFINISHED_LIVE_LOOKS) {
+	while (store_is_written(path) && looks++ < UNFINISHED_LOOKS && settled < UNFINISHED_SETTLED_LOOKS) {
 		struct shiny_err *err = look(path, &now);
 
 		if (err) { /* what it lacks yet, or will never have, is for the verb to say */
@@ -94,7 +94,7 @@ struct shiny_err *unfinished_wait(const char *path, bool sums)
 			shiny_err_free(err);
 			return NULL;
 		}
-		running = now.runs ? running + 1 : 0;
+		settled = now.runs || now.complete ? settled + 1 : 0;
 		progress_set(&progress, now.events, 0);
 		nanosleep(&(struct timespec){ .tv_nsec = UNFINISHED_LOOK_MS * 1000000L }, NULL);
 	}

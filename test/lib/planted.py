@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds of e2e/diff.cc with something planted, other lines, other order of functions, stripped; and recordings of them."""
+import functools
 import os
 import random
 import re
 import subprocess
+import tempfile
 
 from harness import ROOT, TMP, record, run, short, skip_all, have
 
@@ -18,13 +20,21 @@ def _must(command):
     return done.stdout.decode(errors="replace")
 
 
+@functools.lru_cache(None)
+def _unit(*command):
+    """The object file that a compilation makes: each is made once."""
+    with tempfile.NamedTemporaryFile(suffix=".o", dir=TMP, delete=False) as unit:
+        _must([*command, "-c", SOURCE, "-o", unit.name])
+    return unit.name
+
+
 def build(name, plant=None, shift=False, shuffle=None, strip=False, compiler="g++", level="-O1", debug="-g"):
     """The program's path. `shuffle`: the seed of an order of its functions, which the linker is told."""
-    path, unit = os.path.join(TMP, name), os.path.join(TMP, name + ".o")
+    path = os.path.join(TMP, name)
     flags = ["-std=c++17", "-fno-builtin", "-ffunction-sections", level, debug]
     flags += ["-DPLANT_" + plant] if plant else []
     flags += ["-DSHIFT"] if shift else []
-    _must([compiler, *flags, "-c", SOURCE, "-o", unit])
+    unit = _unit(compiler, *flags)
     link = [compiler, "-fuse-ld=gold", unit, "-o", path]
     if shuffle is not None:
         sections = re.findall(r" (\.text\.\S+) +PROGBITS", _must(["readelf", "-SW", unit]))
@@ -35,7 +45,6 @@ def build(name, plant=None, shift=False, shuffle=None, strip=False, compiler="g+
     _must(link)
     if strip:
         _must(["strip", "-s", path])
-    os.unlink(unit)
     return path
 
 

@@ -221,23 +221,22 @@ static void put_stats(struct session *session, const struct process *p, struct c
 	}
 }
 
+/* Those in which something happened: thousands of processes that sleep have two thousand others each. */
 static void put_buckets(struct session *session, const struct process *p)
 {
-	uint64_t blocks = 0, bytes = 0;
+	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < p->stats.bucket_count; i++) {
 		const struct bucket *b = &p->stats.buckets[i];
 		struct store_bucket row = { .process = p->id, .start = (p->stats.bucket_first + i) * p->stats.bucket_ns,
 					    .length = p->stats.bucket_ns, .allocs = b->allocs, .frees = b->frees,
-					    .alloc_bytes = b->alloc_bytes, .free_bytes = b->free_bytes };
+					    .alloc_bytes = b->alloc_bytes, .free_bytes = b->free_bytes,
+					    .live_blocks = b->live_blocks, .live_bytes = b->live_bytes };
 
+		if (!b->touched)
+			continue;
 		row.most_bytes = b->most_bytes > bytes ? b->most_bytes : bytes;
-		if (b->touched) {
-			blocks = b->live_blocks;
-			bytes = b->live_bytes;
-		}
-		row.live_blocks = blocks;
-		row.live_bytes = bytes;
+		bytes = b->live_bytes;
 		session_fail(session, store_put_bucket(session->store, &row));
 	}
 }

@@ -360,7 +360,7 @@ CREATE TABLE peak (
 	PRIMARY KEY (process, site, tag)
 ) WITHOUT ROWID;
 
--- The timeline in buckets.
+-- The timeline in buckets: of each process those in which something happened. What is live stays as it was until its next one.
 CREATE TABLE bucket (
 	process INTEGER NOT NULL, -- process.id
 	start_ns INTEGER NOT NULL, -- start of the bucket
@@ -876,7 +876,7 @@ CREATE VIEW v_peak AS SELECT
 	k.ns AS ns -- when
 FROM session_peak k;
 
--- The timeline of each process.
+-- The timeline of each process: the buckets in which something happened. What is live stays as it was until the next row.
 -- Example: SELECT start_ns / 1e9, live_bytes FROM v_timeline WHERE process = 1 ORDER BY start_ns;
 CREATE VIEW v_timeline AS SELECT
 	b.process AS process, -- process id

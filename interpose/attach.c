@@ -29,6 +29,7 @@
 
 #include "clock.h"
 #include "env.h"
+#include "guest.h"
 #include "limits.h"
 #include "sys.h"
 #include "unwind.h"
@@ -160,29 +161,31 @@ static uint64_t first_part(const struct shiny_header *plan, bool joins)
 	return bytes < plan->arena_bytes ? bytes : plan->arena_bytes;
 }
 
-/* A new file in `dir`, with space for its first part, locked and mapped; NULL and `*why` = -errno. */
-static struct shiny_header *make_arena(int dir, bool joins, struct shiny_header *plan, struct present *present,
-				       long *why)
+enum { NAME = 64 };
+
+/* A new file in `dir`. */
+static int make_file(int dir, uint32_t pid, char name[NAME])
 {
-	char name[64];
-	struct shiny_header *h = NULL;
 	int fd = -EEXIST;
 
-	plan->pid = si_sys_getpid();
 	for (unsigned n = 0; n < TRIES && fd == -EEXIST; n++) {
 		struct si_text t;
 
-		si_text_init(&t, name, sizeof name);
+		si_text_init(&t, name, NAME);
 		si_text_add(&t, SHINY_ARENA_PREFIX);
-		si_text_number(&t, plan->pid);
+		si_text_number(&t, pid);
 		si_text_add(&t, ".");
 		si_text_number(&t, n);
 		fd = si_sys_open(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	}
-	if (fd < 0) {
-		*why = fd;
-		return NULL;
-	}
+	return fd;
+}
+
+/* The new file `fd` with space for its first part, locked and mapped; NULL and `*why` = -errno. */
+static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *plan, struct present *present, long *why)
+{
+	struct shiny_header *h = NULL;
+
 	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping keeps the description, and the lock */
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
 	lay_out(plan, si_limits_arena(si_env.arena));
@@ -199,13 +202,9 @@ static struct shiny_header *make_arena(int dir, bool joins, struct shiny_header 
 		h = si_sys_map(plan->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 		*why = h ? 0 : -ENOMEM;
 	}
-	if (h) {
+	if (h)
 		arena_fd = fd;
-		return h;
-	}
-	si_sys6(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
-	si_sys_close(fd);
-	return NULL;
+	return h;
 }
 
 static void copy_text(char *to, size_t room, const char *from)
@@ -301,7 +300,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;
 	h->free_depth = si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;
 	h->recording = si_env.start == 0;
-	read_boot_id(h->boot_id);
+	__builtin_memcpy(h->boot_id, plan->boot_id, sizeof h->boot_id);
 	copy_text(h->executable, sizeof h->executable, executable);
 	copy_end(h->started_as, sizeof h->started_as, (const char *)getauxval(AT_EXECFN));
 	si_text_init(&command, h->command, sizeof h->command);
@@ -326,18 +325,28 @@ static void note_failure(struct si_text *notes, const char *where, long why)
 	si_text_add(notes, "\n");
 }
 
+/* `dir` < 0: a file in the session's directory that the sidecar makes. */
 static bool attach_in(int dir, bool joins, const char *directory, const struct si_start *start,
 		      const char *executable, struct si_text *notes)
 {
-	struct shiny_header plan = { 0 };
+	struct shiny_header plan = { .pid = si_sys_getpid() }, *h = NULL;
 	struct present present = { 0 };
-	long why = 0;
-	struct shiny_header *h = make_arena(dir, joins, &plan, &present, &why);
+	char name[NAME];
+	int fd = dir >= 0 ? make_file(dir, plan.pid, name) : si_guest_ring(directory, plan.boot_id);
+	long why = fd;
 
+	if (fd >= 0)
+		h = fill_file(fd, joins, &plan, &present, &why);
 	if (!h) {
 		note_failure(notes, directory, why);
+		if (fd >= 0 && dir >= 0)
+			si_sys6(SYS_unlinkat, dir, (long)name, 0, 0, 0, 0);
+		if (fd >= 0)
+			si_sys_close(fd);
 		return false;
 	}
+	if (dir >= 0)
+		read_boot_id(plan.boot_id);
 	fill_header(h, &plan, start, executable);
 	si_arena.notices = (struct shiny_notice *)((char *)h + plan.notices_at);
 	si_arena.processes = (struct shiny_process *)((char *)h + plan.processes_at);
@@ -400,14 +409,14 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 		int dir = open_directory(AT_FDCWD, si_env.session);
 
 		copy_text(directory, SI_DIRECTORY, si_env.session);
-		if (dir >= 0) {
-			done = attach_in(dir, true, directory, start, executable, notes);
-			si_sys_close(dir);
-			if (done)
-				return true;
-		} else {
+		if (dir < 0)
 			note_failure(notes, "SHINY_SESSION (not a directory of ours with mode 0700, or gone)", dir);
-		}
+		done = attach_in(dir, true, directory, start, executable, notes);
+		si_arena.guest = done && dir < 0;
+		if (dir >= 0)
+			si_sys_close(dir);
+		if (done || si_env.collect != 0) /* nobody would ever look into a session of its own */
+			return done;
 	}
 	for (size_t n = 0; n < 2 * ROOTS && !done; n++) {
 		size_t i = n % ROOTS;

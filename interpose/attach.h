@@ -21,6 +21,7 @@ struct si_arena {
 	uint32_t process_count, thread_count; /* slots, most of them without space yet */
 	struct shiny_chunks chunks;
 	bool served; /* a sidecar was there, or on its way, when the arena was made */
+	bool guest;  /* the sidecar made its file: the directory is out of our reach */
 };
 SI_INTERNAL struct si_arena si_arena;
 

@@ -274,6 +274,12 @@ static bool boot(void)
 	si_env_parse(start.environment, &si_env, &notes);
 	n = si_sys(SYS_readlink, "/proc/self/exe", si_boot_executable, sizeof si_boot_executable - 1);
 	si_boot_executable[n > 0 ? n : 0] = 0;
+	if (n <= 0 && getauxval(AT_EXECFN)) { /* a root without /proc */
+		struct si_text path;
+
+		si_text_init(&path, si_boot_executable, sizeof si_boot_executable);
+		si_text_add(&path, (const char *)getauxval(AT_EXECFN));
+	}
 	if (!si_env_matches(si_env.follow, base_name(si_boot_executable))) {
 		say("not followed: ", si_boot_executable);
 		si_unrecorded(si_env.session, SHINY_UNRECORDED_NOT_FOLLOWED, si_boot_executable, "");
@@ -294,7 +300,8 @@ static bool boot(void)
 		return false;
 	}
 	part(" arena + ");
-	service = si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
+	service = si_arena.guest	? SI_SERVED :
+		  si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
 					si_service(directory);
 	if (service != SI_UNSERVED)
 		prepare(start.environment, &notes);

@@ -37,8 +37,11 @@
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of /dev/shm, $TMPDIR and /tmp that has
  * SHINY_ROOT_ROOM bytes free, or else the first that will do. A container's /dev/shm is often 64 MiB, and the program needs it too
- * (Chromium dies when it is full). Files in it:
+ * (Chromium dies when it is full). One that `shinyctl run` made is called <pid>.<ticks>.<key>: programs of the session that
+ * cannot reach it connect to the abstract socket SHINY_GUESTS<pid>.<ticks>, say the key, and get the boot id, with the
+ * descriptor of a ring in it, locked as below (interpose/guest.c). The key is 16 random hexadecimal digits. Files in it:
  */
+#define SHINY_GUESTS "shiny/"
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
 #define SHINY_ARENA_PREFIX "arena."            /* arena.<pid>.<n>, mode 0600 */
 #define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory; not

@@ -692,11 +692,12 @@ static void release_arenas(struct session *session)
  * Those who come from now on have to do without us, or are served again. Where that cannot be written, they wait in vain,
  * and say so.
  */
-static void say_finishing(const struct directory *dir, bool finishing)
+static void say_finishing(struct session *session, const struct directory *dir, bool finishing)
 {
 	ssize_t done = finishing ? pwrite(dir->held, "f", 1, 0) : ftruncate(dir->held, 0);
 
 	(void)done;
+	guests_admit(session->guests, !finishing);
 }
 
 static struct shiny_err *serve(struct session *session, struct directory *dir)
@@ -758,11 +759,11 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			if (!idle_since)
 				idle_since = wall;
 			if (wall - idle_since >= grace) {
-				say_finishing(dir, true); /* whoever did not see it has an arena by now: look */
+				say_finishing(session, dir, true); /* whoever did not see it has an arena by now: look */
 				err = look_around(session, dir);
 				if (err || (all_over(session) && !dir->making))
 					return err;
-				say_finishing(dir, false);
+				say_finishing(session, dir, false);
 				idle_since = 0;
 			}
 			interval = interval && interval < 5 * MS ? interval : 5 * MS;
@@ -891,6 +892,7 @@ static bool remove_all(struct session *session, const struct directory *dir)
 
 void session_destroy(struct session *session)
 {
+	guests_stop(session->guests);
 	answers_stop(session->answers);
 	sym_destroy(warm_take(session->warm, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)
@@ -950,7 +952,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 	struct store_totals totals;
 	struct shiny_err *err = serve(session, dir);
 
-	say_finishing(dir, true);
+	say_finishing(session, dir, true);
 
 	if (!err && !session->store && session->err)
 		return session->err;
@@ -1003,6 +1005,8 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	session->next_fork = UINT64_MAX;
 	total_init(&session->total);
 	read_boot_id(session->boot_id);
+	if (options->guests_fd > 0)
+		session->guests = guests_start(options->directory, options->guests_fd, session->boot_id);
 	if (stat("/proc/self/ns/pid", &namespace) == 0)
 		session->pid_namespace = namespace.st_ino;
 	if (!options->force && !options->numbered && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
@@ -1043,6 +1047,7 @@ struct shiny_err *collector_run_late(const struct collector_options *options, st
 
 	*summary = (struct collector_summary){ 0 };
 	late.launcher_fd = -1;
+	late.guests_fd = -1; /* closed with the first session */
 	late.force = late.leftover = false;
 	late.numbered = true;
 	err = collector_lock(options->directory, &lock);

@@ -23,6 +23,7 @@ struct collector_options {
 	int launcher_fd;       /* read end of a pipe that the launcher holds open until the program has ended; -1: none.
 	                        * Before it closes it, it may write a struct collector_ended */
 	int lock_fd;           /* from collector_lock; 0: collector_run takes the lock itself */
+	int guests_fd;         /* from guests_listen; 0 or less: who cannot reach the directory is not recorded */
 	const char *const *debug_dirs;
 	bool no_site_types;    /* types from vptrs only: call sites are not looked at */
 	const char *type_rules; /* a file of container rules in front of the built-in ones; NULL none */

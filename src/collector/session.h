@@ -25,6 +25,7 @@
 #include "classes.h"
 #include "collector.h"
 #include "decode.h"
+#include "guests.h"
 #include "ids.h"
 #include "indices.h"
 #include "memory.h"
@@ -156,6 +157,7 @@ struct session {
 	struct warm *warm;          /* NULL: call sites are typed at the end only */
 	struct memory_watch *memory;
 	struct answers *answers;    /* NULL: nobody gets any */
+	struct guests *guests;      /* NULL: there are none */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;

@@ -33,6 +33,7 @@
 #include "../base/program.h"
 #include "../base/rlimits.h"
 #include "../base/units.h"
+#include "../collector/guests.h"
 #include "../devtools/client.h"
 #include "closing.h"
 #include "prepare.h"
@@ -48,7 +49,7 @@ struct run {
 	const struct options *options;
 	char library[PROGRAM_PATH], program[PROGRAM_PATH], directory[SESSIONS_PATH];
 	const char *out;
-	int life[2], result[2], failure[2], lock;
+	int life[2], result[2], failure[2], lock, guests;
 	pid_t sidecar;
 	struct result *end;
 	struct devtools *devtools; /* NULL: not wanted */
@@ -186,6 +187,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 		.with_events = !o->given[OPT_NO_EVENTS],
 		.launcher_fd = run->life[0],
 		.lock_fd = run->lock,
+		.guests_fd = run->guests,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
 		.no_site_types = o->given[OPT_NO_TYPES] || strcmp(o->given[OPT_TYPES] ? o->text[OPT_TYPES] : env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
@@ -453,6 +455,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	err = collector_lock(run->directory, &run->lock);
 	if (err)
 		return err;
+	run->guests = guests_listen(run->directory);
 	fflush(NULL);
 	run->sidecar = fork();
 	if (run->sidecar == 0) {
@@ -466,6 +469,8 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	close(run->life[0]);
 	close(run->result[1]);
 	close(run->lock); /* the sidecar's copy holds it from here on */
+	if (run->guests >= 0)
+		close(run->guests);
 	err = run_program(run, &status);
 	close(run->life[1]);
 	close(run->failure[0]);

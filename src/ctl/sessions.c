@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -74,10 +75,13 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 			continue;
 		for (int t = 0; t < TRIES; t++) {
 			struct timespec now;
+			uint64_t key;
 
 			clock_gettime(CLOCK_BOOTTIME, &now);
 			snprintf(out, SESSIONS_PATH, "%.*s/%d.%" PRIu64, SESSIONS_PATH / 2 + 64, candidates[i], (int)getpid(),
 				 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+			if (getrandom(&key, sizeof key, GRND_NONBLOCK) == sizeof key) /* without, it takes no guests (wire.h) */
+				snprintf(out + strlen(out), 20, ".%016" PRIx64, key);
 			if (mkdir(out, 0700) == 0)
 				return NULL;
 			why = errno;

@@ -71,6 +71,9 @@ static enum likeness compare(const struct search *s, uint32_t pid)
 	if (is_taken(s, pid) || pid == (uint32_t)getpid() ||
 	    (!s->process->namespace_pid && (!s->parent || proc_parent(pid) != s->parent) && !proc_runs(pid, arena->executable)))
 		return LIKE_OTHER;
+	/* of what a stranger runs nothing may be known to us, but anybody may know when it started */
+	if (!s->process->namespace_pid && !started_then(s, pid))
+		return LIKE_OTHER;
 	maps = proc_maps_file(pid, arena->device, arena->inode, arena->path);
 	if (maps == PROC_NO)
 		return LIKE_OTHER;

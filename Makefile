@@ -59,7 +59,9 @@ all: $(O)/libshiny.so $(O)/shinyctl docs ## build the library, shinyctl, the man
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
-setup: ## install the Debian packages that are missing (SETUP=0 skips this)
+# which lists of scripts/setup: each target below names its own
+PACKAGES = build
+setup: ## install the Debian packages that building needs, where they are missing (SETUP=0 skips this everywhere)
 	$(if $(filter 1,$(SETUP)),$(Q)scripts/setup $(PACKAGES),@:)
 
 demo: PACKAGES := build demo
@@ -72,10 +74,12 @@ scenarios: setup ## record Chromium in fourteen scenarios, and write one table (
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all
 	$(Q)O=$(O) scripts/scenarios/run --bare-too $(SCENARIOS)
 
+check: PACKAGES := build test
 check: setup ## every test that fits in ten minutes of two processors
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) CC='$(CC)' test/run quick
 
+check-all: PACKAGES := build test long
 check-all: setup ## the above, both compilers, sanitizers, the long tests
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) CC='$(CC)' test/run all

@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 		snprintf(program, sizeof(program), "%s", argv[2]);
 	} else if (!fixture_run("g++ -O1 -g -Wl,-z,pack-relative-relocs \"$OLDPWD\"/%s/sym_classes.cc -o program || "
 				"g++ -O1 -g \"$OLDPWD\"/%s/sym_classes.cc -o program", fixture_source(), fixture_source())) {
-		printf("ok fuzz_elf # skipped: g++\n");
+		printf("skip fuzz_elf: g++\n");
 		return 77;
 	}
 	good = content_read(program);

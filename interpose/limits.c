@@ -89,27 +89,38 @@ bool si_limits_filtered(void)
 	       own > number_after(text, "\nSeccomp_filters:", 0);
 }
 
-/* A file in a directory of the cgroup that a line of /proc/self/cgroup names. */
-static uint64_t cgroup_file(const char *root, const char *line, const char *name)
+/*
+ * The least of the limits of a cgroup and those above it; `root` is where they are mounted, `line` the rest of a line of
+ * /proc/self/cgroup. In a container it says "/": the file is there for all cgroups but the root of all.
+ */
+static uint64_t cgroup_limit(const char *root, const char *line, const char *name)
 {
+	uint64_t least = UINT64_MAX, found;
 	char path[SHINY_PATH_MAX], text[64];
 	struct si_text t;
 	size_t bytes = 0;
 
 	while (line[bytes] && line[bytes] != '\n')
 		bytes++;
-	if (bytes == 1) /* the root of all has no limit */
-		return UINT64_MAX;
-	si_text_init(&t, path, sizeof path);
-	si_text_add(&t, root);
-	si_text_bytes(&t, line, bytes);
-	si_text_add(&t, name);
-	text[0] = '\n';
-	return si_sys_read_file(path, text + 1, sizeof text - 1) > 0 ? number_after(text, "\n", UINT64_MAX) :
-								       UINT64_MAX;
+	for (;;) {
+		while (bytes && line[bytes - 1] == '/')
+			bytes--;
+		si_text_init(&t, path, sizeof path);
+		si_text_add(&t, root);
+		si_text_bytes(&t, line, bytes);
+		si_text_add(&t, name);
+		text[0] = '\n';
+		found = si_sys_read_file(path, text + 1, sizeof text - 1) > 0 ? number_after(text, "\n", UINT64_MAX) :
+										UINT64_MAX;
+		least = found < least ? found : least;
+		if (!bytes)
+			return least;
+		while (bytes && line[bytes - 1] != '/')
+			bytes--;
+	}
 }
 
-/* What the memory cgroup may have, of either version; the one above it is not asked. */
+/* What the memory cgroup may have, of either version. */
 static uint64_t cgroup_bytes(void)
 {
 	uint64_t least = UINT64_MAX, found;
@@ -124,9 +135,9 @@ static uint64_t cgroup_bytes(void)
 			;
 		found = UINT64_MAX;
 		if (si_same(line, "::", 2))
-			found = cgroup_file("/sys/fs/cgroup", line + 2, "/memory.max");
+			found = cgroup_limit("/sys/fs/cgroup", line + 2, "/memory.max");
 		else if (si_same(line, ":memory:", 8))
-			found = cgroup_file("/sys/fs/cgroup/memory", line + 8, "/memory.limit_in_bytes");
+			found = cgroup_limit("/sys/fs/cgroup/memory", line + 8, "/memory.limit_in_bytes");
 		least = found < least ? found : least;
 		if (!*line)
 			break;

@@ -12,10 +12,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { STACK = 8 << 20, LEAST_STACK = 4 << 20, LEAST_FILE = 2 << 20, LEAST_FILES = 24, LEAST_PROCESSES = 256 };
+enum { STACK = 8 << 20, LEAST_STACK = 4 << 20, LEAST_FILE = 2 << 20, LEAST_FILES = 24, LEAST_PROCESSES = 256,
+       LEAST_CGROUP = 256 << 20 };
 
 static const int lifted[] = { RLIMIT_STACK, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA };
 enum { LIFTED = sizeof lifted / sizeof *lifted };
@@ -94,6 +96,45 @@ void rlimits_restore(void)
 		setrlimit((__rlimit_resource_t)lifted[i], &kept[i]);
 }
 
+/* The least memory that this process's cgroup, of either version, or one above it may have; as interpose/limits.c has it. */
+static uintmax_t cgroup_bytes(void)
+{
+	static const struct {
+		const char *controller, *root, *name;
+	} versions[] = {
+		{ "", "/sys/fs/cgroup", "memory.max" },
+		{ "memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes" },
+	};
+	char line[4096], path[sizeof line + 64];
+	uintmax_t least = UINTMAX_MAX, found;
+	FILE *list = fopen("/proc/self/cgroup", "re");
+
+	while (list && fgets(line, sizeof line, list)) {
+		char *controller = strchr(line, ':'), *group = controller ? strchr(controller + 1, ':') : NULL;
+
+		if (!group)
+			continue;
+		*controller++ = *group++ = '\0';
+		group[strcspn(group, "\n")] = '\0';
+		for (unsigned i = 0; i < sizeof versions / sizeof *versions; i++)
+			for (char *end = group + strlen(group); end && strcmp(controller, versions[i].controller) == 0;
+			     end = strrchr(group, '/')) {
+				FILE *file;
+
+				*end = '\0';
+				snprintf(path, sizeof path, "%s%s/%s", versions[i].root, group, versions[i].name);
+				file = fopen(path, "re");
+				if (file && fscanf(file, "%ju", &found) == 1 && found < least)
+					least = found;
+				if (file)
+					fclose(file);
+			}
+	}
+	if (list)
+		fclose(list);
+	return least;
+}
+
 static const char *find_obstacle(char *text, size_t room)
 {
 	static const struct {
@@ -119,6 +160,10 @@ static const char *find_obstacle(char *text, size_t room)
 		if (value >= rules[i].least)
 			continue;
 		snprintf(text, room, "%s is limited to %ju", rules[i].name, (uintmax_t)value);
+		return text;
+	}
+	if (cgroup_bytes() < LEAST_CGROUP) {
+		snprintf(text, room, "the memory cgroup is limited to %ju", cgroup_bytes());
 		return text;
 	}
 	return NULL;

@@ -6,6 +6,7 @@
  * write fails with EPIPE and we end as quietly. Any other failed write to standard output is an error like all others.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -114,8 +115,20 @@ static int run_main(int argc, char **argv)
 	return status;
 }
 
+/*
+ * Who started us may have closed standard streams: the next file that we open, a session, would be one of them. What is put there
+ * fails as a closed one does, and is closed again in the program that `run` becomes.
+ */
+static void fill_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+			return; /* no descriptor can be had, so none can be mistaken */
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_streams();
 	/* before anything is allocated: there may be no room for that */
 	for (int i = 2; i + 1 < argc && strcmp(argv[1], "run") == 0; i++)
 		if (strcmp(argv[i], "--") == 0 && !rlimits_run_alone(argv + i + 1))

@@ -219,6 +219,36 @@ static struct shiny_err *add_unrecorded(struct store *store, struct headlines *h
 	return NULL;
 }
 
+/* Programs that were reached, and whose allocators are left alone: they are listed, with nothing in them. */
+static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
+{
+	struct query *q = NULL;
+	bool row = false;
+	uint64_t shown = 0, more = 0;
+	struct shiny_err *err = store_query(store, "SELECT name, MIN(pid), COUNT(*) FROM process WHERE attach = 'none' "
+						   "GROUP BY name ORDER BY MIN(id)", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		uint64_t count = (uint64_t)query_number(q, 2);
+		char many[UNITS_TEXT] = "";
+
+		if (shown++ >= NAMED) {
+			more += count;
+			continue;
+		}
+		if (count > 1)
+			snprintf(many, sizeof many, "%" PRIu64 "\xc3\x97 ", count);
+		add(h, "not_recorded", "processes",
+		    mem_format("not recorded: %s%s (pid %" PRIu32 "): its allocator is left alone", many, query_text(q, 0),
+			       (uint32_t)query_number(q, 1)));
+	}
+	query_end(q);
+	if (!err && more)
+		add(h, "not_recorded", "processes", mem_format("not recorded: %s whose allocators are left alone",
+							       units_noun(UNITS_NOUN_BUF, more, "more process")));
+	return err;
+}
+
 /* What the session's own facts say. */
 static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 {
@@ -256,6 +286,8 @@ struct shiny_err *headlines_load(struct store *store, struct headlines *out)
 		err = add_facts(store, &found);
 	if (!err)
 		err = add_unrecorded(store, &found);
+	if (!err)
+		err = add_unhooked(store, &found);
 	if (err) {
 		headlines_deinit(&found);
 		return err;

@@ -14,12 +14,9 @@ PAGE = "file://" + os.path.join(ROOT, "test/e2e/page.html")
 PAGE_SAYS = b"8000 cells, 8000 laid out, 200 rows"
 
 
-SMALL = "data:text/html,<title>page</title><p>small"  # for what does not depend on the page
-
-
-def command_of(chromium, profile, page=PAGE):
+def command_of(chromium, profile):
     """The command that prints the page's DOM; `profile` is a directory that does not exist yet."""
-    return [chromium] + FLAGS + ["--user-data-dir=" + profile, "--dump-dom", page]
+    return [chromium] + FLAGS + ["--user-data-dir=" + profile, "--dump-dom", PAGE]
 
 
 def old_chromium():

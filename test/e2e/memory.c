@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
 {
 	const char *directory = argc > 1 ? argv[1] : "/tmp";
 	char *reserve, *anonymous, *file, *shared, *moved, *target, path[4096];
+	struct mallinfo2 info;
 	void *large, *small[2000];
 	pthread_t threads[3];
 	int fd, memfd;
@@ -210,7 +212,9 @@ int main(int argc, char **argv)
 	range("left of the raw call", anonymous + 2 * MIB, MIB, MIB, MIB, "memory_anonymous", "test-name");
 	range("right of the raw call", anonymous + 3 * MIB + 64 * KIB, MIB - 64 * KIB, MIB - 64 * KIB, MIB - 64 * KIB, "memory_anonymous", "test-name");
 	range("reserve", reserve, 64 * MIB, 3 * MIB - 256 * KIB, 256 * KIB + 64 * KIB, "memory_reserve", "");
-	say("{\"kind\":\"malloc\",\"live\":%lu,\"large\":%lu}\n", 5 * MIB + 2000 * 500, (unsigned long)large);
+	info = mallinfo2();
+	say("{\"kind\":\"malloc\",\"live\":%lu,\"in_use\":%lu,\"large\":%lu}\n", 5 * MIB + 2000 * 500,
+	    (unsigned long)(info.uordblks + info.hblkhd), (unsigned long)large);
 	say("{\"kind\":\"stacks\",\"bytes\":[%lu,%lu,%lu]}\n", MIB, 2 * MIB, 3 * MIB);
 	wait_for_line("unseen");
 	pthread_barrier_wait(&barrier);

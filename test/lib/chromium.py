@@ -14,9 +14,12 @@ PAGE = "file://" + os.path.join(ROOT, "test/e2e/page.html")
 PAGE_SAYS = b"8000 cells, 8000 laid out, 200 rows"
 
 
-def command_of(chromium, profile):
+SMALL = "data:text/html,<title>page</title><p>small"  # for what does not depend on the page
+
+
+def command_of(chromium, profile, page=PAGE):
     """The command that prints the page's DOM; `profile` is a directory that does not exist yet."""
-    return [chromium] + FLAGS + ["--user-data-dir=" + profile, "--dump-dom", PAGE]
+    return [chromium] + FLAGS + ["--user-data-dir=" + profile, "--dump-dom", page]
 
 
 def old_chromium():

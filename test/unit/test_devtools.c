@@ -181,7 +181,7 @@ static void test_hostile(void)
 		{ "digits", "[", "1111111111111111", "it holds a text that is too long" },
 		{ "blanks", "[", "                ", "it holds a text that is too long" },
 	};
-	enum { PIECE = 1 << 16 };
+	enum { PIECE = 1 << 18 }; /* as much as client.c hands on at once */
 	static char piece[PIECE];
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

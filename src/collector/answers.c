@@ -18,12 +18,12 @@
 #include "answers.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "../base/mem.h"
+#include "../base/thread.h"
 #include "proc.h"
 #include "ticks.h"
 
@@ -89,21 +89,13 @@ static void *answer_all(void *context)
 struct answers *answers_start(void)
 {
 	struct answers *answers = mem_zero(1, sizeof(*answers));
-	sigset_t all, before;
-	int error;
 
 	pthread_mutex_init(&answers->lock, NULL);
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* torn.c's, of the thread that meets it */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&answers->thread, NULL, answer_all, answers);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
-		pthread_mutex_destroy(&answers->lock);
-		free(answers);
-		return NULL;
-	}
-	return answers;
+	if (thread_start(&answers->thread, answer_all, answers))
+		return answers;
+	pthread_mutex_destroy(&answers->lock);
+	free(answers);
+	return NULL;
 }
 
 void answers_stop(struct answers *answers)

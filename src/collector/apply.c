@@ -314,6 +314,33 @@ static void apply_stack(struct session *session, struct stream *s)
 	(*page)[s->head.stack % STACK_PAGE] = stats_site(&s->process->stats, stack) + 1;
 }
 
+struct mapped {
+	struct errand errand;
+	uint32_t pid;
+	uint64_t address;
+	char path[SHINY_PATH_MAX + 1];
+};
+
+static void read_mapped(struct errand *errand)
+{
+	struct mapped *mapped = (struct mapped *)errand;
+
+	proc_mapped_path(mapped->pid, mapped->address, mapped->path, sizeof(mapped->path));
+}
+
+/* Replaces a path that the process could only guess, where /proc answers in time. */
+static void ask_path(struct session *session, uint32_t pid, uint64_t address, char path[SHINY_PATH_MAX + 1])
+{
+	struct mapped *mapped = mem_zero(1, sizeof(*mapped));
+
+	*mapped = (struct mapped){ .errand = { .run = read_mapped, .end = errand_drop }, .pid = pid, .address = address };
+	strcpy(mapped->path, path);
+	if (!errands_do(session->errands, &mapped->errand))
+		return;
+	strcpy(path, mapped->path);
+	free(mapped);
+}
+
 static void apply_module(struct session *session, struct stream *s)
 {
 	struct {
@@ -329,7 +356,7 @@ static void apply_module(struct session *session, struct stream *s)
 	}
 	in.path[path_bytes] = '\0';
 	if (in.module.flags & SHINY_MODULE_GUESSED && s->process->pid && !s->process->gone)
-		proc_mapped_path(s->process->pid, in.module.start, in.path, sizeof in.path);
+		ask_path(session, s->process->pid, in.module.start, in.path);
 	mapping = (struct mapping){ .start = in.module.start, .end = in.module.end, .bias = in.module.bias, .loaded = s->head.time,
 				    .module = ids_module(&session->ids, in.path, in.module.build_id, in.module.build_id_bytes) };
 	space_add(&s->process->space, &mapping);

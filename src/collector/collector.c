@@ -2,7 +2,8 @@
 /*
  * collector.c: the sidecar's loop.
  *
- * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes. Threads: one; warm.c makes another.
+ * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes. Threads: one; warm.c, answers.c and errands.c
+ * make others.
  *
  * A round: T = now; look for new arenas, processes and chunks; merge and apply everything up to T (order.h); give chunks back. Rounds
  * come every 2 to 20 ms, the closer the fuller the arenas are.
@@ -433,6 +434,7 @@ static uint64_t round_of(struct session *session)
 	uint64_t before = session->total_events, now;
 
 	ticks_calibrate(&session->ticks, session->applied_until);
+	errands_take(session->errands, session);
 	memory_look(session);
 	now = session->ticks.foreign ? UINT64_MAX / 4 : session->looked;
 	session_beat(session);
@@ -700,6 +702,30 @@ static void say_finishing(struct session *session, const struct directory *dir, 
 	guests_admit(session->guests, !finishing);
 }
 
+struct comers {
+	struct errand errand;
+	bool any;
+};
+
+static void look_for_comers(struct errand *errand)
+{
+	((struct comers *)errand)->any = proc_any_preloaded();
+}
+
+/* Somebody may be about to make an arena. */
+static bool any_comes(struct session *session)
+{
+	struct comers *comers = mem_zero(1, sizeof(*comers));
+	bool any;
+
+	comers->errand = (struct errand){ .run = look_for_comers, .end = errand_drop };
+	if (!errands_do(session->errands, &comers->errand))
+		return true;
+	any = comers->any;
+	free(comers);
+	return any;
+}
+
 static struct shiny_err *serve(struct session *session, struct directory *dir)
 {
 	const struct collector_options *options = session->options;
@@ -755,7 +781,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 		if (!all_over(session) || !hung_up) {
 			idle_since = 0;
 		} else {
-			grace = options->leftover ? 0 : options->launcher_fd < 0 ? 1000 * MS : proc_any_preloaded() ? 100 * MS : 0;
+			grace = options->leftover ? 0 : options->launcher_fd < 0 ? 1000 * MS : any_comes(session) ? 100 * MS : 0;
 			if (!idle_since)
 				idle_since = wall;
 			if (wall - idle_since >= grace) {
@@ -894,6 +920,8 @@ void session_destroy(struct session *session)
 {
 	guests_stop(session->guests);
 	answers_stop(session->answers);
+	if (!errands_stop(session->errands))
+		session->memory = NULL; /* a look of it is under way, for ever */
 	sym_destroy(warm_take(session->warm, NULL, 0, false));
 	for (size_t i = 0; i < session->streams.count; i++)
 		stream_destroy(session->streams.at[i]);
@@ -965,6 +993,7 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 		return nothing_recorded(dir->path);
 	if (asked_to_end)
 		end_early(session, dir);
+	errands_take_last(session->errands, session);
 	notices_settle(session, 0, true);
 	look_at_torn(session);
 	commit(session);
@@ -1002,6 +1031,8 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	session->memory = memory_watch_create(options->memory_period);
 	if (!options->leftover)
 		session->answers = answers_start();
+	if (!options->leftover)
+		session->errands = errands_start();
 	session->next_fork = UINT64_MAX;
 	total_init(&session->total);
 	read_boot_id(session->boot_id);

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 
 #include "../base/mem.h"
 #include "../base/text.h"
+#include "../base/thread.h"
 
 enum { STOP, LISTEN, FIRST, PLACES = 64, TRIES = 64, BACKLOG = 128 };
 
@@ -167,8 +167,7 @@ static void destroy(struct guests *guests)
 struct guests *guests_start(const char *directory, int socket, const uint8_t boot_id[16])
 {
 	struct guests *guests;
-	sigset_t all, before;
-	int stop, error;
+	int stop;
 
 	if (socket < 0)
 		return NULL;
@@ -182,15 +181,10 @@ struct guests *guests_start(const char *directory, int socket, const uint8_t boo
 	guests->at[STOP] = (struct pollfd){ .fd = stop, .events = POLLIN };
 	guests->count = FIRST;
 	pthread_mutex_init(&guests->lock, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = stop < 0 || guests->directory < 0 || pthread_create(&guests->thread, NULL, answer_all, guests);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
-		destroy(guests);
-		return NULL;
-	}
-	return guests;
+	if (stop >= 0 && guests->directory >= 0 && thread_start(&guests->thread, answer_all, guests))
+		return guests;
+	destroy(guests);
+	return NULL;
 }
 
 void guests_stop(struct guests *guests)

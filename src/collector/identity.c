@@ -17,50 +17,79 @@
  * Rejected: the order in which siblings were forked (the second may allocate first: test/zoo/namespaces.c), their names (they
  * belong to the program).
  */
+#define _GNU_SOURCE
 #include "identity.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "session.h"
+
 #define MS UINT64_C(1000000)
+#define CLOCK_STEP (30 * MS) /* /proc counts in ticks of 10 ms */
 
 enum likeness { LIKE_OTHER, LIKE_HIDDEN, LIKE_FITTING, LIKE_PROVEN };
 
 struct search {
-	const struct session *session;
-	const struct process *process;
-	uint32_t parent; /* pid, 0 unknown */
+	const struct identity *of;
 	uint32_t proven, fitting; /* pids */
 	unsigned fit, hidden; /* how many */
 };
 
-/* Another living process of the same arena has this pid already. */
-static bool is_taken(const struct search *s, uint32_t pid)
+void identity_begin(struct identity *identity, const struct session *session, const struct process *p, const struct process *parent)
 {
-	for (size_t i = 0; i < s->session->running.count; i++) {
-		const struct process *p = s->session->running.at[i];
+	const struct arena *arena = p->arena;
+	uint64_t zero = session->ticks.read_boottime;
+	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1; that of another's is not. */
+	bool told = p->namespace_pid > 1 && parent && parent->pid, ours = told && parent->pid == parent->namespace_pid;
 
-		if (p != s->process && p->arena == s->process->arena && p->pid == pid && !p->gone)
-			return true;
+	/* An image that exec made says where it is: one that is gone by now is not looked for in all of /proc. */
+	ours |= !p->forked && session->pid_namespace && arena->pid_namespace == session->pid_namespace;
+	*identity = (struct identity){ .slot = p->slot, .generation = p->generation, .namespace_pid = p->namespace_pid,
+				       .parent = parent && !parent->gone ? parent->pid : 0, .ours = ours,
+				       .elsewhere = p->namespace_pid <= 1 || told, .device = arena->device, .inode = arena->inode,
+				       .self_at = arena->self_at, .path = mem_text(arena->path),
+				       .executable = mem_text(arena->executable), .answer = PROC_UNKNOWN, .pidfd = -1 };
+	/* born between its parent's last record before the fork and its own claim */
+	identity->until = zero + ticks_ns(&session->ticks, p->start) + CLOCK_STEP;
+	if (p->forked && p->fork_at)
+		identity->from = zero + ticks_ns(&session->ticks, p->fork_at);
+	identity->from -= identity->from < CLOCK_STEP ? identity->from : CLOCK_STEP;
+	for (size_t i = 0; i < session->running.count; i++) {
+		const struct process *other = session->running.at[i];
+
+		if (other != p && other->arena == arena && other->pid && !other->gone)
+			*vec_push(&identity->taken) = other->pid;
 	}
+}
+
+void identity_deinit(struct identity *identity)
+{
+	free(identity->taken.at);
+	free(identity->path);
+	free(identity->executable);
+}
+
+static bool is_taken(const struct identity *of, uint32_t pid)
+{
+	for (size_t i = 0; i < of->taken.count; i++)
+		if (of->taken.at[i] == pid)
+			return true;
 	return false;
 }
 
-/* Born between its parent's last record before the fork and its own claim. /proc counts in ticks of 10 ms. */
-static bool started_then(const struct search *s, uint32_t pid)
+static bool started_then(const struct identity *of, uint32_t pid)
 {
-	const struct process *p = s->process;
-	uint64_t started = proc_started(pid), zero = s->session->ticks.read_boottime;
+	uint64_t started = proc_started(pid);
 
-	if (!started)
-		return true;
-	return started <= zero + ticks_ns(&s->session->ticks, p->start) + 30 * MS &&
-	       (!p->forked || !p->fork_at || started + 30 * MS >= zero + ticks_ns(&s->session->ticks, p->fork_at));
+	return !started || (started >= of->from && started <= of->until);
 }
 
-static enum likeness compare(const struct search *s, uint32_t pid)
+static enum likeness compare(const struct identity *of, uint32_t pid)
 {
-	const struct arena *arena = s->process->arena;
 	struct shiny_self self;
 	enum proc_answer maps;
 
@@ -68,31 +97,31 @@ static enum likeness compare(const struct search *s, uint32_t pid)
 	 * we map the arena, too; and of all processes of the machine a forked one without a number
 	 * is its parent's child, or runs what that runs
 	 */
-	if (is_taken(s, pid) || pid == (uint32_t)getpid() ||
-	    (!s->process->namespace_pid && (!s->parent || proc_parent(pid) != s->parent) && !proc_runs(pid, arena->executable)))
+	if (is_taken(of, pid) || pid == (uint32_t)getpid() ||
+	    (!of->namespace_pid && (!of->parent || proc_parent(pid) != of->parent) && !proc_runs(pid, of->executable)))
 		return LIKE_OTHER;
 	/* of what a stranger runs nothing may be known to us, but anybody may know when it started */
-	if (!s->process->namespace_pid && !started_then(s, pid))
+	if (!of->namespace_pid && !started_then(of, pid))
 		return LIKE_OTHER;
-	maps = proc_maps_file(pid, arena->device, arena->inode, arena->path);
+	maps = proc_maps_file(pid, of->device, of->inode, of->path);
 	if (maps == PROC_NO)
 		return LIKE_OTHER;
-	if (maps == PROC_YES && arena->self_at && proc_memory(pid, arena->self_at, &self, sizeof self))
-		return self.slot == s->process->slot && self.generation == s->process->generation ? LIKE_PROVEN : LIKE_OTHER;
+	if (maps == PROC_YES && of->self_at && proc_memory(pid, of->self_at, &self, sizeof self))
+		return self.slot == of->slot && self.generation == of->generation ? LIKE_PROVEN : LIKE_OTHER;
 	/*
 	 * A sibling that is just ending has neither map nor memory, and would fit whoever has no number
 	 * either. One that has both, and only its memory is not ours to read, may be the one.
 	 */
-	if (!s->process->namespace_pid && proc_maps_file(pid, arena->device, arena->inode, arena->path) != PROC_YES)
+	if (!of->namespace_pid && proc_maps_file(pid, of->device, of->inode, of->path) != PROC_YES)
 		return proc_is_zombie(pid) ? LIKE_OTHER : LIKE_HIDDEN;
-	if (!started_then(s, pid))
+	if (!started_then(of, pid))
 		return LIKE_OTHER;
-	if (s->parent && proc_parent(pid) == s->parent)
+	if (of->parent && proc_parent(pid) == of->parent)
 		return LIKE_FITTING;
 	if (maps == PROC_YES)
-		return s->parent ? LIKE_HIDDEN : LIKE_FITTING;
+		return of->parent ? LIKE_HIDDEN : LIKE_FITTING;
 	if (proc_is_zombie(pid)) /* it has no map any more; that of a stranger is not worth waiting for */
-		return pid == s->process->namespace_pid ? LIKE_FITTING : LIKE_OTHER;
+		return pid == of->namespace_pid ? LIKE_FITTING : LIKE_OTHER;
 	return LIKE_HIDDEN;
 }
 
@@ -100,7 +129,7 @@ static bool consider(void *context, uint32_t pid)
 {
 	struct search *s = context;
 
-	switch (compare(s, pid)) {
+	switch (compare(s->of, pid)) {
 	case LIKE_PROVEN:
 		s->proven = pid;
 		return false;
@@ -117,30 +146,34 @@ static bool consider(void *context, uint32_t pid)
 	return true;
 }
 
-enum proc_answer identity_find(const struct session *session, const struct process *process, const struct process *parent, uint32_t *pid)
+static enum proc_answer search(struct identity *identity)
 {
-	struct search s = { .session = session, .process = process, .parent = parent && !parent->gone ? parent->pid : 0 };
-	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1; that of another's is not. */
-	bool told = process->namespace_pid > 1 && parent && parent->pid, ours = told && parent->pid == parent->namespace_pid;
+	struct search s = { .of = identity };
 
-	/* An image that exec made says where it is: one that is gone by now is not looked for in all of /proc. */
-	ours |= !process->forked && session->pid_namespace &&
-		process->arena->pid_namespace == session->pid_namespace;
-
-	*pid = 0;
-	if (ours || (process->namespace_pid > 1 && !told)) {
-		consider(&s, process->namespace_pid);
+	if (identity->ours || !identity->elsewhere) {
+		consider(&s, identity->namespace_pid);
 		if (s.fit || s.hidden)
-			*pid = process->namespace_pid; /* where we may not look, it is the likeliest */
+			identity->pid = identity->namespace_pid; /* where we may not look, it is the likeliest */
 	}
-	if (!s.proven && !s.fit && !ours) {
+	if (!s.proven && !s.fit && !identity->ours) {
 		s.hidden = 0;
-		if (!proc_each_named(process->namespace_pid, consider, &s))
+		if (!proc_each_named(identity->namespace_pid, consider, &s))
 			return PROC_UNKNOWN;
 	}
-	if (s.proven || (s.fit == 1 && (!s.hidden || s.parent))) {
-		*pid = s.proven ? s.proven : s.fitting;
+	if (s.proven || (s.fit == 1 && (!s.hidden || identity->parent))) {
+		identity->pid = s.proven ? s.proven : s.fitting;
 		return PROC_YES;
 	}
 	return s.fit || s.hidden ? PROC_UNKNOWN : PROC_NO;
+}
+
+void identity_find(struct identity *identity)
+{
+	identity->answer = search(identity);
+	if (identity->answer != PROC_YES)
+		return;
+	identity->pidfd = (int)syscall(SYS_pidfd_open, identity->pid, 0);
+	identity->ended = identity->pidfd < 0 && errno == ESRCH;
+	if (!identity->namespace_pid)
+		identity->innermost = proc_namespace_pid(identity->pid);
 }

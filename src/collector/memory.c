@@ -48,10 +48,11 @@ void memory_watch_destroy(struct memory_watch *watch)
 	free(watch->past.at);
 	free(watch->parts.at);
 	free(watch->flux.at);
-	free(watch->bounds.at);
-	free(watch->counts.at);
+	free(watch->look.shared.at);
+	free(watch->look.bounds.at);
+	free(watch->look.counts.at);
 	intern_deinit(&watch->texts);
-	smaps_deinit(&watch->smaps);
+	smaps_deinit(&watch->look.smaps);
 	free(watch);
 }
 
@@ -354,6 +355,8 @@ void memory_end(struct session *session, struct process *p)
 {
 	size_t before = session->memory->past.count;
 
+	if (session->memory->looked_at == p)
+		session->memory->looked_at = NULL;
 	if (!session->store)
 		return;
 	write_process(session, p);

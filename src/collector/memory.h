@@ -2,7 +2,7 @@
 /*
  * memory.h: the memory of the session's processes beside malloc: who mapped what, and how much of it is resident.
  *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one; /proc is read in that of errands.h.
  *
  * Calls come with the records (memory_call) and make each process's table of segments (segments.h). Each SHINY_MEMORY_PERIOD milliseconds
  * a process's /proc/PID/smaps is read: it completes that table and says what is resident. What it says is written for each segment, when
@@ -10,9 +10,10 @@
  *
  * The moment. A look happens at the start of a round: t0, read, T. The round then applies all records up to T (order.h), so that table, blocks
  * and list are of one moment; the ranges of calls between t0 and T are left as the calls say (segments.h: flux). What of the list then belongs to
- * no segment is kept in one of its own, [0, 0), so that the sums are always the kernel's.
+ * no segment is kept in one of its own, [0, 0), so that the sums are always the kernel's. A list that the kernel does not give out at once
+ * (errands.h) is that of a later round, which then is the look's moment.
  *
- * The cost. Reading the list of a Chromium process takes 5 to 10 ms (bench/run looks), and the sidecar has one thread. So looks are paid
+ * The cost. Reading the list of a Chromium process takes 5 to 10 ms (bench/run looks), for which the loop stands still. So looks are paid
  * from an account that earns 2 % of the time that passes; where the processes are many or large, looks become rarer, the longest
  * unseen first. One in which nothing has happened since its last look (its page faults, sizes and records say) is not read again: that look's
  * sums are written once more. A process is looked at soon after its start too, and again before a second has passed: many live no longer.

@@ -125,17 +125,80 @@ static bool look_again(struct session *session, struct process *p)
 	return true;
 }
 
+/* ---- the look's own questions: in the thread ---- */
+
+static void read_list(struct errand *errand)
+{
+	struct look *look = (struct look *)errand;
+	struct smaps *smaps = &look->smaps;
+	uint64_t began = cpu_ns();
+
+	look->totals = false;
+	look->error = smaps_read(smaps, look->pid);
+	if (look->error == EACCES || look->error == EPERM) {
+		smaps->areas.count = 0;
+		smaps->rss = smaps->pss = smaps->private = smaps->swap = 0;
+		look->totals = smaps_totals(look->pid, &smaps->rss, &smaps->swap);
+	}
+	look->cost += cpu_ns() - began;
+}
+
+static void count_pages(struct errand *errand)
+{
+	struct look *look = (struct look *)errand;
+	uint64_t began = cpu_ns();
+
+	for (size_t i = 0; i < look->shared.count; i++) {
+		struct shared_area *area = &look->shared.at[i];
+
+		area->counted = smaps_count_pages(look->pid, &look->bounds.at[area->first], area->ranges, &look->counts.at[area->first]);
+	}
+	look->cost += cpu_ns() - began;
+}
+
+/* The list is there. */
+static void listed(struct session *session, struct errand *errand)
+{
+	struct memory_watch *watch = session ? session->memory : NULL;
+	const struct look *look = (const struct look *)errand;
+
+	if (!watch)
+		return;
+	if (watch->looked_at && (look->error ? look->totals : is_its_own(watch->looked_at, &look->smaps))) {
+		watch->look_state = LOOK_LISTED;
+		return;
+	}
+	spend(watch, look->cost);
+	watch->looked_at = NULL;
+	watch->look_state = LOOK_NONE;
+}
+
+static void counted(struct session *session, struct errand *errand)
+{
+	(void)errand;
+	if (session)
+		session->memory->look_state = LOOK_COUNTED;
+}
+
+static void ask(struct session *session, void (*run)(struct errand *), void (*end)(struct session *, struct errand *))
+{
+	struct errand *errand = &session->memory->look.errand;
+
+	*errand = (struct errand){ .run = run, .end = end };
+	if (errands_do(session->errands, errand))
+		end(session, errand);
+}
+
 void memory_look(struct session *session)
 {
 	struct memory_watch *watch = session->memory;
 	uint64_t wall = ticks_wall_ns(), began;
 	struct process *p;
 
-	watch->looked_at = NULL;
 	if (!watch->period || session->options->leftover || session->ticks.foreign || !session->store)
 		return;
 	earn(watch, wall);
-	p = watch->credit > 0 ? choose(session, wall) : NULL;
+	p = watch->credit > 0 && watch->look_state == LOOK_NONE ? choose(session, wall) : NULL;
 	if (!p)
 		return;
 	began = cpu_ns();
@@ -147,18 +210,12 @@ void memory_look(struct session *session)
 	}
 	watch->look_began = ticks_now(&session->ticks);
 	watch->flux.count = 0;
-	watch->look_error = smaps_read(&watch->smaps, p->pid);
-	if (watch->look_error == EACCES || watch->look_error == EPERM) {
-		watch->smaps = (struct smaps){ .areas.at = watch->smaps.areas.at, .areas.room = watch->smaps.areas.room, .text = watch->smaps.text,
-					       .text_room = watch->smaps.text_room };
-		if (smaps_totals(p->pid, &watch->smaps.rss, &watch->smaps.swap))
-			watch->looked_at = p;
-	} else if (!watch->look_error && is_its_own(p, &watch->smaps)) {
-		watch->looked_at = p;
-	}
+	watch->looked_at = p;
+	watch->look_state = LOOK_ASKED;
+	watch->look.pid = p->pid;
+	watch->look.cost = 0;
 	watch->look_cost = cpu_ns() - began;
-	if (!watch->looked_at)
-		spend(watch, watch->look_cost);
+	ask(session, read_list, listed);
 }
 
 /* ---- parts ---- */
@@ -170,35 +227,49 @@ static uint64_t accessible(const struct piece *p, uint64_t start, uint64_t end)
 	return p->prot && from < to ? to - from : 0;
 }
 
+/* What the pages of these parts were counted to be; NULL: they were not, or not these. */
+static const uint64_t *counts_of(const struct look *look, const struct part *parts, size_t count)
+{
+	size_t low = 0, high = look->shared.count;
+	const struct shared_area *area;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (look->bounds.at[look->shared.at[middle].first] < parts[0].start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	area = low < look->shared.count ? &look->shared.at[low] : NULL;
+	if (!area || !area->counted || area->ranges != count || look->bounds.at[area->first + count] != parts[count - 1].end)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		if (look->bounds.at[area->first + i] != parts[i].start)
+			return NULL;
+	return &look->counts.at[area->first];
+}
+
 /*
  * The kernel counts an area as a whole; where it has merged several mappings into one, their pages are counted one by one, and what the area has
  * is dealt out in proportion to them: the sum stays the kernel's, to the byte.
  */
-static void deal(struct memory_watch *watch, uint32_t pid, const struct smaps_area *area, struct part *parts, size_t count)
+static void deal(struct memory_watch *watch, const struct smaps_area *area, struct part *parts, size_t count)
 {
+	const uint64_t *counts = count > 1 ? counts_of(&watch->look, parts, count) : NULL;
 	uint64_t pages = 0, done[4] = { 0 }, so_far = 0;
 	const uint64_t sums[4] = { area->rss, area->pss, area->private, area->swap };
-	bool counted = false;
 
-	watch->bounds.count = watch->counts.count = 0;
-	for (size_t i = 0; i < count; i++) {
-		*vec_push(&watch->bounds) = parts[i].start;
-		*vec_push(&watch->counts) = 0;
-	}
-	*vec_push(&watch->bounds) = parts[count - 1].end;
-	if (count > 1 && area->rss && (area->end - area->start) / MEMORY_PAGE <= MEMORY_COUNTED_PAGES)
-		counted = smaps_count_pages(pid, watch->bounds.at, count, watch->counts.at);
-	for (size_t i = 0; i < count; i++)
-		pages += watch->counts.at[i];
-	if (!counted || !pages) {
-		pages = 0;
-		for (size_t i = 0; i < count; i++)
-			pages += watch->counts.at[i] = (parts[i].end - parts[i].start) / MEMORY_PAGE;
-	}
+	for (size_t i = 0; counts && i < count; i++)
+		pages += counts[i];
+	if (!pages)
+		counts = NULL;
+	for (size_t i = 0; !counts && i < count; i++)
+		pages += (parts[i].end - parts[i].start) / MEMORY_PAGE;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t *numbers[4] = { &parts[i].rss, &parts[i].pss, &parts[i].private, &parts[i].swap };
 
-		so_far += watch->counts.at[i];
+		so_far += counts ? counts[i] : (parts[i].end - parts[i].start) / MEMORY_PAGE;
 		for (unsigned n = 0; n < 4; n++) {
 			uint64_t upto = (uint64_t)((unsigned __int128)sums[n] * so_far / pages);
 
@@ -208,14 +279,28 @@ static void deal(struct memory_watch *watch, uint32_t pid, const struct smaps_ar
 	}
 }
 
+static void want_counted(struct memory_watch *watch, const struct smaps_area *area, struct part *parts, size_t count)
+{
+	struct look *look = &watch->look;
+
+	if (count < 2 || !area->rss || (area->end - area->start) / MEMORY_PAGE > MEMORY_COUNTED_PAGES)
+		return;
+	*vec_push(&look->shared) = (struct shared_area){ .first = look->bounds.count, .ranges = count };
+	for (size_t i = 0; i <= count; i++) {
+		*vec_push(&look->bounds) = i < count ? parts[i].start : parts[count - 1].end;
+		*vec_push(&look->counts) = 0;
+	}
+}
+
 /* What of the areas lies in which segment. What lies in none (calls were moving it) is left out. */
-static void make_parts(struct memory_watch *watch, struct process *p)
+static void make_parts(struct memory_watch *watch, struct process *p,
+		       void (*each)(struct memory_watch *, const struct smaps_area *, struct part *, size_t))
 {
 	const struct segments *s = &p->memory->segments;
 
 	watch->parts.count = 0;
-	for (size_t n = 0; n < watch->smaps.areas.count; n++) {
-		const struct smaps_area *area = &watch->smaps.areas.at[n];
+	for (size_t n = 0; n < watch->look.smaps.areas.count; n++) {
+		const struct smaps_area *area = &watch->look.smaps.areas.at[n];
 		size_t first = watch->parts.count;
 
 		for (size_t i = segments_find(s, area->start); i < s->pieces.count && s->pieces.at[i].start < area->end; i++) {
@@ -230,7 +315,7 @@ static void make_parts(struct memory_watch *watch, struct process *p)
 			part->committed += accessible(piece, area->start, area->end);
 		}
 		if (watch->parts.count > first)
-			deal(watch, p->pid, area, &watch->parts.at[first], watch->parts.count - first);
+			each(watch, area, &watch->parts.at[first], watch->parts.count - first);
 	}
 }
 
@@ -463,7 +548,7 @@ static void put_look(struct session *session, struct process *p, const struct co
 {
 	struct memory_watch *watch = session->memory;
 	struct memory *m = p->memory;
-	const struct smaps *all = &watch->smaps;
+	const struct smaps *all = &watch->look.smaps;
 	uint64_t ns = ticks_ns(&session->ticks, now);
 	struct portion rest = { .rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap };
 	struct store_memory row = { .process = p->id, .time = ns, .areas = all->areas.count, .rss = all->rss, .pss = all->pss,
@@ -487,7 +572,7 @@ static void put_look(struct session *session, struct process *p, const struct co
 			rest.private -= part->private;
 			rest.swap -= part->swap;
 		}
-		if (watch->look_error)
+		if (watch->look.error)
 			portions[PORTION_OTHER].committed = g->committed;
 		g->sampled = true;
 		put_portions(session, g, portions, ns);
@@ -510,33 +595,51 @@ static void note_refused(struct session *session, struct process *p)
 							 "is resident only the sum is known"));
 }
 
+/* The list is taken in, and the pages are asked for of areas that hold several segments. */
+static void take_list(struct session *session, struct process *p, uint64_t now)
+{
+	struct memory_watch *watch = session->memory;
+	struct look *look = &watch->look;
+	struct smaps *smaps = &look->smaps;
+
+	look->shared.count = look->bounds.count = look->counts.count = 0;
+	watch->look_state = LOOK_COUNTED;
+	if (look->error) {
+		note_refused(session, p);
+		return;
+	}
+	for (size_t i = 0; i < smaps->areas.count; i++)
+		smaps->areas.at[i].text = memory_text(watch, smaps->areas.at[i].path);
+	segments_observe(&p->memory->segments, smaps->areas.at, smaps->areas.count, watch->flux.at, watch->flux.count, now);
+	find_own(p, now);
+	find_modules(p, now);
+	find_stacks(session, p, now);
+	make_parts(watch, p, want_counted);
+	if (!look->shared.count)
+		return;
+	watch->look_state = LOOK_COUNTING;
+	ask(session, count_pages, counted);
+}
+
 void memory_take(struct session *session, uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
 	struct process *p = watch->looked_at;
-	struct counting counted = { .watch = watch };
+	struct counting counting = { .watch = watch };
 	uint64_t began = cpu_ns();
 
-	if (!p)
-		return;
-	watch->looked_at = NULL;
-	watch->parts.count = 0;
-	if (watch->look_error) {
-		note_refused(session, p);
-		watch->smaps.areas.count = 0;
-	} else {
-		for (size_t i = 0; i < watch->smaps.areas.count; i++)
-			watch->smaps.areas.at[i].text = memory_text(watch, watch->smaps.areas.at[i].path);
-		segments_observe(&p->memory->segments, watch->smaps.areas.at, watch->smaps.areas.count, watch->flux.at, watch->flux.count, now);
-		find_own(p, now);
-		find_modules(p, now);
-		find_stacks(session, p, now);
-		make_parts(watch, p);
+	if (p && watch->look_state == LOOK_LISTED)
+		take_list(session, p, now);
+	if (p && watch->look_state == LOOK_COUNTED) {
+		make_parts(watch, p, deal);
+		registry_each(&p->registry, count_block, &counting);
+		find_malloc(watch, p->memory);
+		watch->looks++;
+		watch->look_cost += watch->look.cost + cpu_ns() - began;
+		put_look(session, p, &counting, now);
+		spend(watch, watch->look_cost);
+		watch->looked_at = NULL;
 	}
-	registry_each(&p->registry, count_block, &counted);
-	find_malloc(watch, p->memory);
-	watch->looks++;
-	watch->look_cost += cpu_ns() - began;
-	put_look(session, p, &counted, now);
-	spend(watch, watch->look_cost);
+	if (!watch->looked_at && watch->look_state != LOOK_ASKED && watch->look_state != LOOK_COUNTING)
+		watch->look_state = LOOK_NONE;
 }

@@ -9,6 +9,7 @@
 
 #include "../store/intern.h"
 #include "../store/store.h"
+#include "errands.h"
 #include "memory.h"
 #include "segments.h"
 #include "smaps.h"
@@ -36,6 +37,37 @@ struct stillness {
 	uint64_t events; /* records applied */
 };
 
+/* An area that holds several segments: `ranges` of them between its bounds, which begin at look.bounds[first]. */
+struct shared_area {
+	size_t first, ranges;
+	bool counted;
+};
+
+/* What /proc is asked for a look; errands.h. */
+struct look {
+	struct errand errand;
+	uint32_t pid;
+	uint64_t cost; /* ns of the thread */
+
+	/* first, the list */
+	int error;
+	bool totals; /* refused, but for its sums */
+	struct smaps smaps;
+
+	/* then the pages of areas that hold several segments */
+	VEC(struct shared_area) shared;
+	VEC(uint64_t) bounds; /* addresses */
+	VEC(uint64_t) counts; /* of pages from there to the next bound */
+};
+
+enum look_state {
+	LOOK_NONE,
+	LOOK_ASKED,    /* for the list */
+	LOOK_LISTED,
+	LOOK_COUNTING, /* asked for pages */
+	LOOK_COUNTED,
+};
+
 struct memory_watch {
 	uint64_t period; /* ns; 0 off */
 	uint32_t ids;    /* the last segment's */
@@ -45,17 +77,15 @@ struct memory_watch {
 	VEC(struct vm_segment *) past;
 	uint64_t brief, brief_dropped;
 
-	/* the look of this round */
-	struct process *looked_at; /* NULL none */
+	/* the look that is under way; nearly always that of this round */
+	struct process *looked_at; /* NULL none, or it is closed by now */
+	enum look_state look_state;
 	uint64_t look_began;       /* ticks */
-	uint64_t look_cost;        /* ns */
+	uint64_t look_cost;        /* ns of the loop */
 	struct stillness look_still;
-	int look_error;
-	struct smaps smaps;
+	struct look look;
 	VEC(struct flux) flux;
 	VEC(struct part) parts;
-	VEC(uint64_t) bounds;
-	VEC(uint64_t) counts;
 
 	/* the account */
 	int64_t credit;

@@ -212,7 +212,7 @@ static uint64_t patience(const struct start *start)
 }
 
 /* True: its program has ended, and the directory has been read since. */
-static bool is_over(const struct session *session, struct start *start, uint64_t scanned)
+static bool is_over(struct session *session, struct start *start, uint64_t scanned)
 {
 	uint64_t wall = ticks_wall_ns();
 
@@ -227,7 +227,7 @@ static bool is_over(const struct session *session, struct start *start, uint64_t
 	if (!proc_started(start->pid) || proc_is_zombie(start->pid))
 		start->gone_wall = wall;
 	else
-		unrecorded_look(start);
+		unrecorded_look(session, start);
 	return false;
 }
 

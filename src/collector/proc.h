@@ -2,7 +2,7 @@
 /*
  * proc.h: what /proc says about a process of the session. All of it is best effort: it can be gone, or be hidden from us.
  *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: any.
  */
 #ifndef SHINY_PROC_H
 #define SHINY_PROC_H

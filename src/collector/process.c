@@ -5,7 +5,8 @@
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
  * Identity (identity.c). Only what /proc proves is believed: a process whose pid cannot be told is not watched, and its chunks stay its
- * own until nobody maps the arena any more, because taking a chunk from a living writer would corrupt it.
+ * own until nobody maps the arena any more, because taking a chunk from a living writer would corrupt it. What /proc says of it
+ * may come late (errands.h): it is taken in then, for its name even when it has ended.
  *
  * Fork. The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T, mostly before the merge has passed
  * fork_at: the copy is made when the merge gets there, exactly. A child that says so later (it slept, then allocated) finds its
@@ -164,78 +165,187 @@ static void come_from(struct session *session, struct process *p, bool certain)
 	p->parent_id = before ? before->id : notices_parent(session, parent_pid, p->start);
 }
 
-static void locate(struct session *session, struct process *p)
+/* Another process of its arena has it by now: two may have been looked for at one time. */
+static bool is_another(const struct session *session, const struct process *p, uint32_t pid)
+{
+	for (size_t i = 0; i < session->running.count; i++) {
+		const struct process *other = session->running.at[i];
+
+		if (other != p && other->arena == p->arena && other->pid == pid && !other->gone)
+			return true;
+	}
+	return false;
+}
+
+static void locate(struct session *session, struct process *p, struct identity *found, bool first)
 {
 	struct arena *arena = p->arena;
 	struct process *parent = p->forked ? roster_find(&session->roster, arena, p->parent_slot, p->parent_generation) : NULL;
-	enum proc_answer answer;
-	uint32_t pid;
+	enum proc_answer answer = found->answer == PROC_YES && is_another(session, p, found->pid) ? PROC_UNKNOWN : found->answer;
 
-	if (session->ticks.foreign)
-		return;
-	answer = identity_find(session, p, parent, &pid);
 	if (answer == PROC_UNKNOWN) {
 		if (!p->pid)
-			roster_name(&session->roster, p, pid);
+			roster_name(&session->roster, p, found->answer == PROC_YES ? 0 : found->pid);
 		p->wanderer = true;
 		come_from(session, p, false);
 		return;
 	}
 	p->wanderer = false;
 	if (answer == PROC_NO) {
-		if (p->looks == 0 && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
+		if (first && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
 			roster_name(&session->roster, p, p->namespace_pid); /* gone already; its number is all that is left */
 		come_from(session, p, true);
 		if (p->forked || !arena_held(arena))
 			end_process(session, p);
 		return;
 	}
-	roster_name(&session->roster, p, pid);
+	roster_name(&session->roster, p, found->pid);
 	if (!p->namespace_pid)
-		p->namespace_pid = proc_namespace_pid(pid);
+		p->namespace_pid = found->innermost;
 	come_from(session, p, true);
-	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (p->pidfd < 0 && errno == ESRCH)
+	if (!p->gone && !p->closed) {
+		p->pidfd = found->pidfd;
+		found->pidfd = -1;
+	}
+	if (found->ended)
 		end_process(session, p);
 }
 
-/* Where its pid is known: what it calls itself now. A zygote's child takes a command line of its own some time after the fork. */
-static bool describe(struct process *p)
+/* What it calls itself now. A zygote's child takes a command line of its own some time after the fork. */
+static bool describe(struct process *p, const struct proc_about *about)
 {
-	struct proc_about about;
-	bool changed;
+	bool changed = about->role[0] && (strcmp(p->role, about->role) || strcmp(p->purpose, about->purpose));
 
-	proc_describe(p->pid, p->name, p->arena->attach == SHINY_ATTACH_PARTITION && !p->forked, &about);
-	changed = about.role[0] && (strcmp(p->role, about.role) || strcmp(p->purpose, about.purpose));
 	if (changed) {
-		set_text(&p->role, about.role);
-		set_text(&p->purpose, about.purpose);
+		set_text(&p->role, about->role);
+		set_text(&p->purpose, about->purpose);
 	}
-	if (p->forked && about.command[0] && strcmp(p->command, about.command)) {
-		set_text(&p->command, about.command);
+	if (p->forked && about->command[0] && strcmp(p->command, about->command)) {
+		set_text(&p->command, about->command);
 		changed = true;
 	}
 	return changed;
 }
 
+/* ---- looks ---- */
+
+/* What /proc is asked of a process. */
+struct inquiry {
+	struct errand errand;
+	struct process *process; /* the loop's alone */
+	bool first;
+	bool lost;               /* its pid is asked for; */
+	struct identity identity;
+	uint32_t pid;            /* else, or where it has to be guessed, it is this one; 0 unknown */
+	bool execed;             /* whether it maps the arena still is asked for */
+	dev_t device;
+	ino_t inode;
+	char *path, *name;
+	bool chromium;
+
+	bool described;
+	enum proc_answer maps;
+	struct proc_about about;
+};
+
+static void inquire(struct errand *errand)
+{
+	struct inquiry *q = (struct inquiry *)errand;
+	uint32_t pid = q->pid;
+
+	if (q->lost) {
+		identity_find(&q->identity);
+		if (q->identity.answer == PROC_YES || !pid)
+			pid = q->identity.pid;
+	}
+	if (!pid)
+		return;
+	if (q->execed)
+		q->maps = proc_maps_file(pid, q->device, q->inode, q->path);
+	proc_describe(pid, q->name, q->chromium, &q->about);
+	q->described = true;
+}
+
+static void inquiry_free(struct inquiry *q)
+{
+	if (q->lost && q->identity.pidfd >= 0)
+		close(q->identity.pidfd);
+	if (q->lost)
+		identity_deinit(&q->identity);
+	free(q->path);
+	free(q->name);
+	free(q);
+}
+
+/* True: its row is to be written. */
+static bool inquired(struct session *session, struct inquiry *q)
+{
+	struct process *p = q->process;
+	uint32_t pid = p->pid;
+	bool changed = false;
+
+	p->inquired = false;
+	if (q->lost)
+		locate(session, p, &q->identity, q->first);
+	if (p->pid && !p->wanderer && !p->gone)
+		answers_put(session->answers, &p->arena->processes[p->slot], p->pid);
+	if (q->described && q->maps == PROC_NO && p->pid)
+		end_process(session, p);
+	if (q->described && p->pid && !p->gone)
+		changed = describe(p, &q->about);
+	changed = changed || p->pid != pid;
+	inquiry_free(q);
+	return changed;
+}
+
+static void inquired_late(struct session *session, struct errand *errand)
+{
+	struct inquiry *q = (struct inquiry *)errand;
+	const struct process *p = q->process;
+	bool lost = q->lost;
+
+	if (!session)
+		inquiry_free(q);
+	else if (inquired(session, q) || lost)
+		process_put(session, p);
+}
+
+static struct inquiry *inquiry_of(struct session *session, struct process *p)
+{
+	struct inquiry *q = mem_zero(1, sizeof(*q));
+
+	*q = (struct inquiry){ .errand = { .run = inquire, .end = inquired_late }, .process = p, .first = !p->looks,
+			       .lost = !p->pid || p->wanderer, .pid = p->pid, .maps = PROC_UNKNOWN,
+			       .chromium = p->arena->attach == SHINY_ATTACH_PARTITION && !p->forked };
+	q->name = mem_text(p->name);
+	if (q->lost)
+		identity_begin(&q->identity, session, p, p->forked ?
+			       roster_find(&session->roster, p->arena, p->parent_slot, p->parent_generation) : NULL);
+	if (called_exec(p)) {
+		q->execed = true;
+		q->path = mem_text(p->arena->path);
+		q->device = p->arena->device;
+		q->inode = p->arena->inode;
+	}
+	return q;
+}
+
 static void look(struct session *session, struct process *p, uint64_t wall)
 {
-	uint32_t pid = p->pid;
+	struct inquiry *q;
 
 	if (!session->ticks.foreign)
 		session_beat(session); /* finding one in another pid namespace is a walk through all of /proc, and there may be hundreds of them */
 	p->looked_wall = wall;
+	if (p->inquired || p->gone || session->ticks.foreign)
+		return;
 	/* first: to prove who it is its memory is read, which may take as long as its threads have not been answered */
-	if (!p->pid && p->namespace_pid && !p->gone && session->pid_namespace && p->arena->pid_namespace == session->pid_namespace)
+	if (!p->pid && p->namespace_pid && session->pid_namespace && p->arena->pid_namespace == session->pid_namespace)
 		answers_put(session->answers, &p->arena->processes[p->slot], p->namespace_pid);
-	if (!p->pid || p->wanderer)
-		locate(session, p);
+	q = inquiry_of(session, p);
 	p->looks++;
-	if (p->pid && !p->wanderer && !p->gone)
-		answers_put(session->answers, &p->arena->processes[p->slot], p->pid);
-	if (p->pid && !p->gone && called_exec(p) && proc_maps_file(p->pid, p->arena->device, p->arena->inode, p->arena->path) == PROC_NO)
-		end_process(session, p);
-	if (((p->pid && !p->gone && describe(p)) || p->pid != pid) && p->looks > 1)
+	p->inquired = true;
+	if (errands_do(session->errands, &q->errand) && inquired(session, q) && p->looks > 1)
 		process_put(session, p); /* should the sidecar be killed, it is in the file */
 }
 

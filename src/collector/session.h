@@ -10,6 +10,7 @@
  *   warm.c       types of call sites, while there is time       memory.c   mappings and what of them is resident
  *   recover.c    an unfinished session file → a finished one   unrecorded.c  programs that are not recorded
  *   notices.c    which programs are started, and how children end
+ *   errands.c    what is read of processes that may keep us waiting
  */
 #ifndef SHINY_SESSION_H
 #define SHINY_SESSION_H
@@ -25,6 +26,7 @@
 #include "classes.h"
 #include "collector.h"
 #include "decode.h"
+#include "errands.h"
 #include "guests.h"
 #include "ids.h"
 #include "indices.h"
@@ -74,6 +76,7 @@ struct process {
 	bool settled;  /* its live blocks are counted; registry and space are empty */
 	bool ends;     /* session->total knows when */
 	bool wanderer; /* its pid was looked for and could not be told */
+	bool inquired; /* what /proc says of it is on its way */
 	uint32_t parent_slot, parent_generation;
 	uint64_t start, fork_at, end; /* ticks; end 0: still running */
 	uint64_t said_end;            /* ticks, 0 not announced */
@@ -158,6 +161,7 @@ struct session {
 	struct memory_watch *memory;
 	struct answers *answers;    /* NULL: nobody gets any */
 	struct guests *guests;      /* NULL: there are none */
+	struct errands *errands;    /* NULL: the loop runs them itself */
 	char *path;
 	struct ticks ticks;
 	bool ticks_known;

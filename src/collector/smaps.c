@@ -180,7 +180,7 @@ void smaps_deinit(struct smaps *smaps)
 
 bool smaps_count_pages(uint32_t pid, const uint64_t *bounds, size_t ranges, uint64_t *pages)
 {
-	static uint64_t entries[PAGEMAP_ENTRIES];
+	uint64_t *entries;
 	uint64_t at = bounds[0] / PAGE, last = bounds[ranges] / PAGE;
 	size_t range = 0;
 	char path[64];
@@ -191,6 +191,7 @@ bool smaps_count_pages(uint32_t pid, const uint64_t *bounds, size_t ranges, uint
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
+	entries = mem_alloc(PAGEMAP_ENTRIES * sizeof(*entries));
 	memset(pages, 0, ranges * sizeof *pages);
 	while (at < last) {
 		uint64_t count = last - at < PAGEMAP_ENTRIES ? last - at : PAGEMAP_ENTRIES;
@@ -204,6 +205,7 @@ bool smaps_count_pages(uint32_t pid, const uint64_t *bounds, size_t ranges, uint
 			pages[range] += entries[i] >> 63;
 		}
 	}
+	free(entries);
 	close(fd);
 	return at >= last;
 }

@@ -2,7 +2,7 @@
 /*
  * smaps.h: /proc/PID/smaps: what a process has mapped and how much of it is in memory.
  *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: any.
  *
  * The kernel writes the file a page of text at a time and lets the process run in between: it is no snapshot. Sizes are bytes.
  */

@@ -241,15 +241,15 @@ static bool may_reach(const char *path, unsigned long uid, unsigned long gid, un
 }
 
 /* It loads the library, or would: what stands between it and an arena. */
-static enum shiny_unrecorded unreachable(const struct start *start, const char *library)
+static enum shiny_unrecorded unreachable(uint32_t pid, const char *arena, const char *library)
 {
-	char status[4096], *at, *directory = mem_text(start->arena->path), *slash = strrchr(directory, '/');
+	char status[4096], *at, *directory = mem_text(arena), *slash = strrchr(directory, '/');
 	unsigned long uid = 0, gid = 0;
 	enum shiny_unrecorded why = SHINY_UNRECORDED_UNKNOWN;
 
 	if (slash)
 		*slash = '\0';
-	if (proc_read(start->pid, "status", status, sizeof status) > 0) {
+	if (proc_read(pid, "status", status, sizeof status) > 0) {
 		if ((at = strstr(status, "\nUid:")))
 			sscanf(at + 5, "%*u %lu", &uid);
 		if ((at = strstr(status, "\nGid:")))
@@ -257,35 +257,80 @@ static enum shiny_unrecorded unreachable(const struct start *start, const char *
 	}
 	if (!may_reach(library, uid, gid, 4))
 		why = SHINY_UNRECORDED_UNREADABLE;
-	else if (!is_there(start->pid, directory) || !may_reach(directory, uid, gid, 5))
+	else if (!is_there(pid, directory) || !may_reach(directory, uid, gid, 5))
 		why = SHINY_UNRECORDED_NO_DIRECTORY;
 	free(directory);
 	return why;
 }
 
-void unrecorded_look(struct start *start)
-{
-	char path[64], executable[PATH_MAX] = "", library[PATH_MAX], detail[512];
+/* What /proc says of a program while it runs: errands.h, as its environment is given out under its lock. */
+struct program_inquiry {
+	struct errand errand;
+	const struct arena *teller; /* whose notice it is, */
+	uint64_t number;            /* of that number: the loop's alone */
+	uint32_t pid;
+	char *arena;                /* one's path, for its directory */
+
+	bool seen;
 	enum shiny_unrecorded why;
+	char executable[PATH_MAX], detail[512];
+};
+
+static void look_at_program(struct errand *errand)
+{
+	struct program_inquiry *q = (struct program_inquiry *)errand;
+	char path[64], library[PATH_MAX];
 	ssize_t length;
 
-	snprintf(path, sizeof path, "/proc/%u/exe", start->pid);
-	length = readlink(path, executable, sizeof executable - 1);
+	snprintf(path, sizeof path, "/proc/%u/exe", q->pid);
+	length = readlink(path, q->executable, sizeof q->executable - 1);
 	if (length <= 0)
 		return;
-	executable[length] = '\0';
-	why = look_at_file(path, detail, sizeof detail);
-	if (why == SHINY_UNRECORDED_UNKNOWN && !library_of(start->pid, library, sizeof library))
-		why = SHINY_UNRECORDED_CLEARED;
-	else if (why == SHINY_UNRECORDED_UNKNOWN && !is_there(start->pid, library))
-		why = SHINY_UNRECORDED_NO_LIBRARY;
-	else if (why == SHINY_UNRECORDED_UNKNOWN)
-		why = unreachable(start, library);
-	free(start->executable);
-	free(start->detail);
-	start->executable = mem_text(executable);
-	start->detail = mem_text(detail);
-	start->why = why;
+	q->executable[length] = '\0';
+	q->seen = true;
+	q->why = look_at_file(path, q->detail, sizeof q->detail);
+	if (q->why != SHINY_UNRECORDED_UNKNOWN)
+		return;
+	if (!library_of(q->pid, library, sizeof library))
+		q->why = SHINY_UNRECORDED_CLEARED;
+	else if (!is_there(q->pid, library))
+		q->why = SHINY_UNRECORDED_NO_LIBRARY;
+	else
+		q->why = unreachable(q->pid, q->arena, library);
+	if (!proc_started(q->pid) || proc_is_zombie(q->pid))
+		q->why = SHINY_UNRECORDED_UNKNOWN; /* what was not there may have gone with it */
+}
+
+static void looked_at_program(struct session *session, struct errand *errand)
+{
+	struct program_inquiry *q = (struct program_inquiry *)errand;
+
+	for (size_t i = 0; session && q->seen && i < session->starts.count; i++) {
+		struct start *start = &session->starts.at[i];
+
+		if (start->arena != q->teller || start->number != q->number)
+			continue;
+		free(start->executable);
+		free(start->detail);
+		start->executable = mem_text(q->executable);
+		start->detail = mem_text(q->detail);
+		start->why = q->why;
+	}
+	free(q->arena);
+	free(q);
+}
+
+void unrecorded_look(struct session *session, const struct start *start)
+{
+	struct program_inquiry *q = mem_zero(1, sizeof(*q));
+
+	q->errand = (struct errand){ .run = look_at_program, .end = looked_at_program };
+	q->teller = start->arena;
+	q->number = start->number;
+	q->pid = start->pid;
+	q->arena = mem_text(start->arena->path);
+	if (errands_do(session->errands, &q->errand))
+		looked_at_program(session, &q->errand);
 }
 
 void unrecorded_put(struct session *session, const struct start *start, uint32_t parent)

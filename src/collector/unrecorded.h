@@ -13,7 +13,7 @@
 void unrecorded_take(struct session *session, int directory, const char *name);
 
 /* What can be seen of it while it runs: why it has no arena. */
-void unrecorded_look(struct start *start);
+void unrecorded_look(struct session *session, const struct start *start);
 
 /* It has ended, or the session has, and it was not recorded. `parent`: process that started it, 0 unknown. */
 void unrecorded_put(struct session *session, const struct start *start, uint32_t parent);

@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,6 +26,7 @@
 
 #include "../base/mem.h"
 #include "../base/progress.h"
+#include "../base/thread.h"
 
 enum { RING = 4096, LOWEST_PRIORITY = 19 };
 
@@ -157,8 +157,6 @@ struct warm *warm_start(const struct sym_options *options)
 {
 	struct warm *warm = mem_zero(1, sizeof *warm);
 	pthread_condattr_t attributes;
-	sigset_t all, before;
-	int failed;
 
 	warm->options = options;
 	pthread_mutex_init(&warm->lock, NULL);
@@ -166,11 +164,7 @@ struct warm *warm_start(const struct sym_options *options)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&warm->news, &attributes);
 	pthread_condattr_destroy(&attributes);
-	sigfillset(&all); /* the sidecar's signals are the main thread's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&warm->thread, NULL, work, warm);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!failed)
+	if (thread_start(&warm->thread, work, warm))
 		return warm;
 	pthread_cond_destroy(&warm->news);
 	pthread_mutex_destroy(&warm->lock);

@@ -12,14 +12,14 @@
 #include "process_ends.h"
 #include "process_names.h"
 
-enum { USUAL_INTERVALS = 200 };
+enum { USUAL_INTERVALS = 200, GROUPS_APART = 256 };
 
 /* A process, or all. */
 struct tally {
 	struct activity_series series;
 	size_t room;               /* of its points */
 	struct activity_point now; /* live, and since the last interval's end */
-	uint32_t *types;           /* live blocks by group of types */
+	uint32_t **types;          /* live blocks by group of types, GROUPS_APART of them where there ever was one: most have few of all */
 	bool seen, ended, closed;  /* closed: the point of the interval in which it ended is there */
 };
 struct recorder {
@@ -40,7 +40,7 @@ static void begin(struct recorder *r, const struct lives *lives)
 		return;
 	r->process_count = lives->process_count;
 	r->processes = mem_zero(lives->process_count + 1, sizeof *r->processes);
-	r->total.types = mem_zero(r->groups->count, sizeof *r->total.types);
+	r->total.types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof *r->total.types);
 	r->total.seen = true;
 	process_ends_init(&r->ends, lives);
 }
@@ -53,7 +53,7 @@ static struct tally *tally_of(struct recorder *r, const struct lives *lives, con
 	t = &r->processes[p->id - 1];
 	if (!t->seen) {
 		t->seen = true;
-		t->types = mem_zero(r->groups->count, sizeof *t->types);
+		t->types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof *t->types);
 		t->series = (struct activity_series){ .process = p->id, .start = p->start, .end = p->end, .first = r->at };
 	}
 	return t;
@@ -62,13 +62,17 @@ static struct tally *tally_of(struct recorder *r, const struct lives *lives, con
 /* `blocks` more (or less) of a group; 0: of none. */
 static void count_types(struct tally *t, uint32_t group, int32_t blocks)
 {
+	uint32_t **near = &t->types[group / GROUPS_APART], *of;
 	bool before;
 
 	if (!group)
 		return;
-	before = t->types[group] != 0;
-	t->types[group] += (uint32_t)blocks;
-	t->now.types += (t->types[group] != 0) - (uint64_t)before;
+	if (!*near)
+		*near = mem_zero(GROUPS_APART, sizeof **near);
+	of = &(*near)[group % GROUPS_APART];
+	before = *of != 0;
+	*of += (uint32_t)blocks;
+	t->now.types += (*of != 0) - (uint64_t)before;
 }
 
 static void look(struct tally *t, uint64_t time)
@@ -190,16 +194,25 @@ static void see_vtable(void *context, const struct lives *lives, const struct li
 	count_types(&r->total, to, 1);
 }
 
+static void free_types(const struct recorder *r, struct tally *t)
+{
+	for (uint32_t i = 0; t->types && i <= r->groups->count / GROUPS_APART; i++)
+		free(t->types[i]);
+	free(t->types);
+}
+
 /* All that it holds is no longer counted. */
 static void leave(struct recorder *r, struct tally *t)
 {
 	r->total.now.blocks -= t->now.blocks;
 	r->total.now.bytes -= t->now.bytes;
-	for (uint32_t i = 1; i < r->groups->count; i++)
-		if (t->types[i]) {
-			count_types(&r->total, i, -(int32_t)t->types[i]);
-			t->types[i] = 0;
-		}
+	for (uint32_t i = 0; i <= r->groups->count / GROUPS_APART; i++) {
+		for (uint32_t k = 0; t->types[i] && k < GROUPS_APART; k++)
+			if (t->types[i][k])
+				count_types(&r->total, i * GROUPS_APART + k, -(int32_t)t->types[i][k]);
+		free(t->types[i]);
+		t->types[i] = NULL;
+	}
 	t->now.blocks = t->now.bytes = t->now.types = 0;
 }
 
@@ -299,8 +312,11 @@ static struct shiny_err *record(struct store *store, const struct scope *scope, 
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 
+	range_maps_begin(store);
 	if (!err)
 		err = lives_run(store, scope, &observer, 1, progress ? "counting what is live" : NULL);
+	if (!err)
+		err = range_maps_end(store);
 	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */
 		put_points(&r);
 	a->total = r.total.series;
@@ -309,7 +325,7 @@ static struct shiny_err *record(struct store *store, const struct scope *scope, 
 	for (size_t i = 0; i < r.process_count; i++) {
 		struct tally *t = &r.processes[i];
 
-		free(t->types);
+		free_types(&r, t);
 		if (!t->seen)
 			continue;
 		add_up(&t->series, &t->now); /* what came late, behind its end */
@@ -317,7 +333,7 @@ static struct shiny_err *record(struct store *store, const struct scope *scope, 
 		t->series.name = process_names_take(&names, (uint32_t)i + 1);
 		a->processes[a->process_count++] = t->series;
 	}
-	free(r.total.types);
+	free_types(&r, &r.total);
 	free(r.processes);
 	process_ends_deinit(&r.ends);
 	page_counts_deinit(&r.pages);

@@ -29,6 +29,12 @@ const char *const life_end_names[LIFE_ENDS] = {
  */
 enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
 
+/*
+ * Blocks at one time, those that forks brought along among them. The densest recordings have six events a byte, and a fork's row and pages are more
+ * bytes of file than its copies are of these.
+ */
+enum { LIVES_AT_LEAST = 1 << 20, LIVES_A_BYTE = 8 };
+
 struct fork_time {
 	uint64_t at;
 	uint32_t child; /* place in lives.processes */
@@ -37,6 +43,8 @@ struct fork_time {
 struct run {
 	struct lives lives; /* first: lives_find_type gets here from it */
 	struct life_pool pool;
+	uint64_t most; /* of its places */
+	bool too_much; /* the file says more than one of its size can: nothing else of it is looked at */
 	const struct scope *scope;
 	struct type_table types;
 	struct lives_observer *observers;
@@ -132,9 +140,17 @@ static void tell_fork(struct run *run, const struct lives_process *parent, const
 
 /* ---- forks and moments ---- */
 
+static bool has_room(struct run *run, size_t more)
+{
+	run->too_much |= run->pool.used + more > run->most;
+	return !run->too_much;
+}
+
 /* The child's copies of what the parent holds. */
 static void inherit(struct run *run, const struct lives_process *parent, struct lives_process *child)
 {
+	if (!has_room(run, parent->blocks.count))
+		return;
 	life_map_reserve(&child->blocks, parent->blocks.count);
 	for (const struct life *life = life_map_next(&parent->blocks, NULL); life; life = life_map_next(&parent->blocks, life)) {
 		uint32_t hash = life_hash(life->address), place;
@@ -426,7 +442,7 @@ static bool see(void *context, const struct event *events, size_t count)
 	}
 	if ((run->lives.events & 0xffff) < count)
 		progress_set(&run->progress, run->lives.events, run->total);
-	return !run->only_moments || run->next_moment != UINT64_MAX;
+	return has_room(run, 0) && (!run->only_moments || run->next_moment != UINT64_MAX);
 }
 
 /* Who is left at the end has not ended. */
@@ -524,7 +540,7 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 struct shiny_err *lives_run(struct store *store, const struct scope *scope, struct lives_observer *observers, size_t count, const char *title)
 {
 	struct run run = { .scope = scope, .observers = observers, .observer_count = count, .next_moment = UINT64_MAX, .next_fork = UINT64_MAX,
-			   .only_moments = true };
+			   .only_moments = true, .most = store_bound(store, LIVES_AT_LEAST, LIVES_A_BYTE) };
 	struct shiny_err *err = load_processes(store, scope, &run);
 
 	if (!err)
@@ -541,11 +557,13 @@ struct shiny_err *lives_run(struct store *store, const struct scope *scope, stru
 	progress_begin(&run.progress, title ? title : "", title != NULL);
 	if (!err)
 		err = store_each_batch(store, see, &run);
-	if (!err) {
+	if (!err && !run.too_much) {
 		fork_until(&run, UINT64_MAX);
 		moments_until(&run, run.lives.duration + 1);
 		end_all(&run);
 	}
+	if (!err && run.too_much)
+		err = store_too_much(store);
 	progress_end(&run.progress);
 	for (size_t i = 0; i < run.lives.process_count; i++)
 		life_map_deinit(&run.lives.processes[i].blocks);

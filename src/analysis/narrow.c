@@ -75,6 +75,7 @@ enum { ALLOCS, REALLOCS, FREES, REUSED, RELEASED, BYTES, LIVE, LIVE_BYTES, GONE,
        STAT_SUMS };
 enum { AGE_COUNT, AGE_BYTES, AGE_SUMS };
 enum { PAGE_BLOCKS, PAGE_LIVE_BYTES, PAGE_SUMS };
+enum { PAGES_AT_LEAST = 1 << 20, PAGES_A_BYTE = 1 }; /* the whole session's are rows of six bytes of its file, unless it is unfinished */
 enum { BUCKET_ALLOCS, BUCKET_FREES, BUCKET_ALLOC_BYTES, BUCKET_FREE_BYTES, BUCKET_LIVE, BUCKET_LIVE_BYTES, BUCKET_MOST_BYTES, BUCKET_SUMS }; /* live: changes */
 
 struct counting {
@@ -88,6 +89,7 @@ struct counting {
 	uint64_t now; /* of what was last told */
 	uint64_t *live; /* bytes, by process id - 1 */
 	struct live_peak peak;
+	uint64_t most_pages; /* that a file of this size can have rows of */
 	bool all;
 };
 
@@ -125,7 +127,8 @@ static void count_pages(struct counting *c, const struct lives_process *process,
 {
 	uint64_t first = life->address >> PAGE_SHIFT, last = block_last(life->address, life->size) >> PAGE_SHIFT, end = life->address + life->size;
 
-	for (uint64_t page = first; page <= last; page++) {
+	last = last - first < STORE_BLOCK_PAGES ? last : first + STORE_BLOCK_PAGES - 1;
+	for (uint64_t page = first; page <= last && c->pages.count <= c->most_pages; page++) {
 		uint64_t *row = tally(&c->pages, process->id, page), from = page << PAGE_SHIFT, to = from + PAGE_BYTES;
 
 		row[PAGE_BLOCKS]++;
@@ -335,7 +338,7 @@ static struct shiny_err *load_sites(struct store *store, struct counting *c)
 struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, enum narrow what, const char *title)
 {
 	struct counting c = { .stats.width = STAT_SUMS, .ages.width = AGE_SUMS, .pages.width = PAGE_SUMS, .buckets.width = BUCKET_SUMS,
-			      .all = what == NARROW_ALL };
+			      .all = what == NARROW_ALL, .most_pages = store_bound(store, PAGES_AT_LEAST, PAGES_A_BYTE) };
 	struct lives_observer observers[] = { { .context = &c, .death = see_death, .resize = see_resize }, live_peak_observer(&c.peak) };
 	struct shiny_err *err = NULL;
 
@@ -345,6 +348,8 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 	}
 	if (!err)
 		err = lives_run(store, scope, observers, c.all ? 2 : 1, title);
+	if (!err && c.pages.count > c.most_pages)
+		err = store_too_much(store);
 	if (!err)
 		err = make_stat(store, &c);
 	if (!err && c.all)

@@ -129,7 +129,7 @@ static struct shiny_err *load_typical(struct store *store, const struct scope *s
 
 	while (!err && 2 * seen < row->ended && !(err = query_step(q, &more)) && more) {
 		seen += (uint64_t)query_number(q, 1);
-		row->typical_ns = 2ull << query_number(q, 0);
+		row->typical_ns = query_number(q, 0) >= 0 && query_number(q, 0) < 63 ? 2ull << query_number(q, 0) : UINT64_MAX;
 	}
 	query_end(q);
 	return err;

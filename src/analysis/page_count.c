@@ -22,6 +22,7 @@ static struct range *range_at(struct page_count *space, uint64_t number)
 	struct range *range = range_map_find(&space->map, number);
 
 	if (!range) {
+		range_map_afford(&space->map, 0, RANGE_MAP_BYTES + sizeof *range);
 		range = mem_zero(1, sizeof *range);
 		range_map_put(&space->map, number, range);
 	}
@@ -35,8 +36,10 @@ static void count_lines(struct page_count *space, struct range *range, uint64_t 
 	unsigned in_group = page % GROUP_PAGES;
 	uint8_t *lines;
 
-	if (!group)
+	if (!group) {
+		range_map_afford(&space->map, 0, sizeof *group);
 		group = *place = mem_zero(1, sizeof *group);
+	}
 	lines = group->lines[in_group];
 	if (step > 0) {
 		space->pages += group->pages[in_group]++ == 0;
@@ -54,8 +57,11 @@ static void count_block(struct page_count *space, uint64_t address, uint64_t siz
 	uint64_t last = block_last(address, size), first_page = address >> PAGE_SHIFT, last_page = last >> PAGE_SHIFT;
 	uint64_t first_range = address >> RANGE_SHIFT, last_range = last >> RANGE_SHIFT;
 	unsigned first_line = address >> LINE_SHIFT & (PAGE_LINES - 1), last_line = last >> LINE_SHIFT & (PAGE_LINES - 1);
-	struct range *range = range_at(space, first_range);
+	struct range *range;
 
+	if (!range_map_afford(&space->map, 0, 0))
+		return;
+	range = range_at(space, first_range);
 	if (step > 0)
 		space->ranges += range->blocks++ == 0;
 	else

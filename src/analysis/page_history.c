@@ -21,10 +21,12 @@ static struct range *range_at(struct page_history *history, uint64_t number, boo
 	struct range *range = range_map_find(&history->map, number);
 
 	if (!range) {
+		range_map_afford(&history->map, 0, RANGE_MAP_BYTES + (with_sets ? RANGE_PAGES : 0));
 		range = mem_zero(1, sizeof *range + (with_sets ? RANGE_PAGES : 0));
 		range->any = with_sets;
 		range_map_put(&history->map, number, range);
 	} else if (with_sets && !range->any) {
+		range_map_afford(&history->map, 0, RANGE_PAGES);
 		range = mem_resize(range, 1, sizeof *range + RANGE_PAGES);
 		memset(range->sets, 0, RANGE_PAGES);
 		range->any = true;
@@ -35,8 +37,10 @@ static struct range *range_at(struct page_history *history, uint64_t number, boo
 
 void page_history_mark(struct page_history *history, uint64_t address, uint64_t size, enum page_state state)
 {
-	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT;
+	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT, ranges = last / RANGE_PAGES - page / RANGE_PAGES + 1;
 
+	if (!range_map_afford(&history->map, ranges, 0))
+		return;
 	while (page <= last) {
 		unsigned first = page % RANGE_PAGES, count = RANGE_PAGES - first;
 		struct range *range;

@@ -238,22 +238,17 @@ static void sum_death(void *context, const struct lives *lives, const struct liv
 /* Processes that have ended hold nothing any more. */
 static uint64_t end_processes(struct page_moment *m, const struct lives *lives, uint64_t now)
 {
-	uint64_t next = UINT64_MAX;
+	const struct lives_process *p;
 
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
+	if (!m->ends.order)
+		process_ends_init(&m->ends, lives);
+	while ((p = process_ends_take(&m->ends, lives, now))) {
 		struct page_space *space = space_of(m, lives, p);
 
-		if (!p->wanted || space->ended || !p->early)
-			continue;
-		if (p->end > now) {
-			next = p->end < next ? p->end : next;
-			continue;
-		}
 		m->bytes -= space->bytes;
 		space->ended = true;
 	}
-	return next;
+	return process_ends_time(&m->ends, lives);
 }
 
 static uint64_t see_moment(void *context, const struct lives *lives, uint64_t now)
@@ -280,6 +275,7 @@ static void empty(struct page_moment *m)
 		page_history_deinit(&m->spaces[i].history);
 	}
 	free(m->spaces);
+	process_ends_deinit(&m->ends);
 	m->spaces = NULL;
 	m->count = 0;
 	m->bytes = 0;

@@ -14,6 +14,7 @@
 
 #include "groups.h"
 #include "page_history.h"
+#include "process_ends.h"
 
 /* What is said to be larger counts as so large: no allocator gives that much. */
 #define PAGE_MOMENT_LARGEST (UINT64_C(1) << 40)
@@ -51,6 +52,7 @@ struct page_moment {
 	bool searching, taken;
 	uint64_t bytes, most; /* live, over all; the highest of them */
 	uint64_t now;         /* of the last birth or death */
+	struct process_ends ends;
 };
 
 /*

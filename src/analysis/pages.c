@@ -32,6 +32,7 @@ struct pinning {
 struct sweep {
 	struct pages_process *p;
 	uint64_t under;
+	struct page_space *space;
 	const struct page_block *blocks;
 	struct pinning *types, *sites; /* a group each */
 	uint64_t serial;               /* of pages, over all processes, from 1 */
@@ -199,7 +200,7 @@ static void sweep_block(struct sweep *s, size_t index)
 	}
 	fill(s, index, first_page, from, PAGE_BYTES);
 	close_page(s, index + 1);
-	if (last_page > first_page + 1) {
+	if (last_page > first_page + 1 && range_map_afford(&s->space->history.map, (last_page - first_page) / RANGE_PAGES + 1, 0)) {
 		struct page_run run = { first_page + 1, last_page - first_page - 1, 1, PAGE_BYTES, PAGE_LINES, (uint8_t)block->fate, false };
 
 		emit(s, &run, 1u << block->bucket);
@@ -266,6 +267,7 @@ static void sweep_process(struct sweep *s, struct pages_process *p, struct page_
 	size_t count;
 
 	s->p = p;
+	s->space = space;
 	s->blocks = space->blocks;
 	count = part(s, space->blocks, space->count);
 	for (size_t i = 0; i < count; i++)
@@ -507,12 +509,17 @@ struct shiny_err *pages_load(struct store *store, const struct scope *scope, con
 		series.duration = pages.duration;
 		pages.points = series.points = mem_zero(series.count + 1, sizeof *series.points);
 		observer.first_moment = series.count ? moment_of(&series, 0) : 0;
+		range_maps_begin(store);
 		err = page_moment_run(store, scope, &moment, &observer, ask->points != 0, ask->progress);
+		if (!err)
+			err = range_maps_end(store);
 		pages.point_count = series.done;
 		pages.time = moment.time;
 	}
 	if (!err)
 		err = load_pages(store, scope, ask, &moment, &types, &sites, &pages);
+	if (!err)
+		err = range_maps_end(store);
 	page_counts_deinit(&series.counts);
 	page_moment_deinit(&moment);
 	groups_deinit(&types);

@@ -18,6 +18,7 @@
 #include "page_refs.h"
 #include "place_map.h"
 #include "pool.h"
+#include "process_ends.h"
 #include "used_pages.h"
 
 enum { GROUPS = PAGES_BUCKETS * POPULATIONS };
@@ -62,6 +63,7 @@ struct model {
 	size_t type_ids;
 	uint32_t (*site_lives)[POPULATIONS]; /* first pass */
 	struct { uint64_t bytes; bool ended; } *processes; /* first pass, by process id */
+	struct process_ends ends;                          /* likewise */
 	uint64_t live, most, peak_time, duration, collected;
 
 	struct pooled *pools;
@@ -120,21 +122,15 @@ static void learn_death(void *context, const struct lives *lives, const struct l
 static uint64_t learn_ends(void *context, const struct lives *lives, uint64_t moment)
 {
 	struct model *m = context;
-	uint64_t next = UINT64_MAX;
+	const struct lives_process *p;
 
-	for (size_t i = 0; i < lives->process_count; i++) {
-		const struct lives_process *p = &lives->processes[i];
-
-		if (!p->id)
-			continue;
-		if (p->end > moment) {
-			next = p->end < next ? p->end : next;
-		} else if (!m->processes[p->id].ended) {
-			m->live -= m->processes[p->id].bytes;
-			m->processes[p->id].ended = true;
-		}
+	if (!m->ends.order)
+		process_ends_init(&m->ends, lives);
+	while ((p = process_ends_take(&m->ends, lives, moment))) {
+		m->live -= m->processes[p->id].bytes;
+		m->processes[p->id].ended = true;
 	}
-	return next;
+	return process_ends_time(&m->ends, lives);
 }
 
 static enum population lifetime_of_site(const struct model *m, uint32_t site)
@@ -572,6 +568,7 @@ static void model_free(struct model *m)
 	place_map_deinit(&m->places);
 	free(m->site_lives);
 	free(m->processes);
+	process_ends_deinit(&m->ends);
 	free(m->is_object);
 	free(m->no_object);
 	groups_deinit(&m->types);
@@ -607,8 +604,11 @@ struct shiny_err *pooling_load(struct store *store, const struct scope *scope, c
 	if (!err)
 		err = lives_run(store, scope, &learn, 1, progress ? "how long each call site's blocks live" : NULL);
 	model.first_moment = m->peak_time;
+	range_maps_begin(store);
 	if (!err)
 		err = lives_run(store, scope, &model, 1, progress ? "putting every block into pools" : NULL);
+	if (!err)
+		err = range_maps_end(store);
 	if (!err) {
 		struct pooling pooling = { 0 };
 

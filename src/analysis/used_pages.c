@@ -16,11 +16,14 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 {
 	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size < MOST ? size : MOST) >> PAGE_SHIFT;
 
+	if (!range_map_afford(&used->map, last / RANGE_PAGES - page / RANGE_PAGES + 1, 0))
+		return;
 	while (page <= last) {
 		uint64_t number = page / RANGE_PAGES, behind = (number + 1) * RANGE_PAGES;
 		struct range *range = range_map_find(&used->map, number);
 
 		if (!range) {
+			range_map_afford(&used->map, 0, RANGE_MAP_BYTES);
 			range = mem_zero(1, sizeof *range);
 			range_map_put(&used->map, number, range);
 		}
@@ -29,8 +32,10 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 			page = behind;
 			continue;
 		}
-		if (!range->pages)
+		if (!range->pages) {
+			range_map_afford(&used->map, 0, RANGE_PAGES * sizeof *range->pages);
 			range->pages = mem_zero(RANGE_PAGES, sizeof *range->pages);
+		}
 		for (; page <= last && page < behind; page++)
 			range->pages[page % RANGE_PAGES] |= UINT32_C(1) << group;
 	}

@@ -96,10 +96,11 @@ bool apply_block_began(struct session *session, struct stream *s, const struct e
 	return begin_block(session, s, entry, ns);
 }
 
+/* Without an address where no block can be: it will be refused. */
 static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flags)
 {
-	return (struct entry){ .address = raw->address, .birth = raw->time, .size = raw->size & ((UINT64_C(1) << 48) - 1),
-			       .flags = (raw->api & ENTRY_API) | flags, .site = site };
+	return (struct entry){ .address = event_block_fits(raw->address, raw->size) ? raw->address : 0, .birth = raw->time,
+			       .size = raw->size & EVENT_BLOCK_MOST, .flags = (raw->api & ENTRY_API) | flags, .site = site };
 }
 
 static void apply_alloc(struct session *session, struct stream *s)

@@ -14,7 +14,6 @@
 #include "apply.h"
 
 enum { HEADER_BYTES = 8 };
-#define SPACE_END (UINT64_C(1) << 62) /* no address plus any size is beyond 64 bits */
 
 static uint64_t bytes_of(const struct entry *entry)
 {
@@ -119,7 +118,7 @@ void apply_object(struct session *session, struct stream *s)
 	struct entry entry = { .address = s->head.address, .birth = s->head.time, .size = s->head.size, .flags = SHINY_API_COLLECTED,
 			       .site = apply_birth_site(s, s->head.stack), .vtable = kind_of(session, p, s->head.index) };
 
-	if (entry.address < HEADER_BYTES || entry.address + entry.size < entry.address) {
+	if (entry.address < HEADER_BYTES || !event_block_fits(entry.address, s->head.size)) {
 		p->noticed.refused++;
 		return;
 	}
@@ -165,7 +164,7 @@ void apply_moved(struct session *session, struct stream *s, uint64_t from, uint6
 		p->noticed.unknown_frees++; /* made before we looked, or its begin was lost */
 		return;
 	}
-	if (to < HEADER_BYTES || to % HEADER_BYTES || to > SPACE_END || from == to || !registry_remove(&p->registry, from, &entry)) {
+	if (to < HEADER_BYTES || to % HEADER_BYTES || to >= EVENT_SPACE || from == to || !registry_remove(&p->registry, from, &entry)) {
 		p->noticed.refused++;
 		return;
 	}
@@ -188,10 +187,14 @@ void apply_resized(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
 	struct entry *entry = object_at(p, s->head.address);
-	uint64_t size = s->head.size & ((UINT64_C(1) << 48) - 1);
+	uint64_t size = s->head.size;
 
-	if (!entry || s->head.address > SPACE_END) {
+	if (!entry) {
 		p->noticed.unknown_frees++;
+		return;
+	}
+	if (!event_block_fits(entry->address, size)) {
+		p->noticed.refused++;
 		return;
 	}
 	if (size == entry->size)

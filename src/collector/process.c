@@ -669,7 +669,18 @@ struct census {
 	struct process *process;
 	VEC(struct page) pages;
 };
-enum { PAGE_SHIFT = 12, PAGES_OF_A_BLOCK = 262144 };
+/* A few records can say that there are terabytes: a process has so many pages, and more only while those of the session last. */
+enum { PAGE_SHIFT = 12, PAGES_OF_A_PROCESS = 1 << 16, PAGES_OF_A_SESSION = 1 << 23 };
+
+static bool has_pages_left(struct census *census)
+{
+	if (census->pages.count < PAGES_OF_A_PROCESS)
+		return true;
+	if (census->session->pages_beyond == PAGES_OF_A_SESSION)
+		return false;
+	census->session->pages_beyond++;
+	return true;
+}
 
 static void count_live(void *context, const struct entry *entry)
 {
@@ -681,7 +692,7 @@ static void count_live(void *context, const struct entry *entry)
 	if (end == UINT64_MAX)
 		age = ticks_scale(&census->session->ticks, (int64_t)(p->last - entry->birth));
 	stats_live(&p->stats, entry, age > 0 ? (uint64_t)age : 0);
-	for (unsigned n = 0; n < PAGES_OF_A_BLOCK; n++) {
+	for (unsigned n = 0; n < STORE_BLOCK_PAGES && has_pages_left(census); n++) {
 		uint64_t in_page = (UINT64_C(1) << PAGE_SHIFT) - (at & ((UINT64_C(1) << PAGE_SHIFT) - 1));
 		uint64_t bytes = left < in_page ? left : in_page;
 

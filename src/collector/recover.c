@@ -294,7 +294,7 @@ static bool replay_event(void *context, const struct event *e)
 	session->total_events++;
 	p->events++;
 	p->last = e->time > p->last ? e->time : p->last;
-	entry = (struct entry){ .address = e->address, .birth = e->time, .size = e->size & ((UINT64_C(1) << 48) - 1), .flags = e->api & ENTRY_API,
+	entry = (struct entry){ .address = e->address, .birth = e->time, .size = e->size & EVENT_BLOCK_MOST, .flags = e->api & ENTRY_API,
 				.site = stats_site(&p->stats, e->stack <= session->ids.stacks.count ? e->stack : 0) };
 	if (e->tag && e->tag <= session->tags.count)
 		entry.site = stats_tagged(&p->stats, entry.site, e->tag);

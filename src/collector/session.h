@@ -192,6 +192,7 @@ struct session {
 	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
 	struct total total;     /* what is live over all processes */
 	uint64_t total_events, allocs, frees;
+	uint64_t pages_beyond; /* of blocks live at the ends of processes, beyond what each may have */
 	uint64_t torn_pages; /* when the arenas were last looked at for it */
 	struct collector_ended launched; /* pid 0: nobody has said it */
 	bool paused;         /* recording was off in some arena at some time */

@@ -7,7 +7,7 @@
 #include "../base/mem.h"
 #include "../base/units.h"
 
-enum { CELLS = 64 /* a line */, LINES_OF_PAGES = 100, LEVELS = 8 };
+enum { CELLS = 64 /* a line */, LINES_OF_PAGES = 100, LINES_MOST = 1 << 16, LEVELS = 8 };
 
 struct map_cell {
 	uint64_t number; /* page or range */
@@ -80,7 +80,9 @@ static void print_cell(const struct style *style, const struct map_cell *cell, u
 
 void page_map_print(const struct style *style, const struct pages_process *p, enum page_cell how)
 {
-	uint64_t pages = how == PAGE_CELL_PAGE || (how == PAGE_CELL_AUTO && lines_of_pages(p) <= LINES_OF_PAGES) ? 1 : RANGE_PAGES, line = 0;
+	/* whoever asks for pages gets them while it can be read: a block of a tebibyte is four million lines */
+	size_t most = how == PAGE_CELL_PAGE ? LINES_MOST : how == PAGE_CELL_AUTO ? LINES_OF_PAGES : 0;
+	uint64_t pages = lines_of_pages(p) <= most ? 1 : RANGE_PAGES, line = 0;
 	size_t count;
 	struct map_cell *cells = cells_of(p, pages, &count);
 

@@ -124,11 +124,9 @@ static void bar(char *out, size_t room, double share)
 {
 	static const char *const eighths[] = {"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d", "\xe2\x96\x8c", "\xe2\x96\x8b",
 					      "\xe2\x96\x8a", "\xe2\x96\x89"};
-	int parts = (int)(share * BAR * 8 + 0.5);
+	int parts = (int)((share < 1 ? share : 1) * BAR * 8 + 0.5); /* numbers of a damaged file can be any */
 	size_t at = 0;
 
-	if (parts > BAR * 8)
-		parts = BAR * 8;
 	if (parts == 0 && share > 0)
 		parts = 1;
 	for (; parts >= 8; parts -= 8)

@@ -7,6 +7,7 @@
 #ifndef SHINY_EVENT_H
 #define SHINY_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -25,6 +26,19 @@ enum event_end {
 	EVENT_END_REUSED = 16,   /* a garbage-collected object: another one took its place */
 	EVENT_END_RELEASED = 17, /* its memory was given back: to the collector's free lists, or to the system */
 };
+
+/*
+ * Where a block can be, and what it can have: x86-64 has addresses of 57 bits, and the sidecar keeps sizes in 48. What a damaged or lying
+ * stream says beyond that is no block: the sidecar counts it as refused, and a session that holds one is damaged. So no sum of an
+ * address and a size wraps, whoever adds them up.
+ */
+#define EVENT_SPACE (UINT64_C(1) << 57)
+#define EVENT_BLOCK_MOST ((UINT64_C(1) << 48) - 1)
+
+static inline bool event_block_fits(uint64_t address, uint64_t size)
+{
+	return address < EVENT_SPACE && size <= EVENT_BLOCK_MOST;
+}
 
 struct event {
 	uint64_t time; /* ns since the session's start */

@@ -51,7 +51,12 @@ bool guard_hand_out(const struct store *store, struct guard_account *account, ui
 	return account->bytes != 0;
 }
 
-struct shiny_err *guard_spent(const struct store *store)
+uint64_t store_bound(const struct store *store, uint64_t least, uint64_t a_byte)
+{
+	return store->guard.whole.steps ? least + store->guard.file * a_byte : UINT64_MAX;
+}
+
+struct shiny_err *store_too_much(const struct store *store)
 {
 	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: it asks for more work than a session of its size has in it", store->path),
 				"the file is damaged, or was made to do harm");
@@ -90,6 +95,7 @@ struct shiny_err *guard_begin(struct store *store, uint64_t bytes)
 {
 	struct guard *g = &store->guard;
 
+	g->file = bytes;
 	g->whole = (struct guard_account){ STEPS_AT_LEAST + bytes * STEPS_A_BYTE, OUT_AT_LEAST + bytes * OUT_A_BYTE };
 	g->memory = MEMORY_AT_LEAST + bytes * MEMORY_A_BYTE;
 	add_memory((int64_t)g->memory);
@@ -190,7 +196,7 @@ static struct shiny_err *ask(struct store *store, const char *format, const char
 	if (code == SQLITE_ROW)
 		*out = sqlite3_column_int64(row, 0);
 	sqlite3_finalize(row);
-	return code == SQLITE_ROW ? NULL : (code & 0xff) == SQLITE_INTERRUPT ? guard_spent(store) : db_error(store, code, "read");
+	return code == SQLITE_ROW ? NULL : (code & 0xff) == SQLITE_INTERRUPT ? store_too_much(store) : db_error(store, code, "read");
 }
 
 static struct shiny_err *take_ids(struct store *store, const char *table, uint64_t bytes)

@@ -28,6 +28,7 @@ enum { GUARD_TABLES = 40, GUARD_NAME = 32 };
 struct guard { /* all zero: of a writer, which nothing bounds */
 	struct guard_account whole; /* what each statement begins with */
 	struct guard_account *running;
+	uint64_t file;   /* bytes of the file and its log */
 	uint64_t memory; /* that this store added to SQLite's limit */
 	struct guard_table {
 		char name[GUARD_NAME];
@@ -44,7 +45,5 @@ void guard_end(struct store *store); /* also where guard_begin was not called */
 
 /* Takes a row of so many bytes of text from the account; false: the statement has handed out more than it may. */
 bool guard_hand_out(const struct store *store, struct guard_account *account, uint64_t bytes);
-/* Why a statement was ended. */
-SHINY_MUST_CHECK struct shiny_err *guard_spent(const struct store *store);
 
 #endif

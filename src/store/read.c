@@ -284,7 +284,7 @@ struct shiny_err *query_step(struct query *query, bool *row)
 	code = sqlite3_step(query->statement);
 	query->store->guard.running = NULL;
 	if ((code & 0xff) == SQLITE_INTERRUPT || (code == SQLITE_ROW && !guard_hand_out(query->store, &query->row->account, 0)))
-		return guard_spent(query->store);
+		return store_too_much(query->store);
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
 		return db_error(query->store, code, "read");
 	*row = code == SQLITE_ROW;
@@ -345,11 +345,16 @@ void query_end(struct query *query)
 
 /* ---- events ---- */
 
+/* The densest recordings, of loops that do nothing else, have six events a byte; a block made for it has thousands. */
+enum { EVENTS_AT_LEAST = 4 << 20, EVENTS_A_BYTE = 16 };
+
 /* Which blocks are read, and who gets their events. */
 struct reading {
 	uint32_t process; /* 0: all */
 	uint64_t from, to;
 	uint64_t seen; /* events of the block so far */
+	uint64_t left; /* events that a file of this size can hold */
+	bool spent, beyond; /* beyond: an event is of a block that no address space has room for */
 	store_batch_fn *each;
 	void *context;
 };
@@ -359,7 +364,11 @@ static bool pass(void *context, const struct event *events, size_t count)
 	struct reading *r = context;
 
 	r->seen += count;
-	return r->each(r->context, events, count);
+	r->spent = r->left < count;
+	r->left -= count;
+	for (const struct event *e = events; e < events + count; e++)
+		r->beyond |= (e->kind == EVENT_ALLOC || e->kind == EVENT_REALLOC) && !event_block_fits(e->address, e->size);
+	return !r->spent && !r->beyond && r->each(r->context, events, count);
 }
 
 static struct shiny_err *each_block(struct store *store, struct query *query, struct unpacker *unpacker, struct reading *reading)
@@ -376,6 +385,10 @@ static struct shiny_err *each_block(struct store *store, struct query *query, st
 
 		reading->seen = 0;
 		err = unpacker_run(unpacker, data, bytes, pass, reading, &stopped);
+		if (reading->spent)
+			return store_too_much(store);
+		if (!err && reading->beyond)
+			err = shiny_err(SHINY_ERR_OTHER, "a block is larger, or lies further on, than any address space has room for");
 		if (!err && stopped)
 			return NULL;
 		if (!err && (int64_t)reading->seen != query_number(query, 1))
@@ -411,6 +424,7 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 	query_bind_number(query, 1, reading->process);
 	query_bind_number(query, 2, reading->from > INT64_MAX ? INT64_MAX : (int64_t)reading->from);
 	query_bind_number(query, 3, reading->to > INT64_MAX ? INT64_MAX : (int64_t)reading->to);
+	reading->left = store_bound(store, EVENTS_AT_LEAST, EVENTS_A_BYTE);
 	err = unpacker_create(&unpacker);
 	if (!err)
 		err = each_block(store, query, unpacker, reading);

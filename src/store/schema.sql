@@ -383,8 +383,8 @@ CREATE TABLE session_peak (
 	ns INTEGER NOT NULL -- when
 );
 
--- Pages that held live blocks at the end; none of a process that ended before the session's end. Blocks that a fork brought along are
--- there, as they fill the child's pages, too.
+-- Pages that held live blocks at the end, of a block the first 2^18, of a process 2^16 and of all 2^23 more; none of a process that ended
+-- before the session's end. Blocks that a fork brought along are there, as they fill the child's pages, too.
 CREATE TABLE page (
 	process INTEGER NOT NULL, -- process.id
 	page INTEGER NOT NULL, -- address / 4096

@@ -155,6 +155,7 @@ struct store_memory { /* one look at a process */
 	uint64_t cost; /* ns of the sidecar's processor */
 };
 struct store_page { uint32_t process; uint64_t page; uint32_t blocks, live_bytes; }; /* at the end; page = address / 4096 */
+enum { STORE_BLOCK_PAGES = 1 << 18 }; /* table page has a row for so many pages of a block */
 
 SHINY_MUST_CHECK struct shiny_err *store_put_text(struct store *store, const char *key, const char *value); /* table session */
 SHINY_MUST_CHECK struct shiny_err *store_put_number(struct store *store, const char *key, uint64_t value);
@@ -221,6 +222,12 @@ SHINY_MUST_CHECK struct shiny_err *store_put_browser_objects(struct store *store
 SHINY_MUST_CHECK struct shiny_err *store_open(const char *path, struct store **out);
 bool store_complete(const struct store *store); /* false: its recording did not finish; what was committed last is there, sites are not */
 size_t store_ids(const struct store *store, const char *table); /* one more than the table's highest id when it was opened: what query_id wants */
+/*
+ * What a reader makes of a session may take so many of anything: `least`, and so many a byte of its file. Beyond that it says store_too_much. No
+ * bound on a session that this process writes.
+ */
+uint64_t store_bound(const struct store *store, uint64_t least, uint64_t a_byte);
+SHINY_MUST_CHECK struct shiny_err *store_too_much(const struct store *store);
 void store_close(struct store *store);          /* accepts NULL */
 
 /* One SELECT, row by row. Text is valid until the next step. */

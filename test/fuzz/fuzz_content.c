@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_content.c: sessions that are well-formed databases with hostile content. SQL changes rows, cells, ids, types of cells, blobs of events, and the
- * schema; then each verb that reads a session runs on it, in a child of its own. None may crash, print what a terminal obeys, take more
+ * schema; every third one has well-packed events that no program can have caused: sizes, addresses and times beyond any, thousands of processes
+ * and forks. Then each verb that reads a session runs on it, in a child of its own. None may crash, print what a terminal obeys, take more
  * than 20 s of processor time or 1 GB. The seed is fixed, the time bounded; the sanitizer build proves that nothing is read wild.
  *
  *   fuzz_content [SECONDS [SESSION...]]    without sessions, one that it writes down, with something of everything
@@ -29,15 +30,42 @@ enum { SECONDS = 8, LONG_SECONDS = 60, RUN_SECONDS = 20, RUN_KB = 1 << 20, EVENT
 
 /* ---- a session with something of everything ---- */
 
-static void put_events(struct store *s)
+/* A session's events: honest ones, or one number in `wild` is what no program makes. */
+struct shape {
+	uint32_t processes, stacks, events;
+	unsigned wild; /* 0: all are honest */
+};
+
+static const struct shape honest = { .processes = 2, .stacks = 10, .events = EVENTS };
+
+static bool runs_wild(const struct shape *shape)
+{
+	return shape->wild && next_random() % shape->wild == 0;
+}
+
+static uint64_t wild_number(void)
+{
+	switch (next_random() % 4) {
+	case 0:
+		return UINT64_C(1) << next_random() % 64;
+	case 1:
+		return -(UINT64_C(1) << next_random() % 64);
+	case 2:
+		return next_random();
+	default:
+		return hurtful[next_random() % HURTFUL];
+	}
+}
+
+static void put_events(struct store *s, const struct shape *shape)
 {
 	static const uint8_t kinds[] = { EVENT_ALLOC, EVENT_ALLOC, EVENT_FREE, EVENT_REALLOC, EVENT_VPTR, EVENT_MAP, EVENT_CONSTRUCT, EVENT_DESTROY };
 	uint64_t live[64] = { 0 };
 
-	for (uint32_t i = 0; i < EVENTS; i++) {
+	for (uint32_t i = 0; i < shape->events; i++) {
 		uint64_t *slot = &live[next_random() % 64];
-		struct event e = { .time = 1000 + i * 37, .process = 1 + next_random() % 2, .thread = 1 + (i & 1), .stack = 1 + i % 9,
-				   .kind = kinds[next_random() % sizeof kinds], .tag = i % 3, .size = 8 + next_random() % 300 };
+		struct event e = { .time = 1000 + i * 37, .process = 1 + (uint32_t)(next_random() % shape->processes), .thread = 1 + (i & 1),
+				   .stack = 1 + i % (shape->stacks - 1), .kind = kinds[next_random() % sizeof kinds], .tag = i % 3, .size = 8 + next_random() % 300 };
 
 		if (e.kind == EVENT_FREE || e.kind == EVENT_VPTR || e.kind == EVENT_REALLOC)
 			e.old_address = e.address = *slot ? *slot : 4096;
@@ -47,44 +75,89 @@ static void put_events(struct store *s)
 			e.vtable = 1;
 		if (e.kind == EVENT_FREE)
 			*slot = 0;
+		if (runs_wild(shape))
+			e.size = wild_number();
+		if (runs_wild(shape))
+			e.address = wild_number();
+		if (runs_wild(shape))
+			e.time = wild_number();
+		if (runs_wild(shape))
+			e.api = (uint8_t)next_random();
+		if (runs_wild(shape))
+			e.kind = (uint8_t)next_random();
+		if (runs_wild(shape))
+			e.process = (uint32_t)(next_random() % 2 ? next_random() % 70000 : wild_number());
+		if (runs_wild(shape))
+			e.stack = e.vtable = e.thread = e.tag = (uint32_t)(next_random() % 2 ? next_random() % 70000 : wild_number());
 		must(store_put_events(s, &e, 1));
 	}
 }
 
-static void make_session(const char *path)
+static uint64_t number_of(const struct shape *shape, uint64_t number)
 {
-	struct store *s = session_begin(path, 200000);
+	return runs_wild(shape) ? wild_number() : number;
+}
 
-	put_process(s, (struct store_process){ .id = 1, .command = "prog x", .end = 200000 });
-	put_process(s, (struct store_process){ .id = 2, .parent = 1, .forked = 5000, .role = "renderer", .end = 150000 });
-	for (uint32_t i = 1; i < 3; i++) {
-		must(store_put_thread(s, &(struct store_thread){ .id = i, .process = i, .tid = 100 + i, .name = "main" }));
-		must(store_put_tag(s, i, i == 1 ? "load" : "show"));
-		must(store_put_mark(s, &(struct store_mark){ .process = 1, .thread = 1, .time = i * 40000, .name = i == 1 ? "begin" : "end" }));
-		must(store_put_mapping(s, &(struct store_mapping){ .process = i, .module = 1, .start = 0x400000, .end = 0x500000 }));
-		must(store_put_memory(s, &(struct store_memory){ .process = i, .time = 50000 * i, .rss = 1 << 20 }));
-		must(store_put_segment(s, &(struct store_segment){ .id = i, .process = i, .origin = i, .start = i << 20, .end = (i + 1) << 20,
-								   .source = "mmap", .owner = "malloc", .detail = "arena" }));
-		must(store_put_residency(s, &(struct store_residency){ .segment = i, .malloc = true, .time = 50000, .committed = 8192, .rss = 4096 }));
-		must(store_put_page(s, &(struct store_page){ .process = i, .page = 16 + i, .blocks = 3, .live_bytes = 300 }));
-		must(store_put_bucket(s, &(struct store_bucket){ .process = i, .length = 100000, .allocs = 10, .alloc_bytes = 1000, .live_bytes = 500 }));
-	}
+static void put_row(struct store *s, const struct shape *shape, uint32_t i)
+{
+	must(store_put_thread(s, &(struct store_thread){ .id = i, .process = i, .tid = 100 + i, .name = "main" }));
+	must(store_put_tag(s, i, i == 1 ? "load" : "show"));
+	must(store_put_mark(s, &(struct store_mark){ .process = 1, .thread = 1, .time = number_of(shape, i * 40000), .name = i == 1 ? "begin" : "end" }));
+	must(store_put_mapping(s, &(struct store_mapping){ .process = i, .module = 1, .start = number_of(shape, 0x400000), .end = number_of(shape, 0x500000) }));
+	must(store_put_memory(s, &(struct store_memory){ .process = i, .time = number_of(shape, 50000 * i), .rss = number_of(shape, 1 << 20) }));
+	must(store_put_segment(s, &(struct store_segment){ .id = i, .process = i, .origin = i, .start = number_of(shape, i << 20),
+							   .end = number_of(shape, (i + 1) << 20), .source = "mmap", .owner = "malloc", .detail = "arena" }));
+	must(store_put_residency(s, &(struct store_residency){ .segment = i, .malloc = true, .time = number_of(shape, 50000),
+							       .committed = number_of(shape, 8192), .rss = 4096 }));
+	must(store_put_page(s, &(struct store_page){ .process = i, .page = number_of(shape, 16 + i), .blocks = 3, .live_bytes = (uint32_t)number_of(shape, 300) }));
+	must(store_put_bucket(s, &(struct store_bucket){ .process = i, .start = number_of(shape, 0), .length = number_of(shape, 100000), .allocs = 10,
+							 .alloc_bytes = number_of(shape, 1000), .live_bytes = number_of(shape, 500) }));
+}
+
+static void put_sums(struct store *s, const struct shape *shape, uint32_t i)
+{
+	put_site(s, i, i & 1 ? "work(int)" : "std::vector<int>::push_back");
+	must(store_put_stat(s, &(struct store_stat){ .process = 1 + i % 2, .stack = i, .vtable = i == 1, .tag = i % 3, .allocs = number_of(shape, 50 * i),
+						     .frees = number_of(shape, 40 * i), .live = number_of(shape, 10 * i), .bytes = number_of(shape, 5000),
+						     .live_bytes = number_of(shape, 1000), .max_size = number_of(shape, 300), .min_size = number_of(shape, 8),
+						     .type = 1 + i % 2 }));
+	must(store_put_lifetime(s, &(struct store_lifetime){ .process = 1, .stack = i, .type = 1, .bin = (uint8_t)number_of(shape, i),
+							     .count = number_of(shape, i), .bytes = 10 }));
+	must(store_put_peak(s, &(struct store_peak){ .process = 1, .stack = i, .peak_blocks = number_of(shape, 5), .peak_bytes = number_of(shape, 500),
+						     .peak_time = number_of(shape, 3000) }));
+}
+
+static void make_session(const char *path, const struct shape *shape)
+{
+	struct store *s = session_begin(path, number_of(shape, 200000));
+
+	put_process(s, (struct store_process){ .id = 1, .command = "prog x", .end = number_of(shape, 200000) });
+	for (uint32_t i = 2; i <= shape->processes; i++)
+		put_process(s, (struct store_process){ .id = i, .parent = runs_wild(shape) ? i - 1 : 1, .forked = number_of(shape, 5000), .role = "renderer",
+						       .start = number_of(shape, 0), .end = number_of(shape, 150000) });
+	for (uint32_t i = 1; i < 3; i++)
+		put_row(s, shape, i);
 	put_program(s);
 	must(store_put_vtable(s, &(struct store_vtable){ .id = 1, .module = 1, .vaddr = 0x100, .source = "rtti", .type = "Shape", .class_bytes = 16 }));
 	must(store_put_class(s, &(struct store_class){ .id = 1, .module = 1, .name = "Shape", .bytes = 16, .constructors = 1, .destructors = 1 }));
 	put_type(s, (struct store_type){ .id = 1, .name = "Shape", .rule = "constructor", .bytes = 16 });
 	put_type(s, (struct store_type){ .id = 2, .name = "char", .container = "std::string", .form = "buffer" });
-	for (uint32_t i = 1; i < 10; i++) {
-		put_site(s, i, i & 1 ? "work(int)" : "std::vector<int>::push_back");
-		must(store_put_stat(s, &(struct store_stat){ .process = 1 + i % 2, .stack = i, .vtable = i == 1, .tag = i % 3, .allocs = 50 * i, .frees = 40 * i,
-							     .live = 10 * i, .bytes = 5000, .live_bytes = 1000, .max_size = 300, .min_size = 8, .type = 1 + i % 2 }));
-		must(store_put_lifetime(s, &(struct store_lifetime){ .process = 1, .stack = i, .type = 1, .bin = (uint8_t)i, .count = i, .bytes = 10 }));
-		must(store_put_peak(s, &(struct store_peak){ .process = 1, .stack = i, .peak_blocks = 5, .peak_bytes = 500, .peak_time = 3000 }));
-	}
+	for (uint32_t i = 1; i < shape->stacks; i++)
+		put_sums(s, shape, i);
 	must(store_put_counter(s, 1, "LOST", "loss", 1, "it was lost"));
 	must(store_put_note(s, 1, "a note"));
-	put_events(s);
+	put_events(s, shape);
 	must(store_finish(s, NULL));
+}
+
+/* Few are of many processes, which take long; as the next number says. */
+static void make_wild_session(const char *path)
+{
+	static const unsigned processes[] = { 2, 2, 3, 10, 10, 300, 3000 }, often[] = { 4, 20, 100, 1000 };
+	struct shape shape = { .processes = processes[next_random() % 7], .stacks = 10, .events = (uint32_t)(next_random() % 3 ? 500 : 10000),
+			       .wild = often[next_random() % 4] };
+
+	make_session(path, &shape);
 }
 
 /* ---- changing it ---- */
@@ -505,7 +578,7 @@ int main(int argc, char **argv)
 	snprintf(made, sizeof made, "%s/seed.shiny", directory);
 	snprintf(path, sizeof path, "%s/x.shiny", directory);
 	if (argc < 3) {
-		make_session(made);
+		make_session(made, &honest);
 		seeds[seed_count++] = content_read(made);
 	}
 	for (int i = 2; i < argc && seed_count < 16; i++)
@@ -527,10 +600,14 @@ int main(int argc, char **argv)
 	}
 	for (; time(NULL) < end && findings < 20; victims++) {
 		const struct content *seed = &seeds[next_random() % seed_count];
+		bool wild = next_random() % 3 == 0;
 
-		if (!content_write(path, seed->data, seed->bytes))
+		if (wild)
+			make_wild_session(path);
+		else if (!content_write(path, seed->data, seed->bytes))
 			must(shiny_err(SHINY_ERR_OTHER, "cannot write a victim"));
-		change(path);
+		if (!wild || next_random() % 4 == 0)
+			change(path);
 		for (int i = 0; i < PER_VICTIM && time(NULL) < end; i++) {
 			const char *line = lines[next_random() % LINES];
 			bool json = strcmp(line, "info --schema") != 0 && next_random() % 3 == 0;

@@ -184,7 +184,7 @@ static void history(void)
 	page_history_deinit(&h);
 }
 
-/* ---- damage: a block of half an address space, one that goes round its end ---- */
+/* ---- damage: a block of half an address space, one at the end of the largest; what lies beyond is test_hostile's matter ---- */
 
 static void damaged(void)
 {
@@ -193,9 +193,9 @@ static void damaged(void)
 
 	put_running(s, 1, 0, 0, 0, 0, "running");
 	put(s, 100, 1, EVENT_ALLOC, BASE, UINT64_C(1) << 47, 0, 1, SHINY_API_MALLOC);
-	put(s, 200, 1, EVENT_ALLOC, UINT64_MAX - 100, 5000, 0, 1, SHINY_API_MALLOC);
+	put(s, 200, 1, EVENT_ALLOC, EVENT_SPACE - 100, 4000, 0, 1, SHINY_API_MALLOC);
 	put(s, 300, 1, EVENT_FREE, BASE, 0, 0, 1, SHINY_API_FREE);
-	put(s, 400, 1, EVENT_FREE, UINT64_MAX - 100, 0, 0, 1, SHINY_API_FREE);
+	put(s, 400, 1, EVENT_FREE, EVENT_SPACE - 100, 0, 0, 1, SHINY_API_FREE);
 	must(store_finish(s, NULL));
 	load((struct pages_ask){ .at = PAGES_AT_TIME, .time = 250, .history = true, .points = 4 }, &p);
 	number("damaged/blocks", p.total.blocks, 2);

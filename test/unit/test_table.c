@@ -45,6 +45,29 @@ static char *print(size_t width, size_t longest, const char *note)
 	return text;
 }
 
+/* A share of more than all, as damaged files have them: the bar is full, and not longer than it has room for. */
+static void wild_share(void)
+{
+	static const struct column bar = {.title = "", .kind = CELL_BAR};
+	struct style style = {0};
+	struct table table;
+	char *text = NULL;
+	size_t size;
+
+	style.out = open_memstream(&text, &size);
+	if (!style.out)
+		exit(1);
+	table_init(&table, &bar, 1);
+	table_total(&table, 0, 1);
+	table_row(&table);
+	table_number(&table, 0, UINT64_MAX);
+	table_print(&table, &style);
+	table_deinit(&table);
+	fclose(style.out);
+	check("a share of more than all", text && strstr(text, "\xe2\x96\x88") && size < 100, text ? text : "nothing");
+	free(text);
+}
+
 static size_t longest_line(const char *text)
 {
 	size_t longest = 0;
@@ -75,5 +98,6 @@ int main(void)
 	text = print(0, 0, NULL);
 	check("a column without any is not", strstr(text, "note") == NULL, text);
 	free(text);
+	wild_share();
 	return failures != 0;
 }

@@ -160,9 +160,10 @@ $(O)/test/unit/%: test/unit/%.c $(O)/outside.a $(O)/flags
 	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
 JET := $(COMMON) -DSHINY_TEST -fsanitize=address,undefined -fno-sanitize-recover=all
+# with the sanitizers, -O2 compiles half as long again and runs no faster
 $(O)/jet/interpose/%.o: interpose/%.c $(O)/flags
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(JET) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(JET) $(OPTIMIZE:-O2=-O1) -MMD -MP -c $< -o $@
 $(O)/jet/inside.a: $(INSIDE_TEST_O)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(O)/test/ring/%: test/ring/%.c $(O)/jet/inside.a $(O)/flags

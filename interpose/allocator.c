@@ -34,12 +34,12 @@
 #define XXH_NO_STREAM
 #include <xxhash.h>
 
-#include "boot.h"
 #include "env.h"
 #include "hooks.h"
 #include "main_image.h"
 #include "patch.h"
 #include "probe_file.h"
+#include "settings.h"
 #include "sys.h"
 
 enum kind { MAKE, MAKE_OUT, MAKE_TEXT, END, MOVE, USABLE, KINDS };
@@ -363,7 +363,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 		si_patch_abandon(&patches);
 		return false;
 	}
-	if (_dl_find_object((void *)&si_boot, &ours) != 0) {
+	if (_dl_find_object(&si_settings, &ours) != 0) {
 		si_patch_abandon(&patches);
 		si_text_add(text, "the loader does not know this library");
 		return false;

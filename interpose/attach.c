@@ -32,9 +32,7 @@
 #include "guest.h"
 #include "limits.h"
 #include "sys.h"
-#include "unwind.h"
 
-struct si_arena si_arena;
 
 enum {
 	PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, SOON = 256 << 10, TRIES = 64,

@@ -76,6 +76,9 @@ static inline void si_text_hex(struct si_text *t, uint64_t n)
 	si_text_bytes(t, digits + i, sizeof digits - i);
 }
 
+/* Gives a block back to whom it came from. */
+typedef void si_release_fn(void *block);
+
 static inline bool si_same(const char *a, const char *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

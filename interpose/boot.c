@@ -32,7 +32,6 @@
 #include "ctors.h"
 #include "env.h"
 #include "event.h"
-#include "fork.h"
 #include "hooks.h"
 #include "launch.h"
 #include "limits.h"
@@ -43,6 +42,8 @@
 #include "oilpan.h"
 #include "partition_alloc.h"
 #include "probe_file.h"
+#include "process.h"
+#include "slot.h"
 #include "sys.h"
 #include "thread.h"
 #include "tid.h"
@@ -51,9 +52,6 @@
 
 extern void *__libc_stack_end; /* public, of the dynamic loader */
 
-struct si_settings si_settings;
-char si_boot_executable[SHINY_PATH_MAX];
-char si_boot_session[SI_DIRECTORY + 16];
 
 enum { NOT_YET = 0, BOOTING = 1, DONE = 2 };
 static uint32_t state;
@@ -205,7 +203,7 @@ static void prepare(char *const *environment, struct si_text *notes)
 	si_probe_beside(directory);
 	if (!is_unprepared(environment))
 		return;
-	if (si_prepare(directory, si_boot_executable, environment, notes) && is_unprepared(environment))
+	if (si_prepare(directory, si_executable, environment, notes) && is_unprepared(environment))
 		si_text_add(notes, "not probed: `shinyctl probe` of the executable says why\n");
 	else if (si_probe_was_beside())
 		si_text_add(notes, "what was worked out of the executable is for this session only: neither XDG_CACHE_HOME nor "
@@ -252,7 +250,7 @@ static void name_session(void)
 {
 	struct si_text t;
 
-	si_text_init(&t, si_boot_session, sizeof si_boot_session);
+	si_text_init(&t, si_session_variable, sizeof si_session_variable);
 	si_text_add(&t, "SHINY_SESSION=");
 	si_text_add(&t, directory);
 }
@@ -262,6 +260,7 @@ static bool boot(void)
 	struct si_text notes;
 	struct si_start start;
 	size_t settings_notes;
+	const struct si_descent image = { .parent = -1 };
 	enum si_service service;
 	long n;
 
@@ -272,17 +271,17 @@ static bool boot(void)
 	si_next_resolve();
 	read_start(&start);
 	si_env_parse(start.environment, &si_env, &notes);
-	n = si_sys(SYS_readlink, "/proc/self/exe", si_boot_executable, sizeof si_boot_executable - 1);
-	si_boot_executable[n > 0 ? n : 0] = 0;
+	n = si_sys(SYS_readlink, "/proc/self/exe", si_executable, sizeof si_executable - 1);
+	si_executable[n > 0 ? n : 0] = 0;
 	if (n <= 0 && getauxval(AT_EXECFN)) { /* a root without /proc */
 		struct si_text path;
 
-		si_text_init(&path, si_boot_executable, sizeof si_boot_executable);
+		si_text_init(&path, si_executable, sizeof si_executable);
 		si_text_add(&path, (const char *)getauxval(AT_EXECFN));
 	}
-	if (!si_env_matches(si_env.follow, base_name(si_boot_executable))) {
-		say("not followed: ", si_boot_executable);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_NOT_FOLLOWED, si_boot_executable, "");
+	if (!si_env_matches(si_env.follow, base_name(si_executable))) {
+		say("not followed: ", si_executable);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NOT_FOLLOWED, si_executable, "");
 		return false;
 	}
 	part(" names and settings + ");
@@ -291,12 +290,12 @@ static bool boot(void)
 	settings_notes = notes.used;
 	if (!si_limits_enter(&notes)) {
 		say("not recorded: ", notes_text + settings_notes);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_ASIDE, si_boot_executable, notes_text + settings_notes);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_ASIDE, si_executable, notes_text + settings_notes);
 		return false;
 	}
-	if (!si_writers_make() || !si_attach(&start, si_boot_executable, &notes, directory)) {
+	if (!si_threads_make() || !si_attach(&start, si_executable, &notes, directory)) {
 		say("not recorded: ", notes_text);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_ARENA, si_boot_executable, notes_text + settings_notes);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_ARENA, si_executable, notes_text + settings_notes);
 		return false;
 	}
 	part(" arena + ");
@@ -311,7 +310,7 @@ static bool boot(void)
 	si_settings.types = si_env.types < 2; /* off is the last of them */
 	si_settings.unwind = si_env.unwind;
 	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
-	if (!si_self_make() || !si_process_claim(-1, 0, 0))
+	if (!si_self_make() || !si_process_claim(&image, true))
 		return false;
 	si_arena.header->self_at = (uintptr_t)&si_self->slot;
 	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low && (uintptr_t)__builtin_frame_address(0) < start.stack_high) {

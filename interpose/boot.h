@@ -13,19 +13,6 @@
 
 #include "base.h"
 
-/* What hooks need of the environment, in one line of cache. Set before recording, constant afterwards. */
-struct si_settings {
-	uint32_t depth, free_depth;
-	uint32_t types;
-	uint32_t unwind; /* enum si_unwind */
-};
-SI_INTERNAL struct si_settings si_settings;
-
-SI_INTERNAL char si_boot_executable[SHINY_PATH_MAX];
-
-/* "SHINY_SESSION=" and the directory, for our children; empty while nothing is recorded. */
-SI_INTERNAL char si_boot_session[];
-
 /* Re-entrant: while boot runs, and when it has run, this returns at once. */
 SI_COLD void si_boot(void);
 

@@ -11,8 +11,9 @@
  */
 #include "chunk.h"
 
+#include "arena.h"
 #include "clock.h"
-#include "tag.h"
+#include "process.h"
 #include "wait.h"
 
 enum {

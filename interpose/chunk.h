@@ -10,20 +10,13 @@
 #ifndef SI_CHUNK_H
 #define SI_CHUNK_H
 
-#include "thread.h"
+#include "writer.h"
 
 /* Makes room for `records` by sealing this chunk and claiming another; false: there is none. */
 SI_COLD bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now);
 /* An event could not be written: counted, and told by a LOSS record when there is room again. */
 SI_COLD void si_lose(struct si_writer *w);
 void si_chunk_seal(struct si_writer *w);
-/* The program is about to put a seccomp filter in place. */
-void si_chunk_never_sleep(void);
-
-/* Voids the stack cache: a new stream, or ids that may have been lost. */
-void si_writer_salt(struct si_writer *w);
-/* Gives the stream a large stack cache in place of its small one, if one is free. */
-SI_COLD void si_writer_enlarge(struct si_writer *w);
 
 /* A pause longer than dt holds, or a clock that went back. */
 SI_COLD uint64_t si_dt_slow(struct si_writer *w, uint64_t now);

@@ -22,7 +22,6 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
-#include "fork.h"
 #include "sys.h"
 
 uint32_t si_clock;
@@ -126,7 +125,7 @@ bool si_clock_leave_tsc(void)
 {
 	uint64_t ns, ticks;
 
-	if (si_clock != SI_CLOCK_TSC || __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
+	if (si_clock != SI_CLOCK_TSC || !boot_ns)
 		return false;
 	ns = si_clock_ns(fine_is_quick ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
 	ticks = __builtin_ia32_rdtsc();
@@ -135,7 +134,6 @@ bool si_clock_leave_tsc(void)
 	switched_ns = si_clock_ns(CLOCK_MONOTONIC_COARSE);
 	switched_ticks = latest = ticks;
 	__atomic_store_n(&si_clock, SI_CLOCK_COARSE_TSC, __ATOMIC_RELEASE);
-	si_count(SHINY_COUNT_TSC_FORBIDDEN);
 	return true;
 }
 

@@ -11,16 +11,34 @@
 
 #include <errno.h>
 
-#include "boot.h"
+#include "arena.h"
 #include "chunk.h"
 #include "clock.h"
 #include "env.h"
 #include "module.h"
 #include "nursery.h"
+#include "settings.h"
 #include "stack.h"
 #include "sys.h"
 #include "tag.h"
+#include "thread.h"
 #include "tid.h"
+
+/* One entry at a time: a handler's events do not wait for the sweep, and orphans are released as they come. */
+static SI_COLD void sweep(const uintptr_t *fp, unsigned reading)
+{
+	for (uint32_t slot = 0; slot < SI_NURSERY; slot++) {
+		struct si_writer *w;
+
+		if (!si_nursery_has(slot))
+			continue;
+		w = si_enter(fp);
+		if (!w)
+			return;
+		si_nursery_read(w, slot, reading);
+		si_leave(w);
+	}
+}
 
 static inline void look_for_flush(const uintptr_t *fp)
 {
@@ -28,7 +46,7 @@ static inline void look_for_flush(const uintptr_t *fp)
 
 	if (SI_UNLIKELY(asked != __atomic_load_n(&si_self->flush, __ATOMIC_RELAXED)) &&
 	    __atomic_exchange_n(&si_self->flush, asked, __ATOMIC_RELAXED) != asked)
-		si_nursery_sweep(fp, SHINY_VPTR_FLUSH);
+		sweep(fp, SHINY_VPTR_FLUSH);
 }
 
 void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
@@ -340,7 +358,7 @@ void si_event_exiting(void)
 	 */
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || !si_settings.types || si_tid_is_guest())
 		return;
-	si_nursery_sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets errno */
+	sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets errno */
 }
 
 void si_event_exits(int status)

@@ -21,7 +21,7 @@
 
 #include <shiny/wire.h>
 
-typedef void si_release_fn(void *block);
+#include "base.h"
 
 /* A block was handed out. Call after the real function returned non-NULL. `size` as requested, bytes. */
 void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);

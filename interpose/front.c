@@ -23,7 +23,7 @@
 #include "front.h"
 
 #include "decode.h"
-#include "partition_alloc.h"
+#include "image.h"
 
 enum { PLACES = 8, ALIGNMENT = 16, FUNCTION_MAX = 1024, PADDING = 0xcc, LATE = 64 };
 

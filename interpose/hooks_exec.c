@@ -28,12 +28,12 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "boot.h"
 #include "env.h"
-#include "fork.h"
 #include "hooks.h"
 #include "notice.h"
+#include "process.h"
 #include "readable.h"
+#include "settings.h"
 #include "tid.h"
 
 enum { VARIABLES_MAX = 8192 };
@@ -51,7 +51,7 @@ static bool equal(const char *a, const char *b)
 /* An inherited value that we could not use, so that our own session is another one. */
 static bool is_stale(const char *variable)
 {
-	return si_env.session[0] && equal(variable + NAME_BYTES, si_env.session) && !equal(variable, si_boot_session);
+	return si_env.session[0] && equal(variable + NAME_BYTES, si_env.session) && !equal(variable, si_session_variable);
 }
 
 /* Pointers in the array that hands the session down; 0: `environment` is right as it is. */
@@ -60,7 +60,7 @@ static size_t room_for(char *const *environment)
 	bool passes = false;
 	size_t n = 0;
 
-	if (!si_boot_session[0] || !si_readable_strings(environment))
+	if (!si_session_variable[0] || !si_readable_strings(environment))
 		return 0;
 	for (; environment[n]; n++) {
 		if (si_same(environment[n], name, NAME_BYTES) && !is_stale(environment[n]))
@@ -77,7 +77,7 @@ static char **fill(char **room, char *const *environment)
 	for (; *environment; environment++)
 		if (!si_same(*environment, name, NAME_BYTES))
 			room[n++] = *environment;
-	room[n++] = si_boot_session;
+	room[n++] = si_session_variable;
 	room[n] = NULL;
 	return room;
 }

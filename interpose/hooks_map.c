@@ -30,9 +30,9 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "fork.h"
 #include "hooks.h"
 #include "module.h"
+#include "process.h"
 #include "sys.h"
 #include "thread.h"
 #include "wait.h"
@@ -260,6 +260,8 @@ int si_hook_prctl(int option, ...)
 	if (option == PR_SET_SECCOMP)
 		si_wait_awake();
 	leaves = si_clock_forbids_tsc(SYS_prctl, option, (long)a) && si_clock_leave_tsc();
+	if (leaves)
+		si_count(SHINY_COUNT_TSC_FORBIDDEN);
 	status = si_next.prctl ? si_next.prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
 	if (leaves && status != 0)
 		si_clock_return_to_tsc();

@@ -32,6 +32,7 @@
 #include "clock.h"
 #include "hooks.h"
 #include "notice.h"
+#include "process.h"
 #include "scope.h"
 #include "tag.h"
 #include "tid.h"
@@ -219,8 +220,8 @@ __attribute__((used)) void si_syscall_coming(long call, long a, long b)
 {
 	if (call == SYS_seccomp || a == PR_SET_SECCOMP)
 		si_wait_awake();
-	if (si_clock_forbids_tsc(call, a, b))
-		si_clock_leave_tsc();
+	if (si_clock_forbids_tsc(call, a, b) && si_clock_leave_tsc())
+		si_count(SHINY_COUNT_TSC_FORBIDDEN);
 }
 
 /* The C half of the dlopen and dlmopen stubs. */

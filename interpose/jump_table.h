@@ -11,7 +11,7 @@
 #define SI_JUMP_TABLE_H
 
 #include "base.h"
-#include "partition_alloc.h"
+#include "image.h"
 
 struct si_redirect {
 	uintptr_t at; /* what pointers to the function hold */

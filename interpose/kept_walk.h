@@ -30,27 +30,7 @@
 #ifndef SI_KEPT_WALK_H
 #define SI_KEPT_WALK_H
 
-#include "boot.h"
 #include "unwind.h"
-
-enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 7, SI_KEPT_WALK_PAIRS = 16 };
-
-struct si_kept_walk {
-	uint32_t id;           /* 0: nothing is kept here */
-	uint16_t pairs, depth; /* pairs read; frames asked for */
-	const uintptr_t *fp;   /* where the first one is */
-	uintptr_t high;        /* the end of the stack as the walk knew it */
-	uint64_t epoch, salt, key;
-	struct {
-		uintptr_t next, pc;
-	} pair[SI_KEPT_WALK_PAIRS];
-};
-
-/* The end of the stack that `fp` is on, as far as it is known. */
-static inline uintptr_t si_stack_high(const uintptr_t *fp)
-{
-	return SI_LIKELY((uintptr_t)fp >= si_tls.stack_low && (uintptr_t)fp < si_tls.stack_high) ? si_tls.stack_high : ((uintptr_t)fp | 4095) + 1;
-}
 
 /*
  * By the frame's place and the two innermost callers: half of the walks that a page needs anew came from wrappers, with the innermost one alone. The

@@ -22,11 +22,13 @@
 #include <elf.h>
 #include <link.h>
 
-#include "boot.h"
 #include "chunk.h"
 #include "clock.h"
+#include "granule.h"
+#include "rows.h"
+#include "settings.h"
 #include "sys.h"
-#include "unwind.h"
+#include "thread.h"
 
 enum { MODULES = 1024, RANGES = 2 * MODULES, ROUNDS = 4 };
 
@@ -49,7 +51,6 @@ static uint32_t known_count;
 static struct ranges ranges[2];
 static const struct ranges *ranges_now;
 static uint32_t granules[2][SI_GRANULES];
-const uint32_t *si_granules;
 uint32_t si_modules_suspect;
 uint64_t si_modules_generation = 1;
 static uint32_t refills; /* begun */
@@ -192,7 +193,7 @@ static bool is_relative(const struct dl_phdr_info *info)
 static void module_path(const struct dl_phdr_info *info, bool main_module, bool kernel, struct si_text *path)
 {
 	if (main_module) {
-		si_text_add(path, si_boot_executable);
+		si_text_add(path, si_executable);
 	} else if (kernel) {
 		si_text_add(path, "[vdso]");
 	} else {

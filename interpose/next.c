@@ -22,8 +22,6 @@
 #include <link.h>
 #include <string.h>
 
-#include "hooks.h"
-
 char si_bump[SI_BUMP_BYTES] __attribute__((aligned(64)));
 static size_t bump_used;
 static __thread bool resolving;

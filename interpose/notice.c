@@ -11,9 +11,9 @@
  */
 #include "notice.h"
 
-#include "attach.h"
+#include "arena.h"
 #include "clock.h"
-#include "fork.h"
+#include "process.h"
 
 static struct shiny_notice *entry_of(uint64_t number)
 {

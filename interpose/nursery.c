@@ -20,7 +20,8 @@
 #include "nursery.h"
 
 #include "clock.h"
-#include "module.h"
+#include "granule.h"
+#include "process.h"
 
 uint64_t si_nursery[SI_NURSERY];
 static si_release_fn *releases[SI_NURSERY]; /* valid where the entry is an ORPHAN */
@@ -153,26 +154,16 @@ bool si_nursery_take_for_realloc(const struct si_writer *w, void *block)
 	return true;
 }
 
-void si_nursery_sweep(const uintptr_t *fp, unsigned reading)
+void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading)
 {
-	for (uint32_t slot = 0; slot < SI_NURSERY; slot++) {
-		uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
-		struct si_writer *w;
+	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
 
-		if (entry == 0 || (entry & SI_BUSY))
-			continue;
-		/* one entry at a time: a handler's events do not wait for the sweep, and orphans are released as they come */
-		w = si_enter(fp);
-		if (!w)
-			return;
-		if (mark(w, slot, entry)) {
-			/* a clock for each: one of the sweep's beginning is older than blocks that came during it, and their readings
-			 * would count for what lay at their addresses before */
-			si_vptr_write(w, entry, reading, si_ticks());
-			finish(w, slot, entry, entry);
-		}
-		si_leave(w);
-	}
+	if (entry == 0 || (entry & SI_BUSY) || !mark(w, slot, entry))
+		return;
+	/* a clock for each: one of the sweep's beginning is older than blocks that came during it, and their readings
+	 * would count for what lay at their addresses before */
+	si_vptr_write(w, entry, reading, si_ticks());
+	finish(w, slot, entry, entry);
 }
 
 void si_nursery_forget(void)

@@ -33,7 +33,6 @@
 #define SI_NURSERY_H
 
 #include "chunk.h"
-#include "event.h"
 
 enum { SI_NURSERY_BITS = 12, SI_NURSERY = 1 << SI_NURSERY_BITS };
 enum { SI_BUSY = 1, SI_ORPHAN = 2, SI_TWO = 4 };
@@ -84,8 +83,15 @@ bool si_nursery_take_for_realloc(const struct si_writer *w, void *block);
 /* Writes VPTR records for a block that may be read; each has the time of the record before it in its stream. */
 void si_vptr_write(struct si_writer *w, uint64_t entry, unsigned reading, uint64_t now);
 
-/* Reads all that is in, for `reading` = FLUSH or EXIT; the blocks stay in. */
-SI_COLD void si_nursery_sweep(const uintptr_t *fp, unsigned reading);
+static inline bool si_nursery_has(uint32_t slot)
+{
+	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
+
+	return entry && !(entry & SI_BUSY);
+}
+
+/* Reads what is in `slot`, if anything is, for `reading` = FLUSH or EXIT; the block stays in. */
+void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading);
 
 #ifdef SHINY_TEST
 /* Called between the mark and the read, so that a test can make that moment long. */

@@ -16,6 +16,8 @@
 
 #include <shiny/wire.h>
 
+#include "image.h"
+
 /*
  * Decides how this program's allocations can be seen, and arranges it. `text` (`room` bytes) gets the evidence, or the reason why
  * nothing was hooked; it is never empty.
@@ -33,7 +35,7 @@ bool si_partition_checked(void);
 
 /* ---- what attach consists of, for its test ---- */
 
-enum { SI_ENTRIES_MAX = 48, SI_SEGMENTS_MAX = 16 };
+enum { SI_ENTRIES_MAX = 48 };
 
 /* An exported function of the executable. */
 struct si_entry {
@@ -41,28 +43,6 @@ struct si_entry {
 	uintptr_t at; /* 0: the executable does not define it */
 	size_t size;
 };
-
-struct si_segment {
-	uintptr_t start, end;
-	bool executable, writable; /* writable: now, that is, not made read-only after relocation */
-};
-
-struct si_image {
-	uintptr_t bias; /* taken off addresses in messages */
-	unsigned segments;
-	struct si_segment segment[SI_SEGMENTS_MAX];
-};
-
-static inline const struct si_segment *si_segment_of(const struct si_image *image, uintptr_t start, size_t bytes)
-{
-	for (unsigned i = 0; i < image->segments; i++) {
-		const struct si_segment *s = &image->segment[i];
-
-		if (start >= s->start && start < s->end && bytes <= s->end - start)
-			return s;
-	}
-	return NULL;
-}
 
 /* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the last. */
 const char *si_entry_symbol(unsigned i);

@@ -11,7 +11,7 @@
 #define SI_PARTITION_OBSERVE_H
 
 #include "base.h"
-#include "partition_alloc.h"
+#include "image.h"
 
 /* Is there a file for this executable (include/shiny/observers.h), and is its code what the file says? */
 bool si_observers_find(char *const *environment, const struct si_image *image);

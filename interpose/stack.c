@@ -35,20 +35,7 @@
  */
 #include "stack.h"
 
-#include "module.h"
-
-/* E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
-bool si_after_call(uintptr_t pc)
-{
-	const uint8_t *p = (const uint8_t *)pc;
-
-	if (p[-5] == 0xe8)
-		return true;
-	for (int back = 2; back <= 7; back++)
-		if (back != 5 && p[-back] == 0xff && (p[-back + 1] & 0x38) == 0x10)
-			return true;
-	return false;
-}
+#include "process.h"
 
 static uint32_t believable(const uintptr_t *frames, uint32_t count)
 {

@@ -14,16 +14,14 @@
 #define XXH_NAMESPACE si_
 #include <xxhash.h>
 
-#include "boot.h"
 #include "chunk.h"
 #include "kept_walk.h"
+#include "module.h"
+#include "settings.h"
 #include "unwind.h"
 
 /* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave, with room for `depth`. */
 SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, uint64_t now);
-
-/* Is there a call instruction that ends at `pc`? Its bytes must be there to read. */
-SI_INTERNAL bool si_after_call(uintptr_t pc);
 
 /* Return addresses, innermost first: at least one. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
 SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked)

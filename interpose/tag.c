@@ -2,7 +2,9 @@
 /* tag.c: see tag.h. */
 #include "tag.h"
 
+#include "chunk.h"
 #include "clock.h"
+#include "thread.h"
 
 enum { FREE = 0, BEING_MADE = 1, MADE = 2 };
 
@@ -143,15 +145,4 @@ void si_tag_pop(const uintptr_t *fp)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (depth < SI_TAG_DEPTH)
 		change(fp, depth ? tags->at[depth - 1] : tags->inherited);
-}
-
-void si_tag_inherit(uint32_t tag)
-{
-	si_tls.tags = (struct si_tags){ .inherited = (uint16_t)tag };
-	si_tls.tag = tag;
-}
-
-void si_tag_forget(void)
-{
-	si_tag_inherit(0);
 }

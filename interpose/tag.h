@@ -18,28 +18,17 @@
 #ifndef SI_TAG_H
 #define SI_TAG_H
 
-#include "chunk.h"
+#include "writer.h"
 
 enum { SI_TAGS = 1024 }; /* names, a process */
 
 void si_tag_push(const uintptr_t *fp, const char *name);
 void si_tag_pop(const uintptr_t *fp);
-void si_tag_inherit(uint32_t tag); /* this thread is new, and was made under that tag */
-void si_tag_forget(void);          /* this thread's stream is closed */
 
 /* This thread's. */
 static inline uint32_t si_tag_now(void)
 {
 	return si_tls.tag;
-}
-
-SI_COLD void si_tag_tell_slow(struct si_writer *w);
-
-/* Says what the thread's tag is, if the chunk does not say it yet. Between si_enter and si_leave. */
-static inline void si_tag_tell(struct si_writer *w)
-{
-	if (SI_UNLIKELY(w->tag != si_tls.tag))
-		si_tag_tell_slow(w);
 }
 
 struct si_tag_payload {

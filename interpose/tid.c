@@ -30,7 +30,7 @@
 #include <sys/prctl.h>
 
 #include "sys.h"
-#include "thread.h"
+#include "writer.h"
 
 enum { DESCRIPTOR_MAX = 4096, USUAL = 0x2d0 /* glibc 2.10 to 2.41, x86-64 */ };
 

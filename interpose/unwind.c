@@ -31,34 +31,22 @@
  */
 #include "unwind.h"
 
-#include "boot.h"
-#include "chunk.h"
-#include "stack.h"
+#include "module.h"
+#include "settings.h"
 
-struct si_row_entry si_rows[SI_ROWS];
-uint64_t si_rows_epoch;
 uintptr_t si_unwind_start_main;
 
-void si_row_store(uintptr_t pc, uint64_t generation, uint64_t row)
+/* E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
+bool si_after_call(uintptr_t pc)
 {
-	struct si_row_entry *e = &si_rows[si_row_slot(pc)];
+	const uint8_t *p = (const uint8_t *)pc;
 
-	__atomic_store_n(&e->row, row, __ATOMIC_RELAXED);
-	__atomic_store_n(&e->check, row ^ si_row_tag(pc, generation), __ATOMIC_RELAXED);
-}
-
-void si_row_doubt(uintptr_t pc, uint64_t generation, uint64_t row)
-{
-	si_row_store(pc, generation, row);
-	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
-}
-
-void si_rows_forget(void)
-{
-	for (size_t i = 0; i < SI_ROWS; i++) {
-		__atomic_store_n(&si_rows[i].row, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&si_rows[i].check, 0, __ATOMIC_RELAXED);
-	}
+	if (p[-5] == 0xe8)
+		return true;
+	for (int back = 2; back <= 7; back++)
+		if (back != 5 && p[-back] == 0xff && (p[-back + 1] & 0x38) == 0x10)
+			return true;
+	return false;
 }
 
 /* The walker's registers, and what it may do with them. */

@@ -22,10 +22,10 @@
  */
 #include "wait.h"
 
-#include "attach.h"
+#include "arena.h"
 #include "clock.h"
 #include "env.h"
-#include "fork.h"
+#include "process.h"
 #include "sys.h"
 
 enum {

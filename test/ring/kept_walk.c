@@ -21,6 +21,7 @@
 
 #include "../../interpose/boot.h"
 #include "../../interpose/stack.h"
+#include "../../interpose/thread.h"
 #include "../lib/random.h"
 #include "../unit/check.h"
 

@@ -16,11 +16,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../../interpose/attach.h"
+#include "../../interpose/arena.h"
 #include "../../interpose/chunk.h"
 #include "../../interpose/clock.h"
-#include "../../interpose/fork.h"
+#include "../../interpose/event.h"
 #include "../../interpose/nursery.h"
+#include "../../interpose/process.h"
+#include "../../interpose/thread.h"
 #include "../unit/check.h"
 #include "reader.h"
 

@@ -14,6 +14,7 @@
 #include "../../interpose/event.h"
 #include "../../interpose/hooks.h"
 #include "../../interpose/tag.h"
+#include "../../interpose/thread.h"
 #include "../unit/check.h"
 #include "reader.h"
 

@@ -28,10 +28,11 @@
 #include "../../interpose/cfi.h"
 #include "../../interpose/event.h"
 #include "../../interpose/stack.h"
+#include "../../interpose/thread.h"
 #include "../../interpose/unwind.h"
+#include "../lib/random.h"
 #include "../unit/check.h"
 #include "fixtures/walks.h"
-#include "../lib/random.h"
 
 void si_boot_test_constructor(void);
 

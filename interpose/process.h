@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork.h: is this still the process that we were, and which slot is it?
+ * process.h: is this still the process that we were, and which slot is it?
  *
  * Runs:      inside.
  * Signals:   safe.
- * Allocates: nothing after boot; sleeps where no slot is free (wait.h), and makes no other system
- * call.
+ * Allocates: nothing after boot.
  * Threads:   any.
+ *
+ * One call goes up from here: si_revive, which boots or sets up a forked child (fork.c). Every hook
+ * makes this test first, so it can't stand above them all.
  */
-#ifndef SI_FORK_H
-#define SI_FORK_H
+#ifndef SI_PROCESS_H
+#define SI_PROCESS_H
 
 #include <shiny/wire.h>
 
@@ -41,27 +43,13 @@ struct si_process {
 };
 SI_INTERNAL struct si_process si_process;
 
-/* Boot: makes the page (life = UNBOOTED still) and claims slot 0 … ; false when the page cannot be had. */
+/* Boot: makes the page (life = UNBOOTED still); false when it cannot be had. */
 bool si_self_make(void);
-bool si_process_claim(int32_t parent, uint32_t parent_generation, uint64_t fork_at);
 
 /* fork() has returned in a child: the page may be one that the kernel could not wipe. */
 void si_fork_told(void);
 
-/* The pid of the process that this thread runs in, in its own namespace; 0: not known. */
-uint32_t si_process_number(void);
-
-/*
- * Around a call of exec, so that the sidecar knows what became of us should it succeed. True: this process has a slot, and it is marked.
- * Not in a vfork child: slot and memory are its parent's.
- */
-bool si_exec_begin(void);
-void si_exec_failed(void);
-
-/* The process ends with this status: the sidecar may come too late to ask the kernel. Not in a vfork child, as above. */
-void si_process_exits(int status);
-
-/* The rare half of a hook's first test: boots, revives. True: go on. The second one also counts an event that is lost for want of a slot. */
+/* The rare half of a hook's first test, in fork.c. True: go on. The second one also counts an event that is lost for want of a slot. */
 SI_COLD bool si_revive(void);
 SI_COLD bool si_revive_for_event(void);
 
@@ -77,5 +65,18 @@ static inline bool si_alive_for_event(void)
 
 /* Counters are shared by the process's threads, and the header's by all that hold no slot; relaxed: they are read when nobody waits for them. */
 SI_COLD void si_count(enum shiny_counter which);
+
+/* The pid of the process that this thread runs in, in its own namespace; 0: not known. */
+uint32_t si_process_number(void);
+
+/*
+ * Around a call of exec, so that the sidecar knows what became of us should it succeed. True: this process has a slot, and it is marked.
+ * Not in a vfork child: slot and memory are its parent's.
+ */
+bool si_exec_begin(void);
+void si_exec_failed(void);
+
+/* The process ends with this status: the sidecar may come too late to ask the kernel. Not in a vfork child, as above. */
+void si_process_exits(int status);
 
 #endif

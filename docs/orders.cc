@@ -72,6 +72,7 @@ static std::vector<std::unique_ptr<Draft>> drafts;
 int main(int argc, char **argv)
 {
 	int days = argc > 1 ? atoi(argv[1]) : 20, number = 0;
+	setbuf(stdout, nullptr); // whose stdout's buffer is depends on the C library's debug information
 	for (int day = 0; day < days; day++) {
 		for (int i = 0; i < 250; i++) take_order(number++);
 		usleep(30000);

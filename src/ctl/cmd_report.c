@@ -341,24 +341,43 @@ static void print_head(struct ctl *ctl, const struct page *page)
 	}
 }
 
-/* "  who   browser 31.2 MiB, 3 renderer 20.1 MiB, …" */
+/* Those beyond the ones that have a name here. */
+struct others {
+	uint64_t processes, bytes, idle;
+};
+
+/* "  in browser 31.2 MiB, 3× renderer 20.1 MiB, …"; who has nothing live does not hide the others. */
 static void print_whose(const struct style *style, const struct page *page)
 {
 	const struct overview_roles *roles = &page->overview.roles;
 	uint64_t live = page->summary.sums.live_bytes;
+	struct others others = { 0 };
 	char text[8 * TEXT_MOST];
 	size_t used = 0;
 
-	for (size_t i = 0; i < roles->count && i < NAMED && used < sizeof text - TEXT_MOST; i++) {
+	for (size_t i = 0; i < roles->count; i++) {
 		const struct overview_role *role = &roles->rows[i];
 		char many[UNITS_TEXT] = "";
 
-		if (role->processes > 1)
-			snprintf(many, sizeof many, "%" PRIu64 "\xc3\x97 ", role->processes);
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%.60s %s", i ? ", " : "  in ", many, role->name,
-					 units_bytes(UNITS_BUF, role->bytes));
+		if (!role->bytes) {
+			others.idle += role->processes;
+		} else if (i >= NAMED || used >= sizeof text - 3 * TEXT_MOST) {
+			others.processes += role->processes;
+			others.bytes += role->bytes;
+		} else {
+			if (role->processes > 1)
+				snprintf(many, sizeof many, "%" PRIu64 "\xc3\x97 ", role->processes);
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%.60s %s", i ? ", " : "  in ", many, role->name,
+						 units_bytes(UNITS_BUF, role->bytes));
+		}
 	}
-	if (roles->count > 1)
+	if (others.processes)
+		used += (size_t)snprintf(text + used, sizeof text - used, ", %s more %s", units_count(UNITS_BUF, others.processes),
+					 units_bytes(UNITS_BUF, others.bytes));
+	if (others.idle && used)
+		snprintf(text + used, sizeof text - used, ", and %s more that hold%s nothing", units_count(UNITS_BUF, others.idle),
+			 others.idle == 1 ? "s" : "");
+	if (roles->count > 1 && used)
 		put_line(style, TINT_NONE, text);
 	used = 0;
 	for (size_t i = 0; i < page->components.name_count && i < NAMED && page->owners[i].bytes && used < sizeof text - TEXT_MOST; i++)

@@ -14,15 +14,25 @@ void ctl_document(struct ctl *ctl)
 	json_text(&ctl->json, "version", SHINY_VERSION_TEXT);
 }
 
-static void loss_line(const struct style *style, const struct losses *losses)
+static void incomplete_line(const struct style *style, const struct losses *losses, const char *path)
+{
+	const char *events = units_noun(UNITS_NOUN_BUF, losses->events, "event");
+
+	fprintf(style->out, "%sincomplete:%s ", tint(style, TINT_WARN), tint_end(style, TINT_WARN));
+	if (store_is_written(path))
+		fprintf(style->out, "it is still being written: %s so far; sums by process, type and call site come at its end\n", events);
+	else
+		fprintf(style->out, "the recording was not finished: %s until its last commit, and no sums by process, type and call site. "
+			"`shinyctl collect FILE` makes a whole session of that\n", events);
+}
+
+static void loss_line(const struct style *style, const struct losses *losses, const char *path)
 {
 	char words[LOSS_WORDS];
 	bool any = loss_any(&losses->sum);
 
 	if (losses->incomplete)
-		fprintf(style->out, "%sincomplete:%s the recording was not finished; the file ends at its last commit. While nothing writes it, `shinyctl "
-			"collect FILE` makes a whole session of that\n",
-			tint(style, TINT_WARN), tint_end(style, TINT_WARN));
+		incomplete_line(style, losses, path);
 	fprintf(style->out, "%slost:%s %s\n", tint(style, any ? TINT_BAD : TINT_GOOD), tint_end(style, any ? TINT_BAD : TINT_GOOD),
 		loss_words(&losses->sum, words));
 	for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++) {
@@ -109,7 +119,7 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 	if (CTL_JSON(ctl))
 		loss_json(&ctl->json, &losses);
 	else
-		loss_line(&ctl->style, &losses);
+		loss_line(&ctl->style, &losses, path);
 	if (ctl->options.given[OPT_STRICT] && loss_any(&losses.sum)) {
 		ctl->status = SHINY_ERR_STRICT;
 		fprintf(stderr, "shinyctl: %s: missing from this session: %s (--strict)\n", path, loss_words(&losses.sum, words));

@@ -49,7 +49,18 @@ static struct shiny_err *unknown_verb(const char *word)
 /* Those that read sums, and would take it for an answer that there are none yet. */
 static bool reads_sums(enum verb_id verb)
 {
-	return verb == VERB_REPORT || verb == VERB_TYPES || verb == VERB_SITES || verb == VERB_TREE;
+	switch (verb) {
+	case VERB_REPORT:
+	case VERB_TYPES:
+	case VERB_SITES:
+	case VERB_TREE:
+	case VERB_DIAGNOSE:
+	case VERB_PAPER:
+	case VERB_DIFF:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* The verb's options and the verb itself. */

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "../base/progress.h"
@@ -63,18 +62,11 @@ static struct shiny_err *look(const char *path, struct unfinished *out)
 	return err;
 }
 
-static struct shiny_err *tell(const char *path, const struct unfinished *now, bool sums)
+static struct shiny_err *refuse(const char *path, const struct unfinished *now)
 {
-	struct shiny_err *err = shiny_err(SHINY_ERR_OTHER, "%s is still being written: %s so far%s", path,
-					  units_noun(UNITS_NOUN_BUF, now->events, "event"),
-					  sums ? "; sums by type and call site come at its end" : "");
-
-	if (sums)
-		return shiny_err_advise(err, "wait for it; or `shinyctl collect --out NOW.shiny %s` makes a whole "
-					"session of what is there", path);
-	fprintf(stderr, "shinyctl: %s\n", err->message);
-	shiny_err_free(err);
-	return NULL;
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s is still being written: %s so far; sums by process, type and call site come "
+					  "at its end", path, units_noun(UNITS_NOUN_BUF, now->events, "event")),
+				"wait for it; or `shinyctl collect --out NOW.shiny %s` makes a whole session of what is there", path);
 }
 
 struct shiny_err *unfinished_wait(const char *path, bool sums)
@@ -99,5 +91,5 @@ struct shiny_err *unfinished_wait(const char *path, bool sums)
 		nanosleep(&(struct timespec){ .tv_nsec = UNFINISHED_LOOK_MS * 1000000L }, NULL);
 	}
 	progress_end(&progress);
-	return !store_is_written(path) || now.complete ? NULL : tell(path, &now, sums);
+	return !sums || now.complete || !store_is_written(path) ? NULL : refuse(path, &now);
 }

@@ -50,6 +50,14 @@ static struct shiny_err *cannot_read(const char *path, const char *why)
 
 static struct shiny_err *truncated(const char *path, uint64_t is, uint64_t should)
 {
+	AUTO_FREE char *journal = NULL;
+
+	if (asprintf(&journal, "%s-journal", path) < 0)
+		journal = NULL;
+	if (journal && access(journal, F_OK) == 0) /* only the making of the tables has one: afterwards there is a log */
+		return shiny_err_advise(cannot_read(path, "its recording was killed while it made the file, so nothing is in it"),
+					"record again; what the programs wrote is in their session directory, where that is "
+					"left: `shinyctl collect DIRECTORY`");
 	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: it is truncated, %" PRIu64 " of %" PRIu64 " bytes",
 					  path, is, should),
 				"copy it again from where it was recorded");

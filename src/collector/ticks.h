@@ -35,7 +35,7 @@ struct ticks {
 	VEC(struct ticks_line) before; /* ascending */
 };
 
-/* Starts the session's clock with the first arena's reading; `per_second` 0: measure. */
+/* Starts the session's clock with the first arena's reading; `per_second` 0, or what no processor has: measure. */
 void ticks_init(struct ticks *clock, uint32_t kind, uint64_t read_ticks, uint64_t read_boottime, uint64_t per_second, bool foreign);
 /* At each drain; does nothing once settled. `converted`: ticks up to which times have been converted. */
 void ticks_calibrate(struct ticks *clock, uint64_t converted);
@@ -54,7 +54,7 @@ static inline int64_t ticks_scale(const struct ticks *clock, int64_t ticks)
 /* Nanoseconds since the session's start; what lies before it is 0. */
 static inline uint64_t ticks_ns(const struct ticks *clock, uint64_t ticks)
 {
-	int64_t ns = (int64_t)clock->anchor_ns + ticks_scale(clock, (int64_t)(ticks - clock->anchor_ticks));
+	int64_t ns = (int64_t)(clock->anchor_ns + (uint64_t)ticks_scale(clock, (int64_t)(ticks - clock->anchor_ticks)));
 
 	return ns > 0 ? (uint64_t)ns : 0;
 }

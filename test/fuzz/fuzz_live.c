@@ -400,8 +400,14 @@ static const char *run_round(bool attacked)
 	if (!honest || !victim)
 		exit(3);
 	snprintf(honest->executable, sizeof honest->executable, "/nowhere/honest");
-	victim->start_ticks += 1000; /* the session's clock is the honest one's */
 	honest->ticks_per_second = victim->ticks_per_second = 0; /* the sidecar measures it */
+	if (attacked && next_random() % 4 == 0) { /* the session's clock is the liar's */
+		victim->start_ticks -= 1000;
+		victim->ticks_per_second = hurtful[next_random() % HURTFUL];
+		victim->start_boottime += next_random() % 2 ? 0 : hurtful[next_random() % HURTFUL];
+	} else {
+		victim->start_ticks += 1000;
+	}
 	honest->pid = (uint32_t)getpid();
 	process_make(honest, 0, -1, 0);
 	shiny_processes(honest)[0].pid = (uint32_t)getpid();

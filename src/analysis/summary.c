@@ -120,7 +120,7 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	if (!err)
 		err = numbers(store, "", "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), COALESCE((SELECT value FROM v_session "
 			      "WHERE key = 'duration_ns'), (SELECT MAX(MAX(start_ns, end_ns)) FROM process)), "
-			      "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(*) FROM stack)", n, 4);
+			      "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(id) FROM stack)", n, 4);
 	s.started = n[0];
 	s.duration = n[1];
 	s.schema_version = n[2];

@@ -111,7 +111,6 @@ int main(int argc, char **argv)
 	snprintf(directory, sizeof directory, "/tmp/shiny-fuzz-%d", (int)getpid());
 	snprintf(session_path, sizeof session_path, "%s.shiny", directory);
 	snprintf(arena_path, sizeof arena_path, "%s/arena.1.0", directory);
-	alarm(300); /* a hang is a failure */
 	for (unsigned long round = first; round < first + rounds; round++) {
 		struct collector_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true,
 						     .leftover = true, .launcher_fd = -1 };
@@ -120,6 +119,7 @@ int main(int argc, char **argv)
 		struct shiny_err *err;
 		uint64_t bytes;
 
+		alarm(300); /* a hang is a failure */
 		random_state = 0x9e3779b97f4a7c15 + round;
 		mkdir(directory, 0700);
 		h = honest();

@@ -3,10 +3,11 @@
  * fuzz_session.c: session files with damage in them: opening, every view and the events either work or end in an error with
  * text; nothing crashes, hangs or reads wild (the sanitizer build proves the last). The seed is fixed, the time bounded.
  *
- *   fuzz_session [rounds]
+ *   fuzz_session [SECONDS]     without, so many seconds and rounds as `make check` has room for
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,12 +118,14 @@ static void look(const char *path, unsigned *refused, unsigned *read_whole)
 int main(int argc, char **argv)
 {
 	char directory[] = "/tmp/fuzz_session.XXXXXX", path[64];
-	int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS, round;
+	int rounds = argc > 1 ? INT_MAX : ROUNDS, seconds = argc > 1 ? atoi(argv[1]) : SECONDS, round;
 	unsigned refused = 0, whole = 0;
-	time_t end = time(NULL) + SECONDS;
+	time_t end = time(NULL) + seconds;
 
 	if (!mkdtemp(directory))
 		return 1;
+	if (getenv("FUZZ_SEED"))
+		random_state = strtoull(getenv("FUZZ_SEED"), NULL, 10) * 2 + 1;
 	snprintf(path, sizeof(path), "%s/x.shiny", directory);
 	make_session(path);
 	look(path, &refused, &whole);
@@ -154,7 +157,7 @@ int main(int argc, char **argv)
 	rmdir(directory);
 	printf("# %d damaged sessions: %u refused at once, %u read as if whole\n", round, refused, whole - 1);
 	if (round < rounds)
-		printf("# stopped after %d seconds\n", SECONDS);
+		printf("# stopped after %d seconds\n", seconds);
 	printf("ok fuzz_session\n");
 	return 0;
 }

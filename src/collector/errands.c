@@ -116,7 +116,10 @@ static bool is_idle(const struct errands *errands)
 	return errands->stop ? errands->stopped : !errands->waiting.first && !errands->under_way;
 }
 
-/* With the lock held: until nothing is waiting or under way, and the thread has gone where it was told to. False: that took longer. */
+/*
+ * With the lock held: until nothing is waiting or under way, and the thread has gone where it was
+ * told to. False: that took longer.
+ */
 static bool wait_idle(struct errands *errands, uint64_t ns)
 {
 	const struct timespec until = from_now(ns);

@@ -4,15 +4,18 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the functions are the loop's.
  *
- * Problem. /proc/PID/maps, smaps, pagemap, mem, cmdline and environ are given out under the lock of that process's memory map. A program
- * whose threads fight for it, or whose kernel is busy with a large mapping, holds up who reads them, and the rings of all programs fill up
- * meanwhile.
+ * Problem. The kernel gives out /proc/PID/maps, smaps, pagemap, mem, cmdline and environ under the
+ * lock of that process's memory map. A program whose threads fight for it, or which changes a large
+ * mapping, holds up who reads them, and the rings of all programs fill up meanwhile.
  *
- * Approach. Only a thread of their own reads them. The loop hands it an errand and waits ERRANDS_PATIENCE for it, longer than nearly all
- * take: what it says is then of this moment, as if the loop had read it. One that takes longer is left to the thread and taken in later
- * (errands_take); until it is done no other is waited for, so a process that holds its lock costs the loop that wait once.
+ * Approach. Only a thread of their own reads them. The loop hands it an errand and waits
+ * ERRANDS_PATIENCE for it, longer than nearly all take: what it says is then of this moment, as if
+ * the loop had read it. One that takes longer is left to the thread and taken in later
+ * (errands_take); until it is done no other is waited for, so a process that holds its lock costs
+ * the loop that wait once.
  *
- * An errand has copies of all that it needs: it may outlive what it is about. Its results are its own until it is done.
+ * An errand has copies of all that it needs: it may outlive what it is about. Its results are its
+ * own until it is done.
  */
 #ifndef SHINY_COLLECTOR_ERRANDS_H
 #define SHINY_COLLECTOR_ERRANDS_H
@@ -28,9 +31,9 @@ struct session;
 
 /* The first member of what is asked. */
 struct errand {
-	void (*run)(struct errand *errand);                           /* the thread's */
-	void (*end)(struct session *session, struct errand *errand); /* the loop's, of one that came late: takes it in, and frees
-	                                                                it; without a session it is freed only */
+	void (*run)(struct errand *errand); /* the thread's */
+	/* the loop's, of one that came late: takes it in, and frees it; only that without a session */
+	void (*end)(struct session *session, struct errand *errand);
 	struct errand *next;
 };
 

@@ -22,7 +22,7 @@ struct identity {
 	uint32_t slot, generation, namespace_pid;
 	uint32_t parent;      /* pid, 0 unknown */
 	bool ours;            /* it counts as we do */
-	bool elsewhere;       /* it is known to live in a namespace, or nothing is known of its number */
+	bool elsewhere;       /* it may live in a namespace, or has no number at all */
 	uint64_t from, until; /* ns, CLOCK_BOOTTIME: it was born between */
 	VEC(uint32_t) taken;  /* pids of the other living processes of its arena */
 	char *path, *executable; /* of the arena */
@@ -31,7 +31,8 @@ struct identity {
 	uint64_t self_at;
 
 	/*
-	 * YES: `pid` is it. NO: it does not run any more, for sure. UNKNOWN: it cannot be told; `pid` is the likeliest, or 0.
+	 * YES: `pid` is it. NO: it does not run any more, for sure. UNKNOWN: it cannot be told;
+	 * `pid` is the likeliest, or 0.
 	 */
 	enum proc_answer answer;
 	uint32_t pid;
@@ -41,7 +42,8 @@ struct identity {
 };
 
 /* For `process`, whose parent is `parent` (NULL: not known, or not of this arena). */
-void identity_begin(struct identity *identity, const struct session *session, const struct process *process, const struct process *parent);
+void identity_begin(struct identity *identity, const struct session *session,
+		    const struct process *process, const struct process *parent);
 /* Looks for it, in any thread. */
 void identity_find(struct identity *identity);
 void identity_deinit(struct identity *identity); /* not the pidfd */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * held.c: a program that holds the lock of its memory map nearly all the time: a thread of it changes the protection of 65,536 pages again
- * and again. It allocates meanwhile, forks, and prints what it allocated: `process PID PARENT ALLOCS`, of its children too.
+ * held.c: a program that holds the lock of its memory map nearly all the time: a thread of it changes
+ * the protection of 65,536 pages again and again. It allocates meanwhile, forks, and prints what it
+ * allocated: `process PID PARENT ALLOCS`, of its children too.
  *
  *   held ROUNDS   so many changes; after each, an allocation and a free, after every tenth a child
  * libs: -pthread
@@ -50,7 +51,8 @@ static void *hold(void *nothing)
 static void report(unsigned long allocs)
 {
 	char text[100];
-	int length = snprintf(text, sizeof(text), "process %d %d %lu\n", (int)getpid(), (int)getppid(), allocs);
+	int length = snprintf(text, sizeof(text), "process %d %d %lu\n", (int)getpid(),
+			      (int)getppid(), allocs);
 
 	if (write(1, text, (size_t)length) != length)
 		abort();

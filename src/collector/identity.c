@@ -30,6 +30,7 @@
 
 #define MS UINT64_C(1000000)
 #define CLOCK_STEP (30 * MS) /* /proc counts in ticks of 10 ms */
+#define CLOCK_DOUBT (20000 * MS)
 
 enum likeness { LIKE_OTHER, LIKE_HIDDEN, LIKE_FITTING, LIKE_PROVEN };
 
@@ -88,6 +89,17 @@ static bool started_then(const struct identity *of, uint32_t pid)
 	return !started || (started >= of->from && started <= of->until);
 }
 
+/*
+ * The same where a wrong no would take the memory of one that lives for that of one that has ended:
+ * a machine that is busy makes a conversion of ticks wrong by the time between two readings.
+ */
+static bool started_about_then(const struct identity *of, uint32_t pid)
+{
+	uint64_t started = proc_started(pid);
+
+	return !started || (started + CLOCK_DOUBT >= of->from && started <= of->until + CLOCK_DOUBT);
+}
+
 static enum likeness compare(const struct identity *of, uint32_t pid)
 {
 	struct shiny_self self;
@@ -100,14 +112,14 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 	if (is_taken(of, pid) || pid == (uint32_t)getpid() ||
 	    (!of->namespace_pid && (!of->parent || proc_parent(pid) != of->parent) && !proc_runs(pid, of->executable)))
 		return LIKE_OTHER;
-	/* of what a stranger runs nothing may be known to us, but anybody may know when it started */
-	if (!of->namespace_pid && !started_then(of, pid))
-		return LIKE_OTHER;
 	maps = proc_maps_file(pid, of->device, of->inode, of->path);
 	if (maps == PROC_NO)
 		return LIKE_OTHER;
 	if (maps == PROC_YES && of->self_at && proc_memory(pid, of->self_at, &self, sizeof self))
 		return self.slot == of->slot && self.generation == of->generation ? LIKE_PROVEN : LIKE_OTHER;
+	/* of what a stranger runs nothing may be known to us, but anybody may know when it started */
+	if (!of->namespace_pid && !started_about_then(of, pid))
+		return LIKE_OTHER;
 	/*
 	 * A sibling that is just ending has neither map nor memory, and would fit whoever has no number
 	 * either. One that has both, and only its memory is not ours to read, may be the one.

@@ -110,6 +110,7 @@ $(O)/libshiny.so: $(INTERPOSE_O) interpose/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) -shared -nostartfiles -o $@ $(INTERPOSE_O) -Wl,-soname,libshiny.so -Wl,--version-script=interpose/exports.map \
 		-Wl,-z,defs,-z,now,-z,relro,-z,nodelete,-z,initfirst,--as-needed -lc
+	$(Q)CC='$(CC)' scripts/preload-tree $(O)
 
 # ---- outside ----
 $(O)/gen/schema_sql.h: src/store/schema.sql
@@ -235,13 +236,14 @@ INSTALL_LIST = libshiny.so:lib/libshiny.so:755 shinyctl:bin/shinyctl:755 shinyct
 install: all ## install under DESTDIR/PREFIX
 	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; \
 		install -D -m "$$mode" "$(O)/$$from" "$(DESTDIR)$(PREFIX)/$$to"; done
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/lib/shiny && cp -dR $(O)/shiny $(DESTDIR)$(PREFIX)/lib
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/shiny include/shiny/*.h include/shiny/*.def
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	$(Q)printf 'prefix=%s\nName: shiny\nDescription: heap objects of unmodified programs\nVersion: %s\nCflags: -I$${prefix}/include\n' \
 		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/shiny.pc
 uninstall: ## remove what install put there
 	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; rm -f "$(DESTDIR)$(PREFIX)/$$to"; done
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/shiny $(DESTDIR)$(PREFIX)/lib/pkgconfig/shiny.pc
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/lib/shiny $(DESTDIR)$(PREFIX)/include/shiny $(DESTDIR)$(PREFIX)/lib/pkgconfig/shiny.pc
 
 clean: ## remove the build directory
 	$(Q)rm -rf $(O)

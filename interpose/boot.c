@@ -255,6 +255,18 @@ static void name_session(void)
 	si_text_add(&t, directory);
 }
 
+static void name_below(void)
+{
+	struct si_text t;
+	Dl_info info;
+
+	if (!dladdr((void *)(uintptr_t)&si_boot, &info) || !info.dli_fname || info.dli_fname[0] != '/')
+		return;
+	si_text_init(&t, si_library_below, sizeof si_library_below);
+	si_text_add(&t, info.dli_fname);
+	si_text_add(&t, "/");
+}
+
 static bool boot(void)
 {
 	struct si_text notes;
@@ -333,6 +345,7 @@ static bool boot(void)
 	part(" the rest of the arena = ");
 	say_parts();
 	name_session();
+	name_below();
 	if (notes.used)
 		say("note: ", notes_text);
 	__builtin_memcpy(si_arena.header->notes, notes_text, sizeof notes_text);

@@ -263,6 +263,8 @@ int si_hook_prctl(int option, ...)
 	if (leaves)
 		si_count(SHINY_COUNT_TSC_FORBIDDEN);
 	status = si_next.prctl ? si_next.prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+	if (option == PR_SET_SECCOMP && status == 0)
+		si_wait_filtered();
 	if (leaves && status != 0)
 		si_clock_return_to_tsc();
 	if (option == PR_SET_VMA && a == PR_SET_VMA_ANON_NAME && (status == 0 || errno == EINVAL))

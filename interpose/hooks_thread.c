@@ -25,6 +25,7 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -215,9 +216,13 @@ int si_hook_dlclose(void *handle)
 }
 
 /* The C half of the syscall stub. */
-SI_INTERNAL void si_syscall_coming(long call, long a, long b);
-__attribute__((used)) void si_syscall_coming(long call, long a, long b)
+SI_INTERNAL void si_syscall_coming(long call, long a, long b, long c);
+__attribute__((used)) void si_syscall_coming(long call, long a, long b, long c)
 {
+	bool filter = call == SYS_seccomp ? a == SECCOMP_SET_MODE_FILTER : call == SYS_prctl && a == PR_SET_SECCOMP;
+
+	if (filter && c) /* without one it is a question whether there can be any */
+		si_wait_filtered();
 	if (call == SYS_seccomp || a == PR_SET_SECCOMP)
 		si_wait_awake();
 	if (si_clock_forbids_tsc(call, a, b) && si_clock_leave_tsc())

@@ -20,6 +20,8 @@
  *                     no thread of this process has a filter            looked (wait.c)
  *   mprotect          dlopen with RTLD_DEEPBIND has brought a module    the loader itself has just made the same call for the same
  *                     with read-only references                         pages
+ *   execve            before the program's own exec: of a path where    the program is about to make the same call; where a hook
+ *                     nothing can be (hooks_exec.c)                     has seen a filter, it is not made
  *
  * What is needed otherwise is known without a call: a thread's and process's number (tid.h), the
  * time (clock.h: the vdso's answers that never become a call), where a module's file is (the

@@ -73,6 +73,18 @@ static uint64_t stood_still = UINT64_MAX; /* progress() when a wait had failed; 
 
 static uint32_t never_sleep;
 
+static uint32_t filtered;
+
+void si_wait_filtered(void)
+{
+	__atomic_store_n(&filtered, 1, __ATOMIC_RELAXED);
+}
+
+bool si_wait_is_filtered(void)
+{
+	return __atomic_load_n(&filtered, __ATOMIC_RELAXED);
+}
+
 void si_wait_awake(void)
 {
 	__atomic_store_n(&never_sleep, 1, __ATOMIC_RELAXED);

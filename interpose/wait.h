@@ -20,5 +20,8 @@ SI_COLD bool si_wait_for(bool (*attempt)(void *context), void *context, bool *wa
 
 /* The program is about to put a seccomp filter in place. */
 void si_wait_awake(void);
+/* It has done so, or is just doing it and gives a filter along. Only what hooks have seen. */
+void si_wait_filtered(void);
+bool si_wait_is_filtered(void);
 
 #endif

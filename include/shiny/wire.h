@@ -299,6 +299,9 @@ enum shiny_notice_state { SHINY_NOTICE_BEGUN = 0, SHINY_NOTICE_DONE = 1, SHINY_N
 enum {
 	SHINY_NOTICE_PRELOADS = 1, /* flag: the environment that the program gets loads the library */
 	SHINY_NOTICE_BY_DESCRIPTOR = 2, /* flag: the program was given by a descriptor; the path is its argv[0], or below a directory's */
+	SHINY_NOTICE_NO_LIBRARY = 4, /* flag: the library is not there for it, so it was taken out of that environment */
+	SHINY_NOTICE_UNREADABLE = 8, /* flag: likewise, its user may not go there */
+	SHINY_NOTICE_FILTERED = 16,  /* flag: likewise, it inherits a seccomp filter */
 	SHINY_NOTICE_PATH = 136,
 };
 struct shiny_notice {

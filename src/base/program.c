@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "program.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +94,32 @@ struct shiny_err *program_library(const char *given, char out[PROGRAM_PATH])
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot preload %s: the dynamic linker splits LD_PRELOAD at spaces and colons", out),
 					"put it where the path has neither, and name it with --library FILE");
 	return NULL;
+}
+
+/* scripts/preload-tree makes what it leads to */
+static const char by_kind[] = "/shiny/$LIB/";
+
+void program_preload(const char *library, char out[PROGRAM_PATH])
+{
+	const char *name = strrchr(library, '/');
+	int bytes = name ? snprintf(out, PROGRAM_PATH, "%.*s%s%s", (int)(name - library), library, by_kind, name + 1) : PROGRAM_PATH;
+	void *loaded = NULL;
+
+	dlerror();
+	if (bytes < PROGRAM_PATH)
+		loaded = dlopen(out, RTLD_NOLOAD | RTLD_LAZY); /* found, and not loaded: no error */
+	if (bytes >= PROGRAM_PATH || dlerror())
+		snprintf(out, PROGRAM_PATH, "%s", library);
+	if (loaded)
+		dlclose(loaded);
+}
+
+void program_preloaded(char *path)
+{
+	char *kind = strstr(path, by_kind);
+
+	if (kind)
+		memmove(kind, kind + sizeof by_kind - 2, strlen(kind + sizeof by_kind - 2) + 1);
 }
 
 /* ---- the file ---- */

@@ -52,6 +52,15 @@ const char *program_obstacle(const struct program_look *look);
 
 /* libshiny.so: --library, or beside this executable, or in ../lib. */
 SHINY_MUST_CHECK struct shiny_err *program_library(const char *given, char out[PROGRAM_PATH]);
+
+/*
+ * What LD_PRELOAD shall say of it. Every program that is started reads that: a 32-bit loader complains about a 64-bit library on the
+ * program's standard error, and musl's ends the program over one that needs glibc. So where scripts/preload-tree has made it, a path in which each
+ * loader finds a library of its own kind, or none.
+ */
+void program_preload(const char *library, char out[PROGRAM_PATH]);
+/* Back: the library's own path, in place. */
+void program_preloaded(char *path);
 /* The path of this executable. */
 void program_self(char out[PROGRAM_PATH]);
 

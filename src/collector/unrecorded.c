@@ -4,7 +4,7 @@
  *
  * Why a program has no arena is seen best while it runs: /proc shows its file, also where it has another root, whether its environment
  * loads the library, and whether it can see library and session directory. Of one that has ended, the file that exec was given is
- * looked at: what it is made of does not change.
+ * looked at: what it is made of does not change. And who started it has looked where the library is (interpose/hooks_exec.c).
  *
  * What a link says is a stranger's: it is cut where it must end, what a terminal would obey becomes '?', and a directory that somebody
  * fills with links costs a bounded number of rows; the rest is counted.
@@ -185,8 +185,8 @@ static enum shiny_unrecorded look_at_file(const char *path, char *detail, size_t
 	return look.privileged ? SHINY_UNRECORDED_PRIVILEGED : SHINY_UNRECORDED_UNKNOWN;
 }
 
-/* The path by which an environment loads the library; false: it does not. */
-static bool library_of(uint32_t pid, char *out, size_t room)
+/* The path by which an environment loads the library. PROC_UNKNOWN: it has none, or not yet. */
+static enum proc_answer library_of(uint32_t pid, char *out, size_t room)
 {
 	static const char name[] = "LD_PRELOAD=", library[] = "libshiny.so";
 	char *text = mem_alloc(ENVIRONMENT_ROOM);
@@ -201,10 +201,12 @@ static bool library_of(uint32_t pid, char *out, size_t room)
 		for (char *path = strtok_r(text + at + sizeof name - 1, " :", &save); path && !found; path = strtok_r(NULL, " :", &save))
 			if ((found = !strcmp(text_base(path), library)))
 				snprintf(out, room, "%s", path);
+		if (found)
+			program_preloaded(out);
 		break;
 	}
 	free(text);
-	return found;
+	return found ? PROC_YES : length > 0 ? PROC_NO : PROC_UNKNOWN;
 }
 
 static bool is_there(uint32_t pid, const char *path)
@@ -263,25 +265,55 @@ static enum shiny_unrecorded unreachable(uint32_t pid, const char *arena, const 
 	return why;
 }
 
+/* What who started it knows of its environment; UNKNOWN: nothing stands in our way there. */
+static enum shiny_unrecorded look_at_flags(uint32_t flags)
+{
+	return flags & SHINY_NOTICE_NO_LIBRARY	? SHINY_UNRECORDED_NO_LIBRARY :
+	       flags & SHINY_NOTICE_UNREADABLE	? SHINY_UNRECORDED_UNREADABLE :
+	       flags & SHINY_NOTICE_FILTERED	? SHINY_UNRECORDED_FILTERED :
+	       flags & SHINY_NOTICE_PRELOADS	? SHINY_UNRECORDED_UNKNOWN :
+						  SHINY_UNRECORDED_CLEARED;
+}
+
 /* What /proc says of a program while it runs: errands.h, as its environment is given out under its lock. */
 struct program_inquiry {
 	struct errand errand;
 	const struct arena *teller; /* whose notice it is, */
 	uint64_t number;            /* of that number: the loop's alone */
-	uint32_t pid;
-	char *arena;                /* one's path, for its directory */
+	uint32_t pid, flags;
+	char *arena;                /* that one's path, */
+	dev_t device;
+	ino_t inode;                /* and file */
 
 	bool seen;
 	enum shiny_unrecorded why;
 	char executable[PATH_MAX], detail[512];
 };
 
+/* Its own environment: the kernel shows it a moment after the program's file. */
+static enum shiny_unrecorded look_at_process(const struct program_inquiry *q)
+{
+	char library[PATH_MAX];
+
+	switch (library_of(q->pid, library, sizeof library)) {
+	case PROC_NO:
+		return SHINY_UNRECORDED_CLEARED;
+	case PROC_YES:
+		return is_there(q->pid, library) ? unreachable(q->pid, q->arena, library) : SHINY_UNRECORDED_NO_LIBRARY;
+	default:
+		return SHINY_UNRECORDED_UNKNOWN;
+	}
+}
+
 static void look_at_program(struct errand *errand)
 {
 	struct program_inquiry *q = (struct program_inquiry *)errand;
-	char path[64], library[PATH_MAX];
+	char path[64];
 	ssize_t length;
 
+	/* who is about to call exec has said so already, and still runs what it was forked from */
+	if (proc_maps_file(q->pid, q->device, q->inode, q->arena) != PROC_NO)
+		return;
 	snprintf(path, sizeof path, "/proc/%u/exe", q->pid);
 	length = readlink(path, q->executable, sizeof q->executable - 1);
 	if (length <= 0)
@@ -289,14 +321,11 @@ static void look_at_program(struct errand *errand)
 	q->executable[length] = '\0';
 	q->seen = true;
 	q->why = look_at_file(path, q->detail, sizeof q->detail);
+	if (q->why == SHINY_UNRECORDED_UNKNOWN)
+		q->why = look_at_flags(q->flags);
 	if (q->why != SHINY_UNRECORDED_UNKNOWN)
 		return;
-	if (!library_of(q->pid, library, sizeof library))
-		q->why = SHINY_UNRECORDED_CLEARED;
-	else if (!is_there(q->pid, library))
-		q->why = SHINY_UNRECORDED_NO_LIBRARY;
-	else
-		q->why = unreachable(q->pid, q->arena, library);
+	q->why = look_at_process(q);
 	if (!proc_started(q->pid) || proc_is_zombie(q->pid))
 		q->why = SHINY_UNRECORDED_UNKNOWN; /* what was not there may have gone with it */
 }
@@ -328,7 +357,10 @@ void unrecorded_look(struct session *session, const struct start *start)
 	q->teller = start->arena;
 	q->number = start->number;
 	q->pid = start->pid;
+	q->flags = start->flags;
 	q->arena = mem_text(start->arena->path);
+	q->device = start->arena->device;
+	q->inode = start->arena->inode;
 	if (errands_do(session->errands, &q->errand))
 		looked_at_program(session, &q->errand);
 }
@@ -352,8 +384,8 @@ void unrecorded_put(struct session *session, const struct start *start, uint32_t
 		}
 		shiny_err_free(err);
 	}
-	if (why == SHINY_UNRECORDED_UNKNOWN && !(start->flags & SHINY_NOTICE_PRELOADS))
-		why = SHINY_UNRECORDED_CLEARED;
+	if (why == SHINY_UNRECORDED_UNKNOWN)
+		why = look_at_flags(start->flags);
 	put(session, why, detail, &(struct store_unrecorded){
 		.parent = parent, .pid = start->pid, .executable = executable,
 		.time = ticks_ns(&session->ticks, start->time) });

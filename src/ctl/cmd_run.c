@@ -47,7 +47,7 @@ struct result {
 
 struct run {
 	const struct options *options;
-	char library[PROGRAM_PATH], program[PROGRAM_PATH], directory[SESSIONS_PATH];
+	char library[PROGRAM_PATH], preload[PROGRAM_PATH], program[PROGRAM_PATH], directory[SESSIONS_PATH];
 	const char *out;
 	int life[2], result[2], failure[2], lock, guests;
 	pid_t sidecar;
@@ -139,6 +139,8 @@ static struct shiny_err *prepare(struct run *run)
 
 	if (!err)
 		err = program_library(o->text[OPT_LIBRARY], run->library);
+	if (!err)
+		program_preload(run->library, run->preload);
 	run->out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT);
 	if (!err)
 		err = check_out(run->out, o->given[OPT_FORCE]);
@@ -259,7 +261,7 @@ static void put_environment(const struct run *run)
 {
 	const struct options *o = run->options;
 	const char *before = getenv("LD_PRELOAD");
-	char *preload = before && *before ? mem_format("%s:%s", run->library, before) : mem_text(run->library);
+	char *preload = before && *before ? mem_format("%s:%s", run->preload, before) : mem_text(run->preload);
 	char self[PROGRAM_PATH];
 
 	for (size_t i = 0; i < OPT_COUNT; i++)

@@ -159,7 +159,7 @@ static void come_from(struct session *session, struct process *p, bool certain)
 			end_process_at(session, before, p->start);
 		}
 	} else {
-		parent_pid = p->pid == p->namespace_pid ? p->arena->processes[p->slot].parent_pid : proc_parent(p->pid);
+		parent_pid = p->pid == p->namespace_pid ? p->arena->parent_pid : proc_parent(p->pid);
 		before = roster_before(&session->roster, parent_pid, p->start, p);
 	}
 	p->parent_id = before ? before->id : notices_parent(session, parent_pid, p->start);

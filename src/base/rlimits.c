@@ -6,6 +6,7 @@
  * that limit by a shell, so launcher and sidecar have it too. Soft limits are lifted; where the hard
  * one of the stack is small as well, the work is done by a thread, whose stack is ordinary memory.
  */
+#define _GNU_SOURCE
 #include "rlimits.h"
 
 #include <inttypes.h>
@@ -58,10 +59,14 @@ int rlimits_with_stack(int (*work)(int, char **), int argc, char **argv)
 	}
 	files.rlim_cur = files.rlim_max; /* the launcher's pipes */
 	setrlimit(RLIMIT_NOFILE, &files);
-	if (stack.rlim_cur >= LEAST_STACK)
-		return work(argc, argv);
+	/* libc gave threads the soft limit that was in force when the program started */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
+	pthread_setattr_default_np(&attr);
+	if (stack.rlim_cur >= LEAST_STACK) {
+		pthread_attr_destroy(&attr);
+		return work(argc, argv);
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	threaded = pthread_create(&thread, &attr, run_call, &call) == 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/units.h"
+#include "headlines.h"
 #include "losses.h"
 #include "types.h"
 
@@ -53,6 +54,19 @@ static struct shiny_err *add_processes(struct store *store, struct coverage *cov
 				  p->attach_text);
 	}
 	processes_deinit(&processes);
+	return err;
+}
+
+/* Who is not recorded says of nobody that it started him. */
+static struct shiny_err *add_unseen(struct store *store, struct coverage *coverage)
+{
+	struct unrecorded unrecorded = {0};
+	struct shiny_err *err = unrecorded_load(store, &unrecorded);
+
+	if (!err && unrecorded.missed)
+		err = add(coverage, FINDING_WARN, "process", NULL, "%s not recorded; what such a program starts is counted only where it is recorded itself",
+			  units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
+	unrecorded_deinit(&unrecorded);
 	return err;
 }
 
@@ -145,6 +159,8 @@ struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 	struct coverage coverage = {0};
 	struct shiny_err *err = add_processes(store, &coverage);
 
+	if (!err)
+		err = add_unseen(store, &coverage);
 	if (!err)
 		err = add_losses(store, &coverage);
 	if (!err)

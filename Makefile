@@ -24,8 +24,8 @@ OUTSIDE   := $(COMMON) $(SANFLAGS) -DSHINY_VERSION_TEXT='"$(VERSION)"' -I$(O)/ge
 # jemalloc is the sidecar's allocator; a sanitizer brings its own
 LIBS      := -ldw -lelf -llzma -l:libiberty.a -lsqlite3 -lzstd -lyajl -lwslay -lZydis -lstdc++ $(if $(SANITIZE),,-ljemalloc) -lpthread -lm
 
-INTERPOSE_C := $(sort $(wildcard interpose/*.c))
-OUTSIDE_C   := $(sort $(wildcard src/base/*.c src/store/*.c src/collector/*.c src/analysis/*.c src/devtools/*.c symbolizer/*.c src/ctl/*.c))
+INTERPOSE_C := $(sort $(shell find interpose -name '*.c'))
+OUTSIDE_C   := $(sort $(shell find src symbolizer -name '*.c'))
 MAIN_C      := src/ctl/main.c
 UNIT_C      := $(sort $(wildcard test/unit/*.c))       # against everything outside
 INSIDE_TEST_C := $(sort $(wildcard test/ring/*.c))     # against interpose/ built as a library, sanitized

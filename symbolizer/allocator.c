@@ -271,7 +271,7 @@ static bool is_own(const char *directory)
 	return directory && *directory == '/' && (stat(directory, &st) ? errno == ENOENT : st.st_uid == geteuid());
 }
 
-/* Where the library will look (interpose/probe_file.c); false: nowhere. */
+/* Where the library will look (interpose/patch/probe_head.c); false: nowhere. */
 static bool name_file(const struct elf_file *file, char *out, size_t room)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");

@@ -5,7 +5,7 @@
  * Runs: CLI. Signals: no. Allocates: yes. Threads: any.
  *
  * The program sets observers of its own later on (its heap sampler does, in every process), and SetObserverHooks ends it if there are some already.
- * So the library stands in for the function once it has set ours (interpose/partition_observe.c). That only works where every call goes
+ * So the library stands in for the function once it has set ours (interpose/chromium/partition_observe.c). That only works where every call goes
  * to the function: a build that has inlined it somewhere would find ours set, and end. Whoever sets the hooks writes the one variable, with an
  * instruction that names it by its distance: mov %reg or $0 to it, or xchg. So the code is searched for such writes outside the function, byte by
  * byte: 200 MB are a fifth of a second, once for each build. A find that is no instruction at all costs the hooks, nothing else.

@@ -23,7 +23,7 @@
  *	probe_file        the result as a file
  *
  * The rule in all of them: a count or a pattern makes a candidate, and a candidate is believed for what its code does, not for where it stands.
- * Who acts on a result (interpose/oilpan.c, checked.c) takes entries that are at least "high", and compares their bytes again in memory. The
+ * Who acts on a result (interpose/chromium/oilpan.c, checked.c) takes entries that are at least "high", and compares their bytes again in memory. The
  * recording names types by their index, or by the address of the variable that holds it; object_kind.c asks the result for the name.
  *
  * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.95 s of CPU time, with 84 MB of memory at the most, of which 10 MB

@@ -30,7 +30,7 @@
 #include "probe_sweep.h"
 
 enum {
-	UNCHECKED_SLOT = 1,    /* of the table: in all known layouts (interpose/partition_alloc.c) */
+	UNCHECKED_SLOT = 1,    /* of the table: in all known layouts (interpose/chromium/partition_alloc.c) */
 	TABLES = 3,            /* followed at most */
 	NEAR = 1 << 15,        /* bytes around the allocating function in which the root's is */
 	ALIGNMENT = 16,        /* of functions */

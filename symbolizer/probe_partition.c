@@ -4,10 +4,10 @@
  *
  * An executable with PartitionAlloc exports malloc and its like. Each loads one and the same variable, which points to a table of functions,
  * and calls or jumps through a slot of the table: mov head(%rip),%rax; mov 8(%rax),%rax; … jmp *%rax. The library reads the same
- * off the code in memory, by a decoder that knows only what these functions are made of (interpose/decode.c), and acts on that alone; what stands
+ * off the code in memory, by a decoder that knows only what these functions are made of (interpose/patch/slot_code.c), and acts on that alone; what stands
  * here tells people beforehand whether it will, and is found by other means, so that each checks the other.
  *
- * Which slot is what, where no exported function goes through it, is a matter of versions: interpose/partition_layouts.c.
+ * Which slot is what, where no exported function goes through it, is a matter of versions: interpose/chromium/partition_layouts.c.
  */
 #include "probe_partition.h"
 

@@ -39,7 +39,7 @@
  * SHINY_ROOT_ROOM bytes free, or else the first that will do. A container's /dev/shm is often 64 MiB, and the program needs it too
  * (Chromium dies when it is full). One that `shinyctl run` made is called <pid>.<ticks>.<key>: programs of the session that
  * cannot reach it connect to the abstract socket SHINY_GUESTS<pid>.<ticks>, say the key, and get the boot id, with the
- * descriptor of a ring in it, locked as below (interpose/guest.c). The key is 16 random hexadecimal digits. Files in it:
+ * descriptor of a ring in it, locked as below (interpose/boot/guest.c). The key is 16 random hexadecimal digits. Files in it:
  */
 #define SHINY_GUESTS "shiny/"
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
@@ -47,7 +47,7 @@
 #define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory; not
                                                 * empty: it is writing the end of its session, and drains no arena any more */
 /*
- * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link (interpose/unrecorded.c says why). It leads nowhere, its text says, a line
+ * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line
  * each: a word of unrecorded.def, getppid(), more in words or nothing; and then the executable's path. The sidecar removes it.
  */
 #define SHINY_UNRECORDED_PREFIX "unrecorded."

@@ -101,7 +101,7 @@ void rlimits_restore(void)
 		setrlimit((__rlimit_resource_t)lifted[i], &kept[i]);
 }
 
-/* The least memory that this process's cgroup, of either version, or one above it may have; as interpose/limits.c has it. */
+/* The least memory that this process's cgroup, of either version, or one above it may have; as interpose/core/limits.c has it. */
 static uintmax_t cgroup_bytes(void)
 {
 	static const struct {

@@ -18,7 +18,7 @@ void rlimits_restore(void);
 
 /*
  * Where nothing can be recorded under these limits, which the library would find as well
- * (interpose/limits.c): says so in one line and becomes the program. True: there is no such limit.
+ * (interpose/core/limits.c): says so in one line and becomes the program. True: there is no such limit.
  * False: there is one, and the program cannot be run, as errno says.
  */
 bool rlimits_run_alone(char **arguments);

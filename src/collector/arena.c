@@ -127,7 +127,7 @@ static struct shiny_err *open_mapped(struct arena *a, bool patient, bool *being_
 	if (__atomic_load_n(&a->header->ready, __ATOMIC_ACQUIRE) != 1) { /* [ready] */
 		struct shiny_err *err;
 
-		if (patient || arena_held(a)) { /* its maker waits for a probe of the program (interpose/boot.c) */
+		if (patient || arena_held(a)) { /* its maker waits for a probe of the program (interpose/boot/boot.c) */
 			*being_made = true;
 			return NULL;
 		}

@@ -889,7 +889,7 @@ static void remove_probes(const char *directory)
 
 /*
  * True: there are arenas that came while the session was being finished. Who finds the lock gone starts a sidecar of its own, and who found it
- * held has made its arena before (interpose/launch.c): so first the lock goes, then we look for arenas.
+ * held has made its arena before (interpose/boot/launch.c): so first the lock goes, then we look for arenas.
  */
 static bool remove_all(struct session *session, const struct directory *dir)
 {

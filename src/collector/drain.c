@@ -169,7 +169,7 @@ static bool allocate(struct arena *arena, const void *at, size_t bytes)
 /*
  * More space, before the writers need it: when a quarter of what there is of a size is in use, as much again (at a half, Chromium's
  * renderers, twelve threads each with a chunk of its own, still had to wait). A process that joins a session begins with three
- * large chunks (interpose/attach.c); one that takes a large chunk is no short one, and gets at once as many as the first
+ * large chunks (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many as the first
  * process of a session. ABSENT chunks are the last ones, and stay so.
  */
 enum { LARGE_ENOUGH = 48 };

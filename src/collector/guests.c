@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guests.c: see guests.h; interpose/guest.c says what it is for.
+ * guests.c: see guests.h; interpose/boot/guest.c says what it is for.
  *
  * What a guest gets is an open file, made by us in our directory like any other ring: what the rest of the sidecar sees of it is a
  * ring that is being made. The lock on it is taken here and belongs to the open file that the guest maps; our own copy is closed.

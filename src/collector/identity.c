@@ -11,7 +11,7 @@
  * start must fit, and there must be one such process only; else it is not known, and asked again. Should that one be a sibling of one
  * that is dead, nothing worse happens than that the dead one's chunks are taken late.
  *
- * A process that does not know its number either (interpose/tid.c: one that the kernel was not
+ * A process that does not know its number either (interpose/record/tid.c: one that the kernel was not
  * asked to tell) is looked for among all.
  *
  * Rejected: the order in which siblings were forked (the second may allocate first: test/zoo/namespaces.c), their names (they

@@ -4,7 +4,7 @@
  *
  * Why a program has no arena is seen best while it runs: /proc shows its file, also where it has another root, whether its environment
  * loads the library, and whether it can see library and session directory. Of one that has ended, the file that exec was given is
- * looked at: what it is made of does not change. And who started it has looked where the library is (interpose/hooks_exec.c).
+ * looked at: what it is made of does not change. And who started it has looked where the library is (interpose/hook/hooks_exec.c).
  *
  * What a link says is a stranger's: it is cut where it must end, what a terminal would obey becomes '?', and a directory that somebody
  * fills with links costs a bounded number of rows; the rest is counted.

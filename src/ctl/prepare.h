@@ -5,7 +5,7 @@
  * Runs: CLI. Signals: no. Allocates: yes. Threads: those of the probe.
  *
  * `shinyctl run` does it for the program that it starts. For one that another program starts, or that was preloaded by hand, the
- * library does it before the program's first instruction, by `shinyctl probe --prepare` (interpose/launch.c): so that what a
+ * library does it before the program's first instruction, by `shinyctl probe --prepare` (interpose/boot/launch.c): so that what a
  * session has of a program does not depend on whether it is the first.
  */
 #ifndef SHINY_PREPARE_H

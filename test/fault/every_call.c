@@ -2,7 +2,7 @@
 /*
  * every_call.c: fails the library's system calls, the first, the second, … one a run, and looks whether the program notices.
  *
- * Runs: test. The library makes its calls directly (interpose/sys.h), so an interposed wrapper would not see them: this program
+ * Runs: test. The library makes its calls directly (interpose/core/sys.h), so an interposed wrapper would not see them: this program
  * traces its target and refuses a call where the instruction pointer lies in libshiny.so. Whatever fails, the target must print
  * the same and end with the same status. A first run with nothing refused shows that there are calls, and that they make an arena.
  */

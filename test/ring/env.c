@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../interpose/env.h"
+#include "../../interpose/core/env.h"
 #include "../unit/check.h"
 
 static char notes[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kept_walk.c: a walk that is not made again (interpose/kept_walk.h) must be the one that would have been made.
+ * stack_memo.c: a walk that is not made again (interpose/unwind/stack_memo.h) must be the one that would have been made.
  *
  * Two ways. On a stack of our own, of chains of random shape, whose words, rows, end, stream and ids are changed one at a time: whatever is
  * answered is what a walk made then and there finds, and nothing behind the stack's end is read. And with functions that really call each other, from
@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../interpose/boot.h"
-#include "../../interpose/stack.h"
-#include "../../interpose/thread.h"
+#include "../../interpose/boot/boot.h"
+#include "../../interpose/unwind/stack.h"
+#include "../../interpose/record/thread.h"
 #include "../lib/random.h"
 #include "../unit/check.h"
 

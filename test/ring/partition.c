@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../interpose/decode.h"
-#include "../../interpose/event.h"
-#include "../../interpose/partition_alloc.h"
-#include "../../interpose/partition_observe.h"
+#include "../../interpose/patch/slot_code.h"
+#include "../../interpose/hook/record_event.h"
+#include "../../interpose/chromium/partition_alloc.h"
+#include "../../interpose/chromium/partition_observe.h"
 #include "../unit/check.h"
 
 /* ---- instead of the engine: what the hooks said last ---- */

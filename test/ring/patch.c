@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patch.c: functions with beginnings of all sorts (fixtures/patched.c), compiled in many ways, do what they did after their entries were patched,
+ * patcher.c: functions with beginnings of all sorts (fixtures/patched.c), compiled in many ways, do what they did after their entries were patched,
  * and every call of them comes by the hook. Recipes that do not fit are refused, and then nothing has changed. No page is ever writable and
  * executable. Runs: test.
  */
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../interpose/patch.h"
+#include "../../interpose/patch/patcher.h"
 #include "../../symbolizer/patch_recipe.h"
 #include "../unit/check.h"
 

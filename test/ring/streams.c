@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../../interpose/arena.h"
-#include "../../interpose/chunk.h"
-#include "../../interpose/clock.h"
-#include "../../interpose/event.h"
-#include "../../interpose/nursery.h"
-#include "../../interpose/process.h"
-#include "../../interpose/thread.h"
+#include "../../interpose/core/ring_map.h"
+#include "../../interpose/record/chunk.h"
+#include "../../interpose/core/clock.h"
+#include "../../interpose/hook/record_event.h"
+#include "../../interpose/record/nursery.h"
+#include "../../interpose/record/process.h"
+#include "../../interpose/record/thread.h"
 #include "../unit/check.h"
 #include "reader.h"
 

@@ -10,11 +10,11 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "../../interpose/chunk.h"
-#include "../../interpose/event.h"
-#include "../../interpose/hooks.h"
-#include "../../interpose/tag.h"
-#include "../../interpose/thread.h"
+#include "../../interpose/record/chunk.h"
+#include "../../interpose/hook/record_event.h"
+#include "../../interpose/hook/hooks.h"
+#include "../../interpose/record/tag.h"
+#include "../../interpose/record/thread.h"
 #include "../unit/check.h"
 #include "reader.h"
 

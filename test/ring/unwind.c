@@ -24,12 +24,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../interpose/boot.h"
-#include "../../interpose/cfi.h"
-#include "../../interpose/event.h"
-#include "../../interpose/stack.h"
-#include "../../interpose/thread.h"
-#include "../../interpose/unwind.h"
+#include "../../interpose/boot/boot.h"
+#include "../../interpose/unwind/cfi.h"
+#include "../../interpose/hook/record_event.h"
+#include "../../interpose/unwind/stack.h"
+#include "../../interpose/record/thread.h"
+#include "../../interpose/unwind/unwind.h"
 #include "../lib/random.h"
 #include "../unit/check.h"
 #include "fixtures/walks.h"

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attach.h: the session directory and this image's arena.
+ *
+ * Runs:      inside, in boot only.
+ * Signals:   –    Allocates: the arena, by mmap.    Threads: one.
+ */
+#ifndef SI_ATTACH_H
+#define SI_ATTACH_H
+
+#include "../core/ring_map.h"
+#include "../core/base.h"
+#include "../core/settings.h"
+
+/* What the kernel laid out at the top of the main thread's stack; valid before libc has started. */
+struct si_start {
+	int argc;
+	char **argv;
+	char **environment;
+	uintptr_t stack_high, stack_low; /* the main thread's stack: bounds for walking it */
+};
+
+/*
+ * Finds or makes the session directory and makes the arena in it, with space for its first part; fills the header but for `attach`,
+ * `notes` and `ready`. False: nothing was left behind, and `notes` says why. `directory` gets the session directory's path.
+ */
+bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY]);
+
+/* The arena's time begins now: boot had to wait for something. */
+void si_attach_begins(void);
+
+/* Closes the arena's descriptor. `served`: a sidecar will give the arena more space as it fills; else all of it is allocated now. */
+void si_attach_finish(bool served, struct si_text *notes);
+
+#endif

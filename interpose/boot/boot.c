@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boot.c: the constructor, and what may come before it.
+ *
+ * We are linked -z initfirst: the loader runs our constructor before all others, libc's included. What constructors of libraries allocate
+ * would else be missed wherever no hook of ours is reached by name: in Chromium 156 it was 947 blocks in every process. The loader keeps
+ * one such library, the last that it has mapped, so another one may come first; then boot starts from the first hook. Either way libc is in
+ * whatever state it is in: arguments and environment are read where the kernel put them (above __libc_stack_end), not from libc.
+ *
+ * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever fails, the program runs on
+ * unrecorded, and the arena's header or SHINY_DEBUG=on says why.
+ *
+ * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is left alone, though its children
+ * still inherit the session.
+ */
+#define _GNU_SOURCE
+#include "boot.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <shiny/allocator.h>
+
+#include "../patch/inner_allocator.h"
+#include "attach.h"
+#include "../core/clock.h"
+#include "../patch/ctor_hooks.h"
+#include "../core/env.h"
+#include "../hook/record_event.h"
+#include "../hook/hooks.h"
+#include "launch.h"
+#include "../core/limits.h"
+#include "../unwind/main_image.h"
+#include "../unwind/modules.h"
+#include "../hook/next.h"
+#include "../record/nursery.h"
+#include "../chromium/oilpan.h"
+#include "../chromium/partition_alloc.h"
+#include "../patch/probe_head.h"
+#include "../record/process.h"
+#include "../record/slot.h"
+#include "../core/sys.h"
+#include "../record/thread.h"
+#include "../record/tid.h"
+#include "say_unrecorded.h"
+#include "../unwind/unwind.h"
+
+extern void *__libc_stack_end; /* public, of the dynamic loader */
+
+
+enum { NOT_YET = 0, BOOTING = 1, DONE = 2 };
+static uint32_t state;
+static char directory[SI_DIRECTORY];
+static char notes_text[SHINY_TEXT];
+
+enum { STACK_IF_UNLIMITED = 64 << 20 };
+
+static void say(const char *what, const char *more)
+{
+	char line[1024];
+	struct si_text t;
+
+	if (!si_env.debug)
+		return;
+	si_text_init(&t, line, sizeof line);
+	si_text_add(&t, "shiny[");
+	si_text_number(&t, si_sys_getpid());
+	si_text_add(&t, "]: ");
+	si_text_add(&t, what);
+	si_text_add(&t, more);
+	if (t.used && line[t.used - 1] != '\n')
+		si_text_add(&t, "\n");
+	si_sys(SYS_write, 2, line, t.used);
+}
+
+/* For SHINY_DEBUG: what boot took, in processor time, which others on the machine don't lengthen; and as the program has to wait for it. */
+static struct {
+	struct si_text text;
+	uint64_t wall, began, last;
+	char words[256];
+} parts;
+
+static void begin_parts(void)
+{
+	si_text_init(&parts.text, parts.words, sizeof parts.words);
+	parts.wall = si_clock_ns(CLOCK_MONOTONIC);
+	parts.began = parts.last = si_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* `name` is what was done since the last call. */
+static void part(const char *name)
+{
+	uint64_t now;
+
+	if (!si_env.debug)
+		return;
+	now = si_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	si_text_number(&parts.text, (now - parts.last) / 1000);
+	si_text_add(&parts.text, name);
+	parts.last = now;
+}
+
+static void say_parts(void)
+{
+	if (!si_env.debug)
+		return;
+	si_text_number(&parts.text, (parts.last - parts.began) / 1000);
+	si_text_add(&parts.text, " microseconds, in ");
+	si_text_number(&parts.text, (si_clock_ns(CLOCK_MONOTONIC) - parts.wall) / 1000);
+	say("processor time: ", parts.words);
+}
+
+static void read_start(struct si_start *start)
+{
+	uintptr_t *at = __libc_stack_end;
+	struct { uint64_t soft, hard; } limit = { STACK_IF_UNLIMITED, 0 };
+
+	start->argc = (int)at[0];
+	start->argv = (char **)(at + 1);
+	start->environment = start->argv + start->argc + 1;
+	si_sys6(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit, 0, 0);
+	if (limit.soft > (UINT64_C(1) << 40))
+		limit.soft = STACK_IF_UNLIMITED;
+	start->stack_high = (uintptr_t)at;
+	start->stack_low = start->stack_high > limit.soft ? start->stack_high - limit.soft : 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+/*
+ * Our own malloc is the one that the program calls, or it isn't. A fixed-address executable that takes malloc's address (node) answers with
+ * its own PLT entry for it: an undefined symbol with a value, which calls us all the same.
+ */
+static bool ours_comes_first(void)
+{
+	void *first = dlsym(RTLD_DEFAULT, "malloc");
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	if (!first)
+		return false;
+	if (si_module_start((uintptr_t)first) == si_module_start((uintptr_t)&si_boot))
+		return true;
+	return dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
+}
+
+static bool has_file(char *const *environment, const struct si_main_image *image, const char *suffix)
+{
+	char words[SHINY_TEXT];
+	struct si_text why;
+	int fd;
+
+	si_text_init(&why, words, sizeof words);
+	fd = si_probe_open(environment, image->build_id, image->build_id_bytes, suffix, &why);
+	if (fd >= 0)
+		si_sys_close(fd);
+	return fd != -ENOENT;
+}
+
+/* Of its own: a definition, and no entry of its PLT. Without si_owner, whose search allocates in the program's heap. */
+static bool has_malloc(const struct si_main_image *image)
+{
+	void *first = dlsym(RTLD_DEFAULT, "malloc");
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return (uintptr_t)first >= image->start && (uintptr_t)first < image->end &&
+	       dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
+/*
+ * An executable with a malloc of its own may have heaps that only its file tells how to see, and classes are found by its symbols.
+ * What is to be known of them is worked out once for each build: by `shinyctl run` for the program that it starts, and here for one
+ * that a script starts or that was preloaded by hand. Any other program is not kept waiting.
+ */
+static bool is_unprepared(char *const *environment)
+{
+	struct si_main_image image;
+
+	si_main_image(&image);
+	if (!image.build_id_bytes)
+		return false;
+	if (si_ctors_unknown(environment, &image))
+		return true;
+	return has_malloc(&image) && !has_file(environment, &image, "") && !has_file(environment, &image, SHINY_ALLOCATOR_SUFFIX);
+}
+
+static void prepare(char *const *environment, struct si_text *notes)
+{
+	si_probe_beside(directory);
+	if (!is_unprepared(environment))
+		return;
+	if (si_prepare(directory, si_executable, environment, notes) && is_unprepared(environment))
+		si_text_add(notes, "not probed: `shinyctl probe` of the executable says why\n");
+	else if (si_probe_was_beside())
+		si_text_add(notes, "what was worked out of the executable is for this session only: neither XDG_CACHE_HOME nor "
+				   "HOME names a directory of yours where it could be kept\n");
+	si_attach_begins();
+}
+
+static void reach_allocator(char *const *environment, struct shiny_header *h)
+{
+	char words[SHINY_TEXT];
+	struct si_text t, own;
+
+	si_text_init(&t, h->attach_text, sizeof h->attach_text);
+	si_text_init(&own, words, sizeof words);
+	if (ours_comes_first()) {
+		h->attach = SHINY_ATTACH_SYMBOLS;
+		si_text_add(&t, "the program's malloc and operator new are looked up by name, and we come first");
+		si_allocator_attach(environment, &t);
+		return;
+	}
+	h->attach = si_partition_attach(environment, h->attach_text, sizeof h->attach_text);
+	if (h->attach != SHINY_ATTACH_NONE || si_partition_seen())
+		return;
+	if (si_allocator_attach(environment, &own)) {
+		h->attach = SHINY_ATTACH_ENTRIES;
+		si_text_init(&t, h->attach_text, sizeof h->attach_text);
+	} else {
+		t.used = strlen(h->attach_text);
+	}
+	si_text_add(&t, words);
+}
+
+static void reach_collected(char *const *environment, struct shiny_header *h)
+{
+	struct si_text t = { .at = h->attach_text, .room = sizeof h->attach_text };
+
+	while (h->attach_text[t.used])
+		t.used++;
+	si_oilpan_attach(environment, si_partition_checked(), &t);
+	si_ctors_attach(environment, &t);
+}
+
+static void name_session(void)
+{
+	struct si_text t;
+
+	si_text_init(&t, si_session_variable, sizeof si_session_variable);
+	si_text_add(&t, "SHINY_SESSION=");
+	si_text_add(&t, directory);
+}
+
+static void name_below(void)
+{
+	struct si_text t;
+	Dl_info info;
+
+	if (!dladdr((void *)(uintptr_t)&si_boot, &info) || !info.dli_fname || info.dli_fname[0] != '/')
+		return;
+	si_text_init(&t, si_library_below, sizeof si_library_below);
+	si_text_add(&t, info.dli_fname);
+	si_text_add(&t, "/");
+}
+
+static bool boot(void)
+{
+	struct si_text notes;
+	struct si_start start;
+	size_t settings_notes;
+	const struct si_descent image = { .parent = -1 };
+	enum si_service service;
+	long n;
+
+	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
+		return false;
+	begin_parts();
+	si_text_init(&notes, notes_text, sizeof notes_text);
+	si_next_resolve();
+	read_start(&start);
+	si_env_parse(start.environment, &si_env, &notes);
+	n = si_sys(SYS_readlink, "/proc/self/exe", si_executable, sizeof si_executable - 1);
+	si_executable[n > 0 ? n : 0] = 0;
+	if (n <= 0 && getauxval(AT_EXECFN)) { /* a root without /proc */
+		struct si_text path;
+
+		si_text_init(&path, si_executable, sizeof si_executable);
+		si_text_add(&path, (const char *)getauxval(AT_EXECFN));
+	}
+	if (!si_env_matches(si_env.follow, base_name(si_executable))) {
+		say("not followed: ", si_executable);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NOT_FOLLOWED, si_executable, "");
+		return false;
+	}
+	part(" names and settings + ");
+	si_clock_choose();
+	si_tid_find();
+	settings_notes = notes.used;
+	if (!si_limits_enter(&notes)) {
+		say("not recorded: ", notes_text + settings_notes);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_ASIDE, si_executable, notes_text + settings_notes);
+		return false;
+	}
+	if (!si_threads_make() || !si_attach(&start, si_executable, &notes, directory)) {
+		say("not recorded: ", notes_text);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_ARENA, si_executable, notes_text + settings_notes);
+		return false;
+	}
+	part(" arena + ");
+	service = si_arena.guest	? SI_SERVED :
+		  si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
+					si_service(directory);
+	if (service != SI_UNSERVED)
+		prepare(start.environment, &notes);
+	part(" sidecar + ");
+	si_settings.depth = si_arena.header->depth;
+	si_settings.free_depth = si_arena.header->free_depth;
+	si_settings.types = si_env.types < 2; /* off is the last of them */
+	si_settings.unwind = si_env.unwind;
+	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
+	if (!si_self_make() || !si_process_claim(&image, true))
+		return false;
+	si_arena.header->self_at = (uintptr_t)&si_self->slot;
+	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low && (uintptr_t)__builtin_frame_address(0) < start.stack_high) {
+		si_tls.stack_low = start.stack_low;
+		si_tls.stack_high = start.stack_high;
+	}
+	si_writers_say_where(si_arena.header);
+	si_arena.header->own[1].start = (uintptr_t)si_self;
+	si_arena.header->own[1].end = (uintptr_t)si_self + 4096;
+	part(" slot + ");
+	si_modules_update(__builtin_frame_address(0), NULL);
+	part(" modules + ");
+	reach_allocator(start.environment, si_arena.header);
+	part(" allocator + ");
+	reach_collected(start.environment, si_arena.header);
+	part(" patches + ");
+	say("arena in ", directory);
+	say("allocator: ", si_arena.header->attach_text);
+	si_attach_finish(service == SI_SERVED, &notes);
+	part(" the rest of the arena = ");
+	say_parts();
+	name_session();
+	name_below();
+	if (notes.used)
+		say("note: ", notes_text);
+	__builtin_memcpy(si_arena.header->notes, notes_text, sizeof notes_text);
+	__atomic_store_n(&si_arena.header->ready, 1, __ATOMIC_RELEASE); /* [ready] */
+	return true;
+}
+
+void si_boot(void)
+{
+	int saved = errno;
+	uint32_t now = NOT_YET;
+	bool recorded;
+	static struct si_self off = { .life = SI_OFF };
+
+	if (!__atomic_compare_exchange_n(&state, &now, BOOTING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	recorded = boot();
+	si_limits_leave();
+	if (recorded) {
+		__atomic_store_n(&si_self->life, SI_ALIVE, __ATOMIC_RELEASE);
+		si_map_replay();
+	} else {
+		__atomic_store_n(&si_self, &off, __ATOMIC_RELEASE); /* not the page: a child's zero there would mean "set up" */
+	}
+	__atomic_store_n(&state, DONE, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+#ifndef SHINY_TEST
+static void exits(int status, void *unused)
+{
+	(void)unused;
+	si_process_exits(status);
+}
+
+/* What is registered first is called last: when exit() has run all of the program's handlers and destructors. */
+__attribute__((constructor(101))) static void start(void)
+{
+	int (*on_exit_first)(void (*)(int, void *), void *) = NULL;
+
+	si_boot();
+	*(void **)&on_exit_first = dlsym(RTLD_NEXT, "on_exit"); /* a program may have a function of that name */
+	if (on_exit_first)
+		on_exit_first(exits, NULL);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	si_event_exiting();
+}
+#else
+void si_boot_test_constructor(void);
+void si_boot_test_constructor(void)
+{
+	si_boot();
+}
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * partition_observe.c: hears of what PartitionAlloc hands out besides malloc.
+ *
+ * Runs:      inside.
+ * Signals:   the hooks: as the program's malloc.
+ * Allocates: pages near the executable.
+ * Threads:   install: one. Hooks: any.
+ *
+ * The problem. Blink has partitions of its own (buffers of strings and vectors, array buffers) that no dispatch table sees. PartitionAlloc calls
+ * observers for them, with the type that the caller names; they are set by PartitionAllocHooks::SetObserverHooks, which only symbols lead
+ * to. There is one pair of observers, the program sets its own in main(), and setting some where there are some ends the program.
+ *
+ * The approach. shinyctl finds the function and its form (symbolizer/observers.c) and makes sure that it is not inlined anywhere. Here it is
+ * called once, with ours, and then its entry is patched: who calls it from now on calls us, and we keep those observers and call them behind
+ * ours. The override hooks are never touched.
+ *
+ * Malloc's own partitions may call the observers too (they do not, in Chromium: AllocFlags::kNoHooks). What is heard while one of our dispatch hooks
+ * runs on this thread is that hook's to record.
+ *
+ * A block is recorded with the address of its type's name, a string of the executable's. It does not enter the nursery: a free cannot be put
+ * off from an observer, and its type is known.
+ */
+#define _GNU_SOURCE
+#include "partition_observe.h"
+
+#include <link.h>
+
+#include <shiny/observers.h>
+
+#include "../unwind/modules.h"
+#include "partition_hooks.h"
+#include "../patch/patcher.h"
+#include "../patch/probe_head.h"
+#include "../core/sys.h"
+
+struct data {
+	void *block;
+	size_t size;
+	const char *type;
+};
+
+typedef void allocated_fn(void *, size_t, const char *);
+typedef void freed_fn(void *);
+typedef void allocated_data_fn(const struct data *);
+typedef void freed_data_fn(void *const *);
+typedef void set_fn(void *allocated, void *freed);
+
+static struct shiny_observers_file found;
+static void *theirs_allocated, *theirs_freed; /* the program's own observers; NULL none */
+
+static void no_release(void *block)
+{
+	(void)block; /* not reached: these blocks are never in the nursery */
+}
+
+SI_HOT void allocated(const uintptr_t *fp, void *block, size_t size, const char *type)
+{
+	if (block && !si_partition_inside())
+		si_event_alloc_named(fp, block, size, SHINY_API_EITHER_ALLOC, type);
+}
+
+SI_HOT void freed(const uintptr_t *fp, void *block)
+{
+	if (block && !si_partition_inside())
+		si_event_free(fp, block, 0, SHINY_API_EITHER_FREE, no_release);
+}
+
+static void on_alloc_PLAIN(void *block, size_t size, const char *type)
+{
+	void *theirs = __atomic_load_n(&theirs_allocated, __ATOMIC_ACQUIRE);
+
+	allocated(SI_FRAME(), block, size, type);
+	if (theirs)
+		((allocated_fn *)theirs)(block, size, type);
+}
+
+static void on_free_PLAIN(void *block)
+{
+	void *theirs = __atomic_load_n(&theirs_freed, __ATOMIC_ACQUIRE);
+
+	freed(SI_FRAME(), block);
+	if (theirs)
+		((freed_fn *)theirs)(block);
+}
+
+static void on_alloc_DATA(const struct data *data)
+{
+	void *theirs = __atomic_load_n(&theirs_allocated, __ATOMIC_ACQUIRE);
+
+	allocated(SI_FRAME(), data->block, data->size, data->type);
+	if (theirs)
+		((allocated_data_fn *)theirs)(data);
+}
+
+static void on_free_DATA(void *const *data)
+{
+	void *theirs = __atomic_load_n(&theirs_freed, __ATOMIC_ACQUIRE);
+
+	freed(SI_FRAME(), *data);
+	if (theirs)
+		((freed_data_fn *)theirs)(data);
+}
+
+static const struct {
+	void *on_alloc, *on_free;
+} hooks[SHINY_OBSERVERS_FORMS] = {
+#define SHINY_OBSERVERS(name, symbol, variable, form, evidence) [SHINY_OBSERVERS_##name] = { (void *)on_alloc_##form, (void *)on_free_##form },
+#include <shiny/observers.def>
+#undef SHINY_OBSERVERS
+};
+
+/* In place of SetObserverHooks. */
+static void set_theirs(void *on_alloc, void *on_free)
+{
+	__atomic_store_n(&theirs_allocated, on_alloc, __ATOMIC_RELEASE);
+	__atomic_store_n(&theirs_freed, on_free, __ATOMIC_RELEASE);
+}
+
+struct identity {
+	uint8_t build_id[SHINY_BUILD_ID_MAX];
+	uint16_t bytes;
+};
+
+static int identify(struct dl_phdr_info *info, size_t size, void *out)
+{
+	struct identity *id = out;
+
+	(void)size;
+	id->bytes = si_build_id(info, id->build_id);
+	return 1; /* the executable comes first */
+}
+
+bool si_observers_find(char *const *environment, const struct si_image *image)
+{
+	const struct si_segment *s;
+	struct identity id = { .bytes = 0 };
+	char words[256];
+	struct si_text why;
+	long n;
+	int fd;
+
+	dl_iterate_phdr(identify, &id);
+	si_text_init(&why, words, sizeof words);
+	fd = si_probe_open(environment, id.build_id, id.bytes, SHINY_OBSERVERS_SUFFIX, &why);
+	if (fd < 0)
+		return false;
+	n = si_sys(SYS_read, fd, &found, sizeof found);
+	si_sys_close(fd);
+	if (n != sizeof found || found.magic != SHINY_OBSERVERS_MAGIC || found.version != SHINY_OBSERVERS_VERSION ||
+	    found.form == SHINY_OBSERVERS_NONE || found.form >= SHINY_OBSERVERS_FORMS || found.build_id_bytes != id.bytes ||
+	    !si_same((const char *)found.build_id, (const char *)id.build_id, id.bytes))
+		return false;
+	s = si_segment_of(image, image->bias + found.set, found.set_bytes);
+	return s && s->executable && found.set_bytes >= SHINY_OBSERVERS_CODE &&
+	       si_same((const char *)(image->bias + found.set), (const char *)found.code, SHINY_OBSERVERS_CODE);
+}
+
+void si_observers_install(const struct si_image *image, struct si_text *text)
+{
+	static struct si_patches patches;
+	uintptr_t low = UINTPTR_MAX, high = 0;
+	set_fn *set = (set_fn *)(image->bias + found.set);
+	/* the trampoline is never called: nobody calls the function as it was any more */
+	struct shiny_patch_recipe recipe = { .vaddr = found.set, .displaced = SHINY_PATCH_JUMP, .expected_bytes = SHINY_OBSERVERS_CODE,
+					     .code_bytes = 2, .code = { 0x0f, 0x0b } };
+
+	_Static_assert((int)SHINY_OBSERVERS_CODE <= (int)SHINY_PATCH_EXPECTED, "the bytes that were compared");
+	__builtin_memcpy(recipe.expected, found.code, SHINY_OBSERVERS_CODE);
+	for (unsigned i = 0; i < image->segments; i++) {
+		low = image->segment[i].start < low ? image->segment[i].start : low;
+		high = image->segment[i].end > high ? image->segment[i].end : high;
+	}
+	si_text_add(text, "; observer hooks: ");
+	if (!si_patch_begin(&patches, image->bias, low, high, 1, text))
+		return;
+	if (!si_patch_add(&patches, &recipe, (void *)set_theirs, text)) {
+		si_patch_abandon(&patches);
+		return;
+	}
+	set(hooks[found.form].on_alloc, hooks[found.form].on_free);
+	if (!si_patch_commit(&patches, text)) {
+		set(NULL, NULL);
+		return;
+	}
+	si_text_add(text, "set, the program's own behind ours");
+}

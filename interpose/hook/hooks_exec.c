@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks_exec.c: the session is handed down to the programs that this one starts.
+ *
+ * Runs:      inside, in place of exec*, posix_spawn, system and popen.
+ * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the caller's stack is written there.
+ * Allocates: nothing.
+ * Threads:   any.
+ *
+ * The problem. A child finds its session by SHINY_SESSION, and a plain LD_PRELOAD=libshiny.so does not set it. Putting it into `environ`
+ * when we start is too early: programs that change their title (Chromium, nginx, PostgreSQL) first check that the strings of
+ * argv and environ lie in one piece as the kernel put them, and give up if they don't. In Chromium that cost the roles: what a zygote
+ * forks kept the zygote's command line.
+ * The approach. `environ` is left alone; the variable is added to the array that goes to the kernel, in the call that sends it. system and
+ * popen send `environ` itself, so these two replace it, once; no title check comes that late.
+ * An environment is added to when it loads a library (LD_PRELOAD). Without, the child is not recorded, and `env -i` shows what it would.
+ * Rejected: appending to `environ` in order (the check wants every string in the block), room in the block (there is none), asking the
+ * parent's pid for its session (orphans and pid namespaces have no parent to ask).
+ * What the new program is we don't know: it may be static, setuid, or not ours to follow, and then nothing else tells the sidecar
+ * that the blocks of this process have gone with its memory. So a mark in our slot stands for as long as the call has not come back.
+ * And a notice says which program it was: without an arena that answers it, it was not recorded (notice.h).
+ * Where the new program would not find the library, its loader would say so on its standard error, and what it starts would not find it
+ * either: there LD_PRELOAD goes down without us, and the notice says why.
+ * A path or environment that cannot be read is the kernel's to refuse (readable.h): no notice is made of it, nothing is added to it.
+ * Not covered: a user that keeps its capabilities up to the exec and loses them there (setpriv) may go where its program may not. And
+ * execve by direct system call, and libc's own callers of exec (wordexp): their children record into a session of their own.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "../core/env.h"
+#include "hooks.h"
+#include "../record/notice.h"
+#include "../record/process.h"
+#include "readable.h"
+#include "../core/settings.h"
+#include "../core/sys.h"
+#include "../record/tid.h"
+#include "../record/wait.h"
+
+enum { VARIABLES_MAX = 8192 };
+
+static const char name[] = "SHINY_SESSION=";
+enum { NAME_BYTES = sizeof name - 1 };
+
+static bool equal(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++, b++)
+		;
+	return *a == *b;
+}
+
+/* An inherited value that we could not use, so that our own session is another one. */
+static bool is_stale(const char *variable)
+{
+	return si_env.session[0] && equal(variable + NAME_BYTES, si_env.session) && !equal(variable, si_session_variable);
+}
+
+static const char preload[] = "LD_PRELOAD=", library[] = "libshiny.so";
+enum { PRELOAD_BYTES = sizeof preload - 1, LIBRARY_BYTES = sizeof library - 1 };
+enum { OUT_OF_REACH = SHINY_NOTICE_NO_LIBRARY | SHINY_NOTICE_UNREADABLE | SHINY_NOTICE_FILTERED };
+
+/* A path of the list behind LD_PRELOAD=: how long it is; 0: the list is over. */
+static size_t entry_bytes(const char **at)
+{
+	size_t bytes = 0;
+
+	while (**at == ':' || **at == ' ')
+		++*at;
+	while ((*at)[bytes] && (*at)[bytes] != ':' && (*at)[bytes] != ' ')
+		bytes++;
+	return bytes;
+}
+
+static bool is_library(const char *path, size_t bytes)
+{
+	return bytes >= LIBRARY_BYTES && si_same(path + bytes - LIBRARY_BYTES, library, LIBRARY_BYTES);
+}
+
+static bool loads_library(const char *list)
+{
+	size_t bytes;
+
+	for (; (bytes = entry_bytes(&list)); list += bytes)
+		if (is_library(list, bytes))
+			return true;
+	return false;
+}
+
+/* `variable` without us; NULL: nothing is left of it. */
+static char *without_library(char *to, const char *variable)
+{
+	const char *list = variable + PRELOAD_BYTES;
+	struct si_text t;
+	size_t bytes;
+
+	si_text_init(&t, to, SIZE_MAX);
+	si_text_add(&t, preload);
+	for (; (bytes = entry_bytes(&list)); list += bytes) {
+		if (is_library(list, bytes))
+			continue;
+		if (t.used > PRELOAD_BYTES)
+			si_text_add(&t, ":");
+		si_text_bytes(&t, list, bytes);
+	}
+	return t.used > PRELOAD_BYTES ? to : NULL;
+}
+
+/* What the array that goes to the kernel has, if it is not the program's own. */
+struct room {
+	size_t pointers; /* 0: the program's own is right as it is */
+	size_t bytes;    /* of LD_PRELOAD without us; 0: it stays */
+	bool adds;       /* our session */
+};
+
+static struct room room_for(char *const *environment, uint32_t told)
+{
+	struct room room = { 0 };
+	bool passes = false;
+	size_t n = 0, bytes = 0;
+
+	if (!si_session_variable[0] || !si_readable_strings(environment))
+		return room;
+	room.adds = true;
+	for (; environment[n]; n++) {
+		if (si_same(environment[n], name, NAME_BYTES) && !is_stale(environment[n]))
+			room.adds = false;
+		if (!si_same(environment[n], preload, PRELOAD_BYTES))
+			continue;
+		passes = true;
+		for (bytes = 0; environment[n][bytes]; bytes++)
+			;
+	}
+	room.adds = room.adds && passes;
+	room.bytes = told & OUT_OF_REACH ? bytes + 1 : 0;
+	room.pointers = (room.adds || room.bytes) && n < VARIABLES_MAX ? n + 2 : 0;
+	return room;
+}
+
+static char **fill(char **to, char *text, char *const *environment, struct room room)
+{
+	size_t n = 0;
+
+	for (; *environment; environment++) {
+		char *variable = *environment;
+
+		if (room.adds && si_same(variable, name, NAME_BYTES))
+			continue;
+		if (room.bytes && si_same(variable, preload, PRELOAD_BYTES))
+			variable = without_library(text, variable);
+		if (variable)
+			to[n++] = variable;
+	}
+	if (room.adds)
+		to[n++] = si_session_variable;
+	to[n] = NULL;
+	return to;
+}
+
+/* On the caller's stack: there until it returns. */
+#define HANDED_DOWN(environment, told)                                                                                       \
+	({                                                                                                                     \
+		char *const *from_ = (environment);                                                                            \
+		struct room room_ = room_for(from_, (told));                                                                   \
+		room_.pointers ? (char *const *)fill(__builtin_alloca(room_.pointers * sizeof(char *)),                        \
+						     __builtin_alloca(room_.bytes), from_, room_) : from_;                    \
+	})
+
+/*
+ * Would the new program's loader find us? It says so on the program's standard error if not, and a program that has changed its root or its
+ * user may not see what this one was started with. A filter may allow exec and no other call, so exec is the call that asks: of
+ * a path below our file, which nothing can be. The kernel says ENOTDIR when it has come as far as the file.
+ * Behind a filter that we know of nothing is asked: a program that inherits one is not recorded (limits.c), and the filter may end it for
+ * what its loader does to find us.
+ */
+static uint32_t out_of_reach(void)
+{
+	static const char *const arguments[] = { library, NULL };
+	long why = 0;
+
+	if (si_wait_is_filtered())
+		return SHINY_NOTICE_FILTERED;
+	if (si_library_below[0])
+		why = si_sys(SYS_execve, si_library_below, arguments, arguments + 1);
+	return why == -ENOENT ? SHINY_NOTICE_NO_LIBRARY : why == -EACCES ? SHINY_NOTICE_UNREADABLE : 0;
+}
+
+/* What a notice says of an environment. */
+static uint32_t flags_of(char *const *environment)
+{
+	if (!si_readable_strings(environment))
+		return 0;
+	for (; *environment; environment++)
+		if (si_same(*environment, preload, PRELOAD_BYTES) && loads_library(*environment + PRELOAD_BYTES))
+			return SHINY_NOTICE_PRELOADS | out_of_reach();
+	return 0;
+}
+
+static struct si_notice notice_of(enum shiny_notice_kind kind, const char *path, uint32_t pid, uint32_t flags)
+{
+	return si_readable_string(path, SHINY_PATH_MAX) ? si_notice_start(kind, path, pid, flags) : (struct si_notice){ 0 };
+}
+
+/* A call of exec: it returns only when it failed. */
+#define REPLACED_BY(own_flags, path, environment, call)                                                                       \
+	({                                                                                                                     \
+		uint32_t told = flags_of(environment);                                                                         \
+		struct si_notice notice_ = notice_of(SHINY_NOTICE_EXEC, (path), si_process_number(), (own_flags) | told);      \
+		if (si_tid_is_vforked())                                                                                       \
+			si_vfork_notice = notice_.number;                                                                      \
+		bool told_ = si_exec_begin();                                                                                  \
+		int result_ = (call);                                                                                          \
+		if (told_)                                                                                                     \
+			si_exec_failed();                                                                                      \
+		si_notice_failed(notice_);                                                                                     \
+		if (si_tid_is_vforked())                                                                                       \
+			si_vfork_notice = 0;                                                                                   \
+		result_;                                                                                                       \
+	})
+
+static int absent(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+int si_hook_execve(const char *path, char *const *argv, char *const *environment)
+{
+	return SI_NEXT(execve) ? REPLACED_BY(0, path, environment, si_next.execve(path, argv, HANDED_DOWN(environment, told))) : absent();
+}
+
+int si_hook_execvpe(const char *file, char *const *argv, char *const *environment)
+{
+	return SI_NEXT(execvpe) ? REPLACED_BY(0, file, environment, si_next.execvpe(file, argv, HANDED_DOWN(environment, told))) : absent();
+}
+
+int si_hook_execv(const char *path, char *const *argv)
+{
+	return si_hook_execve(path, argv, environ);
+}
+
+int si_hook_execvp(const char *file, char *const *argv)
+{
+	return si_hook_execvpe(file, argv, environ);
+}
+
+/* The name that a program is given when it is started by a descriptor. */
+static const char *first_of(char *const *argv)
+{
+	return si_readable_strings(argv) && argv[0] ? argv[0] : "";
+}
+
+int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
+{
+	const char *named = first_of(argv);
+
+	return SI_NEXT(fexecve) ?
+		REPLACED_BY(SHINY_NOTICE_BY_DESCRIPTOR, named, environment, si_next.fexecve(fd, argv, HANDED_DOWN(environment, told))) :
+		absent();
+}
+
+int si_hook_execveat(int directory, const char *path, char *const *argv, char *const *environment,
+		     int flags)
+{
+	bool read = si_readable_string(path, SHINY_PATH_MAX);
+	uint32_t by = read && directory != AT_FDCWD && *path != '/' ? SHINY_NOTICE_BY_DESCRIPTOR : 0;
+	const char *named = read && !*path ? first_of(argv) : path;
+
+	return SI_NEXT(execveat) ?
+		REPLACED_BY(by, named, environment, si_next.execveat(directory, path, argv, HANDED_DOWN(environment, told), flags)) :
+		absent();
+}
+
+/* The arguments of an execl: `first`, then those of `list` to the NULL; both lists are walked, so a copy is counted. */
+static size_t count_arguments(const char *first, va_list list)
+{
+	size_t n = 1;
+
+	if (first)
+		for (n++; va_arg(list, const char *); n++)
+			;
+	return n;
+}
+
+#define ARGUMENTS(argv, first, list)                                                                                           \
+	do {                                                                                                                   \
+		va_list counted_;                                                                                              \
+		size_t n_ = 0, room_;                                                                                          \
+		va_copy(counted_, list);                                                                                       \
+		room_ = count_arguments(first, counted_);                                                                      \
+		va_end(counted_);                                                                                              \
+		argv = __builtin_alloca(room_ * sizeof(char *));                                                               \
+		argv[n_++] = (char *)(uintptr_t)(first);                                                                       \
+		while (n_ < room_)                                                                                             \
+			argv[n_++] = va_arg(list, char *);                                                                     \
+	} while (0)
+
+int si_hook_execl(const char *path, const char *first, ...)
+{
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	ARGUMENTS(argv, first, list);
+	va_end(list);
+	return si_hook_execve(path, argv, environ);
+}
+
+int si_hook_execlp(const char *file, const char *first, ...)
+{
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	ARGUMENTS(argv, first, list);
+	va_end(list);
+	return si_hook_execvpe(file, argv, environ);
+}
+
+int si_hook_execle(const char *path, const char *first, ...)
+{
+	char *const *environment;
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	ARGUMENTS(argv, first, list);
+	environment = va_arg(list, char *const *); /* behind the NULL */
+	va_end(list);
+	return si_hook_execve(path, argv, environment);
+}
+
+/* The caller's own variable is filled by libc, before a signal that tells of the child can come in. */
+#define SPAWNED(path, call)                                                                                                    \
+	({                                                                                                                     \
+		uint32_t told = flags_of(environment);                                                                         \
+		struct si_notice notice_ = notice_of(SHINY_NOTICE_SPAWN, (path), 0, told);                                     \
+		pid_t own_ = 0;                                                                                                \
+		pid_t *at_ = pid ? pid : &own_;                                                                                \
+		int error_ = (call);                                                                                           \
+		if (error_)                                                                                                    \
+			si_notice_failed(notice_);                                                                             \
+		else                                                                                                           \
+			si_notice_started(notice_, (uint32_t)*at_);                                                            \
+		error_;                                                                                                        \
+	})
+
+int si_hook_posix_spawn(pid_t *pid, const char *path, const void *actions, const void *attr, char *const *argv,
+			char *const *environment)
+{
+	if (!SI_NEXT(posix_spawn))
+		return ENOSYS;
+	return SPAWNED(path, si_next.posix_spawn(at_, path, actions, attr, argv, HANDED_DOWN(environment, told)));
+}
+
+int si_hook_posix_spawnp(pid_t *pid, const char *file, const void *actions, const void *attr, char *const *argv,
+			 char *const *environment)
+{
+	if (!SI_NEXT(posix_spawnp))
+		return ENOSYS;
+	return SPAWNED(file, si_next.posix_spawnp(at_, file, actions, attr, argv, HANDED_DOWN(environment, told)));
+}
+
+static void hand_down_environ(void)
+{
+	static char *environment[VARIABLES_MAX + 2];
+	struct room room = room_for(environ, 0);
+
+	if (room.pointers)
+		environ = fill(environment, NULL, environ, room);
+}
+
+/* Both start it by a call of their own, and keep its number to themselves. */
+static const char shell[] = "/bin/sh";
+
+/* Where it would not find us, for as long as the call takes. */
+#define STARTED(call)                                                                                                         \
+	({                                                                                                                     \
+		uint32_t told = flags_of(environ);                                                                             \
+		char **before_ = environ, **during_ = (char **)HANDED_DOWN(environ, told);                                     \
+		notice = si_notice_start(SHINY_NOTICE_SPAWN, shell, 0, told);                                                  \
+		environ = during_;                                                                                             \
+		__auto_type result_ = (call);                                                                                  \
+		if (environ == during_)                                                                                        \
+			environ = before_;                                                                                     \
+		result_;                                                                                                       \
+	})
+
+int si_hook_system(const char *command)
+{
+	struct si_notice notice;
+	int status;
+
+	if (!SI_NEXT(system))
+		return absent();
+	hand_down_environ();
+	if (!command)
+		return si_next.system(command);
+	status = STARTED(si_next.system(command));
+	if (status == -1)
+		si_notice_failed(notice);
+	else
+		si_notice_started(notice, 0);
+	return status;
+}
+
+void *si_hook_popen(const char *command, const char *mode)
+{
+	struct si_notice notice;
+	void *pipe;
+
+	if (!SI_NEXT(popen))
+		return absent(), NULL;
+	hand_down_environ();
+	pipe = STARTED(si_next.popen(command, mode));
+	if (pipe)
+		si_notice_started(notice, 0);
+	else
+		si_notice_failed(notice);
+	return pipe;
+}

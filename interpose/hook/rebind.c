@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rebind.c: see rebind.h.
+ *
+ * The relocations of the modules that are new say where their references are and what they are
+ * called. A reference that has not been bound yet leads into its own module's PLT; it is bound by
+ * us, if the real function is libc's and nobody else has one of that name: then there is nothing
+ * before libc that it could find. References in pages that the loader has made read-only (RELRO)
+ * are written while those are writable: by mprotect, which the loader has just called for them.
+ */
+#define _GNU_SOURCE
+#include "rebind.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "hooks.h"
+#include "../core/sys.h"
+
+enum { PAGE = 4096, RETURN = 0xc3 };
+
+/* Written in assembly; their symbols are the real ones'. */
+#define SI_HOOK(id, symbol, result, parameters)
+#ifndef SHINY_TEST
+#define SI_STUB(id, symbol) extern char si_stub_##id[] __asm__(#symbol);
+#else
+#define SI_STUB(id, symbol) static char si_stub_##id[1];
+#endif
+#include "hooks.def"
+
+struct reference {
+	const char *symbol;
+	uintptr_t real, ours;
+};
+
+enum reference_id {
+#define SI_HOOK(id, symbol, result, parameters) REFERENCE_##id,
+#define SI_STUB(id, symbol) REFERENCE_##id,
+#include "hooks.def"
+	REFERENCES
+};
+
+/* The dynamic section's tables. */
+struct tables {
+	const ElfW(Sym) *symbols;
+	const char *names;
+	const ElfW(Rela) *rela, *plt;
+	size_t rela_bytes, plt_bytes;
+	const uint32_t *hash; /* of DT_GNU_HASH; NULL: there is none */
+};
+
+struct look {
+	const struct link_map *first; /* the module that was opened */
+	bool begun;                   /* it has been met: it and what follows may be new */
+	bool own[REFERENCES];         /* a module other than libc defines one, too */
+	uintptr_t libc, libc_end;
+	struct reference references[REFERENCES];
+};
+
+static uintptr_t module_of(uintptr_t address, uintptr_t *end)
+{
+	struct dl_find_object found;
+
+	if (_dl_find_object((void *)address, &found) != 0)
+		return *end = 0;
+	*end = (uintptr_t)found.dlfo_map_end;
+	return (uintptr_t)found.dlfo_map_start;
+}
+
+static bool equal(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static int named(const struct look *look, const char *symbol)
+{
+	for (int i = 0; i < REFERENCES; i++)
+		if (equal(look->references[i].symbol, symbol))
+			return i;
+	return -1;
+}
+
+static bool read_tables(const struct dl_phdr_info *info, struct tables *t)
+{
+	const ElfW(Dyn) *entry = NULL;
+
+	*t = (struct tables){ 0 };
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	/* glibc has made these addresses absolute */
+	for (; entry && entry->d_tag != DT_NULL; entry++)
+		switch (entry->d_tag) {
+		case DT_SYMTAB:
+			t->symbols = (const ElfW(Sym) *)entry->d_un.d_ptr;
+			break;
+		case DT_STRTAB:
+			t->names = (const char *)entry->d_un.d_ptr;
+			break;
+		case DT_RELA:
+			t->rela = (const ElfW(Rela) *)entry->d_un.d_ptr;
+			break;
+		case DT_RELASZ:
+			t->rela_bytes = entry->d_un.d_val;
+			break;
+		case DT_JMPREL:
+			t->plt = (const ElfW(Rela) *)entry->d_un.d_ptr;
+			break;
+		case DT_PLTRELSZ:
+			t->plt_bytes = entry->d_un.d_val;
+			break;
+		case DT_GNU_HASH:
+			t->hash = (const uint32_t *)entry->d_un.d_ptr;
+			break;
+		}
+	return t->symbols && t->names && (uintptr_t)t->symbols > info->dlpi_addr;
+}
+
+/* Whether a module defines a symbol; also if that cannot be told. */
+static bool defines(const struct tables *t, const char *name)
+{
+	uint32_t buckets, first, h = 5381, at;
+	const uint32_t *bucket;
+
+	if (!t->hash)
+		return true;
+	for (const char *c = name; *c; c++)
+		h = h * 33 + (unsigned char)*c;
+	/* buckets, first symbol, 64-bit words of a filter, its shift; the filter, the buckets, the chains */
+	buckets = t->hash[0];
+	first = t->hash[1];
+	bucket = t->hash + 4 + 2 * (size_t)t->hash[2];
+	at = buckets ? bucket[h % buckets] : 0;
+	for (bool last = at < first; !last; at++) {
+		uint32_t chained = bucket[buckets + at - first];
+
+		if ((chained | 1) == (h | 1) && equal(t->names + t->symbols[at].st_name, name) &&
+		    t->symbols[at].st_shndx != SHN_UNDEF)
+			return true;
+		last = chained & 1;
+	}
+	return false;
+}
+
+/* The pages that the loader has made read-only; none: start = end. */
+static void read_only(const struct dl_phdr_info *info, uintptr_t *start, uintptr_t *end)
+{
+	*start = *end = 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
+			*start = (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) & -(uintptr_t)PAGE;
+			*end = *start + (info->dlpi_phdr[i].p_vaddr % PAGE +
+					 info->dlpi_phdr[i].p_memsz) / PAGE * PAGE;
+		}
+}
+
+static bool write_reference(uintptr_t *at, uintptr_t value, uintptr_t start, uintptr_t end)
+{
+	bool locked = (uintptr_t)at >= start && (uintptr_t)at < end;
+
+	if (locked && si_sys(SYS_mprotect, start, end - start, PROT_READ | PROT_WRITE) != 0)
+		return false;
+	__atomic_store_n(at, value, __ATOMIC_RELAXED);
+	if (locked)
+		si_sys(SYS_mprotect, start, end - start, PROT_READ);
+	return true;
+}
+
+static void bind(struct look *look, const struct dl_phdr_info *info, const struct tables *t,
+		 const ElfW(Rela) *rela, size_t bytes)
+{
+	uintptr_t locked_start, locked_end, module_end;
+	uintptr_t module = module_of((uintptr_t)t->symbols, &module_end);
+
+	read_only(info, &locked_start, &locked_end);
+	for (size_t i = 0; i < bytes / sizeof *rela; i++) {
+		const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(rela[i].r_info)];
+		uint32_t type = ELF64_R_TYPE(rela[i].r_info);
+		uintptr_t *at = (uintptr_t *)(info->dlpi_addr + rela[i].r_offset), value;
+		int found;
+
+		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
+		    (type != R_X86_64_64 || rela[i].r_addend))
+			continue;
+		found = symbol->st_name ? named(look, t->names + symbol->st_name) : -1;
+		if (found < 0)
+			continue;
+		value = __atomic_load_n(at, __ATOMIC_RELAXED);
+		if (value != look->references[found].real) {
+			/* not bound yet, and what it will find is libc's? */
+			bool waits = type == R_X86_64_JUMP_SLOT && symbol->st_shndx == SHN_UNDEF &&
+				     value - module < module_end - module;
+			bool of_libc = look->references[found].real - look->libc <
+				       look->libc_end - look->libc;
+
+			if (!waits || look->own[found] || !of_libc)
+				continue;
+		}
+		if (!write_reference(at, look->references[found].ours, locked_start, locked_end))
+			return;
+	}
+}
+
+/* Whether the module is the one that was opened, or follows it. */
+static bool is_new(struct look *look, const struct dl_phdr_info *info, struct tables *t)
+{
+	look->begun |= info->dlpi_addr && info->dlpi_addr == look->first->l_addr;
+	return look->begun && read_tables(info, t) && !si_is_ours(t->symbols);
+}
+
+static int find_definitions(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct look *look = context;
+	struct tables t;
+
+	if (!read_tables(info, &t) || si_is_ours(t.symbols))
+		return 0;
+	if ((uintptr_t)t.symbols - look->libc < look->libc_end - look->libc)
+		return 0;
+	for (unsigned i = 0; i < REFERENCES; i++)
+		look->own[i] |= defines(&t, look->references[i].symbol);
+	return 0;
+}
+
+static int bind_references(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct look *look = context;
+	struct tables t;
+
+	if (is_new(look, info, &t)) {
+		bind(look, info, &t, t.rela, t.rela_bytes);
+		bind(look, info, &t, t.plt, t.plt_bytes);
+	}
+	return 0;
+}
+
+void si_scope_opened(const void *handle)
+{
+	struct look look = { .first = handle };
+
+	if (!handle)
+		return;
+#define SI_HOOK(id, name, result, parameters) \
+	look.references[REFERENCE_##id] = (struct reference){                 \
+		#name, (uintptr_t)si_next.id, (uintptr_t)si_hook_##id };
+#define SI_STUB(id, name) \
+	look.references[REFERENCE_##id] = (struct reference){                 \
+		#name, (uintptr_t)si_next_##id, (uintptr_t)si_stub_##id };
+#include "hooks.def"
+	look.libc = module_of((uintptr_t)si_next.fork, &look.libc_end);
+	dl_iterate_phdr(find_definitions, &look);
+	dl_iterate_phdr(bind_references, &look);
+}
+
+const uint8_t *si_scope_way(uintptr_t pc)
+{
+	const uint8_t *page = (const uint8_t *)(pc & -(uintptr_t)PAGE);
+
+	for (const uint8_t *at = (const uint8_t *)pc; at < page + PAGE; at++)
+		if (*at == RETURN)
+			return at;
+	for (const uint8_t *at = (const uint8_t *)pc; at-- > page;)
+		if (*at == RETURN)
+			return at;
+	return NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slot.h: slots in the ring file, by which the sidecar knows processes and streams.
+ *
+ * Runs:      inside.
+ * Signals:   safe.
+ * Allocates: nothing; sleeps where no slot is free (wait.h), and makes no other system call after
+ *            boot.
+ * Threads:   any.
+ */
+#ifndef SI_SLOT_H
+#define SI_SLOT_H
+
+#include "../core/ring_map.h"
+#include "../core/base.h"
+
+/*
+ * A free one of `count` slots is claimed, the search beginning at `*hint`; `states` is the first
+ * one's state, and the next one's lies `stride` bytes further. UINT32_MAX: none is free.
+ */
+uint32_t si_slot_claim(uint32_t *states, size_t stride, uint32_t count, uint32_t *hint);
+
+/* Makes the attempt, and if it fails again whenever the sidecar has given something back. */
+bool si_slot_wait_for(bool (*attempt)(void *context), void *context);
+
+/* What a process's slot says of where it comes from. */
+struct si_descent {
+	int32_t parent; /* slot; -1: an image that exec made */
+	uint32_t parent_generation;
+	uint64_t fork_at;
+};
+
+/* This process's own slot, into si_process. `waits`: for one that the sidecar gives back. */
+bool si_process_claim(const struct si_descent *descent, bool waits);
+
+#endif

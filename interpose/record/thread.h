@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread.h: a thread's stream: who writes it, where it is up to, and how a signal handler is kept out of it.
+ *
+ * Runs:      inside.
+ * Signals:   safe: see `busy`.
+ * Allocates: nothing after boot.
+ * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
+ */
+#ifndef SI_THREAD_H
+#define SI_THREAD_H
+
+#include "../core/ring_map.h"
+#include "../core/base.h"
+#include "process.h"
+#include "writer.h"
+
+/* Boot: reserves the writers and makes the key. */
+bool si_threads_make(void);
+
+/* The rare halves of si_enter. Each returns with `busy` taken, or NULL: the event is dropped and counted. */
+SI_COLD struct si_writer *si_thread_first(const uintptr_t *fp);
+SI_COLD struct si_writer *si_thread_nested(const uintptr_t *fp);
+
+/* Frees the block whose free was handed to this writer; outside `busy`. */
+SI_COLD void si_orphan_release(struct si_writer *w);
+
+/* Takes this thread's stream, whether recording is on or not: for what the sidecar must know anyway (modules). The process is alive. */
+SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
+{
+	struct si_writer *w = si_tls.writer;
+
+	if (SI_UNLIKELY(!w))
+		return si_thread_first(fp);
+	if (SI_UNLIKELY(w->busy))
+		return si_thread_nested(fp);
+	w->busy = (uintptr_t)fp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return w;
+}
+
+/* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now writes elsewhere. */
+SI_HOT struct si_writer *si_enter(const uintptr_t *fp)
+{
+	if (!si_alive_for_event() || !__atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+		return NULL;
+	return si_enter_any(fp);
+}
+
+SI_HOT void si_leave(struct si_writer *w)
+{
+	__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
+	if (SI_UNLIKELY(w->orphan != NULL))
+		si_orphan_release(w);
+}
+
+#ifdef SHINY_TEST
+extern void (*si_thread_test_pause)(void); /* in the middle of a claim */
+#endif
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wait.h: waiting for the sidecar to give something back: a chunk, a thread's slot, a process's slot.
+ *
+ * Runs:      inside.
+ * Signals:   safe.
+ * Allocates: nothing; sleeps where no filter can forbid it (sys.h), and spins elsewhere.
+ * Threads:   any.
+ */
+#ifndef SI_WAIT_H
+#define SI_WAIT_H
+
+#include "../core/base.h"
+
+/*
+ * Calls `attempt` until it says true, for as long as there is a sidecar that gets on; it is called when something has been given back. False: it
+ * was not worth waiting, or no longer. `waited` tells whether there was a wait at all.
+ */
+SI_COLD bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited);
+
+/* The program is about to put a seccomp filter in place. */
+void si_wait_awake(void);
+/* It has done so, or is just doing it and gives a filter along. Only what hooks have seen. */
+void si_wait_filtered(void);
+bool si_wait_is_filtered(void);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * writer.c: where streams' own memory comes from.
+ *
+ * One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack cache and kept walks beside it, then
+ * the large ones for streams that write much. 8,192 writers and 512 large caches are 147 MiB of addresses; 1,024 writers with large
+ * caches each were 166, and a thread that allocated now and then touched as many pages as it had stacks.
+ */
+#include "writer.h"
+
+#include <sys/mman.h>
+
+#include "../core/sys.h"
+
+__thread struct si_tls si_tls __attribute__((tls_model("initial-exec")));
+
+enum {
+	LATE = 0, /* writers[0] is the late stream's */
+	CACHE_WORDS_SMALL = SI_CACHE_WAYS << SI_CACHE_BITS_SMALL,
+	CACHE_WORDS = SI_CACHE_WAYS << SI_CACHE_BITS,
+};
+
+/* A writer and what it begins with. */
+struct place {
+	struct si_writer writer;
+	uint64_t cache[CACHE_WORDS_SMALL];
+	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS_SMALL];
+} __attribute__((aligned(4096)));
+_Static_assert(sizeof(struct place) == 8192, "two pages");
+
+struct large {
+	uint64_t cache[CACHE_WORDS];
+	struct si_kept_walk kept_walks[1 << SI_KEPT_WALK_BITS];
+};
+
+static struct region {
+	struct place places[SI_WRITERS];
+	struct large larges[SI_LARGE_CACHES];
+} *region;
+static uint32_t larges_used[SI_LARGE_CACHES]; /* compare-and-swap */
+static uint32_t writers_used; /* one more than the highest that was ever taken: what lies above has not been touched */
+static uint32_t writer_hint = 1;
+static uint64_t closed_last; /* the time of the last record of streams that are no more, here and in those that we are a copy of */
+static uint64_t salts;
+static struct si_writer *writer_at(uint32_t i)
+{
+	return &region->places[i].writer;
+}
+
+bool si_writers_make(void)
+{
+	region = si_sys_map(sizeof(*region), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (!region)
+		return false;
+	writer_at(LATE)->used = SI_WRITER_POISONED; /* never handed to a thread */
+	writers_used = LATE + 1;
+	return true;
+}
+
+void si_writers_say_where(struct shiny_header *header)
+{
+	header->own[0].start = (uintptr_t)region;
+	header->own[0].end = (uintptr_t)(region + 1);
+}
+
+/* The large cache, where it has one, is anybody's again. */
+static void release_large(struct si_writer *w)
+{
+	if (w->large)
+		__atomic_store_n(&larges_used[w->large - 1], 0, __ATOMIC_RELEASE);
+	w->large = 0;
+}
+
+void si_writer_enlarge(struct si_writer *w)
+{
+	for (uint32_t i = 0; i < SI_LARGE_CACHES; i++) {
+		uint32_t unused = 0;
+
+		if (__atomic_load_n(&larges_used[i], __ATOMIC_RELAXED) ||
+		    !__atomic_compare_exchange_n(&larges_used[i], &unused, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		w->large = i + 1;
+		w->cache = region->larges[i].cache;
+		w->kept_walks = region->larges[i].kept_walks;
+		/* the sizes last: a handler that leaves by longjmp on the way leaves a large cache of which little is used */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS) - 1;
+		w->kept_shift = 64 - SI_KEPT_WALK_BITS;
+		si_writer_salt(w);
+		return;
+	}
+}
+
+void si_writer_reset(struct si_writer *w)
+{
+	w->next = w->end = NULL;
+	w->state = NULL;
+	w->slot = w->generation = w->sequence = 0;
+	w->lost = 0;
+	w->last = 0;
+	w->reading = 0;
+	w->orphan = NULL;
+	w->second = NULL;
+	w->realloc_open = w->impatient = w->tag = 0;
+	release_large(w);
+	w->cache = ((struct place *)w)->cache;
+	w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS_SMALL) - 1;
+	w->kept_walks = ((struct place *)w)->kept_walks;
+	w->kept_shift = 64 - SI_KEPT_WALK_BITS_SMALL;
+	si_writer_salt(w);
+}
+
+void si_writer_salt(struct si_writer *w)
+{
+	w->salt = (__atomic_fetch_add(&salts, 1, __ATOMIC_RELAXED) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+struct si_writer *si_writer_reserve(const uintptr_t *fp)
+{
+	uint32_t from = __atomic_load_n(&writer_hint, __ATOMIC_RELAXED);
+
+	for (uint32_t n = 0; n < SI_WRITERS; n++) {
+		uint32_t i = (from + n) % SI_WRITERS, unused = SI_WRITER_UNUSED;
+		struct si_writer *w = writer_at(i);
+
+		if (__atomic_load_n(&w->used, __ATOMIC_RELAXED) != SI_WRITER_UNUSED ||
+		    !__atomic_compare_exchange_n(&w->used, &unused, SI_WRITER_USED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		w->busy = (uintptr_t)fp;
+		si_writer_reset(w);
+		shiny_slot_claimed(&writer_hint, &writers_used, i);
+		__atomic_store_n(&writer_hint, i, __ATOMIC_RELAXED); /* low ones are warm */
+		return w;
+	}
+	return NULL;
+}
+
+static void last_seen(uint64_t time)
+{
+	uint64_t last = __atomic_load_n(&closed_last, __ATOMIC_RELAXED);
+
+	while (last < time && !__atomic_compare_exchange_n(&closed_last, &last, time, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+void si_writer_give_back(struct si_writer *w)
+{
+	release_large(w);
+	last_seen(w->last);
+	w->busy = 0;
+	/* a block handed to us was released by si_leave; nothing refers to the writer any more */
+	__atomic_store_n(&w->used, SI_WRITER_UNUSED, __ATOMIC_RELEASE);
+}
+
+struct si_writer *si_writer_late(void)
+{
+	return writer_at(LATE);
+}
+
+static bool in_chain(const struct si_writer *w)
+{
+	const struct si_writer *link = si_tls.writer;
+
+	while (link && link != w)
+		link = link->second;
+	return link != NULL;
+}
+
+uint64_t si_writers_forget(void)
+{
+	for (uint32_t i = 0; i < SI_LARGE_CACHES; i++)
+		larges_used[i] = 0;
+	for (uint32_t i = 0; i < writers_used; i++) {
+		struct si_writer *w = writer_at(i);
+		bool resumed = w->busy && in_chain(w);
+
+		if (w->used == SI_WRITER_UNUSED && i != LATE)
+			continue;
+		last_seen(w->last);
+		if (i == LATE) {
+			w->busy = 0;
+			w->slot = w->generation = 0;
+		}
+		/* one that a handler interrupted goes on when the handler returns: nobody else may have it */
+		if (i != LATE && w->used == SI_WRITER_USED)
+			w->used = resumed ? SI_WRITER_POISONED : SI_WRITER_UNUSED;
+		if (!resumed && i != LATE)
+			w->busy = 0;
+		if (!resumed)
+			w->large = 0;
+		else if (w->large)
+			larges_used[w->large - 1] = 1;
+	}
+	writer_hint = 1;
+	si_tls.writer = NULL;
+	if (si_tls.phase != SI_THREAD_GONE)
+		si_tls.phase = SI_THREAD_NEW;
+	si_tls.creator = 0;
+	return closed_last;
+}

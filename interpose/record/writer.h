@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * writer.h: a stream's own memory, and what a thread knows of itself.
+ *
+ * Runs:      inside.
+ * Signals:   safe; who may write is settled by thread.h.
+ * Allocates: one region at boot, by mmap (149 MiB of addresses), of which each thread touches its own part.
+ * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
+ */
+#ifndef SI_WRITER_H
+#define SI_WRITER_H
+
+#include <shiny/ring.h>
+
+#include "../core/base.h"
+
+enum {
+	SI_WRITERS = 8192,    /* streams that one process can have open at a time */
+	SI_LARGE_CACHES = 512,
+	SI_CACHE_BITS_SMALL = 6, /* sets */
+	SI_CACHE_BITS = 12,
+	SI_CACHE_WAYS = 4,    /* half a cache line; a stack id is set * ways + way + 1, so 0 stays "no stack" */
+	SI_NESTING = 8,       /* streams of one thread: its own, and those of handlers that interrupt each other's records */
+};
+
+/* What is kept of a walk: stack_memo.h. */
+enum { SI_KEPT_WALK_BITS_SMALL = 4, SI_KEPT_WALK_BITS = 7, SI_KEPT_WALK_PAIRS = 16 };
+
+struct si_kept_walk {
+	uint32_t id;           /* 0: nothing is kept here */
+	uint16_t pairs, depth; /* pairs read; frames asked for */
+	const uintptr_t *fp;   /* where the first one is */
+	uintptr_t high;        /* the end of the stack as the walk knew it */
+	uint64_t epoch, salt, key;
+	struct {
+		uintptr_t next, pc;
+	} pair[SI_KEPT_WALK_PAIRS];
+};
+
+/*
+ * One stream's writer, in private memory.
+ *
+ *   state == NULL: no chunk is owned; else [next, end) is the unwritten rest of it
+ *   busy != 0  ⇔  between si_enter and si_leave; it is the frame address of the hook inside
+ *
+ * Its stack cache and its kept walks are small at first: 7 KiB beside the writer itself, in two pages. A stream that gets to large chunks
+ * (chunk.c) gets a large cache as well, as far as there are any; what the small one held is defined anew.
+ */
+struct si_writer {
+	uintptr_t busy;
+	struct shiny_record *next, *end;
+	uint64_t base; /* the time base in force */
+	uint64_t last; /* time of the last record taken */
+	uint64_t salt; /* mixed into the cache's keys: a new value voids them all */
+	uint64_t *cache;
+	uint64_t cache_mask; /* its sets - 1 */
+	struct si_kept_walk *kept_walks; /* stack_memo.h */
+	uint32_t kept_shift;       /* 64 - the binary logarithm of their number */
+	uint32_t large;            /* large cache + 1; 0: the small ones */
+	uint64_t *state; /* of the chunk owned; NULL: none */
+	uint32_t slot, generation; /* shared thread slot; generation 0: not claimed yet */
+	uint32_t sequence;         /* of the next chunk, where none is owned */
+	uint32_t held;             /* of the one that is */
+	uint64_t lost;             /* events dropped since the last LOSS record */
+	uint32_t used;             /* SI_WRITER_*; compare-and-swap */
+	uint32_t reading;          /* nursery entry + 1 that this writer has marked busy */
+	uint64_t *orphan;          /* a block that was freed while we read it, and who frees it */
+	si_release_fn *orphan_release;
+	struct si_writer *second; /* the chain's next: for handlers that interrupt this one */
+	uint32_t realloc_open;    /* REALLOC_BEGIN was written */
+	uint32_t defined;         /* frames of the stack defined last in this chunk; 0: none yet */
+	uintptr_t frames[SHINY_FRAMES_MAX]; /* those */
+	uint32_t impatient;       /* a wait has failed and no chunk was had since */
+	uint32_t tag;             /* what this chunk says of it last; 0: nothing */
+};
+
+enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
+
+enum si_phase {
+	SI_THREAD_NEW = 0,
+	SI_THREAD_OPEN = 1,
+	SI_THREAD_GONE = 2, /* its key's last destructor round is over: what comes goes to the late stream */
+};
+
+enum { SI_TAG_DEPTH = 32 };
+
+/* Tags pushed and not popped yet: at[0..depth), innermost last, as far as there is room. */
+struct si_tags {
+	uint32_t depth;
+	uint16_t inherited; /* the creator's, below all of them */
+	uint16_t at[SI_TAG_DEPTH];
+};
+
+struct si_tls {
+	struct si_writer *writer; /* the chain's first */
+	uint32_t phase;   /* enum si_phase */
+	uint32_t creator; /* shared thread slot + 1 */
+	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
+	uint32_t tid, void_tid; /* tid.c: its number as seen last; one that is known to be another's */
+	uint32_t refused; /* events since no stream could be had */
+	uint32_t refused_for; /* and the counter of these */
+	uint32_t tag;     /* the innermost one; what streams are to say (tag.h) */
+	struct si_tags tags;
+};
+extern __thread struct si_tls si_tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Boot: reserves the region. */
+bool si_writers_make(void);
+void si_writers_say_where(struct shiny_header *header); /* in its `own` */
+
+/* A writer that nobody else has, entered at `fp`; it has no slot yet. NULL: there is none. */
+struct si_writer *si_writer_reserve(const uintptr_t *fp);
+/* The writer of the process's late stream; never handed to a thread. */
+struct si_writer *si_writer_late(void);
+/* As new: no chunk, no slot, nothing cached. */
+void si_writer_reset(struct si_writer *w);
+/* Anybody's again. Its chunk is sealed. */
+void si_writer_give_back(struct si_writer *w);
+
+/* Voids the stack cache: a new stream, or ids that may have been lost. */
+void si_writer_salt(struct si_writer *w);
+/* Gives the stream a large stack cache in place of its small one, if one is free. */
+SI_COLD void si_writer_enlarge(struct si_writer *w);
+
+/* A forked child: no stream is ours. Returns the time of the last record that the inherited memory had taken. */
+uint64_t si_writers_forget(void);
+
+/* This thread is new, and was made under that tag; or its stream is closed (0). */
+static inline void si_tag_inherit(uint32_t tag)
+{
+	si_tls.tags = (struct si_tags){ .inherited = (uint16_t)tag };
+	si_tls.tag = tag;
+}
+
+/* The one call that goes up from here: records what the thread's tag is (tag.c). */
+SI_COLD void si_tag_tell_slow(struct si_writer *w);
+
+/* Says what the thread's tag is, if the chunk does not say it yet. Between si_enter and si_leave. */
+static inline void si_tag_tell(struct si_writer *w)
+{
+	if (SI_UNLIKELY(w->tag != si_tls.tag))
+		si_tag_tell_slow(w);
+}
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack.h: who called? Frames by frame pointers or rows (unwind.h), and a small number for them.
+ *
+ * Runs:      inside, between si_enter and si_leave.
+ * Signals:   safe.
+ * Allocates: nothing.
+ * Threads:   the stream's own.
+ */
+#ifndef SI_STACK_H
+#define SI_STACK_H
+
+#define XXH_INLINE_ALL
+#define XXH_NAMESPACE si_
+#include <xxhash.h>
+
+#include "../record/chunk.h"
+#include "stack_memo.h"
+#include "modules.h"
+#include "../core/settings.h"
+#include "unwind.h"
+
+/* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave, with room for `depth`. */
+SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, uint64_t now);
+
+/* Return addresses, innermost first: at least one. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
+SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked)
+{
+	uintptr_t at = (uintptr_t)fp, high, next;
+	uint32_t n = 1;
+	uint64_t row;
+
+	frames[0] = si_stack_word(fp + 1);
+	walked->pairs = 0;
+	if (depth <= 1)
+		return 1;
+	row = si_row_find(frames[0], __atomic_load_n(&si_modules_generation, __ATOMIC_RELAXED));
+	if (SI_UNLIKELY(row != SI_ROW_FP)) {
+		if (si_settings.unwind != SI_UNWIND_FP)
+			return si_unwind_walk(w, fp, depth, frames, walked);
+		if (row != SI_ROW_NONE)
+			return 1; /* it has shown that it keeps none */
+	}
+	high = si_stack_high(fp);
+	next = si_stack_word(fp);
+	/* one comparison for "above this frame, and two words below the end" */
+	while (n < depth && next - at - 1 < high - at - 2 * sizeof(uintptr_t) && (next & 7) == 0) {
+		uintptr_t pc = si_stack_word((const uintptr_t *)next + 1);
+
+		if (pc < 4096) {
+			walked->pairs = n + 1;
+			return n;
+		}
+		frames[n++] = pc;
+		at = next;
+		next = si_stack_word((const uintptr_t *)next);
+	}
+	walked->pairs = n;
+	return n;
+}
+
+/* Where the cache keeps `key`: its id, or 0. */
+static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
+{
+	uint32_t set = (uint32_t)(key & w->cache_mask) * SI_CACHE_WAYS;
+
+	for (uint32_t way = 0; way < SI_CACHE_WAYS; way++)
+		if (w->cache[set + way] == key)
+			return set + way + 1;
+	return 0;
+}
+
+static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *frames, uint32_t count)
+{
+	return XXH3_64bits(frames, count * sizeof *frames) + w->salt;
+}
+
+/* The id of the stack above `fp`, defined in the stream before; 0: none. */
+SI_HOT uint32_t si_stack_id(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint64_t now)
+{
+	uintptr_t frames[SHINY_FRAMES_MAX];
+	uint32_t count, id;
+	uint64_t epoch;
+	struct si_walked walked;
+
+	if (depth > 1) {
+		id = si_kept_walk_find(w, fp, depth);
+		if (id)
+			return id;
+	} else if (depth == 0) {
+		return 0;
+	}
+	epoch = __atomic_load_n(&si_rows_epoch, __ATOMIC_ACQUIRE);
+	count = si_stack_walk(w, fp, depth, frames, &walked);
+	id = si_stack_find(w, si_stack_key(w, frames, count));
+	if (SI_UNLIKELY(!id))
+		return si_stack_define(w, fp, depth, frames, count, now);
+	if (walked.pairs && walked.pairs <= SI_KEPT_WALK_PAIRS)
+		si_kept_walk_put(w, fp, depth, walked.pairs, epoch, id);
+	return id;
+}
+
+#endif

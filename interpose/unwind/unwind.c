@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unwind.c: walks by rows, and where rows come from.
+ *
+ * Problem. Nearly all of Debian is built with -O2 and without frame pointers: the hook's own return address is all that can be had by
+ * following rbp. Whole stacks are what people expect, and types need the callers of wrappers (xmalloc, g_malloc).
+ *
+ * Approach. At the hook rsp and rbp of the caller are known: its frame. For a return address the module's .eh_frame says where the
+ * frame around it ends and where the caller's rbp is (cfi.c); one word of that is kept, in a table by address, so a step is one
+ * lookup, an addition and a load. The inside makes these rows itself, when it meets an address: there are some thousands in a
+ * program, at about a microsecond each. (Planned was that the sidecar compiles whole files and the inside searches their tables; that
+ * means files and mappings after start-up, in sandboxes where there are none, and a search instead of a lookup.)
+ *
+ * How far it is believed. A walk that begins at the hook's own frame and goes by rows is exact: each address it comes to is one to which
+ * this thread will return. So its module cannot be unloaded under us by a program that is right, and its .eh_frame may be read,
+ * also of modules that dlopen brought. Code that says nothing (hand-written assembly, V8's built-ins) is followed by rbp, which may lead
+ * anywhere: from there on an address must lie in a module that was there at boot and stand behind a call, and when it
+ * doesn't, the address that led there is remembered as the end. Code in no module (a JIT) ends the stack.
+ *
+ * Bounds: rsp rises with every step and never beyond the stack's end, so a walk ends whatever the rows say.
+ *
+ * A signal handler's frame leads to what was interrupted, by the ucontext; that address is not behind a call, and all others are looked
+ * up one byte before: it is told, and looked up, as one more. On an alternate stack the walk goes on to the thread's own.
+ *
+ * The outermost functions are libc's: it is the one that calls main that is the last told, as by frame pointers, whichever way was
+ * gone.
+ *
+ * Rejected: making rows for a whole function at a time (most of its calls never allocate); glibc's _Unwind_Find_FDE (a library that
+ * need not be there, takes locks for JIT frames); rbx, r10 and others as a frame's base (no call in the libraries that were
+ * looked at has one, except libc's lazy binding).
+ */
+#include "unwind.h"
+
+#include "modules.h"
+#include "../core/settings.h"
+
+uintptr_t si_unwind_start_main;
+
+/* E8 rel32, or FF /2 in any of its lengths; prefixes come before and don't matter. */
+bool si_after_call(uintptr_t pc)
+{
+	const uint8_t *p = (const uint8_t *)pc;
+
+	if (p[-5] == 0xe8)
+		return true;
+	for (int back = 2; back <= 7; back++)
+		if (back != 5 && p[-back] == 0xff && (p[-back + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
+/* The walker's registers, and what it may do with them. */
+struct walk {
+	uintptr_t pc, rsp, rbp, high;
+	uint64_t generation;
+	struct si_writer *w;
+	bool doubt; /* rbp was followed on no more than its word */
+	bool cut;
+};
+
+/* A row for an address that has none. */
+static SI_COLD uint64_t make(struct walk *k)
+{
+	struct si_cfi_view view;
+	struct si_cfi found;
+	enum si_code code;
+
+	if (k->pc < 4096 || k->pc >> 47)
+		return SI_ROW(SI_ROW_NOWHERE, 0, 0);
+	code = si_module_view(k->pc, &view);
+	if (code == SI_CODE_NONE && !k->doubt && __atomic_load_n(&si_modules_suspect, __ATOMIC_RELAXED)) {
+		si_modules_update((const uintptr_t *)k->w->busy, k->w);
+		k->generation = __atomic_load_n(&si_modules_generation, __ATOMIC_ACQUIRE);
+		code = si_module_view(k->pc, &view);
+	}
+	if (k->doubt && code == SI_CODE_PASSING)
+		return SI_ROW(SI_ROW_STOP, 0, 0);
+	found = (struct si_cfi){ SI_ROW(SI_ROW_NOWHERE, 0, 0), 0 };
+	if (code != SI_CODE_NONE) {
+		found = si_cfi_find(&view, k->pc);
+		if (found.function && found.function == si_unwind_start_main)
+			found.row = SI_ROW(SI_ROW_NOWHERE, 0, 0);
+		if (found.row == SI_ROW_FP && si_settings.unwind == SI_UNWIND_ROWS)
+			found.row |= SI_ROW_MIXED;
+	}
+	si_row_store(k->pc, k->generation, found.row);
+	return found.row;
+}
+
+/* Is there a word at `at` to read? */
+static bool readable(const struct walk *k, uintptr_t at)
+{
+	return at >= k->rsp && at % sizeof(uintptr_t) == 0 && at < k->high && k->high - at >= sizeof(uintptr_t);
+}
+
+static bool step_realign(struct walk *k, uint64_t row)
+{
+	uintptr_t at = k->rbp + (uintptr_t)(intptr_t)(int32_t)SI_ROW_CFA(row), cfa;
+
+	if (!readable(k, at) || !readable(k, k->rbp))
+		return false;
+	cfa = si_stack_word((const uintptr_t *)at);
+	if (cfa < k->rsp + 8 || !readable(k, cfa - 8))
+		return false;
+	k->rbp = si_stack_word((const uintptr_t *)k->rbp);
+	k->pc = si_stack_word((const uintptr_t *)(cfa - 8));
+	k->rsp = cfa;
+	return true;
+}
+
+/* The kernel's ucontext stands at rsp; what was interrupted may be on another stack, which is then this thread's own. */
+static bool step_signal(struct walk *k)
+{
+	enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
+	uintptr_t rsp;
+
+	if (!readable(k, k->rsp) || !readable(k, k->rsp + UC_RIP))
+		return false;
+	rsp = si_stack_word((const uintptr_t *)(k->rsp + UC_RSP));
+	if (rsp <= k->rsp || rsp >= k->high) {
+		bool home = k->rsp >= si_tls.stack_low && k->rsp < si_tls.stack_high;
+
+		if (home || rsp < si_tls.stack_low || rsp >= si_tls.stack_high)
+			return false;
+	}
+	k->rbp = si_stack_word((const uintptr_t *)(k->rsp + UC_RBP));
+	k->pc = si_stack_word((const uintptr_t *)(k->rsp + UC_RIP)) + 1;
+	if (rsp >= k->high)
+		k->high = si_tls.stack_high;
+	else if (rsp <= k->rsp)
+		k->high = si_tls.stack_high;
+	k->rsp = rsp;
+	return rsp % sizeof(uintptr_t) == 0;
+}
+
+/* By rbp, from code that promises nothing. */
+static bool step_bare(struct walk *k)
+{
+	uintptr_t from = k->pc;
+	struct si_cfi_view view;
+
+	if (!readable(k, k->rbp) || !readable(k, k->rbp + 8))
+		return false;
+	k->pc = si_stack_word((const uintptr_t *)k->rbp + 1);
+	k->rsp = k->rbp + 16;
+	k->rbp = si_stack_word((const uintptr_t *)k->rbp);
+	k->doubt = true;
+	if (si_row_find(k->pc, k->generation) != SI_ROW_NONE || si_module_view(k->pc, &view) != SI_CODE_LASTING || si_after_call(k->pc))
+		return true;
+	si_row_doubt(from, k->generation, SI_ROW(SI_ROW_STOP, 0, 0));
+	return false;
+}
+
+static SI_COLD bool step_rare(struct walk *k, enum si_row_kind kind, uint64_t row)
+{
+	bool on = kind == SI_ROW_REALIGN ? step_realign(k, row) :
+		  kind == SI_ROW_SIGNAL  ? step_signal(k) :
+		  kind == SI_ROW_BARE    ? step_bare(k) :
+					   false;
+
+	k->cut = !on && kind != SI_ROW_END;
+	return on;
+}
+
+uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked)
+{
+	struct walk k = {
+		.pc = si_stack_word(fp + 1),
+		.rsp = (uintptr_t)(fp + 2),
+		.rbp = si_stack_word(fp),
+		.high = si_stack_high(fp),
+		.generation = __atomic_load_n(&si_modules_generation, __ATOMIC_ACQUIRE),
+		.w = w,
+	};
+	uint32_t n = 0, beyond = 0; /* beyond: a return address that was read, and is not told */
+	bool paired = true;         /* all steps so far went by a pair */
+	uint64_t row = si_row_find(k.pc, k.generation);
+
+	walked->pairs = 0;
+	for (;;) {
+		enum si_row_kind kind;
+
+		if (SI_UNLIKELY(row == SI_ROW_NONE))
+			row = make(&k);
+		kind = SI_ROW_KIND(row);
+		if (SI_LIKELY(kind <= SI_ROW_BP)) {
+			uintptr_t cfa = (kind == SI_ROW_BP ? k.rbp : k.rsp) + SI_ROW_CFA(row), saved = cfa - SI_ROW_SAVED(row);
+
+			frames[n++] = k.pc;
+			if (n == depth)
+				break;
+			/* SI_ROW_SAVED ≥ 8, so this is "above rsp, and below the end" for both words; cfa cannot have wrapped below rsp */
+			if (SI_UNLIKELY(cfa < k.rsp + 8 || cfa > k.high || saved < k.rsp || cfa % 8)) {
+				k.cut = cfa < k.high;
+				break;
+			}
+			paired &= (row & ~SI_ROW_MIXED) == SI_ROW_FP;
+			k.pc = si_stack_word((const uintptr_t *)(cfa - 8));
+			if (SI_ROW_SAVED(row) != 8)
+				k.rbp = si_stack_word((const uintptr_t *)saved);
+			k.rsp = cfa;
+			row = si_row_find(k.pc, k.generation);
+			continue;
+		}
+		if (kind == SI_ROW_NOWHERE) {
+			/* the hook's own return address is true wherever it is; go on from there as from any code that says nothing */
+			if (n > 0) {
+				beyond = 1;
+				break;
+			}
+			kind = SI_ROW_BARE;
+		}
+		frames[n++] = k.pc;
+		if (n == depth)
+			break;
+		if (SI_LIKELY(kind == SI_ROW_BARE && readable(&k, k.rbp) && readable(&k, k.rbp + 8))) {
+			uintptr_t next = si_stack_word((const uintptr_t *)k.rbp + 1);
+			uint64_t known = si_row_find(next, k.generation);
+
+			/* most of Chromium; where this leads has been looked at before */
+			if (SI_LIKELY(known != SI_ROW_NONE)) {
+				row = known;
+				k.pc = next;
+				k.rsp = k.rbp + 16;
+				k.rbp = si_stack_word((const uintptr_t *)k.rbp);
+				k.doubt = true;
+				continue;
+			}
+		}
+		paired &= kind == SI_ROW_BARE || kind == SI_ROW_END || kind == SI_ROW_STOP;
+		if (!step_rare(&k, kind, row))
+			break;
+		row = si_row_find(k.pc, k.generation);
+	}
+	walked->pairs = paired ? n + beyond : 0;
+	walked->cut = k.cut;
+	return n;
+}

@@ -118,7 +118,7 @@ $(O)/gen/schema_sql.h: src/store/schema.sql
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
-$(O)/gen/containers_rules.h: symbolizer/containers.rules
+$(O)/gen/containers_rules.h: symbolizer/infer/containers.rules
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@

@@ -9,8 +9,8 @@
 #include <shiny/wire.h>
 
 #include "module.h"
-#include "site_type.h"
-#include "type_cache.h"
+#include "infer/site_type.h"
+#include "infer/type_cache.h"
 
 static bool has(const struct elf_file *file, const char *name, bool packed)
 {

@@ -3,7 +3,7 @@
  * layout.c: a type's layout by its name (sym_type_layout): finds the definition and hands out what die_layout.c reads of it, without
  * elfutils' types.
  */
-#include "die_type.h"
+#include "dwarf/die_type.h"
 #include "module.h"
 
 struct relay {

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debugfile.h"
-#include "fetch.h"
+#include "elf/debugfile.h"
+#include "elf/fetch.h"
 #include "module.h"
-#include "probe.h"
-#include "package.h"
-#include "split.h"
-#include "vtable.h"
+#include "probe/probe_executable.h"
+#include "elf/package.h"
+#include "dwarf/split.h"
+#include "infer/vtable.h"
 
 #define FRAMES_MAX 64
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.h: what a context and a module are made of. For module.c and types.c only.
+ * module.h: what a context and a module are made of. For module.c and stack_types.c only.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a context.
  */
 #ifndef SHINY_SYM_MODULE_H
 #define SHINY_SYM_MODULE_H
 
-#include "containers.h"
-#include "dwarf_index.h"
-#include "elf_file.h"
-#include "names.h"
-#include "reloc.h"
+#include "infer/containers.h"
+#include "dwarf/dwarf_index.h"
+#include "elf/elf_file.h"
+#include "elf/symbol_names.h"
+#include "elf/reloc.h"
 #include "sym.h"
-#include "symtab.h"
-#include "type_cache.h"
+#include "elf/symtab.h"
+#include "infer/type_cache.h"
 
 struct frames_entry {
 	uint64_t vaddr;
@@ -68,6 +68,6 @@ struct sym {
 /* The parts of a module that are made when they are needed first. */
 const struct symtab *module_symbols(struct sym_module *module);
 struct dwarf_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
-struct type_cache *module_types(struct sym_module *module);  /* types.c; NULL: no memory */
+struct type_cache *module_types(struct sym_module *module);  /* stack_types.c; NULL: no memory */
 
 #endif

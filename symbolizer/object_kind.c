@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "die_type.h"
+#include "dwarf/die_type.h"
 #include "module.h"
-#include "probe.h"
+#include "probe/probe_executable.h"
 #include "sym.h"
 
 enum { NAME_MAX_BYTES = 2048 };

@@ -171,7 +171,7 @@ struct sym_reading {
 	bool second_word; /* it was the second word: behind an array cookie */
 };
 
-/* What vptrs say about blocks of these sizes, put together with what their site says. The table is in types.c. */
+/* What vptrs say about blocks of these sizes, put together with what their site says. The table is in stack_types.c. */
 void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_reading *reading, const struct sym_sizes *sizes,
 		      struct sym_type *out, struct sym_evidence *evidence);
 

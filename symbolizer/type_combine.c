@@ -50,7 +50,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "die_type.h"
+#include "dwarf/die_type.h"
 #include "module.h"
 
 enum { COOKIE = 8 };

@@ -11,7 +11,7 @@
  * observers for them, with the type that the caller names; they are set by PartitionAllocHooks::SetObserverHooks, which only symbols lead
  * to. There is one pair of observers, the program sets its own in main(), and setting some where there are some ends the program.
  *
- * The approach. shinyctl finds the function and its form (symbolizer/observers.c) and makes sure that it is not inlined anywhere. Here it is
+ * The approach. shinyctl finds the function and its form (symbolizer/patch/observer_patch.c) and makes sure that it is not inlined anywhere. Here it is
  * called once, with ours, and then its entry is patched: who calls it from now on calls us, and we keep those observers and call them behind
  * ours. The override hooks are never touched.
  *

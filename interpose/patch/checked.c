@@ -7,7 +7,7 @@
  * Allocates: see checked.h.
  * Threads:   attach: the constructor's. Hooks: any.
  *
- * What these functions are and how the probe finds them is told in symbolizer/probe_checked.c. Each is called like operator new and
+ * What these functions are and how the probe finds them is told in symbolizer/probe/probe_checked.c. Each is called like operator new and
  * operator delete, has no other way in, and takes blocks of the other alone; so a block seen here is not seen by the chain's hooks.
  */
 #include "checked.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../symbolizer/die_type.h"
-#include "../../symbolizer/names.h"
+#include "../../symbolizer/dwarf/die_type.h"
+#include "../../symbolizer/elf/symbol_names.h"
 #include "../base/cleanup.h"
 #include "../base/mem.h"
 #include "../base/text.h"

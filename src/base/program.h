@@ -31,7 +31,7 @@ enum program_kind {
 enum program_malloc {
 	PROGRAM_MALLOC_LIBRARY,   /* from a shared library: symbols reach it */
 	PROGRAM_MALLOC_PARTITION, /* exported by the executable itself, which holds PartitionAlloc */
-	PROGRAM_MALLOC_OWN,       /* exported by the executable itself: reached by patching its entries (symbolizer/allocator.h) */
+	PROGRAM_MALLOC_OWN,       /* exported by the executable itself: reached by patching its entries (symbolizer/patch/allocator_patch.h) */
 };
 struct program_look {
 	enum program_kind kind;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../symbolizer/probe.h"
+#include "../../symbolizer/probe/probe_executable.h"
 #include "session.h"
 
 bool unprobed_probe(struct session *session)

@@ -12,8 +12,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "../../symbolizer/allocator.h"
-#include "../../symbolizer/probe.h"
+#include "../../symbolizer/patch/allocator_patch.h"
+#include "../../symbolizer/probe/probe_executable.h"
 #include "../analysis/coverage.h"
 #include "../base/program.h"
 #include "../base/units.h"

@@ -7,8 +7,8 @@
 
 #include <shiny/patch.h>
 
-#include "../../symbolizer/allocator.h"
-#include "../../symbolizer/probe.h"
+#include "../../symbolizer/patch/allocator_patch.h"
+#include "../../symbolizer/probe/probe_executable.h"
 #include "../base/mem.h"
 #include "../base/program.h"
 #include "../base/units.h"

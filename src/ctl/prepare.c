@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../symbolizer/allocator.h"
-#include "../../symbolizer/cache_file.h"
-#include "../../symbolizer/ctors.h"
-#include "../../symbolizer/observers.h"
-#include "../../symbolizer/probe.h"
+#include "../../symbolizer/patch/allocator_patch.h"
+#include "../../symbolizer/elf/cache_file.h"
+#include "../../symbolizer/patch/ctor_patch.h"
+#include "../../symbolizer/patch/observer_patch.h"
+#include "../../symbolizer/probe/probe_executable.h"
 #include "../base/cleanup.h"
 #include "../base/units.h"
 #include "env.h"

@@ -9,7 +9,7 @@
  */
 #include "../unit/fixtures/sym_fixture.h"
 
-#include "../../symbolizer/die_type.h"
+#include "../../symbolizer/dwarf/die_type.h"
 #include "victim.h"
 
 #include <elf.h>

@@ -20,8 +20,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../../symbolizer/probe.h"
-#include "../../symbolizer/probe_file.h"
+#include "../../symbolizer/probe/probe_executable.h"
+#include "../../symbolizer/probe/probe_file.h"
 #include "victim.h"
 
 /* A child that works longer than this on one victim hangs: the slowest honest one takes some tenths of a second under a sanitizer. */

@@ -21,7 +21,7 @@ it says the slots in use and their bytes (the sum is malloc/allocated_objects), 
   Slots that a raw_ptr still points to are quarantined: the dump says both. Slots that we hold for live and the partition does not are
   blocks whose end we missed. The others, bucket by bucket, are cached, or blocks that we missed: cached ones have
   the bytes that the dump says; of a bucket's surplus the same share is taken to be cached as of all surplus bytes.
-* What is left. Freed objects of classes with memory safety checks (symbolizer/probe_checked.c) wait in a quarantine of their own
+* What is left. Freed objects of classes with memory safety checks (symbolizer/probe/probe_checked.c) wait in a quarantine of their own
   (SchedulerLoopQuarantine), of which the dump says nothing: some 200 slots and 95 KB in the browser process, half a percent. The session has
   their frees, and that nothing took their slots since: held(). Other processes agree to the block.
 """

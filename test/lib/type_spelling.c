@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "../../symbolizer/die_type.h"
-#include "../../symbolizer/names.h"
+#include "../../symbolizer/dwarf/die_type.h"
+#include "../../symbolizer/elf/symbol_names.h"
 
 int main(void)
 {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "../../interpose/patch/patcher.h"
-#include "../../symbolizer/patch_recipe.h"
+#include "../../symbolizer/flow/patch_recipe.h"
 #include "../unit/check.h"
 
 typedef long L;

@@ -5,7 +5,7 @@
  */
 #include "fixtures/sym_fixture.h"
 
-#include "../../symbolizer/die_type.h"
+#include "../../symbolizer/dwarf/die_type.h"
 
 struct program {
 	struct elf_file file;

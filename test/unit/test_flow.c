@@ -13,11 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../symbolizer/elf_file.h"
-#include "../../symbolizer/flow.h"
-#include "../../symbolizer/flow_code.h"
-#include "../../symbolizer/reloc.h"
-#include "../../symbolizer/symtab.h"
+#include "../../symbolizer/elf/elf_file.h"
+#include "../../symbolizer/flow/flow.h"
+#include "../../symbolizer/flow/flow_code.h"
+#include "../../symbolizer/elf/reloc.h"
+#include "../../symbolizer/elf/symtab.h"
 #include "check.h"
 
 /* A function, where its pointer starts, and its end. `text` holds the label .Lret_NAME. */

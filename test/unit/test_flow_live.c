@@ -16,8 +16,8 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "../../symbolizer/flow.h"
-#include "../../symbolizer/flow_code.h"
+#include "../../symbolizer/flow/flow.h"
+#include "../../symbolizer/flow/flow_code.h"
 
 enum { SITES_MAX = 4096, STEPS_MAX = 3000, INT3 = 0xcc, TRACE_REFUSED = 77 };
 

@@ -11,8 +11,8 @@
 
 #include <Zydis/Zydis.h>
 
-#include "../../symbolizer/elf_file.h"
-#include "../../symbolizer/patch_recipe.h"
+#include "../../symbolizer/elf/elf_file.h"
+#include "../../symbolizer/flow/patch_recipe.h"
 #include "check.h"
 
 static ZydisDecoder decoder;

@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../symbolizer/cache_file.h"
-#include "../../symbolizer/probe_entries.h"
-#include "../../symbolizer/probe_file.h"
-#include "../../symbolizer/probe_names.h"
-#include "../../symbolizer/probe_sweep.h"
-#include "../../symbolizer/probe_vtables.h"
+#include "../../symbolizer/elf/cache_file.h"
+#include "../../symbolizer/probe/probe_entries.h"
+#include "../../symbolizer/probe/probe_file.h"
+#include "../../symbolizer/probe/probe_names.h"
+#include "../../symbolizer/probe/probe_sweep.h"
+#include "../../symbolizer/probe/probe_vtables.h"
 #include "check.h"
 
 static struct elf_file file;

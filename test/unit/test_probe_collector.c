@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../symbolizer/probe_explicit.h"
-#include "../../symbolizer/probe_free.h"
-#include "../../symbolizer/probe_move.h"
+#include "../../symbolizer/probe/probe_explicit.h"
+#include "../../symbolizer/probe/probe_free.h"
+#include "../../symbolizer/probe/probe_move.h"
 #include "check.h"
 
 static uintptr_t base;

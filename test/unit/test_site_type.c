@@ -5,9 +5,9 @@
  */
 #include "fixtures/sym_fixture.h"
 
-#include "../../symbolizer/containers.h"
-#include "../../symbolizer/die_type.h"
-#include "../../symbolizer/site_type.h"
+#include "../../symbolizer/infer/containers.h"
+#include "../../symbolizer/dwarf/die_type.h"
+#include "../../symbolizer/infer/site_type.h"
 
 enum { MALLOC = 0, NEW = 4, NEW_ARRAY = 5 };
 

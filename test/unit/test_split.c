@@ -10,7 +10,7 @@
 #include <fcntl.h>
 
 #include "fixtures/sym_fixture.h"
-#include "../../symbolizer/split.h"
+#include "../../symbolizer/dwarf/split.h"
 
 enum { DEPTH_MAX = 64 };
 

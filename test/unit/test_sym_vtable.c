@@ -7,10 +7,10 @@
 
 #include <elf.h>
 
-#include "../../symbolizer/elf_file.h"
-#include "../../symbolizer/reloc.h"
-#include "../../symbolizer/symtab.h"
-#include "../../symbolizer/vtable.h"
+#include "../../symbolizer/elf/elf_file.h"
+#include "../../symbolizer/elf/reloc.h"
+#include "../../symbolizer/elf/symtab.h"
+#include "../../symbolizer/infer/vtable.h"
 
 /* clang's and gcc's demanglers write "> >" */
 static bool same_type(const char *a, const char *b)

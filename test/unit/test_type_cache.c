@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../../symbolizer/type_cache.h"
+#include "../../symbolizer/infer/type_cache.h"
 #include "check.h"
 
 static struct names names;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_index.h: function, file, line and inline chain of an address, from DWARF 4 and 5.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_DWARF_INDEX_H
+#define SHINY_SYM_DWARF_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dwarf_units.h"
+#include "../sym.h"
+
+/*
+ * Frames of `vaddr`, innermost first. Returns their number, at most `room`; a chain that is longer loses its outermost frames. A frame's
+ * function is NULL where DWARF has the line and not the name. `*bare`: the outermost one's name has no scopes and no parameters, as for C
+ * functions and those that gcc gives no linkage name; a mangled symbol knows better.
+ */
+size_t dwarf_index_frames(struct dwarf_units *units, uint64_t vaddr, struct sym_frame *out, size_t room, bool *bare);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwp.h: where a split unit's pieces are, in a .dwp or a .dwo.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: what is compressed in the file, unpacked. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_DWP_H
+#define SHINY_SYM_DWP_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../elf/elf_file.h"
+
+enum dwp_part { DWP_INFO, DWP_ABBREV, DWP_LINE, DWP_LOC, DWP_LOCLISTS, DWP_STR_OFFSETS, DWP_RNGLISTS, DWP_STR, DWP_PARTS };
+
+/* Pieces of a file's sections; data is NULL where there is none. They live until the file is closed. */
+struct dwp_parts {
+	struct elf_bytes at[DWP_PARTS];
+};
+
+/* One .debug_cu_index or .debug_tu_index. */
+struct dwp_index {
+	const uint8_t *slots, *rows, *offsets, *sizes;
+	uint32_t slot_count, row_count, column_count;
+	int column[DWP_PARTS]; /* -1: none */
+};
+
+struct dwp {
+	int fd;
+	Elf *elf; /* NULL: closed */
+	struct dwp_parts whole;
+	struct dwp_index units, types; /* row_count is 0: not there, as in a .dwo */
+};
+
+#define DWP_MISSING "missing"
+
+/* Opens a .dwp or a .dwo. Returns NULL, DWP_MISSING, or why the file is of no use. */
+const char *dwp_open(struct dwp *dwp, const char *path);
+void dwp_close(struct dwp *dwp);
+
+/* The pieces of the unit `id`. Of a .dwo these are its whole sections. */
+bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out);
+
+/*
+ * The .debug_info of the next type unit that was in the same .dwo as `unit` (it shares the abbreviations); data is NULL behind the last.
+ * `*at` starts as 0.
+ */
+struct elf_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at);
+
+#endif

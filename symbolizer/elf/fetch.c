@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fetch.c: debug files from debuginfod servers, where the user has named some in DEBUGINFOD_URLS.
+ *
+ * libdebuginfod is opened when it is needed first: it brings libcurl and forty more libraries, which a user without servers need not have.
+ * It keeps what it got, and what servers did not have, in the user's cache, as for gdb and the others.
+ *
+ * Waiting. The library gives up when a server sends nothing for DEBUGINFOD_TIMEOUT seconds (90), but not while it connects. So its progress
+ * callback, which comes about once a second, looks at the clock as well. A server that can't be asked would cost that time for each of a
+ * program's hundred libraries: after the first failure nobody is asked again, and the reason stands in that module's note.
+ */
+#define _GNU_SOURCE /* asprintf */
+
+#include "fetch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../src/base/progress.h"
+#include "elf_file.h"
+
+enum { TIMEOUT_DEFAULT = 90, TIMEOUT_MAX = 3600 };
+
+struct debuginfod_client;
+
+/* The library's interface, from its manual page debuginfod_find_debuginfo(3). */
+static struct {
+	bool there;
+	struct debuginfod_client *(*begin)(void);
+	void (*end)(struct debuginfod_client *);
+	int (*find)(struct debuginfod_client *, const unsigned char *id, int bytes, char **path);
+	void (*set_progress)(struct debuginfod_client *, int (*call)(struct debuginfod_client *, long done, long total));
+	void (*set_data)(struct debuginfod_client *, void *data);
+	void *(*get_data)(struct debuginfod_client *);
+	const char *(*get_url)(struct debuginfod_client *);
+} api;
+static pthread_once_t api_once = PTHREAD_ONCE_INIT;
+
+struct fetch {
+	struct debuginfod_client *client;
+	bool tried, failed;
+	bool (*stop)(void);
+	bool show;
+	const char *ended; /* why the callback ended a download; NULL: it didn't */
+	struct progress progress;
+	long done;
+	time_t moved; /* when `done` last changed */
+	time_t limit;
+	char trouble[512];
+};
+
+static void open_library(void)
+{
+	static const struct {
+		const char *name;
+		void *into;
+	} functions[] = {
+		{ "debuginfod_begin", &api.begin },
+		{ "debuginfod_end", &api.end },
+		{ "debuginfod_find_debuginfo", &api.find },
+		{ "debuginfod_set_progressfn", &api.set_progress },
+		{ "debuginfod_set_user_data", &api.set_data },
+		{ "debuginfod_get_user_data", &api.get_data },
+		{ "debuginfod_get_url", &api.get_url },
+	};
+	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	api.there = library;
+	for (size_t i = 0; library && i < sizeof(functions) / sizeof(*functions); i++) {
+		void *function = dlsym(library, functions[i].name);
+
+		api.there = api.there && function;
+		memcpy(functions[i].into, &function, sizeof(function));
+	}
+}
+
+struct fetch *fetch_create(bool progress, bool (*stop)(void))
+{
+	struct fetch *fetch = calloc(1, sizeof(*fetch));
+	const char *limit = getenv("DEBUGINFOD_TIMEOUT");
+	long seconds = limit ? strtol(limit, NULL, 10) : 0;
+
+	if (fetch)
+		*fetch = (struct fetch){ .show = progress, .stop = stop,
+					 .limit = seconds > 0 && seconds <= TIMEOUT_MAX ? seconds : TIMEOUT_DEFAULT };
+	return fetch;
+}
+
+void fetch_destroy(struct fetch *fetch)
+{
+	if (!fetch)
+		return;
+	if (fetch->client)
+		api.end(fetch->client);
+	free(fetch);
+}
+
+static time_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* Anything but 0 ends the download. `total` is 0 while nothing has come: then `done` counts the calls. */
+static int on_progress(struct debuginfod_client *client, long done, long total)
+{
+	struct fetch *fetch = api.get_data(client);
+
+	if (total > 0 && done != fetch->done) {
+		fetch->done = done;
+		fetch->moved = now();
+	}
+	progress_set(&fetch->progress, total > 0 ? (uint64_t)done : 0, total > 0 ? (uint64_t)total : 0);
+	if (fetch->stop && fetch->stop())
+		fetch->ended = "stopped";
+	else if (now() - fetch->moved > fetch->limit)
+		fetch->ended = "no answer";
+	return fetch->ended ? 1 : 0;
+}
+
+enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t bytes, const char *name, char **path)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS"), *url;
+	char what[256], *got = NULL;
+	time_t began = now();
+	int fd;
+
+	if (!urls || !urls[strspn(urls, " ")])
+		return FETCH_OFF;
+	if (fetch->failed)
+		return FETCH_FAILED;
+	pthread_once(&api_once, open_library);
+	if (!api.there)
+		return FETCH_NO_LIBRARY;
+	if (!fetch->tried) {
+		fetch->tried = true;
+		fetch->client = api.begin();
+		if (fetch->client) {
+			api.set_data(fetch->client, fetch);
+			api.set_progress(fetch->client, on_progress);
+		}
+	}
+	if (!fetch->client) {
+		fetch->failed = true;
+		snprintf(fetch->trouble, sizeof(fetch->trouble), "libdebuginfod can't begin");
+		return FETCH_FAILED;
+	}
+	snprintf(what, sizeof(what), "fetching debug information of %s, bytes", name);
+	fetch->ended = NULL;
+	fetch->done = 0;
+	fetch->moved = began;
+	progress_begin(&fetch->progress, what, fetch->show);
+	fd = api.find(fetch->client, id, (int)bytes, &got);
+	progress_end(&fetch->progress);
+	if (fd >= 0) {
+		close(fd);
+		*path = got;
+		return got ? FETCH_FOUND : FETCH_NOT_THERE;
+	}
+	/* the library says "not there" as well when its own limit was reached */
+	if (fd == -ENOENT && !fetch->done && now() - began >= fetch->limit)
+		fetch->ended = "no answer";
+	else if (fd == -ENOENT)
+		return FETCH_NOT_THERE;
+	url = api.get_url(fetch->client);
+	fetch->failed = true;
+	snprintf(fetch->trouble, sizeof(fetch->trouble), "%s: %s", url ? url : urls, fetch->ended ? fetch->ended : strerror(-fd));
+	/* the address of the server, without that of the file */
+	char *file = strstr(fetch->trouble, "/buildid/");
+
+	if (file) {
+		const char *rest = strstr(file, ": ");
+
+		memmove(file, rest ? rest : "", strlen(rest ? rest : "") + 1);
+	}
+	return FETCH_FAILED;
+}
+
+const char *fetch_trouble(const struct fetch *fetch)
+{
+	return fetch->trouble;
+}
+
+char *fetch_cached(const uint8_t *id, size_t bytes)
+{
+	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME"), *xdg = getenv("XDG_CACHE_HOME");
+	char hex[2 * ELF_BUILD_ID_MAX + 1], *path = NULL;
+
+	if (!bytes || bytes > ELF_BUILD_ID_MAX)
+		return NULL;
+	for (size_t i = 0; i < bytes; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	if ((own && *own ? asprintf(&path, "%s/%s/debuginfo", own, hex) :
+	     xdg && *xdg ? asprintf(&path, "%s/debuginfod_client/%s/debuginfo", xdg, hex) :
+	     home	 ? asprintf(&path, "%s/.cache/debuginfod_client/%s/debuginfo", home, hex) :
+			   -1) < 0)
+		return NULL;
+	if (access(path, R_OK)) {
+		free(path);
+		return NULL;
+	}
+	return path;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* containers.c: see containers.h. The format stands in containers.rules. */
+#include "containers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/base/cleanup.h"
+
+static const char builtin[] =
+#include "containers_rules.h"
+	;
+
+enum { RULES_MAX = 20000, FILE_MAX = 4 << 20, WORDS = 6 };
+
+struct container_rules {
+	struct container_rule *at;
+	size_t count, room;
+	char *texts[2]; /* what the rules' strings are in: the user's file, the built-in table */
+	uint64_t hash;
+};
+
+static const char *const kinds[] = {
+	[CONTAINER_ALLOCATOR] = "allocator", [CONTAINER_CONTAINER] = "container", [CONTAINER_MAKER] = "maker",
+	[CONTAINER_THROUGH] = "through", [CONTAINER_WRAPPER] = "wrapper", [CONTAINER_FUNCTION] = "function",
+	[CONTAINER_NAME] = "name",
+};
+static const char *const shapes[] = {
+	[CONTAINER_MANY] = "many", [CONTAINER_ONE] = "one", [CONTAINER_NODE] = "node", [CONTAINER_LOOSE] = "loose",
+};
+
+static int number_of(const char *word, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(word, list[i]))
+			return (int)i;
+	return -1;
+}
+
+/* Braces must be paired and hold letters, digits, "_" and "." only. */
+static bool good_element(const char *text)
+{
+	bool inside = false;
+
+	for (const char *c = text; *c; c++) {
+		if (*c == '{') {
+			if (inside || c[1] == '}')
+				return false;
+			inside = true;
+		} else if (*c == '}') {
+			if (!inside)
+				return false;
+			inside = false;
+		} else if (inside && !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.", *c)) {
+			return false;
+		}
+	}
+	return !inside;
+}
+
+static struct shiny_err *wrong(const char *path, unsigned line, const char *what, const char *word)
+{
+	return shiny_err(SHINY_ERR_USAGE, "%s:%u: %s '%s'", path, line, what, word);
+}
+
+/* The rule on one line, which is cut into words. An empty line leaves out->path NULL. */
+static struct shiny_err *parse(char *line, const char *path, unsigned number, struct container_rule *out)
+{
+	char *words[WORDS], *rest = NULL;
+	size_t count = 0;
+	int kind;
+
+	memset(out, 0, sizeof(*out));
+	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#'; word = strtok_r(NULL, " \t\r", &rest)) {
+		/* an element may have blanks of its own: "unsigned long" */
+		if (count == 3 && (!strpbrk(words[2], "{-") || !strcmp(words[0], kinds[CONTAINER_NAME])) && strncmp(word, "header=", 7) && number_of(word, shapes, 4) < 0) {
+			size_t length = strlen(words[2]);
+
+			words[2][length] = ' ';
+			memmove(words[2] + length + 1, word, strlen(word) + 1);
+			continue;
+		}
+		if (count == WORDS)
+			return wrong(path, number, "too many words at", word);
+		words[count++] = word;
+	}
+	if (!count)
+		return NULL;
+	if (count < 3)
+		return wrong(path, number, "three words are needed (what, function, element) after", words[0]);
+	kind = number_of(words[0], kinds, sizeof(kinds) / sizeof(*kinds));
+	if (kind < 0)
+		return wrong(path, number, "not allocator, container, maker, through, wrapper, function or name:", words[0]);
+	if (!good_element(words[2]))
+		return wrong(path, number, "braces don't match, or hold something else than a name or a number, in", words[2]);
+	out->what = (enum container_what)kind;
+	out->shape = kind == CONTAINER_MAKER ? CONTAINER_ONE : CONTAINER_MANY;
+	out->path = words[1];
+	out->element = strcmp(words[2], "-") ? words[2] : NULL;
+	if (!out->element && (kind == CONTAINER_ALLOCATOR || kind == CONTAINER_MAKER || kind == CONTAINER_FUNCTION))
+		return wrong(path, number, "an element is needed for", words[1]);
+	for (size_t i = 3; i < count; i++) {
+		int shape = number_of(words[i], shapes, sizeof(shapes) / sizeof(*shapes));
+		char *end = NULL;
+		unsigned long bytes = strncmp(words[i], "header=", 7) ? 0 : strtoul(words[i] + 7, &end, 10);
+
+		if (shape >= 0)
+			out->shape = (enum container_shape)shape;
+		else if (end && end > words[i] + 7 && !*end && bytes <= 4096)
+			out->header = (unsigned)bytes;
+		else
+			return wrong(path, number, "not one, node, many, loose or header=BYTES:", words[i]);
+	}
+	return NULL;
+}
+
+/* Takes `text` apart; it must live as long as the rules. */
+static struct shiny_err *add_all(struct container_rules *rules, char *text, const char *path)
+{
+	unsigned number = 0;
+
+	for (const char *c = text; *c; c++)
+		rules->hash = (rules->hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+	for (char *line = text, *next; line; line = next) {
+		struct container_rule rule;
+
+		number++;
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		SHINY_TRY(parse(line, path, number, &rule));
+		if (!rule.path)
+			continue;
+		if (rules->count == RULES_MAX)
+			return wrong(path, number, "too many rules at", rule.path);
+		if (rules->count == rules->room) {
+			size_t room = rules->room ? rules->room * 2 : 512;
+			struct container_rule *grown = realloc(rules->at, room * sizeof(*grown));
+
+			if (!grown)
+				return shiny_err_os(ENOMEM, "%s", path);
+			rules->at = grown;
+			rules->room = room;
+		}
+		rules->at[rules->count++] = rule;
+	}
+	return NULL;
+}
+
+static struct shiny_err *read_all(const char *path, char **out)
+{
+	AUTO_FCLOSE FILE *file = fopen(path, "re");
+	AUTO_FREE char *text = malloc(FILE_MAX + 1);
+	size_t bytes;
+
+	if (!file)
+		return shiny_err_os(errno, "container rules %s", path);
+	if (!text)
+		return shiny_err_os(ENOMEM, "container rules %s", path);
+	bytes = fread(text, 1, FILE_MAX, file);
+	if (ferror(file))
+		return shiny_err_os(errno ? errno : EIO, "container rules %s", path);
+	text[bytes] = 0;
+	if (strlen(text) != bytes || fgetc(file) != EOF)
+		return shiny_err(SHINY_ERR_USAGE, "container rules %s: not a text of at most %d MB", path, FILE_MAX >> 20);
+
+	char *fit = realloc(text, bytes + 1);
+
+	if (fit)
+		text = fit;
+	*out = shiny_steal(text);
+	return NULL;
+}
+
+struct shiny_err *container_rules_load(const char *path, struct container_rules **out)
+{
+	struct container_rules *rules = calloc(1, sizeof(*rules));
+	struct shiny_err *err = NULL;
+
+	if (!rules)
+		return shiny_err_os(ENOMEM, "container rules");
+	rules->hash = UINT64_C(0xcbf29ce484222325);
+	if (path)
+		err = read_all(path, &rules->texts[0]);
+	if (!err && path)
+		err = add_all(rules, rules->texts[0], path);
+	if (!err) {
+		rules->texts[1] = strdup(builtin);
+		err = rules->texts[1] ? add_all(rules, rules->texts[1], "containers.rules") : shiny_err_os(ENOMEM, "container rules");
+	}
+	if (err) {
+		container_rules_free(rules);
+		return err;
+	}
+	*out = rules;
+	return NULL;
+}
+
+void container_rules_free(struct container_rules *rules)
+{
+	if (!rules)
+		return;
+	free(rules->texts[0]);
+	free(rules->texts[1]);
+	free(rules->at);
+	free(rules);
+}
+
+/* "*" stands for any text. Backtracks to the last star only, so the time is bounded by the product of the lengths. */
+bool container_rules_match(const char *pattern, const char *text)
+{
+	const char *star = NULL, *from = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			from = text;
+		} else if (*pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static const struct container_rule *find(const struct container_rules *rules, const char *function_path, bool names)
+{
+	if (!function_path || strlen(function_path) > 4096)
+		return NULL;
+	for (size_t i = 0; i < rules->count; i++)
+		if ((rules->at[i].what == CONTAINER_NAME) == names && container_rules_match(rules->at[i].path, function_path))
+			return &rules->at[i];
+	return NULL;
+}
+
+const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path)
+{
+	return find(rules, function_path, false);
+}
+
+const struct container_rule *container_rules_find_name(const struct container_rules *rules, const char *function_path)
+{
+	return find(rules, function_path, true);
+}
+
+uint64_t container_rules_hash(const struct container_rules *rules)
+{
+	return rules->hash;
+}
+
+size_t container_rules_count(const struct container_rules *rules)
+{
+	return rules->count;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * site_choose.c: which of a site's candidates fits the blocks that it made?
+ *
+ * A candidate that doesn't fit is dropped: an object has its class's size; elements divide it, behind their header; for malloc and new[] a
+ * variable's type may be repeated, or end in an array. Of what is left:
+ *   - what an allocator, a library function or the compiler says stands;
+ *   - of constructors, vtables and variables a type that begins with another one replaces it: the other one is its base or first member;
+ *   - two constructors that are left and unrelated are a contradiction, unless one of them is certain and the other isn't: no answer;
+ *   - a constructor and a variable that agree confirm each other, if they contradict each other the constructor is believed a little, unless
+ *     it only stands in the same line.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../dwarf/die_type.h"
+#include "site_type.h"
+
+enum family { FAMILY_NEW, FAMILY_ARRAY, FAMILY_C };
+
+/* How a candidate fits. */
+enum fit { FIT_NOT, FIT_ONE, FIT_MANY };
+
+struct choice {
+	const struct sym_sizes *sizes;
+	enum family family;
+	struct sym_evidence *evidence;
+};
+
+static void SHINY_PRINTF(2, 3) say(const struct choice *choice, const char *format, ...)
+{
+	char text[1200];
+	va_list arguments;
+
+	if (!choice->evidence)
+		return;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	choice->evidence->line(choice->evidence->context, 1, text);
+}
+
+static enum family family_of(unsigned api, const char *callee)
+{
+	static const char families[] = {
+#define SHINY_API(NAME, SPELLING, FAMILY) SHINY_FAMILY_##FAMILY,
+#define SHINY_FAMILY_C FAMILY_C
+#define SHINY_FAMILY_SCALAR FAMILY_NEW
+#define SHINY_FAMILY_ARRAY FAMILY_ARRAY
+#define SHINY_FAMILY_ANY FAMILY_C
+#include <shiny/api.def>
+#undef SHINY_API
+	};
+
+	/* a class's own operator new, over malloc */
+	if (callee && strstr(callee, "operator new["))
+		return FAMILY_ARRAY;
+	if (callee && strstr(callee, "operator new("))
+		return FAMILY_NEW;
+	return api < sizeof(families) ? (enum family)families[api] : FAMILY_C;
+}
+
+static bool repeated(const struct sym_sizes *sizes, uint64_t header, uint64_t bytes)
+{
+	return sizes->min >= header && (sizes->min - header) % bytes == 0 && sizes->step % bytes == 0;
+}
+
+static enum fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
+{
+	const struct sym_sizes *sizes = choice->sizes;
+	uint64_t bytes = candidate->bytes;
+	bool constant = sizes->min == sizes->max, equal = constant && sizes->min == candidate->header + bytes;
+
+	switch (candidate->rule) {
+	case SYM_RULE_ALLOC_TYPE:
+		if (!bytes || equal)
+			return FIT_ONE;
+		return choice->family != FAMILY_NEW && (repeated(sizes, 0, bytes) || repeated(sizes, 8, bytes)) ? FIT_MANY : FIT_NOT;
+	case SYM_RULE_FUNCTION:
+		return FIT_MANY;
+	case SYM_RULE_ALLOCATOR:
+		if (candidate->flags & SITE_LOOSE)
+			return FIT_MANY;
+		if (!bytes)
+			return candidate->array ? FIT_MANY : FIT_ONE;
+		if (!candidate->array)
+			return equal ? FIT_ONE : FIT_NOT;
+		/* std::make_unique<T[]> is new T[n] */
+		if (choice->family == FAMILY_ARRAY && !candidate->container && sizes->min > 8 && repeated(sizes, 8, bytes))
+			return FIT_MANY;
+		return !repeated(sizes, candidate->header, bytes) ? FIT_NOT : equal && candidate->form == SYM_FORM_OBJECT ? FIT_ONE : FIT_MANY;
+	case SYM_RULE_CONSTRUCTOR:
+	case SYM_RULE_STORE:
+		if (choice->family == FAMILY_ARRAY) {
+			if (candidate->flags & SITE_SYMBOL && (!bytes || !candidate->header))
+				return FIT_NOT; /* one object at the start of a buffer, as likely as not */
+			if (!bytes)
+				return FIT_MANY;
+			if (candidate->header)
+				return repeated(sizes, candidate->header, bytes) ? FIT_MANY : FIT_NOT;
+			/* an inlined one: where its `this` points isn't known. The cookie is as large as the alignment, at least 8 */
+			for (uint64_t cookie = 8; cookie <= 64; cookie *= 2)
+				if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie && repeated(sizes, cookie, bytes))
+					return FIT_MANY;
+			return repeated(sizes, 0, bytes) ? FIT_MANY : FIT_NOT;
+		}
+		if (candidate->header)
+			return FIT_NOT; /* a member's */
+		return constant && (!bytes || equal) ? FIT_ONE : FIT_NOT;
+	case SYM_RULE_VARIABLE:
+		if (!bytes)
+			return FIT_NOT;
+		equal = constant && sizes->min == bytes; /* its header is in front of its trailing array */
+		if (choice->family == FAMILY_NEW) {
+			if (constant)
+				return equal ? FIT_ONE : FIT_NOT;
+			/* operator new of any size, called as a function */
+			return bytes > 1 && !(candidate->flags & (SITE_POLYMORPHIC | SITE_PARAMETER)) && repeated(sizes, 0, bytes) ? FIT_MANY
+																   : FIT_NOT;
+		}
+		if (candidate->flags & SITE_PARAMETER)
+			return choice->family == FAMILY_C && equal ? FIT_ONE : FIT_NOT;
+		if (choice->family == FAMILY_ARRAY)
+			return repeated(sizes, 0, bytes) || (sizes->min > 8 && bytes > 1 && repeated(sizes, 8, bytes)) ? FIT_MANY : FIT_NOT;
+		if (equal && bytes > 1)
+			return FIT_ONE;
+		if (candidate->trailing && sizes->min > candidate->header)
+			return FIT_ONE;
+		return repeated(sizes, 0, bytes) && !(candidate->flags & SITE_POLYMORPHIC) && sizes->min ? FIT_MANY : FIT_NOT;
+	default:
+		return FIT_NOT;
+	}
+}
+
+/* Does `whole` begin with `part`? */
+static bool begins_with(const struct site_candidate *whole, const struct site_candidate *part)
+{
+	for (size_t i = 0; i < SITE_LEADING && whole->leading[i]; i++)
+		if (!strcmp(whole->leading[i], part->type))
+			return true;
+	return false;
+}
+
+static bool made(const struct site_candidate *candidate)
+{
+	return candidate->rule == SYM_RULE_CONSTRUCTOR || candidate->rule == SYM_RULE_STORE;
+}
+
+/* Is it one that another fitting candidate says more about? */
+static bool replaced(const struct site_answer *answer, const enum fit *fits, size_t index)
+{
+	const struct site_candidate *one = &answer->candidates[index];
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct site_candidate *other = &answer->candidates[i];
+
+		if (i == index || !fits[i] || !other->type || other->type == one->type)
+			continue;
+		/* the vtable of the class whose constructor this is, under the name that the symbol gives its lambda */
+		if (one->rule == SYM_RULE_STORE && other->rule == SYM_RULE_CONSTRUCTOR && !(other->flags & SITE_SYMBOL) &&
+		    (!one->bytes || one->bytes == other->bytes) && die_type_alike(one->type, other->type))
+			return true;
+		if ((made(other) || other->rule == SYM_RULE_VARIABLE) && begins_with(other, one) && !begins_with(one, other) &&
+		    (!one->bytes || !other->bytes || other->bytes >= one->bytes))
+			return true;
+	}
+	return false;
+}
+
+/* Does another of a union's pointers fit as well? */
+static bool union_is_open(const struct site_answer *answer, const enum fit *fits, size_t index)
+{
+	for (size_t i = 0; answer->candidates[index].flags & SITE_UNION && i < answer->count; i++)
+		if (fits[i] && answer->candidates[i].flags & SITE_UNION && answer->candidates[i].type != answer->candidates[index].type)
+			return true;
+	return false;
+}
+
+/* The index of the constructor or vtable to believe; -1: none; -2: they contradict each other. */
+static int choose_made(const struct site_answer *answer, const enum fit *fits)
+{
+	int best = -1;
+	bool contradiction = false;
+
+	/* in the order of trust: certain and not by the line alone, certain, the others */
+	for (unsigned round = 0; round < 3 && best < 0; round++)
+		for (size_t i = 0; i < answer->count; i++) {
+			const struct site_candidate *candidate = &answer->candidates[i];
+			bool certain = candidate->flags & SITE_CERTAIN, line = candidate->flags & SITE_LINE;
+
+			if (!fits[i] || !made(candidate) || replaced(answer, fits, i))
+				continue;
+			if (round == 0 ? !certain || line : round == 1 ? !certain : false)
+				continue;
+			if (best < 0)
+				best = (int)i;
+			else if (answer->candidates[best].type != candidate->type)
+				contradiction = true;
+		}
+	return contradiction ? -2 : best;
+}
+
+/* The variable to believe; -1 none. */
+static int choose_variable(const struct site_answer *answer, const enum fit *fits, bool parameters)
+{
+	int best = -1;
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct site_candidate *candidate = &answer->candidates[i];
+
+		if (!fits[i] || candidate->rule != SYM_RULE_VARIABLE || replaced(answer, fits, i) || union_is_open(answer, fits, i) ||
+		    (!parameters && candidate->flags & SITE_PARAMETER))
+			continue;
+		/* bytes are what a buffer is taken for on the way to something better */
+		if (best < 0 || (answer->candidates[best].bytes == 1 && candidate->bytes > 1))
+			best = (int)i;
+	}
+	return best;
+}
+
+/* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, the one that a variable confirms; -1 none.
+ * On different arms of a branch none is. */
+static int choose_confirmed(const struct site_answer *answer, const enum fit *fits, int variable)
+{
+	int best = -1;
+
+	for (size_t i = 0; variable >= 0 && i < answer->count; i++) {
+		const struct site_candidate *candidate = &answer->candidates[i];
+
+		if (!fits[i] || !made(candidate) || replaced(answer, fits, i))
+			continue;
+		if (candidate->type != answer->candidates[variable].type) {
+			if (!(candidate->flags & SITE_LINE))
+				return -1;
+		} else if (best < 0 && candidate->rule == SYM_RULE_CONSTRUCTOR && candidate->flags & SITE_CERTAIN) {
+			best = (int)i;
+		}
+	}
+	return best;
+}
+
+static void give(const struct site_candidate *candidate, enum fit fit, enum sym_confidence confidence, size_t climbed, struct sym_type *out)
+{
+	*out = (struct sym_type){ .type = candidate->type, .container = candidate->container, .bytes = candidate->bytes,
+				  .rule = candidate->rule, .form = candidate->form, .confidence = confidence,
+				  .or_derived = candidate->or_derived, .climbed = (unsigned)climbed, .leading = candidate->leading };
+	while (out->leading_count < SITE_LEADING && candidate->leading[out->leading_count])
+		out->leading_count++;
+	if (fit == FIT_MANY && out->form == SYM_FORM_OBJECT)
+		out->form = SYM_FORM_ARRAY;
+}
+
+static enum sym_confidence trust(const struct site_candidate *candidate, enum fit fit, bool agreed, bool contradicted)
+{
+	bool certain = candidate->flags & SITE_CERTAIN;
+
+	if (candidate->flags & SITE_SYMBOL)
+		return SYM_MEDIUM;
+	switch (candidate->rule) {
+	case SYM_RULE_ALLOC_TYPE: return SYM_EXACT;
+	case SYM_RULE_ALLOCATOR:
+		return !certain ? SYM_MEDIUM : candidate->bytes && !(candidate->flags & SITE_LOOSE) ? SYM_EXACT : SYM_HIGH;
+	case SYM_RULE_CONSTRUCTOR:
+		if (contradicted || !candidate->bytes)
+			return SYM_MEDIUM;
+		if (agreed)
+			return certain ? SYM_EXACT : SYM_HIGH;
+		if (!certain)
+			return fit == FIT_MANY && candidate->header ? SYM_HIGH : SYM_MEDIUM; /* the loop over an array may run no times */
+		if (fit == FIT_MANY) /* without a cookie it may be one object at the start of a buffer of bytes */
+			return candidate->header ? SYM_HIGH : SYM_MEDIUM;
+		return candidate->flags & SITE_LINE ? SYM_HIGH : SYM_EXACT;
+	case SYM_RULE_STORE:
+		if (fit == FIT_MANY && !candidate->header && !agreed)
+			return SYM_MEDIUM;
+		return !contradicted && candidate->bytes && (certain || agreed) ? SYM_HIGH : SYM_MEDIUM;
+	case SYM_RULE_FUNCTION: return SYM_HIGH;
+	default: return candidate->or_derived || candidate->flags & SITE_UNION ? SYM_LOW : SYM_MEDIUM;
+	}
+}
+
+/* False: nothing in this answer fits. */
+static bool choose_one(const struct choice *choice, const struct site_answer *answer, size_t climbed, bool functions_only,
+		       struct sym_type *out)
+{
+	enum fit fits[SITE_CANDIDATES];
+	int best = -1, variable;
+	bool agreed = false, contradicted = false;
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct site_candidate *candidate = &answer->candidates[i];
+
+		fits[i] = candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION) ? fit_of(choice, candidate) : FIT_NOT;
+		say(choice, "candidate %s by %s, %" PRIu64 " bytes%s: %s", candidate->type ? candidate->type : "?", sym_rule_name(candidate->rule),
+		    candidate->bytes, candidate->header && !candidate->trailing ? " behind a header" : "", fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated" : "doesn't fit");
+		if (fits[i] && best < 0 && !made(candidate) && candidate->rule != SYM_RULE_VARIABLE)
+			best = (int)i;
+	}
+	if (best < 0) {
+		best = choose_made(answer, fits);
+		variable = choose_variable(answer, fits, best < 0);
+		if (best == -2) {
+			int confirmed = choose_confirmed(answer, fits, choose_variable(answer, fits, false));
+
+			if (confirmed >= 0) {
+				say(choice, "several classes are made here, and a variable is of this one");
+				give(&answer->candidates[confirmed], fits[confirmed], SYM_HIGH, climbed, out);
+				return true;
+			}
+			say(choice, "several classes are made here: none is believed");
+			if (variable < 0 || !answer->candidates[variable].or_derived)
+				return false;
+			best = variable; /* the base class of them all */
+		} else if (best < 0) {
+			best = variable;
+		} else if (variable >= 0) {
+			const struct site_candidate *one = &answer->candidates[best], *other = &answer->candidates[variable];
+
+			agreed = one->type == other->type || begins_with(one, other);
+			contradicted = !agreed && other->bytes > 1 && one->bytes == other->bytes;
+			if (!agreed && other->bytes == 1 && fits[best] == FIT_MANY && !one->header)
+				best = variable; /* an object at the start of a buffer of bytes */
+			if (contradicted && one->flags & SITE_LINE) {
+				say(choice, "the constructor in the line is of something else: a variable of this size takes the pointer");
+				best = variable;
+				contradicted = false;
+			}
+		}
+	}
+	if (best < 0)
+		return false;
+	give(&answer->candidates[best], fits[best], trust(&answer->candidates[best], fits[best], agreed, contradicted), climbed, out);
+	if (agreed)
+		say(choice, "a variable of this type confirms it");
+	if (contradicted)
+		say(choice, "a variable of another type of this size says otherwise");
+	return true;
+}
+
+/* Where nothing is inlined, the functions that call the allocator say what container it is for. */
+static void find_container(const struct site_answer *const *answers, size_t count, size_t from, struct sym_type *out)
+{
+	for (size_t i = from; i < count && answers[i - 1]->climbs; i++) {
+		const struct site_candidate *candidate = &answers[i]->candidates[0];
+
+		if (!answers[i]->count || candidate->rule != SYM_RULE_ALLOCATOR || candidate->type != out->type)
+			return;
+		if (candidate->container) {
+			out->container = candidate->container;
+			if (candidate->form != SYM_FORM_OBJECT)
+				out->form = candidate->form;
+		}
+	}
+}
+
+void site_type_choose(const struct site_answer *const *answers, size_t count, unsigned api, const struct sym_sizes *sizes,
+		      struct sym_type *out, struct sym_evidence *evidence)
+{
+	struct choice choice = { .sizes = sizes, .evidence = evidence };
+	bool functions_only = false;
+
+	*out = (struct sym_type){ .rule = SYM_RULE_NONE };
+	if (sizes->step)
+		say(&choice, "sizes %" PRIu64 " to %" PRIu64 ", %" PRIu64 " apart", sizes->min, sizes->max, sizes->step);
+	else
+		say(&choice, "size %" PRIu64, sizes->min);
+	for (size_t i = 0; i < count; i++) {
+		choice.family = family_of(api, answers[i]->callee);
+		if (choose_one(&choice, answers[i], i, functions_only, out)) {
+			if (out->rule == SYM_RULE_ALLOCATOR)
+				find_container(answers, count, i + 1, out);
+			say(&choice, "answer: %s%s%s, %s, by %s", out->type, out->container ? " of " : "", out->container ? out->container : "",
+			    sym_confidence_name(out->confidence), sym_rule_name(out->rule));
+			return;
+		}
+		if (!answers[i]->climbs)
+			break;
+		functions_only |= answers[i]->opaque;
+	}
+	for (size_t i = 0; i < count && !out->type; i++)
+		if (answers[i]->label) {
+			*out = (struct sym_type){ .type = answers[i]->label, .confidence = SYM_LABEL };
+			say(&choice, "no type fits: %s", out->type);
+		}
+}

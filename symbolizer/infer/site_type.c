@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * site_type.c: what the code and the debug information around a return address say about the block that the call returned.
+ *
+ * The order is that of trust, measured on programs whose types were known by other means:
+ *   an attribute that the compiler wrote for this purpose            rule_alloc_type()
+ *   the allocator and the container whose inlined code this is       rule_container()
+ *   the constructor, or the vtable, that the block gets              rule_constructor()
+ *   the typed variable, member, parameter or result that takes it    rule_variable()
+ *   the library function that this is                                here
+ * All but the first two only collect candidates: which one is right is decided by the sizes of the blocks (site_choose.c), and by who is at
+ * whose offset 0: a base class's or a first member's constructor gets the same pointer as the whole object's.
+ *
+ * A function that hands the pointer on to its caller as void * makes no type; then the caller's return address is asked the same questions,
+ * as if the call of the wrapper were an allocation.
+ */
+#include "site_type.h"
+
+#include <dwarf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../dwarf/dwarf_unit.h"
+#include "rule.h"
+
+#define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */
+#define ABBREVIATIONS_MAX 100000 /* of one unit; 2,000 are many */
+#define ATTRIBUTES_MAX 64
+
+void rule_say(struct rule_work *work, unsigned depth, const char *format, ...)
+{
+	char text[1200];
+	va_list arguments;
+
+	if (!work->evidence)
+		return;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	work->evidence->line(work->evidence->context, depth, text);
+}
+
+void rule_describe(struct rule_work *work, const struct die_type *type, struct site_candidate *out)
+{
+	struct die_type copy = *type;
+
+	out->type = type->name && *type->name ? type->name : NULL;
+	out->bytes = type->bytes;
+	out->trailing = type->trailing_array;
+	if (type->polymorphic)
+		out->flags |= SITE_POLYMORPHIC;
+	memset(out->leading, 0, sizeof(out->leading));
+	if (type->kind == DIE_CLASS)
+		die_type_leading(work->reader->units, &copy, out->leading, SITE_LEADING);
+}
+
+/* The types whose size needs no debug information. */
+static uint64_t known_bytes(const char *name)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} known[] = {
+		{ "char", 1 }, { "signed char", 1 }, { "unsigned char", 1 }, { "bool", 1 }, { "char8_t", 1 }, { "std::byte", 1 },
+		{ "short", 2 }, { "unsigned short", 2 }, { "char16_t", 2 }, { "int", 4 }, { "unsigned int", 4 }, { "float", 4 },
+		{ "wchar_t", 4 }, { "char32_t", 4 }, { "long", 8 }, { "unsigned long", 8 }, { "long long", 8 },
+		{ "unsigned long long", 8 }, { "double", 8 }, { "long double", 16 }, { "__int128", 16 }, { "unsigned __int128", 16 },
+	};
+	size_t length = strlen(name);
+
+	if (length && name[length - 1] == '*')
+		return 8;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].bytes;
+	return 0;
+}
+
+void rule_describe_name(struct rule_work *work, const char *name, struct site_candidate *out)
+{
+	struct die_type type;
+	Dwarf_Die die;
+	const char *tidy = die_type_normalize(work->reader->names, name);
+
+	out->type = tidy ? tidy : names_text(work->reader->names, name);
+	if (!out->type)
+		return;
+	out->bytes = known_bytes(out->type);
+	if (!out->bytes && work->reader->units && dwarf_units_definition(work->reader->units, out->type, &die) &&
+	    die_type(work->reader->units, &die, &type))
+		rule_describe(work, &type, out);
+}
+
+void rule_add(struct rule_work *work, const struct site_candidate *candidate)
+{
+	struct site_answer *out = work->out;
+
+	if (!candidate->type || !*candidate->type)
+		return;
+	for (size_t i = 0; i < out->count; i++) {
+		struct site_candidate *old = &out->candidates[i];
+
+		if (old->type != candidate->type || old->header != candidate->header || old->rule != candidate->rule)
+			continue;
+		old->flags |= candidate->flags & SITE_CERTAIN;
+		if (!(candidate->flags & SITE_PARAMETER))
+			old->flags &= ~(unsigned)SITE_PARAMETER;
+		if (!(candidate->flags & SITE_LINE))
+			old->flags &= ~(unsigned)SITE_LINE;
+		if (!(candidate->flags & SITE_UNION))
+			old->flags &= ~(unsigned)SITE_UNION;
+		if (!old->bytes)
+			old->bytes = candidate->bytes;
+		return;
+	}
+	if (out->count < SITE_CANDIDATES)
+		out->candidates[out->count++] = *candidate;
+}
+
+bool rule_is_entry(const char *symbol)
+{
+	static const char *const names[] = {
+		"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "__libc_malloc",
+		"__libc_calloc", "__libc_realloc", "__libc_memalign", "reallocarray",
+	};
+
+	if (!symbol)
+		return false;
+	if (!strncmp(symbol, "_Znwm", 5) || !strncmp(symbol, "_Znam", 5))
+		return !symbol[5] || !strncmp(symbol + 5, "St", 2) || !strncmp(symbol + 5, "RKSt9nothrow_t", 14);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(symbol, names[i]))
+			return true;
+	return false;
+}
+
+/* The call in front of the return address, and what it calls. */
+static void find_callee(struct rule_work *work)
+{
+	struct flow_callee next;
+
+	work->called = flow_call_before(&work->reader->code, work->low, work->ret, &work->call, &work->callee);
+	if (!work->called)
+		return;
+	work->entry = rule_is_entry(work->callee.symbol);
+	for (unsigned i = 0; i < 4 && !work->entry && work->callee.vaddr; i++) {
+		bool stub;
+
+		if (!flow_jumps_to(&work->reader->code, i ? next.vaddr : work->callee.vaddr, &next))
+			break;
+		stub = !i && !work->callee.symbol;
+		if (stub) /* a PLT stub has no name: its callee is the import */
+			work->callee = next;
+		work->entry = rule_is_entry(next.symbol);
+		if (!next.vaddr)
+			break;
+	}
+	work->makes_array = work->callee.symbol && !strncmp(work->callee.symbol, "_Znam", 5);
+	if (work->callee.symbol)
+		work->out->callee = names_demangled(work->reader->names, work->callee.symbol);
+}
+
+/* Walks on to the scope that wants the block. */
+static void skip_through(struct rule_work *work)
+{
+	work->line = work->reader->units ? dwarf_units_line(work->reader->units, work->ret - 1) : 0;
+	while (work->through + 1 < work->scope_count) {
+		struct dwarf_scope *scope = &work->scopes[work->through];
+		const char *path = die_function_path(work->reader->units, &scope->die);
+		const char *last = path ? strrchr(path, ':') : NULL;
+
+		last = last ? last + 1 : path;
+		if (!scope->inlined || !last || strncmp(last, "operator new", 12))
+			break;
+		work->line = scope->call_line;
+		work->through++;
+	}
+}
+
+static void say_frames(struct rule_work *work)
+{
+	const char *file = NULL;
+	uint32_t line = 0;
+
+	rule_say(work, 0, "return address 0x%llx%s%s%s", (unsigned long long)work->ret, work->symbol ? " in " : "",
+		 work->symbol ? names_demangled(work->reader->names, work->symbol) : "", work->reader->units ? "" : ", no debug information");
+	if (work->reader->units)
+		dwarf_units_place(work->reader->units, work->ret - 1, &file, &line);
+	for (size_t i = 0; i < work->scope_count; i++) {
+		struct dwarf_scope *scope = &work->scopes[i];
+		const char *base = file ? strrchr(file, '/') : NULL;
+
+		rule_say(work, 1, "frame %zu: %s at %s:%u, DIE 0x%llx%s", i, scope->name ? scope->name : "?", base ? base + 1 : file ? file : "?",
+			 line, (unsigned long long)dwarf_dieoffset(&scope->die), scope->inlined ? ", inlined" : "");
+		file = scope->inlined ? dwarf_units_call_file(work->reader->units, scope) : NULL;
+		line = scope->call_line;
+	}
+	if (work->called)
+		rule_say(work, 1, "call at 0x%llx of %s%s", (unsigned long long)work->call, work->out->callee ? work->out->callee : "a pointer",
+			 work->entry ? rule_is_entry(work->callee.symbol) ? ", which allocates" : ", which jumps to an allocation function" : "");
+	else
+		rule_say(work, 1, "no call instruction in front of it");
+}
+
+static void say_flow(struct rule_work *work)
+{
+	static const char *const registers[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
+						 "r14", "r15" };
+
+	if (!work->evidence)
+		return;
+	rule_say(work, 1, "the pointer is followed through %zu instructions", work->flow.state_count);
+	for (size_t i = 0; i < work->flow.fact_count; i++) {
+		const struct flow_fact *fact = &work->flow.facts[i];
+		const char *name = fact->callee.symbol ? names_demangled(work->reader->names, fact->callee.symbol) : NULL;
+		const char *certain = fact->certain ? "" : ", on some paths";
+		unsigned long long at = fact->vaddr;
+		long long offset = fact->offset;
+
+		switch (fact->kind) {
+		case FLOW_CALL:
+		case FLOW_JUMP:
+			rule_say(work, 2, "0x%llx: %s %s with pointer%+lld as argument %u%s", at, fact->kind == FLOW_CALL ? "call" : "jump",
+				 name ? name : "?", offset, fact->argument, certain);
+			break;
+		case FLOW_VTABLE:
+			rule_say(work, 2, "0x%llx: 0x%llx%s%s stored at pointer%+lld%s", at, (unsigned long long)fact->value, name ? " " : "",
+				 name ? name : "", offset, certain);
+			break;
+		case FLOW_STORE:
+			if (fact->base < FLOW_REGISTERS)
+				rule_say(work, 2, "0x%llx: pointer%+lld stored at %s%+lld%s", at, offset, registers[fact->base],
+					 (long long)fact->displacement, certain);
+			else
+				rule_say(work, 2, "0x%llx: pointer%+lld stored at 0x%llx %s%s", at, offset, (unsigned long long)fact->value,
+					 name ? name : "", certain);
+			break;
+		case FLOW_RETURN:
+			rule_say(work, 2, "0x%llx: pointer%+lld returned%s", at, offset, certain);
+			break;
+		case FLOW_LOST:
+			rule_say(work, 2, "0x%llx: not followed further", at);
+			break;
+		}
+	}
+}
+
+/*
+ * Does any kind of DIE in the unit have the attribute? Most compilers don't write it, and to find that out DIE by DIE was 40 % of the work on
+ * a call site. A table that is too large to be honest says yes: then the DIEs are looked at.
+ */
+static bool has_alloc_types(struct dwarf_units *units, Dwarf_Die *die)
+{
+	struct unit *unit = dwarf_unit_of(units, die);
+	Dwarf_Off offset = 0;
+	size_t bytes;
+
+	if (!unit)
+		return false;
+	if (unit->alloc_types)
+		return unit->alloc_types == ALLOC_TYPES_SOME;
+	unit->alloc_types = ALLOC_TYPES_SOME;
+	for (unsigned i = 0; i < ABBREVIATIONS_MAX; i++, offset += bytes) {
+		Dwarf_Abbrev *abbreviation = dwarf_getabbrev(&unit->die, offset, &bytes);
+		size_t count = 0;
+
+		if (!abbreviation || abbreviation == DWARF_END_ABBREV) {
+			unit->alloc_types = ALLOC_TYPES_NONE;
+			break;
+		}
+		if (dwarf_getattrcnt(abbreviation, &count) || count > ATTRIBUTES_MAX)
+			break;
+		while (count--) {
+			unsigned name, form;
+			Dwarf_Off at;
+
+			if (!dwarf_getabbrevattr(abbreviation, count, &name, &form, &at) && name == DW_AT_LLVM_alloc_type)
+				return true;
+		}
+	}
+	return unit->alloc_types == ALLOC_TYPES_SOME;
+}
+
+/* The call site's DIE that returns to `ret`, below `die`. Bounded: call sites stand at most some levels deep. */
+static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigned *budget, Dwarf_Die *out)
+{
+	Dwarf_Die child;
+
+	if (depth > 24 || dwarf_child(die, &child))
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (!*budget)
+			return false;
+		--*budget;
+		if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site) {
+			unsigned name = tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
+			Dwarf_Attribute attribute;
+			Dwarf_Addr address;
+
+			if (dwarf_attr(&child, name, &attribute) && !dwarf_formaddr(&attribute, &address) && address == ret) {
+				*out = child;
+				return true;
+			}
+		} else if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+			   find_call_site(&child, ret, depth + 1, budget, out)) {
+			return true;
+		}
+	} while (die_next(&child));
+	return false;
+}
+
+static void rule_alloc_type(struct rule_work *work)
+{
+	struct site_candidate candidate = { .rule = SYM_RULE_ALLOC_TYPE, .flags = SITE_CERTAIN };
+	struct die_type type;
+	Dwarf_Attribute attribute;
+	Dwarf_Die site, die;
+	unsigned budget = 20000;
+
+	if (!work->scope_count || !has_alloc_types(work->reader->units, &work->scopes[work->scope_count - 1].die) ||
+	    !find_call_site(&work->scopes[work->scope_count - 1].die, work->ret, 0, &budget, &site) ||
+	    !dwarf_attr(&site, DW_AT_LLVM_alloc_type, &attribute) || !dwarf_formref_die(&attribute, &die) ||
+	    !die_type(work->reader->units, &die, &type))
+		return;
+	if (type.kind == DIE_ARRAY && !die_type_target(work->reader->units, &type, &type))
+		return;
+	rule_describe(work, &type, &candidate);
+	candidate.array = true; /* new T[n] has it too */
+	rule_say(work, 1, "the call site's DIE 0x%llx says that it allocates %s", (unsigned long long)dwarf_dieoffset(&site),
+		 candidate.type ? candidate.type : "?");
+	rule_add(work, &candidate);
+}
+
+/* What to say when nothing fits: whose member function allocates? A plain function's name would say no more than the call site does. */
+static void label(struct rule_work *work)
+{
+	char text[700];
+
+	for (size_t i = work->through; i < work->scope_count; i++) {
+		struct die_type class;
+
+		if (!die_type_class_of(work->reader->units, &work->scopes[i].die, &class) || !class.name || !*class.name)
+			continue;
+		snprintf(text, sizeof(text), "storage of %.600s", class.name);
+		work->out->label = names_text(work->reader->names, text);
+		return;
+	}
+}
+
+/* The function's own name, for the rules of C functions: without what the compiler appends to pieces and copies. */
+static const char *own_name(struct rule_work *work, char *room, size_t bytes)
+{
+	const char *path = work->scope_count ? die_function_path(work->reader->units, &work->scopes[work->scope_count - 1].die) : NULL;
+
+	if (path)
+		return path;
+	if (!work->symbol || !strncmp(work->symbol, "_Z", 2))
+		return NULL;
+	snprintf(room, bytes, "%.*s", (int)strcspn(work->symbol, ".@"), work->symbol);
+	return room;
+}
+
+/* A function of the C library that makes strings; and whether the pointer goes on to the caller, to whom it means more than to us. */
+static void functions_and_wrappers(struct rule_work *work)
+{
+	char room[256];
+	const char *name = own_name(work, room, sizeof(room));
+	const struct container_rule *rule = container_rules_find(work->reader->rules, name);
+	bool returned = false, certain = false;
+
+	if (rule && rule->what == CONTAINER_FUNCTION) {
+		struct site_candidate candidate = { .rule = SYM_RULE_FUNCTION, .array = true, .flags = SITE_CERTAIN };
+
+		rule_describe_name(work, rule->element, &candidate);
+		rule_say(work, 1, "%s() makes %s[]", name, candidate.type ? candidate.type : "?");
+		work->out->count = 0; /* whatever its own variables are called */
+		rule_add(work, &candidate);
+		return;
+	}
+	for (size_t i = 0; i < work->flow.fact_count; i++)
+		if (work->flow.facts[i].kind == FLOW_RETURN && !work->flow.facts[i].offset) {
+			returned = true;
+			certain |= work->flow.facts[i].certain;
+		}
+	if (rule && rule->what == CONTAINER_WRAPPER) {
+		rule_say(work, 1, "%s() allocates for its caller: its return address is asked", name);
+		work->out->climbs = true;
+		work->out->count = 0;
+		return;
+	}
+	if (!returned)
+		return;
+	if (work->out->count && work->out->candidates[0].rule == SYM_RULE_ALLOCATOR) {
+		/* the type is known; the container it is for may stand in the callers, where nothing was inlined */
+		work->out->climbs = true;
+		return;
+	}
+	if (!work->scope_count) {
+		work->out->climbs = true;
+		rule_say(work, 1, "the pointer is returned, as what isn't known: the caller is asked");
+		return;
+	}
+
+	struct die_type type, target;
+	const char *last = name ? strrchr(name, ':') : NULL;
+
+	last = last ? last + 1 : name;
+	if (last && !strncmp(last, "operator new", 12)) {
+		work->out->climbs = true;
+	} else {
+		Dwarf_Die function = work->scopes[work->scope_count - 1].die;
+
+		if (!die_type_of(work->reader->units, &function, &type) || type.kind != DIE_POINTER ||
+		    !die_type_target(work->reader->units, &type, &target) || target.kind != DIE_VOID)
+			return;
+		work->out->climbs = true;
+	}
+	rule_say(work, 1, "the pointer is returned as void * (%s): the caller is asked", certain ? "always" : "sometimes");
+}
+
+void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_answer *out, struct sym_evidence *evidence)
+{
+	static const struct flow no_flow;
+	struct rule_work work = { .reader = reader, .ret = ret, .out = out, .evidence = evidence };
+	const struct symbol *symbol;
+	bool followed = false;
+
+	memset(out, 0, sizeof(*out));
+	if (ret < 2)
+		return;
+	if (reader->units) {
+		dwarf_units_hold(reader->units, true);
+		work.scope_count = dwarf_units_scopes(reader->units, ret - 1, work.scopes, RULE_SCOPES);
+	}
+	symbol = symbols_find(&reader->code.symbols->functions, ret - 1);
+	if (work.scope_count) {
+		work.low = work.scopes[work.scope_count - 1].low;
+		work.high = work.scopes[work.scope_count - 1].high;
+	} else if (symbol) {
+		work.low = symbol->value;
+		work.high = symbol->value + symbol->size;
+	}
+	work.symbol = symbol ? symbol->name : NULL;
+	find_callee(&work);
+	skip_through(&work);
+	say_frames(&work);
+	if (work.called && work.high > ret) {
+		uint64_t other_low = 0, other_high = 0;
+
+		followed = true;
+		if (work.scope_count)
+			dwarf_units_other_part(&work.scopes[work.scope_count - 1], &other_low, &other_high);
+		if (!flow_follow(&reader->code, ret, work.low, work.high, other_low, other_high, &work.flow)) {
+			flow_deinit(&work.flow);
+			work.flow = no_flow;
+			followed = false;
+		}
+		say_flow(&work);
+	}
+	if (work.called) {
+		rule_alloc_type(&work);
+		if (!out->count && !rule_container(&work)) {
+			rule_constructor(&work);
+			rule_variable(&work);
+		}
+		functions_and_wrappers(&work);
+	}
+	label(&work);
+	if (!symbol && !work.scope_count) {
+		out->count = 0;
+		out->climbs = out->opaque = true;
+		out->label = NULL;
+	}
+	if (followed)
+		flow_deinit(&work.flow);
+	if (reader->units)
+		dwarf_units_hold(reader->units, false);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * type_cache.c: see type_cache.h.
+ *
+ * The file: a header, an index of (return address, position) sorted by address, the answers one behind the other, and the strings they
+ * name by their position. It is read whole and its checksum is checked, which takes a millisecond a few megabytes; an answer is taken
+ * apart when it is asked for. Numbers are the machine's own: a file of another byte order has another magic number.
+ *
+ * The checksum finds damage, not malice: a file can have been made to pass it. So positions, counts and enumerations are checked as they
+ * are read, and an answer that isn't one is as good as none. The directory is its user's alone, so nobody else should be able to try.
+ */
+#include "type_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../../src/base/cleanup.h"
+#include "../elf/cache_file.h"
+#include "../elf/elf_file.h"
+
+#define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
+/* Counts up when the format changes, or when what answers mean does. Keeping what other builds of the rules found is stack_types.c's care. */
+enum { VERSION = 2, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
+
+struct file_header {
+	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
+	uint32_t version, build_id_bytes;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint64_t rules_hash;
+	uint32_t answers, strings; /* their number; bytes, which are the end of the file */
+};
+struct file_index {
+	uint64_t ret;
+	uint32_t at, unused; /* bytes from the file's start */
+};
+
+/* A field that is added to an answer must be stored too. */
+_Static_assert(sizeof(struct site_candidate) == 112 && sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 32, "write and read all of it");
+
+enum { FLAG_ARRAY = 1, FLAG_TRAILING = 2, FLAG_DERIVED = 4, FLAG_AMBIGUOUS = 1, FLAG_CLIMBS = 2, FLAG_OPAQUE = 4 };
+
+struct cell {
+	uint64_t ret;
+	struct site_answer *answer; /* NULL: empty */
+};
+
+/* What the const functions change: answers come out of the file when they are asked for. */
+struct table {
+	struct cell *cells; /* open addressing */
+	size_t room, count; /* room is 0 or a power of two, and at least 2 * count */
+};
+
+struct type_cache {
+	char *path; /* NULL: memory only */
+	struct names *names;
+	uint64_t rules_hash;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_bytes;
+	uint8_t *data; /* the file, or NULL */
+	size_t bytes;
+	const struct file_index *index;
+	const char *strings;
+	struct file_header header;
+	uint64_t added;
+	struct table *table;
+};
+
+/* ---- in memory ---- */
+
+static struct cell *cell_of(const struct table *table, uint64_t ret)
+{
+	size_t at = (size_t)((ret * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
+
+	while (table->cells[at & (table->room - 1)].answer && table->cells[at & (table->room - 1)].ret != ret)
+		at++;
+	return &table->cells[at & (table->room - 1)];
+}
+
+static struct site_answer *table_get(const struct table *table, uint64_t ret)
+{
+	return table->room ? cell_of(table, ret)->answer : NULL;
+}
+
+static bool table_grow(struct table *table)
+{
+	struct table larger = { .room = table->room ? table->room * 2 : 256, .count = table->count };
+
+	larger.cells = calloc(larger.room, sizeof(*larger.cells));
+	if (!larger.cells)
+		return false;
+	for (size_t i = 0; i < table->room; i++)
+		if (table->cells[i].answer)
+			*cell_of(&larger, table->cells[i].ret) = table->cells[i];
+	free(table->cells);
+	*table = larger;
+	return true;
+}
+
+static struct site_answer *table_put(struct table *table, uint64_t ret, const struct site_answer *answer)
+{
+	struct site_answer *copy;
+	struct cell *cell;
+
+	if ((table->count + 1) * 2 > table->room && !table_grow(table))
+		return NULL;
+	cell = cell_of(table, ret);
+	copy = cell->answer ? cell->answer : malloc(sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = *answer;
+	table->count += !cell->answer;
+	*cell = (struct cell){ ret, copy };
+	return copy;
+}
+
+/* ---- from the file ---- */
+
+struct reader {
+	const struct type_cache *cache;
+	size_t at, end;
+	bool bad;
+};
+
+static uint64_t get(struct reader *r, size_t bytes)
+{
+	uint64_t value = 0;
+
+	if (r->end - r->at < bytes) {
+		r->bad = true;
+		return 0;
+	}
+	memcpy(&value, r->cache->data + r->at, bytes);
+	r->at += bytes;
+	return value;
+}
+
+static const char *get_text(struct reader *r)
+{
+	uint64_t at = get(r, 4);
+
+	if (!at)
+		return NULL;
+	if (at >= r->cache->header.strings) {
+		r->bad = true;
+		return NULL;
+	}
+	return names_text(r->cache->names, r->cache->strings + at);
+}
+
+static void get_candidate(struct reader *r, struct site_candidate *out)
+{
+	unsigned flags, leading;
+
+	*out = (struct site_candidate){ .type = get_text(r), .container = get_text(r), .bytes = get(r, 8), .header = get(r, 8) };
+	out->rule = (enum sym_rule)get(r, 1);
+	out->form = (enum sym_form)get(r, 1);
+	flags = (unsigned)get(r, 1);
+	leading = (unsigned)get(r, 1);
+	out->flags = (unsigned)get(r, 4);
+	out->array = flags & FLAG_ARRAY;
+	out->trailing = flags & FLAG_TRAILING;
+	out->or_derived = flags & FLAG_DERIVED;
+	r->bad |= out->rule > SYM_RULE_LEARNED || out->form > SYM_FORM_BUFFER || leading > SITE_LEADING;
+	for (unsigned i = 0; i < leading && !r->bad; i++) {
+		out->leading[i] = get_text(r);
+		r->bad |= !out->leading[i];
+	}
+}
+
+static bool decode(const struct type_cache *cache, uint32_t at, struct site_answer *out)
+{
+	struct reader r = { .cache = cache, .at = at, .end = cache->bytes - cache->header.strings };
+	unsigned flags;
+
+	if (r.at > r.end)
+		return false;
+	*out = (struct site_answer){ .count = get(&r, 1) };
+	flags = (unsigned)get(&r, 1);
+	out->ambiguous = flags & FLAG_AMBIGUOUS;
+	out->climbs = flags & FLAG_CLIMBS;
+	out->opaque = flags & FLAG_OPAQUE;
+	out->label = get_text(&r);
+	out->callee = get_text(&r);
+	r.bad |= out->count > SITE_CANDIDATES;
+	for (size_t i = 0; i < out->count && !r.bad; i++)
+		get_candidate(&r, &out->candidates[i]);
+	return !r.bad;
+}
+
+static const struct file_index *find(const struct type_cache *cache, uint64_t ret)
+{
+	size_t low = 0, high = cache->header.answers;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cache->index[middle].ret < ret)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < cache->header.answers && cache->index[low].ret == ret ? &cache->index[low] : NULL;
+}
+
+/* Is what was read a file of ours, for this module and these rules? */
+static bool judge(struct type_cache *cache)
+{
+	const size_t checked = offsetof(struct file_header, version);
+	struct file_header *h = &cache->header;
+	size_t index_bytes;
+
+	memcpy(h, cache->data, sizeof(*h));
+	if (h->magic != MAGIC || h->version != VERSION || h->rules_hash != cache->rules_hash || h->answers > ANSWERS_MAX ||
+	    h->build_id_bytes != cache->build_id_bytes || memcmp(h->build_id, cache->build_id, cache->build_id_bytes))
+		return false;
+	index_bytes = h->answers * sizeof(*cache->index);
+	if (h->strings == 0 || h->strings > cache->bytes || cache->bytes - h->strings < sizeof(*h) + index_bytes ||
+	    cache->data[cache->bytes - 1] != 0 || h->checksum != XXH3_64bits(cache->data + checked, cache->bytes - checked))
+		return false;
+	cache->index = (const struct file_index *)(const void *)(cache->data + sizeof(*h));
+	cache->strings = (const char *)cache->data + cache->bytes - h->strings;
+	return true;
+}
+
+static void load(struct type_cache *cache)
+{
+	cache->data = cache_file_read(cache->path, sizeof(struct file_header), FILE_MAX, &cache->bytes);
+	if (cache->data && judge(cache))
+		return;
+	free(cache->data);
+	cache->data = NULL;
+	cache->header = (struct file_header){ 0 };
+}
+
+/* ---- to the file ---- */
+
+struct text {
+	const char *at;
+	uint32_t position;
+};
+struct writer {
+	uint8_t *body;
+	size_t bytes, room;
+	char *strings;
+	size_t string_bytes, string_room;
+	struct text *texts; /* where each is; by pointer, since they are interned */
+	size_t text_count, text_room;
+	bool failed;
+};
+
+static bool make_room(void *pointer, size_t *room, size_t needed, size_t each)
+{
+	void **at = pointer, *more;
+	size_t larger = *room ? *room : 1024;
+
+	while (larger < needed)
+		larger *= 2;
+	if (larger == *room)
+		return true;
+	more = reallocarray(*at, larger, each);
+	if (!more)
+		return false;
+	*at = more;
+	*room = larger;
+	return true;
+}
+
+static void put(struct writer *w, uint64_t value, size_t bytes)
+{
+	if (w->failed || !make_room(&w->body, &w->room, w->bytes + bytes, 1)) {
+		w->failed = true;
+		return;
+	}
+	memcpy(w->body + w->bytes, &value, bytes);
+	w->bytes += bytes;
+}
+
+static struct text *text_slot(const struct writer *w, const char *text)
+{
+	size_t at = (size_t)(((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
+
+	while (w->texts[at & (w->text_room - 1)].at && w->texts[at & (w->text_room - 1)].at != text)
+		at++;
+	return &w->texts[at & (w->text_room - 1)];
+}
+
+static bool grow_texts(struct writer *w)
+{
+	struct writer larger = { .text_room = w->text_room ? w->text_room * 2 : 1024 };
+
+	larger.texts = calloc(larger.text_room, sizeof(*larger.texts));
+	if (!larger.texts)
+		return false;
+	for (size_t i = 0; i < w->text_room; i++)
+		if (w->texts[i].at)
+			*text_slot(&larger, w->texts[i].at) = w->texts[i];
+	free(w->texts);
+	w->texts = larger.texts;
+	w->text_room = larger.text_room;
+	return true;
+}
+
+static void put_text(struct writer *w, const char *text)
+{
+	size_t bytes = text ? strlen(text) + 1 : 0;
+	struct text *slot;
+
+	if (!text) {
+		put(w, 0, 4);
+		return;
+	}
+	if (w->text_count * 2 >= w->text_room && !grow_texts(w)) {
+		w->failed = true;
+		return;
+	}
+	slot = text_slot(w, text);
+	if (!slot->at) {
+		if (!make_room(&w->strings, &w->string_room, w->string_bytes + bytes, 1)) {
+			w->failed = true;
+			return;
+		}
+		*slot = (struct text){ text, (uint32_t)w->string_bytes };
+		memcpy(w->strings + w->string_bytes, text, bytes);
+		w->string_bytes += bytes;
+		w->text_count++;
+	}
+	put(w, slot->position, 4);
+}
+
+static void encode(struct writer *w, const struct site_answer *answer)
+{
+	put(w, answer->count, 1);
+	put(w, (answer->ambiguous ? FLAG_AMBIGUOUS : 0) | (answer->climbs ? FLAG_CLIMBS : 0) |
+			(answer->opaque ? FLAG_OPAQUE : 0), 1);
+	put_text(w, answer->label);
+	put_text(w, answer->callee);
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct site_candidate *c = &answer->candidates[i];
+		unsigned leading = 0;
+
+		put_text(w, c->type);
+		put_text(w, c->container);
+		put(w, c->bytes, 8);
+		put(w, c->header, 8);
+		put(w, c->rule, 1);
+		put(w, c->form, 1);
+		put(w, (c->array ? FLAG_ARRAY : 0) | (c->trailing ? FLAG_TRAILING : 0) | (c->or_derived ? FLAG_DERIVED : 0), 1);
+		while (leading < SITE_LEADING && c->leading[leading])
+			leading++;
+		put(w, leading, 1);
+		put(w, c->flags, 4);
+		for (unsigned k = 0; k < leading; k++)
+			put_text(w, c->leading[k]);
+	}
+}
+
+static int by_ret(const void *left, const void *right)
+{
+	const struct cell *a = left, *b = right;
+
+	return (a->ret > b->ret) - (a->ret < b->ret);
+}
+
+/* All answers, of the file and new; what was in the file is taken out of it for that. NULL: no memory. */
+static struct cell *all_answers(struct type_cache *cache, size_t *count)
+{
+	struct cell *all;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < cache->header.answers; i++)
+		type_cache_get(cache, cache->index[i].ret);
+	all = calloc(cache->table->count + 1, sizeof(*all));
+	for (size_t i = 0; all && i < cache->table->room; i++)
+		if (cache->table->cells[i].answer)
+			all[n++] = cache->table->cells[i];
+	if (all)
+		qsort(all, n, sizeof(*all), by_ret);
+	*count = n < ANSWERS_MAX ? n : ANSWERS_MAX;
+	return all;
+}
+
+/* The bytes of the new file; NULL: no memory, or it would be too large. */
+static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
+{
+	struct file_header header = { .magic = MAGIC, .version = VERSION, .build_id_bytes = (uint32_t)cache->build_id_bytes,
+				      .rules_hash = cache->rules_hash };
+	struct writer w = { .failed = false };
+	uint8_t *file = NULL;
+	size_t count, first;
+	struct cell *all = all_answers(cache, &count);
+	struct file_index *index = all ? calloc(count + 1, sizeof(*index)) : NULL;
+
+	w.failed = !index || !make_room(&w.strings, &w.string_room, 1, 1);
+	if (!w.failed)
+		w.strings[w.string_bytes++] = 0; /* position 0: no text */
+	first = sizeof(header) + count * sizeof(*index);
+	for (size_t i = 0; i < count && !w.failed; i++) {
+		index[i] = (struct file_index){ .ret = all[i].ret, .at = (uint32_t)(first + w.bytes) };
+		encode(&w, all[i].answer);
+		w.failed |= first + w.bytes + w.string_bytes > FILE_MAX;
+	}
+	if (!w.failed) {
+		*bytes = first + w.bytes + w.string_bytes;
+		file = malloc(*bytes);
+	}
+	if (file) {
+		memcpy(header.build_id, cache->build_id, cache->build_id_bytes);
+		header.answers = (uint32_t)count;
+		header.strings = (uint32_t)w.string_bytes;
+		memcpy(file, &header, sizeof(header));
+		memcpy(file + sizeof(header), index, count * sizeof(*index));
+		if (w.bytes)
+			memcpy(file + first, w.body, w.bytes);
+		memcpy(file + first + w.bytes, w.strings, w.string_bytes);
+		header.checksum = XXH3_64bits(file + offsetof(struct file_header, version), *bytes - offsetof(struct file_header, version));
+		memcpy(file + offsetof(struct file_header, checksum), &header.checksum, sizeof(header.checksum));
+	}
+	free(all);
+	free(index);
+	free(w.body);
+	free(w.strings);
+	free(w.texts);
+	return file;
+}
+
+static void save(struct type_cache *cache)
+{
+	size_t bytes = 0;
+	AUTO_FREE uint8_t *file = make_file(cache, &bytes);
+
+	if (file)
+		cache_file_write(cache->path, file, bytes);
+}
+
+/* ---- the interface ---- */
+
+struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id, size_t build_id_bytes, uint64_t rules_hash,
+				   struct names *names)
+{
+	struct type_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache)
+		cache->table = calloc(1, sizeof(*cache->table));
+	if (!cache || !cache->table) {
+		free(cache);
+		return NULL;
+	}
+	cache->names = names;
+	cache->rules_hash = rules_hash;
+	cache->build_id_bytes = build_id_bytes <= ELF_BUILD_ID_MAX ? build_id_bytes : 0;
+	if (cache->build_id_bytes)
+		memcpy(cache->build_id, build_id, cache->build_id_bytes);
+	cache->path = cache_file_path(directory, "types", cache->build_id, cache->build_id_bytes);
+	if (cache->path)
+		load(cache);
+	return cache;
+}
+
+void type_cache_close(struct type_cache *cache)
+{
+	if (!cache)
+		return;
+	if (cache->path && cache->added)
+		save(cache);
+	for (size_t i = 0; i < cache->table->room; i++)
+		free(cache->table->cells[i].answer);
+	free(cache->table->cells);
+	free(cache->table);
+	free(cache->data);
+	free(cache->path);
+	free(cache);
+}
+
+const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_t ret)
+{
+	const struct site_answer *answer = table_get(cache->table, ret);
+	const struct file_index *index = answer ? NULL : find(cache, ret);
+	struct site_answer stored;
+
+	if (!index || !decode(cache, index->at, &stored))
+		return answer;
+	return table_put(cache->table, ret, &stored);
+}
+
+const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret, const struct site_answer *answer)
+{
+	const struct site_answer *kept = table_put(cache->table, ret, answer);
+
+	cache->added += kept != NULL;
+	return kept;
+}
+
+void type_cache_info(const struct type_cache *cache, struct type_cache_info *out)
+{
+	*out = (struct type_cache_info){ cache->path, cache->header.answers, cache->added };
+}

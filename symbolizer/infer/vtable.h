@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vtable.h: the class that a vtable belongs to.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
+ */
+#ifndef SHINY_SYM_VTABLE_H
+#define SHINY_SYM_VTABLE_H
+
+#include <stdint.h>
+
+#include "../elf/elf_file.h"
+#include "../elf/symbol_names.h"
+#include "../elf/reloc.h"
+#include "../sym.h"
+#include "../elf/symtab.h"
+
+struct vtable_reader {
+	const struct elf_file *file;
+	struct reloc_index *relocs;
+	const struct symtab *symbols;
+	struct names *names;
+	const char *label; /* the module's name in labels */
+};
+
+void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_vtable *out);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * allocator_patch.c: see allocator_patch.h.
+ *
+ * A family is one prefix: malloc, je_malloc and _rjem_malloc would be three. It is patched as a whole or not at all: a block whose end is
+ * seen and whose beginning is not would be worse than none. It needs malloc and free. A function of it that cannot be patched is a
+ * reason to leave the family alone, but for the few that only jump to another one of it: their blocks are seen there.
+ *
+ * Names are taken from .symtab and .dynsym. A global one wins over a local one; two local ones of one name with two addresses are two
+ * functions that nobody can tell apart, and a reason too. The first name in the order of allocator.def stands for all that have its
+ * address.
+ */
+#define _GNU_SOURCE
+#include "allocator_patch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../src/base/cleanup.h"
+#include "../elf/elf_file.h"
+#include "../flow/patch_recipe.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum kind { MAKE, MAKE_OUT, MAKE_TEXT, END, MOVE, USABLE };
+enum place { ANY, PREFIXED, OPERATOR };
+
+static const struct function {
+	const char *name;
+	enum kind kind;
+	enum place place;
+} functions[SHINY_ALLOCATOR_FUNCTIONS] = {
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, ANY },
+#define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, PREFIXED },
+#define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, OPERATOR },
+#include <shiny/allocator.def>
+};
+static const char *const known[] = { "", "je_", "tc_", "mi_", "_rjem_" };
+enum { KNOWN = sizeof known / sizeof *known };
+
+struct place_of { /* a function of a family */
+	uint64_t vaddr, end; /* vaddr 0: it has none; end 0: not known */
+	bool global, ambiguous;
+};
+struct search {
+	const struct elf_file *file;
+	char prefixes[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX];
+	size_t prefix_bytes[SHINY_ALLOCATOR_FAMILIES], family_count;
+	struct place_of at[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_FUNCTIONS];
+	struct shiny_allocator_file *out;
+	struct shiny_allocator_entry *entries;
+};
+
+/* ---- the setting ---- */
+
+static struct shiny_err *read_setting(struct search *s, const char *setting)
+{
+	const char *at = setting;
+
+	for (; s->family_count < KNOWN; s->family_count++)
+		strcpy(s->prefixes[s->family_count], known[s->family_count]);
+	if (!*setting)
+		at = "";
+	else if (strncmp(setting, "prefix:", 7) == 0 && setting[7] && strlen(setting) < SHINY_ALLOCATOR_SETTING)
+		at = setting + 7;
+	else
+		return shiny_err(SHINY_ERR_USAGE, "SHINY_ALLOCATOR=%s: it takes off, or prefix: and up to %d prefixes with commas between",
+				 setting, SHINY_ALLOCATOR_FAMILIES - KNOWN);
+	while (*at) {
+		size_t bytes = strcspn(at, ",");
+
+		if (!bytes || bytes >= SHINY_ALLOCATOR_PREFIX || s->family_count == SHINY_ALLOCATOR_FAMILIES)
+			return shiny_err(SHINY_ERR_USAGE, "SHINY_ALLOCATOR=%s: too many prefixes, an empty one, or one of %d bytes and more", setting,
+					 SHINY_ALLOCATOR_PREFIX);
+		memcpy(s->prefixes[s->family_count], at, bytes);
+		s->family_count++;
+		at += bytes + (at[bytes] == ',');
+	}
+	for (size_t f = 0; f < s->family_count; f++)
+		s->prefix_bytes[f] = strlen(s->prefixes[f]);
+	return NULL;
+}
+
+/* ---- names ---- */
+
+static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol)
+{
+	struct search *s = context;
+	bool global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
+
+	for (size_t f = 0; f < s->family_count; f++) {
+		const char *rest = name + s->prefix_bytes[f];
+
+		/* most of a million symbols end here */
+		if (f ? strncmp(name, s->prefixes[f], s->prefix_bytes[f]) != 0 : !strchr("mfcrapvds_", name[0]))
+			continue;
+		for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
+			struct place_of *at = &s->at[f][i];
+
+			if ((f ? functions[i].place == OPERATOR : functions[i].place == PREFIXED) || strcmp(rest, functions[i].name) != 0)
+				continue;
+			if (at->vaddr && at->vaddr != symbol->st_value && at->global == global)
+				at->ambiguous = true;
+			if (at->vaddr && at->global >= global)
+				continue;
+			*at = (struct place_of){ .vaddr = symbol->st_value, .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0, .global = global };
+		}
+	}
+}
+
+/* ---- recipes ---- */
+
+static void say(struct search *s, size_t family, size_t function, const char *why)
+{
+	size_t used = strlen(s->out->why);
+
+	snprintf(s->out->why + used, sizeof s->out->why - used, "%s%s%s: %s", used ? "; " : "",
+		 functions[function].place == OPERATOR ? "" : s->prefixes[family], functions[function].name, why);
+}
+
+/* Whether the function is nothing but a jump to another one of the family's. */
+static bool leads_to_another(const struct search *s, size_t family, const struct place_of *at)
+{
+	uint64_t vaddr = at->vaddr, target;
+	const uint8_t *bytes = elf_file_at(s->file, vaddr, 9);
+	int32_t distance;
+
+	if (bytes && memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0) {
+		bytes += 4;
+		vaddr += 4;
+	}
+	if (!bytes || (bytes[0] != 0xe9 && bytes[0] != 0xeb))
+		return false;
+	memcpy(&distance, bytes + 1, sizeof distance);
+	target = bytes[0] == 0xe9 ? vaddr + 5 + (uint64_t)(int64_t)distance : vaddr + 2 + (uint64_t)(int64_t)(int8_t)bytes[1];
+	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
+		if (s->at[family][i].vaddr == target && functions[i].kind != USABLE)
+			return true;
+	return false;
+}
+
+/* The entry with this address, of the first `count`. */
+static struct shiny_allocator_entry *entry_at(const struct search *s, uint64_t vaddr, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (s->entries[i].recipe.vaddr == vaddr)
+			return &s->entries[i];
+	return NULL;
+}
+
+/* Only what a reader needs to check it. */
+static bool plain_recipe(const struct search *s, uint64_t vaddr, struct shiny_patch_recipe *out)
+{
+	const uint8_t *bytes = elf_file_at(s->file, vaddr, 8);
+
+	memset(out, 0, sizeof *out);
+	if (!bytes || !(elf_file_flags(s->file, vaddr) & PF_X))
+		return false;
+	out->vaddr = vaddr;
+	out->expected_bytes = 8;
+	memcpy(out->expected, bytes, 8);
+	return true;
+}
+
+/* Appends one function; false: the family cannot be patched, and why says it. */
+static bool add_function(struct search *s, size_t family, size_t home, size_t i)
+{
+	const struct place_of *at = &s->at[family][i];
+	struct shiny_allocator_entry *same = entry_at(s, at->vaddr, s->out->count), *e = &s->entries[s->out->count];
+	const char *why = at->ambiguous ? "there are two of that name" : NULL;
+
+	if (same) {
+		if (functions[same->function].kind != functions[i].kind) {
+			say(s, family, i, "it is one function with another that does something else");
+			return false;
+		}
+		same->either |= (functions[same->function].place == OPERATOR) != (functions[i].place == OPERATOR);
+		return true;
+	}
+	if (!why && s->out->count == SHINY_ALLOCATOR_ENTRIES)
+		why = "too many functions";
+	if (functions[i].kind == USABLE) {
+		if (!why && plain_recipe(s, at->vaddr, &e->recipe)) {
+			e->function = (uint16_t)i;
+			e->family = (uint16_t)family;
+			e->home = (uint16_t)home;
+			s->out->count++;
+		}
+		return true; /* without it there is only less to see */
+	}
+	if (!why)
+		why = patch_recipe_make(s->file, at->vaddr, at->end, &e->recipe);
+	if (why && leads_to_another(s, family, at))
+		return true;
+	if (why) {
+		say(s, family, i, why);
+		return false;
+	}
+	e->function = (uint16_t)i;
+	e->family = (uint16_t)family;
+	e->home = (uint16_t)home;
+	s->out->count++;
+	return true;
+}
+
+static void add_family(struct search *s, size_t family)
+{
+	const struct place_of *at = s->at[family];
+	uint32_t before = s->out->count;
+	const struct shiny_allocator_entry *make, *end;
+	size_t home = family;
+
+	if (!at[SHINY_ALLOCATOR_MALLOC].vaddr || !at[SHINY_ALLOCATOR_FREE].vaddr)
+		return;
+	/* mi_malloc is malloc by another name: what else it has belongs to that one */
+	make = entry_at(s, at[SHINY_ALLOCATOR_MALLOC].vaddr, before);
+	end = entry_at(s, at[SHINY_ALLOCATOR_FREE].vaddr, before);
+	if (make && end && make->home == end->home)
+		home = make->home;
+	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
+		if (at[i].vaddr && !add_function(s, family, home, i)) {
+			memset(s->entries + before, 0, (s->out->count - before) * sizeof *s->entries);
+			s->out->count = before;
+			return;
+		}
+	}
+}
+
+/* What goes into the file. */
+static struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting, struct shiny_allocator_file **out)
+{
+	AUTO_FREE struct search *s = calloc(1, sizeof *s);
+	AUTO_FREE struct shiny_allocator_file *f = calloc(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
+
+	if (!s || !f)
+		return shiny_err_os(ENOMEM, "looking for an allocator");
+	s->file = file;
+	s->out = f;
+	s->entries = (struct shiny_allocator_entry *)(f + 1);
+	SHINY_TRY(read_setting(s, setting));
+	elf_file_each_function(s->file, SHT_SYMTAB, take_symbol, s);
+	elf_file_each_function(s->file, SHT_DYNSYM, take_symbol, s);
+	for (size_t family = 0; family < s->family_count; family++)
+		add_family(s, family);
+	f->magic = SHINY_ALLOCATOR_MAGIC;
+	f->version = SHINY_ALLOCATOR_VERSION;
+	f->bytes = (uint32_t)(sizeof *f + f->count * sizeof *s->entries);
+	f->build_id_bytes = (uint32_t)file->build_id_bytes;
+	memcpy(f->build_id, file->build_id, file->build_id_bytes);
+	snprintf(f->setting, sizeof f->setting, "%s", setting);
+	memcpy(f->families, s->prefixes, sizeof f->families);
+	f->checksum = XXH3_64bits((const char *)f + offsetof(struct shiny_allocator_file, version),
+				  f->bytes - offsetof(struct shiny_allocator_file, version));
+	*out = shiny_steal(f);
+	return NULL;
+}
+
+/* ---- the file ---- */
+
+/* An absolute path that can be the user's. */
+static bool is_own(const char *directory)
+{
+	struct stat st;
+
+	return directory && *directory == '/' && (stat(directory, &st) ? errno == ENOENT : st.st_uid == geteuid());
+}
+
+/* Where the library will look (interpose/patch/probe_head.c); false: nowhere. */
+static bool name_file(const struct elf_file *file, char *out, size_t room)
+{
+	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	char id[2 * ELF_BUILD_ID_MAX + 1] = "";
+
+	for (size_t i = 0; i < file->build_id_bytes; i++)
+		snprintf(id + 2 * i, 3, "%02x", file->build_id[i]);
+	if (cache && *cache == '/')
+		return is_own(cache) && (size_t)snprintf(out, room, "%s/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX, cache, id) < room;
+	return is_own(home) && (size_t)snprintf(out, room, "%s/.cache/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX, home, id) < room;
+}
+
+/* Whether what is there already is what would be made. */
+static bool is_there(const char *path, const struct elf_file *file, const char *setting, struct allocator_found *out)
+{
+	struct shiny_allocator_file f;
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	AUTO_FREE struct shiny_allocator_entry *entries = NULL;
+	struct stat st;
+	bool good;
+
+	good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) &&
+	       read(fd, &f, sizeof f) == sizeof f && f.magic == SHINY_ALLOCATOR_MAGIC && f.version == SHINY_ALLOCATOR_VERSION &&
+	       f.bytes == (uint64_t)st.st_size && f.count <= SHINY_ALLOCATOR_ENTRIES && f.bytes == sizeof f + f.count * sizeof *entries &&
+	       f.build_id_bytes == file->build_id_bytes && memcmp(f.build_id, file->build_id, file->build_id_bytes) == 0 &&
+	       strncmp(f.setting, setting, sizeof f.setting) == 0 && memchr(f.why, 0, sizeof f.why);
+	if (good) {
+		size_t bytes = f.count * sizeof *entries;
+		XXH3_state_t state;
+
+		entries = malloc(bytes + 1);
+		good = entries && read(fd, entries, bytes) == (ssize_t)bytes;
+		if (good) {
+			XXH3_64bits_reset(&state);
+			XXH3_64bits_update(&state, &f.version, sizeof f - offsetof(struct shiny_allocator_file, version));
+			XXH3_64bits_update(&state, entries, bytes);
+			good = XXH3_64bits_digest(&state) == f.checksum;
+		}
+	}
+	if (!good)
+		return false;
+	for (uint32_t i = 0; i < f.count; i++)
+		out->patches += entries[i].function < SHINY_ALLOCATOR_FUNCTIONS && functions[entries[i].function].kind != USABLE;
+	snprintf(out->why, sizeof out->why, "%s", f.why);
+	return true;
+}
+
+/* Makes the directories that lead to the file. */
+static void make_directories(const char *path)
+{
+	char part[4096];
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+		if (mkdir(part, 0700) != 0 && errno != EEXIST)
+			return; /* opening the file says why */
+	}
+}
+
+static struct shiny_err *write_file(const char *path, const struct shiny_allocator_file *f)
+{
+	char fresh[4096 + 8];
+	AUTO_CLOSE int fd = -1;
+	int why;
+
+	make_directories(path);
+	snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
+	fd = mkostemp(fresh, O_CLOEXEC);
+	if (fd < 0)
+		return shiny_err_os(errno, "cannot write %s", path);
+	if (write(fd, f, f->bytes) == (ssize_t)f->bytes && rename(fresh, path) == 0)
+		return NULL;
+	why = errno ? errno : EIO;
+	unlink(fresh);
+	return shiny_err_os(why, "cannot write %s", path);
+}
+
+static struct shiny_err *prepare(const struct elf_file *file, const char *setting, struct allocator_found *out)
+{
+	AUTO_FREE struct shiny_allocator_file *f = NULL;
+
+	if (file->build_id_bytes >= 4 && name_file(file, out->path, sizeof out->path) && is_there(out->path, file, setting, out)) {
+		out->cached = true;
+		out->present = out->patches || *out->why;
+		return NULL;
+	}
+	SHINY_TRY(allocator_recipes(file, setting, &f));
+	for (uint32_t i = 0; i < f->count; i++)
+		out->patches += functions[((struct shiny_allocator_entry *)(f + 1))[i].function].kind != USABLE;
+	snprintf(out->why, sizeof out->why, "%s", f->why);
+	out->present = out->patches || *out->why;
+	if (out->present && file->build_id_bytes < 4) {
+		out->patches = 0;
+		snprintf(out->why, sizeof out->why, "the executable has no build-id, by which the library would know it");
+	} else if (out->present && !*out->path) {
+		out->patches = 0;
+		snprintf(out->why, sizeof out->why, "there is no place of your own for what the library is to know");
+	}
+	if (*out->path && out->present)
+		return write_file(out->path, f);
+	if (*out->path) /* only so that nobody looks again */
+		shiny_err_free(write_file(out->path, f));
+	return NULL;
+}
+
+struct shiny_err *allocator_prepare(const char *path, const char *setting, struct allocator_found *out)
+{
+	struct elf_file file;
+	struct shiny_err *err;
+
+	memset(out, 0, sizeof *out);
+	if (strcmp(setting, "off") == 0) /* what is there serves again when it is on again */
+		return NULL;
+	switch (elf_file_open(&file, path)) {
+	case ELF_OPEN_OK:
+		break;
+	case ELF_OPEN_MISSING:
+		return shiny_err_os(errno ? errno : ENOENT, "cannot read %s", path);
+	case ELF_OPEN_NOT_ELF:
+		return NULL;
+	}
+	err = prepare(&file, setting, out);
+	elf_file_close(&file);
+	return err;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ctor_inlined.c: see ctor_inlined.h. One walk over all DIEs; the name of what was inlined is asked for once for each abstract instance. Where there
+ * is no mangled one, the declaration says the class; a unit's are collected before its functions are looked at.
+ * Code that the linker dropped (another unit has the same function) has addresses outside the executable parts of the file.
+ */
+#include "ctor_inlined.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../src/base/cleanup.h"
+#include "../../src/base/hash.h"
+#include "../../src/base/mem.h"
+#include "../elf/debugfile.h"
+
+enum { DEPTH_MAX = 512 };
+#define BYTES_MAX ((uint64_t)512 << 20) /* of .debug_info: some 10 s */
+
+struct origin {
+	const char *die; /* its address in the section; NULL: empty */
+	struct ctor_inlined function;
+};
+
+struct walk {
+	const struct elf_file *file;
+	ctor_inlined_fn *each;
+	void *context;
+	struct origin *origins; /* abstract instances, and declarations without a mangled name; open addressing; a power of two, or none */
+	size_t origin_room, origin_count;
+	VEC(char *) names;
+};
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) || dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		return dwarf_formstring(&attribute);
+	return NULL;
+}
+
+static struct origin *origin_slot(const struct walk *w, const char *die)
+{
+	size_t i = hash_mix((uintptr_t)die) & (w->origin_room - 1);
+
+	while (w->origins[i].die && w->origins[i].die != die)
+		i = (i + 1) & (w->origin_room - 1);
+	return &w->origins[i];
+}
+
+/* The slot of a DIE; its `die` is set by the caller. */
+static struct origin *make_room(struct walk *w, const char *die)
+{
+	if ((w->origin_count + 1) * 2 > w->origin_room) {
+		struct origin *old = w->origins;
+		size_t room = w->origin_room;
+
+		w->origin_room = room ? room * 2 : 1024;
+		w->origins = mem_zero(w->origin_room, sizeof *w->origins);
+		for (size_t i = 0; i < room; i++)
+			if (old[i].die)
+				*origin_slot(w, old[i].die) = old[i];
+		free(old);
+	}
+	return origin_slot(w, die);
+}
+
+static struct ctor_inlined function_of(struct walk *w, Dwarf_Die *die)
+{
+	struct ctor_inlined none = { .mangled = linkage_name(die) };
+	Dwarf_Attribute attribute;
+	Dwarf_Die declaration;
+
+	if (!none.mangled && w->origin_count && dwarf_attr_integrate(die, DW_AT_specification, &attribute) && dwarf_formref_die(&attribute, &declaration))
+		return origin_slot(w, declaration.addr)->function;
+	return none;
+}
+
+static struct ctor_inlined function_of_origin(struct walk *w, Dwarf_Die *inlined)
+{
+	struct ctor_inlined function = { .mangled = NULL };
+	Dwarf_Attribute attribute;
+	struct origin *slot;
+	Dwarf_Die origin;
+
+	if (!dwarf_attr(inlined, DW_AT_abstract_origin, &attribute) || !dwarf_formref_die(&attribute, &origin))
+		return function;
+	slot = make_room(w, origin.addr);
+	if (slot->die)
+		return slot->function;
+	function = function_of(w, &origin);
+	w->origin_count++;
+	*slot = (struct origin){ origin.addr, function };
+	return function;
+}
+
+static bool is_class(int tag)
+{
+	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* Declarations of constructors and destructors that have no mangled name, in `die`, a scope called `scope`: "a::b", "". */
+static void collect(struct walk *w, Dwarf_Die *die, char *scope, unsigned depth)
+{
+	const char *class = is_class(dwarf_tag(die)) ? dwarf_diename(die) : NULL, *name, *before;
+	size_t bytes = class ? strcspn(class, "<") : 0;
+	Dwarf_Die child;
+	bool used = false;
+
+	if (depth < DEPTH_MAX && dwarf_child(die, &child) == 0)
+		do {
+			int tag = dwarf_tag(&child);
+
+			before = child.addr;
+			name = dwarf_diename(&child);
+			if (tag == DW_TAG_namespace || (is_class(tag) && name)) {
+				collect(w, &child, mem_format("%s%s%s", scope, *scope ? "::" : "", name ? name : "(anonymous namespace)"), depth + 1);
+			} else if (tag == DW_TAG_subprogram && class && name && (name[0] == '~' || (!strncmp(name, class, bytes) && !name[bytes])) &&
+				   !linkage_name(&child)) {
+				struct origin *slot = make_room(w, child.addr);
+
+				w->origin_count += !slot->die;
+				*slot = (struct origin){ child.addr, { .class = scope, .destroys = name[0] == '~' } };
+				used = true;
+			}
+		} while (!dwarf_siblingof(&child, &child) && (const char *)child.addr > before);
+	if (used)
+		*vec_push(&w->names) = scope;
+	else
+		free(scope);
+}
+
+/* Whether it has code in the file. */
+static bool is_there(const struct walk *w, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (end > start && elf_file_flags(w->file, start) & PF_X)
+			return true;
+	return false;
+}
+
+static void walk_die(struct walk *w, Dwarf_Die *die, const struct ctor_inlined *into, unsigned depth)
+{
+	struct ctor_inlined function;
+	const char *before;
+	Dwarf_Die child;
+
+	if (depth == DEPTH_MAX || dwarf_child(die, &child) != 0)
+		return;
+	do {
+		before = child.addr;
+		switch (dwarf_tag(&child)) {
+		case DW_TAG_inlined_subroutine:
+			function = function_of_origin(w, &child);
+			if ((function.class || (function.mangled && !strncmp(function.mangled, "_Z", 2))) && is_there(w, &child))
+				w->each(w->context, &function, into);
+			walk_die(w, &child, into, depth + 1);
+			break;
+		case DW_TAG_subprogram:
+			if (!dwarf_haschildren(&child))
+				break;
+			function = function_of(w, &child);
+			walk_die(w, &child, &function, depth + 1);
+			break;
+		case DW_TAG_lexical_block:
+		case DW_TAG_namespace:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+			walk_die(w, &child, into, depth + 1);
+			break;
+		default:
+			break;
+		}
+	} while (!dwarf_siblingof(&child, &child) && (const char *)child.addr > before);
+}
+
+/* dwz: what files share. */
+static Dwarf *open_alternate(const struct elf_file *file, int *fd)
+{
+	const uint8_t *id;
+	AUTO_FREE char *path = NULL;
+	size_t bytes;
+
+	if (!debugfile_alternate(file, &id, &bytes))
+		return NULL;
+	path = debugfile_by_id(id, bytes, NULL);
+	*fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	return *fd >= 0 ? dwarf_begin(*fd, DWARF_C_READ) : NULL;
+}
+
+bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlined_fn *each, void *context)
+{
+	struct walk w = { .file = file, .each = each, .context = context };
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC), alt_fd = -1;
+	const struct ctor_inlined nothing = { .mangled = NULL };
+	Dwarf *dwarf = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL, *alternate = NULL;
+	struct elf_file with_dwarf;
+	Dwarf_CU *cu = NULL;
+	bool whole = dwarf != NULL;
+	Elf64_Shdr section;
+	Dwarf_Die die;
+	uint8_t type;
+
+	if (whole && elf_file_open(&with_dwarf, path) == ELF_OPEN_OK) {
+		whole = elf_file_section_named(&with_dwarf, ".debug_info", &section) && section.sh_size <= BYTES_MAX;
+		if (whole && (alternate = open_alternate(&with_dwarf, &alt_fd)))
+			dwarf_setalt(dwarf, alternate);
+		elf_file_close(&with_dwarf);
+	}
+	while (whole && !dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
+		if (type == DW_UT_skeleton)
+			whole = false;
+		else if (type == DW_UT_compile || type == DW_UT_partial) {
+			collect(&w, &die, mem_text(""), 0);
+			walk_die(&w, &die, &nothing, 0);
+		}
+	}
+	for (size_t i = 0; i < w.names.count; i++)
+		free(w.names.at[i]);
+	free(w.names.at);
+	free(w.origins);
+	if (dwarf)
+		dwarf_end(dwarf);
+	if (alternate)
+		dwarf_end(alternate);
+	return whole;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observer_patch.c: from symbols to the file that lets the library hear of Blink's own partitions.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: any.
+ *
+ * The program sets observers of its own later on (its heap sampler does, in every process), and SetObserverHooks ends it if there are some already.
+ * So the library stands in for the function once it has set ours (interpose/chromium/partition_observe.c). That only works where every call goes
+ * to the function: a build that has inlined it somewhere would find ours set, and end. Whoever sets the hooks writes the one variable, with an
+ * instruction that names it by its distance: mov %reg or $0 to it, or xchg. So the code is searched for such writes outside the function, byte by
+ * byte: 200 MB are a fifth of a second, once for each build. A find that is no instruction at all costs the hooks, nothing else.
+ */
+#include "observer_patch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/base/cleanup.h"
+#include "../elf/cache_file.h"
+#include "../elf/debugfile.h"
+
+static const struct form {
+	const char *set, *variable;
+} forms[SHINY_OBSERVERS_FORMS] = {
+#define SHINY_OBSERVERS(name, symbol, variable, form, evidence) [SHINY_OBSERVERS_##name] = { symbol, variable },
+#include <shiny/observers.def>
+#undef SHINY_OBSERVERS
+};
+
+struct symbol_place {
+	uint64_t value, size;
+};
+
+/* The first form whose function is there; NONE. */
+static unsigned find_form(const struct elf_file *symbols, struct symbol_place *set, struct symbol_place *variable)
+{
+	struct symbol_place sets[SHINY_OBSERVERS_FORMS] = { 0 }, variables[SHINY_OBSERVERS_FORMS] = { 0 };
+	Elf64_Shdr table, names;
+	struct elf_bytes bytes, text;
+	Elf64_Sym symbol;
+
+	if (!elf_file_section_typed(symbols, SHT_SYMTAB, &table) || !elf_file_section(symbols, table.sh_link, &names))
+		return SHINY_OBSERVERS_NONE;
+	bytes = elf_file_section_bytes(symbols, &table);
+	text = elf_file_section_bytes(symbols, &names);
+	if (!bytes.data || !text.data || !text.bytes || text.data[text.bytes - 1])
+		return SHINY_OBSERVERS_NONE;
+	for (size_t at = 0; at + sizeof symbol <= bytes.bytes; at += sizeof symbol) {
+		const char *name;
+
+		memcpy(&symbol, bytes.data + at, sizeof symbol);
+		if (symbol.st_name >= text.bytes || !symbol.st_value)
+			continue;
+		name = (const char *)text.data + symbol.st_name;
+		if (name[0] != '_' || name[1] != 'Z' || name[2] != 'N')
+			continue;
+		for (unsigned f = 1; f < SHINY_OBSERVERS_FORMS; f++) {
+			struct symbol_place place = { symbol.st_value, symbol.st_size };
+
+			if (!strcmp(name, forms[f].set))
+				sets[f] = place;
+			else if (!strcmp(name, forms[f].variable))
+				variables[f] = place;
+		}
+	}
+	for (unsigned f = 1; f < SHINY_OBSERVERS_FORMS; f++)
+		if (sets[f].value) {
+			*set = sets[f];
+			*variable = variables[f];
+			return f;
+		}
+	return SHINY_OBSERVERS_NONE;
+}
+
+/* Is there an instruction in the file's code, outside the function, that writes the variable? */
+static bool written_elsewhere(const struct elf_file *file, const struct symbol_place *set, uint64_t variable)
+{
+	enum { XCHG = 0x87, MOV = 0x89, MOV_CONSTANT = 0xc7 };
+
+	for (size_t s = 0; s < file->segment_count; s++) {
+		const Elf64_Phdr *p = &file->segments[s];
+		const uint8_t *code = p->p_type == PT_LOAD && p->p_flags & PF_X ? elf_file_at(file, p->p_vaddr, p->p_filesz) : NULL;
+
+		for (uint64_t i = 2; code && i + 8 <= p->p_filesz; i++) {
+			uint64_t at = p->p_vaddr + i;
+			uint8_t op = code[i - 2];
+			int32_t distance;
+
+			if ((code[i - 1] & 0xc7) != 5 || (op != XCHG && op != MOV && op != MOV_CONSTANT))
+				continue;
+			memcpy(&distance, code + i, sizeof distance);
+			if (at + 4 + (op == MOV_CONSTANT ? 4u : 0u) + (uint64_t)(int64_t)distance != variable)
+				continue;
+			if (at - set->value >= set->size)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* `symbols` is the file with the symbol table: `file` itself, or its debug file. True: `out` is whole; `why` (static) says why its form is NONE. */
+static bool observers_look(const struct elf_file *file, const struct elf_file *symbols, struct shiny_observers_file *out, const char **why)
+{
+	struct symbol_place set = { 0 }, variable = { 0 };
+	const void *code;
+
+	*why = NULL;
+	if (!file->build_id_bytes || file->build_id_bytes > SHINY_OBSERVERS_BUILD_ID)
+		return false;
+	*out = (struct shiny_observers_file){ .magic = SHINY_OBSERVERS_MAGIC, .version = SHINY_OBSERVERS_VERSION,
+					      .build_id_bytes = (uint32_t)file->build_id_bytes };
+	memcpy(out->build_id, file->build_id, file->build_id_bytes);
+	out->form = find_form(symbols, &set, &variable);
+	if (!out->form)
+		return true;
+	code = elf_file_at(file, set.value, SHINY_OBSERVERS_CODE);
+	if (!code || set.size < SHINY_OBSERVERS_CODE || !(elf_file_flags(file, set.value) & PF_X))
+		*why = "PartitionAllocHooks::SetObserverHooks is not where its symbol says";
+	else if (!variable.value)
+		*why = "the variable that PartitionAllocHooks::SetObserverHooks sets has no symbol";
+	else if (written_elsewhere(file, &set, variable.value))
+		*why = "PartitionAllocHooks::SetObserverHooks is inlined elsewhere";
+	if (*why) {
+		out->form = SHINY_OBSERVERS_NONE;
+		return true;
+	}
+	out->set = set.value;
+	out->set_bytes = (uint32_t)set.size;
+	memcpy(out->code, code, SHINY_OBSERVERS_CODE);
+	return true;
+}
+
+enum shiny_observers_form observers_prepare(const char *path, const char *const *debug_dirs, const char **why)
+{
+	struct shiny_observers_file out, *cached;
+	AUTO_FREE char *place = NULL, *debug_path = NULL;
+	char name[4096];
+	struct elf_file file, debug;
+	Elf64_Shdr table;
+	size_t bytes = 0;
+	bool done = false, has;
+
+	*why = NULL;
+	out.form = SHINY_OBSERVERS_NONE;
+	if (elf_file_open(&file, path) != ELF_OPEN_OK)
+		return SHINY_OBSERVERS_NONE;
+	place = cache_file_path(NULL, "probe", file.build_id, file.build_id_bytes);
+	if (place && (size_t)snprintf(name, sizeof name, "%s" SHINY_OBSERVERS_SUFFIX, place) < sizeof name) {
+		cached = cache_file_read(name, sizeof *cached, sizeof *cached, &bytes);
+		has = cached && cached->magic == SHINY_OBSERVERS_MAGIC && cached->version == SHINY_OBSERVERS_VERSION &&
+		      cached->form > SHINY_OBSERVERS_NONE && cached->form < SHINY_OBSERVERS_FORMS &&
+		      cached->build_id_bytes == file.build_id_bytes && !memcmp(cached->build_id, file.build_id, file.build_id_bytes);
+		if (has)
+			out.form = cached->form;
+		free(cached);
+		if (!has) {
+			if (elf_file_section_typed(&file, SHT_SYMTAB, &table)) {
+				done = observers_look(&file, &file, &out, why);
+			} else if (debugfile_find(&file, path, debug_dirs, &debug, &debug_path)) {
+				done = observers_look(&file, &debug, &out, why);
+				elf_file_close(&debug);
+			}
+			if (!done)
+				out.form = SHINY_OBSERVERS_NONE;
+			/* without symbols this time, there may be some the next time: nothing is kept */
+			if (out.form != SHINY_OBSERVERS_NONE && !cache_file_write(name, &out, sizeof out))
+				*why = "the cache can't be written";
+		}
+	}
+	elf_file_close(&file);
+	return (enum shiny_observers_form)out.form;
+}

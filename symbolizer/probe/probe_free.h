@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe_free.h: finds the functions by which Oilpan's sweeper says which memory is free.
+ *
+ * Runs: CLI, sidecar. Signals: no. Allocates: yes, little. Threads: one.
+ */
+#ifndef SHINY_SYM_PROBE_FREE_H
+#define SHINY_SYM_PROBE_FREE_H
+
+#include "../elf/elf_file.h"
+#include "probe_file.h"
+
+/* Behind probe_oilpan(): adds entries SHINY_PROBE_FREE, or a note that says why not; nothing where no function makes objects. */
+void probe_free(const struct elf_file *file, struct probe_draft *draft);
+
+#endif

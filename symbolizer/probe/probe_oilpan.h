@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe_oilpan.h: finds Oilpan in a file: the functions that make objects, the types, the place of the index in an object's header.
+ *
+ * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: sweep_code()'s while it works.
+ */
+#ifndef SHINY_SYM_PROBE_OILPAN_H
+#define SHINY_SYM_PROBE_OILPAN_H
+
+#include "../elf/elf_file.h"
+#include "probe_file.h"
+#include "../elf/reloc.h"
+
+/* Fills in shape, entries, GCInfos, header, types and notes. What isn't found is left out, and a note says so. */
+void probe_oilpan(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft);
+
+#endif

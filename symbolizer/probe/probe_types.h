@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe_types.h: the types of Oilpan: names, sizes, sites; and what probe_oilpan.c has found when it asks for them.
+ *
+ * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: one at a time a file.
+ */
+#ifndef SHINY_SYM_PROBE_TYPES_H
+#define SHINY_SYM_PROBE_TYPES_H
+
+#include "probe_entries.h"
+#include "probe_file.h"
+#include "probe_sites.h"
+#include "../elf/reloc.h"
+
+enum { OILPAN_REGISTRARS = 8 };
+
+/* A function that calls of sites go to. */
+struct candidate {
+	uint64_t vaddr;
+	uint32_t sites, agreeing; /* all; those with the index where the function's code has it */
+	uint32_t by_index[EVAL_ARGUMENTS];
+	uint32_t low[EVAL_ARGUMENTS], high[EVAL_ARGUMENTS]; /* of arguments that are constants */
+	uint32_t known[EVAL_ARGUMENTS];
+	struct entry_allocates facts;
+};
+
+struct registrar {
+	uint64_t vaddr;
+	uint32_t calls;
+	struct entry_registers facts;
+};
+
+struct oilpan {
+	struct probe_draft *draft;
+	struct reloc_index *relocs;
+	struct eval_world world;
+	struct probe_sites sites;
+	VEC(struct candidate) candidates; /* by address; in the end only the believed ones, most sites first */
+	struct registrar registrars[OILPAN_REGISTRARS];
+	size_t registrar_count;
+	struct probe_registration *registrations;
+	size_t registration_count;
+};
+
+/* The order of the draft's types, for qsort(). */
+int oilpan_by_info(const void *a, const void *b);
+
+/* Names the draft's types, which are sorted by info, and says how many have which sort of name. */
+void oilpan_name_types(struct oilpan *o);
+
+/* Adds what the sites know of the types. If most types are made by no site that was seen, entries lose their confidence. */
+void oilpan_join_sites(struct oilpan *o);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack_types.c: the type that a call site gives its blocks: cached answers of return addresses, put together along a stack.
+ *
+ * An answer (site_type.h) belongs to one return address of one file and holds for ever, as long as three things stay what they are: the
+ * file, by its build-id; the rules, those written down as well as those that are code; and the debug information, which may have been
+ * installed since. The cache's key has all three: code counts by the build-id of the program that is running, debug information by
+ * the path, size and time of its file. Not covered: .dwo and .dwp files that come or go while the file that names them stays the same.
+ *
+ * A call stack is asked from the inside outwards, and goes on while an answer says that its function hands the pointer on as it got it
+ * (malloc wrappers), SYM_CLIMB_MAX callers at most.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "module.h"
+#include "infer/site_type.h"
+
+/* ---- answers ---- */
+
+static uint64_t rules_hash(struct sym *sym)
+{
+	struct elf_file self;
+
+	if (sym->rules_hash)
+		return sym->rules_hash;
+	sym->rules_hash = container_rules_hash(sym->rules);
+	if (elf_file_open(&self, "/proc/self/exe") == ELF_OPEN_OK) {
+		sym->rules_hash ^= XXH3_64bits(self.build_id, self.build_id_bytes);
+		elf_file_close(&self);
+	}
+	sym->rules_hash |= 1;
+	return sym->rules_hash;
+}
+
+static uint64_t key_of(struct sym_module *module)
+{
+	struct {
+		uint64_t rules, bytes, seconds, nanoseconds, dwarf;
+	} key = { .rules = rules_hash(module->sym), .dwarf = module_units(module) != NULL };
+	uint64_t path = 0;
+	struct stat st;
+
+	if (module->debug_path && !stat(module->debug_path, &st)) {
+		path = XXH3_64bits(module->debug_path, strlen(module->debug_path));
+		key.bytes = (uint64_t)st.st_size;
+		key.seconds = (uint64_t)st.st_mtim.tv_sec;
+		key.nanoseconds = (uint64_t)st.st_mtim.tv_nsec;
+	}
+	return XXH3_64bits_withSeed(&key, sizeof(key), path);
+}
+
+struct type_cache *module_types(struct sym_module *module)
+{
+	struct sym *sym = module->sym;
+
+	if (!module->types)
+		module->types = type_cache_open(sym->cache_dir, module->file.build_id, sym->no_cache ? 0 : module->file.build_id_bytes,
+						key_of(module), &sym->names);
+	return module->types;
+}
+
+static void work_out(struct sym_module *module, uint64_t ret, struct site_answer *out, struct sym_evidence *evidence)
+{
+	struct site_reader reader = { .code = { &module->file, &module->relocs, module_symbols(module) }, .units = module_units(module),
+				      .names = &module->sym->names, .rules = module->sym->rules };
+
+	*out = (struct site_answer){ .count = 0 };
+	site_type_read(&reader, ret, out, evidence);
+}
+
+/* NULL: nothing is known of the place, or there is no memory. */
+static const struct site_answer *answer_of(const struct sym_call *call)
+{
+	struct type_cache *cache;
+	const struct site_answer *answer;
+	struct site_answer fresh;
+
+	if (!call->module || call->module->info.state != SYM_OK)
+		return NULL;
+	cache = module_types(call->module);
+	answer = cache ? type_cache_get(cache, call->vaddr) : NULL;
+	if (answer || !cache)
+		return answer;
+	work_out(call->module, call->vaddr, &fresh, NULL);
+	return type_cache_put(cache, call->vaddr, &fresh);
+}
+
+bool sym_site_warm(struct sym *sym, const struct sym_call *call)
+{
+	const struct site_answer *answer = answer_of(call);
+
+	return answer && answer->climbs;
+}
+
+/* ---- stacks ---- */
+
+static const struct site_answer *explain(const struct sym_call *call, struct site_answer *room, struct sym_evidence *evidence)
+{
+	char text[512];
+
+	if (!call->module || call->module->info.state != SYM_OK) {
+		evidence->line(evidence->context, 0, "the caller is in no file that can be read");
+		return NULL;
+	}
+	snprintf(text, sizeof(text), "%s+0x%" PRIx64, call->module->label, call->vaddr);
+	evidence->line(evidence->context, 0, text);
+	work_out(call->module, call->vaddr, room, evidence);
+	return room;
+}
+
+void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api, const struct sym_sizes *sizes,
+		   struct sym_type *out, struct sym_evidence *evidence)
+{
+	const struct site_answer *answers[SYM_CLIMB_MAX];
+	struct site_answer room[SYM_CLIMB_MAX];
+	size_t n = 0;
+
+	*out = (struct sym_type){ .type = NULL };
+	for (; n < count && n < SYM_CLIMB_MAX; n++) {
+		answers[n] = evidence ? explain(&calls[n], &room[n], evidence) : answer_of(&calls[n]);
+		if (!answers[n])
+			break;
+		if (!answers[n]->climbs) {
+			n++;
+			break;
+		}
+	}
+	if (n)
+		site_type_choose(answers, n, api, sizes, out, evidence);
+}

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "module.h"
 #include "infer/site_type.h"

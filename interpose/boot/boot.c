@@ -24,7 +24,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <shiny/allocator.h>
+#include <shiny/wire/allocator.h>
 
 #include "../patch/inner_allocator.h"
 #include "attach.h"

@@ -9,7 +9,7 @@
 #ifndef SI_BOOT_H
 #define SI_BOOT_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../core/base.h"
 

@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../core/sys.h"
 

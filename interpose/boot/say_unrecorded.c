@@ -27,7 +27,7 @@ void si_unrecorded(const char *directory, enum shiny_unrecorded why, const char 
 {
 	static const char *const words[] = {
 #define SHINY_UNRECORDED(name, word, weight, text) word,
-#include <shiny/unrecorded.def>
+#include <shiny/wire/unrecorded_reason.def>
 #undef SHINY_UNRECORDED
 	};
 	char target[SHINY_UNRECORDED_MAX], path[SHINY_PATH_MAX];

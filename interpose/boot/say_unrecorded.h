@@ -8,7 +8,7 @@
 #ifndef SI_SAY_UNRECORDED_H
 #define SI_SAY_UNRECORDED_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../core/base.h"
 

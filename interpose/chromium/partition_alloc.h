@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../patch/image.h"
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 /* What a slot is for; arguments without what the convention puts in front (self) and behind (token, context). */
 enum si_slot {

@@ -26,7 +26,7 @@
 
 #include <link.h>
 
-#include <shiny/observers.h>
+#include <shiny/wire/observers.h>
 
 #include "../unwind/modules.h"
 #include "partition_hooks.h"
@@ -106,7 +106,7 @@ static const struct {
 	void *on_alloc, *on_free;
 } hooks[SHINY_OBSERVERS_FORMS] = {
 #define SHINY_OBSERVERS(name, symbol, variable, form, evidence) [SHINY_OBSERVERS_##name] = { (void *)on_alloc_##form, (void *)on_free_##form },
-#include <shiny/observers.def>
+#include <shiny/wire/observers.def>
 #undef SHINY_OBSERVERS
 };
 

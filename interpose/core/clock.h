@@ -20,7 +20,7 @@
 
 #include <time.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "base.h"
 

@@ -11,7 +11,7 @@ static const struct variable {
 	size_t at;
 } variables[] = {
 #define SHINY_ENV(NAME, field, TYPE, text, allowed, help) { #NAME, text, allowed, TYPE, offsetof(struct si_env, field) },
-#include <shiny/env.def>
+#include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };
 enum { VARIABLES = sizeof variables / sizeof *variables, NAME_MAX_BYTES = 40 };

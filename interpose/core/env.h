@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * env.h: the SHINY_* variables, parsed once from env.def's table.
+ * env.h: the SHINY_* variables, parsed once from variables.def's table.
  *
  * Runs:      inside, in boot only.
  * Signals:   –    Allocates: nothing; TEXT values point into the process's own environment block.
@@ -20,7 +20,7 @@
 
 struct si_env {
 #define SHINY_ENV(NAME, field, TYPE, text, allowed, help) SI_ENV_FIELD_##TYPE(field)
-#include <shiny/env.def>
+#include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };
 

@@ -23,7 +23,7 @@
 
 #include <sys/resource.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "sys.h"
 

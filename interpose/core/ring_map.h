@@ -10,7 +10,7 @@
 #ifndef SI_RING_MAP_H
 #define SI_RING_MAP_H
 
-#include <shiny/ring.h>
+#include <shiny/wire/ring.h>
 
 #include "base.h"
 

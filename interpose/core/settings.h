@@ -11,7 +11,7 @@
 #ifndef SI_SETTINGS_H
 #define SI_SETTINGS_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "base.h"
 

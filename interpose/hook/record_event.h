@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../core/base.h"
 

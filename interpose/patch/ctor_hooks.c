@@ -28,7 +28,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include <shiny/ctors.h>
+#include <shiny/wire/ctors.h>
 
 #define XXH_INLINE_ALL
 #define XXH_NO_STREAM

@@ -28,7 +28,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <shiny/allocator.h>
+#include <shiny/wire/allocator.h>
 
 #define XXH_INLINE_ALL
 #define XXH_NO_STREAM
@@ -53,7 +53,7 @@ static const struct function {
 } functions[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a) \
 	[SHINY_ALLOCATOR_##id] = { .name = text, .kind = k, .block = b, .size = s, .count = c, .api = SHINY_API_##a },
-#include <shiny/allocator.def>
+#include <shiny/wire/allocator.def>
 };
 
 /* What a family offers when a block has to be moved or given back by hand. Written before the patches are. */

@@ -8,7 +8,7 @@
  * Threads:   one, and it checks that it is the only one.
  *
  * What is dangerous here and how it is held:
- *  - wrong code: nothing is decoded inside. A recipe (include/shiny/patch.h) was made by a real decoder from the file; the bytes in memory must
+ *  - wrong code: nothing is decoded inside. A recipe (include/shiny/wire/patch.h) was made by a real decoder from the file; the bytes in memory must
  *    be the ones that it saw, so a changed file, another tool's patch, or a patch of ours from before end it.
  *  - a thread inside the bytes that change: there is only one thread, ours, and it is here. /proc/self/stat says so.
  *  - writable code: a page is never writable and executable at once. The entry's page is made writable, the jump is written, the page is made

@@ -10,7 +10,7 @@
 #ifndef SI_PATCHER_H
 #define SI_PATCHER_H
 
-#include <shiny/patch.h>
+#include <shiny/wire/patch.h>
 
 #include "../core/base.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_head.h: the head of what the probe found out about this executable (include/shiny/probe.h), read and checked.
+ * probe_head.h: the head of what the probe found out about this executable (include/shiny/wire/probe.h), read and checked.
  *
  * Runs:      inside, in the constructor.
  * Signals:   no.
@@ -10,8 +10,8 @@
 #ifndef SI_PROBE_HEAD_H
 #define SI_PROBE_HEAD_H
 
-#include <shiny/patch.h>
-#include <shiny/probe.h>
+#include <shiny/wire/patch.h>
+#include <shiny/wire/probe.h>
 
 #include "../core/base.h"
 

@@ -28,7 +28,7 @@ static inline bool si_kind_is_run(unsigned kind)
 #define SI_IS_RUN   1
 	static const uint8_t runs[SHINY_REC_KINDS] = {
 #define SHINY_RECORD(name, layout, text) [SHINY_REC_##name] = SI_IS_##layout,
-#include <shiny/record.def>
+#include <shiny/wire/record.def>
 #undef SHINY_RECORD
 	};
 	return kind < SHINY_REC_KINDS && runs[kind];

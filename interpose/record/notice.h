@@ -10,7 +10,7 @@
 #ifndef SI_NOTICE_H
 #define SI_NOTICE_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../core/base.h"
 

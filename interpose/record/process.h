@@ -13,7 +13,7 @@
 #ifndef SI_PROCESS_H
 #define SI_PROCESS_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../core/base.h"
 

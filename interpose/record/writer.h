@@ -10,7 +10,7 @@
 #ifndef SI_WRITER_H
 #define SI_WRITER_H
 
-#include <shiny/ring.h>
+#include <shiny/wire/ring.h>
 
 #include "../core/base.h"
 

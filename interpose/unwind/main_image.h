@@ -10,7 +10,7 @@
 #ifndef SI_MAIN_IMAGE_H
 #define SI_MAIN_IMAGE_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../core/base.h"
 

@@ -3,7 +3,7 @@
 #include "browser.h"
 
 #include <inttypes.h>
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 #include <stdlib.h>
 #include <string.h>
 

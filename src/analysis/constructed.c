@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../base/hash.h"
 #include "../base/mem.h"

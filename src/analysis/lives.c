@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../base/mem.h"
 #include "../base/progress.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../base/hash.h"
 #include "../base/mem.h"
@@ -18,7 +18,7 @@ enum family { FAMILY_C, FAMILY_SCALAR, FAMILY_ARRAY, FAMILY_ANY };
 
 static const uint8_t families[] = {
 #define SHINY_API(name, text, family) [SHINY_API_##name] = FAMILY_##family,
-#include <shiny/api.def>
+#include <shiny/wire/api.def>
 #undef SHINY_API
 };
 

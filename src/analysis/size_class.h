@@ -29,7 +29,7 @@
 #ifndef SHINY_SIZE_CLASS_H
 #define SHINY_SIZE_CLASS_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "lives.h"
 

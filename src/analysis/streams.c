@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "streams.h"
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../base/text.h"
 #include "type_name.h"

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 struct answers;
 

@@ -118,7 +118,7 @@ static void compare_with_birth(struct stream *s, const struct entry *old, bool f
 	enum { C, SCALAR, ARRAY, ANY };
 	static const uint8_t families[] = {
 #define SHINY_API(name, text, family) family,
-#include <shiny/api.def>
+#include <shiny/wire/api.def>
 #undef SHINY_API
 	};
 	unsigned api = old->flags & ENTRY_API;

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include <shiny/ring.h>
+#include <shiny/wire/ring.h>
 
 #include "../base/err.h"
 

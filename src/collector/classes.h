@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../base/mem.h"
 

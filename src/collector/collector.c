@@ -83,11 +83,11 @@ static const char *pattern_of(const struct collector_options *options)
 {
 	static const struct {
 #define SHINY_ENV(name, field, type, text, allowed, help) const char *field;
-#include <shiny/env.def>
+#include <shiny/wire/variables.def>
 #undef SHINY_ENV
 	} standard = {
 #define SHINY_ENV(name, field, type, text, allowed, help) .field = text,
-#include <shiny/env.def>
+#include <shiny/wire/variables.def>
 #undef SHINY_ENV
 	};
 

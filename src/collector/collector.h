@@ -15,7 +15,7 @@
 
 struct collector_options {
 	const char *directory; /* the session directory */
-	const char *out;       /* name pattern of the session file: %e %p %t %h; NULL: env.def's default */
+	const char *out;       /* name pattern of the session file: %e %p %t %h; NULL: variables.def's default */
 	bool force;            /* overwrite */
 	bool numbered;         /* a name that is taken gets a number, as one with a % does */
 	bool with_events;      /* keep the event blocks, not only the aggregates */

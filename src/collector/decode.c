@@ -5,7 +5,7 @@
 enum { LAYOUT_NONE, LAYOUT_EVENT, LAYOUT_RUN, LAYOUT_WORD };
 static const uint8_t layouts[1 << SHINY_KIND_BITS] = {
 #define SHINY_RECORD(name, layout, text) [SHINY_REC_##name] = LAYOUT_##layout,
-#include <shiny/record.def>
+#include <shiny/wire/record.def>
 #undef SHINY_RECORD
 };
 

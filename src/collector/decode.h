@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <shiny/ring.h>
+#include <shiny/wire/ring.h>
 
 /* A record. WIDE kinds come as their plain forms; TIME and PAD never come out. */
 struct raw {

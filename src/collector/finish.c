@@ -279,7 +279,7 @@ static void put_counters(struct session *session, const struct process *p, const
 	const struct noticed *n = p ? &p->noticed : &session->noticed;
 
 #define SHINY_COUNTER(name, weight, text, advice) put_counter(session, p, #name, inside[SHINY_COUNT_##name], out);
-#include <shiny/counters.def>
+#include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
 #define SHINY_NOTICED(name, field, weight, unit, text, advice) put_counter(session, p, #name, n->field, out);
 #include "../store/noticed.def"

@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 struct memory;       /* of a process */
 struct memory_watch; /* of a session */

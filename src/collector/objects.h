@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../base/mem.h"
 

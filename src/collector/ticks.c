@@ -6,7 +6,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #define SECOND UINT64_C(1000000000)
 /* No processor has a counter of another rate: an arena that says so lies, and is not believed. */

@@ -35,7 +35,7 @@ static const struct {
 #define CHOICE true
 #define MISSED false
 #define SHINY_UNRECORDED(name, word, weight, text) { word, text, weight },
-#include <shiny/unrecorded.def>
+#include <shiny/wire/unrecorded_reason.def>
 #undef SHINY_UNRECORDED
 #undef CHOICE
 #undef MISSED

@@ -2,7 +2,7 @@
 /* cmd_help.c: `shinyctl help` and `shinyctl version`. */
 #include <string.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../base/nearest.h"
 #include "ctl.h"

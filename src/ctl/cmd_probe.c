@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <shiny/patch.h>
+#include <shiny/wire/patch.h>
 
 #include "../../symbolizer/patch/allocator_patch.h"
 #include "../../symbolizer/probe/probe_executable.h"

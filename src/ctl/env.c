@@ -8,7 +8,7 @@
 
 const struct env_spec env_specs[ENV_COUNT] = {
 #define SHINY_ENV(name, field, type, fallback, allowed, help) {#name, VALUE_##type, fallback, allowed, help},
-#include <shiny/env.def>
+#include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };
 

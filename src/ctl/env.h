@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * env.h: the table of SHINY_* environment variables (include/shiny/env.def) as shinyctl uses it.
+ * env.h: the table of SHINY_* environment variables (include/shiny/wire/variables.def) as shinyctl uses it.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one (reads the environment).
  */
@@ -14,7 +14,7 @@
 
 enum env_id {
 #define SHINY_ENV(name, field, type, fallback, allowed, help) ENV_##name,
-#include <shiny/env.def>
+#include <shiny/wire/variables.def>
 #undef SHINY_ENV
 	ENV_COUNT
 };

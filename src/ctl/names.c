@@ -12,7 +12,7 @@ const char *name_of_api(unsigned api)
 {
 	static const char *const names[] = {
 #define SHINY_API(name, spelling, family) spelling,
-#include <shiny/api.def>
+#include <shiny/wire/api.def>
 #undef SHINY_API
 	};
 

@@ -15,9 +15,9 @@ enum { READS = UINT64_C(0)
 #undef SHINY_VERB
 _Static_assert(VERB_COUNT <= 64, "option_spec.verbs has a bit for each");
 
-/* env.def's columns, spelled as constants so that an initializer can use them */
+/* variables.def's columns, spelled as constants so that an initializer can use them */
 #define SHINY_ENV(variable, field, type, def, words, text) enum { KIND_##variable = VALUE_##type };
-#include <shiny/env.def>
+#include <shiny/wire/variables.def>
 #undef SHINY_ENV
 
 const struct option_spec option_specs[OPT_COUNT] = {

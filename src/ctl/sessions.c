@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 enum { ROOTS = 3, TRIES = 16, BEING_MADE_SECONDS = 10 };
 

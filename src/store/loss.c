@@ -12,7 +12,7 @@ enum { WEIGHT_NOTE, WEIGHT_LOSS };
 
 static const struct loss_kind kinds[] = {
 #define SHINY_COUNTER(name, weight, text, advice) { #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_EVENTS },
-#include <shiny/counters.def>
+#include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
 #define SHINY_NOTICED(name, field, weight, unit, text, advice) { #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_##unit },
 #include "noticed.def"

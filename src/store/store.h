@@ -87,7 +87,7 @@ struct store_unrecorded { /* a program that was started and is not recorded */
 	uint32_t parent; /* process that started it, or became it; 0 unknown */
 	uint32_t pid;    /* as it saw itself, 0 unknown */
 	const char *name, *executable;
-	const char *reason, *text; /* a word of unrecorded.def; and in words */
+	const char *reason, *text; /* a word of unrecorded_reason.def; and in words */
 	bool choice;               /* somebody asked for it */
 	uint64_t time;             /* ns, 0 unknown */
 };

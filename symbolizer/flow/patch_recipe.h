@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patch_recipe.h: how to patch a function's entry, worked out from its file (include/shiny/patch.h).
+ * patch_recipe.h: how to patch a function's entry, worked out from its file (include/shiny/wire/patch.h).
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time a file.
  */
@@ -8,7 +8,7 @@
 #define SHINY_SYM_PATCH_RECIPE_H
 
 #include <stdbool.h>
-#include <shiny/patch.h>
+#include <shiny/wire/patch.h>
 
 #include "../elf/elf_file.h"
 

@@ -50,7 +50,7 @@ static enum family family_of(unsigned api, const char *callee)
 #define SHINY_FAMILY_SCALAR FAMILY_NEW
 #define SHINY_FAMILY_ARRAY FAMILY_ARRAY
 #define SHINY_FAMILY_ANY FAMILY_C
-#include <shiny/api.def>
+#include <shiny/wire/api.def>
 #undef SHINY_API
 	};
 

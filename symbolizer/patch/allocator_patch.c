@@ -39,7 +39,7 @@ static const struct function {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, ANY },
 #define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, PREFIXED },
 #define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, OPERATOR },
-#include <shiny/allocator.def>
+#include <shiny/wire/allocator.def>
 };
 static const char *const known[] = { "", "je_", "tc_", "mi_", "_rjem_" };
 enum { KNOWN = sizeof known / sizeof *known };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * allocator_patch.h: finds an allocator inside an executable by its functions' names, and keeps the recipes to patch their entries
- * (include/shiny/allocator.h) in the user's cache, where the library looks for them.
+ * (include/shiny/wire/allocator.h) in the user's cache, where the library looks for them.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */
@@ -9,7 +9,7 @@
 #define SHINY_SYM_ALLOCATOR_PATCH_H
 
 #include <stdbool.h>
-#include <shiny/allocator.h>
+#include <shiny/wire/allocator.h>
 
 #include "../../src/base/err.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ctor_patch.h: finds the constructors and destructors of an executable's classes, and keeps the recipes to patch their entries
- * (include/shiny/ctors.h) in the user's cache, where the library looks for them.
+ * (include/shiny/wire/ctors.h) in the user's cache, where the library looks for them.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */
@@ -9,7 +9,7 @@
 #define SHINY_SYM_CTOR_PATCH_H
 
 #include <stdbool.h>
-#include <shiny/ctors.h>
+#include <shiny/wire/ctors.h>
 
 #include "../../src/base/err.h"
 

@@ -24,7 +24,7 @@ static const struct form {
 	const char *set, *variable;
 } forms[SHINY_OBSERVERS_FORMS] = {
 #define SHINY_OBSERVERS(name, symbol, variable, form, evidence) [SHINY_OBSERVERS_##name] = { symbol, variable },
-#include <shiny/observers.def>
+#include <shiny/wire/observers.def>
 #undef SHINY_OBSERVERS
 };
 

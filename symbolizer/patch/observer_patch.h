@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include <shiny/observers.h>
+#include <shiny/wire/observers.h>
 
 #include "../elf/elf_file.h"
 

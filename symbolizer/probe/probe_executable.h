@@ -4,7 +4,7 @@
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: some of its own while it works; a result is read-only.
  *
- * The result is the file that the inside reads, too: include/shiny/probe.h says what is in it.
+ * The result is the file that the inside reads, too: include/shiny/wire/probe.h says what is in it.
  */
 #ifndef SHINY_SYM_PROBE_EXECUTABLE_H
 #define SHINY_SYM_PROBE_EXECUTABLE_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <shiny/probe.h>
+#include <shiny/wire/probe.h>
 
 #include "../../src/base/err.h"
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <shiny/patch.h>
-#include <shiny/probe.h>
+#include <shiny/wire/patch.h>
+#include <shiny/wire/probe.h>
 
 #include "../../src/base/mem.h"
 

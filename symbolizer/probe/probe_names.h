@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include <shiny/probe.h>
+#include <shiny/wire/probe.h>
 
 #include "probe_eval.h"
 #include "../elf/reloc.h"

@@ -6,7 +6,7 @@
 //   -DROW=80|92|110|123|129|138|143|150|156|157   the version
 //   -DWRONG=...   spoilt on purpose, must be left alone: 1 free goes through another chain; 2 a table of no version; 3 the head is const; 4 the table
 //                 is handed over by some entries and not by others
-//   -DOBSERVERS=1|2|3   with PartitionAllocHooks of that form (include/shiny/observers.def), a partition of its own that calls them, and observers of
+//   -DOBSERVERS=1|2|3   with PartitionAllocHooks of that form (include/shiny/wire/observers.def), a partition of its own that calls them, and observers of
 //                 its own, set later; 4: the third form, whose SetObserverHooks is inlined somewhere
 #include <atomic>
 #include <new>

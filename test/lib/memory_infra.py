@@ -38,7 +38,7 @@ MARKER = 4 * 4096          # bytes: DumpStats' table of direct maps
 POOL_SHIFT = 34            # pools are 16 GiB
 EXTRAS = {"allocator": 4, "original": 0, "leaked": 4}
 PAGE = 4096
-DELETE = 9                 # what frees checked classes, as events print it (include/shiny/api.def); all else goes through the dispatch chain
+DELETE = 9                 # what frees checked classes, as events print it (include/shiny/wire/api.def); all else goes through the dispatch chain
 SLACK = 1_000_000          # ns by which the two clocks may be apart
 
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 struct rd_event {
 	unsigned kind, api;
@@ -105,7 +105,7 @@ static inline bool rd_is_run(unsigned kind)
 	enum { EVENT, RUN, WORD };
 	static const uint8_t layouts[SHINY_REC_KINDS] = {
 #define SHINY_RECORD(name, layout, text) [SHINY_REC_##name] = layout,
-#include <shiny/record.def>
+#include <shiny/wire/record.def>
 #undef SHINY_RECORD
 	};
 	return kind < SHINY_REC_KINDS && layouts[kind] == RUN;

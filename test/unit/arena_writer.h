@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#include <shiny/ring.h>
+#include <shiny/wire/ring.h>
 
 struct writer { /* one stream */
 	struct shiny_header *header;

@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/analysis/diagnose.h"
 #include "session_writer.h"

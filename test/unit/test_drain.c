@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <shiny/ring.h>
+#include <shiny/wire/ring.h>
 
 #include "../../src/base/mem.h"
 #include "../../src/collector/session.h"

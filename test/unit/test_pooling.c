@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/analysis/pool.h"
 #include "../../src/analysis/pooling.h"

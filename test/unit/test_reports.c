@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/analysis/losses.h"
 #include "../../src/analysis/places.h"

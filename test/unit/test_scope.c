@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/analysis/groups.h"
 #include "../../src/analysis/marks.h"

@@ -5,7 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/ctl/sessions.h"
 #include "check.h"

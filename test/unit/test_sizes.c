@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/analysis/sizes.h"
 #include "session_writer.h"

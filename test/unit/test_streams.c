@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/analysis/streams.h"
 #include "session_writer.h"

@@ -3,7 +3,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../src/collector/ticks.h"
 #include "check.h"

@@ -1,2 +1,2 @@
-build/src/collector/drain.o: src/collector/drain.c include/shiny/ring.h \
+build/src/collector/drain.o: src/collector/drain.c include/shiny/wire/ring.h \
  interpose/record/chunk.h

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 struct plan plans[STACKS + 1];
 struct routine routines[ROUTINES];

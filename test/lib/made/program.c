@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 #include "../../../src/base/mem.h"
 #include "books.h"

@@ -48,7 +48,7 @@
                                                 * empty: it is writing the end of its session, and drains no arena any more */
 /*
  * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line
- * each: a word of unrecorded.def, getppid(), more in words or nothing; and then the executable's path. The sidecar removes it.
+ * each: a word of unrecorded_reason.def, getppid(), more in words or nothing; and then the executable's path. The sidecar removes it.
  */
 #define SHINY_UNRECORDED_PREFIX "unrecorded."
 #define SHINY_UNRECORDED_MAX 1024 /* bytes of the text; what is longer is cut */
@@ -72,35 +72,35 @@ enum {
 enum shiny_record_kind {
 	SHINY_REC_NONE = 0,
 #define SHINY_RECORD(name, layout, text) SHINY_REC_##name,
-#include <shiny/record.def>
+#include <shiny/wire/record.def>
 #undef SHINY_RECORD
 	SHINY_REC_KINDS
 };
 
 enum shiny_api {
 #define SHINY_API(name, text, family) SHINY_API_##name,
-#include <shiny/api.def>
+#include <shiny/wire/api.def>
 #undef SHINY_API
 	SHINY_APIS
 };
 
 enum shiny_map_call {
 #define SHINY_MAP(name, text) SHINY_MAP_##name,
-#include <shiny/map.def>
+#include <shiny/wire/map.def>
 #undef SHINY_MAP
 	SHINY_MAP_CALLS
 };
 
 enum shiny_unrecorded {
 #define SHINY_UNRECORDED(name, word, weight, text) SHINY_UNRECORDED_##name,
-#include <shiny/unrecorded.def>
+#include <shiny/wire/unrecorded_reason.def>
 #undef SHINY_UNRECORDED
 	SHINY_UNRECORDED_REASONS
 };
 
 enum shiny_counter {
 #define SHINY_COUNTER(name, weight, text, advice) SHINY_COUNT_##name,
-#include <shiny/counters.def>
+#include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
 	SHINY_COUNTERS
 };

@@ -64,7 +64,7 @@
 #ifndef SHINY_RING_H
 #define SHINY_RING_H
 
-#include <shiny/wire.h>
+#include <shiny/wire/wire.h>
 
 static inline struct shiny_process *shiny_processes(struct shiny_header *h)
 {

@@ -13,7 +13,7 @@
 
 enum si_service {
 	SI_SERVED,    /* a sidecar is there, or on its way, and drains what we write */
-	SI_FINISHING, /* there is one, but it takes no more: another comes after it, some time (collector.c) */
+	SI_FINISHING, /* there is one, but it takes no more: another comes after it, some time (sidecar.c) */
 	SI_UNSERVED,
 };
 

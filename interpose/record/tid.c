@@ -12,7 +12,7 @@
  * the kernel. A raw clone without these flags leaves the parent's number in the child. So each
  * thread keeps a copy of its number in storage of ours: where a forked child finds both equal,
  * nobody has written its own, and it has none. The sidecar then looks for it by the proof in
- * /proc/PID/mem alone (src/collector/identity.c).
+ * /proc/PID/mem alone (src/sidecar/process/identity.c).
  *
  * The child of a vfork cannot be told from its parent by anything in memory, registers included:
  * the hook of vfork notes it. A child made by clone with CLONE_VM and thread storage of its own

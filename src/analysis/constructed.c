@@ -15,7 +15,7 @@
 #include "../base/hash.h"
 #include "../base/mem.h"
 #include "../base/text.h"
-#include "../collector/objects.h"
+#include "../sidecar/state/objects.h"
 
 const char *const constructed_place_names[PLACES] = {
 	[PLACE_START] = "start", [PLACE_INSIDE] = "inside", [PLACE_STACK] = "stack", [PLACE_STATIC] = "static", [PLACE_ELSEWHERE] = "elsewhere",

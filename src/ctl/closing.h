@@ -7,7 +7,7 @@
 #ifndef SHINY_CLOSING_H
 #define SHINY_CLOSING_H
 
-#include "../collector/collector.h"
+#include "../sidecar/sidecar.h"
 #include "ctl.h"
 
 /* On standard error; `quiet`: only a loss. */

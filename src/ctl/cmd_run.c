@@ -33,7 +33,7 @@
 #include "../base/program.h"
 #include "../base/rlimits.h"
 #include "../base/units.h"
-#include "../collector/guests.h"
+#include "../sidecar/intake/guests.h"
 #include "../devtools/client.h"
 #include "closing.h"
 #include "prepare.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "../../src/collector/collector.h"
+#include "../../src/sidecar/sidecar.h"
 #include "../unit/arena_writer.h"
 #include "../lib/random.h"
 

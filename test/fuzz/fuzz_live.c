@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/collector/collector.h"
+#include "../../src/sidecar/sidecar.h"
 #include "../../src/store/store.h"
 #include "../unit/arena_writer.h"
 #include "../unit/check.h"

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "../../src/collector/arena.h"
-#include "../../src/collector/collector.h"
+#include "../../src/sidecar/intake/ring_file.h"
+#include "../../src/sidecar/sidecar.h"
 #include "../../src/store/store.h"
 #include "arena_writer.h"
 #include "check.h"

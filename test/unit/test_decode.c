@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/collector/decode.h"
+#include "../../src/sidecar/intake/record_decode.h"
 #include "check.h"
 
 static struct shiny_record records[SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES]; /* as many as a chunk's bytes */

@@ -6,7 +6,7 @@
 #include <shiny/wire/ring.h>
 
 #include "../../src/base/mem.h"
-#include "../../src/collector/session.h"
+#include "../../src/sidecar/session.h"
 #include "check.h"
 
 /* One arena with one chunk, one stream that reads it, and a clock that runs at about the TSC's rate. */

@@ -7,7 +7,7 @@
 #include <semaphore.h>
 #include <unistd.h>
 
-#include "../../src/collector/errands.h"
+#include "../../src/sidecar/process/errands.h"
 #include "check.h"
 
 enum { ERRANDS = 5 };

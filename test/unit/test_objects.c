@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_objects.c: what lies in a range, against a byte map; kinds and their places. */
-#include "../../src/collector/objects.h"
+#include "../../src/sidecar/state/objects.h"
 #include "../lib/random.h"
 #include "check.h"
 

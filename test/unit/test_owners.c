@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_owners.c: what the rules say of segments as real programs have them. */
-#include "../../src/collector/owners.h"
+#include "../../src/sidecar/vm/owners.h"
 #include "check.h"
 
 #define GIB (UINT64_C(1) << 30)

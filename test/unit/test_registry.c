@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../src/collector/order.h"
-#include "../../src/collector/registry.h"
+#include "../../src/sidecar/intake/order.h"
+#include "../../src/sidecar/state/registry.h"
 #include "../lib/random.h"
 #include "check.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../src/collector/segments.h"
+#include "../../src/sidecar/vm/segments.h"
 
 enum { PAGES = 96, STEPS = 400, ROUNDS = 400, PAGE = 4096, BASE = 16 };
 

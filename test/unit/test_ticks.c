@@ -5,7 +5,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/collector/ticks.h"
+#include "../../src/sidecar/state/ticks.h"
 #include "check.h"
 
 enum { DRAINS = 200, EACH = 4 };

@@ -2,7 +2,7 @@
 /* test_total.c: which processes are gone, and the peak, of sessions of a few processes. */
 #include <string.h>
 
-#include "../../src/collector/stats.h"
+#include "../../src/sidecar/state/stats.h"
 #include "check.h"
 
 static struct total total;

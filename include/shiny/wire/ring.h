@@ -58,7 +58,7 @@
  *   and ids in range. A record that breaks a rule ends that stream's chunk and is counted; it never ends the reader. A writer
  *   believes only state words, through a compare-and-swap: the worst that a lying reader can do to it is to lose events.
  *
- * Order between streams (the reader's rule, argued in src/collector/order.h): take T = now, then read what is published; by I5
+ * Order between streams (the reader's rule, argued in src/sidecar/intake/order.h): take T = now, then read what is published; by I5
  * everything with time <= T whose cause has been seen is there. Merge by time up to T, keep the rest for the next round.
  */
 #ifndef SHINY_RING_H

@@ -1,2 +1,2 @@
-build/src/collector/drain.o: src/collector/drain.c include/shiny/wire/ring.h \
+build/src/sidecar/drain.o: src/sidecar/intake/drain.c include/shiny/wire/ring.h \
  interpose/record/chunk.h

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring_file.c: see ring_file.h. */
+#include "ring_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../base/mem.h"
+
+#define NOT_OURS "give the session directory of a recorded program"
+
+static void copy_text(char *to, const char *from, size_t room)
+{
+	memcpy(to, from, room);
+	to[room - 1] = '\0';
+}
+
+/* True when [at, at + count * each) lies in the file behind the header, aligned. */
+static bool lies_inside(uint64_t at, uint64_t count, uint64_t each, uint64_t align, uint64_t bytes)
+{
+	return at >= sizeof(struct shiny_header) && at % align == 0 && at <= bytes && count && count <= (bytes - at) / each;
+}
+
+static struct shiny_err *check(struct arena *a)
+{
+	const volatile struct shiny_header *h = a->header;
+	uint64_t magic = h->magic, layout = h->layout, arena_bytes = h->arena_bytes;
+	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes, small_bytes = h->small_bytes;
+	uint64_t processes_at = h->processes_at, threads_at = h->threads_at, states_at = h->states_at, smalls_at = h->smalls_at;
+	uint64_t notices_at = h->notices_at, chunks_at = h->chunks_at;
+	uint32_t chunks = h->chunks, smalls = h->smalls;
+
+	if (magic != SHINY_MAGIC)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not an arena: it starts with %016" PRIx64 " where an arena has %016" PRIx64,
+						  a->path, magic, SHINY_MAGIC), NOT_OURS);
+	if (version != SHINY_VERSION)
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: an arena of format version %" PRIu32 "; this shinyctl reads version %u",
+						  a->path, version, SHINY_VERSION),
+					"use the shinyctl that was installed with the libshiny.so that recorded it");
+	if (layout != SHINY_LAYOUT || header_bytes != sizeof(struct shiny_header))
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: the arena's layout is %016" PRIx64 " (header %" PRIu32
+						  " bytes); this shinyctl reads %016" PRIx64 " (%zu bytes)", a->path, layout,
+						  header_bytes, SHINY_LAYOUT, sizeof(struct shiny_header)),
+					"use the shinyctl that was installed with the libshiny.so that recorded it");
+	if (arena_bytes != a->bytes)
+		return shiny_err(SHINY_ERR_OTHER, "%s: truncated or grown: the file has %zu bytes, its header says %" PRIu64,
+				 a->path, a->bytes, arena_bytes);
+	if (chunk_bytes != SHINY_CHUNK_BYTES || small_bytes != SHINY_SMALL_BYTES)
+		return shiny_err(SHINY_ERR_OTHER, "%s: chunks of %" PRIu32 " and %" PRIu32 " bytes; this shinyctl reads %d and %d", a->path,
+				 small_bytes, chunk_bytes, SHINY_SMALL_BYTES, SHINY_CHUNK_BYTES);
+	a->process_count = h->processes;
+	a->thread_count = h->threads;
+	if (a->process_count > SHINY_PROCESSES_MAX || a->thread_count > SHINY_THREADS_MAX || smalls > chunks || chunks > INT32_MAX ||
+	    !lies_inside(notices_at, SHINY_NOTICES, sizeof(struct shiny_notice), 64, a->bytes) ||
+	    !lies_inside(processes_at, a->process_count, sizeof(struct shiny_process), 64, a->bytes) ||
+	    !lies_inside(threads_at, a->thread_count, sizeof(struct shiny_thread), 64, a->bytes) ||
+	    !lies_inside(states_at, chunks, sizeof(uint64_t), 8, a->bytes) ||
+	    (smalls && !lies_inside(smalls_at, smalls, SHINY_SMALL_BYTES, 4096, a->bytes)) ||
+	    (chunks > smalls && !lies_inside(chunks_at, chunks - smalls, SHINY_CHUNK_BYTES, 4096, a->bytes)))
+		return shiny_err(SHINY_ERR_OTHER, "%s: damaged header: %" PRIu32 " processes, %" PRIu32 " threads, %" PRIu32
+				 " chunks do not fit its %zu bytes", a->path, a->process_count, a->thread_count, chunks, a->bytes);
+	a->notices = (struct shiny_notice *)((char *)a->header + notices_at);
+	a->processes = (struct shiny_process *)((char *)a->header + processes_at);
+	a->threads = (struct shiny_thread *)((char *)a->header + threads_at);
+	a->chunks = (struct shiny_chunks){ .states = (uint64_t *)((char *)a->header + states_at), .small = (char *)a->header + smalls_at,
+					   .large = (char *)a->header + chunks_at, .smalls = smalls, .count = chunks };
+	/* from here on they are ours to change; a sidecar that comes after another finds what that one had reached */
+	a->processes_ready = h->processes_ready < a->process_count ? h->processes_ready : a->process_count;
+	a->threads_ready = h->threads_ready < a->thread_count ? h->threads_ready : a->thread_count;
+	a->clock = h->clock;
+	if (a->clock != SHINY_CLOCK_TSC && a->clock != SHINY_CLOCK_MONOTONIC)
+		return shiny_err(SHINY_ERR_OTHER, "%s: unknown clock %" PRIu32 "; this shinyctl knows 0 and 1", a->path, a->clock);
+	a->start_ticks = h->start_ticks;
+	a->start_realtime = h->start_realtime;
+	a->start_boottime = h->start_boottime;
+	a->ticks_per_second = h->ticks_per_second;
+	a->self_at = h->self_at;
+	a->pid = h->pid;
+	a->parent_pid = a->processes[0].parent_pid;
+	a->pid_namespace = h->pid_namespace;
+	a->attach = h->attach;
+	a->depth = h->depth;
+	memcpy(a->boot_id, a->header->boot_id, sizeof a->boot_id);
+	copy_text(a->started_as, a->header->started_as, sizeof a->started_as);
+	copy_text(a->executable, a->header->executable, sizeof a->executable);
+	memcpy(a->command, a->header->command, sizeof a->command);
+	a->command[sizeof a->command - 1] = '\0';
+	copy_text(a->attach_text, a->header->attach_text, sizeof a->attach_text);
+	copy_text(a->notes, a->header->notes, sizeof a->notes);
+	return NULL;
+}
+
+static struct shiny_err *open_mapped(struct arena *a, bool patient, bool *being_made)
+{
+	struct stat st;
+	void *map;
+
+	a->fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (a->fd < 0)
+		return shiny_err_os(errno, "cannot open the arena %s", a->path);
+	if (fstat(a->fd, &st))
+		return shiny_err_os(errno, "cannot look at the arena %s", a->path);
+	if (!S_ISREG(st.st_mode))
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not an arena: not a regular file", a->path), NOT_OURS);
+	if ((size_t)st.st_size < sizeof(struct shiny_header)) {
+		if (patient) {
+			*being_made = true;
+			return NULL;
+		}
+		return shiny_err(SHINY_ERR_OTHER, "%s: truncated: %zu bytes, an arena's header alone has %zu", a->path,
+				 (size_t)st.st_size, sizeof(struct shiny_header));
+	}
+	a->device = st.st_dev;
+	a->inode = st.st_ino;
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	if (map == MAP_FAILED)
+		return shiny_err_os(errno, "cannot map the arena %s", a->path);
+	a->header = map;
+	a->bytes = (size_t)st.st_size;
+	if (__atomic_load_n(&a->header->ready, __ATOMIC_ACQUIRE) != 1) { /* [ready] */
+		struct shiny_err *err;
+
+		if (patient || arena_held(a)) { /* its maker waits for a probe of the program (interpose/boot/boot.c) */
+			*being_made = true;
+			return NULL;
+		}
+		err = check(a);
+		return err ? err : shiny_err(SHINY_ERR_OTHER, "%s: its maker never finished it", a->path);
+	}
+	if (patient && a->header->arena_bytes != a->bytes) { /* finished since we asked for its size */
+		*being_made = true;
+		return NULL;
+	}
+	return check(a);
+}
+
+struct shiny_err *arena_open(const char *path, bool patient, struct arena **out)
+{
+	struct arena *a = mem_zero(1, sizeof *a);
+	bool being_made = false;
+	struct shiny_err *err;
+
+	a->path = mem_text(path);
+	err = open_mapped(a, patient, &being_made);
+	if (err || being_made) {
+		arena_close(a);
+		if (!err)
+			*out = NULL;
+		return err;
+	}
+	a->streams = mem_zero(a->thread_count, sizeof(struct stream *));
+	a->slots = mem_zero(a->process_count, sizeof(struct process *));
+	a->owners = mem_zero(a->chunks.count, sizeof(struct stream *));
+	a->whole = mem_zero(a->chunks.count, 1);
+	*out = a;
+	return NULL;
+}
+
+bool arena_held(const struct arena *arena)
+{
+	if (flock(arena->fd, LOCK_EX | LOCK_NB))
+		return true;
+	flock(arena->fd, LOCK_UN);
+	return false;
+}
+
+bool arena_torn(const struct arena *arena)
+{
+	struct stat st;
+
+	return fstat(arena->fd, &st) == 0 && (size_t)st.st_size < arena->bytes;
+}
+
+void arena_read_counters(struct arena *arena)
+{
+	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
+		arena->counters[i] = __atomic_load_n(&arena->header->counters[i], __ATOMIC_RELAXED);
+}
+
+uint32_t arena_processes_used(const struct arena *arena)
+{
+	uint32_t used = __atomic_load_n(&arena->header->processes_used, __ATOMIC_ACQUIRE);
+
+	return used < arena->processes_ready ? used : arena->processes_ready;
+}
+
+uint32_t arena_threads_used(const struct arena *arena)
+{
+	uint32_t used = __atomic_load_n(&arena->header->threads_used, __ATOMIC_ACQUIRE);
+
+	return used < arena->threads_ready ? used : arena->threads_ready;
+}
+
+void arena_release(struct arena *arena)
+{
+	if (arena->header)
+		munmap(arena->header, arena->bytes);
+	if (arena->fd >= 0)
+		close(arena->fd);
+	arena->header = NULL;
+	arena->fd = -1;
+}
+
+void arena_close(struct arena *arena)
+{
+	if (!arena)
+		return;
+	arena_release(arena);
+	free(arena->path);
+	free(arena->streams);
+	free(arena->slots);
+	free(arena->owners);
+	free(arena->whole);
+	free(arena);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * block_types.c: see block_types.h.
+ *
+ * What a block is doesn't depend on the process that made it, so all rows of a stack are looked at together, of all processes: its site is
+ * asked once for each set of sizes, and what the vptrs of its long-lived blocks say is learned for those that did not live long enough to
+ * have one read: when enough of them all agree, and their site says nothing, blocks of the same size from the same stack are the same.
+ */
+#include "block_types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../../base/progress.h"
+
+enum { LEARN_BLOCKS = 8 };
+
+/* A process's rows of one stack. */
+struct group {
+	uint32_t stack, process, site;
+};
+/* A row and what is known of it. */
+struct row {
+	struct tally *tally;
+	struct sym_sizes sizes;
+	struct sym_type type;
+	uint32_t vtable; /* whose class it is, 0: the site's word */
+};
+
+struct concluder {
+	struct session *session;
+	const struct types_names *names;
+	VEC(struct row) rows;         /* of the stack in hand */
+	VEC(struct store_type) types; /* made so far; [id - 1] */
+	uint32_t *slots;              /* ids, 0 empty; open addressing by content; a power of two > 2 * types.count */
+	size_t slot_count;
+};
+
+/* ---- rows ---- */
+
+static void fold_false(struct site *site, const struct sym_vtable *vtables)
+{
+	struct tally *zero = NULL;
+
+	for (struct tally *s = site->stats; s; s = s->next)
+		if (s->vtable && vtables[s->vtable].source == SYM_VTABLE_NONE) {
+			s->vtable = 0;
+			s->settled = s->dying = 0;
+			s->second_word = false;
+		}
+	for (struct tally **link = &site->stats, *s; (s = *link);) {
+		if (s->vtable || !zero) {
+			zero = s->vtable ? zero : s;
+			link = &s->next;
+			continue;
+		}
+		*link = s->next;
+		stats_merge(zero, s);
+	}
+}
+
+static int by_stack(const void *left, const void *right)
+{
+	const struct group *a = left, *b = right;
+
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return (a->process > b->process) - (a->process < b->process);
+}
+
+/* ---- types ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_type(const struct store_type *a, const struct store_type *b)
+{
+	return same_text(a->name, b->name) && same_text(a->container, b->container) && same_text(a->form, b->form) &&
+	       same_text(a->rule, b->rule) && same_text(a->confidence, b->confidence) && same_text(a->source, b->source) &&
+	       a->bytes == b->bytes && a->or_derived == b->or_derived;
+}
+
+static uint32_t *find_slot(const struct concluder *c, const struct store_type *type)
+{
+	uint64_t hash = XXH3_64bits(type->name, strlen(type->name));
+	size_t at;
+
+	if (type->container)
+		hash ^= XXH3_64bits(type->container, strlen(type->container));
+	for (at = hash & (c->slot_count - 1); c->slots[at]; at = (at + 1) & (c->slot_count - 1))
+		if (same_type(&c->types.at[c->slots[at] - 1], type))
+			break;
+	return &c->slots[at];
+}
+
+/* The id of the type's row; writes it the first time. Strings are the context's and outlive this. */
+static uint32_t type_id(struct concluder *c, const struct row *row)
+{
+	const struct sym_type *t = &row->type;
+	struct store_type type = { .name = t->type, .container = t->container, .form = sym_form_name(t->form), .rule = sym_rule_name(t->rule),
+				   .confidence = sym_confidence_name(t->confidence),
+				   .source = row->vtable ? sym_vtable_source_name(c->names->vtables[row->vtable].source) : "site", .bytes = t->bytes,
+				   .or_derived = t->or_derived };
+	uint32_t *slot;
+
+	if (!t->type)
+		return 0;
+	if ((c->types.count + 1) * 2 >= c->slot_count) {
+		c->slot_count = c->slot_count ? c->slot_count * 2 : 1024;
+		free(c->slots);
+		c->slots = mem_zero(c->slot_count, sizeof *c->slots);
+		for (size_t i = 0; i < c->types.count; i++)
+			*find_slot(c, &c->types.at[i]) = (uint32_t)i + 1;
+	}
+	slot = find_slot(c, &type);
+	if (!*slot) {
+		*slot = type.id = (uint32_t)c->types.count + 1;
+		*vec_push(&c->types) = type;
+		session_fail(c->session, store_put_type(c->session->store, &type));
+	}
+	return *slot;
+}
+
+/* ---- a stack ---- */
+
+static void ask_site(struct concluder *c, uint32_t stack, uint32_t api, const struct sym_sizes *sizes, struct sym_type *out)
+{
+	const struct ids *ids = &c->session->ids;
+	const struct id_stack *s = &ids->stacks.at[stack - 1];
+	struct sym_call calls[SYM_CLIMB_MAX];
+	size_t count = s->count < SYM_CLIMB_MAX ? s->count : SYM_CLIMB_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct id_place *frame = &ids->frames.at[ids->stack_frames.at[s->first + i] - 1];
+
+		calls[i] = (struct sym_call){ frame->module ? c->names->modules[frame->module] : NULL, frame->vaddr };
+	}
+	sym_site_type(c->names->sym, calls, count, api, sizes, out, NULL);
+}
+
+static void conclude_row(struct concluder *c, struct row *row, const struct sym_type *site)
+{
+	const struct tally *s = row->tally;
+	enum shiny_vptr_api when = stats_reading(s);
+	struct sym_reading reading = { .young = when == SHINY_VPTR_FLUSH, .dying = when == SHINY_VPTR_FREE, .second_word = s->second_word };
+
+	if (s->vtable)
+		reading.vtable = &c->names->vtables[s->vtable];
+	sym_type_combine(c->names->sym, site, &reading, &row->sizes, &row->type, NULL);
+	if (row->type.rule == SYM_RULE_VPTR || row->type.rule == SYM_RULE_BOTH || row->type.rule == SYM_RULE_KIND ||
+	    row->type.rule == SYM_RULE_NAMED)
+		row->vtable = s->vtable;
+}
+
+/* What the long-lived blocks were, the short-lived ones of the same size are too, if their site has nothing to say. */
+static void learn(struct concluder *c)
+{
+	const struct row *teacher = NULL;
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < c->rows.count; i++) {
+		const struct row *row = &c->rows.at[i];
+
+		if (!row->tally->vtable || stats_reading(row->tally) != SHINY_VPTR_SETTLED || row->tally->second_word)
+			continue;
+		if (teacher && (row->type.type != teacher->type.type || row->sizes.min != teacher->sizes.min))
+			return;
+		teacher = row;
+		blocks += row->tally->settled;
+		if (!row->type.type || row->type.confidence < SYM_MEDIUM || row->type.rule != SYM_RULE_VPTR || row->sizes.step)
+			return;
+	}
+	for (size_t i = 0; blocks >= LEARN_BLOCKS && i < c->rows.count; i++) {
+		struct row *row = &c->rows.at[i];
+
+		if (row->tally->vtable || row->sizes.step || row->sizes.min != teacher->sizes.min ||
+		    (row->type.type && row->type.confidence != SYM_LABEL))
+			continue;
+		row->type = teacher->type;
+		row->type.rule = SYM_RULE_LEARNED;
+		row->type.confidence = SYM_MEDIUM;
+		row->vtable = teacher->vtable;
+	}
+}
+
+static void conclude_stack(struct concluder *c, const struct group *groups, size_t count)
+{
+	struct sym_type site = { 0 };
+	struct sym_sizes asked = { 0 };
+	uint32_t asked_api = UINT32_MAX;
+
+	c->rows.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct site *at = &c->session->processes.at[groups[i].process]->stats.sites.at[groups[i].site];
+
+		for (struct tally *s = at->stats; s; s = s->next) {
+			struct row row = { .tally = s, .sizes = { s->min_size, s->max_size, s->size_step } };
+
+			if (s->min_size == UINT64_MAX)
+				row.sizes = (struct sym_sizes){ 0 };
+			if (groups[i].stack && at->api != SHINY_API_COLLECTED && !c->session->options->no_site_types &&
+			    (asked_api != at->api || memcmp(&asked, &row.sizes, sizeof asked))) {
+				asked = row.sizes;
+				asked_api = at->api;
+				ask_site(c, groups[i].stack, asked_api, &asked, &site);
+			}
+			conclude_row(c, &row, &site);
+			*vec_push(&c->rows) = row;
+		}
+	}
+	learn(c);
+	for (size_t i = 0; i < c->rows.count; i++)
+		c->rows.at[i].tally->type = type_id(c, &c->rows.at[i]);
+}
+
+/* ---- the callers' callers ---- */
+
+bool *types_innermost(const struct session *session)
+{
+	bool *innermost = mem_zero(session->ids.frames.count + 1, sizeof *innermost);
+
+	for (size_t p = 0; p < session->processes.count && !session->options->no_site_types; p++) {
+		const struct stats *stats = &session->processes.at[p]->stats;
+
+		for (size_t i = 0; i < stats->sites.count; i++) {
+			uint32_t stack = stats->sites.at[i].stack;
+			const struct id_stack *s = stack ? &session->ids.stacks.at[stack - 1] : NULL;
+
+			if (s && s->count && stats->sites.at[i].stats)
+				innermost[session->ids.stack_frames.at[s->first] - 1] = true;
+		}
+	}
+	return innermost;
+}
+
+/* A frame that has to be asked. */
+struct climber {
+	struct sym_call call;
+	uint32_t module, frame;
+};
+
+static int by_call(const void *left, const void *right)
+{
+	const struct climber *a = left, *b = right;
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->call.vaddr > b->call.vaddr) - (a->call.vaddr < b->call.vaddr);
+}
+
+/*
+ * Asks the innermost frames of all stacks by address, then the next ones of the stacks whose first don't know, and so on. There are many
+ * stacks and few frames: each frame is asked once.
+ */
+static void climb(const struct session *session, const struct types_names *names, const struct group *groups, size_t count)
+{
+	enum { NOT_ASKED, KNOWS, CLIMBS };
+	const struct ids *ids = &session->ids;
+	uint8_t *answers = mem_zero(ids->frames.count + 1, sizeof *answers);
+	uint32_t *stacks = mem_zero(count + 1, sizeof *stacks);
+	VEC(struct climber) climbers = { 0 };
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (groups[i].stack && (!i || groups[i].stack != groups[i - 1].stack))
+			stacks[left++] = groups[i].stack;
+	for (unsigned depth = 0; left && depth < SYM_CLIMB_MAX; depth++) {
+		size_t kept = 0;
+
+		climbers.count = 0;
+		for (size_t i = 0; i < left; i++) {
+			const struct id_stack *s = &ids->stacks.at[stacks[i] - 1];
+			uint32_t frame = depth < s->count ? ids->stack_frames.at[s->first + depth] - 1 : 0;
+			const struct id_place *place = &ids->frames.at[frame];
+
+			if (depth >= s->count || !place->module)
+				continue;
+			stacks[kept++] = stacks[i];
+			if (answers[frame] == NOT_ASKED) {
+				answers[frame] = KNOWS;
+				*vec_push(&climbers) = (struct climber){ { names->modules[place->module], place->vaddr }, place->module, frame };
+			}
+		}
+		if (climbers.count)
+			qsort(climbers.at, climbers.count, sizeof *climbers.at, by_call);
+		for (size_t i = 0; i < climbers.count; i++)
+			if (sym_site_warm(names->sym, &climbers.at[i].call))
+				answers[climbers.at[i].frame] = CLIMBS;
+		left = 0;
+		for (size_t i = 0; i < kept; i++)
+			if (answers[ids->stack_frames.at[ids->stacks.at[stacks[i] - 1].first + depth] - 1] == CLIMBS)
+				stacks[left++] = stacks[i];
+	}
+	free(answers);
+	free(stacks);
+	free(climbers.at);
+}
+
+void types_conclude(struct session *session, const struct types_names *names)
+{
+	struct concluder c = { .session = session, .names = names };
+	VEC(struct group) groups = { 0 };
+	struct progress progress;
+
+	for (uint32_t p = 0; p < session->processes.count; p++) {
+		struct stats *stats = &session->processes.at[p]->stats;
+
+		for (uint32_t i = 0; i < stats->sites.count; i++) {
+			fold_false(&stats->sites.at[i], names->vtables);
+			if (stats->sites.at[i].stats)
+				*vec_push(&groups) = (struct group){ stats->sites.at[i].stack, p, i };
+		}
+	}
+	if (groups.count)
+		qsort(groups.at, groups.count, sizeof *groups.at, by_stack);
+	progress_begin(&progress, "typing call sites", session->options->progress);
+	if (!session->options->no_site_types)
+		climb(session, names, groups.at, groups.count);
+	for (size_t i = 0, next; i < groups.count; i = next) {
+		for (next = i + 1; next < groups.count && groups.at[next].stack == groups.at[i].stack;)
+			next++;
+		conclude_stack(&c, &groups.at[i], next - i);
+		progress_set(&progress, i, groups.count);
+	}
+	progress_end(&progress);
+	free(groups.at);
+	free(c.rows.at);
+	free(c.types.at);
+	free(c.slots);
+}

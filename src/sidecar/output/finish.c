@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * finish.c: names and aggregates into the session file.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ *
+ * While recording, what is new is written as it stands (frames without names, vtables without classes), so that a sidecar that
+ * dies leaves ids that mean something. At the end each module's file is opened once and every distinct frame and vtable asked for its
+ * name once; block_types.c then says what the blocks are.
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "../../../symbolizer/sym.h"
+#include "../../base/progress.h"
+#include "../../base/text.h"
+#include "../session.h"
+#include "block_types.h"
+
+enum { LINES = 64 };
+
+static void build_id_text(const struct id_module *m, char *out)
+{
+	out[0] = '\0';
+	for (uint32_t i = 0; i < m->build_id_bytes; i++)
+		sprintf(out + 2 * i, "%02x", m->build_id[i]);
+}
+
+static void put_module(struct session *session, uint32_t id, const struct sym_module_info *info)
+{
+	const struct id_module *m = &session->ids.modules.at[id - 1];
+	char build_id[2 * SHINY_BUILD_ID_MAX + 1];
+	struct store_module row = { .id = id, .path = m->path, .build_id = build_id, .symbols = "none", .note = "" };
+
+	build_id_text(m, build_id);
+	if (info) {
+		row.symbols = info->state == SYM_MISSING ? "missing" : info->state == SYM_CHANGED ? "changed" : info->dwarf ? "dwarf" :
+			      info->symtab ? "symtab" : info->dynsym ? "dynsym" : "none";
+		row.debug_file = info->debug_file;
+		row.note = info->note;
+	}
+	session_fail(session, store_put_module(session->store, &row));
+}
+
+/* Classes come with their names. */
+static void write_new_classes(struct session *session)
+{
+	for (; session->classes_written < session->classes.list.count; session->classes_written++) {
+		const struct class *c = &session->classes.list.at[session->classes_written];
+		struct store_class row = { .id = (uint32_t)session->classes_written + 1, .module = c->module, .name = c->name, .bytes = c->of.bytes,
+					   .constructors = c->of.constructors, .destructors = c->of.destructors, .unpatched = c->of.unpatched,
+					   .inlined = c->of.inlined == UINT32_MAX ? -1 : (int64_t)c->of.inlined };
+
+		session_fail(session, store_put_class(session->store, &row));
+	}
+}
+
+void finish_write_new(struct session *session)
+{
+	struct ids *ids = &session->ids;
+
+	for (; session->modules_written < ids->modules.count; session->modules_written++)
+		put_module(session, (uint32_t)session->modules_written + 1, NULL);
+	for (; session->frames_written < ids->frames.count; session->frames_written++) {
+		const struct id_place *f = &ids->frames.at[session->frames_written];
+
+		session_fail(session, store_put_frame(session->store, (uint32_t)session->frames_written + 1, f->module, f->vaddr, NULL, 0));
+	}
+	for (; session->stacks_written < ids->stacks.count; session->stacks_written++) {
+		const struct id_stack *s = &ids->stacks.at[session->stacks_written];
+
+		session_fail(session, store_put_stack(session->store, (uint32_t)session->stacks_written + 1, &ids->stack_frames.at[s->first],
+						      s->count));
+	}
+	for (; session->vtables_written < ids->vtables.count; session->vtables_written++) {
+		const struct id_place *v = &ids->vtables.at[session->vtables_written];
+		struct store_vtable row = { .id = (uint32_t)session->vtables_written + 1, .module = v->module, .vaddr = v->vaddr,
+					    .source = "none" };
+
+		session_fail(session, store_put_vtable(session->store, &row));
+	}
+	write_new_classes(session);
+}
+
+/* ---- names ---- */
+
+struct frame_order {
+	uint32_t index, module;
+	uint64_t vaddr;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct frame_order *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+/*
+ * By address: neighbours share a compilation unit, and only so many are kept loaded (a program with 24 units of 13 MB of DWARF each: 11 s
+ * for 4,000 frames by address, 44 s in the order in which they were met). For the same reason those that have to say what they allocate are
+ * asked here, while their unit is at hand; sym keeps the answers.
+ */
+static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
+{
+	bool *innermost = types_innermost(session);
+	struct frame_order *order = mem_zero(session->ids.frames.count + 1, sizeof *order);
+	struct sym_frame frames[LINES];
+	struct store_frame_line lines[LINES];
+	struct progress progress;
+
+	for (size_t i = 0; i < session->ids.frames.count; i++)
+		order[i] = (struct frame_order){ (uint32_t)i, session->ids.frames.at[i].module, session->ids.frames.at[i].vaddr };
+	qsort(order, session->ids.frames.count, sizeof *order, by_place);
+	progress_begin(&progress, "resolving call sites", session->options->progress);
+	for (size_t done = 0; done < session->ids.frames.count; done++) {
+		size_t i = order[done].index;
+		const struct id_place *f = &session->ids.frames.at[i];
+		size_t count = f->module ? sym_frames(modules[f->module], f->vaddr - 1, frames, LINES) : 0;
+
+		for (size_t k = 0; k < count && k < LINES; k++)
+			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file, frames[k].line, frames[k].inlined };
+		if (count)
+			session_fail(session, store_put_frame(session->store, (uint32_t)i + 1, f->module, f->vaddr, lines,
+							      count < LINES ? count : LINES));
+		if (f->module && innermost[i])
+			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
+		progress_set(&progress, done, session->ids.frames.count);
+	}
+	progress_end(&progress);
+	free(order);
+	free(innermost);
+}
+
+/* Names the vtables: vtables[id]. */
+static void name_vtables(struct session *session, struct sym_module **modules, struct sym_vtable *vtables)
+{
+	struct progress progress;
+
+	progress_begin(&progress, "naming vtables", session->options->progress);
+	for (size_t i = 0; i < session->ids.vtables.count; i++) {
+		const struct id_place *v = &session->ids.vtables.at[i];
+		struct sym_vtable *vtable = &vtables[i + 1];
+		struct store_vtable row = { .id = (uint32_t)i + 1, .module = v->module, .vaddr = v->vaddr };
+
+		if (v->kind)
+			sym_object_kind(modules[v->module], v->vaddr, vtable);
+		else
+			sym_vtable(modules[v->module], v->vaddr, vtable);
+		row.source = sym_vtable_source_name(vtable->source);
+		if (vtable->source != SYM_VTABLE_NONE) {
+			row.type = vtable->type;
+			row.class_bytes = vtable->class_bytes;
+		}
+		session_fail(session, store_put_vtable(session->store, &row));
+		progress_set(&progress, i, session->ids.vtables.count);
+	}
+	progress_end(&progress);
+}
+
+/* ---- aggregates ---- */
+
+static void put_lifetimes(struct session *session, const struct store_lifetime *key, const struct bins *bins)
+{
+	struct store_lifetime row = *key;
+
+	for (unsigned i = 0; i < bins->count; i++) {
+		if (!bins->at[i].count)
+			continue;
+		row.bin = (uint8_t)(bins->first + i);
+		row.count = bins->at[i].count;
+		row.bytes = bins->at[i].bytes;
+		session_fail(session, store_put_lifetime(session->store, &row));
+	}
+}
+
+static void put_stats(struct session *session, const struct process *p, struct collector_summary *out)
+{
+	bool early = process_early(p);
+
+
+	for (size_t i = 0; i < p->stats.sites.count; i++) {
+		const struct site *site = &p->stats.sites.at[i];
+
+		for (const struct tally *s = site->stats; s; s = s->next) {
+			struct store_stat row = {
+				.process = p->id, .stack = site->stack, .vtable = s->vtable, .tag = site->tag,
+				.reading = (uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)), .allocs = s->allocs,
+				.reallocs = s->reallocs, .frees = s->frees, .reused = s->reused, .released = s->released,
+				.bytes = s->bytes, .live = early ? 0 : s->live,
+				.live_bytes = early ? 0 : s->live_bytes, .gone = early ? s->live : 0,
+				.gone_bytes = early ? s->live_bytes : 0, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
+				.inherited_frees = s->inherited_frees,
+				.max_size = s->max_size, .min_size = s->min_size, .size_step = s->size_step, .api = (uint8_t)site->api,
+				.type = s->type,
+			};
+			struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
+
+			session_fail(session, store_put_stat(session->store, &row));
+			put_lifetimes(session, &key, &s->ended);
+			key.censored = true;
+			put_lifetimes(session, &key, &s->living);
+			out->live += row.live;
+			out->live_bytes += row.live_bytes;
+			out->gone += row.gone;
+			out->gone_bytes += row.gone_bytes;
+		}
+		if (site->peak_blocks) {
+			struct store_peak row = { p->id, site->stack, site->tag, site->peak_blocks, site->peak_bytes,
+						  ticks_ns(&session->ticks, site->peak_time) };
+
+			session_fail(session, store_put_peak(session->store, &row));
+		}
+	}
+}
+
+/* Those in which something happened: thousands of processes that sleep have two thousand others each. */
+static void put_buckets(struct session *session, const struct process *p)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < p->stats.bucket_count; i++) {
+		const struct bucket *b = &p->stats.buckets[i];
+		struct store_bucket row = { .process = p->id, .start = (p->stats.bucket_first + i) * p->stats.bucket_ns,
+					    .length = p->stats.bucket_ns, .allocs = b->allocs, .frees = b->frees,
+					    .alloc_bytes = b->alloc_bytes, .free_bytes = b->free_bytes,
+					    .live_blocks = b->live_blocks, .live_bytes = b->live_bytes };
+
+		if (!b->touched)
+			continue;
+		row.most_bytes = b->most_bytes > bytes ? b->most_bytes : bytes;
+		bytes = b->live_bytes;
+		session_fail(session, store_put_bucket(session->store, &row));
+	}
+}
+
+static void put_peak(struct session *session)
+{
+	struct total_peak peak = total_highest(&session->total);
+
+	session_fail(session, store_put_session_peak(session->store, peak.blocks, peak.bytes, ticks_ns(&session->ticks, peak.time)));
+}
+
+static void put_mappings(struct session *session, const struct process *p)
+{
+	size_t past = p->space.past.count;
+
+	for (size_t i = 0; i < past + p->space.live.count; i++) {
+		const struct mapping *m = i < past ? &p->space.past.at[i] : &p->space.live.at[i - past];
+		struct store_mapping row = { p->id, m->module, m->start, m->end, m->bias, ticks_ns(&session->ticks, m->loaded),
+					     m->unloaded ? ticks_ns(&session->ticks, m->unloaded) : 0 };
+
+		session_fail(session, store_put_mapping(session->store, &row));
+	}
+}
+
+static void put_counter(struct session *session, const struct process *p, const char *name, uint64_t count, struct collector_summary *out)
+{
+	const struct loss_kind *kind = loss_kind(name);
+
+	if (!count)
+		return;
+	session_fail(session, store_put_counter(session->store, p ? p->id : 0, name, kind->loss ? "loss" : "note", count, kind->text));
+	if (kind->loss)
+		loss_add(&out->lost, name, count);
+}
+
+/* A process's, or the session's own: then `inside` is of processes that held no slot. */
+static void put_counters(struct session *session, const struct process *p, const uint64_t inside[SHINY_COUNTERS],
+			 struct collector_summary *out)
+{
+	const struct noticed *n = p ? &p->noticed : &session->noticed;
+
+#define SHINY_COUNTER(name, weight, text, advice) put_counter(session, p, #name, inside[SHINY_COUNT_##name], out);
+#include <shiny/wire/counters.def>
+#undef SHINY_COUNTER
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) put_counter(session, p, #name, n->field, out);
+#include "../../store/noticed.def"
+#undef SHINY_NOTICED
+}
+
+/* Notes of the library: one a line. */
+static void put_notes(struct session *session, uint32_t process, const char *notes)
+{
+	char text[SHINY_TEXT], *save = NULL;
+
+	snprintf(text, sizeof text, "%s", notes);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		session_fail(session, store_put_note(session->store, process, line));
+}
+
+static void put_machine(struct session *session)
+{
+	char line[512], *value;
+	struct utsname kernel;
+	FILE *file = fopen("/proc/cpuinfo", "re");
+
+	while (file && fgets(line, sizeof line, file)) {
+		if (strncmp(line, "model name", 10) || !(value = strstr(line, ": ")))
+			continue;
+		value[strcspn(value, "\n")] = '\0';
+		session_fail(session, store_put_text(session->store, "cpu", value + 2));
+		break;
+	}
+	if (file)
+		fclose(file);
+	if (!uname(&kernel)) {
+		session_fail(session, store_put_text(session->store, "host", kernel.nodename));
+		session_fail(session, store_put_text(session->store, "kernel", kernel.release));
+	}
+	session_fail(session, store_put_number(session->store, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+static void put_session(struct session *session, struct collector_summary *out)
+{
+	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
+	session_fail(session, store_put_text(session->store, "version", SHINY_VERSION_TEXT));
+	session_fail(session, store_put_number(session->store, "started_ns", session->start_realtime));
+	session_fail(session, store_put_number(session->store, "started_boottime_ns", session->ticks.read_boottime));
+	session_fail(session, store_put_number(session->store, "duration_ns", out->duration));
+	session_fail(session, store_put_number(session->store, "arenas", session->arenas.count));
+	session_fail(session, store_put_number(session->store, "arena_bytes", session->arenas.at[0]->bytes));
+	session_fail(session, store_put_number(session->store, "ticks_per_second", ticks_per_second(&session->ticks)));
+	session_fail(session, store_put_number(session->store, "leftover", session->options->leftover));
+	session_fail(session, store_put_number(session->store, "paused", session->paused));
+	session_fail(session, store_put_number(session->store, "rebooted", session->ticks.foreign));
+	session_fail(session, store_put_number(session->store, "records", session->total_events));
+	if (first) {
+		session_fail(session, store_put_text(session->store, "executable", first->executable));
+		session_fail(session, store_put_text(session->store, "command", first->command));
+		session_fail(session, store_put_number(session->store, "depth", first->arena->depth));
+	}
+	put_machine(session);
+}
+
+/* NULL: session->err says why. Wrong container rules cost types only. */
+static struct sym *make_symbolizer(struct session *session)
+{
+	struct sym *sym = NULL;
+	struct shiny_err *err = sym_create(&session->symbols, &sym);
+
+	if (err && session->symbols.type_rules) {
+		session_fail(session, store_put_note(session->store, 0, err->message));
+		shiny_err_free(err);
+		session->symbols.type_rules = NULL;
+		err = sym_create(&session->symbols, &sym);
+	}
+	if (err)
+		session_fail(session, err);
+	return sym;
+}
+
+static void told_by_launcher(struct session *session)
+{
+	struct process *p = roster_before(&session->roster, (uint32_t)session->launched.pid, UINT64_MAX, NULL);
+
+	if (p && p->told < 0 && !p->replaced)
+		p->told = session->launched.status;
+}
+
+void finish_session(struct session *session, struct collector_summary *out)
+{
+	uint64_t slotless[SHINY_COUNTERS] = { 0 };
+	size_t module_count = session->ids.modules.count;
+	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
+	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof *vtables);
+	struct sym *sym = warm_take(session->warm, modules, module_count + 1, session->options->progress);
+
+	session->warm = NULL;
+	total_until(&session->total, UINT64_MAX);
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+		uint64_t end = ticks_ns(&session->ticks, p->end ? p->end : p->last);
+
+		process_settle(session, p);
+		if (process_early(p))
+			session_fail(session, store_drop_pages(session->store, p->id));
+		if (end > out->duration)
+			out->duration = end;
+	}
+	finish_write_new(session);
+	if (!sym)
+		sym = make_symbolizer(session);
+	for (size_t i = 0; sym && i < module_count; i++) {
+		const struct id_module *m = &session->ids.modules.at[i];
+
+		if (!modules[i + 1])
+			session_fail(session, sym_module_open(sym, m->path, m->build_id_bytes ? m->build_id : NULL, m->build_id_bytes, &modules[i + 1]));
+		if (!session->err)
+			put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
+	}
+	if (!session->err) {
+		name_frames(session, sym, modules);
+		name_vtables(session, modules, vtables);
+		memory_finish(session, modules);
+		types_conclude(session, &(struct types_names){ sym, modules, vtables });
+	}
+	/* the first question to a module may have found more, and says what to do about the rest */
+	for (size_t i = 0; !session->err && i < module_count; i++)
+		put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
+	told_by_launcher(session);
+	for (size_t i = 0; i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+
+		process_read_status(p);
+		put_stats(session, p, out);
+		put_buckets(session, p);
+		put_mappings(session, p);
+		put_counters(session, p, p->counters, out);
+		if (!p->forked)
+			put_notes(session, p->id, p->arena->notes);
+		process_put(session, p);
+		out->processes++;
+	}
+	put_peak(session);
+	for (size_t i = 0; i < session->arenas.count; i++) {
+		struct arena *a = session->arenas.at[i];
+
+		if (a->header && !a->over)
+			arena_read_counters(a);
+		session->noticed.bad_records += a->bad_chunks;
+		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
+			slotless[c] += a->counters[c];
+	}
+	put_counters(session, NULL, slotless, out);
+	out->unprobed = unprobed_probe(session);
+	out->threads = session->threads;
+	out->events = session->total_events;
+	out->allocs = session->allocs;
+	out->frees = session->frees;
+	put_session(session, out);
+	sym_destroy(sym);
+	free(modules);
+	free(vtables);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unprobed.c: executables that have a garbage-collected heap which could not be seen, because nobody had probed them before they started.
+ *
+ * Runs: sidecar, at the end. Signals: no. Allocates: yes. Threads: those of the probe.
+ *
+ * `shinyctl run` probes the program that it starts. What a script starts, or what was preloaded by hand, is found here: it is probed now, so that
+ * the next recording has the heap, and the session says that this one has not.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../symbolizer/probe/probe_executable.h"
+#include "../session.h"
+
+bool unprobed_probe(struct session *session)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < session->arenas.count && !session->symbols.no_cache; i++) {
+		const struct arena *arena = session->arenas.at[i];
+		struct probe_options options = { 0 };
+		struct probe probe;
+		struct shiny_err *err;
+		char *note;
+
+		if (arena->attach != SHINY_ATTACH_PARTITION || strstr(arena->attach_text, "Oilpan"))
+			continue;
+		err = probe_open(arena->executable, &options, &probe);
+		if (err) { /* gone or unreadable: nothing can be done, and nothing is said that isn't sure */
+			shiny_err_free(err);
+			continue;
+		}
+		if (!probe.cached && probe.cache_path && probe.file->shape != SHINY_PROBE_NONE) {
+			note = mem_format("%s: the objects of its garbage collector (Oilpan) were not recorded, since it had not been probed. It is "
+					  "now: the next recording has them", arena->executable);
+			session_fail(session, store_put_note(session->store, 0, note));
+			free(note);
+			any = true;
+		}
+		probe_close(&probe);
+	}
+	return any;
+}

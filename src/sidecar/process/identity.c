@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * identity.c: see identity.h.
+ *
+ * Problem. A slot holds the pid that the process sees itself, which is 1 in every sandboxed renderer, and several of them run at once.
+ * Taking one for the other is no blemish: the sidecar takes chunks from a process that has ended, and would take them from one that lives.
+ *
+ * Approach. The process maps the arena and has that innermost pid; that leaves its siblings, and children of them that have not taken
+ * a slot yet. Each process keeps its slot's number where the header says, in a page that the kernel wipes in its children (wire.h), and
+ * /proc/PID/mem shows it: proof, either way. Where memory is not to be read (yama's ptrace_scope, the setuid sandbox), the parent and the
+ * start must fit, and there must be one such process only; else it is not known, and asked again. Should that one be a sibling of one
+ * that is dead, nothing worse happens than that the dead one's chunks are taken late.
+ *
+ * A process that does not know its number either (interpose/record/tid.c: one that the kernel was not
+ * asked to tell) is looked for among all.
+ *
+ * Rejected: the order in which siblings were forked (the second may allocate first: test/zoo/namespaces.c), their names (they
+ * belong to the program).
+ */
+#define _GNU_SOURCE
+#include "identity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../session.h"
+
+#define MS UINT64_C(1000000)
+#define CLOCK_STEP (30 * MS) /* /proc counts in ticks of 10 ms */
+#define CLOCK_DOUBT (20000 * MS)
+
+enum likeness { LIKE_OTHER, LIKE_HIDDEN, LIKE_FITTING, LIKE_PROVEN };
+
+struct search {
+	const struct identity *of;
+	uint32_t proven, fitting; /* pids */
+	unsigned fit, hidden; /* how many */
+};
+
+void identity_begin(struct identity *identity, const struct session *session, const struct process *p, const struct process *parent)
+{
+	const struct arena *arena = p->arena;
+	uint64_t zero = session->ticks.read_boottime;
+	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1; that of another's is not. */
+	bool told = p->namespace_pid > 1 && parent && parent->pid, ours = told && parent->pid == parent->namespace_pid;
+
+	/* An image that exec made says where it is: one that is gone by now is not looked for in all of /proc. */
+	ours |= !p->forked && session->pid_namespace && arena->pid_namespace == session->pid_namespace;
+	*identity = (struct identity){ .slot = p->slot, .generation = p->generation, .namespace_pid = p->namespace_pid,
+				       .parent = parent && !parent->gone ? parent->pid : 0, .ours = ours,
+				       .elsewhere = p->namespace_pid <= 1 || told, .device = arena->device, .inode = arena->inode,
+				       .self_at = arena->self_at, .path = mem_text(arena->path),
+				       .executable = mem_text(arena->executable), .answer = PROC_UNKNOWN, .pidfd = -1 };
+	/* born between its parent's last record before the fork and its own claim */
+	identity->until = zero + ticks_ns(&session->ticks, p->start) + CLOCK_STEP;
+	if (p->forked && p->fork_at)
+		identity->from = zero + ticks_ns(&session->ticks, p->fork_at);
+	identity->from -= identity->from < CLOCK_STEP ? identity->from : CLOCK_STEP;
+	for (size_t i = 0; i < session->running.count; i++) {
+		const struct process *other = session->running.at[i];
+
+		if (other != p && other->arena == arena && other->pid && !other->gone)
+			*vec_push(&identity->taken) = other->pid;
+	}
+}
+
+void identity_deinit(struct identity *identity)
+{
+	free(identity->taken.at);
+	free(identity->path);
+	free(identity->executable);
+}
+
+static bool is_taken(const struct identity *of, uint32_t pid)
+{
+	for (size_t i = 0; i < of->taken.count; i++)
+		if (of->taken.at[i] == pid)
+			return true;
+	return false;
+}
+
+static bool started_then(const struct identity *of, uint32_t pid)
+{
+	uint64_t started = proc_started(pid);
+
+	return !started || (started >= of->from && started <= of->until);
+}
+
+/*
+ * The same where a wrong no would take the memory of one that lives for that of one that has ended:
+ * a machine that is busy makes a conversion of ticks wrong by the time between two readings.
+ */
+static bool started_about_then(const struct identity *of, uint32_t pid)
+{
+	uint64_t started = proc_started(pid);
+
+	return !started || (started + CLOCK_DOUBT >= of->from && started <= of->until + CLOCK_DOUBT);
+}
+
+static enum likeness compare(const struct identity *of, uint32_t pid)
+{
+	struct shiny_self self;
+	enum proc_answer maps;
+
+	/*
+	 * we map the arena, too; and of all processes of the machine a forked one without a number
+	 * is its parent's child, or runs what that runs
+	 */
+	if (is_taken(of, pid) || pid == (uint32_t)getpid() ||
+	    (!of->namespace_pid && (!of->parent || proc_parent(pid) != of->parent) && !proc_runs(pid, of->executable)))
+		return LIKE_OTHER;
+	maps = proc_maps_file(pid, of->device, of->inode, of->path);
+	if (maps == PROC_NO)
+		return LIKE_OTHER;
+	if (maps == PROC_YES && of->self_at && proc_memory(pid, of->self_at, &self, sizeof self))
+		return self.slot == of->slot && self.generation == of->generation ? LIKE_PROVEN : LIKE_OTHER;
+	/* of what a stranger runs nothing may be known to us, but anybody may know when it started */
+	if (!of->namespace_pid && !started_about_then(of, pid))
+		return LIKE_OTHER;
+	/*
+	 * A sibling that is just ending has neither map nor memory, and would fit whoever has no number
+	 * either. One that has both, and only its memory is not ours to read, may be the one.
+	 */
+	if (!of->namespace_pid && proc_maps_file(pid, of->device, of->inode, of->path) != PROC_YES)
+		return proc_is_zombie(pid) ? LIKE_OTHER : LIKE_HIDDEN;
+	if (!started_then(of, pid))
+		return LIKE_OTHER;
+	if (of->parent && proc_parent(pid) == of->parent)
+		return LIKE_FITTING;
+	if (maps == PROC_YES)
+		return of->parent ? LIKE_HIDDEN : LIKE_FITTING;
+	if (proc_is_zombie(pid)) /* it has no map any more; that of a stranger is not worth waiting for */
+		return pid == of->namespace_pid ? LIKE_FITTING : LIKE_OTHER;
+	return LIKE_HIDDEN;
+}
+
+static bool consider(void *context, uint32_t pid)
+{
+	struct search *s = context;
+
+	switch (compare(s->of, pid)) {
+	case LIKE_PROVEN:
+		s->proven = pid;
+		return false;
+	case LIKE_FITTING:
+		s->fit++;
+		s->fitting = pid;
+		break;
+	case LIKE_HIDDEN:
+		s->hidden++;
+		break;
+	case LIKE_OTHER:
+		break;
+	}
+	return true;
+}
+
+static enum proc_answer search(struct identity *identity)
+{
+	struct search s = { .of = identity };
+
+	if (identity->ours || !identity->elsewhere) {
+		consider(&s, identity->namespace_pid);
+		if (s.fit || s.hidden)
+			identity->pid = identity->namespace_pid; /* where we may not look, it is the likeliest */
+	}
+	if (!s.proven && !s.fit && !identity->ours) {
+		s.hidden = 0;
+		if (!proc_each_named(identity->namespace_pid, consider, &s))
+			return PROC_UNKNOWN;
+	}
+	if (s.proven || (s.fit == 1 && (!s.hidden || identity->parent))) {
+		identity->pid = s.proven ? s.proven : s.fitting;
+		return PROC_YES;
+	}
+	return s.fit || s.hidden ? PROC_UNKNOWN : PROC_NO;
+}
+
+void identity_find(struct identity *identity)
+{
+	identity->answer = search(identity);
+	if (identity->answer != PROC_YES)
+		return;
+	identity->pidfd = (int)syscall(SYS_pidfd_open, identity->pid, 0);
+	identity->ended = identity->pidfd < 0 && errno == ESRCH;
+	if (!identity->namespace_pid)
+		identity->innermost = proc_namespace_pid(identity->pid);
+}

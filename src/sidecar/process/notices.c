@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * notices.c: see notices.h.
+ *
+ * Every program that is started makes an arena, or is not recorded. So a start is kept until it is known which of the two: an arena
+ * of that pid, begun later, of a program that exec was given by the same path (a program that is not recorded may become one that is,
+ * without a notice, under the same pid). A start whose pid is not known, as libc keeps that of system and popen to itself, is answered by the
+ * arena of a child of who said it. While the program runs, /proc says why it has no arena; once it has ended, its file does.
+ */
+#define _GNU_SOURCE
+#include "notices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/text.h"
+#include "proc.h"
+#include "unrecorded.h"
+
+#define MS UINT64_C(1000000)
+
+enum { PENDING_MOST = 20000, ANCESTORS = 16, DISORDER = 64 };
+
+/* A whole notice, or false: it is being written, or was written over. */
+static bool copy_notice(const struct arena *arena, uint64_t number, struct shiny_notice *out)
+{
+	const struct shiny_notice *from = &arena->notices[(number - 1) % SHINY_NOTICES];
+
+	if (__atomic_load_n(&from->number, __ATOMIC_ACQUIRE) != number) /* [notice] */
+		return false;
+	memcpy(out, (const void *)from, sizeof *out);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number; /* [notice] */
+}
+
+/* Who said it; NULL: not known, or not yet. */
+static const struct process *teller(const struct session *session, const struct start *start)
+{
+	return roster_find(&session->roster, start->arena, start->slot, start->generation);
+}
+
+/* A pid that this process says is one that we know by the same number. */
+static bool counts_as_we_do(const struct process *p)
+{
+	return p && p->pid == p->namespace_pid;
+}
+
+static uint32_t id_of(const struct process *p)
+{
+	return p ? p->id : 0;
+}
+
+static void take_start(struct session *session, struct arena *arena, uint64_t number, const struct shiny_notice *n)
+{
+	size_t bytes = n->path_bytes < SHINY_NOTICE_PATH ? n->path_bytes : SHINY_NOTICE_PATH;
+	struct start *start;
+
+	if (session->starts.count >= PENDING_MOST) {
+		session->noticed.unnamed_programs++;
+		return;
+	}
+	start = vec_push(&session->starts);
+	*start = (struct start){ .arena = arena, .number = number, .time = n->time, .pid = n->pid, .flags = n->flags,
+				 .state = n->state, .slot = n->slot, .generation = n->generation,
+				 .cut = n->path_bytes > SHINY_NOTICE_PATH };
+	start->path = mem_alloc(bytes + 1);
+	memcpy(start->path, n->path, bytes);
+	start->path[bytes] = '\0';
+}
+
+/* A child that the kernel gave a number of ours, or one whose own number is this one, where its parent lives in a namespace. */
+static void take_ending(struct session *session, const struct arena *arena, const struct shiny_notice *n)
+{
+	const struct process *from = roster_find(&session->roster, arena, n->slot, n->generation);
+	struct process *found = NULL;
+
+	if (!from || counts_as_we_do(from))
+		found = roster_before(&session->roster, n->pid, n->time, from);
+	for (size_t i = 0; from && !counts_as_we_do(from) && i < session->processes.count; i++) {
+		struct process *p = session->processes.at[i];
+
+		if (p->namespace_pid == n->pid && p != from && p->start <= n->time &&
+		    (!found || p->start > found->start))
+			found = p;
+	}
+	if (found && found->told < 0)
+		found->told = n->status;
+}
+
+void notices_read(struct session *session, struct arena *arena)
+{
+	uint64_t until, number;
+
+	if (!arena->header)
+		return;
+	until = __atomic_load_n(&arena->header->notices, __ATOMIC_ACQUIRE);
+	if (until != arena->notices_read && !arena->over)
+		process_scan(session, arena); /* who says it, and of whom, had its slot before */
+	if (until > arena->notices_read + SHINY_NOTICES) {
+		session->noticed.unnamed_programs += until - SHINY_NOTICES - arena->notices_read;
+		arena->notices_read = until - SHINY_NOTICES;
+	}
+	for (number = arena->notices_read + 1; number <= until; number++) {
+		struct shiny_notice n;
+
+		if (!copy_notice(arena, number, &n)) {
+			if (++arena->notice_tries < 50)
+				break; /* it is being written */
+			session->noticed.unnamed_programs++;
+		} else if (n.kind == SHINY_NOTICE_EXEC || n.kind == SHINY_NOTICE_SPAWN) {
+			take_start(session, arena, number, &n);
+		} else if (n.kind == SHINY_NOTICE_ENDED) {
+			take_ending(session, arena, &n);
+		}
+		arena->notices_read = number;
+		arena->notice_tries = 0;
+	}
+}
+
+/* ---- which arena answers which start ---- */
+
+/* Either text may have lost its beginning. */
+static bool same_end(const char *a, bool a_cut, const char *b, bool b_cut)
+{
+	size_t x = strlen(a), y = strlen(b), least = x < y ? x : y;
+
+	if (!a_cut && !b_cut)
+		return !strcmp(a, b);
+	return (x == least || !b_cut) && (y == least || !a_cut) && !memcmp(a + x - least, b + y - least, least);
+}
+
+/* Is this the program that exec was given? */
+static bool same_program(const struct start *start, const struct arena *arena)
+{
+	bool cut = strlen(arena->started_as) + 1 >= sizeof arena->started_as;
+	const char *argument = arena->command + strlen(arena->command) + 1;
+
+	if (!arena->started_as[0])
+		return true;
+	if (start->flags & SHINY_NOTICE_BY_DESCRIPTOR)
+		return !strncmp(arena->started_as, "/dev/fd/", 8);
+	if (!start->cut && !strchr(start->path, '/')) /* looked up on PATH */
+		return !strcmp(text_base(arena->started_as), start->path) ||
+		       (argument < arena->command + sizeof arena->command && !strcmp(text_base(argument), start->path));
+	if (same_end(start->path, start->cut, arena->started_as, cut))
+		return true;
+	/* a script without #!: execvp gives it to a shell */
+	return !strcmp(text_base(arena->started_as), "sh") && argument < arena->command + sizeof arena->command &&
+	       !strcmp(text_base(argument), text_base(start->path));
+}
+
+static bool started_again(const struct session *session, const struct start *start, uint64_t until)
+{
+	for (size_t i = 0; i < session->starts.count; i++) {
+		const struct start *s = &session->starts.at[i];
+
+		if (s->pid == start->pid && s->time > start->time && s->time <= until && s->state != SHINY_NOTICE_FAILED)
+			return true;
+	}
+	return false;
+}
+
+static bool answers(const struct session *session, const struct start *start, const struct arena *arena)
+{
+	const struct process *from;
+
+	if (arena->told || arena->start_ticks < start->time || !same_program(start, arena))
+		return false;
+	if (start->pid)
+		return arena->pid == start->pid && !started_again(session, start, arena->start_ticks);
+	from = teller(session, start);
+	return from && arena->parent_pid == from->namespace_pid;
+}
+
+static bool answered(const struct session *session, const struct start *start)
+{
+	unsigned older = 0; /* arenas come nearly in the order of their starts */
+	struct arena *first = NULL;
+
+	for (size_t i = session->arenas.count; i-- > 0 && older < DISORDER;) {
+		struct arena *arena = session->arenas.at[i];
+
+		if (answers(session, start, arena) && (!first || arena->start_ticks < first->start_ticks))
+			first = arena;
+		older = arena->start_ticks < start->time ? older + 1 : 0;
+	}
+	if (first)
+		first->told = true;
+	return first;
+}
+
+static void refresh(struct start *start)
+{
+	const struct shiny_notice *n;
+
+	if (!start->arena->header || start->state != SHINY_NOTICE_BEGUN)
+		return;
+	n = &start->arena->notices[(start->number - 1) % SHINY_NOTICES];
+	if (__atomic_load_n(&n->number, __ATOMIC_ACQUIRE) == start->number) { /* [notice] */
+		uint32_t state = __atomic_load_n(&n->state, __ATOMIC_ACQUIRE), pid = __atomic_load_n(&n->pid, __ATOMIC_RELAXED);
+
+		if (__atomic_load_n(&n->number, __ATOMIC_ACQUIRE) != start->number)
+			return;
+		start->state = state;
+		start->pid = pid;
+	}
+}
+
+static uint64_t patience(const struct start *start)
+{
+	return start->looks < 5 ? 20 * MS : start->looks < 20 ? 200 * MS : 2000 * MS;
+}
+
+/* True: its program has ended, and the directory has been read since. */
+static bool is_over(struct session *session, struct start *start, uint64_t scanned)
+{
+	uint64_t wall = ticks_wall_ns();
+
+	if (!start->pid || !counts_as_we_do(teller(session, start)))
+		return false;
+	if (start->gone_wall)
+		return scanned > start->gone_wall;
+	if (start->looked_wall && wall - start->looked_wall < patience(start))
+		return false;
+	start->looked_wall = wall;
+	start->looks++;
+	if (!proc_started(start->pid) || proc_is_zombie(start->pid))
+		start->gone_wall = wall;
+	else
+		unrecorded_look(session, start);
+	return false;
+}
+
+static void forget(struct session *session, size_t i)
+{
+	free(session->starts.at[i].path);
+	free(session->starts.at[i].executable);
+	free(session->starts.at[i].detail);
+	memmove(&session->starts.at[i], &session->starts.at[i + 1], (session->starts.count - i - 1) * sizeof *session->starts.at);
+	session->starts.count--;
+}
+
+void notices_forget(struct session *session)
+{
+	while (session->starts.count)
+		forget(session, session->starts.count - 1);
+	free(session->starts.at);
+}
+
+void notices_settle(struct session *session, uint64_t scanned, bool last)
+{
+	for (size_t i = 0; i < session->starts.count;) {
+		struct start *start = &session->starts.at[i];
+
+		refresh(start);
+		if (start->state != SHINY_NOTICE_FAILED && !answered(session, start)) {
+			if (!is_over(session, start, scanned) && !last) {
+				i++;
+				continue;
+			}
+			unrecorded_put(session, start, id_of(teller(session, start)));
+		}
+		forget(session, i);
+	}
+}
+
+void notices_answered(struct session *session, uint32_t pid)
+{
+	for (size_t i = session->starts.count; pid && i-- > 0;)
+		if (session->starts.at[i].pid == pid) {
+			forget(session, i);
+			return;
+		}
+}
+
+uint32_t notices_parent(struct session *session, uint32_t pid, uint64_t time)
+{
+	for (unsigned n = 0; pid > 1 && n < ANCESTORS; n++) {
+		const struct process *p = roster_before(&session->roster, pid, time, NULL);
+
+		if (p)
+			return p->id;
+		for (size_t i = session->starts.count; i-- > 0;)
+			if (session->starts.at[i].pid == pid && session->starts.at[i].time <= time)
+				return id_of(teller(session, &session->starts.at[i]));
+		pid = proc_parent(pid);
+	}
+	return 0;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unrecorded.c: see unrecorded.h.
+ *
+ * Why a program has no arena is seen best while it runs: /proc shows its file, also where it has another root, whether its environment
+ * loads the library, and whether it can see library and session directory. Of one that has ended, the file that exec was given is
+ * looked at: what it is made of does not change. And who started it has looked where the library is (interpose/hook/hooks_exec.c).
+ *
+ * What a link says is a stranger's: it is cut where it must end, what a terminal would obey becomes '?', and a directory that somebody
+ * fills with links costs a bounded number of rows; the rest is counted.
+ */
+#define _GNU_SOURCE
+#include "unrecorded.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../base/program.h"
+#include "../../base/text.h"
+#include "notices.h"
+#include "proc.h"
+
+enum { MOST = 10000, INTERPRETERS = 5, ENVIRONMENT_ROOM = 256 * 1024 };
+
+static const struct {
+	const char *word, *text;
+	bool choice;
+} reasons[] = {
+#define CHOICE true
+#define MISSED false
+#define SHINY_UNRECORDED(name, word, weight, text) { word, text, weight },
+#include <shiny/wire/unrecorded_reason.def>
+#undef SHINY_UNRECORDED
+#undef CHOICE
+#undef MISSED
+};
+
+/* What a link says: `line` keeps the text that the pointers lead into. */
+struct said {
+	char line[SHINY_UNRECORDED_MAX];
+	enum shiny_unrecorded why;
+	uint32_t pid, parent_pid; /* in the namespace of the program */
+	const char *detail, *executable;
+};
+
+static char *cut_line(char **at)
+{
+	char *line = *at, *end = strchr(line, '\n');
+
+	*at = end ? end + 1 : line + strlen(line);
+	if (end)
+		*end = '\0';
+	return line;
+}
+
+static void make_printable(char *text)
+{
+	for (char *at = text; *at;) {
+		uint32_t point;
+		size_t bytes = text_decode(at, &point);
+
+		if (point == TEXT_INVALID || point < 0x20 || (point >= 0x7f && point < 0xa0))
+			memset(at, '?', bytes);
+		at += bytes;
+	}
+}
+
+static bool read_link(int directory, const char *name, struct said *out)
+{
+	char *at = out->line, *word;
+	ssize_t length = readlinkat(directory, name, out->line, sizeof out->line - 1);
+	unsigned long pid = strtoul(name + strlen(SHINY_UNRECORDED_PREFIX), NULL, 10);
+	unsigned long parent_pid;
+
+	if (length < 0)
+		return false;
+	out->line[length] = '\0';
+	word = cut_line(&at);
+	out->why = SHINY_UNRECORDED_UNKNOWN;
+	for (unsigned i = 0; i < SHINY_UNRECORDED_REASONS; i++)
+		if (!strcmp(word, reasons[i].word))
+			out->why = i;
+	parent_pid = strtoul(cut_line(&at), NULL, 10);
+	out->detail = cut_line(&at);
+	out->executable = at;
+	out->pid = pid <= INT_MAX ? (uint32_t)pid : 0;
+	out->parent_pid = parent_pid <= INT_MAX ? (uint32_t)parent_pid : 0;
+	return true;
+}
+
+static char *words(enum shiny_unrecorded why, const char *detail)
+{
+	return *detail ? mem_format("%s: %s", reasons[why].text, detail) : mem_text(reasons[why].text);
+}
+
+/* When the link was made: only the file system says. */
+static uint64_t made_at(const struct session *session, int directory, const char *name)
+{
+	struct stat st;
+	uint64_t wall;
+
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	wall = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+	return wall > session->start_realtime ? wall - session->start_realtime : 0;
+}
+
+static void put(struct session *session, enum shiny_unrecorded why, const char *detail, struct store_unrecorded *row)
+{
+	char *text, *executable;
+
+	if (session->unrecorded++ >= MOST) {
+		session->noticed.unnamed_programs++;
+		return;
+	}
+	text = words(why, detail);
+	executable = mem_text(row->executable);
+	make_printable(text);
+	make_printable(executable);
+	row->executable = executable;
+	row->name = text_base(executable);
+	row->reason = reasons[why].word;
+	row->text = text;
+	row->choice = reasons[why].choice;
+	session_fail(session, store_put_unrecorded(session->store, row));
+	free(text);
+	free(executable);
+}
+
+void unrecorded_take(struct session *session, int directory, const char *name)
+{
+	uint64_t ns = made_at(session, directory, name), now = ticks_now(&session->ticks);
+	struct said said;
+	bool got = read_link(directory, name, &said);
+	uint32_t parent;
+
+	unlinkat(directory, name, 0);
+	if (!got)
+		return;
+	parent = notices_parent(session, said.pid, now);
+	notices_answered(session, said.pid);
+	put(session, said.why, said.detail, &(struct store_unrecorded){
+		.parent = parent ? parent : notices_parent(session, said.parent_pid, now),
+		.pid = said.pid, .executable = said.executable, .time = ns });
+}
+
+/* ---- programs that cannot say it themselves ---- */
+
+/* Where its file says it: which reason, `detail` in words ("" none). SHINY_UNRECORDED_UNKNOWN: it could be recorded. */
+static enum shiny_unrecorded look_at_file(const char *path, char *detail, size_t room)
+{
+	struct program_look look;
+	struct shiny_err *err = program_look(path, &look);
+
+	*detail = '\0';
+	if (err) {
+		shiny_err_free(err);
+		return SHINY_UNRECORDED_NOT_A_PROGRAM;
+	}
+	for (unsigned n = 0; look.kind == PROGRAM_SCRIPT && n < INTERPRETERS; n++) {
+		snprintf(detail, room, "of its interpreter %s", look.interpreter);
+		err = program_look(look.interpreter, &look);
+		if (err) {
+			shiny_err_free(err);
+			return SHINY_UNRECORDED_NOT_A_PROGRAM;
+		}
+	}
+	if (look.kind == PROGRAM_FOREIGN)
+		return look.bits32 ? SHINY_UNRECORDED_BITS32 : SHINY_UNRECORDED_MACHINE;
+	if (look.kind == PROGRAM_STATIC)
+		return look.go ? SHINY_UNRECORDED_GO : SHINY_UNRECORDED_STATIC;
+	if (look.kind == PROGRAM_OTHER || look.kind == PROGRAM_SCRIPT)
+		return SHINY_UNRECORDED_NOT_A_PROGRAM;
+	if (look.kind == PROGRAM_ELF && strcmp(text_base(look.interpreter), "ld-linux-x86-64.so.2")) {
+		snprintf(detail, room, "its loader is %s", look.interpreter);
+		return SHINY_UNRECORDED_LIBC;
+	}
+	*detail = '\0';
+	return look.privileged ? SHINY_UNRECORDED_PRIVILEGED : SHINY_UNRECORDED_UNKNOWN;
+}
+
+/* The path by which an environment loads the library. PROC_UNKNOWN: it has none, or not yet. */
+static enum proc_answer library_of(uint32_t pid, char *out, size_t room)
+{
+	static const char name[] = "LD_PRELOAD=", library[] = "libshiny.so";
+	char *text = mem_alloc(ENVIRONMENT_ROOM);
+	ssize_t length = proc_read(pid, "environ", text, ENVIRONMENT_ROOM);
+	bool found = false;
+
+	for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(text + at) + 1) {
+		char *save = NULL;
+
+		if (strncmp(text + at, name, sizeof name - 1))
+			continue;
+		for (char *path = strtok_r(text + at + sizeof name - 1, " :", &save); path && !found; path = strtok_r(NULL, " :", &save))
+			if ((found = !strcmp(text_base(path), library)))
+				snprintf(out, room, "%s", path);
+		if (found)
+			program_preloaded(out);
+		break;
+	}
+	free(text);
+	return found ? PROC_YES : length > 0 ? PROC_NO : PROC_UNKNOWN;
+}
+
+static bool is_there(uint32_t pid, const char *path)
+{
+	char *below = mem_format("/proc/%u/root%s", pid, path);
+	bool there = *path != '/' || access(below, F_OK) == 0;
+
+	free(below);
+	return there;
+}
+
+/* Whether somebody of these ids may do what `bits` (4 read, 1 search) say to a file that is there. */
+static bool may(const char *path, unsigned long uid, unsigned long gid, unsigned bits)
+{
+	struct stat st;
+	unsigned shift;
+
+	if (stat(path, &st))
+		return false;
+	shift = st.st_uid == uid ? 6 : st.st_gid == gid ? 3 : 0;
+	return uid == 0 || (st.st_mode >> shift & bits) == bits;
+}
+
+static bool may_reach(const char *path, unsigned long uid, unsigned long gid, unsigned bits)
+{
+	char above[PATH_MAX];
+
+	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
+		if (!may(above, uid, gid, 1))
+			return false;
+	}
+	return may(path, uid, gid, bits);
+}
+
+/* It loads the library, or would: what stands between it and an arena. */
+static enum shiny_unrecorded unreachable(uint32_t pid, const char *arena, const char *library)
+{
+	char status[4096], *at, *directory = mem_text(arena), *slash = strrchr(directory, '/');
+	unsigned long uid = 0, gid = 0;
+	enum shiny_unrecorded why = SHINY_UNRECORDED_UNKNOWN;
+
+	if (slash)
+		*slash = '\0';
+	if (proc_read(pid, "status", status, sizeof status) > 0) {
+		if ((at = strstr(status, "\nUid:")))
+			sscanf(at + 5, "%*u %lu", &uid);
+		if ((at = strstr(status, "\nGid:")))
+			sscanf(at + 5, "%*u %lu", &gid);
+	}
+	if (!may_reach(library, uid, gid, 4))
+		why = SHINY_UNRECORDED_UNREADABLE;
+	else if (!is_there(pid, directory) || !may_reach(directory, uid, gid, 5))
+		why = SHINY_UNRECORDED_NO_DIRECTORY;
+	free(directory);
+	return why;
+}
+
+/* What who started it knows of its environment; UNKNOWN: nothing stands in our way there. */
+static enum shiny_unrecorded look_at_flags(uint32_t flags)
+{
+	return flags & SHINY_NOTICE_NO_LIBRARY	? SHINY_UNRECORDED_NO_LIBRARY :
+	       flags & SHINY_NOTICE_UNREADABLE	? SHINY_UNRECORDED_UNREADABLE :
+	       flags & SHINY_NOTICE_FILTERED	? SHINY_UNRECORDED_FILTERED :
+	       flags & SHINY_NOTICE_PRELOADS	? SHINY_UNRECORDED_UNKNOWN :
+						  SHINY_UNRECORDED_CLEARED;
+}
+
+/* What /proc says of a program while it runs: errands.h, as its environment is given out under its lock. */
+struct program_inquiry {
+	struct errand errand;
+	const struct arena *teller; /* whose notice it is, */
+	uint64_t number;            /* of that number: the loop's alone */
+	uint32_t pid, flags;
+	char *arena;                /* that one's path, */
+	dev_t device;
+	ino_t inode;                /* and file */
+
+	bool seen;
+	enum shiny_unrecorded why;
+	char executable[PATH_MAX], detail[512];
+};
+
+/* Its own environment: the kernel shows it a moment after the program's file. */
+static enum shiny_unrecorded look_at_process(const struct program_inquiry *q)
+{
+	char library[PATH_MAX];
+
+	switch (library_of(q->pid, library, sizeof library)) {
+	case PROC_NO:
+		return SHINY_UNRECORDED_CLEARED;
+	case PROC_YES:
+		return is_there(q->pid, library) ? unreachable(q->pid, q->arena, library) : SHINY_UNRECORDED_NO_LIBRARY;
+	default:
+		return SHINY_UNRECORDED_UNKNOWN;
+	}
+}
+
+static void look_at_program(struct errand *errand)
+{
+	struct program_inquiry *q = (struct program_inquiry *)errand;
+	char path[64];
+	ssize_t length;
+
+	/* who is about to call exec has said so already, and still runs what it was forked from */
+	if (proc_maps_file(q->pid, q->device, q->inode, q->arena) != PROC_NO)
+		return;
+	snprintf(path, sizeof path, "/proc/%u/exe", q->pid);
+	length = readlink(path, q->executable, sizeof q->executable - 1);
+	if (length <= 0)
+		return;
+	q->executable[length] = '\0';
+	q->seen = true;
+	q->why = look_at_file(path, q->detail, sizeof q->detail);
+	if (q->why == SHINY_UNRECORDED_UNKNOWN)
+		q->why = look_at_flags(q->flags);
+	if (q->why != SHINY_UNRECORDED_UNKNOWN)
+		return;
+	q->why = look_at_process(q);
+	if (!proc_started(q->pid) || proc_is_zombie(q->pid))
+		q->why = SHINY_UNRECORDED_UNKNOWN; /* what was not there may have gone with it */
+}
+
+static void looked_at_program(struct session *session, struct errand *errand)
+{
+	struct program_inquiry *q = (struct program_inquiry *)errand;
+
+	for (size_t i = 0; session && q->seen && i < session->starts.count; i++) {
+		struct start *start = &session->starts.at[i];
+
+		if (start->arena != q->teller || start->number != q->number)
+			continue;
+		free(start->executable);
+		free(start->detail);
+		start->executable = mem_text(q->executable);
+		start->detail = mem_text(q->detail);
+		start->why = q->why;
+	}
+	free(q->arena);
+	free(q);
+}
+
+void unrecorded_look(struct session *session, const struct start *start)
+{
+	struct program_inquiry *q = mem_zero(1, sizeof(*q));
+
+	q->errand = (struct errand){ .run = look_at_program, .end = looked_at_program };
+	q->teller = start->arena;
+	q->number = start->number;
+	q->pid = start->pid;
+	q->flags = start->flags;
+	q->arena = mem_text(start->arena->path);
+	q->device = start->arena->device;
+	q->inode = start->arena->inode;
+	if (errands_do(session->errands, &q->errand))
+		looked_at_program(session, &q->errand);
+}
+
+void unrecorded_put(struct session *session, const struct start *start, uint32_t parent)
+{
+	char detail[512] = "", found[PROGRAM_PATH] = "";
+	enum shiny_unrecorded why = start->why;
+	const char *executable = start->path;
+	struct shiny_err *err;
+
+	if (start->executable) {
+		if (start->path[0] != '/')
+			executable = start->executable;
+		snprintf(detail, sizeof detail, "%s", start->detail);
+	} else {
+		err = start->cut ? NULL : program_find(start->path, found);
+		if (!err && found[0]) {
+			executable = found;
+			why = look_at_file(found, detail, sizeof detail);
+		}
+		shiny_err_free(err);
+	}
+	if (why == SHINY_UNRECORDED_UNKNOWN)
+		why = look_at_flags(start->flags);
+	put(session, why, detail, &(struct store_unrecorded){
+		.parent = parent, .pid = start->pid, .executable = executable,
+		.time = ticks_ns(&session->ticks, start->time) });
+}
+
+char *unrecorded_first(const char *directory)
+{
+	DIR *handle = opendir(directory);
+	const struct dirent *entry;
+	char *first = NULL, *why;
+	struct said said;
+
+	while (handle && !first && (entry = readdir(handle))) {
+		if (strncmp(entry->d_name, SHINY_UNRECORDED_PREFIX, strlen(SHINY_UNRECORDED_PREFIX)) ||
+		    !read_link(dirfd(handle), entry->d_name, &said))
+			continue;
+		why = words(said.why, said.detail);
+		first = mem_format("%s: %s", said.executable, why);
+		free(why);
+	}
+	if (handle)
+		closedir(handle);
+	return first;
+}

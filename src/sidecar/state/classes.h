@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * classes.h: classes whose constructors and destructors are recorded: their ids in the session.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_CLASSES_H
+#define SHINY_CLASSES_H
+
+#include <stdbool.h>
+
+#include <shiny/wire/wire.h>
+
+#include "../../base/mem.h"
+
+/* One of the session: processes of one executable share it. */
+struct class {
+	uint32_t module;
+	char *name;
+	struct shiny_class of; /* its index is the one in the process that told it first */
+};
+struct classes { /* zeroed: none; element i has id i + 1 */
+	VEC(struct class) list;
+	uint32_t *slots; /* open addressing: ids; a power of two, or none */
+	size_t room;
+};
+
+void classes_deinit(struct classes *classes);
+/* Its id. `name` has class->name_bytes bytes. */
+uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny_class *class, const char *name);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * indices.h: what the numbers mean that a process gave to its classes or tags: ids of the session, by the process's own indices.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_INDICES_H
+#define SHINY_INDICES_H
+
+#include <stdbool.h>
+
+#include <shiny/wire/wire.h>
+
+#include "../../base/mem.h"
+
+enum { INDICES_MAX = 1 << SHINY_SIZE_BITS };
+
+struct indices { /* zeroed: none */
+	VEC(uint32_t) ids; /* 0: not told */
+};
+
+/* False: the index makes no sense. */
+static inline bool indices_set(struct indices *indices, uint32_t index, uint32_t id)
+{
+	if (index >= INDICES_MAX)
+		return false;
+	while (indices->ids.count <= index)
+		*vec_push(&indices->ids) = 0;
+	indices->ids.at[index] = id;
+	return true;
+}
+
+static inline uint32_t indices_get(const struct indices *indices, uint64_t index)
+{
+	return index < indices->ids.count ? indices->ids.at[index] : 0;
+}
+
+/* A forked child begins with what its parent has told. */
+static inline void indices_clone(struct indices *indices, const struct indices *parent)
+{
+	for (size_t i = 0; i < parent->ids.count; i++)
+		indices_set(indices, (uint32_t)i, parent->ids.at[i]);
+}
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mappings.c: see mappings.h. Here: calls, forks, owners, rows. What is read from /proc is mappings_sample.c's. */
+#define _GNU_SOURCE
+#include "mappings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../../../symbolizer/sym.h"
+#include "mappings_state.h"
+#include "owners.h"
+#include "../session.h"
+
+uint32_t memory_text(struct memory_watch *watch, const char *text)
+{
+	uint32_t id = 0;
+	bool is_new;
+	struct shiny_err *err = *text ? intern_get(&watch->texts, text, &id, &is_new) : NULL;
+
+	shiny_err_free(err); /* without memory, the text is missing */
+	return id;
+}
+
+static const char *text_of(const struct memory_watch *watch, uint32_t id)
+{
+	return id ? watch->texts.strings[id - 1] : NULL;
+}
+
+struct memory_watch *memory_watch_create(uint64_t period)
+{
+	struct memory_watch *watch = mem_zero(1, sizeof *watch);
+
+	watch->period = period * 1000000;
+	watch->credit = MEMORY_CREDIT;
+	watch->heap = memory_text(watch, "[heap]");
+	watch->pools[0] = memory_text(watch, "partition_alloc");
+	watch->pools[1] = memory_text(watch, "[anon:partition_alloc]");
+	return watch;
+}
+
+void memory_watch_destroy(struct memory_watch *watch)
+{
+	if (!watch)
+		return;
+	for (size_t i = 0; i < watch->past.count; i++)
+		free(watch->past.at[i]);
+	free(watch->past.at);
+	free(watch->parts.at);
+	free(watch->flux.at);
+	free(watch->look.shared.at);
+	free(watch->look.bounds.at);
+	free(watch->look.counts.at);
+	intern_deinit(&watch->texts);
+	smaps_deinit(&watch->look.smaps);
+	free(watch);
+}
+
+struct memory *memory_create(struct memory_watch *watch, uint32_t process)
+{
+	struct memory *memory = mem_zero(1, sizeof *memory);
+
+	segments_init(&memory->segments, &watch->ids);
+	memory->segments.process = process;
+	memory->due = ticks_wall_ns() + MEMORY_FIRST;
+	return memory;
+}
+
+void memory_destroy(struct memory *memory)
+{
+	if (!memory)
+		return;
+	segments_deinit(&memory->segments);
+	free(memory->malloc_regions.at);
+	free(memory->remainder);
+	free(memory);
+}
+
+/* ---- calls ---- */
+
+static bool page_range(uint64_t start, uint64_t bytes, uint64_t *end)
+{
+	*end = (start + bytes + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
+	return start % MEMORY_PAGE == 0 && bytes && bytes < UINT64_C(1) << 47 && *end > start && *end <= UINT64_C(1) << 47;
+}
+
+/* While the list was read, or after: what it says of this range may be older or newer than the call. */
+static void fluid(struct memory_watch *watch, const struct process *p, uint64_t start, uint64_t end, uint64_t time)
+{
+	if (watch->looked_at == p && time >= watch->look_began)
+		*vec_push(&watch->flux) = (struct flux){ start, end };
+}
+
+static void mapped(struct memory_watch *watch, struct process *p, const struct shiny_map *map, uint64_t end, uint32_t stack, uint64_t time)
+{
+	bool anonymous = map->flags & MAP_ANONYMOUS;
+	struct vm_segment what = { .start = map->address, .end = end, .offset = anonymous ? 0 : map->offset, .stack = stack, .flags = map->flags,
+				.prot = map->prot & 7, .source = SEGMENT_MMAP, .shared = (map->flags & MAP_TYPE) != MAP_PRIVATE, .anonymous = anonymous };
+
+	segments_map(&p->memory->segments, &what, time);
+	fluid(watch, p, what.start, what.end, time);
+}
+
+void memory_call(struct session *session, struct process *p, const struct shiny_map *map, unsigned call, uint32_t stack, uint64_t time)
+{
+	struct memory_watch *watch = session->memory;
+	struct segments *s = &p->memory->segments;
+	char name[SHINY_MAP_NAME_MAX + 1] = "";
+	uint64_t end, old_end, begun = map->begun ? map->begun : UINT64_MAX; /* 0: early calls, told all at once */
+
+	switch (call) {
+	case SHINY_MAP_MMAP:
+		if (page_range(map->address, map->bytes, &end))
+			mapped(watch, p, map, end, stack, time);
+		break;
+	case SHINY_MAP_MUNMAP:
+		if (!page_range(map->address, map->bytes, &end))
+			break;
+		segments_unmap(s, map->address, end, begun, time);
+		fluid(watch, p, map->address, end, time);
+		break;
+	case SHINY_MAP_MREMAP:
+		if (!page_range(map->address, map->bytes, &end) || map->old_address % MEMORY_PAGE ||
+		    (map->old_bytes && !page_range(map->old_address, map->old_bytes, &old_end)))
+			break;
+		if (!map->old_bytes)
+			old_end = map->old_address;
+		segments_move(s, map->old_address, old_end - map->old_address, map->address, end - map->address, map->flags, stack, begun, time);
+		fluid(watch, p, map->address, end, time);
+		fluid(watch, p, map->old_address, old_end, time);
+		break;
+	case SHINY_MAP_MPROTECT:
+		if (!page_range(map->address, map->bytes, &end))
+			break;
+		segments_protect(s, map->address, end, map->prot, begun);
+		fluid(watch, p, map->address, end, time);
+		break;
+	case SHINY_MAP_BRK:
+		if (map->address >> 47 || map->old_address >> 47)
+			break;
+		segments_break(s, map->old_address, map->address, stack, watch->heap, time);
+		fluid(watch, p, map->address < map->old_address ? map->address : map->old_address,
+		      map->address > map->old_address ? map->address + MEMORY_PAGE : map->old_address + MEMORY_PAGE, time);
+		break;
+	case SHINY_MAP_NAME:
+		memcpy(name, map->name, SHINY_MAP_NAME_MAX);
+		if (page_range(map->address, map->bytes, &end))
+			segments_name(s, map->address, end, memory_text(watch, name), time);
+		break;
+	default:
+		break;
+	}
+}
+
+void memory_fork(struct session *session, struct process *child, const struct process *parent)
+{
+	segments_clone(&child->memory->segments, &parent->memory->segments, child->fork_at);
+	for (size_t i = 0; i < parent->memory->malloc_regions.count; i++)
+		*vec_push(&child->memory->malloc_regions) = parent->memory->malloc_regions.at[i];
+}
+
+/* ---- owners ---- */
+
+struct judge {
+	struct session *session;
+	struct sym_module **modules; /* NULL: functions are not asked for */
+};
+
+static void facts_of_stack(const struct judge *judge, uint32_t stack, struct owner_facts *facts)
+{
+	const struct ids *ids = &judge->session->ids;
+	const struct id_stack *s = stack && stack <= ids->stacks.count ? &ids->stacks.at[stack - 1] : NULL;
+
+	for (uint32_t i = 0; s && i < s->count && i < OWNER_FRAMES; i++) {
+		uint32_t frame = ids->stack_frames.at[s->first + i];
+		const struct id_place *f = frame ? &ids->frames.at[frame - 1] : NULL;
+		struct sym_frame lines[4];
+		size_t count;
+
+		if (!f || !f->module)
+			continue;
+		facts->callers[i] = ids->modules.at[f->module - 1].path;
+		if (!judge->modules)
+			continue;
+		count = sym_frames(judge->modules[f->module], f->vaddr - 1, lines, 4);
+		if (count)
+			facts->functions[i] = lines[(count < 4 ? count : 4) - 1].function;
+	}
+}
+
+static void judge_segment(const struct judge *judge, struct vm_segment *g)
+{
+	struct memory_watch *watch = judge->session->memory;
+	const struct ids *ids = &judge->session->ids;
+	struct owner_facts facts = { .start = g->start, .bytes = g->end - g->start, .own = g->own, .blocks = g->blocks,
+				     .call = g->stack != 0, .seen = !g->stack, .name = text_of(watch, g->name), .file = text_of(watch, g->file),
+				     .thread = text_of(watch, g->thread), .tls = g->tls,
+				     .module = g->module ? ids->modules.at[g->module - 1].path : NULL };
+	const char *says;
+	unsigned owner;
+	uint32_t detail;
+
+	facts_of_stack(judge, g->stack, &facts);
+	owner = owners_find(&facts, &says) + 1;
+	detail = memory_text(watch, says);
+	if (owner == g->owner && detail == g->detail)
+		return;
+	g->owner = (uint16_t)owner;
+	g->detail = detail;
+	g->changed = true;
+}
+
+static void judge_if_news(const struct judge *judge, struct vm_segment *g)
+{
+	if (judge->modules || g->changed || !g->owner)
+		judge_segment(judge, g);
+}
+
+static void lend_owner(struct vm_segment *to, const struct vm_segment *from)
+{
+	if (to->owner == from->owner && to->detail == from->detail)
+		return;
+	to->owner = from->owner;
+	to->detail = from->detail;
+	to->changed = true;
+}
+
+static bool is_guard(const struct vm_segment *g)
+{
+	return !g->committed && g->anonymous && !g->shared && g->source >= SEGMENT_SEEN && !g->name && !g->stack;
+}
+
+static bool owned_by(const struct vm_segment *g, const char *owner)
+{
+	return g->owner && !strcmp(owners_name(g->owner - 1u), owner);
+}
+
+/*
+ * Segments in order of address: what is kept inaccessible in front of a stack or behind an arena of malloc's is a part of it. Only those of which
+ * something new is known are judged: a Chromium has 8,000 segments, and this is done each second.
+ */
+static void judge_process(const struct judge *judge, const struct process *p)
+{
+	const struct segments *s = &p->memory->segments;
+	struct vm_segment *before = NULL, *guard = NULL;
+
+	for (size_t i = 0; i < s->pieces.count; i++) {
+		struct vm_segment *g = s->pieces.at[i].segment;
+
+		if (i && s->pieces.at[i - 1].segment == g)
+			continue;
+		if (before && before->end != g->start)
+			before = guard = NULL;
+		if (is_guard(g) && before && owned_by(before, "malloc")) {
+			lend_owner(g, before);
+		} else if (is_guard(g)) {
+			guard = g;
+			before = NULL;
+			continue;
+		} else {
+			judge_if_news(judge, g);
+		}
+		if (guard && owned_by(g, "stacks"))
+			lend_owner(guard, g);
+		else if (guard)
+			judge_if_news(judge, guard);
+		guard = NULL;
+		before = g;
+	}
+	if (guard)
+		judge_if_news(judge, guard);
+}
+
+/* ---- rows ---- */
+
+static void put_segment(struct session *session, struct vm_segment *g)
+{
+	static const char *const sources[] = { "mmap", "mremap", "brk", "list", "fork" };
+	struct memory_watch *watch = session->memory;
+	struct store_segment row = { .id = g->id, .process = g->process, .origin = g->origin, .start = g->start, .end = g->end,
+				     .born = ticks_ns(&session->ticks, g->born), .ended = g->ended ? ticks_ns(&session->ticks, g->ended) : 0,
+				     .source = sources[g->source], .stack = g->stack, .prot = g->prot, .flags = g->flags, .shared = g->shared,
+				     .file = text_of(watch, g->file), .offset = g->offset, .name = text_of(watch, g->name),
+				     .owner = g->owner ? owners_name(g->owner - 1u) : "unclassified", .detail = text_of(watch, g->detail) };
+
+	if (row.ended && row.ended <= row.born)
+		row.ended = row.born + 1;
+	session_fail(session, store_put_segment(session->store, &row));
+	g->changed = false;
+}
+
+/* Ended ones leave their process. Those that nobody ever looked at and no call made tell nothing; of those that came and went between two looks,
+ * so many are kept. */
+static void collect_past(struct session *session, struct process *p)
+{
+	struct memory_watch *watch = session->memory;
+	struct segments *s = &p->memory->segments;
+	struct judge judge = { session, NULL };
+
+	for (size_t i = 0; i < s->past.count; i++) {
+		struct vm_segment *g = s->past.at[i];
+
+		if (!g->sampled && (g->source >= SEGMENT_SEEN || watch->brief >= MEMORY_BRIEF_MAX)) {
+			watch->brief_dropped += g->source < SEGMENT_SEEN;
+			free(g);
+			continue;
+		}
+		watch->brief += !g->sampled;
+		if (!g->owner)
+			judge_segment(&judge, g);
+		*vec_push(&watch->past) = g;
+	}
+	s->past.count = 0;
+}
+
+static void put_process(struct session *session, const struct process *p)
+{
+	const struct segments *s = &p->memory->segments;
+
+	for (size_t i = 0; i < s->pieces.count; i++)
+		if (s->pieces.at[i].segment->changed)
+			put_segment(session, s->pieces.at[i].segment);
+	if (p->memory->remainder && p->memory->remainder->changed)
+		put_segment(session, p->memory->remainder);
+}
+
+static void put_past(struct session *session, size_t from)
+{
+	struct memory_watch *watch = session->memory;
+
+	for (size_t i = from; i < watch->past.count; i++)
+		if (watch->past.at[i]->changed)
+			put_segment(session, watch->past.at[i]);
+}
+
+static void write_process(struct session *session, struct process *p)
+{
+	collect_past(session, p);
+	judge_process(&(struct judge){ session, NULL }, p);
+	put_process(session, p);
+}
+
+void memory_write(struct session *session)
+{
+	size_t before = session->memory->past.count;
+
+	if (!session->store)
+		return;
+	for (size_t i = 0; i < session->running.count; i++)
+		write_process(session, session->running.at[i]);
+	put_past(session, before);
+}
+
+void memory_end(struct session *session, struct process *p)
+{
+	size_t before = session->memory->past.count;
+
+	if (session->memory->looked_at == p)
+		session->memory->looked_at = NULL;
+	if (!session->store)
+		return;
+	write_process(session, p);
+	put_past(session, before);
+}
+
+void memory_finish(struct session *session, struct sym_module **modules)
+{
+	struct memory_watch *watch = session->memory;
+	struct judge judge = { session, modules };
+
+	for (size_t i = 0; i < session->processes.count; i++)
+		write_process(session, session->processes.at[i]);
+	for (size_t i = 0; i < watch->past.count; i++) {
+		struct vm_segment *g = watch->past.at[i];
+
+		if (g->stack) /* what the kernel's list alone told of is judged by its neighbours, and has been */
+			judge_segment(&judge, g);
+	}
+	put_past(session, 0);
+	for (size_t i = 0; i < session->processes.count; i++) {
+		const struct process *p = session->processes.at[i];
+
+		judge_process(&judge, p);
+		put_process(session, p);
+		if (p->memory->segments.corrected)
+			session_fail(session, store_put_counter(session->store, p->id, "SEGMENTS_CORRECTED", "note", p->memory->segments.corrected,
+								"changes of mapped memory that no call told of: /proc/PID/smaps did"));
+	}
+	if (watch->brief_dropped)
+		session_fail(session, store_put_counter(session->store, 0, "SEGMENTS_BRIEF", "note", watch->brief_dropped,
+							"mappings that came and went between two looks, beyond those kept: only their calls are in the session"));
+	session_fail(session, store_put_number(session->store, "memory_period_ns", watch->period));
+	session_fail(session, store_put_number(session->store, "memory_looks", watch->looks));
+	session_fail(session, store_put_number(session->store, "memory_cost_ns", watch->cost));
+	session_fail(session, store_put_number(session->store, "memory_longest_ns", watch->longest));
+}

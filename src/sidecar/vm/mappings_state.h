@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mappings_state.h: what mappings.c and mappings_sample.c share.
+ *
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
+ */
+#ifndef SHINY_MAPPINGS_STATE_H
+#define SHINY_MAPPINGS_STATE_H
+
+#include "../../store/intern.h"
+#include "../../store/store.h"
+#include "../process/errands.h"
+#include "mappings.h"
+#include "segments.h"
+#include "smaps.h"
+
+#define MEMORY_FIRST  UINT64_C(10000000)  /* ns from a process's start to the first look */
+#define MEMORY_CREDIT INT64_C(20000000)   /* ns of looking that a session may begin with, and the most that it can save up */
+enum {
+	MEMORY_SHARE = 50,          /* looks may take one fiftieth of the time */
+	MEMORY_PAGE = 4096,
+	MEMORY_BRIEF_MAX = 100000,
+	MEMORY_COUNTED_PAGES = 1 << 18, /* of pagemap, at one look: 2 MiB of it */
+};
+
+/* A part of an area of the list that lies in one segment. */
+struct part {
+	uint64_t start, end, committed;
+	struct vm_segment *segment;
+	uint64_t rss, pss, private, swap;
+	uint64_t malloc_blocks, malloc_bytes, object_blocks, object_bytes;
+};
+
+/* What does not stay the same when a process's memory changes. */
+struct stillness {
+	uint64_t minor_faults, major_faults, bytes, pages; /* of /proc/PID/stat */
+	uint64_t events; /* records applied */
+};
+
+/* An area that holds several segments: `ranges` of them between its bounds, which begin at look.bounds[first]. */
+struct shared_area {
+	size_t first, ranges;
+	bool counted;
+};
+
+/* What /proc is asked for a look; errands.h. */
+struct look {
+	struct errand errand;
+	uint32_t pid;
+	uint64_t cost; /* ns of the thread */
+
+	/* first, the list */
+	int error;
+	bool totals; /* refused, but for its sums */
+	struct smaps smaps;
+
+	/* then the pages of areas that hold several segments */
+	VEC(struct shared_area) shared;
+	VEC(uint64_t) bounds; /* addresses */
+	VEC(uint64_t) counts; /* of pages from there to the next bound */
+};
+
+enum look_state {
+	LOOK_NONE,
+	LOOK_ASKED,    /* for the list */
+	LOOK_LISTED,
+	LOOK_COUNTING, /* asked for pages */
+	LOOK_COUNTED,
+};
+
+struct memory_watch {
+	uint64_t period; /* ns; 0 off */
+	uint32_t ids;    /* the last segment's */
+	struct intern texts;
+	uint32_t heap;     /* id of "[heap]" */
+	uint32_t pools[2]; /* of PartitionAlloc's name for its memory, as it gives it and as kernels show it */
+	VEC(struct vm_segment *) past;
+	uint64_t brief, brief_dropped;
+
+	/* the look that is under way; nearly always that of this round */
+	struct process *looked_at; /* NULL none, or it is closed by now */
+	enum look_state look_state;
+	uint64_t look_began;       /* ticks */
+	uint64_t look_cost;        /* ns of the loop */
+	struct stillness look_still;
+	struct look look;
+	VEC(struct flux) flux;
+	VEC(struct part) parts;
+
+	/* the account */
+	int64_t credit;
+	uint64_t credit_wall;
+	uint64_t looks, cost, longest; /* so far, ns */
+};
+
+struct memory {
+	struct segments segments;
+	uint64_t due; /* wall ns of the next look */
+	unsigned looks;
+	bool refused;
+	struct stillness before;  /* the last look */
+	struct store_memory seen; /* its row */
+	VEC(uint64_t) malloc_regions;        /* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
+	struct vm_segment *remainder;           /* what belongs to none */
+};
+
+uint32_t memory_text(struct memory_watch *watch, const char *text);
+
+#endif

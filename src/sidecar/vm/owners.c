@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* owners.c: see owners.h. */
+#define _GNU_SOURCE
+#include "owners.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/text.h"
+
+enum fact {
+	FACT_OWN, FACT_NAME, FACT_FILE, FACT_THREAD, FACT_TLS, FACT_BLOCKS, FACT_CALLER, FACT_FUNCTION, FACT_MODULE, FACT_ALIGNED, FACT_CALL, FACT_ANY
+};
+
+static const struct {
+	const char *owner, *detail, *pattern;
+	enum fact fact;
+	uint64_t least, most;
+} rules[] = {
+#define SHINY_OWNER(owner, detail, fact, pattern, least, most) { #owner, detail, pattern, FACT_##fact, least, most },
+#include "owners.def"
+#undef SHINY_OWNER
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+/* Names of anonymous memory as the kernel shows them, "[anon:NAME]", and as the program gave them. */
+static bool name_matches(const char *pattern, const char *name)
+{
+	char inner[128];
+	size_t length = strlen(name);
+
+	if (!fnmatch(pattern, name, 0))
+		return true;
+	if (strncmp(name, "[anon:", 6) || length < 8 || length - 7 >= sizeof inner)
+		return false;
+	memcpy(inner, name + 6, length - 7);
+	inner[length - 7] = '\0';
+	return !fnmatch(pattern, inner, 0);
+}
+
+/* The first module of the mapping call that is not the C library's. */
+static const char *caller(const struct owner_facts *f)
+{
+	for (unsigned i = 0; i < OWNER_FRAMES; i++)
+		if (f->callers[i] && strncmp(text_base(f->callers[i]), "libc.so", 7) && strncmp(text_base(f->callers[i]), "ld-linux", 8))
+			return text_base(f->callers[i]);
+	return f->callers[0] ? text_base(f->callers[0]) : "";
+}
+
+static bool any_matches(const char *pattern, const char *const *texts)
+{
+	for (unsigned i = 0; i < OWNER_FRAMES; i++)
+		if (texts[i] && !fnmatch(pattern, texts[i], 0))
+			return true;
+	return false;
+}
+
+static bool fits(unsigned row, const struct owner_facts *f, const char **says)
+{
+	const char *pattern = rules[row].pattern;
+
+	*says = "";
+	if (rules[row].most && (f->bytes < rules[row].least || f->bytes > rules[row].most))
+		return false;
+	switch (rules[row].fact) {
+	case FACT_OWN:
+		return f->own;
+	case FACT_NAME:
+		*says = f->name;
+		return f->name && name_matches(pattern, f->name);
+	case FACT_FILE:
+		*says = f->file ? text_base(f->file) : "";
+		return f->file && !fnmatch(pattern, f->file, 0);
+	case FACT_THREAD:
+		*says = f->thread;
+		return f->thread;
+	case FACT_TLS:
+		return f->tls;
+	case FACT_BLOCKS:
+		*says = f->call ? caller(f) : "glibc";
+		return f->blocks;
+	case FACT_CALLER:
+		return f->callers[0] && !fnmatch(pattern, text_base(f->callers[0]), 0);
+	case FACT_FUNCTION:
+		*says = caller(f);
+		return any_matches(pattern, f->functions);
+	case FACT_MODULE:
+		*says = f->module ? text_base(f->module) : "";
+		return f->module && !fnmatch(pattern, says[0], 0);
+	case FACT_ALIGNED:
+		return f->seen && !f->file && !f->name && f->start % (strtoull(pattern, NULL, 10) << 20) == 0;
+	case FACT_CALL:
+		*says = caller(f);
+		return f->call && !f->file;
+	case FACT_ANY:
+		return true;
+	}
+	return false;
+}
+
+unsigned owners_find(const struct owner_facts *facts, const char **detail)
+{
+	const char *says;
+
+	for (unsigned row = 0; row < RULES; row++) {
+		if (!fits(row, facts, &says))
+			continue;
+		*detail = *rules[row].detail ? rules[row].detail : says;
+		return row;
+	}
+	return RULES - 1; /* ANY */
+}
+
+const char *owners_name(unsigned row)
+{
+	return row < RULES ? rules[row].owner : "unclassified";
+}

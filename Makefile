@@ -123,7 +123,7 @@ $(O)/gen/containers_rules.h: symbolizer/infer/containers.rules
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
-$(O)/gen/components_rules.h: src/analysis/components.rules
+$(O)/gen/components_rules.h: src/analysis/attribute/components.rules
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@

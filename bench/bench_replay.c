@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../src/analysis/lives.h"
+#include "../src/analysis/replay/replay.h"
 
 static uint64_t events, told, sum;
 

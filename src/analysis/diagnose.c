@@ -8,11 +8,11 @@
 
 #include "../base/mem.h"
 #include "../base/units.h"
-#include "leaks.h"
-#include "lifetimes.h"
-#include "pages.h"
-#include "peak.h"
-#include "sizes.h"
+#include "time/leaks.h"
+#include "time/lifetimes.h"
+#include "space/pages.h"
+#include "time/peak.h"
+#include "space/sizes.h"
 
 const char *const symptom_names[SYMPTOMS] = {
 	[SYMPTOM_CHURN] = "churn", [SYMPTOM_GROWTH] = "growth", [SYMPTOM_UTILIZATION] = "utilization", [SYMPTOM_HARDWARE] = "hardware",

@@ -28,9 +28,9 @@
 #ifndef SHINY_DIAGNOSE_H
 #define SHINY_DIAGNOSE_H
 
-#include "activity.h"
-#include "pooling.h"
-#include "streams.h"
+#include "time/activity.h"
+#include "space/pooling.h"
+#include "replay/streams.h"
 
 #define CHURN_SHARE     0.01
 #define GROWTH_RISE     1.1

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "../analysis/headlines.h"
+#include "../analysis/totals/headlines.h"
 #include "../base/units.h"
 
 /* What is known of the finished file; where it cannot be read any more, it is not for us to say so. */

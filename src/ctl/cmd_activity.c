@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/activity.h"
+#include "../analysis/time/activity.h"
 #include "../base/bars.h"
 #include "../base/mem.h"
 #include "../base/units.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/browser.h"
+#include "../analysis/totals/browser.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

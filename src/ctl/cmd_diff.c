@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/diff.h"
+#include "../analysis/compare/diff.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "pair.h"

@@ -14,7 +14,7 @@
 
 #include "../../symbolizer/patch/allocator_patch.h"
 #include "../../symbolizer/probe/probe_executable.h"
-#include "../analysis/coverage.h"
+#include "../analysis/totals/coverage.h"
 #include "../base/program.h"
 #include "../base/units.h"
 #include "ctl.h"

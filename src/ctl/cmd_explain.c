@@ -12,8 +12,8 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../analysis/places.h"
-#include "../analysis/type_name.h"
+#include "../analysis/query/site_query.h"
+#include "../analysis/query/type_name.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

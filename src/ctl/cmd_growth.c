@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/growth.h"
+#include "../analysis/time/growth.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

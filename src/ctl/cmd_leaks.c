@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/leaks.h"
+#include "../analysis/time/leaks.h"
 #include "../base/bars.h"
 #include "../base/mem.h"
 #include "../base/units.h"

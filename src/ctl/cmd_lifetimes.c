@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/lifetimes.h"
+#include "../analysis/time/lifetimes.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/marks.h"
+#include "../analysis/time/marks.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/memory.h"
+#include "../analysis/space/memory.h"
 #include "../base/bars.h"
 #include "../base/mem.h"
 #include "../base/units.h"

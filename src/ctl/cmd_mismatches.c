@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../analysis/mismatches.h"
+#include "../analysis/attribute/mismatches.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../analysis/constructed.h"
+#include "../analysis/attribute/constructed.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "../analysis/diagnose.h"
-#include "../analysis/lifetimes.h"
-#include "../analysis/pages.h"
-#include "../analysis/sizes.h"
+#include "../analysis/time/lifetimes.h"
+#include "../analysis/space/pages.h"
+#include "../analysis/space/sizes.h"
 #include "../base/bars.h"
 #include "../base/mem.h"
 #include "../base/units.h"

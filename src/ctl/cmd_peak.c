@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/peak.h"
+#include "../analysis/time/peak.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/pooling.h"
+#include "../analysis/space/pooling.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/headlines.h"
+#include "../analysis/totals/headlines.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -3,22 +3,22 @@
  * cmd_report.c: `shinyctl report`: the front page of a session, which fits a screen: what is live and whose, what churns, what stays, what to
  * do next, what was not seen.
  *
- * All of it comes from sums (overview.h, summary.h): no event is read. Advice here is where to look, with the number that says so; the verbs
+ * All of it comes from sums (hotspots.h, totals.h): no event is read. Advice here is where to look, with the number that says so; the verbs
  * it names read the events and know more. With --tag or --between the events are read after all, for such sums of the blocks that are meant
- * (narrow.h); of tags, without events, what the file's own sums say of them, and in one line what they do not.
+ * (subset.h); of tags, without events, what the file's own sums say of them, and in one line what they do not.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "../analysis/component.h"
-#include "../analysis/coverage.h"
-#include "../analysis/headlines.h"
-#include "../analysis/narrow.h"
-#include "../analysis/overview.h"
-#include "../analysis/summary.h"
-#include "../analysis/type_name.h"
+#include "../analysis/attribute/component.h"
+#include "../analysis/totals/coverage.h"
+#include "../analysis/totals/headlines.h"
+#include "../analysis/compare/subset.h"
+#include "../analysis/totals/hotspots.h"
+#include "../analysis/totals/totals.h"
+#include "../analysis/query/type_name.h"
 #include "../base/bars.h"
 #include "../base/mem.h"
 #include "../base/progress.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/type_name.h"
+#include "../analysis/query/type_name.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

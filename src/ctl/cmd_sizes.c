@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/sizes.h"
+#include "../analysis/space/sizes.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/memory.h"
-#include "../analysis/tree.h"
+#include "../analysis/space/memory.h"
+#include "../analysis/attribute/tree.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "ctl.h"

@@ -9,11 +9,11 @@
 
 #include <stdio.h>
 
-#include "../analysis/distribution.h"
-#include "../analysis/losses.h"
-#include "../analysis/processes.h"
-#include "../analysis/sites.h"
-#include "../analysis/types.h"
+#include "../analysis/query/distribution.h"
+#include "../analysis/totals/losses.h"
+#include "../analysis/totals/processes.h"
+#include "../analysis/totals/sites.h"
+#include "../analysis/totals/types.h"
 #include "../base/json.h"
 #include "../store/store.h"
 #include "options.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../../symbolizer/sym.h"
-#include "../analysis/type_name.h"
+#include "../analysis/query/type_name.h"
 #include "../base/mem.h"
 #include "../base/units.h"
 #include "names.h"

@@ -10,7 +10,7 @@
 #ifndef SHINY_PAGE_MAP_H
 #define SHINY_PAGE_MAP_H
 
-#include "../analysis/pages.h"
+#include "../analysis/space/pages.h"
 #include "table.h"
 
 enum page_cell { PAGE_CELL_AUTO, PAGE_CELL_PAGE, PAGE_CELL_RANGE }; /* AUTO: pages where that fits a few screens */

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "../analysis/limits.h"
+#include "../analysis/compare/check_eval.h"
 #include "ctl.h"
 
 struct verdict {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/analysis/lives.h"
+#include "../../src/analysis/replay/replay.h"
 #include "../../src/base/mem.h"
 
 struct key {

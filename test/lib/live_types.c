@@ -5,14 +5,14 @@
  * process and type, separated by tabs: process type api count bytes. --whole: bytes with a collected object's header, in whole
  * words, and none of objects that have a page of their own: as heap snapshots of Chromium count them.
  *
- * Runs: CLI, in tests. Allocates: what lives.h does, and a row a type. Threads: one.
+ * Runs: CLI, in tests. Allocates: what replay.h does, and a row a type. Threads: one.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/analysis/groups.h"
+#include "../../src/analysis/attribute/groups.h"
 #include "../../src/base/mem.h"
 
 enum { APIS = 32 };

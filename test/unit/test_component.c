@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/analysis/component.h"
-#include "../../src/analysis/tree.h"
+#include "../../src/analysis/attribute/component.h"
+#include "../../src/analysis/attribute/tree.h"
 #include "../../src/base/function_name.h"
 #include "check.h"
 

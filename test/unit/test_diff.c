@@ -9,7 +9,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/diff.h"
+#include "../../src/analysis/compare/diff.h"
 #include "../../src/base/mem.h"
 #include "check.h"
 

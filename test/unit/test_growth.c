@@ -10,7 +10,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/growth.h"
+#include "../../src/analysis/time/growth.h"
 #include "session_writer.h"
 
 static char path[64];

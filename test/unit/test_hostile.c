@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/analysis/activity.h"
-#include "../../src/analysis/mismatches.h"
-#include "../../src/analysis/overview.h"
-#include "../../src/analysis/pages.h"
-#include "../../src/analysis/pooling.h"
-#include "../../src/analysis/narrow.h"
+#include "../../src/analysis/time/activity.h"
+#include "../../src/analysis/attribute/mismatches.h"
+#include "../../src/analysis/totals/hotspots.h"
+#include "../../src/analysis/space/pages.h"
+#include "../../src/analysis/space/pooling.h"
+#include "../../src/analysis/compare/subset.h"
 #include "session_writer.h"
 
 #ifdef __SANITIZE_ADDRESS__

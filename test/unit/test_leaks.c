@@ -7,7 +7,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/leaks.h"
+#include "../../src/analysis/time/leaks.h"
 #include "session_writer.h"
 
 #define MS UINT64_C(1000000)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/analysis/limit_rule.h"
+#include "../../src/analysis/compare/check_rule.h"
 #include "../../src/base/mem.h"
 #include "check.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../src/analysis/lives.h"
+#include "../../src/analysis/replay/replay.h"
 #include "session_writer.h"
 
 enum { A = 0x1000, B = 0x2000, C = 0x3000, D = 0x4000, E = 0x5000 };

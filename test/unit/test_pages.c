@@ -11,7 +11,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/pages.h"
+#include "../../src/analysis/space/pages.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
 #include "session_writer.h"

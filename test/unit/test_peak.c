@@ -8,7 +8,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/peak.h"
+#include "../../src/analysis/time/peak.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
 #include "session_writer.h"

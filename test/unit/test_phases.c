@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../src/analysis/phases.h"
+#include "../../src/analysis/time/phases.h"
 #include "../lib/random.h"
 #include "check.h"
 

@@ -11,8 +11,8 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/pool.h"
-#include "../../src/analysis/pooling.h"
+#include "../../src/analysis/space/pool.h"
+#include "../../src/analysis/space/pooling.h"
 #include "../../src/base/mem.h"
 #include "../lib/random.h"
 #include "session_writer.h"

@@ -19,13 +19,13 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/losses.h"
-#include "../../src/analysis/places.h"
-#include "../../src/analysis/processes.h"
-#include "../../src/analysis/sites.h"
-#include "../../src/analysis/summary.h"
-#include "../../src/analysis/tree.h"
-#include "../../src/analysis/types.h"
+#include "../../src/analysis/totals/losses.h"
+#include "../../src/analysis/query/site_query.h"
+#include "../../src/analysis/totals/processes.h"
+#include "../../src/analysis/totals/sites.h"
+#include "../../src/analysis/totals/totals.h"
+#include "../../src/analysis/attribute/tree.h"
+#include "../../src/analysis/totals/types.h"
 #include "check.h"
 
 static void put_stat(struct store *s, uint32_t process, uint32_t stack, uint32_t vtable, uint32_t type, uint8_t reading, uint64_t allocs,

@@ -8,8 +8,8 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/groups.h"
-#include "../../src/analysis/marks.h"
+#include "../../src/analysis/attribute/groups.h"
+#include "../../src/analysis/time/marks.h"
 #include "session_writer.h"
 
 static char path[64];

@@ -15,7 +15,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/size_class.h"
+#include "../../src/analysis/space/size_class.h"
 #include "check.h"
 
 /* ---- real allocators ---- */

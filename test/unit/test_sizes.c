@@ -7,7 +7,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/sizes.h"
+#include "../../src/analysis/space/sizes.h"
 #include "session_writer.h"
 
 static char path[64];

@@ -6,7 +6,7 @@
 
 #include <shiny/wire/wire.h>
 
-#include "../../src/analysis/streams.h"
+#include "../../src/analysis/replay/streams.h"
 #include "session_writer.h"
 
 static char path[64];

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "../../src/analysis/type_name.h"
+#include "../../src/analysis/query/type_name.h"
 #include "check.h"
 
 static void same(const char *name, char *got, const char *want)

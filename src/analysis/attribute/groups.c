@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "groups.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../query/type_name.h"
+
+const char *const group_names[] = {
+	[GROUP_TYPE] = "type", [GROUP_SITE] = "call site", [GROUP_COMPONENT] = "component", [GROUP_TAG] = "tag",
+};
+
+struct named {
+	char *name;
+	uint32_t id;
+};
+struct list {
+	struct named *at;
+	size_t count, room;
+};
+
+static void list_free(struct list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->at[i].name);
+	free(list->at);
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct named *a = left, *b = right;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : (a->id > b->id) - (a->id < b->id);
+}
+
+/* Equal names become one group; the list's names become the groups'. `ids`: those of the list are below. */
+static void take_names(struct groups *g, struct list *list, size_t ids, const char *none)
+{
+	g->of_count = ids;
+	g->of = mem_zero(ids, sizeof *g->of);
+	if (list->count)
+		qsort(list->at, list->count, sizeof *list->at, by_name);
+	g->names = mem_zero(list->count + 1, sizeof *g->names);
+	g->names[0] = mem_text(none);
+	g->count = 1;
+	for (size_t i = 0; i < list->count; i++) {
+		if (g->count == 1 || strcmp(g->names[g->count - 1], list->at[i].name) != 0) {
+			g->names[g->count++] = list->at[i].name;
+			list->at[i].name = NULL;
+		}
+		g->of[list->at[i].id] = (uint32_t)g->count - 1;
+	}
+}
+
+static struct shiny_err *load_types(struct store *store, bool full, struct groups *g)
+{
+	struct list list = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
+
+		if (!named) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		named->id = query_id(q, 0, store_ids(store, "type"));
+		named->name = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+			.form = query_text(q, 3), .confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full });
+	}
+	query_end(q);
+	if (!err)
+		take_names(g, &list, store_ids(store, "type"), "(no type)");
+	list_free(&list);
+	return err;
+}
+
+/* "function (file:line)", or what there is of it. */
+static char *site_name(const struct query *q)
+{
+	const char *function = query_text(q, 1), *file = query_text(q, 2), *path = query_text(q, 4);
+
+	if (*function && *file)
+		return mem_format("%s (%s:%d)", function, text_base(file), (int)query_number(q, 3));
+	if (*function)
+		return mem_format("%s (%s)", function, text_base(path));
+	return mem_format("%s+0x%llx", *path ? text_base(path) : "", (unsigned long long)query_number(q, 5));
+}
+
+static struct shiny_err *load_sites(struct store *store, struct groups *g)
+{
+	struct list list = { 0 };
+	struct groups sites = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT i.id, n.name, o.path, i.line, m.path, f.vaddr FROM site i LEFT JOIN frame f ON f.id = i.frame "
+						   "LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
+						   "LEFT JOIN source o ON o.id = i.source", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
+
+		if (!named) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		named->id = query_id(q, 0, store_ids(store, "site"));
+		named->name = site_name(q);
+	}
+	query_end(q);
+	q = NULL;
+	if (!err) {
+		take_names(&sites, &list, store_ids(store, "site"), "(no stack)");
+		g->of_count = store_ids(store, "stack");
+		g->of = mem_zero(g->of_count, sizeof *g->of);
+		err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
+	}
+	while (!err && !(err = query_step(q, &row)) && row)
+		g->of[query_id(q, 0, g->of_count)] = sites.of[query_id(q, 1, sites.of_count)];
+	query_end(q);
+	g->names = sites.names;
+	g->count = sites.count;
+	free(sites.of);
+	list_free(&list);
+	return err;
+}
+
+struct shiny_err *groups_load_components(struct store *store, const struct component_rules *rules, struct groups *out)
+{
+	struct component_stacks stacks = { 0 };
+	struct shiny_err *err = component_stacks_load(store, rules, &stacks);
+
+	if (!err)
+		*out = (struct groups){ .by = GROUP_COMPONENT, .names = stacks.names, .count = stacks.name_count, .of = stacks.of_stack,
+					.of_count = stacks.stack_count, .of_type = stacks.of_type, .of_type_count = stacks.type_count };
+	return err;
+}
+
+static struct shiny_err *load_components(struct store *store, struct groups *g)
+{
+	struct component_rules *rules = NULL;
+	struct shiny_err *err = component_rules_load(NULL, 0, &rules);
+
+	if (!err)
+		err = groups_load_components(store, rules, g);
+	component_rules_free(rules);
+	return err;
+}
+
+static struct shiny_err *load_tags(struct store *store, struct groups *g)
+{
+	struct list list = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT id, name FROM tag", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
+
+		if (!named) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		*named = (struct named){ mem_text(query_text(q, 1)), query_id(q, 0, store_ids(store, "tag")) };
+	}
+	query_end(q);
+	if (!err)
+		take_names(g, &list, store_ids(store, "tag"), "(no tag)");
+	list_free(&list);
+	return err;
+}
+
+struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out)
+{
+	struct groups groups = { .by = by };
+	struct shiny_err *err = by == GROUP_TYPE ? load_types(store, full, &groups) :
+				by == GROUP_SITE ? load_sites(store, &groups) :
+				by == GROUP_TAG ? load_tags(store, &groups) : load_components(store, &groups);
+
+	if (err) {
+		groups_deinit(&groups);
+		return err;
+	}
+	*out = groups;
+	return NULL;
+}
+
+void groups_deinit(struct groups *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		free(g->names[i]);
+	free(g->names);
+	free(g->of);
+	free(g->of_type);
+	*g = (struct groups){ 0 };
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mismatches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shiny/wire/wire.h>
+
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+
+const char *const mismatch_names[MISMATCH_KINDS] = {
+	[MISMATCH_FAMILY] = "family", [MISMATCH_SIZE] = "size", [MISMATCH_DOUBLE] = "double", [MISMATCH_UNKNOWN] = "unknown",
+};
+
+enum { RECENT = 65536 };
+enum family { FAMILY_C, FAMILY_SCALAR, FAMILY_ARRAY, FAMILY_ANY };
+
+static const uint8_t families[] = {
+#define SHINY_API(name, text, family) [SHINY_API_##name] = FAMILY_##family,
+#include <shiny/wire/api.def>
+#undef SHINY_API
+};
+
+struct ended {
+	uint64_t address;
+	uint32_t process, allocation, free;
+	uint8_t got;
+};
+
+struct finder {
+	struct mismatches *out;
+	uint32_t *slots; /* row + 1, open addressing; a power of two */
+	size_t slot_room;
+	struct ended *recent; /* direct-mapped */
+};
+
+static struct ended *recent_of(const struct finder *f, uint32_t process, uint64_t address)
+{
+	return &f->recent[hash_pair(address, process) % RECENT];
+}
+
+/* ---- rows ---- */
+
+static bool same(const struct mismatch *a, const struct mismatch *b)
+{
+	return a->kind == b->kind && a->got == b->got && a->freed == b->freed && a->allocation == b->allocation && a->free == b->free &&
+	       a->first_free == b->first_free;
+}
+
+static uint32_t *slot_of(const struct finder *f, const struct mismatch *row)
+{
+	uint64_t hash = hash_pair((uint64_t)row->allocation << 32 | row->free, (uint64_t)row->first_free << 32 | row->kind << 16 | row->got << 8 | row->freed);
+	size_t i = hash & (f->slot_room - 1);
+
+	while (f->slots[i] && !same(&f->out->rows[f->slots[i] - 1], row))
+		i = (i + 1) & (f->slot_room - 1);
+	return &f->slots[i];
+}
+
+static void add(struct finder *f, const struct mismatch *row)
+{
+	struct mismatches *out = f->out;
+	uint32_t *slot;
+
+	if ((out->count + 1) * 2 > f->slot_room) {
+		f->slot_room = f->slot_room ? f->slot_room * 2 : 256;
+		free(f->slots);
+		f->slots = mem_zero(f->slot_room, sizeof *f->slots);
+		for (size_t i = 0; i < out->count; i++)
+			*slot_of(f, &out->rows[i]) = (uint32_t)i + 1;
+	}
+	slot = slot_of(f, row);
+	if (!*slot) {
+		if (out->count == out->room) {
+			out->room = out->room ? out->room * 2 : 64;
+			out->rows = mem_resize(out->rows, out->room, sizeof *out->rows);
+		}
+		out->rows[out->count++] = *row;
+		*slot = (uint32_t)out->count;
+	}
+	out->rows[*slot - 1].count++;
+	out->blocks[row->kind]++;
+}
+
+/* ---- events ---- */
+
+static uint8_t family_of(uint64_t api)
+{
+	return api < sizeof families ? families[api] : FAMILY_ANY;
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct finder *f = context;
+	struct mismatch row = { .got = life->api, .freed = death->api, .allocation = life->stack, .free = death->stack, .size = life->size,
+				.claimed = death->claimed, .first_ns = death->time, .address = life->address, .process = process->id };
+	uint8_t got = family_of(life->api), freed = family_of(death->api);
+
+	if (death->end != LIFE_FREED && death->end != LIFE_REALLOCED)
+		return;
+	*recent_of(f, process->id, life->address) = (struct ended){ life->address, process->id, life->stack, death->stack, life->api };
+	row.type = lives_type(lives, process, life);
+	if (got != freed && got != FAMILY_ANY && freed != FAMILY_ANY) {
+		row.kind = MISMATCH_FAMILY;
+		add(f, &row);
+	} else if (death->end == LIFE_FREED && death->claimed && death->claimed != life->size) {
+		row.kind = MISMATCH_SIZE;
+		add(f, &row);
+	}
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct ended *ended = recent_of(context, process->id, life->address);
+
+	if (ended->address == life->address && ended->process == process->id)
+		ended->address = 0; /* handed out again: a free of it is this block's */
+}
+
+static void see_stray(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event)
+{
+	struct finder *f = context;
+	uint64_t address = event->kind == EVENT_REALLOC ? event->old_address : event->address;
+	const struct ended *ended = recent_of(f, process->id, address);
+	struct mismatch row = { .kind = MISMATCH_UNKNOWN, .freed = event->api, .free = event->stack, .first_ns = event->time, .address = address,
+				.process = process->id };
+
+	if (event->api == SHINY_API_COLLECTED || event->api >= SHINY_APIS)
+		return; /* a collected object that nobody saw begin */
+	if (ended->address == address && ended->process == process->id) {
+		row.kind = MISMATCH_DOUBLE;
+		row.got = ended->got;
+		row.allocation = ended->allocation;
+		row.first_free = ended->free;
+	}
+	add(f, &row);
+}
+
+static int by_kind(const void *left, const void *right)
+{
+	const struct mismatch *a = left, *b = right;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->count != b->count)
+		return a->count < b->count ? 1 : -1;
+	return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
+}
+
+struct shiny_err *mismatches_load(struct store *store, const struct scope *scope, bool progress, struct mismatches *out)
+{
+	struct mismatches found = { 0 };
+	struct finder f = { .out = &found };
+	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .stray = see_stray };
+	struct shiny_err *err;
+
+	f.recent = mem_zero(RECENT, sizeof *f.recent);
+	err = lives_run(store, scope, &observer, 1, progress ? "comparing frees with allocations" : NULL);
+	free(f.recent);
+	free(f.slots);
+	if (err) {
+		mismatches_deinit(&found);
+		return err;
+	}
+	if (found.count)
+		qsort(found.rows, found.count, sizeof *found.rows, by_kind);
+	*out = found;
+	return NULL;
+}
+
+void mismatches_deinit(struct mismatches *m)
+{
+	free(m->rows);
+	*m = (struct mismatches){ 0 };
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mismatches.h: blocks that were given back in another way than they were got, or twice, or were never got.
+ *
+ * Runs: CLI. Signals: no. Allocates: a row for each pair of stacks, and a table of recent ends of fixed size. Threads: one a store.
+ *
+ *   family    what one family of functions made another one freed: new[] and delete, malloc and delete, new and realloc, … (api.def)
+ *   size      sized delete was told another size than was asked for
+ *   double    the address was freed, and freed again before it was handed out again
+ *   unknown   it was not known to be a block. Begun before the recording, or lost: only where nothing was lost it is the program's doing
+ *
+ * Where the executable is Chromium, functions of one address cannot be told apart (malloc and new, free and delete): those match anything.
+ * A double free is known from the last 65,536 ends, at different addresses; older ones count as unknown.
+ */
+#ifndef SHINY_MISMATCHES_H
+#define SHINY_MISMATCHES_H
+
+#include "../replay/replay.h"
+
+enum mismatch_kind { MISMATCH_FAMILY, MISMATCH_SIZE, MISMATCH_DOUBLE, MISMATCH_UNKNOWN, MISMATCH_KINDS };
+extern const char *const mismatch_names[MISMATCH_KINDS];
+
+struct mismatch {
+	enum mismatch_kind kind;
+	uint8_t got, freed;              /* enum shiny_api; got: UNKNOWN has none */
+	uint32_t allocation, free;       /* stack ids; allocation: UNKNOWN 0 */
+	uint32_t first_free;             /* DOUBLE: stack of the free before; else 0 */
+	uint64_t count;
+	uint64_t size, claimed;          /* SIZE: of the first one */
+	uint64_t first_ns, address;      /* of the first one */
+	uint32_t process, type;          /* of the first one; type id, 0 unknown */
+};
+struct mismatches {
+	struct mismatch *rows; /* by kind, then the most frequent first */
+	size_t count, room;
+	uint64_t blocks[MISMATCH_KINDS]; /* all of each kind */
+};
+
+SHINY_MUST_CHECK struct shiny_err *mismatches_load(struct store *store, const struct scope *scope, bool progress, struct mismatches *out);
+void mismatches_deinit(struct mismatches *mismatches);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "suppressions.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+
+/* What the libraries keep for themselves on a caller's behalf. */
+static const char *const kept[] = {
+	"^_IO_file_doallocate", "^_IO_wfile_doallocate", "^_dl_allocate_tls", "^__new_exitfn", "^__cxa_get_globals", "^setlocale$", "^_nl_*", "^__gconv*",
+	"^tzset", "^__tz*", "^__nss_*", "^_dl_new_object", "^_dl_map_object", "^_dl_check_map_versions", "^_dl_important_hwcaps",
+};
+
+struct finder {
+	struct suppressions out;
+	char **patterns; /* for text_matches() */
+	size_t count, room;
+	char **modules;  /* that are the libraries', from table boring: a name, or a prefix that ends in * */
+	size_t module_count, module_room;
+};
+
+/* LeakSanitizer's pattern matches anywhere unless ^ or $ tie it. */
+static char *pattern_of(const char *text)
+{
+	size_t length = strlen(text);
+	bool from_start = *text == '^', to_end = length && text[length - 1] == '$';
+
+	return mem_format("%s%.*s%s", from_start ? "" : "*", (int)(length - from_start - (to_end && length > from_start)), text + from_start,
+			  to_end ? "" : "*");
+}
+
+static void add(char ***list, size_t *count, size_t *room, char *text)
+{
+	if (*count == *room) {
+		*room = *room ? *room * 2 : 16;
+		*list = mem_resize(*list, *room, sizeof **list);
+	}
+	(*list)[(*count)++] = text;
+}
+
+static struct shiny_err *read_patterns(const char *path, struct finder *s)
+{
+	FILE *file = fopen(path, "re");
+	struct shiny_err *err = NULL;
+	char *line = NULL;
+	size_t room = 0, number = 0;
+	ssize_t n;
+
+	if (!file)
+		return shiny_err_os(errno, "cannot read the suppressions %s", path);
+	while (!err && (n = getline(&line, &room, file)) >= 0) {
+		char *text = line, *end = line + n;
+
+		number++;
+		while (end > text && isspace((unsigned char)end[-1]))
+			*--end = 0;
+		while (isspace((unsigned char)*text))
+			text++;
+		if (!*text || *text == '#')
+			continue;
+		if (strncmp(text, "leak:", 5) != 0 || !text[5]) {
+			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s:%zu: no suppression of leaks: %.80s", path, number, text),
+					       "a line is leak:PATTERN, or a comment that begins with #");
+			break;
+		}
+		add(&s->patterns, &s->count, &s->room, pattern_of(text + 5));
+	}
+	free(line);
+	fclose(file);
+	return err;
+}
+
+static bool is_suppressed(const struct finder *s, const struct query *q)
+{
+	for (size_t i = 0; i < s->count; i++)
+		for (int column = 1; column <= 3; column++)
+			if (!query_is_null(q, column) && text_matches(s->patterns[i], query_text(q, column)))
+				return true;
+	return false;
+}
+
+/* Frames are looked at once each; then stacks are those that have one of them. */
+static struct shiny_err *find_stacks(struct store *store, struct finder *s)
+{
+	struct query *q = NULL;
+	size_t frame_count = store_ids(store, "frame");
+	bool *frames = mem_zero(frame_count, sizeof *frames), row = false, any = false;
+	struct shiny_err *err = store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		if (is_suppressed(s, q))
+			any = frames[query_id(q, 0, frame_count)] = true;
+	query_end(q);
+	q = NULL;
+	frames[0] = false;
+	if (!err && any)
+		err = store_query(store, "SELECT DISTINCT stack, frame FROM v_stack_frames", &q);
+	row = any;
+	while (!err && row && !(err = query_step(q, &row)) && row)
+		if (frames[query_id(q, 1, frame_count)])
+			s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
+	query_end(q);
+	free(frames);
+	return err;
+}
+
+static bool is_library(const struct finder *s, const char *path)
+{
+	const char *name = text_base(path);
+
+	for (size_t i = 0; i < s->module_count; i++) {
+		size_t length = strlen(s->modules[i]);
+
+		if (length && s->modules[i][length - 1] == '*' ? strncmp(name, s->modules[i], length - 1) == 0 : strcmp(name, s->modules[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A call site in a library means that nobody else is on the stack (src/store/sites.c). */
+static struct shiny_err *find_libraries(struct store *store, struct finder *s)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT pattern FROM boring WHERE kind = 'module'", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		add(&s->modules, &s->module_count, &s->module_room, mem_text(query_text(q, 0)));
+	query_end(q);
+	q = NULL;
+	if (!err)
+		err = store_query(store, "SELECT k.id, m.path FROM site i JOIN module m ON m.id = i.module JOIN stack k ON k.site = i.id", &q);
+	while (!err && !(err = query_step(q, &row)) && row)
+		if (is_library(s, query_text(q, 1)))
+			s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
+	query_end(q);
+	return err;
+}
+
+struct shiny_err *suppressions_load(struct store *store, const char *path, bool libraries, struct suppressions *out)
+{
+	struct finder s = { 0 };
+	struct shiny_err *err = path ? read_patterns(path, &s) : NULL;
+
+	s.out.stack_count = store_ids(store, "stack");
+	s.out.stacks = mem_zero(s.out.stack_count, sizeof *s.out.stacks);
+	for (size_t i = 0; libraries && i < sizeof kept / sizeof *kept; i++)
+		add(&s.patterns, &s.count, &s.room, pattern_of(kept[i]));
+	if (!err && s.count)
+		err = find_stacks(store, &s);
+	if (!err && libraries)
+		err = find_libraries(store, &s);
+	s.out.stacks[0] = false; /* what has none is nobody's */
+	for (size_t i = 0; i < s.count; i++)
+		free(s.patterns[i]);
+	for (size_t i = 0; i < s.module_count; i++)
+		free(s.modules[i]);
+	free(s.patterns);
+	free(s.modules);
+	if (err) {
+		suppressions_deinit(&s.out);
+		return err;
+	}
+	*out = s.out;
+	return NULL;
+}
+
+void suppressions_deinit(struct suppressions *suppressions)
+{
+	free(suppressions->stacks);
+	*suppressions = (struct suppressions){ 0 };
+}

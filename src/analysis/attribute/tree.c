@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "tree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../query/type_name.h"
+
+static int by_value(const void *left, const void *right)
+{
+	const struct tree_node *a = left, *b = right;
+
+	if (!a->folded != !b->folded)
+		return a->folded ? 1 : -1;
+	if (a->value != b->value)
+		return a->value < b->value ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* The last child if it has this name (rows come sorted), else a new one; NULL without memory. */
+struct tree_node *tree_child(struct tree_node *parent, const char *name)
+{
+	struct tree_node *node = parent->count ? &parent->children[parent->count - 1] : NULL;
+
+	if (node && strcmp(node->name, name) == 0)
+		return node;
+	node = rows_push(&parent->children, &parent->count, &parent->room, sizeof *node);
+	if (!node)
+		return NULL;
+	node->name = strdup(name);
+	if (!node->name)
+		parent->count--;
+	return node->name ? node : NULL;
+}
+
+/* Sorts, and folds what is small; returns false without memory. */
+bool tree_arrange(struct tree_node *node, double least)
+{
+	size_t kept = 0;
+	uint64_t folded = 0, sum = 0;
+
+	for (size_t i = 0; i < node->count; i++) {
+		struct tree_node *c = &node->children[i];
+
+		if (!tree_arrange(c, least))
+			return false;
+		if (!c->kept && ((double)c->value < least || !c->value)) {
+			folded++;
+			sum += c->value;
+		}
+	}
+	/* one small entry alone is shown: a fold of one says less in as many lines */
+	if (folded > 1 || (folded && !sum)) {
+		for (size_t i = 0; i < node->count; i++) {
+			if (node->children[i].kept || ((double)node->children[i].value >= least && node->children[i].value))
+				node->children[kept++] = node->children[i];
+			else
+				tree_deinit(&node->children[i]);
+		}
+		node->count = kept;
+		if (sum) {
+			struct tree_node *rest = rows_push(&node->children, &node->count, &node->room, sizeof *rest);
+
+			if (!rest)
+				return false;
+			rest->folded = folded;
+			rest->value = sum;
+			if (asprintf(&rest->name, "<non-notable: %" PRIu64 " entries>", folded) < 0) {
+				rest->name = NULL;
+				return false;
+			}
+		}
+	}
+	if (node->count)
+		qsort(node->children, node->count, sizeof *node->children, by_value);
+	return true;
+}
+
+static struct shiny_err *add_row(struct tree_node *root, const struct query *q, enum tree_by by, const char *leaf, const char *match)
+{
+	const char *path = query_text(q, 2);
+	uint64_t value = (uint64_t)query_number(q, 4);
+	struct tree_node *process, *module, *last;
+	char name[300];
+
+	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) && !text_matches(match, path))
+		return NULL;
+	snprintf(name, sizeof name, "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
+	process = tree_child(root, name);
+	module = process ? tree_child(process, by == TREE_BY_TAG ? path : *path ? text_base(path) : "(no module)") : NULL;
+	last = module ? tree_child(module, leaf) : NULL;
+	if (!last)
+		return SHINY_NO_MEMORY;
+	root->value += value;
+	process->value += value;
+	module->value += value;
+	last->value += value;
+	return NULL;
+}
+
+static struct shiny_err *read_row(struct tree_node *root, const struct query *q, enum tree_by by, bool typed, const char *match, bool full)
+{
+	char *leaf = NULL;
+	struct shiny_err *err;
+
+	if (typed)
+		leaf = type_name_block(&(struct type_text){.type = query_is_null(q, 3) ? NULL : query_text(q, 3),
+			.container = query_is_null(q, 5) ? NULL : query_text(q, 5), .form = query_text(q, 6), .confidence = query_text(q, 7),
+			.derived = query_number(q, 8) != 0, .full = full});
+	err = add_row(root, q, by, leaf ? leaf : query_text(q, 3), match);
+	free(leaf);
+	return err;
+}
+
+static const char *const measures[] = {
+	[TREE_LIVE] = "SUM(s.live_bytes)", [TREE_BYTES] = "SUM(s.bytes)", [TREE_ALLOCS] = "SUM(s.allocs)", [TREE_PEAK] = "SUM(s.peak_bytes)",
+};
+
+struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by, const char *match,
+			    double threshold, bool full, struct tree_node *root)
+{
+	/* peaks are known a site, not a type */
+	bool typed = (by == TREE_BY_TYPE || by == TREE_BY_TAG) && measure != TREE_PEAK;
+	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived"; /* what makes leaves of one name different */
+	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
+			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
+	struct tree_node tree = {.name = strdup("all processes")};
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : query_format(store, &q,
+		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, %s AS home, %s AS leaf, %s%s "
+		"FROM %s s LEFT JOIN process p ON p.id = s.process LEFT JOIN site i ON i.id = s.site "
+		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
+		home, typed ? "y.name"
+		      : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
+			"'+0x' || printf('%x', f.vaddr)) END",
+		measures[measure], typed ? details : "", measure == TREE_PEAK ? "peak" : "site_stat",
+		typed ? "LEFT JOIN type y ON y.id = s.type"
+		      : "LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source LEFT JOIN frame f ON f.id = i.frame",
+		scope_blocks(scope), typed ? details : "", typed ? details : "");
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		err = read_row(&tree, q, by, typed, match, full);
+	query_end(q);
+	if (!err && !tree_arrange(&tree, threshold * (double)tree.value))
+		err = SHINY_NO_MEMORY;
+	if (err) {
+		tree_deinit(&tree);
+		return err;
+	}
+	*root = tree;
+	return NULL;
+}
+
+/* ---- by component ---- */
+
+/* What rows of components are called. */
+struct captions {
+	const struct components *components;
+	char **processes, **types; /* by id; NULL: not in the session */
+	size_t process_limit, type_limit;
+};
+
+static const char *process_caption(const struct captions *c, const struct component_row *row)
+{
+	const char *name = row->process < c->process_limit ? c->processes[row->process] : NULL;
+
+	return name ? name : "(unknown)";
+}
+
+static const char *type_caption(const struct captions *c, const struct component_row *row)
+{
+	const char *name = row->type < c->type_limit ? c->types[row->type] : NULL;
+
+	return name ? name : c->types[0];
+}
+
+static void set_caption(char **list, uint32_t id, char *caption)
+{
+	free(list[id]);
+	list[id] = caption;
+}
+
+static struct shiny_err *load_captions(struct store *store, bool full, struct captions *out)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+
+	out->process_limit = store_ids(store, "process");
+	out->processes = mem_zero(out->process_limit, sizeof *out->processes);
+	out->type_limit = store_ids(store, "type");
+	out->types = mem_zero(out->type_limit, sizeof *out->types);
+	err = store_query(store, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process", &q);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		set_caption(out->processes, query_id(q, 0, out->process_limit), mem_format("%s, pid %" PRId64, query_text(q, 1), query_number(q, 2)));
+	query_end(q);
+	q = NULL;
+	if (!err)
+		err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
+	while (!err && !(err = query_step(q, &row)) && row)
+		set_caption(out->types, query_id(q, 0, out->type_limit), type_name_block(&(struct type_text){
+			.type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2), .form = query_text(q, 3),
+			.confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full}));
+	set_caption(out->types, 0, type_name_block(&(struct type_text){.full = full}));
+	query_end(q);
+	return err;
+}
+
+static void captions_deinit(struct captions *c)
+{
+	for (size_t i = 0; i < c->process_limit; i++)
+		free(c->processes[i]);
+	for (size_t i = 0; i < c->type_limit; i++)
+		free(c->types[i]);
+	free(c->processes);
+	free(c->types);
+}
+
+/* Rows that go under one node stand together. */
+static int by_place(const void *left, const void *right, void *context)
+{
+	const struct component_row *a = left, *b = right;
+	const struct captions *c = context;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return strcmp(type_caption(c, a), type_caption(c, b));
+}
+
+static struct shiny_err *add_component_row(struct tree_node *root, const struct captions *c, const struct component_row *row, const char *match)
+{
+	const char *component = c->components->names[row->name], *leaf = type_caption(c, row);
+	struct tree_node *process, *owner, *last;
+
+	if (match && !text_matches(match, leaf) && !text_matches(match, component))
+		return NULL;
+	process = tree_child(root, process_caption(c, row));
+	owner = process ? tree_child(process, component) : NULL;
+	last = owner ? tree_child(owner, leaf) : NULL;
+	if (!last)
+		return SHINY_NO_MEMORY;
+	root->value += row->value;
+	process->value += row->value;
+	owner->value += row->value;
+	last->value += row->value;
+	return NULL;
+}
+
+struct shiny_err *tree_load_components(struct store *store, const struct scope *scope, enum tree_measure measure,
+				       const struct component_rules *rules, const char *match, double threshold, bool full,
+				       struct tree_node *root, struct components *components)
+{
+	static const char *const columns[] = {[TREE_LIVE] = "live_bytes", [TREE_BYTES] = "bytes", [TREE_ALLOCS] = "allocs"};
+	struct tree_node tree = {.name = strdup("all processes")};
+	struct components found = {0};
+	struct captions captions = {.components = &found};
+	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : components_load(store, scope, rules, columns[measure], &found);
+
+	if (!err)
+		err = load_captions(store, full, &captions);
+	if (!err && found.count)
+		qsort_r(found.rows, found.count, sizeof *found.rows, by_place, &captions);
+	for (size_t i = 0; i < found.count && !err; i++)
+		err = add_component_row(&tree, &captions, &found.rows[i], match);
+	captions_deinit(&captions);
+	if (!err && !tree_arrange(&tree, threshold * (double)tree.value))
+		err = SHINY_NO_MEMORY;
+	if (err) {
+		components_deinit(&found);
+		tree_deinit(&tree);
+		return err;
+	}
+	*components = found;
+	*root = tree;
+	return NULL;
+}
+
+void tree_deinit(struct tree_node *root)
+{
+	for (size_t i = 0; i < root->count; i++)
+		tree_deinit(&root->children[i]);
+	free(root->children);
+	free(root->name);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree.h: one measure of a session as a tree: process, module of the call site, type or site; or process, component or tag, type.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ */
+#ifndef SHINY_TREE_H
+#define SHINY_TREE_H
+
+#include "component.h"
+#include "../query/filter.h"
+
+enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK, TREE_RESIDENT /* memory.h */ };
+enum tree_by { TREE_BY_TYPE, TREE_BY_SITE, TREE_BY_COMPONENT, TREE_BY_TAG };
+
+/* A node's value is the sum of its children's values, where it has children. */
+struct tree_node {
+	char *name;
+	uint64_t value;
+	uint64_t folded; /* how many small entries this one stands for; 0: it is itself */
+	bool kept;       /* shown however small it is */
+	struct tree_node *children;
+	size_t count, room;
+};
+
+/* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into one. `full`: type names are not
+ * shortened. For `by` other than TREE_BY_COMPONENT. */
+SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by,
+					     const char *match, double threshold, bool full, struct tree_node *root);
+/* The same by component; also gives the components themselves. Not for TREE_PEAK: peaks are kept a site, not a stack. */
+SHINY_MUST_CHECK struct shiny_err *tree_load_components(struct store *store, const struct scope *scope, enum tree_measure measure,
+							const struct component_rules *rules, const char *match, double threshold, bool full,
+							struct tree_node *root, struct components *components);
+void tree_deinit(struct tree_node *root);
+
+/* For other trees: the last child if it has this name, else a new one (NULL without memory); order and folding, `least` in the tree's unit (false
+ * without memory). */
+struct tree_node *tree_child(struct tree_node *parent, const char *name);
+bool tree_arrange(struct tree_node *node, double least);
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "breakdown.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../totals/losses.h"
+#include "subset.h"
+#include "../query/type_name.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+const char *const census_names[CENSUS_DIMENSIONS] = {
+	[CENSUS_TYPE] = "type", [CENSUS_SITE] = "site", [CENSUS_COMPONENT] = "component", [CENSUS_ROLE] = "role",
+};
+
+enum { SUMS_COLUMNS = 10 };
+#define SEVERAL UINT32_MAX
+#define PROGRAM "*" /* the key of the module that was started: two builds are often two files */
+
+/* The cell of blocks with this stack and vtable; process 0: empty. */
+struct census_stat {
+	uint32_t process, stack, vtable, cell;
+};
+
+/* ---- reading ---- */
+
+struct loading {
+	struct census *out;
+	struct store *store;
+	struct component_stacks components;
+	uint32_t *type_of; /* by type id */
+	uint32_t *site_of; /* by stack id */
+	size_t type_limit, stack_limit, site_limit;
+	uint32_t *only_type; /* by site: the place of the type that all its blocks with a type have; SEVERAL */
+	char *executable;
+	uint32_t *cells; /* hash table: places in out->cells + 1; a power of two */
+	size_t cell_slots, cell_room;
+	bool full;
+	const char *title;
+};
+
+typedef void take_fn(struct loading *l, const struct query *q);
+
+static struct shiny_err *each(struct loading *l, const char *sql, take_fn *take)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(l->store, sql, &q);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		take(l, q);
+	query_end(q);
+	return err;
+}
+
+static void take_limits(struct loading *l)
+{
+	struct census *c = l->out;
+
+	l->type_limit = store_ids(l->store, "type");
+	l->stack_limit = c->stack_count = store_ids(l->store, "stack");
+	l->site_limit = store_ids(l->store, "site");
+	c->module_count = store_ids(l->store, "module");
+	c->process_count = store_ids(l->store, "process");
+	l->type_of = mem_zero(l->type_limit, sizeof *l->type_of);
+	l->site_of = mem_zero(l->stack_limit, sizeof *l->site_of);
+	l->only_type = mem_zero(l->site_limit, sizeof *l->only_type);
+	c->sites = mem_zero(l->site_limit, sizeof *c->sites);
+	c->names[CENSUS_SITE].at = mem_zero(l->site_limit, sizeof *c->names[CENSUS_SITE].at);
+	c->names[CENSUS_SITE].count = l->site_limit;
+	c->modules = mem_zero(c->module_count, sizeof *c->modules);
+	c->role_of = mem_zero(c->process_count, sizeof *c->role_of);
+}
+
+static void take_fact(struct loading *l, const struct query *q)
+{
+	if (strcmp(query_text(q, 0), "duration_ns") == 0)
+		l->out->duration = (uint64_t)query_number(q, 1);
+	else if (strcmp(query_text(q, 0), "executable") == 0 && !l->executable)
+		l->executable = mem_text(query_text(q, 1));
+}
+
+/* "libfoo.so.1.2" is "libfoo.so". */
+static char *without_version(const char *name)
+{
+	const char *so = strstr(name, ".so.");
+
+	return so ? mem_format("%.*s", (int)(so + 3 - name), name) : mem_text(name);
+}
+
+static void take_module(struct loading *l, const struct query *q)
+{
+	const char *path = query_text(q, 1);
+	struct census_module *m = &l->out->modules[query_id(q, 0, l->out->module_count)];
+
+	if (m == l->out->modules || m->key)
+		return;
+	m->name = mem_text(text_base(path));
+	m->key = l->executable && strcmp(path, l->executable) == 0 ? mem_text(PROGRAM) : without_version(m->name);
+	m->build_id = mem_text(query_text(q, 2));
+}
+
+static void take_type(struct loading *l, const struct query *q)
+{
+	uint32_t id = query_id(q, 0, l->type_limit), place;
+	bool label = strcmp(query_text(q, 4), "label") == 0;
+	int guess = strcmp(query_text(q, 4), "low") == 0 ? 2 : strcmp(query_text(q, 4), "medium") == 0;
+	size_t before = l->out->names[CENSUS_TYPE].count;
+	char *text = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+		.form = query_text(q, 3), .confidence = label ? "label" : "exact", .derived = false, .full = l->full });
+
+	place = texts_put(&l->out->names[CENSUS_TYPE], text);
+	free(text);
+	if (place == before && (place & (place - 1)) == 0) {
+		l->out->labels = mem_resize(l->out->labels, place ? 2 * (size_t)place : 1, sizeof *l->out->labels);
+		l->out->guesses = mem_resize(l->out->guesses, place ? 2 * (size_t)place : 1, sizeof *l->out->guesses);
+	}
+	if (place == before) {
+		l->out->labels[place] = label;
+		l->out->guesses[place] = 0;
+	}
+	if (guess > l->out->guesses[place])
+		l->out->guesses[place] = (uint8_t)guess;
+	if (id)
+		l->type_of[id] = place;
+}
+
+static void take_site(struct loading *l, const struct query *q)
+{
+	uint32_t id = query_id(q, 0, l->site_limit);
+	struct census_site *s = &l->out->sites[id];
+	const char *function = query_text(q, 1), *file = query_text(q, 2);
+	const char *module;
+	char **text = &l->out->names[CENSUS_SITE].at[id];
+
+	if (!id || *text)
+		return;
+	*s = (struct census_site){ .function = *function ? mem_text(function) : NULL, .file = *file ? mem_text(file) : NULL,
+		.line = (uint32_t)query_number(q, 3), .module = query_id(q, 4, l->out->module_count), .frame = (uint32_t)query_number(q, 5),
+		.vaddr = (uint64_t)query_number(q, 6) };
+	module = l->out->modules[s->module].name;
+	if (*function && *file)
+		*text = mem_format("%s (%s:%u)", function, text_base(file), s->line);
+	else if (*function)
+		*text = mem_format("%s (%s)", function, module ? module : "");
+	else
+		*text = mem_format("%s+0x%llx", module ? module : "", (unsigned long long)s->vaddr);
+}
+
+static void take_stack(struct loading *l, const struct query *q)
+{
+	l->site_of[query_id(q, 0, l->stack_limit)] = query_id(q, 1, l->site_limit);
+}
+
+/* Rows: site, type. */
+static void take_site_type(struct loading *l, const struct query *q)
+{
+	uint32_t *only = &l->only_type[query_id(q, 0, l->site_limit)], type = l->type_of[query_id(q, 1, l->type_limit)];
+
+	if (type)
+		*only = *only && *only != type ? SEVERAL : type;
+}
+
+/* Rows: id, role, purpose, name, forked, wanted. */
+static void take_process(struct loading *l, const struct query *q)
+{
+	uint32_t id = query_id(q, 0, l->out->process_count);
+	const char *role = query_text(q, 1), *purpose = query_text(q, 2);
+	char *text;
+
+	if (!id)
+		return;
+	l->out->processes += query_number(q, 5) != 0;
+	if (*role) /* "utility:network" says its purpose already */
+		text = mem_format("%s%s%s", role, *purpose && !strchr(role, ':') ? ", " : "", strchr(role, ':') ? "" : purpose);
+	else
+		text = mem_format("%s%s", query_text(q, 3), query_number(q, 4) ? ", forked" : "");
+	l->out->role_of[id] = texts_put(&l->out->names[CENSUS_ROLE], text);
+	free(text);
+}
+
+/* ---- cells ---- */
+
+static size_t stat_home(const struct census *c, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	return hash_pair((uint64_t)process << 32 | stack, vtable) & (c->stat_room - 1);
+}
+
+/* The place of a row, or the empty one where it would be. */
+static struct census_stat *stat_at(const struct census *c, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	size_t i = stat_home(c, process, stack, vtable);
+
+	for (; c->stats[i].process; i = (i + 1) & (c->stat_room - 1))
+		if (c->stats[i].process == process && c->stats[i].stack == stack && c->stats[i].vtable == vtable)
+			break;
+	return &c->stats[i];
+}
+
+static void stat_put(struct census *c, const struct census_stat *row)
+{
+	struct census_stat *at;
+
+	if (2 * (c->stat_count + 1) > c->stat_room) {
+		struct census old = *c;
+
+		c->stat_room = old.stat_room ? old.stat_room * 2 : 1024;
+		c->stats = mem_zero(c->stat_room, sizeof *c->stats);
+		for (size_t i = 0; i < old.stat_room; i++)
+			if (old.stats[i].process)
+				*stat_at(c, old.stats[i].process, old.stats[i].stack, old.stats[i].vtable) = old.stats[i];
+		free(old.stats);
+	}
+	at = stat_at(c, row->process, row->stack, row->vtable);
+	c->stat_count += at->process == 0;
+	*at = *row;
+}
+
+static uint32_t cell_of(struct loading *l, const uint32_t of[CENSUS_DIMENSIONS])
+{
+	struct census *c = l->out;
+	size_t at;
+
+	if (2 * (c->cell_count + 1) > l->cell_slots) {
+		free(l->cells);
+		l->cell_slots = l->cell_slots ? l->cell_slots * 2 : 1024;
+		l->cells = mem_zero(l->cell_slots, sizeof *l->cells);
+		for (size_t i = 0; i < c->cell_count; i++) {
+			at = XXH3_64bits(c->cells[i].of, sizeof c->cells[i].of) & (l->cell_slots - 1);
+			while (l->cells[at])
+				at = (at + 1) & (l->cell_slots - 1);
+			l->cells[at] = (uint32_t)i + 1;
+		}
+		c->cells = mem_resize(c->cells, l->cell_slots, sizeof *c->cells);
+	}
+	at = XXH3_64bits(of, CENSUS_DIMENSIONS * sizeof *of) & (l->cell_slots - 1);
+	for (; l->cells[at]; at = (at + 1) & (l->cell_slots - 1))
+		if (memcmp(c->cells[l->cells[at] - 1].of, of, CENSUS_DIMENSIONS * sizeof *of) == 0)
+			return l->cells[at] - 1;
+	c->cells[c->cell_count] = (struct census_cell){ .least_size = UINT64_MAX };
+	memcpy(c->cells[c->cell_count].of, of, CENSUS_DIMENSIONS * sizeof *of);
+	l->cells[at] = (uint32_t)++c->cell_count;
+	return (uint32_t)c->cell_count - 1;
+}
+
+static uint32_t component_of(const struct loading *l, uint32_t stack, uint32_t type)
+{
+	uint32_t name = stack < l->components.stack_count ? l->components.of_stack[stack] : 0;
+
+	if (name & COMPONENT_ASK_TYPE) {
+		name &= ~COMPONENT_ASK_TYPE;
+		if (type < l->components.type_count && l->components.of_type[type])
+			name = l->components.of_type[type];
+	}
+	return name;
+}
+
+/* Rows: process, stack, vtable, type, least and most size, sums. */
+static void take_stat(struct loading *l, const struct query *q)
+{
+	struct census_stat row = { .process = (uint32_t)query_number(q, 0), .stack = (uint32_t)query_number(q, 1),
+				   .vtable = (uint32_t)query_number(q, 2) };
+	uint32_t stack = row.stack < l->stack_limit ? row.stack : 0, type = query_id(q, 3, l->type_limit), of[CENSUS_DIMENSIONS];
+	uint64_t least = (uint64_t)query_number(q, 4), most = (uint64_t)query_number(q, 5);
+	struct census_cell *cell;
+	struct sums sums;
+
+	if (!row.process)
+		return;
+	sums_read(&sums, q, 6);
+	of[CENSUS_SITE] = l->site_of[stack];
+	of[CENSUS_TYPE] = l->type_of[type];
+	if (!of[CENSUS_TYPE] && of[CENSUS_SITE] && l->only_type[of[CENSUS_SITE]] != SEVERAL)
+		of[CENSUS_TYPE] = l->only_type[of[CENSUS_SITE]];
+	of[CENSUS_COMPONENT] = component_of(l, stack, type);
+	of[CENSUS_ROLE] = row.process < l->out->process_count ? l->out->role_of[row.process] : 0;
+	row.cell = cell_of(l, of);
+	cell = &l->out->cells[row.cell];
+	l->out->sites[of[CENSUS_SITE]].api = (uint8_t)query_number(q, 6 + SUMS_COLUMNS);
+	sums_add(&cell->sums, &sums);
+	sums_add(&l->out->total, &sums);
+	if (sums.allocs + sums.inherited) {
+		cell->least_size = least < cell->least_size ? least : cell->least_size;
+		cell->most_size = most > cell->most_size ? most : cell->most_size;
+	}
+	stat_put(l->out, &row);
+}
+
+/* Blocks begin without a vtable. Where no row of table stat is left without one, they are at first taken for what most of them turn out to be. */
+static void add_beginnings(struct census *c)
+{
+	size_t count = 0;
+	struct census_stat *rows = mem_alloc((c->stat_count + 1) * sizeof *rows);
+
+	for (size_t i = 0; i < c->stat_room; i++)
+		if (c->stats[i].process && c->stats[i].vtable)
+			rows[count++] = c->stats[i];
+	for (size_t i = 0; i < count; i++) {
+		struct census_stat *at = stat_at(c, rows[i].process, rows[i].stack, 0);
+
+		rows[i].vtable = 0;
+		if (!at->process)
+			stat_put(c, &rows[i]);
+	}
+	free(rows);
+}
+
+static struct shiny_err *read_facts(struct loading *l, const struct scope *scope)
+{
+	struct losses losses = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = losses_load(l->store, &losses);
+
+	if (err)
+		return err;
+	l->out->lost = losses.lost;
+	l->out->losses = losses.sum;
+	l->out->complete = !losses.incomplete;
+	losses_deinit(&losses);
+	err = store_query(l->store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
+	if (!err && !(err = query_step(q, &row)) && row)
+		l->out->with_events = query_number(q, 0) != 0;
+	query_end(q);
+	return err;
+}
+
+static struct shiny_err *load(struct loading *l, const struct scope *scope, const struct component_rules *rules)
+{
+	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
+				 "s.live_bytes, s.inherited, s.inherited_bytes, s.inherited_frees, s.gone, s.gone_bytes, s.api FROM stat s WHERE %s", scope_blocks(scope));
+	char *processes = mem_format("SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s", scope->where);
+	struct shiny_err *err = read_facts(l, scope);
+
+	take_limits(l);
+	if (!err)
+		err = each(l, "SELECT key, value FROM session", take_fact);
+	l->out->duration = scope_length(scope, l->out->duration);
+	if (!err)
+		err = each(l, "SELECT id, path, build_id FROM module", take_module);
+	texts_put(&l->out->names[CENSUS_TYPE], "(no type)");
+	l->out->labels = mem_zero(1, sizeof *l->out->labels);
+	l->out->guesses = mem_zero(1, sizeof *l->out->guesses);
+	texts_put(&l->out->names[CENSUS_ROLE], "(no process)");
+	if (!err)
+		err = each(l, "SELECT id, name, container, form, confidence FROM type", take_type);
+	if (!err)
+		err = each(l, "SELECT i.id, n.name, o.path, i.line, i.module, i.frame, f.vaddr FROM site i LEFT JOIN frame f ON f.id = i.frame LEFT JOIN function n "
+			      "ON n.id = i.function LEFT JOIN source o ON o.id = i.source", take_site);
+	if (!err)
+		err = each(l, "SELECT id, site FROM stack WHERE site > 0", take_stack);
+	if (!err)
+		err = each(l, "SELECT DISTINCT site, type FROM site_stat WHERE site > 0 AND type > 0", take_site_type);
+	if (!err)
+		err = each(l, processes, take_process);
+	if (!err && rules)
+		err = component_stacks_load(l->store, rules, &l->components);
+	if (!err && scope_timed(scope)) {
+		err = narrow_begin(l->store, scope, NARROW_STAT, l->title);
+		if (!err)
+			err = each(l, stats, take_stat);
+		if (!err)
+			err = narrow_end(l->store);
+	} else if (!err) {
+		err = each(l, stats, take_stat);
+	}
+	free(stats);
+	free(processes);
+	return err;
+}
+
+struct shiny_err *census_load(struct store *store, const struct scope *scope, const struct component_rules *rules, bool full, const char *title,
+			      struct census *out)
+{
+	struct census census = { 0 };
+	struct loading l = { .out = &census, .store = store, .full = full, .title = title };
+	struct shiny_err *err = load(&l, scope, rules);
+
+	census.names[CENSUS_COMPONENT] = (struct texts){ .at = l.components.names, .count = l.components.name_count };
+	l.components.names = NULL;
+	l.components.name_count = 0;
+	component_stacks_deinit(&l.components);
+	if (!err && !rules)
+		texts_put(&census.names[CENSUS_COMPONENT], "(not asked)");
+	for (size_t i = 0; !err && i < census.names[CENSUS_SITE].count; i++)
+		if (!census.names[CENSUS_SITE].at[i])
+			census.names[CENSUS_SITE].at[i] = mem_text("(no stack)");
+	if (!err && census.stat_count)
+		add_beginnings(&census);
+	free(l.type_of);
+	free(l.site_of);
+	free(l.only_type);
+	free(l.cells);
+	if (l.executable)
+		census.program = mem_text(text_base(l.executable));
+	free(l.executable);
+	if (err) {
+		census_deinit(&census);
+		return err;
+	}
+	*out = census;
+	return NULL;
+}
+
+uint32_t census_cell(const struct census *c, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	const struct census_stat *at;
+
+	if (!c->stat_room)
+		return CENSUS_NO_CELL;
+	at = stat_at(c, process, stack, vtable);
+	if (!at->process && vtable)
+		at = stat_at(c, process, stack, 0); /* a word that turned out to be no vptr is counted with those that had none */
+	return at->process ? at->cell : CENSUS_NO_CELL;
+}
+
+void census_deinit(struct census *c)
+{
+	for (size_t i = 0; c->sites && i < c->names[CENSUS_SITE].count; i++) {
+		free(c->sites[i].function);
+		free(c->sites[i].file);
+	}
+	for (size_t i = 0; c->modules && i < c->module_count; i++) {
+		free(c->modules[i].key);
+		free(c->modules[i].name);
+		free(c->modules[i].build_id);
+	}
+	for (int d = 0; d < CENSUS_DIMENSIONS; d++)
+		texts_deinit(&c->names[d]);
+	free(c->program);
+	free(c->labels);
+	free(c->guesses);
+	free(c->modules);
+	free(c->sites);
+	free(c->cells);
+	free(c->stats);
+	free(c->role_of);
+	*c = (struct census){ 0 };
+}

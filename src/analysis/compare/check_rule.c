@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check_rule.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/cleanup.h"
+#include "../../base/mem.h"
+#include "../../base/nearest.h"
+#include "../../base/units.h"
+
+const struct limit_measure_spec limit_measures[LIMIT_MEASURES] = {
+#define LIMIT_MEASURE(ID, text, quantity, of, words) [LIMIT_##ID] = { .name = text, .about = words, .unit = LIMIT_IN_##quantity, .source = LIMIT_OF_##of },
+#include "check_measure.def"
+#undef LIMIT_MEASURE
+};
+
+const char *const limit_ops[] = {
+	[LIMIT_LE] = "<=", [LIMIT_LT] = "<", [LIMIT_GE] = ">=", [LIMIT_GT] = ">", [LIMIT_EQ] = "==", [LIMIT_NE] = "!=",
+};
+enum { OPS = sizeof limit_ops / sizeof *limit_ops };
+
+struct parser {
+	const char *text, *at;
+	struct limit_rule *rule;
+};
+
+static struct shiny_err *wrong(const struct parser *p, const char *at, const char *format, ...) SHINY_PRINTF(3, 4);
+static struct shiny_err *wrong(const struct parser *p, const char *at, const char *format, ...)
+{
+	char why[400], where[300] = "";
+	unsigned column = 1;
+	va_list args;
+
+	for (const char *c = p->text; c < at; c++)
+		column += ((unsigned char)*c & 0xc0) != 0x80;
+	va_start(args, format);
+	vsnprintf(why, sizeof why, format, args);
+	va_end(args);
+	if (p->rule->file)
+		snprintf(where, sizeof where, "%s:%u: ", p->rule->file, p->rule->line);
+	return shiny_err(SHINY_ERR_USAGE, "%srule '%.120s', column %u: %s", where, p->text, column, why);
+}
+
+static void skip_space(struct parser *p)
+{
+	while (*p->at == ' ' || *p->at == '\t')
+		p->at++;
+}
+
+static size_t word_length(const char *text)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)text[n]) || text[n] == '_')
+		n++;
+	return n;
+}
+
+/* ---- selectors ---- */
+
+/* What describes blocks, and behind these what narrows the session. */
+enum { TAG = CENSUS_DIMENSIONS, BETWEEN, SELECTORS };
+
+static const char *selector_name(int selector)
+{
+	return selector == TAG ? "tag" : selector == BETWEEN ? "between" : census_names[selector];
+}
+
+bool limit_narrows(enum limit_measure measure, bool tags, bool between)
+{
+	switch (measure) {
+	case LIMIT_LOST:
+	case LIMIT_PROCESSES: return !tags && !between;
+	case LIMIT_UNKNOWN_FREES: /* what was freed has no tag that is known */
+	case LIMIT_DURATION: return !tags;
+	default: return true;
+	}
+}
+
+/* `p` stands behind the opening parenthesis of `selector`; *out: what is in between. */
+static struct shiny_err *parse_pattern(struct parser *p, const char *selector, char **out)
+{
+	const char *start = p->at, *end;
+	unsigned depth = 1;
+
+	if (*start == '"') {
+		end = strchr(++start, '"');
+		if (!end)
+			return wrong(p, p->at, "the text has no second \"");
+		p->at = end + 1;
+		skip_space(p);
+		if (*p->at != ')')
+			return wrong(p, p->at, "')' is missing behind the text");
+	} else {
+		for (end = start; *end && (depth += (*end == '(') - (*end == ')')); end++)
+			;
+		if (!*end)
+			return wrong(p, start - 1, "this parenthesis is not closed; a text whose parentheses do not pair stands in \"\"");
+		p->at = end;
+	}
+	p->at++;
+	if (end == start)
+		return wrong(p, start, "%s() means nothing%s", selector, strcmp(selector, "between") == 0 ? "" : "; * means all");
+	*out = mem_format("%.*s", (int)(end - start), start);
+	return NULL;
+}
+
+static struct shiny_err *unknown_word(const struct parser *p, const char *at, size_t length, bool selector)
+{
+	const char *names[SELECTORS + LIMIT_MEASURES], *near;
+	size_t count = 0;
+	char word[80];
+
+	snprintf(word, sizeof word, "%.*s", (int)length, at);
+	for (int i = 0; selector && i < SELECTORS; i++)
+		names[count++] = selector_name(i);
+	for (int i = 0; !selector && i < LIMIT_MEASURES; i++)
+		names[count++] = limit_measures[i].name;
+	near = nearest_name(word, names, count);
+	if (near)
+		return wrong(p, at, "there is no %s '%s'; the nearest is %s", selector ? "selector" : "measure", word, near);
+	if (selector)
+		return wrong(p, at, "there is no selector '%s'; there are type(), site(), component(), role(), tag() and between()", word);
+	return wrong(p, at, "there is no measure '%s'; `shinyctl help check` lists them", word);
+}
+
+static struct shiny_err *parse_selector(struct parser *p, size_t length)
+{
+	struct limit_rule *rule = p->rule;
+	struct limit_filter *filter = &rule->filters[rule->filter_count];
+	const char *start = p->at;
+	char **narrower;
+	int by = 0;
+
+	while (by < SELECTORS && (strlen(selector_name(by)) != length || strncmp(selector_name(by), start, length) != 0))
+		by++;
+	if (by == SELECTORS)
+		return unknown_word(p, start, length, true);
+	p->at += length + 1;
+	if (by < CENSUS_DIMENSIONS) {
+		if (rule->filter_count == LIMIT_FILTERS)
+			return wrong(p, start, "more than %d selectors", LIMIT_FILTERS);
+		filter->by = (enum census_by)by;
+		SHINY_TRY(parse_pattern(p, selector_name(by), &filter->pattern));
+		rule->filter_count++;
+	} else {
+		narrower = by == TAG ? &rule->tags : &rule->between;
+		if (*narrower)
+			return wrong(p, start, "a second %s()", selector_name(by));
+		start = p->at;
+		SHINY_TRY(parse_pattern(p, selector_name(by), narrower));
+		if (by == BETWEEN && !strstr(rule->between, ".."))
+			return wrong(p, start, "between() takes FROM..TO, each the name of a mark or a time, such as load..idle");
+	}
+	if (*p->at != '.')
+		return wrong(p, p->at, "a '.' and a measure, or a further selector, come behind %s()", selector_name(by));
+	p->at++;
+	return NULL;
+}
+
+/* ---- measure and comparison ---- */
+
+static struct shiny_err *parse_measure(struct parser *p, size_t length)
+{
+	struct limit_rule *rule = p->rule;
+	const char *start = p->at;
+	int m = 0;
+
+	if (!length)
+		return wrong(p, start, *start ? "a measure comes here, such as live_bytes" : "the measure is missing, such as live_bytes");
+	while (m < LIMIT_MEASURES && (strlen(limit_measures[m].name) != length || strncmp(limit_measures[m].name, start, length) != 0))
+		m++;
+	if (m == LIMIT_MEASURES)
+		return unknown_word(p, start, length, false);
+	if (limit_measures[m].source == LIMIT_OF_SESSION && rule->filter_count)
+		return wrong(p, start, "%s is of the whole session: no selector can stand in front of it", limit_measures[m].name);
+	if (!limit_narrows((enum limit_measure)m, rule->tags, rule->between))
+		return wrong(p, start, "%s is of the whole session: no %s() can stand in front of it", limit_measures[m].name,
+			     limit_narrows((enum limit_measure)m, rule->tags, false) ? "between" : "tag");
+	if (rule->each && !rule->filter_count)
+		return wrong(p, start, "'each' needs a selector, such as each type(*).%s", limit_measures[m].name);
+	rule->measure = (enum limit_measure)m;
+	p->at += length;
+	return NULL;
+}
+
+static size_t number_length(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] && (isalnum((unsigned char)text[n]) || text[n] == '.' || text[n] == ',' || (text[n] & 0x80)))
+		n++;
+	return n;
+}
+
+/* A number with the measure's unit. */
+static struct shiny_err *parse_amount(struct parser *p, double *amount)
+{
+	static const char *const examples[] = { [LIMIT_IN_COUNT] = "a number such as 1500 or 2k", [LIMIT_IN_BYTES] = "a size such as 24MB",
+						[LIMIT_IN_TIME] = "a time such as 10ms" };
+	enum limit_unit unit = limit_measures[p->rule->measure].unit;
+	size_t length = number_length(p->at);
+	char text[80];
+	uint64_t value = 0;
+	bool good;
+
+	snprintf(text, sizeof text, "%.*s", (int)length, p->at);
+	good = length < sizeof text && (unit == LIMIT_IN_BYTES ? units_parse_bytes(text, &value) : unit == LIMIT_IN_TIME ? units_parse_time(text, &value)
+					: units_parse_count(text, &value));
+	if (!good)
+		return wrong(p, p->at, "%s takes %s here", limit_measures[p->rule->measure].name, examples[unit]);
+	*amount = (double)value;
+	p->at += length;
+	return NULL;
+}
+
+/* "+5%+64KB" */
+static struct shiny_err *parse_change(struct parser *p)
+{
+	struct limit_rule *rule = p->rule;
+
+	rule->relative = true;
+	while (*p->at == '+' || *p->at == '-') {
+		double sign = *p->at++ == '-' ? -1 : 1, amount;
+		size_t length;
+
+		skip_space(p);
+		length = strspn(p->at, "0123456789.");
+		if (length && p->at[length] == '%') {
+			char *end;
+
+			amount = strtod(p->at, &end);
+			if (end != p->at + length)
+				return wrong(p, p->at, "no percentage");
+			rule->share += sign * amount / 100;
+			p->at += length + 1;
+		} else {
+			SHINY_TRY(parse_amount(p, &amount));
+			rule->amount += sign * amount;
+		}
+		skip_space(p);
+	}
+	return NULL;
+}
+
+static struct shiny_err *parse_comparison(struct parser *p)
+{
+	struct limit_rule *rule = p->rule;
+	const char *start = p->at;
+	int op = OPS;
+
+	for (int i = 0; i < OPS; i++) /* the longest: "<=" before "<" */
+		if (strncmp(start, limit_ops[i], strlen(limit_ops[i])) == 0 && (op == OPS || strlen(limit_ops[i]) > strlen(limit_ops[op])))
+			op = i;
+	if (op < OPS) {
+		rule->op = (enum limit_op)op;
+		p->at += strlen(limit_ops[op]);
+		skip_space(p);
+	} else if (*start != '+' && *start != '-') {
+		return wrong(p, start, "%s", *start == '=' ? "a comparison is one of <= < >= > == !=" : *start ?
+			     "a comparison comes here: <= < >= > == != and a value, or a change against the base such as +5%" :
+			     "the comparison is missing, such as <=24MB, or +5% against a base");
+	}
+	if (*p->at == '+' || *p->at == '-')
+		return parse_change(p);
+	return parse_amount(p, &rule->amount);
+}
+
+static struct shiny_err *parse(struct parser *p)
+{
+	size_t length;
+
+	skip_space(p);
+	if (strncmp(p->at, "each", 4) == 0 && (p->at[4] == ' ' || p->at[4] == '\t')) {
+		p->rule->each = true;
+		p->at += 4;
+		skip_space(p);
+	}
+	for (length = word_length(p->at); p->at[length] == '('; length = word_length(p->at))
+		SHINY_TRY(parse_selector(p, length));
+	SHINY_TRY(parse_measure(p, length));
+	skip_space(p);
+	SHINY_TRY(parse_comparison(p));
+	skip_space(p);
+	if (*p->at)
+		return wrong(p, p->at, "'%.40s' is too much", p->at);
+	return NULL;
+}
+
+/* ---- rules ---- */
+
+static void rule_deinit(struct limit_rule *rule)
+{
+	for (size_t i = 0; i < LIMIT_FILTERS; i++)
+		free(rule->filters[i].pattern);
+	free(rule->tags);
+	free(rule->between);
+	free(rule->text);
+	free(rule->file);
+}
+
+static struct shiny_err *add(struct limit_rules *rules, const char *text, const char *file, unsigned line)
+{
+	struct limit_rule rule = { .text = mem_text(text), .file = file ? mem_text(file) : NULL, .line = line };
+	struct parser parser = { .text = rule.text, .at = rule.text, .rule = &rule };
+	struct shiny_err *err = parse(&parser);
+
+	if (err) {
+		rule_deinit(&rule);
+		return err;
+	}
+	*vec_push(rules) = rule;
+	return NULL;
+}
+
+struct shiny_err *limit_rules_add(struct limit_rules *rules, const char *text)
+{
+	return add(rules, text, NULL, 0);
+}
+
+struct shiny_err *limit_rules_read(struct limit_rules *rules, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	struct shiny_err *err = NULL;
+	char *line = NULL;
+	size_t room = 0;
+	unsigned number = 0;
+	ssize_t n;
+
+	if (!file)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "cannot read the rules %s: %s", path, strerror(errno)), "--rules takes a file with a rule a line");
+	while (!err && (n = getline(&line, &room, file)) >= 0) {
+		char *text = line + strspn(line, " \t\r\n"), *end = line + n;
+
+		number++;
+		while (end > text && isspace((unsigned char)end[-1]))
+			*--end = 0;
+		if (*text && *text != '#')
+			err = add(rules, text, path, number);
+	}
+	free(line);
+	fclose(file);
+	return err;
+}
+
+void limit_rules_deinit(struct limit_rules *rules)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		rule_deinit(&rules->at[i]);
+	free(rules->at);
+	*rules = (struct limit_rules){ 0 };
+}
+
+double limit_of(const struct limit_rule *rule, double base)
+{
+	/* 5 % of 60 is 3, not 3.0000000000000004 */
+	double limit = rule->relative ? base + round(rule->share * base * 1e6) / 1e6 + rule->amount : rule->amount;
+
+	switch (rule->op) {
+	case LIMIT_LE:
+	case LIMIT_GT: return floor(limit);
+	case LIMIT_LT:
+	case LIMIT_GE: return ceil(limit);
+	default: return round(limit);
+	}
+}
+
+bool limit_holds(const struct limit_rule *rule, double value, double base)
+{
+	double limit = limit_of(rule, base);
+
+	switch (rule->op) {
+	case LIMIT_LE: return value <= limit;
+	case LIMIT_LT: return value < limit;
+	case LIMIT_GE: return value >= limit;
+	case LIMIT_GT: return value > limit;
+	case LIMIT_EQ: return value == limit;
+	default: return value != limit;
+	}
+}

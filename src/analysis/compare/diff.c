@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+#include "../../base/text.h"
+
+#define CLOCK_FACTOR   4.0
+#define CLOCK_LEAST_NS 100000 /* shorter lifetimes are the machine's business, and what recording costs */
+#define LEAST_OCTAVES  0.25 /* two bins of a distribution: less may be the bins' doing */
+
+const char *const diff_measure_names[DIFF_MEASURES] = {
+	[DIFF_LIVE] = "live", [DIFF_PEAK] = "peak", [DIFF_BYTES] = "bytes", [DIFF_BLOCKS] = "blocks", [DIFF_SIZE] = "size",
+	[DIFF_LIFETIME] = "lifetime",
+};
+
+struct comparing {
+	struct census censuses[2];
+	struct match match, others; /* others: of the dimension that `mostly` names */
+	struct watches watches[2];
+	enum census_by by, other;
+	struct diff_row *rows;
+};
+
+/* ---- counting ---- */
+
+static void add_cells(struct comparing *c, int side)
+{
+	const struct census *census = &c->censuses[side];
+	uint64_t *least = mem_zero(c->match.count + 1, sizeof *least), *most = mem_zero(c->match.count + 1, sizeof *most);
+
+	for (size_t i = 0; i < census->cell_count; i++) {
+		const struct census_cell *cell = &census->cells[i];
+		uint32_t row = c->match.row_of[side][cell->of[c->by]];
+
+		sums_add(&c->rows[row].sides[side].sums, &cell->sums);
+		if (cell->sums.allocs + cell->sums.inherited == 0)
+			continue;
+		least[row] = !most[row] || cell->least_size < least[row] ? cell->least_size : least[row];
+		most[row] = cell->most_size > most[row] ? cell->most_size : most[row];
+	}
+	for (size_t i = 0; i < c->match.count; i++)
+		c->rows[i].sides[side].size = least[i] == most[i] ? most[i] : 0;
+	free(least);
+	free(most);
+}
+
+/* A watch a row, and one for all. */
+static void watch_cells(struct comparing *c, int side)
+{
+	const struct census *census = &c->censuses[side];
+	struct watches *w = &c->watches[side];
+
+	w->count = c->match.count + 1;
+	w->at = mem_zero(w->count, sizeof *w->at);
+	w->first = mem_zero(census->cell_count + 1, sizeof *w->first);
+	w->of = mem_zero(2 * census->cell_count + 1, sizeof *w->of);
+	for (size_t i = 0; i < c->match.count; i++)
+		w->at[i].lifetimes = true;
+	for (size_t i = 0; i < census->cell_count; i++) {
+		w->of[2 * i] = c->match.row_of[side][census->cells[i].of[c->by]];
+		w->of[2 * i + 1] = (uint32_t)c->match.count;
+		w->first[i + 1] = (uint32_t)(2 * i + 2);
+	}
+}
+
+static void take_watches(struct comparing *c, int side, uint64_t *peak)
+{
+	for (size_t i = 0; i < c->match.count; i++) {
+		const struct watch *w = &c->watches[side].at[i];
+		struct diff_side *s = &c->rows[i].sides[side];
+
+		s->peak_bytes = w->peak_bytes;
+		s->episodes = w->episodes;
+		s->ended = w->ages.ended;
+		s->p10_ns = distribution_quantile(&w->ages, 0.1);
+		s->p50_ns = distribution_quantile(&w->ages, 0.5);
+		s->p90_ns = distribution_quantile(&w->ages, 0.9);
+		s->p50_steps = distribution_quantile(&w->steps, 0.5);
+	}
+	*peak = c->watches[side].at[c->match.count].peak_bytes;
+	watches_deinit(&c->watches[side]);
+}
+
+/* ---- ranking ---- */
+
+static double rank_of(uint64_t base, uint64_t new)
+{
+	double change = (double)new - (double)base;
+
+	return base + new ? change * fabs(change) / ((double)base + (double)new) : 0;
+}
+
+static double octaves(uint64_t base, uint64_t new)
+{
+	return log2(((double)new + 1) / ((double)base + 1));
+}
+
+/* The whole distribution moved: one side's shortest tenth lives much longer than the other's longest tenth lived. */
+static bool clock_moved(const struct diff_side *shorter, const struct diff_side *longer, double slower)
+{
+	return (double)longer->p10_ns > CLOCK_FACTOR * slower * (double)shorter->p90_ns && longer->p50_ns > shorter->p50_ns + CLOCK_LEAST_NS;
+}
+
+/* `slower`: the newer session's machine, by that factor. */
+static double lifetime_rank(const struct diff_side *base, const struct diff_side *new, double slower)
+{
+	uint64_t blocks = base->ended < new->ended ? base->ended : new->ended;
+	double by_steps = octaves(base->p50_steps, new->p50_steps), by_clock = 0;
+
+	if (!blocks)
+		return 0;
+	if (base->episodes >= DIFF_EPISODES && new->episodes >= DIFF_EPISODES &&
+	    (clock_moved(base, new, slower) || clock_moved(new, base, 1 / slower)))
+		by_clock = octaves(base->p50_ns, new->p50_ns);
+	if (fabs(by_clock) > fabs(by_steps))
+		by_steps = by_clock;
+	return fabs(by_steps) < LEAST_OCTAVES ? 0 : by_steps * log2(1 + (double)blocks);
+}
+
+static int by_real(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* The median over rows of how much longer blocks live by the clock, where the program did the same meanwhile. */
+static double slower_by(const struct comparing *c)
+{
+	enum { ENOUGH = 8 };
+	double *ratios = mem_alloc((c->match.count + 1) * sizeof *ratios), slower = 1;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->match.count; i++) {
+		const struct diff_side *base = &c->rows[i].sides[0], *new = &c->rows[i].sides[1];
+
+		if (base->ended >= ENOUGH && new->ended >= ENOUGH && base->p50_steps == new->p50_steps && base->p50_ns && new->p50_ns)
+			ratios[count++] = (double)new->p50_ns / (double)base->p50_ns;
+	}
+	if (count >= ENOUGH) {
+		qsort(ratios, count, sizeof *ratios, by_real);
+		slower = ratios[count / 2];
+	}
+	free(ratios);
+	return slower;
+}
+
+/* False: the row is the same in both. */
+static bool rank_row(struct diff_row *row, bool timed, double slower)
+{
+	const struct diff_side *base = &row->sides[0], *new = &row->sides[1];
+	bool different = base->sums.allocs != new->sums.allocs || base->sums.bytes != new->sums.bytes || base->sums.live != new->sums.live ||
+			 base->sums.live_bytes != new->sums.live_bytes;
+
+	row->ranks[DIFF_LIVE] = rank_of(base->sums.live_bytes, new->sums.live_bytes);
+	row->ranks[DIFF_BYTES] = rank_of(base->sums.bytes, new->sums.bytes);
+	row->ranks[DIFF_BLOCKS] = rank_of(base->sums.allocs, new->sums.allocs);
+	if (base->size && new->size)
+		row->ranks[DIFF_SIZE] = ((double)new->size - (double)base->size) * (double)(new->sums.allocs + new->sums.inherited);
+	if (timed) {
+		row->ranks[DIFF_PEAK] = rank_of(base->peak_bytes, new->peak_bytes);
+		row->ranks[DIFF_LIFETIME] = lifetime_rank(base, new, slower);
+	}
+	for (int m = 0; m < DIFF_MEASURES; m++)
+		different = different || row->ranks[m] != 0;
+	return different;
+}
+
+static int by_rank(const void *left, const void *right, void *context)
+{
+	const struct diff_row *a = left, *b = right;
+	double x = a->ranks[*(enum diff_measure *)context], y = b->ranks[*(enum diff_measure *)context];
+
+	if (x == 0 && y == 0) { /* what changed otherwise */
+		x = a->ranks[DIFF_BYTES];
+		y = b->ranks[DIFF_BYTES];
+	}
+	if ((x > 0) != (y > 0))
+		return x > 0 ? -1 : 1;
+	if (fabs(x) != fabs(y))
+		return fabs(x) < fabs(y) ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* ---- what of the other dimension a row's change mostly is ---- */
+
+struct part {
+	uint64_t pair; /* row << 32 | other row */
+	double change, all;
+};
+
+static int by_pair(const void *left, const void *right)
+{
+	const struct part *a = left, *b = right;
+
+	return (a->pair > b->pair) - (a->pair < b->pair);
+}
+
+static void find_mostly(struct comparing *c)
+{
+	struct part *parts = mem_alloc((c->censuses[0].cell_count + c->censuses[1].cell_count + 1) * sizeof *parts);
+	struct part *most = mem_zero(c->match.count + 1, sizeof *most); /* a row each */
+	size_t count = 0;
+
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
+			const struct census_cell *cell = &c->censuses[side].cells[i];
+			uint64_t row = c->match.row_of[side][cell->of[c->by]], other = c->others.row_of[side][cell->of[c->other]];
+			/* blocks break ties: a row may only have more or fewer of no bytes */
+			double value = (double)cell->sums.bytes + (double)cell->sums.live_bytes + (double)cell->sums.allocs;
+
+			parts[count++] = (struct part){ row << 32 | other, side ? value : -value, value };
+		}
+	if (count)
+		qsort(parts, count, sizeof *parts, by_pair);
+	for (size_t i = 0, end; i < count; i = end) {
+		uint32_t row = (uint32_t)(parts[i].pair >> 32);
+		struct part sum = { 0 };
+
+		for (end = i; end < count && parts[end].pair == parts[i].pair; end++) {
+			sum.change += parts[end].change;
+			sum.all += parts[end].all;
+		}
+		/* where nothing changed in these, as with lifetimes, what there is most of */
+		if (fabs(sum.change) < fabs(most[row].change) || (sum.change == most[row].change && sum.all <= most[row].all))
+			continue;
+		most[row] = sum;
+		free(c->rows[row].mostly);
+		c->rows[row].mostly = mem_text(c->others.rows[(uint32_t)parts[i].pair].name);
+	}
+	free(parts);
+	free(most);
+}
+
+/* ---- all of it ---- */
+
+static void row_deinit(struct diff_row *row)
+{
+	free(row->name);
+	free(row->mostly);
+}
+
+static bool is_label(const struct comparing *c, size_t row)
+{
+	for (int side = 0; c->by == CENSUS_TYPE && side < 2; side++)
+		for (size_t i = 0; i < c->censuses[side].names[CENSUS_TYPE].count; i++)
+			if (c->match.row_of[side][i] == row)
+				return c->censuses[side].labels[i];
+	return false;
+}
+
+static void arrange(struct comparing *c, const char *match, enum diff_measure order, struct diff *out)
+{
+	double slower = out->timed ? slower_by(c) : 1;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->match.count; i++) {
+		struct diff_row *row = &c->rows[i];
+		const struct match_row *matched = &c->match.rows[i];
+		bool different = rank_row(row, out->timed, slower);
+
+		row->name = mem_text(matched->name);
+		row->how = matched->how;
+		memcpy(row->members, matched->members, sizeof row->members);
+		if (!different && row->members[0] && row->members[1] && row->sides[1].sums.allocs + row->sides[1].sums.inherited)
+			out->same++;
+		if (!different || (match && !text_matches(match, row->name))) {
+			row_deinit(row);
+			continue;
+		}
+		row->label = is_label(c, i);
+		c->rows[kept++] = *row;
+	}
+	out->rows = c->rows;
+	out->count = kept;
+	c->rows = NULL;
+	for (int m = 0; m <= DIFF_MEASURES; m++) { /* last the order that was asked for */
+		enum diff_measure measure = m < DIFF_MEASURES ? (enum diff_measure)m : order;
+
+		if (kept)
+			qsort_r(out->rows, kept, sizeof *out->rows, by_rank, &measure);
+		out->counts[measure] = 0;
+		while (out->counts[measure] < kept && out->rows[out->counts[measure]].ranks[measure] != 0) {
+			out->rows[out->counts[measure]].places[measure] = (uint32_t)out->counts[measure] + 1;
+			out->counts[measure]++;
+		}
+	}
+}
+
+static void take_session(const struct census *c, struct diff_session *out)
+{
+	out->sums = c->total;
+	out->duration = c->duration;
+	out->processes = c->processes;
+	out->lost = c->lost;
+	out->complete = c->complete;
+	out->with_events = c->with_events;
+}
+
+/* Sites of frees have no blocks. */
+static void count_sites(const struct comparing *c, const struct match *sites, struct diff *out)
+{
+	bool *used = mem_zero(sites->count + 1, sizeof *used);
+
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
+			uint32_t row = sites->row_of[side][c->censuses[side].cells[i].of[CENSUS_SITE]];
+
+			out->sites[sites->rows[row].how] += !used[row];
+			used[row] = true;
+		}
+	free(used);
+}
+
+static struct shiny_err *match_both(struct comparing *c, struct store *const stores[2], struct diff *out)
+{
+	const struct census *const censuses[2] = { &c->censuses[0], &c->censuses[1] };
+	struct match types = { 0 }, sites = { 0 };
+	bool with_sites = c->by == CENSUS_SITE || c->other == CENSUS_SITE;
+	struct shiny_err *err = match_load(stores, censuses, CENSUS_TYPE, NULL, &types);
+
+	if (!err && with_sites)
+		err = match_load(stores, censuses, CENSUS_SITE, &types, &sites);
+	if (!err && with_sites)
+		count_sites(c, &sites, out);
+	if (!err && c->by != CENSUS_TYPE && c->by != CENSUS_SITE)
+		err = match_load(stores, censuses, c->by, NULL, &c->match);
+	if (c->by == CENSUS_TYPE)
+		c->match = types;
+	else
+		c->others = types;
+	if (c->by == CENSUS_SITE)
+		c->match = sites;
+	else if (c->by == CENSUS_TYPE)
+		c->others = sites;
+	return err;
+}
+
+static struct shiny_err *compare(struct comparing *c, struct store *const stores[2], const struct scope scopes[2],
+				 const struct component_rules *rules, bool full, bool progress, struct diff *out)
+{
+	struct shiny_err *err = NULL;
+
+	for (int side = 0; !err && side < 2; side++)
+		err = census_load(stores[side], &scopes[side], rules, full,
+				  !progress ? NULL : side ? "counting the new session's blocks" : "counting the base's blocks", &c->censuses[side]);
+	if (!err)
+		err = match_both(c, stores, out);
+	if (err)
+		return err;
+	c->rows = mem_zero(c->match.count + 1, sizeof *c->rows);
+	out->timed = c->censuses[0].with_events && c->censuses[1].with_events;
+	for (int side = 0; !err && side < 2; side++) {
+		take_session(&c->censuses[side], &out->sessions[side]);
+		add_cells(c, side);
+		if (!out->timed)
+			continue;
+		watch_cells(c, side);
+		err = watch_run(stores[side], &scopes[side], &c->censuses[side], &c->watches[side],
+				!progress ? NULL : side ? "following the new session's blocks" : "following the base's blocks");
+		if (!err)
+			take_watches(c, side, &out->sessions[side].peak_bytes);
+	}
+	if (!err)
+		find_mostly(c);
+	return err;
+}
+
+struct shiny_err *diff_load(struct store *const stores[2], const struct scope scopes[2], enum census_by by, const struct component_rules *rules,
+			    const char *match, enum diff_measure order, bool full_names, bool progress, struct diff *out)
+{
+	struct comparing c = { .by = by, .other = by == CENSUS_TYPE ? CENSUS_SITE : CENSUS_TYPE };
+	struct diff diff = { 0 };
+	struct shiny_err *err = compare(&c, stores, scopes, by == CENSUS_COMPONENT ? rules : NULL, full_names, progress, &diff);
+
+	if (!err)
+		arrange(&c, match, order, &diff);
+	for (size_t i = 0; c.rows && i < c.match.count; i++)
+		row_deinit(&c.rows[i]);
+	free(c.rows);
+	for (int side = 0; side < 2; side++) {
+		watches_deinit(&c.watches[side]);
+		census_deinit(&c.censuses[side]);
+	}
+	match_deinit(&c.match);
+	match_deinit(&c.others);
+	if (err)
+		return err;
+	*out = diff;
+	return NULL;
+}
+
+void diff_deinit(struct diff *diff)
+{
+	for (size_t i = 0; i < diff->count; i++)
+		row_deinit(&diff->rows[i]);
+	free(diff->rows);
+	*diff = (struct diff){ 0 };
+}

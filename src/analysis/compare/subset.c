@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "subset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../base/cleanup.h"
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+#include "../replay/live_peak.h"
+#include "../replay/replay.h"
+#include "../query/range_map.h"
+
+/* ---- sums by two numbers ---- */
+
+struct tallies {
+	uint64_t *rows; /* each: a key of two, then `width` sums */
+	size_t width, count, room;
+	uint32_t *slots; /* places + 1, open addressing; a power of two */
+	size_t slot_room;
+};
+enum { KEYS = 2 };
+
+static uint64_t *row_at(const struct tallies *t, size_t place)
+{
+	return t->rows + place * (KEYS + t->width);
+}
+
+static size_t slot_of(const struct tallies *t, uint64_t a, uint64_t b)
+{
+	size_t i = hash_pair(a, b) & (t->slot_room - 1);
+
+	for (; t->slots[i]; i = (i + 1) & (t->slot_room - 1)) {
+		const uint64_t *row = row_at(t, t->slots[i] - 1);
+
+		if (row[0] == a && row[1] == b)
+			break;
+	}
+	return i;
+}
+
+/* The sums of a key; those of a new one are 0. Good until the next one. */
+static uint64_t *tally(struct tallies *t, uint64_t a, uint64_t b)
+{
+	size_t slot;
+
+	if (2 * (t->count + 1) > t->slot_room) {
+		t->slot_room = t->slot_room ? 2 * t->slot_room : 1024;
+		free(t->slots);
+		t->slots = mem_zero(t->slot_room, sizeof *t->slots);
+		for (size_t i = 0; i < t->count; i++)
+			t->slots[slot_of(t, row_at(t, i)[0], row_at(t, i)[1])] = (uint32_t)i + 1;
+	}
+	slot = slot_of(t, a, b);
+	if (!t->slots[slot]) {
+		t->rows = mem_reach(t->rows, &t->room, (t->count + 1) * (KEYS + t->width), sizeof *t->rows, 1024);
+		row_at(t, t->count)[0] = a;
+		row_at(t, t->count)[1] = b;
+		t->slots[slot] = (uint32_t)++t->count;
+	}
+	return row_at(t, t->slots[slot] - 1) + KEYS;
+}
+
+static void tallies_deinit(struct tallies *t)
+{
+	free(t->rows);
+	free(t->slots);
+}
+
+/* ---- from the events ---- */
+
+enum { ALLOCS, REALLOCS, FREES, REUSED, RELEASED, BYTES, LIVE, LIVE_BYTES, GONE, GONE_BYTES, INHERITED, INHERITED_BYTES, INHERITED_FREES, MAX_SIZE, MIN_SIZE, API, TYPE,
+       STAT_SUMS };
+enum { AGE_COUNT, AGE_BYTES, AGE_SUMS };
+enum { PAGE_BLOCKS, PAGE_LIVE_BYTES, PAGE_SUMS };
+enum { PAGES_AT_LEAST = 1 << 20, PAGES_A_BYTE = 1 }; /* the whole session's are rows of six bytes of its file, unless it is unfinished */
+enum { BUCKET_ALLOCS, BUCKET_FREES, BUCKET_ALLOC_BYTES, BUCKET_FREE_BYTES, BUCKET_LIVE, BUCKET_LIVE_BYTES, BUCKET_MOST_BYTES, BUCKET_SUMS }; /* live: changes */
+
+struct counting {
+	struct tallies stats;   /* process and stack, vtable and tag */
+	struct tallies ages;    /* process and site, type, bin and whether censored */
+	struct tallies pages;   /* process, page */
+	struct tallies buckets; /* process, number */
+	uint32_t *site_of;      /* by stack id */
+	size_t stack_count;
+	uint64_t bucket_ns;     /* 0 until the first is asked for */
+	uint64_t now; /* of what was last told */
+	uint64_t *live; /* bytes, by process id - 1 */
+	struct live_peak peak;
+	uint64_t most_pages; /* that a file of this size can have rows of */
+	bool all;
+};
+
+static uint64_t *stat_of(struct counting *c, const struct lives_process *process, const struct life *life)
+{
+	return tally(&c->stats, (uint64_t)process->id << 32 | life->stack, (uint64_t)life->vtable << 32 | life->tag);
+}
+
+static uint64_t *bucket_of(struct counting *c, const struct lives *lives, const struct lives_process *process, uint64_t time)
+{
+	if (!c->bucket_ns)
+		c->bucket_ns = lives->duration / NARROW_BUCKETS + 1;
+	return tally(&c->buckets, process->id, time / c->bucket_ns);
+}
+
+static void note_size(uint64_t *stat, uint64_t size)
+{
+	stat[MIN_SIZE] = stat[ALLOCS] + stat[INHERITED] > 1 && stat[MIN_SIZE] < size ? stat[MIN_SIZE] : size;
+	stat[MAX_SIZE] = stat[MAX_SIZE] > size ? stat[MAX_SIZE] : size;
+}
+
+static void count_age(struct counting *c, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	uint32_t site = life->stack < c->stack_count ? c->site_of[life->stack] : 0;
+	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, *row;
+	unsigned bin = age ? 63 - (unsigned)__builtin_clzll(age) : 0;
+
+	row = tally(&c->ages, (uint64_t)process->id << 32 | site, (uint64_t)lives_type(lives, process, life) << 8 | bin << 1 | (death->end == LIFE_NEVER));
+	row[AGE_COUNT]++;
+	row[AGE_BYTES] += life->size;
+}
+
+static void count_pages(struct counting *c, const struct lives_process *process, const struct life *life)
+{
+	uint64_t first = life->address >> PAGE_SHIFT, last = block_last(life->address, life->size) >> PAGE_SHIFT, end = life->address + life->size;
+
+	last = last - first < STORE_BLOCK_PAGES ? last : first + STORE_BLOCK_PAGES - 1;
+	for (uint64_t page = first; page <= last && c->pages.count <= c->most_pages; page++) {
+		uint64_t *row = tally(&c->pages, process->id, page), from = page << PAGE_SHIFT, to = from + PAGE_BYTES;
+
+		row[PAGE_BLOCKS]++;
+		row[PAGE_LIVE_BYTES] += (end < to ? end : to) - (life->address > from ? life->address : from);
+	}
+}
+
+/* What is live of the process is that much more from then on. */
+static void change_live(struct counting *c, const struct lives *lives, const struct lives_process *process, uint64_t time, uint64_t blocks,
+			uint64_t bytes)
+{
+	uint64_t *bucket = bucket_of(c, lives, process, time), *now;
+
+	if (!c->live)
+		c->live = mem_zero(lives->process_count + 1, sizeof *c->live);
+	now = &c->live[process->id - 1];
+	*now += bytes;
+	bucket[BUCKET_LIVE] += blocks;
+	bucket[BUCKET_LIVE_BYTES] += bytes;
+	bucket[BUCKET_MOST_BYTES] = *now > bucket[BUCKET_MOST_BYTES] ? *now : bucket[BUCKET_MOST_BYTES];
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct counting *c = context;
+	uint64_t *bucket = bucket_of(c, lives, process, life->birth);
+
+	c->now = life->birth;
+	bucket[BUCKET_ALLOCS]++;
+	bucket[BUCKET_ALLOC_BYTES] += life->size;
+	change_live(c, lives, process, life->birth, 1, life->size);
+}
+
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct counting *c = context;
+	uint64_t now = c->now > life->birth ? c->now : life->birth, *bucket;
+
+	if (life->inherited)
+		return;
+	if (before > life->size)
+		stat_of(c, process, life)[BYTES] += before - life->size; /* its end will add the rest */
+	if (!c->all)
+		return;
+	bucket = bucket_of(c, lives, process, now);
+	bucket[BUCKET_ALLOC_BYTES] += life->size > before ? life->size - before : 0;
+	bucket[BUCKET_FREE_BYTES] += before > life->size ? before - life->size : 0;
+	change_live(c, lives, process, now, 0, life->size - before);
+}
+
+/* Of blocks that ended, or never did: what they are is known by then, and their size is the last that they had, as in the file. */
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct counting *c = context;
+	uint64_t *stat = stat_of(c, process, life), *bucket;
+	bool never = death->end == LIFE_NEVER;
+
+	stat[life->inherited ? INHERITED : ALLOCS]++;
+	stat[life->inherited ? INHERITED_BYTES : BYTES] += life->size;
+	stat[REALLOCS] += life->realloced && !life->inherited;
+	stat[FREES] += !never;
+	stat[INHERITED_FREES] += !never && life->inherited;
+	stat[REUSED] += death->end == LIFE_REUSED;
+	stat[RELEASED] += death->end == LIFE_RELEASED;
+	if (never && !life->inherited) {
+		stat[process->early ? GONE : LIVE]++;
+		stat[process->early ? GONE_BYTES : LIVE_BYTES] += life->size;
+	}
+	note_size(stat, life->size);
+	stat[API] = life->api;
+	stat[TYPE] = lives_type(lives, process, life);
+	if (!c->all)
+		return;
+	if (!life->inherited)
+		count_age(c, lives, process, life, death);
+	if (never && !process->early)
+		count_pages(c, process, life);
+	if (never) /* it is live to its process's end, which readers of buckets know */
+		return;
+	c->now = death->time;
+	bucket = bucket_of(c, lives, process, death->time);
+	bucket[BUCKET_FREES]++;
+	if (life->inherited)
+		return;
+	bucket[BUCKET_FREE_BYTES] += life->size;
+	change_live(c, lives, process, death->time, -1, -life->size);
+}
+
+/* ---- into tables ---- */
+
+static struct shiny_err *execute(struct store *store, const char *sql)
+{
+	struct query *q = NULL;
+	bool row;
+	struct shiny_err *err = store_query(store, sql, &q);
+
+	if (!err)
+		err = query_step(q, &row);
+	query_end(q);
+	return err;
+}
+
+/* A key's two numbers as columns, such as process, stack, vtable and tag: cut into 32 bits each where `halves` says so. */
+static void put_key(FILE *out, const uint64_t key[KEYS], unsigned halves)
+{
+	for (unsigned k = 0; k < KEYS; k++)
+		if (halves & 1u << k)
+			fprintf(out, "%s%" PRIu64 ",%" PRIu64, k ? "," : "", key[k] >> 32, key[k] & UINT32_MAX);
+		else
+			fprintf(out, "%s%" PRIu64, k ? "," : "", key[k]);
+}
+
+/* INSERT takes as many rows as make a text of a comfortable length. */
+static struct shiny_err *put_rows(struct store *store, const char *table, const struct tallies *t, unsigned halves)
+{
+	enum { AT_ONCE = 500 };
+
+	for (size_t at = 0; at < t->count; at += AT_ONCE) {
+		AUTO_FREE char *sql = NULL;
+		size_t size, end = at + AT_ONCE < t->count ? at + AT_ONCE : t->count;
+		FILE *out = open_memstream(&sql, &size);
+
+		if (!out)
+			return SHINY_NO_MEMORY;
+		fprintf(out, "INSERT INTO temp.%s VALUES ", table);
+		for (size_t i = at; i < end; i++) {
+			const uint64_t *row = row_at(t, i);
+
+			putc(i > at ? ',' : ' ', out);
+			putc('(', out);
+			put_key(out, row, halves);
+			for (size_t n = 0; n < t->width; n++)
+				fprintf(out, ",%" PRId64, (int64_t)row[KEYS + n]);
+			putc(')', out);
+		}
+		if (fclose(out) != 0)
+			return SHINY_NO_MEMORY;
+		SHINY_TRY(execute(store, sql));
+	}
+	return NULL;
+}
+
+#define SUMS_COLUMNS "allocs, reallocs, frees, reused, released, bytes, live, live_bytes, gone, gone_bytes, inherited, inherited_bytes, inherited_frees, max_size, min_size"
+#define SUMS_SUMS "SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(reused) AS reused, SUM(released) AS released, " \
+		  "SUM(bytes) AS bytes, SUM(live) AS live, SUM(live_bytes) AS live_bytes, SUM(gone) AS gone, SUM(gone_bytes) AS gone_bytes, " \
+		  "SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes, SUM(inherited_frees) AS inherited_frees, MAX(max_size) AS max_size, MIN(min_size) AS min_size"
+
+/* A word that turned out to be no vptr has no row in the file: its blocks are counted with those that had none. */
+static struct shiny_err *make_stat(struct store *store, const struct counting *c)
+{
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_stat (process, stack, vtable, tag, " SUMS_COLUMNS ", api, type)"));
+	SHINY_TRY(put_rows(store, "narrow_stat", &c->stats, 3));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS NULL THEN 0 ELSE vtable END AS vtable, tag, " SUMS_COLUMNS
+				 ", api, type, COALESCE(reading, 0) AS reading, 0 AS size_step FROM (SELECT n.*, (SELECT m.reading FROM main.stat m "
+				 "WHERE m.process = n.process AND m.stack = n.stack AND m.vtable = n.vtable LIMIT 1) AS reading FROM temp.narrow_stat n)"));
+	return execute(store, "DROP TABLE temp.narrow_stat");
+}
+
+static struct shiny_err *make_others(struct store *store, const struct scope *scope, const struct counting *c)
+{
+	char *buckets, *peak;
+	struct shiny_err *err;
+
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE site_stat AS SELECT process, COALESCE((SELECT x.site FROM stack x WHERE x.id = s.stack), 0) AS site, type, "
+				 "vtable, reading, tag, " SUMS_SUMS " FROM temp.stat s GROUP BY 1, 2, 3, 4, 5, 6"));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_lifetime (process, site, what, count, bytes)"));
+	SHINY_TRY(put_rows(store, "narrow_lifetime", &c->ages, 1));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE lifetime AS SELECT process, site, what >> 8 AS type, what >> 1 & 127 AS bin, what & 1 AS censored, count, bytes "
+				 "FROM temp.narrow_lifetime"));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE page (process, page, blocks, live_bytes)"));
+	SHINY_TRY(put_rows(store, "page", &c->pages, 0));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_bucket (process, number, allocs, frees, alloc_bytes, free_bytes, blocks, bytes, most)"));
+	SHINY_TRY(put_rows(store, "narrow_bucket", &c->buckets, 0));
+	buckets = mem_format("CREATE TEMP TABLE bucket AS SELECT process, number * %1$" PRIu64 " AS start_ns, %1$" PRIu64 " AS length_ns, allocs, frees, alloc_bytes, "
+			     "free_bytes, SUM(blocks) OVER w AS live_blocks, SUM(bytes) OVER w AS live_bytes, MAX(most, SUM(bytes) OVER w - bytes) AS most_bytes "
+			     "FROM temp.narrow_bucket "
+			     "WINDOW w AS (PARTITION BY process ORDER BY number)", c->bucket_ns);
+	err = execute(store, buckets);
+	free(buckets);
+	SHINY_TRY(err);
+	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %" PRIu64 " AS blocks, %" PRIu64 " AS bytes, %" PRIu64 " AS ns", c->peak.most.blocks,
+			  c->peak.most.bytes, c->peak.time);
+	err = execute(store, peak);
+	free(peak);
+	SHINY_TRY(err);
+	if (scope_timed(scope))
+		SHINY_TRY(execute(store, "CREATE TEMP TABLE peak AS SELECT * FROM main.peak WHERE 0"));
+	return NULL;
+}
+
+static struct shiny_err *load_sites(struct store *store, struct counting *c)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
+
+	c->stack_count = store_ids(store, "stack");
+	c->site_of = mem_zero(c->stack_count, sizeof *c->site_of);
+	while (!err && !(err = query_step(q, &row)) && row)
+		c->site_of[query_id(q, 0, c->stack_count)] = query_id(q, 1, store_ids(store, "site"));
+	c->site_of[0] = 0;
+	query_end(q);
+	return err;
+}
+
+struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, enum narrow what, const char *title)
+{
+	struct counting c = { .stats.width = STAT_SUMS, .ages.width = AGE_SUMS, .pages.width = PAGE_SUMS, .buckets.width = BUCKET_SUMS,
+			      .all = what == NARROW_ALL, .most_pages = store_bound(store, PAGES_AT_LEAST, PAGES_A_BYTE) };
+	struct lives_observer observers[] = { { .context = &c, .death = see_death, .resize = see_resize }, live_peak_observer(&c.peak) };
+	struct shiny_err *err = NULL;
+
+	if (c.all) {
+		observers[0].birth = see_birth;
+		err = load_sites(store, &c);
+	}
+	if (!err)
+		err = lives_run(store, scope, observers, c.all ? 2 : 1, title);
+	if (!err && c.pages.count > c.most_pages)
+		err = store_too_much(store);
+	if (!err)
+		err = make_stat(store, &c);
+	if (!err && c.all)
+		err = make_others(store, scope, &c);
+	tallies_deinit(&c.stats);
+	tallies_deinit(&c.ages);
+	tallies_deinit(&c.pages);
+	tallies_deinit(&c.buckets);
+	live_peak_deinit(&c.peak);
+	free(c.live);
+	free(c.site_of);
+	return err;
+}
+
+struct shiny_err *narrow_end(struct store *store)
+{
+	static const char *const made[] = {"TABLE IF EXISTS temp.stat", "TABLE IF EXISTS temp.site_stat",
+		"TABLE IF EXISTS temp.lifetime", "TABLE IF EXISTS temp.page", "TABLE IF EXISTS temp.bucket", "TABLE IF EXISTS temp.peak",
+		"TABLE IF EXISTS temp.session_peak",
+		"TABLE IF EXISTS temp.narrow_stat", "TABLE IF EXISTS temp.narrow_lifetime", "TABLE IF EXISTS temp.narrow_bucket"};
+	char drop[80];
+
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+		snprintf(drop, sizeof drop, "DROP %s", made[i]);
+		SHINY_TRY(execute(store, drop));
+	}
+	return NULL;
+}

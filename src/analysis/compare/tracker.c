@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker.h"
+
+#include <stdlib.h>
+
+#include "../../base/mem.h"
+#include "../replay/replay.h"
+#include "../replay/process_ends.h"
+
+/* What was last asked about a stack, by processes of equal last bits: nearly always what is asked next. */
+enum { PROCESS_BITS = 2 };
+struct remembered {
+	uint32_t process, vtable, cell;
+};
+struct follower {
+	const struct census *census;
+	struct watches *watches;
+	struct remembered *stacks; /* by id and process; process 0: nothing */
+	size_t stack_count;
+	struct process_ends ends;
+	bool *ended; /* by process id - 1; NULL before the first moment */
+};
+
+static uint32_t cell_of(struct follower *f, uint32_t process, uint32_t stack, uint32_t vtable)
+{
+	struct remembered *r;
+
+	if (stack >= f->stack_count)
+		return census_cell(f->census, process, stack, vtable);
+	r = &f->stacks[(size_t)stack << PROCESS_BITS | (process & ((1 << PROCESS_BITS) - 1))];
+	if (r->process != process || r->vtable != vtable)
+		*r = (struct remembered){ process, vtable, census_cell(f->census, process, stack, vtable) };
+	return r->cell;
+}
+
+static bool has_ended(const struct follower *f, const struct lives_process *process)
+{
+	return f->ended && f->ended[process->id - 1];
+}
+
+/* Behind what adds bytes. */
+static void look_at_parts(struct follower *f, uint32_t cell)
+{
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		if (!w->target || w->bytes < w->target)
+			continue;
+		w->target = 0;
+		for (size_t p = w->parts; p < w->parts + w->part_count; p++)
+			f->watches->at[p].at_target = f->watches->at[p].bytes;
+	}
+}
+
+static void come(struct follower *f, uint32_t cell, uint64_t bytes, uint64_t time)
+{
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		w->episodes += w->blocks++ == 0;
+		w->bytes += bytes;
+		if (w->bytes > w->peak_bytes) {
+			w->peak_bytes = w->bytes;
+			w->peak_time = time;
+		}
+	}
+	look_at_parts(f, cell);
+}
+
+static void go(struct follower *f, uint32_t cell, uint64_t bytes)
+{
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		w->blocks--;
+		w->bytes -= bytes;
+	}
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct follower *f = context;
+	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
+
+	if (cell != CENSUS_NO_CELL && !has_ended(f, process))
+		come(f, cell, life->size, life->birth);
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct follower *f = context;
+	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
+	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, steps = process->births - life->number;
+	bool leak = death->end == LIFE_NEVER && !life->inherited && !process->replaced &&
+		    !(f->watches->hidden && suppressions_hide(f->watches->hidden, life->stack));
+
+	if (cell == CENSUS_NO_CELL)
+		return;
+	if (life->inherited)
+		return;
+	if (!has_ended(f, process))
+		go(f, cell, life->size);
+	/* a realloc's own birth is counted already when it is told of its old block's death */
+	steps -= death->end == LIFE_REALLOCED && steps;
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		w->leaks += leak;
+		w->leaked_bytes += leak ? life->size : 0;
+		if (!w->lifetimes)
+			continue;
+		distribution_add(&w->ages, age, death->end == LIFE_NEVER);
+		distribution_add(&w->steps, steps, death->end == LIFE_NEVER);
+	}
+}
+
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct follower *f = context;
+	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
+
+	if (cell == CENSUS_NO_CELL || life->inherited || has_ended(f, process))
+		return;
+	for (uint32_t i = f->watches->first[cell]; i < f->watches->first[cell + 1]; i++) {
+		struct watch *w = &f->watches->at[f->watches->of[i]];
+
+		w->bytes += life->size - before;
+		w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
+	}
+	look_at_parts(f, cell);
+}
+
+static void see_vtable(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before)
+{
+	struct follower *f = context;
+	uint32_t old = cell_of(f, process->id, life->stack, before), cell = cell_of(f, process->id, life->stack, life->vtable);
+
+	if (old == cell || life->inherited || has_ended(f, process))
+		return;
+	if (old != CENSUS_NO_CELL)
+		go(f, old, life->size);
+	if (cell != CENSUS_NO_CELL)
+		come(f, cell, life->size, life->birth);
+}
+
+/* Processes that end here: what they held is not live any more. Their blocks are still told as deaths, later. */
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct follower *f = context;
+	const struct lives_process *p;
+
+	if (!f->ended) {
+		f->ended = mem_zero(lives->process_count + 1, sizeof *f->ended);
+		process_ends_init(&f->ends, lives);
+	}
+	while ((p = process_ends_take(&f->ends, lives, moment))) {
+		lives_each(p, life) {
+			uint32_t cell = cell_of(f, p->id, life->stack, life->vtable);
+
+			if (cell != CENSUS_NO_CELL && !life->inherited)
+				go(f, cell, life->size);
+		}
+		f->ended[p->id - 1] = true;
+	}
+	return process_ends_time(&f->ends, lives);
+}
+
+struct shiny_err *watch_run(struct store *store, const struct scope *scope, const struct census *census, struct watches *watches,
+				const char *title)
+{
+	struct follower f = { .census = census, .watches = watches, .stack_count = census->stack_count };
+	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .vtable = see_vtable,
+					   .moment = see_moment };
+	struct shiny_err *err;
+
+	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof *f.stacks);
+	err = lives_run(store, scope, &observer, 1, title);
+	free(f.ended);
+	process_ends_deinit(&f.ends);
+	free(f.stacks);
+	return err;
+}
+
+void watches_deinit(struct watches *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		distribution_deinit(&w->at[i].ages);
+		distribution_deinit(&w->at[i].steps);
+	}
+	free(w->at);
+	free(w->first);
+	free(w->of);
+	*w = (struct watches){ 0 };
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "filter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../../base/units.h"
+
+struct shiny_err *query_format(struct store *store, struct query **out, const char *format, ...)
+{
+	struct shiny_err *err;
+	char *sql = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&sql, format, args) < 0)
+		sql = NULL;
+	va_end(args);
+	if (!sql)
+		return SHINY_NO_MEMORY;
+	err = store_query(store, sql, out);
+	free(sql);
+	return err;
+}
+
+/* Whether the process in the current row (id, pid, namespace pid, role, name) is meant. Exact without wildcards. */
+static bool meant(const struct query *q, const char *which)
+{
+	if (strncmp(which, "id:", 3) == 0)
+		return strtoll(which + 3, NULL, 10) == query_number(q, 0);
+	if (*which && strspn(which, "0123456789") == strlen(which))
+		return strtoll(which, NULL, 10) == query_number(q, 1);
+	for (int column = 3; column <= 4; column++)
+		if (strpbrk(which, "*?") ? text_matches(which, query_text(q, column)) : strcmp(which, query_text(q, column)) == 0)
+			return true;
+	return false;
+}
+
+static struct shiny_err *nothing_matches(struct store *store, const char *which)
+{
+	struct query *q = NULL;
+	char *list = NULL;
+	struct shiny_err *err = store_query(store, "SELECT group_concat(w, ', ') FROM (SELECT DISTINCT COALESCE(NULLIF(role, ''), name) AS w "
+						   "FROM process ORDER BY w LIMIT 12)", &q);
+	bool row = false;
+
+	if (!err)
+		err = query_step(q, &row);
+	if (!err && row)
+		list = strdup(query_text(q, 0));
+	query_end(q);
+	if (err) {
+		free(list);
+		return err;
+	}
+	err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "--process '%s': no process of this session matches", which),
+			       "there are: %s; or a pid, or id:N", list ? list : "none");
+	free(list);
+	return err;
+}
+
+struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out)
+{
+	struct query *q = NULL;
+	struct shiny_err *err;
+	size_t size = 0, count = 0;
+	char *where = NULL;
+	bool row = false;
+	FILE *text = open_memstream(&where, &size);
+
+	if (!text)
+		return SHINY_NO_MEMORY;
+	err = store_query(store, "SELECT id, pid, namespace_pid, role, name FROM process ORDER BY id", &q);
+	if (which)
+		fputs("s.process IN (", text);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		if (which && !meant(q, which))
+			continue;
+		if (which)
+			fprintf(text, "%s%" PRId64, count ? "," : "", query_number(q, 0));
+		count++;
+	}
+	query_end(q);
+	fputs(which ? ")" : "1", text);
+	if (fclose(text) != 0 && !err)
+		err = SHINY_NO_MEMORY;
+	if (!err && which && !count)
+		err = nothing_matches(store, which);
+	if (err) {
+		free(where);
+		return err;
+	}
+	*out = (struct scope){.where = where, .processes = count};
+	return NULL;
+}
+
+void scope_deinit(struct scope *scope)
+{
+	free(scope->where);
+	free(scope->blocks);
+	free(scope->tags);
+	*scope = (struct scope){0};
+}
+
+/* ---- tags and marks ---- */
+
+/* Says which names there are, of table tag or mark. */
+static struct shiny_err *no_such(struct store *store, const char *table, const char *name)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+	char *list = NULL;
+
+	err = query_format(store, &q, "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM %s ORDER BY id LIMIT 12)", table);
+	if (!err && !(err = query_step(q, &row)) && row)
+		list = copy_column(q, 0, &list) ? list : NULL;
+	query_end(q);
+	if (!err)
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "this session has no %s '%s'", table, name),
+				       "there are: %s", list ? list : "none; a program sets them with shiny.h");
+	free(list);
+	return err;
+}
+
+struct shiny_err *scope_tags(struct store *store, const char *names, struct scope *scope)
+{
+	struct query *q = NULL;
+	char *copy = strdup(names), *save = NULL, *condition = NULL;
+	bool row = false, any = false;
+	struct shiny_err *err = copy ? NULL : SHINY_NO_MEMORY;
+	size_t size = 0;
+	FILE *list = err ? NULL : open_memstream(&condition, &size);
+
+	if (!list) {
+		free(copy);
+		return err ? err : SHINY_NO_MEMORY;
+	}
+	scope->tag_count = store_ids(store, "tag");
+	scope->tags = mem_zero(scope->tag_count, sizeof *scope->tags);
+	for (char *name = strtok_r(copy, ",", &save); !err && name; name = strtok_r(NULL, ",", &save)) {
+		bool found = strcmp(name, "-") == 0;
+
+		scope->tags[0] |= found;
+		q = NULL;
+		err = store_query(store, "SELECT id, name FROM tag", &q);
+		while (!err && !(err = query_step(q, &row)) && row) {
+			uint32_t id = query_id(q, 0, scope->tag_count);
+			const char *tag = query_verbatim(q, 1);
+
+			if (id && (strpbrk(name, "*?") ? text_matches(name, tag) : strcmp(name, tag) == 0))
+				found = scope->tags[id] = true;
+		}
+		query_end(q);
+		if (!err && !found)
+			err = no_such(store, "tag", name);
+		any = true;
+	}
+	if (!err && !any)
+		err = no_such(store, "tag", names);
+	fprintf(list, "(%s) AND s.tag IN (", scope->where);
+	any = false;
+	for (size_t i = 0; !err && i < scope->tag_count; i++)
+		if (scope->tags[i]) {
+			fprintf(list, "%s%zu", any ? "," : "", i);
+			any = true;
+		}
+	fputs(")", list);
+	free(copy);
+	if (fclose(list) != 0 && !err)
+		err = SHINY_NO_MEMORY;
+	if (err) {
+		free(condition);
+		return err;
+	}
+	scope->blocks = condition;
+	return NULL;
+}
+
+/* The `nth` mark (from 1) of that name at or behind `from`; *found: there is one. */
+static struct shiny_err *find_mark(struct store *store, const char *name, uint64_t nth, uint64_t from, bool *found, uint64_t *at)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+
+	*found = false;
+	if (!nth)
+		return NULL;
+	err = store_query(store, "SELECT ns FROM mark WHERE name = ? AND ns >= ? ORDER BY ns, id LIMIT 1 OFFSET ?", &q);
+	if (!err) {
+		query_bind_text(q, 1, name);
+		query_bind_number(q, 2, (int64_t)from);
+		query_bind_number(q, 3, (int64_t)(nth - 1));
+		err = query_step(q, &row);
+	}
+	if (!err && row) {
+		*found = true;
+		*at = (uint64_t)query_number(q, 0);
+	}
+	query_end(q);
+	return err;
+}
+
+/* A mark by its name, or by its name and number; else a time. */
+static struct shiny_err *find_moment(struct store *store, const char *text, uint64_t from, uint64_t *at)
+{
+	const char *number = strrchr(text, '#');
+	bool found;
+	struct shiny_err *err = find_mark(store, text, 1, from, &found, at);
+	char *name;
+	uint64_t n;
+
+	if (!err && !found && number && units_parse_count(number + 1, &n)) {
+		name = strndup(text, (size_t)(number - text));
+		err = name ? find_mark(store, name, n, 0, &found, at) : SHINY_NO_MEMORY;
+		free(name);
+	}
+	if (!err && !found)
+		found = units_parse_time(text, at);
+	if (!err && !found && from) /* there is one, but too early: said by who asked */
+		err = find_mark(store, text, 1, 0, &found, at);
+	return err || found ? err : no_such(store, "mark", text);
+}
+
+struct shiny_err *scope_between(struct store *store, const char *range, struct scope *scope)
+{
+	const char *dots = strstr(range, "..");
+	char *from = dots ? strndup(range, (size_t)(dots - range)) : NULL;
+	struct shiny_err *err = NULL;
+
+	if (!dots)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "--between '%s': it takes FROM..TO", range),
+					"each of them the name of a mark, or a time such as 2.5s: 'load..shown', '..1s', 'shown..'");
+	if (!from)
+		return SHINY_NO_MEMORY;
+	if (*from)
+		err = find_moment(store, from, 0, &scope->from);
+	if (!err && dots[2]) {
+		/* one mark's name twice: from each to the next */
+		err = find_moment(store, dots + 2, scope->from + (*from != 0), &scope->to);
+		if (!err && scope->to <= scope->from)
+			err = shiny_err(SHINY_ERR_USAGE, "--between '%s': its end is not behind its beginning", range);
+	}
+	free(from);
+	return err;
+}
+
+struct shiny_err *scope_load(struct store *store, const struct scope_names *names, struct scope *out)
+{
+	struct scope scope = {0};
+	struct shiny_err *err = scope_resolve(store, names->process, &scope);
+
+	if (!err && names->tags)
+		err = scope_tags(store, names->tags, &scope);
+	if (!err && names->between)
+		err = scope_between(store, names->between, &scope);
+	if (err) {
+		scope_deinit(&scope);
+		return err;
+	}
+	*out = scope;
+	return NULL;
+}
+
+/* ---- sums ---- */
+
+void sums_read(struct sums *sums, const struct query *query, int first)
+{
+	*sums = (struct sums){
+		.allocs = (uint64_t)query_number(query, first), .reallocs = (uint64_t)query_number(query, first + 1),
+		.frees = (uint64_t)query_number(query, first + 2), .bytes = (uint64_t)query_number(query, first + 3),
+		.live = (uint64_t)query_number(query, first + 4), .live_bytes = (uint64_t)query_number(query, first + 5),
+		.inherited = (uint64_t)query_number(query, first + 6), .inherited_bytes = (uint64_t)query_number(query, first + 7),
+		.inherited_frees = (uint64_t)query_number(query, first + 8), .gone = (uint64_t)query_number(query, first + 9),
+		.gone_bytes = (uint64_t)query_number(query, first + 10),
+	};
+}
+
+void sums_add(struct sums *to, const struct sums *more)
+{
+	to->allocs += more->allocs;
+	to->reallocs += more->reallocs;
+	to->frees += more->frees;
+	to->bytes += more->bytes;
+	to->live += more->live;
+	to->live_bytes += more->live_bytes;
+	to->inherited += more->inherited;
+	to->inherited_bytes += more->inherited_bytes;
+	to->inherited_frees += more->inherited_frees;
+	to->gone += more->gone;
+	to->gone_bytes += more->gone_bytes;
+}
+
+uint64_t sums_by(const struct sums *sums, enum order order, uint64_t peak)
+{
+	switch (order) {
+	case ORDER_BYTES:
+		return sums->bytes;
+	case ORDER_ALLOCS:
+		return sums->allocs;
+	case ORDER_FREES:
+		return sums->frees;
+	case ORDER_PEAK:
+		return peak;
+	default:
+		return sums->live_bytes;
+	}
+}
+
+void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size)
+{
+	void **rows = rows_pointer;
+
+	if (*count == *room) {
+		size_t more = *room ? *room * 2 : 64;
+		void *bigger = reallocarray(*rows, more, size);
+
+		if (!bigger)
+			return NULL;
+		*rows = bigger;
+		*room = more;
+	}
+	return memset((char *)*rows + (*count)++ * size, 0, size);
+}
+
+bool copy_column(const struct query *query, int column, char **out)
+{
+	*out = NULL;
+	if (query_is_null(query, column))
+		return true;
+	*out = strdup(query_text(query, column));
+	return *out != NULL;
+}
+
+struct shiny_err *session_duration(struct store *store, uint64_t *ns)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
+
+	if (!err)
+		err = query_step(q, &row);
+	*ns = !err && row ? (uint64_t)query_number(q, 0) : 0;
+	query_end(q);
+	return err;
+}

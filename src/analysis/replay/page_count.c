@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page_count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+
+enum { GROUP_SHIFT = 4, GROUP_PAGES = 1 << GROUP_SHIFT, RANGE_GROUPS = RANGE_PAGES / GROUP_PAGES };
+
+struct group { /* blocks that have their first or last page here */
+	uint16_t pages[GROUP_PAGES];
+	uint8_t lines[GROUP_PAGES][PAGE_LINES]; /* blocks begin 8 bytes apart at least: 9 on a line, unless some overlap */
+};
+struct range {
+	uint32_t blocks; /* that have their first or last byte here */
+	struct group *groups[RANGE_GROUPS];
+};
+
+static struct range *range_at(struct page_count *space, uint64_t number)
+{
+	struct range *range = range_map_find(&space->map, number);
+
+	if (!range) {
+		range_map_afford(&space->map, 0, RANGE_MAP_BYTES + sizeof *range);
+		range = mem_zero(1, sizeof *range);
+		range_map_put(&space->map, number, range);
+	}
+	return range;
+}
+
+/* Lines `first` to `last` of a page have one block more (step 1) or less (-1). */
+static void count_lines(struct page_count *space, struct range *range, uint64_t page, unsigned first, unsigned last, int step)
+{
+	struct group **place = &range->groups[page % RANGE_PAGES >> GROUP_SHIFT], *group = *place;
+	unsigned in_group = page % GROUP_PAGES;
+	uint8_t *lines;
+
+	if (!group) {
+		range_map_afford(&space->map, 0, sizeof *group);
+		group = *place = mem_zero(1, sizeof *group);
+	}
+	lines = group->lines[in_group];
+	if (step > 0) {
+		space->pages += group->pages[in_group]++ == 0;
+		for (unsigned i = first; i <= last; i++)
+			space->lines += lines[i]++ == 0;
+	} else {
+		space->pages -= --group->pages[in_group] == 0;
+		for (unsigned i = first; i <= last; i++)
+			space->lines -= --lines[i] == 0;
+	}
+}
+
+static void count_block(struct page_count *space, uint64_t address, uint64_t size, int step)
+{
+	uint64_t last = block_last(address, size), first_page = address >> PAGE_SHIFT, last_page = last >> PAGE_SHIFT;
+	uint64_t first_range = address >> RANGE_SHIFT, last_range = last >> RANGE_SHIFT;
+	unsigned first_line = address >> LINE_SHIFT & (PAGE_LINES - 1), last_line = last >> LINE_SHIFT & (PAGE_LINES - 1);
+	struct range *range;
+
+	if (!range_map_afford(&space->map, 0, 0))
+		return;
+	range = range_at(space, first_range);
+	if (step > 0)
+		space->ranges += range->blocks++ == 0;
+	else
+		space->ranges -= --range->blocks == 0;
+	count_lines(space, range, first_page, first_line, first_page == last_page ? last_line : PAGE_LINES - 1, step);
+	if (first_page == last_page)
+		return;
+	if (first_range != last_range) {
+		uint64_t between = last_range - first_range - 1;
+
+		range = range_at(space, last_range);
+		if (step > 0)
+			space->ranges += between + (range->blocks++ == 0);
+		else
+			space->ranges -= between + (--range->blocks == 0);
+	}
+	count_lines(space, range, last_page, 0, last_line, step);
+	if (step > 0) {
+		space->pages += last_page - first_page - 1;
+		space->lines += (last_page - first_page - 1) * PAGE_LINES;
+	} else {
+		space->pages -= last_page - first_page - 1;
+		space->lines -= (last_page - first_page - 1) * PAGE_LINES;
+	}
+}
+
+static struct page_count *space_of(struct page_counts *counts, uint32_t process)
+{
+	if (process > counts->count) {
+		size_t more = process * 2;
+
+		counts->spaces = mem_resize(counts->spaces, more, sizeof *counts->spaces);
+		memset(counts->spaces + counts->count, 0, (more - counts->count) * sizeof *counts->spaces);
+		counts->count = more;
+	}
+	return &counts->spaces[process - 1];
+}
+
+/* Takes what a space holds out of the sums over all (sign -1), or puts it in. */
+static void sum_up(struct page_counts *counts, const struct page_count *space, uint64_t sign)
+{
+	counts->pages += sign * space->pages;
+	counts->lines += sign * space->lines;
+	counts->ranges += sign * space->ranges;
+	counts->blocks += sign * space->blocks;
+	counts->bytes += sign * space->bytes;
+}
+
+static void change(struct page_counts *counts, struct page_count *space, uint64_t address, uint64_t size, int step)
+{
+	sum_up(counts, space, -UINT64_C(1));
+	count_block(space, address, size, step);
+	space->blocks += (uint64_t)step;
+	space->bytes += step > 0 ? size : -size;
+	sum_up(counts, space, 1);
+}
+
+void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
+{
+	struct page_count *space = space_of(counts, process);
+
+	if (!space->ended)
+		change(counts, space, address, size, 1);
+}
+
+void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
+{
+	struct page_count *space = space_of(counts, process);
+
+	if (!space->ended)
+		change(counts, space, address, size, -1);
+}
+
+static void empty_range(void *value)
+{
+	struct range *range = value;
+
+	for (size_t i = 0; range && i < RANGE_GROUPS; i++)
+		free(range->groups[i]);
+}
+
+static void empty(struct page_counts *counts, struct page_count *space)
+{
+	sum_up(counts, space, -UINT64_C(1));
+	for (size_t i = 0; i < space->map.room; i++)
+		empty_range(space->map.cells[i].value);
+	range_map_deinit(&space->map);
+	*space = (struct page_count){ 0 };
+}
+
+void page_counts_inherit(struct page_counts *counts, const struct lives_process *child)
+{
+	struct page_count *space = space_of(counts, child->id);
+
+	if (space->ended)
+		return;
+	empty(counts, space);
+	lives_each(child, life)
+		change(counts, space, life->address, life->size, 1);
+}
+
+void page_counts_end(struct page_counts *counts, uint32_t process)
+{
+	if (process > counts->count)
+		return;
+	empty(counts, &counts->spaces[process - 1]);
+	counts->spaces[process - 1].ended = true;
+}
+
+const struct page_count *page_counts_of(const struct page_counts *counts, uint32_t process)
+{
+	return process && process <= counts->count ? &counts->spaces[process - 1] : NULL;
+}
+
+void page_counts_deinit(struct page_counts *counts)
+{
+	for (size_t i = 0; i < counts->count; i++)
+		empty(counts, &counts->spaces[i]);
+	free(counts->spaces);
+	*counts = (struct page_counts){ 0 };
+}

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replay.c: see replay.h.
+ *
+ * Nearly all the time goes into waiting for memory: for the block's place in the index, the block itself, the type of its stack, each of
+ * which is in no cache as a rule. So events are taken in batches, and while one is applied, what later ones of the batch will need is on its way:
+ * the bucket of the index and the type, then the block, then the type that its vtable says. The functions that ask are always_inline: gcc 12
+ * takes calls away whose only effect is a prefetch.
+ */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shiny/wire/wire.h>
+
+#include "../../base/mem.h"
+#include "../../base/progress.h"
+#include "../../store/block.h"
+#include "type_table.h"
+
+const char *const life_end_names[LIFE_ENDS] = {
+	[LIFE_FREED] = "freed", [LIFE_REALLOCED] = "realloced", [LIFE_REUSED] = "reused", [LIFE_RELEASED] = "released", [LIFE_NEVER] = "never",
+};
+
+/*
+ * So many events before its turn an event's block is asked for, and its new type; its bucket twice as many. In 20 a memory access is done
+ * several times over; with 32 (measured: bench_replay of ten million events) the beginning of each batch, where nothing is applied yet, costs more.
+ */
+enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
+
+/*
+ * Blocks at one time, those that forks brought along among them. The densest recordings have six events a byte, and a fork's row and pages are more
+ * bytes of file than its copies are of these.
+ */
+enum { LIVES_AT_LEAST = 1 << 20, LIVES_A_BYTE = 8 };
+
+struct fork_time {
+	uint64_t at;
+	uint32_t child; /* place in lives.processes */
+};
+
+struct run {
+	struct lives lives; /* first: lives_find_type gets here from it */
+	struct life_pool pool;
+	uint64_t most; /* of its places */
+	bool too_much; /* the file says more than one of its size can: nothing else of it is looked at */
+	const struct scope *scope;
+	struct type_table types;
+	struct lives_observer *observers;
+	size_t observer_count;
+	uint64_t *moments; /* each observer's next one; UINT64_MAX none */
+	uint64_t next_moment, next_fork;
+	struct fork_time *forks; /* in their order; up to fork_next they were looked at, and some of those may wait (begin_telling) */
+	size_t fork_count, fork_next;
+	uint32_t *fork_place;    /* by process: its place in forks */
+	uint32_t *first_child, *next_child; /* by process: places + 1 of those that it forked, 0 none */
+	bool only_moments; /* nobody wants anything else */
+	struct progress progress;
+	uint64_t total;
+};
+
+/* ---- types ---- */
+
+uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process, uint32_t stack, uint32_t vtable)
+{
+	return type_table_find(&((const struct run *)lives)->types, process->id, stack, vtable);
+}
+
+static void set_type(const struct run *run, const struct lives_process *p, struct life *life)
+{
+	life->type = lives_find_type(&run->lives, p, life->stack, life->vtable);
+	life->type_vtable = life->vtable;
+}
+
+/* ---- telling ---- */
+
+static void tell_birth(struct run *run, const struct lives_process *p, const struct life *life)
+{
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
+		if (run->observers[i].birth)
+			run->observers[i].birth(run->observers[i].context, &run->lives, p, life);
+}
+
+static void tell_death(struct run *run, const struct lives_process *p, const struct life *life, const struct life_death *death)
+{
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
+		if (run->observers[i].death)
+			run->observers[i].death(run->observers[i].context, &run->lives, p, life, death);
+}
+
+static void tell_resize(struct run *run, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
+		if (run->observers[i].resize)
+			run->observers[i].resize(run->observers[i].context, &run->lives, p, life, before);
+}
+
+static void tell_move(struct run *run, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
+		if (run->observers[i].move)
+			run->observers[i].move(run->observers[i].context, &run->lives, p, life, before);
+}
+
+static void tell_vtable(struct run *run, const struct lives_process *p, const struct life *life, uint32_t before)
+{
+	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
+		if (run->observers[i].vtable)
+			run->observers[i].vtable(run->observers[i].context, &run->lives, p, life, before);
+}
+
+static void tell_stray(struct run *run, const struct lives_process *p, const struct event *event)
+{
+	for (size_t i = 0; p->wanted && !run->scope->tags && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+		if (run->observers[i].stray)
+			run->observers[i].stray(run->observers[i].context, &run->lives, p, event);
+}
+
+static void tell_map(struct run *run, const struct lives_process *p, const struct event *event)
+{
+	for (size_t i = 0; p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+		if (run->observers[i].map)
+			run->observers[i].map(run->observers[i].context, &run->lives, p, event);
+}
+
+static void tell_constructor(struct run *run, const struct lives_process *p, const struct event *event)
+{
+	for (size_t i = 0; p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+		if (run->observers[i].constructor)
+			run->observers[i].constructor(run->observers[i].context, &run->lives, p, event);
+}
+
+static void tell_fork(struct run *run, const struct lives_process *parent, const struct lives_process *child)
+{
+	for (size_t i = 0; child->wanted && i < run->observer_count; i++)
+		if (run->observers[i].fork)
+			run->observers[i].fork(run->observers[i].context, &run->lives, parent, child);
+}
+
+/* ---- forks and moments ---- */
+
+static bool has_room(struct run *run, size_t more)
+{
+	run->too_much |= run->pool.used + more > run->most;
+	return !run->too_much;
+}
+
+/* The child's copies of what the parent holds. */
+static void inherit(struct run *run, const struct lives_process *parent, struct lives_process *child)
+{
+	if (!has_room(run, parent->blocks.count))
+		return;
+	life_map_reserve(&child->blocks, parent->blocks.count);
+	for (const struct life *life = life_map_next(&parent->blocks, NULL); life; life = life_map_next(&parent->blocks, life)) {
+		uint32_t hash = life_hash(life->address), place;
+		struct life *copy;
+
+		if (life_map_find(&child->blocks, life->address, hash))
+			continue;
+		place = life_pool_take(&run->pool);
+		copy = life_at(&run->pool, place);
+		*copy = *life;
+		copy->inherited = true;
+		set_type(run, child, copy);
+		life_map_put(&child->blocks, hash, place);
+		child->bytes += copy->size;
+	}
+}
+
+static struct lives_process *parent_of(const struct run *run, const struct lives_process *child)
+{
+	bool known = child->parent && child->parent <= run->lives.process_count && child->parent != child->id;
+
+	return known ? &run->lives.processes[child->parent - 1] : NULL;
+}
+
+static void take_over(struct run *run, struct lives_process *child)
+{
+	struct lives_process *parent = parent_of(run, child);
+
+	if (parent) {
+		inherit(run, parent, child);
+		tell_fork(run, parent, child);
+	}
+	child->forked = 0;
+}
+
+static void go_to_fork(struct run *run, size_t place)
+{
+	run->fork_next = place;
+	run->next_fork = place < run->fork_count ? run->forks[place].at : UINT64_MAX;
+}
+
+/* Forks before `time`, in their order: a child may be a parent already. One whose parent is silent stays (begin_telling). */
+static void fork_until(struct run *run, uint64_t time)
+{
+	while (run->next_fork < time) {
+		struct lives_process *child = &run->lives.processes[run->forks[run->fork_next].child];
+		const struct lives_process *parent = parent_of(run, child);
+
+		if (child->forked && (!parent || parent->told || parent->blocks.count))
+			take_over(run, child);
+		go_to_fork(run, run->fork_next + 1);
+	}
+}
+
+/* Moments before `time`: everything in front of them has been told. */
+static void moments_until(struct run *run, uint64_t time)
+{
+	while (run->next_moment < time) {
+		uint64_t now = run->next_moment;
+
+		fork_until(run, now + 1);
+		run->next_moment = UINT64_MAX;
+		for (size_t i = 0; i < run->observer_count; i++) {
+			struct lives_observer *o = &run->observers[i];
+
+			if (run->moments[i] == now) {
+				run->moments[i] = o->moment(o->context, &run->lives, now);
+				if (run->moments[i] <= now)
+					run->moments[i] = UINT64_MAX;
+			}
+			if (run->moments[i] < run->next_moment)
+				run->next_moment = run->moments[i];
+		}
+	}
+}
+
+/*
+ * The first event of a process. Its arena may have been seen late, and all that it held at a fork comes only now, behind events of others that
+ * lie after the fork: so its children have waited, as the collector knows nothing of them either before it sees the arena (src/sidecar/process/lifecycle.c).
+ */
+static __attribute__((noinline, cold)) void begin_telling(struct run *run, struct lives_process *p, uint64_t time)
+{
+	p->told = true;
+	for (uint32_t child = run->first_child[p->id - 1]; child; child = run->next_child[child - 1])
+		if (run->lives.processes[child - 1].forked && run->fork_place[child - 1] < run->fork_next)
+			go_to_fork(run, run->fork_place[child - 1]);
+	if (!p->forked || p->forked >= time)
+		return;
+	moments_until(run, p->forked);
+	fork_until(run, p->forked + 1);
+	if (p->forked) /* it waits no longer */
+		take_over(run, p);
+}
+
+/* ---- events ---- */
+
+/* The life at `place` has been taken out of the map. */
+static void die(struct run *run, struct lives_process *p, uint32_t place, const struct life_death *death)
+{
+	const struct life *life = life_at(&run->pool, place);
+
+	p->bytes -= life->size;
+	tell_death(run, p, life, death);
+	life_pool_give(&run->pool, place);
+}
+
+static void apply_end(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+{
+	struct life_death death = { .end = e->api == EVENT_END_REUSED ? LIFE_REUSED : e->api == EVENT_END_RELEASED ? LIFE_RELEASED : LIFE_FREED,
+				    .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .claimed = e->size };
+	uint32_t place = life_map_take(&p->blocks, e->address, hash);
+
+	if (death.end != LIFE_FREED)
+		death.thread = 0;
+	if (place)
+		die(run, p, place, &death);
+	else
+		tell_stray(run, p, e);
+}
+
+/* Puts the life at `place` where the event says; who lives there has ended without a free. */
+static void settle(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash, uint32_t place)
+{
+	uint32_t before = life_map_take(&p->blocks, e->address, hash);
+
+	if (before) {
+		struct life_death death = { .end = LIFE_REUSED, .time = e->time, .stack = e->stack, .api = e->api, .next = life_at(&run->pool, place) };
+
+		die(run, p, before, &death);
+	}
+	life_map_put(&p->blocks, hash, place);
+}
+
+/* A collected object of another size, or at another place: it is the one that it was. */
+static void change_collected(struct run *run, struct lives_process *p, uint32_t place, const struct event *e, uint32_t hash)
+{
+	struct life *life = life_at(&run->pool, place);
+	uint64_t before = life->address;
+
+	if (e->address && e->address != before) {
+		life_map_take(&p->blocks, before, life_hash(before));
+		life->address = e->address;
+		settle(run, p, e, hash, place);
+		tell_move(run, p, life, before);
+	}
+	before = life->size;
+	if (e->size != before) {
+		p->bytes += e->size - before;
+		life->size = e->size;
+		tell_resize(run, p, life, before);
+	}
+}
+
+static void apply_begin(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+{
+	uint32_t old_hash = life_hash(e->old_address), old = 0, vtable = 0, place;
+	struct life *life;
+
+	if (e->kind == EVENT_REALLOC && e->old_address)
+		old = life_map_find(&p->blocks, e->old_address, old_hash);
+	if (old && e->api == SHINY_API_COLLECTED) {
+		change_collected(run, p, old, e, hash);
+		return;
+	}
+	if (old)
+		vtable = life_at(&run->pool, old)->vtable; /* resized or copied: the object that it was */
+	place = life_pool_take(&run->pool);
+	life = life_at(&run->pool, place);
+	*life = (struct life){ .address = e->address, .birth = e->time, .size = e->size, .number = ++p->births, .stack = e->stack, .vtable = vtable,
+			       .thread = e->thread, .tag = e->tag, .api = e->api,
+			       .realloced = e->kind == EVENT_REALLOC, .outside = !scope_birth(run->scope, e->time, e->tag) };
+	set_type(run, p, life);
+	if (old) {
+		struct life_death death = { .end = LIFE_REALLOCED, .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .next = life };
+
+		life_map_take(&p->blocks, e->old_address, old_hash);
+		die(run, p, old, &death);
+	} else if (e->kind == EVENT_REALLOC && e->old_address) {
+		tell_stray(run, p, e);
+	}
+	if (!life->address) {
+		life_pool_give(&run->pool, place);
+		return;
+	}
+	settle(run, p, e, hash, place);
+	p->bytes += life->size;
+	tell_birth(run, p, life);
+}
+
+static void apply_vtable(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+{
+	uint32_t place = life_map_find(&p->blocks, e->address, hash), before;
+	struct life *life = place ? life_at(&run->pool, place) : NULL;
+
+	if (!life || life->vtable == e->vtable)
+		return;
+	before = life->vtable;
+	life->vtable = e->vtable;
+	set_type(run, p, life);
+	tell_vtable(run, p, life, before);
+}
+
+static void apply(struct run *run, const struct event *e, struct lives_process *p, uint32_t hash)
+{
+	if (p && !p->told)
+		begin_telling(run, p, e->time);
+	if (e->time > run->next_moment)
+		moments_until(run, e->time);
+	if (e->time > run->next_fork)
+		fork_until(run, e->time);
+	run->lives.events++;
+	if (!p)
+		return;
+	switch (e->kind) {
+	case EVENT_FREE:
+		apply_end(run, p, e, hash);
+		break;
+	case EVENT_ALLOC:
+	case EVENT_REALLOC:
+		apply_begin(run, p, e, hash);
+		break;
+	case EVENT_VPTR:
+		apply_vtable(run, p, e, hash);
+		break;
+	case EVENT_MAP:
+		tell_map(run, p, e);
+		break;
+	case EVENT_CONSTRUCT:
+	case EVENT_DESTROY:
+		tell_constructor(run, p, e);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * What the event will need first is asked for; then, when that is there and says which block it is about, the block. No branch asks here what
+ * kind of event it is, which cannot be predicted: apply() will ask once.
+ */
+static inline __attribute__((always_inline)) void expect(const struct run *run, const struct event *e, const struct lives_process *p, uint32_t hash)
+{
+	life_map_expect(&p->blocks, hash);
+	type_table_expect(&run->types, p->id, e->stack);
+	if (e->kind == EVENT_REALLOC && e->old_address != e->address)
+		life_map_expect(&p->blocks, life_hash(e->old_address));
+}
+
+static inline __attribute__((always_inline)) void prepare(const struct event *e, const struct lives_process *p, uint32_t hash)
+{
+	life_map_prepare(&p->blocks, e->kind == EVENT_REALLOC ? life_hash(e->old_address) : hash);
+}
+
+/* Of a block whose vtable becomes known, the type is looked up once more. */
+static inline __attribute__((always_inline)) void expect_vtable(const struct run *run, const struct event *e, const struct lives_process *p,
+								uint32_t hash)
+{
+	uint32_t place = life_map_find(&p->blocks, e->address, hash);
+
+	if (place)
+		type_table_expect_vtable(&run->types, p->id, life_at(&run->pool, place)->stack, e->vtable);
+}
+
+/* Several at a time: while one event is applied, later ones ask for what they will need. */
+static bool see(void *context, const struct event *events, size_t count)
+{
+	struct run *run = context;
+	struct lives_process *of[BLOCK_BATCH];
+	uint32_t hashes[BLOCK_BATCH];
+
+	for (size_t i = 0, now; i < count + 2 * AHEAD; i++) { /* now: past the end where there is none yet */
+		if (i < count) {
+			const struct event *e = &events[i];
+
+			of[i] = e->process && e->process <= run->lives.process_count ? &run->lives.processes[e->process - 1] : NULL;
+			hashes[i] = life_hash(e->address);
+			if (of[i])
+				expect(run, e, of[i], hashes[i]);
+		}
+		now = i - (2 * AHEAD - AHEAD);
+		if (now < count && of[now])
+			prepare(&events[now], of[now], hashes[now]);
+		now = i - (2 * AHEAD - AHEAD_TYPE);
+		if (now < count && of[now] && events[now].kind == EVENT_VPTR)
+			expect_vtable(run, &events[now], of[now], hashes[now]);
+		now = i - 2 * AHEAD;
+		if (now < count)
+			apply(run, &events[now], of[now], hashes[now]);
+	}
+	if ((run->lives.events & 0xffff) < count)
+		progress_set(&run->progress, run->lives.events, run->total);
+	return has_room(run, 0) && (!run->only_moments || run->next_moment != UINT64_MAX);
+}
+
+/* Who is left at the end has not ended. */
+static void end_all(struct run *run)
+{
+	for (size_t i = 0; i < run->lives.process_count; i++) {
+		struct lives_process *p = &run->lives.processes[i];
+		struct life_death death = { .end = LIFE_NEVER, .time = p->end };
+
+		lives_each(p, life)
+			tell_death(run, p, life, &death);
+	}
+}
+
+/* ---- loading ---- */
+
+static int by_fork(const void *left, const void *right)
+{
+	const struct fork_time *a = left, *b = right;
+
+	return a->at != b->at ? (a->at > b->at) - (a->at < b->at) : (a->child > b->child) - (a->child < b->child);
+}
+
+static void order_forks(struct run *run)
+{
+	size_t count = run->lives.process_count;
+
+	run->forks = mem_zero(count, sizeof *run->forks);
+	run->fork_place = mem_zero(count, sizeof *run->fork_place);
+	run->first_child = mem_zero(count, sizeof *run->first_child);
+	run->next_child = mem_zero(count, sizeof *run->next_child);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct lives_process *child = &run->lives.processes[i], *parent = parent_of(run, child);
+
+		if (!child->forked)
+			continue;
+		run->forks[run->fork_count++] = (struct fork_time){ child->forked, i };
+		if (parent) {
+			run->next_child[i] = run->first_child[parent->id - 1];
+			run->first_child[parent->id - 1] = i + 1;
+		}
+	}
+	if (run->fork_count)
+		qsort(run->forks, run->fork_count, sizeof *run->forks, by_fork);
+	for (size_t i = 0; i < run->fork_count; i++)
+		run->fork_place[run->forks[i].child] = (uint32_t)i;
+	go_to_fork(run, 0);
+}
+
+static struct shiny_err *load_processes(struct store *store, const struct scope *scope, struct run *run)
+{
+	struct query *q = NULL;
+	bool row = false;
+	/* how long an unfinished recording took is not written down: until the last that is known of it */
+	struct shiny_err *err = store_query(store, "SELECT COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
+						   "MAX((SELECT COALESCE(MAX(last_ns), 0) FROM events), (SELECT COALESCE(MAX(ns), 0) FROM memory))), "
+						   "(SELECT COALESCE(SUM(count), 0) FROM events)", &q);
+
+	if (!err)
+		err = query_step(q, &row);
+	if (!err && row) {
+		run->lives.duration = (uint64_t)query_number(q, 0);
+		run->total = (uint64_t)query_number(q, 1);
+	}
+	query_end(q);
+	q = NULL;
+	run->lives.process_count = store_ids(store, "process") - 1;
+	run->lives.processes = mem_zero(run->lives.process_count + 1, sizeof *run->lives.processes);
+	for (size_t i = 0; i < run->lives.process_count; i++) { /* a damaged file has events of processes that it does not list */
+		run->lives.processes[i].id = (uint32_t)i + 1;
+		run->lives.processes[i].blocks.pool = &run->pool;
+	}
+	if (!err)
+		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced', s.early "
+				   "FROM v_processes s", scope->where);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		uint32_t id = query_id(q, 0, run->lives.process_count + 1);
+		struct lives_process *p = &run->lives.processes[id - 1];
+
+		if (!id)
+			continue;
+		p->parent = (uint32_t)query_number(q, 1);
+		p->start = (uint64_t)query_number(q, 2);
+		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->lives.duration;
+		p->forked = (uint64_t)query_number(q, 4);
+		p->wanted = query_number(q, 5) != 0;
+		p->replaced = query_number(q, 6) != 0;
+		p->early = p->replaced || query_number(q, 7) != 0;
+	}
+	query_end(q);
+	order_forks(run);
+	return err;
+}
+
+struct shiny_err *lives_run(struct store *store, const struct scope *scope, struct lives_observer *observers, size_t count, const char *title)
+{
+	struct run run = { .scope = scope, .observers = observers, .observer_count = count, .next_moment = UINT64_MAX, .next_fork = UINT64_MAX,
+			   .only_moments = true, .most = store_bound(store, LIVES_AT_LEAST, LIVES_A_BYTE) };
+	struct shiny_err *err = load_processes(store, scope, &run);
+
+	if (!err)
+		err = type_table_load(store, run.lives.process_count, &run.types);
+	run.moments = mem_zero(count + 1, sizeof *run.moments);
+	for (size_t i = 0; i < count; i++) {
+		const struct lives_observer *o = &observers[i];
+
+		run.only_moments &= !o->birth && !o->death && !o->resize && !o->move && !o->vtable && !o->stray && !o->map && !o->fork && !o->constructor;
+		run.moments[i] = o->moment ? o->first_moment : UINT64_MAX;
+		if (run.moments[i] < run.next_moment)
+			run.next_moment = run.moments[i];
+	}
+	progress_begin(&run.progress, title ? title : "", title != NULL);
+	if (!err)
+		err = store_each_batch(store, see, &run);
+	if (!err && !run.too_much) {
+		fork_until(&run, UINT64_MAX);
+		moments_until(&run, run.lives.duration + 1);
+		end_all(&run);
+	}
+	if (!err && run.too_much)
+		err = store_too_much(store);
+	progress_end(&run.progress);
+	for (size_t i = 0; i < run.lives.process_count; i++)
+		life_map_deinit(&run.lives.processes[i].blocks);
+	life_pool_deinit(&run.pool);
+	free(run.lives.processes);
+	free(run.forks);
+	free(run.fork_place);
+	free(run.first_child);
+	free(run.next_child);
+	type_table_deinit(&run.types);
+	free(run.moments);
+	return err;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "streams.h"
+
+#include <shiny/wire/wire.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "replay.h"
+
+struct counting {
+	struct streams *streams;
+	size_t *rows;      /* of the process with id n: rows[n], 0 none, else the row's number from 1 */
+	size_t row_count;
+	bool *constructed; /* by type's id: a constructor has run in such a block */
+	size_t type_count;
+};
+
+static struct streams_row *row_of(const struct counting *c, const struct lives_process *process)
+{
+	return process->id < c->row_count && c->rows[process->id] ? &c->streams->rows[c->rows[process->id] - 1] : &c->streams->total;
+}
+
+static void count_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct streams_row *row = row_of(context, process);
+
+	(void)lives;
+	if (life->api == SHINY_API_COLLECTED)
+		row->collected++;
+	else
+		row->allocations++;
+}
+
+static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			const struct life_death *death)
+{
+	const struct counting *c = context;
+	struct streams_row *row = row_of(c, process);
+	bool ended = death->end == LIFE_FREED || death->end == LIFE_REALLOCED;
+	uint32_t type;
+
+	if (life->api == SHINY_API_COLLECTED) {
+		row->finalized += ended;
+		return;
+	}
+	row->deallocations += ended;
+	type = life->vtable ? 0 : lives_type(lives, process, life);
+	if (life->vtable || (type < c->type_count && c->constructed[type])) {
+		row->objects += !life->inherited;
+		row->ended_objects += ended;
+	}
+}
+
+static void count_constructor(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event)
+{
+	struct streams_row *row = row_of(context, process);
+
+	(void)lives;
+	if (event->kind == EVENT_CONSTRUCT)
+		row->constructors++;
+	else
+		row->destructors++;
+}
+
+static struct streams_row *named_row(struct streams *out, const char *name)
+{
+	struct streams_row *row;
+
+	for (size_t i = 0; i < out->count; i++)
+		if (strcmp(out->rows[i].name, name) == 0)
+			return &out->rows[i];
+	row = rows_push(&out->rows, &out->count, &out->room, sizeof *row);
+	if (row)
+		row->name = mem_text(name);
+	return row;
+}
+
+static struct shiny_err *load_roles(struct store *store, const struct scope *scope, struct counting *c)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q, "SELECT s.process, COALESCE(NULLIF(s.role, ''), s.name) FROM v_processes s WHERE %s", scope->where);
+
+	c->row_count = store_ids(store, "process");
+	c->rows = mem_zero(c->row_count, sizeof *c->rows);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct streams_row *named = named_row(c->streams, query_text(q, 1));
+
+		if (!named) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		named->processes++;
+		c->rows[query_id(q, 0, c->row_count)] = (size_t)(named - c->streams->rows) + 1;
+	}
+	query_end(q);
+	return err;
+}
+
+static struct shiny_err *load_types(struct store *store, struct counting *c)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT id, rule IN ('constructor', 'vptr', 'both') OR (rule = 'learned' AND confidence IN ('exact', 'high')) "
+					    "FROM type", &q);
+
+	c->type_count = store_ids(store, "type");
+	c->constructed = mem_zero(c->type_count, sizeof *c->constructed);
+	while (!err && !(err = query_step(q, &row)) && row)
+		c->constructed[query_id(q, 0, c->type_count)] = query_number(q, 1) != 0;
+	c->constructed[0] = false; /* no type */
+	query_end(q);
+	return err;
+}
+
+/* Whether constructors were. */
+static struct shiny_err *load_recorded(struct store *store, bool *recorded)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT EXISTS (SELECT 1 FROM class)", &q);
+
+	if (!err && !(err = query_step(q, &row)) && row)
+		*recorded = query_number(q, 0) != 0;
+	query_end(q);
+	return err;
+}
+
+static void add_row(struct streams_row *to, const struct streams_row *row)
+{
+	to->processes += row->processes;
+	to->allocations += row->allocations;
+	to->deallocations += row->deallocations;
+	to->collected += row->collected;
+	to->finalized += row->finalized;
+	to->objects += row->objects;
+	to->ended_objects += row->ended_objects;
+	to->constructors += row->constructors;
+	to->destructors += row->destructors;
+}
+
+static int by_allocations(const void *a, const void *b)
+{
+	const struct streams_row *x = a, *y = b;
+	uint64_t p = x->allocations + x->collected, q = y->allocations + y->collected;
+
+	return p != q ? (p < q) - (p > q) : strcmp(x->name, y->name);
+}
+
+struct shiny_err *streams_load(struct store *store, const struct scope *scope, bool progress, struct streams *out)
+{
+	struct streams streams = {0};
+	struct counting counting = { .streams = &streams };
+	struct lives_observer observer = { .context = &counting, .birth = count_birth, .death = count_death, .constructor = count_constructor };
+	struct shiny_err *err = load_recorded(store, &streams.recorded);
+
+	if (!err)
+		err = session_duration(store, &streams.duration);
+	if (!err)
+		err = load_roles(store, scope, &counting);
+	if (!err)
+		err = load_types(store, &counting);
+	if (!err)
+		err = lives_run(store, scope, &observer, 1, progress ? "counting the four streams" : NULL);
+	free(counting.rows);
+	free(counting.constructed);
+	if (err) {
+		streams_deinit(&streams);
+		return err;
+	}
+	for (size_t i = 0; i < streams.count; i++)
+		add_row(&streams.total, &streams.rows[i]);
+	qsort(streams.rows, streams.count, sizeof *streams.rows, by_allocations);
+	*out = streams;
+	return NULL;
+}
+
+void streams_deinit(struct streams *streams)
+{
+	for (size_t i = 0; i < streams->count; i++)
+		free(streams->rows[i].name);
+	free(streams->rows);
+}

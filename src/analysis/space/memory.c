@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shiny/wire/wire.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../replay/replay.h"
+#include "../query/type_name.h"
+
+/* The owners of one process (?1) at one of its looks (?2): view v_memory for a single moment. */
+static const char owners_sql[] =
+	"SELECT CASE WHEN b.malloc THEN 'malloc' ELSE g.owner END AS owner, "
+	"CASE WHEN b.malloc AND g.owner <> 'malloc' THEN g.owner ELSE COALESCE(g.detail, '') END AS detail, COUNT(DISTINCT g.id), "
+	"SUM(CASE WHEN b.malloc THEN COALESCE(r.committed, 0) ELSE g.end_address - g.start_address - COALESCE((SELECT y.committed FROM residency y "
+	"WHERE y.segment = g.id AND y.malloc = 1 AND y.ns <= ?2 ORDER BY y.ns DESC LIMIT 1), 0) END), "
+	"SUM(COALESCE(r.committed, 0)), SUM(COALESCE(r.rss, 0)) AS rss, SUM(COALESCE(r.pss, 0)), SUM(COALESCE(r.private, 0)), "
+	"SUM(COALESCE(r.swap, 0)), SUM(COALESCE(r.live_blocks, 0)), SUM(COALESCE(r.live_bytes, 0)) "
+	"FROM segment g CROSS JOIN (SELECT 0 AS malloc UNION ALL SELECT 1) b "
+	"LEFT JOIN residency r ON r.segment = g.id AND r.malloc = b.malloc AND "
+	"r.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = b.malloc AND x.ns <= ?2) "
+	"WHERE g.process = ?1 AND g.born_ns <= ?2 AND (g.ended_ns = 0 OR g.ended_ns > ?2) AND (b.malloc = 0 OR r.committed > 0 OR r.rss > 0) "
+	"GROUP BY 1, 2";
+
+
+struct totals {
+	uint64_t rss, reserved;
+	bool found;
+};
+
+static struct totals total_of(const struct memory_process *p, const char *owner)
+{
+	struct totals t = {0};
+
+	for (size_t i = 0; i < p->owner_count; i++)
+		if (!strcmp(p->owners[i].owner, owner)) {
+			t.found = true;
+			t.rss += p->owners[i].sums.rss;
+			t.reserved += p->owners[i].sums.reserved;
+		}
+	return t;
+}
+
+static int by_owner(const void *left, const void *right, void *context)
+{
+	const struct memory_owner *a = left, *b = right;
+	struct totals x = total_of(context, a->owner), y = total_of(context, b->owner);
+	int names = strcmp(a->owner, b->owner);
+
+	if (names)
+		return x.rss != y.rss ? (x.rss < y.rss ? 1 : -1) : x.reserved != y.reserved ? (x.reserved < y.reserved ? 1 : -1) : names;
+	if (a->sums.rss != b->sums.rss)
+		return a->sums.rss < b->sums.rss ? 1 : -1;
+	return strcmp(a->detail, b->detail);
+}
+
+static struct shiny_err *load_owners(struct store *store, struct memory_process *p)
+{
+	struct query *q = NULL;
+	struct memory_process *order;
+	bool row = false;
+	struct shiny_err *err = store_query(store, owners_sql, &q);
+
+	if (!err) {
+		query_bind_number(q, 1, p->id);
+		query_bind_number(q, 2, (int64_t)p->time);
+	}
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof *o);
+
+		if (!o || !(o->owner = strdup(query_text(q, 0))) || !(o->detail = strdup(query_text(q, 1)))) {
+			query_end(q);
+			return SHINY_NO_MEMORY;
+		}
+		o->sums = (struct memory_sums){
+			.segments = (uint64_t)query_number(q, 2), .reserved = (uint64_t)query_number(q, 3), .committed = (uint64_t)query_number(q, 4),
+			.rss = (uint64_t)query_number(q, 5), .pss = (uint64_t)query_number(q, 6), .private = (uint64_t)query_number(q, 7),
+			.swap = (uint64_t)query_number(q, 8), .live_blocks = (uint64_t)query_number(q, 9), .live_bytes = (uint64_t)query_number(q, 10),
+		};
+	}
+	query_end(q);
+	if (err)
+		return err;
+	if (!total_of(p, "unclassified").found) { /* it is always said, also that it is nothing */
+		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof *o);
+
+		if (!o || !(o->owner = strdup("unclassified")) || !(o->detail = strdup("")))
+			return SHINY_NO_MEMORY;
+	}
+	order = mem_alloc(sizeof *order); /* the order asks for sums over the rows while they move: it is given a copy */
+	*order = *p;
+	order->owners = mem_alloc(p->owner_count * sizeof *p->owners);
+	memcpy(order->owners, p->owners, p->owner_count * sizeof *p->owners);
+	qsort_r(p->owners, p->owner_count, sizeof *p->owners, by_owner, order);
+	free(order->owners);
+	free(order);
+	return NULL;
+}
+
+static struct shiny_err *load_looks(struct store *store, const struct scope *scope, enum memory_moment moment, uint64_t time, struct memory *out)
+{
+	struct memory_process *p = NULL;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q, 
+		"SELECT s.process, p.pid, COALESCE(NULLIF(p.role, ''), p.name, '(unknown)'), s.ns, s.areas, s.rss, s.pss, s.private, s.swap, "
+		"s.live_blocks, s.live_bytes FROM memory s LEFT JOIN process p ON p.id = s.process WHERE %s ORDER BY s.process, s.ns",
+		scope->where);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		uint32_t id = (uint32_t)query_number(q, 0);
+		uint64_t at = (uint64_t)query_number(q, 3), rss = (uint64_t)query_number(q, 5);
+		struct memory_look *look;
+
+		if (!p || p->id != id) {
+			p = rows_push(&out->processes, &out->count, &out->room, sizeof *p);
+			if (!p || !(p->name = strdup(query_text(q, 2)))) {
+				err = SHINY_NO_MEMORY;
+				break;
+			}
+			p->id = id;
+			p->pid = (uint32_t)query_number(q, 1);
+			p->time = UINT64_MAX;
+		}
+		look = rows_push(&p->looks, &p->look_count, &p->look_room, sizeof *look);
+		if (!look) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		*look = (struct memory_look){ at, rss };
+		if (p->time != UINT64_MAX && ((moment == MEMORY_AT && at > time) || (moment == MEMORY_PEAK && rss <= p->sums.rss)))
+			continue;
+		if (moment == MEMORY_AT && at > time)
+			continue;
+		p->time = at;
+		p->areas = (uint64_t)query_number(q, 4);
+		p->sums = (struct memory_sums){ .rss = rss, .pss = (uint64_t)query_number(q, 6), .private = (uint64_t)query_number(q, 7),
+						.swap = (uint64_t)query_number(q, 8), .live_blocks = (uint64_t)query_number(q, 9),
+						.live_bytes = (uint64_t)query_number(q, 10) };
+	}
+	query_end(q);
+	return err;
+}
+
+static int by_rss(const void *left, const void *right)
+{
+	const struct memory_process *a = left, *b = right;
+
+	if (a->sums.rss != b->sums.rss)
+		return a->sums.rss < b->sums.rss ? 1 : -1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static void process_deinit(struct memory_process *p)
+{
+	for (size_t i = 0; i < p->owner_count; i++) {
+		free(p->owners[i].owner);
+		free(p->owners[i].detail);
+	}
+	free(p->owners);
+	free(p->looks);
+	free(p->name);
+}
+
+static struct shiny_err *load_facts(struct store *store, struct memory *out)
+{
+	static const char *const keys[] = { "memory_period_ns", "memory_cost_ns", "duration_ns" };
+	uint64_t *to[] = { &out->period, &out->cost, &out->duration };
+	struct shiny_err *err = NULL;
+
+	for (size_t i = 0; !err && i < sizeof keys / sizeof *keys; i++) {
+		struct query *q = NULL;
+		bool row = false;
+
+		err = store_query(store, "SELECT value FROM session WHERE key = ?1", &q);
+		if (!err) {
+			query_bind_text(q, 1, keys[i]);
+			err = query_step(q, &row);
+		}
+		if (!err && row)
+			*to[i] = (uint64_t)query_number(q, 0);
+		query_end(q);
+	}
+	return err;
+}
+
+struct shiny_err *memory_load(struct store *store, const struct scope *scope, enum memory_moment moment, uint64_t time, struct memory *out)
+{
+	struct memory memory = {0};
+	size_t kept = 0;
+	struct shiny_err *err = load_looks(store, scope, moment, time, &memory);
+
+	if (!err)
+		err = load_facts(store, &memory);
+	for (size_t i = 0; i < memory.count; i++) {
+		struct memory_process p = memory.processes[i];
+
+		if (!err && p.time != UINT64_MAX)
+			err = load_owners(store, &p);
+		if (err || p.time == UINT64_MAX) { /* the latter: not there yet at that time */
+			process_deinit(&p);
+			continue;
+		}
+		for (size_t k = 0; k < p.owner_count; k++) {
+			p.sums.segments += p.owners[k].sums.segments;
+			p.sums.reserved += p.owners[k].sums.reserved;
+			p.sums.committed += p.owners[k].sums.committed;
+		}
+		memory.processes[kept++] = p;
+	}
+	memory.count = kept;
+	if (err) {
+		memory_deinit(&memory);
+		return err;
+	}
+	memory.unseen = scope->processes > kept ? scope->processes - kept : 0;
+	if (kept)
+		qsort(memory.processes, kept, sizeof *memory.processes, by_rss);
+	*out = memory;
+	return NULL;
+}
+
+void memory_deinit(struct memory *memory)
+{
+	for (size_t i = 0; i < memory->count; i++)
+		process_deinit(&memory->processes[i]);
+	free(memory->processes);
+}
+
+/* ---- the tree ---- */
+
+/* What was live at a process's look, by type. */
+struct live_type {
+	uint32_t type; /* type.id, 0 unknown */
+	uint64_t bytes[2]; /* malloc's, the garbage collector's */
+};
+struct live {
+	uint32_t process;
+	uint64_t moment;
+	VEC(struct live_type) types;
+	uint64_t bytes[2];
+};
+struct counting {
+	struct live *lives;
+	size_t live_count;
+	uint64_t *moments; /* ascending, each once */
+	size_t moment_count, next;
+	uint32_t *index;   /* type id → place in the rows of the process in hand + 1 */
+	size_t types;
+};
+
+static void count_live(struct counting *c, struct live *live, uint32_t type, const struct life *life)
+{
+	unsigned kind = life->api == SHINY_API_COLLECTED;
+
+	type = type < c->types ? type : 0;
+	if (!c->index[type]) {
+		*vec_push(&live->types) = (struct live_type){ .type = type };
+		c->index[type] = (uint32_t)live->types.count;
+	}
+	live->types.at[c->index[type] - 1].bytes[kind] += life->size;
+	live->bytes[kind] += life->size;
+}
+
+static uint64_t at_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct counting *c = context;
+
+	for (size_t i = 0; i < c->live_count; i++) {
+		struct live *live = &c->lives[i];
+		const struct lives_process *p = live->process && live->process <= lives->process_count ? &lives->processes[live->process - 1] : NULL;
+
+		if (live->moment != moment || !p)
+			continue;
+		memset(c->index, 0, c->types * sizeof *c->index);
+		lives_each(p, life)
+			count_live(c, live, lives_type(lives, p, life), life);
+	}
+	return ++c->next < c->moment_count ? c->moments[c->next] : UINT64_MAX;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Fills `lives`, one a process. */
+static struct shiny_err *count_lives(struct store *store, struct live *lives, size_t count)
+{
+	struct counting c = { .lives = lives, .live_count = count, .moments = mem_alloc((count + 1) * sizeof *c.moments) };
+	struct lives_observer observer = { .context = &c, .moment = at_moment };
+	struct scope all = { 0 };
+	struct shiny_err *err;
+
+	for (size_t i = 0; i < count; i++)
+		c.moments[i] = lives[i].moment;
+	qsort(c.moments, count, sizeof *c.moments, by_number);
+	for (size_t i = 0; i < count; i++)
+		if (!c.moment_count || c.moments[c.moment_count - 1] != c.moments[i])
+			c.moments[c.moment_count++] = c.moments[i];
+	observer.first_moment = c.moments[0];
+	c.types = store_ids(store, "type");
+	c.index = mem_zero(c.types, sizeof *c.index);
+	err = scope_resolve(store, NULL, &all);
+	if (!err)
+		err = lives_run(store, &all, &observer, 1, NULL);
+	scope_deinit(&all);
+	free(c.index);
+	free(c.moments);
+	return err;
+}
+
+static struct shiny_err *type_names(struct store *store, bool full, char ***names, size_t *count)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
+
+	*count = store_ids(store, "type");
+	*names = mem_zero(*count, sizeof **names);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		uint32_t id = query_id(q, 0, *count);
+
+		if (id && !(*names)[id])
+			(*names)[id] = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+				.form = query_text(q, 3), .confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full });
+	}
+	query_end(q);
+	return err;
+}
+
+/* The node of an owner whose live blocks are known: they, by type, and the rest. */
+static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned kind, char *const *names, size_t name_count)
+{
+	struct tree_node *blocks = tree_child(owner, kind ? "live objects" : "live blocks"), *rest;
+	uint64_t bytes = live->bytes[kind] < rss ? live->bytes[kind] : rss;
+
+	if (!blocks)
+		return false;
+	blocks->value = bytes;
+	/* blocks that nobody has touched are not in memory: which of them are is not known, so types would not add up */
+	for (size_t i = 0; bytes == live->bytes[kind] && i < live->types.count; i++) {
+		const struct live_type *t = &live->types.at[i];
+		const char *name = t->type < name_count && names[t->type] ? names[t->type] : "(type unknown)";
+		struct tree_node *leaf = t->bytes[kind] ? tree_child(blocks, name) : NULL;
+
+		if (t->bytes[kind] && !leaf)
+			return false;
+		if (leaf)
+			leaf->value += t->bytes[kind];
+	}
+	rest = tree_child(owner, kind ? "not live: garbage, free memory and the heap's own data" : "not live: free memory and metadata of the allocator");
+	if (!rest)
+		return false;
+	rest->value = rss - bytes;
+	rest->kept = true;
+	return true;
+}
+
+static bool add_process(struct tree_node *root, const struct memory_process *p, const struct live *live, const char *match, char *const *names,
+			size_t name_count)
+{
+	char *name = mem_format("%s, pid %" PRIu32, p->name, p->pid);
+	struct tree_node *process = NULL;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < p->owner_count;) {
+		const char *owner = p->owners[i].owner;
+		struct tree_node *node;
+		uint64_t rss = 0;
+		size_t end = i;
+
+		for (; end < p->owner_count && !strcmp(p->owners[end].owner, owner); end++)
+			rss += p->owners[end].sums.rss;
+		if ((match && !text_matches(match, owner)) || (!rss && strcmp(owner, "unclassified"))) {
+			i = end;
+			continue;
+		}
+		process = process ? process : tree_child(root, name);
+		node = process ? tree_child(process, owner) : NULL;
+		ok = node != NULL;
+		if (!ok)
+			break;
+		node->value = rss;
+		node->kept = !strcmp(owner, "unclassified");
+		process->value += rss;
+		root->value += rss;
+		if (!strcmp(owner, "malloc") && live->bytes[0])
+			ok = add_live(node, rss, live, 0, names, name_count);
+		else if (!strcmp(owner, "oilpan") && live->bytes[1])
+			ok = add_live(node, rss, live, 1, names, name_count);
+		else
+			for (size_t k = i; ok && k < end && (end - i > 1 || *p->owners[k].detail); k++) {
+				struct tree_node *leaf = tree_child(node, *p->owners[k].detail ? p->owners[k].detail : "(other)");
+
+				ok = leaf != NULL;
+				if (leaf)
+					leaf->value += p->owners[k].sums.rss;
+			}
+		i = end;
+	}
+	free(name);
+	return ok;
+}
+
+struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match, double threshold, bool full,
+			      struct tree_node *root)
+{
+	struct live *lives = mem_zero(memory->count + 1, sizeof *lives);
+	struct tree_node tree = { .name = strdup("all processes") };
+	char **names = NULL;
+	size_t name_count = 0;
+	bool ok = tree.name != NULL;
+	struct shiny_err *err = NULL;
+
+	for (size_t i = 0; i < memory->count; i++)
+		lives[i] = (struct live){ .process = memory->processes[i].id, .moment = memory->processes[i].time };
+	if (memory->count)
+		err = count_lives(store, lives, memory->count);
+	if (!err)
+		err = type_names(store, full, &names, &name_count);
+	for (size_t i = 0; !err && ok && i < memory->count; i++)
+		ok = add_process(&tree, &memory->processes[i], &lives[i], match, names, name_count);
+	if (!err && (!ok || !tree_arrange(&tree, threshold * (double)tree.value)))
+		err = SHINY_NO_MEMORY;
+	for (size_t i = 0; i < memory->count; i++)
+		free(lives[i].types.at);
+	free(lives);
+	for (size_t i = 0; i < name_count; i++)
+		free(names[i]);
+	free(names);
+	if (err) {
+		tree_deinit(&tree);
+		return err;
+	}
+	*root = tree;
+	return NULL;
+}

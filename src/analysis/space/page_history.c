@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page_history.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+
+const char *const page_set_names[PAGE_SETS] = { "-", "D", "R", "D+R", "P", "D+P", "R+P", "D+R+P" };
+
+struct range {
+	uint8_t all;       /* of objects that filled it */
+	bool any;          /* `sets` is there */
+	uint8_t sets[];    /* [RANGE_PAGES], of the others */
+};
+
+/* `with_sets`: it is to have sets. */
+static struct range *range_at(struct page_history *history, uint64_t number, bool with_sets)
+{
+	struct range *range = range_map_find(&history->map, number);
+
+	if (!range) {
+		range_map_afford(&history->map, 0, RANGE_MAP_BYTES + (with_sets ? RANGE_PAGES : 0));
+		range = mem_zero(1, sizeof *range + (with_sets ? RANGE_PAGES : 0));
+		range->any = with_sets;
+		range_map_put(&history->map, number, range);
+	} else if (with_sets && !range->any) {
+		range_map_afford(&history->map, 0, RANGE_PAGES);
+		range = mem_resize(range, 1, sizeof *range + RANGE_PAGES);
+		memset(range->sets, 0, RANGE_PAGES);
+		range->any = true;
+		range_map_replace(&history->map, number, range);
+	}
+	return range;
+}
+
+void page_history_mark(struct page_history *history, uint64_t address, uint64_t size, enum page_state state)
+{
+	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT, ranges = last / RANGE_PAGES - page / RANGE_PAGES + 1;
+
+	if (!range_map_afford(&history->map, ranges, 0))
+		return;
+	while (page <= last) {
+		unsigned first = page % RANGE_PAGES, count = RANGE_PAGES - first;
+		struct range *range;
+
+		if (count > last - page + 1)
+			count = (unsigned)(last - page + 1);
+		range = range_at(history, page / RANGE_PAGES, count < RANGE_PAGES);
+		if (count == RANGE_PAGES)
+			range->all |= (uint8_t)state;
+		for (unsigned i = first; count < RANGE_PAGES && i < first + count; i++)
+			range->sets[i] |= (uint8_t)state;
+		page += count;
+	}
+}
+
+unsigned page_history_of(struct page_history *history, uint64_t page)
+{
+	const struct range *range = range_map_find(&history->map, page / RANGE_PAGES);
+
+	return !range ? 0u : range->any ? (unsigned)(range->all | range->sets[page % RANGE_PAGES]) : range->all;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	uint64_t a = ((const struct range_cell *)left)->key, b = ((const struct range_cell *)right)->key;
+
+	return (a > b) - (a < b);
+}
+
+void page_history_each(const struct page_history *history, page_history_fn *each, void *context)
+{
+	struct range_cell *cells = mem_alloc((history->map.count + 1) * sizeof *cells);
+	size_t count = 0;
+
+	for (size_t i = 0; i < history->map.room; i++)
+		if (history->map.cells[i].key)
+			cells[count++] = history->map.cells[i];
+	qsort(cells, count, sizeof *cells, by_key);
+	for (size_t i = 0; i < count; i++) {
+		const struct range *range = cells[i].value;
+		uint8_t sets[RANGE_PAGES];
+
+		for (unsigned k = 0; k < RANGE_PAGES; k++)
+			sets[k] = range->any ? range->all | range->sets[k] : range->all;
+		each(context, cells[i].key - 1, sets);
+	}
+	free(cells);
+}
+
+void page_history_deinit(struct page_history *history)
+{
+	range_map_deinit(&history->map);
+}

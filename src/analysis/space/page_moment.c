@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_moment.c: see page_moment.h.
+ *
+ * At the moment every live block is written down by its address alone. What type it is and how it ends is told with its death, which
+ * comes for each of them: replay.h tells the deaths of those that never die, too. That a death is one of these is known by its number,
+ * without a look-up: the younger ones began behind the moment.
+ */
+#include "page_moment.h"
+
+#include <stdlib.h>
+
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+
+static int by_address(const void *left, const void *right)
+{
+	uint64_t a = ((const struct page_block *)left)->address, b = ((const struct page_block *)right)->address;
+
+	return (a > b) - (a < b);
+}
+
+static struct page_space *space_of(struct page_moment *m, const struct lives *lives, const struct lives_process *p)
+{
+	if (!m->spaces) {
+		m->count = lives->process_count;
+		m->spaces = mem_zero(m->count, sizeof *m->spaces);
+	}
+	return &m->spaces[p->id - 1];
+}
+
+/* A damaged session may say anything, and every 2 MiB of it would cost memory. */
+static uint64_t size_of(uint64_t size)
+{
+	return size < PAGE_MOMENT_LARGEST ? size : PAGE_MOMENT_LARGEST;
+}
+
+static struct page_block *push(struct page_space *space, const struct life *life)
+{
+	if (space->count == space->room) {
+		space->room = space->room ? space->room * 2 : 64;
+		space->blocks = mem_resize(space->blocks, space->room, sizeof *space->blocks);
+	}
+	space->blocks[space->count] = (struct page_block){ .address = life->address, .size = size_of(life->size) };
+	return &space->blocks[space->count++];
+}
+
+/* Writes down what is live now. */
+static void take(struct page_moment *m, const struct lives *lives)
+{
+	m->taken = true;
+	for (size_t i = 0; i < lives->process_count; i++) {
+		const struct lives_process *p = &lives->processes[i];
+		struct page_space *space = space_of(m, lives, p);
+
+		if (!p->wanted || space->ended)
+			continue;
+		space->births = p->births;
+		lives_each(p, life) {
+			push(space, life);
+			if (m->history)
+				page_history_mark(&space->history, life->address, size_of(life->size), PAGE_PERSISTENT);
+		}
+		if (space->count)
+			qsort(space->blocks, space->count, sizeof *space->blocks, by_address);
+	}
+}
+
+static enum page_state state_of(enum life_end end)
+{
+	return end == LIFE_FREED || end == LIFE_REALLOCED ? PAGE_DESTROYED : end == LIFE_NEVER ? PAGE_PERSISTENT : PAGE_REUSED;
+}
+
+static void tell(const struct page_moment *m, struct page_block *block, const struct lives *lives, const struct lives_process *process,
+		 const struct life *life, enum page_state fate)
+{
+	block->fate = fate;
+	block->type = groups_find(m->types, lives, process, life);
+	block->site = groups_find(m->sites, lives, process, life);
+}
+
+/* ---- blocks that a collection moved since the moment ---- */
+
+static size_t home_of(const struct page_space *space, uint64_t address)
+{
+	return hash_mix(address) & (space->moved_room - 1);
+}
+
+/* The cell of an address, or the empty one where it would be. */
+static struct page_moved *moved_at(const struct page_space *space, uint64_t address)
+{
+	size_t i = home_of(space, address);
+
+	while (space->moved[i].address && space->moved[i].address != address)
+		i = (i + 1) & (space->moved_room - 1);
+	return &space->moved[i];
+}
+
+static void grow(struct page_space *space)
+{
+	struct page_space larger = { .moved_room = space->moved_room ? space->moved_room * 2 : 64 };
+
+	larger.moved = mem_zero(larger.moved_room, sizeof *larger.moved);
+	for (size_t i = 0; i < space->moved_room; i++)
+		if (space->moved[i].address)
+			*moved_at(&larger, space->moved[i].address) = space->moved[i];
+	free(space->moved);
+	space->moved = larger.moved;
+	space->moved_room = larger.moved_room;
+}
+
+/* The block of the moment that is at this address now; NULL: it is a younger one. */
+static struct page_block *block_of(const struct page_space *space, const struct life *life, uint64_t address)
+{
+	struct page_block key = { .address = address };
+
+	if (!space->count || (!life->inherited && life->number > space->births))
+		return NULL;
+	if (space->moved_count) {
+		const struct page_moved *moved = moved_at(space, address);
+
+		if (moved->address)
+			return moved->block;
+	}
+	return bsearch(&key, space->blocks, space->count, sizeof key, by_address);
+}
+
+/*
+ * What is behind an address that was moved to is never out of date: something else can be there only after another move, which says so,
+ * or if it is younger.
+ */
+static void see_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct page_moment *m = context;
+	struct page_space *space = space_of(m, lives, process);
+	struct page_block *block;
+
+	if (m->searching)
+		return;
+	if (!m->taken) { /* also at the end */
+		if (m->history && !space->ended)
+			page_history_mark(&space->history, before, size_of(life->size), PAGE_REUSED);
+		return;
+	}
+	block = block_of(space, life, before);
+	if (!block)
+		return;
+	if ((space->moved_count + 1) * 2 > space->moved_room)
+		grow(space);
+	space->moved_count += moved_at(space, life->address)->address == 0;
+	*moved_at(space, life->address) = (struct page_moved){ life->address, block };
+}
+
+/* What a smaller object gives back is R, as all that a collector gives to others. */
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct page_moment *m = context;
+	struct page_space *space = space_of(m, lives, process);
+
+	if (m->history && !m->searching && !m->taken && !space->ended && life->size < before)
+		page_history_mark(&space->history, life->address + life->size, size_of(before - life->size), PAGE_REUSED);
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct page_moment *m = context;
+	struct page_space *space = space_of(m, lives, process);
+
+	if (m->when == PAGE_WHEN_END) {
+		if (process->early) {
+			space->ended = true;
+			return;
+		}
+		if (death->end == LIFE_NEVER)
+			tell(m, push(space, life), lives, process, life, PAGE_PERSISTENT);
+		if (m->history)
+			page_history_mark(&space->history, life->address, size_of(life->size), state_of(death->end));
+	} else if (m->taken) {
+		struct page_block *block = block_of(space, life, life->address);
+
+		if (block)
+			tell(m, block, lives, process, life, state_of(death->end));
+	} else if (m->history && !space->ended) {
+		page_history_mark(&space->history, life->address, size_of(life->size), state_of(death->end));
+	}
+}
+
+/* ---- the peak ---- */
+
+static void changed(struct page_moment *m, const struct lives *lives, struct page_space *space, uint64_t more, uint64_t now)
+{
+	if (space->ended)
+		return;
+	space->bytes += more;
+	m->bytes += more;
+	if (m->searching && m->bytes > m->most) {
+		m->most = m->bytes;
+		m->time = now;
+	} else if (!m->searching && !m->taken && m->bytes == m->most && m->most) {
+		take(m, lives);
+	}
+}
+
+static void sum_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct page_moment *m = context;
+
+	m->now = life->birth;
+	changed(m, lives, space_of(m, lives, process), life->size, life->birth);
+}
+
+static void sum_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct page_moment *m = context;
+
+	see_resize(context, lives, process, life, before);
+	if (life->inherited)
+		return;
+	changed(m, lives, space_of(m, lives, process), life->size - before, m->now);
+}
+
+static void sum_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct page_moment *m = context;
+	struct page_space *space = space_of(m, lives, process);
+
+	m->now = death->time;
+	if (!m->searching)
+		see_death(context, lives, process, life, death);
+	if (!space->ended && death->end != LIFE_NEVER && !life->inherited) {
+		space->bytes -= life->size;
+		m->bytes -= life->size;
+	}
+}
+
+/* Processes that have ended hold nothing any more. */
+static uint64_t end_processes(struct page_moment *m, const struct lives *lives, uint64_t now)
+{
+	const struct lives_process *p;
+
+	if (!m->ends.order)
+		process_ends_init(&m->ends, lives);
+	while ((p = process_ends_take(&m->ends, lives, now))) {
+		struct page_space *space = space_of(m, lives, p);
+
+		m->bytes -= space->bytes;
+		space->ended = true;
+	}
+	return process_ends_time(&m->ends, lives);
+}
+
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t now)
+{
+	struct page_moment *m = context;
+	uint64_t next;
+
+	if (m->taken)
+		return UINT64_MAX;
+	next = end_processes(m, lives, now);
+	if (m->when == PAGE_WHEN_PEAK)
+		return next;
+	take(m, lives);
+	return UINT64_MAX;
+}
+
+/* ---- running ---- */
+
+static void empty(struct page_moment *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		free(m->spaces[i].blocks);
+		free(m->spaces[i].moved);
+		page_history_deinit(&m->spaces[i].history);
+	}
+	free(m->spaces);
+	process_ends_deinit(&m->ends);
+	m->spaces = NULL;
+	m->count = 0;
+	m->bytes = 0;
+}
+
+struct shiny_err *page_moment_run(struct store *store, const struct scope *scope, struct page_moment *m, const struct lives_observer *others,
+				  size_t other_count, bool progress)
+{
+	struct lives_observer *observers = mem_zero(other_count + 1, sizeof *observers);
+	struct shiny_err *err = NULL;
+
+	observers[0] = (struct lives_observer){ .context = m, .death = see_death, .resize = see_resize, .move = see_move };
+	if (m->when == PAGE_WHEN_PEAK) {
+		observers[0] = (struct lives_observer){ .context = m, .birth = sum_birth, .death = sum_death, .resize = sum_resize, .move = see_move,
+							.moment = see_moment };
+		m->searching = true;
+		err = lives_run(store, scope, observers, 1, progress ? "looking for the peak" : NULL);
+		m->searching = false;
+		empty(m);
+	} else if (m->when == PAGE_WHEN_TIME) {
+		observers[0].moment = see_moment;
+		observers[0].first_moment = m->time;
+	}
+	for (size_t i = 0; i < other_count; i++)
+		observers[i + 1] = others[i];
+	if (!err)
+		err = lives_run(store, scope, observers, other_count + 1, progress ? "following every block" : NULL);
+	for (size_t i = 0; !err && m->when == PAGE_WHEN_END && i < m->count; i++)
+		if (m->spaces[i].count)
+			qsort(m->spaces[i].blocks, m->spaces[i].count, sizeof *m->spaces[i].blocks, by_address);
+	free(observers);
+	return err;
+}
+
+void page_moment_deinit(struct page_moment *m)
+{
+	empty(m);
+}

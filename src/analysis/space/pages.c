@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pages.c: see pages.h.
+ *
+ * The blocks of a process come in the order of their addresses, so a page is done when a block begins behind it, and the blocks on it
+ * stand next to each other. Pages inside a large block are all the same: they are counted without being looked at.
+ */
+#define _GNU_SOURCE
+#include "pages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "memory.h"
+#include "../replay/page_count.h"
+#include "page_moment.h"
+#include "../totals/process_names.h"
+
+const uint64_t pages_bucket_up_to[PAGES_BUCKETS] = { 64, 256, 1024, 4096, 16384, UINT64_MAX };
+const char *const pages_bucket_names[PAGES_BUCKETS] = { "0 - 64 B", "65 - 256 B", "257 B - 1 KiB", "1 - 4 KiB", "4 - 16 KiB", "over 16 KiB" };
+
+/* ---- a process's pages ---- */
+
+/* A type or a site while it is counted. */
+struct pinning {
+	struct pages_pin pin;
+	uint64_t seen; /* number of the page that it was counted on last */
+};
+
+struct sweep {
+	struct pages_process *p;
+	uint64_t under;
+	struct page_space *space;
+	const struct page_block *blocks;
+	struct pinning *types, *sites; /* a group each */
+	uint64_t serial;               /* of pages, over all processes, from 1 */
+	/* the page that is being filled */
+	uint64_t page;
+	size_t from; /* its first block */
+	uint64_t lines; /* a bit a line */
+	uint32_t bytes, block_count;
+	uint8_t fates, buckets;
+	/* the range likewise */
+	uint64_t range, range_bytes;
+	uint32_t range_pages;
+	uint8_t range_fates;
+};
+
+static unsigned tenth(uint64_t part, uint64_t all)
+{
+	unsigned n = (unsigned)(part * PAGES_TENTHS / all);
+
+	return n < PAGES_TENTHS ? n : PAGES_TENTHS - 1;
+}
+
+static void close_range(struct sweep *s)
+{
+	struct pages_sums *sums = &s->p->sums;
+
+	if (!s->range_pages)
+		return;
+	sums->ranges++;
+	sums->ranges_by_use[tenth(s->range_bytes, RANGE_BYTES)]++;
+	sums->ranges_by_pages[tenth(s->range_pages, RANGE_PAGES)]++;
+	sums->fate_ranges[s->range_fates]++;
+	s->range_pages = 0;
+	s->range_bytes = 0;
+	s->range_fates = 0;
+}
+
+static void count_ranges(struct sweep *s, const struct page_run *run)
+{
+	for (uint64_t page = run->page, left = run->count; left;) {
+		uint64_t n = RANGE_PAGES - page % RANGE_PAGES;
+
+		n = n < left ? n : left;
+		if (s->range_pages && s->range != page / RANGE_PAGES)
+			close_range(s);
+		s->range = page / RANGE_PAGES;
+		s->range_pages += (uint32_t)n;
+		s->range_bytes += n * run->bytes;
+		s->range_fates |= run->fates;
+		page += n;
+		left -= n;
+	}
+}
+
+static void emit(struct sweep *s, const struct page_run *run, unsigned buckets)
+{
+	struct pages_sums *sums = &s->p->sums;
+
+	*(struct page_run *)rows_push(&s->p->runs, &s->p->run_count, &s->p->run_room, sizeof *run) = *run;
+	sums->pages += run->count;
+	sums->lines += run->count * run->lines;
+	sums->by_use[tenth(run->bytes, PAGE_BYTES)] += run->count;
+	sums->fates[run->fates] += run->count;
+	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
+		struct pages_bucket *bucket = &sums->buckets[i];
+
+		if (!(buckets & 1u << i))
+			continue;
+		bucket->pages += run->count;
+		if (buckets == 1u << i) {
+			bucket->alone += run->count;
+			bucket->alone_bytes += run->count * run->bytes;
+		}
+	}
+	count_ranges(s, run);
+}
+
+/* Bytes of a block on a page. */
+static uint64_t bytes_on(const struct page_block *block, uint64_t page)
+{
+	uint64_t from = page << PAGE_SHIFT, to = from + PAGE_BYTES, end = block->address + block->size;
+
+	from = block->address > from ? block->address : from;
+	to = end < to ? end : to;
+	return to > from ? to - from : 0;
+}
+
+/* A block with this many bytes on the page is there, which has this serial number. `alone`: only blocks of its type or site are. */
+static void count_on(struct pinning *row, uint64_t serial, const struct page_run *run, uint64_t bytes, bool alone)
+{
+	struct pages_pin *pin = &row->pin;
+
+	if (row->seen != serial) {
+		row->seen = serial;
+		pin->pages++;
+		pin->pinned += run->pinned;
+		pin->freed += run->pinned && alone;
+		pin->idle += run->pinned && alone ? PAGE_BYTES - run->bytes : 0;
+	}
+	pin->pinned_bytes += run->pinned ? bytes : 0;
+}
+
+/* The blocks from s->from up to `to` are all that lie on the page. */
+static void close_page(struct sweep *s, size_t to)
+{
+	struct pages_sums *sums = &s->p->sums;
+	struct page_run run = { s->page, 1, s->block_count, s->bytes, (uint8_t)__builtin_popcountll(s->lines), s->fates, false };
+	bool under = run.bytes < s->under, single = run.blocks == 1 && run.bytes < PAGE_BYTES, one_type = true, one_site = true;
+
+	if (!s->block_count)
+		return;
+	run.pinned = under || single;
+	sums->under += under;
+	sums->under_bytes += under ? run.bytes : 0;
+	sums->single += single;
+	sums->single_bytes += single ? run.bytes : 0;
+	sums->pinned += run.pinned;
+	sums->pinned_bytes += run.pinned ? run.bytes : 0;
+	s->serial++;
+	for (size_t i = s->from + 1; i < to; i++) {
+		one_type &= s->blocks[i].type == s->blocks[s->from].type;
+		one_site &= s->blocks[i].site == s->blocks[s->from].site;
+	}
+	for (size_t i = s->from; i < to; i++) {
+		uint64_t bytes = bytes_on(&s->blocks[i], s->page);
+
+		count_on(&s->types[s->blocks[i].type], s->serial, &run, bytes, one_type);
+		count_on(&s->sites[s->blocks[i].site], s->serial, &run, bytes, one_site);
+	}
+	emit(s, &run, s->buckets);
+	s->block_count = 0;
+}
+
+/* Bytes [from, to) of a page are of block `index`; of one with no bytes they are the place where it lies. */
+static void fill(struct sweep *s, size_t index, uint64_t page, unsigned from, unsigned to)
+{
+	const struct page_block *block = &s->blocks[index];
+	unsigned first = from >> LINE_SHIFT, last = (to > from ? to - 1 : from) >> LINE_SHIFT;
+
+	if (s->block_count && s->page != page)
+		close_page(s, index);
+	if (!s->block_count) {
+		s->page = page;
+		s->from = index;
+		s->bytes = 0;
+		s->lines = 0;
+		s->fates = s->buckets = 0;
+	}
+	s->block_count++;
+	s->bytes += to - from;
+	s->lines |= UINT64_MAX >> (PAGE_LINES - 1 - last) & UINT64_MAX << first;
+	s->fates |= block->fate;
+	s->buckets |= (uint8_t)(1u << block->bucket);
+}
+
+static void sweep_block(struct sweep *s, size_t index)
+{
+	const struct page_block *block = &s->blocks[index];
+	uint64_t last = block_last(block->address, block->size), first_page = block->address >> PAGE_SHIFT, last_page = last >> PAGE_SHIFT;
+	unsigned from = block->address % PAGE_BYTES;
+
+	if (first_page == last_page) {
+		fill(s, index, first_page, from, from + (unsigned)block->size);
+		return;
+	}
+	fill(s, index, first_page, from, PAGE_BYTES);
+	close_page(s, index + 1);
+	if (last_page > first_page + 1 && range_map_afford(&s->space->history.map, (last_page - first_page) / RANGE_PAGES + 1, 0)) {
+		struct page_run run = { first_page + 1, last_page - first_page - 1, 1, PAGE_BYTES, PAGE_LINES, (uint8_t)block->fate, false };
+
+		emit(s, &run, 1u << block->bucket);
+		s->types[block->type].pin.pages += run.count;
+		s->sites[block->site].pin.pages += run.count;
+	}
+	fill(s, index, last_page, 0, (unsigned)(last % PAGE_BYTES) + 1);
+}
+
+/* Sums that need no pages; and each byte gets one owner: what begins first keeps what lies over it off. Returns how many blocks are left. */
+static size_t part(struct sweep *s, struct page_block *blocks, size_t count)
+{
+	struct pages_sums *sums = &s->p->sums;
+	uint64_t covered = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct page_block block = blocks[i];
+		struct pages_bucket *bucket;
+
+		while (block.size > pages_bucket_up_to[block.bucket])
+			block.bucket++;
+		bucket = &sums->buckets[block.bucket];
+		sums->blocks++;
+		sums->bytes += block.size;
+		bucket->blocks++;
+		bucket->bytes += block.size;
+		s->types[block.type].pin.blocks++;
+		s->types[block.type].pin.bytes += block.size;
+		s->sites[block.site].pin.blocks++;
+		s->sites[block.site].pin.bytes += block.size;
+		if (block.address < covered) {
+			uint64_t over = covered - block.address;
+
+			sums->overlaps++;
+			if (over >= block.size) {
+				sums->overlap_bytes += block.size;
+				continue;
+			}
+			sums->overlap_bytes += over;
+			block.address = covered;
+			block.size -= over;
+		}
+		covered = block_last(block.address, block.size) + 1;
+		blocks[kept++] = block;
+	}
+	return kept;
+}
+
+static void count_ever(void *context, uint64_t range, const uint8_t sets[RANGE_PAGES])
+{
+	struct pages_sums *sums = context;
+	unsigned all = 0;
+
+	for (unsigned i = 0; i < RANGE_PAGES; i++) {
+		sums->ever[sets[i]] += sets[i] != 0;
+		all |= sets[i];
+	}
+	sums->ever_ranges[all]++;
+}
+
+static void sweep_process(struct sweep *s, struct pages_process *p, struct page_space *space)
+{
+	size_t count;
+
+	s->p = p;
+	s->space = space;
+	s->blocks = space->blocks;
+	count = part(s, space->blocks, space->count);
+	for (size_t i = 0; i < count; i++)
+		sweep_block(s, i);
+	close_page(s, count);
+	close_range(s);
+	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
+		struct pages_bucket *bucket = &p->sums.buckets[i];
+
+		bucket->reclaimable = bucket->alone - (bucket->alone_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+	}
+	p->history = space->history;
+	space->history = (struct page_history){ 0 };
+	page_history_each(&p->history, count_ever, &p->sums);
+}
+
+/* ---- over time ---- */
+
+struct series {
+	struct page_counts counts;
+	struct pages_point *points;
+	size_t count, done;
+	uint64_t duration, last; /* last: the moment before */
+};
+
+static uint64_t moment_of(const struct series *s, size_t i)
+{
+	return (uint64_t)((unsigned __int128)s->duration * (i + 1) / s->count);
+}
+
+static void series_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	page_counts_add(&((struct series *)context)->counts, process->id, life->address, life->size);
+}
+
+static void series_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			 const struct life_death *death)
+{
+	if (death->end != LIFE_NEVER)
+		page_counts_remove(&((struct series *)context)->counts, process->id, life->address, life->size);
+}
+
+static void series_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			  uint64_t before)
+{
+	struct page_counts *counts = &((struct series *)context)->counts;
+
+	page_counts_remove(counts, process->id, life->address, before);
+	page_counts_add(counts, process->id, life->address, life->size);
+}
+
+static void series_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+{
+	struct page_counts *counts = &((struct series *)context)->counts;
+
+	page_counts_remove(counts, process->id, before, life->size);
+	page_counts_add(counts, process->id, life->address, life->size);
+}
+
+static void series_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
+{
+	page_counts_inherit(&((struct series *)context)->counts, child);
+}
+
+/* At the last moment, what ended since the one before is still told: most sessions end with their processes. */
+static uint64_t series_moment(void *context, const struct lives *lives, uint64_t now)
+{
+	struct series *s = context;
+	const struct page_counts *counts = &s->counts;
+	uint64_t ended = s->done + 1 == s->count ? s->last : now;
+
+	for (size_t i = 0; i < lives->process_count; i++)
+		if (lives->processes[i].early && lives->processes[i].end <= ended)
+			page_counts_end(&s->counts, lives->processes[i].id);
+	s->last = now;
+	while (s->done < s->count && moment_of(s, s->done) <= now)
+		s->points[s->done++] = (struct pages_point){ now, counts->blocks, counts->bytes, counts->pages, counts->lines, counts->ranges };
+	return s->done < s->count ? moment_of(s, s->done) : UINT64_MAX;
+}
+
+/* ---- loading ---- */
+
+static void add_sums(struct pages_sums *to, const struct pages_sums *from)
+{
+	/* all of it are numbers that add up */
+	uint64_t *sum = (uint64_t *)to;
+	const uint64_t *more = (const uint64_t *)from;
+
+	_Static_assert(sizeof *to % sizeof *sum == 0, "pages_sums holds uint64_t only");
+	for (size_t i = 0; i < sizeof *to / sizeof *sum; i++)
+		sum[i] += more[i];
+}
+
+static struct shiny_err *load_looks(struct store *store, const struct scope *scope, struct pages *pages)
+{
+	struct memory memory;
+	struct shiny_err *err = memory_load(store, scope, pages->at == PAGES_AT_END ? MEMORY_LAST : MEMORY_AT, pages->time, &memory);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < pages->count; i++) {
+		struct pages_process *p = &pages->processes[i];
+
+		for (size_t k = 0; k < memory.count; k++) {
+			const struct memory_process *look = &memory.processes[k];
+
+			if (look->id != p->id || !look->owner_count)
+				continue;
+			p->look_time = look->time;
+			p->sums.looked = 1;
+			for (size_t o = 0; o < look->owner_count; o++) {
+				const struct memory_sums *sums = &look->owners[o].sums;
+
+				if (!sums->live_bytes && strcmp(look->owners[o].owner, "malloc") != 0)
+					continue;
+				p->sums.committed += sums->committed;
+				p->sums.resident += sums->rss;
+				p->sums.look_live += sums->live_bytes;
+			}
+		}
+	}
+	memory_deinit(&memory);
+	return NULL;
+}
+
+static int by_pages(const void *left, const void *right)
+{
+	const struct pages_process *a = left, *b = right;
+
+	if (a->sums.pages != b->sums.pages)
+		return a->sums.pages < b->sums.pages ? 1 : -1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static struct shiny_err *load_processes(struct store *store, struct page_moment *moment, struct sweep *sweep, struct pages *out)
+{
+	struct process_names names = { 0 };
+	struct shiny_err *err = process_names_load(store, &names);
+
+	for (size_t i = 0; !err && i < moment->count; i++) {
+		struct page_space *space = &moment->spaces[i];
+		struct pages_process *p;
+
+		if (space->ended || (!space->count && !space->history.map.count))
+			continue;
+		p = rows_push(&out->processes, &out->count, &out->room, sizeof *p);
+		if (!p) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		p->id = (uint32_t)i + 1;
+		p->pid = i + 1 < names.count ? names.of[i + 1].pid : 0;
+		p->name = process_names_take(&names, p->id);
+		sweep_process(sweep, p, space);
+		free(space->blocks);
+		space->blocks = NULL;
+		space->count = space->room = 0;
+	}
+	process_names_deinit(&names);
+	return err;
+}
+
+static int by_pins(const void *left, const void *right)
+{
+	const struct pages_pin *a = left, *b = right;
+
+	if (a->idle != b->idle)
+		return a->idle < b->idle ? 1 : -1;
+	if (a->pinned != b->pinned)
+		return a->pinned < b->pinned ? 1 : -1;
+	if (a->pages != b->pages)
+		return a->pages < b->pages ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static void arrange(struct groups *groups, const struct pinning *rows, const char *match, struct pages_pins *out)
+{
+	out->rows = mem_zero(groups->count + 1, sizeof *out->rows);
+	for (size_t i = 0; i < groups->count; i++) {
+		if (!rows[i].pin.blocks || (match && !text_matches(match, groups->names[i])))
+			continue;
+		out->rows[out->count] = rows[i].pin;
+		out->rows[out->count++].name = mem_text(groups->names[i]);
+	}
+	qsort(out->rows, out->count, sizeof *out->rows, by_pins);
+}
+
+static struct shiny_err *find_moment(struct store *store, const struct pages_ask *ask, struct pages *out)
+{
+	struct shiny_err *err = session_duration(store, &out->duration);
+
+	out->at = ask->at == PAGES_AT_SHARE ? PAGES_AT_TIME : ask->at;
+	out->time = ask->at == PAGES_AT_SHARE ? (uint64_t)((double)out->duration * ask->share) : ask->at == PAGES_AT_TIME ? ask->time : out->duration;
+	if (!err && out->time > out->duration)
+		err = shiny_err(SHINY_ERR_USAGE, "pages: the session ends after %.3f s", (double)out->duration / 1e9);
+	return err;
+}
+
+/* What keeps the pages is told once they are all known. */
+static struct shiny_err *load_pages(struct store *store, const struct scope *scope, const struct pages_ask *ask, struct page_moment *moment,
+				    struct groups *types, struct groups *sites, struct pages *out)
+{
+	struct sweep sweep = { .under = ask->under, .types = mem_zero(types->count + 1, sizeof *sweep.types),
+			       .sites = mem_zero(sites->count + 1, sizeof *sweep.sites) };
+	struct shiny_err *err = load_processes(store, moment, &sweep, out);
+
+	if (!err)
+		err = load_looks(store, scope, out);
+	if (!err) {
+		arrange(types, sweep.types, ask->match, &out->by_type);
+		arrange(sites, sweep.sites, ask->match, &out->by_site);
+		for (size_t i = 0; i < out->count; i++)
+			add_sums(&out->total, &out->processes[i].sums);
+		if (out->count)
+			qsort(out->processes, out->count, sizeof *out->processes, by_pages);
+	}
+	free(sweep.types);
+	free(sweep.sites);
+	return err;
+}
+
+struct shiny_err *pages_load(struct store *store, const struct scope *scope, const struct pages_ask *ask, struct pages *out)
+{
+	struct pages pages = { 0 };
+	struct groups types = { 0 }, sites = { 0 };
+	struct page_moment moment = { .history = ask->history, .types = &types, .sites = &sites };
+	struct series series = { .count = ask->points };
+	struct lives_observer observer = { .context = &series, .birth = series_birth, .death = series_death, .resize = series_resize,
+					   .move = series_move, .fork = series_fork, .moment = series_moment };
+	struct shiny_err *err = find_moment(store, ask, &pages);
+
+	if (!err)
+		err = groups_load(store, GROUP_TYPE, ask->full_names, &types);
+	if (!err)
+		err = groups_load(store, GROUP_SITE, ask->full_names, &sites);
+	if (!err) {
+		moment.when = pages.at == PAGES_AT_END ? PAGE_WHEN_END : pages.at == PAGES_AT_PEAK ? PAGE_WHEN_PEAK : PAGE_WHEN_TIME;
+		moment.time = pages.time;
+		series.duration = pages.duration;
+		pages.points = series.points = mem_zero(series.count + 1, sizeof *series.points);
+		observer.first_moment = series.count ? moment_of(&series, 0) : 0;
+		range_maps_begin(store);
+		err = page_moment_run(store, scope, &moment, &observer, ask->points != 0, ask->progress);
+		if (!err)
+			err = range_maps_end(store);
+		pages.point_count = series.done;
+		pages.time = moment.time;
+	}
+	if (!err)
+		err = load_pages(store, scope, ask, &moment, &types, &sites, &pages);
+	if (!err)
+		err = range_maps_end(store);
+	page_counts_deinit(&series.counts);
+	page_moment_deinit(&moment);
+	groups_deinit(&types);
+	groups_deinit(&sites);
+	if (err) {
+		pages_deinit(&pages);
+		return err;
+	}
+	*out = pages;
+	return NULL;
+}
+
+static void pins_deinit(struct pages_pins *pins)
+{
+	for (size_t i = 0; i < pins->count; i++)
+		free(pins->rows[i].name);
+	free(pins->rows);
+}
+
+void pages_deinit(struct pages *pages)
+{
+	for (size_t i = 0; i < pages->count; i++) {
+		free(pages->processes[i].name);
+		free(pages->processes[i].runs);
+		page_history_deinit(&pages->processes[i].history);
+	}
+	free(pages->processes);
+	pins_deinit(&pages->by_type);
+	pins_deinit(&pages->by_site);
+	free(pages->points);
+	*pages = (struct pages){ 0 };
+}

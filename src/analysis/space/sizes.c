@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sizes.c: see sizes.h.
+ *
+ * All is counted when a block ends, as every block does, at the latest with the recording: its size is final then, and its lifetime known.
+ * Blocks of up to SMALL bytes, which nearly all are, find their class by one look into a table that is filled as sizes come.
+ */
+#define _GNU_SOURCE
+#include "sizes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+#include "../../base/text.h"
+
+enum { SMALL = 8192, SMALL_STEP = 4 }; /* no class of any allocator ends between two multiples of SMALL_STEP */
+
+struct counting {
+	struct groups types, sites;
+	struct size_classes allocators;
+	struct sizes_row *by_type, *by_site; /* a group each */
+	struct sizes_row *classes;
+	size_t class_count, class_room;
+	uint32_t *cells; /* open addressing: index in classes, plus 1 */
+	size_t cell_room;
+	uint32_t small[SIZE_ALLOCATORS][SMALL / SMALL_STEP + 1]; /* likewise */
+	struct sizes_octave octaves[SIZES_OCTAVES];
+	struct { double count, x, y, xx, yy, xy; } logs; /* sums over the ended; x: ln(size), y: ln(lifetime) */
+	double log_of[SMALL + 1];
+	uint64_t aligned;
+};
+
+/* ---- classes ---- */
+
+static uint32_t *cell_of(const struct counting *c, enum size_allocator allocator, const struct size_room *room)
+{
+	size_t i = hash_pair(room->slot, (uint64_t)allocator << 1 | room->mapped) & (c->cell_room - 1);
+
+	for (; c->cells[i]; i = (i + 1) & (c->cell_room - 1)) {
+		const struct sizes_row *row = &c->classes[c->cells[i] - 1];
+
+		if (row->slot == room->slot && row->allocator == allocator && row->mapped == room->mapped)
+			break;
+	}
+	return &c->cells[i];
+}
+
+static void more_cells(struct counting *c)
+{
+	free(c->cells);
+	c->cell_room = c->cell_room ? 2 * c->cell_room : 1024;
+	c->cells = mem_zero(c->cell_room, sizeof *c->cells);
+	for (size_t i = 0; i < c->class_count; i++) {
+		const struct sizes_row *row = &c->classes[i];
+
+		*cell_of(c, row->allocator, &(struct size_room){ row->slot, 0, row->mapped }) = (uint32_t)i + 1;
+	}
+}
+
+static struct sizes_row *class_slow(struct counting *c, enum size_allocator allocator, const struct size_room *room)
+{
+	uint32_t *cell;
+
+	if (2 * c->class_count >= c->cell_room)
+		more_cells(c);
+	cell = cell_of(c, allocator, room);
+	if (!*cell) {
+		if (c->class_count == c->class_room) {
+			c->class_room = c->class_room ? 2 * c->class_room : 256;
+			c->classes = mem_resize(c->classes, c->class_room, sizeof *c->classes);
+		}
+		c->classes[c->class_count++] = (struct sizes_row){ .slot = room->slot, .usable = room->usable, .allocator = allocator, .mapped = room->mapped };
+		*cell = (uint32_t)c->class_count;
+	}
+	return &c->classes[*cell - 1];
+}
+
+/* The block's class and its room. */
+static struct sizes_row *class_of(struct counting *c, enum size_allocator allocator, const struct life *life, struct size_room *room)
+{
+	uint64_t size = life->size;
+	struct sizes_row *row;
+	uint32_t *small;
+
+	if (size > SMALL || allocator == SIZE_UNKNOWN) {
+		*room = size_room(allocator, size, life->address);
+		row = class_slow(c, allocator, room);
+		if (row->usable != room->usable) /* the very size is kept */
+			row->usable = 0;
+		return row;
+	}
+	small = &c->small[allocator][(size + SMALL_STEP - 1) / SMALL_STEP];
+	if (!*small) {
+		*room = size_room(allocator, size, life->address);
+		*small = (uint32_t)(class_slow(c, allocator, room) - c->classes) + 1;
+	}
+	row = &c->classes[*small - 1];
+	*room = (struct size_room){ row->slot, row->usable, row->mapped };
+	return row;
+}
+
+/* ---- counting ---- */
+
+static unsigned octave_of(uint64_t size)
+{
+	return size <= 8 ? 0 : 61 - (unsigned)__builtin_clzll(size - 1);
+}
+
+static void add_born(struct size_sums *sums, uint64_t size, const struct size_room *room)
+{
+	sums->blocks++;
+	sums->bytes += size;
+	sums->usable += room->usable;
+	sums->slots += room->slot;
+}
+
+static void add_live(struct size_sums *sums, uint64_t size, const struct size_room *room)
+{
+	sums->live++;
+	sums->live_bytes += size;
+	sums->live_usable += room->usable;
+	sums->live_slots += room->slot;
+}
+
+static void correlate(struct counting *c, uint64_t size, double y)
+{
+	double x = size <= SMALL ? c->log_of[size] : log((double)size);
+
+	c->logs.count++;
+	c->logs.x += x;
+	c->logs.y += y;
+	c->logs.xx += x * x;
+	c->logs.yy += y * y;
+	c->logs.xy += x * y;
+}
+
+static double correlation(const struct counting *c)
+{
+	double n = c->logs.count, xx = n * c->logs.xx - c->logs.x * c->logs.x, yy = n * c->logs.yy - c->logs.y * c->logs.y;
+	double least = 1e-9 * n * n; /* what rounding leaves of nothing */
+
+	return xx > least && yy > least ? (n * c->logs.xy - c->logs.x * c->logs.y) / sqrt(xx * yy) : NAN;
+}
+
+static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			const struct life_death *death)
+{
+	struct counting *c = context;
+	enum size_allocator allocator = size_allocator_of(&c->allocators, process->id, life->api);
+	struct size_room room;
+	struct sizes_row *const rows[] = {
+		class_of(c, allocator, life, &room),
+		&c->by_type[groups_find(&c->types, lives, process, life)],
+		&c->by_site[groups_find(&c->sites, lives, process, life)],
+	};
+	struct sizes_octave *octave = &c->octaves[octave_of(life->size)];
+	bool persistent = death->end == LIFE_NEVER, live = persistent && !process->early && !life->inherited;
+	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
+	double log_age = persistent || age < 2 ? 0 : log((double)age);
+
+	if (!life->inherited) {
+		for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+			struct sizes_row *row = rows[i];
+
+			if (!row->sums.blocks || life->size < row->least)
+				row->least = life->size;
+			if (life->size > row->most)
+				row->most = life->size;
+			add_born(&row->sums, life->size, &room);
+			row->persistent += persistent;
+			row->ended += !persistent;
+			row->log_sum += log_age;
+		}
+		add_born(&octave->sums, life->size, &room);
+		distribution_add(&octave->ages, age, persistent);
+		if (!persistent)
+			correlate(c, life->size, log_age);
+		c->aligned += life->api == SHINY_API_MEMALIGN || life->api == SHINY_API_NEW_ALIGNED || life->api == SHINY_API_NEW_ARRAY_ALIGNED;
+	}
+	if (live) {
+		for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+			add_live(&rows[i]->sums, life->size, &room);
+		add_live(&octave->sums, life->size, &room);
+	}
+}
+
+double sizes_geometric_mean(const struct sizes_row *row)
+{
+	return row->ended ? exp(row->log_sum / (double)row->ended) : 0;
+}
+
+/* ---- arranging ---- */
+
+static void add_row(struct sizes_row *to, const struct sizes_row *row)
+{
+	if (row->sums.blocks && (!to->sums.blocks || row->least < to->least))
+		to->least = row->least;
+	if (row->most > to->most)
+		to->most = row->most;
+	to->sums.blocks += row->sums.blocks;
+	to->sums.bytes += row->sums.bytes;
+	to->sums.usable += row->sums.usable;
+	to->sums.slots += row->sums.slots;
+	to->sums.live += row->sums.live;
+	to->sums.live_bytes += row->sums.live_bytes;
+	to->sums.live_usable += row->sums.live_usable;
+	to->sums.live_slots += row->sums.live_slots;
+	to->ended += row->ended;
+	to->persistent += row->persistent;
+	to->log_sum += row->log_sum;
+}
+
+static uint64_t value_of(const struct sizes_row *row, enum sizes_order order)
+{
+	switch (order) {
+	case SIZES_BY_SLOP: return size_slop(&row->sums);
+	case SIZES_BY_BLOCKS: return row->sums.blocks;
+	case SIZES_BY_BYTES: return row->sums.bytes;
+	default: return size_live_slop(&row->sums);
+	}
+}
+
+static double mean_size(const struct sizes_row *row)
+{
+	return row->sums.blocks ? (double)row->sums.bytes / (double)row->sums.blocks : (double)row->sums.live_bytes / (double)row->sums.live;
+}
+
+static int compare(const void *left, const void *right, void *context)
+{
+	const struct sizes_row *a = left, *b = right;
+	enum sizes_order order = *(enum sizes_order *)context;
+	uint64_t x = value_of(a, order), y = value_of(b, order);
+	double p = mean_size(a), q = mean_size(b);
+
+	if (order == SIZES_BY_SIZE && p != q)
+		return p < q ? -1 : 1;
+	if (order != SIZES_BY_SIZE && x != y)
+		return x < y ? 1 : -1;
+	x = size_slop(&a->sums);
+	y = size_slop(&b->sums);
+	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
+}
+
+/* Keeps the rows that have blocks and match, in order. Takes `rows`, whose names are set. */
+static void arrange(struct sizes_rows *out, struct sizes_row *rows, size_t count, const char *match, enum sizes_order order)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if ((!rows[i].sums.blocks && !rows[i].sums.live) || (match && !text_matches(match, rows[i].name)))
+			free(rows[i].name);
+		else
+			rows[kept++] = rows[i];
+	}
+	if (kept)
+		qsort_r(rows, kept, sizeof *rows, compare, &order);
+	*out = (struct sizes_rows){ rows, kept };
+}
+
+static void take_names(struct groups *groups, struct sizes_row *rows)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		rows[i].name = groups->names[i];
+		groups->names[i] = NULL;
+	}
+	rows[0].unknown = true;
+}
+
+static void finish(struct sizes *out, struct counting *c, const char *match, enum sizes_order order)
+{
+	memcpy(out->octaves, c->octaves, sizeof out->octaves);
+	memset(c->octaves, 0, sizeof c->octaves);
+	for (unsigned i = 0; i < SIZES_OCTAVES; i++)
+		out->octaves[i].up_to = UINT64_C(8) << i;
+	for (size_t i = 0; i < c->class_count; i++) {
+		struct sizes_row *row = &c->classes[i];
+
+		row->name = mem_format("%s %llu%s", size_allocator_names[row->allocator], (unsigned long long)row->slot, row->mapped ? ", mapped" : "");
+		add_row(&out->total, row);
+		add_row(&out->allocators[row->allocator], row);
+	}
+	out->aligned = c->aligned;
+	out->correlation = correlation(c);
+	take_names(&c->types, c->by_type);
+	take_names(&c->sites, c->by_site);
+	arrange(&out->classes, c->classes, c->class_count, NULL, order);
+	arrange(&out->types, c->by_type, c->types.count, match, order);
+	arrange(&out->sites, c->by_site, c->sites.count, match, order);
+	c->classes = c->by_type = c->by_site = NULL;
+}
+
+static void counting_free(struct counting *c)
+{
+	groups_deinit(&c->types);
+	groups_deinit(&c->sites);
+	size_classes_deinit(&c->allocators);
+	for (unsigned i = 0; i < SIZES_OCTAVES; i++)
+		distribution_deinit(&c->octaves[i].ages);
+	free(c->by_type);
+	free(c->by_site);
+	free(c->classes);
+	free(c->cells);
+	free(c);
+}
+
+struct shiny_err *sizes_load(struct store *store, const struct scope *scope, const char *match, enum sizes_order order, bool full_names,
+			     bool progress, struct sizes *out)
+{
+	struct counting *c = mem_zero(1, sizeof *c);
+	struct lives_observer observer = { .context = c, .death = count_death };
+	struct sizes sizes = { 0 };
+	struct shiny_err *err = session_duration(store, &sizes.duration);
+
+	for (unsigned i = 2; i <= SMALL; i++)
+		c->log_of[i] = log(i);
+	if (!err)
+		err = size_classes_load(store, &c->allocators);
+	if (!err)
+		err = groups_load(store, GROUP_TYPE, full_names, &c->types);
+	if (!err)
+		err = groups_load(store, GROUP_SITE, full_names, &c->sites);
+	if (!err) {
+		c->by_type = mem_zero(c->types.count, sizeof *c->by_type);
+		c->by_site = mem_zero(c->sites.count, sizeof *c->by_site);
+		err = lives_run(store, scope, &observer, 1, progress ? "measuring every block" : NULL);
+	}
+	if (!err) {
+		finish(&sizes, c, match, order);
+		*out = sizes;
+	}
+	counting_free(c);
+	return err;
+}
+
+static void rows_free(struct sizes_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->rows[i].name);
+	free(rows->rows);
+}
+
+void sizes_deinit(struct sizes *s)
+{
+	rows_free(&s->classes);
+	rows_free(&s->types);
+	rows_free(&s->sites);
+	for (unsigned i = 0; i < SIZES_OCTAVES; i++)
+		distribution_deinit(&s->octaves[i].ages);
+	*s = (struct sizes){ 0 };
+}
+
+size_t sizes_extremes(const struct sizes *sizes, bool largest, size_t room, const struct sizes_row **out)
+{
+	const struct size_sums *all = &sizes->total.sums;
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizes->types.count; i++) {
+		const struct sizes_row *row = &sizes->types.rows[i];
+
+		if (row->unknown || !row->sums.blocks ||
+		    (row->sums.blocks * SIZES_NOTABLE < all->blocks && row->sums.bytes * SIZES_NOTABLE < all->bytes))
+			continue;
+		for (size_t k = 0; k < room; k++) { /* insertion, the most extreme first */
+			const struct sizes_row *moved;
+
+			if (k < count && (largest ? mean_size(out[k]) >= mean_size(row) : mean_size(out[k]) <= mean_size(row)))
+				continue;
+			moved = k < count ? out[k] : NULL;
+			out[k] = row;
+			if (!moved) {
+				count = k + 1;
+				break;
+			}
+			row = moved;
+		}
+	}
+	return count;
+}

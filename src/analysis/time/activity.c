@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "activity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/units.h"
+#include "../replay/page_count.h"
+#include "phase_rows.h"
+#include "../replay/process_ends.h"
+#include "../totals/process_names.h"
+
+enum { USUAL_INTERVALS = 200, GROUPS_APART = 256 };
+
+/* A process, or all. */
+struct tally {
+	struct activity_series series;
+	size_t room;               /* of its points */
+	struct activity_point now; /* live, and since the last interval's end */
+	uint32_t **types;          /* live blocks by group of types, GROUPS_APART of them where there ever was one: most have few of all */
+	bool seen, ended, closed;  /* closed: the point of the interval in which it ended is there */
+};
+struct recorder {
+	const struct groups *groups;
+	struct page_counts pages;
+	struct tally total, *processes; /* by id - 1; NULL: not begun */
+	size_t process_count;
+	struct process_ends ends;
+	uint64_t interval, duration, edge; /* edge: where the interval that goes on ends */
+	size_t at, count;                  /* intervals */
+};
+
+/* ---- counting ---- */
+
+static void begin(struct recorder *r, const struct lives *lives)
+{
+	if (r->processes)
+		return;
+	r->process_count = lives->process_count;
+	r->processes = mem_zero(lives->process_count + 1, sizeof *r->processes);
+	r->total.types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof *r->total.types);
+	r->total.seen = true;
+	process_ends_init(&r->ends, lives);
+}
+
+static struct tally *tally_of(struct recorder *r, const struct lives *lives, const struct lives_process *p)
+{
+	struct tally *t;
+
+	begin(r, lives);
+	t = &r->processes[p->id - 1];
+	if (!t->seen) {
+		t->seen = true;
+		t->types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof *t->types);
+		t->series = (struct activity_series){ .process = p->id, .start = p->start, .end = p->end, .first = r->at };
+	}
+	return t;
+}
+
+/* `blocks` more (or less) of a group; 0: of none. */
+static void count_types(struct tally *t, uint32_t group, int32_t blocks)
+{
+	uint32_t **near = &t->types[group / GROUPS_APART], *of;
+	bool before;
+
+	if (!group)
+		return;
+	if (!*near)
+		*near = mem_zero(GROUPS_APART, sizeof **near);
+	of = &(*near)[group % GROUPS_APART];
+	before = *of != 0;
+	*of += (uint32_t)blocks;
+	t->now.types += (*of != 0) - (uint64_t)before;
+}
+
+static void look(struct tally *t, uint64_t time)
+{
+	if (t->now.bytes > t->now.most_bytes)
+		t->now.most_bytes = t->now.bytes;
+	if (t->now.bytes > t->series.peak_bytes) {
+		t->series.peak_bytes = t->now.bytes;
+		t->series.peak_blocks = t->now.blocks;
+		t->series.peak_time = time;
+	}
+}
+
+static void born(struct tally *t, const struct life *life, bool live, uint32_t group)
+{
+	t->now.allocs++;
+	t->now.alloc_bytes += life->size;
+	if (!live)
+		return;
+	t->now.blocks++;
+	t->now.bytes += life->size;
+	count_types(t, group, 1);
+	look(t, life->birth);
+}
+
+static void died(struct tally *t, const struct life *life, bool live, uint32_t group)
+{
+	t->now.frees++;
+	t->now.free_bytes += life->size;
+	if (!live)
+		return;
+	t->now.blocks--;
+	t->now.bytes -= life->size;
+	count_types(t, group, -1);
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life)
+{
+	struct recorder *r = context;
+	struct tally *t = tally_of(r, lives, p);
+	uint32_t group = groups_find(r->groups, lives, p, life);
+
+	born(t, life, !t->ended, group);
+	born(&r->total, life, !t->ended, group);
+	page_counts_add(&r->pages, p->id, life->address, life->size);
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life,
+		      const struct life_death *death)
+{
+	struct recorder *r = context;
+	struct tally *t = tally_of(r, lives, p);
+	uint32_t group;
+
+	if (death->end == LIFE_NEVER)
+		return;
+	if (life->inherited) { /* it stands apart */
+		t->now.frees++;
+		r->total.now.frees++;
+		return;
+	}
+	group = groups_find(r->groups, lives, p, life);
+	died(t, life, !t->ended, group);
+	died(&r->total, life, !t->ended, group);
+	page_counts_remove(&r->pages, p->id, life->address, life->size);
+}
+
+/* What an object grows by in place was asked for then, what it shrinks by has been given back. */
+static void resized(struct tally *t, uint64_t before, uint64_t after)
+{
+	t->now.alloc_bytes += after > before ? after - before : 0;
+	t->now.free_bytes += before > after ? before - after : 0;
+}
+
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	struct recorder *r = context;
+	struct tally *t = tally_of(r, lives, p);
+
+	if (life->inherited)
+		return;
+	resized(t, before, life->size);
+	resized(&r->total, before, life->size);
+	if (t->ended)
+		return;
+	t->now.bytes += life->size - before;
+	r->total.now.bytes += life->size - before;
+	look(t, r->edge - r->interval); /* nobody says when */
+	look(&r->total, r->edge - r->interval);
+	page_counts_remove(&r->pages, p->id, life->address, before);
+	page_counts_add(&r->pages, p->id, life->address, life->size);
+}
+
+static void see_move(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	struct recorder *r = context;
+
+	if (life->inherited || tally_of(r, lives, p)->ended)
+		return;
+	page_counts_remove(&r->pages, p->id, before, life->size);
+	page_counts_add(&r->pages, p->id, life->address, life->size);
+}
+
+static void see_vtable(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint32_t before)
+{
+	struct recorder *r = context;
+	struct tally *t = tally_of(r, lives, p);
+	struct life old = *life;
+	uint32_t from, to;
+
+	if (life->inherited || t->ended)
+		return;
+	old.vtable = before;
+	from = groups_find(r->groups, lives, p, &old);
+	to = groups_find(r->groups, lives, p, life);
+	count_types(t, from, -1);
+	count_types(&r->total, from, -1);
+	count_types(t, to, 1);
+	count_types(&r->total, to, 1);
+}
+
+static void free_types(const struct recorder *r, struct tally *t)
+{
+	for (uint32_t i = 0; t->types && i <= r->groups->count / GROUPS_APART; i++)
+		free(t->types[i]);
+	free(t->types);
+}
+
+/* All that it holds is no longer counted. */
+static void leave(struct recorder *r, struct tally *t)
+{
+	r->total.now.blocks -= t->now.blocks;
+	r->total.now.bytes -= t->now.bytes;
+	for (uint32_t i = 0; i <= r->groups->count / GROUPS_APART; i++) {
+		for (uint32_t k = 0; t->types[i] && k < GROUPS_APART; k++)
+			if (t->types[i][k])
+				count_types(&r->total, i * GROUPS_APART + k, -(int32_t)t->types[i][k]);
+		free(t->types[i]);
+		t->types[i] = NULL;
+	}
+	t->now.blocks = t->now.bytes = t->now.types = 0;
+}
+
+/* ---- intervals ---- */
+
+static void add_up(struct activity_series *s, const struct activity_point *p)
+{
+	s->allocs += p->allocs;
+	s->alloc_bytes += p->alloc_bytes;
+	s->frees += p->frees;
+	s->free_bytes += p->free_bytes;
+}
+
+static void put_point(struct tally *t, uint64_t pages, uint64_t lines)
+{
+	struct activity_series *s = &t->series;
+
+	if (s->count == t->room) {
+		t->room = t->room ? t->room * 2 : 16;
+		s->points = mem_resize(s->points, t->room, sizeof *s->points);
+	}
+	t->now.pages = pages;
+	t->now.lines = lines;
+	add_up(s, &t->now);
+	s->points[s->count++] = t->now;
+	t->now.allocs = t->now.alloc_bytes = t->now.frees = t->now.free_bytes = 0;
+	t->now.most_bytes = t->now.bytes;
+}
+
+static void put_points(struct recorder *r)
+{
+	for (size_t i = 0; i < r->process_count; i++) {
+		struct tally *t = &r->processes[i];
+		const struct page_count *space = page_counts_of(&r->pages, (uint32_t)i + 1);
+
+		if (t->seen && !t->closed)
+			put_point(t, space ? space->pages : 0, space ? space->lines : 0);
+		t->closed = t->ended;
+	}
+	put_point(&r->total, r->pages.pages, r->pages.lines);
+	r->at++;
+	r->edge += r->interval;
+}
+
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct recorder *r = context;
+	const struct lives_process *p;
+	uint64_t next;
+
+	begin(r, lives);
+	while ((p = process_ends_take(&r->ends, lives, moment))) {
+		struct tally *t = &r->processes[p->id - 1];
+
+		if (!t->seen || t->ended)
+			continue;
+		leave(r, t);
+		t->ended = true;
+		page_counts_end(&r->pages, p->id);
+	}
+	if (moment >= r->edge)
+		put_points(r);
+	next = process_ends_time(&r->ends, lives);
+	return r->at >= r->count ? UINT64_MAX : next < r->edge ? next : r->edge;
+}
+
+/* ---- loading ---- */
+
+static uint64_t usual_interval(uint64_t duration)
+{
+	for (uint64_t tens = 1;; tens *= 10)
+		for (unsigned i = 0; i < 3; i++) {
+			uint64_t interval = tens * (const unsigned[]){ 1, 2, 5 }[i];
+
+			if (duration / interval < USUAL_INTERVALS || (duration / interval == USUAL_INTERVALS && duration % interval == 0))
+				return interval;
+		}
+}
+
+static struct shiny_err *set_intervals(struct activity *a, uint64_t interval)
+{
+	a->interval = interval ? interval : usual_interval(a->duration);
+	a->count = a->duration / a->interval + (a->duration % a->interval != 0);
+	if (!a->count)
+		a->count = 1;
+	if (a->count > ACTIVITY_INTERVALS_MAX)
+		return shiny_err(SHINY_ERR_USAGE, "activity: intervals of %s make %s of them in %s: more than %s", units_time(UNITS_BUF, a->interval),
+				 units_count(UNITS_BUF, a->count), units_time(UNITS_BUF, a->duration), units_count(UNITS_BUF, ACTIVITY_INTERVALS_MAX));
+	return NULL;
+}
+
+static struct shiny_err *record(struct store *store, const struct scope *scope, const struct groups *groups, bool progress, struct activity *a)
+{
+	struct recorder r = { .groups = groups, .interval = a->interval, .edge = a->interval, .duration = a->duration, .count = a->count };
+	struct lives_observer observer = { .context = &r, .birth = see_birth, .death = see_death, .resize = see_resize, .move = see_move, .vtable = see_vtable,
+					   .moment = see_moment };
+	struct process_names names = { 0 };
+	struct shiny_err *err = process_names_load(store, &names);
+
+	range_maps_begin(store);
+	if (!err)
+		err = lives_run(store, scope, &observer, 1, progress ? "counting what is live" : NULL);
+	if (!err)
+		err = range_maps_end(store);
+	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */
+		put_points(&r);
+	a->total = r.total.series;
+	a->total.end = a->duration;
+	a->processes = mem_zero(r.process_count + 1, sizeof *a->processes);
+	for (size_t i = 0; i < r.process_count; i++) {
+		struct tally *t = &r.processes[i];
+
+		free_types(&r, t);
+		if (!t->seen)
+			continue;
+		add_up(&t->series, &t->now); /* what came late, behind its end */
+		t->series.pid = i + 1 < names.count ? names.of[i + 1].pid : 0;
+		t->series.name = process_names_take(&names, (uint32_t)i + 1);
+		a->processes[a->process_count++] = t->series;
+	}
+	free_types(&r, &r.total);
+	free(r.processes);
+	process_ends_deinit(&r.ends);
+	page_counts_deinit(&r.pages);
+	process_names_deinit(&names);
+	return err;
+}
+
+static void fill_phase(const struct activity *a, struct phase *phase)
+{
+	const struct activity_point *points = a->total.points, *end = &points[phase->last];
+
+	phase->begin = phase->first * a->interval;
+	phase->end = (phase->last + 1) * a->interval < a->duration ? (phase->last + 1) * a->interval : a->duration;
+	if (phase->first) {
+		phase->begin_blocks = points[phase->first - 1].blocks;
+		phase->begin_bytes = points[phase->first - 1].bytes;
+	}
+	phase->end_blocks = end->blocks;
+	phase->end_bytes = end->bytes;
+	for (size_t i = phase->first; i <= phase->last; i++) {
+		phase->allocs += points[i].allocs;
+		phase->alloc_bytes += points[i].alloc_bytes;
+		phase->frees += points[i].frees;
+		phase->free_bytes += points[i].free_bytes;
+		if (points[i].most_bytes > phase->most_bytes)
+			phase->most_bytes = points[i].most_bytes;
+	}
+}
+
+static void find_phases(struct activity *a)
+{
+	struct phase_sample *samples = mem_zero(a->count, sizeof *samples);
+	struct phase_range ranges[PHASES_MAX];
+
+	for (size_t i = 0; i < a->count; i++)
+		samples[i] = (struct phase_sample){ a->total.points[i].bytes, a->total.points[i].most_bytes };
+	a->phase_count = phases_find(0, samples, a->count, ranges);
+	a->phases = mem_zero(a->phase_count, sizeof *a->phases);
+	for (size_t i = 0; i < a->phase_count; i++) {
+		a->phases[i] = (struct phase){ .kind = ranges[i].kind, .first = ranges[i].first, .last = ranges[i].last };
+		fill_phase(a, &a->phases[i]);
+	}
+	free(samples);
+}
+
+struct shiny_err *activity_load(struct store *store, const struct scope *scope, uint64_t interval, unsigned flags, struct activity *out)
+{
+	struct activity a = { 0 };
+	struct groups types = { 0 };
+	struct shiny_err *err = session_duration(store, &a.duration);
+
+	if (!err)
+		err = set_intervals(&a, interval);
+	if (!err)
+		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &types);
+	if (!err)
+		err = record(store, scope, &types, flags & ACTIVITY_PROGRESS, &a);
+	if (!err && flags & ACTIVITY_PHASES) {
+		find_phases(&a);
+		err = phase_rows_load(store, scope, &types, flags & ACTIVITY_PROGRESS, &a);
+	}
+	groups_deinit(&types);
+	if (err) {
+		activity_deinit(&a);
+		return err;
+	}
+	*out = a;
+	return NULL;
+}
+
+static void series_deinit(struct activity_series *s)
+{
+	free(s->name);
+	free(s->points);
+}
+
+void activity_deinit(struct activity *a)
+{
+	series_deinit(&a->total);
+	for (size_t i = 0; i < a->process_count; i++)
+		series_deinit(&a->processes[i]);
+	free(a->processes);
+	for (size_t i = 0; i < a->phase_count; i++)
+		for (unsigned k = 0; k < PHASE_ROWS; k++) {
+			free(a->phases[i].types[k].name);
+			free(a->phases[i].sites[k].name);
+		}
+	free(a->phases);
+	*a = (struct activity){ 0 };
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+#include "../../base/text.h"
+
+#define GEOMETRIC_FACTOR 1.25
+#define MAJORITY         0.7
+
+const char *const growth_policy_names[GROWTH_POLICIES] = {
+	[GROWTH_GEOMETRIC] = "geometric", [GROWTH_CONSTANT] = "constant", [GROWTH_JUST_ENOUGH] = "just enough", [GROWTH_MIXED] = "mixed",
+};
+
+/* A buffer that has grown, by the block that it is now. */
+struct chain {
+	uint64_t address; /* 0: the cell is empty */
+	uint32_t process, group;
+	uint64_t first, size, cumulative, steps, last_step;
+};
+
+/* The last block that a thread allocated. */
+struct latest {
+	uint64_t address, size, number;
+	uint32_t group;
+	bool taken; /* it succeeds a block already; or there is none */
+};
+
+struct steps { /* of a site, for the policy */
+	uint64_t geometric, constant, small, small_bytes, last_constant;
+	double log_factor;
+};
+
+struct finder {
+	const struct groups *groups;
+	struct growth_row *rows;
+	struct steps *steps;
+	struct chain *chains; /* open addressing; a power of two */
+	size_t chain_room, chain_count;
+	struct latest *latest; /* by thread id */
+	size_t latest_count;
+};
+
+/* ---- tables ---- */
+
+static struct chain *chain_cell(const struct finder *f, uint32_t process, uint64_t address)
+{
+	size_t i = hash_pair(address, process) & (f->chain_room - 1);
+
+	while (f->chains[i].address && (f->chains[i].address != address || f->chains[i].process != process))
+		i = (i + 1) & (f->chain_room - 1);
+	return &f->chains[i];
+}
+
+static void chain_put(struct finder *f, const struct chain *chain)
+{
+	struct chain *cell;
+
+	if ((f->chain_count + 1) * 2 > f->chain_room) {
+		struct chain *old = f->chains;
+		size_t room = f->chain_room;
+
+		f->chain_room = room ? room * 2 : 256;
+		f->chains = mem_zero(f->chain_room, sizeof *f->chains);
+		for (size_t i = 0; i < room; i++)
+			if (old[i].address)
+				*chain_cell(f, old[i].process, old[i].address) = old[i];
+		free(old);
+	}
+	cell = chain_cell(f, chain->process, chain->address);
+	f->chain_count += !cell->address;
+	*cell = *chain;
+}
+
+/* Takes it out; false: there is none. */
+static bool chain_take(struct finder *f, uint32_t process, uint64_t address, struct chain *out)
+{
+	struct chain *cell = f->chain_count ? chain_cell(f, process, address) : NULL;
+
+	if (!cell || !cell->address)
+		return false;
+	*out = *cell;
+	hash_take_out(f->chains, f->chain_room - 1, cell, address, other, hash_pair(other->address, other->process) & (f->chain_room - 1));
+	f->chain_count--;
+	return true;
+}
+
+static struct latest *latest_of(struct finder *f, uint32_t thread)
+{
+	f->latest = mem_reach(f->latest, &f->latest_count, thread, sizeof *f->latest, 64);
+	return &f->latest[thread];
+}
+
+/* ---- chains ---- */
+
+static uint64_t cost_of_doubling(uint64_t first, uint64_t last)
+{
+	uint64_t sum = 0, size = first ? first : 1;
+
+	for (; size < last && size < UINT64_MAX / 4; size *= 2)
+		sum += size;
+	return sum + size;
+}
+
+static void end_chain(struct finder *f, const struct chain *chain)
+{
+	struct growth_row *row = &f->rows[chain->group];
+
+	row->chains++;
+	row->cumulative += chain->cumulative;
+	row->doubling += cost_of_doubling(chain->first, chain->size);
+	if (chain->size > row->largest)
+		row->largest = chain->size;
+	if (chain->steps > row->most_steps)
+		row->most_steps = chain->steps;
+}
+
+static void count_step(struct finder *f, struct chain *chain, uint64_t from, uint64_t to)
+{
+	struct steps *s = &f->steps[chain->group];
+	uint64_t step = to - from;
+
+	f->rows[chain->group].steps++;
+	if (chain->steps && step == chain->last_step) {
+		s->constant++;
+		s->last_constant = step;
+	} else if ((double)to >= GEOMETRIC_FACTOR * (double)from) {
+		s->geometric++;
+		s->log_factor += log((double)to / (double)(from ? from : 1));
+	} else {
+		s->small++;
+		s->small_bytes += step;
+	}
+	chain->last_step = step;
+	chain->steps++;
+	chain->cumulative += to;
+	chain->size = to;
+}
+
+/* The buffer that `old` was goes on in a larger block. */
+static void grow(struct finder *f, uint32_t process, uint32_t group, const struct life *old, uint64_t address, uint64_t size, bool by_realloc)
+{
+	struct chain chain;
+
+	if (!chain_take(f, process, old->address, &chain))
+		chain = (struct chain){ .first = old->size, .size = old->size, .cumulative = old->size };
+	chain.process = process;
+	chain.group = group; /* where the latest step was made */
+	chain.address = address;
+	count_step(f, &chain, old->size, size);
+	f->rows[group].reallocs += by_realloc;
+	chain_put(f, &chain);
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct finder *f = context;
+
+	*latest_of(f, life->thread) = (struct latest){ life->address, life->size, life->number, groups_find(f->groups, lives, process, life),
+						       life->realloced };
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct finder *f = context;
+	uint32_t group = groups_find(f->groups, lives, process, life);
+	struct latest *latest;
+	struct chain chain;
+
+	if (death->end == LIFE_REALLOCED && death->next->size > life->size) {
+		grow(f, process->id, groups_find(f->groups, lives, process, death->next), life, death->next->address, death->next->size, true);
+		return;
+	}
+	latest = latest_of(f, death->thread);
+	if (death->end == LIFE_FREED && !life->inherited && !latest->taken && latest->group == group && latest->number > life->number &&
+	    latest->size > life->size) {
+		latest->taken = true;
+		grow(f, process->id, group, life, latest->address, latest->size, false);
+		return;
+	}
+	if (chain_take(f, process->id, life->address, &chain))
+		end_chain(f, &chain);
+}
+
+/* ---- rows ---- */
+
+static void judge(struct growth_row *row, const struct steps *s)
+{
+	double all = (double)(s->geometric + s->constant + s->small);
+
+	row->policy = GROWTH_MIXED;
+	if ((double)s->geometric >= MAJORITY * all) {
+		row->policy = GROWTH_GEOMETRIC;
+		row->factor = exp(s->log_factor / (double)s->geometric);
+	} else if ((double)s->constant >= MAJORITY * all) {
+		row->policy = GROWTH_CONSTANT;
+		row->step_bytes = s->last_constant;
+	} else if ((double)(s->small + s->constant) >= MAJORITY * all) {
+		row->policy = GROWTH_JUST_ENOUGH;
+		row->step_bytes = s->small ? s->small_bytes / s->small : 0;
+	}
+}
+
+static int by_waste(const void *left, const void *right)
+{
+	const struct growth_row *a = left, *b = right;
+	uint64_t x = growth_waste(a), y = growth_waste(b);
+
+	if (x != y)
+		return x < y ? 1 : -1;
+	if (a->cumulative != b->cumulative)
+		return a->cumulative < b->cumulative ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static void arrange(struct growth *out, struct finder *f, struct groups *groups, const char *match, uint64_t least_steps)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		struct growth_row *row = &f->rows[i];
+
+		if (row->steps < least_steps || !row->steps || (match && !text_matches(match, groups->names[i])))
+			continue;
+		row->name = groups->names[i];
+		groups->names[i] = NULL;
+		judge(row, &f->steps[i]);
+		out->rows[out->count++] = *row;
+	}
+	if (out->count)
+		qsort(out->rows, out->count, sizeof *out->rows, by_waste);
+}
+
+struct shiny_err *growth_load(struct store *store, const struct scope *scope, const char *match, uint64_t least_steps, bool progress,
+			      struct growth *out)
+{
+	struct groups groups = { 0 };
+	struct finder f = { .groups = &groups };
+	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death };
+	struct growth growth = { 0 };
+	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &groups);
+
+	if (!err) {
+		f.rows = mem_zero(groups.count, sizeof *f.rows);
+		f.steps = mem_zero(groups.count, sizeof *f.steps);
+		err = lives_run(store, scope, &observer, 1, progress ? "following every buffer" : NULL);
+	}
+	if (!err) {
+		/* what lives on has ended with the recording: lives_run has told of it */
+		growth.rows = mem_zero(groups.count, sizeof *growth.rows);
+		arrange(&growth, &f, &groups, match, least_steps);
+	}
+	free(f.rows);
+	free(f.steps);
+	free(f.chains);
+	free(f.latest);
+	groups_deinit(&groups);
+	if (err)
+		return err;
+	*out = growth;
+	return NULL;
+}
+
+void growth_deinit(struct growth *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		free(g->rows[i].name);
+	free(g->rows);
+	*g = (struct growth){ 0 };
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "leaks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../attribute/suppressions.h"
+
+enum { SETTLING = LEAK_MOMENTS / 10, QUARTERS = 4, QUARTER = (LEAK_MOMENTS - SETTLING) / QUARTERS };
+
+/* ---- counting ---- */
+
+struct counting {
+	const struct groups *groups;
+	const struct suppressions *suppressions;
+	struct leak_row *rows; /* a group each */
+	uint64_t suppressed_bytes, step;
+	uint64_t *bytes_at_first; /* a row each: of the first counted moment */
+	unsigned moment;
+};
+
+static uint64_t count_live(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct counting *c = context;
+
+	for (size_t i = 0; i < lives->process_count; i++) {
+		const struct lives_process *p = &lives->processes[i];
+
+		if (!p->wanted || p->replaced)
+			continue;
+		lives_each(p, life) {
+			uint32_t group;
+
+			if (life->inherited)
+				continue;
+			group = groups_find(c->groups, lives, p, life);
+			c->rows[group].counts[c->moment]++;
+			if (c->moment == SETTLING)
+				c->bytes_at_first[group] += life->size;
+		}
+	}
+	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct counting *c = context;
+	struct leak_row *row = &c->rows[groups_find(c->groups, lives, process, life)];
+
+	row->made += !life->inherited;
+	if (death->end != LIFE_NEVER || life->inherited || process->replaced)
+		return;
+	if (suppressions_hide(c->suppressions, life->stack)) {
+		row->suppressed++;
+		c->suppressed_bytes += life->size;
+		return;
+	}
+	row->blocks++;
+	row->bytes += life->size;
+	row->gone += process->early;
+	row->gone_bytes += process->early ? life->size : 0;
+	if (life->birth > row->youngest_ns || (life->birth == row->youngest_ns && life->stack > row->stack))
+		row->stack = life->stack;
+	if (!row->oldest_ns || life->birth < row->oldest_ns)
+		row->oldest_ns = life->birth;
+	if (life->birth > row->youngest_ns)
+		row->youngest_ns = life->birth;
+}
+
+/* ---- growth ---- */
+
+/* In every quarter, by a quarter of its share at least. */
+static bool rises(const struct leak_row *row)
+{
+	uint32_t first = row->counts[SETTLING], last = row->counts[LEAK_MOMENTS - 1];
+
+	for (unsigned q = 0; q < QUARTERS; q++) {
+		uint32_t from = row->counts[SETTLING + q * QUARTER], to = row->counts[SETTLING + (q + 1) * QUARTER - 1];
+
+		if (last <= first || to <= from || (uint64_t)(to - from) * QUARTERS * QUARTERS < last - first)
+			return false;
+	}
+	return true;
+}
+
+static void fit(struct leak_row *row, uint64_t step, uint64_t bytes_at_first)
+{
+	double n = LEAK_MOMENTS - SETTLING, seconds = (double)step / 1e9, mean_x = 0, mean_y = 0, xx = 0, xy = 0, residual = 0, a;
+
+	for (unsigned i = SETTLING; i < LEAK_MOMENTS; i++) {
+		mean_x += i * seconds / n;
+		mean_y += row->counts[i] / n;
+	}
+	for (unsigned i = SETTLING; i < LEAK_MOMENTS; i++) {
+		double x = i * seconds - mean_x;
+
+		xx += x * x;
+		xy += x * (row->counts[i] - mean_y);
+	}
+	if (xx <= 0)
+		return;
+	row->slope = xy / xx;
+	a = mean_y - row->slope * mean_x;
+	for (unsigned i = SETTLING; i < LEAK_MOMENTS; i++) {
+		double off = row->counts[i] - a - row->slope * (i * seconds);
+
+		residual += off * off;
+	}
+	row->slope_error = sqrt(residual / (n - 2)) / sqrt(xx);
+	if (row->bytes > bytes_at_first)
+		row->bytes_slope = (double)(row->bytes - bytes_at_first) / (seconds * (LEAK_MOMENTS - SETTLING));
+	row->grows = row->slope > LEAK_SURE * row->slope_error && rises(row);
+}
+
+static int by_growth(const void *left, const void *right)
+{
+	const struct leak_row *a = left, *b = right;
+
+	if (a->grows != b->grows)
+		return a->grows ? -1 : 1;
+	if (a->grows && a->bytes_slope != b->bytes_slope)
+		return a->bytes_slope < b->bytes_slope ? 1 : -1;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static void arrange(struct leaks *out, struct counting *c, struct groups *groups, const char *match)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		struct leak_row *row = &c->rows[i];
+
+		if ((!row->blocks && !row->suppressed) || (match && !text_matches(match, groups->names[i])))
+			continue;
+		out->blocks += row->blocks;
+		out->bytes += row->bytes;
+		out->gone += row->gone;
+		out->gone_bytes += row->gone_bytes;
+		out->suppressed += row->suppressed;
+		if (!row->blocks)
+			continue;
+		fit(row, c->step, c->bytes_at_first[i]);
+		row->name = groups->names[i];
+		groups->names[i] = NULL;
+		out->rows[out->count++] = *row;
+	}
+	if (out->count)
+		qsort(out->rows, out->count, sizeof *out->rows, by_growth);
+}
+
+struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enum group_by by, const char *match, const char *suppressions,
+			     bool full_names, bool progress, struct leaks *out)
+{
+	struct groups groups = { 0 };
+	struct suppressions hidden = { 0 };
+	struct counting c = { .groups = &groups, .suppressions = &hidden };
+	struct lives_observer observer = { .context = &c, .death = see_death, .moment = count_live };
+	struct leaks leaks = { 0 };
+	struct shiny_err *err = session_duration(store, &leaks.duration);
+
+	if (!err)
+		err = suppressions_load(store, suppressions, false, &hidden);
+	if (!err)
+		err = groups_load(store, by, full_names, &groups);
+	if (!err) {
+		c.rows = mem_zero(groups.count, sizeof *c.rows);
+		c.bytes_at_first = mem_zero(groups.count, sizeof *c.bytes_at_first);
+		c.step = leaks.duration / LEAK_MOMENTS ?: 1;
+		observer.first_moment = c.step - 1; /* the last moment is the session's end */
+		err = lives_run(store, scope, &observer, 1, progress ? "looking for what stays" : NULL);
+	}
+	if (!err) {
+		leaks.rows = mem_zero(groups.count, sizeof *leaks.rows);
+		leaks.suppressed_bytes = c.suppressed_bytes;
+		arrange(&leaks, &c, &groups, match);
+	}
+	suppressions_deinit(&hidden);
+	free(c.rows);
+	free(c.bytes_at_first);
+	groups_deinit(&groups);
+	if (err) {
+		leaks_deinit(&leaks);
+		return err;
+	}
+	*out = leaks;
+	return NULL;
+}
+
+void leaks_deinit(struct leaks *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->rows[i].name);
+	free(l->rows);
+	*l = (struct leaks){ 0 };
+}

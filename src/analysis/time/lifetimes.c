@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "lifetimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+
+#define SHORT_SHARE  0.01
+#define MIDDLE_SHARE 0.5
+
+const char *const population_names[POPULATIONS] = {
+	[POPULATION_SHORT] = "short", [POPULATION_MIDDLE] = "middle", [POPULATION_TAIL] = "tail",
+};
+
+enum population population_of(uint64_t age, uint64_t duration)
+{
+	return age <= (uint64_t)((double)duration * SHORT_SHARE)    ? POPULATION_SHORT
+	       : age <= (uint64_t)((double)duration * MIDDLE_SHARE) ? POPULATION_MIDDLE
+								     : POPULATION_TAIL;
+}
+
+/* A block that has ended, and what there is to count of it. */
+struct ended {
+	struct lifetime_row *row;
+	uint64_t age, size;
+	enum life_end end;
+	bool elsewhere, temporary;
+};
+
+/*
+ * Rows and their bins are in no cache as a rule. So the dead wait in a line: the row is asked for when they enter it, its bin when they are
+ * halfway through.
+ */
+enum { LINE = 16 };
+
+struct counting {
+	const struct groups *groups;
+	struct lifetime_row *rows; /* a group each */
+	uint64_t duration;
+	struct ended line[LINE]; /* a ring; row NULL: empty */
+	unsigned next;
+};
+
+static void count_ended(struct counting *c, const struct ended *e)
+{
+	struct lifetime_row *row = e->row;
+	enum population population = population_of(e->age, c->duration);
+
+	row->blocks++;
+	row->bytes += e->size;
+	switch (e->end) {
+	case LIFE_FREED:
+	case LIFE_REALLOCED:
+		row->destroyed++;
+		row->elsewhere += e->elsewhere;
+		row->temporary += e->temporary;
+		break;
+	case LIFE_REUSED:
+	case LIFE_RELEASED:
+		row->reused++;
+		break;
+	default:
+		row->persistent++;
+		break;
+	}
+	distribution_add(&row->ages, e->age, e->end == LIFE_NEVER);
+	row->population[population]++;
+	row->population_bytes[population] += e->size;
+}
+
+static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+			const struct life_death *death)
+{
+	struct counting *c = context;
+	struct ended *place = &c->line[c->next % LINE], *halfway = &c->line[(c->next + LINE / 2) % LINE];
+
+	if (life->inherited)
+		return;
+	if (place->row)
+		count_ended(c, place);
+	if (halfway->row)
+		distribution_expect(&halfway->row->ages, halfway->age);
+	/* a realloc's own birth is counted already when it is told of its old block's death */
+	*place = (struct ended){ .row = &c->rows[groups_find(c->groups, lives, process, life)],
+				 .age = death->time > life->birth ? death->time - life->birth : 0, .size = life->size, .end = death->end,
+				 .elsewhere = death->thread != life->thread,
+				 .temporary = process->births == life->number + (death->end == LIFE_REALLOCED) };
+	for (const char *at = (const char *)place->row; at < (const char *)(place->row + 1); at += 64)
+		__builtin_prefetch(at, 1);
+	c->next++;
+}
+
+static void count_rest(struct counting *c)
+{
+	for (unsigned i = 0; i < LINE; i++)
+		if (c->line[(c->next + i) % LINE].row)
+			count_ended(c, &c->line[(c->next + i) % LINE]);
+}
+
+static void add_row(struct lifetime_row *to, const struct lifetime_row *row)
+{
+	to->blocks += row->blocks;
+	to->bytes += row->bytes;
+	to->destroyed += row->destroyed;
+	to->reused += row->reused;
+	to->persistent += row->persistent;
+	to->temporary += row->temporary;
+	to->elsewhere += row->elsewhere;
+	for (unsigned i = 0; i < POPULATIONS; i++) {
+		to->population[i] += row->population[i];
+		to->population_bytes[i] += row->population_bytes[i];
+	}
+	distribution_merge(&to->ages, &row->ages);
+}
+
+static uint64_t value_of(const struct lifetime_row *row, enum lifetimes_order order)
+{
+	switch (order) {
+	case LIFETIMES_BY_BYTES: return row->bytes;
+	case LIFETIMES_BY_PERSISTENT: return row->persistent;
+	case LIFETIMES_BY_SHORT: return row->population[POPULATION_SHORT];
+	default: return row->blocks;
+	}
+}
+
+static int compare(const void *left, const void *right, void *context)
+{
+	const struct lifetime_row *a = left, *b = right;
+	enum lifetimes_order order = *(enum lifetimes_order *)context;
+	uint64_t x = value_of(a, order), y = value_of(b, order);
+
+	if (order != LIFETIMES_BY_NAME && x != y)
+		return x < y ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static void row_deinit(struct lifetime_row *row)
+{
+	free(row->name);
+	distribution_deinit(&row->ages);
+}
+
+/* Keeps the rows that have blocks and match, named, in order. */
+static void arrange(struct lifetimes *out, struct groups *groups, const char *match, enum lifetimes_order order)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->count; i++) {
+		struct lifetime_row *row = &out->rows[i];
+
+		if (!row->blocks || (match && !text_matches(match, groups->names[i]))) {
+			row_deinit(row);
+			continue;
+		}
+		row->name = groups->names[i];
+		groups->names[i] = NULL;
+		add_row(&out->total, row);
+		out->rows[kept++] = *row;
+	}
+	out->count = kept;
+	if (kept)
+		qsort_r(out->rows, kept, sizeof *out->rows, compare, &order);
+}
+
+struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope, enum group_by by, const char *match,
+				 enum lifetimes_order order, bool full_names, bool progress, struct lifetimes *out)
+{
+	struct groups groups = { 0 };
+	struct counting counting = { .groups = &groups };
+	struct lives_observer observer = { .context = &counting, .death = count_death };
+	struct lifetimes lifetimes = { 0 };
+	struct shiny_err *err = session_duration(store, &lifetimes.duration);
+
+	counting.duration = lifetimes.duration;
+	if (!err)
+		err = groups_load(store, by, full_names, &groups);
+	if (!err) {
+		lifetimes.count = groups.count;
+		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof *lifetimes.rows);
+		err = lives_run(store, scope, &observer, 1, progress ? "following every block" : NULL);
+	}
+	if (!err) {
+		count_rest(&counting);
+		arrange(&lifetimes, &groups, match, order);
+	}
+	groups_deinit(&groups);
+	if (err) {
+		lifetimes_deinit(&lifetimes);
+		return err;
+	}
+	*out = lifetimes;
+	return NULL;
+}
+
+void lifetimes_deinit(struct lifetimes *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		row_deinit(&l->rows[i]);
+	free(l->rows);
+	row_deinit(&l->total);
+	*l = (struct lifetimes){ 0 };
+}

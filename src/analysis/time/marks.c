@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* marks.c: see marks.h. */
+#include "marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../replay/replay.h"
+#include "../replay/process_ends.h"
+
+struct counter {
+	struct marks *marks;
+	size_t at; /* the row that is being counted */
+	struct process_ends ends;
+	bool began;
+	uint64_t live, live_bytes;
+};
+
+static void raise_peak(struct counter *c)
+{
+	struct mark_row *row = &c->marks->rows[c->at];
+
+	if (c->live_bytes > row->peak_bytes)
+		row->peak_bytes = c->live_bytes;
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+{
+	struct counter *c = context;
+
+	(void)lives;
+	(void)process;
+	c->live++;
+	c->live_bytes += life->size;
+	c->marks->rows[c->at].allocs++;
+	c->marks->rows[c->at].bytes += life->size;
+	raise_peak(c);
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+		      const struct life_death *death)
+{
+	struct counter *c = context;
+
+	(void)lives;
+	(void)process;
+	if (death->end == LIFE_NEVER)
+		return; /* told when all is over */
+	c->marks->rows[c->at].frees++;
+	if (life->inherited)
+		return;
+	c->live--;
+	c->live_bytes -= life->size;
+}
+
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t old)
+{
+	struct counter *c = context;
+
+	(void)lives;
+	(void)process;
+	if (life->inherited)
+		return;
+	c->live_bytes += life->size - old;
+	if (life->size > old)
+		c->marks->rows[c->at].bytes += life->size - old;
+	raise_peak(c);
+}
+
+/* Blocks born at the mark are behind it, as in scope_time(). */
+static uint64_t before(const struct mark_row *row)
+{
+	return row->time ? row->time - 1 : 0;
+}
+
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct counter *c = context;
+	struct marks *m = c->marks;
+	const struct lives_process *gone;
+	uint64_t next;
+
+	if (!c->began) {
+		process_ends_init(&c->ends, lives);
+		c->began = true;
+	}
+	while (c->at + 1 < m->count && before(&m->rows[c->at + 1]) <= moment) {
+		struct mark_row *row = &m->rows[++c->at];
+
+		row->live = c->live;
+		row->live_bytes = row->peak_bytes = c->live_bytes;
+	}
+	while ((gone = process_ends_take(&c->ends, lives, moment)))
+		lives_each(gone, life) {
+			c->live -= !life->inherited;
+			c->live_bytes -= life->inherited ? 0 : life->size;
+		}
+	next = process_ends_time(&c->ends, lives);
+	if (c->at + 1 < m->count && before(&m->rows[c->at + 1]) < next)
+		next = before(&m->rows[c->at + 1]);
+	return next;
+}
+
+static struct shiny_err *count(struct store *store, const struct scope *scope, bool progress, struct marks *marks)
+{
+	struct counter c = { .marks = marks };
+	struct lives_observer observer = { .context = &c, .birth = see_birth, .death = see_death, .resize = see_resize,
+					   .moment = see_moment };
+	struct shiny_err *err = lives_run(store, scope, &observer, 1, progress ? "following blocks" : NULL);
+
+	process_ends_deinit(&c.ends);
+	marks->live = c.live;
+	marks->live_bytes = c.live_bytes;
+	return err;
+}
+
+static struct shiny_err *read_marks(struct store *store, const struct scope *scope, struct marks *marks)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q, "SELECT s.ns, s.name, s.process, p.pid, t.tid FROM mark s LEFT JOIN process p ON p.id = s.process "
+					     "LEFT JOIN thread t ON t.id = s.thread WHERE %s OR s.process = 0 ORDER BY s.ns, s.id", scope->where);
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct mark_row *mark = rows_push(&marks->rows, &marks->count, &marks->room, sizeof *mark);
+
+		if (!mark || !copy_column(q, 1, &mark->name)) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		mark->time = (uint64_t)query_number(q, 0);
+		mark->process = (uint32_t)query_number(q, 2);
+		mark->pid = (uint32_t)query_number(q, 3);
+		mark->tid = (uint32_t)query_number(q, 4);
+	}
+	query_end(q);
+	return err;
+}
+
+struct shiny_err *marks_load(struct store *store, const struct scope *scope, bool progress, struct marks *out)
+{
+	struct marks marks = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	uint64_t duration = 0;
+	struct shiny_err *err = rows_push(&marks.rows, &marks.count, &marks.room, sizeof *marks.rows) ? NULL : SHINY_NO_MEMORY;
+
+	if (!err)
+		err = read_marks(store, scope, &marks);
+	if (!err)
+		err = session_duration(store, &duration);
+	if (!err)
+		err = store_query(store, "SELECT EXISTS (SELECT 1 FROM events)", &q);
+	if (!err && !(err = query_step(q, &row)) && row)
+		marks.counted = query_number(q, 0) != 0;
+	query_end(q);
+	for (size_t i = 0; i < marks.count; i++) {
+		uint64_t next = i + 1 < marks.count ? marks.rows[i + 1].time : duration;
+
+		marks.rows[i].length = next > marks.rows[i].time ? next - marks.rows[i].time : 0;
+	}
+	if (!err && marks.counted)
+		err = count(store, scope, progress, &marks);
+	if (err) {
+		marks_deinit(&marks);
+		return err;
+	}
+	*out = marks;
+	return NULL;
+}
+
+void marks_deinit(struct marks *marks)
+{
+	for (size_t i = 0; i < marks->count; i++)
+		free(marks->rows[i].name);
+	free(marks->rows);
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peak.c: see peak.h.
+ *
+ * That a moment was the highest is known when bytes have fallen a good deal behind it; until then it may be exceeded at any time. So what was
+ * live then is not copied (there may be a million such moments), but counted when it ends: a block lived at the moment if it had been born by
+ * then. To know that exactly, events of the same nanosecond and ones that came late included, a moment has for each process how many
+ * blocks it had seen born.
+ *
+ * A moment is *settled*, which is to say that these numbers are written down, just before what is live changes behind it. While bytes only rise, the
+ * highest moment moves with every block and costs nothing. When a settled one is exceeded, what was counted for it is void: `round` goes up by one,
+ * and cells of an earlier round are empty.
+ */
+#define _GNU_SOURCE
+#include "peak.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/hash.h"
+#include "../../base/mem.h"
+#include "../replay/process_ends.h"
+#include "../totals/process_names.h"
+
+struct cell { /* of a group */
+	uint32_t group, round; /* of another round than the moment's: empty */
+	uint64_t blocks, bytes, soon_blocks, soon_bytes;
+};
+struct moment {
+	uint64_t time, newest; /* ns; newest: no block that has begun later by its clock lived at it */
+	uint64_t blocks, bytes;
+	uint64_t order;        /* of its settling; 0: it is not */
+	uint64_t *births;      /* by process: what it had seen born. Of those that did not run then: anything */
+	uint64_t own_births;   /* of a process's own moment: likewise */
+	uint32_t round;
+	struct cell *cells;    /* open addressing; a power of two, or none */
+	size_t room, used;     /* used: in this round */
+};
+
+struct account { /* of a process */
+	uint64_t blocks, bytes; /* live */
+	uint64_t ended;         /* order; UINT64_MAX: it runs */
+	bool seen;
+	struct moment highest;
+};
+struct watch {
+	const struct groups *groups;
+	struct account *accounts; /* by process id - 1; NULL: not begun */
+	uint32_t *running;        /* ids of those that were seen and have not ended */
+	size_t process_count, running_count;
+	struct process_ends ends;
+	uint64_t blocks, bytes;   /* live, over all */
+	uint64_t order, clock;    /* of what changed; the highest time so far */
+	uint64_t soon, duration;
+	struct moment marks[PEAK_MARKS], rising; /* rising: the highest since the last valley */
+	size_t mark_count;
+	uint64_t newest;          /* of the marks */
+	bool falling;             /* a peak has been passed, and its valley has not: there is no `rising` */
+	uint64_t lowest;          /* bytes, while falling */
+};
+
+/* ---- moments ---- */
+
+static struct cell *cell_of(const struct moment *m, uint32_t group)
+{
+	size_t i = hash_mix(group) & (m->room - 1);
+
+	while (m->cells[i].round == m->round && m->cells[i].group != group)
+		i = (i + 1) & (m->room - 1);
+	return &m->cells[i];
+}
+
+static struct cell *cell_get(struct moment *m, uint32_t group)
+{
+	struct cell *cell;
+
+	if ((m->used + 1) * 2 > m->room) {
+		struct moment larger = *m;
+
+		larger.room = m->room ? m->room * 2 : 16;
+		larger.cells = mem_zero(larger.room, sizeof *larger.cells);
+		for (size_t i = 0; i < m->room; i++)
+			if (m->cells[i].round == m->round)
+				*cell_of(&larger, m->cells[i].group) = m->cells[i];
+		free(m->cells);
+		*m = larger;
+	}
+	cell = cell_of(m, group);
+	if (cell->round != m->round) {
+		*cell = (struct cell){ .group = group, .round = m->round };
+		m->used++;
+	}
+	return cell;
+}
+
+/* The moment is now; nothing has ended behind it. */
+static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t bytes)
+{
+	m->time = time;
+	m->blocks = blocks;
+	m->bytes = bytes;
+	if (m->order || !m->round) {
+		m->order = 0;
+		m->used = 0;
+		if (!++m->round) { /* once in 2^32 */
+			memset(m->cells, 0, m->room * sizeof *m->cells);
+			m->round = 1;
+		}
+	}
+}
+
+/* `unborn`: of process `p`'s births, those that are being told and do not belong to the moments. */
+static void settle(struct watch *w, const struct lives *lives, const struct lives_process *p, unsigned unborn)
+{
+	struct moment *own = &w->accounts[p->id - 1].highest, *m = &w->rising;
+
+	if (own->round && !own->order) {
+		own->order = w->order;
+		own->newest = w->clock;
+		own->own_births = p->births - unborn;
+	}
+	if (w->falling || !m->round || m->order)
+		return;
+	m->order = w->order;
+	m->newest = w->clock;
+	if (!m->births)
+		m->births = mem_zero(w->process_count, sizeof *m->births);
+	for (size_t i = 0; i < w->running_count; i++)
+		m->births[w->running[i] - 1] = lives->processes[w->running[i] - 1].births;
+	m->births[p->id - 1] -= unborn;
+}
+
+static bool was_born(uint64_t births, const struct life *life)
+{
+	return life->number <= births;
+}
+
+static bool lived_at(const struct watch *w, const struct moment *m, uint32_t process, const struct life *life)
+{
+	return m->order && w->accounts[process - 1].ended > m->order && was_born(m->births[process - 1], life);
+}
+
+/* ---- the session's peaks ---- */
+
+static void confirm(struct watch *w)
+{
+	struct moment *place = &w->marks[0], freed;
+
+	if (w->mark_count < PEAK_MARKS) {
+		place = &w->marks[w->mark_count++];
+	} else {
+		for (size_t i = 1; i < PEAK_MARKS; i++)
+			if (w->marks[i].bytes < place->bytes)
+				place = &w->marks[i];
+		if (place->bytes >= w->rising.bytes)
+			return;
+	}
+	freed = *place;
+	*place = w->rising;
+	w->rising = freed; /* its tables are of use again; move() empties them */
+	if (place->newest > w->newest)
+		w->newest = place->newest;
+}
+
+/* What is live has changed, for the session and for `account`. */
+static void look(struct watch *w, struct account *account, uint64_t time)
+{
+	struct moment *m = &w->rising;
+
+	if (account->bytes > (account->highest.round ? account->highest.bytes : 0))
+		move(&account->highest, time, account->blocks, account->bytes);
+	if (w->falling) {
+		if (w->bytes < w->lowest)
+			w->lowest = w->bytes;
+		if ((double)w->lowest >= (1 - PEAK_FALL) * (double)w->bytes)
+			return;
+		w->falling = false;
+		m->order = 1; /* whatever it was is void */
+		move(m, time, w->blocks, w->bytes);
+	} else if (w->bytes > (m->round ? m->bytes : 0)) {
+		move(m, time, w->blocks, w->bytes);
+	} else if (m->round && (double)w->bytes < (1 - PEAK_FALL) * (double)m->bytes) {
+		confirm(w);
+		w->falling = true;
+		w->lowest = w->bytes;
+	}
+}
+
+/* ---- lives ---- */
+
+static void begin(struct watch *w, const struct lives *lives)
+{
+	if (w->accounts)
+		return;
+	w->process_count = lives->process_count;
+	w->accounts = mem_zero(lives->process_count + 1, sizeof *w->accounts);
+	w->running = mem_zero(lives->process_count + 1, sizeof *w->running);
+	process_ends_init(&w->ends, lives);
+}
+
+static struct account *account_of(struct watch *w, const struct lives *lives, const struct lives_process *p)
+{
+	struct account *a;
+
+	begin(w, lives);
+	a = &w->accounts[p->id - 1];
+	if (!a->seen) {
+		a->seen = true;
+		a->ended = UINT64_MAX;
+		w->running[w->running_count++] = p->id;
+	}
+	return a;
+}
+
+static void now(struct watch *w, uint64_t time)
+{
+	w->order++;
+	if (time > w->clock)
+		w->clock = time;
+}
+
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life)
+{
+	struct watch *w = context;
+	struct account *a = account_of(w, lives, p);
+
+	now(w, life->birth);
+	if (a->ended != UINT64_MAX)
+		return;
+	if (!life->size)
+		settle(w, lives, p, 1);
+	a->blocks++;
+	a->bytes += life->size;
+	w->blocks++;
+	w->bytes += life->size;
+	look(w, a, life->birth);
+}
+
+/* `soon`: it has ended by then. `correct`: it had so many bytes more than it has now, and lives on. */
+static void count(struct moment *m, uint32_t group, const struct life *life, bool soon, uint64_t correct)
+{
+	struct cell *cell = cell_get(m, group);
+
+	if (correct) {
+		cell->bytes += correct;
+		return;
+	}
+	cell->blocks++;
+	cell->bytes += life->size;
+	cell->soon_blocks += soon;
+	cell->soon_bytes += soon ? life->size : 0;
+}
+
+static bool is_soon(const struct watch *w, const struct moment *m, const struct life_death *death)
+{
+	if (!death || (death->end == LIFE_NEVER && m->time + w->soon > w->duration))
+		return false;
+	return death->time <= m->time + w->soon;
+}
+
+/* For each moment at which it lived; `death` NULL: it lives on. */
+static void count_all(struct watch *w, const struct lives *lives, const struct lives_process *p, const struct life *life,
+		      const struct life_death *death, uint64_t correct)
+{
+	struct moment *own = &w->accounts[p->id - 1].highest;
+	uint32_t group = UINT32_MAX;
+
+	for (size_t i = 0; life->birth <= w->newest && i < w->mark_count; i++) {
+		struct moment *m = &w->marks[i];
+
+		if (!lived_at(w, m, p->id, life))
+			continue;
+		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
+		count(m, group, life, is_soon(w, m, death), correct);
+	}
+	if (!w->falling && life->birth <= w->rising.newest && lived_at(w, &w->rising, p->id, life)) {
+		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
+		count(&w->rising, group, life, is_soon(w, &w->rising, death), correct);
+	}
+	if (own->order && life->birth <= own->newest && was_born(own->own_births, life)) {
+		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
+		count(own, group, life, is_soon(w, own, death), correct);
+	}
+}
+
+static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life,
+		      const struct life_death *death)
+{
+	struct watch *w = context;
+	struct account *a = account_of(w, lives, p);
+	bool goes_on = death->next && death->next->address && !death->next->outside;
+
+	if (life->inherited)
+		return;
+	now(w, death->time);
+	settle(w, lives, p, death->next != NULL);
+	count_all(w, lives, p, life, death, 0);
+	if (death->end == LIFE_NEVER || a->ended != UINT64_MAX)
+		return;
+	a->blocks--;
+	a->bytes -= life->size;
+	w->blocks--;
+	w->bytes -= life->size;
+	if (!goes_on) /* else its birth is told next, and both are one change */
+		look(w, a, death->time);
+}
+
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+{
+	struct watch *w = context;
+	struct account *a = account_of(w, lives, p);
+
+	if (before == life->size || life->inherited)
+		return;
+	now(w, w->clock);
+	settle(w, lives, p, 0);
+	count_all(w, lives, p, life, NULL, before - life->size);
+	if (a->ended != UINT64_MAX)
+		return;
+	a->bytes += life->size - before;
+	w->bytes += life->size - before;
+	look(w, a, w->clock);
+}
+
+static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct watch *w = context;
+	const struct lives_process *p;
+
+	begin(w, lives);
+	while ((p = process_ends_take(&w->ends, lives, moment))) {
+		struct account *a = account_of(w, lives, p);
+
+		now(w, p->end);
+		settle(w, lives, p, 0);
+		a->ended = ++w->order;
+		for (size_t i = 0; i < w->running_count; i++)
+			if (w->running[i] == p->id) {
+				w->running[i] = w->running[--w->running_count];
+				break;
+			}
+		w->blocks -= a->blocks;
+		w->bytes -= a->bytes;
+		a->blocks = a->bytes = 0;
+		look(w, a, p->end);
+	}
+	return process_ends_time(&w->ends, lives);
+}
+
+/* ---- rows ---- */
+
+static int by_bytes(const void *left, const void *right)
+{
+	const struct peak_row *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/*
+ * An object whose size has changed behind the peak is corrected in the row that it had then. Where its type became known behind that, it is a
+ * number below zero there: nobody's, rather than that.
+ */
+static void balance(struct peak *peak)
+{
+	uint64_t debt = 0;
+
+	for (size_t i = 0; i < peak->count; i++)
+		if ((int64_t)peak->rows[i].bytes < 0) {
+			debt -= peak->rows[i].bytes;
+			peak->rows[i].bytes = 0;
+		}
+	for (size_t i = 0; debt && i < peak->count; i++) {
+		uint64_t part = peak->rows[i].bytes < debt ? peak->rows[i].bytes : debt;
+
+		peak->rows[i].bytes -= part;
+		debt -= part;
+	}
+}
+
+static void take(const struct moment *m, const struct groups *groups, struct peak *peak)
+{
+	*peak = (struct peak){ .time = m->time, .blocks = m->blocks, .bytes = m->bytes, .rows = mem_zero(m->used + 1, sizeof *peak->rows) };
+	for (size_t i = 0; i < m->room; i++) {
+		const struct cell *cell = &m->cells[i];
+
+		if (cell->round == m->round && (cell->blocks || cell->bytes))
+			peak->rows[peak->count++] = (struct peak_row){ groups->names[cell->group], cell->blocks, cell->bytes, cell->soon_blocks,
+								       cell->soon_bytes };
+	}
+	balance(peak);
+	for (size_t i = 0; i < peak->count; i++) {
+		struct peak_row *row = &peak->rows[i];
+
+		row->soon_bytes = row->soon_bytes < row->bytes ? row->soon_bytes : row->bytes;
+		peak->soon_blocks += row->soon_blocks;
+		peak->soon_bytes += row->soon_bytes;
+	}
+	if (peak->count)
+		qsort(peak->rows, peak->count, sizeof *peak->rows, by_bytes);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+static int by_process_bytes(const void *left, const void *right)
+{
+	const struct peak *a = left, *b = right;
+
+	return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
+}
+
+static void arrange(struct watch *w, struct process_names *names, struct peaks *out)
+{
+	struct moment all[PEAK_MARKS + 1];
+	size_t count = w->mark_count;
+	uint64_t most = 0;
+
+	memcpy(all, w->marks, count * sizeof *all);
+	if (!w->falling && w->rising.round)
+		all[count++] = w->rising;
+	if (count)
+		qsort(all, count, sizeof *all, by_time);
+	for (size_t i = 0; i < count; i++)
+		most = all[i].bytes > most ? all[i].bytes : most;
+	out->peaks = mem_zero(count + 1, sizeof *out->peaks);
+	for (size_t i = 0; i < count; i++) {
+		if ((double)all[i].bytes < PEAK_SHARE * (double)most)
+			continue;
+		take(&all[i], w->groups, &out->peaks[out->count++]);
+		if (out->peaks[out->count - 1].bytes > out->peaks[out->highest].bytes)
+			out->highest = out->count - 1;
+	}
+	out->processes = mem_zero(w->process_count + 1, sizeof *out->processes);
+	for (size_t i = 0; i < w->process_count; i++) {
+		struct peak *peak = &out->processes[out->process_count];
+
+		if (!w->accounts[i].highest.round)
+			continue;
+		take(&w->accounts[i].highest, w->groups, peak);
+		peak->process = (uint32_t)i + 1;
+		peak->pid = i + 1 < names->count ? names->of[i + 1].pid : 0;
+		peak->process_name = process_names_take(names, (uint32_t)i + 1);
+		out->process_count++;
+	}
+	if (out->process_count)
+		qsort(out->processes, out->process_count, sizeof *out->processes, by_process_bytes);
+}
+
+/* ---- loading ---- */
+
+static void moment_deinit(struct moment *m)
+{
+	free(m->births);
+	free(m->cells);
+}
+
+static void watch_deinit(struct watch *w)
+{
+	for (size_t i = 0; i < PEAK_MARKS; i++)
+		moment_deinit(&w->marks[i]);
+	moment_deinit(&w->rising);
+	for (size_t i = 0; w->accounts && i < w->process_count; i++)
+		moment_deinit(&w->accounts[i].highest);
+	free(w->accounts);
+	free(w->running);
+	process_ends_deinit(&w->ends);
+}
+
+struct shiny_err *peak_load(struct store *store, const struct scope *scope, struct groups *groups, uint64_t soon, bool progress,
+			    struct peaks *out)
+{
+	struct peaks peaks = { .groups = *groups };
+	struct watch w = { .groups = &peaks.groups };
+	struct lives_observer observer = { .context = &w, .birth = see_birth, .death = see_death, .resize = see_resize,
+					   .moment = see_moment };
+	struct process_names names = { 0 };
+	struct shiny_err *err = session_duration(store, &peaks.duration);
+
+	*groups = (struct groups){ 0 };
+	peaks.soon = soon ? soon : (uint64_t)((double)peaks.duration * PEAK_SOON);
+	w.soon = peaks.soon;
+	w.duration = peaks.duration;
+	if (!err)
+		err = process_names_load(store, &names);
+	if (!err)
+		err = lives_run(store, scope, &observer, 1, progress ? "looking for peaks" : NULL);
+	if (!err)
+		arrange(&w, &names, &peaks);
+	process_names_deinit(&names);
+	watch_deinit(&w);
+	if (err) {
+		peak_deinit(&peaks);
+		return err;
+	}
+	*out = peaks;
+	return NULL;
+}
+
+void peak_deinit(struct peaks *peaks)
+{
+	for (size_t i = 0; i < peaks->count; i++)
+		free(peaks->peaks[i].rows);
+	for (size_t i = 0; i < peaks->process_count; i++) {
+		free(peaks->processes[i].rows);
+		free(peaks->processes[i].process_name);
+	}
+	free(peaks->peaks);
+	free(peaks->processes);
+	groups_deinit(&peaks->groups);
+	*peaks = (struct peaks){ 0 };
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * phases.c: see phases.h.
+ *
+ * The method is optimal partitioning (B. Jackson et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal
+ * Processing Letters 12(2), 2005): of all ways to cut the series into pieces it finds the one with the least sum of each piece's cost and
+ * a penalty a piece, exactly, by dynamic programming: F(t) = min over s < t of F(s) + cost(s, t) + penalty. The penalty is Schwarz's (BIC, 1978):
+ * a further piece has two parameters more, where it begins and at which height, so it is 2 sigma^2 ln n, as cost is a sum of squares of errors
+ * of variance sigma^2.
+ *
+ * A piece is the straight line between the two points of the series at its ends, its cost the squared distances of the points in between.
+ * So pieces join: a heap that grows by 100 MB from one interval to the next has a piece for that step, where lines of least squares would show two
+ * level ones and nobody who grew. PELT (Killick, Fearnhead and Eckley, JASA 107, 2012) would leave out most s, but needs a cost that never
+ * rises when a piece is divided, as this one may; and a few hundred points are done in milliseconds without. Binary segmentation does not
+ * find a short spike in a long level stretch, as the first cut gains nothing.
+ *
+ * Points are the ends of intervals, and between each two the middle of the interval: half-way between them, and higher by as much as the
+ * most that was live in it stands out, less twice what it stands out in the median interval. So a spike that is shorter than an interval
+ * is a spike, and a program that allocates and frees much in every interval is not one spike after the other.
+ *
+ * Sigma, how far a heap strays from its line while nothing happens to it, comes from the second differences of the ends (for independent errors
+ * their variance is 6 sigma^2; from their median, so that steps do not count), and is at least 1 % of the whole height, which nobody would see.
+ *
+ * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady, or by less than half of that where it is PART of what is live;
+ * neighbours of one kind become one phase, but for rises (falls) of which one is STEEPER times as steep as the other, unless both are over in
+ * TINY of the time. A steady piece of less than TINY of the time belongs to the rise or fall beside it. What goes up and comes down again, up
+ * to BACK of its height, within SHORT of the time is a spike. The interval beside a rise, fall or spike belongs to it, and not to the steady
+ * phase, where it already goes (still goes) the same way. Where all this makes more phases than PHASES_MAX, the penalty is doubled until it
+ * does not.
+ */
+#include "phases.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/mem.h"
+
+#define LEVEL   0.05
+#define CLEAR   4.0
+#define PART    0.25
+#define STEEPER 4.0
+#define SHORT   0.1
+#define BACK    0.34
+#define TINY    0.02
+
+enum { INTERVALS = 500 }; /* neighbours are put together where there are more: the time is quadratic */
+
+const char *const phase_kind_names[PHASE_KINDS] = {
+	[PHASE_STEADY] = "steady", [PHASE_RISE] = "rise", [PHASE_FALL] = "fall", [PHASE_SPIKE] = "spike",
+};
+
+/* The series as points: 0, 2, 4, … are the ends of intervals, 1, 3, 5, … their middles. Heights are 0 to 1. */
+struct curve {
+	double *at;
+	size_t count;              /* points: 2 * intervals + 1 */
+	double *sum, *squares, *moments; /* of the points in front of each: y, y * y, k * y */
+	double ground;             /* what height 0 stands for, in heights */
+	double noise, sigma, level; /* noise: sigma without its floor; level: a change by less is none */
+};
+
+struct piece {
+	size_t first, last; /* points */
+	enum phase_kind kind;
+};
+
+/* ---- the curve ---- */
+
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+static double median(double *values, size_t count)
+{
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof *values, by_value);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* How far the most of an interval stands out over both its ends. */
+static double excess(const struct curve *c, const struct phase_sample *samples, size_t i)
+{
+	return fmax(0, (double)samples[i].most - fmax(c->at[2 * i], c->at[2 * i + 2]));
+}
+
+static void set_middles(struct curve *c, const struct phase_sample *samples, double *values)
+{
+	size_t intervals = c->count / 2;
+	double usual;
+
+	for (size_t i = 0; i < intervals; i++)
+		values[i] = excess(c, samples, i);
+	usual = median(values, intervals);
+	for (size_t i = 0; i < intervals; i++) {
+		double more = excess(c, samples, i) - 2 * usual;
+
+		c->at[2 * i + 1] = more > 0 ? fmax(c->at[2 * i], c->at[2 * i + 2]) + more : (c->at[2 * i] + c->at[2 * i + 2]) / 2;
+	}
+}
+
+static void set_sigma(struct curve *c, double *values)
+{
+	size_t intervals = c->count / 2;
+
+	for (size_t i = 1; i < intervals; i++)
+		values[i - 1] = fabs(c->at[2 * i - 2] - 2 * c->at[2 * i] + c->at[2 * i + 2]);
+	c->noise = median(values, intervals - 1) * 1.4826 / sqrt(6); /* 1.4826: from the median deviation to the standard deviation */
+	c->sigma = fmax(0.01, c->noise);
+	c->level = fmax(LEVEL, CLEAR * c->sigma);
+}
+
+static void curve_init(struct curve *c, uint64_t before, const struct phase_sample *samples, size_t count)
+{
+	double low = (double)before, high = (double)before, height, *values = mem_zero(count, sizeof *values);
+
+	c->count = 2 * count + 1;
+	c->at = mem_zero(c->count, sizeof *c->at);
+	c->at[0] = (double)before;
+	for (size_t i = 0; i < count; i++)
+		c->at[2 * i + 2] = (double)samples[i].bytes;
+	set_middles(c, samples, values);
+	for (size_t k = 0; k < c->count; k++) {
+		low = fmin(low, c->at[k]);
+		high = fmax(high, c->at[k]);
+	}
+	height = high > low ? high - low : 1;
+	c->ground = low / height;
+	c->sum = mem_zero(c->count + 1, sizeof *c->sum);
+	c->squares = mem_zero(c->count + 1, sizeof *c->squares);
+	c->moments = mem_zero(c->count + 1, sizeof *c->moments);
+	for (size_t k = 0; k < c->count; k++) {
+		double y = c->at[k] = (c->at[k] - low) / height;
+
+		c->sum[k + 1] = c->sum[k] + y;
+		c->squares[k + 1] = c->squares[k] + y * y;
+		c->moments[k + 1] = c->moments[k] + (double)k * y;
+	}
+	set_sigma(c, values);
+	free(values);
+}
+
+static void curve_deinit(struct curve *c)
+{
+	free(c->at);
+	free(c->sum);
+	free(c->squares);
+	free(c->moments);
+}
+
+/* The squared distances of the points between `s` and `t` from the line between these two. */
+static double cost(const struct curve *c, size_t s, size_t t)
+{
+	double n = (double)(t - s - 1), from = c->at[s], slope = (c->at[t] - from) / (double)(t - s);
+	double squares = c->squares[t] - c->squares[s + 1] - 2 * from * (c->sum[t] - c->sum[s + 1]) + n * from * from;
+	double moments = c->moments[t] - c->moments[s + 1] - (double)s * (c->sum[t] - c->sum[s + 1]) - from * n * (n + 1) / 2;
+
+	return fmax(0, squares - 2 * slope * moments + slope * slope * n * (n + 1) * (2 * n + 1) / 6);
+}
+
+/* Optimal partitioning. Returns how many pieces; `pieces` has room for one a point. */
+static size_t partition(const struct curve *c, double penalty, struct piece *pieces)
+{
+	double *best = mem_zero(c->count, sizeof *best);
+	size_t *from = mem_zero(c->count, sizeof *from), count = 0;
+
+	for (size_t t = 1; t < c->count; t++) {
+		best[t] = INFINITY;
+		for (size_t s = 0; s < t; s++) {
+			double all = best[s] + cost(c, s, t) + penalty;
+
+			if (all < best[t]) {
+				best[t] = all;
+				from[t] = s;
+			}
+		}
+	}
+	for (size_t t = c->count - 1; t; t = from[t])
+		pieces[count++] = (struct piece){ from[t], t, PHASE_STEADY };
+	for (size_t i = 0; i < count / 2; i++) {
+		struct piece other = pieces[i];
+
+		pieces[i] = pieces[count - 1 - i];
+		pieces[count - 1 - i] = other;
+	}
+	free(best);
+	free(from);
+	return count;
+}
+
+/* ---- pieces to phases ---- */
+
+static enum phase_kind kind_of(const struct curve *c, size_t first, size_t last)
+{
+	double change = c->at[last] - c->at[first], held = fmax(c->at[last], c->at[first]) + c->ground;
+	double enough = fabs(change) >= PART * held ? c->level / 2 : c->level;
+
+	return change >= enough ? PHASE_RISE : change <= -enough ? PHASE_FALL : PHASE_STEADY;
+}
+
+static double slope_of(const struct curve *c, const struct piece *p)
+{
+	return fabs(c->at[p->last] - c->at[p->first]) / (double)(p->last - p->first);
+}
+
+static bool is_tiny(const struct curve *c, const struct piece *p)
+{
+	return (double)(p->last - p->first) < TINY * (double)(c->count - 1);
+}
+
+static bool alike(const struct curve *c, const struct piece *a, const struct piece *b)
+{
+	double x = slope_of(c, a), y = slope_of(c, b);
+
+	if (a->kind != b->kind || a->kind == PHASE_SPIKE)
+		return false;
+	return a->kind == PHASE_STEADY || (x < STEEPER * y && y < STEEPER * x) || (is_tiny(c, a) && is_tiny(c, b));
+}
+
+/* Neighbours that are alike become one, which may be of another kind: three times a little is a rise. */
+static size_t join(const struct curve *c, struct piece *pieces, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct piece p = pieces[i];
+
+		while (kept && alike(c, &pieces[kept - 1], &p)) {
+			p.first = pieces[--kept].first;
+			p.kind = kind_of(c, p.first, p.last);
+		}
+		pieces[kept++] = p;
+	}
+	return kept;
+}
+
+static bool is_spike(const struct curve *c, size_t first, size_t last)
+{
+	double from = c->at[first], to = c->at[last], top = 0;
+
+	if ((double)(last - first) > fmax(2, SHORT * (double)(c->count - 1)))
+		return false;
+	for (size_t k = first; k <= last; k++)
+		top = fmax(top, c->at[k]);
+	return top - fmax(from, to) >= c->level && fabs(to - from) <= (top - fmin(from, to)) * BACK;
+}
+
+/* From the nearest rise in front of each fall. */
+static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct piece p = pieces[i];
+
+		for (size_t k = kept; p.kind == PHASE_FALL && k-- > 0 && pieces[k].kind != PHASE_SPIKE;)
+			if (pieces[k].kind == PHASE_RISE && is_spike(c, pieces[k].first, p.last)) {
+				p = (struct piece){ pieces[k].first, p.last, PHASE_SPIKE };
+				kept = k;
+			}
+		pieces[kept++] = p;
+	}
+	return kept;
+}
+
+static size_t absorb(const struct curve *c, struct piece *pieces, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct piece p = pieces[i], *before = kept ? &pieces[kept - 1] : NULL;
+
+		if (p.kind != PHASE_STEADY || !is_tiny(c, &p)) {
+			pieces[kept++] = p;
+		} else if (before && (before->kind == PHASE_RISE || before->kind == PHASE_FALL)) {
+			before->last = p.last;
+		} else if (i + 1 < count && (pieces[i + 1].kind == PHASE_RISE || pieces[i + 1].kind == PHASE_FALL)) {
+			pieces[i + 1].first = p.first;
+		} else {
+			pieces[kept++] = p;
+		}
+	}
+	return join(c, pieces, kept);
+}
+
+/* Phases begin and end with intervals: a middle goes to what ends there, but a spike has all that it touches. */
+static size_t snap(const struct curve *c, struct piece *pieces, size_t count)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct piece p = pieces[i];
+		bool before_spike = i + 1 < count && pieces[i + 1].kind == PHASE_SPIKE && p.kind != PHASE_SPIKE;
+
+		p.first = at;
+		p.last = before_spike ? p.last / 2 * 2 : (p.last + 1) / 2 * 2;
+		if (p.last <= p.first)
+			continue;
+		at = p.last;
+		if (p.kind != PHASE_SPIKE)
+			p.kind = kind_of(c, p.first, p.last);
+		pieces[kept++] = p;
+	}
+	return join(c, pieces, kept);
+}
+
+/* A burst that lies across the end of an interval: what is in front of that, or behind it, may be too little for a point of its own. */
+static void stretch(const struct curve *c, struct piece *pieces, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct piece *p = &pieces[i], *before = i ? p - 1 : NULL, *next = i + 1 < count ? p + 1 : NULL;
+		double first_way = p->kind == PHASE_FALL ? -1 : 1, last_way = p->kind == PHASE_RISE ? 1 : -1;
+
+		if (p->kind == PHASE_STEADY)
+			continue;
+		if (before && before->kind == PHASE_STEADY && before->last > before->first + 2 &&
+		    (c->at[p->first] - c->at[p->first - 2]) * first_way > CLEAR * c->noise)
+			p->first = before->last -= 2;
+		if (next && next->kind == PHASE_STEADY && next->last > next->first + 2 &&
+		    (c->at[p->last + 2] - c->at[p->last]) * last_way > CLEAR * c->noise)
+			p->last = next->first += 2;
+	}
+}
+
+static size_t find(const struct phase_sample *samples, size_t count, uint64_t before, struct phase_range out[PHASES_MAX])
+{
+	struct curve c;
+	struct piece *pieces;
+	double penalty;
+	size_t found;
+
+	curve_init(&c, before, samples, count);
+	pieces = mem_zero(c.count, sizeof *pieces);
+	penalty = 2 * c.sigma * c.sigma * log((double)c.count);
+	do {
+		found = partition(&c, penalty, pieces);
+		for (size_t i = 0; i < found; i++)
+			pieces[i].kind = kind_of(&c, pieces[i].first, pieces[i].last);
+		found = join(&c, pieces, found);
+		found = find_spikes(&c, pieces, found);
+		found = absorb(&c, pieces, found);
+		found = snap(&c, pieces, found);
+		penalty *= 2;
+	} while (found > PHASES_MAX);
+	stretch(&c, pieces, found);
+	for (size_t i = 0; i < found; i++)
+		out[i] = (struct phase_range){ pieces[i].kind, pieces[i].first / 2, pieces[i].last / 2 - 1 };
+	free(pieces);
+	curve_deinit(&c);
+	return found;
+}
+
+size_t phases_find(uint64_t before, const struct phase_sample *samples, size_t count, struct phase_range out[PHASES_MAX])
+{
+	size_t each = (count + INTERVALS - 1) / INTERVALS, found;
+	struct phase_sample *merged;
+
+	if (!count)
+		return 0;
+	merged = mem_zero(count / each + 1, sizeof *merged);
+	for (size_t i = 0; i < count; i++) {
+		struct phase_sample *to = &merged[i / each];
+
+		to->bytes = samples[i].bytes;
+		to->most = samples[i].most > to->most ? samples[i].most : to->most;
+	}
+	found = find(merged, (count + each - 1) / each, before, out);
+	free(merged);
+	for (size_t i = 0; i < found; i++) {
+		out[i].first *= each;
+		out[i].last = (out[i].last + 1) * each - 1;
+	}
+	out[found - 1].last = count - 1;
+	return found;
+}

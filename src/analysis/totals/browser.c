@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "browser.h"
+
+#include <inttypes.h>
+#include <shiny/wire/wire.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../symbolizer/dwarf/die_type.h"
+#include "../../../symbolizer/elf/symbol_names.h"
+#include "../../base/cleanup.h"
+#include "../../base/mem.h"
+#include "../../base/text.h"
+#include "../attribute/groups.h"
+
+enum { HEADER_BYTES = 8, LARGE_BYTES = 65536 };
+
+/* Session's row names and what the browser calls the same. */
+static const char malloc_name[] = "malloc", oilpan_name[] = "Oilpan";
+
+/* ---- the browser's side ---- */
+
+static struct shiny_err *load_looks(struct store *store, const struct scope *scope, uint64_t until, struct browser *b)
+{
+	struct query *query;
+	struct shiny_err *err;
+	bool row;
+
+	SHINY_TRY(query_format(store, &query,
+			       "SELECT s.id, s.snapshot, s.process, s.pid, s.ns, s.title, COALESCE(NULLIF(p.role, ''), p.name, ''), s.ns = "
+			       "(SELECT MAX(x.ns) FROM browser_look x WHERE x.snapshot = s.snapshot AND x.process = s.process AND x.pid = s.pid AND "
+			       "(NOT x.snapshot OR x.title = s.title) AND x.ns <= %" PRIu64 ") FROM browser_look s LEFT JOIN process p ON p.id = "
+			       "s.process WHERE %s ORDER BY s.snapshot, s.process, s.ns",
+			       until > INT64_MAX ? (uint64_t)INT64_MAX : until, scope->where));
+	while (!(err = query_step(query, &row)) && row) {
+		struct browser_look *look;
+		bool snapshot = query_number(query, 1) != 0;
+
+		b->snapshots += snapshot;
+		b->dumps += !snapshot;
+		if (!query_number(query, 7))
+			continue;
+		look = rows_push(&b->looks, &b->count, &b->room, sizeof *look);
+		if (!look) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		look->id = (uint32_t)query_number(query, 0);
+		look->snapshot = snapshot;
+		look->process = (uint32_t)query_number(query, 2);
+		look->pid = (uint32_t)query_number(query, 3);
+		look->time = (uint64_t)query_number(query, 4);
+		look->title = mem_text(query_text(query, 5));
+		look->process_name = mem_text(query_text(query, 6));
+	}
+	query_end(query);
+	return err;
+}
+
+static struct browser_row *add(struct browser_look *look, const char *kind, const char *name)
+{
+	struct browser_row *row = rows_push(&look->rows, &look->count, &look->room, sizeof *row);
+
+	if (row) {
+		row->name = mem_text(name);
+		row->kind = mem_text(kind);
+	}
+	return row;
+}
+
+/*
+ * malloc as what is in use; what of its slots is free but waits in threads' caches, by itself; Oilpan as what is live in it; of the others the
+ * outermost names.
+ */
+static const char allocators_sql[] =
+	", c AS (SELECT SUM(bytes) AS bytes FROM a WHERE name GLOB 'malloc/partitions/*/thread_cache') "
+	"SELECT 0, 'malloc', COALESCE((SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects/partitions') - (SELECT COALESCE(bytes, 0) FROM c), "
+	"(SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects')), (SELECT SUM(objects) FROM a WHERE name = 'malloc/allocated_objects') UNION ALL "
+	"SELECT 1, 'malloc: cached by threads', (SELECT bytes FROM c), 0 UNION ALL "
+	"SELECT 2, 'Oilpan', (SELECT SUM(bytes) FROM a WHERE name = 'blink_gc/main/allocated_objects'), "
+	"(SELECT SUM(objects) FROM a WHERE name GLOB 'blink_objects/blink_gc/*') UNION ALL "
+	"SELECT 3, name, bytes, objects FROM a WHERE name NOT GLOB '*/*' AND name NOT IN ('malloc', 'blink_gc', 'blink_objects', 'global') AND "
+	"bytes > 0 ORDER BY 1, 3 DESC";
+
+static struct shiny_err *load_dump(struct store *store, struct browser_look *look)
+{
+	struct query *query;
+	struct shiny_err *err;
+	bool step;
+
+	SHINY_TRY(query_format(store, &query, "WITH a AS (SELECT n.name AS name, x.bytes AS bytes, x.objects AS objects FROM browser_allocator x JOIN "
+			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32 ") %s", look->id, allocators_sql));
+	while (!(err = query_step(query, &step)) && step) {
+		struct browser_row *row;
+
+		if (query_is_null(query, 2))
+			continue;
+		row = add(look, "", query_text(query, 1));
+		if (!row) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		row->is_theirs = true;
+		row->theirs = (struct browser_side){ .bytes = (uint64_t)query_number(query, 2), .objects = (uint64_t)query_number(query, 3) };
+	}
+	query_end(query);
+	return err;
+}
+
+static int by_kind_and_name(const void *a, const void *b)
+{
+	const struct browser_row *x = a, *y = b;
+	int order = strcmp(x->kind, y->kind);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static void row_free(struct browser_row *row)
+{
+	free(row->name);
+	free(row->kind);
+}
+
+/* Rows of one name are one: spelling made them alike, or the two sides have the same. */
+static void merge(struct browser_look *look)
+{
+	size_t kept = 0;
+
+	qsort(look->rows, look->count, sizeof *look->rows, by_kind_and_name);
+	for (size_t i = 0; i < look->count; i++) {
+		struct browser_row *to = kept ? &look->rows[kept - 1] : NULL, *row = &look->rows[i];
+
+		if (!to || by_kind_and_name(to, row) != 0) {
+			look->rows[kept++] = *row;
+			continue;
+		}
+		to->theirs.objects += row->theirs.objects;
+		to->theirs.bytes += row->theirs.bytes;
+		to->ours.objects += row->ours.objects;
+		to->ours.bytes += row->ours.bytes;
+		to->is_theirs |= row->is_theirs;
+		to->is_ours |= row->is_ours;
+		row_free(row);
+	}
+	look->count = kept;
+}
+
+static struct shiny_err *load_snapshot(struct store *store, struct browser_look *look)
+{
+	struct names names = { 0 };
+	struct query *query;
+	struct shiny_err *err;
+	bool step;
+
+	SHINY_TRY(query_format(store, &query, "SELECT k.name, n.name, x.objects, x.bytes FROM browser_object x JOIN browser_name k ON k.id = x.kind JOIN "
+			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32, look->id));
+	while (!(err = query_step(query, &step)) && step) {
+		const char *kind = query_text(query, 0), *name = query_text(query, 1), *spelled = NULL;
+		struct browser_row *row;
+
+		/* V8's own, though it has no better kind for them */
+		if (strcmp(kind, "native") == 0 && strncmp(name, "system / ", 9) == 0)
+			kind = "internal";
+		else if (strcmp(kind, "native") == 0)
+			spelled = die_type_normalize(&names, names_text(&names, name));
+		row = add(look, kind, spelled ? spelled : name);
+		if (!row) {
+			err = SHINY_NO_MEMORY;
+			break;
+		}
+		row->is_theirs = true;
+		row->theirs = (struct browser_side){ .objects = (uint64_t)query_number(query, 2), .bytes = (uint64_t)query_number(query, 3) };
+	}
+	query_end(query);
+	names_deinit(&names);
+	return err;
+}
+
+/* ---- the session's side ---- */
+
+struct counting {
+	struct browser *browser;
+	struct groups groups;
+	struct browser_side *types; /* a group each */
+};
+
+static uint64_t whole(const struct life *life)
+{
+	return (life->size + HEADER_BYTES + 7) / 8 * 8;
+}
+
+static void count_dump(struct browser_look *look, const struct lives_process *p)
+{
+	struct browser_side heaps[2] = { { 0 } };
+
+	lives_each(p, life) {
+		bool collected = life->api == SHINY_API_COLLECTED;
+
+		heaps[collected].objects++;
+		heaps[collected].bytes += collected ? whole(life) : life->size;
+	}
+	for (size_t i = 0; i < look->count; i++) {
+		bool collected = strcmp(look->rows[i].name, oilpan_name) == 0;
+
+		if (!collected && strcmp(look->rows[i].name, malloc_name) != 0)
+			continue;
+		look->rows[i].is_ours = heaps[collected].objects > 0;
+		look->rows[i].ours = heaps[collected];
+	}
+}
+
+static void count_snapshot(struct counting *c, struct browser_look *look, const struct lives *lives, const struct lives_process *p)
+{
+	memset(c->types, 0, c->groups.count * sizeof *c->types);
+	lives_each(p, life) {
+		struct browser_side *side;
+
+		if (life->api != SHINY_API_COLLECTED)
+			continue;
+		side = &c->types[groups_find(&c->groups, lives, p, life)];
+		side->objects++;
+		side->bytes += whole(life) < LARGE_BYTES ? whole(life) : 0;
+	}
+	for (size_t i = 0; i < c->groups.count; i++) {
+		const char *name = c->groups.names[i];
+		size_t length = strlen(name);
+		bool label = length > 1 && name[0] == '(' && name[length - 1] == ')'; /* our mark for names without a class */
+		char *plain;
+		struct browser_row *row;
+
+		if (!c->types[i].objects)
+			continue;
+		plain = label ? mem_format("%.*s", (int)length - 2, name + 1) : mem_text(name);
+		row = add(look, "native", plain);
+		if (row) {
+			row->is_ours = true;
+			row->ours = c->types[i];
+		}
+		free(plain);
+	}
+}
+
+static uint64_t next_moment(const struct browser *b, uint64_t after)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->looks[i].time > after && b->looks[i].time < next)
+			next = b->looks[i].time;
+	return next;
+}
+
+static uint64_t count_moment(void *context, const struct lives *lives, uint64_t moment)
+{
+	struct counting *c = context;
+
+	for (size_t i = 0; i < c->browser->count; i++) {
+		struct browser_look *look = &c->browser->looks[i];
+
+		if (look->time != moment || !look->process || look->process > lives->process_count)
+			continue;
+		if (look->snapshot)
+			count_snapshot(c, look, lives, &lives->processes[look->process - 1]);
+		else
+			count_dump(look, &lives->processes[look->process - 1]);
+	}
+	return next_moment(c->browser, moment);
+}
+
+static struct shiny_err *compare(struct store *store, const struct scope *scope, struct browser *b)
+{
+	struct counting c = { .browser = b };
+	struct lives_observer observer = { .context = &c, .moment = count_moment, .first_moment = next_moment(b, 0) };
+	struct query *query;
+	bool row = false;
+	struct shiny_err *err;
+
+	SHINY_TRY(store_query(store, "SELECT 1 FROM session WHERE key = 'with_events' AND value = 1", &query));
+	err = query_step(query, &row);
+	query_end(query);
+	if (err || !row || !b->count)
+		return err;
+	err = groups_load(store, GROUP_TYPE, true, &c.groups);
+	if (!err) {
+		c.types = mem_zero(c.groups.count, sizeof *c.types);
+		err = lives_run(store, scope, &observer, 1, "counting what was live");
+		b->compared = !err;
+	}
+	free(c.types);
+	groups_deinit(&c.groups);
+	return err;
+}
+
+/* ---- both ---- */
+
+static uint64_t most(const struct browser_row *row)
+{
+	return row->theirs.bytes > row->ours.bytes ? row->theirs.bytes : row->ours.bytes;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct browser_row *x = a, *y = b;
+
+	return most(x) != most(y) ? (most(x) < most(y) ? 1 : -1) : by_kind_and_name(x, y);
+}
+
+static void arrange(struct browser_look *look, const char *match)
+{
+	size_t kept = 0;
+
+	if (!look->snapshot)
+		return;
+	merge(look);
+	for (size_t i = 0; i < look->count; i++)
+		if (!match || text_matches(match, look->rows[i].name))
+			look->rows[kept++] = look->rows[i];
+		else
+			row_free(&look->rows[i]);
+	look->count = kept;
+	qsort(look->rows, look->count, sizeof *look->rows, by_bytes);
+}
+
+struct shiny_err *browser_load(struct store *store, const struct scope *scope, uint64_t until, const char *match, struct browser *out)
+{
+	struct browser b = { 0 };
+	struct shiny_err *err = load_looks(store, scope, until, &b);
+
+	for (size_t i = 0; i < b.count && !err; i++)
+		err = b.looks[i].snapshot ? load_snapshot(store, &b.looks[i]) : load_dump(store, &b.looks[i]);
+	if (!err)
+		err = compare(store, scope, &b);
+	for (size_t i = 0; i < b.count && !err; i++)
+		arrange(&b.looks[i], match);
+	if (err) {
+		browser_deinit(&b);
+		return err;
+	}
+	*out = b;
+	return NULL;
+}
+
+void browser_deinit(struct browser *browser)
+{
+	for (size_t i = 0; i < browser->count; i++) {
+		struct browser_look *look = &browser->looks[i];
+
+		for (size_t k = 0; k < look->count; k++)
+			row_free(&look->rows[k]);
+		free(look->rows);
+		free(look->title);
+		free(look->process_name);
+	}
+	free(browser->looks);
+}

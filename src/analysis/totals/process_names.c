@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "process_names.h"
+
+#include <stdlib.h>
+
+#include "../../base/mem.h"
+#include "../../base/text.h"
+
+struct shiny_err *process_names_load(struct store *store, struct process_names *out)
+{
+	struct process_names names = { 0 };
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, "SELECT id, pid, CASE WHEN role > '' THEN role ELSE name END FROM process", &q);
+
+	names.count = store_ids(store, "process");
+	names.of = mem_zero(names.count, sizeof *names.of);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		uint32_t id = query_id(q, 0, names.count);
+
+		if (id && !names.of[id].name)
+			names.of[id] = (struct process_name){ mem_text(text_base(query_text(q, 2))), (uint32_t)query_number(q, 1) };
+	}
+	query_end(q);
+	if (err) {
+		process_names_deinit(&names);
+		return err;
+	}
+	*out = names;
+	return NULL;
+}
+
+char *process_names_take(struct process_names *names, uint32_t process)
+{
+	char *name = process < names->count ? names->of[process].name : NULL;
+
+	if (!name)
+		return mem_text("");
+	names->of[process].name = NULL;
+	return name;
+}
+
+void process_names_deinit(struct process_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->of[i].name);
+	free(names->of);
+	*names = (struct process_names){ 0 };
+}

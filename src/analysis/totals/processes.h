@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * processes.h: the processes of a session in the order of their tree.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
+ */
+#ifndef SHINY_PROCESSES_H
+#define SHINY_PROCESSES_H
+
+#include "../query/filter.h"
+
+struct process_row {
+	uint32_t id, parent, pid, namespace_pid;
+	char *name, *role, *executable, *command, *ending, *attach, *attach_text; /* never NULL */
+	int status; /* exit status, or the signal where `ending` is "killed"; -1 unknown */
+	uint64_t start, end, events, threads, peak_bytes, lost; /* end 0: still running */
+	struct sums sums;
+	unsigned depth;      /* 0 for a root of the tree */
+	bool last_child;     /* among the children of its parent */
+	size_t parent_row;   /* row + 1 of the parent, 0 none */
+};
+struct processes {
+	struct process_row *rows; /* a parent before its children, children by id */
+	size_t count, room;
+};
+
+SHINY_MUST_CHECK struct shiny_err *processes_load(struct store *store, struct processes *out);
+void processes_deinit(struct processes *processes);
+
+/* "│  ├─ " in front of row `index`; `room` at least 8 bytes a level. */
+void processes_branch(const struct processes *processes, size_t index, char *out, size_t room);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <shiny/wire/wire.h>
+
+#include "../../base/text.h"
+#include "../query/type_name.h"
+
+const char *const level_names[LEVELS] = {"exact", "high", "medium", "low", "label", "none"};
+
+/* The name of a row in SQL, over type y and module m, and what makes rows different. */
+static const struct { const char *name, *key; } groupings[] = {
+	[TYPES_BY_BLOCK] = {"y.name", "y.name, y.container, y.form, y.confidence, y.or_derived"},
+	[TYPES_BY_TYPE] = {"y.name", "y.name, y.confidence = 'label'"},
+	[TYPES_BY_CONTAINER] = {"y.container", "y.container"},
+	[TYPES_BY_RULE] = {"COALESCE(y.rule, 'none')", "y.rule"},
+	[TYPES_BY_CONFIDENCE] = {"COALESCE(y.confidence, 'none')", "y.confidence"},
+	[TYPES_BY_MODULE] = {"m.path", "m.path"},
+};
+
+/* A column that all blocks of a row agree on, NULL in those of none; NULL if they don't. */
+#define AGREED(column) "CASE WHEN COUNT(" column ") = COUNT(*) AND MIN(" column ") = MAX(" column ") THEN MIN(" column ") END"
+
+static int compare(const void *left, const void *right, void *context)
+{
+	const struct type_row *a = left, *b = right;
+	enum order order = *(enum order *)context;
+	uint64_t x = sums_by(&a->sums, order, 0), y = sums_by(&b->sums, order, 0);
+	int names = strcmp(a->name ? a->name : "", b->name ? b->name : "");
+
+	if (order != ORDER_NAME && x != y)
+		return x < y ? 1 : -1;
+	if (order != ORDER_NAME && a->sums.allocs != b->sums.allocs)
+		return a->sums.allocs < b->sums.allocs ? 1 : -1;
+	if (names == 0)
+		names = strcmp(a->container ? a->container : "", b->container ? b->container : "");
+	return names ? names : strcmp(a->confidence ? a->confidence : "", b->confidence ? b->confidence : "");
+}
+
+/* "a,b" as SQL's group_concat makes it, with blanks. */
+static bool copy_list(const struct query *q, int column, char **out)
+{
+	const char *text = query_text(q, column);
+	char *at;
+
+	*out = NULL;
+	if (!*text)
+		return true;
+	*out = at = malloc(2 * strlen(text) + 1);
+	if (!at)
+		return false;
+	for (; *text; text++) {
+		*at++ = *text;
+		if (*text == ',')
+			*at++ = ' ';
+	}
+	*at = '\0';
+	return true;
+}
+
+static bool short_matches(const char *match, const char *name)
+{
+	char *text = type_name_short(name);
+	bool yes = text_matches(match, text);
+
+	free(text);
+	return yes;
+}
+
+static bool wanted(const struct query *q, const char *match)
+{
+	for (int column = 0; column <= 2; column++) /* name, type, container */
+		if (!query_is_null(q, column) && (text_matches(match, query_text(q, column)) || short_matches(match, query_text(q, column))))
+			return true;
+	return text_matches(match, query_text(q, 7));
+}
+
+static struct shiny_err *read_row(struct types *types, const struct query *q, enum types_by by, const char *match)
+{
+	struct type_row *row;
+
+	if (match && !wanted(q, match))
+		return NULL;
+	row = rows_push(&types->rows, &types->count, &types->room, sizeof *row);
+	if (!row || !copy_column(q, 0, &row->name) || !copy_column(q, 1, &row->type) || !copy_column(q, 2, &row->container) ||
+	    !copy_column(q, 3, &row->form) || !copy_column(q, 4, &row->confidence) || !copy_list(q, 5, &row->rules) ||
+	    !copy_list(q, 6, &row->sources) || !copy_column(q, 7, &row->module))
+		return SHINY_NO_MEMORY;
+	row->or_derived = by <= TYPES_BY_TYPE && query_number(q, 8) != 0;
+	row->class_bytes = (uint64_t)query_number(q, 9);
+	row->at_least = (uint64_t)query_number(q, 10);
+	row->sites = (uint64_t)query_number(q, 11);
+	row->processes = (uint64_t)query_number(q, 12);
+	row->least_size = (uint64_t)query_number(q, 13);
+	row->most_size = (uint64_t)query_number(q, 14);
+	types->typed_allocs += (uint64_t)query_number(q, 15);
+	types->typed_live_bytes += (uint64_t)query_number(q, 16);
+	sums_read(&row->sums, q, 17);
+	sums_add(&types->total, &row->sums);
+	return NULL;
+}
+
+static struct shiny_err *load_levels(struct store *store, const struct scope *scope, struct types *out)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q, "SELECT COALESCE(y.confidence, 'none'), " SUMS_SQL
+					     " FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1", scope_blocks(scope));
+
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct sums sums;
+
+		sums_read(&sums, q, 1);
+		for (size_t level = 0; level < LEVELS; level++)
+			if (strcmp(level_names[level], query_text(q, 0)) == 0)
+				sums_add(&out->levels[level], &sums);
+	}
+	query_end(q);
+	return err;
+}
+
+struct shiny_err *types_load(struct store *store, const struct scope *scope, enum types_by by, const char *match, enum order order,
+			     struct types *out)
+{
+	struct types types = {0};
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(store, &q,
+		"SELECT %s, " AGREED("y.name") ", " AGREED("y.container") ", " AGREED("y.form") ", " AGREED("y.confidence") ", "
+		"group_concat(DISTINCT y.rule), group_concat(DISTINCT y.source), MIN(m.path), MAX(y.or_derived), MAX(y.bytes), "
+		"SUM(CASE WHEN s.vtable AND s.reading & 7 = %d THEN s.allocs ELSE 0 END), COUNT(DISTINCT NULLIF(s.site, 0)), "
+		"COUNT(DISTINCT s.process), MIN(s.min_size), MAX(s.max_size), "
+		"SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), "
+		"SUM(CASE WHEN y.confidence <> 'label' THEN s.live_bytes ELSE 0 END), " SUMS_SQL
+		" FROM site_stat s LEFT JOIN type y ON y.id = s.type LEFT JOIN site i ON i.id = s.site LEFT JOIN module m ON m.id = i.module "
+		"WHERE %s GROUP BY %s",
+		groupings[by].name, SHINY_VPTR_FREE, scope_blocks(scope), groupings[by].key);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		err = read_row(&types, q, by, match);
+	query_end(q);
+	if (!err)
+		err = load_levels(store, scope, &types);
+	if (err) {
+		types_deinit(&types);
+		return err;
+	}
+	if (types.count)
+		qsort_r(types.rows, types.count, sizeof *types.rows, compare, &order);
+	*out = types;
+	return NULL;
+}
+
+void types_deinit(struct types *types)
+{
+	for (size_t i = 0; i < types->count; i++) {
+		struct type_row *row = &types->rows[i];
+
+		free(row->name);
+		free(row->type);
+		free(row->container);
+		free(row->form);
+		free(row->confidence);
+		free(row->rules);
+		free(row->sources);
+		free(row->module);
+	}
+	free(types->rows);
+}

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../base/units.h"
-#include "../devtools/client.h"
+#include "../chrome/client.h"
 #include "ctl.h"
 
 static struct devtools *volatile asked;

@@ -34,7 +34,7 @@
 #include "../base/rlimits.h"
 #include "../base/units.h"
 #include "../sidecar/intake/guests.h"
-#include "../devtools/client.h"
+#include "../chrome/client.h"
 #include "closing.h"
 #include "prepare.h"
 #include "sessions.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block.c: events packed into self-contained compressed blocks; unpack.c is the way back.
+ * block.c: events packed into self-contained compressed blocks; block_unpack.c is the way back.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a packer.
  *

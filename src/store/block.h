@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block.h: events packed into self-contained compressed blocks, and back. block.c and unpack.c are all that knows zstd.
+ * block.h: events packed into self-contained compressed blocks, and back. block.c and block_unpack.c are all that knows zstd.
  *
  * Runs: sidecar (pack), CLI (unpack). Signals: no. Allocates: yes. Threads: one a packer.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_format.h: the bytes of a block, for its writer (block.c, where the essay is) and its reader (unpack.c) only.
+ * block_format.h: the bytes of a block, for its writer (block.c, where the essay is) and its reader (block_unpack.c) only.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  */

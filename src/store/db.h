@@ -42,7 +42,7 @@ void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL *
 
 SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store); /* schema.c: tables, views, documentation */
 
-/* sites.c: which site each stack belongs to. */
+/* site_index.c: which site each stack belongs to. */
 struct sites {
 	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. The caller's to free, also on failure. */
 	size_t stack_limit;

@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../../src/devtools/message.h"
-#include "../../src/devtools/snapshot.h"
-#include "../../src/devtools/trace.h"
+#include "../../src/chrome/message.h"
+#include "../../src/chrome/snapshot.h"
+#include "../../src/chrome/trace.h"
 #include "../../src/store/store.h"
 #include "check.h"
 

@@ -122,7 +122,7 @@ static bool is_library(const struct finder *s, const char *path)
 	return false;
 }
 
-/* A call site in a library means that nobody else is on the stack (src/store/sites.c). */
+/* A call site in a library means that nobody else is on the stack (src/store/site_index.c). */
 static struct shiny_err *find_libraries(struct store *store, struct finder *s)
 {
 	struct query *q = NULL;

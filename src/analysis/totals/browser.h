@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * browser.h: what a browser said of its memory (src/devtools), beside what the session has at the same moment.
+ * browser.h: what a browser said of its memory (src/chrome), beside what the session has at the same moment.
  *
  * Runs: CLI. Signals: no. Allocates: a row for each type of the looks that are shown, and what replay.h does. Threads: one a store.
  *

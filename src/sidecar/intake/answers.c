@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "../../base/mem.h"
-#include "../../base/thread.h"
+#include "../../base/worker_thread.h"
 #include "../process/proc.h"
 #include "../state/ticks.h"
 

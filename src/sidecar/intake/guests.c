@@ -30,7 +30,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/text.h"
-#include "../../base/thread.h"
+#include "../../base/worker_thread.h"
 
 enum { STOP, LISTEN, FIRST, PLACES = 64, TRIES = 64, BACKLOG = 128 };
 

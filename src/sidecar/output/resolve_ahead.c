@@ -26,7 +26,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/progress.h"
-#include "../../base/thread.h"
+#include "../../base/worker_thread.h"
 
 enum { RING = 4096, LOWEST_PRIORITY = 19 };
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "../../base/mem.h"
-#include "../../base/thread.h"
+#include "../../base/worker_thread.h"
 
 struct errand_list {
 	struct errand *first, **last;

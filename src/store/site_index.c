@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sites.c: finds the call site of every stack, once, when a recording is finished.
+ * site_index.c: finds the call site of every stack, once, when a recording is finished.
  *
  * Runs: sidecar. Signals: no. Allocates: yes, about 40 bytes a frame and 4 a stack. Threads: one a store.
  *

@@ -9,8 +9,8 @@
  * open containers grows; so a stream in which JSON_STREAM_TEXT bytes go by without a value, or with more than JSON_STREAM_DEPTH open containers,
  * ends with an error.
  */
-#ifndef SHINY_DEVTOOLS_JSON_STREAM_H
-#define SHINY_DEVTOOLS_JSON_STREAM_H
+#ifndef SHINY_JSON_STREAM_H
+#define SHINY_JSON_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

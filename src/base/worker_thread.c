@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.c: see thread.h. */
-#include "thread.h"
+/* worker_thread.c: see worker_thread.h. */
+#include "worker_thread.h"
 
 #include <signal.h>
 

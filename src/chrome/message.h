@@ -4,8 +4,8 @@
  *
  * Runs: CLI. Signals: no. Allocates: the parser's state, the targets. Threads: one.
  */
-#ifndef SHINY_DEVTOOLS_MESSAGE_H
-#define SHINY_DEVTOOLS_MESSAGE_H
+#ifndef SHINY_MESSAGE_H
+#define SHINY_MESSAGE_H
 
 #include "../base/mem.h"
 #include "json_stream.h"

@@ -8,8 +8,8 @@
  * meta.node_fields; its kind is an index into meta.node_types[0], its name one into strings, which come last. So nodes are added up by the two
  * numbers, and names are filled in when the strings go by. What a string or a number holds is not kept: those kinds are rows without a name.
  */
-#ifndef SHINY_DEVTOOLS_SNAPSHOT_H
-#define SHINY_DEVTOOLS_SNAPSHOT_H
+#ifndef SHINY_SNAPSHOT_H
+#define SHINY_SNAPSHOT_H
 
 #include "counts.h"
 #include "json_stream.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.h: a thread of the sidecar's beside its loop.
+ * worker_thread.h: a thread of the sidecar's beside its loop.
  *
  * Runs: sidecar. Signals: no. Allocates: no. Threads: that is its purpose.
  */
-#ifndef SHINY_THREAD_H
-#define SHINY_THREAD_H
+#ifndef SHINY_WORKER_THREAD_H
+#define SHINY_WORKER_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>

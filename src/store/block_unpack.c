@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpack.c: blocks of events read back; see block.h, and block.c for the format.
+ * block_unpack.c: blocks of events read back; see block.h, and block.c for the format.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one an unpacker.
  *

@@ -9,8 +9,8 @@
  * look is dated with is the end of its malloc's count. Allocators whose names have more than four parts are the heaps' single pages, buckets and
  * tiles: they are left out, as are names that are hashes (two underscores and hexadecimal digits) of others, and single ranges of shared memory.
  */
-#ifndef SHINY_DEVTOOLS_TRACE_H
-#define SHINY_DEVTOOLS_TRACE_H
+#ifndef SHINY_TRACE_H
+#define SHINY_TRACE_H
 
 #include "counts.h"
 #include "json_stream.h"

@@ -15,8 +15,8 @@
  * wrong here; what it says is read on to the end, so that it never waits for us. A call that is not answered within DEVTOOLS_PATIENCE ends the
  * asking, not the program. A signal to be passed on waits for a dump no longer than DEVTOOLS_LAST.
  */
-#ifndef SHINY_DEVTOOLS_CLIENT_H
-#define SHINY_DEVTOOLS_CLIENT_H
+#ifndef SHINY_CLIENT_H
+#define SHINY_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

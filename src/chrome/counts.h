@@ -4,8 +4,8 @@
  *
  * Runs: CLI. Signals: no. Allocates: a name once, 24 bytes an allocator or kind of objects of each look. Threads: one.
  */
-#ifndef SHINY_DEVTOOLS_COUNTS_H
-#define SHINY_DEVTOOLS_COUNTS_H
+#ifndef SHINY_COUNTS_H
+#define SHINY_COUNTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

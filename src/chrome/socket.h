@@ -7,8 +7,8 @@
  * GET /json/version says where the browser's own endpoint is; a second connection is upgraded to a websocket there (RFC 6455, by wslay). The peer is
  * on this machine, and the key of the handshake only guards against caches in between: its echo is not checked.
  */
-#ifndef SHINY_DEVTOOLS_SOCKET_H
-#define SHINY_DEVTOOLS_SOCKET_H
+#ifndef SHINY_SOCKET_H
+#define SHINY_SOCKET_H
 
 #include <stdbool.h>
 #include <stddef.h>

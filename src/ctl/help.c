@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "env.h"
+#include "env_table.h"
 #include "options.h"
 
 static const char *const groups[VERB_GROUPS] = {[VERBS_RECORD] = "Record", [VERBS_READ] = "Read", [VERBS_HELP] = "Help"};

@@ -16,7 +16,7 @@
 #include "../analysis/query/type_name.h"
 #include "../base/mem.h"
 #include "../base/units.h"
-#include "names.h"
+#include "user_names.h"
 
 enum { LINE = 64, LISTED = 8 };
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
-#include "env.h"
+#include "env_table.h"
 #include "value.h"
 #include "verbs.h"
 

@@ -13,7 +13,7 @@
 #include "../../symbolizer/probe/probe_executable.h"
 #include "../base/cleanup.h"
 #include "../base/units.h"
-#include "env.h"
+#include "env_table.h"
 
 /*
  * An allocator inside the executable is seen through patches of its entries, which the library makes by a file that must be there before. What

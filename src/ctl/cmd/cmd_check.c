@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_check.c: `shinyctl check`: whether a session keeps to rules; for machines that build and test. */
+#include <errno.h>
+#include <string.h>
+
+#include "../pair.h"
+#include "../check_report.h"
+
+static struct shiny_err *read_rules(const struct ctl *ctl, struct limit_rules *rules)
+{
+	const char *path = ctl->options.text[OPT_RULES];
+	struct shiny_err *err = path ? limit_rules_read(rules, path) : NULL;
+
+	for (size_t i = 1; !err && i < ctl->options.operand_count; i++)
+		err = limit_rules_add(rules, ctl->options.operands[i]);
+	if (!err && !rules->count)
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s", path ? " in " : "", path ? path : ""),
+				       "such as: shinyctl check %s 'live_bytes<=24MB' leaks==0", ctl->options.operands[0]);
+	for (size_t i = 0; !err && i < rules->count; i++)
+		if (rules->at[i].relative && !ctl->options.given[OPT_BASE])
+			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: rule '%.120s' is about a change, and there is nothing to compare with",
+							 rules->at[i].text), "give --base FILE, or a limit such as <=24MB");
+	return err;
+}
+
+typedef void write_fn(FILE *out, const struct verdict *verdict);
+
+static struct shiny_err *write_file(const char *path, write_fn *write, const struct verdict *verdict)
+{
+	FILE *out;
+	bool bad;
+
+	if (!path)
+		return NULL;
+	out = fopen(path, "we");
+	if (!out)
+		return shiny_err_os(errno, "cannot write %s", path);
+	write(out, verdict);
+	bad = ferror(out);
+	if (fclose(out) != 0 || bad)
+		return shiny_err_os(errno, "cannot write %s", path);
+	return NULL;
+}
+
+static struct shiny_err *write_files(const struct ctl *ctl, const struct verdict *verdict)
+{
+	struct shiny_err *err = write_file(ctl->options.text[OPT_JUNIT], verdict_junit, verdict);
+
+	return err ? err : write_file(ctl->options.text[OPT_MARKDOWN], verdict_markdown, verdict);
+}
+
+/* A session that cannot be read: nothing can be said, which is status 3; the files say so too. */
+static struct shiny_err *unread(const struct ctl *ctl, struct verdict *verdict, struct shiny_err *err)
+{
+	struct shiny_err *more;
+
+	if (err->code == SHINY_ERR_USAGE)
+		return err;
+	err->code = SHINY_ERR_STRICT;
+	verdict->unread = err->message;
+	more = write_files(ctl, verdict);
+	if (more) /* the first error is the one that matters */
+		shiny_err_free(more);
+	return err;
+}
+
+static struct shiny_err *print(struct ctl *ctl, const struct pair *pair, const struct verdict *verdict)
+{
+	static const char *const names[] = { "base", "new" };
+	struct shiny_err *err = NULL;
+
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		ctl_narrowed(ctl);
+		verdict_json(&ctl->json, verdict);
+	} else {
+		ctl_narrowed(ctl);
+		verdict_print(ctl, verdict);
+	}
+	for (int side = 0; !err && side < 2; side++) {
+		if (!verdict->paths[side])
+			continue;
+		if (CTL_JSON(ctl)) {
+			json_object(&ctl->json, names[side]);
+			json_text(&ctl->json, "file", verdict->paths[side]);
+		} else if (verdict->paths[0]) {
+			fprintf(stdout, "%-4s: ", names[side]);
+		}
+		err = ctl_losses(ctl, pair->stores[side], verdict->paths[side]);
+		if (CTL_JSON(ctl))
+			json_end(&ctl->json);
+	}
+	if (CTL_JSON(ctl))
+		json_end(&ctl->json);
+	else if (!err && ctl->style.width && verdict->paths[0] && verdict_count(verdict, LIMIT_FAILS))
+		fprintf(stdout, "%snext:%s shinyctl diff %s %s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), verdict->paths[0],
+			verdict->paths[1]);
+	return err;
+}
+
+struct shiny_err *cmd_check(struct ctl *ctl)
+{
+	struct limit_rules rules = { 0 };
+	struct limits limits = { 0 };
+	struct verdict verdict = { .rules = &rules, .paths = { ctl->options.text[OPT_BASE], ctl->options.operands[0] } };
+	struct limit_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS], .full_names = ctl->options.given[OPT_FULL_NAMES],
+					 .progress = true };
+	const struct scope_names names = ctl_names(ctl);
+	struct component_rules *components = NULL;
+	struct pair pair = { 0 };
+	struct shiny_err *err = read_rules(ctl, &rules);
+
+	if (!err)
+		err = component_rules_load(ctl->options.components, ctl->options.component_count, &components);
+	options.components = components;
+	for (size_t i = 0; i < rules.count; i++)
+		verdict.loss_allowed = verdict.loss_allowed || rules.at[i].measure == LIMIT_LOST;
+	if (!err) {
+		err = pair_open(ctl, verdict.paths[0], verdict.paths[1], &pair);
+		if (!err)
+			err = limits_load(pair.stores, &names, &rules, &options, &limits);
+		if (err)
+			err = unread(ctl, &verdict, err);
+	}
+	if (!err) {
+		verdict.limits = &limits;
+		err = print(ctl, &pair, &verdict);
+		if (!err)
+			err = write_files(ctl, &verdict);
+		if (verdict_status(&verdict))
+			ctl->status = verdict_status(&verdict);
+	}
+	limits_deinit(&limits);
+	pair_close(&pair);
+	component_rules_free(components);
+	limit_rules_deinit(&rules);
+	return err;
+}

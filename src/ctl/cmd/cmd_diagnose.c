@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_diagnose.c: `shinyctl diagnose`: the five symptoms of a heap, what they come from, and what to do. */
+#include <string.h>
+
+#include "../../analysis/diagnose.h"
+#include "../../base/mem.h"
+#include "../../base/units.h"
+#include "../ctl.h"
+
+static void print_wrapped(const struct style *style, const char *label, const char *text)
+{
+	enum { INDENT = 14 };
+	size_t room = style->width > INDENT + 30 ? style->width - INDENT : style->width ? 30 : 4000;
+
+	fprintf(stdout, "   %s%-*s%s", tint(style, TINT_DIM), INDENT - 3, label, tint_end(style, TINT_DIM));
+	while (text_columns(text) > room) {
+		size_t cut = 0, columns = 0;
+
+		for (size_t i = 0; text[i] && columns <= room;) {
+			uint32_t point;
+			size_t length = text_decode(text + i, &point);
+
+			if (text[i] == ' ')
+				cut = i;
+			i += length;
+			columns++;
+		}
+		if (!cut)
+			break;
+		fprintf(stdout, "%.*s\n%*s", (int)cut, text, INDENT, "");
+		text += cut + 1;
+	}
+	fprintf(stdout, "%s\n", text);
+}
+
+static void print_rows(const struct style *style, const struct diagnosis *d)
+{
+	enum { BYTES, BLOCKS, NAME, TEXT, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[BYTES] = {.title = "bytes", .kind = CELL_BYTES},
+		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
+		[NAME] = {.title = "call site", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME},
+		[TEXT] = {.title = "", .kind = CELL_TEXT},
+	};
+	struct table table;
+
+	table_init(&table, columns, COLUMNS);
+	for (size_t i = 0; i < DIAGNOSE_ROWS && d->rows[i].name; i++) {
+		table_row(&table);
+		table_number(&table, BYTES, d->rows[i].bytes);
+		table_number(&table, BLOCKS, d->rows[i].blocks);
+		table_text(&table, NAME, d->rows[i].name);
+		table_text(&table, TEXT, d->rows[i].text);
+	}
+	table_print(&table, style);
+	table_deinit(&table);
+}
+
+static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
+{
+	static const char *const titles[SYMPTOMS] = {
+		[SYMPTOM_CHURN] = "Churn", [SYMPTOM_GROWTH] = "Heap growth", [SYMPTOM_UTILIZATION] = "Low use of pages",
+		[SYMPTOM_HARDWARE] = "Misses of caches and branches", [SYMPTOM_SPIKES] = "Transient spikes",
+	};
+	static const enum tint tints[VERDICTS] = {[VERDICT_NO] = TINT_GOOD, [VERDICT_YES] = TINT_WARN, [VERDICT_UNKNOWN] = TINT_DIM};
+	const struct style *style = &ctl->style;
+
+	for (size_t i = 0; i < SYMPTOMS; i++) {
+		const struct diagnosis *d = &diagnoses->at[i];
+
+		fprintf(stdout, "%s%zu. %s: %s%s%s\n", i ? "\n" : "", i + 1, titles[i], tint(style, tints[d->verdict]), verdict_names[d->verdict],
+			tint_end(style, tints[d->verdict]));
+		print_wrapped(style, "measured", d->measure);
+		if (d->cause)
+			print_wrapped(style, "because", d->cause);
+		if (d->advice)
+			print_wrapped(style, "do", d->advice);
+		if (d->support)
+			print_wrapped(style, "number", d->support);
+		if (d->missing)
+			print_wrapped(style, "missing", d->missing);
+		if (d->rows[0].name)
+			print_rows(style, d);
+		if (d->verb && d->verdict != VERDICT_NO)
+			fprintf(stdout, "   %smore%s       shinyctl %s %s\n", tint(style, TINT_DIM), tint_end(style, TINT_DIM), d->verb, ctl->options.operands[0]);
+	}
+}
+
+static void json_rows(struct json *json, const struct diagnoses *diagnoses)
+{
+	json_array(json, "symptoms");
+	for (size_t i = 0; i < SYMPTOMS; i++) {
+		const struct diagnosis *d = &diagnoses->at[i];
+
+		json_object(json, NULL);
+		json_text(json, "name", symptom_names[i]);
+		json_text(json, "verdict", verdict_names[d->verdict]);
+		json_real(json, "value", d->value);
+		json_real(json, "threshold", d->threshold);
+		json_text(json, "measure", d->measure);
+		json_text(json, "cause", d->cause);
+		json_text(json, "advice", d->advice);
+		json_text(json, "support", d->support);
+		json_text(json, "missing", d->missing);
+		json_text(json, "verb", d->verb);
+		json_array(json, "rows");
+		for (size_t n = 0; n < DIAGNOSE_ROWS && d->rows[n].name; n++) {
+			json_object_line(json, NULL);
+			json_text(json, "name", d->rows[n].name);
+			json_text(json, "text", d->rows[n].text);
+			json_number(json, "blocks", d->rows[n].blocks);
+			json_number(json, "bytes", d->rows[n].bytes);
+			json_end(json);
+		}
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static struct shiny_err *load(struct store *store, const struct scope *scope, bool full_names, struct diagnoses *out)
+{
+	struct diagnose_known known;
+	struct shiny_err *err = diagnose_know(store, scope, full_names, true, &known);
+
+	if (err)
+		return err;
+	err = diagnose_load(store, scope, &known, full_names, true, out);
+	diagnose_forget(&known);
+	return err;
+}
+
+struct shiny_err *cmd_diagnose(struct ctl *ctl)
+{
+	struct diagnoses diagnoses;
+	struct store *store;
+	struct scope scope;
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+
+	if (!err)
+		err = ctl_loaded(store, &scope, load(store, &scope, ctl->options.given[OPT_FULL_NAMES], &diagnoses));
+	if (err)
+		return err;
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_rows(&ctl->json, &diagnoses);
+	} else {
+		print(ctl, &diagnoses);
+	}
+	diagnose_deinit(&diagnoses);
+	return ctl_end(ctl, store, NULL);
+}

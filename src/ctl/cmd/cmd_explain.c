@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_explain.c: `shinyctl explain`: why a block has the type that a report says.
+ *
+ * Works the type out again from the files on disk, without the cache, and prints every step that leads to it. A session keeps only
+ * conclusions; so where the files have changed since, or debug information was installed, the answer may differ from the session's,
+ * and that is said.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <shiny/wire/wire.h>
+
+#include "../../analysis/query/site_query.h"
+#include "../../analysis/query/type_name.h"
+#include "../../base/mem.h"
+#include "../../base/units.h"
+#include "../ctl.h"
+#include "../user_names.h"
+
+enum { CALLS_MOST = 64, TYPES_SHOWN = 4 };
+
+struct step {
+	unsigned depth;
+	char *text;
+};
+typedef VEC(struct step) steps_t;
+
+struct explainer {
+	struct ctl *ctl;
+	struct store *store;
+	struct scope scope;
+	struct sym *sym;
+	struct sym_module **modules; /* by module.id; NULL: not opened */
+	size_t module_limit;
+	struct place place;          /* of a site */
+	const struct block_found *block; /* of an address; NULL */
+	bool full;
+};
+
+/* One conclusion, worked out again. */
+struct conclusion {
+	const struct origin *origin;
+	struct sym_type type;
+	steps_t steps;
+};
+
+static void take_step(void *context, unsigned depth, const char *text)
+{
+	*vec_push((steps_t *)context) = (struct step){depth, mem_text(text)};
+}
+
+/* ---- working it out ---- */
+
+static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sym_module **out)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+
+	*out = NULL;
+	if (!id)
+		return NULL;
+	e->modules = mem_reach(e->modules, &e->module_limit, id, sizeof *e->modules, 16);
+	if (!e->modules[id]) {
+		err = query_format(e->store, &q, "SELECT path, build_id FROM module WHERE id = %" PRIu32, id);
+		if (!err)
+			err = query_step(q, &row);
+		if (!err && row)
+			err = names_open_module(e->sym, query_text(q, 0), query_text(q, 1), &e->modules[id]);
+		query_end(q);
+		if (err)
+			return err;
+	}
+	*out = e->modules[id];
+	return NULL;
+}
+
+static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_vtable *out)
+{
+	struct sym_module *module = NULL;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = query_format(e->store, &q, "SELECT module, vaddr FROM vtable WHERE id = %" PRIu32, id);
+
+	*out = (struct sym_vtable){.source = SYM_VTABLE_NONE};
+	if (!err)
+		err = query_step(q, &row);
+	if (!err && row)
+		err = open_module(e, (uint32_t)query_number(q, 0), &module);
+	if (!err && module)
+		sym_vtable(module, (uint64_t)query_number(q, 1), out);
+	query_end(q);
+	return err;
+}
+
+static struct shiny_err *conclude(struct explainer *e, const struct origin *origin, struct conclusion *out)
+{
+	struct sym_evidence evidence = {take_step, &out->steps};
+	struct sym_sizes sizes = {origin->least, origin->most, origin->step};
+	struct sym_call calls[CALLS_MOST];
+	struct stack_calls stack = {0};
+	struct sym_reading reading = {.vtable = NULL};
+	struct sym_vtable vtable;
+	struct sym_type site;
+	size_t count = 0;
+	struct shiny_err *err = stack_calls_load(e->store, origin->stack, &stack);
+
+	out->origin = origin;
+	for (; !err && count < stack.count && count < CALLS_MOST; count++) {
+		calls[count].vaddr = stack.rows[count].vaddr;
+		err = open_module(e, stack.rows[count].module, &calls[count].module);
+	}
+	stack_calls_deinit(&stack);
+	if (!err && origin->vtable)
+		err = vtable_of(e, origin->vtable, &vtable);
+	if (err)
+		return err;
+	if (origin->vtable && vtable.source != SYM_VTABLE_NONE)
+		reading.vtable = &vtable;
+	reading.young = (origin->reading & 7) == SHINY_VPTR_FLUSH;
+	reading.dying = (origin->reading & 7) == SHINY_VPTR_FREE;
+	reading.second_word = (origin->reading & SHINY_VPTR_SECOND_WORD) != 0;
+	sym_site_type(e->sym, calls, count, origin->api, &sizes, &site, &evidence);
+	sym_type_combine(e->sym, &site, &reading, &sizes, &out->type, &evidence);
+	return NULL;
+}
+
+static void conclusion_deinit(struct conclusion *c)
+{
+	for (size_t i = 0; i < c->steps.count; i++)
+		free(c->steps.at[i].text);
+	free(c->steps.at);
+}
+
+static char *concluded_name(const struct explainer *e, const struct sym_type *type)
+{
+	return type_name_block(&(struct type_text){.type = type->type, .container = type->container,
+		.form = type->type ? sym_form_name(type->form) : NULL, .confidence = type->type ? sym_confidence_name(type->confidence) : NULL,
+		.derived = type->or_derived, .full = e->full});
+}
+
+static char *recorded_name(const struct explainer *e, const struct origin *origin)
+{
+	return type_name_block(&(struct type_text){.type = origin->name, .container = origin->container, .form = origin->form,
+		.confidence = origin->confidence, .derived = origin->or_derived, .full = e->full});
+}
+
+/* ---- text ---- */
+
+static void print_stack_of(struct explainer *e, const struct stack_lines *lines)
+{
+	const struct style *style = &e->ctl->style;
+
+	for (size_t i = 0; i < lines->count; i++) {
+		const struct stack_line *line = &lines->rows[i];
+		size_t room = style->width ? style->width - 8 : style->longest ? 2 * style->longest : 4000;
+		char *whole = line->file ? mem_format("%s  %s:%u", line->label, line->file, line->line)
+					 : mem_format("%s  %s", line->label, line->module ? line->module : "");
+		char *fitted = mem_alloc(4 * room + 8);
+
+		text_fit(fitted, 4 * room + 8, whole, room, TEXT_CUT_MIDDLE);
+		fprintf(stdout, "  %s%s\n", line->inlined ? "\xe2\x86\xb3 " : "  ", fitted);
+		free(fitted);
+		free(whole);
+	}
+}
+
+static void print_sizes(const struct origin *o)
+{
+	fputs(units_noun(UNITS_NOUN_BUF, o->least_of_all, "byte"), stdout);
+	if (o->most_of_all != o->least_of_all)
+		fprintf(stdout, " to %s%s%s", units_noun(UNITS_NOUN_BUF, o->most_of_all, "byte"), o->step > 1 ? " in steps of " : "",
+			o->step > 1 ? units_count(UNITS_BUF, o->step) : "");
+}
+
+static void print_wrapped(const struct style *style, const char *text, unsigned depth)
+{
+	size_t indent = 2 + 2 * depth, room = style->width > indent + 20 ? style->width - indent : 0, used = 0;
+
+	fprintf(style->out, "%*s", (int)indent, "");
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char word[512];
+
+		snprintf(word, sizeof word, "%.*s", (int)length, text);
+		if (room && used && used + 1 + text_columns(word) > room) {
+			fprintf(style->out, "\n%*s", (int)indent + 2, "");
+			used = 2;
+		} else if (used) {
+			putc(' ', style->out);
+			used++;
+		}
+		fprintf(style->out, "%.*s", (int)length, text);
+		used += text_columns(word);
+		text += length + (text[length] == ' ');
+	}
+	putc('\n', style->out);
+}
+
+static struct shiny_err *print_conclusion(struct explainer *e, const struct conclusion *c)
+{
+	const struct style *style = &e->ctl->style;
+	const struct origin *o = c->origin;
+	char *name = concluded_name(e, &c->type), *recorded = recorded_name(e, o);
+	struct stack_lines lines;
+	struct shiny_err *err = stack_load(e->store, o->stack, &lines);
+
+	if (!err) {
+		ctl_heading(e->ctl, name, "");
+		if (c->type.type)
+			fprintf(stdout, "  %s%s%s: %s%s", tint(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
+				sym_confidence_name(c->type.confidence), tint_end(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
+				sym_rule_name(c->type.rule), c->type.climbed ? ", found in a caller" : "");
+		else
+			fprintf(stdout, "  nothing says what it is");
+		fprintf(stdout, "\n  %s by %s, %s live; ", units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"),
+			name_of_api(o->api), units_count(UNITS_BUF, o->sums.live));
+		print_sizes(o);
+		fprintf(stdout, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
+		if (strcmp(name, recorded) != 0)
+			fprintf(stdout, "  %sthe session says %s%s: files or debug information have changed since, or the blocks were looked at together\n",
+				tint(style, TINT_WARN), recorded, tint_end(style, TINT_WARN));
+		ctl_heading(e->ctl, o->stacks > 1 ? "Stack (the heaviest)" : "Stack", "");
+		print_stack_of(e, &lines);
+		stack_deinit(&lines);
+		ctl_heading(e->ctl, "Evidence", "");
+		for (size_t i = 0; i < c->steps.count; i++)
+			print_wrapped(style, c->steps.at[i].text, c->steps.at[i].depth);
+		if (!c->steps.count)
+			fputs("  none: the stack has no frame in a file that can be read\n", stdout);
+	}
+	free(name);
+	free(recorded);
+	return err;
+}
+
+static struct shiny_err *print_head(struct explainer *e)
+{
+	const struct style *style = &e->ctl->style;
+	const struct block_found *b = e->block;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err;
+
+	if (!b) {
+		fprintf(stdout, "%s%s%s", tint(style, TINT_BOLD), e->place.label, tint_end(style, TINT_BOLD));
+		if (e->place.file)
+			fprintf(stdout, "  %s:%u", e->place.file, e->place.line);
+		fprintf(stdout, "   %ssite #%u%s%s%s\n", tint(style, TINT_DIM), e->place.site, e->place.module ? ", " : "",
+			e->place.module ? e->place.module : "", tint_end(style, TINT_DIM));
+		return NULL;
+	}
+	err = query_format(e->store, &q, "SELECT COALESCE(NULLIF(p.role, ''), p.name), p.pid, (SELECT name FROM thread WHERE id = %" PRIu32 "), "
+			   "(SELECT tid FROM thread WHERE id = %" PRIu32 ") FROM process p WHERE p.id = %" PRIu32, b->thread, b->thread, b->process);
+	if (!err)
+		err = query_step(q, &row);
+	if (!err && row) {
+		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64 "), thread %" PRId64 "%s%s%s\n", tint(style, TINT_BOLD),
+			b->address, tint_end(style, TINT_BOLD), units_noun(UNITS_NOUN_BUF, b->size, "byte"), name_of_api(b->api),
+			query_text(q, 0), query_number(q, 1), query_number(q, 3), *query_text(q, 2) ? " (" : "", query_text(q, 2), *query_text(q, 2) ? ")" : "");
+		fprintf(stdout, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
+		if (b->ended)
+			fprintf(stdout, "freed %s later\n", units_time(UNITS_BUF, b->ended - b->born));
+		else
+			fputs("live at the end\n", stdout);
+	}
+	query_end(q);
+	return err;
+}
+
+/* ---- JSON ---- */
+
+static struct shiny_err *json_conclusion(struct explainer *e, const struct conclusion *c)
+{
+	struct json *json = &e->ctl->json;
+	const struct origin *o = c->origin;
+	struct shiny_err *err = json_stack(json, e->store, "stack", o->stack);
+	char *name, *recorded;
+
+	if (err)
+		return err;
+	name = concluded_name(e, &c->type);
+	recorded = recorded_name(e, o);
+	json_text(json, "name", name);
+	json_text(json, "type", c->type.type);
+	json_text(json, "container", c->type.container);
+	json_text(json, "form", c->type.type ? sym_form_name(c->type.form) : NULL);
+	json_text(json, "rule", sym_rule_name(c->type.rule));
+	json_text(json, "confidence", c->type.type ? sym_confidence_name(c->type.confidence) : "none");
+	json_bool(json, "or_derived", c->type.or_derived);
+	json_number(json, "class_bytes", c->type.bytes);
+	json_number(json, "climbed", c->type.climbed);
+	json_text(json, "session_type", o->name);
+	json_text(json, "session_confidence", o->confidence ? o->confidence : "none");
+	json_bool(json, "same_as_session", strcmp(name, recorded) == 0);
+	json_text(json, "api", name_of_api(o->api));
+	json_number(json, "min_size", o->least_of_all);
+	json_number(json, "max_size", o->most_of_all);
+	json_number(json, "size_step", o->step);
+	json_number(json, "stacks", o->stacks);
+	json_sums(json, &o->sums);
+	json_array(json, "steps");
+	for (size_t i = 0; i < c->steps.count; i++) {
+		json_object_line(json, NULL);
+		json_number(json, "depth", c->steps.at[i].depth);
+		json_text(json, "text", c->steps.at[i].text);
+		json_end(json);
+	}
+	json_end(json);
+	free(name);
+	free(recorded);
+	return NULL;
+}
+
+static void json_head(struct explainer *e)
+{
+	struct json *json = &e->ctl->json;
+	const struct block_found *b = e->block;
+
+	if (b) {
+		json_object_line(json, "block");
+		json_address(json, "address", b->address);
+		json_number(json, "bytes", b->size);
+		json_number(json, "process", b->process);
+		json_number(json, "thread", b->thread);
+		json_number(json, "born_ns", b->born);
+		if (b->ended)
+			json_number(json, "ended_ns", b->ended);
+		else
+			json_null(json, "ended_ns");
+		json_end(json);
+		json_null(json, "site");
+		return;
+	}
+	json_null(json, "block");
+	json_object_line(json, "site");
+	json_number(json, "id", e->place.site);
+	json_text(json, "label", e->place.label);
+	json_text(json, "file", e->place.file);
+	json_number(json, "line", e->place.line);
+	json_text(json, "module", e->place.module);
+	json_end(json);
+}
+
+/* ---- the verb ---- */
+
+static struct shiny_err *show(struct explainer *e, const struct origins *origins)
+{
+	size_t shown = ctl_limit(e->ctl, origins->count, TYPES_SHOWN);
+	bool json = CTL_JSON(e->ctl);
+	struct shiny_err *err = NULL;
+
+	if (shown > TYPES_SHOWN && !e->ctl->options.given[OPT_LIMIT])
+		shown = TYPES_SHOWN;
+	if (json) {
+		ctl_document(e->ctl);
+		json_head(e);
+	} else {
+		err = print_head(e);
+	}
+	for (size_t i = 0; i < shown && !err; i++) {
+		struct conclusion c = {0};
+
+		err = conclude(e, &origins->rows[i], &c);
+		if (json && i == 1)
+			json_array(&e->ctl->json, "others");
+		if (json && i)
+			json_object(&e->ctl->json, NULL);
+		if (!err)
+			err = json ? json_conclusion(e, &c) : print_conclusion(e, &c);
+		if (json && i)
+			json_end(&e->ctl->json);
+		conclusion_deinit(&c);
+	}
+	if (json && shown > 1)
+		json_end(&e->ctl->json);
+	if (!err && !json)
+		ctl_more(e->ctl, shown, origins->count);
+	return err;
+}
+
+/* The candidates, as texts that can be given instead. */
+static struct shiny_err *ambiguous_places(const char *text, const struct places *places)
+{
+	char **list = mem_zero(places->count, sizeof *list);
+	struct shiny_err *err;
+
+	for (size_t i = 0; i < places->count; i++) {
+		const struct place *p = &places->rows[i];
+		char *brief = type_name_short(p->label), *cut = mem_alloc(4 * 60 + 8);
+
+		text_fit(cut, 4 * 60 + 8, brief, 60, TEXT_CUT_MIDDLE);
+		list[i] = p->file ? mem_format("#%u %s %s:%u", p->site, cut, text_base(p->file), p->line) : mem_format("#%u %s", p->site, cut);
+		free(brief);
+		free(cut);
+	}
+	err = names_ambiguous("explain", text, "call sites match", list, places->count);
+	for (size_t i = 0; i < places->count; i++)
+		free(list[i]);
+	free(list);
+	return err;
+}
+
+static struct shiny_err *explain_site(struct explainer *e, const char *text)
+{
+	struct places places = {0};
+	struct origins origins = {0};
+	struct shiny_err *err = places_find(e->store, &e->scope, text, &places);
+
+	if (err)
+		return err;
+	if (places.count == 1) {
+		e->place = places.rows[0];
+		err = origins_load(e->store, &e->scope, &e->place, 0, 0, &origins);
+		if (!err)
+			err = show(e, &origins);
+		origins_deinit(&origins);
+	} else if (places.count) {
+		err = ambiguous_places(text, &places);
+	} else {
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "explain '%s': no call site of this session matches", text),
+				       "`shinyctl sites %s` lists them; a site is a function, function:line, file:line, module+0xoffset or #id, "
+				       "a block is 0xaddress", e->ctl->options.operands[0]);
+	}
+	places_deinit(&places);
+	return err;
+}
+
+static struct shiny_err *several_processes(struct explainer *e, const char *text, const struct blocks_found *blocks)
+{
+	char **list = mem_zero(blocks->count, sizeof *list);
+	size_t count = 0;
+	struct shiny_err *err = NULL;
+
+	for (size_t i = 0; i < blocks->count && !err; i++) {
+		struct query *q = NULL;
+		bool row = false;
+
+		err = query_format(e->store, &q, "SELECT COALESCE(NULLIF(role, ''), name), pid FROM process WHERE id = %" PRIu32,
+				   blocks->rows[i].process);
+		if (!err)
+			err = query_step(q, &row);
+		if (!err)
+			list[count++] = mem_format("--process id:%u (%s, pid %" PRId64 ")", blocks->rows[i].process, query_text(q, 0), query_number(q, 1));
+		query_end(q);
+	}
+	if (!err)
+		err = names_ambiguous("explain", text, "processes had a block there", list, count);
+	for (size_t i = 0; i < count; i++)
+		free(list[i]);
+	free(list);
+	return err;
+}
+
+static struct shiny_err *explain_address(struct explainer *e, const char *text, uint64_t address)
+{
+	struct blocks_found blocks = {0};
+	struct origins origins = {0};
+	struct shiny_err *err = blocks_find(e->store, &e->scope, address, &blocks);
+
+	if (err)
+		return err;
+	if (!blocks.count) {
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "explain '%s': no block of this session was ever at that address", text),
+				       "for a place in the code write module+0xoffset, as `shinyctl sites` does");
+	} else if (blocks.count > 1 && (!blocks.rows[0].ended == !blocks.rows[1].ended)) {
+		err = several_processes(e, text, &blocks);
+	} else {
+		e->block = &blocks.rows[0];
+		err = origins_load(e->store, &e->scope, NULL, e->block->stack, e->block->vtable, &origins);
+		/* the block's last vptr may be counted in another row; without one, its stack's other blocks speak for it */
+		if (!err && !origins.count)
+			err = origins_load(e->store, &e->scope, NULL, e->block->stack, 0, &origins);
+		if (!err && !origins.count)
+			err = shiny_err(SHINY_ERR_OTHER, "explain '%s': the block's stack was not recorded, so nothing says what it is", text);
+		if (!err)
+			err = show(e, &origins);
+		origins_deinit(&origins);
+	}
+	blocks_deinit(&blocks);
+	return err;
+}
+
+static bool is_address(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (strncmp(text, "0x", 2) != 0 || !text[2])
+		return false;
+	*out = strtoull(text + 2, &end, 16);
+	return !*end && strlen(text) <= 18;
+}
+
+struct shiny_err *cmd_explain(struct ctl *ctl)
+{
+	const char *text = ctl->options.operands[1];
+	struct sym_options options = {.debug_dirs = ctl->options.symbol_count ? ctl->options.symbols : NULL,
+				      .type_rules = ctl->options.text[OPT_TYPE_RULES], .no_cache = true, .progress = true};
+	struct explainer e = {.ctl = ctl, .full = ctl->options.given[OPT_FULL_NAMES]};
+	uint64_t address;
+	struct shiny_err *err = store_open(ctl->options.operands[0], &e.store);
+
+	if (!err)
+		err = scope_resolve(e.store, ctl->options.text[OPT_PROCESS], &e.scope);
+	if (!err)
+		err = sym_create(&options, &e.sym);
+	if (!err)
+		err = is_address(text, &address) ? explain_address(&e, text, address) : explain_site(&e, text);
+	scope_deinit(&e.scope);
+	sym_destroy(e.sym);
+	free(e.modules);
+	if (err) {
+		store_close(e.store);
+		return err;
+	}
+	return ctl_end(ctl, e.store, "types");
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_info.c: `shinyctl info`: what is known about a session file itself. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "../../base/units.h"
+#include "../ctl.h"
+
+/* Runs `sql` and hands every row to `each`. */
+typedef void row_fn(struct ctl *ctl, const struct query *q);
+static struct shiny_err *each_row(struct ctl *ctl, struct store *store, const char *sql, row_fn *each)
+{
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, sql, &q);
+
+	while (!err && !(err = query_step(q, &row)) && row)
+		each(ctl, q);
+	query_end(q);
+	return err;
+}
+
+static void key_row(struct ctl *ctl, const struct query *q)
+{
+	const char *key = query_text(q, 0);
+	bool number = strcmp(query_text(q, 2), "integer") == 0;
+	size_t length = strlen(key);
+
+	if (CTL_JSON(ctl)) {
+		if (number)
+			json_signed(&ctl->json, key, query_number(q, 1));
+		else
+			json_text(&ctl->json, key, query_text(q, 1));
+		return;
+	}
+	fprintf(stdout, "  %-24s", key);
+	if (strcmp(key, "started_ns") == 0 && number) {
+		time_t seconds = (time_t)(query_number(q, 1) / 1000000000);
+		char when[64];
+		struct tm tm;
+
+		if (localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm)) {
+			fprintf(stdout, "%s\n", when);
+			return;
+		}
+	}
+	if (number && length > 3 && strcmp(key + length - 3, "_ns") == 0 && query_number(q, 1) < INT64_C(1000000000000000))
+		fprintf(stdout, "%s\n", units_time(UNITS_BUF, (uint64_t)query_number(q, 1)));
+	else if (number && length > 5 && strcmp(key + length - 5, "bytes") == 0)
+		fprintf(stdout, "%s\n", units_bytes(UNITS_BUF, (uint64_t)query_number(q, 1)));
+	else
+		fprintf(stdout, "%s\n", query_text(q, 1));
+}
+
+static void note_row(struct ctl *ctl, const struct query *q)
+{
+	if (CTL_JSON(ctl)) {
+		json_object_line(&ctl->json, NULL);
+		json_signed(&ctl->json, "process", query_number(q, 0));
+		json_text(&ctl->json, "text", query_text(q, 2));
+		json_end(&ctl->json);
+	} else if (*query_text(q, 1)) {
+		fprintf(stdout, "  %s (id:%" PRId64 "): %s\n", query_text(q, 1), query_number(q, 0), query_text(q, 2));
+	} else {
+		fprintf(stdout, "  %s\n", query_text(q, 2));
+	}
+}
+
+static void unrecorded_row(struct ctl *ctl, const struct query *q)
+{
+	if (CTL_JSON(ctl)) {
+		json_object_line(&ctl->json, NULL);
+		json_text(&ctl->json, "name", query_text(q, 0));
+		json_signed(&ctl->json, "count", query_number(q, 1));
+		json_text(&ctl->json, "text", query_text(q, 2));
+		json_end(&ctl->json);
+	} else {
+		fprintf(stdout, "  %15s  %s: %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0), query_text(q, 2));
+	}
+}
+
+static void json_module(struct ctl *ctl, const struct query *q)
+{
+	static const char *const keys[] = {"path", "build_id", "symbols", "debug_file", "note"};
+
+	json_object_line(&ctl->json, NULL);
+	for (int i = 0; i < 5; i++)
+		json_text(&ctl->json, keys[i], query_is_null(q, i) ? NULL : query_text(q, i));
+	json_end(&ctl->json);
+}
+
+enum { MODULE_SYMBOLS, MODULE_PATH, MODULE_DEBUG, MODULE_NOTE, MODULE_COLUMNS };
+static const struct column module_columns[MODULE_COLUMNS] = {
+	[MODULE_SYMBOLS] = {.title = "names", .kind = CELL_TEXT},
+	[MODULE_PATH] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
+	[MODULE_DEBUG] = {.title = "from", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .drop = 2},
+	[MODULE_NOTE] = {.title = "note", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_END, .drop = 1, .tint = TINT_WARN},
+};
+
+static struct shiny_err *print_modules(struct ctl *ctl, struct store *store, const char *sql)
+{
+	struct table table;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_query(store, sql, &q);
+
+	table_init(&table, module_columns, MODULE_COLUMNS);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		table_row(&table);
+		table_text(&table, MODULE_SYMBOLS, query_text(q, 2));
+		table_text(&table, MODULE_PATH, query_text(q, 0));
+		table_text(&table, MODULE_DEBUG, query_text(q, 3));
+		table_text(&table, MODULE_NOTE, query_text(q, 4));
+	}
+	query_end(q);
+	if (!err)
+		table_print(&table, &ctl->style);
+	table_deinit(&table);
+	return err;
+}
+
+static void counter_row(struct ctl *ctl, const struct query *q)
+{
+	fprintf(stdout, "  %15s  %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 0)), query_text(q, 1));
+}
+
+static void table_row_of(struct ctl *ctl, const struct query *q)
+{
+	if (CTL_JSON(ctl)) {
+		json_object_line(&ctl->json, NULL);
+		json_text(&ctl->json, "name", query_text(q, 0));
+		json_signed(&ctl->json, "rows", query_number(q, 1));
+		json_end(&ctl->json);
+	} else {
+		fprintf(stdout, "  %15s  %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0));
+	}
+}
+
+/* COUNT(*) of a whole table goes through its pages without heeding the reader's account (guard.h), and a damaged one has no end. */
+static const char tables_sql[] = "SELECT 'processes', COUNT(id) FROM process UNION ALL SELECT 'threads', COUNT(id) FROM thread "
+	"UNION ALL SELECT 'modules', COUNT(id) FROM module UNION ALL SELECT 'stacks', COUNT(id) FROM stack "
+	"UNION ALL SELECT 'frames', COUNT(id) FROM frame UNION ALL SELECT 'sites', COUNT(DISTINCT NULLIF(site, 0)) FROM site_stat "
+	"UNION ALL SELECT 'vtables', COUNT(id) FROM vtable UNION ALL SELECT 'events kept', COALESCE(SUM(count), 0) FROM events";
+static const char keys_sql[] = "SELECT key, value, typeof(value) FROM v_session ORDER BY key";
+static const char notes_sql[] = "SELECT process, process_name, text FROM v_notes";
+static const char unrecorded_sql[] = "SELECT name, COUNT(*), text FROM unrecorded GROUP BY choice, name, text ORDER BY choice, 2 DESC, 1";
+static const char modules_sql[] = "SELECT path, build_id, symbols, debug_file, note FROM v_modules ORDER BY path";
+static const char counters_sql[] = "SELECT SUM(count), COALESCE(MAX(text), name) FROM v_counters WHERE weight <> 'loss' GROUP BY name "
+				   "HAVING SUM(count) > 0 ORDER BY 1 DESC";
+static const char symbols_sql[] = "SELECT COUNT(*), CASE symbols WHEN 'dwarf' THEN 'modules with functions, files and lines' WHEN 'symtab' "
+	"THEN 'modules with functions' WHEN 'dynsym' THEN 'modules with exported functions only' WHEN 'none' THEN 'modules without names' "
+	"ELSE 'modules whose file is ' || symbols END FROM v_modules GROUP BY symbols ORDER BY 1 DESC";
+
+static struct shiny_err *section(struct ctl *ctl, struct store *store, const char *title, const char *key, bool object, const char *sql, row_fn *each)
+{
+	struct shiny_err *err;
+
+	if (!CTL_JSON(ctl))
+		fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), title, tint_end(&ctl->style, TINT_BOLD));
+	else if (object)
+		json_object(&ctl->json, key);
+	else
+		json_array(&ctl->json, key);
+	err = each_row(ctl, store, sql, each);
+	if (CTL_JSON(ctl))
+		json_end(&ctl->json);
+	return err;
+}
+
+static void schema_row(struct ctl *ctl, const struct query *q)
+{
+	if (CTL_JSON(ctl))
+		json_text(&ctl->json, NULL, query_text(q, 0));
+	else
+		fprintf(stdout, "%s;\n\n", query_text(q, 0));
+}
+
+struct shiny_err *cmd_info(struct ctl *ctl)
+{
+	const char *file = ctl->options.operands[0];
+	struct store *store;
+	struct shiny_err *err = store_open(file, &store), *closing;
+	struct stat st;
+
+	if (err)
+		return err;
+	if (CTL_JSON(ctl))
+		ctl_document(ctl);
+	else if (!ctl->options.given[OPT_SCHEMA] && stat(file, &st) == 0)
+		fprintf(stdout, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), file, tint_end(&ctl->style, TINT_BOLD),
+			units_bytes(UNITS_BUF, (uint64_t)st.st_size));
+	if (ctl->options.given[OPT_SCHEMA]) {
+		if (CTL_JSON(ctl))
+			json_array(&ctl->json, "schema");
+		err = each_row(ctl, store, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'view', rowid", schema_row);
+		if (CTL_JSON(ctl))
+			json_end(&ctl->json);
+	} else {
+		err = section(ctl, store, "session", "session", true, keys_sql, key_row);
+		if (!err)
+			err = section(ctl, store, "contents", "tables", false, tables_sql, table_row_of);
+		if (!err && !CTL_JSON(ctl))
+			err = section(ctl, store, "names", "", false, symbols_sql, counter_row);
+		if (!err && ctl->options.given[OPT_MODULES])
+			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false, modules_sql, json_module)
+					    : print_modules(ctl, store, modules_sql);
+		if (!err)
+			err = section(ctl, store, "not recorded", "not_recorded", false, unrecorded_sql, unrecorded_row);
+		if (!err)
+			err = section(ctl, store, "notes", "notes", false, notes_sql, note_row);
+		if (!err && !CTL_JSON(ctl))
+			err = section(ctl, store, "counted", "", false, counters_sql, counter_row);
+	}
+	if (ctl->options.given[OPT_SCHEMA] && !CTL_JSON(ctl)) {
+		store_close(store);
+		return err;
+	}
+	closing = ctl_end(ctl, store, ctl->options.given[OPT_MODULES] ? "doctor" : "info --modules");
+	if (err) {
+		shiny_err_free(closing);
+		return err;
+	}
+	return closing;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_leaks.c: `shinyctl leaks`: what was live at the end, and which of it was growing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../analysis/time/leaks.h"
+#include "../../base/bars.h"
+#include "../../base/mem.h"
+#include "../../base/units.h"
+#include "../ctl.h"
+
+enum { BYTES, BLOCKS, SHARE, MADE, RATE, TREND, YOUNGEST, NAME, COLUMNS };
+static const struct column columns[COLUMNS] = {
+	[NAME] = {"site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+	[BYTES] = {.title = "bytes", .kind = CELL_BYTES},
+	[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
+	[SHARE] = {.title = "share", .kind = CELL_SHARE},
+	[MADE] = {.title = "of", .kind = CELL_COUNT, .drop = 3},
+	[RATE] = {.title = "grows a second", .kind = CELL_TEXT, .drop = 1, .tint = TINT_WARN},
+	[TREND] = {.title = "live blocks over time", .kind = CELL_TEXT, .drop = 2},
+	[YOUNGEST] = {.title = "last made after", .kind = CELL_TIME, .drop = 4},
+};
+
+enum { TREND_COLUMNS = LEAK_MOMENTS / 2 };
+
+static char *trend_text(const struct leak_row *row)
+{
+	uint64_t counts[LEAK_MOMENTS];
+
+	for (unsigned i = 0; i < LEAK_MOMENTS; i++)
+		counts[i] = row->counts[i];
+	return bars_text(counts, LEAK_MOMENTS, TREND_COLUMNS);
+}
+
+static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size_t limit)
+{
+	struct column titled[COLUMNS];
+	struct table table;
+	size_t growing = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		growing += l->rows[i].grows;
+	fprintf(stdout, "%s, %s, live at the end", units_noun(UNITS_NOUN_BUF, l->blocks - l->gone, "block"),
+		units_bytes(UNITS_BUF, l->bytes - l->gone_bytes));
+	if (l->gone)
+		fprintf(stdout, "; %s, %s, gone with processes that ended before", units_count(UNITS_BUF, l->gone), units_bytes(UNITS_BUF, l->gone_bytes));
+	if (l->suppressed)
+		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
+	fprintf(stdout, "\n%s %s to the end\n\n", units_noun(UNITS_NOUN_BUF, growing, group_names[by]), units_form(growing, "grows", "grow"));
+	memcpy(titled, columns, sizeof titled);
+	titled[NAME].title = group_names[by];
+	table_init(&table, titled, COLUMNS);
+	table_total(&table, SHARE, l->bytes);
+	for (size_t i = 0; i < limit; i++) {
+		const struct leak_row *row = &l->rows[i];
+		char *trend = trend_text(row);
+
+		table_row(&table);
+		table_text(&table, NAME, row->name);
+		table_number(&table, BYTES, row->bytes);
+		table_number(&table, BLOCKS, row->blocks);
+		table_number(&table, SHARE, row->bytes);
+		table_number(&table, MADE, row->made);
+		table_text(&table, TREND, trend);
+		free(trend);
+		table_number(&table, YOUNGEST, row->youngest_ns);
+		if (row->grows) {
+			char *rate = mem_format("%s (\xc2\xb1 %s), %s", units_short(UNITS_BUF, row->slope), units_short(UNITS_BUF, row->slope_error),
+						units_bytes(UNITS_BUF, (uint64_t)row->bytes_slope));
+
+			table_text(&table, RATE, rate);
+			free(rate);
+		}
+	}
+	table_print(&table, &ctl->style);
+	ctl_more(ctl, limit, l->count);
+	table_deinit(&table);
+}
+
+static void json_rows(struct json *json, const struct leaks *l, size_t limit)
+{
+	json_number(json, "blocks", l->blocks);
+	json_number(json, "bytes", l->bytes);
+	json_number(json, "gone", l->gone);
+	json_number(json, "gone_bytes", l->gone_bytes);
+	json_number(json, "suppressed", l->suppressed);
+	json_number(json, "suppressed_bytes", l->suppressed_bytes);
+	json_array(json, "rows");
+	for (size_t i = 0; i < limit; i++) {
+		const struct leak_row *row = &l->rows[i];
+
+		json_object_line(json, NULL);
+		json_text(json, "name", row->name);
+		json_number(json, "blocks", row->blocks);
+		json_number(json, "bytes", row->bytes);
+		json_number(json, "suppressed", row->suppressed);
+		json_number(json, "made", row->made);
+		json_bool(json, "grows", row->grows);
+		json_real(json, "slope", row->slope);
+		json_real(json, "slope_error", row->slope_error);
+		json_real(json, "bytes_slope", row->bytes_slope);
+		json_number(json, "oldest_ns", row->oldest_ns);
+		json_number(json, "youngest_ns", row->youngest_ns);
+		json_number(json, "stack", row->stack);
+		json_array_line(json, "counts");
+		for (unsigned k = 0; k < LEAK_MOMENTS; k++)
+			json_number(json, NULL, row->counts[k]);
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+struct shiny_err *cmd_leaks(struct ctl *ctl)
+{
+	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE, GROUP_COMPONENT, GROUP_TAG }; /* in options.def's order */
+	enum group_by by = groups[ctl->options.number[OPT_LEAKS_BY]];
+	struct leaks leaks;
+	struct store *store;
+	struct scope scope = {0};
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	size_t limit;
+
+	if (!err)
+		err = ctl_loaded(store, &scope,
+				 leaks_load(store, &scope, by, ctl->options.text[OPT_MATCH], ctl->options.text[OPT_SUPPRESSIONS],
+				 ctl->options.given[OPT_FULL_NAMES], true, &leaks));
+	if (err)
+		return err;
+	limit = ctl_limit(ctl, leaks.count, 30);
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_rows(&ctl->json, &leaks, limit);
+	} else {
+		print(ctl, &leaks, by, limit);
+	}
+	leaks_deinit(&leaks);
+	return ctl_end(ctl, store, by == GROUP_SITE ? "leaks --by type" : "leaks");
+}

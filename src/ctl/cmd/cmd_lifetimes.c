@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_lifetimes.c: `shinyctl lifetimes`: how long blocks live, how they end, and whose they are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../analysis/time/lifetimes.h"
+#include "../../base/mem.h"
+#include "../../base/units.h"
+#include "../ctl.h"
+
+enum { SHARE, BAR, BLOCKS, BYTES, DESTROYED, REUSED, PERSISTENT, TEMPORARY, ELSEWHERE, P50, P90, P99, GEOMETRIC, SURVIVE, NAME, COLUMNS };
+static const struct column columns[COLUMNS] = {
+	[NAME] = {"type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+	[SHARE] = {.title = "share", .kind = CELL_SHARE},
+	[BAR] = {.title = "", .kind = CELL_BAR, .drop = 9, .tint = TINT_GOOD},
+	[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
+	[BYTES] = {.title = "bytes", .kind = CELL_BYTES, .drop = 4},
+	[DESTROYED] = {.title = "destroyed", .kind = CELL_COUNT, .drop = 6},
+	[REUSED] = {.title = "reused", .kind = CELL_COUNT, .drop = 8},
+	[PERSISTENT] = {.title = "persistent", .kind = CELL_COUNT},
+	[TEMPORARY] = {.title = "temporary", .kind = CELL_COUNT, .drop = 3},
+	[ELSEWHERE] = {.title = "elsewhere", .kind = CELL_COUNT, .drop = 5},
+	[P50] = {.title = "p50", .kind = CELL_TIME},
+	[P90] = {.title = "p90", .kind = CELL_TIME, .drop = 2},
+	[P99] = {.title = "p99", .kind = CELL_TIME, .drop = 1},
+	[GEOMETRIC] = {.title = "geo mean", .kind = CELL_TIME, .drop = 7},
+	[SURVIVE] = {.title = "half-life", .kind = CELL_TIME, .drop = 10},
+};
+
+static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
+{
+	const struct lifetime_row *t = &l->total;
+	uint64_t half = distribution_survival_quantile(&t->ages, 0.5);
+
+	fprintf(stdout, "%s, %s, in %s\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes), units_time(UNITS_BUF, l->duration));
+	fprintf(stdout, "  destroyed %s, reused %s, persistent %s", units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
+		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks), units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
+	fprintf(stdout, "; temporary %s, freed by another thread %s\n", units_share(UNITS_BUF, (double)t->temporary, (double)t->blocks),
+		units_share(UNITS_BUF, (double)t->elsewhere, (double)t->blocks));
+	fprintf(stdout, "  %s of %s ended: percentiles and means are theirs; how long the others live is not known\n", units_count(UNITS_BUF, t->ages.ended),
+		units_count(UNITS_BUF, t->blocks));
+	if (half == UINT64_MAX)
+		fprintf(stdout, "  more than half outlive what was seen of them\n");
+	else
+		fprintf(stdout, "  half outlive %s, those that had not ended counted in %s(Kaplan-Meier)%s\n", units_time(UNITS_BUF, half),
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM));
+}
+
+static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
+{
+	enum { FROM, ENDED, ENDED_BAR, ALIVE, ALIVE_BAR, HISTOGRAM_COLUMNS };
+	static const struct column histogram[HISTOGRAM_COLUMNS] = {
+		[FROM] = {.title = "lifetime ≥", .kind = CELL_TIME}, [ENDED] = {.title = "ended", .kind = CELL_COUNT},
+		[ENDED_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD}, [ALIVE] = {.title = "still alive", .kind = CELL_COUNT},
+		[ALIVE_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_WARN},
+	};
+	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
+	unsigned first = DISTRIBUTION_OCTAVES, last = 0;
+	uint64_t most = 1;
+	struct table table;
+
+	distribution_octaves(&l->total.ages, octaves);
+	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
+		if (!octaves[i].ended && !octaves[i].censored)
+			continue;
+		first = first == DISTRIBUTION_OCTAVES ? i : first;
+		last = i;
+		most = octaves[i].ended > most ? octaves[i].ended : most;
+		most = octaves[i].censored > most ? octaves[i].censored : most;
+	}
+	table_init(&table, histogram, HISTOGRAM_COLUMNS);
+	table_total(&table, ENDED_BAR, most);
+	table_total(&table, ALIVE_BAR, most);
+	for (unsigned i = first; i < DISTRIBUTION_OCTAVES && i <= last; i++) {
+		table_row(&table);
+		table_number(&table, FROM, i ? UINT64_C(1) << i : 0);
+		table_number(&table, ENDED, octaves[i].ended);
+		table_number(&table, ENDED_BAR, octaves[i].ended);
+		table_number(&table, ALIVE, octaves[i].censored);
+		table_number(&table, ALIVE_BAR, octaves[i].censored);
+	}
+	fputc('\n', stdout);
+	table_print(&table, &ctl->style);
+	table_deinit(&table);
+}
+
+/* The rows that make up most of a population. */
+static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
+{
+	enum { NAMED = 3 };
+
+	fputc('\n', stdout);
+	for (unsigned p = 0; p < POPULATIONS; p++) {
+		const struct lifetime_row *top[NAMED] = { NULL };
+
+		for (size_t i = 0; i < l->count; i++) {
+			const struct lifetime_row *row = &l->rows[i];
+
+			for (unsigned k = 0; k < NAMED; k++) {
+				const struct lifetime_row *moved = top[k];
+
+				if (moved && moved->population[p] >= row->population[p])
+					continue;
+				top[k] = row;
+				row = moved;
+				if (!row)
+					break;
+			}
+		}
+		fprintf(stdout, "%s%-6s%s %s of the blocks, %s of the bytes:", tint(&ctl->style, TINT_BOLD), population_names[p],
+			tint_end(&ctl->style, TINT_BOLD), units_share(UNITS_BUF, (double)l->total.population[p], (double)l->total.blocks),
+			units_share(UNITS_BUF, (double)l->total.population_bytes[p], (double)l->total.bytes));
+		for (unsigned k = 0; k < NAMED && top[k] && top[k]->population[p]; k++) {
+			char name[256];
+
+			text_fit(name, sizeof name, top[k]->name, 48, TEXT_CUT_MIDDLE);
+			fprintf(stdout, "%s %s %s", k ? "," : "", name,
+				units_share(UNITS_BUF, (double)top[k]->population[p], (double)l->total.population[p]));
+		}
+		fputc('\n', stdout);
+	}
+}
+
+static void print_rows(struct ctl *ctl, const struct lifetimes *l, enum group_by by, size_t limit)
+{
+	struct column titled[COLUMNS];
+	struct table table;
+
+	memcpy(titled, columns, sizeof titled);
+	titled[NAME].title = group_names[by];
+	table_init(&table, titled, COLUMNS);
+	table_total(&table, SHARE, l->total.blocks);
+	table_total(&table, BAR, l->total.blocks);
+	for (size_t i = 0; i < limit; i++) {
+		const struct lifetime_row *row = &l->rows[i];
+		uint64_t half = distribution_survival_quantile(&row->ages, 0.5);
+
+		table_row(&table);
+		table_text(&table, NAME, row->name);
+		table_number(&table, SHARE, row->blocks);
+		table_number(&table, BAR, row->blocks);
+		table_number(&table, BLOCKS, row->blocks);
+		table_number(&table, BYTES, row->bytes);
+		table_number(&table, DESTROYED, row->destroyed);
+		table_number(&table, REUSED, row->reused);
+		table_number(&table, PERSISTENT, row->persistent);
+		table_number(&table, TEMPORARY, row->temporary);
+		table_number(&table, ELSEWHERE, row->elsewhere);
+		if (row->ages.ended) {
+			table_number(&table, P50, distribution_quantile(&row->ages, 0.5));
+			table_number(&table, P90, distribution_quantile(&row->ages, 0.9));
+			table_number(&table, P99, distribution_quantile(&row->ages, 0.99));
+			table_number(&table, GEOMETRIC, (uint64_t)distribution_geometric_mean(&row->ages));
+		}
+		if (half != UINT64_MAX)
+			table_number(&table, SURVIVE, half);
+	}
+	fputc('\n', stdout);
+	table_print(&table, &ctl->style);
+	ctl_more(ctl, limit, l->count);
+	table_deinit(&table);
+}
+
+static void json_row(struct json *json, const struct lifetime_row *row)
+{
+	uint64_t half = distribution_survival_quantile(&row->ages, 0.5);
+
+	json_number(json, "blocks", row->blocks);
+	json_number(json, "bytes", row->bytes);
+	json_number(json, "destroyed", row->destroyed);
+	json_number(json, "reused", row->reused);
+	json_number(json, "persistent", row->persistent);
+	json_number(json, "temporary", row->temporary);
+	json_number(json, "elsewhere", row->elsewhere);
+	for (unsigned p = 0; p < POPULATIONS; p++)
+		json_number(json, population_names[p], row->population[p]);
+	json_number(json, "ended", row->ages.ended);
+	if (row->ages.ended) {
+		json_real(json, "mean_ns", distribution_mean(&row->ages));
+		json_real(json, "geometric_mean_ns", distribution_geometric_mean(&row->ages));
+	} else {
+		json_null(json, "mean_ns");
+		json_null(json, "geometric_mean_ns");
+	}
+	json_number_or_null(json, "p50_ns", distribution_quantile(&row->ages, 0.5), row->ages.ended);
+	json_number_or_null(json, "p90_ns", distribution_quantile(&row->ages, 0.9), row->ages.ended);
+	json_number_or_null(json, "p99_ns", distribution_quantile(&row->ages, 0.99), row->ages.ended);
+	json_number_or_null(json, "max_ns", row->ages.max, row->ages.ended);
+	if (half == UINT64_MAX)
+		json_null(json, "half_life_ns");
+	else
+		json_number(json, "half_life_ns", half);
+}
+
+void json_ages(struct json *json, const char *key, const struct distribution *ages)
+{
+	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
+
+	json_array(json, key);
+	distribution_octaves(ages, octaves);
+	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
+		if (!octaves[i].ended && !octaves[i].censored)
+			continue;
+		json_object_line(json, NULL);
+		json_number(json, "from_ns", i ? UINT64_C(1) << i : 0);
+		json_number(json, "ended", octaves[i].ended);
+		json_number(json, "censored", octaves[i].censored);
+		json_real(json, "survival", distribution_survival(ages, (UINT64_C(2) << i) - 1));
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void json_lifetimes(struct ctl *ctl, const struct lifetimes *l, size_t limit)
+{
+	struct json *json = &ctl->json;
+
+	json_number(json, "duration_ns", l->duration);
+	json_object_line(json, "total");
+	json_row(json, &l->total);
+	json_end(json);
+	json_ages(json, "histogram", &l->total.ages);
+	json_array(json, "rows");
+	for (size_t i = 0; i < limit; i++) {
+		json_object_line(json, NULL);
+		json_text(json, "name", l->rows[i].name);
+		json_row(json, &l->rows[i]);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+struct shiny_err *cmd_lifetimes(struct ctl *ctl)
+{
+	/* options.def lists both in the order of their enums */
+	enum group_by by = (enum group_by)ctl->options.number[OPT_LIFETIMES_BY];
+	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_LIFETIMES_SORT];
+	struct lifetimes lifetimes;
+	struct store *store;
+	struct scope scope = {0};
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+	size_t limit;
+
+	if (!err)
+		err = ctl_loaded(store, &scope,
+				 lifetimes_load(store, &scope, by, ctl->options.text[OPT_MATCH], order,
+					ctl->options.given[OPT_FULL_NAMES], true, &lifetimes));
+	if (err)
+		return err;
+	limit = ctl_limit(ctl, lifetimes.count, 30);
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_lifetimes(ctl, &lifetimes, limit);
+	} else {
+		print_ends(ctl, &lifetimes);
+		print_histogram(ctl, &lifetimes);
+		print_populations(ctl, &lifetimes);
+		print_rows(ctl, &lifetimes, by, limit);
+	}
+	lifetimes_deinit(&lifetimes);
+	return ctl_end(ctl, store, by == GROUP_TYPE ? "lifetimes --by site" : "types");
+}

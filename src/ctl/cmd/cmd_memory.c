@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_memory.c: `shinyctl memory`: whose the memory of each process is, reserved, accessible and resident. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../analysis/space/memory.h"
+#include "../../base/bars.h"
+#include "../../base/mem.h"
+#include "../../base/units.h"
+#include "../ctl.h"
+
+enum { HISTORY_COLUMNS = 24 };
+
+enum { NAME, RESIDENT, SHARE, PRIVATE, SWAP, LIVE, COMMITTED, RESERVED, SEGMENTS, COLUMNS };
+static const struct column columns[COLUMNS] = {
+	[NAME] = {"whose", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+	[RESIDENT] = {.title = "resident", .kind = CELL_BYTES},
+	[SHARE] = {.title = "share", .kind = CELL_SHARE, .drop = 2},
+	[PRIVATE] = {.title = "private", .kind = CELL_BYTES, .drop = 3},
+	[SWAP] = {.title = "swap", .kind = CELL_BYTES, .drop = 5},
+	[LIVE] = {.title = "live", .kind = CELL_BYTES, .drop = 4},
+	[COMMITTED] = {.title = "committed", .kind = CELL_BYTES, .drop = 6},
+	[RESERVED] = {.title = "reserved", .kind = CELL_BYTES, .drop = 7},
+	[SEGMENTS] = {.title = "segments", .kind = CELL_COUNT, .drop = 8, .tint = TINT_DIM},
+};
+
+/* The resident bytes of all looks, as a line of bars. */
+static char *history(const struct memory_process *p)
+{
+	uint64_t *resident = mem_alloc((p->look_count + 1) * sizeof *resident);
+	char *bars;
+
+	for (size_t i = 0; i < p->look_count; i++)
+		resident[i] = p->looks[i].rss;
+	bars = bars_text(resident, p->look_count, HISTORY_COLUMNS);
+	free(resident);
+	return bars;
+}
+
+/* What the allocator, or a collector's heap, keeps beside what is live in it. */
+static char *overhead(const char *owner, const struct memory_sums *sums)
+{
+	if (!sums->live_bytes)
+		return NULL;
+	if (sums->live_bytes > sums->rss)
+		return mem_format("     %s live in %s resident: blocks that nobody has touched yet\n", units_bytes(UNITS_BUF, sums->live_bytes),
+				  units_bytes(UNITS_BUF, sums->rss));
+	return mem_format("     %s live in %s resident: %s (%s) %s\n", units_bytes(UNITS_BUF, sums->live_bytes), units_bytes(UNITS_BUF, sums->rss),
+			  units_bytes(UNITS_BUF, sums->rss - sums->live_bytes),
+			  units_share(UNITS_BUF, (double)(sums->rss - sums->live_bytes), (double)sums->rss),
+			  strcmp(owner, "malloc") ? "garbage, free memory and the heap's own data" : "free memory, rounding and metadata of the allocator");
+}
+
+static void print_sums(struct table *table, const struct memory_sums *sums)
+{
+	table_number(table, RESIDENT, sums->rss);
+	table_number(table, SHARE, sums->rss);
+	table_number(table, PRIVATE, sums->private);
+	if (sums->swap)
+		table_number(table, SWAP, sums->swap);
+	table_number(table, COMMITTED, sums->committed);
+	table_number(table, RESERVED, sums->reserved);
+	table_number(table, SEGMENTS, sums->segments);
+}
+
+/* The owner that begins at `i`, all of its details added up; returns the index behind them. */
+static size_t owner_sums(const struct memory_process *p, size_t i, struct memory_sums *out)
+{
+	const char *owner = p->owners[i].owner;
+
+	*out = (struct memory_sums){0};
+	for (; i < p->owner_count && !strcmp(p->owners[i].owner, owner); i++) {
+		const struct memory_sums *s = &p->owners[i].sums;
+
+		out->segments += s->segments;
+		out->reserved += s->reserved;
+		out->committed += s->committed;
+		out->rss += s->rss;
+		out->pss += s->pss;
+		out->private += s->private;
+		out->swap += s->swap;
+		out->live_blocks += s->live_blocks;
+		out->live_bytes += s->live_bytes;
+	}
+	return i;
+}
+
+static void print_details(struct table *table, const struct memory_process *p, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		char *name = mem_format("     %s", *p->owners[i].detail ? p->owners[i].detail : "(other)");
+
+		table_row(table);
+		table_text(table, NAME, name);
+		print_sums(table, &p->owners[i].sums);
+		if (p->owners[i].sums.live_bytes)
+			table_number(table, LIVE, p->owners[i].sums.live_bytes);
+		free(name);
+	}
+}
+
+static void print_process(struct ctl *ctl, const struct memory_process *p, bool details)
+{
+	struct style *style = &ctl->style;
+	struct table table;
+	char *bars = history(p);
+
+	fprintf(stdout, "%s%s, pid %u%s: %s resident, %.2f s after the start; %s\n", tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
+		units_bytes(UNITS_BUF, p->sums.rss), (double)p->time / 1e9, p->look_count > 1 ? bars : "looked at once");
+	if (!p->areas)
+		fputs("  the kernel does not let this user look into it (/proc/PID/smaps): only the sum is known\n", stdout);
+	free(bars);
+	table_init(&table, columns, COLUMNS);
+	for (size_t i = 0; i < p->owner_count;) {
+		struct memory_sums sums;
+		size_t end = owner_sums(p, i, &sums);
+		char *name = mem_format("  %s", p->owners[i].owner), *line = overhead(p->owners[i].owner, &sums);
+
+		table_row(&table);
+		table_text(&table, NAME, name);
+		print_sums(&table, &sums);
+		if (sums.live_bytes)
+			table_number(&table, LIVE, sums.live_bytes);
+		if (line)
+			table_below(&table, line);
+		if (details && (end - i > 1 || *p->owners[i].detail))
+			print_details(&table, p, i, end);
+		free(name);
+		i = end;
+	}
+	table_total(&table, SHARE, p->sums.rss);
+	table_print(&table, style);
+	table_deinit(&table);
+	putc('\n', stdout);
+}
+
+static void json_sums_of(struct json *json, const struct memory_sums *sums)
+{
+	json_number(json, "segments", sums->segments);
+	json_number(json, "reserved", sums->reserved);
+	json_number(json, "committed", sums->committed);
+	json_number(json, "resident", sums->rss);
+	json_number(json, "proportional", sums->pss);
+	json_number(json, "private", sums->private);
+	json_number(json, "swap", sums->swap);
+	json_number(json, "live_blocks", sums->live_blocks);
+	json_number(json, "live_bytes", sums->live_bytes);
+}
+
+static void json_process(struct json *json, const struct memory_process *p)
+{
+	json_object(json, NULL);
+	json_number(json, "id", p->id);
+	json_number(json, "pid", p->pid);
+	json_text(json, "name", p->name);
+	json_number(json, "at_ns", p->time);
+	json_number(json, "areas", p->areas);
+	json_sums_of(json, &p->sums);
+	json_array(json, "owners");
+	for (size_t i = 0; i < p->owner_count;) {
+		struct memory_sums sums;
+		size_t end = owner_sums(p, i, &sums);
+
+		json_object(json, NULL);
+		json_text(json, "owner", p->owners[i].owner);
+		json_sums_of(json, &sums);
+		json_array(json, "details");
+		for (; i < end; i++) {
+			json_object_line(json, NULL);
+			json_text(json, "detail", p->owners[i].detail);
+			json_sums_of(json, &p->owners[i].sums);
+			json_end(json);
+		}
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+	json_array(json, "looks");
+	for (size_t i = 0; i < p->look_count; i++) {
+		json_object_line(json, NULL);
+		json_number(json, "at_ns", p->looks[i].time);
+		json_number(json, "resident", p->looks[i].rss);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
+}
+
+static void print(struct ctl *ctl, const struct memory *memory)
+{
+	bool details = ctl->options.given[OPT_DETAILS];
+
+	for (size_t i = 0; i < memory->count; i++)
+		print_process(ctl, &memory->processes[i], details);
+	if (!memory->count && !memory->period)
+		fputs("nobody looked at the memory: SHINY_MEMORY_PERIOD was 0\n", stdout);
+	else if (memory->unseen)
+		fprintf(stdout, "%s%s %s not looked at: too short a life%s\n", tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, memory->unseen, "process"),
+			units_form(memory->unseen, "was", "were"), tint_end(&ctl->style, TINT_DIM));
+	if (memory->cost)
+		fprintf(stdout, "%slooking took %s of processor time%s\n", tint(&ctl->style, TINT_DIM), units_time(UNITS_BUF, memory->cost),
+			tint_end(&ctl->style, TINT_DIM));
+}
+
+static struct shiny_err *moment_of(const char *text, enum memory_moment *moment, uint64_t *time)
+{
+	*moment = MEMORY_LAST;
+	*time = 0;
+	if (!text || !strcmp(text, "last"))
+		return NULL;
+	*moment = MEMORY_PEAK;
+	if (!strcmp(text, "peak"))
+		return NULL;
+	*moment = MEMORY_AT;
+	if (units_parse_time(text, time))
+		return NULL;
+	return shiny_err(SHINY_ERR_USAGE, "memory: --at %s: not last, peak or a time such as 2.5s since the start", text);
+}
+
+struct shiny_err *cmd_memory(struct ctl *ctl)
+{
+	struct memory memory = {0};
+	struct scope scope = {0};
+	enum memory_moment moment;
+	struct store *store;
+	uint64_t time;
+	struct shiny_err *err = moment_of(ctl->options.text[OPT_AT], &moment, &time);
+
+	if (!err)
+		err = ctl_begin(ctl, &store, &scope);
+	if (!err)
+		err = ctl_loaded(store, &scope, memory_load(store, &scope, moment, time, &memory));
+	if (err)
+		return err;
+	if (CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_number(&ctl->json, "period_ns", memory.period);
+		json_number(&ctl->json, "cost_ns", memory.cost);
+		json_number(&ctl->json, "unseen", memory.unseen);
+		json_array(&ctl->json, "processes");
+		for (size_t i = 0; i < memory.count; i++)
+			json_process(&ctl->json, &memory.processes[i]);
+		json_end(&ctl->json);
+	} else {
+		print(ctl, &memory);
+	}
+	memory_deinit(&memory);
+	return ctl_end(ctl, store, ctl->options.given[OPT_DETAILS] ? "tree --measure resident" : "memory --details");
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_paper.c: `shinyctl paper`: the figures of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), of a program that nobody rebuilt.
+ *
+ * Each figure is what the analysis of its name says, in the paper's terms; the verb of that analysis says more.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../analysis/diagnose.h"
+#include "../../analysis/time/lifetimes.h"
+#include "../../analysis/space/pages.h"
+#include "../../analysis/space/sizes.h"
+#include "../../base/bars.h"
+#include "../../base/mem.h"
+#include "../../base/units.h"
+#include "../ctl.h"
+
+enum { TYPES_NAMED = 4, SERIES_COLUMNS = 60 };
+
+struct figures { /* of one session */
+	struct diagnose_known known; /* the streams, pools, activity */
+	struct lifetimes lifetimes;
+	struct sizes sizes;
+	struct pages pages;
+	struct diagnoses diagnoses;
+};
+
+static void figures_deinit(struct figures *f)
+{
+	diagnose_forget(&f->known);
+	lifetimes_deinit(&f->lifetimes);
+	sizes_deinit(&f->sizes);
+	pages_deinit(&f->pages);
+	diagnose_deinit(&f->diagnoses);
+}
+
+static struct shiny_err *figures_load(struct ctl *ctl, struct store *store, const struct scope *scope, struct figures *f)
+{
+	struct pages_ask ask = { .at = PAGES_AT_PEAK, .under = PAGES_UNDER, .history = true, .full_names = ctl->options.given[OPT_FULL_NAMES],
+				 .progress = true };
+	bool full = ask.full_names;
+	struct shiny_err *err = diagnose_know(store, scope, full, true, &f->known);
+
+	if (!err)
+		err = lifetimes_load(store, scope, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS, full, true, &f->lifetimes);
+	if (!err)
+		err = sizes_load(store, scope, NULL, SIZES_BY_BLOCKS, full, true, &f->sizes);
+	if (!err)
+		err = pages_load(store, scope, &ask, &f->pages);
+	if (!err)
+		err = diagnose_load(store, scope, &f->known, full, true, &f->diagnoses);
+	return err;
+}
+
+/* ---- text ---- */
+
+enum { WHO, PROCESSES, ALLOCATIONS, DEALLOCATIONS, CONSTRUCTIONS, DESTRUCTIONS, RATIO, STREAM_COLUMNS };
+static const struct column stream_columns[STREAM_COLUMNS] = {
+	[WHO] = {"role", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME}, [PROCESSES] = {.title = "processes", .kind = CELL_COUNT, .drop = 1},
+	[ALLOCATIONS] = {.title = "allocations", .kind = CELL_COUNT}, [DEALLOCATIONS] = {.title = "deallocations", .kind = CELL_COUNT},
+	[CONSTRUCTIONS] = {.title = "constructions", .kind = CELL_COUNT}, [DESTRUCTIONS] = {.title = "destructions", .kind = CELL_COUNT},
+	[RATIO] = {.title = "constructions/allocation", .kind = CELL_TEXT, .drop = 2},
+};
+
+static void stream_row(struct table *table, const char *name, const struct streams *s, const struct streams_row *row)
+{
+	char *ratio = mem_format("%24.2f", row->allocations ? (double)streams_constructions(s, row) / (double)row->allocations : 0);
+
+	table_row(table);
+	table_text(table, WHO, name);
+	table_number(table, PROCESSES, row->processes);
+	table_number(table, ALLOCATIONS, row->allocations);
+	table_number(table, DEALLOCATIONS, row->deallocations);
+	table_number(table, CONSTRUCTIONS, streams_constructions(s, row));
+	table_number(table, DESTRUCTIONS, streams_destructions(s, row));
+	table_text(table, RATIO, ratio);
+	free(ratio);
+}
+
+static void print_f6(struct ctl *ctl, const struct streams *s)
+{
+	struct table table;
+
+	ctl_heading(ctl, "F6  The four streams", "");
+	table_init(&table, stream_columns, STREAM_COLUMNS);
+	for (size_t i = 0; i < s->count; i++)
+		stream_row(&table, s->rows[i].name, s, &s->rows[i]);
+	if (s->count > 1)
+		stream_row(&table, "all", s, &s->total);
+	table_print(&table, &ctl->style);
+	table_deinit(&table);
+	if (!s->recorded)
+		fprintf(stdout, "%sconstructions and destructions are the least that there were: constructors were not recorded (SHINY_CTORS, for programs with "
+			"symbols)%s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM));
+}
+
+/* The types with the most blocks in a population. Returns how many. */
+static size_t top_types(const struct lifetimes *l, enum population p, const struct lifetime_row *top[TYPES_NAMED])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		size_t at = count;
+
+		if (!l->rows[i].population[p])
+			continue;
+		while (at && top[at - 1]->population[p] < l->rows[i].population[p])
+			at--;
+		if (at == TYPES_NAMED)
+			continue;
+		count += count < TYPES_NAMED;
+		memmove(top + at + 1, top + at, (count - at - 1) * sizeof *top);
+		top[at] = &l->rows[i];
+	}
+	return count;
+}
+
+static void print_f7(struct ctl *ctl, const struct lifetimes *l)
+{
+	uint64_t ended[DISTRIBUTION_OCTAVES], alive[DISTRIBUTION_OCTAVES];
+	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
+	unsigned first = DISTRIBUTION_OCTAVES, last = 0;
+	const struct lifetime_row *t = &l->total;
+	char *bars;
+
+	ctl_heading(ctl, "F7  Lifetimes", "");
+	distribution_octaves(&t->ages, octaves);
+	for (unsigned i = 0; i < DISTRIBUTION_OCTAVES; i++) {
+		ended[i] = octaves[i].ended;
+		alive[i] = octaves[i].censored;
+		if (ended[i] || alive[i]) {
+			first = first == DISTRIBUTION_OCTAVES ? i : first;
+			last = i;
+		}
+	}
+	if (first < DISTRIBUTION_OCTAVES) {
+		bars = bars_text(ended + first, last - first + 1, SERIES_COLUMNS);
+		fprintf(stdout, "ended        %s  %s to %s, an octave a column\n", bars, units_time(UNITS_BUF, first ? UINT64_C(1) << first : 0),
+			units_time(UNITS_BUF, UINT64_C(2) << last));
+		free(bars);
+		bars = bars_text(alive + first, last - first + 1, SERIES_COLUMNS);
+		fprintf(stdout, "never ended  %s  by age\n", bars);
+		free(bars);
+	}
+	fprintf(stdout, "of all: D destroyed %s, R reused %s, P persistent %s; Z needs accesses, which are not recorded\n",
+		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks), units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
+		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
+	for (enum population p = POPULATION_MIDDLE; p < POPULATIONS; p++) {
+		const struct lifetime_row *top[TYPES_NAMED + 1];
+		size_t count = top_types(l, p, top);
+
+		fprintf(stdout, "%-7s%s of the blocks:", population_names[p], units_share(UNITS_BUF, (double)t->population[p], (double)t->blocks));
+		for (size_t i = 0; i < count; i++) {
+			char name[256];
+
+			text_fit(name, sizeof name, top[i]->name, 32, TEXT_CUT_MIDDLE);
+			fprintf(stdout, "%s %s %s", i ? "," : "", name, units_share(UNITS_BUF, (double)top[i]->population[p], (double)t->population[p]));
+		}
+		putc('\n', stdout);
+	}
+}
+
+static void print_f8(struct ctl *ctl, const struct sizes *s)
+{
+	enum { UP_TO, BLOCKS, BAR, LIVED, PERSISTENT, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[UP_TO] = {.title = "size up to", .kind = CELL_BYTES}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
+		[BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD}, [LIVED] = {.title = "lived, geometric mean", .kind = CELL_TIME},
+		[PERSISTENT] = {.title = "persistent", .kind = CELL_COUNT},
+	};
+	struct table table;
+
+	ctl_heading(ctl, "F8  Lifetime by size", "");
+	table_init(&table, columns, COLUMNS);
+	table_total(&table, BAR, s->total.sums.blocks);
+	for (unsigned i = 0; i < SIZES_OCTAVES; i++) {
+		const struct sizes_octave *o = &s->octaves[i];
+
+		if (!o->sums.blocks)
+			continue;
+		table_row(&table);
+		table_number(&table, UP_TO, o->up_to);
+		table_number(&table, BLOCKS, o->sums.blocks);
+		table_number(&table, BAR, o->sums.blocks);
+		if (o->ages.ended)
+			table_number(&table, LIVED, (uint64_t)distribution_geometric_mean(&o->ages));
+		table_number(&table, PERSISTENT, o->ages.censored);
+	}
+	table_print(&table, &ctl->style);
+	table_deinit(&table);
+}
+
+static void print_f9(struct ctl *ctl, const struct pages *p)
+{
+	const struct pages_sums *t = &p->total;
+	bool any = false;
+
+	ctl_heading(ctl, "F9  Pages", "");
+	fprintf(stdout, "of what lay on each 4 KiB page until the peak:");
+	for (unsigned set = 0; set < PAGE_SETS; set++) {
+		if (!t->ever[set])
+			continue;
+		fprintf(stdout, "%s %s %s", any ? "," : "", page_set_names[set], units_count(UNITS_BUF, t->ever[set]));
+		any = true;
+	}
+	fprintf(stdout, "%s\n", any ? " pages" : " nothing");
+	fprintf(stdout, "in use %s of the bytes of %s; %s of them, %s, %s kept by a single block or less than %d B\n",
+		units_share(UNITS_BUF, pages_utilization(t), 1), units_noun(UNITS_NOUN_BUF, t->pages, "page"), units_count(UNITS_BUF, t->pinned),
+		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_form(t->pinned, "is", "are"), PAGES_UNDER);
+}
+
+static void print_f10(struct ctl *ctl, const struct pooling *p)
+{
+	enum { SIZE, BLOCKS, CALLS, POOLED, CYCLES, POOLED_CYCLES, FREE_PAGES, POOLED_PAGES, COLUMNS };
+	static const struct column columns[COLUMNS] = {
+		[SIZE] = {.title = "size", .kind = CELL_TEXT, .tint = TINT_NAME}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 1},
+		[CALLS] = {.title = "calls", .kind = CELL_COUNT}, [POOLED] = {.title = "with pools", .kind = CELL_COUNT},
+		[CYCLES] = {.title = "cycles", .kind = CELL_COUNT, .drop = 2}, [POOLED_CYCLES] = {.title = "with pools", .kind = CELL_COUNT, .drop = 2},
+		[FREE_PAGES] = {.title = "reclaimable pages", .kind = CELL_COUNT}, [POOLED_PAGES] = {.title = "with pools", .kind = CELL_COUNT},
+	};
+	struct table table;
+
+	ctl_heading(ctl, "F10 Pools by size and lifetime, a model (shinyctl pooling)", "");
+	table_init(&table, columns, COLUMNS);
+	for (unsigned i = 0; i <= PAGES_BUCKETS; i++) {
+		const struct pooling_row *row = i < PAGES_BUCKETS ? &p->buckets[i] : &p->total;
+
+		table_row(&table);
+		table_text(&table, SIZE, i < PAGES_BUCKETS ? pages_bucket_names[i] : "all");
+		table_number(&table, BLOCKS, row->blocks);
+		table_number(&table, CALLS, row->without.calls);
+		table_number(&table, POOLED, row->with.calls);
+		table_number(&table, CYCLES, row->without.cycles);
+		table_number(&table, POOLED_CYCLES, row->with.cycles);
+		table_number(&table, FREE_PAGES, pooling_reclaimable(row, &row->without));
+		table_number(&table, POOLED_PAGES, pooling_reclaimable(row, &row->with));
+	}
+	table_print(&table, &ctl->style);
+	table_deinit(&table);
+}
+
+static void print_series(const struct ctl *ctl, const char *name, const struct activity *a, size_t offset)
+{
+	uint64_t *values = mem_zero(a->count + 1, sizeof *values), most = 0;
+	char *bars;
+
+	for (size_t i = 0; i < a->total.count; i++) {
+		memcpy(&values[a->total.first + i], (const char *)&a->total.points[i] + offset, sizeof *values);
+		if (values[a->total.first + i] > most)
+			most = values[a->total.first + i];
+	}
+	bars = bars_text(values, a->count, SERIES_COLUMNS);
+	fprintf(stdout, "%-12s %s%s%s  at most %s\n", name, tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), units_count(UNITS_BUF, most));
+	free(bars);
+	free(values);
+}
+
+static void print_f11(struct ctl *ctl, const struct activity *a)
+{
+	ctl_heading(ctl, "F11 Live over time", "");
+	print_series(ctl, "objects", a, offsetof(struct activity_point, blocks));
+	print_series(ctl, "types", a, offsetof(struct activity_point, types));
+	print_series(ctl, "pages", a, offsetof(struct activity_point, pages));
+	print_series(ctl, "cache lines", a, offsetof(struct activity_point, lines));
+	ctl_heading(ctl, "F12 In use over time, and F13, mispredictions and heavy operations by type", "");
+	fprintf(stdout, "accesses and hardware counters are not recorded\n");
+}
+
+static void print_f14(struct ctl *ctl, const struct diagnoses *d)
+{
+	ctl_heading(ctl, "F14 Diagnosis (shinyctl diagnose)", "");
+	for (size_t i = 0; i < SYMPTOMS; i++)
+		fprintf(stdout, "%-12s %-8s%s\n", symptom_names[i], verdict_names[d->at[i].verdict], d->at[i].advice ? d->at[i].advice : d->at[i].measure);
+}
+
+static void print(struct ctl *ctl, const struct figures *f)
+{
+	print_f6(ctl, &f->known.streams);
+	print_f7(ctl, &f->lifetimes);
+	print_f8(ctl, &f->sizes);
+	print_f9(ctl, &f->pages);
+	print_f10(ctl, &f->known.pooling);
+	print_f11(ctl, &f->known.activity);
+	print_f14(ctl, &f->diagnoses);
+}
+
+/* ---- JSON ---- */
+
+static void json_streams_row(struct json *json, const char *key, const char *name, const struct streams *s, const struct streams_row *row)
+{
+	json_object_line(json, key);
+	json_text(json, "name", name);
+	json_number(json, "processes", row->processes);
+	json_number(json, "allocations", row->allocations);
+	json_number(json, "deallocations", row->deallocations);
+	json_number(json, "collected", row->collected);
+	json_number(json, "finalized", row->finalized);
+	json_number(json, "constructions", streams_constructions(s, row));
+	json_number(json, "destructions", streams_destructions(s, row));
+	json_end(json);
+}
+
+static void json_f7(struct json *json, const struct lifetimes *l)
+{
+	json_object(json, "F7");
+	json_number(json, "blocks", l->total.blocks);
+	json_number(json, "destroyed", l->total.destroyed);
+	json_number(json, "reused", l->total.reused);
+	json_number(json, "persistent", l->total.persistent);
+	json_ages(json, "lifetimes", &l->total.ages);
+	for (enum population p = 0; p < POPULATIONS; p++) {
+		const struct lifetime_row *top[TYPES_NAMED + 1];
+		size_t count = top_types(l, p, top);
+
+		json_array(json, population_names[p]);
+		for (size_t i = 0; i < count; i++) {
+			json_object_line(json, NULL);
+			json_text(json, "type", top[i]->name);
+			json_number(json, "blocks", top[i]->population[p]);
+			json_end(json);
+		}
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void json_f8_to_f10(struct json *json, const struct figures *f)
+{
+	json_array(json, "F8");
+	for (unsigned i = 0; i < SIZES_OCTAVES; i++) {
+		const struct sizes_octave *o = &f->sizes.octaves[i];
+
+		if (!o->sums.blocks)
+			continue;
+		json_object_line(json, NULL);
+		json_number(json, "up_to", o->up_to);
+		json_number(json, "blocks", o->sums.blocks);
+		json_real(json, "geometric_mean_ns", distribution_geometric_mean(&o->ages));
+		json_number(json, "persistent", o->ages.censored);
+		json_end(json);
+	}
+	json_end(json);
+	json_object(json, "F9");
+	json_number(json, "at_ns", f->pages.time);
+	json_number(json, "pages", f->pages.total.pages);
+	json_real(json, "utilization", pages_utilization(&f->pages.total));
+	json_number(json, "pinned", f->pages.total.pinned);
+	json_object_line(json, "sets");
+	for (unsigned set = 1; set < PAGE_SETS; set++)
+		json_number(json, page_set_names[set], f->pages.total.ever[set]);
+	json_end(json);
+	json_end(json);
+	json_array(json, "F10");
+	for (unsigned i = 0; i <= PAGES_BUCKETS; i++) {
+		const struct pooling_row *row = i < PAGES_BUCKETS ? &f->known.pooling.buckets[i] : &f->known.pooling.total;
+
+		json_object_line(json, NULL);
+		json_text(json, "size", i < PAGES_BUCKETS ? pages_bucket_names[i] : "all");
+		json_number(json, "blocks", row->blocks);
+		json_number(json, "calls", row->without.calls);
+		json_number(json, "pooled_calls", row->with.calls);
+		json_number(json, "cycles", row->without.cycles);
+		json_number(json, "pooled_cycles", row->with.cycles);
+		json_number(json, "reclaimable", pooling_reclaimable(row, &row->without));
+		json_number(json, "pooled_reclaimable", pooling_reclaimable(row, &row->with));
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void json_f11_to_f14(struct json *json, const struct figures *f)
+{
+	const struct activity *a = &f->known.activity;
+
+	json_array(json, "F11");
+	for (size_t i = 0; i < a->total.count; i++) {
+		json_object_line(json, NULL);
+		json_number(json, "time_ns", (a->total.first + i + 1) * a->interval);
+		json_number(json, "objects", a->total.points[i].blocks);
+		json_number(json, "types", a->total.points[i].types);
+		json_number(json, "pages", a->total.points[i].pages);
+		json_number(json, "lines", a->total.points[i].lines);
+		json_end(json);
+	}
+	json_end(json);
+	json_null(json, "F12");
+	json_null(json, "F13");
+	json_object_line(json, "F14");
+	for (size_t i = 0; i < SYMPTOMS; i++)
+		json_text(json, symptom_names[i], verdict_names[f->diagnoses.at[i].verdict]);
+	json_end(json);
+}
+
+static void json_figures(struct json *json, const char *file, const struct streams *s, const struct figures *f)
+{
+	json_object(json, NULL);
+	json_text(json, "file", file);
+	json_object(json, "F6");
+	json_bool(json, "constructors_recorded", s->recorded);
+	json_streams_row(json, "all", "all", s, &s->total);
+	json_array(json, "roles");
+	for (size_t i = 0; i < s->count; i++)
+		json_streams_row(json, NULL, s->rows[i].name, s, &s->rows[i]);
+	json_end(json);
+	json_end(json);
+	if (f) {
+		json_f7(json, &f->lifetimes);
+		json_f8_to_f10(json, f);
+		json_f11_to_f14(json, f);
+	}
+	json_end(json);
+}
+
+/* ---- one session, and several ---- */
+
+static struct shiny_err *one(struct ctl *ctl)
+{
+	struct figures figures = {0};
+	struct store *store;
+	struct scope scope;
+	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
+
+	if (err)
+		return err;
+	err = ctl_loaded(store, &scope, figures_load(ctl, store, &scope, &figures));
+	if (!err && CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_array(&ctl->json, "files");
+		json_figures(&ctl->json, ctl->options.operands[0], &figures.known.streams, &figures);
+		json_end(&ctl->json);
+	} else if (!err) {
+		print(ctl, &figures);
+	}
+	figures_deinit(&figures);
+	return err ? err : ctl_end(ctl, store, NULL);
+}
+
+static struct shiny_err *load_streams(const struct ctl *ctl, const char *file, struct streams *out)
+{
+	struct scope scope = {0};
+	struct store *store;
+	struct shiny_err *err = store_open(file, &store);
+
+	if (err)
+		return err;
+	err = scope_resolve(store, ctl->options.text[OPT_PROCESS], &scope);
+	if (!err)
+		err = streams_load(store, &scope, true, out);
+	scope_deinit(&scope);
+	store_close(store);
+	return err;
+}
+
+/* F6, a row a session. */
+static struct shiny_err *several(struct ctl *ctl)
+{
+	size_t count = ctl->options.operand_count;
+	struct streams *streams = mem_zero(count, sizeof *streams);
+	struct column titled[STREAM_COLUMNS];
+	struct shiny_err *err = NULL;
+	struct table table;
+
+	for (size_t i = 0; !err && i < count; i++)
+		err = load_streams(ctl, ctl->options.operands[i], &streams[i]);
+	if (!err && CTL_JSON(ctl)) {
+		ctl_document(ctl);
+		json_array(&ctl->json, "files");
+		for (size_t i = 0; i < count; i++)
+			json_figures(&ctl->json, ctl->options.operands[i], &streams[i], NULL);
+		json_end(&ctl->json);
+		json_end(&ctl->json);
+	} else if (!err) {
+		ctl_heading(ctl, "F6  The four streams", "");
+		memcpy(titled, stream_columns, sizeof titled);
+		titled[WHO].title = "session";
+		table_init(&table, titled, STREAM_COLUMNS);
+		for (size_t i = 0; i < count; i++)
+			stream_row(&table, text_base(ctl->options.operands[i]), &streams[i], &streams[i].total);
+		table_print(&table, &ctl->style);
+		table_deinit(&table);
+	}
+	for (size_t i = 0; i < count; i++)
+		streams_deinit(&streams[i]);
+	free(streams);
+	return err;
+}
+
+struct shiny_err *cmd_paper(struct ctl *ctl)
+{
+	return ctl->options.operand_count > 1 ? several(ctl) : one(ctl);
+}

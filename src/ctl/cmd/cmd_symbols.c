@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_symbols.c: `shinyctl symbols`: where names and types come from, file by file, and the cache of types filled ahead of time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../base/cleanup.h"
+#include "../../base/mem.h"
+#include "../../base/program.h"
+#include "../../base/progress.h"
+#include "../../base/units.h"
+#include "../ctl.h"
+#include "../user_names.h"
+#include "../warm_cache.h"
+
+/* A file that was asked about, or a module of a session. */
+struct subject {
+	char *path, *build_id; /* in hex, "" none */
+	uint64_t sites;        /* call sites of the session in it */
+	const char *state, *names, *way;
+	char *debug_file, *extras, *note, *cache_path; /* NULL none */
+	uint64_t cached;
+};
+typedef VEC(struct subject) subjects_t;
+
+static void subjects_deinit(subjects_t *subjects)
+{
+	for (size_t i = 0; i < subjects->count; i++) {
+		struct subject *s = &subjects->at[i];
+
+		free(s->path);
+		free(s->build_id);
+		free(s->debug_file);
+		free(s->extras);
+		free(s->note);
+		free(s->cache_path);
+	}
+	free(subjects->at);
+}
+
+static struct subject *add(subjects_t *subjects, const char *path, const char *build_id)
+{
+	struct subject *s = vec_push(subjects);
+
+	*s = (struct subject){.path = mem_text(path), .build_id = mem_text(build_id)};
+	return s;
+}
+
+static struct shiny_err *add_session(subjects_t *subjects, const char *file)
+{
+	struct store *store;
+	struct query *q = NULL;
+	bool row = false;
+	struct shiny_err *err = store_open(file, &store);
+
+	if (err)
+		return err;
+	err = store_query(store, "SELECT m.path, m.build_id, (SELECT COUNT(*) FROM site i WHERE i.module = m.id) AS sites FROM module m "
+			  "ORDER BY sites DESC, m.path", &q);
+	while (!err && !(err = query_step(q, &row)) && row) {
+		struct subject *s;
+
+		if (*query_text(q, 0) != '/' && access(query_text(q, 0), R_OK) != 0) /* [vdso] and the like */
+			continue;
+		s = add(subjects, query_text(q, 0), query_text(q, 1));
+		s->sites = (uint64_t)query_number(q, 2);
+	}
+	query_end(q);
+	store_close(store);
+	return err;
+}
+
+/* A program by its name, or a file by its path. */
+static struct shiny_err *add_binary(subjects_t *subjects, const char *name)
+{
+	char path[PROGRAM_PATH];
+	struct program_look look;
+	struct stat st;
+
+	if (strchr(name, '/') || access(name, R_OK) == 0)
+		snprintf(path, sizeof path, "%s", name);
+	else
+		SHINY_TRY(program_find(name, path));
+	if (stat(path, &st) != 0)
+		return shiny_err_os(errno, "cannot read %s", path);
+	SHINY_TRY(program_look(path, &look));
+	if (look.kind == PROGRAM_SCRIPT)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "symbols: %s is a script", path), "name the program that it starts");
+	if (look.kind == PROGRAM_OTHER)
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "symbols: %s is neither a program, a library nor a session", path),
+					"usage: shinyctl symbols %s", verbs[VERB_SYMBOLS].operands);
+	if (look.kind == PROGRAM_FOREIGN)
+		return shiny_err(SHINY_ERR_USAGE, "symbols: %s is not for x86-64", path);
+	add(subjects, path, look.build_id);
+	return NULL;
+}
+
+/* ---- looking ---- */
+
+static const char *way_of(const struct sym_module_info *info, const struct sym_inventory *have)
+{
+	if (have->inside)
+		return "inside";
+	if (!info->debug_file)
+		return NULL;
+	if (strstr(info->debug_file, "/.build-id/"))
+		return "build-id";
+	return strstr(info->debug_file, "debuginfod") ? "debuginfod" : "debuglink";
+}
+
+static char *extras_of(const struct sym_inventory *have)
+{
+	char text[64] = "";
+
+	if (have->dwz)
+		strcat(text, ", dwz");
+	if (have->dwp)
+		strcat(text, ", dwp");
+	if (have->minidebug)
+		strcat(text, ", minidebug");
+	if (have->compressed)
+		strcat(text, ", compressed");
+	return *text ? mem_text(text + 2) : NULL;
+}
+
+static struct shiny_err *look(const struct sym_options *options, struct subject *s)
+{
+	static const char *const states[] = {[SYM_OK] = "ok", [SYM_MISSING] = "missing", [SYM_CHANGED] = "changed", [SYM_NOT_ELF] = "not-elf"};
+	struct sym_module *module;
+	struct sym_inventory have;
+	const struct sym_module_info *info;
+	struct sym *sym = NULL;
+	struct shiny_err *err = sym_create(options, &sym);
+
+	if (!err)
+		err = names_open_module(sym, s->path, s->build_id, &module);
+	if (!err) {
+		sym_module_settle(module);
+		info = sym_module_info(module);
+		sym_module_inventory(module, &have);
+		s->state = states[info->state];
+		s->names = info->dwarf ? "dwarf" : info->symtab ? "symtab" : info->dynsym ? "dynsym" : "none";
+		s->way = way_of(info, &have);
+		s->extras = extras_of(&have);
+		s->debug_file = info->debug_file ? mem_text(info->debug_file) : NULL;
+		s->note = info->state == SYM_MISSING ? mem_text("the file is gone")
+			: info->state == SYM_CHANGED ? mem_text("the file is not the one that was recorded")
+			: *info->note ? mem_text(info->note) : NULL;
+		s->cache_path = have.cache_path ? mem_text(have.cache_path) : NULL;
+		s->cached = have.cached;
+	}
+	sym_destroy(sym);
+	return err;
+}
+
+static struct shiny_err *look_at_all(const struct sym_options *options, subjects_t *subjects)
+{
+	struct shiny_err *err = NULL;
+	struct progress progress;
+
+	progress_begin(&progress, "looking for debug information", true);
+	for (size_t i = 0; i < subjects->count && !err; i++) {
+		err = look(options, &subjects->at[i]);
+		progress_set(&progress, i, subjects->count);
+	}
+	progress_end(&progress);
+	return err;
+}
+
+static struct shiny_err *warm_all(const struct sym_options *options, subjects_t *subjects, size_t jobs, struct warm_file **out)
+{
+	struct warm_file *files = mem_zero(subjects->count + 1, sizeof *files);
+	struct shiny_err *err = NULL;
+
+	for (size_t i = 0; i < subjects->count; i++)
+		files[i] = (struct warm_file){.path = subjects->at[i].path, .build_id = subjects->at[i].build_id};
+	warm_files(options, files, subjects->count, jobs);
+	for (size_t i = 0; i < subjects->count; i++) {
+		if (!err)
+			err = files[i].err;
+		else
+			shiny_err_free(files[i].err);
+	}
+	*out = files;
+	return err;
+}
+
+/* ---- showing ---- */
+
+enum { MODULE, BUILD_ID, SITES, NAMES, WAY, EXTRAS, CACHED, COLUMNS };
+static const struct column columns[COLUMNS] = {
+	[MODULE] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
+	[BUILD_ID] = {.title = "build-id", .kind = CELL_TEXT, .drop = 5, .tint = TINT_DIM},
+	[SITES] = {.title = "sites", .kind = CELL_COUNT, .drop = 3},
+	[NAMES] = {.title = "names", .kind = CELL_TEXT},
+	[WAY] = {.title = "found", .kind = CELL_TEXT, .drop = 1},
+	[EXTRAS] = {.title = "with", .kind = CELL_TEXT, .drop = 4},
+	[CACHED] = {.title = "cached", .kind = CELL_COUNT, .drop = 2},
+};
+
+static void print_modules(struct ctl *ctl, const subjects_t *subjects)
+{
+	const struct style *style = &ctl->style;
+	uint64_t without = 0;
+	struct table table;
+
+	table_init(&table, columns, COLUMNS);
+	for (size_t i = 0; i < subjects->count; i++) {
+		const struct subject *s = &subjects->at[i];
+		char id[13] = "";
+		size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
+
+		snprintf(id, sizeof id, "%.12s", s->build_id);
+		table_row(&table);
+		table_text(&table, MODULE, s->path);
+		table_text(&table, BUILD_ID, id);
+		if (s->sites)
+			table_number(&table, SITES, s->sites);
+		table_text(&table, NAMES, strcmp(s->state, "ok") == 0 ? s->names : s->state);
+		if (s->way)
+			table_text(&table, WAY, s->way);
+		if (s->extras)
+			table_text(&table, EXTRAS, s->extras);
+		if (s->cached)
+			table_number(&table, CACHED, s->cached);
+		if (s->note) {
+			char *line = mem_format("    %s", s->note), *fitted = mem_alloc(4 * room + 8);
+
+			text_fit(fitted, 4 * room + 8, line, room, TEXT_CUT_END);
+			table_below(&table, mem_format("%s%s%s\n", tint(style, TINT_DIM), fitted, tint_end(style, TINT_DIM)));
+			free(line);
+			free(fitted);
+		}
+		without += !s->names || strcmp(s->names, "dwarf") != 0;
+	}
+	table_print(&table, style);
+	table_deinit(&table);
+	fprintf(stdout, "\n%s, %s without debug information\n", units_noun(UNITS_NOUN_BUF, subjects->count, "module"),
+		units_count(UNITS_BUF, without));
+}
+
+enum { W_MODULE, W_CALLS, W_EXACT, W_HIGH, W_MEDIUM, W_LOW, W_LABEL, W_NONE, W_WRAPPERS, W_TIME, W_COLUMNS };
+static const struct column warm_columns[W_COLUMNS] = {
+	[W_MODULE] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
+	[W_CALLS] = {.title = "calls", .kind = CELL_COUNT},
+	[W_EXACT] = {.title = "exact", .kind = CELL_COUNT},
+	[W_HIGH] = {.title = "high", .kind = CELL_COUNT},
+	[W_MEDIUM] = {.title = "medium", .kind = CELL_COUNT},
+	[W_LOW] = {.title = "low", .kind = CELL_COUNT},
+	[W_LABEL] = {.title = "label", .kind = CELL_COUNT, .drop = 2},
+	[W_NONE] = {.title = "none", .kind = CELL_COUNT},
+	[W_WRAPPERS] = {.title = "wrappers", .kind = CELL_COUNT, .drop = 3},
+	[W_TIME] = {.title = "time", .kind = CELL_TIME, .drop = 1},
+};
+
+static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t count)
+{
+	struct warm_file all = {.calls = 0};
+	struct table table;
+
+	table_init(&table, warm_columns, W_COLUMNS);
+	for (size_t i = 0; i < count; i++) {
+		const struct warm_file *f = &files[i];
+
+		if (!f->calls && count > 1)
+			continue;
+		table_row(&table);
+		table_text(&table, W_MODULE, f->path);
+		table_number(&table, W_CALLS, f->calls);
+		table_number(&table, W_EXACT, f->by_confidence[SYM_EXACT]);
+		table_number(&table, W_HIGH, f->by_confidence[SYM_HIGH]);
+		table_number(&table, W_MEDIUM, f->by_confidence[SYM_MEDIUM]);
+		table_number(&table, W_LOW, f->by_confidence[SYM_LOW]);
+		table_number(&table, W_LABEL, f->by_confidence[SYM_LABEL]);
+		table_number(&table, W_NONE, f->none);
+		table_number(&table, W_WRAPPERS, f->wrappers);
+		table_number(&table, W_TIME, f->ns);
+		all.calls += f->calls;
+		all.wrappers += f->wrappers;
+		for (size_t c = SYM_LOW; c <= SYM_EXACT; c++)
+			all.by_confidence[c] += f->by_confidence[c];
+	}
+	putc('\n', stdout);
+	table_print(&table, &ctl->style);
+	table_deinit(&table);
+	fprintf(stdout, "\n%s of allocation functions: a type for %s, %s exact or high; %s in wrappers, whose callers know\n",
+		units_noun(UNITS_NOUN_BUF, all.calls, "call"),
+		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH] + all.by_confidence[SYM_MEDIUM] +
+				       all.by_confidence[SYM_LOW]),
+		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH]), units_count(UNITS_BUF, all.wrappers));
+}
+
+static void json_warmed(struct json *json, const struct warm_file *file)
+{
+	json_object_line(json, "warmed");
+	json_number(json, "calls", file->calls);
+	for (int c = SYM_EXACT; c >= SYM_LABEL; c--)
+		json_number(json, sym_confidence_name((enum sym_confidence)c), file->by_confidence[c]);
+	json_number(json, "none", file->none);
+	json_number(json, "wrappers", file->wrappers);
+	json_number(json, "ns", file->ns);
+	json_end(json);
+}
+
+static void json_modules(struct ctl *ctl, const subjects_t *subjects, const struct warm_file *files)
+{
+	struct json *json = &ctl->json;
+
+	ctl_document(ctl);
+	json_array(json, "modules");
+	for (size_t i = 0; i < subjects->count; i++) {
+		const struct subject *s = &subjects->at[i];
+
+		json_object(json, NULL);
+		json_text(json, "path", s->path);
+		json_text(json, "build_id", s->build_id);
+		json_text(json, "state", s->state);
+		json_text(json, "names", s->names);
+		json_text(json, "debug_file", s->debug_file);
+		json_text(json, "way", s->way);
+		json_text(json, "extras", s->extras);
+		json_number(json, "sites", s->sites);
+		json_number(json, "cached", s->cached);
+		json_text(json, "cache_file", s->cache_path);
+		json_text(json, "note", s->note);
+		if (files)
+			json_warmed(json, &files[i]);
+		json_end(json);
+	}
+	json_end(json);
+	json_end(json);
+}
+
+static bool is_session(const char *path)
+{
+	static const char magic[] = "SQLite format 3";
+	char head[sizeof magic] = "";
+	FILE *file = fopen(path, "re");
+	bool yes = file && fread(head, sizeof head, 1, file) == 1 && memcmp(head, magic, sizeof magic) == 0;
+
+	if (file)
+		fclose(file);
+	return yes;
+}
+
+struct shiny_err *cmd_symbols(struct ctl *ctl)
+{
+	const struct options *o = &ctl->options;
+	struct sym_options options = {.debug_dirs = o->symbol_count ? o->symbols : NULL, .type_rules = o->text[OPT_TYPE_RULES],
+				      .progress = true};
+	bool warm = o->given[OPT_WARM];
+	subjects_t subjects = {0};
+	struct warm_file *files = NULL;
+	struct shiny_err *err = NULL;
+
+	for (size_t i = 0; i < o->operand_count && !err; i++) {
+		if (is_session(o->operands[i])) {
+			err = add_session(&subjects, o->operands[i]);
+		} else {
+			err = add_binary(&subjects, o->operands[i]);
+			warm = warm || !o->given[OPT_LIST];
+		}
+	}
+	if (!err && warm)
+		err = warm_all(&options, &subjects, (size_t)o->number[OPT_JOBS], &files);
+	if (!err)
+		err = look_at_all(&options, &subjects);
+	if (!err && CTL_JSON(ctl)) {
+		json_modules(ctl, &subjects, files);
+	} else if (!err) {
+		print_modules(ctl, &subjects);
+		if (files)
+			print_warmed(ctl, files, subjects.count);
+	}
+	free(files);
+	subjects_deinit(&subjects);
+	return err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "env_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/nearest.h"
+
+const struct env_spec env_specs[ENV_COUNT] = {
+#define SHINY_ENV(name, field, type, fallback, allowed, help) {#name, VALUE_##type, fallback, allowed, help},
+#include <shiny/wire/variables.def>
+#undef SHINY_ENV
+};
+
+#define PREFIX "SHINY_"
+
+size_t env_complain(char *const *environment, FILE *err)
+{
+	const char *names[ENV_COUNT];
+	size_t complaints = 0;
+
+	for (size_t i = 0; i < ENV_COUNT; i++)
+		names[i] = env_specs[i].name;
+	for (; *environment; environment++) {
+		size_t length = strcspn(*environment, "="), i;
+		const char *value = *environment + length + ((*environment)[length] == '=');
+		char name[80], why[160];
+		uint64_t number;
+
+		if (strncmp(*environment, PREFIX, sizeof PREFIX - 1) != 0)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)length, *environment);
+		for (i = 0; i < ENV_COUNT && strcmp(names[i], name) != 0; i++)
+			;
+		if (i == ENV_COUNT) {
+			const char *near = nearest_name(name, names, ENV_COUNT);
+
+			fprintf(err, "shinyctl: environment: %s is not known and is ignored%s%s\n", name,
+				near ? "; the nearest is " : "", near ? near : "");
+			complaints++;
+		} else if (!value_parse(env_specs[i].kind, env_specs[i].allowed, value, &number, why, sizeof why)) {
+			fprintf(err, "shinyctl: environment: %s=%s: it takes %s; using %s\n", name, value, why, env_specs[i].fallback);
+			complaints++;
+		}
+	}
+	return complaints;
+}
+
+static const char *lookup(enum env_id id, uint64_t *number)
+{
+	const struct env_spec *spec = &env_specs[id];
+	const char *value = getenv(spec->name);
+	char why[160];
+
+	if (value && value_parse(spec->kind, spec->allowed, value, number, why, sizeof why))
+		return value;
+	if (!value_parse(spec->kind, spec->allowed, spec->fallback, number, why, sizeof why))
+		*number = 0;
+	return spec->fallback;
+}
+
+const char *env_text(enum env_id id)
+{
+	uint64_t number = 0;
+
+	return lookup(id, &number);
+}
+
+uint64_t env_number(enum env_id id)
+{
+	uint64_t number = 0;
+
+	lookup(id, &number);
+	return number;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "user_names.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTED = 6, ID_MOST = 64 };
+
+const char *name_of_api(unsigned api)
+{
+	static const char *const names[] = {
+#define SHINY_API(name, spelling, family) spelling,
+#include <shiny/wire/api.def>
+#undef SHINY_API
+	};
+
+	return api < sizeof names / sizeof *names ? names[api] : "unknown";
+}
+
+struct shiny_err *names_ambiguous(const char *verb, const char *name, const char *what, char *const *found, size_t count)
+{
+	struct shiny_err *err = shiny_err(SHINY_ERR_USAGE, "%s '%s': %zu %s", verb, name, count, what);
+	char *list = NULL;
+	size_t size;
+	FILE *text = open_memstream(&list, &size);
+
+	if (!text)
+		return err;
+	for (size_t i = 0; i < count && i < LISTED; i++)
+		fprintf(text, "%s%s", i ? "; " : "", found[i]);
+	if (count > LISTED)
+		fputs("; …", text);
+	if (fclose(text) == 0)
+		err = shiny_err_advise(err, "say which: %s", list);
+	free(list);
+	return err;
+}
+
+struct shiny_err *names_open_module(struct sym *sym, const char *path, const char *build_id, struct sym_module **out)
+{
+	uint8_t id[ID_MOST];
+	size_t bytes = strlen(build_id) / 2;
+	unsigned value;
+
+	if (bytes > sizeof id)
+		bytes = sizeof id;
+	for (size_t i = 0; i < bytes; i++) {
+		if (sscanf(build_id + 2 * i, "%2x", &value) != 1)
+			bytes = 0;
+		else
+			id[i] = (uint8_t)value;
+	}
+	return sym_module_open(sym, path, bytes ? id : NULL, bytes, out);
+}

@@ -6,10 +6,10 @@
  * A chunk that a writer may take has its space really allocated (fallocate): storing to a hole of a full tmpfs is a SIGBUS in the
  * target. A file system without fallocate is refused, as glibc's emulation of it writes every page. Allocating tmpfs takes time, and
  * so does giving it back: 64 MiB took 16 ms here, 4 MiB 1.2 ms. So only the first part is allocated at once; the other chunks are
- * ABSENT until the sidecar, which has a descriptor and time, grows the arena. Where there is no sidecar to do that, all is allocated
+ * ABSENT until the sidecar, which has a descriptor and time, grows the ring. Where there is no sidecar to do that, all is allocated
  * before the constructor returns.
  *
- * How large is the first part? In a session that runs already the sidecar is there, and looks at a new arena when the directory
+ * How large is the first part? In a session that runs already the sidecar is there, and looks at a new ring when the directory
  * tells it that there is one: SOON bytes are 16,000 events, more than most programs of a build or a script ever write. A session's
  * first process also waits for the sidecar to be started, and one that is not to wait (SHINY_ON_FULL=drop) would lose what comes
  * before the first look: they get AT_ONCE (half as much where the space is not there, down to LEAST, and then the next candidate
@@ -36,11 +36,11 @@
 
 enum {
 	PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, SOON = 256 << 10, TRIES = 64,
-	PROCESSES_LEAST = 256, THREADS_LEAST = 1024,      /* slots in the smallest arena, and with space from the start in any */
-	BYTES_A_PROCESS = 4096, BYTES_A_THREAD = 2048,    /* of the arena, for each slot */
+	PROCESSES_LEAST = 256, THREADS_LEAST = 1024,      /* slots in the smallest ring, and with space from the start in any */
+	BYTES_A_PROCESS = 4096, BYTES_A_THREAD = 2048,    /* of the ring, for each slot */
 	SMALLS_MAX = 64 * 1024,
 };
-static int arena_fd = -1; /* open from si_attach to si_attach_finish */
+static int ring_fd = -1; /* open from si_attach to si_attach_finish */
 
 static bool ours(int fd)
 {
@@ -100,7 +100,7 @@ static uint64_t place(uint64_t *at, uint64_t bytes)
 	return here;
 }
 
-/* The offsets for an arena of about `bytes`; the tables are part of them. */
+/* The offsets for a ring of about `bytes`; the tables are part of them. */
 static void lay_out(struct shiny_header *h, uint64_t bytes)
 {
 	uint64_t at = PAGE, larges;
@@ -120,7 +120,7 @@ static void lay_out(struct shiny_header *h, uint64_t bytes)
 	h->chunks_at = at;
 	larges = bytes > at ? (bytes - at) / SHINY_CHUNK_BYTES : 0;
 	h->chunks = h->smalls + (uint32_t)larges;
-	h->arena_bytes = at + larges * SHINY_CHUNK_BYTES;
+	h->ring_bytes = at + larges * SHINY_CHUNK_BYTES;
 }
 
 /* Chunks that there is space for from the start, of each size. */
@@ -151,12 +151,12 @@ static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes, st
 	return why;
 }
 
-/* How much of the arena is allocated by us. `joins`: a session that was there before. */
+/* How much of the ring is allocated by us. `joins`: a session that was there before. */
 static uint64_t first_part(const struct shiny_header *plan, bool joins)
 {
 	uint64_t bytes = joins && si_env.on_full == 0 ? SOON : AT_ONCE;
 
-	return bytes < plan->arena_bytes ? bytes : plan->arena_bytes;
+	return bytes < plan->ring_bytes ? bytes : plan->ring_bytes;
 }
 
 enum { NAME = 64 };
@@ -170,7 +170,7 @@ static int make_file(int dir, uint32_t pid, char name[NAME])
 		struct si_text t;
 
 		si_text_init(&t, name, NAME);
-		si_text_add(&t, SHINY_ARENA_PREFIX);
+		si_text_add(&t, SHINY_RING_PREFIX);
 		si_text_number(&t, pid);
 		si_text_add(&t, ".");
 		si_text_number(&t, n);
@@ -186,22 +186,22 @@ static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *p
 
 	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping keeps the description, and the lock */
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
-	lay_out(plan, si_limits_arena(si_env.arena));
+	lay_out(plan, si_limits_ring(si_env.ring));
 	for (uint64_t bytes = first_part(plan, joins); *why == 0; bytes /= 2) {
 		*why = allocate(fd, plan, bytes, present);
 		if (*why == 0) {
-			*why = si_sys(SYS_ftruncate, fd, plan->arena_bytes, 0);
+			*why = si_sys(SYS_ftruncate, fd, plan->ring_bytes, 0);
 			break;
 		}
 		if ((*why == -ENOSPC || *why == -EDQUOT || *why == -EFBIG) && bytes / 2 >= LEAST)
 			*why = si_sys(SYS_ftruncate, fd, 0, 0); /* a half-made allocation stays otherwise */
 	}
 	if (*why == 0) {
-		h = si_sys_map(plan->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+		h = si_sys_map(plan->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 		*why = h ? 0 : -ENOMEM;
 	}
 	if (h)
-		arena_fd = fd;
+		ring_fd = fd;
 	return h;
 }
 
@@ -275,7 +275,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->version = SHINY_VERSION;
 	h->header_bytes = sizeof *h;
 	h->layout = SHINY_LAYOUT;
-	h->arena_bytes = plan->arena_bytes;
+	h->ring_bytes = plan->ring_bytes;
 	h->notices_at = plan->notices_at;
 	h->processes_at = plan->processes_at;
 	h->threads_at = plan->threads_at;
@@ -310,13 +310,13 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 
 void si_attach_begins(void)
 {
-	si_arena.header->start_realtime = si_clock_ns(CLOCK_REALTIME);
-	read_pair(&si_arena.header->start_ticks, &si_arena.header->start_boottime);
+	si_ring.header->start_realtime = si_clock_ns(CLOCK_REALTIME);
+	read_pair(&si_ring.header->start_ticks, &si_ring.header->start_boottime);
 }
 
 static void note_failure(struct si_text *notes, const char *where, long why)
 {
-	si_text_add(notes, "no arena in ");
+	si_text_add(notes, "no ring in ");
 	si_text_add(notes, where);
 	si_text_add(notes, ": error ");
 	si_text_number(notes, (uint64_t)-why);
@@ -346,40 +346,40 @@ static bool attach_in(int dir, bool joins, const char *directory, const struct s
 	if (dir >= 0)
 		read_boot_id(plan.boot_id);
 	fill_header(h, &plan, start, executable);
-	si_arena.notices = (struct shiny_notice *)((char *)h + plan.notices_at);
-	si_arena.processes = (struct shiny_process *)((char *)h + plan.processes_at);
-	si_arena.threads = (struct shiny_thread *)((char *)h + plan.threads_at);
-	si_arena.process_count = plan.processes;
-	si_arena.thread_count = plan.threads;
-	si_arena.chunks = shiny_chunks(h);
-	si_arena.header = h;
+	si_ring.notices = (struct shiny_notice *)((char *)h + plan.notices_at);
+	si_ring.processes = (struct shiny_process *)((char *)h + plan.processes_at);
+	si_ring.threads = (struct shiny_thread *)((char *)h + plan.threads_at);
+	si_ring.process_count = plan.processes;
+	si_ring.thread_count = plan.threads;
+	si_ring.chunks = shiny_chunks(h);
+	si_ring.header = h;
 	si_attach_begins();
 	for (uint32_t i = 0; i < plan.chunks; i++) /* before [ready]: nobody else looks yet */
 		if (i < plan.smalls ? i >= present.smalls : i - plan.smalls >= present.larges)
-			si_arena.chunks.states[i] = SHINY_CHUNK_STATE(SHINY_CHUNK_ABSENT, 0, 0);
+			si_ring.chunks.states[i] = SHINY_CHUNK_STATE(SHINY_CHUNK_ABSENT, 0, 0);
 	return true;
 }
 
 void si_attach_finish(bool served, struct si_text *notes)
 {
-	struct shiny_header *h = si_arena.header;
+	struct shiny_header *h = si_ring.header;
 
 	if (!served) {
-		long why = si_sys6(SYS_fallocate, arena_fd, 0, 0, (long)h->arena_bytes, 0, 0);
+		long why = si_sys6(SYS_fallocate, ring_fd, 0, 0, (long)h->ring_bytes, 0, 0);
 
 		if (why) {
 			note_failure(notes, "full size", why);
 		} else {
-			h->processes_ready = si_arena.process_count;
-			h->threads_ready = si_arena.thread_count;
-			for (uint32_t i = 0; i < si_arena.chunks.count; i++)
-				if (SHINY_CHUNK_PHASE(si_arena.chunks.states[i]) == SHINY_CHUNK_ABSENT)
-					shiny_chunk_grow(h, &si_arena.chunks, i, i + 1);
+			h->processes_ready = si_ring.process_count;
+			h->threads_ready = si_ring.thread_count;
+			for (uint32_t i = 0; i < si_ring.chunks.count; i++)
+				if (SHINY_CHUNK_PHASE(si_ring.chunks.states[i]) == SHINY_CHUNK_ABSENT)
+					shiny_chunk_grow(h, &si_ring.chunks, i, i + 1);
 		}
 	}
-	si_arena.served = served;
-	si_sys_close(arena_fd);
-	arena_fd = -1;
+	si_ring.served = served;
+	si_sys_close(ring_fd);
+	ring_fd = -1;
 }
 
 static const char *variable(char *const *environment, const char *name, size_t bytes)
@@ -410,7 +410,7 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 		if (dir < 0)
 			note_failure(notes, "SHINY_SESSION (not a directory of ours with mode 0700, or gone)", dir);
 		done = attach_in(dir, true, directory, start, executable, notes);
-		si_arena.guest = done && dir < 0;
+		si_ring.guest = done && dir < 0;
 		if (dir >= 0)
 			si_sys_close(dir);
 		if (done || si_env.collect != 0) /* nobody would ever look into a session of its own */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attach.h: the session directory and this image's arena.
+ * attach.h: the session directory and this image's ring.
  *
  * Runs:      inside, in boot only.
- * Signals:   –    Allocates: the arena, by mmap.    Threads: one.
+ * Signals:   –    Allocates: the ring, by mmap.    Threads: one.
  */
 #ifndef SI_ATTACH_H
 #define SI_ATTACH_H
@@ -21,15 +21,15 @@ struct si_start {
 };
 
 /*
- * Finds or makes the session directory and makes the arena in it, with space for its first part; fills the header but for `attach`,
+ * Finds or makes the session directory and makes the ring in it, with space for its first part; fills the header but for `attach`,
  * `notes` and `ready`. False: nothing was left behind, and `notes` says why. `directory` gets the session directory's path.
  */
 bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY]);
 
-/* The arena's time begins now: boot had to wait for something. */
+/* The ring's time begins now: boot had to wait for something. */
 void si_attach_begins(void);
 
-/* Closes the arena's descriptor. `served`: a sidecar will give the arena more space as it fills; else all of it is allocated now. */
+/* Closes the ring's descriptor. `served`: a sidecar will give the ring more space as it fills; else all of it is allocated now. */
 void si_attach_finish(bool served, struct si_text *notes);
 
 #endif

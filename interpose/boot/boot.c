@@ -8,7 +8,7 @@
  * whatever state it is in: arguments and environment are read where the kernel put them (above __libc_stack_end), not from libc.
  *
  * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever fails, the program runs on
- * unrecorded, and the arena's header or SHINY_DEBUG=on says why.
+ * unrecorded, and the ring's header or SHINY_DEBUG=on says why.
  *
  * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is left alone, though its children
  * still inherit the session.
@@ -307,49 +307,49 @@ static bool boot(void)
 	}
 	if (!si_threads_make() || !si_attach(&start, si_executable, &notes, directory)) {
 		say("not recorded: ", notes_text);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_ARENA, si_executable, notes_text + settings_notes);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_RING, si_executable, notes_text + settings_notes);
 		return false;
 	}
-	part(" arena + ");
-	service = si_arena.guest	? SI_SERVED :
+	part(" ring + ");
+	service = si_ring.guest	? SI_SERVED :
 		  si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
 					si_service(directory);
 	if (service != SI_UNSERVED)
 		prepare(start.environment, &notes);
 	part(" sidecar + ");
-	si_settings.depth = si_arena.header->depth;
-	si_settings.free_depth = si_arena.header->free_depth;
+	si_settings.depth = si_ring.header->depth;
+	si_settings.free_depth = si_ring.header->free_depth;
 	si_settings.types = si_env.types < 2; /* off is the last of them */
 	si_settings.unwind = si_env.unwind;
 	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
 	if (!si_self_make() || !si_process_claim(&image, true))
 		return false;
-	si_arena.header->self_at = (uintptr_t)&si_self->slot;
+	si_ring.header->self_at = (uintptr_t)&si_self->slot;
 	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low && (uintptr_t)__builtin_frame_address(0) < start.stack_high) {
 		si_tls.stack_low = start.stack_low;
 		si_tls.stack_high = start.stack_high;
 	}
-	si_writers_say_where(si_arena.header);
-	si_arena.header->own[1].start = (uintptr_t)si_self;
-	si_arena.header->own[1].end = (uintptr_t)si_self + 4096;
+	si_writers_say_where(si_ring.header);
+	si_ring.header->own[1].start = (uintptr_t)si_self;
+	si_ring.header->own[1].end = (uintptr_t)si_self + 4096;
 	part(" slot + ");
 	si_modules_update(__builtin_frame_address(0), NULL);
 	part(" modules + ");
-	reach_allocator(start.environment, si_arena.header);
+	reach_allocator(start.environment, si_ring.header);
 	part(" allocator + ");
-	reach_collected(start.environment, si_arena.header);
+	reach_collected(start.environment, si_ring.header);
 	part(" patches + ");
-	say("arena in ", directory);
-	say("allocator: ", si_arena.header->attach_text);
+	say("ring in ", directory);
+	say("allocator: ", si_ring.header->attach_text);
 	si_attach_finish(service == SI_SERVED, &notes);
-	part(" the rest of the arena = ");
+	part(" the rest of the ring = ");
 	say_parts();
 	name_session();
 	name_below();
 	if (notes.used)
 		say("note: ", notes_text);
-	__builtin_memcpy(si_arena.header->notes, notes_text, sizeof notes_text);
-	__atomic_store_n(&si_arena.header->ready, 1, __ATOMIC_RELEASE); /* [ready] */
+	__builtin_memcpy(si_ring.header->notes, notes_text, sizeof notes_text);
+	__atomic_store_n(&si_ring.header->ready, 1, __ATOMIC_RELEASE); /* [ready] */
 	return true;
 }
 

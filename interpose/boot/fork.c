@@ -43,7 +43,7 @@ static bool revive_child(void)
 	if (!__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return life == SI_ALIVE;
 	si_tid_forked();
-	si_self->flush = __atomic_load_n(&si_arena.header->flush, __ATOMIC_RELAXED); /* [ctl] what was asked before is the parent's */
+	si_self->flush = __atomic_load_n(&si_ring.header->flush, __ATOMIC_RELAXED); /* [ctl] what was asked before is the parent's */
 	if (si_process.slot >= 0) {
 		refused.descent.parent = si_process.slot;
 		refused.descent.parent_generation = si_process.generation;
@@ -99,7 +99,7 @@ bool si_revive_for_event(void)
 	if (si_revive())
 		return true;
 	life = __atomic_load_n(&si_self->life, __ATOMIC_RELAXED);
-	if ((life == SI_REFUSED || life == SI_REVIVING) && __atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+	if ((life == SI_REFUSED || life == SI_REVIVING) && __atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
 		si_count(SHINY_COUNT_DROPPED_NO_PROCESS);
 	return false;
 }

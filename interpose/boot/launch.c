@@ -51,7 +51,7 @@ enum si_service si_service(const char *directory)
 
 	si_text_init(&t, path, sizeof path);
 	si_text_add(&t, directory);
-	si_text_add(&t, "/" SHINY_COLLECTOR_LOCK);
+	si_text_add(&t, "/" SHINY_SIDECAR_LOCK);
 	fd = si_sys_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return SI_UNSERVED;

@@ -22,7 +22,7 @@ enum si_service si_service(const char *directory);
 
 /*
  * Starts one unless the directory is served already; `environment` is the one that it gets, less LD_PRELOAD. SI_UNSERVED: there is none,
- * `notes` says why, and recording goes on into the arena.
+ * `notes` says why, and recording goes on into the ring.
  */
 enum si_service si_launch(const char *directory, char *const *environment, struct si_text *notes);
 

@@ -2,7 +2,7 @@
 /*
  * say_unrecorded.c: see say_unrecorded.h.
  *
- * The problem. A program that cannot be recorded has no arena to say so in, and the reason why it has none is often a limit: no file may have
+ * The problem. A program that cannot be recorded has no ring to say so in, and the reason why it has none is often a limit: no file may have
  * a byte (RLIMIT_FSIZE), no descriptor may be opened (RLIMIT_NOFILE), no memory mapped.
  * The approach. A symbolic link: one system call, no descriptor, no bytes of a file, no mode; whoever reads it has all of it at once. What
  * it says is text (wire.h); when it was made and by whom, the file system says.

@@ -113,6 +113,43 @@ static unsigned distance(const char *a, size_t a_bytes, const char *b, size_t b_
 	return row[b_bytes];
 }
 
+/* The variables that have had another name. */
+static const struct {
+	const char *old, *name;
+} renamed[] = {
+#define SHINY_ENV(name, field, type, fallback, allowed, help)
+#define SHINY_ENV_OLD(old, name) {#old, #name},
+#include <shiny/wire/variables.def>
+#undef SHINY_ENV
+};
+
+static bool is_set(char *const *environment, const char *name)
+{
+	size_t bytes = length(name);
+
+	for (; *environment; environment++)
+		if (si_same(*environment, name, bytes) && (*environment)[bytes] == '=')
+			return true;
+	return false;
+}
+
+static const struct variable *variable_called(const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < VARIABLES; i++)
+		if (length(variables[i].name) == bytes && si_same(variables[i].name, name, bytes))
+			return &variables[i];
+	return NULL;
+}
+
+/* The new name of a variable's old one, or NULL. */
+static const char *new_name(const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
+		if (length(renamed[i].old) == bytes && si_same(renamed[i].old, name, bytes))
+			return renamed[i].name;
+	return NULL;
+}
+
 static void unknown(const char *name, size_t bytes, struct si_text *notes)
 {
 	unsigned best = NAME_MAX_BYTES + 1;
@@ -134,11 +171,13 @@ static void unknown(const char *name, size_t bytes, struct si_text *notes)
 
 void si_env_parse(char *const *environment, struct si_env *out, struct si_text *notes)
 {
+	char *const *all = environment;
+
 	for (size_t i = 0; i < VARIABLES; i++)
 		assign(&variables[i], variables[i].text, out);
 	for (; environment && *environment; environment++) {
-		const char *entry = *environment;
-		const struct variable *found = NULL;
+		const char *entry = *environment, *now;
+		const struct variable *found;
 		size_t n = 0;
 
 		if (!si_same(entry, "SHINY_", 6)) /* stops at the first difference, so never reads past a short entry's end */
@@ -147,9 +186,19 @@ void si_env_parse(char *const *environment, struct si_env *out, struct si_text *
 			n++;
 		if (!entry[n])
 			continue;
-		for (size_t i = 0; i < VARIABLES && !found; i++)
-			if (length(variables[i].name) == n && si_same(variables[i].name, entry, n))
-				found = &variables[i];
+		found = variable_called(entry, n);
+		now = found ? NULL : new_name(entry, n);
+		if (now) {
+			bool both = is_set(all, now);
+
+			si_text_bytes(notes, entry, n);
+			si_text_add(notes, both ? ": ignored, as its new name is set: " : ": an old name, read for now; its new name is ");
+			si_text_add(notes, now);
+			si_text_add(notes, "\n");
+			if (both)
+				continue;
+			found = variable_called(now, length(now));
+		}
 		if (!found) {
 			unknown(entry, n, notes);
 		} else if (!assign(found, entry + n + 1, out)) {

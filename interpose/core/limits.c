@@ -6,7 +6,7 @@
  * meet ENOMEM earlier than without us, so we step aside, however large the limit is. Files are
  * another matter: all of ours are made and closed in the constructor, where a soft limit can be
  * lifted and put back before the program's first instruction. A file longer than the hard limit
- * on files cannot be made (SIGXFSZ); the arena is then as small as that.
+ * on files cannot be made (SIGXFSZ); the ring is then as small as that.
  *
  * The sidecar is a process of the same user: where few are allowed, the program has one less. It also
  * has memory of its own, so in a small memory cgroup the kernel might end the program for it.
@@ -30,7 +30,7 @@
 enum {
 	PROCESSES = 256,      /* fewer are few */
 	FILES = 24,           /* the sidecar's */
-	ARENA_LEAST = 2 << 20,
+	RING_LEAST = 2 << 20,
 };
 #define CGROUP_LEAST (UINT64_C(256) << 20)
 
@@ -169,7 +169,7 @@ bool si_limits_enter(struct si_text *why)
 		return too_small(why, "the memory cgroup", group);
 	file_size = ask(RLIMIT_FSIZE);
 	files = ask(RLIMIT_NOFILE);
-	if (file_size.hard < ARENA_LEAST)
+	if (file_size.hard < RING_LEAST)
 		return too_small(why, "the size of files (ulimit -f)", file_size.hard);
 	if (files.hard < FILES)
 		return too_small(why, "the number of open files (ulimit -n)", files.hard);
@@ -187,7 +187,7 @@ void si_limits_leave(void)
 	lifted_size = lifted_files = false;
 }
 
-uint64_t si_limits_arena(uint64_t wanted)
+uint64_t si_limits_ring(uint64_t wanted)
 {
 	return wanted < file_size.hard ? wanted : file_size.hard;
 }

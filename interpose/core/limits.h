@@ -25,8 +25,8 @@ bool si_limits_enter(struct si_text *why);
 /* The program's own limits again. */
 void si_limits_leave(void);
 
-/* How long the arena may be, if `wanted` is what it should be. */
-uint64_t si_limits_arena(uint64_t wanted);
+/* How long the ring may be, if `wanted` is what it should be. */
+uint64_t si_limits_ring(uint64_t wanted);
 
 
 #endif

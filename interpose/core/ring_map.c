@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ring_map.h"
 
-struct si_arena si_arena;
+struct si_ring si_ring;

@@ -16,7 +16,7 @@
  * there are these calls, and no others:
  *
  *   call              when                                              why no filter can forbid it
- *   clock_nanosleep   the arena is full, and the sidecar says that      the thread stands in the wait since before the sidecar
+ *   clock_nanosleep   the ring is full, and the sidecar says that      the thread stands in the wait since before the sidecar
  *                     no thread of this process has a filter            looked (wait.c)
  *   mprotect          dlopen with RTLD_DEEPBIND has brought a module    the loader itself has just made the same call for the same
  *                     with read-only references                         pages

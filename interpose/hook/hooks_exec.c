@@ -18,7 +18,7 @@
  * parent's pid for its session (orphans and pid namespaces have no parent to ask).
  * What the new program is we don't know: it may be static, setuid, or not ours to follow, and then nothing else tells the sidecar
  * that the blocks of this process have gone with its memory. So a mark in our slot stands for as long as the call has not come back.
- * And a notice says which program it was: without an arena that answers it, it was not recorded (notice.h).
+ * And a notice says which program it was: without a ring that answers it, it was not recorded (notice.h).
  * Where the new program would not find the library, its loader would say so on its standard error, and what it starts would not find it
  * either: there LD_PRELOAD goes down without us, and the notice says why.
  * A path or environment that cannot be read is the kernel's to refuse (readable.h): no notice is made of it, nothing is added to it.

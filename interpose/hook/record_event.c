@@ -42,7 +42,7 @@ static SI_COLD void sweep(const uintptr_t *fp, unsigned reading)
 
 static inline void look_for_flush(const uintptr_t *fp)
 {
-	uint32_t asked = __atomic_load_n(&si_arena.header->flush, __ATOMIC_RELAXED); /* [ctl] */
+	uint32_t asked = __atomic_load_n(&si_ring.header->flush, __ATOMIC_RELAXED); /* [ctl] */
 
 	if (SI_UNLIKELY(asked != __atomic_load_n(&si_self->flush, __ATOMIC_RELAXED)) &&
 	    __atomic_exchange_n(&si_self->flush, asked, __ATOMIC_RELAXED) != asked)
@@ -163,7 +163,7 @@ void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size)
 		return;
 	now = si_ticks();
 	id = si_stack_id(w, fp, si_settings.depth, now);
-	/* a begin that was not written (recording was off, the arena full) leaves a block that is simply there */
+	/* a begin that was not written (recording was off, the ring full) leaves a block that is simply there */
 	if (open)
 		si_write_event(w, SHINY_REC_REALLOC_DONE, SHINY_REC_REALLOC_DONE_WIDE, SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
 	else

@@ -5,7 +5,7 @@
  * The full chunk is sealed first, so that the sidecar can have it, then a free one is claimed; where there is none, the sidecar is waited
  * for (wait.c). A wait that failed is not repeated by its thread until a chunk was had again.
  *
- * A stream's first chunks are small, so that thousands of threads that write little fit into the arena; one that has filled a few of them gets
+ * A stream's first chunks are small, so that thousands of threads that write little fit into the ring; one that has filled a few of them gets
  * large ones, and with the first of these a large stack cache (thread.h). Either size will do where the other has run out, if what is to be
  * written fits: a module with a long path does not fit a small one.
  */
@@ -17,7 +17,7 @@
 #include "wait.h"
 
 enum {
-	RETRY = 64,               /* events between two scans of a full arena */
+	RETRY = 64,               /* events between two scans of a full ring */
 	SMALL_FIRST = 4,          /* small chunks of a stream: a thousand records */
 	HEADROOM = 12,            /* records that may come first: LOSS, a tag's name, TAG, TIME */
 };
@@ -47,9 +47,9 @@ static bool claim(void *context)
 	struct need *need = context;
 	const struct si_writer *w = need->w;
 
-	need->index = shiny_chunk_claim(si_arena.header, &si_arena.chunks, need->large, w->slot, w->sequence); /* [claim] */
+	need->index = shiny_chunk_claim(si_ring.header, &si_ring.chunks, need->large, w->slot, w->sequence); /* [claim] */
 	if (need->index < 0 && (!need->large || need->fits_small))
-		need->index = shiny_chunk_claim(si_arena.header, &si_arena.chunks, !need->large, w->slot, w->sequence); /* [claim] */
+		need->index = shiny_chunk_claim(si_ring.header, &si_ring.chunks, !need->large, w->slot, w->sequence); /* [claim] */
 	return need->index >= 0;
 }
 
@@ -75,7 +75,7 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 		w->impatient = 1;
 		return false;
 	}
-	chunk = shiny_chunk_at(&si_arena.chunks, (uint32_t)need.index);
+	chunk = shiny_chunk_at(&si_ring.chunks, (uint32_t)need.index);
 	chunk->base = now;
 	chunk->thread_slot = w->slot;
 	chunk->thread_generation = w->generation;
@@ -84,10 +84,10 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 	w->held = w->sequence;
 	w->base = now;
 	w->next = chunk->records;
-	w->end = chunk->records + shiny_chunk_room(&si_arena.chunks, (uint32_t)need.index);
+	w->end = chunk->records + shiny_chunk_room(&si_ring.chunks, (uint32_t)need.index);
 	/* last: a claim that a longjmp left before this is made again, under the same number */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->state = &si_arena.chunks.states[need.index];
+	w->state = &si_ring.chunks.states[need.index];
 	w->impatient = 0;
 	if (w->lost) {
 		shiny_publish(w->next, w->lost << SHINY_ADDRESS_SHIFT, shiny_w1(0, SHINY_COUNT_DROPPED_FULL, 0, SHINY_REC_LOSS)); /* [pub] */

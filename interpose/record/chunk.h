@@ -4,7 +4,7 @@
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe.
- * Allocates: nothing; takes chunks of the arena; sleeps only where the arena is full and a sidecar is at work (wait.h).
+ * Allocates: nothing; takes chunks of the ring; sleeps only where the ring is full and a sidecar is at work (wait.h).
  * Threads:   the stream's own.
  */
 #ifndef SI_CHUNK_H

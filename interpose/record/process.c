@@ -44,9 +44,9 @@ void si_fork_told(void)
 void si_count(enum shiny_counter which)
 {
 	if (si_process.slot >= 0)
-		__atomic_fetch_add(&si_arena.processes[si_process.slot].counters[which], 1, __ATOMIC_RELAXED);
-	else if (si_arena.header)
-		__atomic_fetch_add(&si_arena.header->counters[which], 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&si_ring.processes[si_process.slot].counters[which], 1, __ATOMIC_RELAXED);
+	else if (si_ring.header)
+		__atomic_fetch_add(&si_ring.header->counters[which], 1, __ATOMIC_RELAXED);
 }
 
 /* NULL: it has none, or the memory is that of a vfork child's parent. */
@@ -54,7 +54,7 @@ static struct shiny_process *own_slot(void)
 {
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 || si_tid_is_guest())
 		return NULL;
-	return &si_arena.processes[si_process.slot];
+	return &si_ring.processes[si_process.slot];
 }
 
 uint32_t si_process_number(void)
@@ -85,5 +85,5 @@ void si_process_exits(int status)
 
 void si_exec_failed(void)
 {
-	__atomic_store_n(&si_arena.processes[si_process.slot].exec, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&si_ring.processes[si_process.slot].exec, 0, __ATOMIC_RELAXED);
 }

@@ -22,7 +22,7 @@ enum si_life {
 	SI_FORKED = 0,  /* a child's first look at its wiped page */
 	SI_ALIVE = 1,
 	SI_REVIVING = 2, /* a thread of the child is setting up; others pass through, and their events are counted as lost */
-	SI_REFUSED = 3, /* the arena had no process slot; it is tried again from time to time */
+	SI_REFUSED = 3, /* the ring had no process slot; it is tried again from time to time */
 	SI_UNBOOTED = 4,
 	SI_OFF = 5,
 };

@@ -41,15 +41,15 @@ bool si_slot_wait_for(bool (*attempt)(void *context), void *context)
 static bool claim_process(void *context)
 {
 	const struct si_descent *descent = context;
-	struct shiny_header *h = si_arena.header;
+	struct shiny_header *h = si_ring.header;
 	uint32_t ready = __atomic_load_n(&h->processes_ready, __ATOMIC_ACQUIRE); /* [grow] */
-	uint32_t count = ready < si_arena.process_count ? ready : si_arena.process_count;
-	uint32_t i = si_slot_claim(&si_arena.processes->state, sizeof *si_arena.processes, count, &h->process_hint);
+	uint32_t count = ready < si_ring.process_count ? ready : si_ring.process_count;
+	uint32_t i = si_slot_claim(&si_ring.processes->state, sizeof *si_ring.processes, count, &h->process_hint);
 	struct shiny_process *p;
 
 	if (i == UINT32_MAX)
 		return false;
-	p = &si_arena.processes[i];
+	p = &si_ring.processes[i];
 	si_process.slot = (int32_t)i;
 	si_process.generation = ++p->generation;
 	if (descent->parent < 0)

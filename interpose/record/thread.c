@@ -73,17 +73,17 @@ struct claim {
 static bool try_slot(void *context)
 {
 	const struct claim *claim = context;
-	struct shiny_header *h = si_arena.header;
+	struct shiny_header *h = si_ring.header;
 	struct si_writer *w = claim->w;
 	uint32_t ready = __atomic_load_n(&h->threads_ready, __ATOMIC_ACQUIRE); /* [grow] */
-	uint32_t count = ready < si_arena.thread_count ? ready : si_arena.thread_count;
-	uint32_t i = si_slot_claim(&si_arena.threads->state, sizeof *si_arena.threads, count, &h->thread_hint);
+	uint32_t count = ready < si_ring.thread_count ? ready : si_ring.thread_count;
+	uint32_t i = si_slot_claim(&si_ring.threads->state, sizeof *si_ring.threads, count, &h->thread_hint);
 	struct shiny_thread *t;
 
 	if (i == UINT32_MAX)
 		return false;
 	TEST_PAUSE();
-	t = &si_arena.threads[i];
+	t = &si_ring.threads[i];
 	w->slot = i;
 	t->generation++;
 	t->process_slot = (uint32_t)si_process.slot;
@@ -112,7 +112,7 @@ static void writer_close(struct si_writer *w)
 {
 	si_chunk_seal(w);
 	if (w->generation)
-		__atomic_store_n(&si_arena.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
+		__atomic_store_n(&si_ring.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
 	si_writer_give_back(w);
 }
 

@@ -42,7 +42,7 @@ SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 /* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now writes elsewhere. */
 SI_HOT struct si_writer *si_enter(const uintptr_t *fp)
 {
-	if (!si_alive_for_event() || !__atomic_load_n(&si_arena.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+	if (!si_alive_for_event() || !__atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
 		return NULL;
 	return si_enter_any(fp);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait.c: what counts is whether somebody is emptying the arena: a sidecar whose last beat is younger than ten seconds is worth waiting for; without
+ * wait.c: what counts is whether somebody is emptying the ring: a sidecar whose last beat is younger than ten seconds is worth waiting for; without
  * one (it was never started, it was killed) waiting would only stop the program.
  *
  * It is waited for as long as it gets on: it beats, or gives something back, be it to another thread that was quicker. A machine with more to
@@ -16,7 +16,7 @@
  * and syscall, and from then on nobody sleeps. Not covered: another thread that does so by an
  * instruction of its own, in the very milliseconds of this wait.
  *
- * Thousands of threads may wait at a time. So none of them looks through the arena's tables before header.given says that there is
+ * Thousands of threads may wait at a time. So none of them looks through the ring's tables before header.given says that there is
  * something new in them, and they sleep the longer the more they are: 2,000 that woke up every five milliseconds took the processor from
  * the sidecar that they waited for.
  */
@@ -42,30 +42,30 @@ static const uint64_t longest_wait = UINT64_C(10000000000); /* ns */
 
 static bool sidecar_beats(void)
 {
-	uint64_t beat = __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED); /* [ctl] */
+	uint64_t beat = __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED); /* [ctl] */
 
-	/* one that is still starting has not beaten yet: it counts from the arena's birth */
-	if (beat == 0 && si_arena.served)
-		beat = si_arena.header->start_ticks;
+	/* one that is still starting has not beaten yet: it counts from the ring's birth */
+	if (beat == 0 && si_ring.served)
+		beat = si_ring.header->start_ticks;
 	/* signed: the beat may be younger than our own look at the clock, which the processor moves ahead of the load */
 	return beat && (int64_t)(si_ticks() - beat) < (int64_t)si_ticks_of(beat_age);
 }
 
 static uint64_t given(void)
 {
-	return __atomic_load_n(&si_arena.header->given, __ATOMIC_ACQUIRE); /* [give] */
+	return __atomic_load_n(&si_ring.header->given, __ATOMIC_ACQUIRE); /* [give] */
 }
 
 /* A number that changes when the sidecar beats or gives something back. */
 static uint64_t progress(void)
 {
-	return __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED) + given(); /* [ctl] */
+	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) + given(); /* [ctl] */
 }
 
 /* A sidecar that fails takes its beat back; one that has not beaten yet is still starting. */
 static bool sidecar_gave_up(void)
 {
-	return __atomic_load_n(&si_arena.header->collector_beat, __ATOMIC_RELAXED) == 0 && !sidecar_beats(); /* [ctl] */
+	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) == 0 && !sidecar_beats(); /* [ctl] */
 }
 
 static uint32_t waiters; /* of this process; a child's copy may be of threads that it does not have */
@@ -93,13 +93,13 @@ void si_wait_awake(void)
 /* The process's number of this wait; 0: it has no slot to ask in. */
 static uint32_t wait_begins(void)
 {
-	return si_process.slot < 0 ? 0 : __atomic_add_fetch(&si_arena.processes[si_process.slot].waits, 1, __ATOMIC_RELAXED); /* [ctl] */
+	return si_process.slot < 0 ? 0 : __atomic_add_fetch(&si_ring.processes[si_process.slot].waits, 1, __ATOMIC_RELAXED); /* [ctl] */
 }
 
 static bool may_sleep(uint32_t wait)
 {
 	return wait && !__atomic_load_n(&never_sleep, __ATOMIC_RELAXED) &&
-	       (int32_t)(__atomic_load_n(&si_arena.processes[si_process.slot].may_sleep, __ATOMIC_RELAXED) - wait) >= 0; /* [ctl] */
+	       (int32_t)(__atomic_load_n(&si_ring.processes[si_process.slot].may_sleep, __ATOMIC_RELAXED) - wait) >= 0; /* [ctl] */
 }
 
 static void pause_for(uint64_t ns, uint32_t wait)

@@ -93,7 +93,7 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 
 		d->cause = constructions > 1 ? "objects are constructed more often than memory is allocated: it is reused in place"
 					     : "allocations dominate constructions";
-		d->advice = constructions > 1 ? "extend reuse in place to the call sites below" : "an arena, a pool or reuse for the call sites below";
+		d->advice = constructions > 1 ? "extend reuse in place to the call sites below" : "a ring, a pool or reuse for the call sites below";
 		d->support = mem_format("%.2f constructions seen for each allocation; pools would make %s of the allocator out of %s, and save %s cycles "
 					"(a model: shinyctl pooling)", constructions, units_noun(UNITS_NOUN_BUF, t->with.calls, "call"),
 					units_count(UNITS_BUF, t->without.calls), units_short(UNITS_BUF, (double)pooling_saved(t)));
@@ -290,7 +290,7 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 		return NULL;
 	if (when < 0.2) {
 		d->cause = "it comes with the start";
-		d->advice = "an arena for what start-up needs for a short time";
+		d->advice = "a ring for what start-up needs for a short time";
 	} else if (when < 0.5) {
 		d->cause = "it comes with deferred initialization";
 		d->advice = "spread that work over time";

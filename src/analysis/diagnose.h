@@ -9,7 +9,7 @@
  *
  *   churn          what the allocator's calls cost by the paper's model (pooling.h: alloc and free cycles) is at least CHURN_SHARE of one core's time,
  *                  at the rate of the time stamp counter. Test: constructions / allocations (streams.h) above 1, reuse in place happens and
- *                  should be extended; else allocations dominate: an arena or pool for the call sites whose blocks die first
+ *                  should be extended; else allocations dominate: a ring or pool for the call sites whose blocks die first
  *   growth         most live bytes in the last tenth of the recording are at least GROWTH_RISE times those in its middle tenth, and at least one
  *                  call site grows (leaks.h). Test: at least half of the live bytes are in blocks of up to SMALL bytes: pool by size and lifetime;
  *                  else the call sites that grow
@@ -18,7 +18,7 @@
  *   hardware       misses of branches and caches by accessed type. Not recorded: unknown. What can be said is how large the live set is, in
  *                  cache lines (activity.h)
  *   spikes         the peak is at least SPIKE times the median of live bytes over time (activity.h). Test: when the peak was. In the first fifth:
- *                  start-up, an arena for what is short-lived; up to the half: deferred initialization, spread it; later: steady state, tune what
+ *                  start-up, a ring for what is short-lived; up to the half: deferred initialization, spread it; later: steady state, tune what
  *                  collects, or bound the buffers
  *
  * What a live block is worth, Z of the paper, needs data on accesses; each answer says what it lacks.

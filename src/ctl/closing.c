@@ -24,7 +24,7 @@ static void print_headlines(const char *path, const struct style *style)
 	shiny_err_free(err);
 }
 
-void closing_print(const struct collector_summary *s, bool quiet)
+void closing_print(const struct sidecar_summary *s, bool quiet)
 {
 	const char *advice = loss_advice(&s->lost);
 	char words[LOSS_WORDS];
@@ -57,7 +57,7 @@ void closing_print(const struct collector_summary *s, bool quiet)
 		fprintf(stderr, "shinyctl: next: shinyctl report %s\n", s->path);
 }
 
-void closing_json(struct json *json, const struct collector_summary *s)
+void closing_json(struct json *json, const struct sidecar_summary *s)
 {
 	json_text(json, "path", s->path);
 	json_number(json, "processes", s->processes);
@@ -76,7 +76,7 @@ void closing_json(struct json *json, const struct collector_summary *s)
 	json_number(json, "duration_ns", s->duration);
 }
 
-struct shiny_err *closing_write(const struct collector_summary *summary, const char *path)
+struct shiny_err *closing_write(const struct sidecar_summary *summary, const char *path)
 {
 	FILE *out = fopen(path, "we");
 	struct json json;

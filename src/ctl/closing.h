@@ -11,9 +11,9 @@
 #include "ctl.h"
 
 /* On standard error; `quiet`: only a loss. */
-void closing_print(const struct collector_summary *summary, bool quiet);
-void closing_json(struct json *json, const struct collector_summary *summary); /* the members, in an open object */
+void closing_print(const struct sidecar_summary *summary, bool quiet);
+void closing_json(struct json *json, const struct sidecar_summary *summary); /* the members, in an open object */
 /* Writes the document to `path`. */
-SHINY_MUST_CHECK struct shiny_err *closing_write(const struct collector_summary *summary, const char *path);
+SHINY_MUST_CHECK struct shiny_err *closing_write(const struct sidecar_summary *summary, const char *path);
 
 #endif

@@ -12,6 +12,18 @@ const struct env_spec env_specs[ENV_COUNT] = {
 #undef SHINY_ENV
 };
 
+/* The variables that have had another name. */
+static const struct {
+	const char *old;
+	enum env_id id;
+} renamed[] = {
+#define SHINY_ENV(name, field, type, fallback, allowed, help)
+#define SHINY_ENV_OLD(old, name) {#old, ENV_##name},
+#include <shiny/wire/variables.def>
+#undef SHINY_ENV
+};
+enum { RENAMED = sizeof(renamed) / sizeof(renamed[0]) };
+
 #define PREFIX "SHINY_"
 
 size_t env_complain(char *const *environment, FILE *err)
@@ -30,6 +42,19 @@ size_t env_complain(char *const *environment, FILE *err)
 		if (strncmp(*environment, PREFIX, sizeof PREFIX - 1) != 0)
 			continue;
 		snprintf(name, sizeof name, "%.*s", (int)length, *environment);
+		for (size_t old = 0; old < RENAMED; old++) {
+			const char *now = names[renamed[old].id];
+			bool both = getenv(now) != NULL;
+
+			if (strcmp(renamed[old].old, name) != 0)
+				continue;
+			fprintf(err, both ? "shinyctl: environment: %s is ignored, as its new name %s is set\n"
+					  : "shinyctl: environment: %s is now called %s; the old name is read for one version\n", name, now);
+			complaints++;
+			snprintf(name, sizeof name, "%s", now);
+			if (both)
+				value = getenv(now);
+		}
 		for (i = 0; i < ENV_COUNT && strcmp(names[i], name) != 0; i++)
 			;
 		if (i == ENV_COUNT) {
@@ -51,6 +76,10 @@ static const char *lookup(enum env_id id, uint64_t *number)
 	const struct env_spec *spec = &env_specs[id];
 	const char *value = getenv(spec->name);
 	char why[160];
+
+	for (size_t i = 0; i < RENAMED && !value; i++)
+		if (renamed[i].id == id)
+			value = getenv(renamed[i].old);
 
 	if (value && value_parse(spec->kind, spec->allowed, value, number, why, sizeof why))
 		return value;

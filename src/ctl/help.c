@@ -300,7 +300,7 @@ void help_man(FILE *out)
 	}
 	fputs(".SH DESCRIPTION\n", out);
 	roff(out, "Shiny shows every heap object of an unmodified C or C++ program: its type, call site, size, birth and death. A "
-		  "preloaded library copies facts into a mapped ring, a collector beside the program turns them into a session file, "
+		  "preloaded library copies facts into a mapped ring, a sidecar beside the program turns them into a session file, "
 		  "and the other verbs read that file. A session file is an SQLite database; its views with names that begin with v_ "
 		  "are stable.\n\n"
 		  "Sizes are given as 64k, 1.5m or 2g (powers of 1024), counts as 1000 or 10k. Names are cut to the terminal's "
@@ -344,7 +344,7 @@ void help_man(FILE *out)
 		roff_line(out, "", statuses[i].text, "\n");
 	}
 	fputs(".PP\nrun exits with the status of the program, or 128 plus the number of the signal that ended it; with 4 when the program "
-	      "could not be started.\n.SH FILES\n.TP\n\\fI/dev/shm/shiny\\-UID/PID.TICKS\\fR\nThe session directory: the arenas of the "
+	      "could not be started.\n.SH FILES\n.TP\n\\fI/dev/shm/shiny\\-UID/PID.TICKS\\fR\nThe session directory: the rings of the "
 	      "processes, while they run\n.SH EXAMPLES\n", out);
 	for (size_t i = 0; i < COUNT(examples); i++) {
 		roff_line(out, ".TP\n\\fB", examples[i].command, "\\fR\n");

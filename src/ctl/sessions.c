@@ -95,19 +95,19 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 
 void sessions_remove_empty(const char *directory)
 {
-	char lock[SESSIONS_PATH + sizeof SHINY_COLLECTOR_LOCK + 1];
+	char lock[SESSIONS_PATH + sizeof SHINY_SIDECAR_LOCK + 1];
 	struct session_directory look;
 
-	if (!sessions_look(directory, &look) || look.arenas)
+	if (!sessions_look(directory, &look) || look.rings)
 		return;
-	snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_COLLECTOR_LOCK);
+	snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_SIDECAR_LOCK);
 	unlink(lock);
 	rmdir(directory);
 }
 
-/* ---- one arena ---- */
+/* ---- one ring ---- */
 
-/* The header page of an arena that is ready and of our format; NULL otherwise. The caller unmaps and closes. */
+/* The header page of a ring that is ready and of our format; NULL otherwise. The caller unmaps and closes. */
 static struct shiny_header *map_header(int directory, const char *name, int *fd)
 {
 	struct shiny_header *header = MAP_FAILED;
@@ -128,13 +128,13 @@ static struct shiny_header *map_header(int directory, const char *name, int *fd)
 	return NULL;
 }
 
-static bool is_arena(const char *name)
+static bool is_ring(const char *name)
 {
-	return strncmp(name, SHINY_ARENA_PREFIX, sizeof SHINY_ARENA_PREFIX - 1) == 0;
+	return strncmp(name, SHINY_RING_PREFIX, sizeof SHINY_RING_PREFIX - 1) == 0;
 }
 
 /*
- * Is an arena that cannot be read yet being made? Its maker starts the sidecar before it finishes the arena, so this is the usual sight of
+ * Is a ring that cannot be read yet being made? Its maker starts the sidecar before it finishes the ring, so this is the usual sight of
  * a sidecar that is quick. The lock isn't asked: to take it for a moment would keep a maker from taking it.
  */
 static bool is_being_made(const struct stat *st, const struct timespec *now)
@@ -155,16 +155,16 @@ bool sessions_look(const char *directory, struct session_directory *out)
 			close(at);
 		return false;
 	}
-	*out = (struct session_directory){.arenas = 0};
+	*out = (struct session_directory){.rings = 0};
 	snprintf(out->path, sizeof out->path, "%s", directory);
 	clock_gettime(CLOCK_REALTIME, &now);
 	while ((entry = readdir(dir))) {
 		struct shiny_header *header;
 		int fd;
 
-		if (!is_arena(entry->d_name) || fstatat(at, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		if (!is_ring(entry->d_name) || fstatat(at, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
-		out->arenas++;
+		out->rings++;
 		out->bytes += (uint64_t)st.st_blocks * 512;
 		header = map_header(at, entry->d_name, &fd);
 		if (!header) {
@@ -183,7 +183,7 @@ bool sessions_look(const char *directory, struct session_directory *out)
 			out->used++;
 		close(fd);
 	}
-	lock = openat(at, SHINY_COLLECTOR_LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	lock = openat(at, SHINY_SIDECAR_LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (lock >= 0) {
 		out->collected = flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 		close(lock);
@@ -215,7 +215,7 @@ void sessions_each(sessions_fn *each, void *context)
 	}
 }
 
-/* The directory of the session that process `pid` belongs to, by the arena that it maps. */
+/* The directory of the session that process `pid` belongs to, by the ring that it maps. */
 static struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 {
 	char path[64], *line = NULL;
@@ -230,7 +230,7 @@ static struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 	while (!found && getline(&line, &room, maps) > 0) {
 		char *name = strchr(line, '/'), *slash = name ? strrchr(name, '/') : NULL;
 
-		if (!slash || !is_arena(slash + 1) || slash - name >= SESSIONS_PATH)
+		if (!slash || !is_ring(slash + 1) || slash - name >= SESSIONS_PATH)
 			continue;
 		snprintf(out, SESSIONS_PATH, "%.*s", (int)(slash - name), name);
 		found = private_directory(out);
@@ -238,7 +238,7 @@ static struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 	free(line);
 	fclose(maps);
 	if (!found)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "process %d maps no arena: it is not being recorded", (int)pid),
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "process %d maps no ring: it is not being recorded", (int)pid),
 					"start it with `shinyctl run`; `shinyctl collect` lists what is being recorded");
 	return NULL;
 }
@@ -309,7 +309,7 @@ struct shiny_err *sessions_mark(const char *directory, const char *name, bool *t
 				       "`shinyctl collect` lists the session directories");
 	else
 		err = make_mark(at, directory, name, final);
-	/* a collector looks every few milliseconds, on a busy machine later */
+	/* a sidecar looks every few milliseconds, on a busy machine later */
 	for (int i = 0; !err && look.collected && !*taken && i < 400; i++) {
 		*taken = faccessat(at, final, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 		if (!*taken)
@@ -337,7 +337,7 @@ struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *coun
 		struct shiny_header *header;
 		int fd;
 
-		if (!is_arena(entry->d_name) || !(header = map_header(at, entry->d_name, &fd)))
+		if (!is_ring(entry->d_name) || !(header = map_header(at, entry->d_name, &fd)))
 			continue;
 		__atomic_store_n(&header->recording, on, __ATOMIC_RELAXED); /* [ctl] */
 		munmap(header, sizeof *header);
@@ -346,7 +346,7 @@ struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *coun
 	}
 	closedir(dir);
 	if (!*count)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: no arena of this version in it", directory),
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: no ring of this version in it", directory),
 					"`shinyctl collect` lists the session directories");
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * value.h: what the value of an option or of an environment variable may be, and its check. One set of kinds for both, so that
- * `--arena 64m` and SHINY_ARENA=64m cannot come to mean two things.
+ * `--ring 64m` and SHINY_RING=64m cannot come to mean two things.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: any.
  */

@@ -4,7 +4,7 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- *   sidecar.c  the loop: rounds, new arenas, the end           lifecycle.c  who a process is, its fork, its end
+ *   sidecar.c  the loop: rounds, new rings, the end           lifecycle.c  who a process is, its fork, its end
  *   drain.c      chunks → streams → one raw record at a time     apply*.c   one record in order → registry, stats, events
  *   finish.c     names and aggregates into the store              block_types.c    the type of every block
  *   resolve_ahead.c       types of call sites, while there is time       mappings.c   mappings and what of them is resident
@@ -60,7 +60,7 @@ enum roster_key { ROSTER_SLOT, ROSTER_PID, ROSTER_KEYS };
 
 struct process {
 	uint32_t id, parent_id;
-	struct arena *arena;
+	struct ring_file *ring;
 	uint32_t slot, generation, namespace_pid;
 	uint32_t pid;  /* 0 unknown; changed by roster_name */
 	struct process *roster_next[ROSTER_KEYS]; /* roster.h */
@@ -68,7 +68,7 @@ struct process {
 	int status;    /* as wait() says it; -1 unknown */
 	int said;      /* the same, as its library announced it; -1 it did not */
 	int told;      /* the same, as its parent was told; -1 it was not */
-	bool forked;   /* its parent shares the arena */
+	bool forked;   /* its parent shares the ring */
 	bool pending;  /* forked, its parent's blocks are not taken over yet */
 	bool gone;     /* it cannot run any more */
 	bool replaced; /* by exec: another image runs under its pid */
@@ -104,7 +104,7 @@ struct process {
 
 /* A program that a process of the session said it starts, until it is known whether it is recorded. */
 struct start {
-	struct arena *arena; /* of who said it */
+	struct ring_file *ring; /* of who said it */
 	uint64_t number;     /* of the notice */
 	uint64_t time;       /* ticks */
 	char *path;          /* as exec was given it */
@@ -126,7 +126,7 @@ struct waiting {
 
 /* A stream being read. */
 struct stream {
-	struct arena *arena;
+	struct ring_file *ring;
 	struct process *process;
 	uint32_t slot, generation;
 	uint32_t id; /* thread's id in the session */
@@ -138,7 +138,7 @@ struct stream {
 	uint64_t start;
 	int64_t chunk; /* index of the one being read, -1 none */
 	uint32_t expected; /* the sequence number of the next chunk */
-	uint64_t done_scan; /* where done: the last scan of its arena that may have missed a chunk of it */
+	uint64_t done_scan; /* where done: the last scan of its ring that may have missed a chunk of it */
 	unsigned gap_scans; /* scans in a row that found a later chunk but not the expected one */
 	VEC(struct waiting) waiting; /* sorted by sequence */
 	struct cursor cursor;
@@ -154,7 +154,7 @@ struct stream {
 };
 
 struct session {
-	const struct collector_options *options;
+	const struct sidecar_options *options;
 	struct store *store;
 	struct sym_options symbols; /* for the two symbolizers */
 	struct warm *warm;          /* NULL: call sites are typed at the end only */
@@ -170,8 +170,8 @@ struct session {
 	struct classes classes;
 	struct intern tags; /* names; ids as in table tag */
 	uint64_t pid_namespace; /* inode of our own; 0 unknown */
-	VEC(struct arena *) arenas; /* all, for ever */
-	VEC(struct arena *) present; /* those whose file is not removed */
+	VEC(struct ring_file *) rings; /* all, for ever */
+	VEC(struct ring_file *) present; /* those whose file is not removed */
 	/*
 	 * All processes, for ever; id = index + 1. What is done again and again is done for those of `running` and `ended` only: a build of ten
 	 * thousand processes costs ten thousand times as much as one process.
@@ -182,20 +182,20 @@ struct session {
 	size_t settled;
 	struct roster roster;
 	VEC(struct stream *) streams;    /* being read */
-	VEC(struct start) starts;        /* that no arena has answered yet */
+	VEC(struct start) starts;        /* that no ring has answered yet */
 	struct order order;
 	uint32_t threads;
 	uint64_t start_realtime, first_ticks;
 	uint64_t applied_until; /* T of the last round */
-	uint64_t looked;        /* ticks: every arena that was there then is known; 0: no look yet */
+	uint64_t looked;        /* ticks: every ring that was there then is known; 0: no look yet */
 	uint64_t latest; /* no honest record read so far can be later; drain_pull reads the clock again before it calls one a lie */
 	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
 	struct total total;     /* what is live over all processes */
 	uint64_t total_events, allocs, frees;
 	uint64_t pages_beyond; /* of blocks live at the ends of processes, beyond what each may have */
-	uint64_t torn_pages; /* when the arenas were last looked at for it */
-	struct collector_ended launched; /* pid 0: nobody has said it */
-	bool paused;         /* recording was off in some arena at some time */
+	uint64_t torn_pages; /* when the rings were last looked at for it */
+	struct sidecar_ended launched; /* pid 0: nobody has said it */
+	bool paused;         /* recording was off in some ring at some time */
 	uint64_t unrecorded; /* programs that were started and are not recorded */
 	struct event events[EVENT_BATCH];
 	size_t event_count;
@@ -212,9 +212,9 @@ void session_beat(struct session *session); /* who waits for the sidecar sees th
 void session_destroy(struct session *session);
 
 /* ---- lifecycle.c ---- */
-struct process *process_of(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation);
-void process_enlist(struct session *session, struct process *process); /* its arena, slot and id are filled in */
-void process_scan(struct session *session, struct arena *arena); /* new slots */
+struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation);
+void process_enlist(struct session *session, struct process *process); /* its ring, slot and id are filled in */
+void process_scan(struct session *session, struct ring_file *ring); /* new slots */
 void process_take_over(struct session *session, uint64_t until); /* pending forks with fork_at < until: clone the parents' blocks */
 void process_watch(struct session *session, uint64_t wall);      /* who has ended; roles; counters */
 void process_look_for_ends(struct session *session);             /* who has said so: it is in time for the order of events */
@@ -230,12 +230,12 @@ void process_thread_name(const struct process *process, uint32_t tid, char *out,
 bool process_thread_alive(const struct process *process, uint32_t tid); /* true when in doubt */
 
 /* ---- drain.c ---- */
-void drain_scan(struct session *session, struct arena *arena);
-void drain_grow(struct arena *arena); /* more space where it is getting scarce; a scan does so too */
+void drain_scan(struct session *session, struct ring_file *ring);
+void drain_grow(struct ring_file *ring); /* more space where it is getting scarce; a scan does so too */
 bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
-void drain_reap(struct arena *arena, const struct process *process); /* NULL: all */
-void drain_reap_threads(struct session *session, struct arena *arena);
-bool drain_idle(const struct arena *arena, const struct process *process); /* no chunk of it is attached or waiting */
+void drain_reap(struct ring_file *ring, const struct process *process); /* NULL: all */
+void drain_reap_threads(struct session *session, struct ring_file *ring);
+bool drain_idle(const struct ring_file *ring, const struct process *process); /* no chunk of it is attached or waiting */
 void drain_end_streams(struct session *session); /* those that are done */
 void stream_destroy(struct stream *stream);
 void stream_put(struct session *session, struct stream *stream, uint64_t end);
@@ -249,7 +249,7 @@ uint32_t tags_id(struct session *session, const char *name); /* its row is writt
 
 /* ---- finish.c ---- */
 void finish_write_new(struct session *session); /* modules, frames, stacks, vtables that came since the last time */
-void finish_session(struct session *session, struct collector_summary *out);
+void finish_session(struct session *session, struct sidecar_summary *out);
 
 /* ---- unprobed.c ---- */
 bool unprobed_probe(struct session *session); /* true: something could not be seen, for this time */

@@ -5,17 +5,17 @@
  * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes. Threads: one; resolve_ahead.c, answers.c and errands.c
  * make others.
  *
- * A round: T = now; look for new arenas, processes and chunks; merge and apply everything up to T (order.h); give chunks back. Rounds
- * come every 2 to 20 ms, the closer the fuller the arenas are.
+ * A round: T = now; look for new rings, processes and chunks; merge and apply everything up to T (order.h); give chunks back. Rounds
+ * come every 2 to 20 ms, the closer the fuller the rings are.
  *
- * An arena ends when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is drained after that is all there will
- * ever be. That takes a few rounds, which all arenas have in common: a thousand short processes must not mean a thousand times as
- * many rounds over those that live. The session is over when all arenas are, the launcher's pipe has hung up, and a last look at the directory finds nothing
- * new. Between exec and the new image's constructor a program holds no arena: without a launcher a second of grace covers that, with
+ * A ring ends when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is drained after that is all there will
+ * ever be. That takes a few rounds, which all rings have in common: a thousand short processes must not mean a thousand times as
+ * many rounds over those that live. The session is over when all rings are, the launcher's pipe has hung up, and a last look at the directory finds nothing
+ * new. Between exec and the new image's constructor a program holds no ring: without a launcher a second of grace covers that, with
  * one a tenth, and none when no process is left that was started with the library preloaded.
  *
  * Writing the end of a session takes seconds where there is much to name. Who begins meanwhile finds that in the lock's file (wire.h),
- * allocates all of its arena at once and leaves it to us: it gets a session of its own afterwards (collector_run_late), whose name has
+ * allocates all of its ring at once and leaves it to us: it gets a session of its own afterwards (sidecar_run_late), whose name has
  * a number.
  *
  * An existing output file is never overwritten without `force`: a fixed name is refused before anything is read; a pattern's (%p, %t)
@@ -57,7 +57,7 @@ static void on_signal(int number)
 }
 
 /* Asked to end more than once: waits for nobody else. */
-static bool collector_hurried(void)
+static bool sidecar_hurried(void)
 {
 	return asked_to_end > 1;
 }
@@ -79,7 +79,7 @@ void session_flush_events(struct session *session)
 
 /* ---- the output's name ---- */
 
-static const char *pattern_of(const struct collector_options *options)
+static const char *pattern_of(const struct sidecar_options *options)
 {
 	static const struct {
 #define SHINY_ENV(name, field, type, text, allowed, help) const char *field;
@@ -94,7 +94,7 @@ static const char *pattern_of(const struct collector_options *options)
 	return options->out ? options->out : standard.out;
 }
 
-static char *expand(const char *pattern, const struct arena *arena, uint32_t pid)
+static char *expand(const char *pattern, const struct ring_file *ring, uint32_t pid)
 {
 	char *text = mem_text(""), *more, part[256];
 
@@ -102,12 +102,12 @@ static char *expand(const char *pattern, const struct arena *arena, uint32_t pid
 		part[0] = *at;
 		part[1] = '\0';
 		if (*at == '%' && at[1]) {
-			time_t seconds = (time_t)(arena->start_realtime / 1000000000);
+			time_t seconds = (time_t)(ring->start_realtime / 1000000000);
 			struct tm local;
 
 			switch (*++at) {
 			case 'e':
-				snprintf(part, sizeof part, "%s", text_base(arena->executable));
+				snprintf(part, sizeof part, "%s", text_base(ring->executable));
 				break;
 			case 'p':
 				snprintf(part, sizeof part, "%" PRIu32, pid);
@@ -140,10 +140,10 @@ static struct shiny_err *exists_error(const char *path)
 				"give another name with --out, or --force to overwrite it");
 }
 
-static struct shiny_err *create_store(struct session *session, const struct arena *arena, uint32_t pid)
+static struct shiny_err *create_store(struct session *session, const struct ring_file *ring, uint32_t pid)
 {
 	const char *pattern = pattern_of(session->options);
-	char *path = expand(pattern, arena, pid), *base = mem_text(path);
+	char *path = expand(pattern, ring, pid), *base = mem_text(path);
 	size_t length = strlen(base);
 	bool suffix = length > 6 && !strcmp(base + length - 6, ".shiny");
 	struct shiny_err *err;
@@ -164,9 +164,9 @@ static struct shiny_err *create_store(struct session *session, const struct aren
 	return err;
 }
 
-/* ---- arenas ---- */
+/* ---- rings ---- */
 
-/* A process that calls exec makes an arena of the same pid, and under the same name once the one before has been removed. */
+/* A process that calls exec makes a ring of the same pid, and under the same name once the one before has been removed. */
 static bool known(const struct session *session, const char *path)
 {
 	for (size_t i = 0; i < session->present.count; i++)
@@ -175,25 +175,25 @@ static bool known(const struct session *session, const char *path)
 	return false;
 }
 
-static struct shiny_err *take_arena(struct session *session, struct arena *arena)
+static struct shiny_err *take_ring(struct session *session, struct ring_file *ring)
 {
-	bool foreign = memcmp(arena->boot_id, session->boot_id, sizeof arena->boot_id) != 0;
+	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof ring->boot_id) != 0;
 
 	if (!session->ticks_known) {
-		ticks_init(&session->ticks, arena->clock, arena->start_ticks, arena->start_boottime, arena->ticks_per_second, foreign);
+		ticks_init(&session->ticks, ring->clock, ring->start_ticks, ring->start_boottime, ring->ticks_per_second, foreign);
 		session->ticks_known = true;
-		session->start_realtime = arena->start_realtime;
-	} else if (arena->clock != session->ticks.kind || foreign != session->ticks.foreign) {
-		struct shiny_err *err = shiny_err(SHINY_ERR_OTHER, "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s", arena->path,
-						  arena->clock, foreign ? " of another boot" : "", session->ticks.kind,
+		session->start_realtime = ring->start_realtime;
+	} else if (ring->clock != session->ticks.kind || foreign != session->ticks.foreign) {
+		struct shiny_err *err = shiny_err(SHINY_ERR_OTHER, "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s", ring->path,
+						  ring->clock, foreign ? " of another boot" : "", session->ticks.kind,
 						  session->ticks.foreign ? " of another boot" : "");
-		arena_close(arena);
+		ring_close(ring);
 		return err;
 	}
-	__atomic_store_n(&arena->header->collector_pid, (uint32_t)getpid(), __ATOMIC_RELAXED); /* [ctl] */
-	__atomic_store_n(&arena->header->collector_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED); /* [ctl] */
-	*vec_push(&session->arenas) = arena;
-	*vec_push(&session->present) = arena;
+	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELAXED); /* [ctl] */
+	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED); /* [ctl] */
+	*vec_push(&session->rings) = ring;
+	*vec_push(&session->present) = ring;
 	return NULL;
 }
 
@@ -208,8 +208,8 @@ struct directory {
 	int lock; /* taken by us; -1: by who called us */
 	int held; /* the lock's file */
 	uint64_t scanned;
-	unsigned making; /* arenas that the last look found unfinished */
-	VEC(struct refusal) unready; /* arenas that cannot be read, yet or ever */
+	unsigned making; /* rings that the last look found unfinished */
+	VEC(struct refusal) unready; /* rings that cannot be read, yet or ever */
 };
 
 static struct refusal *unready_of(struct directory *dir, const char *path, uint64_t wall)
@@ -224,7 +224,7 @@ static struct refusal *unready_of(struct directory *dir, const char *path, uint6
 	return r;
 }
 
-/* What has become readable, or has gone: another arena may get the name. */
+/* What has become readable, or has gone: another ring may get the name. */
 static void forget_refusals(struct directory *dir)
 {
 	for (size_t i = dir->unready.count; i-- > 0;)
@@ -236,7 +236,7 @@ static void forget_refusals(struct directory *dir)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct arena *x = *(struct arena *const *)a, *y = *(struct arena *const *)b;
+	const struct ring_file *x = *(struct ring_file *const *)a, *y = *(struct ring_file *const *)b;
 
 	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
 }
@@ -256,10 +256,10 @@ static void take_mark(struct session *session, int directory, const char *file)
 		session_fail(session, store_put_mark(session->store, &(struct store_mark){ .time = boottime > start ? boottime - start : 0, .name = name }));
 }
 
-/* New arenas of the directory, and marks. One that is refused becomes a note, or the error, if no other arena is there. */
+/* New rings of the directory, and marks. One that is refused becomes a note, or the error, if no other ring is there. */
 static struct shiny_err *look_around(struct session *session, struct directory *dir)
 {
-	VEC(struct arena *) fresh = { 0 };
+	VEC(struct ring_file *) fresh = { 0 };
 	struct shiny_err *first = NULL;
 	uint64_t wall = ticks_wall_ns();
 	struct dirent *entry;
@@ -270,15 +270,15 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 	for (size_t i = 0; i < session->present.count; i++) {
 		if (!session->present.at[i]->over)
 			process_scan(session, session->present.at[i]); /* whom the directory's files name as parents */
-		notices_read(session, session->present.at[i]); /* what an arena answers was said before it was made */
+		notices_read(session, session->present.at[i]); /* what a ring answers was said before it was made */
 	}
 	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
 	if (!handle)
-		return errno == ENOENT && session->arenas.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
+		return errno == ENOENT && session->rings.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
 	for (size_t i = 0; i < dir->unready.count; i++)
 		dir->unready.at[i].there = false;
 	while ((entry = readdir(handle))) {
-		struct arena *arena = NULL;
+		struct ring_file *ring = NULL;
 		struct shiny_err *err = NULL;
 		struct refusal *refusal = NULL;
 		char *path;
@@ -287,7 +287,7 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 			take_mark(session, dirfd(handle), entry->d_name);
 		if (!strncmp(entry->d_name, SHINY_UNRECORDED_PREFIX, strlen(SHINY_UNRECORDED_PREFIX)) && session->store)
 			unrecorded_take(session, dirfd(handle), entry->d_name);
-		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)))
+		if (strncmp(entry->d_name, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)))
 			continue;
 		path = mem_format("%s/%s", dir->path, entry->d_name);
 		for (size_t i = 0; i < dir->unready.count; i++)
@@ -296,9 +296,9 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 		if (refusal)
 			refusal->there = true;
 		if (!known(session, path) && !(refusal && refusal->told)) {
-			err = arena_open(path, !session->options->leftover && !(refusal && wall - refusal->since > 5000 * MS), &arena);
-			if (arena) {
-				*vec_push(&fresh) = arena;
+			err = ring_open(path, !session->options->leftover && !(refusal && wall - refusal->since > 5000 * MS), &ring);
+			if (ring) {
+				*vec_push(&fresh) = ring;
 				if (refusal)
 					refusal->there = false;
 			} else {
@@ -320,19 +320,19 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 	}
 	closedir(handle);
 	forget_refusals(dir);
-	/* the session's time starts with its earliest arena */
+	/* the session's time starts with its earliest ring */
 	if (fresh.count)
 		qsort(fresh.at, fresh.count, sizeof *fresh.at, by_start);
 	for (size_t i = 0; i < fresh.count; i++) {
-		struct shiny_err *err = take_arena(session, fresh.at[i]);
+		struct shiny_err *err = take_ring(session, fresh.at[i]);
 
 		if (!err && !session->store)
-			err = create_store(session, session->arenas.at[0], session->arenas.at[0]->pid);
+			err = create_store(session, session->rings.at[0], session->rings.at[0]->pid);
 		if (err && !session->store) { /* no output: nothing can be done for any of them */
 			shiny_err_free(first);
 			first = err;
 			for (size_t k = i + 1; k < fresh.count; k++)
-				arena_close(fresh.at[k]);
+				ring_close(fresh.at[k]);
 			break;
 		}
 		if (err) {
@@ -363,14 +363,14 @@ void session_beat(struct session *session)
 	uint64_t now = ticks_now(&session->ticks);
 
 	for (size_t i = 0; i < session->present.count; i++) {
-		const struct arena *a = session->present.at[i];
+		const struct ring_file *a = session->present.at[i];
 
 		if (!a->over)
-			__atomic_store_n(&a->header->collector_beat, now, __ATOMIC_RELAXED); /* [ctl] */
+			__atomic_store_n(&a->header->sidecar_beat, now, __ATOMIC_RELAXED); /* [ctl] */
 	}
 }
 
-/* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their arenas and die meanwhile. */
+/* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their rings and die meanwhile. */
 static void attend(struct session *session)
 {
 	session_beat(session);
@@ -426,7 +426,7 @@ static void merge(struct session *session, uint64_t until)
 }
 
 /*
- * The number of records applied: of those that lie before the last look around. An arena that appeared behind it would otherwise be told
+ * The number of records applied: of those that lie before the last look around. A ring that appeared behind it would otherwise be told
  * behind records that come after its own; what is live over all processes is known for each moment only in the order of time.
  */
 static uint64_t round_of(struct session *session)
@@ -453,7 +453,7 @@ static uint64_t round_of(struct session *session)
 	for (size_t i = session->running.count; i-- > 0;) { /* who is closed leaves its place to the last */
 		struct process *p = session->running.at[i];
 
-		if (p->gone && !p->pending && drain_idle(p->arena, p))
+		if (p->gone && !p->pending && drain_idle(p->ring, p))
 			process_close(session, p);
 	}
 	for (; session->settled < session->ended.count; session->settled++) {
@@ -466,62 +466,62 @@ static uint64_t round_of(struct session *session)
 	return session->total_events - before;
 }
 
-/* ---- an arena's end ---- */
+/* ---- a ring's end ---- */
 
-static uint64_t events_of(const struct session *session, const struct arena *arena)
+static uint64_t events_of(const struct session *session, const struct ring_file *ring)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < session->running.count; i++)
-		if (session->running.at[i]->arena == arena)
+		if (session->running.at[i]->ring == ring)
 			sum += session->running.at[i]->events;
 	return sum;
 }
 
-static bool is_empty(const struct session *session, const struct arena *arena)
+static bool is_empty(const struct session *session, const struct ring_file *ring)
 {
 	for (size_t i = 0; i < session->streams.count; i++)
-		if (session->streams.at[i]->arena == arena)
+		if (session->streams.at[i]->ring == ring)
 			return false;
-	return !arena->busy[0] && !arena->busy[1];
+	return !ring->busy[0] && !ring->busy[1];
 }
 
 /*
  * Nobody maps it any more: what is there is all there will be. True: it is drained. The first round since may have begun before
  * that; the second sees all chunks that are left, and one that finds none is the last. Two show a gap in their numbers, the third
- * takes what lies behind it; a damaged arena is given up after 64, or when nothing has come out of it for four.
+ * takes what lies behind it; a damaged ring is given up after 64, or when nothing has come out of it for four.
  */
-static bool is_drained(const struct session *session, struct arena *arena)
+static bool is_drained(const struct session *session, struct ring_file *ring)
 {
 	uint64_t events;
 
-	arena->rounds++;
-	if (arena->rounds < 2)
+	ring->rounds++;
+	if (ring->rounds < 2)
 		return false;
-	if (is_empty(session, arena))
+	if (is_empty(session, ring))
 		return true;
-	events = events_of(session, arena);
-	arena->quiet = events != arena->seen ? 0 : arena->quiet + 1;
-	arena->seen = events;
-	return arena->quiet == 4 || arena->rounds == 64;
+	events = events_of(session, ring);
+	ring->quiet = events != ring->seen ? 0 : ring->quiet + 1;
+	ring->seen = events;
+	return ring->quiet == 4 || ring->rounds == 64;
 }
 
-static void close_arena(struct session *session, struct arena *arena)
+static void close_ring(struct session *session, struct ring_file *ring)
 {
-	arena->over = true;
-	arena_read_counters(arena);
+	ring->over = true;
+	ring_read_counters(ring);
 	for (size_t i = session->running.count; i-- > 0;)
-		if (session->running.at[i]->arena == arena)
+		if (session->running.at[i]->ring == ring)
 			process_close(session, session->running.at[i]);
-	if (arena->busy[0] + arena->busy[1])
-		for (uint32_t i = 0; i < arena->chunks.count; i++) {
-			unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->chunks.states[i], __ATOMIC_RELAXED));
+	if (ring->busy[0] + ring->busy[1])
+		for (uint32_t i = 0; i < ring->chunks.count; i++) {
+			unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&ring->chunks.states[i], __ATOMIC_RELAXED));
 
-			if (!arena->owners[i] && phase != SHINY_CHUNK_FREE && phase != SHINY_CHUNK_ABSENT)
-				arena->bad_chunks++;
+			if (!ring->owners[i] && phase != SHINY_CHUNK_FREE && phase != SHINY_CHUNK_ABSENT)
+				ring->bad_chunks++;
 		}
 	for (size_t i = session->streams.count; i-- > 0;)
-		if (session->streams.at[i]->arena == arena) { /* only a lying arena gets here */
+		if (session->streams.at[i]->ring == ring) { /* only a lying ring gets here */
 			struct stream *s = session->streams.at[i];
 
 			s->process->noticed.bad_records++;
@@ -532,25 +532,25 @@ static void close_arena(struct session *session, struct arena *arena)
 		}
 }
 
-/* After a round. True: some arenas end, and another round shall come soon. */
-static bool end_arenas(struct session *session, struct directory *dir)
+/* After a round. True: some rings end, and another round shall come soon. */
+static bool end_rings(struct session *session, struct directory *dir)
 {
 	bool some = false;
 
 	for (size_t i = 0; i < session->present.count; i++) {
-		struct arena *arena = session->present.at[i];
+		struct ring_file *ring = session->present.at[i];
 
-		if (arena->over || (!arena->ending && arena_held(arena)))
+		if (ring->over || (!ring->ending && ring_held(ring)))
 			continue;
-		arena->ending = true;
-		process_scan(session, arena);
-		notices_read(session, arena);
+		ring->ending = true;
+		process_scan(session, ring);
+		notices_read(session, ring);
 		for (size_t n = 0; n < session->running.count; n++)
-			if (session->running.at[n]->arena == arena)
+			if (session->running.at[n]->ring == ring)
 				process_read_counters(session->running.at[n]);
-		drain_reap(arena, NULL); /* also streams that a scan has just found */
-		if (is_drained(session, arena)) {
-			close_arena(session, arena);
+		drain_reap(ring, NULL); /* also streams that a scan has just found */
+		if (is_drained(session, ring)) {
+			close_ring(session, ring);
 		} else {
 			some = true;
 		}
@@ -561,12 +561,12 @@ static bool end_arenas(struct session *session, struct directory *dir)
 
 /*
  * A process may be killed at any moment, and what is in its nursery then has no type: each second is enough for long lives, 50 ms and a
- * quarter of a second after an arena's or a process's start for short ones.
+ * quarter of a second after a ring's or a process's start for short ones.
  */
 static void ask_for_flush(struct session *session, uint64_t wall)
 {
 	for (size_t i = 0; i < session->present.count; i++) {
-		struct arena *a = session->present.at[i];
+		struct ring_file *a = session->present.at[i];
 
 		if (a->over)
 			continue;
@@ -585,7 +585,7 @@ static void ask_for_flush(struct session *session, uint64_t wall)
 }
 
 /*
- * How much of an arena's bytes its writers have taken since the scan before, at most, in 1/256. Not how much they hold: thousands of idle threads
+ * How much of a ring's bytes its writers have taken since the scan before, at most, in 1/256. Not how much they hold: thousands of idle threads
  * with a chunk each are no reason to hurry.
  */
 static unsigned pressure(const struct session *session)
@@ -593,7 +593,7 @@ static unsigned pressure(const struct session *session)
 	unsigned most = 0;
 
 	for (size_t i = 0; i < session->present.count; i++) {
-		const struct arena *a = session->present.at[i];
+		const struct ring_file *a = session->present.at[i];
 		unsigned share = a->over ? 0 : (unsigned)(a->turnover * 256 / a->bytes);
 
 		most = share > most ? share : most;
@@ -602,11 +602,11 @@ static unsigned pressure(const struct session *session)
 }
 
 /* More than a quarter of the small or the large chunks are in use. */
-static bool is_crowded(const struct arena *arena, int large)
+static bool is_crowded(const struct ring_file *ring, int large)
 {
-	uint32_t count = large ? arena->chunks.count - arena->chunks.smalls : arena->chunks.smalls;
+	uint32_t count = large ? ring->chunks.count - ring->chunks.smalls : ring->chunks.smalls;
 
-	return arena->busy[large] > count / 4;
+	return ring->busy[large] > count / 4;
 }
 
 /* Sleeps until the next round; true: the launcher has hung up. Once it has, its pipe would end every sleep at once. */
@@ -621,7 +621,7 @@ static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
 /* Its last words, if any. */
 static void hear_launcher(struct session *session)
 {
-	struct collector_ended ended;
+	struct sidecar_ended ended;
 
 	if (read(session->options->launcher_fd, &ended, sizeof ended) == sizeof ended)
 		session->launched = ended;
@@ -657,10 +657,10 @@ static void look_at_torn(struct session *session)
 	if (pages == session->torn_pages)
 		return;
 	session->torn_pages = pages;
-	for (size_t i = 0; i < session->arenas.count; i++) {
-		struct arena *a = session->arenas.at[i];
+	for (size_t i = 0; i < session->rings.count; i++) {
+		struct ring_file *a = session->rings.at[i];
 
-		if (a->torn || !a->header || !arena_torn(a))
+		if (a->torn || !a->header || !ring_torn(a))
 			continue;
 		a->torn = true;
 		session->noticed.torn++;
@@ -676,17 +676,17 @@ static unsigned waiting_to_go(const struct session *session)
 	return count;
 }
 
-/* Arenas that are over and safe in the session file go at once: a build of a thousand processes would fill the tmpfs with them. */
-static void release_arenas(struct session *session)
+/* Rings that are over and safe in the session file go at once: a build of a thousand processes would fill the tmpfs with them. */
+static void release_rings(struct session *session)
 {
 	for (size_t i = session->present.count; i-- > 0;) {
-		struct arena *a = session->present.at[i];
+		struct ring_file *a = session->present.at[i];
 
 		if (!a->over || !a->header || session->err || session->options->leftover)
 			continue;
-		if (!session->options->keep_arenas && (unlink(a->path) == 0 || errno == ENOENT))
+		if (!session->options->keep_rings && (unlink(a->path) == 0 || errno == ENOENT))
 			session->present.at[i] = session->present.at[--session->present.count];
-		arena_release(a);
+		ring_release(a);
 	}
 }
 
@@ -712,7 +712,7 @@ static void look_for_comers(struct errand *errand)
 	((struct comers *)errand)->any = proc_any_preloaded();
 }
 
-/* Somebody may be about to make an arena. */
+/* Somebody may be about to make a ring. */
 static bool any_comes(struct session *session)
 {
 	struct comers *comers = mem_zero(1, sizeof(*comers));
@@ -728,7 +728,7 @@ static bool any_comes(struct session *session)
 
 static struct shiny_err *serve(struct session *session, struct directory *dir)
 {
-	const struct collector_options *options = session->options;
+	const struct sidecar_options *options = session->options;
 	uint64_t interval = 2 * MS, committed = ticks_wall_ns(), watched = 0, threads_looked = 0, idle_since = 0;
 	bool hung_up = options->launcher_fd < 0, some_end;
 	struct shiny_err *err;
@@ -752,21 +752,21 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			ask_for_flush(session, wall);
 			if (wall - threads_looked >= 1000 * MS) {
 				for (size_t i = 0; i < session->present.count; i++) {
-					struct arena *a = session->present.at[i];
+					struct ring_file *a = session->present.at[i];
 
 					if (!a->over && (is_crowded(a, 0) || is_crowded(a, 1) ||
-							 arena_threads_used(a) > a->thread_count / 2))
+							 ring_threads_used(a) > a->thread_count / 2))
 						drain_reap_threads(session, a);
 				}
 				threads_looked = wall;
 			}
 			look_at_torn(session);
-			some_end = end_arenas(session, dir);
+			some_end = end_rings(session, dir);
 			if (session->warm)
 				warm_offer(session->warm, &session->ids);
 			if (wall - committed >= 1000 * MS || waiting_to_go(session) >= 4) {
 				commit(session);
-				release_arenas(session);
+				release_rings(session);
 				committed = wall;
 			}
 			if (pressure(session) > 48 || applied > 200000)
@@ -785,7 +785,7 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 			if (!idle_since)
 				idle_since = wall;
 			if (wall - idle_since >= grace) {
-				say_finishing(session, dir, true); /* whoever did not see it has an arena by now: look */
+				say_finishing(session, dir, true); /* whoever did not see it has a ring by now: look */
 				err = look_around(session, dir);
 				if (err || (all_over(session) && !dir->making))
 					return err;
@@ -811,9 +811,9 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 enum { LOCK_TRIES = 5 };
 static const struct timespec lock_pause = { .tv_nsec = 2 * MS };
 
-struct shiny_err *collector_lock(const char *directory, int *out)
+struct shiny_err *sidecar_lock(const char *directory, int *out)
 {
-	char *path = mem_format("%s/%s", directory, SHINY_COLLECTOR_LOCK);
+	char *path = mem_format("%s/%s", directory, SHINY_SIDECAR_LOCK);
 	struct shiny_err *err = NULL;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	bool locked = false;
@@ -856,11 +856,11 @@ static void read_boot_id(uint8_t *out)
 		fclose(file);
 }
 
-/* An arena that this session has neither served nor refused. */
+/* A ring that this session has neither served nor refused. */
 static bool is_news(const struct session *session, const struct directory *dir, const char *file)
 {
 	char *path = mem_format("%s/%s", dir->path, file);
-	bool news = !strncmp(file, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)) && !known(session, path);
+	bool news = !strncmp(file, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)) && !known(session, path);
 
 	for (size_t i = 0; i < dir->unready.count; i++)
 		news = news && !(dir->unready.at[i].told && !strcmp(dir->unready.at[i].path, path));
@@ -888,18 +888,18 @@ static void remove_probes(const char *directory)
 }
 
 /*
- * True: there are arenas that came while the session was being finished. Who finds the lock gone starts a sidecar of its own, and who found it
- * held has made its arena before (interpose/boot/launch.c): so first the lock goes, then we look for arenas.
+ * True: there are rings that came while the session was being finished. Who finds the lock gone starts a sidecar of its own, and who found it
+ * held has made its ring before (interpose/boot/launch.c): so first the lock goes, then we look for rings.
  */
 static bool remove_all(struct session *session, const struct directory *dir)
 {
-	char *lock = mem_format("%s/%s", dir->path, SHINY_COLLECTOR_LOCK);
+	char *lock = mem_format("%s/%s", dir->path, SHINY_SIDECAR_LOCK);
 	bool late = false;
 	struct dirent *entry;
 	DIR *handle;
 
 	for (size_t i = session->present.count; i-- > 0;) {
-		const struct arena *a = session->present.at[i];
+		const struct ring_file *a = session->present.at[i];
 
 		if (a->over && (unlink(a->path) == 0 || errno == ENOENT))
 			session->present.at[i] = session->present.at[--session->present.count];
@@ -927,15 +927,15 @@ void session_destroy(struct session *session)
 		stream_destroy(session->streams.at[i]);
 	for (size_t i = 0; i < session->processes.count; i++)
 		process_destroy(session->processes.at[i]);
-	for (size_t i = 0; i < session->arenas.count; i++)
-		arena_close(session->arenas.at[i]);
+	for (size_t i = 0; i < session->rings.count; i++)
+		ring_close(session->rings.at[i]);
 	free(session->streams.at);
 	free(session->processes.at);
 	notices_forget(session);
 	free(session->running.at);
 	free(session->ended.at);
 	roster_deinit(&session->roster);
-	free(session->arenas.at);
+	free(session->rings.at);
 	free(session->present.at);
 	memory_watch_destroy(session->memory);
 	order_deinit(&session->order);
@@ -955,13 +955,13 @@ static struct shiny_err *nothing_recorded(const char *directory)
 	struct shiny_err *err;
 
 	err = first ? shiny_err(SHINY_ERR_OTHER, "%s: nothing was recorded: %s", directory, first) :
-		shiny_err(SHINY_ERR_OTHER, "%s: no arena: no program that loads libshiny.so ran in this session", directory);
+		shiny_err(SHINY_ERR_OTHER, "%s: no ring: no program that loads libshiny.so ran in this session", directory);
 	free(first);
 	return shiny_err_advise(err, advice);
 }
 
 /*
- * Told to end: what there is by now is taken, of arenas too that nobody has looked at yet. Programs that still run
+ * Told to end: what there is by now is taken, of rings too that nobody has looked at yet. Programs that still run
  * go on, and that what they will do is not here is a loss.
  */
 static void end_early(struct session *session, struct directory *dir)
@@ -969,14 +969,14 @@ static void end_early(struct session *session, struct directory *dir)
 	do {
 		session_fail(session, look_around(session, dir));
 		round_of(session);
-	} while (end_arenas(session, dir) && !session->err);
+	} while (end_rings(session, dir) && !session->err);
 	for (size_t i = 0; i < session->present.count; i++)
 		session->noticed.told_to_end += !session->present.at[i]->over;
 }
 
-static struct shiny_err *run(struct session *session, struct directory *dir, struct collector_summary *out)
+static struct shiny_err *run(struct session *session, struct directory *dir, struct sidecar_summary *out)
 {
-	struct collector_summary summary = { 0 };
+	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
 	struct shiny_err *err = serve(session, dir);
 
@@ -1008,14 +1008,14 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 		return err;
 	summary.sites = totals.sites;
 	summary.types = totals.types;
-	if (!session->options->keep_arenas)
+	if (!session->options->keep_rings)
 		summary.late = remove_all(session, dir) && !asked_to_end;
 	snprintf(summary.path, sizeof summary.path, "%s", session->path);
 	*out = summary;
 	return NULL;
 }
 
-struct shiny_err *collector_run(const struct collector_options *options, struct collector_summary *out)
+struct shiny_err *sidecar_run(const struct sidecar_options *options, struct sidecar_summary *out)
 {
 	struct session *session = mem_zero(1, sizeof *session);
 	struct directory dir = { .path = options->directory, .lock = -1 };
@@ -1027,7 +1027,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	session->options = options;
 	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs, .type_rules = options->type_rules,
 						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
-						 .progress = options->progress, .stop = collector_hurried };
+						 .progress = options->progress, .stop = sidecar_hurried };
 	session->memory = memory_watch_create(options->memory_period);
 	if (!options->leftover)
 		session->answers = answers_start();
@@ -1043,7 +1043,7 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	if (!options->force && !options->numbered && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
 		err = exists_error(pattern);
 	if (!err)
-		err = options->lock_fd ? NULL : collector_lock(dir.path, &dir.lock);
+		err = options->lock_fd ? NULL : sidecar_lock(dir.path, &dir.lock);
 	dir.held = options->lock_fd ? options->lock_fd : dir.lock;
 	if (!err) {
 		asked_to_end = 0;
@@ -1057,10 +1057,10 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 		sigaction(SIGHUP, &was_hup, NULL);
 		torn_end(&was_bus);
 	}
-	if (err) /* nobody drains these arenas any more: writers need not wait */
-		for (size_t i = 0; i < session->arenas.count; i++)
-			if (session->arenas.at[i]->header)
-				__atomic_store_n(&session->arenas.at[i]->header->collector_beat, 0, __ATOMIC_RELAXED); /* [ctl] */
+	if (err) /* nobody drains these rings any more: writers need not wait */
+		for (size_t i = 0; i < session->rings.count; i++)
+			if (session->rings.at[i]->header)
+				__atomic_store_n(&session->rings.at[i]->header->sidecar_beat, 0, __ATOMIC_RELAXED); /* [ctl] */
 	if (dir.lock >= 0)
 		close(dir.lock);
 	for (size_t i = 0; i < dir.unready.count; i++)
@@ -1070,24 +1070,24 @@ struct shiny_err *collector_run(const struct collector_options *options, struct 
 	return err;
 }
 
-struct shiny_err *collector_run_late(const struct collector_options *options, struct collector_summary *summary)
+struct shiny_err *sidecar_run_late(const struct sidecar_options *options, struct sidecar_summary *summary)
 {
-	struct collector_options late = *options;
+	struct sidecar_options late = *options;
 	struct shiny_err *err;
 	int lock;
 
-	*summary = (struct collector_summary){ 0 };
+	*summary = (struct sidecar_summary){ 0 };
 	late.launcher_fd = -1;
 	late.guests_fd = -1; /* closed with the first session */
 	late.force = late.leftover = false;
 	late.numbered = true;
-	err = collector_lock(options->directory, &lock);
+	err = sidecar_lock(options->directory, &lock);
 	if (err) { /* another sidecar has it, or the directory is gone by now */
 		shiny_err_free(err);
 		return NULL;
 	}
 	late.lock_fd = lock;
-	err = collector_run(&late, summary);
+	err = sidecar_run(&late, summary);
 	close(lock);
 	return err;
 }

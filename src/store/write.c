@@ -6,7 +6,7 @@
  *
  * The file is in WAL mode while it is recorded: a transaction is open from the first put to store_commit, a crash leaves the
  * last commit. Nothing is synced to the disk before the end: what the kernel has survives the death of the process at any step, and a disk
- * that is slow to sync would hold up the sidecar, and with it the program whose arena fills meanwhile. Only a power cut may take an
+ * that is slow to sync would hold up the sidecar, and with it the program whose ring fills meanwhile. Only a power cut may take an
  * unfinished file. store_finish syncs, checkpoints and leaves rollback mode, so that one file remains.
  * The writer holds a flock on the file (SQLite's own locks are fcntl locks, and independent of it): a reader tells by it
  * whether a file that is not complete is still being written or was left behind.

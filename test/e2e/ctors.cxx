@@ -262,7 +262,7 @@ SCENE stack(int depth)
 	if (depth)
 		stack(depth - 1);
 }
-SCENE arena(char *at, size_t bytes, int rounds)
+SCENE ring(char *at, size_t bytes, int rounds)
 {
 	for (int round = 0; round < rounds; round++) {
 		size_t used = 0;
@@ -279,17 +279,17 @@ SCENE arena(char *at, size_t bytes, int rounds)
 		}
 	}
 }
-SCENE arenas()
+SCENE rings()
 {
 	alignas(16) static char in_static[2000];
 	alignas(16) char on_stack[1000];
 	char *block = (char *)malloc(3000), *mapped = (char *)mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	book::begin(block, 3000);
-	arena(block, 3000, 4);
-	arena(in_static, sizeof in_static, 3);
-	arena(on_stack, sizeof on_stack, 2);
-	arena(mapped, 8192, 3);
+	ring(block, 3000, 4);
+	ring(in_static, sizeof in_static, 3);
+	ring(on_stack, sizeof on_stack, 2);
+	ring(mapped, 8192, 3);
 	book::end(block);
 	free(block); // with what is in it
 }
@@ -351,7 +351,7 @@ static void run(char **argv)
 	heap();
 	vectors();
 	stack(3);
-	arenas();
+	rings();
 	others();
 	for (pthread_t &t : threads)
 		pthread_create(&t, NULL, thread, NULL);

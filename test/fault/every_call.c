@@ -4,7 +4,7 @@
  *
  * Runs: test. The library makes its calls directly (interpose/core/sys.h), so an interposed wrapper would not see them: this program
  * traces its target and refuses a call where the instruction pointer lies in libshiny.so. Whatever fails, the target must print
- * the same and end with the same status. A first run with nothing refused shows that there are calls, and that they make an arena.
+ * the same and end with the same status. A first run with nothing refused shows that there are calls, and that they make a ring.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -126,7 +126,7 @@ static void run(struct run *r, unsigned refuse, int error)
 		setenv("LD_PRELOAD", library, 1);
 		setenv("SHINY_SESSION", session, 1);
 		setenv("SHINY_CTL", "/bin/true", 1);
-		setenv("SHINY_ARENA", "1m", 1);
+		setenv("SHINY_RING", "1m", 1);
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		execl("/proc/self/exe", "every_call", "target", (char *)NULL);
 		_exit(126);
@@ -163,21 +163,21 @@ static void run(struct run *r, unsigned refuse, int error)
 	close(pipes[0]);
 }
 
-/* Removes what the run left; how many arenas there were. */
+/* Removes what the run left; how many rings there were. */
 static unsigned sweep(void)
 {
 	DIR *dir = opendir(session);
 	struct dirent *entry;
-	unsigned arenas = 0;
+	unsigned rings = 0;
 
 	while (dir && (entry = readdir(dir))) {
-		arenas += strncmp(entry->d_name, "arena.", 6) == 0;
+		rings += strncmp(entry->d_name, "ring.", 6) == 0;
 		if (entry->d_name[0] != '.')
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	if (dir)
 		closedir(dir);
-	return arenas;
+	return rings;
 }
 
 int main(int argc, char **argv)

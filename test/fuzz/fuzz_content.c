@@ -106,7 +106,7 @@ static void put_row(struct store *s, const struct shape *shape, uint32_t i)
 	must(store_put_mapping(s, &(struct store_mapping){ .process = i, .module = 1, .start = number_of(shape, 0x400000), .end = number_of(shape, 0x500000) }));
 	must(store_put_memory(s, &(struct store_memory){ .process = i, .time = number_of(shape, 50000 * i), .rss = number_of(shape, 1 << 20) }));
 	must(store_put_segment(s, &(struct store_segment){ .id = i, .process = i, .origin = i, .start = number_of(shape, i << 20),
-							   .end = number_of(shape, (i + 1) << 20), .source = "mmap", .owner = "malloc", .detail = "arena" }));
+							   .end = number_of(shape, (i + 1) << 20), .source = "mmap", .owner = "malloc", .detail = "ring" }));
 	must(store_put_residency(s, &(struct store_residency){ .segment = i, .malloc = true, .time = number_of(shape, 50000),
 							       .committed = number_of(shape, 8192), .rss = 4096 }));
 	must(store_put_page(s, &(struct store_page){ .process = i, .page = number_of(shape, 16 + i), .blocks = 3, .live_bytes = (uint32_t)number_of(shape, 300) }));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_live.c: arenas that are lied into while the sidecar reads them. Three processes to a round: a sidecar; an honest program with an arena of its
- * own, whose every allocation is counted; and an attacker of the same user, who maps another arena of the session and writes what it likes
- * where it likes, by aim and at random, cuts it short, and fills the directory with what is no arena. The sidecar has to end by itself,
+ * fuzz_live.c: rings that are lied into while the sidecar reads them. Three processes to a round: a sidecar; an honest program with a ring of its
+ * own, whose every allocation is counted; and an attacker of the same user, who maps another ring of the session and writes what it likes
+ * where it likes, by aim and at random, cuts it short, and fills the directory with what is no ring. The sidecar has to end by itself,
  * with a session in which the honest program's numbers are right; it may not crash, take more than 20 s of processor time or 1 GB, or send
- * a signal to any process that an arena names. The sequence is the same each time, the times at which it strikes are not.
+ * a signal to any process that a ring names. The sequence is the same each time, the times at which it strikes are not.
  *
  *   fuzz_live [SECONDS]
  */
@@ -26,7 +26,7 @@
 
 #include "../../src/sidecar/sidecar.h"
 #include "../../src/store/store.h"
-#include "../unit/arena_writer.h"
+#include "../unit/ring_writer.h"
 #include "../unit/check.h"
 #include "victim.h"
 
@@ -40,7 +40,7 @@ static void nap(long ns)
 	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
-/* As a program that runs: the lock on its arena is held for as long. */
+/* As a program that runs: the lock on its ring is held for as long. */
 static int hold(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -203,15 +203,15 @@ static void lie(struct shiny_header *h, const struct shiny_header *shape, const 
 	}
 }
 
-/* What is no arena, under an arena's name, and no mark, under a mark's. */
+/* What is no ring, under a ring's name, and no mark, under a mark's. */
 static void litter(unsigned n)
 {
 	static const char *const targets[] = { "/etc/passwd", "/dev/zero", "/dev/full", "loop", "/proc/self/mem" };
-	char path[160], arena[160];
+	char path[160], ring[160];
 	int fd;
 
-	snprintf(path, sizeof path, "%s/%s%u.%u", directory, next_random() % 3 ? SHINY_ARENA_PREFIX : SHINY_MARK_PREFIX, 900000 + n % 300, n % 7);
-	snprintf(arena, sizeof arena, "%s/%s%u.0", directory, SHINY_ARENA_PREFIX, 800000 + n % 300);
+	snprintf(path, sizeof path, "%s/%s%u.%u", directory, next_random() % 3 ? SHINY_RING_PREFIX : SHINY_MARK_PREFIX, 900000 + n % 300, n % 7);
+	snprintf(ring, sizeof ring, "%s/%s%u.0", directory, SHINY_RING_PREFIX, 800000 + n % 300);
 	switch (next_random() % 8) {
 	case 0:
 		(void)!symlink(targets[next_random() % 5], path);
@@ -230,10 +230,10 @@ static void litter(unsigned n)
 		}
 		break;
 	case 4:
-		(void)!link(victim_path, arena); /* the same arena twice */
+		(void)!link(victim_path, ring); /* the same ring twice */
 		break;
 	case 5:
-		rename(path, arena);
+		rename(path, ring);
 		break;
 	case 6:
 		unlink(path);
@@ -264,7 +264,7 @@ static void attack(struct shiny_header *h, const struct shiny_header *shape, con
 			litter(n++);
 		nap(between_strikes);
 		if (cuts && n++ > 40) {
-			(void)!truncate(victim_path, (off_t)(next_random() % 2 ? next_random() % shape->arena_bytes : next_random() % 8192));
+			(void)!truncate(victim_path, (off_t)(next_random() % 2 ? next_random() % shape->ring_bytes : next_random() % 8192));
 			while (!told_to_end) /* what it maps would be a SIGBUS for it, too */
 				nap(1000000);
 		}
@@ -299,7 +299,7 @@ static uint64_t ask_number(struct store *store, const char *sql)
 	return number;
 }
 
-/* What the session says of the honest program, whose pid no other arena of it has. */
+/* What the session says of the honest program, whose pid no other ring of it has. */
 static bool numbers_right(uint64_t made)
 {
 	struct store *store = NULL;
@@ -340,9 +340,9 @@ static pid_t begin_sidecar(int *program_gone, const int held[2])
 	fflush(stdout);
 	child = fork();
 	if (child == 0) {
-		struct collector_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true, .launcher_fd = ends[0],
+		struct sidecar_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true, .launcher_fd = ends[0],
 						     .memory_period = 50, .no_site_types = true };
-		struct collector_summary summary;
+		struct sidecar_summary summary;
 		struct shiny_err *err;
 
 		close(ends[1]);
@@ -350,7 +350,7 @@ static pid_t begin_sidecar(int *program_gone, const int held[2])
 		close(held[1]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setrlimit(RLIMIT_CPU, &(struct rlimit){ RUN_SECONDS, RUN_SECONDS });
-		err = collector_run(&options, &summary);
+		err = sidecar_run(&options, &summary);
 		if (err)
 			printf("# %s\n", err->message);
 		fflush(stdout);
@@ -395,8 +395,8 @@ static const char *run_round(bool attacked)
 
 	remove_everything();
 	mkdir(directory, 0700);
-	honest = arena_make(honest_path, 16, 8);
-	victim = arena_make(victim_path, 16, 8);
+	honest = ring_make(honest_path, 16, 8);
+	victim = ring_make(victim_path, 16, 8);
 	if (!honest || !victim)
 		exit(3);
 	snprintf(honest->executable, sizeof honest->executable, "/nowhere/honest");
@@ -443,13 +443,13 @@ static const char *run_round(bool attacked)
 	close(program_gone);
 	close(held[0]);
 	close(held[1]);
-	munmap(honest, shape.arena_bytes);
-	munmap(victim, shape.arena_bytes);
+	munmap(honest, shape.ring_bytes);
+	munmap(victim, shape.ring_bytes);
 	wrong = wait_for_sidecar(sidecar);
 	if (!wrong && !numbers_right(made))
 		wrong = "the honest program's numbers are wrong";
 	if (waitpid(bystander, &status, WNOHANG) != 0)
-		wrong = "a process that an arena names has ended";
+		wrong = "a process that a ring names has ended";
 	kill(bystander, SIGKILL);
 	waitpid(bystander, &status, 0);
 	worst.rounds++;
@@ -466,8 +466,8 @@ int main(int argc, char **argv)
 	if (access("/dev/shm", W_OK) != 0)
 		snprintf(directory, sizeof directory, "/tmp/shiny-fuzz-live-%d", (int)getpid());
 	snprintf(session_path, sizeof session_path, "/tmp/shiny-fuzz-live-%d.shiny", (int)getpid());
-	snprintf(honest_path, sizeof honest_path, "%s/" SHINY_ARENA_PREFIX "1.0", directory);
-	snprintf(victim_path, sizeof victim_path, "%s/" SHINY_ARENA_PREFIX "2.0", directory);
+	snprintf(honest_path, sizeof honest_path, "%s/" SHINY_RING_PREFIX "1.0", directory);
+	snprintf(victim_path, sizeof victim_path, "%s/" SHINY_RING_PREFIX "2.0", directory);
 	if (getenv("FUZZ_SEED"))
 		random_state = strtoull(getenv("FUZZ_SEED"), NULL, 10) * 2 + 1;
 	for (uint64_t round = 0; (round < 2 || now_ms() < end) && findings < 10; round++) {
@@ -478,7 +478,7 @@ int main(int argc, char **argv)
 		findings++;
 	}
 	remove_everything();
-	printf("# %" PRIu64 " rounds, %" PRIu64 " arenas cut short; a sidecar took at most %.2f s and %ld MB\n", worst.rounds, worst.torn, worst.seconds, worst.kb >> 10);
+	printf("# %" PRIu64 " rounds, %" PRIu64 " rings cut short; a sidecar took at most %.2f s and %ld MB\n", worst.rounds, worst.torn, worst.seconds, worst.kb >> 10);
 	if (!findings)
 		printf("ok fuzz_live\n");
 	return findings != 0;

@@ -180,7 +180,7 @@ def is_written(path):
 
 def sidecar_of(directory):
     """The pid of the sidecar that serves a session directory; None: there is none."""
-    return lock_holder(os.path.join(directory, "collector.lock"))
+    return lock_holder(os.path.join(directory, "sidecar.lock"))
 
 
 def wait_complete(path, seconds=120):

@@ -349,7 +349,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (unsigned i = 0; i < 3; i++) {
 		char *arguments[] = { argv[0], (char *)(uintptr_t)modes[i], NULL };
-		char *environment[] = { session, unwind, (char *)"SHINY_COLLECT=off", (char *)"SHINY_ARENA=256m", NULL };
+		char *environment[] = { session, unwind, (char *)"SHINY_COLLECT=off", (char *)"SHINY_RING=256m", NULL };
 		int status = -1;
 		pid_t pid;
 

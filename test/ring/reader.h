@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reader.h: a second, independent reader of an arena, for tests of the writer: it takes the published records of every stream and
- * checks ring.h's invariants I1 (where asked), I2 and I3 on the way. It shares wire.h with the collector, and no code.
+ * reader.h: a second, independent reader of a ring, for tests of the writer: it takes the published records of every stream and
+ * checks ring.h's invariants I1 (where asked), I2 and I3 on the way. It shares wire.h with the sidecar, and no code.
  *
  * Runs: tests. Allocates: yes. Threads: one, after the writers are gone (or a snapshot of what they have published).
  */
@@ -55,7 +55,7 @@ static inline bool rd_open(struct rd *r, const char *path)
 	return r->h != MAP_FAILED && r->h->magic == SHINY_MAGIC && r->h->layout == SHINY_LAYOUT;
 }
 
-/* The arena of a session directory; false: there is none. */
+/* The ring of a session directory; false: there is none. */
 static inline bool rd_find(const char *directory, char *path, size_t room)
 {
 	DIR *dir = opendir(directory);
@@ -63,7 +63,7 @@ static inline bool rd_find(const char *directory, char *path, size_t room)
 	bool found = false;
 
 	while (dir && (entry = readdir(dir)))
-		if (strncmp(entry->d_name, SHINY_ARENA_PREFIX, strlen(SHINY_ARENA_PREFIX)) == 0) {
+		if (strncmp(entry->d_name, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)) == 0) {
 			snprintf(path, room, "%s/%s", directory, entry->d_name);
 			found = true;
 		}

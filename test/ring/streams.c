@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * streams.c: the engine under threads, forks, signals, SIGKILL and a full arena. Each case runs in a process of its own, which keeps
- * its own book in shared memory; the test then reads the arena that is left behind with reader.h and compares.
+ * streams.c: the engine under threads, forks, signals, SIGKILL and a full ring. Each case runs in a process of its own, which keeps
+ * its own book in shared memory; the test then reads the ring that is left behind with reader.h and compares.
  *
  * Runs: test, against interpose/ built with sanitizers. Reads of freed blocks, torn tables and races on them end the child's run.
  */
@@ -28,7 +28,7 @@
 
 void si_boot_test_constructor(void);
 
-enum { THREADS = 64, SLOTS = 256, THREAD_SLOTS = 32768, PROCESS_SLOTS = 16384 /* in the largest arena here */ };
+enum { THREADS = 64, SLOTS = 256, THREAD_SLOTS = 32768, PROCESS_SLOTS = 16384 /* in the largest ring here */ };
 static const uint64_t ghost = UINT64_C(0x100000000); /* addresses that are nobody's: never put into the nursery, as whole pages */
 
 /* The child's own book. */
@@ -37,7 +37,7 @@ struct book {
 	uint64_t code; /* where descend_left is */
 	_Atomic uint64_t tried; /* allocations about to be reported */
 	_Atomic uint64_t allocs, frees, reallocs, processes, released, handler_events;
-	_Atomic uint64_t drained; /* allocations that the child itself took out of the arena, as a sidecar would */
+	_Atomic uint64_t drained; /* allocations that the child itself took out of the ring, as a sidecar would */
 	_Atomic uint64_t waited;  /* seconds */
 };
 static struct book *book;
@@ -277,7 +277,7 @@ static void release(void *block)
 
 static uint64_t handed_over(void)
 {
-	return __atomic_load_n(&si_arena.processes[si_process.slot].counters[SHINY_COUNT_FREES_HANDED_OVER], __ATOMIC_RELAXED);
+	return __atomic_load_n(&si_ring.processes[si_process.slot].counters[SHINY_COUNT_FREES_HANDED_OVER], __ATOMIC_RELAXED);
 }
 
 static void *_Atomic shared_blocks[SLOTS];
@@ -477,8 +477,8 @@ static void sleep_ms(unsigned ms)
 
 static void drain(uint32_t index)
 {
-	struct shiny_chunk *chunk = shiny_chunk_at(&si_arena.chunks, index);
-	uint32_t room = shiny_chunk_room(&si_arena.chunks, index);
+	struct shiny_chunk *chunk = shiny_chunk_at(&si_ring.chunks, index);
+	uint32_t room = shiny_chunk_room(&si_ring.chunks, index);
 
 	for (uint32_t i = 0; i < room;) {
 		uint64_t w1 = chunk->records[i].w1;
@@ -489,13 +489,13 @@ static void drain(uint32_t index)
 		book->drained += kind == SHINY_REC_ALLOC;
 		i += 1 + (si_kind_is_run(kind) ? (uint32_t)(w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1)) : 0);
 	}
-	shiny_chunk_give(si_arena.header, &si_arena.chunks, index, room);
+	shiny_chunk_give(si_ring.header, &si_ring.chunks, index, room);
 }
 
 static bool drain_one(void)
 {
-	for (uint32_t i = 0; i < si_arena.chunks.count; i++)
-		if (SHINY_CHUNK_PHASE(__atomic_load_n(&si_arena.chunks.states[i], __ATOMIC_ACQUIRE)) == SHINY_CHUNK_FULL) { /* [seal] */
+	for (uint32_t i = 0; i < si_ring.chunks.count; i++)
+		if (SHINY_CHUNK_PHASE(__atomic_load_n(&si_ring.chunks.states[i], __ATOMIC_ACQUIRE)) == SHINY_CHUNK_FULL) { /* [seal] */
 			drain(i);
 			return true;
 		}
@@ -527,16 +527,16 @@ static void *slow_sidecar(void *argument)
 static void sign_beat(unsigned step)
 {
 	(void)step;
-	__atomic_store_n(&si_arena.header->collector_beat, si_ticks(), __ATOMIC_RELAXED); /* [ctl] */
+	__atomic_store_n(&si_ring.header->sidecar_beat, si_ticks(), __ATOMIC_RELAXED); /* [ctl] */
 }
 
 /* A chunk that was given back has been had by somebody else by the time we look. */
 static void sign_other(unsigned step)
 {
-	for (uint32_t i = 0; i < si_arena.chunks.count; i++)
-		if (SHINY_CHUNK_PHASE(si_arena.chunks.states[i]) == SHINY_CHUNK_FULL) {
-			__atomic_store_n(&si_arena.chunks.states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, THREAD_SLOTS - 1, step), __ATOMIC_RELEASE);
-			__atomic_fetch_add(&si_arena.header->given, 1, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < si_ring.chunks.count; i++)
+		if (SHINY_CHUNK_PHASE(si_ring.chunks.states[i]) == SHINY_CHUNK_FULL) {
+			__atomic_store_n(&si_ring.chunks.states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, THREAD_SLOTS - 1, step), __ATOMIC_RELEASE);
+			__atomic_fetch_add(&si_ring.header->given, 1, __ATOMIC_RELEASE);
 			return;
 		}
 }
@@ -545,8 +545,8 @@ static void *fill(void *argument)
 {
 	uint64_t records = (uintptr_t)argument * SHINY_SMALL_RECORDS;
 
-	for (uint32_t i = 0; i < si_arena.chunks.count; i++)
-		records += shiny_chunk_room(&si_arena.chunks, i);
+	for (uint32_t i = 0; i < si_ring.chunks.count; i++)
+		records += shiny_chunk_room(&si_ring.chunks, i);
 	work(0, records, 2);
 	return NULL;
 }
@@ -554,10 +554,10 @@ static void *fill(void *argument)
 /* The sidecar's last beat, so many seconds ago; below 0: young for as long as the case runs. */
 static void beat_ago(double seconds)
 {
-	const struct shiny_header *h = si_arena.header;
+	const struct shiny_header *h = si_ring.header;
 	double rate = (double)(si_ticks() - h->start_ticks) / (double)(si_clock_ns(CLOCK_BOOTTIME) - h->start_boottime);
 
-	__atomic_store_n(&si_arena.header->collector_beat, si_ticks() - (uint64_t)(int64_t)(seconds * 1e9 * rate), __ATOMIC_RELAXED); /* [ctl] */
+	__atomic_store_n(&si_ring.header->sidecar_beat, si_ticks() - (uint64_t)(int64_t)(seconds * 1e9 * rate), __ATOMIC_RELAXED); /* [ctl] */
 }
 
 /* Writes what all chunks hold and `more` small ones. In a thread, as its end seals the last of them. */
@@ -661,7 +661,7 @@ static void add_up(void *context, const struct rd_event *e)
 
 static char directory[] = "/tmp/shiny-streams.XXXXXX";
 
-static pid_t start(const char *mode, const char *arena, const char *self)
+static pid_t start(const char *mode, const char *ring, const char *self)
 {
 	char session[128], truth[128], size[64];
 	pid_t child;
@@ -669,7 +669,7 @@ static pid_t start(const char *mode, const char *arena, const char *self)
 	memset(book, 0, sizeof *book);
 	snprintf(session, sizeof session, "SHINY_SESSION=%s", directory);
 	snprintf(truth, sizeof truth, "%s/book", directory);
-	snprintf(size, sizeof size, "SHINY_ARENA=%s", arena);
+	snprintf(size, sizeof size, "SHINY_RING=%s", ring);
 	child = fork();
 	if (child == 0) {
 		char *arguments[] = { (char *)(uintptr_t)self, (char *)(uintptr_t)mode, truth, NULL };
@@ -710,14 +710,14 @@ static bool one_own_stream(const struct rd *r)
 	return true;
 }
 
-static void one_case(const char *mode, const char *arena, const char *self, unsigned kill_after)
+static void one_case(const char *mode, const char *ring, const char *self, unsigned kill_after)
 {
 	static char why[512];
 	static struct sums s;
 	char path[300];
 	struct rd r;
 	int status = 0;
-	pid_t child = start(mode, arena, self);
+	pid_t child = start(mode, ring, self);
 	const char *problem = NULL;
 
 	if (kill_after) {
@@ -736,7 +736,7 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 		return;
 	}
 	if (!rd_find(directory, path, sizeof path) || !rd_open(&r, path)) {
-		verdict(mode, "no arena was left, or it has no header");
+		verdict(mode, "no ring was left, or it has no header");
 		return;
 	}
 	if (!rd_walk(&r, add_up, &s))
@@ -755,7 +755,7 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 		/* what was reported is there; what was begun may be there */
 		for (unsigned i = 1; i <= 4; i++)
 			if (s.by_worker[i] < book->done[i] || s.by_worker[i] > book->begun[i] || s.gap) {
-				snprintf(why, sizeof why, "worker %u reported %llu, began %llu, the arena has %llu", i,
+				snprintf(why, sizeof why, "worker %u reported %llu, began %llu, the ring has %llu", i,
 					 (unsigned long long)book->done[i], (unsigned long long)book->begun[i],
 					 (unsigned long long)s.by_worker[i]);
 				problem = why;
@@ -773,9 +773,9 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 				 (unsigned long long)s.frees, (unsigned long long)s.reallocs, (unsigned long long)losses(&r));
 			problem = why;
 		} else if (!may_fill && counted(&r, SHINY_COUNT_DROPPED_FULL) + counted(&r, SHINY_COUNT_DROPPED_NO_THREAD)) {
-			problem = "events were lost in an arena with room";
+			problem = "events were lost in a ring with room";
 		} else if (may_fill && losses(&r) == 0) {
-			problem = "nothing was lost in an arena that is too small";
+			problem = "nothing was lost in a ring that is too small";
 		} else if (counted(&r, SHINY_COUNT_DROPPED_NESTED) != deep) {
 			snprintf(why, sizeof why, "%llu events were dropped because of others' records, %llu were due",
 				 (unsigned long long)counted(&r, SHINY_COUNT_DROPPED_NESTED), (unsigned long long)deep);
@@ -812,7 +812,7 @@ static void one_case(const char *mode, const char *arena, const char *self, unsi
 int main(int argc, char **argv)
 {
 	static const struct {
-		const char *mode, *arena;
+		const char *mode, *ring;
 		void (*run)(void);
 	} cases[] = {
 		{ "kinds", "8m", run_kinds },   { "threads", "64m", run_threads }, { "forks", "64m", run_forks },
@@ -841,7 +841,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (unsigned i = 0; i + 1 < CASES; i++)
-		one_case(cases[i].mode, cases[i].arena, argv[0], 0);
+		one_case(cases[i].mode, cases[i].ring, argv[0], 0);
 	for (unsigned n = 0; n < 12; n++)
 		one_case("killed", "64m", argv[0], 1 + n * n * 997);
 	unlink(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tags.c: tags of threads, and streams that say them: pushed and popped at random, in handlers that interrupt records, inherited, by forked
- * children, over many chunks. A child process does it and keeps a book of the tag that each of its blocks must have; the test reads the arena that
+ * children, over many chunks. A child process does it and keeps a book of the tag that each of its blocks must have; the test reads the ring that
  * is left behind.
  *
  * Runs: test, against interpose/ built with sanitizers.
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (pid == 0) {
 		char session[64], *arguments[] = { argv[0], directory, NULL };
-		char *environment[] = { session, (char *)(uintptr_t)"SHINY_COLLECT=off", (char *)(uintptr_t)"SHINY_ARENA=64m", (char *)(uintptr_t)"SHINY_TYPES=off", NULL };
+		char *environment[] = { session, (char *)(uintptr_t)"SHINY_COLLECT=off", (char *)(uintptr_t)"SHINY_RING=64m", (char *)(uintptr_t)"SHINY_TYPES=off", NULL };
 
 		snprintf(session, sizeof session, "SHINY_SESSION=%s", directory);
 		execve("/proc/self/exe", arguments, environment);
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
 	if (rd_find(directory, path, sizeof path) && rd_open(&r, path)) {
 		bool good = rd_walk(&r, see_name, &reading) && rd_walk(&r, see_block, &reading);
 
-		check("the arena's invariants", good, r.error);
+		check("the ring's invariants", good, r.error);
 		checkf("every block is there", reading.seen == book->blocks && reading.seen > STEPS, "%" PRIu64, reading.seen);
 		number("every block has its tag", reading.wrong, 0);
 		checkf("most have one", reading.tagged > reading.seen / 2, "%" PRIu64, reading.tagged);
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 		rd_close(&r);
 		unlink(path);
 	} else {
-		check("the arena", false, "there is none");
+		check("the ring", false, "there is none");
 	}
 	unlink(file);
 	rmdir(directory);

@@ -517,7 +517,7 @@ static bool compile(const char *directory, const char *output, const char *flags
 
 int main(int argc, char **argv)
 {
-	char directory[] = "/tmp/shiny-unwind.XXXXXX", session[100], unwind[40], command[100], size[] = "SHINY_ARENA=64m";
+	char directory[] = "/tmp/shiny-unwind.XXXXXX", session[100], unwind[40], command[100], size[] = "SHINY_RING=64m";
 	static const char *const modes[] = { "auto", "rows" };
 
 	if (argc == 3) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * idioms_traps: C++ allocations whose surroundings name another type of the same size, or none; exceptions, arenas, coroutines.
+ * idioms_traps: C++ allocations whose surroundings name another type of the same size, or none; exceptions, rings, coroutines.
  *
  * Runs: a test's target. See idioms.h for how the truth is told.
  */
@@ -372,10 +372,10 @@ IDIOM(raw_aligned)
 	else
 		::operator delete(p, std::align_val_t(64));
 }
-class Arena {
+class Ring {
 public:
-	Arena() : at(nullptr), end(nullptr), last(nullptr) {}
-	~Arena()
+	Ring() : at(nullptr), end(nullptr), last(nullptr) {}
+	~Ring()
 	{
 		while (last) {
 			Chunk *before = last->before;
@@ -407,18 +407,18 @@ private:
 	char *at, *end;
 	Chunk *last;
 };
-IDIOM(arena_chunk)
+IDIOM(ring_chunk)
 {
-	Arena arena;
+	Ring ring;
 	idiom_begin();
 	for (int i = 0; i < 20; i++)
-		escape(arena.make<Inlined>(i));
+		escape(ring.make<Inlined>(i));
 	idiom_end();
-	many("Arena::Chunk|-", sizeof(Arena::Chunk) + 512);
+	many("Ring::Chunk|-", sizeof(Ring::Chunk) + 512);
 	if (keep)
-		arena.forget();
+		ring.forget();
 }
-IDIOM(arena_begins_with_object)
+IDIOM(ring_begins_with_object)
 {
 	/* its first object sits at the start of the block and is polymorphic */
 	idiom_begin();

@@ -9,10 +9,10 @@
 #include "../../src/sidecar/session.h"
 #include "check.h"
 
-/* One arena with one chunk, one stream that reads it, and a clock that runs at about the TSC's rate. */
+/* One ring with one chunk, one stream that reads it, and a clock that runs at about the TSC's rate. */
 struct bed {
 	struct session *session;
-	struct arena arena;
+	struct ring_file ring;
 	struct stream stream;
 	struct process *process;
 	uint64_t state;
@@ -31,8 +31,8 @@ static void bed_init(struct bed *b)
 	b->session->ticks.rate = UINT64_C(1) << 32; /* a tick is a nanosecond: a "second" of tolerance is 1e9 ticks */
 	b->state = SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, 0, 0);
 	b->owner = &b->stream;
-	b->arena = (struct arena){ .chunks = { .states = &b->state, .large = (char *)b->chunk, .count = 1 }, .owners = &b->owner, .whole = &b->whole };
-	b->stream = (struct stream){ .arena = &b->arena, .process = b->process, .chunk = 0, .cursor = { .chunk = b->chunk, .room = SHINY_CHUNK_RECORDS } };
+	b->ring = (struct ring_file){ .chunks = { .states = &b->state, .large = (char *)b->chunk, .count = 1 }, .owners = &b->owner, .whole = &b->whole };
+	b->stream = (struct stream){ .ring = &b->ring, .process = b->process, .chunk = 0, .cursor = { .chunk = b->chunk, .room = SHINY_CHUNK_RECORDS } };
 	b->chunk->base = b->stream.cursor.base = ticks_now(&b->session->ticks);
 }
 

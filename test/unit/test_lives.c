@@ -198,8 +198,8 @@ static void written_down(void)
 	store_close(s);
 }
 
-/* An arena that the sidecar saw late: a parent's first event comes behind one of somebody else that lies after the fork. */
-static void late_arena(void)
+/* A ring that the sidecar saw late: a parent's first event comes behind one of somebody else that lies after the fork. */
+static void late_ring(void)
 {
 	struct store *s = session_begin(path, 1000);
 	struct seen seen = { 0 }, middle = { 0 };
@@ -228,12 +228,12 @@ static void late_arena(void)
 	must(store_open(path, &s));
 	must(scope_resolve(s, NULL, &all));
 	must(lives_run(s, &all, observers, 2, NULL));
-	number("late arena/births", seen.births, 5);
-	number("late arena/freed", seen.deaths[LIFE_FREED], 5);
-	number("late arena/inherited", seen.inherited, 6); /* 3 and 4: 0x3000, 0x4000; 5: 0x3000, 0x5000 */
-	number("late arena/strays", seen.strays, 0);
-	number("late arena/live at the end", seen.deaths[LIFE_NEVER], 6);
-	number("late arena/live in the middle", middle.live_at_moment, 6);
+	number("late ring/births", seen.births, 5);
+	number("late ring/freed", seen.deaths[LIFE_FREED], 5);
+	number("late ring/inherited", seen.inherited, 6); /* 3 and 4: 0x3000, 0x4000; 5: 0x3000, 0x5000 */
+	number("late ring/strays", seen.strays, 0);
+	number("late ring/live at the end", seen.deaths[LIFE_NEVER], 6);
+	number("late ring/live in the middle", middle.live_at_moment, 6);
 	scope_deinit(&all);
 	store_close(s);
 }
@@ -384,7 +384,7 @@ int main(void)
 	snprintf(path, sizeof path, "/tmp/shiny-test-lives-%d.shiny", (int)getpid());
 	collected();
 	written_down();
-	late_arena();
+	late_ring();
 	at_random();
 	quantiles();
 	kaplan_meier();

@@ -48,9 +48,9 @@ static void test_good(void)
 	text_is("run_plain_program", o.operands[0], "ls");
 	number("run_plain_depth", o.given[OPT_DEPTH], 0);
 
-	text_is("run_options", parse(VERB_RUN, "-d 32 --arena=128m --on-full drop -- --odd -x", &o), NULL);
+	text_is("run_options", parse(VERB_RUN, "-d 32 --ring=128m --on-full drop -- --odd -x", &o), NULL);
 	number("run_depth", o.number[OPT_DEPTH], 32);
-	number("run_arena", o.number[OPT_ARENA], 128 << 20);
+	number("run_ring", o.number[OPT_RING], 128 << 20);
 	number("run_choice", o.number[OPT_ON_FULL], 1);
 	number("run_operands", o.operand_count, 2);
 	text_is("run_dashes", o.operands[0], "--odd");
@@ -90,7 +90,7 @@ static void test_bad(void)
 	refused("no_value", VERB_RUN, "--depth", "run: --depth needs a value: a number from 1 to 64");
 	refused("range", VERB_RUN, "--depth 65 x", "run: --depth '65': it takes a number from 1 to 64");
 	refused("range_low", VERB_RUN, "--depth 0 x", "run: --depth '0': it takes a number from 1 to 64");
-	refused("size", VERB_RUN, "--arena 5g x", "run: --arena '5g': it takes a size from 1m to 4g");
+	refused("size", VERB_RUN, "--ring 5g x", "run: --ring '5g': it takes a size from 1m to 4g");
 	refused("choice", VERB_RUN, "--on-full dorp x", "run: --on-full 'dorp': it takes wait or drop; the nearest is drop");
 	refused("flag_value", VERB_RUN, "--force=1 x", "run: --force takes no value");
 	refused("too_many", VERB_TYPES, "a b", "types: 'b' is one argument too many");
@@ -128,7 +128,7 @@ static void test_tables(void)
 
 static void test_environment(void)
 {
-	char *const wrong[] = {"HOME=/", "SHINY_DPETH=3", "SHINY_ARENA=3", "SHINY_DEPTH=7", "SHINY_ON_FULL=dorp", "SHINYX=1", NULL};
+	char *const wrong[] = {"HOME=/", "SHINY_DPETH=3", "SHINY_RING=3", "SHINY_DEPTH=7", "SHINY_ON_FULL=dorp", "SHINYX=1", NULL};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -137,9 +137,20 @@ static void test_environment(void)
 	fclose(out);
 	text_is("complaint_text", text,
 	     "shinyctl: environment: SHINY_DPETH is not known and is ignored; the nearest is SHINY_DEPTH\n"
-	     "shinyctl: environment: SHINY_ARENA=3: it takes a size from 1m to 4g; using 64m\n"
+	     "shinyctl: environment: SHINY_RING=3: it takes a size from 1m to 4g; using 64m\n"
 	     "shinyctl: environment: SHINY_ON_FULL=dorp: it takes wait or drop; the nearest is drop; using wait\n");
 	free(text);
+	out = open_memstream(&text, &size);
+	number("old_name", env_complain((char *const[]){"SHINY_ARENA=3", NULL}, out), 2);
+	fclose(out);
+	text_is("old_name_text", text,
+	     "shinyctl: environment: SHINY_ARENA is now called SHINY_RING; the old name is read for one version\n"
+	     "shinyctl: environment: SHINY_RING=3: it takes a size from 1m to 4g; using 64m\n");
+	free(text);
+	setenv("SHINY_ARENA", "2m", 1);
+	number("old_name_read", env_number(ENV_SHINY_RING), 2 << 20);
+	setenv("SHINY_RING", "4m", 1);
+	number("old_name_beside_the_new", env_number(ENV_SHINY_RING), 4 << 20);
 	setenv("SHINY_DEPTH", "7", 1);
 	number("environment_good", env_number(ENV_SHINY_DEPTH), 7);
 	setenv("SHINY_DEPTH", "700", 1);

@@ -37,7 +37,7 @@ static const struct {
 	{ "zero-initialised data", "modules", "libc.so.6", { .bytes = MIB, .seen = true, .module = "/lib/x86_64-linux-gnu/libc.so.6" } },
 	{ "our own data", "shiny", "libshiny.so", { .bytes = MIB, .seen = true, .module = "/opt/libshiny.so" } },
 	{ "our own code", "shiny", "libshiny.so", { .bytes = MIB, .seen = true, .file = "/opt/libshiny.so", .module = "/opt/libshiny.so" } },
-	{ "our arena", "shiny", "arena and tables", { .bytes = MIB, .seen = true, .own = true, .file = "/dev/shm/shiny-0/1.2/arena.3.0" } },
+	{ "our ring", "shiny", "ring and tables", { .bytes = MIB, .seen = true, .own = true, .file = "/dev/shm/shiny-0/1.2/ring.3.0" } },
 	{ "a file", "files", "resources.pak", { .bytes = MIB, .call = true, .file = "/usr/lib/chromium/resources.pak" } },
 	{ "a font", "files", "fonts", { .bytes = MIB, .call = true, .file = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf" } },
 	{ "shared memory", "shared", "memfd:x (deleted)", { .bytes = MIB, .call = true, .file = "/memfd:x (deleted)" } },

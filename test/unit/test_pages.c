@@ -206,7 +206,7 @@ static void damaged(void)
 /* ---- at random, beside a model ---- */
 
 enum { PROCESSES = 4, STEPS = 6000, ROOM = 12 << 20, UNITS = ROOM / 16, PAGES = ROOM / 4096, MOMENTS = 9, POINTS = 7 };
-#define ARENA (UINT64_C(0x7f1234000000) - (3 << 19)) /* neither end is a range's */
+#define RING (UINT64_C(0x7f1234000000) - (3 << 19)) /* neither end is a range's */
 #define DURATION (UINT64_C(10) * STEPS)
 
 struct object {
@@ -230,12 +230,12 @@ static bool runs(unsigned process, uint64_t time)
 
 static void use(const struct object *o, uint8_t set)
 {
-	memset(&used[o->process][(o->address - ARENA) / 16], set, (o->size + 15) / 16 + (o->size == 0));
+	memset(&used[o->process][(o->address - RING) / 16], set, (o->size + 15) / 16 + (o->size == 0));
 }
 
 static bool is_free(unsigned process, uint64_t address, uint64_t size)
 {
-	return address + size + 16 <= ARENA + ROOM && !memchr(&used[process][(address - ARENA) / 16], 1, (size + 15) / 16 + 1);
+	return address + size + 16 <= RING + ROOM && !memchr(&used[process][(address - RING) / 16], 1, (size + 15) / 16 + 1);
 }
 
 static struct object *begin_object(struct store *s, unsigned process, uint64_t time, uint64_t address, uint64_t size, uint64_t old)
@@ -251,7 +251,7 @@ static struct object *begin_object(struct store *s, unsigned process, uint64_t t
 /* Large ones have the upper half to themselves. */
 static uint64_t find_room(unsigned process, uint64_t size)
 {
-	uint64_t from = ARENA + (size > ROOM / 4 ? ROOM / 2 : 0);
+	uint64_t from = RING + (size > ROOM / 4 ? ROOM / 2 : 0);
 
 	for (unsigned i = 0; i < 100; i++) {
 		uint64_t address = from + next_random() % (ROOM / 2 - size) / 16 * 16;
@@ -372,7 +372,7 @@ static unsigned bucket_of(uint64_t size)
 /* Marks every byte. */
 static void lay(const struct object *o)
 {
-	uint64_t first = (o->address - (ARENA & ~UINT64_C(4095))) / 4096;
+	uint64_t first = (o->address - (RING & ~UINT64_C(4095))) / 4096;
 	struct model_page *last = NULL;
 
 	for (uint64_t byte = o->address; byte < o->address + (o->size ? o->size : 1); byte++) {
@@ -405,7 +405,7 @@ static void count_pin(struct pages_pin *pin, const struct model_page *page, uint
 static void sum_up(unsigned process, uint64_t under)
 {
 	struct pages_sums *t = &model.sums[process];
-	uint64_t first = ARENA / 4096, alone_bytes[PAGES_BUCKETS] = { 0 };
+	uint64_t first = RING / 4096, alone_bytes[PAGES_BUCKETS] = { 0 };
 	uint64_t in_range[PAGES / 512 + 3] = { 0 }, bytes_in_range[PAGES / 512 + 3] = { 0 };
 	unsigned fates[PAGES / 512 + 3] = { 0 }, ever[PAGES / 512 + 3] = { 0 };
 
@@ -467,11 +467,11 @@ static void build(bool end, uint64_t time, uint64_t under)
 	for (size_t i = 0; i < objects.count; i++) {
 		const struct object *o = &objects.at[i];
 		bool live = end ? o->death == UINT64_MAX : o->birth <= time && time < o->death;
-		uint64_t page = o->address / 4096 - ARENA / 4096;
+		uint64_t page = o->address / 4096 - RING / 4096;
 
 		if (!model.there[o->process] || (!end && o->birth > time))
 			continue;
-		for (uint64_t last = (o->address + (o->size ? o->size - 1 : 0)) / 4096 - ARENA / 4096; page <= last; page++)
+		for (uint64_t last = (o->address + (o->size ? o->size - 1 : 0)) / 4096 - RING / 4096; page <= last; page++)
 			model.pages[o->process][page].ever |= live ? PAGE_PERSISTENT : o->state;
 		if (!live)
 			continue;
@@ -525,12 +525,12 @@ static void compare(const char *name, struct pages *p)
 		wrong_sums += memcmp(&q->sums, &model.sums[q->id - 1], sizeof q->sums) != 0;
 		for (size_t k = 0; k < q->run_count; k++)
 			for (uint64_t page = q->runs[k].page; page < q->runs[k].page + q->runs[k].count; page++, pages++) {
-				const struct model_page *m = &at[page - ARENA / 4096];
+				const struct model_page *m = &at[page - RING / 4096];
 
 				wrong_runs += m->blocks != q->runs[k].blocks || m->bytes != q->runs[k].bytes || m->fates != q->runs[k].fates;
 			}
 		for (unsigned k = 0; k <= PAGES; k++)
-			wrong_history += page_history_of(&q->history, ARENA / 4096 + k) != at[k].ever;
+			wrong_history += page_history_of(&q->history, RING / 4096 + k) != at[k].ever;
 	}
 	snprintf(text, sizeof text, "%s/blocks", name);
 	number(text, p->total.blocks, model.blocks);

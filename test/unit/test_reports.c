@@ -102,8 +102,8 @@ static void make_session(const char *path)
 	must(store_put_bucket(s, &(struct store_bucket){.process = 2, .start = 1000000000, .length = 100000000, .live_bytes = 800}));
 	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 1100000000, .length = 100000000, .live_bytes = 5000}));
 	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 1900000000, .length = 100000000, .live_bytes = 3288}));
-	must(store_put_counter(s, 1, "DROPPED_FULL", "loss", 4, "events dropped: the arena was full"));
-	must(store_put_counter(s, 2, "DROPPED_FULL", "loss", 3, "events dropped: the arena was full"));
+	must(store_put_counter(s, 1, "DROPPED_FULL", "loss", 4, "events dropped: the ring was full"));
+	must(store_put_counter(s, 2, "DROPPED_FULL", "loss", 3, "events dropped: the ring was full"));
 	must(store_put_counter(s, 1, "WAITED_FULL", "note", 9, "waits"));
 	must(store_finish(s, NULL));
 }

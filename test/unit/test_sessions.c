@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sessions.c: what a look at a session directory says of the arenas in it. */
+/* test_sessions.c: what a look at a session directory says of the rings in it. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -19,24 +19,24 @@ int main(void)
 
 	if (!mkdtemp(directory))
 		return 1;
-	snprintf(path, sizeof path, "%s/" SHINY_ARENA_PREFIX "1.0", directory);
+	snprintf(path, sizeof path, "%s/" SHINY_RING_PREFIX "1.0", directory);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return 1;
-	checkf("an empty file is an arena being made", sessions_look(directory, &look) && look.arenas == 1 && look.used == 1, "%u arenas are used", look.used);
+	checkf("an empty file is a ring being made", sessions_look(directory, &look) && look.rings == 1 && look.used == 1, "%u rings are used", look.used);
 	if (write(fd, &header, sizeof header) != sizeof header)
 		return 1;
-	checkf("a header that is not ready too", sessions_look(directory, &look) && look.used == 1, "%u arenas are used", look.used);
+	checkf("a header that is not ready too", sessions_look(directory, &look) && look.used == 1, "%u rings are used", look.used);
 	header.ready = 1;
 	if (pwrite(fd, &header, sizeof header, 0) != sizeof header)
 		return 1;
-	checkf("one that is ready and that nobody holds is left behind", sessions_look(directory, &look) && look.used == 0, "%u arenas are used", look.used);
+	checkf("one that is ready and that nobody holds is left behind", sessions_look(directory, &look) && look.used == 0, "%u rings are used", look.used);
 	if (flock(fd, LOCK_SH))
 		return 1;
-	checkf("and used when somebody does", sessions_look(directory, &look) && look.used == 1, "%u arenas are used", look.used);
+	checkf("and used when somebody does", sessions_look(directory, &look) && look.used == 1, "%u rings are used", look.used);
 	close(fd);
 	unlink(path);
-	checkf("an empty directory", sessions_look(directory, &look) && look.arenas == 0 && look.used == 0, "%u arenas are used", look.used);
+	checkf("an empty directory", sessions_look(directory, &look) && look.rings == 0 && look.used == 0, "%u rings are used", look.used);
 	rmdir(directory);
 	return failures != 0;
 }

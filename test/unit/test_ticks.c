@@ -10,7 +10,7 @@
 
 enum { DRAINS = 200, EACH = 4 };
 
-/* What no counter of a processor can be is measured instead, and no time that such an arena says leads out of the numbers. */
+/* What no counter of a processor can be is measured instead, and no time that such a ring says leads out of the numbers. */
 static void lying_rates(void)
 {
 	static const uint64_t lies[] = { 1, 999999, UINT64_C(1) << 63, UINT64_MAX };

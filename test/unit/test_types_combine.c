@@ -86,7 +86,7 @@ static const struct row {
 		{ "Task<g::$_0>", SYM_RULE_VPTR, SYM_MEDIUM } },
 	{ "agree, young", { "D", SYM_RULE_CONSTRUCTOR, 0, SYM_EXACT, 24 }, { "D", YOUNG, 24 }, ONE(24), { "D", SYM_RULE_BOTH, SYM_EXACT } },
 	{ "agree, dying", { "D", SYM_RULE_VARIABLE, 0, SYM_MEDIUM, 24 }, { "D", DYING, 24 }, ONE(24), { "D", SYM_RULE_BOTH, SYM_MEDIUM } },
-	{ "agree, an arena of them", { "D", SYM_RULE_CONSTRUCTOR, SYM_FORM_ARRAY, SYM_HIGH, 24 }, { "D", SETTLED, 24 }, ONE(240),
+	{ "agree, a ring of them", { "D", SYM_RULE_CONSTRUCTOR, SYM_FORM_ARRAY, SYM_HIGH, 24 }, { "D", SETTLED, 24 }, ONE(240),
 		{ "D", SYM_RULE_BOTH, SYM_HIGH, false, SYM_FORM_ARRAY } },
 	{ "by symbol, agree, fits", { "D", SYM_RULE_CONSTRUCTOR, 0, SYM_HIGH }, { "D", SETTLED, 24 }, ONE(24), { "D", SYM_RULE_BOTH, SYM_EXACT } },
 	{ "by symbol, agree, size unknown", { "D", SYM_RULE_CONSTRUCTOR, 0, SYM_HIGH }, { "D", SETTLED }, ONE(24), { "D", SYM_RULE_BOTH, SYM_MEDIUM } },

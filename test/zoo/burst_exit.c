@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * burst_exit: threads that fill a small arena, wait for room in it, get it, and die with their process at once. What they wrote last stands
+ * burst_exit: threads that fill a small ring, wait for room in it, get it, and die with their process at once. What they wrote last stands
  * in chunks that the sidecar has not seen when it learns of the death.
  */
-// zoo: SHINY_ARENA=1m
+// zoo: SHINY_RING=1m
 #include <pthread.h>
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process, one program after the other: each starts its successor by exec when the arena of its predecessor has gone, whose name may be
+ * One process, one program after the other: each starts its successor by exec when the ring of its predecessor has gone, whose name may be
  * used again. A shell's wrapper around a wrapper around a program does so.
  */
 #include <dirent.h>
@@ -11,7 +11,7 @@
 enum { FAST = 5, LAST = FAST + 3, LOOKS = 2000 };
 
 /* Files of the session, 0 where it cannot be looked at. */
-static int arenas(void)
+static int rings(void)
 {
 	const char *directory = getenv("SHINY_SESSION");
 	DIR *d = directory ? opendir(directory) : NULL;
@@ -19,7 +19,7 @@ static int arenas(void)
 	int count = 0;
 
 	while (d && (entry = readdir(d)))
-		count += strncmp(entry->d_name, "arena.", 6) == 0;
+		count += strncmp(entry->d_name, "ring.", 6) == 0;
 	if (d)
 		closedir(d);
 	return count;
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	char number[12];
 
 	/* the first ones as fast as they can, more than a sidecar lets wait before it removes any */
-	for (int looks = 0; image >= FAST && arenas() > 1 && looks < LOOKS; looks++)
+	for (int looks = 0; image >= FAST && rings() > 1 && looks < LOOKS; looks++)
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	for (int i = 0; i <= image; i++)
 		zoo_free(shiny_zoo_alloc(100));

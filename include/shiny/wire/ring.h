@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring.h: how the arena's words are written and read. This comment is the specification; the functions below are all there is.
+ * ring.h: how the ring's words are written and read. This comment is the specification; the functions below are all there is.
  *
  * Runs:      both sides.
  * Signals:   writer functions are async-signal-safe; one stream (thread slot) has one writer at a time.
@@ -51,7 +51,7 @@
  * A writer that dies
  *   before [claim]: nothing happened. After it, before the first [pub]: an OPEN chunk without a record; [reap]ed.
  *   Between w0 and w1, or inside a run's payload: that record is not published, I2 holds for the rest. Before [seal]: [reap]ed.
- *   With a slot CLAIMED: no chunk can name it yet; freed when the arena ends.
+ *   With a slot CLAIMED: no chunk can name it yet; freed when the ring ends.
  *
  * A peer that lies
  *   The reader loads a word once, checks the copy, uses the copy: slots below the table's size, runs inside their chunk, kinds

@@ -8,7 +8,7 @@
  * This file is the single source of truth of the format. It includes <stddef.h> and <stdint.h> only, and asserts the size
  * and offset of every field that crosses. How the words may be read and written, and in which order, is ring.h's.
  *
- * An arena is one file an exec'd image, `arena.<pid>.<n>` in the session directory:
+ * A ring is one file an exec'd image, `ring.<pid>.<n>` in the session directory:
  *
  *   0             struct shiny_header            4 KiB
  *   notices_at    struct shiny_notice  [SHINY_NOTICES]
@@ -19,9 +19,9 @@
  *   chunks_at     chunks smalls … chunks - 1              SHINY_CHUNK_BYTES each
  *
  * Each part begins on a page. A stream begins with small chunks and takes large ones once it has filled a few: a thread that writes
- * little costs a page of the arena, one that writes much meets a chunk's end seldom.
+ * little costs a page of the ring, one that writes much meets a chunk's end seldom.
  *
- * Every file that maps the arena for writing holds a shared flock on it, taken before the mapping and never released by
+ * Every file that maps the ring for writing holds a shared flock on it, taken before the mapping and never released by
  * hand: the lock belongs to the open file description, which the mapping itself keeps alive, through fork, until the last
  * process is gone. So "is anybody left?" is one try for the exclusive lock, right in every pid namespace and after SIGKILL.
  */
@@ -43,9 +43,9 @@
  */
 #define SHINY_GUESTS "shiny/"
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
-#define SHINY_ARENA_PREFIX "arena."            /* arena.<pid>.<n>, mode 0600 */
-#define SHINY_COLLECTOR_LOCK "collector.lock"  /* flock held exclusively by the one sidecar while it serves the directory; not
-                                                * empty: it is writing the end of its session, and drains no arena any more */
+#define SHINY_RING_PREFIX "ring."            /* ring.<pid>.<n>, mode 0600 */
+#define SHINY_SIDECAR_LOCK "sidecar.lock"  /* flock held exclusively by the one sidecar while it serves the directory; not
+                                                * empty: it is writing the end of its session, and drains no ring any more */
 /*
  * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line
  * each: a word of unrecorded_reason.def, getppid(), more in words or nothing; and then the executable's path. The sidecar removes it.
@@ -60,7 +60,7 @@ enum {
 	SHINY_RECORD_BYTES = 16,
 	SHINY_CHUNK_RECORDS = SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES - 4, /* the chunk's header takes four records' room */
 	SHINY_SMALL_RECORDS = SHINY_SMALL_BYTES / SHINY_RECORD_BYTES - 4,
-	SHINY_PROCESSES_MAX = 64 * 1024, /* slots of an arena's tables; how many there are goes by its size (attach.c) */
+	SHINY_PROCESSES_MAX = 64 * 1024, /* slots of a ring's tables; how many there are goes by its size (attach.c) */
 	SHINY_THREADS_MAX = 64 * 1024,
 	SHINY_NOTICES = 256,
 	SHINY_FRAMES_MAX = 64,
@@ -258,7 +258,7 @@ enum shiny_slot_state {
 	SHINY_SLOT_DONE = 3,    /* its owner is finished with it; the sidecar drains it and frees it */
 };
 
-/* A process that shares this arena: the exec'd image (slot 0) or a forked descendant. */
+/* A process that shares this ring: the exec'd image (slot 0) or a forked descendant. */
 struct shiny_process {
 	uint32_t state;      /* enum shiny_slot_state, [slot] */
 	uint32_t generation; /* times this slot has been claimed */
@@ -278,7 +278,7 @@ struct shiny_process {
 };
 
 /*
- * At header.self_at in the memory of every process that shares this arena: which slot it holds. Zero in one that holds none yet, forked
+ * At header.self_at in the memory of every process that shares this ring: which slot it holds. Zero in one that holds none yet, forked
  * children among them: the page is wiped in each. So a reader of /proc/PID/mem can prove which process is which, where a pid cannot (each
  * sandboxed renderer is number 1).
  */
@@ -289,7 +289,7 @@ struct shiny_self {
 
 /*
  * What a process says of other programs: it is about to become one (exec), it starts one (spawn), a child of its has ended. Notices are a
- * ring: number n is at [(n - 1) % SHINY_NOTICES], header.notices is the highest number taken. Whoever maps the arena writes, children
+ * ring: number n is at [(n - 1) % SHINY_NOTICES], header.notices is the highest number taken. Whoever maps the ring writes, children
  * without a slot and those that share memory with their parent among them.
  *   [notice] number: 0 first, then the other fields, then n by release. A reader loads it by acquire, copies, and loads it again: the
  *   same number twice is a whole notice. state and pid of a start may change later, in this order of stores: pid, state.
@@ -381,30 +381,30 @@ struct shiny_header {
 	uint32_t version;
 	uint32_t header_bytes;
 	uint64_t layout; /* SHINY_LAYOUT */
-	uint64_t arena_bytes;
+	uint64_t ring_bytes;
 	/* offsets from the start of the file, bytes */
 	uint64_t notices_at, processes_at, threads_at, states_at, smalls_at, chunks_at;
 	uint32_t processes, threads, smalls, chunks; /* chunks: of both sizes, the small ones come first */
 	uint32_t small_bytes, chunk_bytes;
 	uint32_t ready; /* [ready] 1 when all of the above and below is filled in */
 	uint32_t clock; /* enum shiny_clock: what a tick is */
-	uint64_t start_ticks;    /* these three were read together, when the arena was made */
+	uint64_t start_ticks;    /* these three were read together, when the ring was made */
 	uint64_t start_realtime; /* ns since 1970 */
 	uint64_t start_boottime; /* ns, CLOCK_BOOTTIME */
 	uint64_t ticks_per_second; /* 0 where the library does not know: the sidecar measures it */
 	uint32_t pid;
 	uint32_t attach; /* enum shiny_attach */
 	uint32_t depth, free_depth;
-	uint8_t boot_id[16]; /* the kernel's: an arena with another one was left behind by a reboot */
+	uint8_t boot_id[16]; /* the kernel's: a ring with another one was left behind by a reboot */
 	uint64_t self_at; /* address of each process's struct shiny_self; 0: there is none */
 	uint64_t pid_namespace; /* inode of the namespace that `pid` counts in; 0 unknown */
 
 	/* control: written by the sidecar or shinyctl, read by hooks; a line of its own */
 	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */
 	uint32_t flush;          /* [ctl] raised by the sidecar: each process sweeps its nursery once for each value */
-	uint32_t collector_pid;  /* 0: none yet */
+	uint32_t sidecar_pid;  /* 0: none yet */
 	uint32_t processes_ready, threads_ready; /* [grow] slots whose space is allocated: touching others could be a SIGBUS */
-	uint64_t collector_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead sidecar is pointless */
+	uint64_t sidecar_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead sidecar is pointless */
 	uint64_t given;          /* [give] times that the sidecar gave back or made room: who waits looks when it has changed */
 
 	/* shared by writers; lines of their own */
@@ -419,7 +419,7 @@ struct shiny_header {
 	char started_as[SHINY_STARTED_AS]; /* the path that exec was given (AT_EXECFN), cut to its end */
 	char attach_text[SHINY_TEXT]; /* how or why not, in words, with the evidence */
 	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and what was used instead */
-	struct { uint64_t start, end; } own[SHINY_OWN]; /* what the library maps for itself beside the arena: not the program's memory */
+	struct { uint64_t start, end; } own[SHINY_OWN]; /* what the library maps for itself beside the ring: not the program's memory */
 };
 
 _Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");

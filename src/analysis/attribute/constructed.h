@@ -9,7 +9,7 @@
  * member of its. One constructor that hands over to another one of its class makes one object.
  *
  * How it ends: `destroyed`, its destructor was entered (state D of the paper); `reused`, the address was constructed again as the same class, and
- * no destructor was seen (R); `freed`, the block around it was given back and no destructor was seen, as in an arena; `persistent`, none of
+ * no destructor was seen (R); `freed`, the block around it was given back and no destructor was seen, as in a ring; `persistent`, none of
  * these (P). A constructor that throws leaves an object that is never destroyed.
  */
 #ifndef SHINY_CONSTRUCTED_H

@@ -41,7 +41,7 @@ struct blocks_found {
 SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct scope *scope, uint64_t address, struct blocks_found *out);
 void blocks_deinit(struct blocks_found *blocks);
 
-/* Blocks of one stack and vtable, which the collector concluded one type for; rows of the same type are together, heaviest first. */
+/* Blocks of one stack and vtable, which the sidecar concluded one type for; rows of the same type are together, heaviest first. */
 struct origin {
 	uint32_t stack, vtable, type;
 	uint8_t reading, api;

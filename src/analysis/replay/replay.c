@@ -228,8 +228,8 @@ static void moments_until(struct run *run, uint64_t time)
 }
 
 /*
- * The first event of a process. Its arena may have been seen late, and all that it held at a fork comes only now, behind events of others that
- * lie after the fork: so its children have waited, as the collector knows nothing of them either before it sees the arena (src/sidecar/process/lifecycle.c).
+ * The first event of a process. Its ring may have been seen late, and all that it held at a fork comes only now, behind events of others that
+ * lie after the fork: so its children have waited, as the sidecar knows nothing of them either before it sees the ring (src/sidecar/process/lifecycle.c).
  */
 static __attribute__((noinline, cold)) void begin_telling(struct run *run, struct lives_process *p, uint64_t time)
 {

@@ -8,7 +8,7 @@
  * never memory by the number of events; in time, bench/results/replay.txt. Events that the sidecar got later than others (counter `late`)
  * are told where they stand, with their own time.
  *
- * A fork is told before the first event that lies after it. But an arena that was seen late tells all its events behind such ones: while a parent
+ * A fork is told before the first event that lies after it. But a ring that was seen late tells all its events behind such ones: while a parent
  * has told nothing, a fork waits for its first event or the child's, and is told behind events, and moments, that lie after it.
  *
  * A block is born when its allocation has returned and dies when its free is called. Forked children start with what their parent held: those

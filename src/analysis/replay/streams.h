@@ -12,7 +12,7 @@
  *                                constructor that got it, and is no guess; of these, those that the program freed
  *   constructors, destructors    entered, where they were recorded (SHINY_CTORS); 0 elsewhere
  * So constructions are collected plus constructors where these were recorded, and otherwise collected plus objects, which is a lower bound:
- * constructors of members, bases, objects on the stack and in arenas, and all that a compiler inlined, leave no trace in the heap.
+ * constructors of members, bases, objects on the stack and in rings, and all that a compiler inlined, leave no trace in the heap.
  * Destructions likewise.
  *
  * Cost: one pass over the events (replay.h).

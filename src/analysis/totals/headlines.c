@@ -258,7 +258,7 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'paused' AND value <> 0)", "narrowed", NULL,
 		  "recording was off for a part of the time (SHINY_START, shinyctl off): what began then is not here" },
 		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'leftover' AND value <> 0)", "narrowed", NULL,
-		  "collected from arenas that were left behind: how processes ended is what they said themselves" },
+		  "collected from rings that were left behind: how processes ended is what they said themselves" },
 	};
 
 	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {

@@ -19,8 +19,8 @@ struct listing {
 static void list_one(void *context, const struct session_directory *d)
 {
 	struct listing *listing = context;
-	const char *state = d->used ? d->collected ? "being recorded" : "in use, no collector"
-			  : d->collected ? "being finished" : d->arenas ? "left behind" : "empty";
+	const char *state = d->used ? d->collected ? "being recorded" : "in use, no sidecar"
+			  : d->collected ? "being finished" : d->rings ? "left behind" : "empty";
 
 	listing->count++;
 	if (CTL_JSON(listing->ctl)) {
@@ -29,14 +29,14 @@ static void list_one(void *context, const struct session_directory *d)
 		json_object_line(json, NULL);
 		json_text(json, "path", d->path);
 		json_number(json, "bytes", d->bytes);
-		json_number(json, "arenas", d->arenas);
+		json_number(json, "rings", d->rings);
 		json_number(json, "age_ns", d->age);
 		json_bool(json, "used", d->used != 0);
 		json_bool(json, "collected", d->collected);
 		json_end(json);
 		return;
 	}
-	fprintf(stdout, "%s  %s, %s, ", d->path, units_noun(UNITS_NOUN_BUF, d->arenas, "arena"), units_bytes(UNITS_BUF, d->bytes));
+	fprintf(stdout, "%s  %s, %s, ", d->path, units_noun(UNITS_NOUN_BUF, d->rings, "ring"), units_bytes(UNITS_BUF, d->bytes));
 	if (d->age)
 		fprintf(stdout, "%s old, ", units_time(UNITS_BUF, d->age));
 	fprintf(stdout, "%s\n", state);
@@ -62,7 +62,7 @@ static struct shiny_err *list(struct ctl *ctl)
 	return NULL;
 }
 
-static void tell(struct ctl *ctl, const struct collector_summary *summary)
+static void tell(struct ctl *ctl, const struct sidecar_summary *summary)
 {
 	closing_print(summary, ctl->options.given[OPT_QUIET] || CTL_JSON(ctl));
 	if (ctl->options.given[OPT_STRICT] && loss_any(&summary->lost))
@@ -73,7 +73,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
 	struct session_directory look = {.used = 0};
-	struct collector_summary summary = {.late = false};
+	struct sidecar_summary summary = {.late = false};
 	struct shiny_err *err;
 	struct stat st;
 	bool is_file;
@@ -87,7 +87,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	env_complain(environ, stderr);
 	if (o->given[OPT_LIVE])
 		rlimits_raise();
-	struct collector_options options = {
+	struct sidecar_options options = {
 		.directory = o->operands[0],
 		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),
 		.force = o->given[OPT_FORCE],
@@ -99,13 +99,13 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.no_site_types = strcmp(env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
 		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
-		.keep_arenas = o->given[OPT_KEEP_ARENA],
+		.keep_rings = o->given[OPT_KEEP_RING],
 		.progress = !o->given[OPT_QUIET],
 	};
 
 	if (is_file && !o->given[OPT_OUT])
 		options.out = NULL; /* beside the file */
-	err = is_file ? collector_recover(&options, o->operands[0], &summary) : collector_run(&options, &summary);
+	err = is_file ? sidecar_recover(&options, o->operands[0], &summary) : sidecar_run(&options, &summary);
 	if (err)
 		return err;
 	if (o->given[OPT_SUMMARY] && (err = closing_write(&summary, o->text[OPT_SUMMARY])))
@@ -117,7 +117,7 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 	}
 	tell(ctl, &summary);
 	while (!err && summary.late) {
-		err = collector_run_late(&options, &summary);
+		err = sidecar_run_late(&options, &summary);
 		if (!err && *summary.path)
 			tell(ctl, &summary);
 	}

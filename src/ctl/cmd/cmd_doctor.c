@@ -82,21 +82,21 @@ static void check_fork_page(struct ctl *ctl)
 static void check_shm(struct ctl *ctl)
 {
 	struct statvfs fs;
-	uint64_t free_bytes, arena = env_number(ENV_SHINY_ARENA);
+	uint64_t free_bytes, ring = env_number(ENV_SHINY_RING);
 
 	if (statvfs("/dev/shm", &fs) != 0) {
-		check(ctl, FINDING_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp: mount a tmpfs on /dev/shm for speed", "%s", strerror(errno));
+		check(ctl, FINDING_WARN, "/dev/shm", "rings go to $TMPDIR or /tmp: mount a tmpfs on /dev/shm for speed", "%s", strerror(errno));
 		return;
 	}
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (access("/dev/shm", W_OK) != 0)
-		check(ctl, FINDING_WARN, "/dev/shm", "arenas go to $TMPDIR or /tmp", "%s", strerror(errno));
-	else if (free_bytes < arena)
-		check(ctl, FINDING_WARN, "/dev/shm", "a smaller arena is made; or mount it larger, or use --arena", "%s free, one arena takes %s",
-		      units_bytes(UNITS_BUF, free_bytes), units_bytes(UNITS_BUF, arena));
+		check(ctl, FINDING_WARN, "/dev/shm", "rings go to $TMPDIR or /tmp", "%s", strerror(errno));
+	else if (free_bytes < ring)
+		check(ctl, FINDING_WARN, "/dev/shm", "a smaller ring is made; or mount it larger, or use --ring", "%s free, one ring takes %s",
+		      units_bytes(UNITS_BUF, free_bytes), units_bytes(UNITS_BUF, ring));
 	else
 		check(ctl, FINDING_OK, "/dev/shm", NULL, "%s free, room for %s of %s", units_bytes(UNITS_BUF, free_bytes),
-		      units_noun(UNITS_NOUN_BUF, free_bytes / arena, "arena"), units_bytes(UNITS_BUF, arena));
+		      units_noun(UNITS_NOUN_BUF, free_bytes / ring, "ring"), units_bytes(UNITS_BUF, ring));
 }
 
 static void check_library(struct ctl *ctl)

@@ -46,7 +46,7 @@ struct shiny_err *cmd_version(struct ctl *ctl)
 		json_number(&ctl->json, "schema_version", STORE_SCHEMA_VERSION);
 		json_end(&ctl->json);
 	} else {
-		fprintf(stdout, "shinyctl %s (arena format %u, session format %d)\n", SHINY_VERSION_TEXT, SHINY_VERSION, STORE_SCHEMA_VERSION);
+		fprintf(stdout, "shinyctl %s (ring format %u, session format %d)\n", SHINY_VERSION_TEXT, SHINY_VERSION, STORE_SCHEMA_VERSION);
 	}
 	return NULL;
 }

@@ -135,6 +135,6 @@ struct shiny_err *cmd_mark(struct ctl *ctl)
 	if (!err)
 		err = sessions_mark(directory, name, &taken);
 	if (!err)
-		fprintf(stdout, taken ? "mark '%s' is set in %s\n" : "mark '%s' waits in %s for its collector\n", name, directory);
+		fprintf(stdout, taken ? "mark '%s' is set in %s\n" : "mark '%s' waits in %s for its sidecar\n", name, directory);
 	return err;
 }

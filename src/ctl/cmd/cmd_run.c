@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_run.c: `shinyctl run`: starts the collector and the program, waits, passes the program's status on.
+ * cmd_run.c: `shinyctl run`: starts the sidecar and the program, waits, passes the program's status on.
  *
- *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when nobody maps an arena and `life` is closed
+ *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when nobody maps a ring and `life` is closed
  *      │                       and then writes its result into `result`
  *      └─────fork─► program    LD_PRELOAD, SHINY_SESSION; `failure` tells why exec failed, and closes by itself when it worked
  *
- *   life     held open by the launcher until the program has ended: no arena yet does not mean that none will come; says how it ended
+ *   life     held open by the launcher until the program has ended: no ring yet does not mean that none will come; says how it ended
  *   result   the sidecar's summary or error. End of file without one: it died
  *
  * The program must not notice: its input and output are untouched, signal dispositions are what the caller's were, the terminal
@@ -41,7 +41,7 @@
 
 struct result {
 	int failed; /* 0, or the error's code */
-	struct collector_summary summary;
+	struct sidecar_summary summary;
 	char message[2048], advice[SESSIONS_PATH + 64];
 };
 
@@ -59,7 +59,7 @@ struct run {
 static volatile sig_atomic_t program_pid, told_to_end;
 static struct devtools *volatile asked; /* whom to ask for a last dump before a signal is passed on */
 
-/* To the program; once that has ended, it is us who shall end: with its status, whatever the collector still has to do. */
+/* To the program; once that has ended, it is us who shall end: with its status, whatever the sidecar still has to do. */
 static void pass_on(int number)
 {
 	int saved = errno;
@@ -86,7 +86,7 @@ static void ask_now(int number)
 
 /*
  * The pattern's directory must be writable, and a name without a % must be free: better said now than after an hour of recording.
- * A directory that the pattern itself varies is the collector's to check.
+ * A directory that the pattern itself varies is the sidecar's to check.
  */
 static struct shiny_err *check_out(const char *pattern, bool force)
 {
@@ -182,7 +182,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 {
 	const struct options *o = run->options;
 	struct result *result = mem_zero(1, sizeof *result);
-	struct collector_options options = {
+	struct sidecar_options options = {
 		.directory = run->directory,
 		.out = run->out,
 		.force = o->given[OPT_FORCE],
@@ -194,7 +194,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 		.no_site_types = o->given[OPT_NO_TYPES] || strcmp(o->given[OPT_TYPES] ? o->text[OPT_TYPES] : env_text(ENV_SHINY_TYPES), "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
 		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
-		.keep_arenas = o->given[OPT_KEEP_ARENA],
+		.keep_rings = o->given[OPT_KEEP_RING],
 		.progress = !o->given[OPT_QUIET],
 	};
 	struct shiny_err *err;
@@ -211,7 +211,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	dup2(null, STDOUT_FILENO);
 	if (!isatty(STDERR_FILENO))
 		dup2(null, STDERR_FILENO);
-	err = collector_run(&options, &result->summary);
+	err = sidecar_run(&options, &result->summary);
 	if (err) {
 		result->failed = (int)err->code;
 		snprintf(result->message, sizeof result->message, "%s", err->message);
@@ -220,7 +220,7 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	report_result(run->result[1], result);
 	close(run->result[1]); /* the launcher need not wait for the rest */
 	while (!err && result->summary.late)
-		err = collector_run_late(&options, &result->summary);
+		err = sidecar_run_late(&options, &result->summary);
 	_exit(0);
 }
 
@@ -249,7 +249,7 @@ static bool wait_result(struct run *run, int ms)
 	if (got < sizeof *run->end) {
 		memset(run->end, 0, sizeof *run->end);
 		run->end->failed = SHINY_ERR_OTHER;
-		snprintf(run->end->message, sizeof run->end->message, "the collector died");
+		snprintf(run->end->message, sizeof run->end->message, "the sidecar died");
 		snprintf(run->end->advice, sizeof run->end->advice, "shinyctl collect %s saves what is left", run->directory);
 	}
 	return true;
@@ -324,7 +324,7 @@ static void start_devtools(struct run *run, pid_t pid)
 /* The pipe has room for it, and a sidecar that has died needs it no more. */
 static void tell_sidecar(const struct run *run, pid_t pid, int status)
 {
-	struct collector_ended ended = {.pid = (int32_t)pid, .status = status};
+	struct sidecar_ended ended = {.pid = (int32_t)pid, .status = status};
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
 
 	sigaction(SIGPIPE, &ignore, &old);
@@ -454,7 +454,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 
 	if (pipe2(run->life, O_CLOEXEC) != 0 || pipe2(run->result, O_CLOEXEC) != 0 || pipe2(run->failure, O_CLOEXEC) != 0)
 		return shiny_err_os(errno, "cannot make a pipe");
-	err = collector_lock(run->directory, &run->lock);
+	err = sidecar_lock(run->directory, &run->lock);
 	if (err)
 		return err;
 	run->guests = guests_listen(run->directory);
@@ -467,7 +467,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 		be_sidecar(run);
 	}
 	if (run->sidecar < 0)
-		return shiny_err_os(errno, "cannot start the collector");
+		return shiny_err_os(errno, "cannot start the sidecar");
 	close(run->life[0]);
 	close(run->result[1]);
 	close(run->lock); /* the sidecar's copy holds it from here on */

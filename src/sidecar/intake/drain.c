@@ -4,7 +4,7 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Nothing is copied out of the arena: a stream is a cursor into the chunk that it reads, and the record at its head waits there until
+ * Nothing is copied out of the ring: a stream is a cursor into the chunk that it reads, and the record at its head waits there until
  * its time has come. A scan looks at one word a chunk and attaches the new ones to their streams, sorted by sequence number.
  *
  * A scan is not one moment: while it runs, chunk 3 can be claimed behind its back as #5, sealed, and chunk 9 claimed as #6 before it
@@ -40,14 +40,14 @@ void stream_put(struct session *session, struct stream *stream, uint64_t end)
 	stream->changed = false;
 }
 
-static struct stream *stream_create(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation,
+static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation,
 				    struct process *process)
 {
 	struct stream *s = mem_zero(1, sizeof *s);
-	const struct shiny_thread *t = &arena->threads[slot];
+	const struct shiny_thread *t = &ring->threads[slot];
 	uint32_t creator = __atomic_load_n(&t->creator, __ATOMIC_RELAXED);
 
-	s->arena = arena;
+	s->ring = ring;
 	s->process = process;
 	s->slot = slot;
 	s->generation = generation;
@@ -57,15 +57,15 @@ static struct stream *stream_create(struct session *session, struct arena *arena
 		s->tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		s->nested = __atomic_load_n(&t->nested, __ATOMIC_RELAXED) == 1;
 		s->start = __atomic_load_n(&t->start, __ATOMIC_RELAXED);
-		if (creator && creator <= arena->threads_ready && arena->streams[creator - 1] &&
-		    arena->streams[creator - 1]->process == process)
-			s->creator = arena->streams[creator - 1]->id;
+		if (creator && creator <= ring->threads_ready && ring->streams[creator - 1] &&
+		    ring->streams[creator - 1]->process == process)
+			s->creator = ring->streams[creator - 1]->id;
 	}
 	if (!s->tid)
 		s->tid = process->namespace_pid;
 	process_thread_name(process, s->tid, s->name, sizeof s->name);
 	s->changed = true;
-	arena->streams[slot] = s;
+	ring->streams[slot] = s;
 	*vec_push(&session->streams) = s;
 	return s;
 }
@@ -82,13 +82,13 @@ static void finish(struct stream *stream, uint64_t scan)
 	stream->done_scan = scan;
 }
 
-static void give(struct arena *arena, uint32_t chunk, uint32_t used)
+static void give(struct ring_file *ring, uint32_t chunk, uint32_t used)
 {
-	if (arena->whole[chunk])
-		used = shiny_chunk_room(&arena->chunks, chunk);
-	arena->whole[chunk] = 0;
-	arena->owners[chunk] = NULL;
-	shiny_chunk_give(arena->header, &arena->chunks, chunk, used);
+	if (ring->whole[chunk])
+		used = shiny_chunk_room(&ring->chunks, chunk);
+	ring->whole[chunk] = 0;
+	ring->owners[chunk] = NULL;
+	shiny_chunk_give(ring->header, &ring->chunks, chunk, used);
 }
 
 static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chunk)
@@ -102,68 +102,68 @@ static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chun
 }
 
 /* A chunk that nobody reads yet. */
-static void attach(struct session *session, struct arena *arena, uint32_t chunk, uint64_t word)
+static void attach(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word)
 {
-	const struct shiny_chunk *c = shiny_chunk_at(&arena->chunks, chunk);
+	const struct shiny_chunk *c = shiny_chunk_at(&ring->chunks, chunk);
 	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word), generation, process_slot, process_generation;
 	bool full = SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FULL;
 	struct shiny_record first;
 	struct stream *stream;
 	struct process *process;
 
-	if (slot >= arena->threads_ready || SHINY_CHUNK_PHASE(word) > SHINY_CHUNK_FULL)
+	if (slot >= ring->threads_ready || SHINY_CHUNK_PHASE(word) > SHINY_CHUNK_FULL)
 		goto bad;
-	stream = arena->streams[slot];
+	stream = ring->streams[slot];
 	if (!shiny_poll(&c->records[0], &first)) {
 		if (!full)
 			return; /* just claimed: its header may not be there yet */
 		if (stream && sequence >= stream->expected && !stream->done) {
 			wait_in_line(stream, sequence, chunk); /* empty, but its number counts */
-			arena->owners[chunk] = stream;
+			ring->owners[chunk] = stream;
 		} else {
-			arena->whole[chunk] = 1;
-			give(arena, chunk, 0);
+			ring->whole[chunk] = 1;
+			give(ring, chunk, 0);
 		}
 		return;
 	}
 	generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
 	process_slot = __atomic_load_n(&c->process_slot, __ATOMIC_RELAXED);
 	process_generation = __atomic_load_n(&c->process_generation, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot || process_slot >= arena->processes_ready)
+	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot || process_slot >= ring->processes_ready)
 		goto bad;
 	if (stream && stream->generation != generation) {
-		finish(stream, arena->scans + 1); /* its slot has a new owner: what is left of it is read first */
+		finish(stream, ring->scans + 1); /* its slot has a new owner: what is left of it is read first */
 		return;
 	}
 	if (!stream) {
-		process = process_of(session, arena, process_slot, process_generation);
+		process = process_of(session, ring, process_slot, process_generation);
 		if (!process)
 			return; /* its slot still has the name of one before it */
-		stream = stream_create(session, arena, slot, generation, process);
+		stream = stream_create(session, ring, slot, generation, process);
 		if (process->gone) /* drain_reap came before there was a stream to end */
-			finish(stream, arena->scans + 1);
+			finish(stream, ring->scans + 1);
 	}
 	if (sequence < stream->expected || (stream->chunk >= 0 && sequence == stream->expected))
 		goto bad;
 	wait_in_line(stream, sequence, chunk);
-	arena->owners[chunk] = stream;
+	ring->owners[chunk] = stream;
 	return;
 bad:
 	/* Nobody to blame it on. Only a chunk whose writer is through with it may be taken away. */
 	if (full) {
-		arena->bad_chunks++;
-		arena->whole[chunk] = 1;
-		give(arena, chunk, 0);
+		ring->bad_chunks++;
+		ring->whole[chunk] = 1;
+		give(ring, chunk, 0);
 	}
 }
 
-/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any full arena. */
-static bool allocate(struct arena *arena, const void *at, size_t bytes)
+/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any full ring. */
+static bool allocate(struct ring_file *ring, const void *at, size_t bytes)
 {
-	if (arena->no_space || arena->over)
+	if (ring->no_space || ring->over)
 		return false;
-	arena->no_space = fallocate(arena->fd, 0, (const char *)at - (const char *)arena->header, (off_t)bytes) != 0;
-	return !arena->no_space;
+	ring->no_space = fallocate(ring->fd, 0, (const char *)at - (const char *)ring->header, (off_t)bytes) != 0;
+	return !ring->no_space;
 }
 
 /*
@@ -174,59 +174,59 @@ static bool allocate(struct arena *arena, const void *at, size_t bytes)
  */
 enum { LARGE_ENOUGH = 48 };
 
-static void grow_chunks(struct arena *arena, int large)
+static void grow_chunks(struct ring_file *ring, int large)
 {
-	uint32_t first = large ? arena->chunks.smalls : 0, present = arena->present[large];
-	uint32_t absent = (large ? arena->chunks.count : arena->chunks.smalls) - first - present, more = present ? present : 1;
+	uint32_t first = large ? ring->chunks.smalls : 0, present = ring->present[large];
+	uint32_t absent = (large ? ring->chunks.count : ring->chunks.smalls) - first - present, more = present ? present : 1;
 
-	if (arena->busy[large] > present / 4 * 3) /* nearly out of them: thousands of threads may be waiting */
+	if (ring->busy[large] > present / 4 * 3) /* nearly out of them: thousands of threads may be waiting */
 		more *= 3;
 	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
 		more = LARGE_ENOUGH - present;
 	more = more < absent ? more : absent;
-	if (!absent || arena->busy[large] * 4 < present)
+	if (!absent || ring->busy[large] * 4 < present)
 		return;
 	first += present;
-	if (!allocate(arena, shiny_chunk_at(&arena->chunks, first), (size_t)more * (large ? SHINY_CHUNK_BYTES : SHINY_SMALL_BYTES)))
+	if (!allocate(ring, shiny_chunk_at(&ring->chunks, first), (size_t)more * (large ? SHINY_CHUNK_BYTES : SHINY_SMALL_BYTES)))
 		return;
-	shiny_chunk_grow(arena->header, &arena->chunks, first, first + more);
-	arena->present[large] += more;
+	shiny_chunk_grow(ring->header, &ring->chunks, first, first + more);
+	ring->present[large] += more;
 }
 
 /* The same for a table of slots, by the lowest that may be free. */
-static void grow_slots(struct arena *arena, const void *table, size_t bytes, uint32_t count, uint32_t *ready, uint32_t *told, uint32_t *hint)
+static void grow_slots(struct ring_file *ring, const void *table, size_t bytes, uint32_t count, uint32_t *ready, uint32_t *told, uint32_t *hint)
 {
 	uint32_t more = *ready < count - *ready ? *ready : count - *ready;
 
 	if (!more || __atomic_load_n(hint, __ATOMIC_RELAXED) < *ready / 4 ||
-	    !allocate(arena, (const char *)table + *ready * bytes, more * bytes))
+	    !allocate(ring, (const char *)table + *ready * bytes, more * bytes))
 		return;
 	*ready += more;
 	__atomic_store_n(told, *ready, __ATOMIC_RELEASE); /* [grow] */
-	shiny_given(arena->header, hint, *ready - more);
+	shiny_given(ring->header, hint, *ready - more);
 }
 
-static void grow(struct arena *arena)
+static void grow(struct ring_file *ring)
 {
-	struct shiny_header *h = arena->header;
+	struct shiny_header *h = ring->header;
 
-	grow_chunks(arena, 0);
-	grow_chunks(arena, 1);
-	grow_slots(arena, arena->processes, sizeof *arena->processes, arena->process_count, &arena->processes_ready, &h->processes_ready,
+	grow_chunks(ring, 0);
+	grow_chunks(ring, 1);
+	grow_slots(ring, ring->processes, sizeof *ring->processes, ring->process_count, &ring->processes_ready, &h->processes_ready,
 		   &h->process_hint);
-	grow_slots(arena, arena->threads, sizeof *arena->threads, arena->thread_count, &arena->threads_ready, &h->threads_ready, &h->thread_hint);
+	grow_slots(ring, ring->threads, sizeof *ring->threads, ring->thread_count, &ring->threads_ready, &h->threads_ready, &h->thread_hint);
 }
 
 /* Looks at each chunk that there is: `each` gets those that are in use. Counts them. */
-typedef void chunk_fn(struct session *session, struct arena *arena, uint32_t chunk, uint64_t word);
+typedef void chunk_fn(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word);
 
-static void each_chunk(struct session *session, struct arena *arena, chunk_fn *each)
+static void each_chunk(struct session *session, struct ring_file *ring, chunk_fn *each)
 {
 	for (int large = 0; large < 2; large++) {
-		uint32_t first = large ? arena->chunks.smalls : 0, end = large ? arena->chunks.count : arena->chunks.smalls, i, busy = 0;
+		uint32_t first = large ? ring->chunks.smalls : 0, end = large ? ring->chunks.count : ring->chunks.smalls, i, busy = 0;
 
 		for (i = first; i < end; i++) {
-			uint64_t word = __atomic_load_n(&arena->chunks.states[i], __ATOMIC_ACQUIRE); /* [seal] */
+			uint64_t word = __atomic_load_n(&ring->chunks.states[i], __ATOMIC_ACQUIRE); /* [seal] */
 
 			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
 				continue;
@@ -234,48 +234,48 @@ static void each_chunk(struct session *session, struct arena *arena, chunk_fn *e
 				break;
 			busy++;
 			if (each)
-				each(session, arena, i, word);
+				each(session, ring, i, word);
 		}
-		arena->present[large] = i - first;
-		arena->busy[large] = busy;
+		ring->present[large] = i - first;
+		ring->busy[large] = busy;
 	}
 }
 
-void drain_grow(struct arena *arena)
+void drain_grow(struct ring_file *ring)
 {
-	each_chunk(NULL, arena, NULL);
-	grow(arena);
+	each_chunk(NULL, ring, NULL);
+	grow(ring);
 }
 
-static void attach_new(struct session *session, struct arena *arena, uint32_t chunk, uint64_t word)
+static void attach_new(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word)
 {
-	if (arena->owners[chunk])
+	if (ring->owners[chunk])
 		return;
-	attach(session, arena, chunk, word);
-	if (arena->owners[chunk])
-		arena->turnover += chunk < arena->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
+	attach(session, ring, chunk, word);
+	if (ring->owners[chunk])
+		ring->turnover += chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
 }
 
-void drain_scan(struct session *session, struct arena *arena)
+void drain_scan(struct session *session, struct ring_file *ring)
 {
 	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never own one again */
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
-		const struct shiny_thread *t = &arena->threads[s->slot];
+		const struct shiny_thread *t = &ring->threads[s->slot];
 
-		if (s->arena == arena && !s->done &&
+		if (s->ring == ring && !s->done &&
 		    (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == SHINY_SLOT_DONE || /* [slot] */
 		     __atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation))
-			finish(s, arena->scans);
+			finish(s, ring->scans);
 	}
-	arena->turnover = 0;
-	each_chunk(session, arena, attach_new);
-	arena->scans++;
-	grow(arena);
+	ring->turnover = 0;
+	each_chunk(session, ring, attach_new);
+	ring->scans++;
+	grow(ring);
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
 
-		if (s->arena != arena)
+		if (s->ring != ring)
 			continue;
 		if (s->chunk < 0 && s->waiting.count && s->waiting.at[0].sequence != s->expected)
 			s->gap_scans++;
@@ -295,7 +295,7 @@ static bool next_chunk(struct stream *s)
 	if (next.sequence != s->expected) {
 		if (s->gap_scans < 2)
 			return false;
-		/* a sidecar that comes to a running or leftover arena finds streams that an earlier one had begun to read */
+		/* a sidecar that comes to a running or leftover ring finds streams that an earlier one had begun to read */
 		if (!s->cursor.chunk) {
 			s->process->noticed.drained_before += next.sequence;
 		} else if (next.sequence > s->expected) { /* definitions among what is missing show up as void stacks */
@@ -305,8 +305,8 @@ static bool next_chunk(struct stream *s)
 	s->expected = next.sequence;
 	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof *s->waiting.at);
 	s->chunk = next.chunk;
-	s->cursor.chunk = shiny_chunk_at(&s->arena->chunks, next.chunk);
-	s->cursor.room = shiny_chunk_room(&s->arena->chunks, next.chunk);
+	s->cursor.chunk = shiny_chunk_at(&s->ring->chunks, next.chunk);
+	s->cursor.room = shiny_chunk_room(&s->ring->chunks, next.chunk);
 	s->cursor.position = 0;
 	s->defined_count = 0;
 	s->tag = 0;
@@ -322,7 +322,7 @@ static uint64_t latest_now(const struct session *session)
 
 bool drain_pull(struct session *session, struct stream *s)
 {
-	struct arena *arena = s->arena;
+	struct ring_file *ring = s->ring;
 
 	while (s->chunk >= 0 || next_chunk(s)) {
 		enum decode_result result = decode_next(&s->cursor, session->latest, &s->head);
@@ -333,7 +333,7 @@ bool drain_pull(struct session *session, struct stream *s)
 			result = decode_next(&s->cursor, session->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
-			full = SHINY_CHUNK_PHASE(__atomic_load_n(&arena->chunks.states[s->chunk], __ATOMIC_ACQUIRE)) ==
+			full = SHINY_CHUNK_PHASE(__atomic_load_n(&ring->chunks.states[s->chunk], __ATOMIC_ACQUIRE)) ==
 			       SHINY_CHUNK_FULL; /* [seal] */
 			if (full) /* what was published between the two looks */
 				result = decode_next(&s->cursor, session->latest = latest_now(session), &s->head);
@@ -343,12 +343,12 @@ bool drain_pull(struct session *session, struct stream *s)
 		if (result == DECODE_BAD) {
 			s->process->noticed.bad_records++;
 			s->cursor.position = s->cursor.room;
-			arena->whole[s->chunk] = 1;
+			ring->whole[s->chunk] = 1;
 			continue;
 		}
 		if (!full)
 			return false;
-		give(arena, (uint32_t)s->chunk, s->cursor.position);
+		give(ring, (uint32_t)s->chunk, s->cursor.position);
 		s->chunk = -1;
 		s->expected++;
 	}
@@ -357,88 +357,88 @@ bool drain_pull(struct session *session, struct stream *s)
 
 /* ---- the dead ---- */
 
-static bool is_open(const struct arena *arena, uint32_t chunk, uint64_t *word)
+static bool is_open(const struct ring_file *ring, uint32_t chunk, uint64_t *word)
 {
-	*word = __atomic_load_n(&arena->chunks.states[chunk], __ATOMIC_ACQUIRE);
-	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN && SHINY_CHUNK_THREAD(*word) < arena->threads_ready;
+	*word = __atomic_load_n(&ring->chunks.states[chunk], __ATOMIC_ACQUIRE);
+	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN && SHINY_CHUNK_THREAD(*word) < ring->threads_ready;
 }
 
-static void reap(struct arena *arena, uint32_t chunk, uint64_t word)
+static void reap(struct ring_file *ring, uint32_t chunk, uint64_t word)
 {
 	uint64_t full = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_CHUNK_THREAD(word), SHINY_CHUNK_SEQUENCE(word));
 
-	if (__atomic_compare_exchange_n(&arena->chunks.states[chunk], &word, full, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) /* [reap] */
-		arena->whole[chunk] = 1;
+	if (__atomic_compare_exchange_n(&ring->chunks.states[chunk], &word, full, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) /* [reap] */
+		ring->whole[chunk] = 1;
 }
 
-void drain_reap(struct arena *arena, const struct process *process)
+void drain_reap(struct ring_file *ring, const struct process *process)
 {
-	for (uint32_t i = 0; i < arena->chunks.count; i++) {
+	for (uint32_t i = 0; i < ring->chunks.count; i++) {
 		uint64_t word;
 		bool its;
 
-		if (!is_open(arena, i, &word)) {
+		if (!is_open(ring, i, &word)) {
 			if (!process && SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_OPEN)
-				reap(arena, i, word);
+				reap(ring, i, word);
 			continue;
 		}
-		its = !process || (arena->owners[i] ? arena->owners[i]->process == process :
-				   __atomic_load_n(&arena->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) ==
+		its = !process || (ring->owners[i] ? ring->owners[i]->process == process :
+				   __atomic_load_n(&ring->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) ==
 					   process->slot);
 		if (its)
-			reap(arena, i, word);
+			reap(ring, i, word);
 	}
-	for (uint32_t i = 0; i < arena->threads_ready; i++)
-		if (arena->streams[i] && (!process || arena->streams[i]->process == process) && !arena->streams[i]->done) {
-			finish(arena->streams[i], arena->scans);
-			arena->streams[i]->process->noticed.reaped++;
+	for (uint32_t i = 0; i < ring->threads_ready; i++)
+		if (ring->streams[i] && (!process || ring->streams[i]->process == process) && !ring->streams[i]->done) {
+			finish(ring->streams[i], ring->scans);
+			ring->streams[i]->process->noticed.reaped++;
 		}
 }
 
-void drain_reap_threads(struct session *session, struct arena *arena)
+void drain_reap_threads(struct session *session, struct ring_file *ring)
 {
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
 		uint64_t word;
 
-		if (s->arena != arena || s->done || s->has_head || s->process->gone || !s->process->pid || !s->tid ||
+		if (s->ring != ring || s->done || s->has_head || s->process->gone || !s->process->pid || !s->tid ||
 		    process_thread_alive(s->process, s->tid))
 			continue;
-		for (uint32_t c = 0; c < arena->chunks.count; c++)
-			if (is_open(arena, c, &word) && SHINY_CHUNK_THREAD(word) == s->slot)
-				reap(arena, c, word);
-		finish(s, arena->scans);
+		for (uint32_t c = 0; c < ring->chunks.count; c++)
+			if (is_open(ring, c, &word) && SHINY_CHUNK_THREAD(word) == s->slot)
+				reap(ring, c, word);
+		finish(s, ring->scans);
 		s->process->noticed.reaped++;
 	}
 }
 
-bool drain_idle(const struct arena *arena, const struct process *process)
+bool drain_idle(const struct ring_file *ring, const struct process *process)
 {
-	for (uint32_t i = 0; i < arena->threads_ready; i++)
-		if (arena->streams[i] && arena->streams[i]->process == process)
+	for (uint32_t i = 0; i < ring->threads_ready; i++)
+		if (ring->streams[i] && ring->streams[i]->process == process)
 			return false;
-	for (uint32_t i = 0; i < arena->chunks.count; i++) {
-		uint64_t word = __atomic_load_n(&arena->chunks.states[i], __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < ring->chunks.count; i++) {
+		uint64_t word = __atomic_load_n(&ring->chunks.states[i], __ATOMIC_ACQUIRE);
 
 		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE || SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT ||
-		    SHINY_CHUNK_THREAD(word) >= arena->threads_ready)
+		    SHINY_CHUNK_THREAD(word) >= ring->threads_ready)
 			continue;
-		if (__atomic_load_n(&arena->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) == process->slot)
+		if (__atomic_load_n(&ring->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) == process->slot)
 			return false;
 	}
 	return true;
 }
 
-static void free_thread_slot(struct arena *arena, const struct stream *s)
+static void free_thread_slot(struct ring_file *ring, const struct stream *s)
 {
-	struct shiny_thread *t = &arena->threads[s->slot];
+	struct shiny_thread *t = &ring->threads[s->slot];
 	uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE);
 
 	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation)
 		return;
 	if ((state == SHINY_SLOT_DONE || state == SHINY_SLOT_LIVE) &&
 	    __atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [slot] */
-		shiny_given(arena->header, &arena->header->thread_hint, s->slot);
+		shiny_given(ring->header, &ring->header->thread_hint, s->slot);
 }
 
 void drain_end_streams(struct session *session)
@@ -446,12 +446,12 @@ void drain_end_streams(struct session *session)
 	for (size_t i = session->streams.count; i-- > 0;) {
 		struct stream *s = session->streams.at[i];
 
-		if (!s->done || s->arena->scans <= s->done_scan || s->has_head || s->chunk >= 0 || s->waiting.count)
+		if (!s->done || s->ring->scans <= s->done_scan || s->has_head || s->chunk >= 0 || s->waiting.count)
 			continue;
 		apply_stream_end(session, s);
 		stream_put(session, s, s->cursor.last ? s->cursor.last : s->start);
-		free_thread_slot(s->arena, s);
-		s->arena->streams[s->slot] = NULL;
+		free_thread_slot(s->ring, s);
+		s->ring->streams[s->slot] = NULL;
 		session->streams.at[i] = session->streams.at[--session->streams.count];
 		stream_destroy(s);
 	}

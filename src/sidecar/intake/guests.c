@@ -79,7 +79,7 @@ static int make_ring(const struct guests *guests, int pid)
 	int fd;
 
 	for (unsigned n = 0; n < TRIES; n++) {
-		snprintf(name, sizeof name, SHINY_ARENA_PREFIX "%d.%u", pid, n);
+		snprintf(name, sizeof name, SHINY_RING_PREFIX "%d.%u", pid, n);
 		fd = openat(guests->directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0)
 			return fd;

@@ -28,30 +28,30 @@ static bool lies_inside(uint64_t at, uint64_t count, uint64_t each, uint64_t ali
 	return at >= sizeof(struct shiny_header) && at % align == 0 && at <= bytes && count && count <= (bytes - at) / each;
 }
 
-static struct shiny_err *check(struct arena *a)
+static struct shiny_err *check(struct ring_file *a)
 {
 	const volatile struct shiny_header *h = a->header;
-	uint64_t magic = h->magic, layout = h->layout, arena_bytes = h->arena_bytes;
+	uint64_t magic = h->magic, layout = h->layout, ring_bytes = h->ring_bytes;
 	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes, small_bytes = h->small_bytes;
 	uint64_t processes_at = h->processes_at, threads_at = h->threads_at, states_at = h->states_at, smalls_at = h->smalls_at;
 	uint64_t notices_at = h->notices_at, chunks_at = h->chunks_at;
 	uint32_t chunks = h->chunks, smalls = h->smalls;
 
 	if (magic != SHINY_MAGIC)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not an arena: it starts with %016" PRIx64 " where an arena has %016" PRIx64,
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not a ring: it starts with %016" PRIx64 " where a ring has %016" PRIx64,
 						  a->path, magic, SHINY_MAGIC), NOT_OURS);
 	if (version != SHINY_VERSION)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: an arena of format version %" PRIu32 "; this shinyctl reads version %u",
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: a ring of format version %" PRIu32 "; this shinyctl reads version %u",
 						  a->path, version, SHINY_VERSION),
 					"use the shinyctl that was installed with the libshiny.so that recorded it");
 	if (layout != SHINY_LAYOUT || header_bytes != sizeof(struct shiny_header))
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: the arena's layout is %016" PRIx64 " (header %" PRIu32
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: the ring's layout is %016" PRIx64 " (header %" PRIu32
 						  " bytes); this shinyctl reads %016" PRIx64 " (%zu bytes)", a->path, layout,
 						  header_bytes, SHINY_LAYOUT, sizeof(struct shiny_header)),
 					"use the shinyctl that was installed with the libshiny.so that recorded it");
-	if (arena_bytes != a->bytes)
+	if (ring_bytes != a->bytes)
 		return shiny_err(SHINY_ERR_OTHER, "%s: truncated or grown: the file has %zu bytes, its header says %" PRIu64,
-				 a->path, a->bytes, arena_bytes);
+				 a->path, a->bytes, ring_bytes);
 	if (chunk_bytes != SHINY_CHUNK_BYTES || small_bytes != SHINY_SMALL_BYTES)
 		return shiny_err(SHINY_ERR_OTHER, "%s: chunks of %" PRIu32 " and %" PRIu32 " bytes; this shinyctl reads %d and %d", a->path,
 				 small_bytes, chunk_bytes, SHINY_SMALL_BYTES, SHINY_CHUNK_BYTES);
@@ -97,60 +97,60 @@ static struct shiny_err *check(struct arena *a)
 	return NULL;
 }
 
-static struct shiny_err *open_mapped(struct arena *a, bool patient, bool *being_made)
+static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *being_made)
 {
 	struct stat st;
 	void *map;
 
 	a->fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (a->fd < 0)
-		return shiny_err_os(errno, "cannot open the arena %s", a->path);
+		return shiny_err_os(errno, "cannot open the ring %s", a->path);
 	if (fstat(a->fd, &st))
-		return shiny_err_os(errno, "cannot look at the arena %s", a->path);
+		return shiny_err_os(errno, "cannot look at the ring %s", a->path);
 	if (!S_ISREG(st.st_mode))
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not an arena: not a regular file", a->path), NOT_OURS);
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not a ring: not a regular file", a->path), NOT_OURS);
 	if ((size_t)st.st_size < sizeof(struct shiny_header)) {
 		if (patient) {
 			*being_made = true;
 			return NULL;
 		}
-		return shiny_err(SHINY_ERR_OTHER, "%s: truncated: %zu bytes, an arena's header alone has %zu", a->path,
+		return shiny_err(SHINY_ERR_OTHER, "%s: truncated: %zu bytes, a ring's header alone has %zu", a->path,
 				 (size_t)st.st_size, sizeof(struct shiny_header));
 	}
 	a->device = st.st_dev;
 	a->inode = st.st_ino;
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
 	if (map == MAP_FAILED)
-		return shiny_err_os(errno, "cannot map the arena %s", a->path);
+		return shiny_err_os(errno, "cannot map the ring %s", a->path);
 	a->header = map;
 	a->bytes = (size_t)st.st_size;
 	if (__atomic_load_n(&a->header->ready, __ATOMIC_ACQUIRE) != 1) { /* [ready] */
 		struct shiny_err *err;
 
-		if (patient || arena_held(a)) { /* its maker waits for a probe of the program (interpose/boot/boot.c) */
+		if (patient || ring_held(a)) { /* its maker waits for a probe of the program (interpose/boot/boot.c) */
 			*being_made = true;
 			return NULL;
 		}
 		err = check(a);
 		return err ? err : shiny_err(SHINY_ERR_OTHER, "%s: its maker never finished it", a->path);
 	}
-	if (patient && a->header->arena_bytes != a->bytes) { /* finished since we asked for its size */
+	if (patient && a->header->ring_bytes != a->bytes) { /* finished since we asked for its size */
 		*being_made = true;
 		return NULL;
 	}
 	return check(a);
 }
 
-struct shiny_err *arena_open(const char *path, bool patient, struct arena **out)
+struct shiny_err *ring_open(const char *path, bool patient, struct ring_file **out)
 {
-	struct arena *a = mem_zero(1, sizeof *a);
+	struct ring_file *a = mem_zero(1, sizeof *a);
 	bool being_made = false;
 	struct shiny_err *err;
 
 	a->path = mem_text(path);
 	err = open_mapped(a, patient, &being_made);
 	if (err || being_made) {
-		arena_close(a);
+		ring_close(a);
 		if (!err)
 			*out = NULL;
 		return err;
@@ -163,60 +163,60 @@ struct shiny_err *arena_open(const char *path, bool patient, struct arena **out)
 	return NULL;
 }
 
-bool arena_held(const struct arena *arena)
+bool ring_held(const struct ring_file *ring)
 {
-	if (flock(arena->fd, LOCK_EX | LOCK_NB))
+	if (flock(ring->fd, LOCK_EX | LOCK_NB))
 		return true;
-	flock(arena->fd, LOCK_UN);
+	flock(ring->fd, LOCK_UN);
 	return false;
 }
 
-bool arena_torn(const struct arena *arena)
+bool ring_torn(const struct ring_file *ring)
 {
 	struct stat st;
 
-	return fstat(arena->fd, &st) == 0 && (size_t)st.st_size < arena->bytes;
+	return fstat(ring->fd, &st) == 0 && (size_t)st.st_size < ring->bytes;
 }
 
-void arena_read_counters(struct arena *arena)
+void ring_read_counters(struct ring_file *ring)
 {
 	for (unsigned i = 0; i < SHINY_COUNTERS; i++)
-		arena->counters[i] = __atomic_load_n(&arena->header->counters[i], __ATOMIC_RELAXED);
+		ring->counters[i] = __atomic_load_n(&ring->header->counters[i], __ATOMIC_RELAXED);
 }
 
-uint32_t arena_processes_used(const struct arena *arena)
+uint32_t ring_processes_used(const struct ring_file *ring)
 {
-	uint32_t used = __atomic_load_n(&arena->header->processes_used, __ATOMIC_ACQUIRE);
+	uint32_t used = __atomic_load_n(&ring->header->processes_used, __ATOMIC_ACQUIRE);
 
-	return used < arena->processes_ready ? used : arena->processes_ready;
+	return used < ring->processes_ready ? used : ring->processes_ready;
 }
 
-uint32_t arena_threads_used(const struct arena *arena)
+uint32_t ring_threads_used(const struct ring_file *ring)
 {
-	uint32_t used = __atomic_load_n(&arena->header->threads_used, __ATOMIC_ACQUIRE);
+	uint32_t used = __atomic_load_n(&ring->header->threads_used, __ATOMIC_ACQUIRE);
 
-	return used < arena->threads_ready ? used : arena->threads_ready;
+	return used < ring->threads_ready ? used : ring->threads_ready;
 }
 
-void arena_release(struct arena *arena)
+void ring_release(struct ring_file *ring)
 {
-	if (arena->header)
-		munmap(arena->header, arena->bytes);
-	if (arena->fd >= 0)
-		close(arena->fd);
-	arena->header = NULL;
-	arena->fd = -1;
+	if (ring->header)
+		munmap(ring->header, ring->bytes);
+	if (ring->fd >= 0)
+		close(ring->fd);
+	ring->header = NULL;
+	ring->fd = -1;
 }
 
-void arena_close(struct arena *arena)
+void ring_close(struct ring_file *ring)
 {
-	if (!arena)
+	if (!ring)
 		return;
-	arena_release(arena);
-	free(arena->path);
-	free(arena->streams);
-	free(arena->slots);
-	free(arena->owners);
-	free(arena->whole);
-	free(arena);
+	ring_release(ring);
+	free(ring->path);
+	free(ring->streams);
+	free(ring->slots);
+	free(ring->owners);
+	free(ring->whole);
+	free(ring);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring_file.h: one arena file, mapped and checked.
+ * ring_file.h: one ring file, mapped and checked.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
  * Whatever made the file is a stranger: it may be truncated, of another version, somebody's text file, or lie in every word. All
  * that the reader relies on (offsets, counts) is loaded once, checked against the size of the file, and kept here; the mapped
- * copies are never looked at again. A file that is cut short while it is mapped reads as zeros from there on (torn.h), and is known by arena_torn.
+ * copies are never looked at again. A file that is cut short while it is mapped reads as zeros from there on (torn.h), and is known by ring_torn.
  */
 #ifndef SHINY_RING_FILE_H
 #define SHINY_RING_FILE_H
@@ -21,7 +21,7 @@
 struct stream;
 struct process;
 
-struct arena {
+struct ring_file {
 	char *path;
 	int fd;
 	dev_t device;
@@ -64,22 +64,22 @@ struct arena {
 	unsigned notice_tries;    /* for the next one, which is being written */
 	bool told;                /* a notice told of its program's start */
 	uint64_t scans;           /* complete looks at the chunks' states so far */
-	bool no_space;            /* the file system refused to let the arena grow */
+	bool no_space;            /* the file system refused to let the ring grow */
 	bool torn;                /* the file has become shorter than it was */
 };
 
 /*
- * Maps the arena. Not finished by its maker yet: no error and *out = NULL, if `patient`; else the error says what is wrong with it.
+ * Maps the ring. Not finished by its maker yet: no error and *out = NULL, if `patient`; else the error says what is wrong with it.
  */
-SHINY_MUST_CHECK struct shiny_err *arena_open(const char *path, bool patient, struct arena **out);
-bool arena_held(const struct arena *arena); /* some process still maps it */
-bool arena_torn(const struct arena *arena); /* its file is shorter than what is mapped of it */
-void arena_read_counters(struct arena *arena);
+SHINY_MUST_CHECK struct shiny_err *ring_open(const char *path, bool patient, struct ring_file **out);
+bool ring_held(const struct ring_file *ring); /* some process still maps it */
+bool ring_torn(const struct ring_file *ring); /* its file is shorter than what is mapped of it */
+void ring_read_counters(struct ring_file *ring);
 /* One more than the highest slot that was ever claimed, as far as there is space: those above were never touched. */
-uint32_t arena_processes_used(const struct arena *arena);
-uint32_t arena_threads_used(const struct arena *arena);
-/* Gives back the mapping and the descriptor of an arena that is over; its facts stay. */
-void arena_release(struct arena *arena);
-void arena_close(struct arena *arena); /* accepts NULL */
+uint32_t ring_processes_used(const struct ring_file *ring);
+uint32_t ring_threads_used(const struct ring_file *ring);
+/* Gives back the mapping and the descriptor of a ring that is over; its facts stay. */
+void ring_release(struct ring_file *ring);
+void ring_close(struct ring_file *ring); /* accepts NULL */
 
 #endif

@@ -181,7 +181,7 @@ static void put_lifetimes(struct session *session, const struct store_lifetime *
 	}
 }
 
-static void put_stats(struct session *session, const struct process *p, struct collector_summary *out)
+static void put_stats(struct session *session, const struct process *p, struct sidecar_summary *out)
 {
 	bool early = process_early(p);
 
@@ -261,7 +261,7 @@ static void put_mappings(struct session *session, const struct process *p)
 	}
 }
 
-static void put_counter(struct session *session, const struct process *p, const char *name, uint64_t count, struct collector_summary *out)
+static void put_counter(struct session *session, const struct process *p, const char *name, uint64_t count, struct sidecar_summary *out)
 {
 	const struct loss_kind *kind = loss_kind(name);
 
@@ -274,7 +274,7 @@ static void put_counter(struct session *session, const struct process *p, const 
 
 /* A process's, or the session's own: then `inside` is of processes that held no slot. */
 static void put_counters(struct session *session, const struct process *p, const uint64_t inside[SHINY_COUNTERS],
-			 struct collector_summary *out)
+			 struct sidecar_summary *out)
 {
 	const struct noticed *n = p ? &p->noticed : &session->noticed;
 
@@ -318,15 +318,15 @@ static void put_machine(struct session *session)
 	session_fail(session, store_put_number(session->store, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-static void put_session(struct session *session, struct collector_summary *out)
+static void put_session(struct session *session, struct sidecar_summary *out)
 {
 	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
 	session_fail(session, store_put_text(session->store, "version", SHINY_VERSION_TEXT));
 	session_fail(session, store_put_number(session->store, "started_ns", session->start_realtime));
 	session_fail(session, store_put_number(session->store, "started_boottime_ns", session->ticks.read_boottime));
 	session_fail(session, store_put_number(session->store, "duration_ns", out->duration));
-	session_fail(session, store_put_number(session->store, "arenas", session->arenas.count));
-	session_fail(session, store_put_number(session->store, "arena_bytes", session->arenas.at[0]->bytes));
+	session_fail(session, store_put_number(session->store, "rings", session->rings.count));
+	session_fail(session, store_put_number(session->store, "ring_bytes", session->rings.at[0]->bytes));
 	session_fail(session, store_put_number(session->store, "ticks_per_second", ticks_per_second(&session->ticks)));
 	session_fail(session, store_put_number(session->store, "leftover", session->options->leftover));
 	session_fail(session, store_put_number(session->store, "paused", session->paused));
@@ -335,7 +335,7 @@ static void put_session(struct session *session, struct collector_summary *out)
 	if (first) {
 		session_fail(session, store_put_text(session->store, "executable", first->executable));
 		session_fail(session, store_put_text(session->store, "command", first->command));
-		session_fail(session, store_put_number(session->store, "depth", first->arena->depth));
+		session_fail(session, store_put_number(session->store, "depth", first->ring->depth));
 	}
 	put_machine(session);
 }
@@ -365,7 +365,7 @@ static void told_by_launcher(struct session *session)
 		p->told = session->launched.status;
 }
 
-void finish_session(struct session *session, struct collector_summary *out)
+void finish_session(struct session *session, struct sidecar_summary *out)
 {
 	uint64_t slotless[SHINY_COUNTERS] = { 0 };
 	size_t module_count = session->ids.modules.count;
@@ -415,16 +415,16 @@ void finish_session(struct session *session, struct collector_summary *out)
 		put_mappings(session, p);
 		put_counters(session, p, p->counters, out);
 		if (!p->forked)
-			put_notes(session, p->id, p->arena->notes);
+			put_notes(session, p->id, p->ring->notes);
 		process_put(session, p);
 		out->processes++;
 	}
 	put_peak(session);
-	for (size_t i = 0; i < session->arenas.count; i++) {
-		struct arena *a = session->arenas.at[i];
+	for (size_t i = 0; i < session->rings.count; i++) {
+		struct ring_file *a = session->rings.at[i];
 
 		if (a->header && !a->over)
-			arena_read_counters(a);
+			ring_read_counters(a);
 		session->noticed.bad_records += a->bad_chunks;
 		for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 			slotless[c] += a->counters[c];

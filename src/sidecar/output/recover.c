@@ -139,21 +139,21 @@ static void take_note(struct recovery *recovery, const struct query *row)
 	session_fail(recovery->session, store_put_note(recovery->session->store, (uint32_t)query_number(row, 0), query_verbatim(row, 1)));
 }
 
-/* What an arena is here: what its processes have in common. */
-static struct arena *arena_of(struct session *session, const struct query *row)
+/* What a ring is here: what its processes have in common. */
+static struct ring_file *ring_of(struct session *session, const struct query *row)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
-	struct arena *arena = mem_zero(1, sizeof *arena);
+	struct ring_file *ring = mem_zero(1, sizeof *ring);
 
-	arena->fd = -1;
-	arena->over = true;
+	ring->fd = -1;
+	ring->over = true;
 	for (uint32_t i = 0; i < sizeof attach / sizeof *attach; i++)
 		if (!strcmp(query_verbatim(row, 6), attach[i]))
-			arena->attach = i;
-	snprintf(arena->attach_text, sizeof arena->attach_text, "%s", query_verbatim(row, 7));
-	snprintf(arena->executable, sizeof arena->executable, "%s", query_verbatim(row, 4));
-	*vec_push(&session->arenas) = arena;
-	return arena;
+			ring->attach = i;
+	snprintf(ring->attach_text, sizeof ring->attach_text, "%s", query_verbatim(row, 7));
+	snprintf(ring->executable, sizeof ring->executable, "%s", query_verbatim(row, 4));
+	*vec_push(&session->rings) = ring;
+	return ring;
 }
 
 static void take_process(struct recovery *recovery, const struct query *row)
@@ -191,7 +191,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 		if (p->fork_at < session->next_fork)
 			session->next_fork = p->fork_at;
 	}
-	p->arena = parent ? parent->arena : arena_of(session, row);
+	p->ring = parent ? parent->ring : ring_of(session, row);
 	registry_init(&p->registry);
 	stats_init(&p->stats, &session->total);
 	total_begins(&session->total, p->start);
@@ -319,7 +319,7 @@ static bool replay_event(void *context, const struct event *e)
 
 /* ---- the whole ---- */
 
-static struct shiny_err *recover(struct recovery *recovery, struct collector_summary *summary)
+static struct shiny_err *recover(struct recovery *recovery, struct sidecar_summary *summary)
 {
 	struct session *session = recovery->session;
 	struct shiny_err *err = take_tables(recovery);
@@ -332,7 +332,7 @@ static struct shiny_err *recover(struct recovery *recovery, struct collector_sum
 	process_take_over(session, UINT64_MAX);
 	session_flush_events(session);
 	session->applied_until = recovery->until;
-	if (!session->arenas.count)
+	if (!session->rings.count)
 		return shiny_err(SHINY_ERR_OTHER, "nothing was committed before the recording ended");
 	snprintf(text, sizeof text, "the recording did not finish: this is what it had committed, until %.3f s after its start",
 		 (double)recovery->until / 1e9);
@@ -342,11 +342,11 @@ static struct shiny_err *recover(struct recovery *recovery, struct collector_sum
 	return NULL;
 }
 
-struct shiny_err *collector_recover(const struct collector_options *options, const char *file, struct collector_summary *out)
+struct shiny_err *sidecar_recover(const struct sidecar_options *options, const char *file, struct sidecar_summary *out)
 {
 	struct recovery recovery = { .session = mem_zero(1, sizeof(struct session)) };
 	struct session *session = recovery.session;
-	struct collector_summary summary = { 0 };
+	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
 	size_t length = strlen(file), stem = length > 6 && !strcmp(file + length - 6, ".shiny") ? length - 6 : length;
 	struct shiny_err *err = store_open(file, &recovery.from);

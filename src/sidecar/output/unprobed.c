@@ -17,23 +17,23 @@ bool unprobed_probe(struct session *session)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < session->arenas.count && !session->symbols.no_cache; i++) {
-		const struct arena *arena = session->arenas.at[i];
+	for (size_t i = 0; i < session->rings.count && !session->symbols.no_cache; i++) {
+		const struct ring_file *ring = session->rings.at[i];
 		struct probe_options options = { 0 };
 		struct probe probe;
 		struct shiny_err *err;
 		char *note;
 
-		if (arena->attach != SHINY_ATTACH_PARTITION || strstr(arena->attach_text, "Oilpan"))
+		if (ring->attach != SHINY_ATTACH_PARTITION || strstr(ring->attach_text, "Oilpan"))
 			continue;
-		err = probe_open(arena->executable, &options, &probe);
+		err = probe_open(ring->executable, &options, &probe);
 		if (err) { /* gone or unreadable: nothing can be done, and nothing is said that isn't sure */
 			shiny_err_free(err);
 			continue;
 		}
 		if (!probe.cached && probe.cache_path && probe.file->shape != SHINY_PROBE_NONE) {
 			note = mem_format("%s: the objects of its garbage collector (Oilpan) were not recorded, since it had not been probed. It is "
-					  "now: the next recording has them", arena->executable);
+					  "now: the next recording has them", ring->executable);
 			session_fail(session, store_put_note(session->store, 0, note));
 			free(note);
 			any = true;

@@ -5,7 +5,7 @@
  * Problem. A slot holds the pid that the process sees itself, which is 1 in every sandboxed renderer, and several of them run at once.
  * Taking one for the other is no blemish: the sidecar takes chunks from a process that has ended, and would take them from one that lives.
  *
- * Approach. The process maps the arena and has that innermost pid; that leaves its siblings, and children of them that have not taken
+ * Approach. The process maps the ring and has that innermost pid; that leaves its siblings, and children of them that have not taken
  * a slot yet. Each process keeps its slot's number where the header says, in a page that the kernel wipes in its children (wire.h), and
  * /proc/PID/mem shows it: proof, either way. Where memory is not to be read (yama's ptrace_scope, the setuid sandbox), the parent and the
  * start must fit, and there must be one such process only; else it is not known, and asked again. Should that one be a sibling of one
@@ -42,18 +42,18 @@ struct search {
 
 void identity_begin(struct identity *identity, const struct session *session, const struct process *p, const struct process *parent)
 {
-	const struct arena *arena = p->arena;
+	const struct ring_file *ring = p->ring;
 	uint64_t zero = session->ticks.read_boottime;
 	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1; that of another's is not. */
 	bool told = p->namespace_pid > 1 && parent && parent->pid, ours = told && parent->pid == parent->namespace_pid;
 
 	/* An image that exec made says where it is: one that is gone by now is not looked for in all of /proc. */
-	ours |= !p->forked && session->pid_namespace && arena->pid_namespace == session->pid_namespace;
+	ours |= !p->forked && session->pid_namespace && ring->pid_namespace == session->pid_namespace;
 	*identity = (struct identity){ .slot = p->slot, .generation = p->generation, .namespace_pid = p->namespace_pid,
 				       .parent = parent && !parent->gone ? parent->pid : 0, .ours = ours,
-				       .elsewhere = p->namespace_pid <= 1 || told, .device = arena->device, .inode = arena->inode,
-				       .self_at = arena->self_at, .path = mem_text(arena->path),
-				       .executable = mem_text(arena->executable), .answer = PROC_UNKNOWN, .pidfd = -1 };
+				       .elsewhere = p->namespace_pid <= 1 || told, .device = ring->device, .inode = ring->inode,
+				       .self_at = ring->self_at, .path = mem_text(ring->path),
+				       .executable = mem_text(ring->executable), .answer = PROC_UNKNOWN, .pidfd = -1 };
 	/* born between its parent's last record before the fork and its own claim */
 	identity->until = zero + ticks_ns(&session->ticks, p->start) + CLOCK_STEP;
 	if (p->forked && p->fork_at)
@@ -62,7 +62,7 @@ void identity_begin(struct identity *identity, const struct session *session, co
 	for (size_t i = 0; i < session->running.count; i++) {
 		const struct process *other = session->running.at[i];
 
-		if (other != p && other->arena == arena && other->pid && !other->gone)
+		if (other != p && other->ring == ring && other->pid && !other->gone)
 			*vec_push(&identity->taken) = other->pid;
 	}
 }
@@ -106,7 +106,7 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 	enum proc_answer maps;
 
 	/*
-	 * we map the arena, too; and of all processes of the machine a forked one without a number
+	 * we map the ring, too; and of all processes of the machine a forked one without a number
 	 * is its parent's child, or runs what that runs
 	 */
 	if (is_taken(of, pid) || pid == (uint32_t)getpid() ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * identity.h: which process of /proc holds a process slot of an arena.
+ * identity.h: which process of /proc holds a process slot of a ring.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: any.
  */
@@ -24,8 +24,8 @@ struct identity {
 	bool ours;            /* it counts as we do */
 	bool elsewhere;       /* it may live in a namespace, or has no number at all */
 	uint64_t from, until; /* ns, CLOCK_BOOTTIME: it was born between */
-	VEC(uint32_t) taken;  /* pids of the other living processes of its arena */
-	char *path, *executable; /* of the arena */
+	VEC(uint32_t) taken;  /* pids of the other living processes of its ring */
+	char *path, *executable; /* of the ring */
 	dev_t device;
 	ino_t inode;
 	uint64_t self_at;
@@ -41,7 +41,7 @@ struct identity {
 	bool ended;         /* likewise: it has ended since */
 };
 
-/* For `process`, whose parent is `parent` (NULL: not known, or not of this arena). */
+/* For `process`, whose parent is `parent` (NULL: not known, or not of this ring). */
 void identity_begin(struct identity *identity, const struct session *session,
 		    const struct process *process, const struct process *parent);
 /* Looks for it, in any thread. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lifecycle.c: who a process of an arena is, what it takes over from its parent, and when it has ended.
+ * lifecycle.c: who a process of a ring is, what it takes over from its parent, and when it has ended.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
  * Identity (identity.c). Only what /proc proves is believed: a process whose pid cannot be told is not watched, and its chunks stay its
- * own until nobody maps the arena any more, because taking a chunk from a living writer would corrupt it. What /proc says of it
+ * own until nobody maps the ring any more, because taking a chunk from a living writer would corrupt it. What /proc says of it
  * may come late (errands.h): it is taken in then, for its name even when it has ended.
  *
  * Fork. The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T, mostly before the merge has passed
@@ -14,7 +14,7 @@
  * 256k blocks). What has fallen out of that ring is counted: the child's inherited set is then too small. A child that is heard of when its
  * parent was settled long ago inherits no blocks, but where the modules lie.
  *
- * End. A pidfd tells; an exec that brought a new arena under the same pid tells; and the arena's lock tells at the latest.
+ * End. A pidfd tells; an exec that brought a new ring under the same pid tells; and the ring's lock tells at the latest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -51,8 +51,8 @@ void process_put(struct session *session, const struct process *p)
 		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
 		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->replaced ? "replaced" : status < 0 ? "unknown" :
 			  WIFSIGNALED(status) ? "killed" : "exited",
-		.attach = attach[p->arena->attach <= SHINY_ATTACH_ENTRIES ? p->arena->attach : 0],
-		.attach_text = p->arena->attach_text, .events = p->events,
+		.attach = attach[p->ring->attach <= SHINY_ATTACH_ENTRIES ? p->ring->attach : 0],
+		.attach_text = p->ring->attach_text, .events = p->events,
 		.forked = p->forked ? ticks_ns_then(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1, .early = process_early(p),
 	};
 
@@ -90,7 +90,7 @@ static void set_text(char **to, const char *text)
 /* Its last word was a call of exec: what runs under its pid now, if anything, is another program. */
 static bool called_exec(const struct process *p)
 {
-	const struct shiny_process *from = &p->arena->processes[p->slot];
+	const struct shiny_process *from = &p->ring->processes[p->slot];
 
 	return !p->closed && __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == p->generation &&
 	       __atomic_load_n(&from->exec, __ATOMIC_RELAXED) == 1;
@@ -110,13 +110,13 @@ static void end_process_at(struct session *session, struct process *p, uint64_t 
 	if (p->gone)
 		return;
 	p->gone = true;
-	answers_remove(session->answers, &p->arena->processes[p->slot]);
+	answers_remove(session->answers, &p->ring->processes[p->slot]);
 	p->replaced = p->replaced || called_exec(p);
 	process_read_counters(p);
 	p->end = p->said_end || session->ticks.foreign ? p->said_end : time ? time : ticks_now(&session->ticks);
 	if (p->end < p->last)
 		p->end = p->last;
-	drain_reap(p->arena, p);
+	drain_reap(p->ring, p);
 	tell_end(session, p, p->end);
 }
 
@@ -129,7 +129,7 @@ void process_look_for_ends(struct session *session)
 {
 	for (size_t i = 0; i < session->running.count; i++) {
 		struct process *p = session->running.at[i];
-		const struct shiny_process *from = &p->arena->processes[p->slot];
+		const struct shiny_process *from = &p->ring->processes[p->slot];
 		uint64_t end;
 
 		if (p->gone || p->ends || __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
@@ -159,19 +159,19 @@ static void come_from(struct session *session, struct process *p, bool certain)
 			end_process_at(session, before, p->start);
 		}
 	} else {
-		parent_pid = p->pid == p->namespace_pid ? p->arena->parent_pid : proc_parent(p->pid);
+		parent_pid = p->pid == p->namespace_pid ? p->ring->parent_pid : proc_parent(p->pid);
 		before = roster_before(&session->roster, parent_pid, p->start, p);
 	}
 	p->parent_id = before ? before->id : notices_parent(session, parent_pid, p->start);
 }
 
-/* Another process of its arena has it by now: two may have been looked for at one time. */
+/* Another process of its ring has it by now: two may have been looked for at one time. */
 static bool is_another(const struct session *session, const struct process *p, uint32_t pid)
 {
 	for (size_t i = 0; i < session->running.count; i++) {
 		const struct process *other = session->running.at[i];
 
-		if (other != p && other->arena == p->arena && other->pid == pid && !other->gone)
+		if (other != p && other->ring == p->ring && other->pid == pid && !other->gone)
 			return true;
 	}
 	return false;
@@ -179,8 +179,8 @@ static bool is_another(const struct session *session, const struct process *p, u
 
 static void locate(struct session *session, struct process *p, struct identity *found, bool first)
 {
-	struct arena *arena = p->arena;
-	struct process *parent = p->forked ? roster_find(&session->roster, arena, p->parent_slot, p->parent_generation) : NULL;
+	struct ring_file *ring = p->ring;
+	struct process *parent = p->forked ? roster_find(&session->roster, ring, p->parent_slot, p->parent_generation) : NULL;
 	enum proc_answer answer = found->answer == PROC_YES && is_another(session, p, found->pid) ? PROC_UNKNOWN : found->answer;
 
 	if (answer == PROC_UNKNOWN) {
@@ -195,7 +195,7 @@ static void locate(struct session *session, struct process *p, struct identity *
 		if (first && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
 			roster_name(&session->roster, p, p->namespace_pid); /* gone already; its number is all that is left */
 		come_from(session, p, true);
-		if (p->forked || !arena_held(arena))
+		if (p->forked || !ring_held(ring))
 			end_process(session, p);
 		return;
 	}
@@ -237,7 +237,7 @@ struct inquiry {
 	bool lost;               /* its pid is asked for; */
 	struct identity identity;
 	uint32_t pid;            /* else, or where it has to be guessed, it is this one; 0 unknown */
-	bool execed;             /* whether it maps the arena still is asked for */
+	bool execed;             /* whether it maps the ring still is asked for */
 	dev_t device;
 	ino_t inode;
 	char *path, *name;
@@ -288,7 +288,7 @@ static bool inquired(struct session *session, struct inquiry *q)
 	if (q->lost)
 		locate(session, p, &q->identity, q->first);
 	if (p->pid && !p->wanderer && !p->gone)
-		answers_put(session->answers, &p->arena->processes[p->slot], p->pid);
+		answers_put(session->answers, &p->ring->processes[p->slot], p->pid);
 	if (q->described && q->maps == PROC_NO && p->pid)
 		end_process(session, p);
 	if (q->described && p->pid && !p->gone)
@@ -316,16 +316,16 @@ static struct inquiry *inquiry_of(struct session *session, struct process *p)
 
 	*q = (struct inquiry){ .errand = { .run = inquire, .end = inquired_late }, .process = p, .first = !p->looks,
 			       .lost = !p->pid || p->wanderer, .pid = p->pid, .maps = PROC_UNKNOWN,
-			       .chromium = p->arena->attach == SHINY_ATTACH_PARTITION && !p->forked };
+			       .chromium = p->ring->attach == SHINY_ATTACH_PARTITION && !p->forked };
 	q->name = mem_text(p->name);
 	if (q->lost)
 		identity_begin(&q->identity, session, p, p->forked ?
-			       roster_find(&session->roster, p->arena, p->parent_slot, p->parent_generation) : NULL);
+			       roster_find(&session->roster, p->ring, p->parent_slot, p->parent_generation) : NULL);
 	if (called_exec(p)) {
 		q->execed = true;
-		q->path = mem_text(p->arena->path);
-		q->device = p->arena->device;
-		q->inode = p->arena->inode;
+		q->path = mem_text(p->ring->path);
+		q->device = p->ring->device;
+		q->inode = p->ring->inode;
 	}
 	return q;
 }
@@ -340,8 +340,8 @@ static void look(struct session *session, struct process *p, uint64_t wall)
 	if (p->inquired || p->gone || session->ticks.foreign)
 		return;
 	/* first: to prove who it is its memory is read, which may take as long as its threads have not been answered */
-	if (!p->pid && p->namespace_pid && session->pid_namespace && p->arena->pid_namespace == session->pid_namespace)
-		answers_put(session->answers, &p->arena->processes[p->slot], p->namespace_pid);
+	if (!p->pid && p->namespace_pid && session->pid_namespace && p->ring->pid_namespace == session->pid_namespace)
+		answers_put(session->answers, &p->ring->processes[p->slot], p->namespace_pid);
 	q = inquiry_of(session, p);
 	p->looks++;
 	p->inquired = true;
@@ -355,23 +355,23 @@ void process_enlist(struct session *session, struct process *p)
 	roster_add(&session->roster, p);
 }
 
-static struct process *process_create(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation)
+static struct process *process_create(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation)
 {
-	struct shiny_process *from = &arena->processes[slot];
+	struct shiny_process *from = &ring->processes[slot];
 	struct process *p = mem_zero(1, sizeof *p);
 	int32_t parent_slot = __atomic_load_n(&from->parent_slot, __ATOMIC_RELAXED);
 
-	p->arena = arena;
+	p->ring = ring;
 	p->slot = slot;
 	p->generation = generation;
 	p->namespace_pid = __atomic_load_n(&from->pid, __ATOMIC_RELAXED);
 	p->start = __atomic_load_n(&from->start, __ATOMIC_RELAXED);
 	p->pidfd = p->status = p->said = p->told = -1;
-	p->name = mem_text(text_base(arena->executable));
+	p->name = mem_text(text_base(ring->executable));
 	p->role = mem_text("");
 	p->purpose = mem_text("");
-	p->executable = mem_text(arena->executable);
-	p->command = command_text(arena->command);
+	p->executable = mem_text(ring->executable);
+	p->command = command_text(ring->command);
 	registry_init(&p->registry);
 	stats_init(&p->stats, &session->total);
 	total_begins(&session->total, p->start);
@@ -379,8 +379,8 @@ static struct process *process_create(struct session *session, struct arena *are
 	p->id = (uint32_t)session->processes.count;
 	process_enlist(session, p);
 	p->memory = memory_create(session->memory, p->id);
-	arena->slots[slot] = p;
-	arena->newcomer = true;
+	ring->slots[slot] = p;
+	ring->newcomer = true;
 	if (parent_slot >= 0) {
 		p->forked = p->pending = true;
 		p->parent_slot = (uint32_t)parent_slot;
@@ -396,30 +396,30 @@ static struct process *process_create(struct session *session, struct arena *are
 	return p;
 }
 
-struct process *process_of(struct session *session, struct arena *arena, uint32_t slot, uint32_t generation)
+struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation)
 {
-	struct process *p = arena->slots[slot];
-	uint32_t state = __atomic_load_n(&arena->processes[slot].state, __ATOMIC_ACQUIRE); /* [slot] */
+	struct process *p = ring->slots[slot];
+	uint32_t state = __atomic_load_n(&ring->processes[slot].state, __ATOMIC_ACQUIRE); /* [slot] */
 
 	if (p && p->generation == generation)
 		return p;
 	if (p && !p->closed)
 		return NULL;
 	if ((state != SHINY_SLOT_LIVE && state != SHINY_SLOT_DONE) ||
-	    __atomic_load_n(&arena->processes[slot].generation, __ATOMIC_RELAXED) != generation)
+	    __atomic_load_n(&ring->processes[slot].generation, __ATOMIC_RELAXED) != generation)
 		return NULL;
-	return process_create(session, arena, slot, generation);
+	return process_create(session, ring, slot, generation);
 }
 
-void process_scan(struct session *session, struct arena *arena)
+void process_scan(struct session *session, struct ring_file *ring)
 {
-	uint32_t used = arena_processes_used(arena);
+	uint32_t used = ring_processes_used(ring);
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint32_t state = __atomic_load_n(&arena->processes[i].state, __ATOMIC_ACQUIRE); /* [slot] */
+		uint32_t state = __atomic_load_n(&ring->processes[i].state, __ATOMIC_ACQUIRE); /* [slot] */
 
 		if (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE)
-			process_of(session, arena, i, __atomic_load_n(&arena->processes[i].generation, __ATOMIC_RELAXED));
+			process_of(session, ring, i, __atomic_load_n(&ring->processes[i].generation, __ATOMIC_RELAXED));
 	}
 }
 
@@ -450,11 +450,11 @@ static void inherit(void *context, const struct entry *entry)
 /* Also one whose slot no scan has come to yet. */
 static struct process *parent_of(struct session *session, const struct process *child)
 {
-	struct process *parent = roster_find(&session->roster, child->arena, child->parent_slot,
+	struct process *parent = roster_find(&session->roster, child->ring, child->parent_slot,
 					     child->parent_generation);
 
-	if (!parent && child->arena->header && child->parent_slot < child->arena->processes_ready)
-		parent = process_of(session, child->arena, child->parent_slot, child->parent_generation);
+	if (!parent && child->ring->header && child->parent_slot < child->ring->processes_ready)
+		parent = process_of(session, child->ring, child->parent_slot, child->parent_generation);
 	return parent;
 }
 
@@ -531,7 +531,7 @@ void process_take_over(struct session *session, uint64_t until)
 
 void process_read_counters(struct process *p)
 {
-	const struct shiny_process *from = &p->arena->processes[p->slot];
+	const struct shiny_process *from = &p->ring->processes[p->slot];
 
 	if (p->closed || __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
 		return;
@@ -561,7 +561,7 @@ static uint64_t patience(const struct process *p)
 {
 	static const uint64_t steps[] = { 20 * MS, 100 * MS, 300 * MS, 1000 * MS };
 
-	if (p->arena->attach == SHINY_ATTACH_PARTITION && (!p->role[0] || !strcmp(p->role, "zygote")))
+	if (p->ring->attach == SHINY_ATTACH_PARTITION && (!p->role[0] || !strcmp(p->role, "zygote")))
 		return p->looks < 50 ? 50 * MS : 500 * MS;
 	return p->looks <= 4 ? steps[p->looks ? p->looks - 1 : 0] : 5000 * MS;
 }
@@ -621,7 +621,7 @@ bool process_thread_alive(const struct process *p, uint32_t tid)
 
 void process_close(struct session *session, struct process *p)
 {
-	struct shiny_process *slot = &p->arena->processes[p->slot];
+	struct shiny_process *slot = &p->ring->processes[p->slot];
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE); /* [slot] */
 
 	if (p->closed)
@@ -633,19 +633,19 @@ void process_close(struct session *session, struct process *p)
 		p->end = p->last;
 	total_ends(&session->total, &p->stats, p->end, p->replaced); /* should events have come behind its last word */
 	/* thread slots that it claimed and never wrote with */
-	for (uint32_t i = 0, used = arena_threads_used(p->arena); i < used; i++) {
-		struct shiny_thread *t = &p->arena->threads[i];
+	for (uint32_t i = 0, used = ring_threads_used(p->ring); i < used; i++) {
+		struct shiny_thread *t = &p->ring->threads[i];
 		uint32_t thread_state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE); /* [slot] */
 
-		if ((thread_state == SHINY_SLOT_LIVE || thread_state == SHINY_SLOT_DONE) && !p->arena->streams[i] &&
+		if ((thread_state == SHINY_SLOT_LIVE || thread_state == SHINY_SLOT_DONE) && !p->ring->streams[i] &&
 		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) == p->slot &&
 		    __atomic_compare_exchange_n(&t->state, &thread_state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-			shiny_given(p->arena->header, &p->arena->header->thread_hint, i); /* [slot] */
+			shiny_given(p->ring->header, &p->ring->header->thread_hint, i); /* [slot] */
 	}
 	if (__atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == p->generation &&
 	    (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE) &&
 	    __atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [slot] */
-		shiny_given(p->arena->header, &p->arena->header->process_hint, p->slot);
+		shiny_given(p->ring->header, &p->ring->header->process_hint, p->slot);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
 	for (size_t i = 0; i < session->running.count; i++)
@@ -653,8 +653,8 @@ void process_close(struct session *session, struct process *p)
 			session->running.at[i] = session->running.at[--session->running.count];
 	*vec_push(&session->ended) = p;
 	memory_end(session, p);
-	if (p->arena->slots[p->slot] == p)
-		p->arena->slots[p->slot] = NULL;
+	if (p->ring->slots[p->slot] == p)
+		p->ring->slots[p->slot] = NULL;
 	process_put(session, p);
 }
 

@@ -2,10 +2,10 @@
 /*
  * notices.c: see notices.h.
  *
- * Every program that is started makes an arena, or is not recorded. So a start is kept until it is known which of the two: an arena
+ * Every program that is started makes a ring, or is not recorded. So a start is kept until it is known which of the two: a ring
  * of that pid, begun later, of a program that exec was given by the same path (a program that is not recorded may become one that is,
  * without a notice, under the same pid). A start whose pid is not known, as libc keeps that of system and popen to itself, is answered by the
- * arena of a child of who said it. While the program runs, /proc says why it has no arena; once it has ended, its file does.
+ * ring of a child of who said it. While the program runs, /proc says why it has no ring; once it has ended, its file does.
  */
 #define _GNU_SOURCE
 #include "notices.h"
@@ -22,9 +22,9 @@
 enum { PENDING_MOST = 20000, ANCESTORS = 16, DISORDER = 64 };
 
 /* A whole notice, or false: it is being written, or was written over. */
-static bool copy_notice(const struct arena *arena, uint64_t number, struct shiny_notice *out)
+static bool copy_notice(const struct ring_file *ring, uint64_t number, struct shiny_notice *out)
 {
-	const struct shiny_notice *from = &arena->notices[(number - 1) % SHINY_NOTICES];
+	const struct shiny_notice *from = &ring->notices[(number - 1) % SHINY_NOTICES];
 
 	if (__atomic_load_n(&from->number, __ATOMIC_ACQUIRE) != number) /* [notice] */
 		return false;
@@ -36,7 +36,7 @@ static bool copy_notice(const struct arena *arena, uint64_t number, struct shiny
 /* Who said it; NULL: not known, or not yet. */
 static const struct process *teller(const struct session *session, const struct start *start)
 {
-	return roster_find(&session->roster, start->arena, start->slot, start->generation);
+	return roster_find(&session->roster, start->ring, start->slot, start->generation);
 }
 
 /* A pid that this process says is one that we know by the same number. */
@@ -50,7 +50,7 @@ static uint32_t id_of(const struct process *p)
 	return p ? p->id : 0;
 }
 
-static void take_start(struct session *session, struct arena *arena, uint64_t number, const struct shiny_notice *n)
+static void take_start(struct session *session, struct ring_file *ring, uint64_t number, const struct shiny_notice *n)
 {
 	size_t bytes = n->path_bytes < SHINY_NOTICE_PATH ? n->path_bytes : SHINY_NOTICE_PATH;
 	struct start *start;
@@ -60,7 +60,7 @@ static void take_start(struct session *session, struct arena *arena, uint64_t nu
 		return;
 	}
 	start = vec_push(&session->starts);
-	*start = (struct start){ .arena = arena, .number = number, .time = n->time, .pid = n->pid, .flags = n->flags,
+	*start = (struct start){ .ring = ring, .number = number, .time = n->time, .pid = n->pid, .flags = n->flags,
 				 .state = n->state, .slot = n->slot, .generation = n->generation,
 				 .cut = n->path_bytes > SHINY_NOTICE_PATH };
 	start->path = mem_alloc(bytes + 1);
@@ -69,9 +69,9 @@ static void take_start(struct session *session, struct arena *arena, uint64_t nu
 }
 
 /* A child that the kernel gave a number of ours, or one whose own number is this one, where its parent lives in a namespace. */
-static void take_ending(struct session *session, const struct arena *arena, const struct shiny_notice *n)
+static void take_ending(struct session *session, const struct ring_file *ring, const struct shiny_notice *n)
 {
-	const struct process *from = roster_find(&session->roster, arena, n->slot, n->generation);
+	const struct process *from = roster_find(&session->roster, ring, n->slot, n->generation);
 	struct process *found = NULL;
 
 	if (!from || counts_as_we_do(from))
@@ -87,37 +87,37 @@ static void take_ending(struct session *session, const struct arena *arena, cons
 		found->told = n->status;
 }
 
-void notices_read(struct session *session, struct arena *arena)
+void notices_read(struct session *session, struct ring_file *ring)
 {
 	uint64_t until, number;
 
-	if (!arena->header)
+	if (!ring->header)
 		return;
-	until = __atomic_load_n(&arena->header->notices, __ATOMIC_ACQUIRE);
-	if (until != arena->notices_read && !arena->over)
-		process_scan(session, arena); /* who says it, and of whom, had its slot before */
-	if (until > arena->notices_read + SHINY_NOTICES) {
-		session->noticed.unnamed_programs += until - SHINY_NOTICES - arena->notices_read;
-		arena->notices_read = until - SHINY_NOTICES;
+	until = __atomic_load_n(&ring->header->notices, __ATOMIC_ACQUIRE);
+	if (until != ring->notices_read && !ring->over)
+		process_scan(session, ring); /* who says it, and of whom, had its slot before */
+	if (until > ring->notices_read + SHINY_NOTICES) {
+		session->noticed.unnamed_programs += until - SHINY_NOTICES - ring->notices_read;
+		ring->notices_read = until - SHINY_NOTICES;
 	}
-	for (number = arena->notices_read + 1; number <= until; number++) {
+	for (number = ring->notices_read + 1; number <= until; number++) {
 		struct shiny_notice n;
 
-		if (!copy_notice(arena, number, &n)) {
-			if (++arena->notice_tries < 50)
+		if (!copy_notice(ring, number, &n)) {
+			if (++ring->notice_tries < 50)
 				break; /* it is being written */
 			session->noticed.unnamed_programs++;
 		} else if (n.kind == SHINY_NOTICE_EXEC || n.kind == SHINY_NOTICE_SPAWN) {
-			take_start(session, arena, number, &n);
+			take_start(session, ring, number, &n);
 		} else if (n.kind == SHINY_NOTICE_ENDED) {
-			take_ending(session, arena, &n);
+			take_ending(session, ring, &n);
 		}
-		arena->notices_read = number;
-		arena->notice_tries = 0;
+		ring->notices_read = number;
+		ring->notice_tries = 0;
 	}
 }
 
-/* ---- which arena answers which start ---- */
+/* ---- which ring answers which start ---- */
 
 /* Either text may have lost its beginning. */
 static bool same_end(const char *a, bool a_cut, const char *b, bool b_cut)
@@ -130,22 +130,22 @@ static bool same_end(const char *a, bool a_cut, const char *b, bool b_cut)
 }
 
 /* Is this the program that exec was given? */
-static bool same_program(const struct start *start, const struct arena *arena)
+static bool same_program(const struct start *start, const struct ring_file *ring)
 {
-	bool cut = strlen(arena->started_as) + 1 >= sizeof arena->started_as;
-	const char *argument = arena->command + strlen(arena->command) + 1;
+	bool cut = strlen(ring->started_as) + 1 >= sizeof ring->started_as;
+	const char *argument = ring->command + strlen(ring->command) + 1;
 
-	if (!arena->started_as[0])
+	if (!ring->started_as[0])
 		return true;
 	if (start->flags & SHINY_NOTICE_BY_DESCRIPTOR)
-		return !strncmp(arena->started_as, "/dev/fd/", 8);
+		return !strncmp(ring->started_as, "/dev/fd/", 8);
 	if (!start->cut && !strchr(start->path, '/')) /* looked up on PATH */
-		return !strcmp(text_base(arena->started_as), start->path) ||
-		       (argument < arena->command + sizeof arena->command && !strcmp(text_base(argument), start->path));
-	if (same_end(start->path, start->cut, arena->started_as, cut))
+		return !strcmp(text_base(ring->started_as), start->path) ||
+		       (argument < ring->command + sizeof ring->command && !strcmp(text_base(argument), start->path));
+	if (same_end(start->path, start->cut, ring->started_as, cut))
 		return true;
 	/* a script without #!: execvp gives it to a shell */
-	return !strcmp(text_base(arena->started_as), "sh") && argument < arena->command + sizeof arena->command &&
+	return !strcmp(text_base(ring->started_as), "sh") && argument < ring->command + sizeof ring->command &&
 	       !strcmp(text_base(argument), text_base(start->path));
 }
 
@@ -160,29 +160,29 @@ static bool started_again(const struct session *session, const struct start *sta
 	return false;
 }
 
-static bool answers(const struct session *session, const struct start *start, const struct arena *arena)
+static bool answers(const struct session *session, const struct start *start, const struct ring_file *ring)
 {
 	const struct process *from;
 
-	if (arena->told || arena->start_ticks < start->time || !same_program(start, arena))
+	if (ring->told || ring->start_ticks < start->time || !same_program(start, ring))
 		return false;
 	if (start->pid)
-		return arena->pid == start->pid && !started_again(session, start, arena->start_ticks);
+		return ring->pid == start->pid && !started_again(session, start, ring->start_ticks);
 	from = teller(session, start);
-	return from && arena->parent_pid == from->namespace_pid;
+	return from && ring->parent_pid == from->namespace_pid;
 }
 
 static bool answered(const struct session *session, const struct start *start)
 {
-	unsigned older = 0; /* arenas come nearly in the order of their starts */
-	struct arena *first = NULL;
+	unsigned older = 0; /* rings come nearly in the order of their starts */
+	struct ring_file *first = NULL;
 
-	for (size_t i = session->arenas.count; i-- > 0 && older < DISORDER;) {
-		struct arena *arena = session->arenas.at[i];
+	for (size_t i = session->rings.count; i-- > 0 && older < DISORDER;) {
+		struct ring_file *ring = session->rings.at[i];
 
-		if (answers(session, start, arena) && (!first || arena->start_ticks < first->start_ticks))
-			first = arena;
-		older = arena->start_ticks < start->time ? older + 1 : 0;
+		if (answers(session, start, ring) && (!first || ring->start_ticks < first->start_ticks))
+			first = ring;
+		older = ring->start_ticks < start->time ? older + 1 : 0;
 	}
 	if (first)
 		first->told = true;
@@ -193,9 +193,9 @@ static void refresh(struct start *start)
 {
 	const struct shiny_notice *n;
 
-	if (!start->arena->header || start->state != SHINY_NOTICE_BEGUN)
+	if (!start->ring->header || start->state != SHINY_NOTICE_BEGUN)
 		return;
-	n = &start->arena->notices[(start->number - 1) % SHINY_NOTICES];
+	n = &start->ring->notices[(start->number - 1) % SHINY_NOTICES];
 	if (__atomic_load_n(&n->number, __ATOMIC_ACQUIRE) == start->number) { /* [notice] */
 		uint32_t state = __atomic_load_n(&n->state, __ATOMIC_ACQUIRE), pid = __atomic_load_n(&n->pid, __ATOMIC_RELAXED);
 

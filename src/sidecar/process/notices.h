@@ -9,11 +9,11 @@
 
 #include "../session.h"
 
-/* Notices of an arena since the last time. */
-void notices_read(struct session *session, struct arena *arena);
+/* Notices of a ring since the last time. */
+void notices_read(struct session *session, struct ring_file *ring);
 
 /*
- * Starts that an arena has answered are forgotten, starts whose program has ended without one become programs that are not recorded.
+ * Starts that a ring has answered are forgotten, starts whose program has ended without one become programs that are not recorded.
  * `scanned`: when the session's directory was last read, wall ns. `last`: nothing more will come; all are decided.
  */
 void notices_settle(struct session *session, uint64_t scanned, bool last);

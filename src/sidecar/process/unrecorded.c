@@ -2,7 +2,7 @@
 /*
  * unrecorded.c: see unrecorded.h.
  *
- * Why a program has no arena is seen best while it runs: /proc shows its file, also where it has another root, whether its environment
+ * Why a program has no ring is seen best while it runs: /proc shows its file, also where it has another root, whether its environment
  * loads the library, and whether it can see library and session directory. Of one that has ended, the file that exec was given is
  * looked at: what it is made of does not change. And who started it has looked where the library is (interpose/hook/hooks_exec.c).
  *
@@ -242,10 +242,10 @@ static bool may_reach(const char *path, unsigned long uid, unsigned long gid, un
 	return may(path, uid, gid, bits);
 }
 
-/* It loads the library, or would: what stands between it and an arena. */
-static enum shiny_unrecorded unreachable(uint32_t pid, const char *arena, const char *library)
+/* It loads the library, or would: what stands between it and a ring. */
+static enum shiny_unrecorded unreachable(uint32_t pid, const char *ring, const char *library)
 {
-	char status[4096], *at, *directory = mem_text(arena), *slash = strrchr(directory, '/');
+	char status[4096], *at, *directory = mem_text(ring), *slash = strrchr(directory, '/');
 	unsigned long uid = 0, gid = 0;
 	enum shiny_unrecorded why = SHINY_UNRECORDED_UNKNOWN;
 
@@ -278,10 +278,10 @@ static enum shiny_unrecorded look_at_flags(uint32_t flags)
 /* What /proc says of a program while it runs: errands.h, as its environment is given out under its lock. */
 struct program_inquiry {
 	struct errand errand;
-	const struct arena *teller; /* whose notice it is, */
+	const struct ring_file *teller; /* whose notice it is, */
 	uint64_t number;            /* of that number: the loop's alone */
 	uint32_t pid, flags;
-	char *arena;                /* that one's path, */
+	char *ring;                /* that one's path, */
 	dev_t device;
 	ino_t inode;                /* and file */
 
@@ -299,7 +299,7 @@ static enum shiny_unrecorded look_at_process(const struct program_inquiry *q)
 	case PROC_NO:
 		return SHINY_UNRECORDED_CLEARED;
 	case PROC_YES:
-		return is_there(q->pid, library) ? unreachable(q->pid, q->arena, library) : SHINY_UNRECORDED_NO_LIBRARY;
+		return is_there(q->pid, library) ? unreachable(q->pid, q->ring, library) : SHINY_UNRECORDED_NO_LIBRARY;
 	default:
 		return SHINY_UNRECORDED_UNKNOWN;
 	}
@@ -312,7 +312,7 @@ static void look_at_program(struct errand *errand)
 	ssize_t length;
 
 	/* who is about to call exec has said so already, and still runs what it was forked from */
-	if (proc_maps_file(q->pid, q->device, q->inode, q->arena) != PROC_NO)
+	if (proc_maps_file(q->pid, q->device, q->inode, q->ring) != PROC_NO)
 		return;
 	snprintf(path, sizeof path, "/proc/%u/exe", q->pid);
 	length = readlink(path, q->executable, sizeof q->executable - 1);
@@ -337,7 +337,7 @@ static void looked_at_program(struct session *session, struct errand *errand)
 	for (size_t i = 0; session && q->seen && i < session->starts.count; i++) {
 		struct start *start = &session->starts.at[i];
 
-		if (start->arena != q->teller || start->number != q->number)
+		if (start->ring != q->teller || start->number != q->number)
 			continue;
 		free(start->executable);
 		free(start->detail);
@@ -345,7 +345,7 @@ static void looked_at_program(struct session *session, struct errand *errand)
 		start->detail = mem_text(q->detail);
 		start->why = q->why;
 	}
-	free(q->arena);
+	free(q->ring);
 	free(q);
 }
 
@@ -354,13 +354,13 @@ void unrecorded_look(struct session *session, const struct start *start)
 	struct program_inquiry *q = mem_zero(1, sizeof(*q));
 
 	q->errand = (struct errand){ .run = look_at_program, .end = looked_at_program };
-	q->teller = start->arena;
+	q->teller = start->ring;
 	q->number = start->number;
 	q->pid = start->pid;
 	q->flags = start->flags;
-	q->arena = mem_text(start->arena->path);
-	q->device = start->arena->device;
-	q->inode = start->arena->inode;
+	q->ring = mem_text(start->ring->path);
+	q->device = start->ring->device;
+	q->inode = start->ring->inode;
 	if (errands_do(session->errands, &q->errand))
 		looked_at_program(session, &q->errand);
 }

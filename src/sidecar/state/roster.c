@@ -9,14 +9,14 @@
 
 enum { ROSTER_FIRST_ROOM = 64 };
 
-static uint64_t slot_hash(const struct arena *arena, uint32_t slot, uint32_t generation)
+static uint64_t slot_hash(const struct ring_file *ring, uint32_t slot, uint32_t generation)
 {
-	return hash_pair((uintptr_t)arena, (uint64_t)slot << 32 | generation);
+	return hash_pair((uintptr_t)ring, (uint64_t)slot << 32 | generation);
 }
 
 static uint64_t hash_of(const struct process *p, enum roster_key key)
 {
-	return key == ROSTER_SLOT ? slot_hash(p->arena, p->slot, p->generation) : hash_mix(p->pid);
+	return key == ROSTER_SLOT ? slot_hash(p->ring, p->slot, p->generation) : hash_mix(p->pid);
 }
 
 static struct process **head(const struct roster_table *table, uint64_t hash)
@@ -78,14 +78,14 @@ void roster_name(struct roster *roster, struct process *p, uint32_t pid)
 		put(&roster->pids, ROSTER_PID, p);
 }
 
-struct process *roster_find(const struct roster *roster, const struct arena *arena, uint32_t slot, uint32_t generation)
+struct process *roster_find(const struct roster *roster, const struct ring_file *ring, uint32_t slot, uint32_t generation)
 {
 	struct process *p;
 
 	if (!roster->slots.room)
 		return NULL;
-	p = *head(&roster->slots, slot_hash(arena, slot, generation));
-	while (p && (p->arena != arena || p->slot != slot || p->generation != generation))
+	p = *head(&roster->slots, slot_hash(ring, slot, generation));
+	while (p && (p->ring != ring || p->slot != slot || p->generation != generation))
 		p = p->roster_next[ROSTER_SLOT];
 	return p;
 }

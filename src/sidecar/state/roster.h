@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
+struct ring_file;
 struct process;
 
 struct roster_table {
@@ -26,13 +26,13 @@ struct roster {
 };
 
 void roster_deinit(struct roster *roster);
-/* Its arena, slot and generation are filled in; its pid is 0. */
+/* Its ring, slot and generation are filled in; its pid is 0. */
 void roster_add(struct roster *roster, struct process *process);
 /* Fills in its pid, or another one: until it is certain, the likeliest. */
 void roster_name(struct roster *roster, struct process *process, uint32_t pid);
 
 /* NULL: nobody has been seen there. */
-struct process *roster_find(const struct roster *roster, const struct arena *arena, uint32_t slot, uint32_t generation);
+struct process *roster_find(const struct roster *roster, const struct ring_file *ring, uint32_t slot, uint32_t generation);
 /* The image that ran under this number at that time, ticks, but for `except`; NULL: none that is known. */
 struct process *roster_before(const struct roster *roster, uint32_t pid, uint64_t time,
 			      const struct process *except);

@@ -9,7 +9,7 @@
 #include <shiny/wire/wire.h>
 
 #define SECOND UINT64_C(1000000000)
-/* No processor has a counter of another rate: an arena that says so lies, and is not believed. */
+/* No processor has a counter of another rate: a ring that says so lies, and is not believed. */
 #define LEAST_RATE UINT64_C(1000000)
 #define MOST_RATE UINT64_C(100000000000)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ticks.h: the session's clock: what a tick of the arenas is in nanoseconds since the session began.
+ * ticks.h: the session's clock: what a tick of the rings is in nanoseconds since the session began.
  *
  * Runs: sidecar. Signals: no. Allocates: 32 bytes a drain of the first ten seconds. Threads: one.
  *
@@ -29,13 +29,13 @@ struct ticks {
 	bool foreign;        /* another boot's ticks: "now" means nothing */
 	bool settled;        /* the rate is final */
 	uint64_t zero;       /* ticks: the session's start */
-	uint64_t read_ticks, read_boottime; /* the first arena's reading */
+	uint64_t read_ticks, read_boottime; /* the first ring's reading */
 	uint64_t anchor_ticks, anchor_ns;
 	uint64_t rate; /* ns a tick, 32.32 fixed point */
 	VEC(struct ticks_line) before; /* ascending */
 };
 
-/* Starts the session's clock with the first arena's reading; `per_second` 0, or what no processor has: measure. */
+/* Starts the session's clock with the first ring's reading; `per_second` 0, or what no processor has: measure. */
 void ticks_init(struct ticks *clock, uint32_t kind, uint64_t read_ticks, uint64_t read_boottime, uint64_t per_second, bool foreign);
 /* At each drain; does nothing once settled. `converted`: ticks up to which times have been converted. */
 void ticks_calibrate(struct ticks *clock, uint64_t converted);

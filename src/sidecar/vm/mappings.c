@@ -236,7 +236,7 @@ static bool owned_by(const struct vm_segment *g, const char *owner)
 }
 
 /*
- * Segments in order of address: what is kept inaccessible in front of a stack or behind an arena of malloc's is a part of it. Only those of which
+ * Segments in order of address: what is kept inaccessible in front of a stack or behind a ring of malloc's is a part of it. Only those of which
  * something new is known are judged: a Chromium has 8,000 segments, and this is done each second.
  */
 static void judge_process(const struct judge *judge, const struct process *p)

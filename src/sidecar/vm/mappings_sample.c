@@ -51,10 +51,10 @@ static bool comes_first(const struct memory *a, const struct memory *b)
 }
 
 /*
- * Nearly all of its arena's chunks are taken: its threads may be waiting for us. A look reads what the kernel gives out
+ * Nearly all of its ring's chunks are taken: its threads may be waiting for us. A look reads what the kernel gives out
  * only when it has the lock of the program's memory map, and who holds that may be kept from the processor by them.
  */
-static bool is_pressed(const struct arena *a)
+static bool is_pressed(const struct ring_file *a)
 {
 	return a->busy[0] > a->present[0] / 4 * 3 || a->busy[1] > a->present[1] / 4 * 3;
 }
@@ -66,7 +66,7 @@ static struct process *choose(const struct session *session, uint64_t wall)
 	for (size_t i = 0; i < session->running.count; i++) {
 		struct process *p = session->running.at[i];
 
-		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due && !is_pressed(p->arena) &&
+		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due && !is_pressed(p->ring) &&
 		    (!chosen || comes_first(p->memory, chosen->memory)))
 			chosen = p;
 	}
@@ -76,13 +76,13 @@ static struct process *choose(const struct session *session, uint64_t wall)
 /* Whether the list is this process's: its number may have gone to another, or it to another program by exec. */
 static bool is_its_own(const struct process *p, const struct smaps *smaps)
 {
-	uint64_t device = (uint64_t)major(p->arena->device) << 20 | minor(p->arena->device);
+	uint64_t device = (uint64_t)major(p->ring->device) << 20 | minor(p->ring->device);
 	struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
 
 	if (p->pidfd >= 0 && poll(&wait, 1, 0) == 1)
 		return false;
 	for (size_t i = 0; i < smaps->areas.count; i++)
-		if (smaps->areas.at[i].inode == p->arena->inode && smaps->areas.at[i].device == device)
+		if (smaps->areas.at[i].inode == p->ring->inode && smaps->areas.at[i].device == device)
 			return true;
 	return false;
 }
@@ -388,10 +388,10 @@ static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_
 static void find_stacks(struct session *session, struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
-	const struct arena *arena = p->arena;
+	const struct ring_file *ring = p->ring;
 
-	for (uint32_t i = 0, used = arena_threads_used(arena); i < used; i++) {
-		const struct shiny_thread *t = &arena->threads[i];
+	for (uint32_t i = 0, used = ring_threads_used(ring); i < used; i++) {
+		const struct shiny_thread *t = &ring->threads[i];
 		uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE), tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		uint64_t tls = __atomic_load_n(&t->tls, __ATOMIC_RELAXED);
 		bool ended = state != SHINY_SLOT_LIVE;
@@ -441,9 +441,9 @@ static void find_own(struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
 
-	for (unsigned i = 0; i < SHINY_OWN && p->arena->header; i++) {
-		uint64_t start = __atomic_load_n(&p->arena->header->own[i].start, __ATOMIC_RELAXED);
-		uint64_t end = __atomic_load_n(&p->arena->header->own[i].end, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < SHINY_OWN && p->ring->header; i++) {
+		uint64_t start = __atomic_load_n(&p->ring->header->own[i].start, __ATOMIC_RELAXED);
+		uint64_t end = __atomic_load_n(&p->ring->header->own[i].end, __ATOMIC_RELAXED);
 		struct vm_segment *g = start < end ? segments_split(s, start / MEMORY_PAGE * MEMORY_PAGE,
 								    (end + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE, now) : NULL;
 
@@ -451,7 +451,7 @@ static void find_own(struct process *p, uint64_t now)
 			g->own = g->changed = true;
 	}
 	for (size_t i = 0; i < s->pieces.count; i++)
-		if (s->pieces.at[i].segment->inode == p->arena->inode && s->pieces.at[i].segment->shared && !s->pieces.at[i].segment->own)
+		if (s->pieces.at[i].segment->inode == p->ring->inode && s->pieces.at[i].segment->shared && !s->pieces.at[i].segment->own)
 			s->pieces.at[i].segment->own = s->pieces.at[i].segment->changed = true;
 }
 

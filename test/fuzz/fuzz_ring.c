@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_arena.c: an honest arena, then the same with random words changed, collected. It must end, and must not crash; what the
- * session says does not matter. Fixed seed, so a failure comes again: fuzz_arena [first round [rounds]].
+ * fuzz_ring.c: an honest ring, then the same with random words changed, collected. It must end, and must not crash; what the
+ * session says does not matter. Fixed seed, so a failure comes again: fuzz_ring [first round [rounds]].
  */
 #include <stdbool.h>
 #include <sys/stat.h>
 
 #include "../../src/sidecar/sidecar.h"
-#include "../unit/arena_writer.h"
+#include "../unit/ring_writer.h"
 #include "../lib/random.h"
 
-static char directory[64], session_path[96], arena_path[96];
+static char directory[64], session_path[96], ring_path[96];
 
 static struct shiny_header *honest(void)
 {
-	struct shiny_header *h = arena_make(arena_path, 8, 8);
+	struct shiny_header *h = ring_make(ring_path, 8, 8);
 	struct writer w[3];
 	uint64_t frames[4] = { 0x500010, 0x500020, 0x500030, 0x900000 };
 
@@ -54,7 +54,7 @@ static struct shiny_header *honest(void)
 /* Changes a few words: in records, chunk headers, states, slots, rarely the header. */
 static void damage(struct shiny_header *h)
 {
-	uint64_t bytes = h->arena_bytes, changes = 1 + next_random() % 40, smalls_at = h->smalls_at, chunks_at = h->chunks_at, states_at = h->states_at;
+	uint64_t bytes = h->ring_bytes, changes = 1 + next_random() % 40, smalls_at = h->smalls_at, chunks_at = h->chunks_at, states_at = h->states_at;
 
 	for (uint64_t n = 0; n < changes; n++) {
 		uint64_t at, *word;
@@ -110,11 +110,11 @@ int main(int argc, char **argv)
 
 	snprintf(directory, sizeof directory, "/tmp/shiny-fuzz-%d", (int)getpid());
 	snprintf(session_path, sizeof session_path, "%s.shiny", directory);
-	snprintf(arena_path, sizeof arena_path, "%s/arena.1.0", directory);
+	snprintf(ring_path, sizeof ring_path, "%s/ring.1.0", directory);
 	for (unsigned long round = first; round < first + rounds; round++) {
-		struct collector_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true,
+		struct sidecar_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true,
 						     .leftover = true, .launcher_fd = -1 };
-		struct collector_summary summary;
+		struct sidecar_summary summary;
 		struct shiny_header *h;
 		struct shiny_err *err;
 		uint64_t bytes;
@@ -123,27 +123,27 @@ int main(int argc, char **argv)
 		random_state = 0x9e3779b97f4a7c15 + round;
 		mkdir(directory, 0700);
 		h = honest();
-		bytes = h->arena_bytes;
+		bytes = h->ring_bytes;
 		if (round) /* the first one is whole, and must be accepted without a loss */
 			damage(h);
 		munmap(h, bytes);
-		err = collector_run(&options, &summary);
+		err = sidecar_run(&options, &summary);
 		if (!round && (err || summary.processes != 2 || summary.events < 9000)) {
 			printf("not ok honest: %s\n", err ? err->message : "not all of it was read");
 			return 1;
 		}
 		accepted += !err;
 		shiny_err_free(err);
-		unlink(arena_path);
+		unlink(ring_path);
 	}
 	unlink(session_path);
-	snprintf(arena_path, sizeof arena_path, "%s/%s", directory, SHINY_COLLECTOR_LOCK);
-	unlink(arena_path);
+	snprintf(ring_path, sizeof ring_path, "%s/%s", directory, SHINY_SIDECAR_LOCK);
+	unlink(ring_path);
 	rmdir(directory);
 	if (accepted * 4 < rounds) {
-		printf("not ok fuzz: only %lu of %lu arenas got as far as being read\n", accepted, rounds);
+		printf("not ok fuzz: only %lu of %lu rings got as far as being read\n", accepted, rounds);
 		return 1;
 	}
-	printf("ok fuzz\n# %lu of %lu arenas accepted\n", accepted, rounds);
+	printf("ok fuzz\n# %lu of %lu rings accepted\n", accepted, rounds);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_collector.c: arenas made by hand, collected, and the session asked for what was put in. */
+/* test_sidecar.c: rings made by hand, collected, and the session asked for what was put in. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -8,10 +8,10 @@
 #include "../../src/sidecar/intake/ring_file.h"
 #include "../../src/sidecar/sidecar.h"
 #include "../../src/store/store.h"
-#include "arena_writer.h"
+#include "ring_writer.h"
 #include "check.h"
 
-static char directory[64], session_path[96], arena_path[96];
+static char directory[64], session_path[96], ring_path[96];
 
 static struct shiny_header *begin(uint32_t chunks)
 {
@@ -19,21 +19,21 @@ static struct shiny_header *begin(uint32_t chunks)
 
 	mkdir(directory, 0700);
 	unlink(session_path);
-	h = arena_make(arena_path, chunks, chunks);
+	h = ring_make(ring_path, chunks, chunks);
 	if (!h)
 		exit(1);
 	process_make(h, 0, -1, 0);
 	return h;
 }
 
-static struct shiny_err *collect(struct shiny_header *h, struct collector_summary *out)
+static struct shiny_err *collect(struct shiny_header *h, struct sidecar_summary *out)
 {
-	struct collector_options options = { .directory = directory, .out = session_path, .with_events = true, .leftover = true,
+	struct sidecar_options options = { .directory = directory, .out = session_path, .with_events = true, .leftover = true,
 					     .launcher_fd = -1 };
 
 	if (h)
-		munmap(h, h->arena_bytes);
-	return collector_run(&options, out);
+		munmap(h, h->ring_bytes);
+	return sidecar_run(&options, out);
 }
 
 static int64_t ask(const char *sql)
@@ -62,7 +62,7 @@ static int64_t ask(const char *sql)
 	return value;
 }
 
-static bool collected(const char *name, struct shiny_header *h, struct collector_summary *summary)
+static bool collected(const char *name, struct shiny_header *h, struct sidecar_summary *summary)
 {
 	struct shiny_err *err = collect(h, summary);
 
@@ -77,7 +77,7 @@ static bool collected(const char *name, struct shiny_header *h, struct collector
 /* A block freed by one thread and handed out to another: the streams are read in the wrong order, the times say what happened. */
 static void threads(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(8);
 	struct writer b = writer_make(h, 0, 0), a = writer_make(h, 1, 0);
 
@@ -98,7 +98,7 @@ static void threads(void)
 
 static void reallocs(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(8);
 	struct writer w = writer_make(h, 0, 0);
 	struct shiny_wide wide = { 0x7fff00000004, (uint64_t)1 << 33 };
@@ -125,7 +125,7 @@ static void reallocs(void)
 /* What a thread is at, and what a liar says of it. */
 static void tags(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(8);
 	struct writer w = writer_make(h, 0, 0), child = writer_make(h, 1, 1);
 	struct { struct shiny_tag tag; char name[16]; } load = { { 5, 4, 0 }, "load" }, again = { { 9, 4, 0 }, "load" }, own = { { 5, 5, 0 }, "other" };
@@ -177,7 +177,7 @@ static void tags(void)
 /* The parent frees after the fork, before the child is noticed: the child still has the block. */
 static void forks(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(8);
 	struct writer parent = writer_make(h, 0, 0), child = writer_make(h, 1, 1);
 
@@ -206,7 +206,7 @@ static void forks(void)
  */
 static void replaced(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(8), *other;
 	struct writer w = writer_make(h, 0, 0);
 	char path[128];
@@ -214,15 +214,15 @@ static void replaced(void)
 	put_event(&w, 100, SHINY_REC_ALLOC, 0x1000, 10, 0, SHINY_API_MALLOC);
 	put_event(&w, 200, SHINY_REC_ALLOC, 0x2000, 20, 0, SHINY_API_MALLOC);
 	put_event(&w, 300, SHINY_REC_FREE, 0x1000, 0, 0, SHINY_API_FREE);
-	snprintf(path, sizeof path, "%s/arena.1.1", directory);
-	other = arena_make(path, 8, 8);
+	snprintf(path, sizeof path, "%s/ring.1.1", directory);
+	other = ring_make(path, 8, 8);
 	if (!other)
 		exit(1);
 	other->start_ticks = h->start_ticks + 1000;
 	process_make(other, 0, -1, 0);
 	w = writer_make(other, 0, 0);
 	put_event(&w, 100, SHINY_REC_ALLOC, 0x1000, 40, 0, SHINY_API_MALLOC);
-	munmap(other, other->arena_bytes);
+	munmap(other, other->ring_bytes);
 	if (!collected("replaced/collect", h, &s))
 		return;
 	number("replaced/known", (uint64_t)ask("SELECT COUNT(*) FROM process WHERE id = 1 AND ending = 'replaced'"), 1);
@@ -237,7 +237,7 @@ static void replaced(void)
 
 static void stacks_and_losses(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(16);
 	struct writer w = writer_make(h, 0, 0);
 	uint64_t frames[3] = { 0x500010, 0x500020, 0x900000 };
@@ -270,7 +270,7 @@ static void stacks_and_losses(void)
 
 static void sizes(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(16);
 	struct writer w = writer_make(h, 0, 0);
 	uint64_t frames[1] = { 0x900000 }, n = 2;
@@ -298,7 +298,7 @@ static void sizes(void)
 /* Blocks of one stack, of a class of the C++ library's: eleven live and were read, three died too soon, two more of another size. */
 static void learning(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
 	const char *vtable = library ? dlsym(library, "_ZTVSt13runtime_error") : NULL;
 	uint64_t frames[1] = { 0x900000 }, n = 3, at = 0x500000000000;
@@ -346,7 +346,7 @@ static void learning(void)
 /* Garbage-collected objects: their ends are of three sorts, and their types are those of their kinds. */
 static void objects(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(16);
 	struct writer w = writer_make(h, 0, 0), child;
 	const uint64_t module = 0x555500000000, heap = 0x7e0000000000;
@@ -396,7 +396,7 @@ static void objects(void)
 /* A collection that compacts, and objects that are resized in place: they are the ones that they were. */
 static void moves(void)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_header *h = begin(16);
 	struct writer w = writer_make(h, 0, 0);
 	const uint64_t module = 0x555500000000, heap = 0x7e0000000000;
@@ -440,23 +440,23 @@ static void moves(void)
 
 static void refused(const char *name, const char *needs)
 {
-	struct collector_summary s;
+	struct sidecar_summary s;
 	struct shiny_err *err = collect(NULL, &s);
 
 	check(name, err && strstr(err->message, needs), err ? err->message : "it was accepted");
 	shiny_err_free(err);
-	check(name, access(session_path, F_OK) != 0 && access(arena_path, F_OK) == 0, "the session was written, or the arena deleted");
+	check(name, access(session_path, F_OK) != 0 && access(ring_path, F_OK) == 0, "the session was written, or the ring deleted");
 }
 
 /* Its size may be asked for before its maker has given it the last one: then it is being made. */
 static void patient(void)
 {
-	struct arena *arena = NULL;
-	struct shiny_err *err = arena_open(arena_path, true, &arena);
+	struct ring_file *ring = NULL;
+	struct shiny_err *err = ring_open(ring_path, true, &ring);
 
-	check("patient/another size", !err && !arena, err ? err->message : "it was opened");
+	check("patient/another size", !err && !ring, err ? err->message : "it was opened");
 	shiny_err_free(err);
-	arena_close(arena);
+	ring_close(ring);
 }
 
 static void refusals(void)
@@ -464,33 +464,33 @@ static void refusals(void)
 	struct shiny_header *h = begin(4);
 
 	h->version = 9;
-	munmap(h, h->arena_bytes);
+	munmap(h, h->ring_bytes);
 	refused("refuse/version", "version 9; this shinyctl reads version 2");
 	h = begin(4);
 	h->magic = 0x0a21656d2065736f;
-	munmap(h, h->arena_bytes);
-	refused("refuse/magic", "not an arena");
+	munmap(h, h->ring_bytes);
+	refused("refuse/magic", "not a ring");
 	h = begin(4);
 	h->states_at = 1;
-	munmap(h, h->arena_bytes);
+	munmap(h, h->ring_bytes);
 	refused("refuse/offsets", "damaged header");
 	h = begin(4);
-	munmap(h, h->arena_bytes);
-	if (truncate(arena_path, 100000))
+	munmap(h, h->ring_bytes);
+	if (truncate(ring_path, 100000))
 		exit(1);
 	refused("refuse/truncated", "the file has 100000 bytes");
 	patient();
-	if (truncate(arena_path, 100))
+	if (truncate(ring_path, 100))
 		exit(1);
 	refused("refuse/short", "100 bytes");
-	unlink(arena_path);
+	unlink(ring_path);
 }
 
 int main(void)
 {
 	snprintf(directory, sizeof directory, "/tmp/shiny-test-%d", (int)getpid());
 	snprintf(session_path, sizeof session_path, "%s.shiny", directory);
-	snprintf(arena_path, sizeof arena_path, "%s/arena.1.0", directory);
+	snprintf(ring_path, sizeof ring_path, "%s/ring.1.0", directory);
 	threads();
 	reallocs();
 	tags();
@@ -506,9 +506,9 @@ int main(void)
 	{
 		char lock[128];
 
-		snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_COLLECTOR_LOCK);
+		snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_SIDECAR_LOCK);
 		unlink(lock);
-		unlink(arena_path);
+		unlink(ring_path);
 		rmdir(directory);
 	}
 	return failures != 0;

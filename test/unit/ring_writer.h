@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arena_writer.h: an arena made by hand, in a file, with ring.h's own writer functions: what the tests of the collector read.
+ * ring_writer.h: a ring made by hand, in a file, with ring.h's own writer functions: what the tests of the sidecar read.
  *
  * Runs: tests. Allocates: yes. Threads: one.
  */
-#ifndef SHINY_ARENA_WRITER_H
-#define SHINY_ARENA_WRITER_H
+#ifndef SHINY_RING_WRITER_H
+#define SHINY_RING_WRITER_H
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -47,7 +47,7 @@ static inline void read_boot_id_bytes(uint8_t *out)
 enum { WRITER_PROCESSES = 256, WRITER_THREADS = 4096, WRITER_SMALL_FIRST = 2 /* small chunks of each stream */ };
 
 /* Times are start_ticks + n; start_ticks lies a second in the past, so that small n are honest. */
-static inline struct shiny_header *arena_make(const char *path, uint32_t smalls, uint32_t larges)
+static inline struct shiny_header *ring_make(const char *path, uint32_t smalls, uint32_t larges)
 {
 	uint64_t notices_at = 4096, processes_at = notices_at + SHINY_NOTICES * sizeof(struct shiny_notice), threads_at = processes_at + WRITER_PROCESSES * sizeof(struct shiny_process);
 	uint64_t states_at = threads_at + WRITER_THREADS * sizeof(struct shiny_thread);
@@ -65,7 +65,7 @@ static inline struct shiny_header *arena_make(const char *path, uint32_t smalls,
 		return NULL;
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	*h = (struct shiny_header){ .magic = SHINY_MAGIC, .version = SHINY_VERSION, .header_bytes = sizeof *h, .layout = SHINY_LAYOUT,
-				    .arena_bytes = bytes, .notices_at = notices_at, .processes_at = processes_at, .threads_at = threads_at, .states_at = states_at,
+				    .ring_bytes = bytes, .notices_at = notices_at, .processes_at = processes_at, .threads_at = threads_at, .states_at = states_at,
 				    .smalls_at = smalls_at, .chunks_at = chunks_at, .processes = WRITER_PROCESSES, .threads = WRITER_THREADS,
 				    .processes_ready = WRITER_PROCESSES, .threads_ready = WRITER_THREADS, .smalls = smalls,
 				    .chunks = smalls + larges, .small_bytes = SHINY_SMALL_BYTES, .chunk_bytes = SHINY_CHUNK_BYTES, .clock = SHINY_CLOCK_TSC, .attach = SHINY_ATTACH_SYMBOLS,
@@ -106,7 +106,7 @@ static inline void writer_seal(struct writer *w)
 	w->chunk = -1;
 }
 
-/* Room for `count` records; NULL when the arena is full. */
+/* Room for `count` records; NULL when the ring is full. */
 static inline struct shiny_record *writer_room(struct writer *w, uint64_t time, uint32_t count)
 {
 	if (w->chunk >= 0 && (w->position + count > shiny_chunk_room(&w->chunks, (uint32_t)w->chunk) || time - w->base >= SHINY_DT_LIMIT))

@@ -27,7 +27,7 @@ static const struct probe *probe_of(struct sym_module *module)
 	if (module->probed)
 		return module->probe;
 	module->probed = true;
-	module->probe = calloc(1, sizeof *module->probe);
+	module->probe = calloc(1, sizeof(*module->probe));
 	if (!module->probe)
 		return NULL;
 	err = probe_open(module->path, &options, module->probe);
@@ -58,7 +58,7 @@ static const char *type_in(struct names *names, const char *text)
 
 	if (!begin || !strchr(text, '[') || !end || end[1] || begin > end || strchr(text, '[') > begin)
 		return names_text(names, text);
-	snprintf(part, sizeof part, "%.*s", (int)(end - begin - 3), begin + 3);
+	snprintf(part, sizeof(part), "%.*s", (int)(end - begin - 3), begin + 3);
 	return names_text(names, part);
 }
 
@@ -100,6 +100,6 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 	}
 	if (out->type)
 		return;
-	snprintf(label, sizeof label, "%s!kind+0x%" PRIx64, module->label, vaddr);
+	snprintf(label, sizeof(label), "%s!kind+0x%" PRIx64, module->label, vaddr);
 	out->type = names_text(names, label);
 }

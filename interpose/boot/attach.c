@@ -225,7 +225,7 @@ static void copy_end(char *to, size_t room, const char *from)
 static void read_boot_id(uint8_t id[16])
 {
 	char text[64];
-	long n = si_sys_read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
+	long n = si_sys_read_file("/proc/sys/kernel/random/boot_id", text, sizeof(text));
 	unsigned nibble = 0;
 
 	for (long i = 0; i < n && nibble < 32; i++) {
@@ -273,7 +273,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 
 	h->magic = SHINY_MAGIC;
 	h->version = SHINY_VERSION;
-	h->header_bytes = sizeof *h;
+	h->header_bytes = sizeof(*h);
 	h->layout = SHINY_LAYOUT;
 	h->ring_bytes = plan->ring_bytes;
 	h->notices_at = plan->notices_at;
@@ -298,10 +298,10 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;
 	h->free_depth = si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;
 	h->recording = si_env.start == 0;
-	__builtin_memcpy(h->boot_id, plan->boot_id, sizeof h->boot_id);
-	copy_text(h->executable, sizeof h->executable, executable);
-	copy_end(h->started_as, sizeof h->started_as, (const char *)getauxval(AT_EXECFN));
-	si_text_init(&command, h->command, sizeof h->command);
+	__builtin_memcpy(h->boot_id, plan->boot_id, sizeof(h->boot_id));
+	copy_text(h->executable, sizeof(h->executable), executable);
+	copy_end(h->started_as, sizeof(h->started_as), (const char *)getauxval(AT_EXECFN));
+	si_text_init(&command, h->command, sizeof(h->command));
 	for (int i = 0; i < start->argc && start->argv[i]; i++) {
 		si_text_add(&command, start->argv[i]);
 		si_text_bytes(&command, "", 1);

@@ -67,7 +67,7 @@ static void say(const char *what, const char *more)
 
 	if (!si_env.debug)
 		return;
-	si_text_init(&t, line, sizeof line);
+	si_text_init(&t, line, sizeof(line));
 	si_text_add(&t, "shiny[");
 	si_text_number(&t, si_sys_getpid());
 	si_text_add(&t, "]: ");
@@ -87,7 +87,7 @@ static struct {
 
 static void begin_parts(void)
 {
-	si_text_init(&parts.text, parts.words, sizeof parts.words);
+	si_text_init(&parts.text, parts.words, sizeof(parts.words));
 	parts.wall = si_clock_ns(CLOCK_MONOTONIC);
 	parts.began = parts.last = si_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -163,7 +163,7 @@ static bool has_file(char *const *environment, const struct si_main_image *image
 	struct si_text why;
 	int fd;
 
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	fd = si_probe_open(environment, image->build_id, image->build_id_bytes, suffix, &why);
 	if (fd >= 0)
 		si_sys_close(fd);
@@ -216,20 +216,20 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 	char words[SHINY_TEXT];
 	struct si_text t, own;
 
-	si_text_init(&t, h->attach_text, sizeof h->attach_text);
-	si_text_init(&own, words, sizeof words);
+	si_text_init(&t, h->attach_text, sizeof(h->attach_text));
+	si_text_init(&own, words, sizeof(words));
 	if (ours_comes_first()) {
 		h->attach = SHINY_ATTACH_SYMBOLS;
 		si_text_add(&t, "the program's malloc and operator new are looked up by name, and we come first");
 		si_allocator_attach(environment, &t);
 		return;
 	}
-	h->attach = si_partition_attach(environment, h->attach_text, sizeof h->attach_text);
+	h->attach = si_partition_attach(environment, h->attach_text, sizeof(h->attach_text));
 	if (h->attach != SHINY_ATTACH_NONE || si_partition_seen())
 		return;
 	if (si_allocator_attach(environment, &own)) {
 		h->attach = SHINY_ATTACH_ENTRIES;
-		si_text_init(&t, h->attach_text, sizeof h->attach_text);
+		si_text_init(&t, h->attach_text, sizeof(h->attach_text));
 	} else {
 		t.used = strlen(h->attach_text);
 	}
@@ -238,7 +238,7 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 
 static void reach_collected(char *const *environment, struct shiny_header *h)
 {
-	struct si_text t = { .at = h->attach_text, .room = sizeof h->attach_text };
+	struct si_text t = { .at = h->attach_text, .room = sizeof(h->attach_text) };
 
 	while (h->attach_text[t.used])
 		t.used++;
@@ -250,7 +250,7 @@ static void name_session(void)
 {
 	struct si_text t;
 
-	si_text_init(&t, si_session_variable, sizeof si_session_variable);
+	si_text_init(&t, si_session_variable, sizeof(si_session_variable));
 	si_text_add(&t, "SHINY_SESSION=");
 	si_text_add(&t, directory);
 }
@@ -262,7 +262,7 @@ static void name_below(void)
 
 	if (!dladdr((void *)(uintptr_t)&si_boot, &info) || !info.dli_fname || info.dli_fname[0] != '/')
 		return;
-	si_text_init(&t, si_library_below, sizeof si_library_below);
+	si_text_init(&t, si_library_below, sizeof(si_library_below));
 	si_text_add(&t, info.dli_fname);
 	si_text_add(&t, "/");
 }
@@ -279,16 +279,16 @@ static bool boot(void)
 	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
 		return false;
 	begin_parts();
-	si_text_init(&notes, notes_text, sizeof notes_text);
+	si_text_init(&notes, notes_text, sizeof(notes_text));
 	si_next_resolve();
 	read_start(&start);
 	si_env_parse(start.environment, &si_env, &notes);
-	n = si_sys(SYS_readlink, "/proc/self/exe", si_executable, sizeof si_executable - 1);
+	n = si_sys(SYS_readlink, "/proc/self/exe", si_executable, sizeof(si_executable) - 1);
 	si_executable[n > 0 ? n : 0] = 0;
 	if (n <= 0 && getauxval(AT_EXECFN)) { /* a root without /proc */
 		struct si_text path;
 
-		si_text_init(&path, si_executable, sizeof si_executable);
+		si_text_init(&path, si_executable, sizeof(si_executable));
 		si_text_add(&path, (const char *)getauxval(AT_EXECFN));
 	}
 	if (!si_env_matches(si_env.follow, base_name(si_executable))) {
@@ -348,7 +348,7 @@ static bool boot(void)
 	name_below();
 	if (notes.used)
 		say("note: ", notes_text);
-	__builtin_memcpy(si_ring.header->notes, notes_text, sizeof notes_text);
+	__builtin_memcpy(si_ring.header->notes, notes_text, sizeof(notes_text));
 	__atomic_store_n(&si_ring.header->ready, 1, __ATOMIC_RELEASE); /* [ready] */
 	return true;
 }

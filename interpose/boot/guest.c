@@ -53,7 +53,7 @@ static bool is_owner(const char *session, uint32_t uid)
 	char number[32];
 	struct si_text t;
 
-	si_text_init(&t, number, sizeof number);
+	si_text_init(&t, number, sizeof(number));
 	si_text_add(&t, before);
 	si_text_number(&t, uid);
 	si_text_add(&t, "/");
@@ -69,11 +69,11 @@ static long connect_to(int fd, const char *name, size_t bytes)
 	struct timeval patience = { .tv_sec = PATIENCE };
 	struct si_text t;
 
-	si_text_init(&t, address.sun_path + 1, sizeof address.sun_path - 1);
+	si_text_init(&t, address.sun_path + 1, sizeof(address.sun_path) - 1);
 	si_text_add(&t, SHINY_GUESTS);
 	si_text_bytes(&t, name, bytes);
-	si_sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof patience, 0);
-	si_sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof patience, 0);
+	si_sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience), 0);
+	si_sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience), 0);
 	return si_sys(SYS_connect, fd, &address, offsetof(struct sockaddr_un, sun_path) + 1 + t.used);
 }
 
@@ -84,7 +84,7 @@ static int take_descriptor(int fd, uint8_t boot_id[16])
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	long got = si_sys(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
 
 	if (got < 0)
@@ -98,7 +98,7 @@ static int take_descriptor(int fd, uint8_t boot_id[16])
 int si_guest_ring(const char *session, uint8_t boot_id[16])
 {
 	struct ucred peer;
-	uint32_t length = sizeof peer;
+	uint32_t length = sizeof(peer);
 	size_t base, key, end;
 	long why;
 	int fd;

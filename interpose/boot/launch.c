@@ -49,7 +49,7 @@ enum si_service si_service(const char *directory)
 	long got;
 	int fd;
 
-	si_text_init(&t, path, sizeof path);
+	si_text_init(&t, path, sizeof(path));
 	si_text_add(&t, directory);
 	si_text_add(&t, "/" SHINY_SIDECAR_LOCK);
 	fd = si_sys_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -192,7 +192,7 @@ enum si_service si_launch(const char *directory, char *const *environment, struc
 
 	if (service != SI_UNSERVED)
 		return service;
-	if (!find_ctl(environment, path, sizeof path)) {
+	if (!find_ctl(environment, path, sizeof(path))) {
 		si_text_add(notes, "no sidecar: shinyctl is neither beside the library nor on PATH (set SHINY_CTL); recorded into ");
 		si_text_add(notes, directory);
 		si_text_add(notes, "\n");
@@ -226,7 +226,7 @@ bool si_prepare(const char *directory, const char *executable, char *const *envi
 	int pipe[2];
 	bool done;
 
-	if (!find_ctl(environment, path, sizeof path)) {
+	if (!find_ctl(environment, path, sizeof(path))) {
 		si_text_add(notes, "not probed: shinyctl is neither beside the library nor on PATH (set SHINY_CTL)\n");
 		return false;
 	}

@@ -36,14 +36,14 @@ void si_unrecorded(const char *directory, enum shiny_unrecorded why, const char 
 
 	if (!directory[0])
 		return;
-	si_text_init(&t, target, sizeof target);
+	si_text_init(&t, target, sizeof(target));
 	add_line(&t, words[why]);
 	si_text_number(&t, (uint64_t)si_sys(SYS_getppid, 0, 0, 0));
 	add_line(&t, "");
 	add_line(&t, detail);
 	si_text_add(&t, executable);
 	for (unsigned n = 0; n < TRIES; n++) {
-		si_text_init(&t, path, sizeof path);
+		si_text_init(&t, path, sizeof(path));
 		si_text_add(&t, directory);
 		si_text_add(&t, "/" SHINY_UNRECORDED_PREFIX);
 		si_text_number(&t, pid);

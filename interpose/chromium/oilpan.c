@@ -259,7 +259,7 @@ static bool prepare_finalizers(const struct shiny_probe_file *f, bool checked)
 	header_index_at = f->header_index_at;
 	header_index_shift = f->header_index_shift;
 	header_index_mask = (uint16_t)(f->index_limit - 1);
-	finalizers = si_sys_map(KINDS * sizeof *finalizers, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	finalizers = si_sys_map(KINDS * sizeof(*finalizers), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	return finalizers != NULL;
 }
 
@@ -272,7 +272,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_probe_f
 	if (!prepare(&patches, image, f, text) || !si_patch_commit(&patches, text)) {
 		si_patch_abandon(&patches);
 		if (finalizers)
-			si_sys_unmap(finalizers, KINDS * sizeof *finalizers);
+			si_sys_unmap(finalizers, KINDS * sizeof(*finalizers));
 		finalizers = NULL;
 		return false;
 	}
@@ -304,14 +304,14 @@ void si_oilpan_attach(char *const *environment, bool checked, struct si_text *te
 	head = si_sys_map(SHINY_PROBE_HEAD_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (!head)
 		return;
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	switch (si_probe_read(environment, image.build_id, image.build_id_bytes, head, &why)) {
 	case SI_PROBE_GOOD:
 		si_checked_attach(head, image.bias, image.start, image.end, text); /* malloc's, whatever SHINY_OILPAN says */
 		if (((const struct shiny_probe_file *)head)->shape == SHINY_PROBE_NONE || !wanted)
 			break;
 		si_text_add(text, "; Oilpan: ");
-		si_text_init(&why, words, sizeof words);
+		si_text_init(&why, words, sizeof(words));
 		if (!attach(&image, head, checked, &why))
 			si_text_add(text, "not recorded: ");
 		si_text_add(text, words);

@@ -113,7 +113,7 @@ static bool decode_entries(const struct si_image *image, const struct si_entry *
 {
 	struct si_decode_error error;
 
-	memset(e, 0, sizeof *e);
+	memset(e, 0, sizeof(*e));
 	for (unsigned i = 0; i < si_entry_count; i++) {
 		struct si_entry *entry = &e->entry[i];
 		struct si_recipe *recipe = &e->recipe[i];
@@ -408,7 +408,7 @@ static bool alike(enum si_slot a, enum si_slot b)
 		ONE(SI_FREE) | ONE(SI_FREE_SIZE) | ONE(SI_FREE_ALIGN) | ONE(SI_FREE_SIZE_ALIGN) | ONE(SI_ALIGNED2_FREE),
 	};
 
-	for (unsigned i = 0; i < sizeof classes / sizeof classes[0]; i++)
+	for (unsigned i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (classes[i] & ONE(a) && classes[i] & ONE(b))
 			return true;
 	return false;

@@ -47,7 +47,7 @@ void si_partition_self(uintptr_t table)
 
 void si_partition_forget_callers(void)
 {
-	memset(callers, 0, sizeof callers);
+	memset(callers, 0, sizeof(callers));
 }
 
 bool si_partition_caller(enum si_slot slot, uintptr_t start, uintptr_t bytes, enum shiny_api api)

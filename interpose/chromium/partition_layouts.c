@@ -87,7 +87,7 @@ const struct si_layout si_layouts[] = {
 		    SI_BATCH_ALLOC, SI_BATCH_FREE, SI_TRY_FREE, SI_ALIGNED2, SI_ALIGNED2_UNCHECKED, SI_ZEROED2_UNCHECKED, SI_REALIGN,
 		    SI_REALIGN_UNCHECKED, SI_ALIGNED2_FREE, SI_NEXT } },
 };
-const unsigned si_layout_count = sizeof si_layouts / sizeof si_layouts[0];
+const unsigned si_layout_count = sizeof(si_layouts) / sizeof(si_layouts[0]);
 
 const uint8_t si_slot_arguments[SI_SLOTS] = {
 	[SI_ALLOC] = 1, [SI_ALLOC_UNCHECKED] = 1, [SI_ZEROED] = 2, [SI_ZEROED_UNCHECKED] = 2, [SI_ALIGNED] = 2,
@@ -141,4 +141,4 @@ const struct si_entry_row si_entry_rows[] = {
 	{ "_ZdlPvmSt11align_val_t", FREE | ONE(SI_FREE_SIZE_ALIGN), SHINY_API_DELETE_ALIGNED, SI_ENTRY_ANY, "012" },
 	{ "_ZdaPvmSt11align_val_t", FREE | ONE(SI_FREE_SIZE_ALIGN), SHINY_API_DELETE_ARRAY_ALIGNED, SI_ENTRY_ANY, "012" },
 };
-const unsigned si_entry_count = sizeof si_entry_rows / sizeof si_entry_rows[0];
+const unsigned si_entry_count = sizeof(si_entry_rows) / sizeof(si_entry_rows[0]);

@@ -141,13 +141,13 @@ bool si_observers_find(char *const *environment, const struct si_image *image)
 	int fd;
 
 	dl_iterate_phdr(identify, &id);
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	fd = si_probe_open(environment, id.build_id, id.bytes, SHINY_OBSERVERS_SUFFIX, &why);
 	if (fd < 0)
 		return false;
-	n = si_sys(SYS_read, fd, &found, sizeof found);
+	n = si_sys(SYS_read, fd, &found, sizeof(found));
 	si_sys_close(fd);
-	if (n != sizeof found || found.magic != SHINY_OBSERVERS_MAGIC || found.version != SHINY_OBSERVERS_VERSION ||
+	if (n != sizeof(found) || found.magic != SHINY_OBSERVERS_MAGIC || found.version != SHINY_OBSERVERS_VERSION ||
 	    found.form == SHINY_OBSERVERS_NONE || found.form >= SHINY_OBSERVERS_FORMS || found.build_id_bytes != id.bytes ||
 	    !si_same((const char *)found.build_id, (const char *)id.build_id, id.bytes))
 		return false;

@@ -53,19 +53,19 @@ static inline void si_text_add(struct si_text *t, const char *s)
 static inline void si_text_number(struct si_text *t, uint64_t n)
 {
 	char digits[20];
-	size_t i = sizeof digits;
+	size_t i = sizeof(digits);
 
 	do {
 		digits[--i] = (char)('0' + n % 10);
 		n /= 10;
 	} while (n);
-	si_text_bytes(t, digits + i, sizeof digits - i);
+	si_text_bytes(t, digits + i, sizeof(digits) - i);
 }
 
 static inline void si_text_hex(struct si_text *t, uint64_t n)
 {
 	char digits[18];
-	size_t i = sizeof digits;
+	size_t i = sizeof(digits);
 
 	do {
 		digits[--i] = "0123456789abcdef"[n & 15];
@@ -73,7 +73,7 @@ static inline void si_text_hex(struct si_text *t, uint64_t n)
 	} while (n);
 	digits[--i] = 'x';
 	digits[--i] = '0';
-	si_text_bytes(t, digits + i, sizeof digits - i);
+	si_text_bytes(t, digits + i, sizeof(digits) - i);
 }
 
 /* Gives a block back to whom it came from. */

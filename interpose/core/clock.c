@@ -67,7 +67,7 @@ static bool tsc_is_good(void)
 	char source[32];
 	bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & INVARIANT_TSC);
 
-	if (invariant && si_sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source) > 0)
+	if (invariant && si_sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source)) > 0)
 		invariant = !si_same(source, "hpet", 4) && !si_same(source, "acpi_pm", 7) && !si_same(source, "jiffies", 7);
 	return invariant;
 }

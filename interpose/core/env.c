@@ -14,7 +14,7 @@ static const struct variable {
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };
-enum { VARIABLES = sizeof variables / sizeof *variables, NAME_MAX_BYTES = 40 };
+enum { VARIABLES = sizeof(variables) / sizeof(*variables), NAME_MAX_BYTES = 40 };
 
 static size_t length(const char *s)
 {

@@ -81,11 +81,11 @@ bool si_limits_filtered(void)
 	char text[4096];
 	uint64_t own;
 
-	if (si_sys_read_file("/proc/self/status", text, sizeof text) <= 0 ||
+	if (si_sys_read_file("/proc/self/status", text, sizeof(text)) <= 0 ||
 	    number_after(text, "\nSeccomp:", 0) == 0)
 		return false;
 	own = number_after(text, "\nSeccomp_filters:", UINT64_MAX);
-	return si_sys_read_file("/proc/1/status", text, sizeof text) <= 0 ||
+	return si_sys_read_file("/proc/1/status", text, sizeof(text)) <= 0 ||
 	       own > number_after(text, "\nSeccomp_filters:", 0);
 }
 
@@ -105,12 +105,12 @@ static uint64_t cgroup_limit(const char *root, const char *line, const char *nam
 	for (;;) {
 		while (bytes && line[bytes - 1] == '/')
 			bytes--;
-		si_text_init(&t, path, sizeof path);
+		si_text_init(&t, path, sizeof(path));
 		si_text_add(&t, root);
 		si_text_bytes(&t, line, bytes);
 		si_text_add(&t, name);
 		text[0] = '\n';
-		found = si_sys_read_file(path, text + 1, sizeof text - 1) > 0 ? number_after(text, "\n", UINT64_MAX) :
+		found = si_sys_read_file(path, text + 1, sizeof(text) - 1) > 0 ? number_after(text, "\n", UINT64_MAX) :
 										UINT64_MAX;
 		least = found < least ? found : least;
 		if (!bytes)
@@ -126,7 +126,7 @@ static uint64_t cgroup_bytes(void)
 	uint64_t least = UINT64_MAX, found;
 	char text[2048];
 
-	if (si_sys_read_file("/proc/self/cgroup", text, sizeof text) <= 0)
+	if (si_sys_read_file("/proc/self/cgroup", text, sizeof(text)) <= 0)
 		return least;
 	for (const char *line = text; *line; line++) {
 		if (line != text && line[-1] != '\n')

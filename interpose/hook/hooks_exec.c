@@ -44,7 +44,7 @@
 enum { VARIABLES_MAX = 8192 };
 
 static const char name[] = "SHINY_SESSION=";
-enum { NAME_BYTES = sizeof name - 1 };
+enum { NAME_BYTES = sizeof(name) - 1 };
 
 static bool equal(const char *a, const char *b)
 {
@@ -60,7 +60,7 @@ static bool is_stale(const char *variable)
 }
 
 static const char preload[] = "LD_PRELOAD=", library[] = "libshiny.so";
-enum { PRELOAD_BYTES = sizeof preload - 1, LIBRARY_BYTES = sizeof library - 1 };
+enum { PRELOAD_BYTES = sizeof(preload) - 1, LIBRARY_BYTES = sizeof(library) - 1 };
 enum { OUT_OF_REACH = SHINY_NOTICE_NO_LIBRARY | SHINY_NOTICE_UNREADABLE | SHINY_NOTICE_FILTERED };
 
 /* A path of the list behind LD_PRELOAD=: how long it is; 0: the list is over. */

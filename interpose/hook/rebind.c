@@ -177,7 +177,7 @@ static void bind(struct look *look, const struct dl_phdr_info *info, const struc
 	uintptr_t module = module_of((uintptr_t)t->symbols, &module_end);
 
 	read_only(info, &locked_start, &locked_end);
-	for (size_t i = 0; i < bytes / sizeof *rela; i++) {
+	for (size_t i = 0; i < bytes / sizeof(*rela); i++) {
 		const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(rela[i].r_info)];
 		uint32_t type = ELF64_R_TYPE(rela[i].r_info);
 		uintptr_t *at = (uintptr_t *)(info->dlpi_addr + rela[i].r_offset), value;

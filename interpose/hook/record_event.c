@@ -252,7 +252,7 @@ static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, u
 	id = si_stack_id(w, fp, si_settings.depth, now);
 	at = si_run(w, records, now);
 	if (at) {
-		__builtin_memcpy(at, payload, records * sizeof *at);
+		__builtin_memcpy(at, payload, records * sizeof(*at));
 		si_run_publish(w, kind, api, 0, id, records, now);
 	} else {
 		si_lose(w);
@@ -263,7 +263,7 @@ static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, u
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds)
 {
 	/* in any case, and as early as in boot: indices mean the same when recording is switched on later */
-	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds, sizeof *kinds / SHINY_RECORD_BYTES);
+	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds, sizeof(*kinds) / SHINY_RECORD_BYTES);
 }
 
 void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, bool destroys)
@@ -287,11 +287,11 @@ void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const 
 		struct shiny_class class;
 		char name[SHINY_CLASS_NAME_MAX];
 	} out = { .class = *class };
-	uint32_t bytes = class->name_bytes < sizeof out.name ? class->name_bytes : sizeof out.name;
+	uint32_t bytes = class->name_bytes < sizeof(out.name) ? class->name_bytes : sizeof(out.name);
 
 	out.class.name_bytes = bytes;
 	__builtin_memcpy(out.name, name, bytes);
-	write_run(si_enter_any(fp), fp, SHINY_REC_CLASS, 0, &out, (uint32_t)(sizeof out.class + bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
+	write_run(si_enter_any(fp), fp, SHINY_REC_CLASS, 0, &out, (uint32_t)(sizeof(out.class) + bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
 }
 
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
@@ -299,7 +299,7 @@ void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct sh
 	/* no moment to boot: an allocator maps its first pages under its lock, and booting may allocate (dlsym's misses do) */
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
 		return;
-	write_run(si_enter(fp), fp, SHINY_REC_MAP, call, map, sizeof *map / SHINY_RECORD_BYTES);
+	write_run(si_enter(fp), fp, SHINY_REC_MAP, call, map, sizeof(*map) / SHINY_RECORD_BYTES);
 }
 
 void si_event_mark(const uintptr_t *fp, const char *name)
@@ -334,7 +334,7 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 {
 	if (birth->stack_bytes) {
 		/* what lies above this frame belongs to libc's thread start, in the same mapping */
-		si_tls.stack_high = (uintptr_t)fp + 2 * sizeof *fp;
+		si_tls.stack_high = (uintptr_t)fp + 2 * sizeof(*fp);
 		si_tls.stack_low = si_tls.stack_high > birth->stack_bytes ? si_tls.stack_high - birth->stack_bytes : 0;
 	}
 	si_tls.creator = birth->creator;

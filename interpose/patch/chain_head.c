@@ -131,9 +131,9 @@ void si_front_watch(const struct si_image *of, const uintptr_t *head, uintptr_t 
 {
 	image = *of;
 	ours = table;
-	slots = count <= sizeof kinds ? count : 0;
+	slots = count <= sizeof(kinds) ? count : 0;
 	__builtin_memcpy(kinds, kind, slots);
-	__builtin_memset(places, 0, sizeof places);
+	__builtin_memset(places, 0, sizeof(places));
 	places[0].head = table;
 	taken = 1;
 	si_front_head = head;

@@ -60,7 +60,7 @@ void si_checked_attach(const struct shiny_probe_file *file, uintptr_t bias, uint
 
 	if (!first || !second)
 		return;
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	if (si_patch_begin(&patches, bias, start, end, 2, &why)) {
 		allocate = si_patch_add(&patches, first, hook_allocate, &why);
 		release = allocate ? si_patch_add(&patches, second, hook_release, &why) : NULL;

@@ -160,7 +160,7 @@ static const struct shiny_ctors_entry *entries_of(const struct shiny_ctors_file 
 
 static bool makes_sense(const struct shiny_ctors_file *f, long bytes, const struct si_main_image *image, uint64_t setting, struct si_text *why)
 {
-	if (bytes < (long)sizeof *f || f->magic != SHINY_CTORS_MAGIC || f->bytes != (uint64_t)bytes) {
+	if (bytes < (long)sizeof(*f) || f->magic != SHINY_CTORS_MAGIC || f->bytes != (uint64_t)bytes) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
@@ -170,7 +170,7 @@ static bool makes_sense(const struct shiny_ctors_file *f, long bytes, const stru
 	}
 	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum || f->class_count > SHINY_CTORS_CLASSES ||
 	    f->entry_count > SHINY_CTORS_ENTRIES || f->name_bytes > SHINY_CTORS_NAMES ||
-	    f->bytes != sizeof *f + f->class_count * sizeof(struct shiny_ctors_class) + f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes) {
+	    f->bytes != sizeof(*f) + f->class_count * sizeof(struct shiny_ctors_class) + f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
@@ -215,7 +215,7 @@ static void look_at_processor(void)
 
 static size_t table_bytes(const struct shiny_ctors_file *f)
 {
-	return f->entry_count * sizeof *entries;
+	return f->entry_count * sizeof(*entries);
 }
 
 static bool prepare(struct si_patches *patches, const struct shiny_ctors_file *f, struct si_text *why)
@@ -308,12 +308,12 @@ static size_t length_of(const char *text)
 /* The file of this executable and this setting; as si_probe_open. */
 static int open_file(char *const *environment, const struct si_main_image *image, uint64_t *setting, struct si_text *why)
 {
-	char suffix_text[sizeof SHINY_CTORS_SUFFIX + 16];
+	char suffix_text[sizeof(SHINY_CTORS_SUFFIX) + 16];
 	static const char digits[] = "0123456789abcdef";
 	struct si_text suffix;
 
 	*setting = XXH3_64bits(si_env.ctors, length_of(si_env.ctors));
-	si_text_init(&suffix, suffix_text, sizeof suffix_text);
+	si_text_init(&suffix, suffix_text, sizeof(suffix_text));
 	si_text_add(&suffix, SHINY_CTORS_SUFFIX);
 	for (int shift = 60; shift >= 0; shift -= 4)
 		si_text_bytes(&suffix, &digits[*setting >> shift & 15], 1);
@@ -329,7 +329,7 @@ bool si_ctors_unknown(char *const *environment, const struct si_main_image *imag
 
 	if (!si_env.ctors[0])
 		return false;
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	fd = open_file(environment, image, &setting, &why);
 	if (fd >= 0)
 		si_sys_close(fd);
@@ -350,14 +350,14 @@ void si_ctors_attach(char *const *environment, struct si_text *text)
 	if (!si_env.ctors[0])
 		return;
 	si_main_image(&image);
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	fd = open_file(environment, &image, &setting, &why);
 	if (fd == -ENOENT) {
 		si_text_add(&why, "nothing is known of this executable's; shinyctl run looks at it");
 	} else if (fd >= 0) {
 		f = read_file(fd, &bytes);
 		if (f && makes_sense(f, bytes, &image, setting, &why)) {
-			si_text_init(&why, words, sizeof words);
+			si_text_init(&why, words, sizeof(words));
 			good = attach(&image, f, &why);
 		}
 		if (f)

@@ -233,7 +233,7 @@ static const struct {
 	own_fn *of_kind[KINDS];
 	si_release_fn *release;
 } hooks[] = { ALL(ROW) };
-_Static_assert(sizeof hooks / sizeof *hooks == SHINY_ALLOCATOR_ENTRIES, "each entry has its hooks");
+_Static_assert(sizeof(hooks) / sizeof(*hooks) == SHINY_ALLOCATOR_ENTRIES, "each entry has its hooks");
 
 /* ---- attaching ---- */
 
@@ -254,7 +254,7 @@ static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const 
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 
-	if (bytes < (long)sizeof *f || f->magic != SHINY_ALLOCATOR_MAGIC || f->bytes != (uint64_t)bytes) {
+	if (bytes < (long)sizeof(*f) || f->magic != SHINY_ALLOCATOR_MAGIC || f->bytes != (uint64_t)bytes) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
@@ -263,7 +263,7 @@ static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const 
 		return false;
 	}
 	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum || f->count > SHINY_ALLOCATOR_ENTRIES ||
-	    f->bytes != sizeof *f + f->count * sizeof *e) {
+	    f->bytes != sizeof(*f) + f->count * sizeof(*e)) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
@@ -335,7 +335,7 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 	char words[128];
 
 	for (uint32_t i = 0; i < f->count; i++) {
-		si_text_init(&reason, words, sizeof words);
+		si_text_init(&reason, words, sizeof(words));
 		if (prepare_one(patches, &e[i], i, &reason))
 			continue;
 		blame(f, &e[i], why);
@@ -401,7 +401,7 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 	if (si_same(si_env.allocator, "off", 4))
 		return false;
 	si_main_image(&image);
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	fd = si_probe_open(environment, image.build_id, image.build_id_bytes, SHINY_ALLOCATOR_SUFFIX, &why);
 	if (fd == -ENOENT)
 		return false;
@@ -409,11 +409,11 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 	if (f) {
 		n = si_sys(SYS_read, fd, f, SHINY_ALLOCATOR_FILE_MAX + 1);
 		if (makes_sense(f, n, &image, &why)) {
-			si_text_init(&why, words, sizeof words);
+			si_text_init(&why, words, sizeof(words));
 			if (f->count)
 				done = attach(&image, f, &why);
 			else
-				si_text_bytes(&why, f->why, length_of(f->why, sizeof f->why));
+				si_text_bytes(&why, f->why, length_of(f->why, sizeof(f->why)));
 		}
 		si_sys_unmap(f, SHINY_ALLOCATOR_FILE_MAX + 1);
 	}

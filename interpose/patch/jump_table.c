@@ -53,7 +53,7 @@ static bool describe(const struct si_image *image, uintptr_t at, struct shiny_pa
 		recipe->code_bytes = recipe->displaced;
 		__builtin_memcpy(recipe->code, code, recipe->displaced);
 		if (distance_at) {
-			__builtin_memcpy(&distance, code + distance_at, sizeof distance);
+			__builtin_memcpy(&distance, code + distance_at, sizeof(distance));
 			recipe->fixups[recipe->fixup_count++] = (struct shiny_patch_fixup){
 				.target = at - image->bias + distance_at + 4 + (uint64_t)(int64_t)distance, .at = (uint8_t)distance_at,
 				.next = (uint8_t)(distance_at + 4) };

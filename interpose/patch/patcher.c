@@ -44,7 +44,7 @@ static size_t list_bytes(unsigned room)
 static bool alone(void)
 {
 	char text[512];
-	long n = si_sys_read_file("/proc/self/stat", text, sizeof text - 1);
+	long n = si_sys_read_file("/proc/self/stat", text, sizeof(text) - 1);
 	const char *at = text;
 	unsigned field = 2;
 
@@ -63,7 +63,7 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 {
 	size_t bytes = (size_t)count * SLOT + PAGE - 1;
 
-	__builtin_memset(p, 0, sizeof *p);
+	__builtin_memset(p, 0, sizeof(*p));
 	p->bias = bias;
 	bytes -= bytes % PAGE;
 	if (!count || (int64_t)(end - start) >= REACH) {
@@ -122,7 +122,7 @@ static void put32(uint8_t *at, int64_t value)
 {
 	int32_t word = (int32_t)value;
 
-	__builtin_memcpy(at, &word, sizeof word);
+	__builtin_memcpy(at, &word, sizeof(word));
 }
 
 /* jmp *0(%rip), and the target behind it */
@@ -131,7 +131,7 @@ static uint8_t *put_far_jump(uint8_t *at, uintptr_t target)
 	at[0] = 0xff;
 	at[1] = 0x25;
 	put32(at + 2, 0);
-	__builtin_memcpy(at + 6, &target, sizeof target);
+	__builtin_memcpy(at + 6, &target, sizeof(target));
 	return at + BACK_BYTES;
 }
 

@@ -65,7 +65,7 @@ static bool is_ours(int fd, struct si_text *why)
 
 const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *f, const struct shiny_probe_entry *e)
 {
-	if (e->recipe_bytes != sizeof(struct shiny_patch_recipe) || e->recipe_at % 8 || e->recipe_at < sizeof *f ||
+	if (e->recipe_bytes != sizeof(struct shiny_patch_recipe) || e->recipe_at % 8 || e->recipe_at < sizeof(*f) ||
 	    e->recipe_at > f->head_bytes - sizeof(struct shiny_patch_recipe))
 		return NULL;
 	return (const struct shiny_patch_recipe *)((const char *)f + e->recipe_at);
@@ -76,7 +76,7 @@ const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *
 
 static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint8_t *build_id, size_t build_id_bytes, struct si_text *why)
 {
-	if (bytes < (long)sizeof *f || f->magic != SHINY_PROBE_MAGIC) {
+	if (bytes < (long)sizeof(*f) || f->magic != SHINY_PROBE_MAGIC) {
 		si_text_add(why, "it is no probe's result");
 		return false;
 	}
@@ -84,7 +84,7 @@ static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint
 		si_text_add(why, "it was made by another version");
 		return false;
 	}
-	if (f->head_bytes < sizeof *f || f->head_bytes > (uint64_t)bytes || f->head_bytes > SHINY_PROBE_HEAD_MAX ||
+	if (f->head_bytes < sizeof(*f) || f->head_bytes > (uint64_t)bytes || f->head_bytes > SHINY_PROBE_HEAD_MAX ||
 	    XXH3_64bits((const char *)f + CHECKED, f->head_bytes - CHECKED) != f->head_checksum) {
 		si_text_add(why, "it is damaged");
 		return false;
@@ -126,11 +126,11 @@ int si_probe_open(char *const *environment, const uint8_t *build_id, size_t buil
 
 	if (!build_id_bytes || build_id_bytes > SHINY_PROBE_BUILD_ID)
 		return -ENOENT;
-	si_text_init(&path, text, sizeof text);
+	si_text_init(&path, text, sizeof(text));
 	if (name_cache(environment, &path) && name_file(build_id, build_id_bytes, suffix, &path))
 		fd = open_file(text);
 	if (fd < 0 && beside) {
-		si_text_init(&path, text, sizeof text);
+		si_text_init(&path, text, sizeof(text));
 		si_text_add(&path, beside);
 		if (name_file(build_id, build_id_bytes, suffix, &path))
 			fd = open_file(text);

@@ -569,7 +569,7 @@ bool si_decode_dispatch(const uint8_t *code, size_t size, uintptr_t at, struct s
 	static const uint8_t order[] = { RDI, RSI, RDX, RCX };
 	struct si_recipe result = { 0 };
 
-	for (uint32_t i = 0; i < sizeof order; i++)
+	for (uint32_t i = 0; i < sizeof(order); i++)
 		w.reg[order[i]] = (struct value){ .source = ARGUMENT, .offset = i };
 	for (; w.pos < size; w.step++) {
 		size_t start = w.pos;

@@ -44,7 +44,7 @@ static bool claim_process(void *context)
 	struct shiny_header *h = si_ring.header;
 	uint32_t ready = __atomic_load_n(&h->processes_ready, __ATOMIC_ACQUIRE); /* [grow] */
 	uint32_t count = ready < si_ring.process_count ? ready : si_ring.process_count;
-	uint32_t i = si_slot_claim(&si_ring.processes->state, sizeof *si_ring.processes, count, &h->process_hint);
+	uint32_t i = si_slot_claim(&si_ring.processes->state, sizeof(*si_ring.processes), count, &h->process_hint);
 	struct shiny_process *p;
 
 	if (i == UINT32_MAX)

@@ -52,7 +52,7 @@ static uint32_t index_of(const struct si_tag_payload *tag)
 		if (state == FREE && __atomic_compare_exchange_n(&at->state, &state, BEING_MADE, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
 			at->hash = hash;
 			at->bytes = tag->tag.name_bytes;
-			__builtin_memcpy(at->text, tag->name, sizeof at->text);
+			__builtin_memcpy(at->text, tag->name, sizeof(at->text));
 			__atomic_store_n(&at->state, MADE, __ATOMIC_RELEASE);
 			return index;
 		}
@@ -72,8 +72,8 @@ static void tell_name(struct si_writer *w, uint32_t index)
 
 	if (!at)
 		return;
-	__builtin_memcpy(payload.name, names[index].text, sizeof payload.name);
-	__builtin_memcpy(at, &payload, records * sizeof *at);
+	__builtin_memcpy(payload.name, names[index].text, sizeof(payload.name));
+	__builtin_memcpy(at, &payload, records * sizeof(*at));
 	si_run_publish(w, SHINY_REC_TAG_NAME, 0, 0, 0, records, now);
 	__atomic_store_n(&names[index].told, 1, __ATOMIC_RELEASE);
 }

@@ -39,7 +39,7 @@ struct si_tag_payload {
 bool si_tag_name(const char *name, struct si_tag_payload *out);
 static inline uint32_t si_tag_records(const struct si_tag_payload *payload)
 {
-	return (uint32_t)(sizeof payload->tag + payload->tag.name_bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES;
+	return (uint32_t)(sizeof(payload->tag) + payload->tag.name_bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES;
 }
 
 #endif

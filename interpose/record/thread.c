@@ -77,7 +77,7 @@ static bool try_slot(void *context)
 	struct si_writer *w = claim->w;
 	uint32_t ready = __atomic_load_n(&h->threads_ready, __ATOMIC_ACQUIRE); /* [grow] */
 	uint32_t count = ready < si_ring.thread_count ? ready : si_ring.thread_count;
-	uint32_t i = si_slot_claim(&si_ring.threads->state, sizeof *si_ring.threads, count, &h->thread_hint);
+	uint32_t i = si_slot_claim(&si_ring.threads->state, sizeof(*si_ring.threads), count, &h->thread_hint);
 	struct shiny_thread *t;
 
 	if (i == UINT32_MAX)

@@ -64,7 +64,7 @@ void si_tid_find(void)
 		return;
 	if (si_sys(SYS_prctl, PR_GET_TID_ADDRESS, &address, 0) != 0) /* a kernel without CONFIG_CHECKPOINT_RESTORE */
 		address = at + USUAL;
-	if (address > at && address - at < DESCRIPTOR_MAX && address % sizeof tid == 0 && *(const uint32_t *)address == tid)
+	if (address > at && address - at < DESCRIPTOR_MAX && address % sizeof(tid) == 0 && *(const uint32_t *)address == tid)
 		offset = (uint32_t)(address - at);
 }
 

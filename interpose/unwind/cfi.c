@@ -343,7 +343,7 @@ static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_
 		return false;
 	version = take(&c, 1);
 	while ((letter = take(&c, 1)) != 0)
-		if (n < sizeof letters)
+		if (n < sizeof(letters))
 			letters[n++] = (char)letter;
 		else
 			return false;

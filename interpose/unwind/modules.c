@@ -169,7 +169,7 @@ uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id)
 			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
 			size_t name = (note->n_namesz + 3u) & ~3u, body = (note->n_descsz + 3u) & ~3u;
 
-			at += sizeof *note;
+			at += sizeof(*note);
 			if (name > (size_t)(end - at) || body > (size_t)(end - at) - name)
 				break;
 			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && si_same(at, "GNU", 4) &&
@@ -219,20 +219,20 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	if (!w)
 		return;
 	now = si_ticks();
-	si_text_init(&path, path_text, sizeof path_text);
+	si_text_init(&path, path_text, sizeof(path_text));
 	module_path(info, main_module, kernel, &path);
 	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) | (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0) |
 		  (booted && !main_module && is_relative(info) ? SHINY_MODULE_GUESSED : 0);
 	m.path_bytes = (uint16_t)path.used;
 	m.build_id_bytes = si_build_id(info, m.build_id);
-	records = (uint32_t)((sizeof m + path.used + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
+	records = (uint32_t)((sizeof(m) + path.used + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
 	payload = si_run(w, records, now);
 	if (payload) {
 		char *to = (char *)payload;
 
-		__builtin_memcpy(to, &m, sizeof m);
-		__builtin_memcpy(to + sizeof m, path_text, path.used);
-		__builtin_memset(to + sizeof m + path.used, 0, records * SHINY_RECORD_BYTES - sizeof m - path.used);
+		__builtin_memcpy(to, &m, sizeof(m));
+		__builtin_memcpy(to + sizeof(m), path_text, path.used);
+		__builtin_memset(to + sizeof(m) + path.used, 0, records * SHINY_RECORD_BYTES - sizeof(m) - path.used);
 		si_run_publish(w, SHINY_REC_MODULE, 0, 0, 0, records, now);
 	} else {
 		si_lose(w);
@@ -368,11 +368,11 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	};
 	uint32_t kept = 0;
 
-	if (!booted && (si_sys_getcwd(first_directory, sizeof first_directory) < 0 || first_directory[0] != '/'))
+	if (!booted && (si_sys_getcwd(first_directory, sizeof(first_directory)) < 0 || first_directory[0] != '/'))
 		first_directory[0] = 0;
 	__atomic_fetch_add(&refills, 1, __ATOMIC_SEQ_CST);
 	u.code->count = 0;
-	__builtin_memset(u.granules, 0, sizeof granules[0]);
+	__builtin_memset(u.granules, 0, sizeof(granules[0]));
 	for (uint32_t i = 0; i < known_count; i++)
 		known[i].seen = false;
 	dl_iterate_phdr(one_module, &u);

@@ -72,7 +72,7 @@ static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
 
 static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *frames, uint32_t count)
 {
-	return XXH3_64bits(frames, count * sizeof *frames) + w->salt;
+	return XXH3_64bits(frames, count * sizeof(*frames)) + w->salt;
 }
 
 /* The id of the stack above `fp`, defined in the stream before; 0: none. */

@@ -57,7 +57,7 @@ static struct shiny_err *clock_rate(struct store *store, double *hz)
 /* The call sites most of whose blocks died young. */
 static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 {
-	struct lifetimes l = {0};
+	struct lifetimes l = { 0 };
 	struct shiny_err *err = lifetimes_load(a->store, a->scope, GROUP_SITE, NULL, LIFETIMES_BY_SHORT, a->full_names, a->progress, &l);
 
 	for (size_t i = 0; !err && i < l.count && i < DIAGNOSE_ROWS && l.rows[i].population[POPULATION_SHORT]; i++) {
@@ -128,7 +128,7 @@ static uint64_t most_between(const struct activity *activity, double from, doubl
 /* What share of the live bytes is in small blocks. */
 static struct shiny_err *small_share(const struct asking *a, double *share)
 {
-	struct sizes s = {0};
+	struct sizes s = { 0 };
 	uint64_t bytes = 0;
 	struct shiny_err *err = sizes_load(a->store, a->scope, NULL, SIZES_BY_SIZE, a->full_names, a->progress, &s);
 
@@ -142,7 +142,7 @@ static struct shiny_err *small_share(const struct asking *a, double *share)
 static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 {
 	uint64_t middle = most_between(&a->known->activity, 0.45, 0.55), last = most_between(&a->known->activity, 0.9, 1);
-	struct leaks leaks = {0};
+	struct leaks leaks = { 0 };
 	double small = 0;
 	size_t growing = 0;
 	struct shiny_err *err = leaks_load(a->store, a->scope, GROUP_SITE, NULL, NULL, a->full_names, a->progress, &leaks);
@@ -180,7 +180,7 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosis *d)
 {
 	struct pages_ask ask = { .at = PAGES_AT_PEAK, .under = PAGES_UNDER, .full_names = a->full_names, .progress = a->progress };
-	struct pages p = {0};
+	struct pages p = { 0 };
 	const struct pages_sums *t = &p.total;
 	struct shiny_err *err = pages_load(a->store, a->scope, &ask, &p);
 	double pinned;
@@ -240,14 +240,14 @@ static int by_number(const void *a, const void *b)
 /* Of live bytes over time. */
 static uint64_t median(const struct activity *activity)
 {
-	uint64_t *values = mem_zero(activity->count + 1, sizeof *values), middle;
+	uint64_t *values = mem_zero(activity->count + 1, sizeof(*values)), middle;
 
 	for (size_t i = 0; i < activity->count; i++) {
 		const struct activity_point *point = point_at(activity, i);
 
 		values[i] = point ? point->bytes : 0;
 	}
-	qsort(values, activity->count, sizeof *values, by_number);
+	qsort(values, activity->count, sizeof(*values), by_number);
 	middle = values[activity->count / 2];
 	free(values);
 	return middle;
@@ -255,8 +255,8 @@ static uint64_t median(const struct activity *activity)
 
 static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 {
-	struct groups groups = {0};
-	struct peaks p = {0};
+	struct groups groups = { 0 };
+	struct peaks p = { 0 };
 	struct shiny_err *err = groups_load(a->store, GROUP_SITE, a->full_names, &groups);
 
 	if (!err)
@@ -303,7 +303,7 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 
 struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, bool full_names, bool progress, struct diagnose_known *out)
 {
-	struct diagnose_known known = {0};
+	struct diagnose_known known = { 0 };
 	struct pooling_constants usual;
 	struct shiny_err *err = pooling_parse(NULL, &usual);
 
@@ -331,7 +331,7 @@ struct shiny_err *diagnose_load(struct store *store, const struct scope *scope, 
 				struct diagnoses *out)
 {
 	struct asking a = { .store = store, .scope = scope, .known = known, .full_names = full_names, .progress = progress };
-	struct diagnoses diagnoses = {0};
+	struct diagnoses diagnoses = { 0 };
 	struct shiny_err *err = ask_churn(&a, &diagnoses.at[SYMPTOM_CHURN]);
 
 	if (!err)

@@ -9,7 +9,7 @@
 
 void json_init(struct json *json, FILE *out)
 {
-	memset(json, 0, sizeof *json);
+	memset(json, 0, sizeof(*json));
 	json->out = out;
 }
 

@@ -16,7 +16,7 @@ static void *there(void *memory)
 	static const char message[] = "shinyctl: out of memory\n";
 
 	if (!memory) {
-		if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+		if (write(STDERR_FILENO, message, sizeof(message) - 1) < 0)
 			_exit(5);
 		_exit(4);
 	}

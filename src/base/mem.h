@@ -35,7 +35,7 @@ char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 		__typeof__(v) vec_ = (v);                                                                \
 		if (vec_->count == vec_->room) {                                                         \
 			vec_->room = vec_->room ? vec_->room * 2 : 8;                                    \
-			vec_->at = mem_resize(vec_->at, vec_->room, sizeof *vec_->at);                   \
+			vec_->at = mem_resize(vec_->at, vec_->room, sizeof(*vec_->at));                   \
 		}                                                                                        \
 		&vec_->at[vec_->count++];                                                                \
 	})

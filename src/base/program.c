@@ -83,8 +83,8 @@ struct shiny_err *program_library(const char *given, char out[PROGRAM_PATH])
 	}
 	program_self(self);
 	slash = strrchr(self, '/');
-	for (size_t i = 0; !found && slash && i < sizeof places / sizeof *places; i++) {
-		snprintf(candidate, sizeof candidate, "%.*s/%s", (int)(slash - self), self, places[i]);
+	for (size_t i = 0; !found && slash && i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)(slash - self), self, places[i]);
 		found = access(candidate, R_OK) == 0 && realpath(candidate, out);
 	}
 	if (!found)
@@ -119,7 +119,7 @@ void program_preloaded(char *path)
 	char *kind = strstr(path, by_kind);
 
 	if (kind)
-		memmove(kind, kind + sizeof by_kind - 2, strlen(kind + sizeof by_kind - 2) + 1);
+		memmove(kind, kind + sizeof(by_kind) - 2, strlen(kind + sizeof(by_kind) - 2) + 1);
 }
 
 /* ---- the file ---- */
@@ -151,7 +151,7 @@ static void look_at_dynsym(const struct view *v, const Elf64_Shdr *symbols, cons
 
 		if (!raw)
 			return;
-		memcpy(&symbol, raw, sizeof symbol);
+		memcpy(&symbol, raw, sizeof(symbol));
 		if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
 			continue;
 		name = string_at(v, strings->sh_offset, strings->sh_size, symbol.st_name);
@@ -170,12 +170,12 @@ static void look_at_dynamic(const struct view *v, const Elf64_Shdr *dynamic, con
 
 		if (!raw)
 			return;
-		memcpy(&entry, raw, sizeof entry);
+		memcpy(&entry, raw, sizeof(entry));
 		if (entry.d_tag == DT_SONAME || (entry.d_tag == DT_NEEDED && out->kind == PROGRAM_STATIC))
 			out->kind = out->kind == PROGRAM_STATIC ? PROGRAM_SHARED : out->kind;
 		if (entry.d_tag != DT_NEEDED)
 			continue;
-		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (strncmp(string_at(v, strings->sh_offset, strings->sh_size, entry.d_un.d_val), known[i], strlen(known[i])) == 0)
 				out->allocator = known[i];
 	}
@@ -186,31 +186,31 @@ static void look_at_note(const struct view *v, const Elf64_Shdr *section, struct
 	const unsigned char *raw = inside(v, section->sh_offset, section->sh_size);
 	Elf64_Nhdr note;
 
-	if (!raw || section->sh_size < sizeof note + 4)
+	if (!raw || section->sh_size < sizeof(note) + 4)
 		return;
-	memcpy(&note, raw, sizeof note);
-	if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 32 || sizeof note + 4 + note.n_descsz > section->sh_size)
+	memcpy(&note, raw, sizeof(note));
+	if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 32 || sizeof(note) + 4 + note.n_descsz > section->sh_size)
 		return;
 	for (uint32_t i = 0; i < note.n_descsz; i++)
-		snprintf(out->build_id + 2 * i, 3, "%02x", raw[sizeof note + 4 + i]);
+		snprintf(out->build_id + 2 * i, 3, "%02x", raw[sizeof(note) + 4 + i]);
 }
 
 static void look_at_sections(const struct view *v, const Elf64_Ehdr *h, struct program_look *out, bool *own_malloc)
 {
 	bool own_new = false;
 	const Elf64_Shdr *raw = inside(v, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr));
-	Elf64_Shdr names = {0};
+	Elf64_Shdr names = { 0 };
 
 	if (!raw || h->e_shentsize != sizeof(Elf64_Shdr))
 		return;
 	if (h->e_shstrndx < h->e_shnum)
-		memcpy(&names, raw + h->e_shstrndx, sizeof names);
+		memcpy(&names, raw + h->e_shstrndx, sizeof(names));
 	for (unsigned i = 0; i < h->e_shnum; i++) {
-		Elf64_Shdr section, linked = {0};
+		Elf64_Shdr section, linked = { 0 };
 
-		memcpy(&section, raw + i, sizeof section);
+		memcpy(&section, raw + i, sizeof(section));
 		if (section.sh_link < h->e_shnum)
-			memcpy(&linked, raw + section.sh_link, sizeof linked);
+			memcpy(&linked, raw + section.sh_link, sizeof(linked));
 		if (section.sh_type == SHT_DYNSYM)
 			look_at_dynsym(v, &section, &linked, own_malloc, &own_new);
 		else if (section.sh_type == SHT_DYNAMIC)
@@ -232,7 +232,7 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 	const Elf64_Ehdr *h = (const void *)v->at;
 	bool own_malloc = false;
 
-	if (v->bytes < sizeof *h || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64) {
+	if (v->bytes < sizeof(*h) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64) {
 		out->kind = PROGRAM_FOREIGN;
 		out->bits32 = v->bytes > EI_CLASS && h->e_ident[EI_CLASS] == ELFCLASS32;
 		return;
@@ -245,13 +245,13 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 
 		if (!raw)
 			return;
-		memcpy(&segment, raw, sizeof segment);
+		memcpy(&segment, raw, sizeof(segment));
 		if (segment.p_type != PT_INTERP)
 			continue;
 		out->kind = PROGRAM_ELF;
 		name = inside(v, segment.p_offset, segment.p_filesz);
 		if (name)
-			snprintf(out->interpreter, sizeof out->interpreter, "%.*s", (int)segment.p_filesz, name);
+			snprintf(out->interpreter, sizeof(out->interpreter), "%.*s", (int)segment.p_filesz, name);
 	}
 	look_at_sections(v, h, out, &own_malloc);
 	if (!own_malloc)
@@ -301,8 +301,8 @@ struct shiny_err *program_look(const char *path, struct program_look *out)
 			size_t at = 2;
 
 			look.kind = PROGRAM_SCRIPT;
-			at = take_word(&v, at, look.interpreter, sizeof look.interpreter);
-			take_word(&v, at, look.argument, sizeof look.argument);
+			at = take_word(&v, at, look.interpreter, sizeof(look.interpreter));
+			take_word(&v, at, look.argument, sizeof(look.argument));
 		}
 		munmap(map, v.bytes);
 	}

@@ -21,7 +21,7 @@ enum { STACK = 8 << 20, LEAST_STACK = 4 << 20, LEAST_FILE = 2 << 20, LEAST_FILES
        LEAST_CGROUP = 256 << 20 };
 
 static const int lifted[] = { RLIMIT_STACK, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA };
-enum { LIFTED = sizeof lifted / sizeof *lifted };
+enum { LIFTED = sizeof(lifted) / sizeof(*lifted) };
 static struct rlimit kept[LIFTED];
 static bool keeps;
 
@@ -110,24 +110,24 @@ static uintmax_t cgroup_bytes(void)
 		{ "", "/sys/fs/cgroup", "memory.max" },
 		{ "memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes" },
 	};
-	char line[4096], path[sizeof line + 64];
+	char line[4096], path[sizeof(line) + 64];
 	uintmax_t least = UINTMAX_MAX, found;
 	FILE *list = fopen("/proc/self/cgroup", "re");
 
-	while (list && fgets(line, sizeof line, list)) {
+	while (list && fgets(line, sizeof(line), list)) {
 		char *controller = strchr(line, ':'), *group = controller ? strchr(controller + 1, ':') : NULL;
 
 		if (!group)
 			continue;
 		*controller++ = *group++ = '\0';
 		group[strcspn(group, "\n")] = '\0';
-		for (unsigned i = 0; i < sizeof versions / sizeof *versions; i++)
+		for (unsigned i = 0; i < sizeof(versions) / sizeof(*versions); i++)
 			for (char *end = group + strlen(group); end && strcmp(controller, versions[i].controller) == 0;
 			     end = strrchr(group, '/')) {
 				FILE *file;
 
 				*end = '\0';
-				snprintf(path, sizeof path, "%s%s/%s", versions[i].root, group, versions[i].name);
+				snprintf(path, sizeof(path), "%s%s/%s", versions[i].root, group, versions[i].name);
 				file = fopen(path, "re");
 				if (file && fscanf(file, "%ju", &found) == 1 && found < least)
 					least = found;
@@ -155,7 +155,7 @@ static const char *find_obstacle(char *text, size_t room)
 		{ RLIMIT_NOFILE, LEAST_FILES, true, true, "the number of open files (ulimit -n)" },
 	};
 
-	for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
+	for (unsigned i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		struct rlimit limit;
 		rlim_t value;
 
@@ -178,7 +178,7 @@ bool rlimits_run_alone(char **arguments)
 {
 	char why[128];
 
-	if (!find_obstacle(why, sizeof why))
+	if (!find_obstacle(why, sizeof(why)))
 		return true;
 	fprintf(stderr, "shinyctl: %s is not recorded: %s\n", arguments[0], why);
 	rlimits_restore();

@@ -46,7 +46,7 @@ uint32_t text_stand_in(uint32_t p)
 		return 0x2400 + p;
 	if (p == 0x7f)
 		return 0x2421;
-	for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(*unseen); i++)
 		if (p >= unseen[i].first && p <= unseen[i].last)
 			return TEXT_INVALID;
 	return (p & 0xfffe) == 0xfffe ? TEXT_INVALID : 0;
@@ -108,7 +108,7 @@ static size_t point_columns(uint32_t p)
 
 	if (p < 0x300)
 		return 1;
-	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
 		if (p >= ranges[i].first && p <= ranges[i].last)
 			return ranges[i].columns;
 	return 1;
@@ -247,14 +247,14 @@ size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text
 	char folded[2][2048];
 	size_t whole = text_columns(s);
 
-	if (whole > columns && cut == TEXT_CUT_MIDDLE && strlen(s) < sizeof folded[0]) {
+	if (whole > columns && cut == TEXT_CUT_MIDDLE && strlen(s) < sizeof(folded[0])) {
 		for (int depth = 4; depth >= 1; depth--)
-			if (fold_templates(folded[0], sizeof folded[0], s, depth) && text_columns(folded[0]) < whole &&
+			if (fold_templates(folded[0], sizeof(folded[0]), s, depth) && text_columns(folded[0]) < whole &&
 			    (text_columns(folded[0]) <= columns || depth == 1)) {
 				s = folded[0];
 				break;
 			}
-		if (text_columns(s) > columns && fold_arguments(folded[1], sizeof folded[1], s))
+		if (text_columns(s) > columns && fold_arguments(folded[1], sizeof(folded[1]), s))
 			s = folded[1];
 	}
 	if (text_columns(s) <= columns || columns == 0) {

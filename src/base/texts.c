@@ -28,8 +28,8 @@ uint32_t texts_put(struct texts *t, const char *text)
 	if (2 * (t->count + 1) > t->room) {
 		t->room = t->room ? t->room * 2 : FIRST_ROOM;
 		free(t->slots);
-		t->slots = mem_zero(t->room, sizeof *t->slots);
-		t->at = mem_resize(t->at, t->room, sizeof *t->at);
+		t->slots = mem_zero(t->room, sizeof(*t->slots));
+		t->at = mem_resize(t->at, t->room, sizeof(*t->at));
 		for (size_t i = 0; i < t->count; i++)
 			*slot_of(t, t->at[i]) = (uint32_t)i + 1;
 	}

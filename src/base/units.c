@@ -105,7 +105,7 @@ bool units_parse_share(const char *text, double *share)
 char *units_count(char out[UNITS_TEXT], uint64_t n)
 {
 	char digits[24];
-	int count = snprintf(digits, sizeof digits, "%" PRIu64, n), at = 0;
+	int count = snprintf(digits, sizeof(digits), "%" PRIu64, n), at = 0;
 
 	for (int i = 0; i < count; i++) {
 		if (i && (count - i) % 3 == 0)

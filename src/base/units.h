@@ -14,9 +14,9 @@
 
 enum { UNITS_TEXT = 40 };
 /* A buffer that lives to the end of the enclosing block: units_bytes(UNITS_BUF, n). */
-#define UNITS_BUF ((char[UNITS_TEXT]){0})
+#define UNITS_BUF ((char[UNITS_TEXT]){ 0 })
 enum { UNITS_NOUN = 80 };
-#define UNITS_NOUN_BUF ((char[UNITS_NOUN]){0}) /* the same for units_noun */
+#define UNITS_NOUN_BUF ((char[UNITS_NOUN]){ 0 }) /* the same for units_noun */
 
 /* A size: a number, perhaps with a fraction, then b, k, m, g or t (powers of 1024; K, KB and KiB mean the same). */
 bool units_parse_bytes(const char *text, uint64_t *bytes);

@@ -68,7 +68,7 @@ static uint64_t now(clockid_t clock)
 static bool complain(struct devtools *d, const char *what, const char *why)
 {
 	if (!*d->trouble)
-		snprintf(d->trouble, sizeof d->trouble, "%s%s%s", what, why && *why ? ": " : "", why ? why : "");
+		snprintf(d->trouble, sizeof(d->trouble), "%s%s%s", what, why && *why ? ": " : "", why ? why : "");
 	return false;
 }
 
@@ -107,7 +107,7 @@ static bool end_message(struct devtools *d)
 		return true;
 	}
 	if (strcmp(m->method, "Tracing.tracingComplete") == 0)
-		memcpy(d->stream, m->stream, sizeof d->stream);
+		memcpy(d->stream, m->stream, sizeof(d->stream));
 	else if (strcmp(m->method, "Target.detachedFromTarget") == 0 || strcmp(m->method, "Inspector.targetCrashed") == 0)
 		d->detached = true;
 	message_deinit(m);
@@ -171,7 +171,7 @@ static void pass_on(struct devtools *d)
 static void take_asked(struct devtools *d)
 {
 	unsigned char asked[64];
-	ssize_t n = read(d->ask[0], asked, sizeof asked);
+	ssize_t n = read(d->ask[0], asked, sizeof(asked));
 
 	for (ssize_t i = 0; i < n; i++) {
 		if (asked[i] == STOP) {
@@ -240,10 +240,10 @@ static bool plain(const char *id)
 static bool call(struct devtools *d, const char *session, const char *method, const char *parameters)
 {
 	char text[1024];
-	int length = snprintf(text, sizeof text, "{\"id\":%" PRIu64 ",\"method\":\"%s\",\"params\":%s%s%s%s}", d->last_id + 1, method,
+	int length = snprintf(text, sizeof(text), "{\"id\":%" PRIu64 ",\"method\":\"%s\",\"params\":%s%s%s%s}", d->last_id + 1, method,
 			      parameters, session ? ",\"sessionId\":\"" : "", session ? session : "", session ? "\"" : "");
 
-	if (length < 0 || (size_t)length >= sizeof text || !patience(d))
+	if (length < 0 || (size_t)length >= sizeof(text) || !patience(d))
 		return false;
 	d->last_id++;
 	d->answered = false;
@@ -264,7 +264,7 @@ static bool call(struct devtools *d, const char *session, const char *method, co
 	if (d->answer.failed) {
 		char what[128];
 
-		snprintf(what, sizeof what, "the browser refuses %s", method);
+		snprintf(what, sizeof(what), "the browser refuses %s", method);
 		return complain(d, what, d->answer.error);
 	}
 	return true;
@@ -283,10 +283,10 @@ static bool read_trace(struct devtools *d, const char *session, struct trace *tr
 		return false;
 	while (!*d->stream && patience(d) && !(session && d->detached))
 		receive(d, POLL_MS);
-	memcpy(stream, d->stream, sizeof stream);
+	memcpy(stream, d->stream, sizeof(stream));
 	if (!plain(stream))
 		return false;
-	snprintf(parameters, sizeof parameters, "{\"handle\":\"%s\",\"size\":262144}", stream);
+	snprintf(parameters, sizeof(parameters), "{\"handle\":\"%s\",\"size\":262144}", stream);
 	d->trace = trace;
 	while (call(d, session, "IO.read", parameters)) {
 		if (d->answer.encoded) {
@@ -298,7 +298,7 @@ static bool read_trace(struct devtools *d, const char *session, struct trace *tr
 			break;
 	}
 	d->trace = NULL;
-	snprintf(parameters, sizeof parameters, "{\"handle\":\"%s\"}", stream);
+	snprintf(parameters, sizeof(parameters), "{\"handle\":\"%s\"}", stream);
 	return call(d, session, "IO.close", parameters) && read;
 }
 
@@ -314,7 +314,7 @@ static void take_dump(struct devtools *d)
 
 	if (!call(d, NULL, "Tracing.start", config))
 		return;
-	trace = mem_zero(1, sizeof *trace);
+	trace = mem_zero(1, sizeof(*trace));
 	trace_init(trace, &d->counts, NULL);
 	dumped = call(d, NULL, "Tracing.requestMemoryDump", "{\"deterministic\":true,\"levelOfDetail\":\"detailed\"}");
 	if (read_trace(d, NULL, trace) && dumped)
@@ -342,7 +342,7 @@ static uint32_t pid_of(struct devtools *d, const char *session, const char *targ
 
 	if (!call(d, session, "Tracing.start", config))
 		return 0;
-	trace = mem_zero(1, sizeof *trace);
+	trace = mem_zero(1, sizeof(*trace));
 	trace_init(trace, &d->counts, target);
 	if (read_trace(d, session, trace))
 		pid = trace->frame_pid;
@@ -364,14 +364,14 @@ static bool take_snapshot_of(struct devtools *d, const char *session, uint32_t p
 		taken = call(d, session, "HeapProfiler.collectGarbage", "{}");
 	if (!taken)
 		return false;
-	snapshot = mem_zero(1, sizeof *snapshot);
+	snapshot = mem_zero(1, sizeof(*snapshot));
 	snapshot_init(snapshot, &d->counts);
 	d->snapshot = snapshot;
 	taken = call(d, session, "HeapProfiler.takeHeapSnapshot", "{\"reportProgress\":false,\"exposeInternals\":true}");
 	d->snapshot = NULL;
 	snapshot->look->time = now(CLOCK_BOOTTIME);
 	snapshot->look->pid = pid;
-	json_stream_copy(snapshot->look->title, sizeof snapshot->look->title, url, strlen(url));
+	json_stream_copy(snapshot->look->title, sizeof(snapshot->look->title), url, strlen(url));
 	if (taken)
 		err = snapshot_end(snapshot);
 	if (err)
@@ -395,20 +395,20 @@ static void each_page(struct devtools *d, bool (*each)(struct devtools *d, const
 		return;
 	targets = d->answer.targets.at;
 	count = d->answer.targets.count;
-	memset(&d->answer.targets, 0, sizeof d->answer.targets);
+	memset(&d->answer.targets, 0, sizeof(d->answer.targets));
 	for (size_t i = 0; i < count && more; i++) {
 		char session[64], parameters[160];
 
 		if (strcmp(targets[i].type, "page") != 0 || !plain(targets[i].id))
 			continue;
-		snprintf(parameters, sizeof parameters, "{\"targetId\":\"%s\",\"flatten\":true}", targets[i].id);
+		snprintf(parameters, sizeof(parameters), "{\"targetId\":\"%s\",\"flatten\":true}", targets[i].id);
 		if (!call(d, NULL, "Target.attachToTarget", parameters))
 			continue;
-		memcpy(session, d->answer.session, sizeof session);
+		memcpy(session, d->answer.session, sizeof(session));
 		if (!plain(session))
 			continue;
 		more = each(d, session, &targets[i]);
-		snprintf(parameters, sizeof parameters, "{\"sessionId\":\"%s\"}", session);
+		snprintf(parameters, sizeof(parameters), "{\"sessionId\":\"%s\"}", session);
 		if (!d->detached && !call(d, NULL, "Target.detachFromTarget", parameters))
 			break;
 	}
@@ -513,7 +513,7 @@ static int high(int fd)
 
 struct shiny_err *devtools_create(uint64_t period, uint16_t port, struct devtools **out)
 {
-	struct devtools *d = mem_zero(1, sizeof *d);
+	struct devtools *d = mem_zero(1, sizeof(*d));
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
 
 	d->to = d->from = d->child_reads = d->child_writes = d->ask[0] = d->ask[1] = d->pidfd = -1;

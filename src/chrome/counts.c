@@ -14,14 +14,14 @@ uint32_t counts_name(struct counts *counts, const char *text, size_t length)
 	uint32_t id = 0;
 	bool is_new;
 
-	json_stream_copy(name, sizeof name, text, length);
+	json_stream_copy(name, sizeof(name), text, length);
 	shiny_err_free(intern_get(&counts->names, name, &id, &is_new)); /* fails without memory only: the row stays nameless */
 	return id;
 }
 
 struct counts_look *counts_add(struct counts *counts)
 {
-	struct counts_look *look = mem_zero(1, sizeof *look);
+	struct counts_look *look = mem_zero(1, sizeof(*look));
 
 	*vec_push(&counts->looks) = look;
 	return look;

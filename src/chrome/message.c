@@ -20,7 +20,7 @@ static bool value(void *context, const struct json_stream *s, enum json_kind kin
 {
 	struct message *m = context;
 
-#define TAKE(field) json_stream_copy(field, sizeof field, text, length)
+#define TAKE(field) json_stream_copy(field, sizeof(field), text, length)
 	if (AT(s, "params", "chunk"))
 		return strcmp(m->method, "HeapProfiler.addHeapSnapshotChunk") != 0 || m->data(m->context, true, text, length);
 	if (AT(s, "result", "data"))
@@ -60,7 +60,7 @@ static bool open(void *context, const struct json_stream *s)
 	if (AT(s, "error", ""))
 		m->failed = true;
 	else if (s->depth == 4 && !s->array[3] && strcmp(s->keys[0], "result") == 0 && strcmp(s->keys[1], "targetInfos") == 0)
-		memset(&m->target, 0, sizeof m->target);
+		memset(&m->target, 0, sizeof(m->target));
 	return true;
 }
 
@@ -78,7 +78,7 @@ void message_init(struct message *m, void *context, bool (*data)(void *context, 
 {
 	struct json_sink sink = { .context = m, .value = value, .open = open, .close = close };
 
-	memset(m, 0, sizeof *m);
+	memset(m, 0, sizeof(*m));
 	m->context = context;
 	m->data = data;
 	json_stream_init(&m->json, &sink);

@@ -24,7 +24,7 @@ static struct snapshot_row *find(struct snapshot_row *table, size_t room, uint32
 static void grow(struct snapshot *s)
 {
 	size_t room = s->room ? s->room * 2 : FIRST_ROOM;
-	struct snapshot_row *table = mem_zero(room, sizeof *table);
+	struct snapshot_row *table = mem_zero(room, sizeof(*table));
 
 	for (size_t i = 0; i < s->room; i++)
 		if (s->table[i].count)
@@ -69,11 +69,11 @@ static void sort(struct snapshot *s)
 {
 	size_t n = 0;
 
-	s->by_name = mem_zero(s->used ? s->used : 1, sizeof *s->by_name);
+	s->by_name = mem_zero(s->used ? s->used : 1, sizeof(*s->by_name));
 	for (size_t i = 0; i < s->room; i++)
 		if (s->table[i].count)
 			s->by_name[n++] = s->table[i];
-	qsort(s->by_name, s->used, sizeof *s->by_name, by_name);
+	qsort(s->by_name, s->used, sizeof(*s->by_name), by_name);
 	free(s->table);
 	s->table = NULL;
 	s->room = 0;
@@ -112,7 +112,7 @@ static bool take_kind(struct snapshot *s, const char *text, size_t length)
 {
 	if (s->kind_count == SNAPSHOT_KINDS)
 		return false;
-	for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+	for (size_t i = 0; i < sizeof(contents) / sizeof(*contents); i++)
 		s->nameless[s->kind_count] |= json_stream_is(text, length, contents[i]);
 	s->kinds[s->kind_count++] = counts_name(s->counts, text, length);
 	return true;
@@ -191,7 +191,7 @@ void snapshot_init(struct snapshot *s, struct counts *counts)
 {
 	struct json_sink sink = { .context = s, .value = value, .open = open, .close = close };
 
-	memset(s, 0, sizeof *s);
+	memset(s, 0, sizeof(*s));
 	s->counts = counts;
 	s->look = counts_add(counts);
 	s->look->snapshot = true;

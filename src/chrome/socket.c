@@ -40,9 +40,9 @@ static int dial(uint16_t port)
 
 	if (fd < 0)
 		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-	if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
 		close(fd);
 		return -1;
 	}
@@ -75,7 +75,7 @@ static bool take_url(void *context, const struct json_stream *s, enum json_kind 
 static bool find_endpoint(uint16_t port, char path[HEAD_BYTES])
 {
 	struct json_sink sink = { .context = path, .value = take_url };
-	AUTO_FREE struct json_stream *json = mem_zero(1, sizeof *json);
+	AUTO_FREE struct json_stream *json = mem_zero(1, sizeof(*json));
 	AUTO_FREE char *request = mem_format("GET /json/version HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", port), *body = mem_zero(HEAD_BYTES, 1);
 	AUTO_CLOSE int fd = dial(port);
 	const char *length_at, *at;
@@ -180,7 +180,7 @@ struct devtools_socket *socket_open(uint16_t port, const struct socket_sink *sin
 		return NULL;
 	}
 	fcntl(fd, F_SETFL, O_NONBLOCK);
-	s = mem_zero(1, sizeof *s);
+	s = mem_zero(1, sizeof(*s));
 	s->fd = fd;
 	s->sink = *sink;
 	if (wslay_event_context_client_init(&s->websocket, &callbacks, s) != 0) {

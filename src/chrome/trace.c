@@ -34,7 +34,7 @@ static uint64_t hexadecimal(const char *text, size_t length)
 {
 	char copy[24];
 
-	json_stream_copy(copy, sizeof copy, text, length);
+	json_stream_copy(copy, sizeof(copy), text, length);
 	return strtoull(copy, NULL, 16);
 }
 
@@ -91,11 +91,11 @@ static bool value(void *context, const struct json_stream *s, enum json_kind kin
 		if (AT(s, "ph"))
 			t->event.phase = length == 1 ? *text : 0;
 		else if (AT(s, "name"))
-			json_stream_copy(t->event.name, sizeof t->event.name, text, length);
+			json_stream_copy(t->event.name, sizeof(t->event.name), text, length);
 		else if (AT(s, "args", "name"))
-			json_stream_copy(t->event.label, sizeof t->event.label, text, length);
+			json_stream_copy(t->event.label, sizeof(t->event.label), text, length);
 		else if (AT(s, "args", "memory_dump_provider", "name"))
-			json_stream_copy(t->event.provider, sizeof t->event.provider, text, length);
+			json_stream_copy(t->event.provider, sizeof(t->event.provider), text, length);
 		else if (AT(s, "args", "dumps", "allocators", NULL, "attrs", NULL, "value"))
 			take_attribute(t, s, text, length);
 		else if (AT(s, "args", "data", "frames", NULL, "frame"))
@@ -113,11 +113,11 @@ static bool open(void *context, const struct json_stream *s)
 		size_t room = t->event.rows.room;
 		struct count_row *rows = t->event.rows.at;
 
-		memset(&t->event, 0, sizeof t->event);
+		memset(&t->event, 0, sizeof(t->event));
 		t->event.rows.at = rows;
 		t->event.rows.room = room;
 	} else if (AT(s, "args", "dumps", "allocators", NULL, NULL)) {
-		memset(&t->event.row, 0, sizeof t->event.row);
+		memset(&t->event.row, 0, sizeof(t->event.row));
 	} else if (AT(s, "args", "data", "frames", NULL, NULL)) {
 		t->frame_here = false;
 		t->frame_process = 0;
@@ -136,7 +136,7 @@ static void end_event(struct trace *t)
 	} else if (t->event.phase == 'M' && strcmp(t->event.name, "process_name") == 0) {
 		p = process_of(t, t->event.pid);
 		if (p)
-			memcpy(p->name, t->event.label, sizeof p->name);
+			memcpy(p->name, t->event.label, sizeof(p->name));
 	} else if (t->event.phase == 'v' && t->event.rows.count) {
 		p = process_of(t, t->event.pid);
 		if (!p)
@@ -177,7 +177,7 @@ void trace_init(struct trace *t, struct counts *counts, const char *frame)
 {
 	struct json_sink sink = { .context = t, .value = value, .open = open, .close = close };
 
-	memset(t, 0, sizeof *t);
+	memset(t, 0, sizeof(*t));
 	t->counts = counts;
 	t->frame = frame;
 	json_stream_init(&t->json, &sink);
@@ -198,7 +198,7 @@ struct shiny_err *trace_end(struct trace *t, uint64_t offset)
 		if (!p->look)
 			continue;
 		p->look->time = (p->malloc_ns ? p->malloc_ns : p->look->time) + offset;
-		json_stream_copy(p->look->title, sizeof p->look->title, p->name, strlen(p->name));
+		json_stream_copy(p->look->title, sizeof(p->look->title), p->name, strlen(p->name));
 	}
 	return err;
 }

@@ -49,7 +49,7 @@ static char *result_text(const struct limit_rule *rule, const struct limit_resul
 	if (rule->each && !r->broken)
 		return mem_format("each of %s", units_count(UNITS_BUF, r->rows));
 	if (rule->relative && r->base)
-		snprintf(share, sizeof share, ", %+.1f %%", (r->value - r->base) / r->base * 100);
+		snprintf(share, sizeof(share), ", %+.1f %%", (r->value - r->base) / r->base * 100);
 	compared = mem_format("%s, %s%s %s", value_text(UNITS_BUF, rule->measure, r->value), not, op, value_text(UNITS_BUF, rule->measure, r->limit));
 	text = !rule->relative ? mem_text(compared) : mem_format("%s (base %s%s)", compared, value_text(UNITS_BUF, rule->measure, r->base), share);
 	free(compared);

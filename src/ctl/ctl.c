@@ -64,7 +64,7 @@ struct shiny_err *ctl_begin(struct ctl *ctl, struct store **store, struct scope 
 {
 	struct shiny_err *err = store_open(ctl->options.operands[0], store);
 
-	*scope = (struct scope){0};
+	*scope = (struct scope){ 0 };
 	if (err)
 		return err;
 	err = ctl_scope(ctl, *store, scope);
@@ -111,7 +111,7 @@ struct shiny_err *ctl_loaded(struct store *store, struct scope *scope, struct sh
 struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *path)
 {
 	char words[LOSS_WORDS];
-	struct losses losses = {0};
+	struct losses losses = { 0 };
 	struct shiny_err *err = losses_load(store, &losses);
 
 	if (err)

@@ -39,9 +39,9 @@ size_t env_complain(char *const *environment, FILE *err)
 		char name[80], why[160];
 		uint64_t number;
 
-		if (strncmp(*environment, PREFIX, sizeof PREFIX - 1) != 0)
+		if (strncmp(*environment, PREFIX, sizeof(PREFIX) - 1) != 0)
 			continue;
-		snprintf(name, sizeof name, "%.*s", (int)length, *environment);
+		snprintf(name, sizeof(name), "%.*s", (int)length, *environment);
 		for (size_t old = 0; old < RENAMED; old++) {
 			const char *now = names[renamed[old].id];
 			bool both = getenv(now) != NULL;
@@ -51,7 +51,7 @@ size_t env_complain(char *const *environment, FILE *err)
 			fprintf(err, both ? "shinyctl: environment: %s is ignored, as its new name %s is set\n"
 					  : "shinyctl: environment: %s is now called %s; the old name is read for one version\n", name, now);
 			complaints++;
-			snprintf(name, sizeof name, "%s", now);
+			snprintf(name, sizeof(name), "%s", now);
 			if (both)
 				value = getenv(now);
 		}
@@ -63,7 +63,7 @@ size_t env_complain(char *const *environment, FILE *err)
 			fprintf(err, "shinyctl: environment: %s is not known and is ignored%s%s\n", name,
 				near ? "; the nearest is " : "", near ? near : "");
 			complaints++;
-		} else if (!value_parse(env_specs[i].kind, env_specs[i].allowed, value, &number, why, sizeof why)) {
+		} else if (!value_parse(env_specs[i].kind, env_specs[i].allowed, value, &number, why, sizeof(why))) {
 			fprintf(err, "shinyctl: environment: %s=%s: it takes %s; using %s\n", name, value, why, env_specs[i].fallback);
 			complaints++;
 		}
@@ -81,9 +81,9 @@ static const char *lookup(enum env_id id, uint64_t *number)
 		if (renamed[i].id == id)
 			value = getenv(renamed[i].old);
 
-	if (value && value_parse(spec->kind, spec->allowed, value, number, why, sizeof why))
+	if (value && value_parse(spec->kind, spec->allowed, value, number, why, sizeof(why)))
 		return value;
-	if (!value_parse(spec->kind, spec->allowed, spec->fallback, number, why, sizeof why))
+	if (!value_parse(spec->kind, spec->allowed, spec->fallback, number, why, sizeof(why)))
 		*number = 0;
 	return spec->fallback;
 }

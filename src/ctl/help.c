@@ -89,7 +89,7 @@ static void wrap(FILE *out, const char *text, size_t indent, size_t width)
 		size_t length = strcspn(text, " \n");
 		char word[512];
 
-		snprintf(word, sizeof word, "%.*s", (int)length, text);
+		snprintf(word, sizeof(word), "%.*s", (int)length, text);
 		if (at > indent && at + 1 + text_columns(word) > width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			at = indent;
@@ -143,7 +143,7 @@ static void option_name(const struct option_spec *spec, char *out, size_t room)
 	char letter[8] = "";
 
 	if (spec->letter)
-		snprintf(letter, sizeof letter, "-%c, ", spec->letter);
+		snprintf(letter, sizeof(letter), "-%c, ", spec->letter);
 	snprintf(out, room, "%s--%s%s%s", letter, spec->name, spec->kind == VALUE_FLAG ? "" : " ", spec->kind == VALUE_FLAG ? "" : spec->arg);
 }
 
@@ -176,9 +176,9 @@ void help_verb(const struct style *style, enum verb_id verb)
 		if (!any)
 			heading(style, "Options");
 		any = true;
-		option_name(spec, name, sizeof name);
-		value_notes(spec->kind, allowed_of(spec), fallback_of(spec), notes, sizeof notes);
-		snprintf(text, sizeof text, "%s%s%s%s%s%s", help_of(spec), *notes || spec->env >= 0 ? " (" : "", notes,
+		option_name(spec, name, sizeof(name));
+		value_notes(spec->kind, allowed_of(spec), fallback_of(spec), notes, sizeof(notes));
+		snprintf(text, sizeof(text), "%s%s%s%s%s%s", help_of(spec), *notes || spec->env >= 0 ? " (" : "", notes,
 			 spec->env >= 0 && *notes ? "; " : "", spec->env >= 0 ? env_specs[spec->env].name : "",
 			 *notes || spec->env >= 0 ? ")" : "");
 		fprintf(style->out, "  %s%-24s%s  ", tint(style, TINT_NAME), name, tint_end(style, TINT_NAME));
@@ -191,8 +191,8 @@ void help_verb(const struct style *style, enum verb_id verb)
 		for (size_t i = 0; i < ENV_COUNT; i++) {
 			char notes[200], text[400];
 
-			value_notes(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, notes, sizeof notes);
-			snprintf(text, sizeof text, "%s%s%s%s", env_specs[i].help, *notes ? " (" : "", notes, *notes ? ")" : "");
+			value_notes(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, notes, sizeof(notes));
+			snprintf(text, sizeof(text), "%s%s%s%s", env_specs[i].help, *notes ? " (" : "", notes, *notes ? ")" : "");
 			fprintf(style->out, "  %s%-24s%s  ", tint(style, TINT_NAME), env_specs[i].name, tint_end(style, TINT_NAME));
 			wrap(style->out, text, 28, width);
 		}
@@ -253,7 +253,7 @@ static void man_options(FILE *out, enum verb_id verb)
 
 		if (!(spec->verbs >> verb & 1))
 			continue;
-		value_notes(spec->kind, allowed_of(spec), fallback_of(spec), notes, sizeof notes);
+		value_notes(spec->kind, allowed_of(spec), fallback_of(spec), notes, sizeof(notes));
 		fputs(".TP\n", out);
 		if (spec->letter)
 			fprintf(out, "\\fB\\-%c\\fR, ", spec->letter);
@@ -276,9 +276,9 @@ static void man_json(FILE *out, const char *json)
 		size_t length = strcspn(json, "\n"), name = strcspn(json, ":");
 		char part[600];
 
-		snprintf(part, sizeof part, "%.*s", (int)(name < length ? name : length), json);
+		snprintf(part, sizeof(part), "%.*s", (int)(name < length ? name : length), json);
 		roff_line(out, ".TP\n\\fB", part, "\\fR\n");
-		snprintf(part, sizeof part, "%.*s", name < length ? (int)(length - name - 1) : 0, json + name + 1);
+		snprintf(part, sizeof(part), "%.*s", name < length ? (int)(length - name - 1) : 0, json + name + 1);
 		if (name < length)
 			roff(out, part + strspn(part, " "));
 		else
@@ -331,7 +331,7 @@ void help_man(FILE *out)
 	for (size_t i = 0; i < ENV_COUNT; i++) {
 		char notes[200];
 
-		value_notes(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, notes, sizeof notes);
+		value_notes(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, notes, sizeof(notes));
 		roff_line(out, ".TP\n\\fB", env_specs[i].name, "\\fR\n");
 		roff(out, env_specs[i].help);
 		if (*notes)

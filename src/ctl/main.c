@@ -66,7 +66,7 @@ static bool reads_sums(enum verb_id verb)
 /* The verb's options and the verb itself. */
 static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int *status)
 {
-	struct ctl ctl = {0};
+	struct ctl ctl = { 0 };
 	struct shiny_err *err = options_parse(verb, argc, argv, &ctl.options);
 
 	if (err)

@@ -294,7 +294,7 @@ static void json_layout(struct ctl *ctl, const struct layout *layout)
 
 struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct scope *scope, const char *type)
 {
-	struct layout layout = {0};
+	struct layout layout = { 0 };
 	struct shiny_err *err = find_name(store, type, &layout.name);
 
 	if (!err)

@@ -46,7 +46,7 @@ static struct shiny_err *unknown(enum verb_id verb, const char *word)
 		if (option_specs[i].verbs >> verb & 1)
 			names[count++] = option_specs[i].name;
 	names[count++] = "help";
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	near = nearest_name(name + strspn(name, "-"), names, count);
 	if (near)
 		return shiny_err(SHINY_ERR_USAGE, "%s: unknown option %s; the nearest is --%s", verbs[verb].name, name, near);
@@ -60,7 +60,7 @@ static struct shiny_err *set(struct options *o, size_t id, const char *value)
 	char why[160];
 	uint64_t number = 1;
 
-	if (spec->kind != VALUE_FLAG && !value_parse(spec->kind, allowed_of(spec), value, &number, why, sizeof why))
+	if (spec->kind != VALUE_FLAG && !value_parse(spec->kind, allowed_of(spec), value, &number, why, sizeof(why)))
 		return shiny_err(SHINY_ERR_USAGE, "%s: --%s '%s': it takes %s", verbs[o->verb].name, spec->name, value, why);
 	if (id == OPT_SYMBOLS || id == OPT_COMPONENTS) {
 		const char **list = id == OPT_SYMBOLS ? o->symbols : o->components;
@@ -81,7 +81,7 @@ static struct shiny_err *need_value(enum verb_id verb, const struct option_spec 
 {
 	char why[160];
 
-	value_describe(spec->kind, allowed_of(spec), why, sizeof why);
+	value_describe(spec->kind, allowed_of(spec), why, sizeof(why));
 	return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs a value: %s", verbs[verb].name, spec->name, why);
 }
 
@@ -160,7 +160,7 @@ struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct
 		if (spec->env >= 0 || !(spec->verbs >> verb & 1) || !spec->fallback[0])
 			continue;
 		o.text[id] = spec->fallback;
-		if (!value_parse(spec->kind, spec->allowed, spec->fallback, &o.number[id], why, sizeof why))
+		if (!value_parse(spec->kind, spec->allowed, spec->fallback, &o.number[id], why, sizeof(why)))
 			return shiny_err(SHINY_ERR_OTHER, "options.def: default of --%s: it takes %s", spec->name, why);
 	}
 	for (i = 0; i < argc; i++) {

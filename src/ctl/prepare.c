@@ -42,7 +42,7 @@ static struct shiny_err *prepare_allocator(const char *path, const struct progra
 /* What garbage-collected heap it has: the library reads that when it starts. Where it can't be known, the end of the recording says so. */
 static void prepare_heap(const char *path)
 {
-	struct probe_options options = {0};
+	struct probe_options options = { 0 };
 	struct probe probe;
 	struct shiny_err *err = probe_open(path, &options, &probe);
 

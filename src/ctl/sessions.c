@@ -80,7 +80,7 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 			clock_gettime(CLOCK_BOOTTIME, &now);
 			snprintf(out, SESSIONS_PATH, "%.*s/%d.%" PRIu64, SESSIONS_PATH / 2 + 64, candidates[i], (int)getpid(),
 				 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-			if (getrandom(&key, sizeof key, GRND_NONBLOCK) == sizeof key) /* without, it takes no guests (wire.h) */
+			if (getrandom(&key, sizeof(key), GRND_NONBLOCK) == sizeof(key)) /* without, it takes no guests (wire.h) */
 				snprintf(out + strlen(out), 20, ".%016" PRIx64, key);
 			if (mkdir(out, 0700) == 0)
 				return NULL;
@@ -95,12 +95,12 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 
 void sessions_remove_empty(const char *directory)
 {
-	char lock[SESSIONS_PATH + sizeof SHINY_SIDECAR_LOCK + 1];
+	char lock[SESSIONS_PATH + sizeof(SHINY_SIDECAR_LOCK) + 1];
 	struct session_directory look;
 
 	if (!sessions_look(directory, &look) || look.rings)
 		return;
-	snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_SIDECAR_LOCK);
+	snprintf(lock, sizeof(lock), "%s/%s", directory, SHINY_SIDECAR_LOCK);
 	unlink(lock);
 	rmdir(directory);
 }
@@ -116,13 +116,13 @@ static struct shiny_header *map_header(int directory, const char *name, int *fd)
 	*fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (*fd < 0)
 		return NULL;
-	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof *header)
-		header = mmap(NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(*header))
+		header = mmap(NULL, sizeof(*header), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (header != MAP_FAILED) {
 		if (__atomic_load_n(&header->ready, __ATOMIC_ACQUIRE) == 1 /* [ready] */ && header->magic == SHINY_MAGIC &&
 		    header->version == SHINY_VERSION && header->layout == SHINY_LAYOUT)
 			return header;
-		munmap(header, sizeof *header);
+		munmap(header, sizeof(*header));
 	}
 	close(*fd);
 	return NULL;
@@ -130,7 +130,7 @@ static struct shiny_header *map_header(int directory, const char *name, int *fd)
 
 static bool is_ring(const char *name)
 {
-	return strncmp(name, SHINY_RING_PREFIX, sizeof SHINY_RING_PREFIX - 1) == 0;
+	return strncmp(name, SHINY_RING_PREFIX, sizeof(SHINY_RING_PREFIX) - 1) == 0;
 }
 
 /*
@@ -156,7 +156,7 @@ bool sessions_look(const char *directory, struct session_directory *out)
 		return false;
 	}
 	*out = (struct session_directory){.rings = 0};
-	snprintf(out->path, sizeof out->path, "%s", directory);
+	snprintf(out->path, sizeof(out->path), "%s", directory);
 	clock_gettime(CLOCK_REALTIME, &now);
 	while ((entry = readdir(dir))) {
 		struct shiny_header *header;
@@ -177,7 +177,7 @@ bool sessions_look(const char *directory, struct session_directory *out)
 			if (t > header->start_realtime && t - header->start_realtime > out->age)
 				out->age = t - header->start_realtime;
 		}
-		munmap(header, sizeof *header);
+		munmap(header, sizeof(*header));
 		/* taken and given back at once: closing the descriptor drops it */
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 			out->used++;
@@ -203,9 +203,9 @@ void sessions_each(sessions_fn *each, void *context)
 
 		for (int n = 0; n < found; n++) {
 			char path[SESSIONS_PATH];
-			struct session_directory *look = malloc(sizeof *look);
+			struct session_directory *look = malloc(sizeof(*look));
 
-			snprintf(path, sizeof path, "%.*s/%.255s", SESSIONS_PATH / 2 + 64, candidates[i], names[n]->d_name);
+			snprintf(path, sizeof(path), "%.*s/%.255s", SESSIONS_PATH / 2 + 64, candidates[i], names[n]->d_name);
 			if (look && names[n]->d_name[0] != '.' && private_directory(path) && sessions_look(path, look))
 				each(context, look);
 			free(look);
@@ -223,7 +223,7 @@ static struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 	bool found = false;
 	FILE *maps;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	if (!maps)
 		return shiny_err_os(errno, "cannot look at process %d", (int)pid);
@@ -268,7 +268,7 @@ static struct shiny_err *make_mark(int at, const char *directory, const char *na
 	struct timespec now;
 	int fd;
 
-	snprintf(temporary, sizeof temporary, ".mark.%d", (int)getpid());
+	snprintf(temporary, sizeof(temporary), ".mark.%d", (int)getpid());
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return shiny_err_os(errno, "cannot make a mark in %s", directory);
@@ -340,7 +340,7 @@ struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *coun
 		if (!is_ring(entry->d_name) || !(header = map_header(at, entry->d_name, &fd)))
 			continue;
 		__atomic_store_n(&header->recording, on, __ATOMIC_RELAXED); /* [ctl] */
-		munmap(header, sizeof *header);
+		munmap(header, sizeof(*header));
 		close(fd);
 		++*count;
 	}

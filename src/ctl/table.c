@@ -62,7 +62,7 @@ const char *tint_end(const struct style *style, enum tint which)
 void table_init(struct table *table, const struct column *columns, size_t count)
 {
 	*table = (struct table){.columns = columns, .column_count = count};
-	table->totals = mem_zero(count, sizeof *table->totals);
+	table->totals = mem_zero(count, sizeof(*table->totals));
 }
 
 void table_deinit(struct table *table)
@@ -82,8 +82,8 @@ void table_row(struct table *table)
 
 	if (table->rows == table->room) {
 		table->room = table->room ? table->room * 2 : 64;
-		table->cells = mem_resize(table->cells, table->room * n, sizeof *table->cells);
-		table->below = mem_resize(table->below, table->room, sizeof *table->below);
+		table->cells = mem_resize(table->cells, table->room * n, sizeof(*table->cells));
+		table->below = mem_resize(table->below, table->room, sizeof(*table->below));
 	}
 	for (size_t i = 0; i < n; i++)
 		table->cells[table->rows * n + i] = (struct cell){.empty = true};
@@ -183,7 +183,7 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 		if (table->columns[c].kind == CELL_BAR && widths[c] < BAR)
 			widths[c] = BAR;
 		for (size_t r = 0; r < table->rows; r++) {
-			size_t w = text_columns(render(table, c, &table->cells[r * n + c], buffer, sizeof buffer));
+			size_t w = text_columns(render(table, c, &table->cells[r * n + c], buffer, sizeof(buffer)));
 
 			if (w > widths[c])
 				widths[c] = w;
@@ -259,7 +259,7 @@ static void put_cell(const struct style *style, const struct column *column, con
 
 void table_print(const struct table *table, const struct style *style)
 {
-	size_t n = table->column_count, *widths = mem_zero(n, sizeof *widths), end = 0;
+	size_t n = table->column_count, *widths = mem_zero(n, sizeof(*widths)), end = 0;
 	char buffer[128];
 
 	lay_out(table, style, widths);
@@ -278,7 +278,7 @@ void table_print(const struct table *table, const struct style *style)
 		for (size_t c = 0; c <= end; c++) {
 			if (!widths[c])
 				continue;
-			put_cell(style, &table->columns[c], render(table, c, &table->cells[r * n + c], buffer, sizeof buffer), widths[c],
+			put_cell(style, &table->columns[c], render(table, c, &table->cells[r * n + c], buffer, sizeof(buffer)), widths[c],
 				 table->columns[c].tint, c == end);
 			if (c != end)
 				spaces(style->out, GAP);

@@ -16,7 +16,7 @@ const char *name_of_api(unsigned api)
 #undef SHINY_API
 	};
 
-	return api < sizeof names / sizeof *names ? names[api] : "unknown";
+	return api < sizeof(names) / sizeof(*names) ? names[api] : "unknown";
 }
 
 struct shiny_err *names_ambiguous(const char *verb, const char *name, const char *what, char *const *found, size_t count)
@@ -44,8 +44,8 @@ struct shiny_err *names_open_module(struct sym *sym, const char *path, const cha
 	size_t bytes = strlen(build_id) / 2;
 	unsigned value;
 
-	if (bytes > sizeof id)
-		bytes = sizeof id;
+	if (bytes > sizeof(id))
+		bytes = sizeof(id);
 	for (size_t i = 0; i < bytes; i++) {
 		if (sscanf(build_id + 2 * i, "%2x", &value) != 1)
 			bytes = 0;

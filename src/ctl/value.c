@@ -33,7 +33,7 @@ static bool range(enum value_kind kind, const char *allowed, uint64_t *lo, uint6
 
 	if (!dots)
 		return false;
-	snprintf(first, sizeof first, "%.*s", (int)(dots - allowed), allowed);
+	snprintf(first, sizeof(first), "%.*s", (int)(dots - allowed), allowed);
 	return kind == VALUE_BYTES ? units_parse_bytes(first, lo) && units_parse_bytes(dots + 2, hi)
 				   : units_parse_count(first, lo) && units_parse_count(dots + 2, hi);
 }

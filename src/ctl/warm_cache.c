@@ -55,7 +55,7 @@ static void count(struct crew *crew, uint64_t calls, uint64_t done)
 static struct shiny_err *warm_file(struct crew *crew, struct warm_file *file)
 {
 	struct sym_module *module;
-	addresses_t calls = {0};
+	addresses_t calls = { 0 };
 	struct sym *sym = NULL;
 	struct shiny_err *err = sym_create(crew->options, &sym);
 
@@ -64,7 +64,7 @@ static struct shiny_err *warm_file(struct crew *crew, struct warm_file *file)
 	if (!err) {
 		sym_allocation_calls(module, take_call, &calls);
 		if (calls.count) /* in order of address: neighbours are of one unit */
-			qsort(calls.at, calls.count, sizeof *calls.at, by_value);
+			qsort(calls.at, calls.count, sizeof(*calls.at), by_value);
 		file->calls = calls.count;
 		count(crew, calls.count, 0);
 	}

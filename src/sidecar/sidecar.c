@@ -107,24 +107,24 @@ static char *expand(const char *pattern, const struct ring_file *ring, uint32_t 
 
 			switch (*++at) {
 			case 'e':
-				snprintf(part, sizeof part, "%s", text_base(ring->executable));
+				snprintf(part, sizeof(part), "%s", text_base(ring->executable));
 				break;
 			case 'p':
-				snprintf(part, sizeof part, "%" PRIu32, pid);
+				snprintf(part, sizeof(part), "%" PRIu32, pid);
 				break;
 			case 't':
 				localtime_r(&seconds, &local);
-				strftime(part, sizeof part, "%Y%m%d-%H%M%S", &local);
+				strftime(part, sizeof(part), "%Y%m%d-%H%M%S", &local);
 				break;
 			case 'h':
-				if (gethostname(part, sizeof part))
-					snprintf(part, sizeof part, "host");
-				part[sizeof part - 1] = '\0';
+				if (gethostname(part, sizeof(part)))
+					snprintf(part, sizeof(part), "host");
+				part[sizeof(part) - 1] = '\0';
 				break;
 			case '%':
 				break;
 			default:
-				snprintf(part, sizeof part, "%%%c", *at);
+				snprintf(part, sizeof(part), "%%%c", *at);
 			}
 		}
 		more = mem_format("%s%s", text, part);
@@ -177,7 +177,7 @@ static bool known(const struct session *session, const char *path)
 
 static struct shiny_err *take_ring(struct session *session, struct ring_file *ring)
 {
-	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof ring->boot_id) != 0;
+	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof(ring->boot_id)) != 0;
 
 	if (!session->ticks_known) {
 		ticks_init(&session->ticks, ring->clock, ring->start_ticks, ring->start_boottime, ring->ticks_per_second, foreign);
@@ -247,7 +247,7 @@ static void take_mark(struct session *session, int directory, const char *file)
 	char name[SHINY_TAG_NAME_MAX + 1] = "";
 	uint64_t boottime = strtoull(file + strlen(SHINY_MARK_PREFIX), NULL, 10), start = session->ticks.read_boottime;
 	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	ssize_t bytes = fd >= 0 ? read(fd, name, sizeof name - 1) : -1;
+	ssize_t bytes = fd >= 0 ? read(fd, name, sizeof(name) - 1) : -1;
 
 	if (fd >= 0)
 		close(fd);
@@ -322,7 +322,7 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 	forget_refusals(dir);
 	/* the session's time starts with its earliest ring */
 	if (fresh.count)
-		qsort(fresh.at, fresh.count, sizeof *fresh.at, by_start);
+		qsort(fresh.at, fresh.count, sizeof(*fresh.at), by_start);
 	for (size_t i = 0; i < fresh.count; i++) {
 		struct shiny_err *err = take_ring(session, fresh.at[i]);
 
@@ -623,7 +623,7 @@ static void hear_launcher(struct session *session)
 {
 	struct sidecar_ended ended;
 
-	if (read(session->options->launcher_fd, &ended, sizeof ended) == sizeof ended)
+	if (read(session->options->launcher_fd, &ended, sizeof(ended)) == sizeof(ended))
 		session->launched = ended;
 }
 
@@ -845,7 +845,7 @@ static void read_boot_id(uint8_t *out)
 	unsigned n = 0;
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-	if (file && fgets(text, sizeof text, file))
+	if (file && fgets(text, sizeof(text), file))
 		for (char *at = text; at[0] && at[1] && n < 16; at += *at == '-' ? 1 : 2) {
 			unsigned byte;
 
@@ -873,7 +873,7 @@ static void remove_probes(const char *directory)
 {
 	static const char *const levels[] = { "shiny/probe", "shiny" };
 
-	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		char *path = mem_format("%s/%s", directory, levels[i]);
 		DIR *handle = opendir(path);
 		struct dirent *entry;
@@ -1010,14 +1010,14 @@ static struct shiny_err *run(struct session *session, struct directory *dir, str
 	summary.types = totals.types;
 	if (!session->options->keep_rings)
 		summary.late = remove_all(session, dir) && !asked_to_end;
-	snprintf(summary.path, sizeof summary.path, "%s", session->path);
+	snprintf(summary.path, sizeof(summary.path), "%s", session->path);
 	*out = summary;
 	return NULL;
 }
 
 struct shiny_err *sidecar_run(const struct sidecar_options *options, struct sidecar_summary *out)
 {
-	struct session *session = mem_zero(1, sizeof *session);
+	struct session *session = mem_zero(1, sizeof(*session));
 	struct directory dir = { .path = options->directory, .lock = -1 };
 	struct sigaction end = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN }, was_term, was_int, was_hup, was_bus;
 	const char *pattern = pattern_of(options);

@@ -72,7 +72,7 @@ static inline uint64_t get(struct unpacker *u, int column)
 {
 	uint64_t bytes, last;
 
-	memcpy(&bytes, u->at[column], sizeof bytes);
+	memcpy(&bytes, u->at[column], sizeof(bytes));
 	last = ~bytes & UINT64_C(0x8080808080808080);
 	if (__builtin_expect(!last, 0))
 		return get_long(u, column);
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void expect_target(const struct unp
 {
 	uint32_t bytes, last, back;
 
-	memcpy(&bytes, u->at[COLUMN_TARGET], sizeof bytes);
+	memcpy(&bytes, u->at[COLUMN_TARGET], sizeof(bytes));
 	last = (~bytes & 0x80808080) | 0x80000000;
 	bytes &= last ^ (last - 1);
 	bytes = (bytes & 0x007f007f) | (bytes & 0x7f007f00) >> 1;

@@ -175,7 +175,7 @@ static struct shiny_err *make_view(struct store *store, sqlite3_stmt *row)
 	const char *sql = (const char *)sqlite3_column_text(row, 0);
 	AUTO_FREE char *temporary = NULL;
 
-	if (!sql || strncmp(sql, create, sizeof create - 1) != 0 || asprintf(&temporary, "CREATE TEMP VIEW %s", sql + sizeof create - 1) < 0)
+	if (!sql || strncmp(sql, create, sizeof(create) - 1) != 0 || asprintf(&temporary, "CREATE TEMP VIEW %s", sql + sizeof(create) - 1) < 0)
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
 	return db_exec(store, temporary, "read");
 }
@@ -189,7 +189,7 @@ static struct shiny_err *ask(struct store *store, const char *format, const char
 	sqlite3_stmt *row = NULL;
 	int code;
 
-	snprintf(sql, sizeof sql, format, table);
+	snprintf(sql, sizeof(sql), format, table);
 	code = sqlite3_prepare_v2(store->db, sql, -1, &row, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_step(row);

@@ -73,7 +73,7 @@ static bool wait_tables(int fd, bool *live)
 		*live = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 		if (!*live)
 			flock(fd, LOCK_UN);
-		made = pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header && big_endian(header + 60, 4);
+		made = pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header) && big_endian(header + 60, 4);
 		if (made || waited >= (*live ? TABLES_MS : LOCK_MS))
 			return made;
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);

@@ -139,7 +139,7 @@ static bool peel(Dwarf_Die *die)
 	return false;
 }
 
-/* sizeof an array: libdw's own doesn't go to type units. 0: unknown. */
+/* sizeof(an) array: libdw's own doesn't go to type units. 0: unknown. */
 static uint64_t array_bytes(struct dwarf_units *units, const Dwarf_Die *array)
 {
 	Dwarf_Die at = *array, child;

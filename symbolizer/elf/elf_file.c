@@ -300,7 +300,7 @@ void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_func
 	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.bytes; at += sizeof(Elf64_Sym)) {
 		Elf64_Sym symbol;
 
-		memcpy(&symbol, symbols.data + at, sizeof symbol);
+		memcpy(&symbol, symbols.data + at, sizeof(symbol));
 		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_name < names.bytes && symbol.st_value)
 			fn(context, (const char *)names.data + symbol.st_name, &symbol);
 	}

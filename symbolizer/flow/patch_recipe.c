@@ -115,15 +115,15 @@ static const char *move_call(struct shiny_patch_recipe *r, const struct instruct
 			 i->decoded.raw.disp.size != 32)) ||
 	    ZYAN_FAILED(ZydisCalcAbsoluteAddress(&i->decoded, o, i->vaddr, &target)))
 		return "it begins with a call";
-	memcpy(code, push_lea, sizeof push_lea);
-	memcpy(code + 8, xchg, sizeof xchg);
+	memcpy(code, push_lea, sizeof(push_lea));
+	memcpy(code + 8, xchg, sizeof(xchg));
 	if (direct) {
 		code[12] = 0xe9;
 	} else {
 		code[12] = 0xff;
 		code[13] = 0x25;
 	}
-	why = add_fixup(r, i->next, r->code_bytes + sizeof push_lea, r->code_bytes + 8);
+	why = add_fixup(r, i->next, r->code_bytes + sizeof(push_lea), r->code_bytes + 8);
 	r->code_bytes = (uint8_t)(at + 4);
 	return why ? why : add_fixup(r, target, at, r->code_bytes);
 }
@@ -246,7 +246,7 @@ static const char *expect(const struct maker *m, uint64_t vaddr, uint64_t end)
 static void begin(struct maker *m, const struct elf_file *file, uint64_t vaddr, struct shiny_patch_recipe *out)
 {
 	*m = (struct maker){ .file = file, .recipe = out };
-	memset(out, 0, sizeof *out);
+	memset(out, 0, sizeof(*out));
 	ZydisDecoderInit(&m->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	out->vaddr = vaddr;
 }

@@ -42,7 +42,7 @@ static const struct function {
 #include <shiny/wire/allocator.def>
 };
 static const char *const known[] = { "", "je_", "tc_", "mi_", "_rjem_" };
-enum { KNOWN = sizeof known / sizeof *known };
+enum { KNOWN = sizeof(known) / sizeof(*known) };
 
 struct place_of { /* a function of a family */
 	uint64_t vaddr, end; /* vaddr 0: it has none; end 0: not known */
@@ -120,7 +120,7 @@ static void say(struct search *s, size_t family, size_t function, const char *wh
 {
 	size_t used = strlen(s->out->why);
 
-	snprintf(s->out->why + used, sizeof s->out->why - used, "%s%s%s: %s", used ? "; " : "",
+	snprintf(s->out->why + used, sizeof(s->out->why) - used, "%s%s%s: %s", used ? "; " : "",
 		 functions[function].place == OPERATOR ? "" : s->prefixes[family], functions[function].name, why);
 }
 
@@ -137,7 +137,7 @@ static bool leads_to_another(const struct search *s, size_t family, const struct
 	}
 	if (!bytes || (bytes[0] != 0xe9 && bytes[0] != 0xeb))
 		return false;
-	memcpy(&distance, bytes + 1, sizeof distance);
+	memcpy(&distance, bytes + 1, sizeof(distance));
 	target = bytes[0] == 0xe9 ? vaddr + 5 + (uint64_t)(int64_t)distance : vaddr + 2 + (uint64_t)(int64_t)(int8_t)bytes[1];
 	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
 		if (s->at[family][i].vaddr == target && functions[i].kind != USABLE)
@@ -159,7 +159,7 @@ static bool plain_recipe(const struct search *s, uint64_t vaddr, struct shiny_pa
 {
 	const uint8_t *bytes = elf_file_at(s->file, vaddr, 8);
 
-	memset(out, 0, sizeof *out);
+	memset(out, 0, sizeof(*out));
 	if (!bytes || !(elf_file_flags(s->file, vaddr) & PF_X))
 		return false;
 	out->vaddr = vaddr;
@@ -225,7 +225,7 @@ static void add_family(struct search *s, size_t family)
 		home = make->home;
 	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
 		if (at[i].vaddr && !add_function(s, family, home, i)) {
-			memset(s->entries + before, 0, (s->out->count - before) * sizeof *s->entries);
+			memset(s->entries + before, 0, (s->out->count - before) * sizeof(*s->entries));
 			s->out->count = before;
 			return;
 		}
@@ -235,7 +235,7 @@ static void add_family(struct search *s, size_t family)
 /* What goes into the file. */
 static struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting, struct shiny_allocator_file **out)
 {
-	AUTO_FREE struct search *s = calloc(1, sizeof *s);
+	AUTO_FREE struct search *s = calloc(1, sizeof(*s));
 	AUTO_FREE struct shiny_allocator_file *f = calloc(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
 
 	if (!s || !f)
@@ -250,11 +250,11 @@ static struct shiny_err *allocator_recipes(const struct elf_file *file, const ch
 		add_family(s, family);
 	f->magic = SHINY_ALLOCATOR_MAGIC;
 	f->version = SHINY_ALLOCATOR_VERSION;
-	f->bytes = (uint32_t)(sizeof *f + f->count * sizeof *s->entries);
+	f->bytes = (uint32_t)(sizeof(*f) + f->count * sizeof(*s->entries));
 	f->build_id_bytes = (uint32_t)file->build_id_bytes;
 	memcpy(f->build_id, file->build_id, file->build_id_bytes);
-	snprintf(f->setting, sizeof f->setting, "%s", setting);
-	memcpy(f->families, s->prefixes, sizeof f->families);
+	snprintf(f->setting, sizeof(f->setting), "%s", setting);
+	memcpy(f->families, s->prefixes, sizeof(f->families));
 	f->checksum = XXH3_64bits((const char *)f + offsetof(struct shiny_allocator_file, version),
 				  f->bytes - offsetof(struct shiny_allocator_file, version));
 	*out = shiny_steal(f);
@@ -294,19 +294,19 @@ static bool is_there(const char *path, const struct elf_file *file, const char *
 	bool good;
 
 	good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) &&
-	       read(fd, &f, sizeof f) == sizeof f && f.magic == SHINY_ALLOCATOR_MAGIC && f.version == SHINY_ALLOCATOR_VERSION &&
-	       f.bytes == (uint64_t)st.st_size && f.count <= SHINY_ALLOCATOR_ENTRIES && f.bytes == sizeof f + f.count * sizeof *entries &&
+	       read(fd, &f, sizeof(f)) == sizeof(f) && f.magic == SHINY_ALLOCATOR_MAGIC && f.version == SHINY_ALLOCATOR_VERSION &&
+	       f.bytes == (uint64_t)st.st_size && f.count <= SHINY_ALLOCATOR_ENTRIES && f.bytes == sizeof(f) + f.count * sizeof(*entries) &&
 	       f.build_id_bytes == file->build_id_bytes && memcmp(f.build_id, file->build_id, file->build_id_bytes) == 0 &&
-	       strncmp(f.setting, setting, sizeof f.setting) == 0 && memchr(f.why, 0, sizeof f.why);
+	       strncmp(f.setting, setting, sizeof(f.setting)) == 0 && memchr(f.why, 0, sizeof(f.why));
 	if (good) {
-		size_t bytes = f.count * sizeof *entries;
+		size_t bytes = f.count * sizeof(*entries);
 		XXH3_state_t state;
 
 		entries = malloc(bytes + 1);
 		good = entries && read(fd, entries, bytes) == (ssize_t)bytes;
 		if (good) {
 			XXH3_64bits_reset(&state);
-			XXH3_64bits_update(&state, &f.version, sizeof f - offsetof(struct shiny_allocator_file, version));
+			XXH3_64bits_update(&state, &f.version, sizeof(f) - offsetof(struct shiny_allocator_file, version));
 			XXH3_64bits_update(&state, entries, bytes);
 			good = XXH3_64bits_digest(&state) == f.checksum;
 		}
@@ -315,7 +315,7 @@ static bool is_there(const char *path, const struct elf_file *file, const char *
 		return false;
 	for (uint32_t i = 0; i < f.count; i++)
 		out->patches += entries[i].function < SHINY_ALLOCATOR_FUNCTIONS && functions[entries[i].function].kind != USABLE;
-	snprintf(out->why, sizeof out->why, "%s", f.why);
+	snprintf(out->why, sizeof(out->why), "%s", f.why);
 	return true;
 }
 
@@ -325,7 +325,7 @@ static void make_directories(const char *path)
 	char part[4096];
 
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
 		if (mkdir(part, 0700) != 0 && errno != EEXIST)
 			return; /* opening the file says why */
 	}
@@ -338,7 +338,7 @@ static struct shiny_err *write_file(const char *path, const struct shiny_allocat
 	int why;
 
 	make_directories(path);
-	snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
+	snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path);
 	fd = mkostemp(fresh, O_CLOEXEC);
 	if (fd < 0)
 		return shiny_err_os(errno, "cannot write %s", path);
@@ -353,7 +353,7 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *settin
 {
 	AUTO_FREE struct shiny_allocator_file *f = NULL;
 
-	if (file->build_id_bytes >= 4 && name_file(file, out->path, sizeof out->path) && is_there(out->path, file, setting, out)) {
+	if (file->build_id_bytes >= 4 && name_file(file, out->path, sizeof(out->path)) && is_there(out->path, file, setting, out)) {
 		out->cached = true;
 		out->present = out->patches || *out->why;
 		return NULL;
@@ -361,14 +361,14 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *settin
 	SHINY_TRY(allocator_recipes(file, setting, &f));
 	for (uint32_t i = 0; i < f->count; i++)
 		out->patches += functions[((struct shiny_allocator_entry *)(f + 1))[i].function].kind != USABLE;
-	snprintf(out->why, sizeof out->why, "%s", f->why);
+	snprintf(out->why, sizeof(out->why), "%s", f->why);
 	out->present = out->patches || *out->why;
 	if (out->present && file->build_id_bytes < 4) {
 		out->patches = 0;
-		snprintf(out->why, sizeof out->why, "the executable has no build-id, by which the library would know it");
+		snprintf(out->why, sizeof(out->why), "the executable has no build-id, by which the library would know it");
 	} else if (out->present && !*out->path) {
 		out->patches = 0;
-		snprintf(out->why, sizeof out->why, "there is no place of your own for what the library is to know");
+		snprintf(out->why, sizeof(out->why), "there is no place of your own for what the library is to know");
 	}
 	if (*out->path && out->present)
 		return write_file(out->path, f);
@@ -382,7 +382,7 @@ struct shiny_err *allocator_prepare(const char *path, const char *setting, struc
 	struct elf_file file;
 	struct shiny_err *err;
 
-	memset(out, 0, sizeof *out);
+	memset(out, 0, sizeof(*out));
 	if (strcmp(setting, "off") == 0) /* what is there serves again when it is on again */
 		return NULL;
 	switch (elf_file_open(&file, path)) {

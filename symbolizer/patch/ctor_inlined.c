@@ -61,7 +61,7 @@ static struct origin *make_room(struct walk *w, const char *die)
 		size_t room = w->origin_room;
 
 		w->origin_room = room ? room * 2 : 1024;
-		w->origins = mem_zero(w->origin_room, sizeof *w->origins);
+		w->origins = mem_zero(w->origin_room, sizeof(*w->origins));
 		for (size_t i = 0; i < room; i++)
 			if (old[i].die)
 				*origin_slot(w, old[i].die) = old[i];

@@ -32,15 +32,15 @@ enum ctor_variant ctor_variant(const char *name)
 	size_t bytes = strcspn(name, ".@");
 	unsigned kind;
 
-	if (name[0] != '_' || name[1] != 'Z' || bytes >= sizeof whole || !can_be(name))
+	if (name[0] != '_' || name[1] != 'Z' || bytes >= sizeof(whole) || !can_be(name))
 		return CTOR_NONE;
 	memcpy(whole, name, bytes);
 	whole[bytes] = '\0';
 	kind = is_gnu_v3_mangled_ctor(whole);
-	if (kind && kind < sizeof constructors / sizeof *constructors)
+	if (kind && kind < sizeof(constructors) / sizeof(*constructors))
 		return constructors[kind];
 	kind = is_gnu_v3_mangled_dtor(whole);
-	return kind && kind < sizeof destructors / sizeof *destructors ? destructors[kind] : CTOR_NONE;
+	return kind && kind < sizeof(destructors) / sizeof(*destructors) ? destructors[kind] : CTOR_NONE;
 }
 
 /* Takes the constructor's own name off a name: what is left names the class. NULL: that can't be told. */
@@ -82,7 +82,7 @@ char *ctor_class(const char *name)
 	size_t bytes = strcspn(name, ".@"), room;
 	void *memory = NULL;
 
-	if (bytes >= sizeof whole)
+	if (bytes >= sizeof(whole))
 		return NULL;
 	memcpy(whole, name, bytes);
 	whole[bytes] = '\0';

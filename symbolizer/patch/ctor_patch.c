@@ -136,7 +136,7 @@ static uint32_t class_of(struct search *s, const char *mangled)
 		size_t room = s->known_room;
 
 		s->known_room = room ? room * 2 : 1024;
-		s->known = mem_zero(s->known_room, sizeof *s->known);
+		s->known = mem_zero(s->known_room, sizeof(*s->known));
 		for (size_t i = 0; i < room; i++)
 			if (old[i].mangled)
 				*known_slot(s, old[i].mangled, strlen(old[i].mangled)) = old[i];
@@ -191,7 +191,7 @@ static void unite(struct search *s)
 	size_t kept = 0;
 
 	if (s->candidates.count)
-		qsort(all, s->candidates.count, sizeof *all, by_address);
+		qsort(all, s->candidates.count, sizeof(*all), by_address);
 	for (size_t i = 0; i < s->candidates.count; i++) {
 		struct candidate *last = kept ? &all[kept - 1] : NULL;
 
@@ -387,7 +387,7 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 
 			--*(ctor_destroys(c->variant) ? &class->destructors : &class->constructors);
 			class->unpatched++;
-			snprintf(f->why, sizeof f->why, "more than %d constructors and destructors: the rest is not recorded", SHINY_CTORS_ENTRIES);
+			snprintf(f->why, sizeof(f->why), "more than %d constructors and destructors: the rest is not recorded", SHINY_CTORS_ENTRIES);
 			continue;
 		}
 		((struct shiny_ctors_entry *)(uintptr_t)ctors_entries(f))[f->entry_count++] =
@@ -405,7 +405,7 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 		total += class->name_bytes;
 	}
 	if (s->classes.count)
-		memcpy((void *)(uintptr_t)ctors_classes(f), s->classes.at, s->classes.count * sizeof *s->classes.at);
+		memcpy((void *)(uintptr_t)ctors_classes(f), s->classes.at, s->classes.count * sizeof(*s->classes.at));
 	f->name_bytes = total;
 	f->bytes = (uint32_t)((size_t)(names - (char *)f) + total);
 	return f;
@@ -439,7 +439,7 @@ static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *
 			err = shiny_err_os(ENOMEM, "looking for constructors");
 	}
 	if (f && !f->class_count)
-		snprintf(f->why, sizeof f->why, "no class of that name has a constructor or destructor among the executable's symbols");
+		snprintf(f->why, sizeof(f->why), "no class of that name has a constructor or destructor among the executable's symbols");
 	if (f) {
 		f->checksum = checksum_of(f);
 		*out = f;
@@ -462,8 +462,8 @@ static bool is_good(const struct shiny_ctors_file *f, size_t bytes, const struct
 {
 	return f->magic == SHINY_CTORS_MAGIC && f->version == SHINY_CTORS_VERSION && f->bytes == bytes && f->setting == setting &&
 	       f->class_count <= SHINY_CTORS_CLASSES && f->entry_count <= SHINY_CTORS_ENTRIES && f->name_bytes <= SHINY_CTORS_NAMES &&
-	       bytes == sizeof *f + f->class_count * sizeof(struct shiny_ctors_class) + f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes &&
-	       f->build_id_bytes == file->build_id_bytes && !memcmp(f->build_id, file->build_id, file->build_id_bytes) && memchr(f->why, 0, sizeof f->why) &&
+	       bytes == sizeof(*f) + f->class_count * sizeof(struct shiny_ctors_class) + f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes &&
+	       f->build_id_bytes == file->build_id_bytes && !memcmp(f->build_id, file->build_id, file->build_id_bytes) && memchr(f->why, 0, sizeof(f->why)) &&
 	       checksum_of(f) == f->checksum;
 }
 
@@ -482,7 +482,7 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *path, 
 		name = NULL;
 		return shiny_err_os(ENOMEM, "looking for constructors");
 	}
-	f = cache_file_read(name, sizeof *f, SHINY_CTORS_FILE_MAX, &bytes);
+	f = cache_file_read(name, sizeof(*f), SHINY_CTORS_FILE_MAX, &bytes);
 	/* where there was no symbol the last time, there may be some now */
 	if (f && is_good(f, bytes, file, hash) && f->class_count) {
 		*out = shiny_steal(f);

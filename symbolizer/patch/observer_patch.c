@@ -46,10 +46,10 @@ static unsigned find_form(const struct elf_file *symbols, struct symbol_place *s
 	text = elf_file_section_bytes(symbols, &names);
 	if (!bytes.data || !text.data || !text.bytes || text.data[text.bytes - 1])
 		return SHINY_OBSERVERS_NONE;
-	for (size_t at = 0; at + sizeof symbol <= bytes.bytes; at += sizeof symbol) {
+	for (size_t at = 0; at + sizeof(symbol) <= bytes.bytes; at += sizeof(symbol)) {
 		const char *name;
 
-		memcpy(&symbol, bytes.data + at, sizeof symbol);
+		memcpy(&symbol, bytes.data + at, sizeof(symbol));
 		if (symbol.st_name >= text.bytes || !symbol.st_value)
 			continue;
 		name = (const char *)text.data + symbol.st_name;
@@ -89,7 +89,7 @@ static bool written_elsewhere(const struct elf_file *file, const struct symbol_p
 
 			if ((code[i - 1] & 0xc7) != 5 || (op != XCHG && op != MOV && op != MOV_CONSTANT))
 				continue;
-			memcpy(&distance, code + i, sizeof distance);
+			memcpy(&distance, code + i, sizeof(distance));
 			if (at + 4 + (op == MOV_CONSTANT ? 4u : 0u) + (uint64_t)(int64_t)distance != variable)
 				continue;
 			if (at - set->value >= set->size)
@@ -146,8 +146,8 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 	if (elf_file_open(&file, path) != ELF_OPEN_OK)
 		return SHINY_OBSERVERS_NONE;
 	place = cache_file_path(NULL, "probe", file.build_id, file.build_id_bytes);
-	if (place && (size_t)snprintf(name, sizeof name, "%s" SHINY_OBSERVERS_SUFFIX, place) < sizeof name) {
-		cached = cache_file_read(name, sizeof *cached, sizeof *cached, &bytes);
+	if (place && (size_t)snprintf(name, sizeof(name), "%s" SHINY_OBSERVERS_SUFFIX, place) < sizeof(name)) {
+		cached = cache_file_read(name, sizeof(*cached), sizeof(*cached), &bytes);
 		has = cached && cached->magic == SHINY_OBSERVERS_MAGIC && cached->version == SHINY_OBSERVERS_VERSION &&
 		      cached->form > SHINY_OBSERVERS_NONE && cached->form < SHINY_OBSERVERS_FORMS &&
 		      cached->build_id_bytes == file.build_id_bytes && !memcmp(cached->build_id, file.build_id, file.build_id_bytes);
@@ -164,7 +164,7 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 			if (!done)
 				out.form = SHINY_OBSERVERS_NONE;
 			/* without symbols this time, there may be some the next time: nothing is kept */
-			if (out.form != SHINY_OBSERVERS_NONE && !cache_file_write(name, &out, sizeof out))
+			if (out.form != SHINY_OBSERVERS_NONE && !cache_file_write(name, &out, sizeof(out)))
 				*why = "the cache can't be written";
 		}
 	}

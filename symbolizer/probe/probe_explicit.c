@@ -120,18 +120,18 @@ static void step(struct reader *r, const struct flow_instruction *i)
 	switch (i->decoded.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
 		see_target(r, i);
-		for (size_t k = 0; k < sizeof lost; k++)
+		for (size_t k = 0; k < sizeof(lost); k++)
 			r->held[lost[k]] = HELD_NOTHING;
 		return;
 	case ZYDIS_CATEGORY_COND_BR:
-		memcpy(r->branch, r->held, sizeof r->held);
+		memcpy(r->branch, r->held, sizeof(r->held));
 		return;
 	case ZYDIS_CATEGORY_UNCOND_BR:
 		see_target(r, i);
-		memcpy(r->held, r->branch, sizeof r->held);
+		memcpy(r->held, r->branch, sizeof(r->held));
 		return;
 	case ZYDIS_CATEGORY_RET:
-		memcpy(r->held, r->branch, sizeof r->held);
+		memcpy(r->held, r->branch, sizeof(r->held));
 		return;
 	default:
 		break;
@@ -153,7 +153,7 @@ static struct reader read_function(const struct near_code *near, const struct pr
 	struct flow_instruction i;
 	bool ended = false;
 
-	memcpy(r.branch, r.held, sizeof r.held);
+	memcpy(r.branch, r.held, sizeof(r.held));
 	for (unsigned n = 0; n < STEPS && flow_decode(&code, vaddr, &i); n++, vaddr = i.next) {
 		if (ended && n && (i.decoded.mnemonic == ZYDIS_MNEMONIC_INT3 || near_is_start(near, vaddr)))
 			break;

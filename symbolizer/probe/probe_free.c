@@ -79,14 +79,14 @@ static void step(struct reader *r, const struct flow_instruction *i)
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_CALL) {
 		static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 }; /* what a callee need not keep */
 
-		for (size_t k = 0; k < sizeof lost; k++)
+		for (size_t k = 0; k < sizeof(lost); k++)
 			r->held[lost[k]] = HELD_NOTHING;
 		return;
 	}
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_COND_BR)
-		memcpy(r->branch, r->held, sizeof r->held);
+		memcpy(r->branch, r->held, sizeof(r->held));
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_RET || i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
-		memcpy(r->held, r->branch, sizeof r->held);
+		memcpy(r->held, r->branch, sizeof(r->held));
 	if (n < 0)
 		return;
 	if (i->decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->size == 64 && from->type == ZYDIS_OPERAND_TYPE_REGISTER)
@@ -131,7 +131,7 @@ static unsigned find(const struct near_code *near, uint64_t found[FOUND_MOST])
 	static const uint8_t tail[] = { NEXT_AT, 0, 0, 0, 0 };
 	unsigned count = 0;
 
-	for (const uint8_t *at = NULL; (at = near_find(near, at, tail, sizeof tail)); at++) {
+	for (const uint8_t *at = NULL; (at = near_find(near, at, tail, sizeof(tail))); at++) {
 		uint64_t start = is_link(at) ? near_function(near, at, BEFORE, is_one, NULL) : 0;
 		bool known = !start;
 

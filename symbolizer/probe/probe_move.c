@@ -251,7 +251,7 @@ static void step_call(struct way *way, const struct flow_instruction *in)
 {
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 }; /* what a callee need not keep */
 
-	for (size_t k = 0; k < sizeof lost; k++)
+	for (size_t k = 0; k < sizeof(lost); k++)
 		way->reg[lost[k]] = (struct value){ .made = in->vaddr };
 }
 
@@ -309,7 +309,7 @@ static bool visit(struct finder *f, uint64_t vaddr)
 	for (unsigned i = 0; i < f->visit_count; i++)
 		if (f->visits[i].vaddr == vaddr)
 			return f->visits[i].count++ < VISITS;
-	if (f->visit_count == sizeof f->visits / sizeof *f->visits)
+	if (f->visit_count == sizeof(f->visits) / sizeof(*f->visits))
 		return false;
 	f->visits[f->visit_count].vaddr = vaddr;
 	f->visits[f->visit_count++].count = 1;
@@ -379,7 +379,7 @@ static bool leads_to_both(struct finder *f, uint64_t vaddr)
 	first.reg[base].held = HELD_HEADER;
 	if (!is_word(&first, &in))
 		return false;
-	memset(f->found, 0, sizeof f->found);
+	memset(f->found, 0, sizeof(f->found));
 	f->two = false;
 	f->visit_count = 0;
 	f->ways[0] = first;
@@ -408,7 +408,7 @@ static void find_calls(struct finder *f, const struct near_code *near)
 		enum callee callee;
 		int32_t distance;
 
-		memcpy(&distance, at + 1, sizeof distance);
+		memcpy(&distance, at + 1, sizeof(distance));
 		target = vaddr + 5 + (uint64_t)(int64_t)distance;
 		if (target < stubs_low || target >= stubs_high)
 			continue;
@@ -458,7 +458,7 @@ void probe_move(const struct elf_file *file, struct reloc_index *relocs, struct 
 		if (!leads_to_both(&f, (at[-1] & 0xf0) == 0x40 ? vaddr - 1 : vaddr))
 			continue;
 		several |= pair[MEMCPY] && (pair[MEMCPY] != f.found[MEMCPY] || pair[MEMMOVE] != f.found[MEMMOVE]);
-		memcpy(pair, f.found, sizeof pair);
+		memcpy(pair, f.found, sizeof(pair));
 	}
 	free(f.calls.at);
 	if (!pair[MEMCPY] || several) {

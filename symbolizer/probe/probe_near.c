@@ -72,14 +72,14 @@ static bool is_named(const struct elf_file *file, uint64_t vaddr)
 	static const uint32_t tables[] = { SHT_SYMTAB, SHT_DYNSYM };
 	Elf64_Shdr section;
 
-	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+	for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++) {
 		struct elf_bytes bytes = { NULL, 0 };
 		Elf64_Sym symbol;
 
 		if (elf_file_section_typed(file, tables[t], &section))
 			bytes = elf_file_section_bytes(file, &section);
-		for (size_t at = 0; bytes.data && bytes.bytes - at >= sizeof symbol; at += sizeof symbol) {
-			memcpy(&symbol, bytes.data + at, sizeof symbol);
+		for (size_t at = 0; bytes.data && bytes.bytes - at >= sizeof(symbol); at += sizeof(symbol)) {
+			memcpy(&symbol, bytes.data + at, sizeof(symbol));
 			if (symbol.st_value == vaddr && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
 				return true;
 		}

@@ -65,7 +65,7 @@ static void put_events(struct store *s, const struct shape *shape)
 	for (uint32_t i = 0; i < shape->events; i++) {
 		uint64_t *slot = &live[next_random() % 64];
 		struct event e = { .time = 1000 + i * 37, .process = 1 + (uint32_t)(next_random() % shape->processes), .thread = 1 + (i & 1),
-				   .stack = 1 + i % (shape->stacks - 1), .kind = kinds[next_random() % sizeof kinds], .tag = i % 3, .size = 8 + next_random() % 300 };
+				   .stack = 1 + i % (shape->stacks - 1), .kind = kinds[next_random() % sizeof(kinds)], .tag = i % 3, .size = 8 + next_random() % 300 };
 
 		if (e.kind == EVENT_FREE || e.kind == EVENT_VPTR || e.kind == EVENT_REALLOC)
 			e.old_address = e.address = *slot ? *slot : 4096;
@@ -198,7 +198,7 @@ static void pick_table(char out[NAME])
 {
 	char query[160];
 
-	snprintf(query, sizeof query, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%%' AND name <> 'documentation' "
+	snprintf(query, sizeof(query), "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%%' AND name <> 'documentation' "
 				      "ORDER BY (rowid * %" PRIu64 " + %" PRIu64 ") %% 1009 LIMIT 1", next_random() % 1000 + 1, next_random() % 1009);
 	pick(out, query);
 }
@@ -207,7 +207,7 @@ static void pick_column(const char *table, char out[NAME])
 {
 	char query[160];
 
-	snprintf(query, sizeof query, "SELECT name FROM pragma_table_info('%s') ORDER BY (cid * %" PRIu64 " + %" PRIu64 ") %% 101 LIMIT 1", table,
+	snprintf(query, sizeof(query), "SELECT name FROM pragma_table_info('%s') ORDER BY (cid * %" PRIu64 " + %" PRIu64 ") %% 101 LIMIT 1", table,
 		 next_random() % 100 + 1, next_random() % 101);
 	pick(out, query);
 }
@@ -223,7 +223,7 @@ static void pick_value(char *out, size_t room)
 	};
 
 	if (next_random() % 2)
-		snprintf(out, room, "%s", values[next_random() % (sizeof values / sizeof *values)]);
+		snprintf(out, room, "%s", values[next_random() % (sizeof(values) / sizeof(*values))]);
 	else if (next_random() % 3)
 		snprintf(out, room, "%" PRId64, (int64_t)hurtful[next_random() % HURTFUL]);
 	else
@@ -236,8 +236,8 @@ static void change_cells(void)
 
 	pick_table(table);
 	pick_column(table, column);
-	pick_value(value, sizeof value);
-	snprintf(which, sizeof which, "rowid %% %" PRIu64 " = 0", next_random() % 5 + 1);
+	pick_value(value, sizeof(value));
+	snprintf(which, sizeof(which), "rowid %% %" PRIu64 " = 0", next_random() % 5 + 1);
 	sql("UPDATE OR REPLACE %s SET \"%s\" = %s WHERE %s", table, column, value, which);
 	sql("UPDATE OR REPLACE %s SET \"%s\" = %s", table, column, value); /* those WITHOUT ROWID; half of the others */
 }
@@ -248,7 +248,7 @@ static void change_one(void)
 
 	pick_table(table);
 	pick_column(table, column);
-	pick_value(value, sizeof value);
+	pick_value(value, sizeof(value));
 	sql("UPDATE OR REPLACE %s SET \"%s\" = %s WHERE rowid = (SELECT rowid FROM %s ORDER BY rowid LIMIT 1 OFFSET %" PRIu64 ")", table, column, value,
 	    table, next_random() % 10);
 }
@@ -309,7 +309,7 @@ static void change_relations(void)
 		"UPDATE process SET id = id + 65000",
 	};
 
-	sql("%s", ways[next_random() % (sizeof ways / sizeof *ways)]);
+	sql("%s", ways[next_random() % (sizeof(ways) / sizeof(*ways))]);
 }
 
 static int damage_blob(void *context, int columns, char **values, char **names)
@@ -323,7 +323,7 @@ static int damage_blob(void *context, int columns, char **values, char **names)
 		uint8_t bytes[8] = { 0 };
 		int size = sqlite3_blob_bytes(blob), at = size > 8 ? (int)(next_random() % (uint64_t)(size - 8)) : 0;
 
-		put_hurtful(bytes, sizeof bytes, 0);
+		put_hurtful(bytes, sizeof(bytes), 0);
 		if (size > 8)
 			sqlite3_blob_write(blob, bytes, 1 + (int)(next_random() % 8), at);
 	}
@@ -442,7 +442,7 @@ static const char *const lines[] = { /* the file goes behind */
 	"report --tag load", "report --between begin..end", "report --process renderer", "types --process id:2", "activity --by type",
 	"explain FILE work", "explain FILE 0x10010", "diff FILE", "check FILE live_bytes<=1k", "check FILE peak_bytes<=1 mismatches==0 strays==0 leaked_bytes<=0",
 };
-enum { LINES = sizeof lines / sizeof *lines };
+enum { LINES = sizeof(lines) / sizeof(*lines) };
 
 /* The words of the line, FILE among them or at the end; "diff FILE" has it twice. */
 static int words_of(char *line, char *path, bool json, char **words)
@@ -516,7 +516,7 @@ static const char *run_line(const char *line, char *path, bool json, struct wors
 	struct rusage usage;
 	pid_t child;
 
-	snprintf(copy, sizeof copy, "%s", line);
+	snprintf(copy, sizeof(copy), "%s", line);
 	count = words_of(copy, path, json, words);
 	fflush(NULL);
 	child = fork();
@@ -540,22 +540,22 @@ static const char *run_line(const char *line, char *path, bool json, struct wors
 	worst->refused += WIFEXITED(status) && WEXITSTATUS(status) == SHINY_ERR_OTHER;
 	if (seconds > worst->seconds) {
 		worst->seconds = seconds;
-		snprintf(worst->seconds_line, sizeof worst->seconds_line, "%s%s", line, json ? " --json" : "");
+		snprintf(worst->seconds_line, sizeof(worst->seconds_line), "%s%s", line, json ? " --json" : "");
 	}
 	if (usage.ru_maxrss > worst->kb) {
 		worst->kb = usage.ru_maxrss;
-		snprintf(worst->kb_line, sizeof worst->kb_line, "%s%s", line, json ? " --json" : "");
+		snprintf(worst->kb_line, sizeof(worst->kb_line), "%s%s", line, json ? " --json" : "");
 	}
 	if (WIFSIGNALED(status))
-		snprintf(wrong, sizeof wrong, "%s", WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "it takes more than 20 s" : "it is ended by a signal");
+		snprintf(wrong, sizeof(wrong), "%s", WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "it takes more than 20 s" : "it is ended by a signal");
 	else if (WEXITSTATUS(status) != 0 && (WEXITSTATUS(status) < 1 || WEXITSTATUS(status) > 4))
-		snprintf(wrong, sizeof wrong, "exit status %d", WEXITSTATUS(status));
+		snprintf(wrong, sizeof(wrong), "exit status %d", WEXITSTATUS(status));
 	else if (WEXITSTATUS(status) == 1 && strncmp(line, "check", 5) != 0)
-		snprintf(wrong, sizeof wrong, "exit status 1: a sanitizer's");
+		snprintf(wrong, sizeof(wrong), "exit status 1: a sanitizer's");
 	else if (usage.ru_maxrss > RUN_KB)
-		snprintf(wrong, sizeof wrong, "it takes %ld MB", usage.ru_maxrss >> 10);
+		snprintf(wrong, sizeof(wrong), "it takes %ld MB", usage.ru_maxrss >> 10);
 	else if (harm)
-		snprintf(wrong, sizeof wrong, "it prints %s", harm);
+		snprintf(wrong, sizeof(wrong), "it prints %s", harm);
 	else
 		return NULL;
 	return wrong;
@@ -575,8 +575,8 @@ int main(int argc, char **argv)
 	if (!mkdtemp(directory))
 		return 1;
 	setenv("XDG_CACHE_HOME", directory, 1);
-	snprintf(made, sizeof made, "%s/seed.shiny", directory);
-	snprintf(path, sizeof path, "%s/x.shiny", directory);
+	snprintf(made, sizeof(made), "%s/seed.shiny", directory);
+	snprintf(path, sizeof(path), "%s/x.shiny", directory);
 	if (argc < 3) {
 		make_session(made, &honest);
 		seeds[seed_count++] = content_read(made);
@@ -616,7 +616,7 @@ int main(int argc, char **argv)
 			if (!wrong)
 				continue;
 			struct content victim = content_read(path);
-			snprintf(kept, sizeof kept, "%s/finding%d.shiny", directory, ++findings);
+			snprintf(kept, sizeof(kept), "%s/finding%d.shiny", directory, ++findings);
 			content_write(kept, victim.data, victim.bytes);
 			free(victim.data);
 			printf("not ok content/%s%s: %s (%s)\n", line, json ? " --json" : "", wrong, kept);

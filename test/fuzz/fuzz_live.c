@@ -103,7 +103,7 @@ static uint64_t *aim(struct shiny_header *h, const struct shiny_header *shape)
 
 	switch (next_random() % 12) {
 	case 0:
-		at = next_random() % sizeof *h;
+		at = next_random() % sizeof(*h);
 		break;
 	case 1:
 		at = offsetof(struct shiny_header, recording) / 8 * 8 + next_random() % 128;
@@ -210,8 +210,8 @@ static void litter(unsigned n)
 	char path[160], ring[160];
 	int fd;
 
-	snprintf(path, sizeof path, "%s/%s%u.%u", directory, next_random() % 3 ? SHINY_RING_PREFIX : SHINY_MARK_PREFIX, 900000 + n % 300, n % 7);
-	snprintf(ring, sizeof ring, "%s/%s%u.0", directory, SHINY_RING_PREFIX, 800000 + n % 300);
+	snprintf(path, sizeof(path), "%s/%s%u.%u", directory, next_random() % 3 ? SHINY_RING_PREFIX : SHINY_MARK_PREFIX, 900000 + n % 300, n % 7);
+	snprintf(ring, sizeof(ring), "%s/%s%u.0", directory, SHINY_RING_PREFIX, 800000 + n % 300);
 	switch (next_random() % 8) {
 	case 0:
 		(void)!symlink(targets[next_random() % 5], path);
@@ -280,7 +280,7 @@ static void remove_everything(void)
 {
 	char command[200];
 
-	snprintf(command, sizeof command, "rm -rf '%s' '%s'*", directory, session_path);
+	snprintf(command, sizeof(command), "rm -rf '%s' '%s'*", directory, session_path);
 	if (system(command) != 0)
 		exit(3);
 }
@@ -399,7 +399,7 @@ static const char *run_round(bool attacked)
 	victim = ring_make(victim_path, 16, 8);
 	if (!honest || !victim)
 		exit(3);
-	snprintf(honest->executable, sizeof honest->executable, "/nowhere/honest");
+	snprintf(honest->executable, sizeof(honest->executable), "/nowhere/honest");
 	honest->ticks_per_second = victim->ticks_per_second = 0; /* the sidecar measures it */
 	if (attacked && next_random() % 4 == 0) { /* the session's clock is the liar's */
 		victim->start_ticks -= 1000;
@@ -462,12 +462,12 @@ int main(int argc, char **argv)
 	int seconds = argc > 1 ? atoi(argv[1]) : lengthy && *lengthy == '1' ? LONG_SECONDS : SECONDS, findings = 0;
 	uint64_t end = now_ms() + (uint64_t)seconds * 1000;
 
-	snprintf(directory, sizeof directory, "/dev/shm/shiny-fuzz-live-%d", (int)getpid());
+	snprintf(directory, sizeof(directory), "/dev/shm/shiny-fuzz-live-%d", (int)getpid());
 	if (access("/dev/shm", W_OK) != 0)
-		snprintf(directory, sizeof directory, "/tmp/shiny-fuzz-live-%d", (int)getpid());
-	snprintf(session_path, sizeof session_path, "/tmp/shiny-fuzz-live-%d.shiny", (int)getpid());
-	snprintf(honest_path, sizeof honest_path, "%s/" SHINY_RING_PREFIX "1.0", directory);
-	snprintf(victim_path, sizeof victim_path, "%s/" SHINY_RING_PREFIX "2.0", directory);
+		snprintf(directory, sizeof(directory), "/tmp/shiny-fuzz-live-%d", (int)getpid());
+	snprintf(session_path, sizeof(session_path), "/tmp/shiny-fuzz-live-%d.shiny", (int)getpid());
+	snprintf(honest_path, sizeof(honest_path), "%s/" SHINY_RING_PREFIX "1.0", directory);
+	snprintf(victim_path, sizeof(victim_path), "%s/" SHINY_RING_PREFIX "2.0", directory);
 	if (getenv("FUZZ_SEED"))
 		random_state = strtoull(getenv("FUZZ_SEED"), NULL, 10) * 2 + 1;
 	for (uint64_t round = 0; (round < 2 || now_ms() < end) && findings < 10; round++) {

@@ -108,9 +108,9 @@ int main(int argc, char **argv)
 {
 	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 40, accepted = 0;
 
-	snprintf(directory, sizeof directory, "/tmp/shiny-fuzz-%d", (int)getpid());
-	snprintf(session_path, sizeof session_path, "%s.shiny", directory);
-	snprintf(ring_path, sizeof ring_path, "%s/ring.1.0", directory);
+	snprintf(directory, sizeof(directory), "/tmp/shiny-fuzz-%d", (int)getpid());
+	snprintf(session_path, sizeof(session_path), "%s.shiny", directory);
+	snprintf(ring_path, sizeof(ring_path), "%s/ring.1.0", directory);
 	for (unsigned long round = first; round < first + rounds; round++) {
 		struct sidecar_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true,
 						     .leftover = true, .launcher_fd = -1 };
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 		unlink(ring_path);
 	}
 	unlink(session_path);
-	snprintf(ring_path, sizeof ring_path, "%s/%s", directory, SHINY_SIDECAR_LOCK);
+	snprintf(ring_path, sizeof(ring_path), "%s/%s", directory, SHINY_SIDECAR_LOCK);
 	unlink(ring_path);
 	rmdir(directory);
 	if (accepted * 4 < rounds) {

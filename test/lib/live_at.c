@@ -48,7 +48,7 @@ static uint64_t print_moment(void *context, const struct lives *lives, uint64_t 
 		lives_each(p, life)
 			*vec_push(&lines->keys) = (struct key){ life->address >> lines->shift, life->size, life->api };
 		if (lines->keys.count)
-			qsort(lines->keys.at, lines->keys.count, sizeof *lines->keys.at, by_key);
+			qsort(lines->keys.at, lines->keys.count, sizeof(*lines->keys.at), by_key);
 		for (size_t k = 0, from = 0; k < lines->keys.count; k++) {
 			const struct key *key = &lines->keys.at[k];
 
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: live_at SESSION SHIFT NS...\n");
 		return 2;
 	}
-	uint64_t *moments = mem_zero((size_t)argc, sizeof *moments);
+	uint64_t *moments = mem_zero((size_t)argc, sizeof(*moments));
 	for (int i = 3; i < argc; i++)
 		moments[i - 3] = strtoull(argv[i], NULL, 10);
 	moments[argc - 3] = UINT64_MAX;

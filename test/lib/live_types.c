@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: live_types [--whole] SESSION NS...\n");
 		return 2;
 	}
-	at.moments = mem_zero(at.count, sizeof *at.moments);
+	at.moments = mem_zero(at.count, sizeof(*at.moments));
 	for (size_t i = 0; i < at.count; i++)
 		at.moments[i] = strtoull(argv[(size_t)first + 1 + i], NULL, 10);
 	observer.first_moment = at.moments[0];
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = groups_load(store, GROUP_TYPE, true, &at.groups);
 	if (!err) {
-		at.rows = mem_zero(at.groups.count * APIS, sizeof *at.rows);
+		at.rows = mem_zero(at.groups.count * APIS, sizeof(*at.rows));
 		err = lives_run(store, &all, &observer, 1, NULL);
 	}
 	if (err)

@@ -14,7 +14,7 @@ static void parse(const char *a, const char *b)
 	char *environment[] = { "PATH=/bin", "SHIN", "SHINY", (char *)(uintptr_t)a, (char *)(uintptr_t)b, NULL };
 	struct si_text text;
 
-	si_text_init(&text, notes, sizeof notes);
+	si_text_init(&text, notes, sizeof(notes));
 	si_env_parse(environment, &env, &text);
 }
 

@@ -60,7 +60,7 @@ static uint64_t some_row(uint64_t r)
 					 SI_ROW_FP | SI_ROW_MIXED, SI_ROW(SI_ROW_SP, 32, 16), SI_ROW(SI_ROW_BP, 32, 16),
 					 SI_ROW(SI_ROW_NOWHERE, 0, 0), SI_ROW(SI_ROW_END, 0, 0), SI_ROW(SI_ROW_STOP, 0, 0) };
 
-	return rows[r % 4 ? r / 4 % 5 : r / 4 % (sizeof rows / sizeof *rows)];
+	return rows[r % 4 ? r / 4 % 5 : r / 4 % (sizeof(rows) / sizeof(*rows))];
 }
 
 static struct {
@@ -203,7 +203,7 @@ static __attribute__((noinline)) void leaf(void)
 	id = si_stack_id(w, fp, depth_now, 0);
 	if (w->defined) {
 		defined[id].count = w->defined;
-		memcpy(defined[id].frames, w->frames, w->defined * sizeof *w->frames);
+		memcpy(defined[id].frames, w->frames, w->defined * sizeof(*w->frames));
 	}
 	si_leave(w);
 	compared++;
@@ -355,8 +355,8 @@ int main(int argc, char **argv)
 
 		printf("# %s\n", modes[i]);
 		fflush(stdout);
-		snprintf(session, sizeof session, "SHINY_SESSION=%s", directory);
-		snprintf(unwind, sizeof unwind, "SHINY_UNWIND=%s", modes[i]);
+		snprintf(session, sizeof(session), "SHINY_SESSION=%s", directory);
+		snprintf(unwind, sizeof(unwind), "SHINY_UNWIND=%s", modes[i]);
 		pid = fork();
 		if (pid == 0) {
 			execve("/proc/self/exe", arguments, environment);
@@ -365,6 +365,6 @@ int main(int argc, char **argv)
 		waitpid(pid, &status, 0);
 		check(modes[i], status == 0, "it ended with a failure");
 	}
-	snprintf(command, sizeof command, "rm -rf %s", directory);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return (system(command) != 0 || failures != 0);
 }

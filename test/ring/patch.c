@@ -78,9 +78,9 @@ static bool build(struct library *l, const char *compiler, const char *flags)
 	const char *source = __FILE__, *slash = strrchr(source, '/'), *tmp = getenv("SHINY_TEST_TMP");
 	char command[9000];
 
-	memset(l, 0, sizeof *l);
-	snprintf(l->path, sizeof l->path, "%s/patched_%d_%u.so", tmp ? tmp : "/tmp", (int)getpid(), number++);
-	snprintf(command, sizeof command, "%s %s -w -fPIC -shared '%.*s/fixtures/patched.c' -o '%s'", compiler, flags, (int)(slash - source), source, l->path);
+	memset(l, 0, sizeof(*l));
+	snprintf(l->path, sizeof(l->path), "%s/patched_%d_%u.so", tmp ? tmp : "/tmp", (int)getpid(), number++);
+	snprintf(command, sizeof(command), "%s %s -w -fPIC -shared '%.*s/fixtures/patched.c' -o '%s'", compiler, flags, (int)(slash - source), source, l->path);
 	if (system(command) != 0)
 		return false;
 	l->handle = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
@@ -116,7 +116,7 @@ static L argument(unsigned round, unsigned n)
 {
 	static const L some[] = { 0, 1, 2, 3, 7, 8, 15, 30, 100, 255, 10000, -1, -2, -100, 1L << 20, 1L << 40, INT64_MAX, INT64_MIN + 1 };
 
-	return some[(round * 7 + n * (round + 3) + n) % (sizeof some / sizeof *some)];
+	return some[(round * 7 + n * (round + 3) + n) % (sizeof(some) / sizeof(*some))];
 }
 
 static L call(const struct library *l, unsigned i, unsigned round)
@@ -135,7 +135,7 @@ static bool rights_at(const void *at, char out[5])
 	char line[4600], rights[5];
 
 	strcpy(out, "----");
-	while (maps && fgets(line, sizeof line, maps)) {
+	while (maps && fgets(line, sizeof(line), maps)) {
 		if (sscanf(line, "%lx-%lx %4s", &low, &high, rights) != 3)
 			continue;
 		both = both || (rights[1] == 'w' && rights[2] == 'x');
@@ -161,7 +161,7 @@ static void one_build(const char *compiler, const char *flags)
 	char name[200], words[200] = "", detail[400] = "", refused[2000] = "", rights[5];
 	bool is_hooked[MOST] = { false }, good;
 
-	snprintf(name, sizeof name, "%s %s", compiler, flags);
+	snprintf(name, sizeof(name), "%s %s", compiler, flags);
 	if (!build(&l, compiler, flags)) {
 		printf("skip %s: it does not build\n", name);
 		return;
@@ -169,14 +169,14 @@ static void one_build(const char *compiler, const char *flags)
 	for (unsigned i = 0; i < l.count; i++)
 		for (unsigned round = 0; round < ARGUMENTS; round++)
 			before[i][round] = call(&l, i, round);
-	memset(hooked, 0, sizeof hooked);
-	si_text_init(&why, words, sizeof words);
+	memset(hooked, 0, sizeof(hooked));
+	si_text_init(&why, words, sizeof(words));
 	good = si_patch_begin(&patches, l.bias, l.start, l.end, l.count, &why);
 	for (unsigned i = 0; i < l.count && good; i++) {
 		const char *reason = recipe_of(&l, i, &recipe);
 
 		if (reason) {
-			snprintf(refused + strlen(refused), sizeof refused - strlen(refused), "; %s: %s", l.subjects[i].name, reason);
+			snprintf(refused + strlen(refused), sizeof(refused) - strlen(refused), "; %s: %s", l.subjects[i].name, reason);
 			continue;
 		}
 		original[i] = (subject_fn *)si_patch_add(&patches, &recipe, (void *)hooks[i], &why);
@@ -191,11 +191,11 @@ static void one_build(const char *compiler, const char *flags)
 			L now = call(&l, i, round);
 
 			if (now != before[i][round]) {
-				snprintf(detail, sizeof detail, "%s, round %u: %ld, was %ld", l.subjects[i].name, round, now, before[i][round]);
+				snprintf(detail, sizeof(detail), "%s, round %u: %ld, was %ld", l.subjects[i].name, round, now, before[i][round]);
 				wrong++;
 			}
 			if (is_hooked[i] && hooked[i] == calls) {
-				snprintf(detail, sizeof detail, "%s was not hooked", l.subjects[i].name);
+				snprintf(detail, sizeof(detail), "%s was not hooked", l.subjects[i].name);
 				missed++;
 			}
 		}
@@ -203,11 +203,11 @@ static void one_build(const char *compiler, const char *flags)
 	check(name, good && !wrong && !missed, good ? detail : words);
 	printf("# %s: %u of %u patched%s\n", name, patched, l.count, refused);
 	/* at the least: most functions of any build can be patched, or the recipe maker is too shy to be of use */
-	snprintf(detail, sizeof detail, "%u of %u", patched, l.count);
-	strncat(name, " most", sizeof name - strlen(name) - 1);
+	snprintf(detail, sizeof(detail), "%u of %u", patched, l.count);
+	strncat(name, " most", sizeof(name) - strlen(name) - 1);
 	check(name, patched >= l.count * 8 / 10, detail);
 	good = !rights_at((void *)l.subjects[2].function, rights) && strcmp(rights, "r-xp") == 0 && !rights_at(patches.page, rights) && strcmp(rights, "r-xp") == 0;
-	strncat(name, " rights", sizeof name - strlen(name) - 1);
+	strncat(name, " rights", sizeof(name) - strlen(name) - 1);
 	check(name, good, rights);
 	drop(&l);
 }
@@ -226,18 +226,18 @@ static void refusals(void)
 	if (!build(&l, "gcc", "-O2 -fcf-protection"))
 		return;
 	check("refuse_setup", !recipe_of(&l, SUM, &recipe) && recipe.skip == 4, "no recipe");
-	memcpy(code, (void *)l.subjects[SUM].function, sizeof code);
+	memcpy(code, (void *)l.subjects[SUM].function, sizeof(code));
 #define REFUSE(name, change, expected)                                                                                         \
 	do {                                                                                                                   \
 		void *got;                                                                                                     \
-		si_text_init(&why, words, sizeof words);                                                                       \
+		si_text_init(&why, words, sizeof(words));                                                                       \
 		check(name "_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why), words);                         \
 		damaged = recipe;                                                                                              \
 		change;                                                                                                        \
 		got = si_patch_add(&patches, &damaged, (void *)hooks[0], &why);                                                \
 		check(name, !got && strstr(words, expected), words);                                                           \
 		si_patch_abandon(&patches);                                                                                    \
-		check(name "_unchanged", memcmp(code, (void *)l.subjects[SUM].function, sizeof code) == 0, "the code has changed");     \
+		check(name "_unchanged", memcmp(code, (void *)l.subjects[SUM].function, sizeof(code)) == 0, "the code has changed");     \
 	} while (0)
 	REFUSE("other_bytes", damaged.expected[6] ^= 1, "not that of the file");
 	REFUSE("other_place", damaged.vaddr += 16, "not that of the file");
@@ -253,7 +253,7 @@ static void refusals(void)
 	REFUSE("twice", check("twice_first", si_patch_add(&patches, &recipe, (void *)hooks[0], &why) != NULL, words), "twice");
 
 	/* what is patched is not patched again: its bytes are others now */
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	check("again_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 1, &why), words);
 	original[0] = (subject_fn *)si_patch_add(&patches, &recipe, (void *)hooks[0], &why);
 	check("again_first", original[0] && si_patch_commit(&patches, &why), words);
@@ -261,14 +261,14 @@ static void refusals(void)
 	check("again_begin_2", si_patch_begin(&patches, l.bias, l.start, l.end, 1, &why), words);
 	check("again", !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "not that of the file"), words);
 	si_patch_abandon(&patches);
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	check("many_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 4000, &why), words);
 	patches.count = patches.room; /* as if there were so many */
 	check("too_many", !si_patch_add(&patches, &recipe, (void *)hooks[0], &why) && strstr(words, "room"), words);
 	patches.count = 0;
 	si_patch_abandon(&patches);
-	si_text_init(&why, words, sizeof words);
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
+	si_text_init(&why, words, sizeof(words));
 	check("too_large", !si_patch_begin(&patches, l.bias, l.start, l.start + (UINT64_C(1) << 32), 4, &why) && words[0], words);
 	drop(&l);
 }
@@ -302,7 +302,7 @@ static void one_call(void)
 		return;
 	check("call_none", patch_recipe_make_call(&l.file, (uintptr_t)not_a_call - l.bias, &recipe) != NULL, "a recipe for no call");
 	check("call_recipe", !patch_recipe_make_call(&l.file, (uintptr_t)the_call - l.bias, &recipe) && recipe.call, "no recipe");
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	check("call_begin", si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why), words);
 	damaged = recipe;
 	damaged.call = 0; /* then the bytes are those of a function, which a jump would leave without a way back */
@@ -341,7 +341,7 @@ static void other_thread(void)
 
 	if (!build(&l, "gcc", "-O1") || pipe(fds) != 0 || pthread_create(&thread, NULL, wait_for, &fds[0]) != 0)
 		return;
-	si_text_init(&why, words, sizeof words);
+	si_text_init(&why, words, sizeof(words));
 	check("thread", !si_patch_begin(&patches, l.bias, l.start, l.end, 4, &why) && strstr(words, "thread"), words);
 	check("thread_end", write(fds[1], "x", 1) == 1 && pthread_join(thread, NULL) == 0, "write");
 	drop(&l);
@@ -359,7 +359,7 @@ int main(void)
 	refusals();
 	one_call();
 	for (unsigned c = 0; c < 2; c++)
-		for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
+		for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 			one_build(c ? "clang" : "gcc", ways[i]);
 	other_thread();
 	return failures != 0;

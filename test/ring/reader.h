@@ -46,7 +46,7 @@ static inline bool rd_open(struct rd *r, const char *path)
 	struct stat st;
 	int fd = open(path, O_RDONLY);
 
-	memset(r, 0, sizeof *r);
+	memset(r, 0, sizeof(*r));
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return false;
 	r->bytes = (size_t)st.st_size;
@@ -124,7 +124,7 @@ static inline struct rd_stack *rd_define(const struct shiny_record *rec, struct 
 	if (frames == 0 || frames > SHINY_FRAMES_MAX || inner + kept > frames || size != (frames - kept + 1) / 2 ||
 	    (like && (!before || !kept || skip + kept > before->frames)))
 		return NULL;
-	s = malloc(sizeof *s);
+	s = malloc(sizeof(*s));
 	s->frames = (uint32_t)frames;
 	for (uint64_t i = 0; i < frames; i++)
 		s->frame[i] = i >= inner && i < inner + kept ? before->frame[skip + i - inner] : *fresh++;
@@ -168,7 +168,7 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, u
 		}
 		if (kind == SHINY_REC_LOSS) {
 			e.word = w0 >> SHINY_ADDRESS_SHIFT;
-			memset(stacks, 0, RD_IDS * sizeof *stacks);
+			memset(stacks, 0, RD_IDS * sizeof(*stacks));
 		}
 		if (rd_is_run(kind))
 			e.payload = rec + 1;
@@ -222,12 +222,12 @@ static inline uint32_t rd_room(const struct rd *r, uint32_t i)
 static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 {
 	const uint64_t *states = (const uint64_t *)((const char *)r->h + r->h->states_at);
-	struct rd_chunk *list = calloc(r->h->chunks, sizeof *list);
-	struct rd_stack **stacks = calloc(RD_IDS, sizeof *stacks), *all = NULL;
+	struct rd_chunk *list = calloc(r->h->chunks, sizeof(*list));
+	struct rd_stack **stacks = calloc(RD_IDS, sizeof(*stacks)), *all = NULL;
 	uint32_t n = 0;
 	bool good = true;
 
-	memset(r->count, 0, sizeof r->count);
+	memset(r->count, 0, sizeof(r->count));
 	r->streams = r->records = r->undefined_stacks = r->sizes[0] = r->sizes[1] = 0;
 	for (uint32_t i = 0; i < r->h->chunks; i++) {
 		uint64_t word = __atomic_load_n(&states[i], __ATOMIC_ACQUIRE); /* [seal] */
@@ -245,14 +245,14 @@ static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 			      SHINY_CHUNK_SEQUENCE(word);
 		list[n++].index = i;
 	}
-	qsort(list, n, sizeof *list, rd_compare);
+	qsort(list, n, sizeof(*list), rd_compare);
 	for (uint32_t i = 0; i < n && good; i++) {
 		bool first = i == 0 || list[i].key >> 32 != list[i - 1].key >> 32;
 		uint32_t sequence = (uint32_t)list[i].key, expected = first ? 0 : (uint32_t)list[i - 1].key + 1;
 
 		if (first) {
 			r->streams++;
-			memset(stacks, 0, RD_IDS * sizeof *stacks);
+			memset(stacks, 0, RD_IDS * sizeof(*stacks));
 		}
 		if (sequence != expected)
 			good = RD_FAIL(r, "I3: thread slot %u: sequence %u where %u was due", (unsigned)(list[i].key >> 48), sequence, expected);

@@ -666,10 +666,10 @@ static pid_t start(const char *mode, const char *ring, const char *self)
 	char session[128], truth[128], size[64];
 	pid_t child;
 
-	memset(book, 0, sizeof *book);
-	snprintf(session, sizeof session, "SHINY_SESSION=%s", directory);
-	snprintf(truth, sizeof truth, "%s/book", directory);
-	snprintf(size, sizeof size, "SHINY_RING=%s", ring);
+	memset(book, 0, sizeof(*book));
+	snprintf(session, sizeof(session), "SHINY_SESSION=%s", directory);
+	snprintf(truth, sizeof(truth), "%s/book", directory);
+	snprintf(size, sizeof(size), "SHINY_RING=%s", ring);
 	child = fork();
 	if (child == 0) {
 		char *arguments[] = { (char *)(uintptr_t)self, (char *)(uintptr_t)mode, truth, NULL };
@@ -726,16 +726,16 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 		kill(child, SIGKILL);
 	}
 	waitpid(child, &status, 0);
-	memset(&s, 0, sizeof s);
+	memset(&s, 0, sizeof(s));
 	s.stacks = strcmp(mode, "stacks") == 0;
 	if (!kill_after && status != 0) {
-		snprintf(why, sizeof why, "the child ended with status %x", status);
+		snprintf(why, sizeof(why), "the child ended with status %x", status);
 		verdict(mode, why);
-		if (rd_find(directory, path, sizeof path))
+		if (rd_find(directory, path, sizeof(path)))
 			unlink(path);
 		return;
 	}
-	if (!rd_find(directory, path, sizeof path) || !rd_open(&r, path)) {
+	if (!rd_find(directory, path, sizeof(path)) || !rd_open(&r, path)) {
 		verdict(mode, "no ring was left, or it has no header");
 		return;
 	}
@@ -746,7 +746,7 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 	else if (r.undefined_stacks)
 		problem = "an event has a stack that its stream has not defined";
 	if (!problem && s.stacks && (s.wrong_stacks || !r.count[SHINY_REC_STACK_LIKE] || !r.count[SHINY_REC_STACK])) {
-		snprintf(why, sizeof why, "%llu stacks are not the program's; %llu definitions by another one's frames, %llu whole",
+		snprintf(why, sizeof(why), "%llu stacks are not the program's; %llu definitions by another one's frames, %llu whole",
 			 (unsigned long long)s.wrong_stacks, (unsigned long long)r.count[SHINY_REC_STACK_LIKE],
 			 (unsigned long long)r.count[SHINY_REC_STACK]);
 		problem = why;
@@ -755,7 +755,7 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 		/* what was reported is there; what was begun may be there */
 		for (unsigned i = 1; i <= 4; i++)
 			if (s.by_worker[i] < book->done[i] || s.by_worker[i] > book->begun[i] || s.gap) {
-				snprintf(why, sizeof why, "worker %u reported %llu, began %llu, the ring has %llu", i,
+				snprintf(why, sizeof(why), "worker %u reported %llu, began %llu, the ring has %llu", i,
 					 (unsigned long long)book->done[i], (unsigned long long)book->begun[i],
 					 (unsigned long long)s.by_worker[i]);
 				problem = why;
@@ -768,7 +768,7 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 		s.allocs += book->drained;
 		missing = book->allocs + book->frees + book->reallocs - s.allocs - s.frees - s.reallocs;
 		if ((missing != losses(&r) || s.allocs > book->allocs || s.frees > book->frees) && !(jumped && s.allocs + losses(&r) >= book->allocs)) {
-			snprintf(why, sizeof why, "told %llu/%llu/%llu, found %llu/%llu/%llu, counted lost %llu", (unsigned long long)book->allocs,
+			snprintf(why, sizeof(why), "told %llu/%llu/%llu, found %llu/%llu/%llu, counted lost %llu", (unsigned long long)book->allocs,
 				 (unsigned long long)book->frees, (unsigned long long)book->reallocs, (unsigned long long)s.allocs,
 				 (unsigned long long)s.frees, (unsigned long long)s.reallocs, (unsigned long long)losses(&r));
 			problem = why;
@@ -777,7 +777,7 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 		} else if (may_fill && losses(&r) == 0) {
 			problem = "nothing was lost in a ring that is too small";
 		} else if (counted(&r, SHINY_COUNT_DROPPED_NESTED) != deep) {
-			snprintf(why, sizeof why, "%llu events were dropped because of others' records, %llu were due",
+			snprintf(why, sizeof(why), "%llu events were dropped because of others' records, %llu were due",
 				 (unsigned long long)counted(&r, SHINY_COUNT_DROPPED_NESTED), (unsigned long long)deep);
 			problem = why;
 		} else if (strcmp(mode, "claims") == 0 && !one_own_stream(&r)) {
@@ -785,19 +785,19 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 		} else if (strcmp(mode, "slow") == 0 && !counted(&r, SHINY_COUNT_WAITED_FULL)) {
 			problem = "nobody had to wait";
 		} else if (strcmp(mode, "aged") == 0 && counted(&r, SHINY_COUNT_WAITED_FULL) != 1) {
-			snprintf(why, sizeof why, "%llu waits", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL));
+			snprintf(why, sizeof(why), "%llu waits", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL));
 			problem = why;
 		} else if (strcmp(mode, "still") == 0 && (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited >= 10)) {
 			/* one wait of three seconds, or ten where it does not notice that nothing moves; two where each thread finds out for itself */
-			snprintf(why, sizeof why, "%llu waits, %llu seconds", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
+			snprintf(why, sizeof(why), "%llu waits, %llu seconds", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
 				 (unsigned long long)book->waited);
 			problem = why;
 		} else if (book->processes && s.processes != book->processes) {
-			snprintf(why, sizeof why, "%llu processes ran, %llu have records", (unsigned long long)book->processes,
+			snprintf(why, sizeof(why), "%llu processes ran, %llu have records", (unsigned long long)book->processes,
 				 (unsigned long long)s.processes);
 			problem = why;
 		} else if (strcmp(mode, "nursery") == 0 && (r.count[SHINY_REC_VPTR] == 0 || !counted(&r, SHINY_COUNT_FREES_HANDED_OVER))) {
-			snprintf(why, sizeof why, "%llu vptrs were read, %llu blocks freed while they were", (unsigned long long)r.count[SHINY_REC_VPTR],
+			snprintf(why, sizeof(why), "%llu vptrs were read, %llu blocks freed while they were", (unsigned long long)r.count[SHINY_REC_VPTR],
 				 (unsigned long long)counted(&r, SHINY_COUNT_FREES_HANDED_OVER));
 			problem = why;
 		} else if (strcmp(mode, "nursery") == 0 && book->released != book->frees) {
@@ -821,18 +821,18 @@ int main(int argc, char **argv)
 		{ "claims", "32m", run_claims }, { "slow", "1m", run_slow }, { "still", "1m", run_still },
 		{ "aged", "1m", run_aged },     { "killed", "64m", run_until_killed },
 	};
-	enum { CASES = sizeof cases / sizeof *cases };
+	enum { CASES = sizeof(cases) / sizeof(*cases) };
 	const char *truth = argc == 3 ? argv[2] : NULL;
 	char path[128];
 	int fd;
 
 	if (!truth && !mkdtemp(directory))
 		return 77;
-	snprintf(path, sizeof path, "%s/book", directory);
+	snprintf(path, sizeof(path), "%s/book", directory);
 	fd = open(truth ? truth : path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || ftruncate(fd, sizeof *book) != 0)
+	if (fd < 0 || ftruncate(fd, sizeof(*book)) != 0)
 		return 77;
-	book = mmap(NULL, sizeof *book, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	book = mmap(NULL, sizeof(*book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (truth) {
 		si_boot_test_constructor();
 		for (unsigned i = 0; i < CASES; i++)

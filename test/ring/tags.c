@@ -214,11 +214,11 @@ int main(int argc, char **argv)
 
 	if (argc == 1 && !mkdtemp(directory))
 		return 77;
-	snprintf(file, sizeof file, "%s/book", argc > 1 ? argv[1] : directory);
+	snprintf(file, sizeof(file), "%s/book", argc > 1 ? argv[1] : directory);
 	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || ftruncate(fd, sizeof *book) != 0)
+	if (fd < 0 || ftruncate(fd, sizeof(*book)) != 0)
 		return 77;
-	book = mmap(NULL, sizeof *book, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	book = mmap(NULL, sizeof(*book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (book == MAP_FAILED)
 		return 77;
 	if (argc > 1)
@@ -228,13 +228,13 @@ int main(int argc, char **argv)
 		char session[64], *arguments[] = { argv[0], directory, NULL };
 		char *environment[] = { session, (char *)(uintptr_t)"SHINY_COLLECT=off", (char *)(uintptr_t)"SHINY_RING=64m", (char *)(uintptr_t)"SHINY_TYPES=off", NULL };
 
-		snprintf(session, sizeof session, "SHINY_SESSION=%s", directory);
+		snprintf(session, sizeof(session), "SHINY_SESSION=%s", directory);
 		execve("/proc/self/exe", arguments, environment);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
 	number("the child's end", (uint64_t)status, 0);
-	if (rd_find(directory, path, sizeof path) && rd_open(&r, path)) {
+	if (rd_find(directory, path, sizeof(path)) && rd_open(&r, path)) {
 		bool good = rd_walk(&r, see_name, &reading) && rd_walk(&r, see_block, &reading);
 
 		check("the ring's invariants", good, r.error);

@@ -44,7 +44,7 @@ static void result(const char *name, bool good, const char *why)
 {
 	char full[200];
 
-	snprintf(full, sizeof full, "%s/%s", mode, name);
+	snprintf(full, sizeof(full), "%s/%s", mode, name);
 	check(full, good, why);
 }
 
@@ -69,15 +69,15 @@ static void disagree(const char *how, void **truth, unsigned truths, const uintp
 
 	if (seen.wrong[0])
 		return;
-	used = (size_t)snprintf(seen.wrong, sizeof seen.wrong, "%s, after %lu walks: ", how, seen.walks);
+	used = (size_t)snprintf(seen.wrong, sizeof(seen.wrong), "%s, after %lu walks: ", how, seen.walks);
 	for (unsigned i = 0; i < truths || i < count; i++) {
 		void *at = i < truths ? truth[i] : (void *)frames[i];
 		Dl_info info = { 0 };
 
 		dladdr(at, &info);
-		used += (size_t)snprintf(seen.wrong + used, sizeof seen.wrong - used, "\n#   %2u %p %p %s", i, i < truths ? truth[i] : NULL,
+		used += (size_t)snprintf(seen.wrong + used, sizeof(seen.wrong) - used, "\n#   %2u %p %p %s", i, i < truths ? truth[i] : NULL,
 					 i < count ? (void *)frames[i] : NULL, info.dli_sname ? info.dli_sname : "?");
-		if (used >= sizeof seen.wrong)
+		if (used >= sizeof(seen.wrong))
 			break;
 	}
 }
@@ -125,7 +125,7 @@ static __attribute__((noinline)) void compare_walks(const uintptr_t *fp, uint32_
 	id = si_stack_id(w, fp, depth, si_process.slot < 0);
 	if (w->defined) {
 		defined[id].count = w->defined;
-		memcpy(defined[id].frames, w->frames, w->defined * sizeof *w->frames);
+		memcpy(defined[id].frames, w->frames, w->defined * sizeof(*w->frames));
 	}
 	si_leave(w);
 	seen.walks++;
@@ -173,12 +173,12 @@ static void walk_with(struct walks *w, void *library, unsigned rounds)
 /* `share`: of a thousand walks, how many must have told all. */
 static void finish(const char *name, unsigned share)
 {
-	char why[sizeof seen.wrong + 100];
+	char why[sizeof(seen.wrong) + 100];
 
 	if (seen.wrong[0])
 		result(name, false, seen.wrong);
 	else if (seen.walks == 0 || seen.whole * 1000 < seen.walks * share) {
-		snprintf(why, sizeof why, "of %lu walks %lu reached the end and %lu were cut", seen.walks, seen.whole, seen.cut);
+		snprintf(why, sizeof(why), "of %lu walks %lu reached the end and %lu were cut", seen.walks, seen.whole, seen.cut);
 		result(name, false, why);
 	} else {
 		result(name, true, "");
@@ -280,7 +280,7 @@ static void stepping(struct walks *w)
 	char text[100], *end;
 
 	trap(true);
-	qsort(numbers, 6, sizeof *numbers, by_number);
+	qsort(numbers, 6, sizeof(*numbers), by_number);
 	strtod("3.25e7", &end);
 	sprintf(text, "%d %s %g", numbers[0], "text", 1.5);
 	trap(false);
@@ -328,7 +328,7 @@ static void replaced(const char *directory)
 		struct link_map *map;
 		void *library;
 
-		snprintf(path, sizeof path, "%s/other%u.so", directory, i % 2);
+		snprintf(path, sizeof(path), "%s/other%u.so", directory, i % 2);
 		si_event_modules_changing();
 		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		if (!library || !take_shapes(&w, library)) {
@@ -422,7 +422,7 @@ static void mutated(const char *name, uintptr_t pc, unsigned rounds)
 			kept = NULL;
 		}
 	}
-	snprintf(why, sizeof why, "%lu rows are unsound; of %lu by rsp, %lu by rbp, %lu bare, %lu stop", bad, kinds[SI_ROW_SP],
+	snprintf(why, sizeof(why), "%lu rows are unsound; of %lu by rsp, %lu by rbp, %lu bare, %lu stop", bad, kinds[SI_ROW_SP],
 		 kinds[SI_ROW_BP], kinds[SI_ROW_BARE], kinds[SI_ROW_STOP]);
 	result(name, bad == 0 && kinds[SI_ROW_SP] && kinds[SI_ROW_STOP] && kinds[SI_ROW_BARE], why);
 	printf("# %s\n", why);
@@ -485,7 +485,7 @@ static void child(const char *directory)
 	char path[300];
 
 	for (unsigned i = 0; i < 2; i++) {
-		snprintf(path, sizeof path, "%s/walks%u.so", directory, i);
+		snprintf(path, sizeof(path), "%s/walks%u.so", directory, i);
 		libraries[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		if (!libraries[i]) {
 			result("libraries", false, dlerror());
@@ -510,7 +510,7 @@ static bool compile(const char *directory, const char *output, const char *flags
 	const char *cc = getenv("CC");
 	char command[800];
 
-	snprintf(command, sizeof command, "%s -O2 -g -fPIC -shared -Itest/ring/fixtures %s test/ring/fixtures/walks.c -o %s/%s",
+	snprintf(command, sizeof(command), "%s -O2 -g -fPIC -shared -Itest/ring/fixtures %s test/ring/fixtures/walks.c -o %s/%s",
 		 cc && *cc ? cc : "cc", flags, directory, output);
 	return system(command) == 0;
 }
@@ -540,9 +540,9 @@ int main(int argc, char **argv)
 		int status = -1;
 		pid_t pid;
 
-		snprintf(session, sizeof session, "SHINY_SESSION=%s/%s", directory, modes[i]);
-		snprintf(unwind, sizeof unwind, "SHINY_UNWIND=%s", modes[i]);
-		mkdir(session + sizeof "SHINY_SESSION=" - 1, 0700);
+		snprintf(session, sizeof(session), "SHINY_SESSION=%s/%s", directory, modes[i]);
+		snprintf(unwind, sizeof(unwind), "SHINY_UNWIND=%s", modes[i]);
+		mkdir(session + sizeof("SHINY_SESSION=") - 1, 0700);
 		pid = fork();
 		if (pid == 0) {
 			execve("/proc/self/exe", arguments, environment);
@@ -552,6 +552,6 @@ int main(int argc, char **argv)
 		mode = modes[i];
 		result("ran", status == 0, "it ended with a failure");
 	}
-	snprintf(command, sizeof command, "rm -rf %s", directory);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return (system(command) != 0 || failures != 0);
 }

@@ -33,7 +33,7 @@ static inline void read_boot_id_bytes(uint8_t *out)
 	unsigned n = 0;
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-	if (file && fgets(text, sizeof text, file))
+	if (file && fgets(text, sizeof(text), file))
 		for (char *at = text; at[0] && at[1] && n < 16; at += *at == '-' ? 1 : 2) {
 			unsigned byte;
 
@@ -64,7 +64,7 @@ static inline struct shiny_header *ring_make(const char *path, uint32_t smalls, 
 	if (h == MAP_FAILED)
 		return NULL;
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	*h = (struct shiny_header){ .magic = SHINY_MAGIC, .version = SHINY_VERSION, .header_bytes = sizeof *h, .layout = SHINY_LAYOUT,
+	*h = (struct shiny_header){ .magic = SHINY_MAGIC, .version = SHINY_VERSION, .header_bytes = sizeof(*h), .layout = SHINY_LAYOUT,
 				    .ring_bytes = bytes, .notices_at = notices_at, .processes_at = processes_at, .threads_at = threads_at, .states_at = states_at,
 				    .smalls_at = smalls_at, .chunks_at = chunks_at, .processes = WRITER_PROCESSES, .threads = WRITER_THREADS,
 				    .processes_ready = WRITER_PROCESSES, .threads_ready = WRITER_THREADS, .smalls = smalls,
@@ -159,7 +159,7 @@ static inline bool put_run(struct writer *w, uint64_t n, unsigned kind, uint64_t
 
 static inline bool put_stack(struct writer *w, uint64_t n, uint32_t id, const uint64_t *frames, uint32_t count)
 {
-	return put_run(w, n, SHINY_REC_STACK, count, id, 0, frames, count * sizeof *frames);
+	return put_run(w, n, SHINY_REC_STACK, count, id, 0, frames, count * sizeof(*frames));
 }
 
 static inline bool put_module(struct writer *w, uint64_t n, uint64_t start, uint64_t end, const char *path)
@@ -170,7 +170,7 @@ static inline bool put_module(struct writer *w, uint64_t n, uint64_t start, uint
 	} m = { .module = { .start = start, .end = end, .bias = start, .path_bytes = (uint16_t)strlen(path) } };
 
 	strcpy(m.path, path);
-	return put_run(w, n, SHINY_REC_MODULE, 0, 0, 0, &m, sizeof m.module + (strlen(path) + 15) / 16 * 16);
+	return put_run(w, n, SHINY_REC_MODULE, 0, 0, 0, &m, sizeof(m.module) + (strlen(path) + 15) / 16 * 16);
 }
 
 static inline bool put_vptr(struct writer *w, uint64_t address, uint64_t word, unsigned reading)

@@ -110,8 +110,8 @@ static void add_up(uint32_t first, uint32_t last, struct activity_point *out)
 	bool types[TYPES + 1] = { false };
 
 	for (uint32_t p = first; p <= last; p++) {
-		memset(lines, 0, sizeof lines);
-		memset(pages, 0, sizeof pages);
+		memset(lines, 0, sizeof(lines));
+		memset(pages, 0, sizeof(pages));
 		for (size_t i = 0; i < PLACES; i++) {
 			const struct place *place = &places[p][i];
 			uint64_t from = (base & 0xfffff) + i * STRIDE;
@@ -124,9 +124,9 @@ static void add_up(uint32_t first, uint32_t last, struct activity_point *out)
 			for (uint64_t byte = from; byte < from + (place->size ? place->size : 1); byte++)
 				lines[byte / 64] = pages[byte / 4096] = 1;
 		}
-		for (size_t i = 0; i < sizeof lines; i++)
+		for (size_t i = 0; i < sizeof(lines); i++)
 			out->lines += lines[i];
-		for (size_t i = 0; i < sizeof pages; i++)
+		for (size_t i = 0; i < sizeof(pages); i++)
 			out->pages += pages[i];
 	}
 	for (unsigned i = 1; i <= TYPES; i++)
@@ -309,7 +309,7 @@ static void compare(const char *name, const struct activity_series *got, const s
 		const struct activity_point *w = &want->points[i];
 
 		seen += w->blocks > 0;
-		if (memcmp(p, w, sizeof *p) == 0)
+		if (memcmp(p, w, sizeof(*p)) == 0)
 			continue;
 		if (!wrong++)
 			printf("not ok %s/interval %zu: blocks %" PRIu64 " %" PRIu64 ", bytes %" PRIu64 " %" PRIu64 ", types %" PRIu64 " %" PRIu64
@@ -408,7 +408,7 @@ int main(void)
 	struct scope all;
 	struct shiny_err *err;
 
-	snprintf(path, sizeof path, "/tmp/shiny-test-activity-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-activity-%d.shiny", (int)getpid());
 	record();
 	must(store_open(path, &session));
 	must(scope_resolve(session, NULL, &all));

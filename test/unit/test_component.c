@@ -34,11 +34,11 @@ static void test_names(void)
 	};
 	char label[64], got[200];
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *start = function_name_start(cases[i].text);
 
-		snprintf(label, sizeof label, "name_%zu", i);
-		snprintf(got, sizeof got, "%.*s", (int)function_name_length(start), start);
+		snprintf(label, sizeof(label), "name_%zu", i);
+		snprintf(got, sizeof(got), "%.*s", (int)function_name_length(start), start);
 		text_is(label, got, cases[i].name);
 	}
 }
@@ -55,8 +55,8 @@ static void test_patterns(void)
 	};
 	char label[64], got[200];
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct component_match match = {0};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct component_match match = { 0 };
 		bool yes = component_pattern_matches(cases[i].pattern, COMPONENT_FUNCTION, cases[i].text, strlen(cases[i].text), &match);
 		size_t at = 0, stars = 0;
 
@@ -64,8 +64,8 @@ static void test_patterns(void)
 			stars += *c == '*';
 		got[0] = '\0';
 		for (size_t n = 0; yes && n < stars; n++)
-			at += (size_t)snprintf(got + at, sizeof got - at, "%s%.*s", n ? "|" : "", (int)match.stars[n].length, match.stars[n].text);
-		snprintf(label, sizeof label, "pattern_%zu_%s", i, cases[i].pattern);
+			at += (size_t)snprintf(got + at, sizeof(got) - at, "%s%.*s", n ? "|" : "", (int)match.stars[n].length, match.stars[n].text);
+		snprintf(label, sizeof(label), "pattern_%zu_%s", i, cases[i].pattern);
 		text_is(label, yes ? got : NULL, cases[i].stars);
 	}
 }
@@ -75,7 +75,7 @@ static char *write_file(const char *content)
 	static char path[4096];
 	FILE *file;
 
-	snprintf(path, sizeof path, "%s/test_component.rules", getenv("SHINY_TEST_TMP") ? getenv("SHINY_TEST_TMP") : "/tmp");
+	snprintf(path, sizeof(path), "%s/test_component.rules", getenv("SHINY_TEST_TMP") ? getenv("SHINY_TEST_TMP") : "/tmp");
 	file = fopen(path, "we");
 	if (!file || fputs(content, file) < 0 || fclose(file) != 0)
 		exit(1);
@@ -99,14 +99,14 @@ static void test_errors(void)
 	};
 	char label[64];
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *path = write_file(cases[i].content);
 		struct component_rules *rules = NULL;
 		struct shiny_err *err = component_rules_load(&path, 1, &rules);
 		bool good = err && err->code == SHINY_ERR_USAGE && strstr(err->message, cases[i].line) && strstr(err->message, cases[i].word) &&
 			    strncmp(err->message, path, strlen(path)) == 0 && !rules;
 
-		snprintf(label, sizeof label, "error_%zu", i);
+		snprintf(label, sizeof(label), "error_%zu", i);
 		if (!good)
 			printf("# %s\n", err ? err->message : "no error");
 		number(label, good, 1);
@@ -165,7 +165,7 @@ static const struct { const char *name, *owner; } with_user_rules[] = {
 	{"user_source", "innobase"}, {"user_over_builtin", "mine"}, {"boring", "mine"}, {"user_over_boring", "wrappers"}, {"user_nobody", "cc"},
 	{"long", "cc"}, {"user_module", "plugins"}, {"user_module_class", "plugins"}, {"innermost", "skia"},
 };
-enum { STACKS = sizeof stacks / sizeof *stacks };
+enum { STACKS = sizeof(stacks) / sizeof(*stacks) };
 
 static uint32_t module_id(struct store *s, const char *name, size_t length)
 {
@@ -180,7 +180,7 @@ static uint32_t module_id(struct store *s, const char *name, size_t length)
 		char path[200];
 
 		known[id] = strndup(name, length);
-		snprintf(path, sizeof path, "/usr/lib/%s", known[id]);
+		snprintf(path, sizeof(path), "/usr/lib/%s", known[id]);
 		must(store_put_module(s, &(struct store_module){.id = id + 1, .path = path, .build_id = "", .symbols = "none", .note = ""}));
 	}
 	return id + 1;
@@ -255,7 +255,7 @@ static void test_stacks(struct store *s)
 	must(component_rules_load(NULL, 0, &rules));
 	must(components_load(s, &all, rules, "live_bytes", &c));
 	for (size_t i = 0; i < STACKS; i++) {
-		snprintf(label, sizeof label, "builtin_%s", stacks[i].name);
+		snprintf(label, sizeof(label), "builtin_%s", stacks[i].name);
 		text_is(label, owner_in(&c, i), strncmp(stacks[i].name, "user_", 5) != 0 ? stacks[i].owner :
 			strcmp(stacks[i].name, "user_source") == 0 ? "storage" : strcmp(stacks[i].name, "user_over_builtin") == 0 ? "net" :
 			strcmp(stacks[i].name, "user_over_boring") == 0 ? "db" : strcmp(stacks[i].name, "user_module") == 0 ? "blink" :
@@ -270,12 +270,12 @@ static void test_stacks(struct store *s)
 
 	must(component_rules_load(&(const char *){write_file(user_rules)}, 1, &rules));
 	must(components_load(s, &all, rules, "live_bytes", &c));
-	for (size_t i = 0; i < sizeof with_user_rules / sizeof *with_user_rules; i++) {
+	for (size_t i = 0; i < sizeof(with_user_rules) / sizeof(*with_user_rules); i++) {
 		size_t stack = 0;
 
 		while (strcmp(stacks[stack].name, with_user_rules[i].name) != 0)
 			stack++;
-		snprintf(label, sizeof label, "user_rules_%s", with_user_rules[i].name);
+		snprintf(label, sizeof(label), "user_rules_%s", with_user_rules[i].name);
 		text_is(label, owner_in(&c, stack), with_user_rules[i].owner);
 	}
 	number("user_total", sum(&c), (UINT64_C(1) << STACKS) - 1);
@@ -300,9 +300,9 @@ static void test_tree(struct store *s)
 
 		must(tree_load(s, &all, measures[i], TREE_BY_TYPE, NULL, 0, false, &by_type));
 		must(tree_load_components(s, &all, measures[i], rules, NULL, 0, false, &by_component, &components));
-		snprintf(label, sizeof label, "tree_%zu", i);
+		snprintf(label, sizeof(label), "tree_%zu", i);
 		number(label, by_component.value, by_type.value);
-		snprintf(label, sizeof label, "tree_%zu_processes", i);
+		snprintf(label, sizeof(label), "tree_%zu_processes", i);
 		number(label, by_component.count, by_type.count);
 		tree_deinit(&by_type);
 		tree_deinit(&by_component);

@@ -64,7 +64,7 @@ int main(void)
 	CHUNK->records[1] = (struct shiny_record){ 11, 12 };
 	CHUNK->records[2] = (struct shiny_record){ 13, 0 };
 	put(0, shiny_w0(3, 9), shiny_w1(1, 2, 0, SHINY_REC_STACK));
-	check_that("stack", next() == DECODE_RAW && raw.size == 3 && raw.stack == 9 && decode_payload(&raw, copy, sizeof copy) == 32 &&
+	check_that("stack", next() == DECODE_RAW && raw.size == 3 && raw.stack == 9 && decode_payload(&raw, copy, sizeof(copy)) == 32 &&
 			       copy[0] == 11 && copy[2] == 13 && cursor.position == 3);
 
 	check_that("pad", run(SHINY_REC_PAD, 0, 0, 20) == DECODE_NONE && cursor.position == 21);

@@ -38,7 +38,7 @@ static char *told(const struct counts *counts)
 
 static struct shiny_err *read_trace(const char *text, size_t length, size_t cut, struct counts *counts)
 {
-	struct trace *trace = mem_zero(1, sizeof *trace);
+	struct trace *trace = mem_zero(1, sizeof(*trace));
 	struct shiny_err *err;
 
 	trace_init(trace, counts, "F2");
@@ -52,7 +52,7 @@ static struct shiny_err *read_trace(const char *text, size_t length, size_t cut,
 
 static struct shiny_err *read_snapshot(const char *text, size_t length, size_t cut, struct counts *counts)
 {
-	struct snapshot *snapshot = mem_zero(1, sizeof *snapshot);
+	struct snapshot *snapshot = mem_zero(1, sizeof(*snapshot));
 	struct shiny_err *err;
 
 	snapshot_init(snapshot, counts);
@@ -78,7 +78,7 @@ static void cut(const char *name, read_fn read, const char *text, const char *wa
 		char *got = err ? mem_text(err->message) : told(&counts);
 
 		if (at == 0) {
-			snprintf(line, sizeof line, "%s/whole", name);
+			snprintf(line, sizeof(line), "%s/whole", name);
 			text_is(line, got, want);
 		}
 		wrong += strcmp(got, want) != 0;
@@ -86,7 +86,7 @@ static void cut(const char *name, read_fn read, const char *text, const char *wa
 		free(got);
 		counts_deinit(&counts);
 	}
-	snprintf(line, sizeof line, "%s/cut_anywhere", name);
+	snprintf(line, sizeof(line), "%s/cut_anywhere", name);
 	check(line, !wrong, "pieces make a difference");
 	for (size_t at = 0; at < length; at++) {
 		struct counts counts = { 0 };
@@ -96,7 +96,7 @@ static void cut(const char *name, read_fn read, const char *text, const char *wa
 		shiny_err_free(err);
 		counts_deinit(&counts);
 	}
-	snprintf(line, sizeof line, "%s/cut_off", name);
+	snprintf(line, sizeof(line), "%s/cut_off", name);
 	check(line, !accepted, "a document that is cut off is taken for whole");
 }
 
@@ -152,7 +152,7 @@ static void test_page(void)
 	static const char text[] = "{\"traceEvents\":[{\"args\":{\"data\":{\"frames\":[{\"frame\":\"F1\",\"processId\":3},{\"frame\":\"F2\",\"processId\":4},"
 				   "{\"frame\":\"F3\",\"processId\":5}]}},\"ph\":\"I\",\"pid\":1,\"ts\":1}]}";
 	struct counts counts = { 0 };
-	struct trace *trace = mem_zero(1, sizeof *trace);
+	struct trace *trace = mem_zero(1, sizeof(*trace));
 
 	trace_init(trace, &counts, "F2");
 	trace_feed(trace, text, strlen(text));
@@ -184,10 +184,10 @@ static void test_hostile(void)
 	enum { PIECE = 1 << 18 }; /* as much as client.c hands on at once */
 	static char piece[PIECE];
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		size_t unit = strlen(cases[i].more), fed = 0;
 		struct json_sink sink = { 0 };
-		struct json_stream *s = mem_zero(1, sizeof *s);
+		struct json_stream *s = mem_zero(1, sizeof(*s));
 		struct shiny_err *err;
 		long before = peak_kib();
 		char name[40];
@@ -199,9 +199,9 @@ static void test_hostile(void)
 		while (json_stream_feed(s, piece, PIECE / unit * unit) && fed < (size_t)1 << 30)
 			fed += PIECE;
 		err = json_stream_end(s, "it");
-		snprintf(name, sizeof name, "hostile/%s", cases[i].name);
+		snprintf(name, sizeof(name), "hostile/%s", cases[i].name);
 		text_is(name, err && strlen(err->message) > 19 ? err->message + 19 : "accepted", cases[i].why);
-		snprintf(name, sizeof name, "hostile/%s/memory", cases[i].name);
+		snprintf(name, sizeof(name), "hostile/%s/memory", cases[i].name);
 		check(name, peak_kib() - before < 4 * (JSON_STREAM_TEXT >> 10), "it took too much");
 		shiny_err_free(err);
 		json_stream_deinit(s);
@@ -215,16 +215,16 @@ static void test_many(void)
 	static const char start[] = "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_types\":[[\"native\"]]}},\"nodes\":[0,0,1";
 	static char piece[6000];
 	struct counts counts = { 0 };
-	struct snapshot *s = mem_zero(1, sizeof *s);
+	struct snapshot *s = mem_zero(1, sizeof(*s));
 	struct shiny_err *err;
 	long before = peak_kib();
 
-	for (size_t i = 0; i < sizeof piece; i += 6)
+	for (size_t i = 0; i < sizeof(piece); i += 6)
 		memcpy(piece + i, ",0,0,8", 6);
 	snapshot_init(s, &counts);
 	snapshot_feed(s, start, strlen(start));
 	for (int i = 0; i < 10000; i++)
-		snapshot_feed(s, piece, sizeof piece);
+		snapshot_feed(s, piece, sizeof(piece));
 	snapshot_feed(s, "],\"strings\":[\"T\"]}", 18);
 	err = snapshot_end(s);
 	check("many/read", !err, err ? err->message : "");
@@ -247,7 +247,7 @@ static bool take(void *context, bool snapshot, const char *text, size_t length)
 	struct pieces *p = context;
 	size_t used = strlen(p->text);
 
-	json_stream_copy(p->text + used, sizeof p->text - used, text, length);
+	json_stream_copy(p->text + used, sizeof(p->text) - used, text, length);
 	p->snapshot = snapshot;
 	return true;
 }
@@ -255,7 +255,7 @@ static bool take(void *context, bool snapshot, const char *text, size_t length)
 static void test_messages(void)
 {
 	struct pieces pieces = { "", false };
-	struct message *m = mem_zero(1, sizeof *m);
+	struct message *m = mem_zero(1, sizeof(*m));
 
 #define READ(text)                                                            \
 	do {                                                                  \
@@ -318,7 +318,7 @@ static void test_store(void)
 	char path[4096];
 	bool row = false;
 
-	snprintf(path, sizeof path, "%s/devtools.shiny", getenv("SHINY_TEST_TMP") ? getenv("SHINY_TEST_TMP") : "/tmp");
+	snprintf(path, sizeof(path), "%s/devtools.shiny", getenv("SHINY_TEST_TMP") ? getenv("SHINY_TEST_TMP") : "/tmp");
 	shiny_err_free(read_trace(trace_text, strlen(trace_text), 0, &counts));
 	shiny_err_free(read_snapshot(snapshot_text, strlen(snapshot_text), 0, &counts));
 	err = make_session(path, false);

@@ -62,15 +62,15 @@ static void has(const char *name, enum symptom wanted)
 	for (enum symptom s = 0; s < SYMPTOMS; s++) {
 		enum verdict verdict = s == SYMPTOM_HARDWARE ? VERDICT_UNKNOWN : s == wanted ? VERDICT_YES : VERDICT_NO;
 
-		snprintf(text, sizeof text, "%s/%s", name, symptom_names[s]);
+		snprintf(text, sizeof(text), "%s/%s", name, symptom_names[s]);
 		checkf(text, d.at[s].verdict == verdict, "%s: %s", verdict_names[d.at[s].verdict], d.at[s].measure);
-		snprintf(text, sizeof text, "%s/%s/advice", name, symptom_names[s]);
+		snprintf(text, sizeof(text), "%s/%s/advice", name, symptom_names[s]);
 		check(text, !d.at[s].advice == (verdict != VERDICT_YES), "advice for what is not there, or none");
 	}
 	if (wanted != SYMPTOMS) {
 		const char *first = d.at[wanted].rows[0].name;
 
-		snprintf(text, sizeof text, "%s/whose", name);
+		snprintf(text, sizeof(text), "%s/whose", name);
 		checkf(text, first && strncmp(first, "maker", 5) == 0, "%s", first ? first : "nobody's");
 	}
 	diagnose_deinit(&d);
@@ -88,7 +88,7 @@ int main(void)
 {
 	static uint64_t blocks[512];
 
-	snprintf(path, sizeof path, "/tmp/shiny-test-diagnose-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-diagnose-%d.shiny", (int)getpid());
 	begin(true);
 	has("calm", SYMPTOMS);
 

@@ -348,7 +348,7 @@ static void over_time(void)
 int main(void)
 {
 	for (int side = 0; side < 2; side++)
-		snprintf(paths[side], sizeof paths[side], "/tmp/shiny-test-diff-%d-%d.shiny", (int)getpid(), side);
+		snprintf(paths[side], sizeof(paths[side]), "/tmp/shiny-test-diff-%d-%d.shiny", (int)getpid(), side);
 	named();
 	same_file();
 	stripped();

@@ -90,7 +90,7 @@ int main(void)
 	const struct growth_row *row;
 	struct scope all;
 
-	snprintf(path, sizeof path, "/tmp/shiny-test-growth-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-growth-%d.shiny", (int)getpid());
 	record();
 	must(store_open(path, &session));
 	must(scope_resolve(session, NULL, &all));

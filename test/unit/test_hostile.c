@@ -87,7 +87,7 @@ static const struct analysis {
 } analyses[] = {
 	{ "pages", see_pages }, { "pooling", see_pooling }, { "activity", see_activity }, { "mismatches", see_mismatches }, { "narrow", see_narrow },
 };
-enum { ANALYSES = sizeof analyses / sizeof *analyses };
+enum { ANALYSES = sizeof(analyses) / sizeof(*analyses) };
 
 /* Exit status: 0 numbers came out, 4 an error of the file, 5 another. */
 static int see(const struct analysis *analysis)
@@ -120,7 +120,7 @@ static void look(const char *name, const char *which, bool takes)
 			_exit(see(&analyses[i]));
 		}
 		wait4(child, &status, 0, &usage);
-		snprintf(label, sizeof label, "%s/%s", name, analyses[i].name);
+		snprintf(label, sizeof(label), "%s/%s", name, analyses[i].name);
 		if (WIFSIGNALED(status))
 			checkf(label, false, WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "it takes more than %d s" : "signal %d",
 			       WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? RUN_SECONDS : WTERMSIG(status));
@@ -237,7 +237,7 @@ static void wrong_bin(void)
 
 int main(void)
 {
-	snprintf(path, sizeof path, "/tmp/test_hostile_%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/test_hostile_%d.shiny", (int)getpid());
 	one_block("a block of 2^62 bytes", 4096, UINT64_C(1) << 62);
 	one_block("a block that wraps", -UINT64_C(4096), 1 << 20);
 	one_block("a block at 2^57", UINT64_C(1) << 57, 16);

@@ -33,7 +33,7 @@ static const struct curve {
 	{ "steady", steady, true }, { "noisy", noisy, true }, { "table", table, false }, { "phase", phase, false }, { "levels_off", levels_off, false },
 	{ "in_and_out", in_and_out, false }, { "late", late, false }, { "sawtooth", sawtooth, false },
 };
-enum { CURVES = sizeof curves / sizeof *curves };
+enum { CURVES = sizeof(curves) / sizeof(*curves) };
 
 static void put(struct store *s, unsigned ms, uint8_t kind, uint32_t process, unsigned curve, unsigned index)
 {
@@ -71,7 +71,7 @@ int main(void)
 	struct store *s;
 	struct scope all;
 
-	snprintf(path, sizeof path, "/tmp/shiny-test-leaks-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-leaks-%d.shiny", (int)getpid());
 	record();
 	must(store_open(path, &s));
 	must(scope_resolve(s, NULL, &all));

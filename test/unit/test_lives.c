@@ -284,7 +284,7 @@ static void at_random(void)
 		struct place *p;
 
 		if (alive < PROCESSES && time > forked[alive]) {
-			memcpy(model[alive], model[alive - 1], sizeof model[alive]);
+			memcpy(model[alive], model[alive - 1], sizeof(model[alive]));
 			alive++;
 		}
 		process = (uint32_t)(next_random() % alive);
@@ -327,7 +327,7 @@ static int by_value(const void *left, const void *right)
 static void quantiles(void)
 {
 	enum { COUNT = 20000 };
-	uint64_t *values = mem_zero(COUNT, sizeof *values);
+	uint64_t *values = mem_zero(COUNT, sizeof(*values));
 	struct distribution d = { 0 }, half = { 0 }, empty = { 0 };
 	double worst = 0, sum = 0, logs = 0;
 
@@ -338,7 +338,7 @@ static void quantiles(void)
 		distribution_add(i % 2 ? &d : &half, values[i], false);
 	}
 	distribution_merge(&d, &half);
-	qsort(values, COUNT, sizeof *values, by_value);
+	qsort(values, COUNT, sizeof(*values), by_value);
 	for (double q = 0.01; q < 1; q += 0.01) {
 		double exact = (double)values[(size_t)ceil(q * COUNT) - 1], is = (double)distribution_quantile(&d, q);
 
@@ -381,7 +381,7 @@ static void kaplan_meier(void)
 
 int main(void)
 {
-	snprintf(path, sizeof path, "/tmp/shiny-test-lives-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-lives-%d.shiny", (int)getpid());
 	collected();
 	written_down();
 	late_ring();

@@ -31,7 +31,7 @@ static void make_session(const char *path)
 	put_process(s, (struct store_process){ .id = 1, .end = 1000 });
 	put_process(s, (struct store_process){ .id = 2, .parent = 1, .start = 305, .forked = 300, .end = 900 });
 	put_process(s, (struct store_process){ .id = 3, .parent = 2, .start = 510, .forked = 500, .ending = "running" });
-	must(store_put_events(s, events, sizeof events / sizeof events[0]));
+	must(store_put_events(s, events, sizeof(events) / sizeof(events[0])));
 	must(store_finish(s, NULL));
 }
 
@@ -51,7 +51,7 @@ static const struct state expected[] = {
 	{ 950, { { true, 2, 87 }, { false, 2, 101 }, { true, 2, 101 } } },
 	{ 1000, { { false, 2, 87 }, { false, 2, 101 }, { true, 2, 101 } } },
 };
-enum { STATES = sizeof expected / sizeof expected[0] };
+enum { STATES = sizeof(expected) / sizeof(expected[0]) };
 
 static size_t told;
 

@@ -131,7 +131,7 @@ static void kinds(void)
 	check("kinds", objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one) && objects_set_kinds(&objects, &other),
 	      "refused");
 	check("the same again", objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one), "refused");
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		check("kinds without sense", !objects_set_kinds(&objects, &bad[i]), "taken");
 	objects_clone_kinds(&child, &objects);
 	check("places", objects_place(&child, 1) == 0x1000 && objects_place(&child, 100) == 0x1000 + 99 * 32 && objects_place(&child, 200) == 0x9000 &&

@@ -19,7 +19,7 @@ static char *parse(enum verb_id verb, const char *line, struct options *o)
 	char *message = NULL;
 	int argc = 0;
 
-	snprintf(text, sizeof text, "%s", line);
+	snprintf(text, sizeof(text), "%s", line);
 	for (char *word = strtok(text, " "); word && argc < WORDS; word = strtok(NULL, " "))
 		argv[argc++] = word;
 	argv[argc] = NULL;
@@ -118,7 +118,7 @@ static void test_tables(void)
 		uint64_t n;
 		char why[160];
 
-		if (!value_parse(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, &n, why, sizeof why)) {
+		if (!value_parse(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, &n, why, sizeof(why))) {
 			printf("not ok tables: default of %s: it takes %s\n", env_specs[i].name, why);
 			failures++;
 		}

@@ -52,7 +52,7 @@ static const struct {
 
 int main(void)
 {
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *detail = NULL, *owner = owners_name(owners_find(&cases[i].facts, &detail));
 
 		checkf(cases[i].what, !strcmp(owner, cases[i].owner) && !strcmp(detail, cases[i].detail), "it is %s, %s; not %s, %s", owner, detail,

@@ -305,7 +305,7 @@ static void inherit(unsigned child)
 {
 	unsigned parent = lived[child].parent - 1;
 
-	memcpy(used[child], used[parent], sizeof used[child]);
+	memcpy(used[child], used[parent], sizeof(used[child]));
 	for (size_t i = 0, count = objects.count; i < count; i++) {
 		struct object copy = objects.at[i];
 
@@ -461,7 +461,7 @@ static void sum_up(unsigned process, uint64_t under)
 /* `end`: each process as it was in the end; else at `time`. */
 static void build(bool end, uint64_t time, uint64_t under)
 {
-	memset(&model, 0, sizeof model);
+	memset(&model, 0, sizeof(model));
 	for (unsigned i = 0; i < PROCESSES; i++)
 		model.there[i] = end ? !lived[i].end : runs(i, time);
 	for (size_t i = 0; i < objects.count; i++) {
@@ -499,7 +499,7 @@ static unsigned compare_pins(const struct pages_pins *got, const struct pages_pi
 		struct pages_pin pin = *pin_of(got, names[i]);
 
 		pin.name = NULL;
-		wrong += memcmp(&pin, &want[i], sizeof pin) != 0;
+		wrong += memcmp(&pin, &want[i], sizeof(pin)) != 0;
 	}
 	for (size_t i = 1; i < got->count; i++)
 		wrong += got->rows[i - 1].idle < got->rows[i].idle;
@@ -515,14 +515,14 @@ static void compare(const char *name, struct pages *p)
 	char text[80];
 
 	for (unsigned i = 0; i < PROCESSES; i++)
-		for (size_t k = 0; k < sizeof all / sizeof(uint64_t); k++)
+		for (size_t k = 0; k < sizeof(all) / sizeof(uint64_t); k++)
 			((uint64_t *)&all)[k] += ((const uint64_t *)&model.sums[i])[k];
 	for (size_t i = 0; i < p->count; i++) {
 		struct pages_process *q = &p->processes[i];
 		const struct model_page *at = model.pages[q->id - 1];
 
 		there++;
-		wrong_sums += memcmp(&q->sums, &model.sums[q->id - 1], sizeof q->sums) != 0;
+		wrong_sums += memcmp(&q->sums, &model.sums[q->id - 1], sizeof(q->sums)) != 0;
 		for (size_t k = 0; k < q->run_count; k++)
 			for (uint64_t page = q->runs[k].page; page < q->runs[k].page + q->runs[k].count; page++, pages++) {
 				const struct model_page *m = &at[page - RING / 4096];
@@ -532,25 +532,25 @@ static void compare(const char *name, struct pages *p)
 		for (unsigned k = 0; k <= PAGES; k++)
 			wrong_history += page_history_of(&q->history, RING / 4096 + k) != at[k].ever;
 	}
-	snprintf(text, sizeof text, "%s/blocks", name);
+	snprintf(text, sizeof(text), "%s/blocks", name);
 	number(text, p->total.blocks, model.blocks);
-	snprintf(text, sizeof text, "%s/bytes", name);
+	snprintf(text, sizeof(text), "%s/bytes", name);
 	number(text, p->total.bytes, model.bytes);
-	snprintf(text, sizeof text, "%s/pages", name);
+	snprintf(text, sizeof(text), "%s/pages", name);
 	number(text, pages, all.pages);
-	snprintf(text, sizeof text, "%s/reclaimable", name);
+	snprintf(text, sizeof(text), "%s/reclaimable", name);
 	number(text, p->total.buckets[0].reclaimable, all.buckets[0].reclaimable);
-	snprintf(text, sizeof text, "%s/all sums", name);
-	number(text, memcmp(&p->total, &all, sizeof all) != 0, 0);
-	snprintf(text, sizeof text, "%s/sums of processes", name);
+	snprintf(text, sizeof(text), "%s/all sums", name);
+	number(text, memcmp(&p->total, &all, sizeof(all)) != 0, 0);
+	snprintf(text, sizeof(text), "%s/sums of processes", name);
 	number(text, wrong_sums, 0);
-	snprintf(text, sizeof text, "%s/runs", name);
+	snprintf(text, sizeof(text), "%s/runs", name);
 	number(text, wrong_runs, 0);
-	snprintf(text, sizeof text, "%s/history", name);
+	snprintf(text, sizeof(text), "%s/history", name);
 	number(text, wrong_history, 0);
-	snprintf(text, sizeof text, "%s/sites", name);
+	snprintf(text, sizeof(text), "%s/sites", name);
 	number(text, compare_pins(&p->by_site, model.sites, site_names, SITES), 0);
-	snprintf(text, sizeof text, "%s/types", name);
+	snprintf(text, sizeof(text), "%s/types", name);
 	number(text, compare_pins(&p->by_type, model.types, type_names, TYPES), 0);
 }
 
@@ -622,7 +622,7 @@ static void at_random(void)
 
 		load(ask, &p);
 		build(false, ask.time, ask.under);
-		snprintf(name, sizeof name, "random at %" PRIu64, ask.time);
+		snprintf(name, sizeof(name), "random at %" PRIu64, ask.time);
 		compare(name, &p);
 		if (i == 1)
 			compare_points(&p);
@@ -641,7 +641,7 @@ static void at_random(void)
 
 int main(void)
 {
-	snprintf(path, sizeof path, "/tmp/shiny-test-pages-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-pages-%d.shiny", (int)getpid());
 	written_down();
 	history();
 	damaged();

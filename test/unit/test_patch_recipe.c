@@ -102,11 +102,11 @@ static const char *read_back(const struct elf_file *file, const struct shiny_pat
 
 	if (!bytes || memcmp(bytes, r->expected, r->expected_bytes) != 0 || r->displaced < SHINY_PATCH_JUMP || r->expected_bytes < r->skip + r->displaced)
 		return "its numbers are wrong";
-	memcpy(code, r->code, sizeof code);
+	memcpy(code, r->code, sizeof(code));
 	for (unsigned i = 0; i < r->fixup_count; i++) {
 		int32_t distance = (int32_t)(r->fixups[i].target - (place + r->fixups[i].next));
 
-		memcpy(code + r->fixups[i].at, &distance, sizeof distance);
+		memcpy(code + r->fixups[i].at, &distance, sizeof(distance));
 	}
 	while (at < end) {
 		const uint8_t *original = bytes + (at - r->vaddr);
@@ -152,7 +152,7 @@ static void count_refusal(struct counts *c, const char *why)
 {
 	for (unsigned i = 0; i < 8; i++) {
 		if (!c->refused[i][0])
-			snprintf(c->refused[i], sizeof c->refused[i], "%s", why);
+			snprintf(c->refused[i], sizeof(c->refused[i]), "%s", why);
 		if (strcmp(c->refused[i], why) == 0) {
 			c->times[i]++;
 			return;
@@ -181,7 +181,7 @@ static void try_file(const char *path)
 		Elf64_Sym symbol;
 		const char *why;
 
-		memcpy(&symbol, symbols.data + at, sizeof symbol);
+		memcpy(&symbol, symbols.data + at, sizeof(symbol));
 		if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size)
 			continue;
 		c.functions++;

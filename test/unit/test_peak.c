@@ -149,7 +149,7 @@ static void check_peak(const char *name, const struct peak *peak, size_t at, uin
 		char site[16];
 		const struct peak_row *row;
 
-		snprintf(site, sizeof site, "site_%u ", s);
+		snprintf(site, sizeof(site), "site_%u ", s);
 		row = row_of(peak, site);
 		wrong += row->blocks != want[s].blocks || row->bytes != want[s].bytes || row->soon_blocks != want[s].soon_blocks ||
 			 row->soon_bytes != want[s].soon_bytes;
@@ -200,7 +200,7 @@ static void make(void)
 	uint64_t time = 10;
 	bool has_forked = false, has_exited = false;
 
-	changes = mem_zero(STEPS + 10, sizeof *changes);
+	changes = mem_zero(STEPS + 10, sizeof(*changes));
 	begin(STEPS * 2 + 1000, functions, SITES);
 	put_process(session, (struct store_process){ .id = 1, .start = 1 });
 	put_process(session, (struct store_process){ .id = 2, .parent = 1, .start = forked, .end = exits, .forked = forked,
@@ -258,7 +258,7 @@ static void at_random(void)
 	number("random/there is something to find", kept > 3 && count == PEAK_MARKS, 1);
 	number("random/peaks", peaks.count, kept);
 	for (size_t i = 0; i < kept && i < peaks.count; i++) {
-		snprintf(name, sizeof name, "random/peak %zu", i);
+		snprintf(name, sizeof(name), "random/peak %zu", i);
 		check_peak(name, &peaks.peaks[i], want[i], PROCESSES, peaks.duration);
 	}
 	number("random/highest", peaks.count ? peaks.peaks[peaks.highest].bytes : 0, most);
@@ -270,7 +270,7 @@ static void at_random(void)
 	for (size_t i = 0; i < peaks.process_count; i++) {
 		uint32_t process = peaks.processes[i].process - 1;
 
-		snprintf(name, sizeof name, "random/process %u", process + 1);
+		snprintf(name, sizeof(name), "random/process %u", process + 1);
 		check_peak(name, &peaks.processes[i], highest[process], process, peaks.duration);
 	}
 	peak_deinit(&peaks);
@@ -348,7 +348,7 @@ static void written_down(void)
 
 int main(void)
 {
-	snprintf(path, sizeof path, "/tmp/shiny-test-peak-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-peak-%d.shiny", (int)getpid());
 	at_random();
 	written_down();
 	unlink(path);

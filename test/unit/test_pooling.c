@@ -37,9 +37,9 @@ static void begin(uint64_t duration, unsigned processes)
 	for (uint32_t i = 1; i <= SITES; i++) {
 		char name[16];
 
-		snprintf(name, sizeof name, "site%u", i);
+		snprintf(name, sizeof(name), "site%u", i);
 		put_site(session, i, name);
-		snprintf(name, sizeof name, "type%u", i);
+		snprintf(name, sizeof(name), "type%u", i);
 		if (i < SITES)
 			put_type(session, (struct store_type){ .id = i, .name = name, .form = i % 2 ? "object" : "buffer" });
 		for (uint32_t p = 1; p <= processes; p++)
@@ -174,7 +174,7 @@ static uint32_t plain_take(uint32_t process, uint32_t of, uint64_t slot, uint32_
 	for (*at = 0; *at < p->high && p->used[*at]; ++*at)
 		;
 	if (*at == p->high) {
-		p->used = mem_resize(p->used, p->high + 1, sizeof *p->used);
+		p->used = mem_resize(p->used, p->high + 1, sizeof(*p->used));
 		p->high++;
 	}
 	p->used[*at] = true;
@@ -245,7 +245,7 @@ static uint8_t *pool_pages[MOST_POOLS];
 static void count_pages(uint64_t moment, unsigned when, unsigned in, uint64_t *total)
 {
 	for (uint32_t of = 0; of < ROWS; of++) {
-		memset(seen, 0, sizeof seen);
+		memset(seen, 0, sizeof(seen));
 		for (size_t i = 0; i < block_count; i++) {
 			const struct block *b = &blocks[i];
 			const struct plain_pool *p = &pools[b->pool[in]];
@@ -270,7 +270,7 @@ static void count_pages(uint64_t moment, unsigned when, unsigned in, uint64_t *t
 			}
 		}
 	}
-	memset(seen, 0, sizeof seen);
+	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < block_count; i++)
 		if (blocks[i].birth <= moment && (!blocks[i].death || blocks[i].death > moment))
 			for (uint64_t page = blocks[i].address / 4096; page <= (blocks[i].address + (blocks[i].size ? blocks[i].size - 1 : 0)) / 4096; page++) {
@@ -347,7 +347,7 @@ static void model(uint64_t *peak_time, uint64_t total_pages[2])
 
 		count_pages(*peak_time, 0, in, &pages[0]);
 		count_pages(DURATION, 1, in, &pages[1]);
-		memcpy(total_pages, pages, sizeof pages);
+		memcpy(total_pages, pages, sizeof(pages));
 	}
 }
 
@@ -362,7 +362,7 @@ static void same(const char *name, const struct pooling_row *got, const struct p
 	};
 	unsigned wrong = 0;
 
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 		if (pairs[i][0] != pairs[i][1]) {
 			printf("%s, number %zu: got %" PRIu64 ", want %" PRIu64 "\n", name, i, pairs[i][0], pairs[i][1]);
 			wrong++;
@@ -388,7 +388,7 @@ static void at_random(void)
 		char name[64];
 
 		filled += rows[g].blocks != 0;
-		snprintf(name, sizeof name, "random/group %u: %" PRIu64 " blocks", g, rows[g].blocks);
+		snprintf(name, sizeof(name), "random/group %u: %" PRIu64 " blocks", g, rows[g].blocks);
 		same(name, &p.groups[g / 3][g % 3], &rows[g]);
 	}
 	number("random/groups with blocks", filled >= 12, 1);
@@ -447,7 +447,7 @@ static void refused(const char *text)
 	struct shiny_err *err = pooling_parse(text, &constants);
 	char name[64];
 
-	snprintf(name, sizeof name, "refused: %s", text);
+	snprintf(name, sizeof(name), "refused: %s", text);
 	number(name, err && err->code == SHINY_ERR_USAGE, 1);
 	shiny_err_free(err);
 }
@@ -456,7 +456,7 @@ int main(void)
 {
 	struct pooling_constants constants;
 
-	snprintf(path, sizeof path, "/tmp/shiny-test-pooling-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-pooling-%d.shiny", (int)getpid());
 	must(pooling_parse(NULL, &constants));
 	number("constants/alloc", constants.alloc, 150);
 	number("constants/chunk", constants.chunk, 65536);

@@ -107,9 +107,9 @@ static const char *found(const struct probe_draft *draft, enum shiny_probe_kind 
 		for (uint32_t i = 0; i < draft->head.entry_count; i++)
 			if (draft->head.entries[i].kind == kind && draft->head.entries[i].vaddr > last && draft->head.entries[i].vaddr < next)
 				next = draft->head.entries[i].vaddr;
-		if (next == UINT64_MAX || used > sizeof text - 24)
+		if (next == UINT64_MAX || used > sizeof(text) - 24)
 			return text;
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIx64, used ? " " : "", next);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIx64, used ? " " : "", next);
 		last = next;
 	}
 }
@@ -119,9 +119,9 @@ static void expect(const struct probe_draft *draft, const char *name, enum shiny
 	char text[64];
 
 	if (second)
-		snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, first < second ? first : second, first < second ? second : first);
+		snprintf(text, sizeof(text), "%" PRIx64 " %" PRIx64, first < second ? first : second, first < second ? second : first);
 	else
-		snprintf(text, sizeof text, "%" PRIx64, first);
+		snprintf(text, sizeof(text), "%" PRIx64, first);
 	check(name, !strcmp(found(draft, kind), text), found(draft, kind));
 }
 
@@ -160,9 +160,9 @@ static uint64_t symbol(const char *path, const char *name, uint64_t *end)
 	uint64_t vaddr = 0, bytes = 0;
 	FILE *pipe;
 
-	snprintf(command, sizeof command, "nm -CS '%s' 2>&1", path);
+	snprintf(command, sizeof(command), "nm -CS '%s' 2>&1", path);
 	pipe = popen(command, "r");
-	while (pipe && fgets(line, sizeof line, pipe))
+	while (pipe && fgets(line, sizeof(line), pipe))
 		if (strstr(line, name) && strlen(line) > 36 && !strncmp(line + 36, name, strlen(name))) {
 			vaddr = strtoull(line, NULL, 16);
 			bytes = strtoull(line + 17, NULL, 16);

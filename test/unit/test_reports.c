@@ -184,7 +184,7 @@ static void make_exec_session(const char *path)
 	put_gone(s, 1, INTS, 1, 16, 3);                   /* gone 4, 64 B */
 	put_gone(s, 2, INTS_LOOSE, 0, 64, 1);             /* gone 1, 64 B */
 	put_stat(s, 3, 0, 0, LABEL, 0, 2, 1, 10, 0);      /* live 1, 10 B */
-	must(store_put_events(s, events, sizeof events / sizeof *events));
+	must(store_put_events(s, events, sizeof(events) / sizeof(*events)));
 	must(store_finish(s, NULL));
 }
 
@@ -195,11 +195,11 @@ static void sum_of(struct store *s, const char *view)
 	char sql[200], label[64], got[64];
 	bool row = false;
 
-	snprintf(sql, sizeof sql, "SELECT SUM(live) || ' ' || SUM(live_bytes) || ' ' || SUM(gone) || ' ' || SUM(gone_bytes) FROM %s", view);
+	snprintf(sql, sizeof(sql), "SELECT SUM(live) || ' ' || SUM(live_bytes) || ' ' || SUM(gone) || ' ' || SUM(gone_bytes) FROM %s", view);
 	must(store_query(s, sql, &q));
 	must(query_step(q, &row));
-	snprintf(label, sizeof label, "gone_%s", view);
-	snprintf(got, sizeof got, "%s", query_text(q, 0));
+	snprintf(label, sizeof(label), "gone_%s", view);
+	snprintf(got, sizeof(got), "%s", query_text(q, 0));
 	text_is(label, got, "5 122 5 128");
 	query_end(q);
 }
@@ -223,7 +223,7 @@ static void test_gone(struct store *s)
 	number("gone_summary_bytes", summary.sums.gone_bytes, 128);
 	number("gone_balance", summary.sums.allocs + summary.sums.inherited, summary.sums.frees + summary.sums.live + summary.sums.gone);
 	summary_deinit(&summary);
-	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
 		sum_of(s, views[i]);
 	must(processes_load(s, &processes));
 	number("gone_process_live", processes.rows[1].sums.live, 0);
@@ -314,7 +314,7 @@ static void test_places(struct store *s)
 	uint32_t first, second, got;
 	struct blocks_found blocks;
 	struct origins origins;
-	struct place place = {0};
+	struct place place = { 0 };
 	struct scope all;
 	char id[16];
 
@@ -325,7 +325,7 @@ static void test_places(struct store *s)
 	number("place_different", first != second, 1);
 	number("place_path", found(s, &all, "/src/a.c:30", &got), 1);
 	number("place_path_site", got, first);
-	snprintf(id, sizeof id, "#%u", second);
+	snprintf(id, sizeof(id), "#%u", second);
 	number("place_id", found(s, &all, id, &got), 1);
 	number("place_id_site", got, second);
 	number("place_wrapper", found(s, &all, "xmalloc", &got), 2); /* boring, so no site: those that it leads to */
@@ -411,7 +411,7 @@ static void test_processes(struct store *s)
 	text_is("process_why", p.rows[1].attach_text, "why not");
 	number("process_lost", p.rows[1].lost, 3);
 	number("process_live", p.rows[0].sums.live_bytes, 3288);
-	processes_branch(&p, 1, branch, sizeof branch);
+	processes_branch(&p, 1, branch, sizeof(branch));
 	text_is("process_branch", branch, "└─ ");
 	processes_deinit(&p);
 }

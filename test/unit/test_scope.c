@@ -34,7 +34,7 @@ static void write_session(void)
 	must(store_put_tag(s, LOAD, "load"));
 	must(store_put_tag(s, PARSE, "parse"));
 	must(store_put_tag(s, LOAD_LATE, "load late"));
-	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		must(store_put_mark(s, &(struct store_mark){ .process = 1, .thread = 1, .time = marks[i].time, .name = marks[i].name }));
 	put(s, 50, 1, EVENT_ALLOC, 0x1000, 10, 0, 0);
 	put(s, 150, 1, EVENT_ALLOC, 0x2000, 20, 0, LOAD);
@@ -172,11 +172,11 @@ static void test_marks(struct store *s)
 
 	must(scope_resolve(s, NULL, &scope));
 	must(marks_load(s, &scope, false, &marks));
-	number("marks/count", marks.count, sizeof want / sizeof *want);
+	number("marks/count", marks.count, sizeof(want) / sizeof(*want));
 	for (size_t i = 0; i < marks.count; i++) {
 		char name[64];
 
-		snprintf(name, sizeof name, "marks/%zu", i);
+		snprintf(name, sizeof(name), "marks/%zu", i);
 		number(name, marks.rows[i].time, want[i][0]);
 		number(name, marks.rows[i].live_bytes, want[i][1]);
 		number(name, marks.rows[i].bytes, want[i][2]);
@@ -196,7 +196,7 @@ int main(void)
 {
 	struct store *s;
 
-	snprintf(path, sizeof path, "/tmp/test_scope.%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/test_scope.%d.shiny", (int)getpid());
 	write_session();
 	must(store_open(path, &s));
 	test_tags(s);

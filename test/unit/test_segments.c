@@ -199,7 +199,7 @@ static size_t list_of(const struct model *m, struct smaps_area *areas)
 			continue;
 		}
 		if (p->file)
-			snprintf(path[n], sizeof path[n], "/file/%u", p->file);
+			snprintf(path[n], sizeof(path[n]), "/file/%u", p->file);
 		else
 			path[n][0] = '\0';
 		areas[count++] = (struct smaps_area){ .start = address(n), .end = address(n) + PAGE, .offset = (uint64_t)p->offset * PAGE,
@@ -275,7 +275,7 @@ static void random_call(struct segments *s, struct model *m, uint64_t time)
 		at = pick(PAGES - bytes + 1);
 		if (at < last && first < at + bytes)
 			break; /* the kernel refuses overlaps */
-		memcpy(moved, &m->pages[first], bytes * sizeof *moved);
+		memcpy(moved, &m->pages[first], bytes * sizeof(*moved));
 		for (unsigned n = 1; n < bytes; n++)
 			if (moved[n].prot != moved[0].prot)
 				return; /* and mappings of several protections */
@@ -297,7 +297,7 @@ static void random_call(struct segments *s, struct model *m, uint64_t time)
 static void random_round(unsigned round, bool sampled)
 {
 	struct model model = { 0 };
-	struct moment *moments = calloc(STEPS + 1, sizeof *moments);
+	struct moment *moments = calloc(STEPS + 1, sizeof(*moments));
 	struct segments s, child;
 	uint32_t ids = 0;
 

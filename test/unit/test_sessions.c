@@ -19,16 +19,16 @@ int main(void)
 
 	if (!mkdtemp(directory))
 		return 1;
-	snprintf(path, sizeof path, "%s/" SHINY_RING_PREFIX "1.0", directory);
+	snprintf(path, sizeof(path), "%s/" SHINY_RING_PREFIX "1.0", directory);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return 1;
 	checkf("an empty file is a ring being made", sessions_look(directory, &look) && look.rings == 1 && look.used == 1, "%u rings are used", look.used);
-	if (write(fd, &header, sizeof header) != sizeof header)
+	if (write(fd, &header, sizeof(header)) != sizeof(header))
 		return 1;
 	checkf("a header that is not ready too", sessions_look(directory, &look) && look.used == 1, "%u rings are used", look.used);
 	header.ready = 1;
-	if (pwrite(fd, &header, sizeof header, 0) != sizeof header)
+	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
 		return 1;
 	checkf("one that is ready and that nobody holds is left behind", sessions_look(directory, &look) && look.used == 0, "%u rings are used", look.used);
 	if (flock(fd, LOCK_SH))

@@ -110,7 +110,7 @@ static void reallocs(void)
 	put_event(&w, 5, SHINY_REC_REALLOC_FAILED, 0, 0, 0, SHINY_API_REALLOC);
 	put_event(&w, 6, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
 	put_event(&w, 7, SHINY_REC_REALLOC_DONE, 0x2000, 1000, 0, SHINY_API_REALLOC); /* moved */
-	put_run(&w, 8, SHINY_REC_ALLOC_WIDE, 0, 0, SHINY_API_MALLOC, &wide, sizeof wide);
+	put_run(&w, 8, SHINY_REC_ALLOC_WIDE, 0, 0, SHINY_API_MALLOC, &wide, sizeof(wide));
 	put_event(&w, 9, SHINY_REC_REALLOC_BEGIN, 0x2000, 0, 0, SHINY_API_REALLOC); /* the stream ends in it: it lives */
 	if (!collected("realloc/collect", h, &s))
 		return;
@@ -133,11 +133,11 @@ static void tags(void)
 	struct { struct shiny_tag tag; char name[16]; } far = { { UINT32_MAX, 3, 0 }, "far" };
 
 	process_make(h, 1, 0, 60);
-	put_run(&w, 1, SHINY_REC_TAG_NAME, 0, 0, 0, &load, sizeof load);
+	put_run(&w, 1, SHINY_REC_TAG_NAME, 0, 0, 0, &load, sizeof(load));
 	put_event(&w, 2, SHINY_REC_ALLOC, 0x1000, 1, 0, SHINY_API_MALLOC);
 	put_event(&w, 3, SHINY_REC_TAG, 0, 5, 0, 0);
 	put_event(&w, 4, SHINY_REC_ALLOC, 0x2000, 2, 0, SHINY_API_MALLOC);
-	put_run(&w, 5, SHINY_REC_TAG_NAME, 0, 0, 0, &again, sizeof again); /* the same name by another index */
+	put_run(&w, 5, SHINY_REC_TAG_NAME, 0, 0, 0, &again, sizeof(again)); /* the same name by another index */
 	put_event(&w, 6, SHINY_REC_TAG, 0, 9, 0, 0);
 	put_event(&w, 7, SHINY_REC_ALLOC, 0x3000, 4, 0, SHINY_API_MALLOC);
 	put_event(&w, 8, SHINY_REC_TAG, 0, 123456, 0, 0); /* never told */
@@ -145,16 +145,16 @@ static void tags(void)
 	put_event(&w, 10, SHINY_REC_TAG, 0, 5, 0, 0);
 	put_event(&w, 11, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
 	put_event(&w, 12, SHINY_REC_REALLOC_DONE, 0x1000, 16, 0, SHINY_API_REALLOC);
-	put_run(&w, 13, SHINY_REC_TAG_NAME, 0, 0, 0, &zero, sizeof zero);
-	put_run(&w, 14, SHINY_REC_TAG_NAME, 0, 0, 0, &holes, sizeof holes);
-	put_run(&w, 15, SHINY_REC_TAG_NAME, 0, 0, 0, &endless, sizeof endless);
-	put_run(&w, 16, SHINY_REC_TAG_NAME, 0, 0, 0, &far, sizeof far);
-	put_run(&w, 17, SHINY_REC_MARK, 0, 0, 0, &load, sizeof load);
-	put_run(&w, 18, SHINY_REC_MARK, 0, 0, 0, &holes, sizeof holes);
+	put_run(&w, 13, SHINY_REC_TAG_NAME, 0, 0, 0, &zero, sizeof(zero));
+	put_run(&w, 14, SHINY_REC_TAG_NAME, 0, 0, 0, &holes, sizeof(holes));
+	put_run(&w, 15, SHINY_REC_TAG_NAME, 0, 0, 0, &endless, sizeof(endless));
+	put_run(&w, 16, SHINY_REC_TAG_NAME, 0, 0, 0, &far, sizeof(far));
+	put_run(&w, 17, SHINY_REC_MARK, 0, 0, 0, &load, sizeof(load));
+	put_run(&w, 18, SHINY_REC_MARK, 0, 0, 0, &holes, sizeof(holes));
 	put_event(&w, 50, SHINY_REC_ALLOC, 0x5000, 32, 0, SHINY_API_MALLOC);
 	put_event(&child, 100, SHINY_REC_TAG, 0, 5, 0, 0); /* as its parent told */
 	put_event(&child, 101, SHINY_REC_ALLOC, 0x6000, 64, 0, SHINY_API_MALLOC);
-	put_run(&child, 102, SHINY_REC_TAG_NAME, 0, 0, 0, &own, sizeof own); /* another from here on, in the child only */
+	put_run(&child, 102, SHINY_REC_TAG_NAME, 0, 0, 0, &own, sizeof(own)); /* another from here on, in the child only */
 	put_event(&child, 103, SHINY_REC_TAG, 0, 5, 0, 0);
 	put_event(&child, 104, SHINY_REC_ALLOC, 0x7000, 128, 0, SHINY_API_MALLOC);
 	put_event(&w, 105, SHINY_REC_TAG, 0, 5, 0, 0);
@@ -214,7 +214,7 @@ static void replaced(void)
 	put_event(&w, 100, SHINY_REC_ALLOC, 0x1000, 10, 0, SHINY_API_MALLOC);
 	put_event(&w, 200, SHINY_REC_ALLOC, 0x2000, 20, 0, SHINY_API_MALLOC);
 	put_event(&w, 300, SHINY_REC_FREE, 0x1000, 0, 0, SHINY_API_FREE);
-	snprintf(path, sizeof path, "%s/ring.1.1", directory);
+	snprintf(path, sizeof(path), "%s/ring.1.1", directory);
 	other = ring_make(path, 8, 8);
 	if (!other)
 		exit(1);
@@ -356,7 +356,7 @@ static void objects(void)
 	const struct shiny_map unmap = { .address = heap + 0x20000, .bytes = 0x20000 };
 
 	put_module(&w, 1, module, module + 0x10000, "/nowhere/browser");
-	put_run(&w, 2, SHINY_REC_OBJECT_KINDS, 0, 0, 0, &kinds, sizeof kinds);
+	put_run(&w, 2, SHINY_REC_OBJECT_KINDS, 0, 0, 0, &kinds, sizeof(kinds));
 	put_stack(&w, 3, 1, frames, 1);
 	for (unsigned i = 0; i < 4; i++) /* in a row: headers between them */
 		put_object(&w, 10 + i, heap + 8 + i * 32, 24, 1, 1);
@@ -364,11 +364,11 @@ static void objects(void)
 	put_object(&w, 30, heap + 8 + 32, 40, 1, 2); /* buries the second, and by its tail the third */
 	put_object(&w, 31, heap + 0x60000 + 8, 200, 1, 4);
 	put_object(&w, 32, heap + 0x60000 + 8 + 64, 16, 1, 5); /* has the rest of it, which it gave away */
-	put_run(&w, 40, SHINY_REC_OBJECT_WIDE, 0, 1, 0, &large, sizeof large);
+	put_run(&w, 40, SHINY_REC_OBJECT_WIDE, 0, 1, 0, &large, sizeof(large));
 	process_make(h, 1, 0, 45);
 	child = writer_make(h, 1, 1);
 	put_object(&child, 46, heap + 8 + 96, 8, 0, 7); /* the child buries the fourth: its parent's lives on */
-	put_run(&w, 50, SHINY_REC_MAP, 0, 0, SHINY_MAP_MUNMAP, &unmap, sizeof unmap);
+	put_run(&w, 50, SHINY_REC_MAP, 0, 0, SHINY_MAP_MUNMAP, &unmap, sizeof(unmap));
 	put_object(&w, 60, heap + 0x40000 + 8, 16, 0, 99); /* nobody said what this kind is */
 	for (unsigned i = 0; i < 5; i++)
 		put_object(&w, 70 + i, heap + 0x80000 + 8 + i * 32, 24, 1, 6);
@@ -408,14 +408,14 @@ static void moves(void)
 	const struct shiny_wide large = { heap + 0x20000 + 8, 3 << 20 };
 
 	put_module(&w, 1, module, module + 0x10000, "/nowhere/browser");
-	put_run(&w, 2, SHINY_REC_OBJECT_KINDS, 0, 0, 0, &kinds, sizeof kinds);
+	put_run(&w, 2, SHINY_REC_OBJECT_KINDS, 0, 0, 0, &kinds, sizeof(kinds));
 	put_stack(&w, 3, 1, frames, 1);
 	for (unsigned i = 0; i < 5; i++)
 		put_object(&w, 10 + i, heap + 8 + i * 32, 24, 1, 1 + i);
-	put_run(&w, 20, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &third, sizeof third);
-	put_run(&w, 21, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &fourth, sizeof fourth);
-	put_run(&w, 22, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &unknown, sizeof unknown);
-	put_run(&w, 23, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &wild, sizeof wild);
+	put_run(&w, 20, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &third, sizeof(third));
+	put_run(&w, 21, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &fourth, sizeof(fourth));
+	put_run(&w, 22, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &unknown, sizeof(unknown));
+	put_run(&w, 23, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &wild, sizeof(wild));
 	put_event(&w, 30, SHINY_REC_FINALIZED, heap + 8 + 64 + 8, 0, 0, SHINY_API_COLLECTED); /* the fourth, where it lies now */
 	put_object(&w, 40, heap + 0x20000 + 8, 16, 1, 6);
 	put_event(&w, 41, SHINY_REC_RESIZED, heap + 0x20000 + 8, 4000, 0, SHINY_API_COLLECTED);
@@ -423,7 +423,7 @@ static void moves(void)
 	put_event(&w, 43, SHINY_REC_RESIZED, heap + 0x20000 + 8, 100, 0, SHINY_API_COLLECTED);
 	put_object(&w, 44, heap + 0x20000 + 8 + 112, 8, 1, 8);
 	put_event(&w, 45, SHINY_REC_RESIZED, heap + 0x30008, 8, 0, SHINY_API_COLLECTED); /* nobody knows it */
-	put_run(&w, 46, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, 0, 0, &large, sizeof large); /* that buries both */
+	put_run(&w, 46, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, 0, 0, &large, sizeof(large)); /* that buries both */
 	if (!collected("moves/collect", h, &s))
 		return;
 	number("moves/allocs", s.allocs, 8);
@@ -488,9 +488,9 @@ static void refusals(void)
 
 int main(void)
 {
-	snprintf(directory, sizeof directory, "/tmp/shiny-test-%d", (int)getpid());
-	snprintf(session_path, sizeof session_path, "%s.shiny", directory);
-	snprintf(ring_path, sizeof ring_path, "%s/ring.1.0", directory);
+	snprintf(directory, sizeof(directory), "/tmp/shiny-test-%d", (int)getpid());
+	snprintf(session_path, sizeof(session_path), "%s.shiny", directory);
+	snprintf(ring_path, sizeof(ring_path), "%s/ring.1.0", directory);
 	threads();
 	reallocs();
 	tags();
@@ -506,7 +506,7 @@ int main(void)
 	{
 		char lock[128];
 
-		snprintf(lock, sizeof lock, "%s/%s", directory, SHINY_SIDECAR_LOCK);
+		snprintf(lock, sizeof(lock), "%s/%s", directory, SHINY_SIDECAR_LOCK);
 		unlink(lock);
 		unlink(ring_path);
 		rmdir(directory);

@@ -28,7 +28,7 @@ static void one(size_t size, bool keep)
 	void *volatile block = malloc(size);
 	uint64_t row[3] = { size, (uintptr_t)block, malloc_usable_size(block) };
 
-	if (fwrite(row, sizeof row, 1, stdout) != 1)
+	if (fwrite(row, sizeof(row), 1, stdout) != 1)
 		exit(1);
 	if (!keep)
 		free(block);
@@ -38,7 +38,7 @@ static int measure(bool keep)
 {
 	static char buffer[1 << 16];
 
-	setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	for (size_t size = 0; size <= EVERY; size++)
 		one(size, keep && size < 20000);
 	for (size_t i = 0, size = EVERY; i < LARGE; i++, size += size / 640 + 1)
@@ -50,12 +50,12 @@ static void against(const char *name, enum size_allocator allocator, const char 
 {
 	char self[4096], path[128];
 	uint64_t row[3], rows = 0, wrong = 0;
-	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int ends[2], status = 0;
 	FILE *in;
 	pid_t child;
 
-	snprintf(path, sizeof path, "/usr/lib/x86_64-linux-gnu/%s", library);
+	snprintf(path, sizeof(path), "/usr/lib/x86_64-linux-gnu/%s", library);
 #if defined(__SANITIZE_ADDRESS__)
 	printf("skip %s: the sanitizer has an allocator of its own\n", name);
 	return;
@@ -77,7 +77,7 @@ static void against(const char *name, enum size_allocator allocator, const char 
 	}
 	close(ends[1]);
 	in = fdopen(ends[0], "r");
-	while (fread(row, sizeof row, 1, in) == 1) {
+	while (fread(row, sizeof(row), 1, in) == 1) {
 		struct size_room room = size_room(allocator, row[0], row[1]);
 
 		rows++;
@@ -100,9 +100,9 @@ static void usable(const char *name, enum size_allocator allocator, uint64_t siz
 	struct size_room room = size_room(allocator, size, 0);
 	char text[96];
 
-	snprintf(text, sizeof text, "%s/%" PRIu64 " slot", name, size);
+	snprintf(text, sizeof(text), "%s/%" PRIu64 " slot", name, size);
 	number(text, room.slot, slot);
-	snprintf(text, sizeof text, "%s/%" PRIu64 " usable", name, size);
+	snprintf(text, sizeof(text), "%s/%" PRIu64 " usable", name, size);
 	number(text, room.usable, want);
 }
 
@@ -160,12 +160,12 @@ static void processes(void)
 		{ "partition_alloc", "", "", "/lib/libc.so.6", SIZE_PARTITION },
 		{ "partition_alloc", "", "", "/lib/libc.so.6", SIZE_PARTITION_CHILD }, /* a zygote's */
 	};
-	enum { COUNT = sizeof all / sizeof *all, ZYGOTE = 10 };
+	enum { COUNT = sizeof(all) / sizeof(*all), ZYGOTE = 10 };
 	struct size_classes classes;
 	struct store *s;
 	char path[64];
 
-	snprintf(path, sizeof path, "/tmp/shiny-test-size-class-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-size-class-%d.shiny", (int)getpid());
 	must(store_create(path, true, true, &s));
 	for (uint32_t i = 0; i < COUNT; i++) {
 		must(store_put_process(s, &(struct store_process){ .id = i + 1, .parent = i == COUNT - 1 ? ZYGOTE : 0, .pid = 100 + i, .name = "prog", .role = all[i].role, .executable = "", .command = "",
@@ -179,7 +179,7 @@ static void processes(void)
 	for (uint32_t i = 0; i < COUNT; i++) {
 		char name[64];
 
-		snprintf(name, sizeof name, "process %u: %s", i + 1, size_allocator_names[all[i].want]);
+		snprintf(name, sizeof(name), "process %u: %s", i + 1, size_allocator_names[all[i].want]);
 		number(name, size_allocator_of(&classes, i + 1, SHINY_API_MALLOC), all[i].want);
 	}
 	number("collected objects are Oilpan's", size_allocator_of(&classes, 8, SHINY_API_COLLECTED), SIZE_OILPAN);

@@ -92,7 +92,7 @@ int main(void)
 	const struct sizes_row *row, *extremes[2];
 	struct scope all;
 
-	snprintf(path, sizeof path, "/tmp/shiny-test-sizes-%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/shiny-test-sizes-%d.shiny", (int)getpid());
 	record();
 	must(scope_resolve(session, NULL, &all));
 	must(sizes_load(session, &all, NULL, SIZES_BY_LIVE_SLOP, true, false, &sizes));

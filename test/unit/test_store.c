@@ -520,7 +520,7 @@ static bool read_as_root(pid_t writer, const char *companion)
 
 static void test_root_reads(void)
 {
-	char companion[sizeof path + 8];
+	char companion[sizeof(path) + 8];
 	bool met = false;
 	int status = 0;
 
@@ -528,7 +528,7 @@ static void test_root_reads(void)
 		printf("skip root reads: only root can give files away\n");
 		return;
 	}
-	snprintf(companion, sizeof companion, "%s-shm", path);
+	snprintf(companion, sizeof(companion), "%s-shm", path);
 	if (chown(directory, SOMEBODY, SOMEBODY) != 0)
 		exit(1);
 	for (int round = 0; round < ROUNDS && !met && !status; round++) {

@@ -88,7 +88,7 @@ static void count(bool constructors)
 
 int main(void)
 {
-	snprintf(path, sizeof path, "/tmp/test_streams.%d.shiny", (int)getpid());
+	snprintf(path, sizeof(path), "/tmp/test_streams.%d.shiny", (int)getpid());
 	count(false);
 	count(true);
 	unlink(path);

@@ -49,7 +49,7 @@ static char *print(size_t width, size_t longest, const char *note)
 static void wild_share(void)
 {
 	static const struct column bar = {.title = "", .kind = CELL_BAR};
-	struct style style = {0};
+	struct style style = { 0 };
 	struct table table;
 	char *text = NULL;
 	size_t size;

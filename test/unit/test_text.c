@@ -15,7 +15,7 @@ static void bytes(const char *text, bool good, uint64_t want)
 	uint64_t got = 12345;
 	char name[80];
 
-	snprintf(name, sizeof name, "bytes_%s", text);
+	snprintf(name, sizeof(name), "bytes_%s", text);
 	number(name, units_parse_bytes(text, &got), good);
 	if (good)
 		number(name, got, want);
@@ -95,7 +95,7 @@ static void test_write(void)
 static void fit(const char *name, const char *s, size_t columns, enum text_cut cut, const char *want)
 {
 	char out[512];
-	size_t used = text_fit(out, sizeof out, s, columns, cut);
+	size_t used = text_fit(out, sizeof(out), s, columns, cut);
 
 	text_is(name, out, want);
 	if (used > columns || used != text_columns(out))

@@ -15,13 +15,13 @@ static void lying_rates(void)
 {
 	static const uint64_t lies[] = { 1, 999999, UINT64_C(1) << 63, UINT64_MAX };
 
-	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++)
 		for (unsigned foreign = 0; foreign < 2; foreign++) {
 			struct ticks clock = { 0 };
 			char name[60];
 
 			ticks_init(&clock, SHINY_CLOCK_TSC, UINT64_MAX - 5, UINT64_C(1) << 63, lies[i], foreign);
-			snprintf(name, sizeof name, "a rate of %" PRIu64 "%s", lies[i], foreign ? ", of another boot" : "");
+			snprintf(name, sizeof(name), "a rate of %" PRIu64 "%s", lies[i], foreign ? ", of another boot" : "");
 			checkf(name, ticks_per_second(&clock) >= 1000000 && ticks_per_second(&clock) <= UINT64_C(100000000000), "got %" PRIu64,
 			       ticks_per_second(&clock));
 			clock.anchor_ns = INT64_MAX - 1;

@@ -21,7 +21,7 @@ enum { RULES = 77, HEADER = 104 };
 
 static struct type_cache *cache(uint64_t rules)
 {
-	return type_cache_open(directory, id, sizeof id, rules, &names);
+	return type_cache_open(directory, id, sizeof(id), rules, &names);
 }
 
 /* An answer that has something in every field, different for each n. */
@@ -33,7 +33,7 @@ static struct site_answer answer(unsigned n)
 	for (unsigned i = 0; i < a.count; i++) {
 		struct site_candidate *c = &a.candidates[i];
 
-		snprintf(text, sizeof text, "ns::Type%u", n % 50 + i);
+		snprintf(text, sizeof(text), "ns::Type%u", n % 50 + i);
 		c->type = names_text(&names, text);
 		c->container = n % 3 ? names_text(&names, "std::vector<int, std::allocator<int>>") : NULL;
 		c->bytes = n * UINT64_C(0x100000001);
@@ -45,7 +45,7 @@ static struct site_answer answer(unsigned n)
 		c->or_derived = n & 32;
 		c->flags = n * 3;
 		for (unsigned k = 0; k < (n + i) % (SITE_LEADING + 1); k++) {
-			snprintf(text, sizeof text, "Base%u", k);
+			snprintf(text, sizeof(text), "Base%u", k);
 			c->leading[k] = names_text(&names, text);
 		}
 	}
@@ -172,7 +172,7 @@ static void test_keys(void)
 	c = cache(RULES);
 	check_that("asking changes no file", stored(c) == 3001);
 	type_cache_close(c);
-	c = type_cache_open(directory, other, sizeof other, RULES, &names);
+	c = type_cache_open(directory, other, sizeof(other), RULES, &names);
 	check_that("another module: another file", !stored(c));
 	type_cache_close(c);
 }
@@ -213,11 +213,11 @@ static bool survives(void)
 static void test_damage(void)
 {
 	static uint8_t whole[1 << 22], broken[1 << 22];
-	size_t bytes = read_file(whole, sizeof whole);
+	size_t bytes = read_file(whole, sizeof(whole));
 	bool good = true;
 	uint64_t random = 12345;
 
-	check_that("the file has a size to test with", bytes > 100000 && bytes < sizeof whole);
+	check_that("the file has a size to test with", bytes > 100000 && bytes < sizeof(whole));
 	for (size_t cut = 0; cut < bytes; cut += cut < 200 ? 1 : bytes / 50) {
 		write_file(whole, cut);
 		good &= as_none();
@@ -231,7 +231,7 @@ static void test_damage(void)
 		good &= as_none();
 	}
 	check_that("a flipped bit: as good as none", good);
-	memset(broken, 0, sizeof broken);
+	memset(broken, 0, sizeof(broken));
 	write_file(broken, 5000);
 	check_that("zeros: as good as none", as_none());
 	write_file((const uint8_t *)"SQLite format 3", 16);
@@ -298,25 +298,25 @@ static void test_places(void)
 	check_that("without a build-id: memory only", memory_only(type_cache_open(directory, NULL, 0, RULES, &names)));
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
-	check_that("without a home: memory only", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
+	check_that("without a home: memory only", memory_only(type_cache_open(NULL, id, sizeof(id), RULES, &names)));
 	setenv("HOME", "relative", 1);
-	check_that("a relative home is none", memory_only(type_cache_open(NULL, id, sizeof id, RULES, &names)));
-	snprintf(home, sizeof home, "%s/home", directory);
+	check_that("a relative home is none", memory_only(type_cache_open(NULL, id, sizeof(id), RULES, &names)));
+	snprintf(home, sizeof(home), "%s/home", directory);
 	setenv("HOME", home, 1);
-	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
+	c = type_cache_open(NULL, id, sizeof(id), RULES, &names);
 	type_cache_info(c, &info);
 	check_that("HOME/.cache/shiny/types", info.path && !strncmp(info.path, home, strlen(home)) && strstr(info.path, "/.cache/shiny/types/abcdef0102"));
 	put(c, 1, 1);
 	type_cache_close(c);
-	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
+	c = type_cache_open(NULL, id, sizeof(id), RULES, &names);
 	check_that("directories are made", stored(c) == 1);
 	type_cache_close(c);
 	setenv("XDG_CACHE_HOME", directory, 1);
-	c = type_cache_open(NULL, id, sizeof id, RULES, &names);
+	c = type_cache_open(NULL, id, sizeof(id), RULES, &names);
 	type_cache_info(c, &info);
 	check_that("XDG_CACHE_HOME goes first", info.path && !strncmp(info.path, directory, strlen(directory)) && strstr(info.path, "/shiny/types/"));
 	type_cache_close(c);
-	c = type_cache_open("/proc/nowhere", id, sizeof id, RULES, &names);
+	c = type_cache_open("/proc/nowhere", id, sizeof(id), RULES, &names);
 	put(c, 9, 9);
 	check_that("what can't be written still works", has(c, 9, 9));
 	type_cache_close(c);
@@ -330,14 +330,14 @@ int main(void)
 	strcpy(directory, "/tmp/test_type_cache.XXXXXX");
 	if (!mkdtemp(directory))
 		return 1;
-	snprintf(path, sizeof path, "%s/types/", directory);
-	for (size_t i = 0; i < sizeof id; i++)
+	snprintf(path, sizeof(path), "%s/types/", directory);
+	for (size_t i = 0; i < sizeof(id); i++)
 		sprintf(path + strlen(path), "%02x", id[i]);
 	test_round_trip();
 	test_keys();
 	test_damage();
 	test_places();
 	names_deinit(&names);
-	snprintf(command, sizeof command, "rm -rf %s", directory);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command) || failures;
 }

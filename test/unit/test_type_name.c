@@ -63,7 +63,7 @@ static void test_short(void)
 		{"empty", "", ""},
 	};
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		same(cases[i].name, type_name_short(cases[i].from), cases[i].to);
 }
 

@@ -176,7 +176,7 @@ int main(void)
 
 	if (sym_create(NULL, &sym))
 		return 1;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		test_row(&rows[i]);
 	for (int i = 0; i <= SYM_RULE_LEARNED; i++)
 		named &= sym_rule_name((enum sym_rule)i) != NULL;

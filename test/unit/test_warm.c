@@ -39,11 +39,11 @@ static bool disassembled(const char *file, struct found *out)
 	bool call = false;
 	FILE *pipe;
 
-	snprintf(command, sizeof command, "objdump -d --no-show-raw-insn '%s' 2>/dev/null", file);
+	snprintf(command, sizeof(command), "objdump -d --no-show-raw-insn '%s' 2>/dev/null", file);
 	pipe = popen(command, "r");
 	if (!pipe)
 		return false;
-	while (fgets(line, sizeof line, pipe)) {
+	while (fgets(line, sizeof(line), pipe)) {
 		char *colon = strchr(line, ':');
 		uint64_t vaddr;
 
@@ -62,19 +62,19 @@ static bool disassembled(const char *file, struct found *out)
 static void compare(const char *name, const char *source, const char *flags)
 {
 	char directory[] = "/tmp/shiny-test-XXXXXX", file[128], binary[128], command[512], why[128];
-	struct found want = {0}, got = {0};
+	struct found want = { 0 }, got = { 0 };
 	struct sym_module *module;
 	struct sym *sym;
 	FILE *out;
 
 	if (!mkdtemp(directory))
 		exit(1);
-	snprintf(file, sizeof file, "%s/calls.c", directory);
-	snprintf(binary, sizeof binary, "%s/calls", directory);
+	snprintf(file, sizeof(file), "%s/calls.c", directory);
+	snprintf(binary, sizeof(binary), "%s/calls", directory);
 	out = fopen(file, "w");
 	if (!out || fputs(source, out) < 0 || fclose(out) != 0)
 		exit(1);
-	snprintf(command, sizeof command, "gcc %s -o %s %s", flags, binary, file);
+	snprintf(command, sizeof(command), "gcc %s -o %s %s", flags, binary, file);
 	if (system(command) != 0) {
 		check(name, false, "the fixture does not compile");
 		return;
@@ -83,13 +83,13 @@ static void compare(const char *name, const char *source, const char *flags)
 	if (sym_create(&(struct sym_options){.no_cache = true}, &sym) || sym_module_open(sym, binary, NULL, 0, &module))
 		exit(1);
 	sym_allocation_calls(module, take, &got);
-	qsort(got.at, got.count, sizeof *got.at, by_value);
-	qsort(want.at, want.count, sizeof *want.at, by_value);
-	snprintf(why, sizeof why, "%zu calls, objdump has %zu", got.count, want.count);
+	qsort(got.at, got.count, sizeof(*got.at), by_value);
+	qsort(want.at, want.count, sizeof(*want.at), by_value);
+	snprintf(why, sizeof(why), "%zu calls, objdump has %zu", got.count, want.count);
 	check(name, got.count == want.count, why);
 	for (size_t i = 0; i < got.count && i < want.count; i++)
 		if (got.at[i] != want.at[i]) {
-			snprintf(why, sizeof why, "0x%" PRIx64 ", objdump has 0x%" PRIx64, got.at[i], want.at[i]);
+			snprintf(why, sizeof(why), "0x%" PRIx64 ", objdump has 0x%" PRIx64, got.at[i], want.at[i]);
 			check(name, false, why);
 			break;
 		}

@@ -91,7 +91,7 @@ static uint32_t *map_at(struct map *map, uint64_t a, uint64_t b)
 
 	if (2 * (map->count + 1) > map->room) {
 		*map = (struct map){.room = old.room ? old.room * 2 : 256};
-		map->at = mem_zero(map->room, sizeof *map->at);
+		map->at = mem_zero(map->room, sizeof(*map->at));
 		for (size_t i = 0; i < old.room; i++)
 			if (old.at[i].value)
 				*map_at(map, old.at[i].a, old.at[i].b) = old.at[i].value;
@@ -120,7 +120,7 @@ static uint32_t intern(struct attribution *a, char *name)
 		if (!*at) {
 			if (c->name_count == c->name_room) {
 				c->name_room = c->name_room ? c->name_room * 2 : 64;
-				c->names = mem_resize(c->names, c->name_room, sizeof *c->names);
+				c->names = mem_resize(c->names, c->name_room, sizeof(*c->names));
 			}
 			c->names[c->name_count++] = name;
 			*at = (uint32_t)c->name_count;
@@ -141,7 +141,7 @@ static uint32_t owner_named(struct attribution *a, char *text, const struct comp
 	if (!*at) {
 		if (c->owner_count == c->owner_room) {
 			c->owner_room = c->owner_room ? c->owner_room * 2 : 64;
-			c->owners = mem_resize(c->owners, c->owner_room, sizeof *c->owners);
+			c->owners = mem_resize(c->owners, c->owner_room, sizeof(*c->owners));
 		}
 		c->owners[c->owner_count++] = (struct component_owner){.name = name, .rule = rule};
 		*at = (uint32_t)c->owner_count;
@@ -220,13 +220,13 @@ static void take_limits(struct attribution *a)
 	a->stack_limit = store_ids(a->store, "stack");
 	a->tail_limit = store_ids(a->store, "stack_tail");
 	a->type_limit = store_ids(a->store, "type");
-	a->functions = mem_zero(a->function_limit, sizeof *a->functions);
-	a->sources = mem_zero(a->source_limit, sizeof *a->sources);
-	a->types = mem_zero(a->type_limit, sizeof *a->types);
-	a->modules = mem_zero(a->module_limit, sizeof *a->modules);
-	a->first_line = mem_zero(a->frame_limit, sizeof *a->first_line);
-	a->tails = mem_zero(a->tail_limit, sizeof *a->tails);
-	a->owner_of_stack = mem_zero(a->stack_limit, sizeof *a->owner_of_stack);
+	a->functions = mem_zero(a->function_limit, sizeof(*a->functions));
+	a->sources = mem_zero(a->source_limit, sizeof(*a->sources));
+	a->types = mem_zero(a->type_limit, sizeof(*a->types));
+	a->modules = mem_zero(a->module_limit, sizeof(*a->modules));
+	a->first_line = mem_zero(a->frame_limit, sizeof(*a->first_line));
+	a->tails = mem_zero(a->tail_limit, sizeof(*a->tails));
+	a->owner_of_stack = mem_zero(a->stack_limit, sizeof(*a->owner_of_stack));
 	a->functions[0].rule = a->sources[0].rule = UNDECIDED;
 	a->modules[0] = (struct module){{.rule = UNDECIDED}, NO_MODULE};
 }
@@ -246,7 +246,7 @@ static void take_boring(struct attribution *a, const struct query *q)
 	*to = '\0';
 	if (a->boring.count == a->boring.room) {
 		a->boring.room = a->boring.room ? a->boring.room * 2 : 256;
-		a->boring.at = mem_resize(a->boring.at, a->boring.room, sizeof *a->boring.at);
+		a->boring.at = mem_resize(a->boring.at, a->boring.room, sizeof(*a->boring.at));
 	}
 	a->boring.at[a->boring.count++] = (struct component_rule){
 		.kind = strcmp(query_text(q, 0), "module") == 0 ? COMPONENT_MODULE : COMPONENT_FUNCTION, .pattern = pattern};
@@ -381,7 +381,7 @@ static bool walk_part(const struct attribution *a, struct walk *w, const uint32_
 static void take_stack(struct attribution *a, const struct query *q)
 {
 	uint32_t frames[PART], owner = NO_STACK, tail = query_id(q, 1 + PART, a->tail_limit);
-	struct walk w = {0};
+	struct walk w = { 0 };
 	uint32_t id = query_id(q, 0, a->stack_limit);
 	bool found;
 
@@ -419,7 +419,7 @@ static void take_stat(struct attribution *a, const struct query *q)
 	if (!*at) {
 		if (a->out.count == a->out.room) {
 			a->out.room = a->out.room ? a->out.room * 2 : 1024;
-			a->out.rows = mem_resize(a->out.rows, a->out.room, sizeof *a->out.rows);
+			a->out.rows = mem_resize(a->out.rows, a->out.room, sizeof(*a->out.rows));
 		}
 		a->out.rows[a->out.count++] = (struct component_row){.process = process, .type = type, .name = owner->name};
 		*at = (uint32_t)a->out.count;
@@ -447,7 +447,7 @@ static void sort_owners(struct components *c)
 			c->owners[kept++] = c->owners[i];
 	c->owner_count = kept;
 	if (kept)
-		qsort(c->owners, kept, sizeof *c->owners, by_value);
+		qsort(c->owners, kept, sizeof(*c->owners), by_value);
 }
 
 /* Finds the owner of each stack and type. */
@@ -537,7 +537,7 @@ void components_deinit(struct components *components)
 
 struct shiny_err *component_stacks_load(struct store *store, const struct component_rules *rules, struct component_stacks *out)
 {
-	struct component_stacks stacks = {0};
+	struct component_stacks stacks = { 0 };
 	struct attribution a;
 	struct shiny_err *err;
 
@@ -545,7 +545,7 @@ struct shiny_err *component_stacks_load(struct store *store, const struct compon
 	err = attribute(&a);
 	if (!err) {
 		stacks.stack_count = a.stack_limit;
-		stacks.of_stack = mem_zero(a.stack_limit, sizeof *stacks.of_stack);
+		stacks.of_stack = mem_zero(a.stack_limit, sizeof(*stacks.of_stack));
 		stacks.of_stack[0] = NO_STACK; /* the names of the constants are numbered as their owners */
 		for (size_t i = 1; i < a.stack_limit; i++) {
 			uint32_t found = a.owner_of_stack[i];
@@ -553,7 +553,7 @@ struct shiny_err *component_stacks_load(struct store *store, const struct compon
 			stacks.of_stack[i] = a.out.owners[found & ~BY_MODULE].name | (asks_type(&a, found) ? COMPONENT_ASK_TYPE : 0);
 		}
 		stacks.type_count = a.type_limit;
-		stacks.of_type = mem_zero(a.type_limit, sizeof *stacks.of_type);
+		stacks.of_type = mem_zero(a.type_limit, sizeof(*stacks.of_type));
 		for (size_t i = 1; i < a.type_limit; i++)
 			stacks.of_type[i] = a.types[i].owner ? a.out.owners[a.types[i].owner].name : 0;
 		stacks.names = a.out.names;
@@ -574,5 +574,5 @@ void component_stacks_deinit(struct component_stacks *stacks)
 	free(stacks->names);
 	free(stacks->of_stack);
 	free(stacks->of_type);
-	*stacks = (struct component_stacks){0};
+	*stacks = (struct component_stacks){ 0 };
 }

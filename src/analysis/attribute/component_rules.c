@@ -104,7 +104,7 @@ static struct shiny_err *add_all(struct component_rules *rules, char *text, cons
 {
 	unsigned number = 0;
 
-	rules->texts = mem_resize(rules->texts, rules->text_count + 1, sizeof *rules->texts);
+	rules->texts = mem_resize(rules->texts, rules->text_count + 1, sizeof(*rules->texts));
 	rules->texts[rules->text_count++] = text;
 	for (char *line = text, *next; line; line = next) {
 		struct component_rule rule;
@@ -120,7 +120,7 @@ static struct shiny_err *add_all(struct component_rules *rules, char *text, cons
 			return wrong(file, number, "too many rules at", rule.pattern);
 		if (rules->count == rules->room) {
 			rules->room = rules->room ? rules->room * 2 : 512;
-			rules->at = mem_resize(rules->at, rules->room, sizeof *rules->at);
+			rules->at = mem_resize(rules->at, rules->room, sizeof(*rules->at));
 		}
 		rule.user = user;
 		rules->at[rules->count++] = rule;
@@ -149,7 +149,7 @@ static struct shiny_err *read_all(const char *path, char **out)
 
 struct shiny_err *component_rules_load(const char *const *paths, size_t count, struct component_rules **out)
 {
-	struct component_rules *rules = mem_zero(1, sizeof *rules);
+	struct component_rules *rules = mem_zero(1, sizeof(*rules));
 	struct shiny_err *err = NULL;
 
 	for (size_t i = 0; i < count && !err; i++) {

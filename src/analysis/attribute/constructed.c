@@ -58,7 +58,7 @@ struct finder {
 
 static void set_bit(struct bits *b, uint64_t n)
 {
-	b->at = mem_reach(b->at, &b->words, n / 64, sizeof *b->at, 64);
+	b->at = mem_reach(b->at, &b->words, n / 64, sizeof(*b->at), 64);
 	b->at[n / 64] |= UINT64_C(1) << (n % 64);
 }
 
@@ -90,7 +90,7 @@ static void put_object(struct state *s, const struct object *object)
 		size_t room = s->room;
 
 		s->room = room ? room * 2 : 256;
-		s->cells = mem_zero(s->room, sizeof *s->cells);
+		s->cells = mem_zero(s->room, sizeof(*s->cells));
 		for (size_t i = 0; i < room; i++)
 			if (old[i].address)
 				*cell_of(s, old[i].address, old[i].class) = old[i];
@@ -330,7 +330,7 @@ static struct shiny_err *load_classes(struct store *store, struct finder *f)
 	struct shiny_err *err;
 
 	f->row_count = store_ids(store, "class") - 1;
-	f->rows = mem_zero(f->row_count + 1, sizeof *f->rows);
+	f->rows = mem_zero(f->row_count + 1, sizeof(*f->rows));
 	if (!f->row_count)
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "no constructors were recorded"),
 					"record with SHINY_CTORS='NAMESPACE::*', the names of the classes; the executable needs symbols");
@@ -377,7 +377,7 @@ static struct shiny_err *load_callers(struct store *store, struct finder *f)
 	struct shiny_err *err;
 
 	f->caller_count = store_ids(store, "stack");
-	f->callers = mem_zero(f->caller_count, sizeof *f->callers);
+	f->callers = mem_zero(f->caller_count, sizeof(*f->callers));
 	err = store_query(store, "SELECT s.id, group_concat(u.name, char(10)) FROM stack s JOIN frame_line l ON l.frame = s.frame0 "
 					 "JOIN function u ON u.id = l.function GROUP BY s.id", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -421,7 +421,7 @@ static int by_constructions(const void *a, const void *b)
 
 static void deliver(struct finder *f, const char *match, struct constructed *out)
 {
-	*out = (struct constructed){ .rows = mem_zero(f->row_count + 1, sizeof *out->rows), .allocations = f->allocations, .deallocations = f->deallocations };
+	*out = (struct constructed){ .rows = mem_zero(f->row_count + 1, sizeof(*out->rows)), .allocations = f->allocations, .deallocations = f->deallocations };
 	for (size_t i = 0; i < f->row_count; i++) {
 		struct constructed_row *r = &f->rows[i];
 
@@ -432,7 +432,7 @@ static void deliver(struct finder *f, const char *match, struct constructed *out
 		r->name = NULL;
 	}
 	if (out->count)
-		qsort(out->rows, out->count, sizeof *out->rows, by_constructions);
+		qsort(out->rows, out->count, sizeof(*out->rows), by_constructions);
 }
 
 struct shiny_err *constructed_load(struct store *store, const struct scope *scope, const char *match, bool progress, struct constructed *out)
@@ -447,7 +447,7 @@ struct shiny_err *constructed_load(struct store *store, const struct scope *scop
 	if (!err)
 		err = load_callers(store, &f);
 	f.state_count = store_ids(store, "process") - 1;
-	f.states = mem_zero(f.state_count + 1, sizeof *f.states);
+	f.states = mem_zero(f.state_count + 1, sizeof(*f.states));
 	if (!err)
 		err = lives_run(store, scope, &observer, 1, progress ? "following objects" : NULL);
 	if (!err) {

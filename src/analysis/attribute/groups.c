@@ -42,10 +42,10 @@ static int by_name(const void *left, const void *right)
 static void take_names(struct groups *g, struct list *list, size_t ids, const char *none)
 {
 	g->of_count = ids;
-	g->of = mem_zero(ids, sizeof *g->of);
+	g->of = mem_zero(ids, sizeof(*g->of));
 	if (list->count)
-		qsort(list->at, list->count, sizeof *list->at, by_name);
-	g->names = mem_zero(list->count + 1, sizeof *g->names);
+		qsort(list->at, list->count, sizeof(*list->at), by_name);
+	g->names = mem_zero(list->count + 1, sizeof(*g->names));
 	g->names[0] = mem_text(none);
 	g->count = 1;
 	for (size_t i = 0; i < list->count; i++) {
@@ -65,7 +65,7 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
+		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
 		if (!named) {
 			err = SHINY_NO_MEMORY;
@@ -105,7 +105,7 @@ static struct shiny_err *load_sites(struct store *store, struct groups *g)
 						   "LEFT JOIN source o ON o.id = i.source", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
+		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
 		if (!named) {
 			err = SHINY_NO_MEMORY;
@@ -119,7 +119,7 @@ static struct shiny_err *load_sites(struct store *store, struct groups *g)
 	if (!err) {
 		take_names(&sites, &list, store_ids(store, "site"), "(no stack)");
 		g->of_count = store_ids(store, "stack");
-		g->of = mem_zero(g->of_count, sizeof *g->of);
+		g->of = mem_zero(g->of_count, sizeof(*g->of));
 		err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
 	}
 	while (!err && !(err = query_step(q, &row)) && row)
@@ -162,7 +162,7 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 	struct shiny_err *err = store_query(store, "SELECT id, name FROM tag", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof *named);
+		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
 
 		if (!named) {
 			err = SHINY_NO_MEMORY;

@@ -66,7 +66,7 @@ static void add(struct finder *f, const struct mismatch *row)
 	if ((out->count + 1) * 2 > f->slot_room) {
 		f->slot_room = f->slot_room ? f->slot_room * 2 : 256;
 		free(f->slots);
-		f->slots = mem_zero(f->slot_room, sizeof *f->slots);
+		f->slots = mem_zero(f->slot_room, sizeof(*f->slots));
 		for (size_t i = 0; i < out->count; i++)
 			*slot_of(f, &out->rows[i]) = (uint32_t)i + 1;
 	}
@@ -74,7 +74,7 @@ static void add(struct finder *f, const struct mismatch *row)
 	if (!*slot) {
 		if (out->count == out->room) {
 			out->room = out->room ? out->room * 2 : 64;
-			out->rows = mem_resize(out->rows, out->room, sizeof *out->rows);
+			out->rows = mem_resize(out->rows, out->room, sizeof(*out->rows));
 		}
 		out->rows[out->count++] = *row;
 		*slot = (uint32_t)out->count;
@@ -87,7 +87,7 @@ static void add(struct finder *f, const struct mismatch *row)
 
 static uint8_t family_of(uint64_t api)
 {
-	return api < sizeof families ? families[api] : FAMILY_ANY;
+	return api < sizeof(families) ? families[api] : FAMILY_ANY;
 }
 
 static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
@@ -156,7 +156,7 @@ struct shiny_err *mismatches_load(struct store *store, const struct scope *scope
 	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .stray = see_stray };
 	struct shiny_err *err;
 
-	f.recent = mem_zero(RECENT, sizeof *f.recent);
+	f.recent = mem_zero(RECENT, sizeof(*f.recent));
 	err = lives_run(store, scope, &observer, 1, progress ? "comparing frees with allocations" : NULL);
 	free(f.recent);
 	free(f.slots);
@@ -165,7 +165,7 @@ struct shiny_err *mismatches_load(struct store *store, const struct scope *scope
 		return err;
 	}
 	if (found.count)
-		qsort(found.rows, found.count, sizeof *found.rows, by_kind);
+		qsort(found.rows, found.count, sizeof(*found.rows), by_kind);
 	*out = found;
 	return NULL;
 }

@@ -38,7 +38,7 @@ static void add(char ***list, size_t *count, size_t *room, char *text)
 {
 	if (*count == *room) {
 		*room = *room ? *room * 2 : 16;
-		*list = mem_resize(*list, *room, sizeof **list);
+		*list = mem_resize(*list, *room, sizeof(**list));
 	}
 	(*list)[(*count)++] = text;
 }
@@ -89,7 +89,7 @@ static struct shiny_err *find_stacks(struct store *store, struct finder *s)
 {
 	struct query *q = NULL;
 	size_t frame_count = store_ids(store, "frame");
-	bool *frames = mem_zero(frame_count, sizeof *frames), row = false, any = false;
+	bool *frames = mem_zero(frame_count, sizeof(*frames)), row = false, any = false;
 	struct shiny_err *err = store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
@@ -148,8 +148,8 @@ struct shiny_err *suppressions_load(struct store *store, const char *path, bool 
 	struct shiny_err *err = path ? read_patterns(path, &s) : NULL;
 
 	s.out.stack_count = store_ids(store, "stack");
-	s.out.stacks = mem_zero(s.out.stack_count, sizeof *s.out.stacks);
-	for (size_t i = 0; libraries && i < sizeof kept / sizeof *kept; i++)
+	s.out.stacks = mem_zero(s.out.stack_count, sizeof(*s.out.stacks));
+	for (size_t i = 0; libraries && i < sizeof(kept) / sizeof(*kept); i++)
 		add(&s.patterns, &s.count, &s.room, pattern_of(kept[i]));
 	if (!err && s.count)
 		err = find_stacks(store, &s);

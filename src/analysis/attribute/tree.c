@@ -29,7 +29,7 @@ struct tree_node *tree_child(struct tree_node *parent, const char *name)
 
 	if (node && strcmp(node->name, name) == 0)
 		return node;
-	node = rows_push(&parent->children, &parent->count, &parent->room, sizeof *node);
+	node = rows_push(&parent->children, &parent->count, &parent->room, sizeof(*node));
 	if (!node)
 		return NULL;
 	node->name = strdup(name);
@@ -64,7 +64,7 @@ bool tree_arrange(struct tree_node *node, double least)
 		}
 		node->count = kept;
 		if (sum) {
-			struct tree_node *rest = rows_push(&node->children, &node->count, &node->room, sizeof *rest);
+			struct tree_node *rest = rows_push(&node->children, &node->count, &node->room, sizeof(*rest));
 
 			if (!rest)
 				return false;
@@ -77,7 +77,7 @@ bool tree_arrange(struct tree_node *node, double least)
 		}
 	}
 	if (node->count)
-		qsort(node->children, node->count, sizeof *node->children, by_value);
+		qsort(node->children, node->count, sizeof(*node->children), by_value);
 	return true;
 }
 
@@ -90,7 +90,7 @@ static struct shiny_err *add_row(struct tree_node *root, const struct query *q, 
 
 	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) && !text_matches(match, path))
 		return NULL;
-	snprintf(name, sizeof name, "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
+	snprintf(name, sizeof(name), "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
 	process = tree_child(root, name);
 	module = process ? tree_child(process, by == TREE_BY_TAG ? path : *path ? text_base(path) : "(no module)") : NULL;
 	last = module ? tree_child(module, leaf) : NULL;
@@ -193,9 +193,9 @@ static struct shiny_err *load_captions(struct store *store, bool full, struct ca
 	struct shiny_err *err;
 
 	out->process_limit = store_ids(store, "process");
-	out->processes = mem_zero(out->process_limit, sizeof *out->processes);
+	out->processes = mem_zero(out->process_limit, sizeof(*out->processes));
 	out->type_limit = store_ids(store, "type");
-	out->types = mem_zero(out->type_limit, sizeof *out->types);
+	out->types = mem_zero(out->type_limit, sizeof(*out->types));
 	err = store_query(store, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
@@ -261,14 +261,14 @@ struct shiny_err *tree_load_components(struct store *store, const struct scope *
 {
 	static const char *const columns[] = {[TREE_LIVE] = "live_bytes", [TREE_BYTES] = "bytes", [TREE_ALLOCS] = "allocs"};
 	struct tree_node tree = {.name = strdup("all processes")};
-	struct components found = {0};
+	struct components found = { 0 };
 	struct captions captions = {.components = &found};
 	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : components_load(store, scope, rules, columns[measure], &found);
 
 	if (!err)
 		err = load_captions(store, full, &captions);
 	if (!err && found.count)
-		qsort_r(found.rows, found.count, sizeof *found.rows, by_place, &captions);
+		qsort_r(found.rows, found.count, sizeof(*found.rows), by_place, &captions);
 	for (size_t i = 0; i < found.count && !err; i++)
 		err = add_component_row(&tree, &captions, &found.rows[i], match);
 	captions_deinit(&captions);

@@ -69,14 +69,14 @@ static void take_limits(struct loading *l)
 	l->site_limit = store_ids(l->store, "site");
 	c->module_count = store_ids(l->store, "module");
 	c->process_count = store_ids(l->store, "process");
-	l->type_of = mem_zero(l->type_limit, sizeof *l->type_of);
-	l->site_of = mem_zero(l->stack_limit, sizeof *l->site_of);
-	l->only_type = mem_zero(l->site_limit, sizeof *l->only_type);
-	c->sites = mem_zero(l->site_limit, sizeof *c->sites);
-	c->names[CENSUS_SITE].at = mem_zero(l->site_limit, sizeof *c->names[CENSUS_SITE].at);
+	l->type_of = mem_zero(l->type_limit, sizeof(*l->type_of));
+	l->site_of = mem_zero(l->stack_limit, sizeof(*l->site_of));
+	l->only_type = mem_zero(l->site_limit, sizeof(*l->only_type));
+	c->sites = mem_zero(l->site_limit, sizeof(*c->sites));
+	c->names[CENSUS_SITE].at = mem_zero(l->site_limit, sizeof(*c->names[CENSUS_SITE].at));
 	c->names[CENSUS_SITE].count = l->site_limit;
-	c->modules = mem_zero(c->module_count, sizeof *c->modules);
-	c->role_of = mem_zero(c->process_count, sizeof *c->role_of);
+	c->modules = mem_zero(c->module_count, sizeof(*c->modules));
+	c->role_of = mem_zero(c->process_count, sizeof(*c->role_of));
 }
 
 static void take_fact(struct loading *l, const struct query *q)
@@ -119,8 +119,8 @@ static void take_type(struct loading *l, const struct query *q)
 	place = texts_put(&l->out->names[CENSUS_TYPE], text);
 	free(text);
 	if (place == before && (place & (place - 1)) == 0) {
-		l->out->labels = mem_resize(l->out->labels, place ? 2 * (size_t)place : 1, sizeof *l->out->labels);
-		l->out->guesses = mem_resize(l->out->guesses, place ? 2 * (size_t)place : 1, sizeof *l->out->guesses);
+		l->out->labels = mem_resize(l->out->labels, place ? 2 * (size_t)place : 1, sizeof(*l->out->labels));
+		l->out->guesses = mem_resize(l->out->guesses, place ? 2 * (size_t)place : 1, sizeof(*l->out->guesses));
 	}
 	if (place == before) {
 		l->out->labels[place] = label;
@@ -212,7 +212,7 @@ static void stat_put(struct census *c, const struct census_stat *row)
 		struct census old = *c;
 
 		c->stat_room = old.stat_room ? old.stat_room * 2 : 1024;
-		c->stats = mem_zero(c->stat_room, sizeof *c->stats);
+		c->stats = mem_zero(c->stat_room, sizeof(*c->stats));
 		for (size_t i = 0; i < old.stat_room; i++)
 			if (old.stats[i].process)
 				*stat_at(c, old.stats[i].process, old.stats[i].stack, old.stats[i].vtable) = old.stats[i];
@@ -231,21 +231,21 @@ static uint32_t cell_of(struct loading *l, const uint32_t of[CENSUS_DIMENSIONS])
 	if (2 * (c->cell_count + 1) > l->cell_slots) {
 		free(l->cells);
 		l->cell_slots = l->cell_slots ? l->cell_slots * 2 : 1024;
-		l->cells = mem_zero(l->cell_slots, sizeof *l->cells);
+		l->cells = mem_zero(l->cell_slots, sizeof(*l->cells));
 		for (size_t i = 0; i < c->cell_count; i++) {
-			at = XXH3_64bits(c->cells[i].of, sizeof c->cells[i].of) & (l->cell_slots - 1);
+			at = XXH3_64bits(c->cells[i].of, sizeof(c->cells[i].of)) & (l->cell_slots - 1);
 			while (l->cells[at])
 				at = (at + 1) & (l->cell_slots - 1);
 			l->cells[at] = (uint32_t)i + 1;
 		}
-		c->cells = mem_resize(c->cells, l->cell_slots, sizeof *c->cells);
+		c->cells = mem_resize(c->cells, l->cell_slots, sizeof(*c->cells));
 	}
-	at = XXH3_64bits(of, CENSUS_DIMENSIONS * sizeof *of) & (l->cell_slots - 1);
+	at = XXH3_64bits(of, CENSUS_DIMENSIONS * sizeof(*of)) & (l->cell_slots - 1);
 	for (; l->cells[at]; at = (at + 1) & (l->cell_slots - 1))
-		if (memcmp(c->cells[l->cells[at] - 1].of, of, CENSUS_DIMENSIONS * sizeof *of) == 0)
+		if (memcmp(c->cells[l->cells[at] - 1].of, of, CENSUS_DIMENSIONS * sizeof(*of)) == 0)
 			return l->cells[at] - 1;
 	c->cells[c->cell_count] = (struct census_cell){ .least_size = UINT64_MAX };
-	memcpy(c->cells[c->cell_count].of, of, CENSUS_DIMENSIONS * sizeof *of);
+	memcpy(c->cells[c->cell_count].of, of, CENSUS_DIMENSIONS * sizeof(*of));
 	l->cells[at] = (uint32_t)++c->cell_count;
 	return (uint32_t)c->cell_count - 1;
 }
@@ -297,7 +297,7 @@ static void take_stat(struct loading *l, const struct query *q)
 static void add_beginnings(struct census *c)
 {
 	size_t count = 0;
-	struct census_stat *rows = mem_alloc((c->stat_count + 1) * sizeof *rows);
+	struct census_stat *rows = mem_alloc((c->stat_count + 1) * sizeof(*rows));
 
 	for (size_t i = 0; i < c->stat_room; i++)
 		if (c->stats[i].process && c->stats[i].vtable)
@@ -346,8 +346,8 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope, cons
 	if (!err)
 		err = each(l, "SELECT id, path, build_id FROM module", take_module);
 	texts_put(&l->out->names[CENSUS_TYPE], "(no type)");
-	l->out->labels = mem_zero(1, sizeof *l->out->labels);
-	l->out->guesses = mem_zero(1, sizeof *l->out->guesses);
+	l->out->labels = mem_zero(1, sizeof(*l->out->labels));
+	l->out->guesses = mem_zero(1, sizeof(*l->out->guesses));
 	texts_put(&l->out->names[CENSUS_ROLE], "(no process)");
 	if (!err)
 		err = each(l, "SELECT id, name, container, form, confidence FROM type", take_type);

@@ -83,7 +83,7 @@ static bool site_matches(const char *pattern, const struct census *c, size_t sit
 	const char *texts[] = { c->names[CENSUS_SITE].at[site], s->function, s->file, s->file ? text_base(s->file) : NULL, c->modules[s->module].name };
 	const char *start = s->function ? function_name_start(s->function) : NULL;
 
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (texts[i] && name_matches(pattern, texts[i], strlen(texts[i])))
 			return true;
 	return start && name_matches(pattern, start, function_name_length(start));
@@ -92,7 +92,7 @@ static bool site_matches(const char *pattern, const struct census *c, size_t sit
 static bool *names_selected(const struct census *c, const struct limit_filter *filter)
 {
 	const struct texts *names = &c->names[filter->by];
-	bool *selected = mem_zero(names->count + 1, sizeof *selected);
+	bool *selected = mem_zero(names->count + 1, sizeof(*selected));
 
 	for (size_t i = 0; i < names->count; i++)
 		selected[i] = filter->by == CENSUS_TYPE ? type_matches(filter->pattern, names->at[i])
@@ -192,9 +192,9 @@ static void watch_cells(const struct checking *k, struct plan *plans, size_t cou
 		plans[i].first_watch = w->count;
 		w->count += plans[i].rows + plans[i].parts;
 	}
-	w->at = mem_zero(w->count + 1, sizeof *w->at);
-	w->first = mem_zero(c->cell_count + 1, sizeof *w->first);
-	w->of = mem_zero(2 * c->cell_count * count + 1, sizeof *w->of);
+	w->at = mem_zero(w->count + 1, sizeof(*w->at));
+	w->first = mem_zero(c->cell_count + 1, sizeof(*w->first));
+	w->of = mem_zero(2 * c->cell_count * count + 1, sizeof(*w->of));
 	for (size_t i = 0; i < count; i++) {
 		struct plan *p = &plans[i];
 
@@ -240,9 +240,9 @@ static struct shiny_err *run_plans(struct checking *k, struct plan *plans, size_
 		if (p->by_rows)
 			SHINY_TRY(need_match(k, p->by));
 		p->rows = p->by_rows ? k->matches[p->by].count : 1;
-		p->seen = mem_zero(p->rows + 1, sizeof *p->seen);
+		p->seen = mem_zero(p->rows + 1, sizeof(*p->seen));
 		for (int side = 0; side < 2; side++) {
-			p->values[side] = mem_zero(p->rows + 1, sizeof *p->values[side]);
+			p->values[side] = mem_zero(p->rows + 1, sizeof(*p->values[side]));
 			if (side < k->first)
 				continue;
 			p->selected[side] = cells_selected(&k->censuses[side], p->rule);
@@ -279,14 +279,14 @@ static int by_weight(const void *left, const void *right, void *context)
 static void add_part(struct limit_result *r, char *name, double base, double value)
 {
 	if ((r->part_total & (r->part_total - 1)) == 0)
-		r->parts = mem_resize(r->parts, r->part_total ? 2 * r->part_total : 1, sizeof *r->parts);
+		r->parts = mem_resize(r->parts, r->part_total ? 2 * r->part_total : 1, sizeof(*r->parts));
 	r->parts[r->part_total++] = (struct limit_part){ name, base, value };
 }
 
 static void sort_parts(struct limit_result *r, const struct limit_rule *rule)
 {
 	if (r->part_total)
-		qsort_r(r->parts, r->part_total, sizeof *r->parts, by_weight, (void *)rule);
+		qsort_r(r->parts, r->part_total, sizeof(*r->parts), by_weight, (void *)rule);
 	r->part_count = r->part_total < LIMIT_PARTS ? r->part_total : LIMIT_PARTS;
 	for (size_t i = r->part_count; i < r->part_total; i++)
 		free(r->parts[i].name);
@@ -470,7 +470,7 @@ static bool is_of_session(const struct limit_rule *rule)
 
 static struct shiny_err *check_rules(struct checking *k)
 {
-	struct plan *plans = mem_zero(k->rules->count + 1, sizeof *plans);
+	struct plan *plans = mem_zero(k->rules->count + 1, sizeof(*plans));
 	struct shiny_err *err = NULL;
 	size_t count = 0;
 
@@ -507,7 +507,7 @@ static struct shiny_err *check_rules(struct checking *k)
 /* The rows of what failed. */
 static struct shiny_err *find_evidence(struct checking *k)
 {
-	struct plan *plans = mem_zero(k->rules->count + 1, sizeof *plans);
+	struct plan *plans = mem_zero(k->rules->count + 1, sizeof(*plans));
 	struct shiny_err *err;
 	size_t count = 0;
 
@@ -601,8 +601,8 @@ static bool same_text(const char *a, const char *b)
 struct shiny_err *limits_load(struct store *const stores[2], const struct scope_names *names, const struct limit_rules *rules,
 			      const struct limit_options *options, struct limits *out)
 {
-	struct limits limits = { .at = mem_zero(rules->count + 1, sizeof *limits.at), .count = rules->count, .complete = { true, true } };
-	bool *done = mem_zero(rules->count + 1, sizeof *done), *mine = mem_zero(rules->count + 1, sizeof *mine);
+	struct limits limits = { .at = mem_zero(rules->count + 1, sizeof(*limits.at)), .count = rules->count, .complete = { true, true } };
+	bool *done = mem_zero(rules->count + 1, sizeof(*done)), *mine = mem_zero(rules->count + 1, sizeof(*mine));
 	struct shiny_err *err = NULL;
 
 	for (size_t first = 0; !err && first < rules->count; first++) {

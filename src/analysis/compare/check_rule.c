@@ -22,7 +22,7 @@ const struct limit_measure_spec limit_measures[LIMIT_MEASURES] = {
 const char *const limit_ops[] = {
 	[LIMIT_LE] = "<=", [LIMIT_LT] = "<", [LIMIT_GE] = ">=", [LIMIT_GT] = ">", [LIMIT_EQ] = "==", [LIMIT_NE] = "!=",
 };
-enum { OPS = sizeof limit_ops / sizeof *limit_ops };
+enum { OPS = sizeof(limit_ops) / sizeof(*limit_ops) };
 
 struct parser {
 	const char *text, *at;
@@ -39,10 +39,10 @@ static struct shiny_err *wrong(const struct parser *p, const char *at, const cha
 	for (const char *c = p->text; c < at; c++)
 		column += ((unsigned char)*c & 0xc0) != 0x80;
 	va_start(args, format);
-	vsnprintf(why, sizeof why, format, args);
+	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
 	if (p->rule->file)
-		snprintf(where, sizeof where, "%s:%u: ", p->rule->file, p->rule->line);
+		snprintf(where, sizeof(where), "%s:%u: ", p->rule->file, p->rule->line);
 	return shiny_err(SHINY_ERR_USAGE, "%srule '%.120s', column %u: %s", where, p->text, column, why);
 }
 
@@ -116,7 +116,7 @@ static struct shiny_err *unknown_word(const struct parser *p, const char *at, si
 	size_t count = 0;
 	char word[80];
 
-	snprintf(word, sizeof word, "%.*s", (int)length, at);
+	snprintf(word, sizeof(word), "%.*s", (int)length, at);
 	for (int i = 0; selector && i < SELECTORS; i++)
 		names[count++] = selector_name(i);
 	for (int i = 0; !selector && i < LIMIT_MEASURES; i++)
@@ -209,8 +209,8 @@ static struct shiny_err *parse_amount(struct parser *p, double *amount)
 	uint64_t value = 0;
 	bool good;
 
-	snprintf(text, sizeof text, "%.*s", (int)length, p->at);
-	good = length < sizeof text && (unit == LIMIT_IN_BYTES ? units_parse_bytes(text, &value) : unit == LIMIT_IN_TIME ? units_parse_time(text, &value)
+	snprintf(text, sizeof(text), "%.*s", (int)length, p->at);
+	good = length < sizeof(text) && (unit == LIMIT_IN_BYTES ? units_parse_bytes(text, &value) : unit == LIMIT_IN_TIME ? units_parse_time(text, &value)
 					: units_parse_count(text, &value));
 	if (!good)
 		return wrong(p, p->at, "%s takes %s here", limit_measures[p->rule->measure].name, examples[unit]);

@@ -32,7 +32,7 @@ struct comparing {
 static void add_cells(struct comparing *c, int side)
 {
 	const struct census *census = &c->censuses[side];
-	uint64_t *least = mem_zero(c->match.count + 1, sizeof *least), *most = mem_zero(c->match.count + 1, sizeof *most);
+	uint64_t *least = mem_zero(c->match.count + 1, sizeof(*least)), *most = mem_zero(c->match.count + 1, sizeof(*most));
 
 	for (size_t i = 0; i < census->cell_count; i++) {
 		const struct census_cell *cell = &census->cells[i];
@@ -57,9 +57,9 @@ static void watch_cells(struct comparing *c, int side)
 	struct watches *w = &c->watches[side];
 
 	w->count = c->match.count + 1;
-	w->at = mem_zero(w->count, sizeof *w->at);
-	w->first = mem_zero(census->cell_count + 1, sizeof *w->first);
-	w->of = mem_zero(2 * census->cell_count + 1, sizeof *w->of);
+	w->at = mem_zero(w->count, sizeof(*w->at));
+	w->first = mem_zero(census->cell_count + 1, sizeof(*w->first));
+	w->of = mem_zero(2 * census->cell_count + 1, sizeof(*w->of));
 	for (size_t i = 0; i < c->match.count; i++)
 		w->at[i].lifetimes = true;
 	for (size_t i = 0; i < census->cell_count; i++) {
@@ -134,7 +134,7 @@ static int by_real(const void *left, const void *right)
 static double slower_by(const struct comparing *c)
 {
 	enum { ENOUGH = 8 };
-	double *ratios = mem_alloc((c->match.count + 1) * sizeof *ratios), slower = 1;
+	double *ratios = mem_alloc((c->match.count + 1) * sizeof(*ratios)), slower = 1;
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->match.count; i++) {
@@ -144,7 +144,7 @@ static double slower_by(const struct comparing *c)
 			ratios[count++] = (double)new->p50_ns / (double)base->p50_ns;
 	}
 	if (count >= ENOUGH) {
-		qsort(ratios, count, sizeof *ratios, by_real);
+		qsort(ratios, count, sizeof(*ratios), by_real);
 		slower = ratios[count / 2];
 	}
 	free(ratios);
@@ -204,8 +204,8 @@ static int by_pair(const void *left, const void *right)
 
 static void find_mostly(struct comparing *c)
 {
-	struct part *parts = mem_alloc((c->censuses[0].cell_count + c->censuses[1].cell_count + 1) * sizeof *parts);
-	struct part *most = mem_zero(c->match.count + 1, sizeof *most); /* a row each */
+	struct part *parts = mem_alloc((c->censuses[0].cell_count + c->censuses[1].cell_count + 1) * sizeof(*parts));
+	struct part *most = mem_zero(c->match.count + 1, sizeof(*most)); /* a row each */
 	size_t count = 0;
 
 	for (int side = 0; side < 2; side++)
@@ -218,7 +218,7 @@ static void find_mostly(struct comparing *c)
 			parts[count++] = (struct part){ row << 32 | other, side ? value : -value, value };
 		}
 	if (count)
-		qsort(parts, count, sizeof *parts, by_pair);
+		qsort(parts, count, sizeof(*parts), by_pair);
 	for (size_t i = 0, end; i < count; i = end) {
 		uint32_t row = (uint32_t)(parts[i].pair >> 32);
 		struct part sum = { 0 };
@@ -267,7 +267,7 @@ static void arrange(struct comparing *c, const char *match, enum diff_measure or
 
 		row->name = mem_text(matched->name);
 		row->how = matched->how;
-		memcpy(row->members, matched->members, sizeof row->members);
+		memcpy(row->members, matched->members, sizeof(row->members));
 		if (!different && row->members[0] && row->members[1] && row->sides[1].sums.allocs + row->sides[1].sums.inherited)
 			out->same++;
 		if (!different || (match && !text_matches(match, row->name))) {
@@ -284,7 +284,7 @@ static void arrange(struct comparing *c, const char *match, enum diff_measure or
 		enum diff_measure measure = m < DIFF_MEASURES ? (enum diff_measure)m : order;
 
 		if (kept)
-			qsort_r(out->rows, kept, sizeof *out->rows, by_rank, &measure);
+			qsort_r(out->rows, kept, sizeof(*out->rows), by_rank, &measure);
 		out->counts[measure] = 0;
 		while (out->counts[measure] < kept && out->rows[out->counts[measure]].ranks[measure] != 0) {
 			out->rows[out->counts[measure]].places[measure] = (uint32_t)out->counts[measure] + 1;
@@ -306,7 +306,7 @@ static void take_session(const struct census *c, struct diff_session *out)
 /* Sites of frees have no blocks. */
 static void count_sites(const struct comparing *c, const struct match *sites, struct diff *out)
 {
-	bool *used = mem_zero(sites->count + 1, sizeof *used);
+	bool *used = mem_zero(sites->count + 1, sizeof(*used));
 
 	for (int side = 0; side < 2; side++)
 		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
@@ -354,7 +354,7 @@ static struct shiny_err *compare(struct comparing *c, struct store *const stores
 		err = match_both(c, stores, out);
 	if (err)
 		return err;
-	c->rows = mem_zero(c->match.count + 1, sizeof *c->rows);
+	c->rows = mem_zero(c->match.count + 1, sizeof(*c->rows));
 	out->timed = c->censuses[0].with_events && c->censuses[1].with_events;
 	for (int side = 0; !err && side < 2; side++) {
 		take_session(&c->censuses[side], &out->sessions[side]);

@@ -35,7 +35,7 @@ static uint32_t add_row(struct matching *m, enum match_how how)
 {
 	if (m->out.count == m->room) {
 		m->room = m->room ? m->room * 2 : 256;
-		m->out.rows = mem_resize(m->out.rows, m->room, sizeof *m->out.rows);
+		m->out.rows = mem_resize(m->out.rows, m->room, sizeof(*m->out.rows));
 	}
 	m->out.rows[m->out.count] = (struct match_row){ .how = how };
 	return (uint32_t)m->out.count++;
@@ -149,8 +149,8 @@ static void match_by_name(struct matching *m, enum census_by by)
 
 static struct match_feature *features_of(const struct census *c, const uint32_t *type_rows)
 {
-	struct match_feature *features = mem_zero(c->names[CENSUS_SITE].count, sizeof *features);
-	uint64_t *most = mem_zero(c->names[CENSUS_SITE].count, sizeof *most);
+	struct match_feature *features = mem_zero(c->names[CENSUS_SITE].count, sizeof(*features));
+	uint64_t *most = mem_zero(c->names[CENSUS_SITE].count, sizeof(*most));
 
 	for (size_t i = 0; i < c->cell_count; i++) {
 		const struct census_cell *cell = &c->cells[i];
@@ -177,7 +177,7 @@ static size_t without_clone(const char *function)
 	static const char *const marks[] = { " [clone", ".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm." };
 	size_t length = strlen(function);
 
-	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		const char *mark = strstr(function, marks[i]);
 
 		if (mark && (size_t)(mark - function) < length)
@@ -292,7 +292,7 @@ static void align(const struct site_matching *s, const struct member *a, size_t 
 		}
 		return;
 	}
-	best = mem_zero((n + 1) * wide, sizeof *best);
+	best = mem_zero((n + 1) * wide, sizeof(*best));
 	for (size_t i = n; i-- > 0;)
 		for (size_t j = m; j-- > 0;) {
 			int paired = best[(i + 1) * wide + j + 1] + likeness(s, &a[i], a, &a[n - 1], &b[j], b, &b[m - 1]);
@@ -315,7 +315,7 @@ static void align(const struct site_matching *s, const struct member *a, size_t 
 static struct member *members_of(const struct site_matching *s, int side, enum site_key kind, struct texts *keys, size_t *count)
 {
 	const struct census *c = s->m->censuses[side];
-	struct member *members = mem_alloc((c->names[CENSUS_SITE].count + 1) * sizeof *members);
+	struct member *members = mem_alloc((c->names[CENSUS_SITE].count + 1) * sizeof(*members));
 
 	*count = 0;
 	for (uint32_t i = 1; i < c->names[CENSUS_SITE].count; i++) {
@@ -327,7 +327,7 @@ static struct member *members_of(const struct site_matching *s, int side, enum s
 		free(key);
 	}
 	if (*count)
-		qsort(members, *count, sizeof *members, by_key_and_place);
+		qsort(members, *count, sizeof(*members), by_key_and_place);
 	return members;
 }
 
@@ -378,7 +378,7 @@ static void take_calls(void *context, const uint32_t *const sites[2], const size
 
 static bool *known_modules(const struct census *c, const struct census *other)
 {
-	bool *known = mem_zero(c->module_count, sizeof *known);
+	bool *known = mem_zero(c->module_count, sizeof(*known));
 
 	for (size_t i = 1; i < c->module_count; i++)
 		for (size_t k = 1; k < other->module_count && !known[i]; k++)
@@ -390,7 +390,7 @@ static bool *known_modules(const struct census *c, const struct census *other)
 static bool *open_sites(const struct site_matching *s, int side, size_t *count)
 {
 	const struct census *c = s->m->censuses[side];
-	bool *open = mem_zero(c->names[CENSUS_SITE].count, sizeof *open);
+	bool *open = mem_zero(c->names[CENSUS_SITE].count, sizeof(*open));
 
 	*count = 0;
 	for (size_t i = 1; i < c->names[CENSUS_SITE].count; i++) {

@@ -61,12 +61,12 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 	struct shiny_err *err;
 
 	g->frames = store_ids(m->stores[side], "frame");
-	g->known = mem_zero(g->frames, sizeof *g->known);
-	g->modules = mem_zero(g->frames, sizeof *g->modules);
-	g->addresses = mem_zero(g->frames, sizeof *g->addresses);
-	g->sites = mem_zero(g->frames, sizeof *g->sites);
+	g->known = mem_zero(g->frames, sizeof(*g->known));
+	g->modules = mem_zero(g->frames, sizeof(*g->modules));
+	g->addresses = mem_zero(g->frames, sizeof(*g->addresses));
+	g->sites = mem_zero(g->frames, sizeof(*g->sites));
 	for (int i = 0; i <= RADIUS; i++)
-		g->labels[i] = mem_zero(g->frames, sizeof *g->labels[i]);
+		g->labels[i] = mem_zero(g->frames, sizeof(*g->labels[i]));
 	err = store_query(m->stores[side], "SELECT f.id, f.module, f.vaddr, n.name FROM frame f LEFT JOIN frame_line l ON l.frame = f.id AND l.depth = 0 "
 					   "LEFT JOIN function n ON n.id = l.function", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -111,7 +111,7 @@ static void sort_edges(struct graph *g)
 	size_t kept = 0;
 
 	if (g->edges.count)
-		qsort(g->edges.at, g->edges.count, sizeof *g->edges.at, by_number);
+		qsort(g->edges.at, g->edges.count, sizeof(*g->edges.at), by_number);
 	for (size_t i = 0; i < g->edges.count; i++)
 		if (!kept || g->edges.at[i] != g->edges.at[kept - 1])
 			g->edges.at[kept++] = g->edges.at[i];
@@ -129,7 +129,7 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 	bool row = false;
 	struct shiny_err *err;
 
-	heads = mem_zero(tails, sizeof *heads);
+	heads = mem_zero(tails, sizeof(*heads));
 	err = store_query(m->stores[side], "SELECT id, frame0 FROM stack_tail", &q);
 	while (!err && !(err = query_step(q, &row)) && row)
 		heads[query_id(q, 0, tails)] = query_id(q, 1, g->frames);
@@ -221,7 +221,7 @@ static void list_unknown(struct matcher *m, int radius, bool sites)
 				*vec_push(&m->list) = (struct found){ g->labels[radius][i], g->addresses[i], i, side };
 	}
 	if (m->list.count)
-		qsort(m->list.at, m->list.count, sizeof *m->list.at, by_label);
+		qsort(m->list.at, m->list.count, sizeof(*m->list.at), by_label);
 }
 
 /* The entries from `from` on that have one label; *middle: the first one of the newer session. */
@@ -239,7 +239,7 @@ static size_t run_of(const struct matcher *m, size_t from, size_t *middle)
 
 static void tell(struct matcher *m, size_t from, size_t middle, size_t end)
 {
-	uint32_t *ids = mem_alloc((end - from) * sizeof *ids);
+	uint32_t *ids = mem_alloc((end - from) * sizeof(*ids));
 
 	for (size_t i = from; i < end; i++)
 		ids[i - from] = m->sides[m->list.at[i].side].sites[m->list.at[i].frame];

@@ -49,13 +49,13 @@ static uint64_t *tally(struct tallies *t, uint64_t a, uint64_t b)
 	if (2 * (t->count + 1) > t->slot_room) {
 		t->slot_room = t->slot_room ? 2 * t->slot_room : 1024;
 		free(t->slots);
-		t->slots = mem_zero(t->slot_room, sizeof *t->slots);
+		t->slots = mem_zero(t->slot_room, sizeof(*t->slots));
 		for (size_t i = 0; i < t->count; i++)
 			t->slots[slot_of(t, row_at(t, i)[0], row_at(t, i)[1])] = (uint32_t)i + 1;
 	}
 	slot = slot_of(t, a, b);
 	if (!t->slots[slot]) {
-		t->rows = mem_reach(t->rows, &t->room, (t->count + 1) * (KEYS + t->width), sizeof *t->rows, 1024);
+		t->rows = mem_reach(t->rows, &t->room, (t->count + 1) * (KEYS + t->width), sizeof(*t->rows), 1024);
 		row_at(t, t->count)[0] = a;
 		row_at(t, t->count)[1] = b;
 		t->slots[slot] = (uint32_t)++t->count;
@@ -143,7 +143,7 @@ static void change_live(struct counting *c, const struct lives *lives, const str
 	uint64_t *bucket = bucket_of(c, lives, process, time), *now;
 
 	if (!c->live)
-		c->live = mem_zero(lives->process_count + 1, sizeof *c->live);
+		c->live = mem_zero(lives->process_count + 1, sizeof(*c->live));
 	now = &c->live[process->id - 1];
 	*now += bytes;
 	bucket[BUCKET_LIVE] += blocks;
@@ -327,7 +327,7 @@ static struct shiny_err *load_sites(struct store *store, struct counting *c)
 	struct shiny_err *err = store_query(store, "SELECT id, site FROM stack WHERE site > 0", &q);
 
 	c->stack_count = store_ids(store, "stack");
-	c->site_of = mem_zero(c->stack_count, sizeof *c->site_of);
+	c->site_of = mem_zero(c->stack_count, sizeof(*c->site_of));
 	while (!err && !(err = query_step(q, &row)) && row)
 		c->site_of[query_id(q, 0, c->stack_count)] = query_id(q, 1, store_ids(store, "site"));
 	c->site_of[0] = 0;
@@ -372,8 +372,8 @@ struct shiny_err *narrow_end(struct store *store)
 		"TABLE IF EXISTS temp.narrow_stat", "TABLE IF EXISTS temp.narrow_lifetime", "TABLE IF EXISTS temp.narrow_bucket"};
 	char drop[80];
 
-	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-		snprintf(drop, sizeof drop, "DROP %s", made[i]);
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
+		snprintf(drop, sizeof(drop), "DROP %s", made[i]);
 		SHINY_TRY(execute(store, drop));
 	}
 	return NULL;

@@ -151,7 +151,7 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 	const struct lives_process *p;
 
 	if (!f->ended) {
-		f->ended = mem_zero(lives->process_count + 1, sizeof *f->ended);
+		f->ended = mem_zero(lives->process_count + 1, sizeof(*f->ended));
 		process_ends_init(&f->ends, lives);
 	}
 	while ((p = process_ends_take(&f->ends, lives, moment))) {
@@ -174,7 +174,7 @@ struct shiny_err *watch_run(struct store *store, const struct scope *scope, cons
 					   .moment = see_moment };
 	struct shiny_err *err;
 
-	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof *f.stacks);
+	f.stacks = mem_zero((f.stack_count + 1) << PROCESS_BITS, sizeof(*f.stacks));
 	err = lives_run(store, scope, &observer, 1, title);
 	free(f.ended);
 	process_ends_deinit(&f.ends);

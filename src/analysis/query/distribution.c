@@ -48,9 +48,9 @@ static struct distribution_bin *bin_at(struct distribution *d, unsigned bin)
 		return &d->bins[bin - d->first];
 	first = !d->count || bin < d->first ? bin : d->first;
 	end = !d->count || bin >= d->first + d->count ? bin + 1 : d->first + d->count;
-	larger = mem_zero(end - first, sizeof *larger);
+	larger = mem_zero(end - first, sizeof(*larger));
 	if (d->count)
-		memcpy(larger + (d->first - first), d->bins, d->count * sizeof *larger);
+		memcpy(larger + (d->first - first), d->bins, d->count * sizeof(*larger));
 	free(d->bins);
 	d->bins = larger;
 	d->first = first;
@@ -161,7 +161,7 @@ uint64_t distribution_survival_quantile(const struct distribution *d, double sha
 
 void distribution_octaves(const struct distribution *d, struct distribution_bin octaves[DISTRIBUTION_OCTAVES])
 {
-	memset(octaves, 0, DISTRIBUTION_OCTAVES * sizeof *octaves);
+	memset(octaves, 0, DISTRIBUTION_OCTAVES * sizeof(*octaves));
 	for (unsigned i = 0; i < d->count; i++) {
 		uint64_t start = distribution_bin_start(d->first + i);
 		struct distribution_bin *octave = &octaves[start ? 63 - __builtin_clzll(start) : 0];

@@ -104,7 +104,7 @@ void scope_deinit(struct scope *scope)
 	free(scope->where);
 	free(scope->blocks);
 	free(scope->tags);
-	*scope = (struct scope){0};
+	*scope = (struct scope){ 0 };
 }
 
 /* ---- tags and marks ---- */
@@ -142,7 +142,7 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 		return err ? err : SHINY_NO_MEMORY;
 	}
 	scope->tag_count = store_ids(store, "tag");
-	scope->tags = mem_zero(scope->tag_count, sizeof *scope->tags);
+	scope->tags = mem_zero(scope->tag_count, sizeof(*scope->tags));
 	for (char *name = strtok_r(copy, ",", &save); !err && name; name = strtok_r(NULL, ",", &save)) {
 		bool found = strcmp(name, "-") == 0;
 
@@ -253,7 +253,7 @@ struct shiny_err *scope_between(struct store *store, const char *range, struct s
 
 struct shiny_err *scope_load(struct store *store, const struct scope_names *names, struct scope *out)
 {
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = scope_resolve(store, names->process, &scope);
 
 	if (!err && names->tags)

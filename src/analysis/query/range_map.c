@@ -64,7 +64,7 @@ void range_map_put(struct range_map *map, uint64_t range, void *value)
 	if ((map->count + 1) * 2 > map->room) {
 		struct range_map larger = { .room = map->room ? map->room * 2 : FIRST_ROOM, .count = map->count, .bytes = map->bytes };
 
-		larger.cells = mem_zero(larger.room, sizeof *larger.cells);
+		larger.cells = mem_zero(larger.room, sizeof(*larger.cells));
 		for (size_t i = 0; i < map->room; i++)
 			if (map->cells[i].key)
 				*cell_of(&larger, map->cells[i].key) = map->cells[i];

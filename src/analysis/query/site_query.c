@@ -104,7 +104,7 @@ static enum rank rank_of(const struct wish *wish, const struct query *q)
 
 static struct shiny_err *take_place(struct places *out, const struct query *q, uint32_t frame)
 {
-	struct place *row = rows_push(&out->rows, &out->count, &out->room, sizeof *row);
+	struct place *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 
 	if (!row || !copy_column(q, 1, &row->label) || !copy_column(q, 2, &row->file) || !copy_column(q, 4, &row->module))
 		return SHINY_NO_MEMORY;
@@ -147,7 +147,7 @@ static struct shiny_err *find_named(struct store *store, const struct scope *sco
 			continue;
 		if (rank < best) {
 			places_deinit(out);
-			*out = (struct places){0};
+			*out = (struct places){ 0 };
 		}
 		best = rank;
 		err = take_place(out, q, 0);
@@ -221,8 +221,8 @@ static struct shiny_err *find_offset(struct store *store, const struct scope *sc
 
 struct shiny_err *places_find(struct store *store, const struct scope *scope, const char *text, struct places *out)
 {
-	struct places places = {0};
-	struct wish wish = {0};
+	struct places places = { 0 };
+	struct wish wish = { 0 };
 	struct shiny_err *err = wish_read(text, &wish);
 
 	if (!err)
@@ -235,7 +235,7 @@ struct shiny_err *places_find(struct store *store, const struct scope *scope, co
 		return err;
 	}
 	if (places.count)
-		qsort(places.rows, places.count, sizeof *places.rows, heaviest_place);
+		qsort(places.rows, places.count, sizeof(*places.rows), heaviest_place);
 	*out = places;
 	return NULL;
 }
@@ -314,7 +314,7 @@ static bool see(void *context, const struct event *event)
 		return true;
 	block = block_of(search, event->process);
 	if (!block)
-		block = rows_push(&search->found.rows, &search->found.count, &search->found.room, sizeof *block);
+		block = rows_push(&search->found.rows, &search->found.count, &search->found.room, sizeof(*block));
 	if (!block) {
 		search->no_memory = true;
 		return false;
@@ -356,7 +356,7 @@ struct shiny_err *blocks_find(struct store *store, const struct scope *scope, ui
 		return err;
 	}
 	if (search.found.count)
-		qsort(search.found.rows, search.found.count, sizeof *search.found.rows, live_then_latest);
+		qsort(search.found.rows, search.found.count, sizeof(*search.found.rows), live_then_latest);
 	*out = search.found;
 	return NULL;
 }
@@ -387,7 +387,7 @@ static struct shiny_err *add_origin(struct origins *out, const struct query *q)
 		if (out->rows[i].type == type)
 			row = &out->rows[i];
 	if (!row) { /* rows come heaviest first: this one stands for its type */
-		row = rows_push(&out->rows, &out->count, &out->room, sizeof *row);
+		row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 		if (!row || !copy_column(q, 8, &row->name) || !copy_column(q, 9, &row->container) || !copy_column(q, 10, &row->form) ||
 		    !copy_column(q, 11, &row->rule) || !copy_column(q, 12, &row->confidence))
 			return SHINY_NO_MEMORY;
@@ -411,7 +411,7 @@ static struct shiny_err *add_origin(struct origins *out, const struct query *q)
 struct shiny_err *origins_load(struct store *store, const struct scope *scope, const struct place *place, uint32_t stack, uint32_t vtable,
 			       struct origins *out)
 {
-	struct origins origins = {0};
+	struct origins origins = { 0 };
 	struct query *q = NULL;
 	char where[128];
 	bool row = false;
@@ -420,11 +420,11 @@ struct shiny_err *origins_load(struct store *store, const struct scope *scope, c
 	/* of several processes, the row of the heaviest one stands for all: SQLite takes bare columns beside MAX() from it */
 
 	if (stack)
-		snprintf(where, sizeof where, "s.stack = %" PRIu32 " AND s.vtable = %" PRIu32, stack, vtable);
+		snprintf(where, sizeof(where), "s.stack = %" PRIu32 " AND s.vtable = %" PRIu32, stack, vtable);
 	else if (place->frame)
-		snprintf(where, sizeof where, "x.site = %" PRIu32 " AND x.frame0 = %" PRIu32, place->site, place->frame);
+		snprintf(where, sizeof(where), "x.site = %" PRIu32 " AND x.frame0 = %" PRIu32, place->site, place->frame);
 	else
-		snprintf(where, sizeof where, "x.site = %" PRIu32, place->site);
+		snprintf(where, sizeof(where), "x.site = %" PRIu32, place->site);
 	err = query_format(store, &q, "SELECT s.stack, s.vtable, s.type, s.reading, s.api, s.min_size, s.max_size, "
 		"s.size_step, y.name, y.container, y.form, y.rule, y.confidence, y.or_derived, " SUMS_SQL
 		", MAX(s.allocs + s.inherited) FROM stat s JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type WHERE %s AND %s "
@@ -437,7 +437,7 @@ struct shiny_err *origins_load(struct store *store, const struct scope *scope, c
 		return err;
 	}
 	if (origins.count)
-		qsort(origins.rows, origins.count, sizeof *origins.rows, heaviest_origin);
+		qsort(origins.rows, origins.count, sizeof(*origins.rows), heaviest_origin);
 	*out = origins;
 	return NULL;
 }
@@ -456,14 +456,14 @@ void origins_deinit(struct origins *origins)
 
 struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct stack_calls *out)
 {
-	struct stack_calls calls = {0};
+	struct stack_calls calls = { 0 };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q, "SELECT f.module, f.vaddr FROM v_stack_frames r JOIN frame f ON f.id = r.frame "
 		"WHERE r.stack = %" PRIu32 " AND r.depth = 0 ORDER BY r.level", stack);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct stack_call *call = rows_push(&calls.rows, &calls.count, &calls.room, sizeof *call);
+		struct stack_call *call = rows_push(&calls.rows, &calls.count, &calls.room, sizeof(*call));
 
 		if (!call) {
 			err = SHINY_NO_MEMORY;

@@ -116,10 +116,10 @@ static bool ends_with(const text_t *text, const char *word)
 
 static void drop_inline_namespace(text_t *text)
 {
-	for (size_t i = 0; i < sizeof inline_namespaces / sizeof *inline_namespaces; i++) {
+	for (size_t i = 0; i < sizeof(inline_namespaces) / sizeof(*inline_namespaces); i++) {
 		char whole[32];
 
-		snprintf(whole, sizeof whole, "std::%s", inline_namespaces[i]);
+		snprintf(whole, sizeof(whole), "std::%s", inline_namespaces[i]);
 		if (ends_with(text, whole))
 			text->count -= strlen(inline_namespaces[i]);
 	}
@@ -169,16 +169,16 @@ static bool named(const text_t *text, size_t start, const char *name)
 /* std::basic_X<C> has a shorter name: writes it over the text from `start` on. */
 static bool take_family(text_t *text, size_t start, const char *element)
 {
-	for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+	for (size_t f = 0; f < sizeof(families) / sizeof(*families); f++) {
 		char name[64];
 
-		snprintf(name, sizeof name, "std::basic_%s", families[f]);
+		snprintf(name, sizeof(name), "std::basic_%s", families[f]);
 		if (!named(text, start, name))
 			continue;
-		for (size_t c = 0; c < sizeof characters / sizeof *characters; c++) {
+		for (size_t c = 0; c < sizeof(characters) / sizeof(*characters); c++) {
 			if (strcmp(characters[c].element, element) != 0 || (c > 1 && f > 1))
 				continue;
-			snprintf(name, sizeof name, "std::%s%s", characters[c].prefix, families[f]);
+			snprintf(name, sizeof(name), "std::%s%s", characters[c].prefix, families[f]);
 			text->count = start;
 			put(text, name, strlen(name));
 			return true;
@@ -196,7 +196,7 @@ static void parse_arguments(struct parser *p, text_t *out)
 	size_t count = 0, all, start = name_start(out);
 
 	while (!p->bad && count < ARGUMENTS) {
-		text_t argument = {0};
+		text_t argument = { 0 };
 
 		parse(p, &argument, STOP_ARGUMENT);
 		arguments[count++] = finish(&argument);
@@ -209,7 +209,7 @@ static void parse_arguments(struct parser *p, text_t *out)
 	else
 		p->at++;
 	all = count;
-	for (size_t r = 0; r < sizeof rules / sizeof *rules && !p->bad; r++) {
+	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules) && !p->bad; r++) {
 		if (!named(out, start, rules[r].name))
 			continue;
 		while (count > (size_t)rules[r].first && count - (size_t)rules[r].first <= 4 && rules[r].defaults[count - 1 - (size_t)rules[r].first] &&
@@ -285,7 +285,7 @@ static void parse(struct parser *p, text_t *out, enum stop stop)
 char *type_name_short(const char *name)
 {
 	struct parser p = {.at = name};
-	text_t out = {0};
+	text_t out = { 0 };
 
 	parse(&p, &out, STOP_END);
 	if (p.bad || *p.at) {

@@ -23,14 +23,14 @@ void life_map_reserve(struct life_map *map, size_t more)
 		larger.shift--;
 	if (larger.room == map->room)
 		return;
-	larger.buckets = mem_pages(larger.room * sizeof *larger.buckets);
+	larger.buckets = mem_pages(larger.room * sizeof(*larger.buckets));
 	for (size_t i = 0; i < map->room; i++) {
 		const struct life_bucket *bucket = &map->buckets[i];
 
 		for (unsigned lanes = bucket->used; lanes; lanes &= lanes - 1)
 			life_map_put(&larger, bucket->hashes[__builtin_ctz(lanes)], bucket->places[__builtin_ctz(lanes)]);
 	}
-	mem_pages_free(map->buckets, map->room * sizeof *map->buckets);
+	mem_pages_free(map->buckets, map->room * sizeof(*map->buckets));
 	*map = larger;
 }
 
@@ -71,7 +71,7 @@ const struct life *life_map_next(const struct life_map *map, const struct life *
 
 void life_map_deinit(struct life_map *map)
 {
-	mem_pages_free(map->buckets, map->room * sizeof *map->buckets);
+	mem_pages_free(map->buckets, map->room * sizeof(*map->buckets));
 	*map = (struct life_map){ 0 };
 }
 

@@ -10,8 +10,8 @@ static void change(struct live_peak *k, const struct lives *lives, const struct 
 		   uint64_t blocks, uint64_t bytes)
 {
 	if (!k->own) {
-		k->own = mem_zero(lives->process_count + 1, sizeof *k->own);
-		k->left = mem_zero(lives->process_count + 1, sizeof *k->left);
+		k->own = mem_zero(lives->process_count + 1, sizeof(*k->own));
+		k->left = mem_zero(lives->process_count + 1, sizeof(*k->left));
 	}
 	k->own[p->id - 1].blocks += blocks;
 	k->own[p->id - 1].bytes += bytes;

@@ -22,8 +22,8 @@ static struct range *range_at(struct page_count *space, uint64_t number)
 	struct range *range = range_map_find(&space->map, number);
 
 	if (!range) {
-		range_map_afford(&space->map, 0, RANGE_MAP_BYTES + sizeof *range);
-		range = mem_zero(1, sizeof *range);
+		range_map_afford(&space->map, 0, RANGE_MAP_BYTES + sizeof(*range));
+		range = mem_zero(1, sizeof(*range));
 		range_map_put(&space->map, number, range);
 	}
 	return range;
@@ -37,8 +37,8 @@ static void count_lines(struct page_count *space, struct range *range, uint64_t 
 	uint8_t *lines;
 
 	if (!group) {
-		range_map_afford(&space->map, 0, sizeof *group);
-		group = *place = mem_zero(1, sizeof *group);
+		range_map_afford(&space->map, 0, sizeof(*group));
+		group = *place = mem_zero(1, sizeof(*group));
 	}
 	lines = group->lines[in_group];
 	if (step > 0) {
@@ -93,8 +93,8 @@ static struct page_count *space_of(struct page_counts *counts, uint32_t process)
 	if (process > counts->count) {
 		size_t more = process * 2;
 
-		counts->spaces = mem_resize(counts->spaces, more, sizeof *counts->spaces);
-		memset(counts->spaces + counts->count, 0, (more - counts->count) * sizeof *counts->spaces);
+		counts->spaces = mem_resize(counts->spaces, more, sizeof(*counts->spaces));
+		memset(counts->spaces + counts->count, 0, (more - counts->count) * sizeof(*counts->spaces));
 		counts->count = more;
 	}
 	return &counts->spaces[process - 1];

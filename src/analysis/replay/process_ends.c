@@ -17,12 +17,12 @@ static int by_end(const void *left, const void *right, void *context)
 
 void process_ends_init(struct process_ends *ends, const struct lives *lives)
 {
-	*ends = (struct process_ends){ .order = mem_zero(2 * lives->process_count + 1, sizeof *ends->order) };
+	*ends = (struct process_ends){ .order = mem_zero(2 * lives->process_count + 1, sizeof(*ends->order)) };
 	for (size_t i = 0; i < lives->process_count; i++)
 		if (lives->processes[i].wanted && lives->processes[i].early)
 			ends->order[ends->count++] = (uint32_t)i + 1;
 	if (ends->count)
-		qsort_r(ends->order, ends->count, sizeof *ends->order, by_end, (void *)lives);
+		qsort_r(ends->order, ends->count, sizeof(*ends->order), by_end, (void *)lives);
 }
 
 uint64_t process_ends_time(const struct process_ends *ends, const struct lives *lives)

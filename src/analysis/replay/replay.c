@@ -470,10 +470,10 @@ static void order_forks(struct run *run)
 {
 	size_t count = run->lives.process_count;
 
-	run->forks = mem_zero(count, sizeof *run->forks);
-	run->fork_place = mem_zero(count, sizeof *run->fork_place);
-	run->first_child = mem_zero(count, sizeof *run->first_child);
-	run->next_child = mem_zero(count, sizeof *run->next_child);
+	run->forks = mem_zero(count, sizeof(*run->forks));
+	run->fork_place = mem_zero(count, sizeof(*run->fork_place));
+	run->first_child = mem_zero(count, sizeof(*run->first_child));
+	run->next_child = mem_zero(count, sizeof(*run->next_child));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct lives_process *child = &run->lives.processes[i], *parent = parent_of(run, child);
 
@@ -486,7 +486,7 @@ static void order_forks(struct run *run)
 		}
 	}
 	if (run->fork_count)
-		qsort(run->forks, run->fork_count, sizeof *run->forks, by_fork);
+		qsort(run->forks, run->fork_count, sizeof(*run->forks), by_fork);
 	for (size_t i = 0; i < run->fork_count; i++)
 		run->fork_place[run->forks[i].child] = (uint32_t)i;
 	go_to_fork(run, 0);
@@ -510,7 +510,7 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	query_end(q);
 	q = NULL;
 	run->lives.process_count = store_ids(store, "process") - 1;
-	run->lives.processes = mem_zero(run->lives.process_count + 1, sizeof *run->lives.processes);
+	run->lives.processes = mem_zero(run->lives.process_count + 1, sizeof(*run->lives.processes));
 	for (size_t i = 0; i < run->lives.process_count; i++) { /* a damaged file has events of processes that it does not list */
 		run->lives.processes[i].id = (uint32_t)i + 1;
 		run->lives.processes[i].blocks.pool = &run->pool;
@@ -545,7 +545,7 @@ struct shiny_err *lives_run(struct store *store, const struct scope *scope, stru
 
 	if (!err)
 		err = type_table_load(store, run.lives.process_count, &run.types);
-	run.moments = mem_zero(count + 1, sizeof *run.moments);
+	run.moments = mem_zero(count + 1, sizeof(*run.moments));
 	for (size_t i = 0; i < count; i++) {
 		const struct lives_observer *o = &observers[i];
 

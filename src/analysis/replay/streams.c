@@ -72,7 +72,7 @@ static struct streams_row *named_row(struct streams *out, const char *name)
 	for (size_t i = 0; i < out->count; i++)
 		if (strcmp(out->rows[i].name, name) == 0)
 			return &out->rows[i];
-	row = rows_push(&out->rows, &out->count, &out->room, sizeof *row);
+	row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 	if (row)
 		row->name = mem_text(name);
 	return row;
@@ -85,7 +85,7 @@ static struct shiny_err *load_roles(struct store *store, const struct scope *sco
 	struct shiny_err *err = query_format(store, &q, "SELECT s.process, COALESCE(NULLIF(s.role, ''), s.name) FROM v_processes s WHERE %s", scope->where);
 
 	c->row_count = store_ids(store, "process");
-	c->rows = mem_zero(c->row_count, sizeof *c->rows);
+	c->rows = mem_zero(c->row_count, sizeof(*c->rows));
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct streams_row *named = named_row(c->streams, query_text(q, 1));
 
@@ -108,7 +108,7 @@ static struct shiny_err *load_types(struct store *store, struct counting *c)
 					    "FROM type", &q);
 
 	c->type_count = store_ids(store, "type");
-	c->constructed = mem_zero(c->type_count, sizeof *c->constructed);
+	c->constructed = mem_zero(c->type_count, sizeof(*c->constructed));
 	while (!err && !(err = query_step(q, &row)) && row)
 		c->constructed[query_id(q, 0, c->type_count)] = query_number(q, 1) != 0;
 	c->constructed[0] = false; /* no type */
@@ -152,7 +152,7 @@ static int by_allocations(const void *a, const void *b)
 
 struct shiny_err *streams_load(struct store *store, const struct scope *scope, bool progress, struct streams *out)
 {
-	struct streams streams = {0};
+	struct streams streams = { 0 };
 	struct counting counting = { .streams = &streams };
 	struct lives_observer observer = { .context = &counting, .birth = count_birth, .death = count_death, .constructor = count_constructor };
 	struct shiny_err *err = load_recorded(store, &streams.recorded);
@@ -173,7 +173,7 @@ struct shiny_err *streams_load(struct store *store, const struct scope *scope, b
 	}
 	for (size_t i = 0; i < streams.count; i++)
 		add_row(&streams.total, &streams.rows[i]);
-	qsort(streams.rows, streams.count, sizeof *streams.rows, by_allocations);
+	qsort(streams.rows, streams.count, sizeof(*streams.rows), by_allocations);
 	*out = streams;
 	return NULL;
 }

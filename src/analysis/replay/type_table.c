@@ -47,18 +47,18 @@ static void put_cell(struct type_table *table, const struct type_seen *row)
 
 static void fill(struct type_table *table, const struct type_seen *rows, size_t count)
 {
-	size_t *counts = mem_zero(table->process_count + 1, sizeof *counts), seen = 0, at = 0;
+	size_t *counts = mem_zero(table->process_count + 1, sizeof(*counts)), seen = 0, at = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		counts[rows[i].process - 1] += rows[i].vtable == 0;
 		seen += rows[i].vtable != 0;
 	}
 	table->seen_room = room_for(seen);
-	table->seen = mem_pages(table->seen_room * sizeof *table->seen);
-	table->processes = mem_zero(table->process_count + 1, sizeof *table->processes);
+	table->seen = mem_pages(table->seen_room * sizeof(*table->seen));
+	table->processes = mem_zero(table->process_count + 1, sizeof(*table->processes));
 	for (size_t i = 0; i < table->process_count; i++)
 		table->cell_count += room_for(counts[i]);
-	table->cells = mem_pages((table->cell_count + 1) * sizeof *table->cells);
+	table->cells = mem_pages((table->cell_count + 1) * sizeof(*table->cells));
 	for (size_t i = 0; i < table->process_count; i++) {
 		table->processes[i].cells = table->cells + at;
 		table->processes[i].shift = 64 - (unsigned)__builtin_ctzll(room_for(counts[i]));
@@ -94,7 +94,7 @@ struct shiny_err *type_table_load(struct store *store, size_t processes, struct 
 void type_table_deinit(struct type_table *table)
 {
 	free(table->processes);
-	mem_pages_free(table->cells, (table->cell_count + 1) * sizeof *table->cells);
-	mem_pages_free(table->seen, table->seen_room * sizeof *table->seen);
+	mem_pages_free(table->cells, (table->cell_count + 1) * sizeof(*table->cells));
+	mem_pages_free(table->seen, table->seen_room * sizeof(*table->seen));
 	*table = (struct type_table){ 0 };
 }

@@ -36,7 +36,7 @@ struct totals {
 
 static struct totals total_of(const struct memory_process *p, const char *owner)
 {
-	struct totals t = {0};
+	struct totals t = { 0 };
 
 	for (size_t i = 0; i < p->owner_count; i++)
 		if (!strcmp(p->owners[i].owner, owner)) {
@@ -72,7 +72,7 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 		query_bind_number(q, 2, (int64_t)p->time);
 	}
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof *o);
+		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
 		if (!o || !(o->owner = strdup(query_text(q, 0))) || !(o->detail = strdup(query_text(q, 1)))) {
 			query_end(q);
@@ -88,16 +88,16 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 	if (err)
 		return err;
 	if (!total_of(p, "unclassified").found) { /* it is always said, also that it is nothing */
-		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof *o);
+		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
 		if (!o || !(o->owner = strdup("unclassified")) || !(o->detail = strdup("")))
 			return SHINY_NO_MEMORY;
 	}
-	order = mem_alloc(sizeof *order); /* the order asks for sums over the rows while they move: it is given a copy */
+	order = mem_alloc(sizeof(*order)); /* the order asks for sums over the rows while they move: it is given a copy */
 	*order = *p;
-	order->owners = mem_alloc(p->owner_count * sizeof *p->owners);
-	memcpy(order->owners, p->owners, p->owner_count * sizeof *p->owners);
-	qsort_r(p->owners, p->owner_count, sizeof *p->owners, by_owner, order);
+	order->owners = mem_alloc(p->owner_count * sizeof(*p->owners));
+	memcpy(order->owners, p->owners, p->owner_count * sizeof(*p->owners));
+	qsort_r(p->owners, p->owner_count, sizeof(*p->owners), by_owner, order);
 	free(order->owners);
 	free(order);
 	return NULL;
@@ -119,7 +119,7 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 		struct memory_look *look;
 
 		if (!p || p->id != id) {
-			p = rows_push(&out->processes, &out->count, &out->room, sizeof *p);
+			p = rows_push(&out->processes, &out->count, &out->room, sizeof(*p));
 			if (!p || !(p->name = strdup(query_text(q, 2)))) {
 				err = SHINY_NO_MEMORY;
 				break;
@@ -128,7 +128,7 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 			p->pid = (uint32_t)query_number(q, 1);
 			p->time = UINT64_MAX;
 		}
-		look = rows_push(&p->looks, &p->look_count, &p->look_room, sizeof *look);
+		look = rows_push(&p->looks, &p->look_count, &p->look_room, sizeof(*look));
 		if (!look) {
 			err = SHINY_NO_MEMORY;
 			break;
@@ -174,7 +174,7 @@ static struct shiny_err *load_facts(struct store *store, struct memory *out)
 	uint64_t *to[] = { &out->period, &out->cost, &out->duration };
 	struct shiny_err *err = NULL;
 
-	for (size_t i = 0; !err && i < sizeof keys / sizeof *keys; i++) {
+	for (size_t i = 0; !err && i < sizeof(keys) / sizeof(*keys); i++) {
 		struct query *q = NULL;
 		bool row = false;
 
@@ -192,7 +192,7 @@ static struct shiny_err *load_facts(struct store *store, struct memory *out)
 
 struct shiny_err *memory_load(struct store *store, const struct scope *scope, enum memory_moment moment, uint64_t time, struct memory *out)
 {
-	struct memory memory = {0};
+	struct memory memory = { 0 };
 	size_t kept = 0;
 	struct shiny_err *err = load_looks(store, scope, moment, time, &memory);
 
@@ -221,7 +221,7 @@ struct shiny_err *memory_load(struct store *store, const struct scope *scope, en
 	}
 	memory.unseen = scope->processes > kept ? scope->processes - kept : 0;
 	if (kept)
-		qsort(memory.processes, kept, sizeof *memory.processes, by_rss);
+		qsort(memory.processes, kept, sizeof(*memory.processes), by_rss);
 	*out = memory;
 	return NULL;
 }
@@ -278,7 +278,7 @@ static uint64_t at_moment(void *context, const struct lives *lives, uint64_t mom
 
 		if (live->moment != moment || !p)
 			continue;
-		memset(c->index, 0, c->types * sizeof *c->index);
+		memset(c->index, 0, c->types * sizeof(*c->index));
 		lives_each(p, life)
 			count_live(c, live, lives_type(lives, p, life), life);
 	}
@@ -295,20 +295,20 @@ static int by_number(const void *left, const void *right)
 /* Fills `lives`, one a process. */
 static struct shiny_err *count_lives(struct store *store, struct live *lives, size_t count)
 {
-	struct counting c = { .lives = lives, .live_count = count, .moments = mem_alloc((count + 1) * sizeof *c.moments) };
+	struct counting c = { .lives = lives, .live_count = count, .moments = mem_alloc((count + 1) * sizeof(*c.moments)) };
 	struct lives_observer observer = { .context = &c, .moment = at_moment };
 	struct scope all = { 0 };
 	struct shiny_err *err;
 
 	for (size_t i = 0; i < count; i++)
 		c.moments[i] = lives[i].moment;
-	qsort(c.moments, count, sizeof *c.moments, by_number);
+	qsort(c.moments, count, sizeof(*c.moments), by_number);
 	for (size_t i = 0; i < count; i++)
 		if (!c.moment_count || c.moments[c.moment_count - 1] != c.moments[i])
 			c.moments[c.moment_count++] = c.moments[i];
 	observer.first_moment = c.moments[0];
 	c.types = store_ids(store, "type");
-	c.index = mem_zero(c.types, sizeof *c.index);
+	c.index = mem_zero(c.types, sizeof(*c.index));
 	err = scope_resolve(store, NULL, &all);
 	if (!err)
 		err = lives_run(store, &all, &observer, 1, NULL);
@@ -325,7 +325,7 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
 	*count = store_ids(store, "type");
-	*names = mem_zero(*count, sizeof **names);
+	*names = mem_zero(*count, sizeof(**names));
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, *count);
 
@@ -414,7 +414,7 @@ static bool add_process(struct tree_node *root, const struct memory_process *p, 
 struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match, double threshold, bool full,
 			      struct tree_node *root)
 {
-	struct live *lives = mem_zero(memory->count + 1, sizeof *lives);
+	struct live *lives = mem_zero(memory->count + 1, sizeof(*lives));
 	struct tree_node tree = { .name = strdup("all processes") };
 	char **names = NULL;
 	size_t name_count = 0;

@@ -22,12 +22,12 @@ static struct range *range_at(struct page_history *history, uint64_t number, boo
 
 	if (!range) {
 		range_map_afford(&history->map, 0, RANGE_MAP_BYTES + (with_sets ? RANGE_PAGES : 0));
-		range = mem_zero(1, sizeof *range + (with_sets ? RANGE_PAGES : 0));
+		range = mem_zero(1, sizeof(*range) + (with_sets ? RANGE_PAGES : 0));
 		range->any = with_sets;
 		range_map_put(&history->map, number, range);
 	} else if (with_sets && !range->any) {
 		range_map_afford(&history->map, 0, RANGE_PAGES);
-		range = mem_resize(range, 1, sizeof *range + RANGE_PAGES);
+		range = mem_resize(range, 1, sizeof(*range) + RANGE_PAGES);
 		memset(range->sets, 0, RANGE_PAGES);
 		range->any = true;
 		range_map_replace(&history->map, number, range);
@@ -72,13 +72,13 @@ static int by_key(const void *left, const void *right)
 
 void page_history_each(const struct page_history *history, page_history_fn *each, void *context)
 {
-	struct range_cell *cells = mem_alloc((history->map.count + 1) * sizeof *cells);
+	struct range_cell *cells = mem_alloc((history->map.count + 1) * sizeof(*cells));
 	size_t count = 0;
 
 	for (size_t i = 0; i < history->map.room; i++)
 		if (history->map.cells[i].key)
 			cells[count++] = history->map.cells[i];
-	qsort(cells, count, sizeof *cells, by_key);
+	qsort(cells, count, sizeof(*cells), by_key);
 	for (size_t i = 0; i < count; i++) {
 		const struct range *range = cells[i].value;
 		uint8_t sets[RANGE_PAGES];

@@ -24,7 +24,7 @@ static struct page_space *space_of(struct page_moment *m, const struct lives *li
 {
 	if (!m->spaces) {
 		m->count = lives->process_count;
-		m->spaces = mem_zero(m->count, sizeof *m->spaces);
+		m->spaces = mem_zero(m->count, sizeof(*m->spaces));
 	}
 	return &m->spaces[p->id - 1];
 }
@@ -39,7 +39,7 @@ static struct page_block *push(struct page_space *space, const struct life *life
 {
 	if (space->count == space->room) {
 		space->room = space->room ? space->room * 2 : 64;
-		space->blocks = mem_resize(space->blocks, space->room, sizeof *space->blocks);
+		space->blocks = mem_resize(space->blocks, space->room, sizeof(*space->blocks));
 	}
 	space->blocks[space->count] = (struct page_block){ .address = life->address, .size = size_of(life->size) };
 	return &space->blocks[space->count++];
@@ -62,7 +62,7 @@ static void take(struct page_moment *m, const struct lives *lives)
 				page_history_mark(&space->history, life->address, size_of(life->size), PAGE_PERSISTENT);
 		}
 		if (space->count)
-			qsort(space->blocks, space->count, sizeof *space->blocks, by_address);
+			qsort(space->blocks, space->count, sizeof(*space->blocks), by_address);
 	}
 }
 
@@ -100,7 +100,7 @@ static void grow(struct page_space *space)
 {
 	struct page_space larger = { .moved_room = space->moved_room ? space->moved_room * 2 : 64 };
 
-	larger.moved = mem_zero(larger.moved_room, sizeof *larger.moved);
+	larger.moved = mem_zero(larger.moved_room, sizeof(*larger.moved));
 	for (size_t i = 0; i < space->moved_room; i++)
 		if (space->moved[i].address)
 			*moved_at(&larger, space->moved[i].address) = space->moved[i];
@@ -122,7 +122,7 @@ static struct page_block *block_of(const struct page_space *space, const struct 
 		if (moved->address)
 			return moved->block;
 	}
-	return bsearch(&key, space->blocks, space->count, sizeof key, by_address);
+	return bsearch(&key, space->blocks, space->count, sizeof(key), by_address);
 }
 
 /*
@@ -284,7 +284,7 @@ static void empty(struct page_moment *m)
 struct shiny_err *page_moment_run(struct store *store, const struct scope *scope, struct page_moment *m, const struct lives_observer *others,
 				  size_t other_count, bool progress)
 {
-	struct lives_observer *observers = mem_zero(other_count + 1, sizeof *observers);
+	struct lives_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
 	struct shiny_err *err = NULL;
 
 	observers[0] = (struct lives_observer){ .context = m, .death = see_death, .resize = see_resize, .move = see_move };
@@ -305,7 +305,7 @@ struct shiny_err *page_moment_run(struct store *store, const struct scope *scope
 		err = lives_run(store, scope, observers, other_count + 1, progress ? "following every block" : NULL);
 	for (size_t i = 0; !err && m->when == PAGE_WHEN_END && i < m->count; i++)
 		if (m->spaces[i].count)
-			qsort(m->spaces[i].blocks, m->spaces[i].count, sizeof *m->spaces[i].blocks, by_address);
+			qsort(m->spaces[i].blocks, m->spaces[i].count, sizeof(*m->spaces[i].blocks), by_address);
 	free(observers);
 	return err;
 }

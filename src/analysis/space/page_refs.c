@@ -9,7 +9,7 @@ static void push(struct page_refs *refs, uint64_t who, uint64_t page)
 {
 	if (refs->count == refs->room) {
 		refs->room = refs->room ? 2 * refs->room : 1024;
-		refs->at = mem_resize(refs->at, refs->room, sizeof *refs->at);
+		refs->at = mem_resize(refs->at, refs->room, sizeof(*refs->at));
 	}
 	refs->at[refs->count++] = (struct page_ref){ page, who };
 }
@@ -36,7 +36,7 @@ void page_refs_sort(struct page_refs *refs)
 	size_t kept = 0;
 
 	if (refs->count)
-		qsort(refs->at, refs->count, sizeof *refs->at, compare);
+		qsort(refs->at, refs->count, sizeof(*refs->at), compare);
 	for (size_t i = 0; i < refs->count; i++)
 		if (!kept || compare(&refs->at[i], &refs->at[kept - 1]))
 			refs->at[kept++] = refs->at[i];

@@ -91,7 +91,7 @@ static void emit(struct sweep *s, const struct page_run *run, unsigned buckets)
 {
 	struct pages_sums *sums = &s->p->sums;
 
-	*(struct page_run *)rows_push(&s->p->runs, &s->p->run_count, &s->p->run_room, sizeof *run) = *run;
+	*(struct page_run *)rows_push(&s->p->runs, &s->p->run_count, &s->p->run_room, sizeof(*run)) = *run;
 	sums->pages += run->count;
 	sums->lines += run->count * run->lines;
 	sums->by_use[tenth(run->bytes, PAGE_BYTES)] += run->count;
@@ -356,8 +356,8 @@ static void add_sums(struct pages_sums *to, const struct pages_sums *from)
 	uint64_t *sum = (uint64_t *)to;
 	const uint64_t *more = (const uint64_t *)from;
 
-	_Static_assert(sizeof *to % sizeof *sum == 0, "pages_sums holds uint64_t only");
-	for (size_t i = 0; i < sizeof *to / sizeof *sum; i++)
+	_Static_assert(sizeof(*to) % sizeof(*sum) == 0, "pages_sums holds uint64_t only");
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sum); i++)
 		sum[i] += more[i];
 }
 
@@ -413,7 +413,7 @@ static struct shiny_err *load_processes(struct store *store, struct page_moment 
 
 		if (space->ended || (!space->count && !space->history.map.count))
 			continue;
-		p = rows_push(&out->processes, &out->count, &out->room, sizeof *p);
+		p = rows_push(&out->processes, &out->count, &out->room, sizeof(*p));
 		if (!p) {
 			err = SHINY_NO_MEMORY;
 			break;
@@ -445,14 +445,14 @@ static int by_pins(const void *left, const void *right)
 
 static void arrange(struct groups *groups, const struct pinning *rows, const char *match, struct pages_pins *out)
 {
-	out->rows = mem_zero(groups->count + 1, sizeof *out->rows);
+	out->rows = mem_zero(groups->count + 1, sizeof(*out->rows));
 	for (size_t i = 0; i < groups->count; i++) {
 		if (!rows[i].pin.blocks || (match && !text_matches(match, groups->names[i])))
 			continue;
 		out->rows[out->count] = rows[i].pin;
 		out->rows[out->count++].name = mem_text(groups->names[i]);
 	}
-	qsort(out->rows, out->count, sizeof *out->rows, by_pins);
+	qsort(out->rows, out->count, sizeof(*out->rows), by_pins);
 }
 
 static struct shiny_err *find_moment(struct store *store, const struct pages_ask *ask, struct pages *out)
@@ -470,8 +470,8 @@ static struct shiny_err *find_moment(struct store *store, const struct pages_ask
 static struct shiny_err *load_pages(struct store *store, const struct scope *scope, const struct pages_ask *ask, struct page_moment *moment,
 				    struct groups *types, struct groups *sites, struct pages *out)
 {
-	struct sweep sweep = { .under = ask->under, .types = mem_zero(types->count + 1, sizeof *sweep.types),
-			       .sites = mem_zero(sites->count + 1, sizeof *sweep.sites) };
+	struct sweep sweep = { .under = ask->under, .types = mem_zero(types->count + 1, sizeof(*sweep.types)),
+			       .sites = mem_zero(sites->count + 1, sizeof(*sweep.sites)) };
 	struct shiny_err *err = load_processes(store, moment, &sweep, out);
 
 	if (!err)
@@ -482,7 +482,7 @@ static struct shiny_err *load_pages(struct store *store, const struct scope *sco
 		for (size_t i = 0; i < out->count; i++)
 			add_sums(&out->total, &out->processes[i].sums);
 		if (out->count)
-			qsort(out->processes, out->count, sizeof *out->processes, by_pages);
+			qsort(out->processes, out->count, sizeof(*out->processes), by_pages);
 	}
 	free(sweep.types);
 	free(sweep.sites);
@@ -507,7 +507,7 @@ struct shiny_err *pages_load(struct store *store, const struct scope *scope, con
 		moment.when = pages.at == PAGES_AT_END ? PAGE_WHEN_END : pages.at == PAGES_AT_PEAK ? PAGE_WHEN_PEAK : PAGE_WHEN_TIME;
 		moment.time = pages.time;
 		series.duration = pages.duration;
-		pages.points = series.points = mem_zero(series.count + 1, sizeof *series.points);
+		pages.points = series.points = mem_zero(series.count + 1, sizeof(*series.points));
 		observer.first_moment = series.count ? moment_of(&series, 0) : 0;
 		range_maps_begin(store);
 		err = page_moment_run(store, scope, &moment, &observer, ask->points != 0, ask->progress);

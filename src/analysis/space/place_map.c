@@ -35,7 +35,7 @@ void place_map_add(struct place_map *map, const struct place *place)
 	if ((map->count + 1) * 4 > map->room * 3) {
 		struct place_map larger = { .room = map->room ? 2 * map->room : FIRST_ROOM, .count = map->count };
 
-		larger.cells = mem_zero(larger.room, sizeof *larger.cells);
+		larger.cells = mem_zero(larger.room, sizeof(*larger.cells));
 		for (size_t i = 0; i < map->room; i++)
 			if (map->cells[i].address)
 				*cell_of(&larger, map->cells[i].process, map->cells[i].address) = map->cells[i];

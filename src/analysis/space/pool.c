@@ -17,11 +17,11 @@ static void grow(struct pool *pool)
 {
 	uint32_t words = pool->words ? 2 * pool->words : 1, before = summary_words(pool->words), after = summary_words(words);
 
-	pool->free = mem_resize(pool->free, words, sizeof *pool->free);
-	memset(pool->free + pool->words, 0, (words - pool->words) * sizeof *pool->free);
+	pool->free = mem_resize(pool->free, words, sizeof(*pool->free));
+	memset(pool->free + pool->words, 0, (words - pool->words) * sizeof(*pool->free));
 	if (after > before) {
-		pool->summary = mem_resize(pool->summary, after, sizeof *pool->summary);
-		memset(pool->summary + before, 0, (after - before) * sizeof *pool->summary);
+		pool->summary = mem_resize(pool->summary, after, sizeof(*pool->summary));
+		memset(pool->summary + before, 0, (after - before) * sizeof(*pool->summary));
 	}
 	pool->words = words;
 }

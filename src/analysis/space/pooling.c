@@ -165,7 +165,7 @@ static void more_pool_cells(struct model *m)
 	size_t room = m->pool_cell_room;
 
 	m->pool_cell_room = room ? 2 * room : 4096;
-	m->pool_cells = mem_zero(m->pool_cell_room, sizeof *m->pool_cells);
+	m->pool_cells = mem_zero(m->pool_cell_room, sizeof(*m->pool_cells));
 	for (size_t i = 0; i < room; i++) {
 		const struct pooled *p = &m->pools[before[i].pool - 1];
 
@@ -186,7 +186,7 @@ static uint32_t find_pool(struct model *m, uint32_t process, uint32_t of, uint64
 	if (!cell->pool) {
 		if (m->pool_count == m->pool_room) {
 			m->pool_room = m->pool_room ? 2 * m->pool_room : 1024;
-			m->pools = mem_resize(m->pools, m->pool_room, sizeof *m->pools);
+			m->pools = mem_resize(m->pools, m->pool_room, sizeof(*m->pools));
 		}
 		m->pools[m->pool_count++] = (struct pooled){ .process = process, .of = of, .slot = slot };
 		*cell = (struct pool_cell){ hash, (uint32_t)m->pool_count };
@@ -213,7 +213,7 @@ static bool choose_pools(struct model *m, const struct lives *lives, const struc
 	struct recent *recent = &m->recent[hash_pair((uint64_t)process->id << 32 | life->stack, slot) % RECENT];
 
 	if (!life->vtable && recent->process == process->id && recent->stack == life->stack && recent->slot == slot && recent->bucket == bucket) {
-		memcpy(pools, recent->pools, sizeof recent->pools);
+		memcpy(pools, recent->pools, sizeof(recent->pools));
 		return room.mapped;
 	}
 	pools[0] = find_pool(m, process->id, bucket * POPULATIONS + lifetime_of_site(m, groups_find(&m->sites, lives, process, life)), slot);
@@ -486,7 +486,7 @@ static void finish(struct model *m, const char *match, struct pooling *out)
 {
 	size_t kept = 0;
 
-	out->types = mem_zero(m->types.count, sizeof *out->types);
+	out->types = mem_zero(m->types.count, sizeof(*out->types));
 	for (size_t i = 0; i < GROUPS + m->types.count; i++)
 		add_counts(m->constants, row_at(out, i), &m->counts[i]);
 	for (size_t i = 0; i < m->pool_count; i++)
@@ -517,7 +517,7 @@ static void finish(struct model *m, const char *match, struct pooling *out)
 	}
 	out->type_count = kept;
 	if (kept)
-		qsort(out->types, kept, sizeof *out->types, by_saving);
+		qsort(out->types, kept, sizeof(*out->types), by_saving);
 	out->constants = *m->constants;
 	out->duration = m->duration;
 	out->peak_time = m->peak_time;
@@ -534,8 +534,8 @@ static struct shiny_err *load_forms(struct store *store, struct model *m)
 	struct shiny_err *err;
 
 	m->type_ids = store_ids(store, "type");
-	m->is_object = mem_zero(m->type_ids + 1, sizeof *m->is_object);
-	m->no_object = mem_zero(m->type_ids + 1, sizeof *m->no_object);
+	m->is_object = mem_zero(m->type_ids + 1, sizeof(*m->is_object));
+	m->no_object = mem_zero(m->type_ids + 1, sizeof(*m->no_object));
 	err = store_query(store, "SELECT id, form IN ('object', 'node') FROM type WHERE confidence <> 'label'", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, m->type_ids);
@@ -580,7 +580,7 @@ static void model_free(struct model *m)
 struct shiny_err *pooling_load(struct store *store, const struct scope *scope, const struct pooling_constants *constants, const char *match,
 			       bool full_names, bool progress, struct pooling *out)
 {
-	struct model *m = mem_zero(1, sizeof *m);
+	struct model *m = mem_zero(1, sizeof(*m));
 	struct lives_observer learn = { .context = m, .birth = learn_birth, .death = learn_death, .moment = learn_ends };
 	struct lives_observer model = { .context = m, .birth = model_birth, .death = model_death, .vtable = model_vtable, .moment = model_peak };
 	struct shiny_err *err = session_duration(store, &m->duration);
@@ -595,12 +595,12 @@ struct shiny_err *pooling_load(struct store *store, const struct scope *scope, c
 	if (!err)
 		err = load_forms(store, m);
 	m->process_count = m->allocators.count;
-	m->processes = mem_zero(m->process_count + 1, sizeof *m->processes);
-	m->used = mem_zero(m->process_count + 1, sizeof *m->used);
-	m->site_lives = mem_zero(m->sites.count + 1, sizeof *m->site_lives);
-	m->counts = mem_zero(GROUPS + m->types.count, sizeof *m->counts);
-	m->peak.of = mem_zero(GROUPS + m->types.count, sizeof *m->peak.of);
-	m->end.of = mem_zero(GROUPS + m->types.count, sizeof *m->end.of);
+	m->processes = mem_zero(m->process_count + 1, sizeof(*m->processes));
+	m->used = mem_zero(m->process_count + 1, sizeof(*m->used));
+	m->site_lives = mem_zero(m->sites.count + 1, sizeof(*m->site_lives));
+	m->counts = mem_zero(GROUPS + m->types.count, sizeof(*m->counts));
+	m->peak.of = mem_zero(GROUPS + m->types.count, sizeof(*m->peak.of));
+	m->end.of = mem_zero(GROUPS + m->types.count, sizeof(*m->end.of));
 	if (!err)
 		err = lives_run(store, scope, &learn, 1, progress ? "how long each call site's blocks live" : NULL);
 	model.first_moment = m->peak_time;

@@ -147,7 +147,7 @@ static const struct {
 
 static enum size_allocator by_text(const char *text)
 {
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 		if (text_matches(functions[i].pattern, text))
 			return functions[i].allocator;
 	return SIZE_UNKNOWN;
@@ -193,7 +193,7 @@ static struct shiny_err *load_libraries(struct store *store, struct size_classes
 	while (!err && !(err = query_step(q, &row)) && row) {
 		size_t i = (size_t)query_number(q, 0) - 1;
 
-		for (size_t k = 0; i < classes->count && k < sizeof libraries / sizeof *libraries; k++)
+		for (size_t k = 0; i < classes->count && k < sizeof(libraries) / sizeof(*libraries); k++)
 			if (classes->allocators[i] == SIZE_GLIBC && text_matches(libraries[k].pattern, text_base(query_text(q, 1))))
 				classes->allocators[i] = (uint8_t)libraries[k].allocator;
 	}
@@ -207,7 +207,7 @@ struct shiny_err *size_classes_load(struct store *store, struct size_classes *ou
 	struct shiny_err *err;
 
 	classes.count = store_ids(store, "process") - 1;
-	classes.allocators = mem_zero(classes.count + 1, sizeof *classes.allocators);
+	classes.allocators = mem_zero(classes.count + 1, sizeof(*classes.allocators));
 	err = load_processes(store, &classes);
 	if (!err)
 		err = load_libraries(store, &classes);

@@ -52,7 +52,7 @@ static void more_cells(struct counting *c)
 {
 	free(c->cells);
 	c->cell_room = c->cell_room ? 2 * c->cell_room : 1024;
-	c->cells = mem_zero(c->cell_room, sizeof *c->cells);
+	c->cells = mem_zero(c->cell_room, sizeof(*c->cells));
 	for (size_t i = 0; i < c->class_count; i++) {
 		const struct sizes_row *row = &c->classes[i];
 
@@ -70,7 +70,7 @@ static struct sizes_row *class_slow(struct counting *c, enum size_allocator allo
 	if (!*cell) {
 		if (c->class_count == c->class_room) {
 			c->class_room = c->class_room ? 2 * c->class_room : 256;
-			c->classes = mem_resize(c->classes, c->class_room, sizeof *c->classes);
+			c->classes = mem_resize(c->classes, c->class_room, sizeof(*c->classes));
 		}
 		c->classes[c->class_count++] = (struct sizes_row){ .slot = room->slot, .usable = room->usable, .allocator = allocator, .mapped = room->mapped };
 		*cell = (uint32_t)c->class_count;
@@ -162,7 +162,7 @@ static void count_death(void *context, const struct lives *lives, const struct l
 	double log_age = persistent || age < 2 ? 0 : log((double)age);
 
 	if (!life->inherited) {
-		for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 			struct sizes_row *row = rows[i];
 
 			if (!row->sums.blocks || life->size < row->least)
@@ -181,7 +181,7 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		c->aligned += life->api == SHINY_API_MEMALIGN || life->api == SHINY_API_NEW_ALIGNED || life->api == SHINY_API_NEW_ARRAY_ALIGNED;
 	}
 	if (live) {
-		for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 			add_live(&rows[i]->sums, life->size, &room);
 		add_live(&octave->sums, life->size, &room);
 	}
@@ -256,7 +256,7 @@ static void arrange(struct sizes_rows *out, struct sizes_row *rows, size_t count
 			rows[kept++] = rows[i];
 	}
 	if (kept)
-		qsort_r(rows, kept, sizeof *rows, compare, &order);
+		qsort_r(rows, kept, sizeof(*rows), compare, &order);
 	*out = (struct sizes_rows){ rows, kept };
 }
 
@@ -271,8 +271,8 @@ static void take_names(struct groups *groups, struct sizes_row *rows)
 
 static void finish(struct sizes *out, struct counting *c, const char *match, enum sizes_order order)
 {
-	memcpy(out->octaves, c->octaves, sizeof out->octaves);
-	memset(c->octaves, 0, sizeof c->octaves);
+	memcpy(out->octaves, c->octaves, sizeof(out->octaves));
+	memset(c->octaves, 0, sizeof(c->octaves));
 	for (unsigned i = 0; i < SIZES_OCTAVES; i++)
 		out->octaves[i].up_to = UINT64_C(8) << i;
 	for (size_t i = 0; i < c->class_count; i++) {
@@ -309,7 +309,7 @@ static void counting_free(struct counting *c)
 struct shiny_err *sizes_load(struct store *store, const struct scope *scope, const char *match, enum sizes_order order, bool full_names,
 			     bool progress, struct sizes *out)
 {
-	struct counting *c = mem_zero(1, sizeof *c);
+	struct counting *c = mem_zero(1, sizeof(*c));
 	struct lives_observer observer = { .context = c, .death = count_death };
 	struct sizes sizes = { 0 };
 	struct shiny_err *err = session_duration(store, &sizes.duration);
@@ -323,8 +323,8 @@ struct shiny_err *sizes_load(struct store *store, const struct scope *scope, con
 	if (!err)
 		err = groups_load(store, GROUP_SITE, full_names, &c->sites);
 	if (!err) {
-		c->by_type = mem_zero(c->types.count, sizeof *c->by_type);
-		c->by_site = mem_zero(c->sites.count, sizeof *c->by_site);
+		c->by_type = mem_zero(c->types.count, sizeof(*c->by_type));
+		c->by_site = mem_zero(c->sites.count, sizeof(*c->by_site));
 		err = lives_run(store, scope, &observer, 1, progress ? "measuring every block" : NULL);
 	}
 	if (!err) {

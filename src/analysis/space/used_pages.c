@@ -24,7 +24,7 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 
 		if (!range) {
 			range_map_afford(&used->map, 0, RANGE_MAP_BYTES);
-			range = mem_zero(1, sizeof *range);
+			range = mem_zero(1, sizeof(*range));
 			range_map_put(&used->map, number, range);
 		}
 		if (page % RANGE_PAGES == 0 && last >= behind - 1) {
@@ -33,8 +33,8 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 			continue;
 		}
 		if (!range->pages) {
-			range_map_afford(&used->map, 0, RANGE_PAGES * sizeof *range->pages);
-			range->pages = mem_zero(RANGE_PAGES, sizeof *range->pages);
+			range_map_afford(&used->map, 0, RANGE_PAGES * sizeof(*range->pages));
+			range->pages = mem_zero(RANGE_PAGES, sizeof(*range->pages));
 		}
 		for (; page <= last && page < behind; page++)
 			range->pages[page % RANGE_PAGES] |= UINT32_C(1) << group;

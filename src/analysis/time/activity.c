@@ -39,8 +39,8 @@ static void begin(struct recorder *r, const struct lives *lives)
 	if (r->processes)
 		return;
 	r->process_count = lives->process_count;
-	r->processes = mem_zero(lives->process_count + 1, sizeof *r->processes);
-	r->total.types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof *r->total.types);
+	r->processes = mem_zero(lives->process_count + 1, sizeof(*r->processes));
+	r->total.types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof(*r->total.types));
 	r->total.seen = true;
 	process_ends_init(&r->ends, lives);
 }
@@ -53,7 +53,7 @@ static struct tally *tally_of(struct recorder *r, const struct lives *lives, con
 	t = &r->processes[p->id - 1];
 	if (!t->seen) {
 		t->seen = true;
-		t->types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof *t->types);
+		t->types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof(*t->types));
 		t->series = (struct activity_series){ .process = p->id, .start = p->start, .end = p->end, .first = r->at };
 	}
 	return t;
@@ -68,7 +68,7 @@ static void count_types(struct tally *t, uint32_t group, int32_t blocks)
 	if (!group)
 		return;
 	if (!*near)
-		*near = mem_zero(GROUPS_APART, sizeof **near);
+		*near = mem_zero(GROUPS_APART, sizeof(**near));
 	of = &(*near)[group % GROUPS_APART];
 	before = *of != 0;
 	*of += (uint32_t)blocks;
@@ -232,7 +232,7 @@ static void put_point(struct tally *t, uint64_t pages, uint64_t lines)
 
 	if (s->count == t->room) {
 		t->room = t->room ? t->room * 2 : 16;
-		s->points = mem_resize(s->points, t->room, sizeof *s->points);
+		s->points = mem_resize(s->points, t->room, sizeof(*s->points));
 	}
 	t->now.pages = pages;
 	t->now.lines = lines;
@@ -321,7 +321,7 @@ static struct shiny_err *record(struct store *store, const struct scope *scope, 
 		put_points(&r);
 	a->total = r.total.series;
 	a->total.end = a->duration;
-	a->processes = mem_zero(r.process_count + 1, sizeof *a->processes);
+	a->processes = mem_zero(r.process_count + 1, sizeof(*a->processes));
 	for (size_t i = 0; i < r.process_count; i++) {
 		struct tally *t = &r.processes[i];
 
@@ -365,13 +365,13 @@ static void fill_phase(const struct activity *a, struct phase *phase)
 
 static void find_phases(struct activity *a)
 {
-	struct phase_sample *samples = mem_zero(a->count, sizeof *samples);
+	struct phase_sample *samples = mem_zero(a->count, sizeof(*samples));
 	struct phase_range ranges[PHASES_MAX];
 
 	for (size_t i = 0; i < a->count; i++)
 		samples[i] = (struct phase_sample){ a->total.points[i].bytes, a->total.points[i].most_bytes };
 	a->phase_count = phases_find(0, samples, a->count, ranges);
-	a->phases = mem_zero(a->phase_count, sizeof *a->phases);
+	a->phases = mem_zero(a->phase_count, sizeof(*a->phases));
 	for (size_t i = 0; i < a->phase_count; i++) {
 		a->phases[i] = (struct phase){ .kind = ranges[i].kind, .first = ranges[i].first, .last = ranges[i].last };
 		fill_phase(a, &a->phases[i]);

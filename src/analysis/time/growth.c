@@ -66,7 +66,7 @@ static void chain_put(struct finder *f, const struct chain *chain)
 		size_t room = f->chain_room;
 
 		f->chain_room = room ? room * 2 : 256;
-		f->chains = mem_zero(f->chain_room, sizeof *f->chains);
+		f->chains = mem_zero(f->chain_room, sizeof(*f->chains));
 		for (size_t i = 0; i < room; i++)
 			if (old[i].address)
 				*chain_cell(f, old[i].process, old[i].address) = old[i];
@@ -92,7 +92,7 @@ static bool chain_take(struct finder *f, uint32_t process, uint64_t address, str
 
 static struct latest *latest_of(struct finder *f, uint32_t thread)
 {
-	f->latest = mem_reach(f->latest, &f->latest_count, thread, sizeof *f->latest, 64);
+	f->latest = mem_reach(f->latest, &f->latest_count, thread, sizeof(*f->latest), 64);
 	return &f->latest[thread];
 }
 
@@ -232,7 +232,7 @@ static void arrange(struct growth *out, struct finder *f, struct groups *groups,
 		out->rows[out->count++] = *row;
 	}
 	if (out->count)
-		qsort(out->rows, out->count, sizeof *out->rows, by_waste);
+		qsort(out->rows, out->count, sizeof(*out->rows), by_waste);
 }
 
 struct shiny_err *growth_load(struct store *store, const struct scope *scope, const char *match, uint64_t least_steps, bool progress,
@@ -245,13 +245,13 @@ struct shiny_err *growth_load(struct store *store, const struct scope *scope, co
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &groups);
 
 	if (!err) {
-		f.rows = mem_zero(groups.count, sizeof *f.rows);
-		f.steps = mem_zero(groups.count, sizeof *f.steps);
+		f.rows = mem_zero(groups.count, sizeof(*f.rows));
+		f.steps = mem_zero(groups.count, sizeof(*f.steps));
 		err = lives_run(store, scope, &observer, 1, progress ? "following every buffer" : NULL);
 	}
 	if (!err) {
 		/* what lives on has ended with the recording: lives_run has told of it */
-		growth.rows = mem_zero(groups.count, sizeof *growth.rows);
+		growth.rows = mem_zero(groups.count, sizeof(*growth.rows));
 		arrange(&growth, &f, &groups, match, least_steps);
 	}
 	free(f.rows);

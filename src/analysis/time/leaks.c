@@ -151,7 +151,7 @@ static void arrange(struct leaks *out, struct counting *c, struct groups *groups
 		out->rows[out->count++] = *row;
 	}
 	if (out->count)
-		qsort(out->rows, out->count, sizeof *out->rows, by_growth);
+		qsort(out->rows, out->count, sizeof(*out->rows), by_growth);
 }
 
 struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enum group_by by, const char *match, const char *suppressions,
@@ -169,14 +169,14 @@ struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enu
 	if (!err)
 		err = groups_load(store, by, full_names, &groups);
 	if (!err) {
-		c.rows = mem_zero(groups.count, sizeof *c.rows);
-		c.bytes_at_first = mem_zero(groups.count, sizeof *c.bytes_at_first);
+		c.rows = mem_zero(groups.count, sizeof(*c.rows));
+		c.bytes_at_first = mem_zero(groups.count, sizeof(*c.bytes_at_first));
 		c.step = leaks.duration / LEAK_MOMENTS ?: 1;
 		observer.first_moment = c.step - 1; /* the last moment is the session's end */
 		err = lives_run(store, scope, &observer, 1, progress ? "looking for what stays" : NULL);
 	}
 	if (!err) {
-		leaks.rows = mem_zero(groups.count, sizeof *leaks.rows);
+		leaks.rows = mem_zero(groups.count, sizeof(*leaks.rows));
 		leaks.suppressed_bytes = c.suppressed_bytes;
 		arrange(&leaks, &c, &groups, match);
 	}

@@ -162,7 +162,7 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 	}
 	out->count = kept;
 	if (kept)
-		qsort_r(out->rows, kept, sizeof *out->rows, compare, &order);
+		qsort_r(out->rows, kept, sizeof(*out->rows), compare, &order);
 }
 
 struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope, enum group_by by, const char *match,
@@ -179,7 +179,7 @@ struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
 		err = groups_load(store, by, full_names, &groups);
 	if (!err) {
 		lifetimes.count = groups.count;
-		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof *lifetimes.rows);
+		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof(*lifetimes.rows));
 		err = lives_run(store, scope, &observer, 1, progress ? "following every block" : NULL);
 	}
 	if (!err) {

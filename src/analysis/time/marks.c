@@ -122,7 +122,7 @@ static struct shiny_err *read_marks(struct store *store, const struct scope *sco
 					     "LEFT JOIN thread t ON t.id = s.thread WHERE %s OR s.process = 0 ORDER BY s.ns, s.id", scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct mark_row *mark = rows_push(&marks->rows, &marks->count, &marks->room, sizeof *mark);
+		struct mark_row *mark = rows_push(&marks->rows, &marks->count, &marks->room, sizeof(*mark));
 
 		if (!mark || !copy_column(q, 1, &mark->name)) {
 			err = SHINY_NO_MEMORY;
@@ -143,7 +143,7 @@ struct shiny_err *marks_load(struct store *store, const struct scope *scope, boo
 	struct query *q = NULL;
 	bool row = false;
 	uint64_t duration = 0;
-	struct shiny_err *err = rows_push(&marks.rows, &marks.count, &marks.room, sizeof *marks.rows) ? NULL : SHINY_NO_MEMORY;
+	struct shiny_err *err = rows_push(&marks.rows, &marks.count, &marks.room, sizeof(*marks.rows)) ? NULL : SHINY_NO_MEMORY;
 
 	if (!err)
 		err = read_marks(store, scope, &marks);

@@ -78,7 +78,7 @@ static struct cell *cell_get(struct moment *m, uint32_t group)
 		struct moment larger = *m;
 
 		larger.room = m->room ? m->room * 2 : 16;
-		larger.cells = mem_zero(larger.room, sizeof *larger.cells);
+		larger.cells = mem_zero(larger.room, sizeof(*larger.cells));
 		for (size_t i = 0; i < m->room; i++)
 			if (m->cells[i].round == m->round)
 				*cell_of(&larger, m->cells[i].group) = m->cells[i];
@@ -103,7 +103,7 @@ static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t byte
 		m->order = 0;
 		m->used = 0;
 		if (!++m->round) { /* once in 2^32 */
-			memset(m->cells, 0, m->room * sizeof *m->cells);
+			memset(m->cells, 0, m->room * sizeof(*m->cells));
 			m->round = 1;
 		}
 	}
@@ -124,7 +124,7 @@ static void settle(struct watch *w, const struct lives *lives, const struct live
 	m->order = w->order;
 	m->newest = w->clock;
 	if (!m->births)
-		m->births = mem_zero(w->process_count, sizeof *m->births);
+		m->births = mem_zero(w->process_count, sizeof(*m->births));
 	for (size_t i = 0; i < w->running_count; i++)
 		m->births[w->running[i] - 1] = lives->processes[w->running[i] - 1].births;
 	m->births[p->id - 1] -= unborn;
@@ -193,8 +193,8 @@ static void begin(struct watch *w, const struct lives *lives)
 	if (w->accounts)
 		return;
 	w->process_count = lives->process_count;
-	w->accounts = mem_zero(lives->process_count + 1, sizeof *w->accounts);
-	w->running = mem_zero(lives->process_count + 1, sizeof *w->running);
+	w->accounts = mem_zero(lives->process_count + 1, sizeof(*w->accounts));
+	w->running = mem_zero(lives->process_count + 1, sizeof(*w->running));
 	process_ends_init(&w->ends, lives);
 }
 
@@ -381,7 +381,7 @@ static void balance(struct peak *peak)
 
 static void take(const struct moment *m, const struct groups *groups, struct peak *peak)
 {
-	*peak = (struct peak){ .time = m->time, .blocks = m->blocks, .bytes = m->bytes, .rows = mem_zero(m->used + 1, sizeof *peak->rows) };
+	*peak = (struct peak){ .time = m->time, .blocks = m->blocks, .bytes = m->bytes, .rows = mem_zero(m->used + 1, sizeof(*peak->rows)) };
 	for (size_t i = 0; i < m->room; i++) {
 		const struct cell *cell = &m->cells[i];
 
@@ -398,7 +398,7 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 		peak->soon_bytes += row->soon_bytes;
 	}
 	if (peak->count)
-		qsort(peak->rows, peak->count, sizeof *peak->rows, by_bytes);
+		qsort(peak->rows, peak->count, sizeof(*peak->rows), by_bytes);
 }
 
 static int by_time(const void *left, const void *right)
@@ -421,14 +421,14 @@ static void arrange(struct watch *w, struct process_names *names, struct peaks *
 	size_t count = w->mark_count;
 	uint64_t most = 0;
 
-	memcpy(all, w->marks, count * sizeof *all);
+	memcpy(all, w->marks, count * sizeof(*all));
 	if (!w->falling && w->rising.round)
 		all[count++] = w->rising;
 	if (count)
-		qsort(all, count, sizeof *all, by_time);
+		qsort(all, count, sizeof(*all), by_time);
 	for (size_t i = 0; i < count; i++)
 		most = all[i].bytes > most ? all[i].bytes : most;
-	out->peaks = mem_zero(count + 1, sizeof *out->peaks);
+	out->peaks = mem_zero(count + 1, sizeof(*out->peaks));
 	for (size_t i = 0; i < count; i++) {
 		if ((double)all[i].bytes < PEAK_SHARE * (double)most)
 			continue;
@@ -436,7 +436,7 @@ static void arrange(struct watch *w, struct process_names *names, struct peaks *
 		if (out->peaks[out->count - 1].bytes > out->peaks[out->highest].bytes)
 			out->highest = out->count - 1;
 	}
-	out->processes = mem_zero(w->process_count + 1, sizeof *out->processes);
+	out->processes = mem_zero(w->process_count + 1, sizeof(*out->processes));
 	for (size_t i = 0; i < w->process_count; i++) {
 		struct peak *peak = &out->processes[out->process_count];
 
@@ -449,7 +449,7 @@ static void arrange(struct watch *w, struct process_names *names, struct peaks *
 		out->process_count++;
 	}
 	if (out->process_count)
-		qsort(out->processes, out->process_count, sizeof *out->processes, by_process_bytes);
+		qsort(out->processes, out->process_count, sizeof(*out->processes), by_process_bytes);
 }
 
 /* ---- loading ---- */

@@ -64,7 +64,7 @@ static void take_largest(const struct phase_row *rows, const struct groups *grou
 		if (!phase_weight(phase, &rows[i]) || place == PHASE_ROWS)
 			continue;
 		count += count < PHASE_ROWS;
-		memmove(&top[place + 1], &top[place], (count - place - 1) * sizeof *top);
+		memmove(&top[place + 1], &top[place], (count - place - 1) * sizeof(*top));
 		top[place] = i;
 	}
 	for (size_t k = 0; k < count; k++) {
@@ -82,7 +82,7 @@ struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &sites);
 
 	for (unsigned i = 0; !err && i < 2; i++)
-		c.rows[i] = mem_zero(activity->phase_count * c.groups[i]->count, sizeof *c.rows[i]);
+		c.rows[i] = mem_zero(activity->phase_count * c.groups[i]->count, sizeof(*c.rows[i]));
 	if (!err)
 		err = lives_run(store, scope, &observer, 1, progress ? "asking whose phases are" : NULL);
 	for (size_t i = 0; !err && i < activity->phase_count; i++) {

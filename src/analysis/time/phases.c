@@ -77,7 +77,7 @@ static double median(double *values, size_t count)
 {
 	if (!count)
 		return 0;
-	qsort(values, count, sizeof *values, by_value);
+	qsort(values, count, sizeof(*values), by_value);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
@@ -115,10 +115,10 @@ static void set_sigma(struct curve *c, double *values)
 
 static void curve_init(struct curve *c, uint64_t before, const struct phase_sample *samples, size_t count)
 {
-	double low = (double)before, high = (double)before, height, *values = mem_zero(count, sizeof *values);
+	double low = (double)before, high = (double)before, height, *values = mem_zero(count, sizeof(*values));
 
 	c->count = 2 * count + 1;
-	c->at = mem_zero(c->count, sizeof *c->at);
+	c->at = mem_zero(c->count, sizeof(*c->at));
 	c->at[0] = (double)before;
 	for (size_t i = 0; i < count; i++)
 		c->at[2 * i + 2] = (double)samples[i].bytes;
@@ -129,9 +129,9 @@ static void curve_init(struct curve *c, uint64_t before, const struct phase_samp
 	}
 	height = high > low ? high - low : 1;
 	c->ground = low / height;
-	c->sum = mem_zero(c->count + 1, sizeof *c->sum);
-	c->squares = mem_zero(c->count + 1, sizeof *c->squares);
-	c->moments = mem_zero(c->count + 1, sizeof *c->moments);
+	c->sum = mem_zero(c->count + 1, sizeof(*c->sum));
+	c->squares = mem_zero(c->count + 1, sizeof(*c->squares));
+	c->moments = mem_zero(c->count + 1, sizeof(*c->moments));
 	for (size_t k = 0; k < c->count; k++) {
 		double y = c->at[k] = (c->at[k] - low) / height;
 
@@ -164,8 +164,8 @@ static double cost(const struct curve *c, size_t s, size_t t)
 /* Optimal partitioning. Returns how many pieces; `pieces` has room for one a point. */
 static size_t partition(const struct curve *c, double penalty, struct piece *pieces)
 {
-	double *best = mem_zero(c->count, sizeof *best);
-	size_t *from = mem_zero(c->count, sizeof *from), count = 0;
+	double *best = mem_zero(c->count, sizeof(*best));
+	size_t *from = mem_zero(c->count, sizeof(*from)), count = 0;
 
 	for (size_t t = 1; t < c->count; t++) {
 		best[t] = INFINITY;
@@ -333,7 +333,7 @@ static size_t find(const struct phase_sample *samples, size_t count, uint64_t be
 	size_t found;
 
 	curve_init(&c, before, samples, count);
-	pieces = mem_zero(c.count, sizeof *pieces);
+	pieces = mem_zero(c.count, sizeof(*pieces));
 	penalty = 2 * c.sigma * c.sigma * log((double)c.count);
 	do {
 		found = partition(&c, penalty, pieces);
@@ -360,7 +360,7 @@ size_t phases_find(uint64_t before, const struct phase_sample *samples, size_t c
 
 	if (!count)
 		return 0;
-	merged = mem_zero(count / each + 1, sizeof *merged);
+	merged = mem_zero(count / each + 1, sizeof(*merged));
 	for (size_t i = 0; i < count; i++) {
 		struct phase_sample *to = &merged[i / each];
 

@@ -41,7 +41,7 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 		b->dumps += !snapshot;
 		if (!query_number(query, 7))
 			continue;
-		look = rows_push(&b->looks, &b->count, &b->room, sizeof *look);
+		look = rows_push(&b->looks, &b->count, &b->room, sizeof(*look));
 		if (!look) {
 			err = SHINY_NO_MEMORY;
 			break;
@@ -60,7 +60,7 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 
 static struct browser_row *add(struct browser_look *look, const char *kind, const char *name)
 {
-	struct browser_row *row = rows_push(&look->rows, &look->count, &look->room, sizeof *row);
+	struct browser_row *row = rows_push(&look->rows, &look->count, &look->room, sizeof(*row));
 
 	if (row) {
 		row->name = mem_text(name);
@@ -127,7 +127,7 @@ static void merge(struct browser_look *look)
 {
 	size_t kept = 0;
 
-	qsort(look->rows, look->count, sizeof *look->rows, by_kind_and_name);
+	qsort(look->rows, look->count, sizeof(*look->rows), by_kind_and_name);
 	for (size_t i = 0; i < look->count; i++) {
 		struct browser_row *to = kept ? &look->rows[kept - 1] : NULL, *row = &look->rows[i];
 
@@ -212,7 +212,7 @@ static void count_dump(struct browser_look *look, const struct lives_process *p)
 
 static void count_snapshot(struct counting *c, struct browser_look *look, const struct lives *lives, const struct lives_process *p)
 {
-	memset(c->types, 0, c->groups.count * sizeof *c->types);
+	memset(c->types, 0, c->groups.count * sizeof(*c->types));
 	lives_each(p, life) {
 		struct browser_side *side;
 
@@ -283,7 +283,7 @@ static struct shiny_err *compare(struct store *store, const struct scope *scope,
 		return err;
 	err = groups_load(store, GROUP_TYPE, true, &c.groups);
 	if (!err) {
-		c.types = mem_zero(c.groups.count, sizeof *c.types);
+		c.types = mem_zero(c.groups.count, sizeof(*c.types));
 		err = lives_run(store, scope, &observer, 1, "counting what was live");
 		b->compared = !err;
 	}
@@ -319,7 +319,7 @@ static void arrange(struct browser_look *look, const char *match)
 		else
 			row_free(&look->rows[i]);
 	look->count = kept;
-	qsort(look->rows, look->count, sizeof *look->rows, by_bytes);
+	qsort(look->rows, look->count, sizeof(*look->rows), by_bytes);
 }
 
 struct shiny_err *browser_load(struct store *store, const struct scope *scope, uint64_t until, const char *match, struct browser *out)

@@ -18,7 +18,7 @@ static struct shiny_err *add(struct coverage *coverage, enum finding_state state
 	SHINY_PRINTF(5, 6);
 static struct shiny_err *add(struct coverage *coverage, enum finding_state state, const char *name, const char *advice, const char *format, ...)
 {
-	struct finding *row = rows_push(&coverage->rows, &coverage->count, &coverage->room, sizeof *row);
+	struct finding *row = rows_push(&coverage->rows, &coverage->count, &coverage->room, sizeof(*row));
 	va_list args;
 	int length;
 
@@ -39,7 +39,7 @@ static struct shiny_err *add(struct coverage *coverage, enum finding_state state
 
 static struct shiny_err *add_processes(struct store *store, struct coverage *coverage)
 {
-	struct processes processes = {0};
+	struct processes processes = { 0 };
 	struct shiny_err *err = processes_load(store, &processes);
 
 	for (size_t i = 0; !err && i < processes.count; i++) {
@@ -60,7 +60,7 @@ static struct shiny_err *add_processes(struct store *store, struct coverage *cov
 /* Who is not recorded says of nobody that it started him. */
 static struct shiny_err *add_unseen(struct store *store, struct coverage *coverage)
 {
-	struct unrecorded unrecorded = {0};
+	struct unrecorded unrecorded = { 0 };
 	struct shiny_err *err = unrecorded_load(store, &unrecorded);
 
 	if (!err && unrecorded.missed)
@@ -72,7 +72,7 @@ static struct shiny_err *add_unseen(struct store *store, struct coverage *covera
 
 static struct shiny_err *add_losses(struct store *store, struct coverage *coverage)
 {
-	struct losses losses = {0};
+	struct losses losses = { 0 };
 	struct shiny_err *err = losses_load(store, &losses);
 
 	if (!err && losses.incomplete)
@@ -91,8 +91,8 @@ static struct shiny_err *add_losses(struct store *store, struct coverage *covera
 
 static struct shiny_err *add_types(struct store *store, struct coverage *coverage)
 {
-	struct scope scope = {0};
-	struct types types = {0};
+	struct scope scope = { 0 };
+	struct types types = { 0 };
 	struct shiny_err *err = scope_resolve(store, NULL, &scope);
 
 	if (!err)
@@ -116,7 +116,7 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 	};
 	bool any = false;
 
-	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		struct query *q = NULL;
 		bool row = false;
 		/* [vdso] and its like are no files */
@@ -156,7 +156,7 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 
 struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 {
-	struct coverage coverage = {0};
+	struct coverage coverage = { 0 };
 	struct shiny_err *err = add_processes(store, &coverage);
 
 	if (!err)

@@ -39,7 +39,7 @@ struct shiny_err *unrecorded_load(struct store *store, struct unrecorded *out)
 		"GROUP BY u.choice, u.name, p.name, u.reason, u.text ORDER BY u.choice, MIN(u.id)", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct unrecorded_row *r = rows_push(&found.rows, &found.count, &found.room, sizeof *r);
+		struct unrecorded_row *r = rows_push(&found.rows, &found.count, &found.room, sizeof(*r));
 
 		if (!r) {
 			err = SHINY_NO_MEMORY;
@@ -87,9 +87,9 @@ static char *who(const struct unrecorded_row *r)
 	char many[UNITS_TEXT] = "", pid[32] = "";
 
 	if (r->count > 1)
-		snprintf(many, sizeof many, "%" PRIu64 "\xc3\x97 ", r->count);
+		snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ", r->count);
 	if (r->parent_pid)
-		snprintf(pid, sizeof pid, " (pid %" PRIu32 ")", r->parent_pid);
+		snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", r->parent_pid);
 	return mem_format("%s%s%s%s%s", many, r->name, *r->parent_name ? ", exec'd by " : "", r->parent_name,
 			  *r->parent_name ? pid : "");
 }
@@ -106,7 +106,7 @@ char *unrecorded_line(const struct unrecorded_row *r)
 
 static void add(struct headlines *h, const char *kind, const char *verb, char *text)
 {
-	struct headline *row = rows_push(&h->rows, &h->count, &h->room, sizeof *row);
+	struct headline *row = rows_push(&h->rows, &h->count, &h->room, sizeof(*row));
 
 	if (row)
 		*row = (struct headline){ kind, printable(text), verb };
@@ -118,7 +118,7 @@ static bool is_crash(int number)
 {
 	static const int numbers[] = { SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGXFSZ, SIGXCPU };
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (numbers[i] == number)
 			return true;
 	return false;
@@ -143,9 +143,9 @@ static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 		if (!crash && number != SIGKILL && !query_number(q, 5))
 			continue;
 		if (count > 1)
-			snprintf(many, sizeof many, "%" PRIu64 " processes, the first with pid %" PRIu32, count, (uint32_t)query_number(q, 3));
+			snprintf(many, sizeof(many), "%" PRIu64 " processes, the first with pid %" PRIu32, count, (uint32_t)query_number(q, 3));
 		else
-			snprintf(many, sizeof many, "pid %" PRIu32, (uint32_t)query_number(q, 3));
+			snprintf(many, sizeof(many), "pid %" PRIu32, (uint32_t)query_number(q, 3));
 		add(h, crash ? "crashed" : "killed", "processes",
 		    mem_format("%s: %s (%s) by SIG%s after %s", crash ? "crashed" : "killed", query_text(q, 0), many, name ? name : "?",
 			       units_time(UNITS_BUF, (uint64_t)query_number(q, 4))));
@@ -164,7 +164,7 @@ static struct shiny_err *add_frees(struct store *store, struct headlines *h)
 	};
 	char *text = mem_text(""), *more;
 
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct query *q = NULL;
 		bool row = false;
 		struct shiny_err *err = store_query(store, "SELECT COALESCE(SUM(c.count), 0) FROM counter c WHERE c.name = ? "
@@ -237,7 +237,7 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 			continue;
 		}
 		if (count > 1)
-			snprintf(many, sizeof many, "%" PRIu64 "\xc3\x97 ", count);
+			snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ", count);
 		add(h, "not_recorded", "processes",
 		    mem_format("not recorded: %s%s (pid %" PRIu32 "): its allocator is left alone", many, query_text(q, 0),
 			       (uint32_t)query_number(q, 1)));
@@ -261,7 +261,7 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 		  "collected from rings that were left behind: how processes ended is what they said themselves" },
 	};
 
-	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
 		struct query *q = NULL;
 		bool row = false;
 		struct shiny_err *err = store_query(store, facts[i].sql, &q);

@@ -25,7 +25,7 @@ static struct shiny_err *read_rows(struct store *store, const char *select, stru
 	struct shiny_err *err = store_query(store, select, &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct overview_row *r = rows_push(&out->rows, &out->count, &out->room, sizeof *r);
+		struct overview_row *r = rows_push(&out->rows, &out->count, &out->room, sizeof(*r));
 
 		if (!r || !copy_column(q, 6, &r->type) || !copy_column(q, 7, &r->container) || !copy_column(q, 8, &r->form) ||
 		    !copy_column(q, 9, &r->confidence) || !copy_column(q, 11, &r->label) || !copy_column(q, 12, &r->file)) {
@@ -71,7 +71,7 @@ static struct shiny_err *load_roles(struct store *store, const struct scope *sco
 		"MAX(s.peak_bytes), SUM(s.allocs) FROM v_processes s WHERE %s GROUP BY 1 ORDER BY 4 DESC, 6 DESC", scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct overview_role *role = rows_push(&out->rows, &out->count, &out->room, sizeof *role);
+		struct overview_role *role = rows_push(&out->rows, &out->count, &out->room, sizeof(*role));
 
 		if (!role || !copy_column(q, 0, &role->name)) {
 			err = SHINY_NO_MEMORY;

@@ -5,7 +5,7 @@
 
 struct shiny_err *losses_load(struct store *store, struct losses *out)
 {
-	struct losses losses = {0};
+	struct losses losses = { 0 };
 	const struct loss_kind *kind;
 	struct query *q = NULL;
 	bool row = false;
@@ -13,7 +13,7 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 						   "HAVING SUM(count) > 0 ORDER BY 3 DESC, 4 DESC", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct loss_row *loss = rows_push(&losses.rows, &losses.count, &losses.room, sizeof *loss);
+		struct loss_row *loss = rows_push(&losses.rows, &losses.count, &losses.room, sizeof(*loss));
 
 		if (!loss || !copy_column(q, 0, &loss->name) || !copy_column(q, 1, &loss->text)) {
 			err = SHINY_NO_MEMORY;

@@ -14,7 +14,7 @@ struct shiny_err *process_names_load(struct store *store, struct process_names *
 	struct shiny_err *err = store_query(store, "SELECT id, pid, CASE WHEN role > '' THEN role ELSE name END FROM process", &q);
 
 	names.count = store_ids(store, "process");
-	names.of = mem_zero(names.count, sizeof *names.of);
+	names.of = mem_zero(names.count, sizeof(*names.of));
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, names.count);
 

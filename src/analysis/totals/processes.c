@@ -10,13 +10,13 @@ enum { DEEPEST = 32 }; /* beyond that, and in a cycle that a damaged file holds,
 
 static struct shiny_err *read_row(struct processes *out, const struct query *q)
 {
-	struct process_row *row = rows_push(&out->rows, &out->count, &out->room, sizeof *row);
+	struct process_row *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 
 	if (!row)
 		return SHINY_NO_MEMORY;
 	char **texts[] = {&row->name, &row->role, &row->executable, &row->command, &row->ending, &row->attach, &row->attach_text};
 
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (!(*texts[i] = strdup(query_text(q, 4 + (int)i))))
 			return SHINY_NO_MEMORY;
 	row->id = (uint32_t)query_number(q, 0);
@@ -57,8 +57,8 @@ static void place(struct processes *from, struct processes *to, size_t index, un
 
 static struct shiny_err *into_tree(struct processes *rows)
 {
-	struct processes tree = {.rows = calloc(rows->count + 1, sizeof *tree.rows), .room = rows->count + 1};
-	bool *placed = calloc(rows->count + 1, sizeof *placed);
+	struct processes tree = {.rows = calloc(rows->count + 1, sizeof(*tree.rows)), .room = rows->count + 1};
+	bool *placed = calloc(rows->count + 1, sizeof(*placed));
 
 	if (!tree.rows || !placed) {
 		free(tree.rows);
@@ -82,7 +82,7 @@ static struct shiny_err *into_tree(struct processes *rows)
 
 struct shiny_err *processes_load(struct store *store, struct processes *out)
 {
-	struct processes rows = {0};
+	struct processes rows = { 0 };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(store,

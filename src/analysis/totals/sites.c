@@ -64,7 +64,7 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 		free(label);
 		return NULL;
 	}
-	row = label ? rows_push(&sites->rows, &sites->count, &sites->room, sizeof *row) : NULL;
+	row = label ? rows_push(&sites->rows, &sites->count, &sites->room, sizeof(*row)) : NULL;
 	if (!row) {
 		free(label);
 		return SHINY_NO_MEMORY;
@@ -90,7 +90,7 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 {
 	bool tagged = by == SITES_BY_TAG;
 	const char *key = by == SITES_BY_TAG && !tagged ? "0" : keys[by];
-	struct sites sites = {0};
+	struct sites sites = { 0 };
 	struct query *q = NULL;
 	bool row = false;
 	/*
@@ -122,7 +122,7 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 		return err;
 	}
 	if (sites.count)
-		qsort_r(sites.rows, sites.count, sizeof *sites.rows, compare, &order);
+		qsort_r(sites.rows, sites.count, sizeof(*sites.rows), compare, &order);
 	sites.peaks = !scope_timed(scope);
 	*out = sites;
 	return NULL;
@@ -145,14 +145,14 @@ void sites_deinit(struct sites *sites)
 
 struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_lines *out)
 {
-	struct stack_lines lines = {0};
+	struct stack_lines lines = { 0 };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q, "SELECT label, source, path, line, inlined FROM v_stack_frames WHERE stack = %" PRIu32
 							" ORDER BY level, depth", stack);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct stack_line *line = rows_push(&lines.rows, &lines.count, &lines.room, sizeof *line);
+		struct stack_line *line = rows_push(&lines.rows, &lines.count, &lines.room, sizeof(*line));
 
 		if (!line || !copy_column(q, 0, &line->label) || !copy_column(q, 1, &line->file) || !copy_column(q, 2, &line->module)) {
 			err = SHINY_NO_MEMORY;

@@ -114,7 +114,7 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	struct summary s = {.program = NULL};
 	struct query *q = NULL;
 	struct shiny_err *err = load_what_ran(store, &s);
-	uint64_t n[5] = {0};
+	uint64_t n[5] = { 0 };
 	bool row = false;
 
 	if (!err)

@@ -85,7 +85,7 @@ static struct shiny_err *read_row(struct types *types, const struct query *q, en
 
 	if (match && !wanted(q, match))
 		return NULL;
-	row = rows_push(&types->rows, &types->count, &types->room, sizeof *row);
+	row = rows_push(&types->rows, &types->count, &types->room, sizeof(*row));
 	if (!row || !copy_column(q, 0, &row->name) || !copy_column(q, 1, &row->type) || !copy_column(q, 2, &row->container) ||
 	    !copy_column(q, 3, &row->form) || !copy_column(q, 4, &row->confidence) || !copy_list(q, 5, &row->rules) ||
 	    !copy_list(q, 6, &row->sources) || !copy_column(q, 7, &row->module))
@@ -126,7 +126,7 @@ static struct shiny_err *load_levels(struct store *store, const struct scope *sc
 struct shiny_err *types_load(struct store *store, const struct scope *scope, enum types_by by, const char *match, enum order order,
 			     struct types *out)
 {
-	struct types types = {0};
+	struct types types = { 0 };
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = query_format(store, &q,
@@ -150,7 +150,7 @@ struct shiny_err *types_load(struct store *store, const struct scope *scope, enu
 		return err;
 	}
 	if (types.count)
-		qsort_r(types.rows, types.count, sizeof *types.rows, compare, &order);
+		qsort_r(types.rows, types.count, sizeof(*types.rows), compare, &order);
 	*out = types;
 	return NULL;
 }

@@ -91,7 +91,7 @@ static void print_answer(const struct ctl *ctl, const struct activity *a)
 static void print_series(const struct ctl *ctl, const struct activity *a)
 {
 	size_t columns = bars_columns(ctl, LABEL), drawn = a->count < columns ? a->count : columns;
-	uint64_t *values = mem_zero(a->count, sizeof *values);
+	uint64_t *values = mem_zero(a->count, sizeof(*values));
 
 	fprintf(stdout, "\n%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "", (int)drawn, "", VALUE, "most", VALUE, "at the end",
 		tint_end(&ctl->style, TINT_DIM));
@@ -202,14 +202,14 @@ static int by_peak(const void *left, const void *right)
 
 static void print_each(const struct ctl *ctl, const struct activity *a)
 {
-	const struct activity_series **order = mem_zero(a->process_count + 1, sizeof *order);
+	const struct activity_series **order = mem_zero(a->process_count + 1, sizeof(*order));
 	size_t limit = ctl_limit(ctl, a->process_count, USUAL_PROCESSES), columns = bars_columns(ctl, PROCESS_LABEL);
 	size_t drawn = a->count < columns ? a->count : columns;
-	uint64_t *values = mem_zero(a->count, sizeof *values);
+	uint64_t *values = mem_zero(a->count, sizeof(*values));
 
 	for (size_t i = 0; i < a->process_count; i++)
 		order[i] = &a->processes[i];
-	qsort(order, a->process_count, sizeof *order, by_peak);
+	qsort(order, a->process_count, sizeof(*order), by_peak);
 	ctl_heading(ctl, "Live bytes of each process", "");
 	fprintf(stdout, "%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), PROCESS_LABEL, "", (int)drawn, "", VALUE, "most", VALUE, "after",
 		tint_end(&ctl->style, TINT_DIM));
@@ -217,7 +217,7 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 		const struct activity_series *s = order[i];
 		char *name = mem_format("%.*s %u", PROCESS_LABEL - 10, s->name, s->pid), *bars;
 
-		memset(values, 0, a->count * sizeof *values);
+		memset(values, 0, a->count * sizeof(*values));
 		for (size_t k = 0; k < s->count; k++)
 			values[s->first + k] = s->points[k].most_bytes;
 		bars = bars_text(values, a->count, columns);
@@ -377,7 +377,7 @@ struct shiny_err *cmd_activity(struct ctl *ctl)
 	bool csv = ctl->options.given[OPT_CSV];
 	struct activity activity;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	uint64_t interval;
 	struct shiny_err *err = interval_of(ctl, &interval);
 	unsigned flags = ACTIVITY_PROGRESS | (csv ? 0 : ACTIVITY_PHASES) | (ctl->options.given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);

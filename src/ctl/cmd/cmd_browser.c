@@ -27,7 +27,7 @@ static void print_off(struct table *table, size_t column, uint64_t theirs, uint6
 
 	if (!theirs)
 		return;
-	snprintf(text, sizeof text, "%+.1f %%", 100 * ((double)ours - (double)theirs) / (double)theirs);
+	snprintf(text, sizeof(text), "%+.1f %%", 100 * ((double)ours - (double)theirs) / (double)theirs);
 	table_text(table, column, theirs == ours ? "=" : text);
 }
 
@@ -187,8 +187,8 @@ static void json_look(struct json *json, const struct browser_look *look)
 struct shiny_err *cmd_browser(struct ctl *ctl)
 {
 	const char *at = ctl->options.text[OPT_BROWSER_AT];
-	struct browser browser = {0};
-	struct scope scope = {0};
+	struct browser browser = { 0 };
+	struct scope scope = { 0 };
 	uint64_t until = UINT64_MAX;
 	struct store *store;
 	struct shiny_err *err;

@@ -52,7 +52,7 @@ static void print_sessions(struct ctl *ctl, const struct scope *scope, const str
 	const struct diff_session *base = &d->sessions[0], *new = &d->sessions[1];
 	struct table table;
 
-	table_init(&table, columns, sizeof columns / sizeof *columns);
+	table_init(&table, columns, sizeof(columns) / sizeof(*columns));
 	print_value(&table, "live at the end", units_bytes, base->sums.live_bytes, new->sums.live_bytes);
 	print_value(&table, "  blocks", units_count, base->sums.live, new->sums.live);
 	if (d->timed)
@@ -119,7 +119,7 @@ static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size
 static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure measure, enum census_by by, size_t limit)
 {
 	size_t count = d->counts[measure];
-	const struct diff_row **rows = mem_zero(count + 1, sizeof *rows);
+	const struct diff_row **rows = mem_zero(count + 1, sizeof(*rows));
 	char *title = mem_format("%s, by %s", measures[measure].title, census_names[by]);
 
 	for (size_t i = 0; i < d->count; i++)

@@ -35,7 +35,7 @@ static void check(struct ctl *ctl, enum finding_state state, const char *name, c
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (state == FINDING_BAD)
 		ctl->status = 1;
@@ -132,7 +132,7 @@ static void check_ptrace(struct ctl *ctl)
 {
 	char text[16] = "";
 	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
 	if (fd >= 0)
 		close(fd);
@@ -189,7 +189,7 @@ static void check_helper(struct ctl *ctl, const char *path)
 	char helper[PROGRAM_PATH + 32];
 	struct stat st;
 
-	snprintf(helper, sizeof helper, "%.*schrome-sandbox", (int)(base - path), path);
+	snprintf(helper, sizeof(helper), "%.*schrome-sandbox", (int)(base - path), path);
 	if (stat(helper, &st) == 0 && st.st_mode & S_ISUID)
 		check(ctl, FINDING_OK, "setuid helper", NULL, "%s is not recorded itself: the dynamic linker ignores preloaded libraries in it. Chromium hands "
 		      "LD_PRELOAD on around it, so the zygotes and what they fork are recorded", helper);
@@ -205,7 +205,7 @@ static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, 
 
 	check(ctl, FINDING_OK, "script", NULL, "%s: its interpreter %s%s%s is recorded, and what it starts", script, look->interpreter,
 	      *look->argument ? " " : "", look->argument);
-	snprintf(path, sizeof path, "%s", look->interpreter);
+	snprintf(path, sizeof(path), "%s", look->interpreter);
 	if (strcmp(text_base(look->interpreter), "env") == 0 && *look->argument && *look->argument != '-')
 		err = program_find(look->argument, path);
 	else
@@ -226,7 +226,7 @@ static void check_collected(struct ctl *ctl, const char *path)
 							    [SHINY_PROBE_MOVE] = ", moved", [SHINY_PROBE_RESIZE] = ", resized",
 							    [SHINY_PROBE_RELEASE] = ", freed at once"};
 	struct probe probe;
-	struct shiny_err *err = probe_open(path, &(struct probe_options){0}, &probe);
+	struct shiny_err *err = probe_open(path, &(struct probe_options){ 0 }, &probe);
 	uint32_t kinds = 0, count = 0, unfit = 0;
 	char text[128] = "";
 	size_t used = 0;
@@ -247,7 +247,7 @@ static void check_collected(struct ctl *ctl, const char *path)
 	}
 	for (unsigned k = 0; k < SHINY_PROBE_KINDS; k++)
 		if (seen[k] && kinds >> k & 1)
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s", seen[k]);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", seen[k]);
 	if (count && !unfit && kinds >> SHINY_PROBE_ALLOCATE & 1)
 		check(ctl, FINDING_OK, "Oilpan", "shinyctl probe FILE shows the evidence",
 		      "the garbage collector's objects: %s to patch; they are seen when they are %s; their destructors, too, but not where the "
@@ -330,7 +330,7 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 
 static struct shiny_err *check_session(struct ctl *ctl, struct store *store)
 {
-	struct coverage coverage = {0};
+	struct coverage coverage = { 0 };
 	struct shiny_err *err = coverage_load(store, &coverage);
 
 	for (size_t i = 0; !err && i < coverage.count; i++)
@@ -342,9 +342,9 @@ static struct shiny_err *check_session(struct ctl *ctl, struct store *store)
 static bool is_database(const char *path)
 {
 	static const char magic[] = "SQLite format 3";
-	char head[sizeof magic] = "";
+	char head[sizeof(magic)] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool yes = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && memcmp(head, magic, sizeof magic) == 0;
+	bool yes = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) && memcmp(head, magic, sizeof(magic)) == 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -361,9 +361,9 @@ struct shiny_err *cmd_doctor(struct ctl *ctl)
 	if (what && is_database(what))
 		err = store_open(what, &store);
 	else if (what && strchr(what, '/'))
-		snprintf(path, sizeof path, "%s", what);
+		snprintf(path, sizeof(path), "%s", what);
 	else if (what)
-		err = access(what, R_OK) == 0 ? (snprintf(path, sizeof path, "%s", what), NULL) : program_find(what, path);
+		err = access(what, R_OK) == 0 ? (snprintf(path, sizeof(path), "%s", what), NULL) : program_find(what, path);
 	if (err)
 		return err;
 	if (what && !store && access(path, R_OK) != 0)

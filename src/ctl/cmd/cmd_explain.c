@@ -62,7 +62,7 @@ static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sy
 	*out = NULL;
 	if (!id)
 		return NULL;
-	e->modules = mem_reach(e->modules, &e->module_limit, id, sizeof *e->modules, 16);
+	e->modules = mem_reach(e->modules, &e->module_limit, id, sizeof(*e->modules), 16);
 	if (!e->modules[id]) {
 		err = query_format(e->store, &q, "SELECT path, build_id FROM module WHERE id = %" PRIu32, id);
 		if (!err)
@@ -100,7 +100,7 @@ static struct shiny_err *conclude(struct explainer *e, const struct origin *orig
 	struct sym_evidence evidence = {take_step, &out->steps};
 	struct sym_sizes sizes = {origin->least, origin->most, origin->step};
 	struct sym_call calls[CALLS_MOST];
-	struct stack_calls stack = {0};
+	struct stack_calls stack = { 0 };
 	struct sym_reading reading = {.vtable = NULL};
 	struct sym_vtable vtable;
 	struct sym_type site;
@@ -184,7 +184,7 @@ static void print_wrapped(const struct style *style, const char *text, unsigned 
 		size_t length = strcspn(text, " ");
 		char word[512];
 
-		snprintf(word, sizeof word, "%.*s", (int)length, text);
+		snprintf(word, sizeof(word), "%.*s", (int)length, text);
 		if (room && used && used + 1 + text_columns(word) > room) {
 			fprintf(style->out, "\n%*s", (int)indent + 2, "");
 			used = 2;
@@ -361,7 +361,7 @@ static struct shiny_err *show(struct explainer *e, const struct origins *origins
 		err = print_head(e);
 	}
 	for (size_t i = 0; i < shown && !err; i++) {
-		struct conclusion c = {0};
+		struct conclusion c = { 0 };
 
 		err = conclude(e, &origins->rows[i], &c);
 		if (json && i == 1)
@@ -384,7 +384,7 @@ static struct shiny_err *show(struct explainer *e, const struct origins *origins
 /* The candidates, as texts that can be given instead. */
 static struct shiny_err *ambiguous_places(const char *text, const struct places *places)
 {
-	char **list = mem_zero(places->count, sizeof *list);
+	char **list = mem_zero(places->count, sizeof(*list));
 	struct shiny_err *err;
 
 	for (size_t i = 0; i < places->count; i++) {
@@ -405,8 +405,8 @@ static struct shiny_err *ambiguous_places(const char *text, const struct places 
 
 static struct shiny_err *explain_site(struct explainer *e, const char *text)
 {
-	struct places places = {0};
-	struct origins origins = {0};
+	struct places places = { 0 };
+	struct origins origins = { 0 };
 	struct shiny_err *err = places_find(e->store, &e->scope, text, &places);
 
 	if (err)
@@ -430,7 +430,7 @@ static struct shiny_err *explain_site(struct explainer *e, const char *text)
 
 static struct shiny_err *several_processes(struct explainer *e, const char *text, const struct blocks_found *blocks)
 {
-	char **list = mem_zero(blocks->count, sizeof *list);
+	char **list = mem_zero(blocks->count, sizeof(*list));
 	size_t count = 0;
 	struct shiny_err *err = NULL;
 
@@ -456,8 +456,8 @@ static struct shiny_err *several_processes(struct explainer *e, const char *text
 
 static struct shiny_err *explain_address(struct explainer *e, const char *text, uint64_t address)
 {
-	struct blocks_found blocks = {0};
-	struct origins origins = {0};
+	struct blocks_found blocks = { 0 };
+	struct origins origins = { 0 };
 	struct shiny_err *err = blocks_find(e->store, &e->scope, address, &blocks);
 
 	if (err)

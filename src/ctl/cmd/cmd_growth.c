@@ -89,7 +89,7 @@ struct shiny_err *cmd_growth(struct ctl *ctl)
 {
 	struct growth growth;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 

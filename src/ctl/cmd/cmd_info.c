@@ -42,7 +42,7 @@ static void key_row(struct ctl *ctl, const struct query *q)
 		char when[64];
 		struct tm tm;
 
-		if (localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm)) {
+		if (localtime_r(&seconds, &tm) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm)) {
 			fprintf(stdout, "%s\n", when);
 			return;
 		}

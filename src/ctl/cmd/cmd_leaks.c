@@ -47,7 +47,7 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 	if (l->suppressed)
 		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
 	fprintf(stdout, "\n%s %s to the end\n\n", units_noun(UNITS_NOUN_BUF, growing, group_names[by]), units_form(growing, "grows", "grow"));
-	memcpy(titled, columns, sizeof titled);
+	memcpy(titled, columns, sizeof(titled));
 	titled[NAME].title = group_names[by];
 	table_init(&table, titled, COLUMNS);
 	table_total(&table, SHARE, l->bytes);
@@ -117,7 +117,7 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 	enum group_by by = groups[ctl->options.number[OPT_LEAKS_BY]];
 	struct leaks leaks;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 

@@ -113,7 +113,7 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 		for (unsigned k = 0; k < NAMED && top[k] && top[k]->population[p]; k++) {
 			char name[256];
 
-			text_fit(name, sizeof name, top[k]->name, 48, TEXT_CUT_MIDDLE);
+			text_fit(name, sizeof(name), top[k]->name, 48, TEXT_CUT_MIDDLE);
 			fprintf(stdout, "%s %s %s", k ? "," : "", name,
 				units_share(UNITS_BUF, (double)top[k]->population[p], (double)l->total.population[p]));
 		}
@@ -126,7 +126,7 @@ static void print_rows(struct ctl *ctl, const struct lifetimes *l, enum group_by
 	struct column titled[COLUMNS];
 	struct table table;
 
-	memcpy(titled, columns, sizeof titled);
+	memcpy(titled, columns, sizeof(titled));
 	titled[NAME].title = group_names[by];
 	table_init(&table, titled, COLUMNS);
 	table_total(&table, SHARE, l->total.blocks);
@@ -237,7 +237,7 @@ struct shiny_err *cmd_lifetimes(struct ctl *ctl)
 	enum lifetimes_order order = (enum lifetimes_order)ctl->options.number[OPT_LIFETIMES_SORT];
 	struct lifetimes lifetimes;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 

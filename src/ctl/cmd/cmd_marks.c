@@ -57,7 +57,7 @@ static void print(struct ctl *ctl, const struct marks *marks, size_t limit)
 			table_number(&table, BYTES, row->bytes);
 			table_number(&table, FREES, row->frees);
 		}
-		snprintf(pid, sizeof pid, "%" PRIu32, row->pid);
+		snprintf(pid, sizeof(pid), "%" PRIu32, row->pid);
 		if (row->pid)
 			table_text(&table, BY, pid);
 		table_text(&table, NAME, name);
@@ -106,7 +106,7 @@ struct shiny_err *cmd_marks(struct ctl *ctl)
 {
 	struct marks marks;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 

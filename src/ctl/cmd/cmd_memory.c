@@ -28,7 +28,7 @@ static const struct column columns[COLUMNS] = {
 /* The resident bytes of all looks, as a line of bars. */
 static char *history(const struct memory_process *p)
 {
-	uint64_t *resident = mem_alloc((p->look_count + 1) * sizeof *resident);
+	uint64_t *resident = mem_alloc((p->look_count + 1) * sizeof(*resident));
 	char *bars;
 
 	for (size_t i = 0; i < p->look_count; i++)
@@ -69,7 +69,7 @@ static size_t owner_sums(const struct memory_process *p, size_t i, struct memory
 {
 	const char *owner = p->owners[i].owner;
 
-	*out = (struct memory_sums){0};
+	*out = (struct memory_sums){ 0 };
 	for (; i < p->owner_count && !strcmp(p->owners[i].owner, owner); i++) {
 		const struct memory_sums *s = &p->owners[i].sums;
 
@@ -220,8 +220,8 @@ static struct shiny_err *moment_of(const char *text, enum memory_moment *moment,
 
 struct shiny_err *cmd_memory(struct ctl *ctl)
 {
-	struct memory memory = {0};
-	struct scope scope = {0};
+	struct memory memory = { 0 };
+	struct scope scope = { 0 };
 	enum memory_moment moment;
 	struct store *store;
 	uint64_t time;

@@ -33,7 +33,7 @@ static char *what_text(const struct mismatch *m)
 static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store, const char *title, uint32_t stack)
 {
 	const struct style *style = &ctl->style;
-	struct stack_lines lines = {0};
+	struct stack_lines lines = { 0 };
 	struct shiny_err *err = NULL;
 
 	if (!stack)
@@ -120,7 +120,7 @@ struct shiny_err *cmd_mismatches(struct ctl *ctl)
 {
 	struct mismatches mismatches;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope), *closing;
 	size_t limit;
 

@@ -130,7 +130,7 @@ struct shiny_err *cmd_objects(struct ctl *ctl)
 {
 	struct constructed constructed;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 

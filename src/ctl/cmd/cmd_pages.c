@@ -275,8 +275,8 @@ static uint64_t unused(const struct pages_point *point)
 static void print_series(const struct ctl *ctl, const struct pages *p)
 {
 	static const char *const names[] = { "live", "pages", "not in use" };
-	enum { SERIES = sizeof names / sizeof *names };
-	uint64_t *values = mem_zero(p->point_count + 1, sizeof *values);
+	enum { SERIES = sizeof(names) / sizeof(*names) };
+	uint64_t *values = mem_zero(p->point_count + 1, sizeof(*values));
 
 	if (p->point_count)
 		ctl_heading(ctl, "Over time", ": bytes that are live, pages they lie on, and what share of these is not live");
@@ -555,7 +555,7 @@ struct shiny_err *cmd_pages(struct ctl *ctl)
 		.match = ctl->options.text[OPT_MATCH], .full_names = ctl->options.given[OPT_FULL_NAMES], .progress = true,
 	};
 	struct shiny_err *err = moment_of(ctl->options.text[OPT_PAGES_AT], &ask);
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct pages pages;
 	struct store *store;
 

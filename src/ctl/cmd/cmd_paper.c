@@ -111,7 +111,7 @@ static size_t top_types(const struct lifetimes *l, enum population p, const stru
 		if (at == TYPES_NAMED)
 			continue;
 		count += count < TYPES_NAMED;
-		memmove(top + at + 1, top + at, (count - at - 1) * sizeof *top);
+		memmove(top + at + 1, top + at, (count - at - 1) * sizeof(*top));
 		top[at] = &l->rows[i];
 	}
 	return count;
@@ -155,7 +155,7 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l)
 		for (size_t i = 0; i < count; i++) {
 			char name[256];
 
-			text_fit(name, sizeof name, top[i]->name, 32, TEXT_CUT_MIDDLE);
+			text_fit(name, sizeof(name), top[i]->name, 32, TEXT_CUT_MIDDLE);
 			fprintf(stdout, "%s %s %s", i ? "," : "", name, units_share(UNITS_BUF, (double)top[i]->population[p], (double)t->population[p]));
 		}
 		putc('\n', stdout);
@@ -243,11 +243,11 @@ static void print_f10(struct ctl *ctl, const struct pooling *p)
 
 static void print_series(const struct ctl *ctl, const char *name, const struct activity *a, size_t offset)
 {
-	uint64_t *values = mem_zero(a->count + 1, sizeof *values), most = 0;
+	uint64_t *values = mem_zero(a->count + 1, sizeof(*values)), most = 0;
 	char *bars;
 
 	for (size_t i = 0; i < a->total.count; i++) {
-		memcpy(&values[a->total.first + i], (const char *)&a->total.points[i] + offset, sizeof *values);
+		memcpy(&values[a->total.first + i], (const char *)&a->total.points[i] + offset, sizeof(*values));
 		if (values[a->total.first + i] > most)
 			most = values[a->total.first + i];
 	}
@@ -417,7 +417,7 @@ static void json_figures(struct json *json, const char *file, const struct strea
 
 static struct shiny_err *one(struct ctl *ctl)
 {
-	struct figures figures = {0};
+	struct figures figures = { 0 };
 	struct store *store;
 	struct scope scope;
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
@@ -439,7 +439,7 @@ static struct shiny_err *one(struct ctl *ctl)
 
 static struct shiny_err *load_streams(const struct ctl *ctl, const char *file, struct streams *out)
 {
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct store *store;
 	struct shiny_err *err = store_open(file, &store);
 
@@ -457,7 +457,7 @@ static struct shiny_err *load_streams(const struct ctl *ctl, const char *file, s
 static struct shiny_err *several(struct ctl *ctl)
 {
 	size_t count = ctl->options.operand_count;
-	struct streams *streams = mem_zero(count, sizeof *streams);
+	struct streams *streams = mem_zero(count, sizeof(*streams));
 	struct column titled[STREAM_COLUMNS];
 	struct shiny_err *err = NULL;
 	struct table table;
@@ -473,7 +473,7 @@ static struct shiny_err *several(struct ctl *ctl)
 		json_end(&ctl->json);
 	} else if (!err) {
 		ctl_heading(ctl, "F6  The four streams", "");
-		memcpy(titled, stream_columns, sizeof titled);
+		memcpy(titled, stream_columns, sizeof(titled));
 		titled[WHO].title = "session";
 		table_init(&table, titled, STREAM_COLUMNS);
 		for (size_t i = 0; i < count; i++)

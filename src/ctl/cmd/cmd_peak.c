@@ -237,11 +237,11 @@ struct shiny_err *cmd_peak(struct ctl *ctl)
 {
 	/* options.def lists them in the order of the enum */
 	enum group_by by = (enum group_by)ctl->options.number[OPT_PEAK_BY];
-	struct peaks peaks = {0};
-	struct groups groups = {0};
+	struct peaks peaks = { 0 };
+	struct groups groups = { 0 };
 	const struct peak *peak = NULL;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	uint64_t soon;
 	struct shiny_err *err = transient_time(ctl, &soon);
 

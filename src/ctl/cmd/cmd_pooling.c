@@ -44,7 +44,7 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 
 	table_init(&table, summary, SUMMARY_COLUMNS);
 	table_total(&table, SHARE, pooling_cycles(p, &t->without, t->destroyed));
-	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		const struct pooling_side *side = lines[i].side;
 
 		table_row(&table);
@@ -121,7 +121,7 @@ static void columns_of(struct column columns[COLUMNS], struct column name)
 		[POOLED_END] = {.title = "pooled", .kind = CELL_COUNT, .drop = 2},
 	};
 
-	memcpy(columns, common, sizeof common);
+	memcpy(columns, common, sizeof(common));
 	columns[NAME] = name;
 }
 
@@ -130,7 +130,7 @@ static void row_of(struct table *table, const struct pooling_row *row, const cha
 	int64_t saved = pooling_saved(row);
 	char text[UNITS_TEXT + 1];
 
-	snprintf(text, sizeof text, "%s%s", saved < 0 ? "-" : "", units_count(UNITS_BUF, (uint64_t)(saved < 0 ? -saved : saved)));
+	snprintf(text, sizeof(text), "%s%s", saved < 0 ? "-" : "", units_count(UNITS_BUF, (uint64_t)(saved < 0 ? -saved : saved)));
 	table_row(table);
 	table_text(table, SAVED, text);
 	table_number(table, BLOCKS, row->blocks);
@@ -272,7 +272,7 @@ struct shiny_err *cmd_pooling(struct ctl *ctl)
 	struct pooling_constants constants;
 	struct pooling pooling;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = pooling_parse(ctl->options.text[OPT_CONSTANTS], &constants);
 	size_t limit;
 

@@ -47,7 +47,7 @@ static const char *register_name(uint8_t argument)
 {
 	static const char *const names[] = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
 
-	return argument < sizeof names / sizeof *names ? names[argument] : "?";
+	return argument < sizeof(names) / sizeof(*names) ? names[argument] : "?";
 }
 
 static const char *kind_name(const struct shiny_probe_entry *e)
@@ -118,18 +118,18 @@ static void print_entries(struct ctl *ctl, const struct probe *probe)
 		char text[128] = "";
 
 		table_row(&table);
-		snprintf(text, sizeof text, "0x%" PRIx64, e->vaddr);
+		snprintf(text, sizeof(text), "0x%" PRIx64, e->vaddr);
 		table_text(&table, E_ADDRESS, text);
 		table_text(&table, E_KIND, kind_name(e));
 		table_number(&table, E_CALLS, e->calls);
 		table_number(&table, E_TYPED, e->sites);
 		table_text(&table, E_SURE, probe_confidence_name(e->confidence));
 		text[0] = 0;
-		for (size_t k = 0; k < count && used < sizeof text; k++)
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", k ? ", " : "", roles[k].name, register_name(roles[k].argument));
+		for (size_t k = 0; k < count && used < sizeof(text); k++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", k ? ", " : "", roles[k].name, register_name(roles[k].argument));
 		table_text(&table, E_ARGUMENTS, text);
 		if (recipe)
-			snprintf(text, sizeof text, "%s moved", units_noun(UNITS_NOUN_BUF, recipe->displaced, "byte"));
+			snprintf(text, sizeof(text), "%s moved", units_noun(UNITS_NOUN_BUF, recipe->displaced, "byte"));
 		table_text(&table, E_PATCH, recipe ? text : "no");
 	}
 	putc('\n', stdout);
@@ -158,15 +158,15 @@ static void print_types_found(struct ctl *ctl, const struct probe *probe)
 
 		table_row(&table);
 		if (types[i].index)
-			snprintf(text, sizeof text, "%u", types[i].index);
+			snprintf(text, sizeof(text), "%u", types[i].index);
 		else
-			snprintf(text, sizeof text, "0x%" PRIx64, types[i].info);
+			snprintf(text, sizeof(text), "0x%" PRIx64, types[i].info);
 		table_text(&table, T_ID, text);
 		table_text(&table, T_NAME, probe_text(probe, types[i].name));
 		if (types[i].size)
 			table_number(&table, T_SIZE, types[i].size);
 		table_number(&table, T_SITES, types[i].sites);
-		snprintf(text, sizeof text, "0x%" PRIx64, types[i].finalizer);
+		snprintf(text, sizeof(text), "0x%" PRIx64, types[i].finalizer);
 		table_text(&table, T_FINALIZER, types[i].finalizer ? text : "");
 	}
 	putc('\n', stdout);
@@ -323,7 +323,7 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 
 	/* a name without a slash is a program's, unless there is such a file */
 	if (strchr(what, '/') || !access(what, R_OK))
-		snprintf(path, sizeof path, "%s", what);
+		snprintf(path, sizeof(path), "%s", what);
 	else
 		err = program_find(what, path);
 	if (!err && ctl->options.given[OPT_PREPARE])
@@ -341,7 +341,7 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 	}
 	if (err) { /* there is no place to keep it */
 		own.patches = 0;
-		snprintf(own.why, sizeof own.why, "%s", err->message);
+		snprintf(own.why, sizeof(own.why), "%s", err->message);
 		shiny_err_free(err);
 	}
 	if (CTL_JSON(ctl))

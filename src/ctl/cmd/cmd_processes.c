@@ -49,10 +49,10 @@ static void print(struct ctl *ctl, const struct processes *processes, size_t lim
 		const struct process_row *row = &processes->rows[i];
 		char branch[256], pid[16], id[16], ending[32], *name;
 
-		processes_branch(processes, i, branch, sizeof branch);
+		processes_branch(processes, i, branch, sizeof(branch));
 		name = mem_format("%s%s", branch, *row->role ? row->role : *row->name ? row->name : "(unknown)");
-		snprintf(pid, sizeof pid, "%u", row->pid);
-		snprintf(id, sizeof id, "%u", row->id);
+		snprintf(pid, sizeof(pid), "%u", row->pid);
+		snprintf(id, sizeof(id), "%u", row->id);
 		table_row(&table);
 		table_text(&table, PROCESS, name);
 		table_text(&table, PID, row->pid ? pid : "?");
@@ -66,7 +66,7 @@ static void print(struct ctl *ctl, const struct processes *processes, size_t lim
 		table_number(&table, THREADS, row->threads);
 		if (row->end > row->start)
 			table_number(&table, TIME, row->end - row->start);
-		ending_text(row, ending, sizeof ending);
+		ending_text(row, ending, sizeof(ending));
 		table_text(&table, ENDING, ending);
 		table_text(&table, ATTACH, row->attach);
 		if (strcmp(row->attach, "none") == 0 && *row->attach_text)

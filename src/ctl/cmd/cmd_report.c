@@ -100,12 +100,12 @@ static struct shiny_err *load_components(struct store *store, const struct scope
 		err = components_load(store, scope, page->rules, "live_bytes", c);
 	if (err)
 		return err;
-	page->owners = mem_zero(c->name_count + 1, sizeof *page->owners);
+	page->owners = mem_zero(c->name_count + 1, sizeof(*page->owners));
 	for (size_t i = 0; i < c->name_count; i++)
 		page->owners[i].name = c->names[i];
 	for (size_t i = 0; i < c->count; i++)
 		page->owners[c->rows[i].name].bytes += c->rows[i].value;
-	qsort(page->owners, c->name_count, sizeof *page->owners, by_bytes);
+	qsort(page->owners, c->name_count, sizeof(*page->owners), by_bytes);
 	return NULL;
 }
 
@@ -265,7 +265,7 @@ static char *types_text(const struct summary *s, const struct types *types)
 
 	for (size_t level = 0; level < LEVEL_LABEL; level++)
 		if (types->levels[level].allocs)
-			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s %s", used ? ", " : "", level_names[level],
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s %s", used ? ", " : "", level_names[level],
 						 units_share(UNITS_BUF, (double)types->levels[level].allocs, (double)s->sums.allocs));
 	return used ? mem_format("  with a type %15s   of allocations: %s", units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs), list)
 		    : mem_format("  with a type %15s", "none");
@@ -312,7 +312,7 @@ static void print_head(struct ctl *ctl, const struct page *page)
 	fprintf(style->out, "%s%s%s\n", tint(style, TINT_BOLD), command, tint_end(style, TINT_BOLD));
 	free(command);
 	if (s->started && localtime_r(&started, &tm))
-		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S, ", &tm);
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S, ", &tm);
 	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration), units_noun(UNITS_NOUN_BUF, s->processes, "process"),
 			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"), ctl->options.operands[0]);
 	put_line(style, TINT_NONE, line);
@@ -361,27 +361,27 @@ static void print_whose(const struct style *style, const struct page *page)
 
 		if (!role->bytes) {
 			others.idle += role->processes;
-		} else if (i >= NAMED || used >= sizeof text - 3 * TEXT_MOST) {
+		} else if (i >= NAMED || used >= sizeof(text) - 3 * TEXT_MOST) {
 			others.processes += role->processes;
 			others.bytes += role->bytes;
 		} else {
 			if (role->processes > 1)
-				snprintf(many, sizeof many, "%" PRIu64 "\xc3\x97 ", role->processes);
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%.60s %s", i ? ", " : "  in ", many, role->name,
+				snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ", role->processes);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%.60s %s", i ? ", " : "  in ", many, role->name,
 						 units_bytes(UNITS_BUF, role->bytes));
 		}
 	}
 	if (others.processes)
-		used += (size_t)snprintf(text + used, sizeof text - used, ", %s more %s", units_count(UNITS_BUF, others.processes),
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %s more %s", units_count(UNITS_BUF, others.processes),
 					 units_bytes(UNITS_BUF, others.bytes));
 	if (others.idle && used)
-		snprintf(text + used, sizeof text - used, ", and %s more that hold%s nothing", units_count(UNITS_BUF, others.idle),
+		snprintf(text + used, sizeof(text) - used, ", and %s more that hold%s nothing", units_count(UNITS_BUF, others.idle),
 			 others.idle == 1 ? "s" : "");
 	if (roles->count > 1 && used)
 		put_line(style, TINT_NONE, text);
 	used = 0;
-	for (size_t i = 0; i < page->components.name_count && i < NAMED && page->owners[i].bytes && used < sizeof text - TEXT_MOST; i++)
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%.60s %s", i ? ", " : "  of ", page->owners[i].name,
+	for (size_t i = 0; i < page->components.name_count && i < NAMED && page->owners[i].bytes && used < sizeof(text) - TEXT_MOST; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.60s %s", i ? ", " : "  of ", page->owners[i].name,
 					 units_share(UNITS_BUF, (double)page->owners[i].bytes, (double)live));
 	if (used)
 		put_line(style, TINT_NONE, text);
@@ -527,7 +527,7 @@ static void json_overview(struct ctl *ctl, const struct page *page)
 	json_components(json, page);
 	json_rows(ctl, "live", &o->live);
 	if (page->partial) {
-		for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 			json_null(json, others[i]);
 		return;
 	}
@@ -644,7 +644,7 @@ struct shiny_err *cmd_report(struct ctl *ctl)
 {
 	struct store *store;
 	struct scope scope;
-	struct page page = {0};
+	struct page page = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 
 	if (err)

@@ -124,8 +124,8 @@ static struct shiny_err *prepare_devtools(struct run *run, const struct program_
 	for (size_t i = 1; i < o->operand_count; i++)
 		if (strcmp(o->operands[i], flag) == 0)
 			return shiny_err(SHINY_ERR_USAGE, "run: the program has %s already: with --devtools, the pipe is ours", flag);
-	run->arguments = mem_zero(o->operand_count + 2, sizeof *run->arguments);
-	memcpy(run->arguments, o->operands, o->operand_count * sizeof *run->arguments);
+	run->arguments = mem_zero(o->operand_count + 2, sizeof(*run->arguments));
+	memcpy(run->arguments, o->operands, o->operand_count * sizeof(*run->arguments));
 	run->arguments[o->operand_count] = flag;
 	return devtools_create(period, 0, &run->devtools);
 }
@@ -164,7 +164,7 @@ static struct shiny_err *prepare(struct run *run)
 static void report_result(int fd, const struct result *result)
 {
 	const char *at = (const char *)result;
-	size_t left = sizeof *result;
+	size_t left = sizeof(*result);
 
 	while (left) {
 		ssize_t n = write(fd, at, left);
@@ -181,7 +181,7 @@ static void report_result(int fd, const struct result *result)
 static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 {
 	const struct options *o = run->options;
-	struct result *result = mem_zero(1, sizeof *result);
+	struct result *result = mem_zero(1, sizeof(*result));
 	struct sidecar_options options = {
 		.directory = run->directory,
 		.out = run->out,
@@ -214,8 +214,8 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	err = sidecar_run(&options, &result->summary);
 	if (err) {
 		result->failed = (int)err->code;
-		snprintf(result->message, sizeof result->message, "%s", err->message);
-		snprintf(result->advice, sizeof result->advice, "%s", err->advice ? err->advice : "");
+		snprintf(result->message, sizeof(result->message), "%s", err->message);
+		snprintf(result->advice, sizeof(result->advice), "%s", err->advice ? err->advice : "");
 	}
 	report_result(run->result[1], result);
 	close(run->result[1]); /* the launcher need not wait for the rest */
@@ -237,8 +237,8 @@ static bool wait_result(struct run *run, int ms)
 	while (ready < 0 && errno == EINTR && ms < 0);
 	if (ready <= 0)
 		return false;
-	while (got < sizeof *run->end) {
-		ssize_t n = read(run->result[0], at + got, sizeof *run->end - got);
+	while (got < sizeof(*run->end)) {
+		ssize_t n = read(run->result[0], at + got, sizeof(*run->end) - got);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -246,11 +246,11 @@ static bool wait_result(struct run *run, int ms)
 			break;
 		got += (size_t)n;
 	}
-	if (got < sizeof *run->end) {
-		memset(run->end, 0, sizeof *run->end);
+	if (got < sizeof(*run->end)) {
+		memset(run->end, 0, sizeof(*run->end));
 		run->end->failed = SHINY_ERR_OTHER;
-		snprintf(run->end->message, sizeof run->end->message, "the sidecar died");
-		snprintf(run->end->advice, sizeof run->end->advice, "shinyctl collect %s saves what is left", run->directory);
+		snprintf(run->end->message, sizeof(run->end->message), "the sidecar died");
+		snprintf(run->end->advice, sizeof(run->end->advice), "shinyctl collect %s saves what is left", run->directory);
 	}
 	return true;
 }
@@ -303,7 +303,7 @@ static __attribute__((noreturn)) void be_program(const struct run *run, const st
 	else
 		execvp(run->options->operands[0], arguments);
 	why = errno;
-	if (write(failure, &why, sizeof why) != sizeof why)
+	if (write(failure, &why, sizeof(why)) != sizeof(why))
 		_exit(126);
 	_exit(127);
 }
@@ -328,7 +328,7 @@ static void tell_sidecar(const struct run *run, pid_t pid, int status)
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
 
 	sigaction(SIGPIPE, &ignore, &old);
-	if (write(run->life[1], &ended, sizeof ended) != sizeof ended)
+	if (write(run->life[1], &ended, sizeof(ended)) != sizeof(ended))
 		errno = 0;
 	sigaction(SIGPIPE, &old, NULL);
 }
@@ -374,7 +374,7 @@ static struct shiny_err *run_program(struct run *run, int *status)
 	if (old.interrupt.sa_handler != SIG_IGN)
 		sigaction(SIGINT, &forward, NULL);
 	sigaction(SIGQUIT, &old.quit, NULL);
-	if (read(run->failure[0], &why, sizeof why) == sizeof why)
+	if (read(run->failure[0], &why, sizeof(why)) == sizeof(why))
 		return shiny_err_os(why, "cannot run %s", run->program);
 	return NULL;
 }
@@ -504,10 +504,10 @@ struct shiny_err *cmd_run(struct ctl *ctl)
 
 	if (!rlimits_run_alone(ctl->options.operands))
 		return shiny_err_os(errno, "cannot run %s", ctl->options.operands[0]);
-	run = mem_zero(1, sizeof *run);
+	run = mem_zero(1, sizeof(*run));
 
 	run->options = &ctl->options;
-	run->end = mem_zero(1, sizeof *run->end);
+	run->end = mem_zero(1, sizeof(*run->end));
 	env_complain(environ, stderr);
 	err = prepare(run);
 	if (!err)

@@ -32,7 +32,7 @@ static enum order order_of(const struct ctl *ctl)
 	};
 	const char *text = ctl->options.text[OPT_SITES_SORT];
 
-	for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; text && i < sizeof(words) / sizeof(*words); i++)
 		if (strcmp(words[i].word, text) == 0)
 			return words[i].order;
 	return ORDER_LIVE;
@@ -140,7 +140,7 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 
 struct shiny_err *json_stack(struct json *json, struct store *store, const char *key, uint32_t stack)
 {
-	struct stack_lines lines = {0};
+	struct stack_lines lines = { 0 };
 	struct shiny_err *err = stack ? stack_load(store, stack, &lines) : NULL;
 
 	if (err)
@@ -200,8 +200,8 @@ struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *k
 struct shiny_err *cmd_sites(struct ctl *ctl)
 {
 	struct store *store;
-	struct scope scope = {0};
-	struct sites sites = {0};
+	struct scope scope = { 0 };
+	struct sites sites = { 0 };
 	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY]; /* options.def lists them in this order */
 	bool stacks = ctl->options.given[OPT_STACKS];
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope), *closing;

@@ -300,7 +300,7 @@ struct shiny_err *cmd_sizes(struct ctl *ctl)
 	enum sizes_order order = (enum sizes_order)ctl->options.number[OPT_SIZES_SORT];
 	struct sizes sizes;
 	struct store *store;
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 	size_t limit;
 

@@ -82,7 +82,7 @@ static struct shiny_err *add_binary(subjects_t *subjects, const char *name)
 	struct stat st;
 
 	if (strchr(name, '/') || access(name, R_OK) == 0)
-		snprintf(path, sizeof path, "%s", name);
+		snprintf(path, sizeof(path), "%s", name);
 	else
 		SHINY_TRY(program_find(name, path));
 	if (stat(path, &st) != 0)
@@ -173,7 +173,7 @@ static struct shiny_err *look_at_all(const struct sym_options *options, subjects
 
 static struct shiny_err *warm_all(const struct sym_options *options, subjects_t *subjects, size_t jobs, struct warm_file **out)
 {
-	struct warm_file *files = mem_zero(subjects->count + 1, sizeof *files);
+	struct warm_file *files = mem_zero(subjects->count + 1, sizeof(*files));
 	struct shiny_err *err = NULL;
 
 	for (size_t i = 0; i < subjects->count; i++)
@@ -214,7 +214,7 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 		char id[13] = "";
 		size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
 
-		snprintf(id, sizeof id, "%.12s", s->build_id);
+		snprintf(id, sizeof(id), "%.12s", s->build_id);
 		table_row(&table);
 		table_text(&table, MODULE, s->path);
 		table_text(&table, BUILD_ID, id);
@@ -338,9 +338,9 @@ static void json_modules(struct ctl *ctl, const subjects_t *subjects, const stru
 static bool is_session(const char *path)
 {
 	static const char magic[] = "SQLite format 3";
-	char head[sizeof magic] = "";
+	char head[sizeof(magic)] = "";
 	FILE *file = fopen(path, "re");
-	bool yes = file && fread(head, sizeof head, 1, file) == 1 && memcmp(head, magic, sizeof magic) == 0;
+	bool yes = file && fread(head, sizeof(head), 1, file) == 1 && memcmp(head, magic, sizeof(magic)) == 0;
 
 	if (file)
 		fclose(file);
@@ -353,7 +353,7 @@ struct shiny_err *cmd_symbols(struct ctl *ctl)
 	struct sym_options options = {.debug_dirs = o->symbol_count ? o->symbols : NULL, .type_rules = o->text[OPT_TYPE_RULES],
 				      .progress = true};
 	bool warm = o->given[OPT_WARM];
-	subjects_t subjects = {0};
+	subjects_t subjects = { 0 };
 	struct warm_file *files = NULL;
 	struct shiny_err *err = NULL;
 

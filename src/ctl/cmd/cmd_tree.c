@@ -31,8 +31,8 @@ static void print_node(const struct style *style, const struct tree_node *node, 
 		bool last = i + 1 == node->count;
 		char next[BRANCH], after[BRANCH];
 
-		snprintf(next, sizeof next, "%s%s", below, last ? "\xe2\x94\x94\xe2\x94\x80\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 ");
-		snprintf(after, sizeof after, "%s%s", below, last ? "    " : "\xe2\x94\x82   ");
+		snprintf(next, sizeof(next), "%s%s", below, last ? "\xe2\x94\x94\xe2\x94\x80\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 ");
+		snprintf(after, sizeof(after), "%s%s", below, last ? "    " : "\xe2\x94\x82   ");
 		print_node(style, &node->children[i], total, blocks, next, after);
 	}
 }
@@ -60,7 +60,7 @@ static void json_node(struct json *json, const char *key, const struct tree_node
 /* Which rules gave the components their allocations. */
 static void json_components(struct json *json, const struct components *c)
 {
-	bool *told = mem_zero(c->name_count + 1, sizeof *told);
+	bool *told = mem_zero(c->name_count + 1, sizeof(*told));
 
 	json_array(json, "components");
 	for (size_t i = 0; i < c->owner_count; i++) {
@@ -105,11 +105,11 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 	const char *match = ctl->options.text[OPT_MATCH];
 	double threshold = (double)ctl->options.number[OPT_THRESHOLD] / 1e6;
 	bool full = ctl->options.given[OPT_FULL_NAMES];
-	struct scope scope = {0};
+	struct scope scope = { 0 };
 	struct shiny_err *err = ctl_scope(ctl, store, &scope);
 
 	if (!err && measure == TREE_RESIDENT) {
-		struct memory memory = {0};
+		struct memory memory = { 0 };
 
 		err = memory_load(store, &scope, MEMORY_LAST, 0, &memory);
 		if (!err)
@@ -135,9 +135,9 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
 	enum tree_by by = (enum tree_by)ctl->options.number[OPT_TREE_BY];
 	struct component_rules *rules = NULL;
-	struct components components = {0};
+	struct components components = { 0 };
 	struct store *store;
-	struct tree_node root = {0};
+	struct tree_node root = { 0 };
 	struct shiny_err *err = NULL;
 
 	if (measure == TREE_PEAK && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_SITE)

@@ -38,7 +38,7 @@ static enum order order_of(const struct ctl *ctl)
 	};
 	const char *text = ctl->options.text[OPT_TYPES_SORT];
 
-	for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; text && i < sizeof(words) / sizeof(*words); i++)
 		if (strcmp(words[i].word, text) == 0)
 			return words[i].order;
 	return ORDER_LIVE;
@@ -92,7 +92,7 @@ static void print_types(struct ctl *ctl, const struct types *types, enum types_b
 	struct column titled[COLUMNS];
 	struct table table;
 
-	memcpy(titled, columns, sizeof titled);
+	memcpy(titled, columns, sizeof(titled));
 	titled[TYPE].title = titles[by];
 	table_init(&table, titled, COLUMNS);
 	table_total(&table, SHARE, total);
@@ -164,7 +164,7 @@ void json_types(struct ctl *ctl, const char *key, const struct types *types, enu
 
 static void levels_total(const struct types *types, struct sums *all)
 {
-	*all = (struct sums){0};
+	*all = (struct sums){ 0 };
 	for (size_t level = 0; level < LEVELS; level++)
 		sums_add(all, &types->levels[level]);
 }
@@ -231,8 +231,8 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 {
 	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY]; /* options.def lists them in this order */
 	struct store *store;
-	struct scope scope = {0};
-	struct types types = {0};
+	struct scope scope = { 0 };
+	struct types types = { 0 };
 	struct shiny_err *err = store_open(ctl->options.operands[0], &store);
 
 	if (err)

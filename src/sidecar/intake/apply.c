@@ -29,7 +29,7 @@ static void remember_death(struct process *p, const struct entry *entry, uint64_
 
 		if (p->deaths_room < DEATHS_MAX && (!oldest || ticks_scale(ticks, (int64_t)(time - oldest->time)) < 2000000000)) {
 			size_t room = p->deaths_room ? p->deaths_room * 2 : 256;
-			struct death *larger = mem_alloc(room * sizeof *larger);
+			struct death *larger = mem_alloc(room * sizeof(*larger));
 
 			for (size_t i = 0; i < p->deaths_count; i++)
 				larger[i] = p->deaths[(p->deaths_at + i) % p->deaths_room];
@@ -122,8 +122,8 @@ static void compare_with_birth(struct stream *s, const struct entry *old, bool f
 #undef SHINY_API
 	};
 	unsigned api = old->flags & ENTRY_API;
-	uint8_t got = api < sizeof families ? families[api] : ANY;
-	uint8_t ended = s->head.api < sizeof families ? families[s->head.api] : ANY;
+	uint8_t got = api < sizeof(families) ? families[api] : ANY;
+	uint8_t ended = s->head.api < sizeof(families) ? families[s->head.api] : ANY;
 
 	if (got != ended && got != ANY && ended != ANY)
 		s->process->noticed.wrong_frees++;
@@ -285,11 +285,11 @@ static bool define(struct stream *s)
 		s->defined_count = 0;
 		return false;
 	}
-	decode_payload(&s->head, fresh, sizeof fresh);
-	memcpy(kept, s->defined + skip, shared * sizeof *kept);
-	memcpy(s->defined, fresh, inner * sizeof *fresh);
-	memcpy(s->defined + inner, kept, shared * sizeof *kept);
-	memcpy(s->defined + inner + shared, fresh + inner, (count - inner - shared) * sizeof *fresh);
+	decode_payload(&s->head, fresh, sizeof(fresh));
+	memcpy(kept, s->defined + skip, shared * sizeof(*kept));
+	memcpy(s->defined, fresh, inner * sizeof(*fresh));
+	memcpy(s->defined + inner, kept, shared * sizeof(*kept));
+	memcpy(s->defined + inner + shared, fresh + inner, (count - inner - shared) * sizeof(*fresh));
 	s->defined_count = count;
 	return true;
 }
@@ -308,10 +308,10 @@ static void apply_stack(struct session *session, struct stream *s)
 		frames[i] = space_frame(&s->process->space, &session->ids, s->defined[i]);
 	stack = ids_stack(&session->ids, frames, count);
 	if (!s->stacks)
-		s->stacks = mem_zero(STACK_PAGES, sizeof *s->stacks);
+		s->stacks = mem_zero(STACK_PAGES, sizeof(*s->stacks));
 	page = &s->stacks[s->head.stack / STACK_PAGE];
 	if (!*page)
-		*page = mem_zero(STACK_PAGE, sizeof **page);
+		*page = mem_zero(STACK_PAGE, sizeof(**page));
 	(*page)[s->head.stack % STACK_PAGE] = stats_site(&s->process->stats, stack) + 1;
 }
 
@@ -348,10 +348,10 @@ static void apply_module(struct session *session, struct stream *s)
 		struct shiny_module module;
 		char path[SHINY_PATH_MAX + 1];
 	} in;
-	size_t bytes = decode_payload(&s->head, &in, sizeof in.module + SHINY_PATH_MAX), path_bytes = in.module.path_bytes;
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in.module) + SHINY_PATH_MAX), path_bytes = in.module.path_bytes;
 	struct mapping mapping;
 
-	if (path_bytes > bytes - sizeof in.module || in.module.build_id_bytes > SHINY_BUILD_ID_MAX || in.module.start >= in.module.end) {
+	if (path_bytes > bytes - sizeof(in.module) || in.module.build_id_bytes > SHINY_BUILD_ID_MAX || in.module.start >= in.module.end) {
 		s->process->noticed.bad_records++;
 		return;
 	}
@@ -383,7 +383,7 @@ static void apply_map(struct session *session, struct stream *s)
 	struct shiny_map map;
 	struct event *e;
 
-	decode_payload(&s->head, &map, sizeof map);
+	decode_payload(&s->head, &map, sizeof(map));
 	e = apply_emit(session, s, apply_ns(session, s), EVENT_MAP);
 	e->address = map.address;
 	e->size = map.bytes;

@@ -15,11 +15,11 @@ void apply_class(struct session *session, struct stream *s)
 		struct shiny_class class;
 		char name[SHINY_CLASS_NAME_MAX];
 	} in;
-	size_t bytes = decode_payload(&s->head, &in, sizeof in);
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in));
 	struct process *p = s->process;
 	const struct mapping *m;
 
-	if (in.class.name_bytes > bytes - sizeof in.class || memchr(in.name, 0, in.class.name_bytes)) {
+	if (in.class.name_bytes > bytes - sizeof(in.class) || memchr(in.name, 0, in.class.name_bytes)) {
 		p->noticed.bad_records++;
 		return;
 	}

@@ -215,7 +215,7 @@ void apply_object_kinds(struct stream *s)
 {
 	struct shiny_object_kinds kinds;
 
-	decode_payload(&s->head, &kinds, sizeof kinds);
+	decode_payload(&s->head, &kinds, sizeof(kinds));
 	if (!objects_set_kinds(&s->process->objects, &kinds))
 		s->process->noticed.bad_records++;
 }

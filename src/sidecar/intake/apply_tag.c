@@ -22,9 +22,9 @@ static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_T
 		struct shiny_tag tag;
 		char name[SHINY_TAG_NAME_MAX];
 	} in;
-	size_t bytes = decode_payload(&s->head, &in, sizeof in);
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in));
 
-	if (!in.tag.name_bytes || in.tag.name_bytes > bytes - sizeof in.tag || memchr(in.name, 0, in.tag.name_bytes)) {
+	if (!in.tag.name_bytes || in.tag.name_bytes > bytes - sizeof(in.tag) || memchr(in.name, 0, in.tag.name_bytes)) {
 		s->process->noticed.bad_records++;
 		return false;
 	}

@@ -43,7 +43,7 @@ void stream_put(struct session *session, struct stream *stream, uint64_t end)
 static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation,
 				    struct process *process)
 {
-	struct stream *s = mem_zero(1, sizeof *s);
+	struct stream *s = mem_zero(1, sizeof(*s));
 	const struct shiny_thread *t = &ring->threads[slot];
 	uint32_t creator = __atomic_load_n(&t->creator, __ATOMIC_RELAXED);
 
@@ -63,7 +63,7 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 	}
 	if (!s->tid)
 		s->tid = process->namespace_pid;
-	process_thread_name(process, s->tid, s->name, sizeof s->name);
+	process_thread_name(process, s->tid, s->name, sizeof(s->name));
 	s->changed = true;
 	ring->streams[slot] = s;
 	*vec_push(&session->streams) = s;
@@ -212,9 +212,9 @@ static void grow(struct ring_file *ring)
 
 	grow_chunks(ring, 0);
 	grow_chunks(ring, 1);
-	grow_slots(ring, ring->processes, sizeof *ring->processes, ring->process_count, &ring->processes_ready, &h->processes_ready,
+	grow_slots(ring, ring->processes, sizeof(*ring->processes), ring->process_count, &ring->processes_ready, &h->processes_ready,
 		   &h->process_hint);
-	grow_slots(ring, ring->threads, sizeof *ring->threads, ring->thread_count, &ring->threads_ready, &h->threads_ready, &h->thread_hint);
+	grow_slots(ring, ring->threads, sizeof(*ring->threads), ring->thread_count, &ring->threads_ready, &h->threads_ready, &h->thread_hint);
 }
 
 /* Looks at each chunk that there is: `each` gets those that are in use. Counts them. */
@@ -303,7 +303,7 @@ static bool next_chunk(struct stream *s)
 		}
 	}
 	s->expected = next.sequence;
-	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof *s->waiting.at);
+	memmove(&s->waiting.at[0], &s->waiting.at[1], --s->waiting.count * sizeof(*s->waiting.at));
 	s->chunk = next.chunk;
 	s->cursor.chunk = shiny_chunk_at(&s->ring->chunks, next.chunk);
 	s->cursor.room = shiny_chunk_room(&s->ring->chunks, next.chunk);

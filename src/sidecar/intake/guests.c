@@ -61,9 +61,9 @@ int guests_listen(const char *directory)
 
 	if (!key)
 		return -1;
-	length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, SHINY_GUESTS "%.*s", (int)(key - 1 - name), name);
+	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, SHINY_GUESTS "%.*s", (int)(key - 1 - name), name);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && (length >= (int)sizeof address.sun_path - 1 ||
+	if (fd >= 0 && (length >= (int)sizeof(address.sun_path) - 1 ||
 			bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
 			listen(fd, BACKLOG))) {
 		close(fd);
@@ -79,7 +79,7 @@ static int make_ring(const struct guests *guests, int pid)
 	int fd;
 
 	for (unsigned n = 0; n < TRIES; n++) {
-		snprintf(name, sizeof name, SHINY_RING_PREFIX "%d.%u", pid, n);
+		snprintf(name, sizeof(name), SHINY_RING_PREFIX "%d.%u", pid, n);
 		fd = openat(guests->directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0)
 			return fd;
@@ -91,24 +91,24 @@ static int make_ring(const struct guests *guests, int pid)
 
 static void pass(struct guests *guests, int to, int fd)
 {
-	struct iovec data = { guests->boot_id, sizeof guests->boot_id };
+	struct iovec data = { guests->boot_id, sizeof(guests->boot_id) };
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { .room = { 0 } };
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 
 	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
 	sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* one who has hung up has no ring: its file says so */
 }
 
 static void answer(struct guests *guests, int from)
 {
 	struct ucred peer = { 0 };
-	socklen_t length = sizeof peer;
+	socklen_t length = sizeof(peer);
 	char said[128];
-	ssize_t bytes = recv(from, said, sizeof said, MSG_DONTWAIT);
+	ssize_t bytes = recv(from, said, sizeof(said), MSG_DONTWAIT);
 	int ring;
 
 	if (bytes != (ssize_t)strlen(guests->key) || memcmp(said, guests->key, (size_t)bytes) != 0 ||
@@ -127,7 +127,7 @@ static void drop(struct guests *guests, nfds_t i)
 {
 	close(guests->at[i].fd);
 	guests->count--;
-	memmove(&guests->at[i], &guests->at[i + 1], (guests->count - i) * sizeof guests->at[0]);
+	memmove(&guests->at[i], &guests->at[i + 1], (guests->count - i) * sizeof(guests->at[0]));
 }
 
 static void *answer_all(void *context)
@@ -171,10 +171,10 @@ struct guests *guests_start(const char *directory, int socket, const uint8_t boo
 
 	if (socket < 0)
 		return NULL;
-	guests = mem_zero(1, sizeof *guests);
+	guests = mem_zero(1, sizeof(*guests));
 	stop = eventfd(0, EFD_CLOEXEC);
 	guests->admits = true;
-	memcpy(guests->boot_id, boot_id, sizeof guests->boot_id);
+	memcpy(guests->boot_id, boot_id, sizeof(guests->boot_id));
 	guests->key = mem_text(key_of(directory));
 	guests->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	guests->at[LISTEN] = (struct pollfd){ .fd = socket, .events = POLLIN };

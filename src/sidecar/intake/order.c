@@ -18,7 +18,7 @@ void order_add(struct order *order, uint64_t key, void *stream)
 
 	if (order->count + 1 > order->room) {
 		order->room = order->room ? order->room * 2 : 64;
-		order->at = mem_resize(order->at, order->room, sizeof *order->at);
+		order->at = mem_resize(order->at, order->room, sizeof(*order->at));
 	}
 	for (; i > 1 && order->at[i / 2].key > key; i /= 2)
 		order->at[i] = order->at[i / 2];

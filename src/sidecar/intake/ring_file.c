@@ -87,13 +87,13 @@ static struct shiny_err *check(struct ring_file *a)
 	a->pid_namespace = h->pid_namespace;
 	a->attach = h->attach;
 	a->depth = h->depth;
-	memcpy(a->boot_id, a->header->boot_id, sizeof a->boot_id);
-	copy_text(a->started_as, a->header->started_as, sizeof a->started_as);
-	copy_text(a->executable, a->header->executable, sizeof a->executable);
-	memcpy(a->command, a->header->command, sizeof a->command);
-	a->command[sizeof a->command - 1] = '\0';
-	copy_text(a->attach_text, a->header->attach_text, sizeof a->attach_text);
-	copy_text(a->notes, a->header->notes, sizeof a->notes);
+	memcpy(a->boot_id, a->header->boot_id, sizeof(a->boot_id));
+	copy_text(a->started_as, a->header->started_as, sizeof(a->started_as));
+	copy_text(a->executable, a->header->executable, sizeof(a->executable));
+	memcpy(a->command, a->header->command, sizeof(a->command));
+	a->command[sizeof(a->command) - 1] = '\0';
+	copy_text(a->attach_text, a->header->attach_text, sizeof(a->attach_text));
+	copy_text(a->notes, a->header->notes, sizeof(a->notes));
 	return NULL;
 }
 
@@ -143,7 +143,7 @@ static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *be
 
 struct shiny_err *ring_open(const char *path, bool patient, struct ring_file **out)
 {
-	struct ring_file *a = mem_zero(1, sizeof *a);
+	struct ring_file *a = mem_zero(1, sizeof(*a));
 	bool being_made = false;
 	struct shiny_err *err;
 

@@ -113,7 +113,7 @@ static uint32_t type_id(struct concluder *c, const struct row *row)
 	if ((c->types.count + 1) * 2 >= c->slot_count) {
 		c->slot_count = c->slot_count ? c->slot_count * 2 : 1024;
 		free(c->slots);
-		c->slots = mem_zero(c->slot_count, sizeof *c->slots);
+		c->slots = mem_zero(c->slot_count, sizeof(*c->slots));
 		for (size_t i = 0; i < c->types.count; i++)
 			*find_slot(c, &c->types.at[i]) = (uint32_t)i + 1;
 	}
@@ -204,7 +204,7 @@ static void conclude_stack(struct concluder *c, const struct group *groups, size
 			if (s->min_size == UINT64_MAX)
 				row.sizes = (struct sym_sizes){ 0 };
 			if (groups[i].stack && at->api != SHINY_API_COLLECTED && !c->session->options->no_site_types &&
-			    (asked_api != at->api || memcmp(&asked, &row.sizes, sizeof asked))) {
+			    (asked_api != at->api || memcmp(&asked, &row.sizes, sizeof(asked)))) {
 				asked = row.sizes;
 				asked_api = at->api;
 				ask_site(c, groups[i].stack, asked_api, &asked, &site);
@@ -222,7 +222,7 @@ static void conclude_stack(struct concluder *c, const struct group *groups, size
 
 bool *types_innermost(const struct session *session)
 {
-	bool *innermost = mem_zero(session->ids.frames.count + 1, sizeof *innermost);
+	bool *innermost = mem_zero(session->ids.frames.count + 1, sizeof(*innermost));
 
 	for (size_t p = 0; p < session->processes.count && !session->options->no_site_types; p++) {
 		const struct stats *stats = &session->processes.at[p]->stats;
@@ -261,8 +261,8 @@ static void climb(const struct session *session, const struct types_names *names
 {
 	enum { NOT_ASKED, KNOWS, CLIMBS };
 	const struct ids *ids = &session->ids;
-	uint8_t *answers = mem_zero(ids->frames.count + 1, sizeof *answers);
-	uint32_t *stacks = mem_zero(count + 1, sizeof *stacks);
+	uint8_t *answers = mem_zero(ids->frames.count + 1, sizeof(*answers));
+	uint32_t *stacks = mem_zero(count + 1, sizeof(*stacks));
 	VEC(struct climber) climbers = { 0 };
 	size_t left = 0;
 
@@ -287,7 +287,7 @@ static void climb(const struct session *session, const struct types_names *names
 			}
 		}
 		if (climbers.count)
-			qsort(climbers.at, climbers.count, sizeof *climbers.at, by_call);
+			qsort(climbers.at, climbers.count, sizeof(*climbers.at), by_call);
 		for (size_t i = 0; i < climbers.count; i++)
 			if (sym_site_warm(names->sym, &climbers.at[i].call))
 				answers[climbers.at[i].frame] = CLIMBS;
@@ -317,7 +317,7 @@ void types_conclude(struct session *session, const struct types_names *names)
 		}
 	}
 	if (groups.count)
-		qsort(groups.at, groups.count, sizeof *groups.at, by_stack);
+		qsort(groups.at, groups.count, sizeof(*groups.at), by_stack);
 	progress_begin(&progress, "typing call sites", session->options->progress);
 	if (!session->options->no_site_types)
 		climb(session, names, groups.at, groups.count);

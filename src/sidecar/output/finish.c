@@ -111,14 +111,14 @@ static int by_place(const void *a, const void *b)
 static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
 {
 	bool *innermost = types_innermost(session);
-	struct frame_order *order = mem_zero(session->ids.frames.count + 1, sizeof *order);
+	struct frame_order *order = mem_zero(session->ids.frames.count + 1, sizeof(*order));
 	struct sym_frame frames[LINES];
 	struct store_frame_line lines[LINES];
 	struct progress progress;
 
 	for (size_t i = 0; i < session->ids.frames.count; i++)
 		order[i] = (struct frame_order){ (uint32_t)i, session->ids.frames.at[i].module, session->ids.frames.at[i].vaddr };
-	qsort(order, session->ids.frames.count, sizeof *order, by_place);
+	qsort(order, session->ids.frames.count, sizeof(*order), by_place);
 	progress_begin(&progress, "resolving call sites", session->options->progress);
 	for (size_t done = 0; done < session->ids.frames.count; done++) {
 		size_t i = order[done].index;
@@ -291,7 +291,7 @@ static void put_notes(struct session *session, uint32_t process, const char *not
 {
 	char text[SHINY_TEXT], *save = NULL;
 
-	snprintf(text, sizeof text, "%s", notes);
+	snprintf(text, sizeof(text), "%s", notes);
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		session_fail(session, store_put_note(session->store, process, line));
 }
@@ -302,7 +302,7 @@ static void put_machine(struct session *session)
 	struct utsname kernel;
 	FILE *file = fopen("/proc/cpuinfo", "re");
 
-	while (file && fgets(line, sizeof line, file)) {
+	while (file && fgets(line, sizeof(line), file)) {
 		if (strncmp(line, "model name", 10) || !(value = strstr(line, ": ")))
 			continue;
 		value[strcspn(value, "\n")] = '\0';
@@ -370,7 +370,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	uint64_t slotless[SHINY_COUNTERS] = { 0 };
 	size_t module_count = session->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
-	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof *vtables);
+	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof(*vtables));
 	struct sym *sym = warm_take(session->warm, modules, module_count + 1, session->options->progress);
 
 	session->warm = NULL;

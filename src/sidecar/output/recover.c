@@ -56,7 +56,7 @@ static void take_module(struct recovery *recovery, const struct query *row)
 	uint32_t bytes = 0;
 	unsigned byte;
 
-	for (; bytes < sizeof id && sscanf(hex + 2 * bytes, "%2x", &byte) == 1; bytes++)
+	for (; bytes < sizeof(id) && sscanf(hex + 2 * bytes, "%2x", &byte) == 1; bytes++)
 		id[bytes] = (uint8_t)byte;
 	ids_module(&recovery->session->ids, query_verbatim(row, 0), id, bytes);
 }
@@ -88,7 +88,7 @@ static void take_stack(struct recovery *recovery, const struct query *row)
 	for (int i = 0; i < 6; i++)
 		frames[count++] = (uint32_t)query_number(row, i);
 	for (; next && next <= recovery->tails.count && count <= SHINY_FRAMES_MAX; next = recovery->tails.at[next - 1].next)
-		for (int i = 0; i < 6 && count < sizeof frames / sizeof *frames; i++)
+		for (int i = 0; i < 6 && count < sizeof(frames) / sizeof(*frames); i++)
 			frames[count++] = recovery->tails.at[next - 1].frames[i];
 	while (count && !frames[count - 1])
 		count--;
@@ -143,15 +143,15 @@ static void take_note(struct recovery *recovery, const struct query *row)
 static struct ring_file *ring_of(struct session *session, const struct query *row)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
-	struct ring_file *ring = mem_zero(1, sizeof *ring);
+	struct ring_file *ring = mem_zero(1, sizeof(*ring));
 
 	ring->fd = -1;
 	ring->over = true;
-	for (uint32_t i = 0; i < sizeof attach / sizeof *attach; i++)
+	for (uint32_t i = 0; i < sizeof(attach) / sizeof(*attach); i++)
 		if (!strcmp(query_verbatim(row, 6), attach[i]))
 			ring->attach = i;
-	snprintf(ring->attach_text, sizeof ring->attach_text, "%s", query_verbatim(row, 7));
-	snprintf(ring->executable, sizeof ring->executable, "%s", query_verbatim(row, 4));
+	snprintf(ring->attach_text, sizeof(ring->attach_text), "%s", query_verbatim(row, 7));
+	snprintf(ring->executable, sizeof(ring->executable), "%s", query_verbatim(row, 4));
 	*vec_push(&session->rings) = ring;
 	return ring;
 }
@@ -159,7 +159,7 @@ static struct ring_file *ring_of(struct session *session, const struct query *ro
 static void take_process(struct recovery *recovery, const struct query *row)
 {
 	struct session *session = recovery->session;
-	struct process *p = mem_zero(1, sizeof *p), *parent;
+	struct process *p = mem_zero(1, sizeof(*p)), *parent;
 	const char *ending = query_verbatim(row, 13);
 	uint32_t parent_id = (uint32_t)query_number(row, 1);
 
@@ -334,7 +334,7 @@ static struct shiny_err *recover(struct recovery *recovery, struct sidecar_summa
 	session->applied_until = recovery->until;
 	if (!session->rings.count)
 		return shiny_err(SHINY_ERR_OTHER, "nothing was committed before the recording ended");
-	snprintf(text, sizeof text, "the recording did not finish: this is what it had committed, until %.3f s after its start",
+	snprintf(text, sizeof(text), "the recording did not finish: this is what it had committed, until %.3f s after its start",
 		 (double)recovery->until / 1e9);
 	session_fail(session, store_put_note(session->store, 0, text));
 	session->noticed.cut_short = 1;
@@ -381,7 +381,7 @@ struct shiny_err *sidecar_recover(const struct sidecar_options *options, const c
 	if (!err) {
 		summary.sites = totals.sites;
 		summary.types = totals.types;
-		snprintf(summary.path, sizeof summary.path, "%s", session->path);
+		snprintf(summary.path, sizeof(summary.path), "%s", session->path);
 		*out = summary;
 	}
 	store_close(recovery.from);

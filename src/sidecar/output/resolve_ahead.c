@@ -98,7 +98,7 @@ static size_t next_places(struct warm *warm, struct place *out)
 	}
 	pthread_mutex_unlock(&warm->lock);
 	if (count)
-		qsort(out, count, sizeof *out, by_place);
+		qsort(out, count, sizeof(*out), by_place);
 	return count;
 }
 
@@ -129,7 +129,7 @@ static bool ask(struct warm *warm, uint32_t module, uint64_t vaddr)
 static void *work(void *context)
 {
 	struct warm *warm = context;
-	struct place *places = mem_zero(RING, sizeof *places);
+	struct place *places = mem_zero(RING, sizeof(*places));
 	struct shiny_err *err;
 	size_t count;
 
@@ -155,7 +155,7 @@ static void *work(void *context)
 
 struct warm *warm_start(const struct sym_options *options)
 {
-	struct warm *warm = mem_zero(1, sizeof *warm);
+	struct warm *warm = mem_zero(1, sizeof(*warm));
 	pthread_condattr_t attributes;
 
 	warm->options = options;

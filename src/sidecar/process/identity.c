@@ -115,7 +115,7 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 	maps = proc_maps_file(pid, of->device, of->inode, of->path);
 	if (maps == PROC_NO)
 		return LIKE_OTHER;
-	if (maps == PROC_YES && of->self_at && proc_memory(pid, of->self_at, &self, sizeof self))
+	if (maps == PROC_YES && of->self_at && proc_memory(pid, of->self_at, &self, sizeof(self)))
 		return self.slot == of->slot && self.generation == of->generation ? LIKE_PROVEN : LIKE_OTHER;
 	/* of what a stranger runs nothing may be known to us, but anybody may know when it started */
 	if (!of->namespace_pid && !started_about_then(of, pid))

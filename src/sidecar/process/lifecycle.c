@@ -358,7 +358,7 @@ void process_enlist(struct session *session, struct process *p)
 static struct process *process_create(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation)
 {
 	struct shiny_process *from = &ring->processes[slot];
-	struct process *p = mem_zero(1, sizeof *p);
+	struct process *p = mem_zero(1, sizeof(*p));
 	int32_t parent_slot = __atomic_load_n(&from->parent_slot, __ATOMIC_RELAXED);
 
 	p->ring = ring;
@@ -592,9 +592,9 @@ void process_watch(struct session *session, uint64_t wall)
 		s->name_looks++;
 		if (!s->tid)
 			s->tid = s->process->namespace_pid; /* only who was forked has no number of its own: the first thread */
-		process_thread_name(s->process, s->tid, name, sizeof name);
+		process_thread_name(s->process, s->tid, name, sizeof(name));
 		if (name[0] && strcmp(name, s->name)) {
-			memcpy(s->name, name, sizeof name);
+			memcpy(s->name, name, sizeof(name));
 			s->changed = true;
 		}
 	}
@@ -719,7 +719,7 @@ void process_settle(struct session *session, struct process *p)
 		return;
 	registry_each(&p->registry, count_live, &census);
 	if (census.pages.count)
-		qsort(census.pages.at, census.pages.count, sizeof *census.pages.at, compare_pages);
+		qsort(census.pages.at, census.pages.count, sizeof(*census.pages.at), compare_pages);
 	for (size_t i = 0; i < census.pages.count;) {
 		struct store_page row = { .process = p->id, .page = census.pages.at[i].page };
 

@@ -28,7 +28,7 @@ static bool copy_notice(const struct ring_file *ring, uint64_t number, struct sh
 
 	if (__atomic_load_n(&from->number, __ATOMIC_ACQUIRE) != number) /* [notice] */
 		return false;
-	memcpy(out, (const void *)from, sizeof *out);
+	memcpy(out, (const void *)from, sizeof(*out));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number; /* [notice] */
 }
@@ -132,7 +132,7 @@ static bool same_end(const char *a, bool a_cut, const char *b, bool b_cut)
 /* Is this the program that exec was given? */
 static bool same_program(const struct start *start, const struct ring_file *ring)
 {
-	bool cut = strlen(ring->started_as) + 1 >= sizeof ring->started_as;
+	bool cut = strlen(ring->started_as) + 1 >= sizeof(ring->started_as);
 	const char *argument = ring->command + strlen(ring->command) + 1;
 
 	if (!ring->started_as[0])
@@ -141,11 +141,11 @@ static bool same_program(const struct start *start, const struct ring_file *ring
 		return !strncmp(ring->started_as, "/dev/fd/", 8);
 	if (!start->cut && !strchr(start->path, '/')) /* looked up on PATH */
 		return !strcmp(text_base(ring->started_as), start->path) ||
-		       (argument < ring->command + sizeof ring->command && !strcmp(text_base(argument), start->path));
+		       (argument < ring->command + sizeof(ring->command) && !strcmp(text_base(argument), start->path));
 	if (same_end(start->path, start->cut, ring->started_as, cut))
 		return true;
 	/* a script without #!: execvp gives it to a shell */
-	return !strcmp(text_base(ring->started_as), "sh") && argument < ring->command + sizeof ring->command &&
+	return !strcmp(text_base(ring->started_as), "sh") && argument < ring->command + sizeof(ring->command) &&
 	       !strcmp(text_base(argument), text_base(start->path));
 }
 
@@ -236,7 +236,7 @@ static void forget(struct session *session, size_t i)
 	free(session->starts.at[i].path);
 	free(session->starts.at[i].executable);
 	free(session->starts.at[i].detail);
-	memmove(&session->starts.at[i], &session->starts.at[i + 1], (session->starts.count - i - 1) * sizeof *session->starts.at);
+	memmove(&session->starts.at[i], &session->starts.at[i + 1], (session->starts.count - i - 1) * sizeof(*session->starts.at));
 	session->starts.count--;
 }
 

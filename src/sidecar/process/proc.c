@@ -21,7 +21,7 @@ static int proc_open(uint32_t pid, const char *name)
 {
 	char path[128];
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", pid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -59,7 +59,7 @@ enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const c
 			close(fd);
 		return access("/proc/self/maps", R_OK) == 0 && fd < 0 && proc_started(pid) == 0 ? PROC_NO : PROC_UNKNOWN;
 	}
-	snprintf(needle, sizeof needle, " %02x:%02x %ju ", major(device), minor(device), (uintmax_t)inode);
+	snprintf(needle, sizeof(needle), " %02x:%02x %ju ", major(device), minor(device), (uintmax_t)inode);
 	while (answer == PROC_NO && (length = getline(&line, &room, file)) > 0) {
 		any = true;
 		if (strstr(line, needle) || strstr(line, path))
@@ -105,7 +105,7 @@ bool proc_is_zombie(uint32_t pid)
 {
 	char text[1024], *at;
 
-	return proc_read(pid, "stat", text, sizeof text) > 0 && (at = strrchr(text, ')')) && !strncmp(at, ") Z", 3);
+	return proc_read(pid, "stat", text, sizeof(text)) > 0 && (at = strrchr(text, ')')) && !strncmp(at, ") Z", 3);
 }
 
 uint32_t proc_parent(uint32_t pid)
@@ -113,7 +113,7 @@ uint32_t proc_parent(uint32_t pid)
 	char text[1024], *at;
 	unsigned parent;
 
-	if (proc_read(pid, "stat", text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || sscanf(at + 1, " %*c %u", &parent) != 1)
+	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) || sscanf(at + 1, " %*c %u", &parent) != 1)
 		return 0;
 	return parent;
 }
@@ -123,7 +123,7 @@ uint64_t proc_started(uint32_t pid)
 	char text[1024], *at;
 	unsigned long long started;
 
-	if (proc_read(pid, "stat", text, sizeof text) <= 0 || !(at = strrchr(text, ')')) ||
+	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) ||
 	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) != 1)
 		return 0;
 	return (uint64_t)started * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -153,7 +153,7 @@ uint32_t proc_namespace_pid(uint32_t pid)
 {
 	char status[4096];
 
-	return proc_read(pid, "status", status, sizeof status) > 0 ? innermost(status) : 0;
+	return proc_read(pid, "status", status, sizeof(status)) > 0 ? innermost(status) : 0;
 }
 
 /*
@@ -165,7 +165,7 @@ static bool read_filters(uint32_t pid, const char *name, long *mode, long *count
 	char status[4096], *at;
 
 	*mode = *count = -1;
-	if (proc_read(pid, name, status, sizeof status) <= 0)
+	if (proc_read(pid, name, status, sizeof(status)) <= 0)
 		return false;
 	*mode = 0; /* a kernel without seccomp says nothing */
 	if ((at = strstr(status, "\nSeccomp:")))
@@ -184,14 +184,14 @@ bool proc_filtered_as_we(uint32_t pid)
 	bool same = read_filters((uint32_t)getpid(), "status", &our_mode, &our_count);
 	DIR *dir;
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
 	dir = same ? opendir(path) : NULL;
 	while (dir && same && (entry = readdir(dir))) {
 		uint32_t thread = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
 		if (!thread)
 			continue;
-		snprintf(name, sizeof name, "task/%" PRIu32 "/status", thread);
+		snprintf(name, sizeof(name), "task/%" PRIu32 "/status", thread);
 		looked = true;
 		/* one that has ended meanwhile has no filter */
 		same = !read_filters(pid, name, &mode, &count) ? mode < 0 : mode == our_mode && count == our_count;
@@ -208,8 +208,8 @@ bool proc_runs(uint32_t pid, const char *executable)
 	ssize_t length;
 	size_t bytes;
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
-	length = readlink(path, name, sizeof name - 1);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
+	length = readlink(path, name, sizeof(name) - 1);
 	if (length < 0)
 		return errno == EACCES;
 	name[length] = '\0';
@@ -260,7 +260,7 @@ bool proc_any_preloaded(void)
 		ssize_t length = pid && pid != self ? proc_read(pid, "environ", text, ROOM) : 0;
 
 		for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(text + at) + 1)
-			found = !strncmp(text + at, name, sizeof name - 1) && strstr(text + at, "libshiny.so");
+			found = !strncmp(text + at, name, sizeof(name) - 1) && strstr(text + at, "libshiny.so");
 	}
 	if (dir)
 		closedir(dir);
@@ -275,12 +275,12 @@ uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *list
 	struct dirent *entry;
 	DIR *dir;
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
 	if (same_namespace) {
 		size_t length = strlen(path);
 
 		*listed = access(path, R_OK | X_OK) == 0;
-		snprintf(path + length, sizeof path - length, "/%" PRIu32, tid);
+		snprintf(path + length, sizeof(path) - length, "/%" PRIu32, tid);
 		return access(path, F_OK) == 0 ? tid : 0;
 	}
 	dir = opendir(path);
@@ -290,8 +290,8 @@ uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *list
 
 		if (!thread)
 			continue;
-		snprintf(name, sizeof name, "task/%" PRIu32 "/status", thread);
-		if (proc_read(pid, name, status, sizeof status) > 0 && innermost(status) == tid)
+		snprintf(name, sizeof(name), "task/%" PRIu32 "/status", thread);
+		if (proc_read(pid, name, status, sizeof(status)) > 0 && innermost(status) == tid)
 			found = thread;
 	}
 	if (dir)
@@ -304,7 +304,7 @@ void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room)
 	char name[64];
 	ssize_t length;
 
-	snprintf(name, sizeof name, "task/%" PRIu32 "/comm", thread);
+	snprintf(name, sizeof(name), "task/%" PRIu32 "/comm", thread);
 	length = proc_read(pid, name, out, room);
 	if (length <= 0)
 		out[0] = '\0';
@@ -330,7 +330,7 @@ int proc_exit_status(uint32_t pid, int pidfd)
 	if (ioctl(pidfd, GET_EXIT_INFO, &info) == 0 && info.mask & HAS_EXIT)
 		return info.exit_code;
 	/* not reaped yet, hence still the same process: the last field is its status */
-	if (proc_read(pid, "stat", text, sizeof text) <= 0 || !(at = strrchr(text, ')')) || strncmp(at, ") Z", 3) ||
+	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) || strncmp(at, ") Z", 3) ||
 	    !(at = strrchr(text, ' ')) || sscanf(at, "%d", &status) != 1)
 		return -1;
 	return status;
@@ -371,33 +371,33 @@ void proc_describe(uint32_t pid, const char *name, bool chromium, struct proc_ab
 {
 	static const char *const known[] = { "renderer", "gpu-process", "zygote", "utility", "broker", "ppapi", "extension" };
 	char command[16384], type[64];
-	ssize_t length = proc_read(pid, "cmdline", command, sizeof command);
+	ssize_t length = proc_read(pid, "cmdline", command, sizeof(command));
 	size_t bytes = length > 0 ? (size_t)length : 0;
 
 	out->role[0] = out->purpose[0] = out->command[0] = '\0';
 	if (strstr(name, "crashpad"))
-		snprintf(out->role, sizeof out->role, "crashpad-handler");
+		snprintf(out->role, sizeof(out->role), "crashpad-handler");
 	while (bytes && (!command[bytes - 1] || command[bytes - 1] == ' '))
 		bytes--;
-	for (size_t i = 0; i < bytes && i < sizeof out->command - 1; i++) {
+	for (size_t i = 0; i < bytes && i < sizeof(out->command) - 1; i++) {
 		out->command[i] = command[i] ? command[i] : ' ';
 		out->command[i + 1] = '\0';
 	}
 	if (!bytes || out->role[0])
 		return;
-	if (!option_value(command, bytes, "--type=", type, sizeof type)) {
+	if (!option_value(command, bytes, "--type=", type, sizeof(type))) {
 		if (chromium)
-			snprintf(out->role, sizeof out->role, "browser");
+			snprintf(out->role, sizeof(out->role), "browser");
 		return;
 	}
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (!strcmp(type, known[i]))
-			snprintf(out->role, sizeof out->role, "%s", type);
-	if (!strcmp(type, "utility") && option_value(command, bytes, "--utility-sub-type=", out->purpose, sizeof out->purpose))
-		snprintf(out->role, sizeof out->role, "utility:%.*s", (int)strcspn(out->purpose, "."), out->purpose);
+			snprintf(out->role, sizeof(out->role), "%s", type);
+	if (!strcmp(type, "utility") && option_value(command, bytes, "--utility-sub-type=", out->purpose, sizeof(out->purpose)))
+		snprintf(out->role, sizeof(out->role), "utility:%.*s", (int)strcspn(out->purpose, "."), out->purpose);
 	if (!strcmp(type, "zygote") && has_option(command, bytes, "--no-zygote-sandbox"))
-		snprintf(out->purpose, sizeof out->purpose, "no-zygote-sandbox");
-	for (size_t i = 0; !strcmp(type, "renderer") && i < sizeof purposes / sizeof *purposes; i++)
+		snprintf(out->purpose, sizeof(out->purpose), "no-zygote-sandbox");
+	for (size_t i = 0; !strcmp(type, "renderer") && i < sizeof(purposes) / sizeof(*purposes); i++)
 		if (has_option(command, bytes, purposes[i].option))
-			snprintf(out->purpose, sizeof out->purpose, "%s", purposes[i].purpose);
+			snprintf(out->purpose, sizeof(out->purpose), "%s", purposes[i].purpose);
 }

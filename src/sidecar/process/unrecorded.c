@@ -74,7 +74,7 @@ static void make_printable(char *text)
 static bool read_link(int directory, const char *name, struct said *out)
 {
 	char *at = out->line, *word;
-	ssize_t length = readlinkat(directory, name, out->line, sizeof out->line - 1);
+	ssize_t length = readlinkat(directory, name, out->line, sizeof(out->line) - 1);
 	unsigned long pid = strtoul(name + strlen(SHINY_UNRECORDED_PREFIX), NULL, 10);
 	unsigned long parent_pid;
 
@@ -196,9 +196,9 @@ static enum proc_answer library_of(uint32_t pid, char *out, size_t room)
 	for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(text + at) + 1) {
 		char *save = NULL;
 
-		if (strncmp(text + at, name, sizeof name - 1))
+		if (strncmp(text + at, name, sizeof(name) - 1))
 			continue;
-		for (char *path = strtok_r(text + at + sizeof name - 1, " :", &save); path && !found; path = strtok_r(NULL, " :", &save))
+		for (char *path = strtok_r(text + at + sizeof(name) - 1, " :", &save); path && !found; path = strtok_r(NULL, " :", &save))
 			if ((found = !strcmp(text_base(path), library)))
 				snprintf(out, room, "%s", path);
 		if (found)
@@ -235,7 +235,7 @@ static bool may_reach(const char *path, unsigned long uid, unsigned long gid, un
 	char above[PATH_MAX];
 
 	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
-		snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
+		snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
 		if (!may(above, uid, gid, 1))
 			return false;
 	}
@@ -251,7 +251,7 @@ static enum shiny_unrecorded unreachable(uint32_t pid, const char *ring, const c
 
 	if (slash)
 		*slash = '\0';
-	if (proc_read(pid, "status", status, sizeof status) > 0) {
+	if (proc_read(pid, "status", status, sizeof(status)) > 0) {
 		if ((at = strstr(status, "\nUid:")))
 			sscanf(at + 5, "%*u %lu", &uid);
 		if ((at = strstr(status, "\nGid:")))
@@ -295,7 +295,7 @@ static enum shiny_unrecorded look_at_process(const struct program_inquiry *q)
 {
 	char library[PATH_MAX];
 
-	switch (library_of(q->pid, library, sizeof library)) {
+	switch (library_of(q->pid, library, sizeof(library))) {
 	case PROC_NO:
 		return SHINY_UNRECORDED_CLEARED;
 	case PROC_YES:
@@ -314,13 +314,13 @@ static void look_at_program(struct errand *errand)
 	/* who is about to call exec has said so already, and still runs what it was forked from */
 	if (proc_maps_file(q->pid, q->device, q->inode, q->ring) != PROC_NO)
 		return;
-	snprintf(path, sizeof path, "/proc/%u/exe", q->pid);
-	length = readlink(path, q->executable, sizeof q->executable - 1);
+	snprintf(path, sizeof(path), "/proc/%u/exe", q->pid);
+	length = readlink(path, q->executable, sizeof(q->executable) - 1);
 	if (length <= 0)
 		return;
 	q->executable[length] = '\0';
 	q->seen = true;
-	q->why = look_at_file(path, q->detail, sizeof q->detail);
+	q->why = look_at_file(path, q->detail, sizeof(q->detail));
 	if (q->why == SHINY_UNRECORDED_UNKNOWN)
 		q->why = look_at_flags(q->flags);
 	if (q->why != SHINY_UNRECORDED_UNKNOWN)
@@ -375,12 +375,12 @@ void unrecorded_put(struct session *session, const struct start *start, uint32_t
 	if (start->executable) {
 		if (start->path[0] != '/')
 			executable = start->executable;
-		snprintf(detail, sizeof detail, "%s", start->detail);
+		snprintf(detail, sizeof(detail), "%s", start->detail);
 	} else {
 		err = start->cut ? NULL : program_find(start->path, found);
 		if (!err && found[0]) {
 			executable = found;
-			why = look_at_file(found, detail, sizeof detail);
+			why = look_at_file(found, detail, sizeof(detail));
 		}
 		shiny_err_free(err);
 	}

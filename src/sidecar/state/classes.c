@@ -39,7 +39,7 @@ uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny
 	if ((classes->list.count + 1) * 2 > classes->room) {
 		classes->room = classes->room ? classes->room * 2 : 64;
 		free(classes->slots);
-		classes->slots = mem_zero(classes->room, sizeof *classes->slots);
+		classes->slots = mem_zero(classes->room, sizeof(*classes->slots));
 		for (size_t i = 0; i < classes->list.count; i++)
 			*slot_of(classes, classes->list.at[i].module, classes->list.at[i].name) = (uint32_t)i + 1;
 	}

@@ -27,7 +27,7 @@ static uint32_t *look_up(struct ids *ids, struct id_table *t, uint64_t hash, sam
 		struct id_table old = *t;
 
 		t->room = old.room ? old.room * 2 : 1024;
-		t->slots = mem_zero(t->room, sizeof *t->slots);
+		t->slots = mem_zero(t->room, sizeof(*t->slots));
 		for (size_t i = 0; i < old.room; i++)
 			if (old.slots[i])
 				*slot_of(ids, t, rehash(ids, old.slots[i]), same, NULL) = old.slots[i];
@@ -135,7 +135,7 @@ static bool same_stack(const struct ids *ids, uint32_t id, const void *key)
 	const struct id_stack *s = &ids->stacks.at[id - 1];
 	const struct stack_key *k = key;
 
-	return s->count == k->count && !memcmp(&ids->stack_frames.at[s->first], k->frames, k->count * sizeof *k->frames);
+	return s->count == k->count && !memcmp(&ids->stack_frames.at[s->first], k->frames, k->count * sizeof(*k->frames));
 }
 
 static uint64_t hash_stack(const struct ids *ids, uint32_t id)

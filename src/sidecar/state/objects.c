@@ -54,7 +54,7 @@ static void page_grow(struct objects *o)
 	size_t room = o->page_room;
 
 	o->page_room = room ? room * 2 : 64;
-	o->pages = mem_zero(o->page_room, sizeof *o->pages);
+	o->pages = mem_zero(o->page_room, sizeof(*o->pages));
 	for (size_t i = 0; i < room; i++)
 		if (old[i])
 			*page_slot(o, old[i]->number) = old[i];
@@ -69,7 +69,7 @@ static struct object_page *page_make(struct objects *o, uint64_t number)
 		return page;
 	if ((o->page_count + 1) * 2 > o->page_room)
 		page_grow(o);
-	page = mem_zero(1, sizeof *page);
+	page = mem_zero(1, sizeof(*page));
 	page->number = number;
 	*page_slot(o, number) = page;
 	o->page_count++;
@@ -172,7 +172,7 @@ void objects_add(struct objects *o, uint64_t start, uint64_t bytes)
 		size_t at = large_behind(o, start);
 
 		(void)vec_push(&o->large);
-		memmove(&o->large.at[at + 1], &o->large.at[at], (o->large.count - 1 - at) * sizeof *o->large.at);
+		memmove(&o->large.at[at + 1], &o->large.at[at], (o->large.count - 1 - at) * sizeof(*o->large.at));
 		o->large.at[at] = (struct object_range){ start, start + bytes };
 		return;
 	}
@@ -189,7 +189,7 @@ void objects_remove(struct objects *o, uint64_t start)
 	int last;
 
 	if (at < o->large.count) {
-		memmove(&o->large.at[at], &o->large.at[at + 1], (o->large.count - 1 - at) * sizeof *o->large.at);
+		memmove(&o->large.at[at], &o->large.at[at + 1], (o->large.count - 1 - at) * sizeof(*o->large.at));
 		o->large.count--;
 		return;
 	}
@@ -294,10 +294,10 @@ bool objects_set_kinds(struct objects *o, const struct shiny_object_kinds *kinds
 		return o->kinds.at[at].first == kinds->first && o->kinds.at[at].count == kinds->count && o->kinds.at[at].place == kinds->place &&
 		       o->kinds.at[at].step == kinds->step;
 	(void)vec_push(&o->kinds);
-	memmove(&o->kinds.at[at + 1], &o->kinds.at[at], (o->kinds.count - 1 - at) * sizeof *o->kinds.at);
+	memmove(&o->kinds.at[at + 1], &o->kinds.at[at], (o->kinds.count - 1 - at) * sizeof(*o->kinds.at));
 	o->kinds.at[at] = *kinds;
 	if (!o->vtables)
-		o->vtables = mem_zero(KINDS_MAX, sizeof *o->vtables);
+		o->vtables = mem_zero(KINDS_MAX, sizeof(*o->vtables));
 	return true;
 }
 

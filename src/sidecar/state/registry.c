@@ -33,7 +33,7 @@ static uint32_t segment_new(struct registry *r, uint32_t depth)
 void registry_init(struct registry *r)
 {
 	*r = (struct registry){ 0 };
-	r->directory = mem_zero(1, sizeof *r->directory);
+	r->directory = mem_zero(1, sizeof(*r->directory));
 	r->directory[0] = segment_new(r, 0);
 }
 
@@ -55,7 +55,7 @@ static void split(struct registry *r, uint64_t hash)
 
 	if (r->segments.at[number].depth == r->depth) {
 		size = (size_t)1 << r->depth;
-		r->directory = mem_resize(r->directory, size * 2, sizeof *r->directory);
+		r->directory = mem_resize(r->directory, size * 2, sizeof(*r->directory));
 		for (size_t i = size; i-- > 0;)
 			r->directory[2 * i] = r->directory[2 * i + 1] = r->directory[i];
 		r->depth++;
@@ -72,8 +72,8 @@ static void split(struct registry *r, uint64_t hash)
 	{
 		struct entry copy[CELLS];
 
-		memcpy(copy, old->cells, sizeof copy);
-		memset(old->cells, 0, sizeof copy);
+		memcpy(copy, old->cells, sizeof(copy));
+		memset(old->cells, 0, sizeof(copy));
 		old->used = 0;
 		for (size_t i = 0; i < CELLS; i++) {
 			struct segment *to;
@@ -148,7 +148,7 @@ bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 
 size_t registry_bytes(const struct registry *r)
 {
-	size_t bytes = ((size_t)1 << r->depth) * sizeof *r->directory + r->segments.room * sizeof *r->segments.at;
+	size_t bytes = ((size_t)1 << r->depth) * sizeof(*r->directory) + r->segments.room * sizeof(*r->segments.at);
 
 	for (size_t i = 0; i < r->slabs.count; i++)
 		bytes += r->slabs.at[i].bytes;

@@ -60,7 +60,7 @@ void space_remove(struct space *space, uint64_t start, uint64_t end, uint64_t ti
 	}
 	if (last == first)
 		return;
-	memmove(&space->live.at[first], &space->live.at[last], (space->live.count - last) * sizeof *space->live.at);
+	memmove(&space->live.at[first], &space->live.at[last], (space->live.count - last) * sizeof(*space->live.at));
 	space->live.count -= last - first;
 	drop_caches(space);
 }
@@ -75,7 +75,7 @@ void space_add(struct space *space, const struct mapping *mapping)
 	space_remove(space, mapping->start, mapping->end, mapping->loaded);
 	at = first_behind(space, mapping->start);
 	(void)vec_push(&space->live);
-	memmove(&space->live.at[at + 1], &space->live.at[at], (space->live.count - 1 - at) * sizeof *space->live.at);
+	memmove(&space->live.at[at + 1], &space->live.at[at], (space->live.count - 1 - at) * sizeof(*space->live.at));
 	space->live.at[at] = *mapping;
 	drop_caches(space);
 }
@@ -90,7 +90,7 @@ const struct mapping *space_find(const struct space *space, uint64_t address)
 static struct space_hit *hit_of(struct space_hit **cache, uint64_t address)
 {
 	if (!*cache)
-		*cache = mem_zero(SPACE_CACHE, sizeof **cache);
+		*cache = mem_zero(SPACE_CACHE, sizeof(**cache));
 	return &(*cache)[hash_mix(address) & (SPACE_CACHE - 1)];
 }
 

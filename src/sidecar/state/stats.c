@@ -36,7 +36,7 @@ uint32_t stats_site(struct stats *stats, uint32_t stack)
 	struct site *site;
 
 	if (stack >= stats->by_stack_room)
-		stats->by_stack = mem_reach(stats->by_stack, &stats->by_stack_room, stack, sizeof *stats->by_stack, 256);
+		stats->by_stack = mem_reach(stats->by_stack, &stats->by_stack_room, stack, sizeof(*stats->by_stack), 256);
 	if (!stats->by_stack[stack]) {
 		site = vec_push(&stats->sites);
 		*site = (struct site){ .stack = stack };
@@ -89,7 +89,7 @@ static struct tally *stat_of(struct site *site, uint32_t vtable)
 		*link = s->next;
 		goto found;
 	}
-	s = mem_zero(1, sizeof *s);
+	s = mem_zero(1, sizeof(*s));
 	s->vtable = vtable;
 	s->min_size = UINT64_MAX;
 	s->last_size = UINT64_MAX; /* no block has it */
@@ -104,22 +104,22 @@ static void count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
 	unsigned bin = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
 
 	if (!bins->count) {
-		bins->at = mem_zero(1, sizeof *bins->at);
+		bins->at = mem_zero(1, sizeof(*bins->at));
 		bins->first = (uint8_t)bin;
 		bins->count = 1;
 	} else if (bin < bins->first) {
 		unsigned more = bins->first - bin;
 
-		bins->at = mem_resize(bins->at, bins->count + more, sizeof *bins->at);
-		memmove(bins->at + more, bins->at, bins->count * sizeof *bins->at);
-		memset(bins->at, 0, more * sizeof *bins->at);
+		bins->at = mem_resize(bins->at, bins->count + more, sizeof(*bins->at));
+		memmove(bins->at + more, bins->at, bins->count * sizeof(*bins->at));
+		memset(bins->at, 0, more * sizeof(*bins->at));
 		bins->first = (uint8_t)bin;
 		bins->count = (uint8_t)(bins->count + more);
 	} else if (bin >= (unsigned)bins->first + bins->count) {
 		unsigned count = bin - bins->first + 1;
 
-		bins->at = mem_resize(bins->at, count, sizeof *bins->at);
-		memset(bins->at + bins->count, 0, (count - bins->count) * sizeof *bins->at);
+		bins->at = mem_resize(bins->at, count, sizeof(*bins->at));
+		memset(bins->at + bins->count, 0, (count - bins->count) * sizeof(*bins->at));
 		bins->count = (uint8_t)count;
 	}
 	bins->at[bin - bins->first].count++;
@@ -133,7 +133,7 @@ static void merge_buckets(struct stats *stats)
 {
 	uint64_t first = stats->bucket_first / 2;
 	size_t count = 0;
-	struct bucket *merged = mem_zero(stats->bucket_count / 2 + 2, sizeof *merged);
+	struct bucket *merged = mem_zero(stats->bucket_count / 2 + 2, sizeof(*merged));
 
 	for (size_t i = 0; i < stats->bucket_count; i++) {
 		const struct bucket *b = &stats->buckets[i];
@@ -180,8 +180,8 @@ static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uin
 	}
 	at = (size_t)(index - stats->bucket_first);
 	if (at >= stats->bucket_count) {
-		stats->buckets = mem_resize(stats->buckets, at + 1, sizeof *stats->buckets);
-		memset(stats->buckets + stats->bucket_count, 0, (at + 1 - stats->bucket_count) * sizeof *stats->buckets);
+		stats->buckets = mem_resize(stats->buckets, at + 1, sizeof(*stats->buckets));
+		memset(stats->buckets + stats->bucket_count, 0, (at + 1 - stats->bucket_count) * sizeof(*stats->buckets));
 		stats->bucket_count = at + 1;
 	}
 	stats->current = &stats->buckets[at];
@@ -361,7 +361,7 @@ static void add_bins(struct bins *to, const struct bins *from)
 	if (to->count && (unsigned)to->first + to->count > last)
 		last = to->first + to->count;
 	sum.count = (uint8_t)(last - sum.first);
-	sum.at = mem_zero(sum.count, sizeof *sum.at);
+	sum.at = mem_zero(sum.count, sizeof(*sum.at));
 	for (unsigned i = 0; i < to->count; i++)
 		sum.at[to->first - sum.first + i] = to->at[i];
 	for (unsigned i = 0; i < from->count; i++) {

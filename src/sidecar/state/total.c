@@ -52,7 +52,7 @@ static void drop(struct total *total, size_t at)
 
 	if (at && leaver->most.bytes > leaver[-1].most.bytes)
 		leaver[-1].most = leaver->most;
-	memmove(leaver, leaver + 1, (total->leavers.count - at - 1) * sizeof *leaver);
+	memmove(leaver, leaver + 1, (total->leavers.count - at - 1) * sizeof(*leaver));
 	total->leavers.count--;
 }
 

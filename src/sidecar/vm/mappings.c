@@ -29,7 +29,7 @@ static const char *text_of(const struct memory_watch *watch, uint32_t id)
 
 struct memory_watch *memory_watch_create(uint64_t period)
 {
-	struct memory_watch *watch = mem_zero(1, sizeof *watch);
+	struct memory_watch *watch = mem_zero(1, sizeof(*watch));
 
 	watch->period = period * 1000000;
 	watch->credit = MEMORY_CREDIT;
@@ -58,7 +58,7 @@ void memory_watch_destroy(struct memory_watch *watch)
 
 struct memory *memory_create(struct memory_watch *watch, uint32_t process)
 {
-	struct memory *memory = mem_zero(1, sizeof *memory);
+	struct memory *memory = mem_zero(1, sizeof(*memory));
 
 	segments_init(&memory->segments, &watch->ids);
 	memory->segments.process = process;

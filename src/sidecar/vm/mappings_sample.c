@@ -91,7 +91,7 @@ static bool is_its_own(const struct process *p, const struct smaps *smaps)
 static uint64_t until_next(const struct memory_watch *watch, unsigned looks)
 {
 	static const uint64_t early[] = { 100 * MS, 400 * MS };
-	uint64_t next = looks - 1 < sizeof early / sizeof *early ? early[looks - 1] : watch->period;
+	uint64_t next = looks - 1 < sizeof(early) / sizeof(*early) ? early[looks - 1] : watch->period;
 
 	return next < watch->period ? next : watch->period;
 }
@@ -102,7 +102,7 @@ static bool read_stillness(const struct process *p, struct stillness *out)
 	unsigned long long minor, major, bytes, pages;
 	char text[1024], *at;
 
-	if (proc_read(p->pid, "stat", text, sizeof text) <= 0 || !(at = strrchr(text, ')')) ||
+	if (proc_read(p->pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) ||
 	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %llu %llu", &minor, &major, &bytes, &pages) != 4)
 		return false;
 	*out = (struct stillness){ minor, major, bytes, pages, p->events };
@@ -116,8 +116,8 @@ static bool look_again(struct session *session, struct process *p)
 	struct memory *m = p->memory;
 
 	if (!read_stillness(p, &watch->look_still))
-		memset(&watch->look_still, 0xff, sizeof watch->look_still);
-	if (!m->seen.process || memcmp(&watch->look_still, &m->before, sizeof m->before))
+		memset(&watch->look_still, 0xff, sizeof(watch->look_still));
+	if (!m->seen.process || memcmp(&watch->look_still, &m->before, sizeof(m->before)))
 		return false;
 	m->seen.time = ticks_ns(&session->ticks, ticks_now(&session->ticks));
 	session_fail(session, store_put_memory(session->store, &m->seen));
@@ -406,7 +406,7 @@ static void find_stacks(struct session *session, struct process *p, uint64_t now
 			stack_at(s, __atomic_load_n(&t->stack, __ATOMIC_RELAXED), __atomic_load_n(&t->stack_bytes, __ATOMIC_RELAXED), ended, now);
 		if (g && !(g->thread && g->sampled)) { /* twice, since threads are named a little after their start */
 			if (!ended)
-				process_thread_name(p, tid, name, sizeof name);
+				process_thread_name(p, tid, name, sizeof(name));
 			if (!g->thread || name[0]) {
 				g->thread = memory_text(session->memory, name[0] ? name : "(ended)");
 				g->changed = true;
@@ -467,10 +467,10 @@ static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g
 static void find_malloc(struct memory_watch *watch, struct memory *m)
 {
 	size_t old = 0, old_count = m->malloc_regions.count;
-	uint64_t *before = mem_alloc((old_count + 1) * sizeof *before);
+	uint64_t *before = mem_alloc((old_count + 1) * sizeof(*before));
 
 	if (old_count)
-		memcpy(before, m->malloc_regions.at, old_count * sizeof *before);
+		memcpy(before, m->malloc_regions.at, old_count * sizeof(*before));
 	m->malloc_regions.count = 0;
 	for (size_t i = 0; i < watch->parts.count; i++) {
 		const struct part *part = &watch->parts.at[i];
@@ -510,7 +510,7 @@ static void put_portions(struct session *session, struct vm_segment *g, const st
 					       .rss = now[i].rss, .pss = now[i].pss, .private_bytes = now[i].private, .swap = now[i].swap,
 					       .live_blocks = now[i].live_blocks, .live_bytes = now[i].live_bytes };
 
-		if (!memcmp(&now[i], &g->last[i], sizeof now[i]))
+		if (!memcmp(&now[i], &g->last[i], sizeof(now[i])))
 			continue;
 		session_fail(session, store_put_residency(session->store, &row));
 		g->last[i] = now[i];
@@ -535,7 +535,7 @@ static void put_remainder(struct session *session, struct process *p, const stru
 	struct portion portions[PORTIONS] = { [PORTION_OTHER] = *rest };
 
 	if (!m->remainder && (rest->rss || rest->swap || rest->pss || rest->private)) {
-		m->remainder = mem_zero(1, sizeof *m->remainder);
+		m->remainder = mem_zero(1, sizeof(*m->remainder));
 		*m->remainder = (struct vm_segment){ .id = ++session->memory->ids, .process = p->id, .born = now, .source = SEGMENT_SEEN, .anonymous = true,
 						  .changed = true, .sampled = true };
 		m->remainder->origin = m->remainder->id;

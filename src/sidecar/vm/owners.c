@@ -22,7 +22,7 @@ static const struct {
 #include "owners.def"
 #undef SHINY_OWNER
 };
-enum { RULES = sizeof rules / sizeof *rules };
+enum { RULES = sizeof(rules) / sizeof(*rules) };
 
 /* Names of anonymous memory as the kernel shows them, "[anon:NAME]", and as the program gave them. */
 static bool name_matches(const char *pattern, const char *name)
@@ -32,7 +32,7 @@ static bool name_matches(const char *pattern, const char *name)
 
 	if (!fnmatch(pattern, name, 0))
 		return true;
-	if (strncmp(name, "[anon:", 6) || length < 8 || length - 7 >= sizeof inner)
+	if (strncmp(name, "[anon:", 6) || length < 8 || length - 7 >= sizeof(inner))
 		return false;
 	memcpy(inner, name + 6, length - 7);
 	inner[length - 7] = '\0';

@@ -55,13 +55,13 @@ size_t segments_find(const struct segments *s, uint64_t address)
 static void insert(struct segments *s, size_t at, struct piece piece)
 {
 	(void)vec_push(&s->pieces);
-	memmove(&s->pieces.at[at + 1], &s->pieces.at[at], (s->pieces.count - 1 - at) * sizeof *s->pieces.at);
+	memmove(&s->pieces.at[at + 1], &s->pieces.at[at], (s->pieces.count - 1 - at) * sizeof(*s->pieces.at));
 	s->pieces.at[at] = piece;
 }
 
 static void erase(struct segments *s, size_t from, size_t to)
 {
-	memmove(&s->pieces.at[from], &s->pieces.at[to], (s->pieces.count - to) * sizeof *s->pieces.at);
+	memmove(&s->pieces.at[from], &s->pieces.at[to], (s->pieces.count - to) * sizeof(*s->pieces.at));
 	s->pieces.count -= to - from;
 }
 
@@ -100,7 +100,7 @@ static void join(struct segments *s, size_t from, size_t to)
 
 static struct vm_segment *begin(struct segments *s, const struct vm_segment *like, uint64_t start, uint64_t end, uint64_t time)
 {
-	struct vm_segment *g = mem_alloc(sizeof *g);
+	struct vm_segment *g = mem_alloc(sizeof(*g));
 
 	*g = *like;
 	g->id = ++*s->ids;
@@ -111,7 +111,7 @@ static struct vm_segment *begin(struct segments *s, const struct vm_segment *lik
 	g->ended = g->committed = 0;
 	g->sampled = false;
 	g->changed = true;
-	memset(g->last, 0, sizeof g->last);
+	memset(g->last, 0, sizeof(g->last));
 	if (!g->origin)
 		g->origin = g->id;
 	return g;

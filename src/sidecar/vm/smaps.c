@@ -87,7 +87,7 @@ static const struct {
 	uint8_t bytes;
 	size_t offset; /* in struct smaps_area; several keys may add to one number */
 } fields[] = {
-#define FIELD(text, member) { text, sizeof text - 1, offsetof(struct smaps_area, member) }
+#define FIELD(text, member) { text, sizeof(text) - 1, offsetof(struct smaps_area, member) }
 	FIELD("Rss:", rss), FIELD("Pss:", pss), FIELD("Private_Clean:", private), FIELD("Private_Dirty:", private), FIELD("Swap:", swap),
 	/* huge pages of hugetlbfs are in memory, though the kernel does not count them as resident: neither do we */
 #undef FIELD
@@ -107,7 +107,7 @@ int smaps_parse(struct smaps *smaps)
 		if (*line >= 'A' && *line <= 'Z') {
 			if (!area)
 				return EBADMSG;
-			for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+			for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 				const char *at = line + fields[i].bytes;
 
 				if (*line != *fields[i].key || strncmp(line, fields[i].key, fields[i].bytes))
@@ -150,7 +150,7 @@ int smaps_read(struct smaps *smaps, uint32_t pid)
 	ssize_t got;
 	int fd, error = 0;
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/smaps", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/smaps", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
@@ -187,19 +187,19 @@ bool smaps_count_pages(uint32_t pid, const uint64_t *bounds, size_t ranges, uint
 	ssize_t got;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/pagemap", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/pagemap", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	entries = mem_alloc(PAGEMAP_ENTRIES * sizeof(*entries));
-	memset(pages, 0, ranges * sizeof *pages);
+	memset(pages, 0, ranges * sizeof(*pages));
 	while (at < last) {
 		uint64_t count = last - at < PAGEMAP_ENTRIES ? last - at : PAGEMAP_ENTRIES;
 
-		got = pread(fd, entries, count * sizeof *entries, (off_t)(at * sizeof *entries));
-		if (got < (ssize_t)sizeof *entries)
+		got = pread(fd, entries, count * sizeof(*entries), (off_t)(at * sizeof(*entries)));
+		if (got < (ssize_t)sizeof(*entries))
 			break;
-		for (uint64_t i = 0; i < (uint64_t)got / sizeof *entries; i++, at++) {
+		for (uint64_t i = 0; i < (uint64_t)got / sizeof(*entries); i++, at++) {
 			while (at >= bounds[range + 1] / PAGE)
 				range++;
 			pages[range] += entries[i] >> 63;
@@ -215,7 +215,7 @@ bool smaps_totals(uint32_t pid, uint64_t *rss, uint64_t *swap)
 	char status[8192];
 	const char *at;
 
-	if (proc_read(pid, "status", status, sizeof status) <= 0 || !(at = strstr(status, "\nVmRSS:")))
+	if (proc_read(pid, "status", status, sizeof(status)) <= 0 || !(at = strstr(status, "\nVmRSS:")))
 		return false;
 	for (at += 7; *at == '\t' || *at == ' ';)
 		at++;

@@ -10,13 +10,13 @@ struct books books;
 
 void books_begin(uint64_t events)
 {
-	books.stats = mem_zero(PROCESSES + 1, sizeof *books.stats);
-	books.bins = mem_zero(PROCESSES + 1, sizeof *books.bins);
-	books.peaks = mem_zero(PROCESSES + 1, sizeof *books.peaks);
-	books.site_live = mem_zero(PROCESSES + 1, sizeof *books.site_live);
+	books.stats = mem_zero(PROCESSES + 1, sizeof(*books.stats));
+	books.bins = mem_zero(PROCESSES + 1, sizeof(*books.bins));
+	books.peaks = mem_zero(PROCESSES + 1, sizeof(*books.peaks));
+	books.site_live = mem_zero(PROCESSES + 1, sizeof(*books.site_live));
 	books.bucket_ns = events * 201 / BUCKETS + 1;
 	for (uint32_t p = 1; p <= PROCESSES; p++)
-		books.buckets[p] = mem_zero(BUCKETS + 1, sizeof *books.buckets[p]);
+		books.buckets[p] = mem_zero(BUCKETS + 1, sizeof(*books.buckets[p]));
 }
 
 static struct store_bucket *bucket_of(uint32_t process)
@@ -152,12 +152,12 @@ void books_print(void)
 				add(&types[plan_type(s, v)], &books.stats[p][s][v]);
 			}
 		add(&all, &site);
-		snprintf(name, sizeof name, "make_%" PRIu32, s);
+		snprintf(name, sizeof(name), "make_%" PRIu32, s);
 		if (site.allocs)
 			print("site", name, &site, &books.by_site[s]);
 	}
 	for (uint32_t i = 0; i <= TYPES; i++) {
-		snprintf(name, sizeof name, i ? "made::Type%" PRIu32 : "-", i);
+		snprintf(name, sizeof(name), i ? "made::Type%" PRIu32 : "-", i);
 		if (types[i].allocs)
 			print("type", name, &types[i], &books.by_type[i]);
 	}

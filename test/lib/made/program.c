@@ -86,7 +86,7 @@ static uint32_t new_block(void)
 		return n;
 	}
 	if (!blocks.count)
-		memset(vec_push(&blocks), 0, sizeof *blocks.at); /* 0 ends lists */
+		memset(vec_push(&blocks), 0, sizeof(*blocks.at)); /* 0 ends lists */
 	vec_push(&blocks);
 	return (uint32_t)blocks.count - 1;
 }
@@ -286,7 +286,7 @@ void program_run(uint64_t wanted)
 	uint32_t thread = 1;
 
 	program.wanted = wanted;
-	threads = mem_zero(THREADS + 1, sizeof *threads);
+	threads = mem_zero(THREADS + 1, sizeof(*threads));
 	for (uint32_t p = 1; p <= PROCESSES; p++)
 		program.processes[p].fresh = UINT64_C(0x550000000000) + p * UINT64_C(0x10000000000);
 	for (uint32_t t = 1; t <= THREADS; t++)

@@ -32,8 +32,8 @@ static void put_names(void)
 	must(store_put_text(store, "command", "made"));
 	must(store_put_module(store, &(struct store_module){ .id = 1, .path = "/opt/made/bin/made", .build_id = "", .symbols = "dwarf" }));
 	for (uint32_t i = 1; i <= STACKS + FREERS; i++) {
-		snprintf(function, sizeof function, i <= STACKS ? "make_%" PRIu32 : "drop_%" PRIu32, i);
-		snprintf(file, sizeof file, "/src/part%" PRIu32 ".cc", i % 97);
+		snprintf(function, sizeof(function), i <= STACKS ? "make_%" PRIu32 : "drop_%" PRIu32, i);
+		snprintf(file, sizeof(file), "/src/part%" PRIu32 ".cc", i % 97);
 		must(store_put_frame(store, i, 1, UINT64_C(0x1000) + 16 * i, &(struct store_frame_line){ function, file, i, false }, 1));
 	}
 	for (uint32_t i = 1; i <= STACKS + FREERS; i++) {
@@ -42,7 +42,7 @@ static void put_names(void)
 		must(store_put_stack(store, i, frames, 4));
 	}
 	for (uint32_t i = 1; i <= TYPES; i++) {
-		snprintf(function, sizeof function, "made::Type%" PRIu32, i);
+		snprintf(function, sizeof(function), "made::Type%" PRIu32, i);
 		must(store_put_type(store, &(struct store_type){ .id = i, .name = function, .form = "object", .rule = i % VPTR_EVERY ? "variable" : "vptr",
 			.confidence = "high", .source = i % VPTR_EVERY ? "site" : "symbol" }));
 		if (i % VPTR_EVERY == 0)
@@ -55,7 +55,7 @@ static void put_process(uint32_t id, uint64_t end)
 {
 	char role[16];
 
-	snprintf(role, sizeof role, "part-%" PRIu32, id);
+	snprintf(role, sizeof(role), "part-%" PRIu32, id);
 	must(store_put_process(store, &(struct store_process){ .id = id, .parent = id == 2 ? 1 : 0, .pid = 1000 + id, .name = "made", .role = role,
 		.executable = "/opt/made/bin/made", .command = "made", .start = program.processes[id].forked, .end = end, .ending = "exited",
 		.attach = "symbols", .attach_text = "made up", .forked = program.processes[id].forked, .status = 0 }));

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocation_calls.c: the calls of allocation functions in a file, found without running it (sym_allocation_calls).
+ * allocation_calls.c: the calls of allocation functions in a file, found without running it
+ * (sym_allocation_calls).
  *
- * There are two encodings of them: E8 with a distance, to a function or a PLT stub, and FF 15 with a distance to a slot that the loader
- * fills (-fno-plt). Any byte of the text may be the start of one, and decoding a hundred megabytes from the first byte on to know for sure
- * would take seconds and still go astray behind data in the text. So every E8 and FF 15 is looked at, and only one whose target is an
- * allocation function counts: five random bytes that mean one of a dozen addresses are not found in practice, and would only cost an
- * answer that nobody asks for. What a target is, is asked once and remembered, since a file has far fewer functions than calls.
+ * There are two encodings of them: E8 with a distance, to a function or a PLT stub, and FF 15 with
+ * a distance to a slot that the loader fills (-fno-plt). Any byte of the text may be the start of
+ * one, and decoding a hundred megabytes from the first byte on to know for sure would take seconds
+ * and still go astray behind data in the text. So every E8 and FF 15 is looked at, and only one
+ * whose target is an allocation function counts: five random bytes that mean one of a dozen
+ * addresses are not found in practice, and would only cost an answer that nobody asks for. What a
+ * target is, is asked once and remembered, since a file has far fewer functions than calls.
  *
- * Wrappers (functions that only jump on to an allocation function) count as one. Callers of functions that allocate and return the
- * block are found when a program runs: their stacks say so.
+ * Wrappers (functions that only jump on to an allocation function) count as one. Callers of
+ * functions that allocate and return the block are found when a program runs: their stacks say so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +45,8 @@ static struct target *slot_of(const struct targets *targets, uint64_t vaddr)
 
 static bool grow(struct targets *targets)
 {
-	struct targets larger = { .count = targets->count, .room = targets->room ? targets->room * 2 : 1024 };
+	struct targets larger = { .count = targets->count,
+				  .room = targets->room ? targets->room * 2 : 1024 };
 
 	larger.at = calloc(larger.room, sizeof(*larger.at));
 	if (!larger.at)
@@ -57,14 +61,20 @@ static bool grow(struct targets *targets)
 
 static enum answer is_allocation(const struct flow_code *code, uint64_t vaddr, bool slot)
 {
-	struct flow_callee callee = slot ? flow_callee_in(code, vaddr) : flow_callee_at(code, vaddr), further;
+	struct flow_callee callee =
+				   slot ? flow_callee_in(code, vaddr) : flow_callee_at(code, vaddr),
+			   further;
 
 	if (flow_is_allocation(callee.symbol))
 		return YES;
-	return callee.vaddr && flow_jumps_to(code, callee.vaddr, &further) && flow_is_allocation(further.symbol) ? YES : NO;
+	return callee.vaddr && flow_jumps_to(code, callee.vaddr, &further) &&
+			       flow_is_allocation(further.symbol)
+		       ? YES
+		       : NO;
 }
 
-static bool allocates(const struct flow_code *code, struct targets *targets, uint64_t vaddr, bool slot)
+static bool allocates(const struct flow_code *code, struct targets *targets, uint64_t vaddr,
+		      bool slot)
 {
 	struct target *target;
 
@@ -97,7 +107,8 @@ void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *co
 	code.symbols = module_symbols(module);
 	for (size_t s = 0; s < module->file.segment_count; s++) {
 		const Elf64_Phdr *segment = &module->file.segments[s];
-		const uint8_t *bytes = elf_file_at(&module->file, segment->p_vaddr, segment->p_filesz);
+		const uint8_t *bytes =
+			elf_file_at(&module->file, segment->p_vaddr, segment->p_filesz);
 		uint64_t start = segment->p_vaddr, end = start + segment->p_filesz;
 
 		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || !bytes)
@@ -109,8 +120,10 @@ void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *co
 			if (!slot && bytes[i] != 0xe8)
 				continue;
 			target = ret + (uint64_t)(int64_t)distance_at(bytes + i + (slot ? 2 : 1));
-			/* a call into another segment of code would be a rarity, and a slot lies in data */
-			if (slot ? target >= start && target < end : target < start || target >= end)
+			/* a call into another segment of code would be a rarity, and a slot lies in
+			 * data */
+			if (slot ? target >= start && target < end
+				 : target < start || target >= end)
 				continue;
 			if (allocates(&code, &targets, target, slot))
 				each(context, ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inventory.c: what there is of a module, and what its call sites would say (sym_module_inventory, sym_site_outlook).
+ * inventory.c: what there is of a module, and what its call sites would say (sym_module_inventory,
+ * sym_site_outlook).
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +17,8 @@ static bool has(const struct elf_file *file, const char *name, bool packed)
 {
 	Elf64_Shdr section;
 
-	return file->data && elf_file_section_named(file, name, &section) && section.sh_type != SHT_NOBITS &&
-	       (!packed || (section.sh_flags & SHF_COMPRESSED));
+	return file->data && elf_file_section_named(file, name, &section) &&
+	       section.sh_type != SHT_NOBITS && (!packed || (section.sh_flags & SHF_COMPRESSED));
 }
 
 void sym_module_inventory(struct sym_module *module, struct sym_inventory *out)
@@ -32,12 +33,16 @@ void sym_module_inventory(struct sym_module *module, struct sym_inventory *out)
 		const char *path = i ? module->debug_path : module->path;
 		char dwp[4096];
 
-		out->compressed = out->compressed || has(files[i], ".debug_info", true) || has(files[i], ".zdebug_info", false);
+		out->compressed = out->compressed || has(files[i], ".debug_info", true) ||
+				  has(files[i], ".zdebug_info", false);
 		out->dwz = out->dwz || has(files[i], ".gnu_debugaltlink", false);
-		if (files[i]->data && path && (size_t)snprintf(dwp, sizeof(dwp), "%s.dwp", path) < sizeof(dwp) && access(dwp, R_OK) == 0)
+		if (files[i]->data && path &&
+		    (size_t)snprintf(dwp, sizeof(dwp), "%s.dwp", path) < sizeof(dwp) &&
+		    access(dwp, R_OK) == 0)
 			out->dwp = names_text(&module->sym->names, dwp);
 	}
-	out->inside = has(&module->file, ".debug_info", false) || has(&module->file, ".zdebug_info", false);
+	out->inside = has(&module->file, ".debug_info", false) ||
+		      has(&module->file, ".zdebug_info", false);
 	out->minidebug = has(&module->file, ".gnu_debugdata", false);
 	cache = module_types(module);
 	if (cache) {
@@ -61,11 +66,15 @@ static unsigned expected(const struct site_answer *answer, struct sym_sizes *siz
 		sizes->max += bytes;
 		sizes->step = bytes;
 	}
-	return strncmp(callee, "operator new[]", 14) == 0 ? SHINY_API_NEW_ARRAY : strncmp(callee, "operator new", 12) == 0 ? SHINY_API_NEW :
-	       strcmp(callee, "calloc") == 0 ? SHINY_API_CALLOC : strcmp(callee, "realloc") == 0 ? SHINY_API_REALLOC : SHINY_API_MALLOC;
+	return strncmp(callee, "operator new[]", 14) == 0 ? SHINY_API_NEW_ARRAY
+	       : strncmp(callee, "operator new", 12) == 0 ? SHINY_API_NEW
+	       : strcmp(callee, "calloc") == 0		  ? SHINY_API_CALLOC
+	       : strcmp(callee, "realloc") == 0		  ? SHINY_API_REALLOC
+							  : SHINY_API_MALLOC;
 }
 
-enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call, struct sym_type *out)
+enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call,
+				  struct sym_type *out)
 {
 	const struct site_answer *answer = NULL;
 	struct sym_sizes sizes;
@@ -81,5 +90,7 @@ enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call, 
 	site_type_choose(&answer, 1, api, &sizes, out, NULL);
 	if (out->type && out->confidence != SYM_LABEL)
 		return SYM_OUTLOOK_TYPE;
-	return answer->climbs && !answer->opaque ? SYM_OUTLOOK_WRAPPER : out->type ? SYM_OUTLOOK_TYPE : SYM_OUTLOOK_NONE;
+	return answer->climbs && !answer->opaque ? SYM_OUTLOOK_WRAPPER
+	       : out->type			 ? SYM_OUTLOOK_TYPE
+						 : SYM_OUTLOOK_NONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.c: a type's layout by its name (sym_type_layout): finds the definition and hands out what die_layout.c reads of it, without
- * elfutils' types.
+ * layout.c: a type's layout by its name (sym_type_layout): finds the definition and hands out what
+ * die_layout.c reads of it, without elfutils' types.
  */
 #include "dwarf/die_type.h"
 #include "module.h"
@@ -14,19 +14,26 @@ struct relay {
 static bool pass(void *context, const struct die_member *member)
 {
 	static const enum sym_member_what what[] = {
-		[DIE_MEMBER] = SYM_MEMBER, [DIE_BASE_CLASS] = SYM_BASE_CLASS, [DIE_VPTR] = SYM_VPTR, [DIE_HOLE] = SYM_HOLE,
-		[DIE_PADDING] = SYM_PADDING,
+		[DIE_MEMBER] = SYM_MEMBER, [DIE_BASE_CLASS] = SYM_BASE_CLASS, [DIE_VPTR] = SYM_VPTR,
+		[DIE_HOLE] = SYM_HOLE,	   [DIE_PADDING] = SYM_PADDING,
 	};
 	const struct relay *relay = context;
 	struct sym_member out = {
-		.name = member->name, .type = member->type, .offset = member->offset, .bytes = member->bytes, .depth = member->depth,
-		.bit_offset = member->bit_offset, .bit_size = member->bit_size, .what = what[member->what],
+		.name = member->name,
+		.type = member->type,
+		.offset = member->offset,
+		.bytes = member->bytes,
+		.depth = member->depth,
+		.bit_offset = member->bit_offset,
+		.bit_size = member->bit_size,
+		.what = what[member->what],
 	};
 
 	return relay->each(relay->context, &out);
 }
 
-bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *bytes, sym_member_fn *each, void *context)
+bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *bytes,
+		     sym_member_fn *each, void *context)
 {
 	struct relay relay = { each, context };
 	struct dwarf_units *units = module_units(module);
@@ -37,7 +44,8 @@ bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *byte
 	if (!units)
 		return false;
 	dwarf_units_hold(units, true);
-	good = dwarf_units_definition(units, type, &die) && die_type(units, &die, &found) && (found.kind == DIE_CLASS || found.kind == DIE_UNION);
+	good = dwarf_units_definition(units, type, &die) && die_type(units, &die, &found) &&
+	       (found.kind == DIE_CLASS || found.kind == DIE_UNION);
 	if (good) {
 		*bytes = found.bytes;
 		die_type_layout(units, &found, pass, &relay);

@@ -2,9 +2,10 @@
 /*
  * module.c: the room's door: contexts, modules, and what is remembered of them.
  *
- * A module opens in microseconds: the file is mapped and its headers are read. Symbol tables, DWARF and relocations are read when the
- * first question needs them. Answers are kept, because the same call sites and vtables are asked for again and again, and because the
- * DWARF behind them may be closed to keep within its budget (dwarf_units.c).
+ * A module opens in microseconds: the file is mapped and its headers are read. Symbol tables, DWARF
+ * and relocations are read when the first question needs them. Answers are kept, because the same
+ * call sites and vtables are asked for again and again, and because the DWARF behind them may be
+ * closed to keep within its budget (dwarf_units.c).
  */
 #define _GNU_SOURCE /* memmem */
 
@@ -125,7 +126,8 @@ static bool has_section(const struct elf_file *file, const char *name)
 {
 	Elf64_Shdr section;
 
-	return file->data && elf_file_section_named(file, name, &section) && section.sh_type != SHT_NOBITS && section.sh_size;
+	return file->data && elf_file_section_named(file, name, &section) &&
+	       section.sh_type != SHT_NOBITS && section.sh_size;
 }
 
 static bool has_dwarf(const struct elf_file *file)
@@ -137,12 +139,14 @@ static bool has_table(const struct elf_file *file, uint32_t type)
 {
 	Elf64_Shdr section;
 
-	return file->data && elf_file_section_typed(file, type, &section) && section.sh_size > sizeof(Elf64_Sym);
+	return file->data && elf_file_section_typed(file, type, &section) &&
+	       section.sh_size > sizeof(Elf64_Sym);
 }
 
 /*
- * A file with RTTI imports the ABI's type-info classes. One that has the runtime linked in doesn't: there the look-ups find the RTTI all
- * the same, and only this summary misses it, because the text to search would be all of .rodata.
+ * A file with RTTI imports the ABI's type-info classes. One that has the runtime linked in doesn't:
+ * there the look-ups find the RTTI all the same, and only this summary misses it, because the text
+ * to search would be all of .rodata.
  */
 static bool has_rtti(const struct elf_file *file)
 {
@@ -171,20 +175,24 @@ static void describe(struct sym_module *module)
 
 	module->info.debug_file = module->debug_path;
 	module->info.dynsym = has_table(&module->file, SHT_DYNSYM);
-	module->info.symtab = has_table(&module->file, SHT_SYMTAB) || has_table(&module->debug, SHT_SYMTAB) ||
+	module->info.symtab = has_table(&module->file, SHT_SYMTAB) ||
+			      has_table(&module->debug, SHT_SYMTAB) ||
 			      elf_file_section_named(&module->file, ".gnu_debugdata", &section);
 	module->info.dwarf = has_dwarf(&module->file) || has_dwarf(&module->debug);
 }
 
 static const char *what_is_missing(const struct sym_module *module)
 {
-	return module->info.symtab ? "no debug information" : module->info.dynsym ? "exported names only" : "no symbols";
+	return module->info.symtab   ? "no debug information"
+	       : module->info.dynsym ? "exported names only"
+				     : "no symbols";
 }
 
 static void find_debug(struct sym_module *module)
 {
 	if (!has_dwarf(&module->file) || !has_table(&module->file, SHT_SYMTAB))
-		debugfile_find(&module->file, module->path, (const char *const *)module->sym->debug_dirs, &module->debug,
+		debugfile_find(&module->file, module->path,
+			       (const char *const *)module->sym->debug_dirs, &module->debug,
 			       &module->debug_path);
 	describe(module);
 	module->info.rtti = has_rtti(&module->file);
@@ -204,7 +212,8 @@ static enum fetch_result fetch_missing(struct sym_module *module)
 	char *path;
 
 	if (!module->info.dwarf && file->build_id_bytes) {
-		result = fetch_debug(module->sym->fetch, file->build_id, file->build_id_bytes, module->label, &path);
+		result = fetch_debug(module->sym->fetch, file->build_id, file->build_id_bytes,
+				     module->label, &path);
 		if (result == FETCH_FOUND) {
 			struct elf_file debug;
 			char *debug_path;
@@ -220,7 +229,8 @@ static enum fetch_result fetch_missing(struct sym_module *module)
 			}
 		}
 	}
-	if (module->info.dwarf && debugfile_alternate(has_dwarf(file) ? file : &module->debug, &id, &bytes)) {
+	if (module->info.dwarf &&
+	    debugfile_alternate(has_dwarf(file) ? file : &module->debug, &id, &bytes)) {
 		path = debugfile_by_id(id, bytes, dirs);
 		/* into the cache, where debugfile_by_id() looks */
 		if (!path)
@@ -239,17 +249,20 @@ static void note_split(struct sym_module *module)
 
 	if (!has_section(file, ".debug_addr"))
 		return;
-	split_check(file == &module->file ? module->path : module->debug_path, module->path, (const char *const *)module->sym->debug_dirs,
-		    &report);
+	split_check(file == &module->file ? module->path : module->debug_path, module->path,
+		    (const char *const *)module->sym->debug_dirs, &report);
 	if (!report.missing)
 		return;
 	if (*report.dwp && report.trouble)
-		note(module, "%s: %zu of %zu split units are missing: %s is %s", name, report.missing, report.units, report.dwp, report.trouble);
+		note(module, "%s: %zu of %zu split units are missing: %s is %s", name,
+		     report.missing, report.units, report.dwp, report.trouble);
 	else if (*report.dwp)
-		note(module, "%s: %zu of %zu split units (%s, ...) are not in %s: make it again", name, report.missing, report.units,
-		     report.example, report.dwp);
+		note(module, "%s: %zu of %zu split units (%s, ...) are not in %s: make it again",
+		     name, report.missing, report.units, report.example, report.dwp);
 	else
-		note(module, "%s: %zu of %zu split units are missing (%s, ...): keep the .dwo files, make %s.dwp, or give --symbols their directory",
+		note(module,
+		     "%s: %zu of %zu split units are missing (%s, ...): keep the .dwo files, make "
+		     "%s.dwp, or give --symbols their directory",
 		     name, report.missing, report.units, report.example, name);
 }
 
@@ -273,19 +286,22 @@ void sym_module_settle(struct sym_module *module)
 	packages_advice(module->sym->packages, module->path, advice, sizeof(advice));
 	if (result == FETCH_FAILED && !module->sym->trouble_told) {
 		module->sym->trouble_told = true;
-		note(module, "%s: %s: debuginfod server %s; no server is asked again. Or: %s", name, what_is_missing(module),
-		     fetch_trouble(module->sym->fetch), advice);
+		note(module, "%s: %s: debuginfod server %s; no server is asked again. Or: %s", name,
+		     what_is_missing(module), fetch_trouble(module->sym->fetch), advice);
 	} else if (result == FETCH_NO_LIBRARY) {
-		note(module, "%s: %s: DEBUGINFOD_URLS is set, and libdebuginfod1 is not installed. Or: %s", name, what_is_missing(module), advice);
+		note(module,
+		     "%s: %s: DEBUGINFOD_URLS is set, and libdebuginfod1 is not installed. Or: %s",
+		     name, what_is_missing(module), advice);
 	} else if (result == FETCH_NOT_THERE) {
-		note(module, "%s: %s, not on the servers in DEBUGINFOD_URLS either: %s", name, what_is_missing(module), advice);
+		note(module, "%s: %s, not on the servers in DEBUGINFOD_URLS either: %s", name,
+		     what_is_missing(module), advice);
 	} else {
 		note(module, "%s: %s: %s", name, what_is_missing(module), advice);
 	}
 }
 
-struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void *build_id, size_t build_id_bytes,
-				  struct sym_module **out)
+struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void *build_id,
+				  size_t build_id_bytes, struct sym_module **out)
 {
 	struct sym_module *module = calloc(1, sizeof(*module));
 
@@ -317,14 +333,17 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 		return NULL;
 	}
 	if (build_id && build_id_bytes &&
-	    (module->file.build_id_bytes != build_id_bytes || memcmp(module->file.build_id, build_id, build_id_bytes))) {
+	    (module->file.build_id_bytes != build_id_bytes ||
+	     memcmp(module->file.build_id, build_id, build_id_bytes))) {
 		char then[2 * ELF_BUILD_ID_MAX + 1], now[2 * ELF_BUILD_ID_MAX + 1];
 
 		hex_of(build_id, build_id_bytes, then, sizeof(then));
 		hex_of(module->file.build_id, module->file.build_id_bytes, now, sizeof(now));
 		module->info.state = SYM_CHANGED;
-		note(module, "%s: changed since it was recorded (build-id %s, now %s): nothing in it has a name", path, then,
-		     *now ? now : "none");
+		note(module,
+		     "%s: changed since it was recorded (build-id %s, now %s): nothing in it has a "
+		     "name",
+		     path, then, *now ? now : "none");
 		elf_file_close(&module->file);
 		*out = module;
 		return NULL;
@@ -370,8 +389,11 @@ struct dwarf_units *module_units(struct sym_module *module)
 		module->dwarf_tried = true;
 		sym_module_settle(module);
 		if (module->info.state == SYM_OK && module->info.dwarf && !module->sym->no_dwarf)
-			module->dwarf = dwarf_units_create(has_dwarf(&module->file) ? module->path : module->debug_path,
-							   &module->file, &module->sym->names, (const char *const *)module->sym->debug_dirs);
+			module->dwarf =
+				dwarf_units_create(has_dwarf(&module->file) ? module->path
+									    : module->debug_path,
+						   &module->file, &module->sym->names,
+						   (const char *const *)module->sym->debug_dirs);
 		if (module->dwarf)
 			dwarf_units_set_module(module->dwarf, module->path);
 	}
@@ -392,10 +414,11 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 
 	const struct symbol *symbol = symbols_find(&module->symbols.functions, vaddr);
 
-	/* a bare name yields to a mangled one, and an implementation's (__GI___libc_malloc) to what the file calls it outside: malloc */
-	if (!symbol ||
-	    (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2) &&
-	     !(symbol_is_global(symbol) && out[count - 1].function && !strncmp(out[count - 1].function, "__", 2))))
+	/* a bare name yields to a mangled one, and an implementation's (__GI___libc_malloc) to what
+	 * the file calls it outside: malloc */
+	if (!symbol || (bare && strncmp(symbol->name, "_Z", 2) && strncmp(symbol->name, "_R", 2) &&
+			!(symbol_is_global(symbol) && out[count - 1].function &&
+			  !strncmp(out[count - 1].function, "__", 2))))
 		return count;
 	if (!count)
 		out[count++] = (struct sym_frame){ 0 };
@@ -437,7 +460,8 @@ static bool cache_grow(struct frames_cache *cache)
 }
 
 /* Remembers an answer; without memory it will be worked out again. */
-static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct sym_frame *frames, size_t count)
+static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct sym_frame *frames,
+		      size_t count)
 {
 	if (cache->entry_count * 2 >= cache->entry_room && !cache_grow(cache))
 		return;
@@ -488,7 +512,8 @@ void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *ou
 	if (module->info.state != SYM_OK)
 		return;
 
-	struct vtable_reader reader = { &module->file, &module->relocs, module_symbols(module), &module->sym->names, module->label };
+	struct vtable_reader reader = { &module->file, &module->relocs, module_symbols(module),
+					&module->sym->names, module->label };
 
 	vtable_read(&reader, vaddr, out);
 }

@@ -43,7 +43,8 @@ struct sym_module {
 	struct reloc_index relocs;
 	struct frames_cache cache;
 	struct type_cache *types; /* NULL: not asked for yet */
-	struct probe *probe;      /* of its garbage collector; NULL: not asked for yet, or there is none */
+	struct probe *probe;      /* of its garbage collector; NULL: not asked for yet, or there is
+	                           * none */
 	bool probed;
 };
 
@@ -52,7 +53,8 @@ enum { NORMALIZED_BITS = 10 };
 struct sym {
 	struct names names;
 	struct normalized {
-		const char *from, *to; /* interned; one spelling for a class's name, type_combine.c */
+		const char *from, *to; /* interned; one spelling for a class's name,
+		                        * type_combine.c */
 	} normalized[1 << NORMALIZED_BITS];
 	struct sym_module *modules;
 	char **debug_dirs; /* NULL-terminated copy, or NULL */

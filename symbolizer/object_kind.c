@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_kind.c: the type of a kind of garbage-collected objects, from what stands for the kind in the executable.
+ * object_kind.c: the type of a kind of garbage-collected objects, from what stands for the kind in
+ * the executable.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one a context.
  *
- * The probe has read the names out of the executable; its result is cached, since the recording could not have seen such objects without it.
- * A kind whose objects name themselves is called what its class answers (as in DevTools); where that isn't a constant it has a label here.
+ * The probe has read the names out of the executable; its result is cached, since the recording
+ * could not have seen such objects without it. A kind whose objects name themselves is called what
+ * its class answers (as in DevTools); where that isn't a constant it has a label here.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,24 +47,28 @@ static const struct shiny_probe_type *type_of(const struct probe *probe, uint64_
 
 	if (f->shape == SHINY_PROBE_REGISTERED)
 		return probe_type(probe, vaddr);
-	if (f->shape != SHINY_PROBE_SECTION || vaddr < f->info_vaddr || (vaddr - f->info_vaddr) % f->info_bytes)
+	if (f->shape != SHINY_PROBE_SECTION || vaddr < f->info_vaddr ||
+	    (vaddr - f->info_vaddr) % f->info_bytes)
 		return NULL;
 	return probe_type(probe, (vaddr - f->info_vaddr) / f->info_bytes + 1);
 }
 
-/* The type in what clang and gcc make of __PRETTY_FUNCTION__: "… [T = blink::Foo]", "… [with T = blink::Foo]". Anything else is it itself. */
+/* The type in what clang and gcc make of __PRETTY_FUNCTION__: "… [T = blink::Foo]", "… [with T =
+ * blink::Foo]". Anything else is it itself. */
 static const char *type_in(struct names *names, const char *text)
 {
 	const char *begin = strstr(text, " = "), *end = strrchr(text, ']');
 	char part[NAME_MAX_BYTES];
 
-	if (!begin || !strchr(text, '[') || !end || end[1] || begin > end || strchr(text, '[') > begin)
+	if (!begin || !strchr(text, '[') || !end || end[1] || begin > end ||
+	    strchr(text, '[') > begin)
 		return names_text(names, text);
 	snprintf(part, sizeof(part), "%.*s", (int)(end - begin - 3), begin + 3);
 	return names_text(names, part);
 }
 
-/* The name itself, where it stands in read-only memory: what a kind is described by can be written to. */
+/* The name itself, where it stands in read-only memory: what a kind is described by can be written
+ * to. */
 static const char *text_at(struct sym_module *module, uint64_t vaddr)
 {
 	const char *text;
@@ -93,8 +99,10 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 	probe = probe_of(module);
 	type = probe ? type_of(probe, vaddr) : NULL;
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_KIND, .address_point = vaddr };
-	if (type && (type->naming == SHINY_PROBE_NAME_STATIC || type->naming == SHINY_PROBE_NAME_CLASS)) {
-		out->type = die_type_normalize(names, names_text(names, probe_text(probe, type->name)));
+	if (type &&
+	    (type->naming == SHINY_PROBE_NAME_STATIC || type->naming == SHINY_PROBE_NAME_CLASS)) {
+		out->type =
+			die_type_normalize(names, names_text(names, probe_text(probe, type->name)));
 		out->class_named = out->type != NULL;
 		out->class_bytes = type->size;
 	}

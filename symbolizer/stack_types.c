@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack_types.c: the type that a call site gives its blocks: cached answers of return addresses, put together along a stack.
+ * stack_types.c: the type that a call site gives its blocks: cached answers of return addresses,
+ * put together along a stack.
  *
- * An answer (site_type.h) belongs to one return address of one file and holds for ever, as long as three things stay what they are: the
- * file, by its build-id; the rules, those written down as well as those that are code; and the debug information, which may have been
- * installed since. The cache's key has all three: code counts by the build-id of the program that is running, debug information by
- * the path, size and time of its file. Not covered: .dwo and .dwp files that come or go while the file that names them stays the same.
+ * An answer (site_type.h) belongs to one return address of one file and holds for ever, as long as
+ * three things stay what they are: the file, by its build-id; the rules, those written down as well
+ * as those that are code; and the debug information, which may have been installed since. The
+ * cache's key has all three: code counts by the build-id of the program that is running, debug
+ * information by the path, size and time of its file. Not covered: .dwo and .dwp files that come or
+ * go while the file that names them stays the same.
  *
- * A call stack is asked from the inside outwards, and goes on while an answer says that its function hands the pointer on as it got it
- * (malloc wrappers), SYM_CLIMB_MAX callers at most.
+ * A call stack is asked from the inside outwards, and goes on while an answer says that its
+ * function hands the pointer on as it got it (malloc wrappers), SYM_CLIMB_MAX callers at most.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,15 +63,20 @@ struct type_cache *module_types(struct sym_module *module)
 	struct sym *sym = module->sym;
 
 	if (!module->types)
-		module->types = type_cache_open(sym->cache_dir, module->file.build_id, sym->no_cache ? 0 : module->file.build_id_bytes,
+		module->types = type_cache_open(sym->cache_dir, module->file.build_id,
+						sym->no_cache ? 0 : module->file.build_id_bytes,
 						key_of(module), &sym->names);
 	return module->types;
 }
 
-static void work_out(struct sym_module *module, uint64_t ret, struct site_answer *out, struct sym_evidence *evidence)
+static void work_out(struct sym_module *module, uint64_t ret, struct site_answer *out,
+		     struct sym_evidence *evidence)
 {
-	struct site_reader reader = { .code = { &module->file, &module->relocs, module_symbols(module) }, .units = module_units(module),
-				      .names = &module->sym->names, .rules = module->sym->rules };
+	struct site_reader reader = { .code = { &module->file, &module->relocs,
+						module_symbols(module) },
+				      .units = module_units(module),
+				      .names = &module->sym->names,
+				      .rules = module->sym->rules };
 
 	*out = (struct site_answer){ .count = 0 };
 	site_type_read(&reader, ret, out, evidence);
@@ -100,7 +108,8 @@ bool sym_site_warm(struct sym *sym, const struct sym_call *call)
 
 /* ---- stacks ---- */
 
-static const struct site_answer *explain(const struct sym_call *call, struct site_answer *room, struct sym_evidence *evidence)
+static const struct site_answer *explain(const struct sym_call *call, struct site_answer *room,
+					 struct sym_evidence *evidence)
 {
 	char text[512];
 
@@ -114,8 +123,9 @@ static const struct site_answer *explain(const struct sym_call *call, struct sit
 	return room;
 }
 
-void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api, const struct sym_sizes *sizes,
-		   struct sym_type *out, struct sym_evidence *evidence)
+void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api,
+		   const struct sym_sizes *sizes, struct sym_type *out,
+		   struct sym_evidence *evidence)
 {
 	const struct site_answer *answers[SYM_CLIMB_MAX];
 	struct site_answer room[SYM_CLIMB_MAX];
@@ -123,7 +133,8 @@ void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, 
 
 	*out = (struct sym_type){ .type = NULL };
 	for (; n < count && n < SYM_CLIMB_MAX; n++) {
-		answers[n] = evidence ? explain(&calls[n], &room[n], evidence) : answer_of(&calls[n]);
+		answers[n] =
+			evidence ? explain(&calls[n], &room[n], evidence) : answer_of(&calls[n]);
 		if (!answers[n])
 			break;
 		if (!answers[n]->climbs) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sym.h: names for addresses in files. The only room that knows elfutils; none of its types come out.
+ * sym.h: names for addresses in files. The only room that knows elfutils; none of its types come
+ * out.
  *
  * Runs:      sidecar, CLI. Signals: no. Allocates: yes.
  * Threads:   one context is used by one thread at a time.
  *
- * Addresses are file addresses ("vaddr"): run-time address minus the module's bias. Every string is owned by the context and
- * lives as long as it does.
+ * Addresses are file addresses ("vaddr"): run-time address minus the module's bias. Every string is
+ * owned by the context and lives as long as it does.
  */
 #ifndef SHINY_SYM_H
 #define SHINY_SYM_H
@@ -21,12 +22,15 @@ struct sym;
 struct sym_module;
 
 struct sym_options {
-	const char *const *debug_dirs; /* searched before /usr/lib/debug; NULL-terminated, or NULL */
+	const char *const *debug_dirs; /* searched before /usr/lib/debug; NULL-terminated, or
+	                                * NULL */
 	bool no_dwarf;                 /* symbol tables only */
-	const char *type_rules;        /* a file of container rules in front of the built-in ones; NULL none */
+	const char *type_rules;        /* a file of container rules in front of the built-in ones;
+	                                * NULL none */
 	const char *cache_dir;         /* for site types; NULL: the user's cache directory */
 	bool no_cache;                 /* neither read nor write it */
-	bool progress;                 /* on standard error, while a debuginfod server is waited for */
+	bool progress;                 /* on standard error, while a debuginfod server is waited
+	                                * for */
 	bool (*stop)(void);            /* asked while waiting: true gives up; NULL: nobody */
 };
 
@@ -34,10 +38,12 @@ SHINY_MUST_CHECK struct shiny_err *sym_create(const struct sym_options *options,
 void sym_destroy(struct sym *sym); /* accepts NULL */
 
 /*
- * Opens the ELF file that was mapped. A file that is gone, or whose build-id differs from the recorded one, still gives a module:
- * its state says so and every look-up answers "unknown". `build_id` may be NULL.
+ * Opens the ELF file that was mapped. A file that is gone, or whose build-id differs from the
+ * recorded one, still gives a module: its state says so and every look-up answers "unknown".
+ * `build_id` may be NULL.
  */
-SHINY_MUST_CHECK struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void *build_id, size_t build_id_bytes,
+SHINY_MUST_CHECK struct shiny_err *sym_module_open(struct sym *sym, const char *path,
+						   const void *build_id, size_t build_id_bytes,
 						   struct sym_module **out);
 
 enum sym_state { SYM_OK, SYM_MISSING, SYM_CHANGED, SYM_NOT_ELF };
@@ -51,12 +57,14 @@ struct sym_module_info {
 const struct sym_module_info *sym_module_info(const struct sym_module *module);
 
 /*
- * What the first question to a module does: asks debuginfod servers for what isn't on this machine, and completes the note (the package to
- * install, units whose .dwo is missing). The information is the final one afterwards.
+ * What the first question to a module does: asks debuginfod servers for what isn't on this machine,
+ * and completes the note (the package to install, units whose .dwo is missing). The information is
+ * the final one afterwards.
  */
 void sym_module_settle(struct sym_module *module);
 
-/* One function of an address, innermost inline frame first; the last is the function that physically holds the address. */
+/* One function of an address, innermost inline frame first; the last is the function that
+ * physically holds the address. */
 struct sym_frame {
 	const char *function; /* demangled; NULL unknown */
 	const char *file;     /* NULL unknown */
@@ -65,9 +73,10 @@ struct sym_frame {
 };
 
 /*
- * Frames of `vaddr`; a return address is looked up by its caller as vaddr - 1. Returns their number (0 unknown), at most `room`: a longer
- * chain loses its outermost frames. Pieces and copies that the compiler made of a C++ function (.cold, .part.0) carry the function's name.
- * An address between functions is unknown: the nearest symbol below it isn't taken.
+ * Frames of `vaddr`; a return address is looked up by its caller as vaddr - 1. Returns their number
+ * (0 unknown), at most `room`: a longer chain loses its outermost frames. Pieces and copies that
+ * the compiler made of a C++ function (.cold, .part.0) carry the function's name. An address
+ * between functions is unknown: the nearest symbol below it isn't taken.
  */
 size_t sym_frames(struct sym_module *module, uint64_t vaddr, struct sym_frame *out, size_t room);
 
@@ -76,20 +85,25 @@ enum sym_vtable_source {
 	SYM_VTABLE_SYMBOL,  /* a _ZTV symbol covers the address */
 	SYM_VTABLE_RTTI,    /* the type-info name in front of it */
 	SYM_VTABLE_LABEL,   /* looks like a vtable, has no name: "module!vtable+0x…" */
-	SYM_VTABLE_BUILDING, /* a construction vtable (_ZTC): the object was not complete when it was read */
-	SYM_VTABLE_KIND,    /* no vtable: what describes a kind of garbage-collected objects; named, or labelled "module!kind+0x…" */
+	SYM_VTABLE_BUILDING, /* a construction vtable (_ZTC): the object was not complete when it
+	                      * was read */
+	SYM_VTABLE_KIND,    /* no vtable: what describes a kind of garbage-collected objects; named,
+	                     * or labelled "module!kind+0x…" */
 	SYM_VTABLE_TEXT     /* no vtable: the type's name itself, as its allocator was told it */
 };
 struct sym_vtable {
 	enum sym_vtable_source source;
 	const char *type;       /* demangled class name, or the label */
 	bool class_named;       /* KIND: the type is a name, not a label */
-	int64_t offset_to_top;  /* bytes from the complete object's start to this subobject: negative or 0 */
+	int64_t offset_to_top;  /* bytes from the complete object's start to this subobject:
+	                         * negative or 0 */
 	uint64_t address_point; /* vaddr */
-	uint64_t class_bytes;   /* sizeof, where the deleting destructor passes it to sized delete, or DWARF says it; 0 unknown */
+	uint64_t class_bytes;   /* sizeof, where the deleting destructor passes it to sized delete,
+	                         * or DWARF says it; 0 unknown */
 };
 
-/* What the address point `vaddr` (a value read from an object's first word) says. Not cached: callers ask once for each vptr. */
+/* What the address point `vaddr` (a value read from an object's first word) says. Not cached:
+ * callers ask once for each vptr. */
 void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
 
 /* The same of what stands for a kind of garbage-collected objects. */
@@ -105,7 +119,8 @@ enum sym_rule {
 	SYM_RULE_ALLOCATOR,   /* R3: an allocator or a container in the inline chain */
 	SYM_RULE_CONSTRUCTOR, /* R4: the constructor that got the pointer */
 	SYM_RULE_STORE,       /* R4c: a vtable's address was stored in it */
-	SYM_RULE_VARIABLE,    /* R6: a typed variable, member, parameter or result took the pointer */
+	SYM_RULE_VARIABLE,    /* R6: a typed variable, member, parameter or result took the
+	                       * pointer */
 	SYM_RULE_FUNCTION,    /* the allocation function says it: strdup makes chars */
 	SYM_RULE_VPTR,        /* R1, R2: the block's own vptr, by symbol or RTTI */
 	SYM_RULE_BOTH,        /* site and vptr agree */
@@ -152,15 +167,18 @@ struct sym_call {
 };
 
 /*
- * The type of blocks that were allocated through `api` (enum shiny_api) from the stack `calls`, innermost first. Answers are cached on disk
- * by build-id. `evidence` may be NULL; with it the cache is passed by.
+ * The type of blocks that were allocated through `api` (enum shiny_api) from the stack `calls`,
+ * innermost first. Answers are cached on disk by build-id. `evidence` may be NULL; with it the
+ * cache is passed by.
  */
-void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api, const struct sym_sizes *sizes,
-		   struct sym_type *out, struct sym_evidence *evidence);
+void sym_site_type(struct sym *sym, const struct sym_call *calls, size_t count, unsigned api,
+		   const struct sym_sizes *sizes, struct sym_type *out,
+		   struct sym_evidence *evidence);
 
 enum { SYM_CLIMB_MAX = 4 }; /* so many of a stack's return addresses are asked */
 
-/* Works out and caches the answer of one return address ahead of time. True: the block is the business of its caller, who is asked next. */
+/* Works out and caches the answer of one return address ahead of time. True: the block is the
+ * business of its caller, who is asked next. */
 bool sym_site_warm(struct sym *sym, const struct sym_call *call);
 
 /* What was read of blocks' vptrs. */
@@ -171,34 +189,42 @@ struct sym_reading {
 	bool second_word; /* it was the second word: behind an array cookie */
 };
 
-/* What vptrs say about blocks of these sizes, put together with what their site says. The table is in stack_types.c. */
-void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_reading *reading, const struct sym_sizes *sizes,
+/* What vptrs say about blocks of these sizes, put together with what their site says. The table is
+ * in stack_types.c. */
+void sym_type_combine(struct sym *sym, const struct sym_type *site,
+		      const struct sym_reading *reading, const struct sym_sizes *sizes,
 		      struct sym_type *out, struct sym_evidence *evidence);
 
 /* Layout of a type, in order of offset. Members of members have depth > 0. */
 enum sym_member_what { SYM_MEMBER, SYM_BASE_CLASS, SYM_VPTR, SYM_HOLE, SYM_PADDING };
 struct sym_member {
 	const char *name, *type; /* NULL: it has none */
-	uint64_t offset, bytes;  /* from the start of the whole object; of a bit field `bytes` is 0 */
+	uint64_t offset, bytes;  /* from the start of the whole object; of a bit field `bytes` is
+	                          * 0 */
 	unsigned depth, bit_offset, bit_size;
 	enum sym_member_what what;
 };
 typedef bool sym_member_fn(void *context, const struct sym_member *member); /* false: enough */
-/* Of the class named `type` as sym_type has it, if the module's debug information defines it; *bytes is its size. False: it doesn't. */
-bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *bytes, sym_member_fn *each, void *context);
+/* Of the class named `type` as sym_type has it, if the module's debug information defines it;
+ * *bytes is its size. False: it doesn't. */
+bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *bytes,
+		     sym_member_fn *each, void *context);
 
-/* The return addresses of the module's calls of functions that allocate: malloc, operator new and their like, its own and imported ones.
- * In no order, each once. For working out types ahead of time. */
+/* The return addresses of the module's calls of functions that allocate: malloc, operator new and
+ * their like, its own and imported ones. In no order, each once. For working out types ahead of
+ * time. */
 typedef void sym_call_fn(void *context, uint64_t ret);
 void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *context);
 
-/* What blocks of one call would be, if they have the size of the best finding. Works out and caches its answer like sym_site_warm(). */
+/* What blocks of one call would be, if they have the size of the best finding. Works out and caches
+ * its answer like sym_site_warm(). */
 enum sym_outlook {
 	SYM_OUTLOOK_TYPE,    /* `out` is it; its confidence may be that of a label */
 	SYM_OUTLOOK_WRAPPER, /* the callers know */
 	SYM_OUTLOOK_NONE,
 };
-enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call, struct sym_type *out);
+enum sym_outlook sym_site_outlook(struct sym *sym, const struct sym_call *call,
+				  struct sym_type *out);
 
 /* What there is of a module, for people to read. */
 struct sym_inventory {

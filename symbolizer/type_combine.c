@@ -2,14 +2,18 @@
 /*
  * type_combine.c: what a block's site says (S), put together with what its vptr says (D).
  *
- * Two witnesses who can both be wrong, each in its own way. A vptr that was read in the middle of a life names the class of what lies at
- * the block's start: that is the block's class, unless the block is a structure or an array that begins with such an object (the sizes
- * tell, where the class's is known), or memory that nobody has written since an earlier object (rare: allocators write links there).
- * Read young, it may be a base class's, whose constructor was running; read at the free, it mostly is one, left by the destructors.
- * A site's answer comes from code that runs for every block, but may name a base class (its constructor was called, the derived
- * one's was inlined and does nothing), and has been checked against the sizes (site_type.c). Measured in TYPES.md, sections 6 to 8 and 10.
+ * Two witnesses who can both be wrong, each in its own way. A vptr that was read in the middle of a
+ * life names the class of what lies at the block's start: that is the block's class, unless the
+ * block is a structure or an array that begins with such an object (the sizes tell, where the
+ * class's is known), or memory that nobody has written since an earlier object (rare: allocators
+ * write links there). Read young, it may be a base class's, whose constructor was running; read at
+ * the free, it mostly is one, left by the destructors. A site's answer comes from code that runs
+ * for every block, but may name a base class (its constructor was called, the derived one's was
+ * inlined and does nothing), and has been checked against the sizes (site_type.c). Measured in
+ * TYPES.md, sections 6 to 8 and 10.
  *
- * A D is settled, young or dying; it fits when all blocks have its class's size. Anything else that S says than a label counts as S.
+ * A D is settled, young or dying; it fits when all blocks have its class's size. Anything else that
+ * S says than a label counts as S.
  *
  *   S                          D                                             answer
  *   -------------------------  --------------------------------------------  ------------------------------------------------------
@@ -42,8 +46,9 @@
  *   other rules                another, settled, fits                        D, medium
  *   any                        another, otherwise                            S
  *
- * Behind an array cookie (second word) D is the element: it fits when what is behind the cookie is a multiple of it, a static type is
- * exact there (new T[n] makes no derived ones), and so S wins unless it is medium or less.
+ * Behind an array cookie (second word) D is the element: it fits when what is behind the cookie is
+ * a multiple of it, a static type is exact there (new T[n] makes no derived ones), and so S wins
+ * unless it is medium or less.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,7 +86,8 @@ static enum fit fit_of(const struct sym_reading *reading, const struct sym_sizes
 
 	if (!class)
 		return FIT_UNKNOWN;
-	if (reading->second_word && sizes->min >= COOKIE + class && (sizes->min - COOKIE) % class == 0 && sizes->step % class == 0)
+	if (reading->second_word && sizes->min >= COOKIE + class &&
+	    (sizes->min - COOKIE) % class == 0 && sizes->step % class == 0)
 		return FIT_EQUAL;
 	if (!reading->second_word && sizes->min == class && sizes->max == class)
 		return FIT_EQUAL;
@@ -91,8 +97,12 @@ static enum fit fit_of(const struct sym_reading *reading, const struct sym_sizes
 /* D as the block's class, or its elements'. */
 static struct sym_type class_of(const struct combination *c, enum sym_confidence confidence)
 {
-	return (struct sym_type){ .type = c->name, .bytes = c->reading->vtable->class_bytes, .rule = SYM_RULE_VPTR,
-				  .form = c->reading->second_word ? SYM_FORM_ARRAY : SYM_FORM_OBJECT, .confidence = confidence,
+	return (struct sym_type){ .type = c->name,
+				  .bytes = c->reading->vtable->class_bytes,
+				  .rule = SYM_RULE_VPTR,
+				  .form = c->reading->second_word ? SYM_FORM_ARRAY
+								  : SYM_FORM_OBJECT,
+				  .confidence = confidence,
 				  .or_derived = c->reading->dying && confidence < SYM_MEDIUM };
 }
 
@@ -112,23 +122,28 @@ static struct sym_type label(const struct combination *c, const char *prefix)
 
 static struct sym_type alone(const struct combination *c)
 {
-	enum sym_confidence most = c->settled ? SYM_EXACT : c->reading->dying ? SYM_LOW : SYM_MEDIUM;
+	enum sym_confidence most = c->settled	       ? SYM_EXACT
+				   : c->reading->dying ? SYM_LOW
+						       : SYM_MEDIUM;
 
 	switch (c->fit) {
 	case FIT_EQUAL:
 		say(c, "the vptr alone says it, and the sizes are its class's");
 		return class_of(c, most);
 	case FIT_UNKNOWN:
-		/* the only size of the site is no proof: it may be a structure that begins with this class */
+		/* the only size of the site is no proof: it may be a structure that begins with
+		 * this class */
 		say(c, "the vptr alone says it; its class's size is not known");
 		if (most > SYM_MEDIUM)
 			most = SYM_MEDIUM;
 		return class_of(c, c->sizes->step && !c->reading->second_word ? SYM_LOW : most);
 	case FIT_OTHER:
-		say(c, "the blocks are larger than the class of their vptr: they only start with it");
+		say(c,
+		    "the blocks are larger than the class of their vptr: they only start with it");
 		return label(c, "starts with ");
 	case FIT_TOO_SMALL:
-		say(c, "the blocks are too small for the class of their vptr: left over from an earlier object");
+		say(c, "the blocks are too small for the class of their vptr: left over from an "
+		       "earlier object");
 		break;
 	}
 	return (struct sym_type){ 0 };
@@ -177,9 +192,14 @@ static struct sym_type differ(const struct combination *c)
 	if (s->or_derived) {
 		say(c, "the site knows a base class only");
 		if (c->settled)
-			/* without either size, the vptr may be the first member's of what the site says */
-			return class_of(c, c->fit == FIT_EQUAL ? SYM_EXACT : s->bytes ? SYM_HIGH : SYM_MEDIUM);
-		return !c->reading->dying ? class_of(c, SYM_MEDIUM) : s->confidence > SYM_LOW ? *s : class_of(c, SYM_LOW);
+			/* without either size, the vptr may be the first member's of what the site
+			 * says */
+			return class_of(c, c->fit == FIT_EQUAL ? SYM_EXACT
+					   : s->bytes	       ? SYM_HIGH
+							       : SYM_MEDIUM);
+		return !c->reading->dying	 ? class_of(c, SYM_MEDIUM)
+		       : s->confidence > SYM_LOW ? *s
+						 : class_of(c, SYM_LOW);
 	}
 	if (!c->settled) {
 		say(c, "the vptr was read too early or too late to speak against the site");
@@ -202,32 +222,38 @@ static struct sym_type differ(const struct combination *c)
 }
 
 /*
- * A site that is known by symbols only may have seen the constructor of a base class or of the first member, whose vptr this is then too:
- * both witnesses tell the same half of the truth, and only the size shows the other.
+ * A site that is known by symbols only may have seen the constructor of a base class or of the
+ * first member, whose vptr this is then too: both witnesses tell the same half of the truth, and
+ * only the size shows the other.
  */
 static struct sym_type agree(const struct combination *c)
 {
 	const struct sym_type *s = c->site;
 	struct sym_type out = *s;
-	bool begins = c->fit == FIT_OTHER && !c->reading->second_word; /* larger, and not by a cookie */
+	/* larger, and not by a cookie */
+	bool begins = c->fit == FIT_OTHER && !c->reading->second_word;
 
 	out.rule = SYM_RULE_BOTH;
-	if (!s->bytes && s->form == SYM_FORM_OBJECT && (c->fit == FIT_OTHER || c->fit == FIT_TOO_SMALL)) {
+	if (!s->bytes && s->form == SYM_FORM_OBJECT &&
+	    (c->fit == FIT_OTHER || c->fit == FIT_TOO_SMALL)) {
 		say(c, "the site and the vptr agree, but the blocks have another size");
 		return alone(c);
 	}
 	if (!s->bytes && (!c->settled || c->fit != FIT_EQUAL)) {
-		say(c, "the site and the vptr agree, but may both mean a base class or the first member");
+		say(c, "the site and the vptr agree, but may both mean a base class or the first "
+		       "member");
 		out.confidence = s->confidence < SYM_MEDIUM ? s->confidence : SYM_MEDIUM;
 		return out;
 	}
 	if (!c->settled || (begins && s->form == SYM_FORM_ARRAY)) {
-		say(c, c->settled ? "the vptr is the same, but says nothing about what follows" :
-				    "the vptr says the same, read too early or too late to say more");
+		say(c, c->settled
+			       ? "the vptr is the same, but says nothing about what follows"
+			       : "the vptr says the same, read too early or too late to say more");
 		return out;
 	}
 	if (!out.bytes && c->fit != FIT_EQUAL) {
-		/* a constructor known by its symbol: the block may be something larger that begins with such an object */
+		/* a constructor known by its symbol: the block may be something larger that begins
+		 * with such an object */
 		say(c, "the vptr says the same, but neither knows the class's size");
 		out.confidence = out.confidence < SYM_MEDIUM ? out.confidence : SYM_MEDIUM;
 		return out;
@@ -243,12 +269,17 @@ static struct sym_type combine(struct combination *c)
 	const struct sym_vtable *vtable = c->reading->vtable;
 	struct sym_type out;
 
-	if (c->site && (vtable->source == SYM_VTABLE_LABEL || vtable->source == SYM_VTABLE_BUILDING)) {
-		say(c, "the vptr's vtable has no name, or the object was being built: the site alone says it");
+	if (c->site &&
+	    (vtable->source == SYM_VTABLE_LABEL || vtable->source == SYM_VTABLE_BUILDING)) {
+		say(c, "the vptr's vtable has no name, or the object was being built: the site "
+		       "alone says it");
 		return *c->site;
 	}
 	if (vtable->source == SYM_VTABLE_LABEL)
-		return (struct sym_type){ .type = vtable->type, .bytes = vtable->class_bytes, .rule = SYM_RULE_VPTR, .confidence = SYM_LABEL };
+		return (struct sym_type){ .type = vtable->type,
+					  .bytes = vtable->class_bytes,
+					  .rule = SYM_RULE_VPTR,
+					  .confidence = SYM_LABEL };
 	if (vtable->source == SYM_VTABLE_BUILDING) {
 		say(c, "the object was being built when its vptr was read");
 		out = class_of(c, SYM_LOW);
@@ -263,7 +294,8 @@ static struct sym_type combine(struct combination *c)
 		return alone(c);
 	if (!strcmp(c->site->type, c->name))
 		return agree(c);
-	if (!die_type_alike(c->site->type, c->name) || c->fit == FIT_OTHER || c->fit == FIT_TOO_SMALL)
+	if (!die_type_alike(c->site->type, c->name) || c->fit == FIT_OTHER ||
+	    c->fit == FIT_TOO_SMALL)
 		return differ(c);
 	say(c, "the vptr's class is the site's, as far as names of lambdas can be compared");
 	out = *c->site;
@@ -277,10 +309,15 @@ static void tell(const struct combination *c)
 
 	if (!c->evidence)
 		return;
-	snprintf(text, sizeof(text), "vptr: %s, read %s%s; class size %" PRIu64 ", blocks of %" PRIu64 "%s%" PRIu64,
-		 c->name, c->settled ? "in the middle of lives" : c->reading->dying ? "at the free" : "young",
-		 c->reading->second_word ? " in the second word" : "", c->reading->vtable->class_bytes, c->sizes->min,
-		 c->sizes->step ? " to " : ", ", c->sizes->max);
+	snprintf(text, sizeof(text),
+		 "vptr: %s, read %s%s; class size %" PRIu64 ", blocks of %" PRIu64 "%s%" PRIu64,
+		 c->name,
+		 c->settled	     ? "in the middle of lives"
+		 : c->reading->dying ? "at the free"
+				     : "young",
+		 c->reading->second_word ? " in the second word" : "",
+		 c->reading->vtable->class_bytes, c->sizes->min, c->sizes->step ? " to " : ", ",
+		 c->sizes->max);
 	c->evidence->line(c->evidence->context, 0, text);
 }
 
@@ -288,7 +325,8 @@ static void tell(const struct combination *c)
 static const char *normalize(struct sym *sym, const char *name)
 {
 	const char *from = names_text(&sym->names, name);
-	struct normalized *memo = &sym->normalized[((uintptr_t)from * 0x9e3779b97f4a7c15ull) >> (64 - NORMALIZED_BITS)];
+	struct normalized *memo = &sym->normalized[((uintptr_t)from * 0x9e3779b97f4a7c15ull) >>
+						   (64 - NORMALIZED_BITS)];
 
 	if (!from)
 		return NULL;
@@ -297,11 +335,16 @@ static const char *normalize(struct sym *sym, const char *name)
 	return memo->to;
 }
 
-void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct sym_reading *reading, const struct sym_sizes *sizes,
+void sym_type_combine(struct sym *sym, const struct sym_type *site,
+		      const struct sym_reading *reading, const struct sym_sizes *sizes,
 		      struct sym_type *out, struct sym_evidence *evidence)
 {
 	bool known = site->type && site->confidence != SYM_LABEL;
-	struct combination c = { .sym = sym, .site = known ? site : NULL, .reading = reading, .sizes = sizes, .evidence = evidence };
+	struct combination c = { .sym = sym,
+				 .site = known ? site : NULL,
+				 .reading = reading,
+				 .sizes = sizes,
+				 .evidence = evidence };
 	struct sym_type both = *site;
 
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_TEXT) {
@@ -309,11 +352,15 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct
 		return;
 	}
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_KIND) {
-		*out = (struct sym_type){ .type = reading->vtable->type, .bytes = reading->vtable->class_bytes, .rule = SYM_RULE_KIND,
-					  .confidence = reading->vtable->class_named ? SYM_EXACT : SYM_LABEL };
+		*out = (struct sym_type){ .type = reading->vtable->type,
+					  .bytes = reading->vtable->class_bytes,
+					  .rule = SYM_RULE_KIND,
+					  .confidence = reading->vtable->class_named ? SYM_EXACT
+										     : SYM_LABEL };
 		return;
 	}
-	if (reading->vtable && reading->vtable->source != SYM_VTABLE_NONE && reading->vtable->type) {
+	if (reading->vtable && reading->vtable->source != SYM_VTABLE_NONE &&
+	    reading->vtable->type) {
 		c.name = reading->vtable->source == SYM_VTABLE_LABEL ? reading->vtable->type :
 			 normalize(sym, reading->vtable->type);
 		c.settled = !reading->young && !reading->dying;
@@ -331,10 +378,12 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site, const struct
 const char *sym_rule_name(enum sym_rule rule)
 {
 	static const char *const names[] = {
-		[SYM_RULE_NONE] = "none", [SYM_RULE_ALLOC_TYPE] = "alloc_type", [SYM_RULE_ALLOCATOR] = "allocator",
-		[SYM_RULE_CONSTRUCTOR] = "constructor", [SYM_RULE_STORE] = "store", [SYM_RULE_VARIABLE] = "variable",
-		[SYM_RULE_FUNCTION] = "function", [SYM_RULE_VPTR] = "vptr", [SYM_RULE_BOTH] = "both", [SYM_RULE_LEARNED] = "learned",
-		[SYM_RULE_KIND] = "kind", [SYM_RULE_NAMED] = "named",
+		[SYM_RULE_NONE] = "none",	    [SYM_RULE_ALLOC_TYPE] = "alloc_type",
+		[SYM_RULE_ALLOCATOR] = "allocator", [SYM_RULE_CONSTRUCTOR] = "constructor",
+		[SYM_RULE_STORE] = "store",	    [SYM_RULE_VARIABLE] = "variable",
+		[SYM_RULE_FUNCTION] = "function",   [SYM_RULE_VPTR] = "vptr",
+		[SYM_RULE_BOTH] = "both",	    [SYM_RULE_LEARNED] = "learned",
+		[SYM_RULE_KIND] = "kind",	    [SYM_RULE_NAMED] = "named",
 	};
 
 	return names[rule];
@@ -342,16 +391,21 @@ const char *sym_rule_name(enum sym_rule rule)
 
 const char *sym_vtable_source_name(enum sym_vtable_source source)
 {
-	static const char *const names[] = { [SYM_VTABLE_NONE] = "none", [SYM_VTABLE_SYMBOL] = "symbol", [SYM_VTABLE_RTTI] = "rtti",
-					     [SYM_VTABLE_LABEL] = "label", [SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
-					     [SYM_VTABLE_TEXT] = "text" };
+	static const char *const names[] = {
+		[SYM_VTABLE_NONE] = "none",	    [SYM_VTABLE_SYMBOL] = "symbol",
+		[SYM_VTABLE_RTTI] = "rtti",	    [SYM_VTABLE_LABEL] = "label",
+		[SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
+		[SYM_VTABLE_TEXT] = "text"
+	};
 
 	return names[source];
 }
 
 const char *sym_form_name(enum sym_form form)
 {
-	static const char *const names[] = { [SYM_FORM_OBJECT] = "object", [SYM_FORM_ARRAY] = "array", [SYM_FORM_NODE] = "node",
+	static const char *const names[] = { [SYM_FORM_OBJECT] = "object",
+					     [SYM_FORM_ARRAY] = "array",
+					     [SYM_FORM_NODE] = "node",
 					     [SYM_FORM_BUFFER] = "buffer" };
 
 	return names[form];
@@ -359,7 +413,10 @@ const char *sym_form_name(enum sym_form form)
 
 const char *sym_confidence_name(enum sym_confidence confidence)
 {
-	static const char *const names[] = { [SYM_LABEL] = "label", [SYM_LOW] = "low", [SYM_MEDIUM] = "medium", [SYM_HIGH] = "high",
+	static const char *const names[] = { [SYM_LABEL] = "label",
+					     [SYM_LOW] = "low",
+					     [SYM_MEDIUM] = "medium",
+					     [SYM_HIGH] = "high",
 					     [SYM_EXACT] = "exact" };
 
 	return names[confidence];

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attach.c: everything that touches files. It runs once, in the constructor, because a program may enter a sandbox afterwards; when
- * it returns, no descriptor is open (programs close or reuse what they did not open themselves) and the mapping is all there is.
+ * attach.c: everything that touches files. It runs once, in the constructor, because a program may
+ * enter a sandbox afterwards; when it returns, no descriptor is open (programs close or reuse what
+ * they did not open themselves) and the mapping is all there is.
  *
- * A chunk that a writer may take has its space really allocated (fallocate): storing to a hole of a full tmpfs is a SIGBUS in the
- * target. A file system without fallocate is refused, as glibc's emulation of it writes every page. Allocating tmpfs takes time, and
- * so does giving it back: 64 MiB took 16 ms here, 4 MiB 1.2 ms. So only the first part is allocated at once; the other chunks are
- * ABSENT until the sidecar, which has a descriptor and time, grows the ring. Where there is no sidecar to do that, all is allocated
- * before the constructor returns.
+ * A chunk that a writer may take has its space really allocated (fallocate): storing to a hole of a
+ * full tmpfs is a SIGBUS in the target. A file system without fallocate is refused, as glibc's
+ * emulation of it writes every page. Allocating tmpfs takes time, and so does giving it back: 64
+ * MiB took 16 ms here, 4 MiB 1.2 ms. So only the first part is allocated at once; the other chunks
+ * are ABSENT until the sidecar, which has a descriptor and time, grows the ring. Where there is no
+ * sidecar to do that, all is allocated before the constructor returns.
  *
- * How large is the first part? In a session that runs already the sidecar is there, and looks at a new ring when the directory
- * tells it that there is one: SOON bytes are 16,000 events, more than most programs of a build or a script ever write. A session's
- * first process also waits for the sidecar to be started, and one that is not to wait (SHINY_ON_FULL=drop) would lose what comes
- * before the first look: they get AT_ONCE (half as much where the space is not there, down to LEAST, and then the next candidate
- * directory).
+ * How large is the first part? In a session that runs already the sidecar is there, and looks at a
+ * new ring when the directory tells it that there is one: SOON bytes are 16,000 events, more than
+ * most programs of a build or a script ever write. A session's first process also waits for the
+ * sidecar to be started, and one that is not to wait (SHINY_ON_FULL=drop) would lose what comes
+ * before the first look: they get AT_ONCE (half as much where the space is not there, down to
+ * LEAST, and then the next candidate directory).
  *
- * Half of the chunks' bytes are small chunks': 7,000 threads that write little have each their own in the 64 MiB of the default, and those that
- * write much find room for 470 large ones. Either kind takes the other where its own has run out (chunk.c).
+ * Half of the chunks' bytes are small chunks': 7,000 threads that write little have each their own
+ * in the 64 MiB of the default, and those that write much find room for 470 large ones. Either kind
+ * takes the other where its own has run out (chunk.c).
  */
 #include "attach.h"
 
@@ -35,9 +39,15 @@
 
 
 enum {
-	PAGE = 4096, LEAST = 1 << 20, AT_ONCE = 4 << 20, SOON = 256 << 10, TRIES = 64,
-	PROCESSES_LEAST = 256, THREADS_LEAST = 1024,      /* slots in the smallest ring, and with space from the start in any */
-	BYTES_A_PROCESS = 4096, BYTES_A_THREAD = 2048,    /* of the ring, for each slot */
+	PAGE = 4096,
+	LEAST = 1 << 20,
+	AT_ONCE = 4 << 20,
+	SOON = 256 << 10,
+	TRIES = 64,
+	PROCESSES_LEAST = 256,
+	THREADS_LEAST = 1024, /* slots in the smallest ring, and with space from the start in any */
+	BYTES_A_PROCESS = 4096,
+	BYTES_A_THREAD = 2048, /* of the ring, for each slot */
 	SMALLS_MAX = 64 * 1024,
 };
 static int ring_fd = -1; /* open from si_attach to si_attach_finish */
@@ -46,8 +56,8 @@ static bool ours(int fd)
 {
 	struct stat st;
 
-	return si_sys(SYS_fstat, fd, &st, 0) == 0 && S_ISDIR(st.st_mode) && st.st_uid == (uid_t)si_sys(SYS_geteuid, 0, 0, 0) &&
-	       (st.st_mode & 077) == 0;
+	return si_sys(SYS_fstat, fd, &st, 0) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == (uid_t)si_sys(SYS_geteuid, 0, 0, 0) && (st.st_mode & 077) == 0;
 }
 
 static int open_directory(int at, const char *path)
@@ -128,8 +138,10 @@ struct present {
 	uint32_t smalls, larges;
 };
 
-/* Space for the tables' beginnings and for chunks, `bytes` in all: a quarter of them for small ones. 0, or -errno. */
-static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes, struct present *present)
+/* Space for the tables' beginnings and for chunks, `bytes` in all: a quarter of them for small
+ * ones. 0, or -errno. */
+static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes,
+		     struct present *present)
 {
 	uint64_t slots = plan->threads_at + sizeof(struct shiny_thread) * THREADS_LEAST;
 	const struct { uint64_t from, to; } tables[] = {
@@ -143,11 +155,14 @@ static long allocate(int fd, const struct shiny_header *plan, uint64_t bytes, st
 	present->smalls = between(bytes / 4 / SHINY_SMALL_BYTES, 0, plan->smalls);
 	present->larges = between((bytes - bytes / 4) / SHINY_CHUNK_BYTES, 0, larges);
 	for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables) && why == 0; i++)
-		why = si_sys6(SYS_fallocate, fd, 0, (long)tables[i].from, (long)(tables[i].to - tables[i].from), 0, 0);
+		why = si_sys6(SYS_fallocate, fd, 0, (long)tables[i].from,
+			      (long)(tables[i].to - tables[i].from), 0, 0);
 	if (why == 0 && present->smalls)
-		why = si_sys6(SYS_fallocate, fd, 0, (long)plan->smalls_at, (long)present->smalls * SHINY_SMALL_BYTES, 0, 0);
+		why = si_sys6(SYS_fallocate, fd, 0, (long)plan->smalls_at,
+			      (long)present->smalls * SHINY_SMALL_BYTES, 0, 0);
 	if (why == 0 && present->larges)
-		why = si_sys6(SYS_fallocate, fd, 0, (long)plan->chunks_at, (long)present->larges * SHINY_CHUNK_BYTES, 0, 0);
+		why = si_sys6(SYS_fallocate, fd, 0, (long)plan->chunks_at,
+			      (long)present->larges * SHINY_CHUNK_BYTES, 0, 0);
 	return why;
 }
 
@@ -174,17 +189,20 @@ static int make_file(int dir, uint32_t pid, char name[NAME])
 		si_text_number(&t, pid);
 		si_text_add(&t, ".");
 		si_text_number(&t, n);
-		fd = si_sys_open(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		fd = si_sys_open(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				 0600);
 	}
 	return fd;
 }
 
 /* The new file `fd` with space for its first part, locked and mapped; NULL and `*why` = -errno. */
-static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *plan, struct present *present, long *why)
+static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *plan,
+				      struct present *present, long *why)
 {
 	struct shiny_header *h = NULL;
 
-	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping keeps the description, and the lock */
+	/* before the mapping, so that whoever sees the file sees it held (wire.h); the mapping
+	 * keeps the description, and the lock */
 	*why = si_sys(SYS_flock, fd, LOCK_SH | LOCK_NB, 0);
 	lay_out(plan, si_limits_ring(si_env.ring));
 	for (uint64_t bytes = first_part(plan, joins); *why == 0; bytes /= 2) {
@@ -230,7 +248,9 @@ static void read_boot_id(uint8_t id[16])
 
 	for (long i = 0; i < n && nibble < 32; i++) {
 		char c = text[i];
-		unsigned v = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
+		unsigned v = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+			     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+						    : 16;
 
 		if (v < 16) {
 			id[nibble / 2] = (uint8_t)(id[nibble / 2] << 4 | v);
@@ -240,15 +260,17 @@ static void read_boot_id(uint8_t id[16])
 }
 
 /*
- * Ticks and boottime at one moment: of a few readings the one that took least. The first call of all faults in the clock's pages, and
- * any may be interrupted; everybody who lays another clock's times beside ours sees the difference.
+ * Ticks and boottime at one moment: of a few readings the one that took least. The first call of
+ * all faults in the clock's pages, and any may be interrupted; everybody who lays another clock's
+ * times beside ours sees the difference.
  */
 static void read_pair(uint64_t *ticks, uint64_t *boottime)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < 4; i++) {
-		uint64_t before = si_ticks(), time = si_clock_ns(CLOCK_BOOTTIME), after = si_ticks();
+		uint64_t before = si_ticks(), time = si_clock_ns(CLOCK_BOOTTIME),
+			 after = si_ticks();
 
 		if (after - before < least) {
 			least = after - before;
@@ -267,7 +289,8 @@ static uint64_t pid_namespace(void)
 	return why == 0 ? st.st_ino : 0;
 }
 
-static void fill_header(struct shiny_header *h, const struct shiny_header *plan, const struct si_start *start, const char *executable)
+static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
+			const struct si_start *start, const char *executable)
 {
 	struct si_text command;
 
@@ -296,7 +319,8 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->pid = plan->pid;
 	h->pid_namespace = pid_namespace();
 	h->depth = si_env.unwind != SI_UNWIND_CALLER ? si_env.depth : 1;
-	h->free_depth = si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;
+	h->free_depth =
+		si_env.unwind != SI_UNWIND_CALLER || si_env.free_depth == 0 ? si_env.free_depth : 1;
 	h->recording = si_env.start == 0;
 	__builtin_memcpy(h->boot_id, plan->boot_id, sizeof(h->boot_id));
 	copy_text(h->executable, sizeof(h->executable), executable);
@@ -373,7 +397,8 @@ void si_attach_finish(bool served, struct si_text *notes)
 			h->processes_ready = si_ring.process_count;
 			h->threads_ready = si_ring.thread_count;
 			for (uint32_t i = 0; i < si_ring.chunks.count; i++)
-				if (SHINY_CHUNK_PHASE(si_ring.chunks.states[i]) == SHINY_CHUNK_ABSENT)
+				if (SHINY_CHUNK_PHASE(si_ring.chunks.states[i]) ==
+				    SHINY_CHUNK_ABSENT)
 					shiny_chunk_grow(h, &si_ring.chunks, i, i + 1);
 		}
 	}
@@ -394,13 +419,16 @@ static bool has_room(const char *path)
 {
 	struct statfs fs;
 
-	return si_sys(SYS_statfs, path, &fs, 0) == 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= SHINY_ROOT_ROOM;
+	return si_sys(SYS_statfs, path, &fs, 0) == 0 &&
+	       (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= SHINY_ROOT_ROOM;
 }
 
-bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY])
+bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes,
+	       char directory[SI_DIRECTORY])
 {
 	enum { ROOTS = 3 };
-	const char *roots[ROOTS] = { "/dev/shm", variable(start->environment, "TMPDIR", 6), "/tmp" };
+	const char *roots[ROOTS] = { "/dev/shm", variable(start->environment, "TMPDIR", 6),
+				     "/tmp" };
 	bool done = false;
 
 	if (si_env.session[0]) {
@@ -408,12 +436,16 @@ bool si_attach(const struct si_start *start, const char *executable, struct si_t
 
 		copy_text(directory, SI_DIRECTORY, si_env.session);
 		if (dir < 0)
-			note_failure(notes, "SHINY_SESSION (not a directory of ours with mode 0700, or gone)", dir);
+			note_failure(
+				notes,
+				"SHINY_SESSION (not a directory of ours with mode 0700, or gone)",
+				dir);
 		done = attach_in(dir, true, directory, start, executable, notes);
 		si_ring.guest = done && dir < 0;
 		if (dir >= 0)
 			si_sys_close(dir);
-		if (done || si_env.collect != 0) /* nobody would ever look into a session of its own */
+		/* nobody would ever look into a session of its own */
+		if (done || si_env.collect != 0)
 			return done;
 	}
 	for (size_t n = 0; n < 2 * ROOTS && !done; n++) {

@@ -21,15 +21,18 @@ struct si_start {
 };
 
 /*
- * Finds or makes the session directory and makes the ring in it, with space for its first part; fills the header but for `attach`,
- * `notes` and `ready`. False: nothing was left behind, and `notes` says why. `directory` gets the session directory's path.
+ * Finds or makes the session directory and makes the ring in it, with space for its first part;
+ * fills the header but for `attach`, `notes` and `ready`. False: nothing was left behind, and
+ * `notes` says why. `directory` gets the session directory's path.
  */
-bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes, char directory[SI_DIRECTORY]);
+bool si_attach(const struct si_start *start, const char *executable, struct si_text *notes,
+	       char directory[SI_DIRECTORY]);
 
 /* The ring's time begins now: boot had to wait for something. */
 void si_attach_begins(void);
 
-/* Closes the ring's descriptor. `served`: a sidecar will give the ring more space as it fills; else all of it is allocated now. */
+/* Closes the ring's descriptor. `served`: a sidecar will give the ring more space as it fills; else
+ * all of it is allocated now. */
 void si_attach_finish(bool served, struct si_text *notes);
 
 #endif

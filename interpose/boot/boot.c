@@ -2,16 +2,18 @@
 /*
  * boot.c: the constructor, and what may come before it.
  *
- * We are linked -z initfirst: the loader runs our constructor before all others, libc's included. What constructors of libraries allocate
- * would else be missed wherever no hook of ours is reached by name: in Chromium 156 it was 947 blocks in every process. The loader keeps
- * one such library, the last that it has mapped, so another one may come first; then boot starts from the first hook. Either way libc is in
- * whatever state it is in: arguments and environment are read where the kernel put them (above __libc_stack_end), not from libc.
+ * We are linked -z initfirst: the loader runs our constructor before all others, libc's included.
+ * What constructors of libraries allocate would else be missed wherever no hook of ours is reached
+ * by name: in Chromium 156 it was 947 blocks in every process. The loader keeps one such library,
+ * the last that it has mapped, so another one may come first; then boot starts from the first hook.
+ * Either way libc is in whatever state it is in: arguments and environment are read where the
+ * kernel put them (above __libc_stack_end), not from libc.
  *
- * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever fails, the program runs on
- * unrecorded, and the ring's header or SHINY_DEBUG=on says why.
+ * Everything that needs a file happens here, as nothing of it may happen later (STYLE 4). Whatever
+ * fails, the program runs on unrecorded, and the ring's header or SHINY_DEBUG=on says why.
  *
- * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is left alone, though its children
- * still inherit the session.
+ * A setuid program is not ours to look at (AT_SECURE), and one that SHINY_FOLLOW does not name is
+ * left alone, though its children still inherit the session.
  */
 #define _GNU_SOURCE
 #include "boot.h"
@@ -78,7 +80,8 @@ static void say(const char *what, const char *more)
 	si_sys(SYS_write, 2, line, t.used);
 }
 
-/* For SHINY_DEBUG: what boot took, in processor time, which others on the machine don't lengthen; and as the program has to wait for it. */
+/* For SHINY_DEBUG: what boot took, in processor time, which others on the machine don't lengthen;
+ * and as the program has to wait for it. */
 static struct {
 	struct si_text text;
 	uint64_t wall, began, last;
@@ -141,8 +144,9 @@ static const char *base_name(const char *path)
 }
 
 /*
- * Our own malloc is the one that the program calls, or it isn't. A fixed-address executable that takes malloc's address (node) answers with
- * its own PLT entry for it: an undefined symbol with a value, which calls us all the same.
+ * Our own malloc is the one that the program calls, or it isn't. A fixed-address executable that
+ * takes malloc's address (node) answers with its own PLT entry for it: an undefined symbol with a
+ * value, which calls us all the same.
  */
 static bool ours_comes_first(void)
 {
@@ -154,10 +158,12 @@ static bool ours_comes_first(void)
 		return false;
 	if (si_module_start((uintptr_t)first) == si_module_start((uintptr_t)&si_boot))
 		return true;
-	return dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx == SHN_UNDEF;
+	return dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
 }
 
-static bool has_file(char *const *environment, const struct si_main_image *image, const char *suffix)
+static bool has_file(char *const *environment, const struct si_main_image *image,
+		     const char *suffix)
 {
 	char words[SHINY_TEXT];
 	struct si_text why;
@@ -170,7 +176,8 @@ static bool has_file(char *const *environment, const struct si_main_image *image
 	return fd != -ENOENT;
 }
 
-/* Of its own: a definition, and no entry of its PLT. Without si_owner, whose search allocates in the program's heap. */
+/* Of its own: a definition, and no entry of its PLT. Without si_owner, whose search allocates in
+ * the program's heap. */
 static bool has_malloc(const struct si_main_image *image)
 {
 	void *first = dlsym(RTLD_DEFAULT, "malloc");
@@ -178,13 +185,15 @@ static bool has_malloc(const struct si_main_image *image)
 	Dl_info info;
 
 	return (uintptr_t)first >= image->start && (uintptr_t)first < image->end &&
-	       dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_shndx != SHN_UNDEF;
+	       dladdr1(first, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx != SHN_UNDEF;
 }
 
 /*
- * An executable with a malloc of its own may have heaps that only its file tells how to see, and classes are found by its symbols.
- * What is to be known of them is worked out once for each build: by `shinyctl run` for the program that it starts, and here for one
- * that a script starts or that was preloaded by hand. Any other program is not kept waiting.
+ * An executable with a malloc of its own may have heaps that only its file tells how to see, and
+ * classes are found by its symbols. What is to be known of them is worked out once for each build:
+ * by `shinyctl run` for the program that it starts, and here for one that a script starts or that
+ * was preloaded by hand. Any other program is not kept waiting.
  */
 static bool is_unprepared(char *const *environment)
 {
@@ -195,7 +204,8 @@ static bool is_unprepared(char *const *environment)
 		return false;
 	if (si_ctors_unknown(environment, &image))
 		return true;
-	return has_malloc(&image) && !has_file(environment, &image, "") && !has_file(environment, &image, SHINY_ALLOCATOR_SUFFIX);
+	return has_malloc(&image) && !has_file(environment, &image, "") &&
+	       !has_file(environment, &image, SHINY_ALLOCATOR_SUFFIX);
 }
 
 static void prepare(char *const *environment, struct si_text *notes)
@@ -206,7 +216,8 @@ static void prepare(char *const *environment, struct si_text *notes)
 	if (si_prepare(directory, si_executable, environment, notes) && is_unprepared(environment))
 		si_text_add(notes, "not probed: `shinyctl probe` of the executable says why\n");
 	else if (si_probe_was_beside())
-		si_text_add(notes, "what was worked out of the executable is for this session only: neither XDG_CACHE_HOME nor "
+		si_text_add(notes, "what was worked out of the executable is for this session "
+				   "only: neither XDG_CACHE_HOME nor "
 				   "HOME names a directory of yours where it could be kept\n");
 	si_attach_begins();
 }
@@ -220,7 +231,8 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 	si_text_init(&own, words, sizeof(words));
 	if (ours_comes_first()) {
 		h->attach = SHINY_ATTACH_SYMBOLS;
-		si_text_add(&t, "the program's malloc and operator new are looked up by name, and we come first");
+		si_text_add(&t, "the program's malloc and operator new are looked up by name, and "
+				"we come first");
 		si_allocator_attach(environment, &t);
 		return;
 	}
@@ -260,7 +272,8 @@ static void name_below(void)
 	struct si_text t;
 	Dl_info info;
 
-	if (!dladdr((void *)(uintptr_t)&si_boot, &info) || !info.dli_fname || info.dli_fname[0] != '/')
+	if (!dladdr((void *)(uintptr_t)&si_boot, &info) || !info.dli_fname ||
+	    info.dli_fname[0] != '/')
 		return;
 	si_text_init(&t, si_library_below, sizeof(si_library_below));
 	si_text_add(&t, info.dli_fname);
@@ -302,12 +315,14 @@ static bool boot(void)
 	settings_notes = notes.used;
 	if (!si_limits_enter(&notes)) {
 		say("not recorded: ", notes_text + settings_notes);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_ASIDE, si_executable, notes_text + settings_notes);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_ASIDE, si_executable,
+			      notes_text + settings_notes);
 		return false;
 	}
 	if (!si_threads_make() || !si_attach(&start, si_executable, &notes, directory)) {
 		say("not recorded: ", notes_text);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_RING, si_executable, notes_text + settings_notes);
+		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_RING, si_executable,
+			      notes_text + settings_notes);
 		return false;
 	}
 	part(" ring + ");
@@ -325,7 +340,8 @@ static bool boot(void)
 	if (!si_self_make() || !si_process_claim(&image, true))
 		return false;
 	si_ring.header->self_at = (uintptr_t)&si_self->slot;
-	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low && (uintptr_t)__builtin_frame_address(0) < start.stack_high) {
+	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low &&
+	    (uintptr_t)__builtin_frame_address(0) < start.stack_high) {
 		si_tls.stack_low = start.stack_low;
 		si_tls.stack_high = start.stack_high;
 	}
@@ -360,7 +376,8 @@ void si_boot(void)
 	bool recorded;
 	static struct si_self off = { .life = SI_OFF };
 
-	if (!__atomic_compare_exchange_n(&state, &now, BOOTING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&state, &now, BOOTING, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return;
 	recorded = boot();
 	si_limits_leave();
@@ -368,7 +385,8 @@ void si_boot(void)
 		__atomic_store_n(&si_self->life, SI_ALIVE, __ATOMIC_RELEASE);
 		si_map_replay();
 	} else {
-		__atomic_store_n(&si_self, &off, __ATOMIC_RELEASE); /* not the page: a child's zero there would mean "set up" */
+		/* not the page: a child's zero there would mean "set up" */
+		__atomic_store_n(&si_self, &off, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&state, DONE, __ATOMIC_RELEASE);
 	errno = saved;
@@ -381,13 +399,15 @@ static void exits(int status, void *unused)
 	si_process_exits(status);
 }
 
-/* What is registered first is called last: when exit() has run all of the program's handlers and destructors. */
+/* What is registered first is called last: when exit() has run all of the program's handlers and
+ * destructors. */
 __attribute__((constructor(101))) static void start(void)
 {
 	int (*on_exit_first)(void (*)(int, void *), void *) = NULL;
 
 	si_boot();
-	*(void **)&on_exit_first = dlsym(RTLD_NEXT, "on_exit"); /* a program may have a function of that name */
+	/* a program may have a function of that name */
+	*(void **)&on_exit_first = dlsym(RTLD_NEXT, "on_exit");
 	if (on_exit_first)
 		on_exit_first(exits, NULL);
 }

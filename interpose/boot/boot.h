@@ -3,7 +3,8 @@
  * boot.h: from nothing to recording, once an exec'd image.
  *
  * Runs:      inside, from the first hook or the constructor, whichever is first.
- * Signals:   a handler (or a hook that boot itself causes) that comes meanwhile passes through unrecorded.
+ * Signals:   a handler (or a hook that boot itself causes) that comes meanwhile passes through
+ *            unrecorded.
  * Allocates: by mmap only.    Threads: the first one in boots, others pass through.
  */
 #ifndef SI_BOOT_H

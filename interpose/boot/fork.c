@@ -2,20 +2,23 @@
 /*
  * fork.c: a child notices that it is one.
  *
- * pthread_atfork and fork() itself cannot be relied on: Chromium makes its namespaced children with raw clone. So the one word that
- * every hook tests first stands in a private page that the kernel wipes in every copy of our memory. A zero there is a child's first
- * event: it takes a process slot and starts with no stream of its own. All that needs no file and no permission, so it works inside
- * a sandbox.
+ * pthread_atfork and fork() itself cannot be relied on: Chromium makes its namespaced children with
+ * raw clone. So the one word that every hook tests first stands in a private page that the kernel
+ * wipes in every copy of our memory. A zero there is a child's first event: it takes a process slot
+ * and starts with no stream of its own. All that needs no file and no permission, so it works
+ * inside a sandbox.
  *
- * What a child inherits and must undo: writers of threads that do not exist here (their shared chunks belong to the parent), nursery
- * entries that one of those threads was reading, the module table's lock, the late stream. What it keeps: the nursery's settled
- * entries, which are its blocks too, the module tables, its stack's bounds.
+ * What a child inherits and must undo: writers of threads that do not exist here (their shared
+ * chunks belong to the parent), nursery entries that one of those threads was reading, the module
+ * table's lock, the late stream. What it keeps: the nursery's settled entries, which are its blocks
+ * too, the module tables, its stack's bounds.
  *
- * A child forked by a signal handler that interrupted a record goes on with that record when the handler returns, with the parent's
- * chunk in its registers. It then stores the very words that the parent stores. Its private writer is never reused, see
- * si_writers_forget.
+ * A child forked by a signal handler that interrupted a record goes on with that record when the
+ * handler returns, with the parent's chunk in its registers. It then stores the very words that the
+ * parent stores. Its private writer is never reused, see si_writers_forget.
  *
- * fork_at: the parent's blocks that we own a copy of are those whose records the inherited writers had already taken.
+ * fork_at: the parent's blocks that we own a copy of are those whose records the inherited writers
+ * had already taken.
  */
 #include "../core/ring_map.h"
 #include "boot.h"
@@ -40,10 +43,12 @@ static bool revive_child(void)
 	uint32_t life = SI_FORKED;
 	bool claimed;
 
-	if (!__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return life == SI_ALIVE;
 	si_tid_forked();
-	si_self->flush = __atomic_load_n(&si_ring.header->flush, __ATOMIC_RELAXED); /* [ctl] what was asked before is the parent's */
+	/* [ctl] what was asked before is the parent's */
+	si_self->flush = __atomic_load_n(&si_ring.header->flush, __ATOMIC_RELAXED);
 	if (si_process.slot >= 0) {
 		refused.descent.parent = si_process.slot;
 		refused.descent.parent_generation = si_process.generation;
@@ -68,7 +73,8 @@ static bool revive_refused(void)
 	bool claimed;
 
 	if (__atomic_add_fetch(&refused.events, 1, __ATOMIC_RELAXED) % RETRY != 0 ||
-	    !__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	    !__atomic_compare_exchange_n(&si_self->life, &life, SI_REVIVING, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return false;
 	claimed = si_process_claim(&refused.descent, false);
 	__atomic_store_n(&si_self->life, claimed ? SI_ALIVE : SI_REFUSED, __ATOMIC_RELEASE);
@@ -99,7 +105,9 @@ bool si_revive_for_event(void)
 	if (si_revive())
 		return true;
 	life = __atomic_load_n(&si_self->life, __ATOMIC_RELAXED);
-	if ((life == SI_REFUSED || life == SI_REVIVING) && __atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+	/* [ctl] */
+	if ((life == SI_REFUSED || life == SI_REVIVING) &&
+	    __atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED))
 		si_count(SHINY_COUNT_DROPPED_NO_PROCESS);
 	return false;
 }

@@ -2,19 +2,20 @@
 /*
  * guest.c: see guest.h.
  *
- * The problem. A session directory is its maker's alone (mode 0700), and it lies in /dev/shm. A program of the same session that
- * runs as another user (setpriv, a service that drops its rights and then execs), with a /dev/shm of its own or below another
- * root cannot open it, although nothing else keeps it from being recorded.
- * The approach. An abstract socket has no path and no mode: every process of the network namespace reaches it. The sidecar
- * listens at one (src/sidecar/intake/guests.c), makes the ring file in its directory as everybody's is made, and passes the
- * descriptor. Who asks has only that descriptor: its own ring, and nothing else of the session, be it another's ring, the
- * directory, or the session file.
- * Who may ask? Whoever knows the session's key (wire.h), which only the environment of the session's programs holds, and the
- * kernel shows that to nobody of another user. And is it the sidecar that answers? It must run as the user whose number
- * the directory's path has.
- * Rejected: a directory that others may write to (they share it with each other, and its files outlive who made them);
- * descriptors that programs inherit (they count them, close them and give their numbers to something else).
- * Not covered: another network namespace, a user namespace in which the sidecar's user has another number.
+ * The problem. A session directory is its maker's alone (mode 0700), and it lies in /dev/shm. A
+ * program of the same session that runs as another user (setpriv, a service that drops its rights
+ * and then execs), with a /dev/shm of its own or below another root cannot open it, although
+ * nothing else keeps it from being recorded. The approach. An abstract socket has no path and no
+ * mode: every process of the network namespace reaches it. The sidecar listens at one
+ * (src/sidecar/intake/guests.c), makes the ring file in its directory as everybody's is made, and
+ * passes the descriptor. Who asks has only that descriptor: its own ring, and nothing else of the
+ * session, be it another's ring, the directory, or the session file. Who may ask? Whoever knows the
+ * session's key (wire.h), which only the environment of the session's programs holds, and the
+ * kernel shows that to nobody of another user. And is it the sidecar that answers? It must run as
+ * the user whose number the directory's path has. Rejected: a directory that others may write to
+ * (they share it with each other, and its files outlive who made them); descriptors that programs
+ * inherit (they count them, close them and give their numbers to something else). Not covered:
+ * another network namespace, a user namespace in which the sidecar's user has another number.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -28,7 +29,8 @@
 
 enum { PATIENCE = 10 /* seconds: a sidecar that is stopped */ };
 
-/* Where the path's last part begins, and where the key in it does; false: the session takes no guests. */
+/* Where the path's last part begins, and where the key in it does; false: the session takes no
+ * guests. */
 static bool parts(const char *session, size_t *base, size_t *key)
 {
 	size_t dots = 0;
@@ -74,7 +76,8 @@ static long connect_to(int fd, const char *name, size_t bytes)
 	si_text_bytes(&t, name, bytes);
 	si_sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&patience, sizeof(patience), 0);
 	si_sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, (long)&patience, sizeof(patience), 0);
-	return si_sys(SYS_connect, fd, &address, offsetof(struct sockaddr_un, sun_path) + 1 + t.used);
+	return si_sys(SYS_connect, fd, &address,
+		      offsetof(struct sockaddr_un, sun_path) + 1 + t.used);
 }
 
 static int take_descriptor(int fd, uint8_t boot_id[16])
@@ -84,13 +87,16 @@ static int take_descriptor(int fd, uint8_t boot_id[16])
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
 	long got = si_sys(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
 
 	if (got < 0)
 		return (int)got;
-	if (got != 16 || message.msg_controllen < CMSG_LEN(sizeof(int)) || control.header.cmsg_level != SOL_SOCKET ||
-	    control.header.cmsg_type != SCM_RIGHTS)
+	if (got != 16 || message.msg_controllen < CMSG_LEN(sizeof(int)) ||
+	    control.header.cmsg_level != SOL_SOCKET || control.header.cmsg_type != SCM_RIGHTS)
 		return -EPERM;
 	return *(int *)(void *)CMSG_DATA(&control.header);
 }
@@ -112,11 +118,13 @@ int si_guest_ring(const char *session, uint8_t boot_id[16])
 		return fd;
 	why = connect_to(fd, session + base, key - 1 - base);
 	if (why == 0)
-		why = si_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&length, 0);
+		why = si_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer,
+			      (long)&length, 0);
 	if (why == 0 && !is_owner(session, peer.uid))
 		why = -EPERM;
 	if (why == 0)
-		why = si_sys6(SYS_sendto, fd, (long)(session + key), (long)(end - key), MSG_NOSIGNAL, 0, 0);
+		why = si_sys6(SYS_sendto, fd, (long)(session + key), (long)(end - key),
+			      MSG_NOSIGNAL, 0, 0);
 	if (why >= 0)
 		why = take_descriptor(fd, boot_id);
 	si_sys_close(fd);

@@ -11,8 +11,9 @@
 #include "../core/base.h"
 
 /*
- * The descriptor of a new, empty ring file in the session directory `session`, with the shared lock held on it; -errno where the
- * sidecar is not there, or does not answer within seconds. `boot_id`: the kernel's, for a root without /proc.
+ * The descriptor of a new, empty ring file in the session directory `session`, with the shared lock
+ * held on it; -errno where the sidecar is not there, or does not answer within seconds. `boot_id`:
+ * the kernel's, for a root without /proc.
  */
 SI_COLD int si_guest_ring(const char *session, uint8_t boot_id[16]);
 

@@ -2,18 +2,21 @@
 /*
  * launch.c: a process that is nobody's child.
  *
- * The target must not notice the sidecar: its wait() may reap nothing of ours, its SIGCHLD handler must not run, its terminal must not
- * signal us, and its pipes must not be held open by us (a shell waits for the writer's end to close). So: clone twice with no exit
- * signal, the first child being reaped here with __WCLONE (which no ordinary wait() does), the second one, an orphan, in a session of
- * its own, with standard streams on /dev/null and every other descriptor closed.
+ * The target must not notice the sidecar: its wait() may reap nothing of ours, its SIGCHLD handler
+ * must not run, its terminal must not signal us, and its pipes must not be held open by us (a shell
+ * waits for the writer's end to close). So: clone twice with no exit signal, the first child being
+ * reaped here with __WCLONE (which no ordinary wait() does), the second one, an orphan, in a
+ * session of its own, with standard streams on /dev/null and every other descriptor closed.
  *
- * A probe is such a process too, although the program waits for it: exec makes an ordinary child of any, for which the program
- * would get SIGCHLD. Its end is seen at a pipe. How long is it waited for? A large executable takes a second or two of processor
- * time, on a machine with other things to do a good deal more of the clock's. PROBE_WAIT is far beyond that; then the session has
- * less of the program and says so.
+ * A probe is such a process too, although the program waits for it: exec makes an ordinary child of
+ * any, for which the program would get SIGCHLD. Its end is seen at a pipe. How long is it waited
+ * for? A large executable takes a second or two of processor time, on a machine with other things
+ * to do a good deal more of the clock's. PROBE_WAIT is far beyond that; then the session has less
+ * of the program and says so.
  *
- * Whether a sidecar is there is asked by trying its lock, not by looking for a process: that answer is right in every pid namespace. Two
- * images that start together may both find it free; the second sidecar finds it taken and ends.
+ * Whether a sidecar is there is asked by trying its lock, not by looking for a process: that answer
+ * is right in every pid namespace. Two images that start together may both find it free; the second
+ * sidecar finds it taken and ends.
  */
 #define _GNU_SOURCE
 #include "launch.h"
@@ -66,7 +69,8 @@ static bool runnable(const char *path)
 	return si_sys6(SYS_faccessat, AT_FDCWD, (long)path, X_OK, 0, 0, 0) == 0;
 }
 
-static bool try_beside(struct si_text *t, char *path, size_t room, const char *library, size_t directory_bytes, const char *tail)
+static bool try_beside(struct si_text *t, char *path, size_t room, const char *library,
+		       size_t directory_bytes, const char *tail)
 {
 	si_text_init(t, path, room);
 	si_text_bytes(t, library, directory_bytes);
@@ -128,8 +132,8 @@ static long twin(void)
 }
 
 /* `kept_fd`: the one descriptor that it keeps, as number 3; -1: none. */
-static __attribute__((noreturn)) void become(const char *path, const char *const *arguments, char *const *environment,
-					     int kept_fd)
+static __attribute__((noreturn)) void become(const char *path, const char *const *arguments,
+					     char *const *environment, int kept_fd)
 {
 	static char *kept[ENVIRONMENT_MAX];
 	uint64_t none = 0;
@@ -153,7 +157,8 @@ static __attribute__((noreturn)) void become(const char *path, const char *const
 	if (kept_fd >= 0) /* not among the standard streams, where the program had closed those */
 		kept_fd = (int)si_sys(SYS_fcntl, kept_fd, F_DUPFD, 3);
 	null = si_sys_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
-	if (null < 0) /* whatever can be opened, so that no file of the sidecar's gets their numbers */
+	/* whatever can be opened, so that no file of the sidecar's gets their numbers */
+	if (null < 0)
 		null = si_sys_open(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY, 0);
 	for (int fd = 0; fd < (si_env.debug ? 2 : 3); fd++)
 		if (null != fd)
@@ -169,7 +174,8 @@ static __attribute__((noreturn)) void become(const char *path, const char *const
 }
 
 /* Runs it as a process that is nobody's child. False: none can be made. */
-static bool orphan(const char *path, const char *const *arguments, char *const *environment, int kept_fd)
+static bool orphan(const char *path, const char *const *arguments, char *const *environment,
+		   int kept_fd)
 {
 	long child = twin();
 
@@ -193,7 +199,8 @@ enum si_service si_launch(const char *directory, char *const *environment, struc
 	if (service != SI_UNSERVED)
 		return service;
 	if (!find_ctl(environment, path, sizeof(path))) {
-		si_text_add(notes, "no sidecar: shinyctl is neither beside the library nor on PATH (set SHINY_CTL); recorded into ");
+		si_text_add(notes, "no sidecar: shinyctl is neither beside the library nor on PATH "
+				   "(set SHINY_CTL); recorded into ");
 		si_text_add(notes, directory);
 		si_text_add(notes, "\n");
 		return SI_UNSERVED;
@@ -219,15 +226,18 @@ static bool await(int pipe)
 	return false;
 }
 
-bool si_prepare(const char *directory, const char *executable, char *const *environment, struct si_text *notes)
+bool si_prepare(const char *directory, const char *executable, char *const *environment,
+		struct si_text *notes)
 {
-	const char *const arguments[] = { "shinyctl", "probe", "--prepare", directory, executable, NULL };
+	const char *const arguments[] = { "shinyctl", "probe",	  "--prepare",
+					  directory,  executable, NULL };
 	char path[SHINY_PATH_MAX];
 	int pipe[2];
 	bool done;
 
 	if (!find_ctl(environment, path, sizeof(path))) {
-		si_text_add(notes, "not probed: shinyctl is neither beside the library nor on PATH (set SHINY_CTL)\n");
+		si_text_add(notes, "not probed: shinyctl is neither beside the library nor on PATH "
+				   "(set SHINY_CTL)\n");
 		return false;
 	}
 	if (si_sys(SYS_pipe2, pipe, O_CLOEXEC, 0) < 0)
@@ -237,7 +247,8 @@ bool si_prepare(const char *directory, const char *executable, char *const *envi
 	if (!done)
 		si_text_add(notes, "not probed: this process may not make another one\n");
 	else if (!(done = await(pipe[0])))
-		si_text_add(notes, "not probed: it takes longer than two minutes; the next recording will find it done\n");
+		si_text_add(notes, "not probed: it takes longer than two minutes; the next "
+				   "recording will find it done\n");
 	si_sys_close(pipe[0]);
 	return done;
 }

@@ -2,10 +2,11 @@
 /*
  * say_unrecorded.c: see say_unrecorded.h.
  *
- * The problem. A program that cannot be recorded has no ring to say so in, and the reason why it has none is often a limit: no file may have
- * a byte (RLIMIT_FSIZE), no descriptor may be opened (RLIMIT_NOFILE), no memory mapped.
- * The approach. A symbolic link: one system call, no descriptor, no bytes of a file, no mode; whoever reads it has all of it at once. What
- * it says is text (wire.h); when it was made and by whom, the file system says.
+ * The problem. A program that cannot be recorded has no ring to say so in, and the reason why it
+ * has none is often a limit: no file may have a byte (RLIMIT_FSIZE), no descriptor may be opened
+ * (RLIMIT_NOFILE), no memory mapped. The approach. A symbolic link: one system call, no descriptor,
+ * no bytes of a file, no mode; whoever reads it has all of it at once. What it says is text
+ * (wire.h); when it was made and by whom, the file system says.
  */
 #include "say_unrecorded.h"
 
@@ -23,7 +24,8 @@ static void add_line(struct si_text *t, const char *line)
 	si_text_bytes(t, "\n", 1);
 }
 
-void si_unrecorded(const char *directory, enum shiny_unrecorded why, const char *executable, const char *detail)
+void si_unrecorded(const char *directory, enum shiny_unrecorded why, const char *executable,
+		   const char *detail)
 {
 	static const char *const words[] = {
 #define SHINY_UNRECORDED(name, word, weight, text) word,

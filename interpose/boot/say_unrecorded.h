@@ -2,7 +2,8 @@
 /*
  * say_unrecorded.h: a program that will not be recorded says so in its session's directory.
  *
- * Runs:      inside, in the constructor only: it makes a system call, and one that a sandbox may forbid.
+ * Runs:      inside, in the constructor only: it makes a system call, and one that a sandbox may
+ *            forbid.
  * Signals:   –    Allocates: nothing.    Threads: one.
  */
 #ifndef SI_SAY_UNRECORDED_H
@@ -13,9 +14,10 @@
 #include "../core/base.h"
 
 /*
- * The sidecar of `directory` shows that `executable` is not recorded: because of `why`, and `detail`, in words, "" for none. Its first line
- * counts. An empty directory has nobody to tell.
+ * The sidecar of `directory` shows that `executable` is not recorded: because of `why`, and
+ * `detail`, in words, "" for none. Its first line counts. An empty directory has nobody to tell.
  */
-SI_COLD void si_unrecorded(const char *directory, enum shiny_unrecorded why, const char *executable, const char *detail);
+SI_COLD void si_unrecorded(const char *directory, enum shiny_unrecorded why, const char *executable,
+			   const char *detail);
 
 #endif

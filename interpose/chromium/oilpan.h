@@ -13,8 +13,9 @@
 #include "../core/base.h"
 
 /*
- * Looks for the probe's result, and patches what it names; with SHINY_OILPAN=off only what is malloc's. `checked`: the executable checks what it
- * calls through pointers. What came of it is added to `text`; nothing where there is no result.
+ * Looks for the probe's result, and patches what it names; with SHINY_OILPAN=off only what is
+ * malloc's. `checked`: the executable checks what it calls through pointers. What came of it is
+ * added to `text`; nothing where there is no result.
  */
 void si_oilpan_attach(char *const *environment, bool checked, struct si_text *text);
 

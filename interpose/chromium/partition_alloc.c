@@ -1,39 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_alloc.c: stands in front of PartitionAlloc in Chromium, Chrome, Electron and their crash handlers.
+ * partition_alloc.c: stands in front of PartitionAlloc in Chromium, Chrome, Electron and their
+ * crash handlers.
  *
  * Runs:      inside.
  * Signals:   –
  * Allocates: a page for a table, or for stubs.
  * Threads:   the constructor's.
  *
- * The problem. Such an executable defines malloc, free, operator new, … itself and is first in symbol lookup, so a preloaded
- * malloc is never called. It is stripped, and the allocator is inlined all over it.
+ * The problem. Such an executable defines malloc, free, operator new, … itself and is first in
+ * symbol lookup, so a preloaded malloc is never called. It is stripped, and the allocator is
+ * inlined all over it.
  *
- * The facts, as read from Debian's chromium and chrome_crashpad_handler of versions 150 and 156, and from builds of 92 to 153:
- *  - each exported function is a shim: it loads one pointer, the chain's head, and calls or jumps through a slot of the table that
- *    it points to. All of them name the same head. Code inside the executable that does not use the exported names goes through
- *    the same head.
- *  - the functions that allocate call their slot (they must try again after the new-handler), so the first frame above our hook
- *    is the shim; those that free, the nothrow forms and malloc_usable_size jump, so it is the program.
- *  - a table is a row of function pointers and, last, a pointer to the next table. Functions of a table call on into the next.
- *    The order of the slots, and how the functions are called, differ between versions: partition_layouts.c.
- *  - identical functions are folded: malloc_usable_size and malloc_size, _Znwm and _Znam, free and _ZdlPv are one address. Which
- *    of them was meant cannot be known; such a block's api is EITHER.
- *  - the head lies in .data and stays writable. The heap sampler, in every process, puts a table of its own before ours later on,
- *    whose functions that allocate call the next table's: chain_head.c.
- *  - builds with control-flow integrity (all that Google makes) check each slot's function before they call it: no function of ours may
- *    stand in a table. Their exported names are themselves jumps.
+ * The facts, as read from Debian's chromium and chrome_crashpad_handler of versions 150 and 156,
+ * and from builds of 92 to 153:
+ *  - each exported function is a shim: it loads one pointer, the chain's head, and calls or jumps
+ *    through a slot of the table that it points to. All of them name the same head. Code inside the
+ *    executable that does not use the exported names goes through the same head.
+ *  - the functions that allocate call their slot (they must try again after the new-handler), so
+ *    the first frame above our hook is the shim; those that free, the nothrow forms and
+ *    malloc_usable_size jump, so it is the program.
+ *  - a table is a row of function pointers and, last, a pointer to the next table. Functions of a
+ *    table call on into the next. The order of the slots, and how the functions are called, differ
+ *    between versions: partition_layouts.c.
+ *  - identical functions are folded: malloc_usable_size and malloc_size, _Znwm and _Znam, free and
+ *    _ZdlPv are one address. Which of them was meant cannot be known; such a block's api is EITHER.
+ *  - the head lies in .data and stays writable. The heap sampler, in every process, puts a table of
+ *    its own before ours later on, whose functions that allocate call the next table's:
+ *    chain_head.c.
+ *  - builds with control-flow integrity (all that Google makes) check each slot's function before
+ *    they call it: no function of ours may stand in a table. Their exported names are themselves
+ *    jumps.
  *
- * The approach. Decode every exported entry (slot_code.c), demand that all agree on one head and one way of calling, and that slots, way and
- * the table itself fit exactly one known layout; check that the table lies in the executable's data and that each slot that is needed
- * points into its code. Then, without checks, copy the table, put our functions where blocks are made and ended, make the old head its
- * `next`, make it read-only, and store its address in the head. With checks, leave the table and redirect its functions (jump_table.c).
- * Anything that does not fit leaves the program alone and is told in the session. The layouts name the slots that no entry reaches. Of
- * those, the unchecked forms and the aligned family are hooked (their meaning follows from order and arguments in the public
- * source); the queries, the batch calls and try_free are macOS's, are called by nothing on Linux, could not be tried, and stay as they are.
+ * The approach. Decode every exported entry (slot_code.c), demand that all agree on one head and
+ * one way of calling, and that slots, way and the table itself fit exactly one known layout; check
+ * that the table lies in the executable's data and that each slot that is needed points into its
+ * code. Then, without checks, copy the table, put our functions where blocks are made and ended,
+ * make the old head its `next`, make it read-only, and store its address in the head. With checks,
+ * leave the table and redirect its functions (jump_table.c). Anything that does not fit leaves the
+ * program alone and is told in the session. The layouts name the slots that no entry reaches. Of
+ * those, the unchecked forms and the aligned family are hooked (their meaning follows from order
+ * and arguments in the public source); the queries, the batch calls and try_free are macOS's, are
+ * called by nothing on Linux, could not be tried, and stay as they are.
  *
- * Rejected: patching the entries' code (calls from inside do not use them); taking the newest of two layouts that both fit.
+ * Rejected: patching the entries' code (calls from inside do not use them); taking the newest of
+ * two layouts that both fit.
  */
 #define _GNU_SOURCE
 #include "partition_alloc.h"
@@ -93,11 +104,14 @@ static void blame(struct si_text *t, unsigned entry)
 
 /* ---- the entries ---- */
 
-/* The function that an exported name leads to: a build with control-flow integrity exports a jump to it. */
+/* The function that an exported name leads to: a build with control-flow integrity exports a jump
+ * to it. */
 static void find_body(const struct si_image *image, struct si_entry *e)
 {
 	const struct si_segment *s = si_segment_of(image, e->at, 8);
-	uintptr_t target = s && s->executable && e->size >= 5 ? si_decode_jump((const uint8_t *)e->at, e->at) : 0;
+	uintptr_t target = s && s->executable && e->size >= 5
+				   ? si_decode_jump((const uint8_t *)e->at, e->at)
+				   : 0;
 
 	if (!target)
 		return;
@@ -109,7 +123,8 @@ static void find_body(const struct si_image *image, struct si_entry *e)
 }
 
 /* All entries, decoded: one head, every one in its frame. */
-static bool decode_entries(const struct si_image *image, const struct si_entry *entries, struct evidence *e, struct si_text *t)
+static bool decode_entries(const struct si_image *image, const struct si_entry *entries,
+			   struct evidence *e, struct si_text *t)
 {
 	struct si_decode_error error;
 
@@ -134,7 +149,8 @@ static bool decode_entries(const struct si_image *image, const struct si_entry *
 			si_text_add(t, "has no size, or lies outside its code");
 			return false;
 		}
-		if (!si_decode_dispatch((const uint8_t *)entry->at, entry->size, entry->at, recipe, &error)) {
+		if (!si_decode_dispatch((const uint8_t *)entry->at, entry->size, entry->at, recipe,
+					&error)) {
 			if (si_entry_rows[i].need == SI_ENTRY_SPARE)
 				continue;
 			blame(t, i);
@@ -174,8 +190,9 @@ static unsigned zeros(const struct si_recipe *recipe, unsigned from)
 }
 
 /*
- * How the slots are called: the same way by all entries. `self`: the table itself is the first argument. `token`: all that allocate end
- * with two zeros, token and context, where the others have one. `arguments`: of a slot, in between.
+ * How the slots are called: the same way by all entries. `self`: the table itself is the first
+ * argument. `token`: all that allocate end with two zeros, token and context, where the others have
+ * one. `arguments`: of a slot, in between.
  */
 static bool find_convention(struct evidence *e, struct si_text *t)
 {
@@ -190,7 +207,8 @@ static bool find_convention(struct evidence *e, struct si_text *t)
 			continue;
 		if (known && self != e->self) {
 			blame(t, i);
-			si_text_add(t, self ? "hands over its table first, and others do not" : "does not hand over its table first, and others do");
+			si_text_add(t, self ? "hands over its table first, and others do not"
+					    : "does not hand over its table first, and others do");
 			return false;
 		}
 		known = true;
@@ -201,7 +219,8 @@ static bool find_convention(struct evidence *e, struct si_text *t)
 		const struct si_entry_row *row = &si_entry_rows[i];
 
 		/* malloc and calloc do nothing else that could leave a zero in a register */
-		if (!r->head || row->need != SI_ENTRY_NEEDED || !(row->slots & (ONE(SI_ALLOC) | ONE(SI_ZEROED))))
+		if (!r->head || row->need != SI_ENTRY_NEEDED ||
+		    !(row->slots & (ONE(SI_ALLOC) | ONE(SI_ZEROED))))
 			continue;
 		if (zeros(r, e->self + (unsigned)strlen(row->arguments)) >= 2)
 			with_token++;
@@ -209,14 +228,16 @@ static bool find_convention(struct evidence *e, struct si_text *t)
 			without++;
 	}
 	if (with_token && without) {
-		si_text_add(t, "nothing hooked: the executable's malloc and calloc do not agree on their arguments");
+		si_text_add(t, "nothing hooked: the executable's malloc and calloc do not agree on "
+			       "their arguments");
 		return false;
 	}
 	e->token = with_token != 0;
 	return true;
 }
 
-/* Entry i hands over what a slot of this kind is to be given; what is not known does not speak against it. */
+/* Entry i hands over what a slot of this kind is to be given; what is not known does not speak
+ * against it. */
 static bool arguments_fit(const struct evidence *e, unsigned i, enum si_slot slot)
 {
 	const struct si_recipe *r = &e->recipe[i];
@@ -226,7 +247,8 @@ static bool arguments_fit(const struct evidence *e, unsigned i, enum si_slot slo
 	for (unsigned k = 0; k < n; k++) {
 		uint8_t holds = r->argument[first + k];
 
-		if (own[k] != '?' && holds >= SI_ARG_OWN && holds != SI_ARG_OWN + (unsigned)(own[k] - '0'))
+		if (own[k] != '?' && holds >= SI_ARG_OWN &&
+		    holds != SI_ARG_OWN + (unsigned)(own[k] - '0'))
 			return false;
 		if (holds == SI_ARG_TABLE)
 			return false;
@@ -235,11 +257,13 @@ static bool arguments_fit(const struct evidence *e, unsigned i, enum si_slot slo
 }
 
 /* The slot that entry i goes through in this layout, or SI_SLOTS: it has none that it may. */
-static enum si_slot slot_of_entry(const struct si_layout *layout, const struct evidence *e, unsigned i)
+static enum si_slot slot_of_entry(const struct si_layout *layout, const struct evidence *e,
+				  unsigned i)
 {
 	uint32_t n = e->recipe[i].offset / 8;
 
-	if (e->recipe[i].offset % 8 || n >= layout->slots || !(ONE(layout->slot[n]) & si_entry_rows[i].slots))
+	if (e->recipe[i].offset % 8 || n >= layout->slots ||
+	    !(ONE(layout->slot[n]) & si_entry_rows[i].slots))
 		return SI_SLOTS;
 	return layout->slot[n];
 }
@@ -247,9 +271,11 @@ static enum si_slot slot_of_entry(const struct si_layout *layout, const struct e
 /* ---- the layout ---- */
 
 /* Why the table at `table` is not of this layout; NULL: it is. `slot` is where. */
-static const char *table_differs(const struct si_image *image, const struct si_layout *layout, const uintptr_t *table, unsigned *slot)
+static const char *table_differs(const struct si_image *image, const struct si_layout *layout,
+				 const uintptr_t *table, unsigned *slot)
 {
-	const struct si_segment *s = si_segment_of(image, (uintptr_t)table, layout->slots * sizeof(void *));
+	const struct si_segment *s =
+		si_segment_of(image, (uintptr_t)table, layout->slots * sizeof(void *));
 	unsigned family = 0, members = 0, batch = 0;
 
 	*slot = 0;
@@ -280,9 +306,11 @@ static const char *table_differs(const struct si_image *image, const struct si_l
 	return NULL;
 }
 
-static bool refuse_table(struct si_text *t, const struct si_image *image, uintptr_t head, const char *why, unsigned slot)
+static bool refuse_table(struct si_text *t, const struct si_image *image, uintptr_t head,
+			 const char *why, unsigned slot)
 {
-	si_text_add(t, "nothing hooked: the executable defines malloc, and the dispatch table behind ");
+	si_text_add(
+		t, "nothing hooked: the executable defines malloc, and the dispatch table behind ");
 	si_text_hex(t, head - image->bias);
 	si_text_add(t, " ");
 	si_text_add(t, why);
@@ -291,8 +319,10 @@ static bool refuse_table(struct si_text *t, const struct si_image *image, uintpt
 	return false;
 }
 
-/* The one layout that entries, convention and table fit. The text names what speaks against the best of them. */
-static const struct si_layout *match_layout(const struct si_image *image, const struct evidence *e, const uintptr_t *table, struct si_text *t)
+/* The one layout that entries, convention and table fit. The text names what speaks against the
+ * best of them. */
+static const struct si_layout *match_layout(const struct si_image *image, const struct evidence *e,
+					    const uintptr_t *table, struct si_text *t)
 {
 	const struct si_layout *fits = NULL;
 	unsigned best = 0, bad_slot = 0;
@@ -306,7 +336,8 @@ static const struct si_layout *match_layout(const struct si_image *image, const 
 		if (layout->self != e->self || layout->token != e->token)
 			continue;
 		for (i = 0; i < si_entry_count; i++) {
-			enum si_slot kind = e->recipe[i].head ? slot_of_entry(layout, e, i) : SI_SLOTS;
+			enum si_slot kind =
+				e->recipe[i].head ? slot_of_entry(layout, e, i) : SI_SLOTS;
 
 			if (e->recipe[i].head && (kind == SI_SLOTS || !arguments_fit(e, i, kind)))
 				break;
@@ -351,13 +382,15 @@ static const struct si_layout *match_layout(const struct si_image *image, const 
 /* ---- putting ourselves there ---- */
 
 /* Where a call of ours may return to inside an entry, and what that entry is. */
-static bool note_callers(const struct si_layout *layout, const struct evidence *e, struct si_text *t)
+static bool note_callers(const struct si_layout *layout, const struct evidence *e,
+			 struct si_text *t)
 {
 	si_partition_forget_callers();
 	for (unsigned i = 0; i < si_entry_count; i++) {
 		if (!e->recipe[i].head || !e->recipe[i].calls)
 			continue;
-		if (!si_partition_caller(slot_of_entry(layout, e, i), e->entry[i].at, e->entry[i].size, si_entry_rows[i].api)) {
+		if (!si_partition_caller(slot_of_entry(layout, e, i), e->entry[i].at,
+					 e->entry[i].size, si_entry_rows[i].api)) {
 			blame(t, i);
 			si_text_add(t, "is one of too many that call the same slot");
 			return false;
@@ -367,7 +400,8 @@ static bool note_callers(const struct si_layout *layout, const struct evidence *
 }
 
 /* Our table, in a page that nobody writes any more, in front of the one at the head. */
-static bool put_in_front(const struct si_image *image, const struct si_layout *layout, enum si_way way, uintptr_t head, struct si_text *t)
+static bool put_in_front(const struct si_image *image, const struct si_layout *layout,
+			 enum si_way way, uintptr_t head, struct si_text *t)
 {
 	uintptr_t old = __atomic_load_n((uintptr_t *)head, __ATOMIC_ACQUIRE), *ours;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -388,11 +422,15 @@ static bool put_in_front(const struct si_image *image, const struct si_layout *l
 			ours[i] = (uintptr_t)hook;
 	}
 	ours[layout->slots - 1] = old;
-	si_front_watch(image, (const uintptr_t *)head, (uintptr_t)ours, layout->slots, layout->slot);
+	si_front_watch(image, (const uintptr_t *)head, (uintptr_t)ours, layout->slots,
+		       layout->slot);
 	if (mprotect(ours, page, PROT_READ) != 0 ||
-	    !__atomic_compare_exchange_n((uintptr_t *)head, &old, (uintptr_t)ours, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+	    !__atomic_compare_exchange_n((uintptr_t *)head, &old, (uintptr_t)ours, false,
+					 __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
 		munmap(ours, page);
-		si_text_add(t, "nothing hooked: the dispatch chain's head changed while it was looked at");
+		si_text_add(
+			t,
+			"nothing hooked: the dispatch chain's head changed while it was looked at");
 		return false;
 	}
 	return true;
@@ -402,10 +440,14 @@ static bool put_in_front(const struct si_image *image, const struct si_layout *l
 static bool alike(enum si_slot a, enum si_slot b)
 {
 	static const uint32_t classes[] = {
-		ONE(SI_ALLOC) | ONE(SI_ALLOC_UNCHECKED), ONE(SI_ZEROED) | ONE(SI_ZEROED_UNCHECKED), ONE(SI_ALIGNED) | ONE(SI_ALIGNED_UNCHECKED),
-		ONE(SI_REALLOC) | ONE(SI_REALLOC_UNCHECKED), ONE(SI_ALIGNED2) | ONE(SI_ALIGNED2_UNCHECKED),
+		ONE(SI_ALLOC) | ONE(SI_ALLOC_UNCHECKED),
+		ONE(SI_ZEROED) | ONE(SI_ZEROED_UNCHECKED),
+		ONE(SI_ALIGNED) | ONE(SI_ALIGNED_UNCHECKED),
+		ONE(SI_REALLOC) | ONE(SI_REALLOC_UNCHECKED),
+		ONE(SI_ALIGNED2) | ONE(SI_ALIGNED2_UNCHECKED),
 		ONE(SI_REALIGN) | ONE(SI_REALIGN_UNCHECKED),
-		ONE(SI_FREE) | ONE(SI_FREE_SIZE) | ONE(SI_FREE_ALIGN) | ONE(SI_FREE_SIZE_ALIGN) | ONE(SI_ALIGNED2_FREE),
+		ONE(SI_FREE) | ONE(SI_FREE_SIZE) | ONE(SI_FREE_ALIGN) | ONE(SI_FREE_SIZE_ALIGN) |
+			ONE(SI_ALIGNED2_FREE),
 	};
 
 	for (unsigned i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
@@ -415,23 +457,27 @@ static bool alike(enum si_slot a, enum si_slot b)
 }
 
 /* The table's functions lead to ours: where each is called through a pointer that is checked. */
-static bool redirect(const struct si_image *image, const struct si_layout *layout, enum si_way way, const struct evidence *e, struct si_text *t)
+static bool redirect(const struct si_image *image, const struct si_layout *layout, enum si_way way,
+		     const struct evidence *e, struct si_text *t)
 {
 	const uintptr_t *table = (const uintptr_t *)*(const uintptr_t *)e->head;
 	struct si_redirect r[SI_REDIRECTS];
 	enum si_slot first[SI_REDIRECTS];
 	unsigned count = 0, at[SI_LAYOUT_SLOTS], k;
 
-	for (unsigned i = 0; i < si_entry_count; i++) { /* what is there now passes the check, or the program would not run */
+	/* what is there now passes the check, or the program would not run */
+	for (unsigned i = 0; i < si_entry_count; i++) {
 		const struct si_recipe *recipe = &e->recipe[i];
 
-		if (recipe->guard_count && (table[recipe->offset / 8] - recipe->guard) / 8 >= recipe->guard_count) {
+		if (recipe->guard_count &&
+		    (table[recipe->offset / 8] - recipe->guard) / 8 >= recipe->guard_count) {
 			blame(t, i);
 			si_text_add(t, "would not call what stands in its slot");
 			return false;
 		}
 	}
-	si_text_add(t, "nothing hooked: the executable defines malloc and checks what it calls through its dispatch table: ");
+	si_text_add(t, "nothing hooked: the executable defines malloc and checks what it calls "
+		       "through its dispatch table: ");
 	for (unsigned i = 0; i < layout->slots; i++) {
 		enum si_slot slot = layout->slot[i];
 		si_slot_fn *hook = si_partition_hook_of(slot, way);
@@ -453,7 +499,8 @@ static bool redirect(const struct si_image *image, const struct si_layout *layou
 		first[count++] = slot;
 	}
 	si_partition_self((uintptr_t)table);
-	si_front_watch(image, (const uintptr_t *)e->head, (uintptr_t)table, layout->slots, layout->slot);
+	si_front_watch(image, (const uintptr_t *)e->head, (uintptr_t)table, layout->slots,
+		       layout->slot);
 	if (!si_jumps_redirect(image, r, count, t))
 		return false;
 	for (unsigned i = 0; i < layout->slots; i++)
@@ -462,7 +509,8 @@ static bool redirect(const struct si_image *image, const struct si_layout *layou
 	return true;
 }
 
-bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed, char *text, size_t room)
+bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed,
+		       char *text, size_t room)
 {
 	const struct si_layout *layout;
 	const struct si_segment *home;
@@ -475,12 +523,18 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 		return false;
 	home = si_segment_of(image, e.head, sizeof(void *));
 	if (!home || !home->writable || home->executable || e.head % sizeof(void *))
-		return refuse_table(&t, image, e.head, "cannot be replaced: its pointer is not in writable data", 0);
-	layout = match_layout(image, &e, (const uintptr_t *)__atomic_load_n((const uintptr_t *)e.head, __ATOMIC_ACQUIRE), &t);
+		return refuse_table(&t, image, e.head,
+				    "cannot be replaced: its pointer is not in writable data", 0);
+	layout = match_layout(image, &e,
+			      (const uintptr_t *)__atomic_load_n((const uintptr_t *)e.head,
+								 __ATOMIC_ACQUIRE),
+			      &t);
 	if (!layout || !note_callers(layout, &e, &t))
 		return false;
-	way = (enum si_way)((e.self ? SI_WAY_SELF : 0) | (observed && !e.guarded ? SI_WAY_OBSERVED : 0));
-	if (e.guarded ? !redirect(image, layout, way, &e, &t) : !put_in_front(image, layout, way, e.head, &t))
+	way = (enum si_way)((e.self ? SI_WAY_SELF : 0) |
+			    (observed && !e.guarded ? SI_WAY_OBSERVED : 0));
+	if (e.guarded ? !redirect(image, layout, way, &e, &t)
+		      : !put_in_front(image, layout, way, e.head, &t))
 		return false;
 	si_text_init(&t, text, room);
 	si_text_add(&t, "PartitionAlloc's dispatch chain: head at ");
@@ -496,7 +550,8 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 	si_text_add(&t, ", agreed on by ");
 	si_text_number(&t, e.agreed);
 	si_text_add(&t, " exported functions");
-	si_text_add(&t, e.guarded ? "; calls are checked, so the table's functions were redirected" : "; our table is in front");
+	si_text_add(&t, e.guarded ? "; calls are checked, so the table's functions were redirected"
+				  : "; our table is in front");
 	si_text_add(&t, "; layout from ");
 	si_text_add(&t, layout->source);
 	if (layout->seen[0]) {
@@ -512,14 +567,17 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 
 /* ---- this process ---- */
 
-static void add_segment(struct si_image *image, uintptr_t start, uintptr_t end, bool executable, bool writable)
+static void add_segment(struct si_image *image, uintptr_t start, uintptr_t end, bool executable,
+			bool writable)
 {
 	if (start < end && image->segments < SI_SEGMENTS_MAX)
-		image->segment[image->segments++] =
-			(struct si_segment){ .start = start, .end = end, .executable = executable, .writable = writable };
+		image->segment[image->segments++] = (struct si_segment){
+			.start = start, .end = end, .executable = executable, .writable = writable
+		};
 }
 
-/* Called for the executable first; stops there. What was made read-only after relocation becomes a segment of its own. */
+/* Called for the executable first; stops there. What was made read-only after relocation becomes a
+ * segment of its own. */
 static int read_image(struct dl_phdr_info *info, size_t size, void *out)
 {
 	struct si_image *image = out;
@@ -539,7 +597,8 @@ static int read_image(struct dl_phdr_info *info, size_t size, void *out)
 
 		if (p->p_type != PT_LOAD)
 			continue;
-		if (ro >= start && ro < end && ro < ro_end) { /* lld lets it reach to the end of the page, beyond the segment */
+		/* lld lets it reach to the end of the page, beyond the segment */
+		if (ro >= start && ro < end && ro < ro_end) {
 			uintptr_t last = ro_end < end ? ro_end : end;
 
 			add_segment(image, start, ro, executable, writable);
@@ -579,13 +638,16 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 	si_text_init(&t, text, room);
 	if (si_is_ours(owner)) {
 		si_text_add(&t, "symbol interposition in front of ");
-		si_text_add(&t, dladdr((const void *)si_next.malloc, &info) && info.dli_fname ? info.dli_fname : "the C library");
+		si_text_add(&t, dladdr((const void *)si_next.malloc, &info) && info.dli_fname
+					? info.dli_fname
+					: "the C library");
 		return SHINY_ATTACH_SYMBOLS;
 	}
 	dl_iterate_phdr(read_image, &image);
 	if (!si_segment_of(&image, (uintptr_t)owner, 1)) {
 		si_text_add(&t, "nothing hooked: malloc is that of ");
-		si_text_add(&t, dladdr(owner, &info) && info.dli_fname ? info.dli_fname : "another library");
+		si_text_add(&t, dladdr(owner, &info) && info.dli_fname ? info.dli_fname
+								       : "another library");
 		si_text_add(&t, ", which comes before libshiny.so");
 		return SHINY_ATTACH_NONE;
 	}
@@ -593,5 +655,8 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 		entries[i].symbol = si_entry_rows[i].symbol;
 		find_entry(&image, &entries[i]);
 	}
-	return si_partition_hook(&image, entries, si_observers_find(environment, &image), text, room) ? SHINY_ATTACH_PARTITION : SHINY_ATTACH_NONE;
+	return si_partition_hook(&image, entries, si_observers_find(environment, &image), text,
+				 room)
+		       ? SHINY_ATTACH_PARTITION
+		       : SHINY_ATTACH_NONE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_alloc.h: the way in through PartitionAlloc's dispatch chain, and the answer to "who owns malloc here?".
+ * partition_alloc.h: the way in through PartitionAlloc's dispatch chain, and the answer to "who
+ * owns malloc here?".
  *
  * Runs:      inside, in the constructor; its hooks afterwards, in place of the allocator's.
  * Signals:   the hooks: as the program's malloc.
@@ -19,18 +20,20 @@
 #include "../patch/image.h"
 
 /*
- * Decides how this program's allocations can be seen, and arranges it. `text` (`room` bytes) gets the evidence, or the reason why
- * nothing was hooked; it is never empty.
+ * Decides how this program's allocations can be seen, and arranges it. `text` (`room` bytes) gets
+ * the evidence, or the reason why nothing was hooked; it is never empty.
  */
 enum shiny_attach si_partition_attach(char *const *environment, char *text, size_t room);
 
 /*
- * After a refusal: the executable's malloc goes through a dispatch table all the same. The executable's own code then goes through the table
- * too and not through the exported functions, so patching those would show a part of its blocks.
+ * After a refusal: the executable's malloc goes through a dispatch table all the same. The
+ * executable's own code then goes through the table too and not through the exported functions, so
+ * patching those would show a part of its blocks.
  */
 bool si_partition_seen(void);
 
-/* The executable has control-flow integrity, as far as was seen: what it calls through pointers must be its own. */
+/* The executable has control-flow integrity, as far as was seen: what it calls through pointers
+ * must be its own. */
 bool si_partition_checked(void);
 
 /* ---- what attach consists of, for its test ---- */
@@ -44,13 +47,16 @@ struct si_entry {
 	size_t size;
 };
 
-/* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the last. */
+/* The symbols that are looked at, in the order that si_partition_hook expects them; NULL past the
+ * last. */
 const char *si_entry_symbol(unsigned i);
 
 /*
- * Decodes the entries, and if they all agree, puts our table in front. False: nothing was changed; `text` says what disagreed. `observed`: there
- * are observer hooks to be set, too (partition_observe.h).
+ * Decodes the entries, and if they all agree, puts our table in front. False: nothing was changed;
+ * `text` says what disagreed. `observed`: there are observer hooks to be set, too
+ * (partition_observe.h).
  */
-bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed, char *text, size_t room);
+bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed,
+		       char *text, size_t room);
 
 #endif

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_hooks.c: one body for each kind of slot, and a function of it for each way of being called.
+ * partition_hooks.c: one body for each kind of slot, and a function of it for each way of being
+ * called.
  *
  * Runs:      inside.
  * Signals:   as the program's malloc.
  * Allocates: nothing.
  * Threads:   any.
  *
- * All six argument registers are passed on, so a token, a context, or another trailing argument of the future does no harm. With `self`
- * the arguments lie one register further, and the function below gets the table that it belongs to, not ours.
+ * All six argument registers are passed on, so a token, a context, or another trailing argument of
+ * the future does no harm. With `self` the arguments lie one register further, and the function
+ * below gets the table that it belongs to, not ours.
  *
- * Frames. The functions that allocate are called by the exported entry (it tries again after the new-handler), or by a table in front of
- * ours (chain_head.h); those that free are mostly jumped to. So the first frames above a hook may be such functions: they are stepped over, and
- * the entry tells the api. Identical entries are folded (_Znwm and _Znam): the api of their blocks is EITHER.
+ * Frames. The functions that allocate are called by the exported entry (it tries again after the
+ * new-handler), or by a table in front of ours (chain_head.h); those that free are mostly jumped
+ * to. So the first frames above a hook may be such functions: they are stepped over, and the entry
+ * tells the api. Identical entries are folded (_Znwm and _Znam): the api of their blocks is EITHER.
  *
- * The observed ways tell partition_observe.c that the allocator runs on our behalf: what its observers hear of now is recorded here.
+ * The observed ways tell partition_observe.c that the allocator runs on our behalf: what its
+ * observers hear of now is recorded here.
  */
 #include "partition_hooks.h"
 
@@ -31,7 +35,8 @@ static uintptr_t self_below;
 /* Of the slot's entries those that call it, so that their frames are there. */
 static struct callers {
 	uint32_t count;
-	struct { uintptr_t start; uint32_t bytes, api; } at[CALLERS + 1]; /* the last one is empty */
+	/* the last one is empty */
+	struct { uintptr_t start; uint32_t bytes, api; } at[CALLERS + 1];
 } callers[SI_SLOTS];
 static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
 
@@ -73,7 +78,8 @@ bool si_partition_inside(void)
 	return inside;
 }
 
-/* Steps over the frames of tables in front of ours, and of the exported entry, if it called; that also tells the api. */
+/* Steps over the frames of tables in front of ours, and of the exported entry, if it called; that
+ * also tells the api. */
 SI_HOT const uintptr_t *call_site(const uintptr_t *hook, enum si_slot slot, enum shiny_api *api)
 {
 	const uintptr_t *fp = si_front_skip(hook, slot);
@@ -109,12 +115,14 @@ SI_HOT uintptr_t call_below(enum si_way way, enum si_slot slot, SIX)
 /* The same by hand: these arguments, then zeros for token and context. */
 SI_HOT uintptr_t call_fresh(enum si_way way, enum si_slot slot, uintptr_t a, uintptr_t b)
 {
-	return way & SI_WAY_SELF ? call_below(way, slot, 0, a, b, 0, 0, 0) : call_below(way, slot, a, b, 0, 0, 0, 0);
+	return way & SI_WAY_SELF ? call_below(way, slot, 0, a, b, 0, 0, 0)
+				 : call_below(way, slot, a, b, 0, 0, 0, 0);
 }
 
 SI_HOT uintptr_t makes(const uintptr_t *frame, enum si_slot slot, enum si_way way, SIX)
 {
-	uintptr_t block = call_below(way, slot, SIX_VALUES), first = way & SI_WAY_SELF ? b : a, second = way & SI_WAY_SELF ? c : b;
+	uintptr_t block = call_below(way, slot, SIX_VALUES), first = way & SI_WAY_SELF ? b : a,
+		  second = way & SI_WAY_SELF ? c : b;
 	enum shiny_api api = SHINY_API_EITHER_ALLOC;
 	size_t bytes = first;
 
@@ -144,10 +152,10 @@ SI_HOT uintptr_t makes(const uintptr_t *frame, enum si_slot slot, enum si_way wa
 }
 
 /* For who finishes another thread's free. */
-#define RELEASES(way)                                                                                                          \
-	static void release_##way(void *block)                                                                                 \
-	{                                                                                                                      \
-		call_fresh(SI_WAY_##way, SI_FREE, (uintptr_t)block, 0);                                                        \
+#define RELEASES(way)                                                   \
+	static void release_##way(void *block)                          \
+	{                                                               \
+		call_fresh(SI_WAY_##way, SI_FREE, (uintptr_t)block, 0); \
 	}
 RELEASES(PLAIN)
 RELEASES(SELF)
@@ -163,20 +171,27 @@ SI_HOT si_release_fn *release_of(enum si_way way)
 SI_HOT uintptr_t ends(const uintptr_t *frame, enum si_slot slot, enum si_way way, SIX)
 {
 	uintptr_t block = way & SI_WAY_SELF ? b : a;
-	size_t claimed = slot == SI_FREE_SIZE || slot == SI_FREE_SIZE_ALIGN ? (way & SI_WAY_SELF ? c : b) : 0;
+	size_t claimed = slot == SI_FREE_SIZE || slot == SI_FREE_SIZE_ALIGN
+				 ? (way & SI_WAY_SELF ? c : b)
+				 : 0;
 
-	if (block && !si_event_free(si_front_skip(frame, slot), (void *)block, claimed, SHINY_API_EITHER_FREE, release_of(way)))
+	if (block && !si_event_free(si_front_skip(frame, slot), (void *)block, claimed,
+				    SHINY_API_EITHER_FREE, release_of(way)))
 		return 0;
 	return call_below(way, slot, SIX_VALUES);
 }
 
 /* The block is being read and may not move under the reader: see si_event_realloc_begin. */
-static __attribute__((noinline, cold)) uintptr_t realloc_by_hand(const uintptr_t *fp, enum si_slot slot, enum si_way way, uintptr_t block,
-								 uintptr_t size, uintptr_t alignment)
+static __attribute__((noinline, cold)) uintptr_t realloc_by_hand(const uintptr_t *fp,
+								 enum si_slot slot, enum si_way way,
+								 uintptr_t block, uintptr_t size,
+								 uintptr_t alignment)
 {
 	bool aligned = slot == SI_REALIGN || slot == SI_REALIGN_UNCHECKED;
-	uintptr_t moved = aligned ? call_fresh(way, SI_ALIGNED, alignment, size) :
-			  call_fresh(way, below[SI_ALLOC_UNCHECKED] ? SI_ALLOC_UNCHECKED : SI_ALLOC, size, 0);
+	uintptr_t moved =
+		aligned ? call_fresh(way, SI_ALIGNED, alignment, size)
+			: call_fresh(way, below[SI_ALLOC_UNCHECKED] ? SI_ALLOC_UNCHECKED : SI_ALLOC,
+				     size, 0);
 	size_t old = call_fresh(way, SI_USABLE, block, 0);
 
 	if (!moved)
@@ -191,12 +206,14 @@ static __attribute__((noinline, cold)) uintptr_t realloc_by_hand(const uintptr_t
 /* A size of zero frees and returns NULL; should it ever return a block, that is a new one. */
 SI_HOT uintptr_t resizes(const uintptr_t *frame, enum si_slot slot, enum si_way way, SIX)
 {
-	uintptr_t block = way & SI_WAY_SELF ? b : a, size = way & SI_WAY_SELF ? c : b, alignment = way & SI_WAY_SELF ? d : c, moved;
+	uintptr_t block = way & SI_WAY_SELF ? b : a, size = way & SI_WAY_SELF ? c : b,
+		  alignment = way & SI_WAY_SELF ? d : c, moved;
 	enum shiny_api api = SHINY_API_REALLOC;
 	const uintptr_t *fp = call_site(frame, slot, &api);
 
 	if (!block || !size) {
-		if (block && !si_event_free(fp, (void *)block, 0, SHINY_API_REALLOC, release_of(way)))
+		if (block &&
+		    !si_event_free(fp, (void *)block, 0, SHINY_API_REALLOC, release_of(way)))
 			return 0;
 		moved = call_below(way, slot, SIX_VALUES);
 		if (moved)
@@ -214,17 +231,22 @@ SI_HOT uintptr_t resizes(const uintptr_t *frame, enum si_slot slot, enum si_way 
 }
 
 /* The slots that are hooked, and by what. */
-#define EACH(X, way)                                                                                                           \
-	X(ALLOC, makes, way) X(ALLOC_UNCHECKED, makes, way) X(ZEROED, makes, way) X(ZEROED_UNCHECKED, makes, way)              \
-	X(ALIGNED, makes, way) X(ALIGNED_UNCHECKED, makes, way) X(ALIGNED2, makes, way) X(ALIGNED2_UNCHECKED, makes, way)      \
-	X(ZEROED2_UNCHECKED, makes, way)                                                                                       \
-	X(REALLOC, resizes, way) X(REALLOC_UNCHECKED, resizes, way) X(REALIGN, resizes, way) X(REALIGN_UNCHECKED, resizes, way) \
-	X(FREE, ends, way) X(FREE_SIZE, ends, way) X(FREE_ALIGN, ends, way) X(FREE_SIZE_ALIGN, ends, way) X(ALIGNED2_FREE, ends, way)
+#define EACH(X, way)                                                                             \
+	X(ALLOC, makes, way)                                                                     \
+	X(ALLOC_UNCHECKED, makes, way) X(ZEROED, makes, way) X(ZEROED_UNCHECKED, makes, way)     \
+		X(ALIGNED, makes, way) X(ALIGNED_UNCHECKED, makes, way) X(ALIGNED2, makes, way)  \
+			X(ALIGNED2_UNCHECKED, makes, way) X(ZEROED2_UNCHECKED, makes, way)       \
+				X(REALLOC, resizes, way) X(REALLOC_UNCHECKED, resizes, way)      \
+					X(REALIGN, resizes, way) X(REALIGN_UNCHECKED, resizes,   \
+								   way) X(FREE, ends, way)       \
+						X(FREE_SIZE, ends, way) X(FREE_ALIGN, ends, way) \
+							X(FREE_SIZE_ALIGN, ends, way)            \
+								X(ALIGNED2_FREE, ends, way)
 
-#define DEFINE(slot, body, way)                                                                                                \
-	static uintptr_t slot##_##way(SIX)                                                                                     \
-	{                                                                                                                      \
-		return body(SI_FRAME(), SI_##slot, SI_WAY_##way, SIX_VALUES);                                                  \
+#define DEFINE(slot, body, way)                                               \
+	static uintptr_t slot##_##way(SIX)                                    \
+	{                                                                     \
+		return body(SI_FRAME(), SI_##slot, SI_WAY_##way, SIX_VALUES); \
 	}
 EACH(DEFINE, PLAIN)
 EACH(DEFINE, SELF)

@@ -19,7 +19,8 @@ typedef uintptr_t si_slot_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr
 enum si_way {
 	SI_WAY_PLAIN = 0,
 	SI_WAY_SELF = 1,     /* the table is the first argument */
-	SI_WAY_OBSERVED = 2, /* bit: observer hooks are installed too, and must hold still while the allocator runs */
+	/* bit: observer hooks are installed too, and must hold still while the allocator runs */
+	SI_WAY_OBSERVED = 2,
 	SI_WAY_SELF_OBSERVED = 3,
 	SI_WAYS = 4,
 };
@@ -27,11 +28,13 @@ enum si_way {
 /* Our function for a slot; NULL: it is left as it is. */
 si_slot_fn *si_partition_hook_of(enum si_slot slot, enum si_way way);
 
-/* Before the first hook runs: what lies below the one for `slot`, and the table that functions with `self` get. */
+/* Before the first hook runs: what lies below the one for `slot`, and the table that functions with
+ * `self` get. */
 void si_partition_below(enum si_slot slot, uintptr_t function);
 void si_partition_self(uintptr_t table);
 
-/* Return addresses in [start, start + bytes) are an exported function's: its blocks have this api, and its caller is the call site. */
+/* Return addresses in [start, start + bytes) are an exported function's: its blocks have this api,
+ * and its caller is the call site. */
 bool si_partition_caller(enum si_slot slot, uintptr_t start, uintptr_t bytes, enum shiny_api api);
 void si_partition_forget_callers(void);
 

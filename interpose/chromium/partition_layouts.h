@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition_layouts.h: what is known of PartitionAlloc's dispatch tables and of the functions that go through them, as data.
+ * partition_layouts.h: what is known of PartitionAlloc's dispatch tables and of the functions that
+ * go through them, as data.
  *
  * Runs:      inside, in the constructor.
  * Signals:   –
@@ -15,7 +16,8 @@
 
 #include <shiny/wire/wire.h>
 
-/* What a slot is for; arguments without what the convention puts in front (self) and behind (token, context). */
+/* What a slot is for; arguments without what the convention puts in front (self) and behind (token,
+ * context). */
 enum si_slot {
 	SI_ALLOC,             /* (size) */
 	SI_ALLOC_UNCHECKED,   /* may return NULL without ado */
@@ -53,9 +55,11 @@ enum { SI_LAYOUT_SLOTS = 28, SI_SLOT_ARGUMENTS = 3 };
 struct si_layout {
 	const char *name;   /* of the versions: "Chromium 109 to 117" */
 	const char *source; /* where the order of the slots was read */
-	const char *seen;   /* which files, taken apart and run, have it; "" none: it rests on the source alone */
+	const char *seen;   /* which files, taken apart and run, have it; "" none: it rests on the
+	                     * source alone */
 	bool self;          /* each function gets its table as the first argument */
-	bool token;         /* functions that allocate get an allocation token in front of the context */
+	bool token;         /* functions that allocate get an allocation token in front of the
+	                     * context */
 	uint8_t slots;      /* SI_NEXT is the last */
 	uint8_t slot[SI_LAYOUT_SLOTS]; /* enum si_slot */
 };
@@ -66,16 +70,20 @@ extern const unsigned si_layout_count;
 extern const uint8_t si_slot_arguments[SI_SLOTS];
 static inline bool si_slot_allocates(enum si_slot slot)
 {
-	return slot <= SI_REALLOC_UNCHECKED || (slot >= SI_ALIGNED2 && slot <= SI_REALIGN_UNCHECKED);
+	return slot <= SI_REALLOC_UNCHECKED ||
+	       (slot >= SI_ALIGNED2 && slot <= SI_REALIGN_UNCHECKED);
 }
 
-/* An exported function. A SPARE one that cannot be decoded says nothing; any other speaks against the whole. */
+/* An exported function. A SPARE one that cannot be decoded says nothing; any other speaks against
+ * the whole. */
 struct si_entry_row {
 	const char *symbol;
 	uint32_t slots;      /* bits: those it may go through */
 	uint8_t api;         /* of its blocks: enum shiny_api */
-	enum { SI_ENTRY_ANY, SI_ENTRY_NEEDED, SI_ENTRY_SPARE } need; /* NEEDED: an executable without it is not one of these */
-	char arguments[SI_SLOT_ARGUMENTS + 1]; /* which of its own it hands to the slot, in the slot's order; '?' another value */
+	/* NEEDED: an executable without it is not one of these */
+	enum { SI_ENTRY_ANY, SI_ENTRY_NEEDED, SI_ENTRY_SPARE } need;
+	char arguments[SI_SLOT_ARGUMENTS + 1]; /* which of its own it hands to the slot, in the
+	                                        * slot's order; '?' another value */
 };
 extern const struct si_entry_row si_entry_rows[];
 extern const unsigned si_entry_count;

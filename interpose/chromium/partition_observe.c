@@ -7,19 +7,23 @@
  * Allocates: pages near the executable.
  * Threads:   install: one. Hooks: any.
  *
- * The problem. Blink has partitions of its own (buffers of strings and vectors, array buffers) that no dispatch table sees. PartitionAlloc calls
- * observers for them, with the type that the caller names; they are set by PartitionAllocHooks::SetObserverHooks, which only symbols lead
- * to. There is one pair of observers, the program sets its own in main(), and setting some where there are some ends the program.
+ * The problem. Blink has partitions of its own (buffers of strings and vectors, array buffers) that
+ * no dispatch table sees. PartitionAlloc calls observers for them, with the type that the caller
+ * names; they are set by PartitionAllocHooks::SetObserverHooks, which only symbols lead to. There
+ * is one pair of observers, the program sets its own in main(), and setting some where there are
+ * some ends the program.
  *
- * The approach. shinyctl finds the function and its form (symbolizer/patch/observer_patch.c) and makes sure that it is not inlined anywhere. Here it is
- * called once, with ours, and then its entry is patched: who calls it from now on calls us, and we keep those observers and call them behind
+ * The approach. shinyctl finds the function and its form (symbolizer/patch/observer_patch.c) and
+ * makes sure that it is not inlined anywhere. Here it is called once, with ours, and then its entry
+ * is patched: who calls it from now on calls us, and we keep those observers and call them behind
  * ours. The override hooks are never touched.
  *
- * Malloc's own partitions may call the observers too (they do not, in Chromium: AllocFlags::kNoHooks). What is heard while one of our dispatch hooks
- * runs on this thread is that hook's to record.
+ * Malloc's own partitions may call the observers too (they do not, in Chromium:
+ * AllocFlags::kNoHooks). What is heard while one of our dispatch hooks runs on this thread is that
+ * hook's to record.
  *
- * A block is recorded with the address of its type's name, a string of the executable's. It does not enter the nursery: a free cannot be put
- * off from an observer, and its type is known.
+ * A block is recorded with the address of its type's name, a string of the executable's. It does
+ * not enter the nursery: a free cannot be put off from an observer, and its type is known.
  */
 #define _GNU_SOURCE
 #include "partition_observe.h"
@@ -105,7 +109,8 @@ static void on_free_DATA(void *const *data)
 static const struct {
 	void *on_alloc, *on_free;
 } hooks[SHINY_OBSERVERS_FORMS] = {
-#define SHINY_OBSERVERS(name, symbol, variable, form, evidence) [SHINY_OBSERVERS_##name] = { (void *)on_alloc_##form, (void *)on_free_##form },
+#define SHINY_OBSERVERS(name, symbol, variable, form, evidence) \
+	[SHINY_OBSERVERS_##name] = { (void *)on_alloc_##form, (void *)on_free_##form },
 #include <shiny/wire/observers.def>
 #undef SHINY_OBSERVERS
 };
@@ -147,13 +152,15 @@ bool si_observers_find(char *const *environment, const struct si_image *image)
 		return false;
 	n = si_sys(SYS_read, fd, &found, sizeof(found));
 	si_sys_close(fd);
-	if (n != sizeof(found) || found.magic != SHINY_OBSERVERS_MAGIC || found.version != SHINY_OBSERVERS_VERSION ||
-	    found.form == SHINY_OBSERVERS_NONE || found.form >= SHINY_OBSERVERS_FORMS || found.build_id_bytes != id.bytes ||
+	if (n != sizeof(found) || found.magic != SHINY_OBSERVERS_MAGIC ||
+	    found.version != SHINY_OBSERVERS_VERSION || found.form == SHINY_OBSERVERS_NONE ||
+	    found.form >= SHINY_OBSERVERS_FORMS || found.build_id_bytes != id.bytes ||
 	    !si_same((const char *)found.build_id, (const char *)id.build_id, id.bytes))
 		return false;
 	s = si_segment_of(image, image->bias + found.set, found.set_bytes);
 	return s && s->executable && found.set_bytes >= SHINY_OBSERVERS_CODE &&
-	       si_same((const char *)(image->bias + found.set), (const char *)found.code, SHINY_OBSERVERS_CODE);
+	       si_same((const char *)(image->bias + found.set), (const char *)found.code,
+		       SHINY_OBSERVERS_CODE);
 }
 
 void si_observers_install(const struct si_image *image, struct si_text *text)
@@ -162,10 +169,14 @@ void si_observers_install(const struct si_image *image, struct si_text *text)
 	uintptr_t low = UINTPTR_MAX, high = 0;
 	set_fn *set = (set_fn *)(image->bias + found.set);
 	/* the trampoline is never called: nobody calls the function as it was any more */
-	struct shiny_patch_recipe recipe = { .vaddr = found.set, .displaced = SHINY_PATCH_JUMP, .expected_bytes = SHINY_OBSERVERS_CODE,
-					     .code_bytes = 2, .code = { 0x0f, 0x0b } };
+	struct shiny_patch_recipe recipe = { .vaddr = found.set,
+					     .displaced = SHINY_PATCH_JUMP,
+					     .expected_bytes = SHINY_OBSERVERS_CODE,
+					     .code_bytes = 2,
+					     .code = { 0x0f, 0x0b } };
 
-	_Static_assert((int)SHINY_OBSERVERS_CODE <= (int)SHINY_PATCH_EXPECTED, "the bytes that were compared");
+	_Static_assert((int)SHINY_OBSERVERS_CODE <= (int)SHINY_PATCH_EXPECTED,
+		       "the bytes that were compared");
 	__builtin_memcpy(recipe.expected, found.code, SHINY_OBSERVERS_CODE);
 	for (unsigned i = 0; i < image->segments; i++) {
 		low = image->segment[i].start < low ? image->segment[i].start : low;

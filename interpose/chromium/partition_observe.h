@@ -13,7 +13,8 @@
 #include "../core/base.h"
 #include "../patch/image.h"
 
-/* Is there a file for this executable (include/shiny/wire/observers.h), and is its code what the file says? */
+/* Is there a file for this executable (include/shiny/wire/observers.h), and is its code what the
+ * file says? */
 bool si_observers_find(char *const *environment, const struct si_image *image);
 
 /* What was found is set. `text` gets one clause, how or why not. */

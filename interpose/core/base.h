@@ -16,9 +16,11 @@
 
 #define SI_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SI_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SI_HOT          static inline __attribute__((always_inline)) /* on every event's path: gcc would share the copies */
+/* on every event's path: gcc would share the copies */
+#define SI_HOT          static inline __attribute__((always_inline))
 #define SI_COLD        __attribute__((noinline, cold))
-/* -fvisibility=hidden covers definitions; a declaration must say it again, or its uses go through the GOT */
+/* -fvisibility=hidden covers definitions; a declaration must say it again, or its uses go through
+ * the GOT */
 #define SI_INTERNAL    extern __attribute__((visibility("hidden")))
 
 /* Text built into a fixed buffer; always terminated, cut when the room ends. */

@@ -26,7 +26,8 @@
 
 uint32_t si_clock;
 static uint64_t boot_ticks, boot_ns; /* the TSC and CLOCK_MONOTONIC at one moment */
-static uint64_t switched_ticks, switched_ns; /* the TSC and the coarse clock, when the TSC was given up */
+static uint64_t switched_ticks, switched_ns; /* the TSC and the coarse clock, when the TSC was given
+                                              * up */
 static double ticks_per_ns = 1;
 static bool fine_is_quick; /* the vdso answers for CLOCK_MONOTONIC */
 static uint64_t latest; /* of the slow clock's readings */
@@ -67,8 +68,11 @@ static bool tsc_is_good(void)
 	char source[32];
 	bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & INVARIANT_TSC);
 
-	if (invariant && si_sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source)) > 0)
-		invariant = !si_same(source, "hpet", 4) && !si_same(source, "acpi_pm", 7) && !si_same(source, "jiffies", 7);
+	if (invariant &&
+	    si_sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			     source, sizeof(source)) > 0)
+		invariant = !si_same(source, "hpet", 4) && !si_same(source, "acpi_pm", 7) &&
+			    !si_same(source, "jiffies", 7);
 	return invariant;
 }
 
@@ -87,7 +91,8 @@ void si_clock_choose(void)
 
 uint32_t si_clock_kind(void)
 {
-	return si_clock == SI_CLOCK_TSC || si_clock == SI_CLOCK_COARSE_TSC ? SHINY_CLOCK_TSC : SHINY_CLOCK_MONOTONIC;
+	return si_clock == SI_CLOCK_TSC || si_clock == SI_CLOCK_COARSE_TSC ? SHINY_CLOCK_TSC
+									   : SHINY_CLOCK_MONOTONIC;
 }
 
 uint64_t si_ticks_slow(void)
@@ -98,10 +103,13 @@ uint64_t si_ticks_slow(void)
 		return si_clock_ns(CLOCK_MONOTONIC);
 	now = si_clock_ns(CLOCK_MONOTONIC_COARSE);
 	if (si_clock == SI_CLOCK_COARSE_TSC)
-		now = switched_ticks + (now > switched_ns ? (uint64_t)((double)(now - switched_ns) * ticks_per_ns) : 0);
+		now = switched_ticks +
+		      (now > switched_ns ? (uint64_t)((double)(now - switched_ns) * ticks_per_ns)
+					 : 0);
 	do
 		next = now > before ? now : before + 1;
-	while (!__atomic_compare_exchange_n(&latest, &before, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	while (!__atomic_compare_exchange_n(&latest, &before, next, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
 	return next;
 }
 
@@ -113,8 +121,11 @@ uint64_t si_ticks_of(uint64_t ns)
 		span = si_clock_ns(fine_is_quick ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
 		span = span > boot_ns ? span - boot_ns : 0;
 		/* too short a span says nothing: no processor ticks faster than this */
-		return span < (fine_is_quick ? 10000 : 100000000) ? ns * 8 :
-								   (uint64_t)((double)ns * (double)(__builtin_ia32_rdtsc() - boot_ticks) / (double)span);
+		return span < (fine_is_quick ? 10000 : 100000000)
+			       ? ns * 8
+			       : (uint64_t)((double)ns *
+					    (double)(__builtin_ia32_rdtsc() - boot_ticks) /
+					    (double)span);
 	}
 	return si_clock == SI_CLOCK_COARSE_TSC ? (uint64_t)((double)ns * ticks_per_ns) : ns;
 }
@@ -145,6 +156,7 @@ void si_clock_return_to_tsc(void)
 bool si_clock_forbids_tsc(long call, long a, long b)
 {
 	if (call == SYS_prctl)
-		return (a == PR_SET_TSC && b == PR_TSC_SIGSEGV) || (a == PR_SET_SECCOMP && b == SECCOMP_MODE_STRICT);
+		return (a == PR_SET_TSC && b == PR_TSC_SIGSEGV) ||
+		       (a == PR_SET_SECCOMP && b == SECCOMP_MODE_STRICT);
 	return call == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT;
 }

@@ -7,13 +7,14 @@
  * Allocates: nothing, and makes no system call after boot.
  * Threads:   any.
  *
- * A tick is one of the invariant TSC where the processor has one and the kernel has not found it unsynchronised, else one
- * nanosecond of CLOCK_MONOTONIC, or of its coarse form where the vdso cannot answer for the fine
- * one (clock.c). No fence: measured here, rdtsc costs 9.8 ns and lfence+rdtsc 19.7, a third of the
- * whole budget.
- * For a free that is exact anyway: what the program does afterwards cannot become visible before the rdtsc has retired. The rdtsc
- * of an allocation may run ahead of the real call's last loads, by no more than the processor's window; the sidecar's rule for
- * one address (a block's free comes before the next block's birth there) covers it.
+ * A tick is one of the invariant TSC where the processor has one and the kernel has not found it
+ * unsynchronised, else one nanosecond of CLOCK_MONOTONIC, or of its coarse form where the vdso
+ * cannot answer for the fine one (clock.c). No fence: measured here, rdtsc costs 9.8 ns and
+ * lfence+rdtsc 19.7, a third of the whole budget. For a free that is exact anyway: what the program
+ * does afterwards cannot become visible before the rdtsc has retired. The rdtsc of an allocation
+ * may run ahead of the real call's last loads, by no more than the processor's window; the
+ * sidecar's rule for one address (a block's free comes before the next block's birth there) covers
+ * it.
  */
 #ifndef SI_CLOCK_H
 #define SI_CLOCK_H
@@ -28,7 +29,8 @@ enum si_clock {
 	SI_CLOCK_TSC = 0,
 	SI_CLOCK_MONOTONIC = 1,
 	SI_CLOCK_COARSE = 2,
-	SI_CLOCK_COARSE_TSC = 3, /* the coarse clock, as ticks of the TSC, which may be read no more */
+	SI_CLOCK_COARSE_TSC =
+		3, /* the coarse clock, as ticks of the TSC, which may be read no more */
 };
 SI_INTERNAL uint32_t si_clock; /* enum si_clock; set by boot */
 

@@ -10,7 +10,8 @@ static const struct variable {
 	enum type type;
 	size_t at;
 } variables[] = {
-#define SHINY_ENV(NAME, field, TYPE, text, allowed, help) { #NAME, text, allowed, TYPE, offsetof(struct si_env, field) },
+#define SHINY_ENV(NAME, field, TYPE, text, allowed, help) \
+	{ #NAME, text, allowed, TYPE, offsetof(struct si_env, field) },
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };
@@ -39,7 +40,10 @@ static bool number(const char *s, size_t n, bool units, uint64_t *out)
 	if (i == 0)
 		return false;
 	if (units && i + 1 == n) {
-		unsigned shift = s[i] == 'k' || s[i] == 'K' ? 10 : s[i] == 'm' || s[i] == 'M' ? 20 : s[i] == 'g' || s[i] == 'G' ? 30 : 0;
+		unsigned shift = s[i] == 'k' || s[i] == 'K'   ? 10
+				 : s[i] == 'm' || s[i] == 'M' ? 20
+				 : s[i] == 'g' || s[i] == 'G' ? 30
+							      : 0;
 
 		if (!shift || value >> (64 - shift))
 			return false;
@@ -65,7 +69,8 @@ static bool assign(const struct variable *v, const char *value, struct si_env *o
 		for (;; word = end + 1, position++) {
 			for (end = word; *end && *end != '|'; end++)
 				;
-			if ((size_t)(end - word) == length(value) && si_same(word, value, (size_t)(end - word))) {
+			if ((size_t)(end - word) == length(value) &&
+			    si_same(word, value, (size_t)(end - word))) {
 				*(uint32_t *)field = position;
 				return true;
 			}
@@ -180,7 +185,8 @@ void si_env_parse(char *const *environment, struct si_env *out, struct si_text *
 		const struct variable *found;
 		size_t n = 0;
 
-		if (!si_same(entry, "SHINY_", 6)) /* stops at the first difference, so never reads past a short entry's end */
+		/* stops at the first difference, so never reads past a short entry's end */
+		if (!si_same(entry, "SHINY_", 6))
 			continue;
 		while (entry[n] && entry[n] != '=')
 			n++;
@@ -192,7 +198,8 @@ void si_env_parse(char *const *environment, struct si_env *out, struct si_text *
 			bool both = is_set(all, now);
 
 			si_text_bytes(notes, entry, n);
-			si_text_add(notes, both ? ": ignored, as its new name is set: " : ": an old name, read for now; its new name is ");
+			si_text_add(notes, both ? ": ignored, as its new name is set: "
+						: ": an old name, read for now; its new name is ");
 			si_text_add(notes, now);
 			si_text_add(notes, "\n");
 			if (both)

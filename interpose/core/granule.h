@@ -13,8 +13,9 @@
 #include "base.h"
 
 /*
- * Granules of 64 KiB that hold some module's read-only relocated data: open addressing, 0 is empty. A yes may be wrong (the granule
- * has a neighbour, an update is under way): the sidecar looks the address up properly.
+ * Granules of 64 KiB that hold some module's read-only relocated data: open addressing, 0 is empty.
+ * A yes may be wrong (the granule has a neighbour, an update is under way): the sidecar looks the
+ * address up properly.
  */
 enum { SI_GRANULE_SHIFT = 16, SI_GRANULES = 8192, SI_GRANULE_PROBES = 8 };
 SI_INTERNAL const uint32_t *si_granules; /* [SI_GRANULES]; replaced as a whole */
@@ -33,7 +34,8 @@ static inline bool si_maybe_vtable(uint64_t word)
 		return false;
 	slot = si_granule_slot(granule);
 	for (unsigned n = 0; n < SI_GRANULE_PROBES; n++) {
-		uint32_t found = __atomic_load_n(&table[(slot + n) % SI_GRANULES], __ATOMIC_RELAXED);
+		uint32_t found =
+			__atomic_load_n(&table[(slot + n) % SI_GRANULES], __ATOMIC_RELAXED);
 
 		if (found == granule)
 			return true;

@@ -8,16 +8,17 @@
  * lifted and put back before the program's first instruction. A file longer than the hard limit
  * on files cannot be made (SIGXFSZ); the ring is then as small as that.
  *
- * The sidecar is a process of the same user: where few are allowed, the program has one less. It also
- * has memory of its own, so in a small memory cgroup the kernel might end the program for it.
+ * The sidecar is a process of the same user: where few are allowed, the program has one less. It
+ * also has memory of its own, so in a small memory cgroup the kernel might end the program for it.
  *
  * A seccomp filter that exec has handed down may end the program at our first call. The loader has
  * just opened, read and closed files, and those calls show what there is: /proc/self/status. Where
  * process number 1 has as many filters (a container's own), they are everybody's, and such filters
  * refuse calls and do not kill; one more than that is meant for this program.
  *
- * Not covered: what the program sets later by setrlimit counts our mappings too (header.own says how
- * much that is); a library that does not fit into the address space at all is the loader's to tell.
+ * Not covered: what the program sets later by setrlimit counts our mappings too (header.own says
+ * how much that is); a library that does not fit into the address space at all is the loader's to
+ * tell.
  */
 #include "limits.h"
 
@@ -90,8 +91,9 @@ bool si_limits_filtered(void)
 }
 
 /*
- * The least of the limits of a cgroup and those above it; `root` is where they are mounted, `line` the rest of a line of
- * /proc/self/cgroup. In a container it says "/": the file is there for all cgroups but the root of all.
+ * The least of the limits of a cgroup and those above it; `root` is where they are mounted, `line`
+ * the rest of a line of /proc/self/cgroup. In a container it says "/": the file is there for all
+ * cgroups but the root of all.
  */
 static uint64_t cgroup_limit(const char *root, const char *line, const char *name)
 {
@@ -110,8 +112,9 @@ static uint64_t cgroup_limit(const char *root, const char *line, const char *nam
 		si_text_bytes(&t, line, bytes);
 		si_text_add(&t, name);
 		text[0] = '\n';
-		found = si_sys_read_file(path, text + 1, sizeof(text) - 1) > 0 ? number_after(text, "\n", UINT64_MAX) :
-										UINT64_MAX;
+		found = si_sys_read_file(path, text + 1, sizeof(text) - 1) > 0
+				? number_after(text, "\n", UINT64_MAX)
+				: UINT64_MAX;
 		least = found < least ? found : least;
 		if (!bytes)
 			return least;
@@ -137,7 +140,8 @@ static uint64_t cgroup_bytes(void)
 		if (si_same(line, "::", 2))
 			found = cgroup_limit("/sys/fs/cgroup", line + 2, "/memory.max");
 		else if (si_same(line, ":memory:", 8))
-			found = cgroup_limit("/sys/fs/cgroup/memory", line + 8, "/memory.limit_in_bytes");
+			found = cgroup_limit("/sys/fs/cgroup/memory", line + 8,
+					     "/memory.limit_in_bytes");
 		least = found < least ? found : least;
 		if (!*line)
 			break;
@@ -173,8 +177,10 @@ bool si_limits_enter(struct si_text *why)
 		return too_small(why, "the size of files (ulimit -f)", file_size.hard);
 	if (files.hard < FILES)
 		return too_small(why, "the number of open files (ulimit -n)", files.hard);
-	lifted_size = file_size.soft < file_size.hard && set(RLIMIT_FSIZE, (struct limit){ file_size.hard, file_size.hard });
-	lifted_files = files.soft < files.hard && set(RLIMIT_NOFILE, (struct limit){ files.hard, files.hard });
+	lifted_size = file_size.soft < file_size.hard &&
+		      set(RLIMIT_FSIZE, (struct limit){ file_size.hard, file_size.hard });
+	lifted_files = files.soft < files.hard &&
+		       set(RLIMIT_NOFILE, (struct limit){ files.hard, files.hard });
 	return true;
 }
 

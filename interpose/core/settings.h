@@ -30,7 +30,8 @@ SI_INTERNAL struct si_settings si_settings;
 
 SI_INTERNAL char si_executable[SHINY_PATH_MAX];
 
-/* A path below the library's own file, where nothing can be; empty: it was loaded by a name without a directory. */
+/* A path below the library's own file, where nothing can be; empty: it was loaded by a name without
+ * a directory. */
 SI_INTERNAL char si_library_below[SHINY_PATH_MAX];
 
 /* "SHINY_SESSION=" and the directory, for our children; empty while nothing is recorded. */

@@ -7,8 +7,9 @@
  * Allocates: nothing.
  * Threads:   any.
  *
- * The engine does not call libc's wrappers: those are what the program (or we) may have interposed, they write errno, and some
- * are cancellation points. A direct call returns -errno and touches nothing else.
+ * The engine does not call libc's wrappers: those are what the program (or we) may have interposed,
+ * they write errno, and some are cancellation points. A direct call returns -errno and touches
+ * nothing else.
  *
  * In the constructor anything goes: the program has no sandbox yet (unless it was started in one:
  * limits.h). AFTER it a seccomp filter may be in place that ends the program at a call which it
@@ -21,7 +22,7 @@
  *   mprotect          dlopen with RTLD_DEEPBIND has brought a module    the loader itself has just made the same call for the same
  *                     with read-only references                         pages
  *   execve            before the program's own exec: of a path where    the program is about to make the same call; where a hook
- *                     nothing can be (hooks_exec.c)                     has seen a filter, it is not made
+ *                     nothing can be (hooks_exec.c) has seen a filter, it is not made
  *
  * What is needed otherwise is known without a call: a thread's and process's number (tid.h), the
  * time (clock.h: the vdso's answers that never become a call), where a module's file is (the
@@ -61,7 +62,8 @@ static inline void si_sys_sleep(uint64_t ns)
 	si_sys6(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&wait, 0, 0, 0);
 }
 
-/* Whether the page can be read; the page is not touched. The limit does not exist: see readable.c. */
+/* Whether the page can be read; the page is not touched. The limit does not exist: see
+ * readable.c. */
 static inline bool si_sys_readable(uintptr_t page)
 {
 	enum { NO_LIMIT = 0x7fff };

@@ -7,13 +7,15 @@
  * Allocates: what the program asked for.
  * Threads:   any.
  *
- * Each hook calls the function below it with the arguments it got and records what that did, so the corner cases (zero sizes,
- * alignments that are refused, overflow) are the real allocator's own. Two exceptions, both because glibc's version calls another
- * hooked function by name, and the block would seem to be libc's: reallocarray is realloc after an overflow check here, and
- * cfree, free_sized, free_aligned_sized are free where the system lacks them.
+ * Each hook calls the function below it with the arguments it got and records what that did, so the
+ * corner cases (zero sizes, alignments that are refused, overflow) are the real allocator's own.
+ * Two exceptions, both because glibc's version calls another hooked function by name, and the block
+ * would seem to be libc's: reallocarray is realloc after an overflow check here, and cfree,
+ * free_sized, free_aligned_sized are free where the system lacks them.
  *
- * realloc(block, 0) is recorded as a free, and what it returns, if anything, as a new block: glibc and tcmalloc free and return
- * NULL, jemalloc and mimalloc return a small block, and both are told rightly without knowing which of them is below.
+ * realloc(block, 0) is recorded as a free, and what it returns, if anything, as a new block: glibc
+ * and tcmalloc free and return NULL, jemalloc and mimalloc return a small block, and both are told
+ * rightly without knowing which of them is below.
  */
 #define _GNU_SOURCE
 #include "hooks.h"
@@ -35,10 +37,12 @@ void *si_hook_malloc(size_t size)
 
 void *si_hook_calloc(size_t count, size_t size)
 {
-	return si_record_alloc(SI_FRAME(), si_next.calloc(count, size), count * size, SHINY_API_CALLOC);
+	return si_record_alloc(SI_FRAME(), si_next.calloc(count, size), count * size,
+			       SHINY_API_CALLOC);
 }
 
-static inline __attribute__((always_inline)) void free_at(const uintptr_t *fp, void *block, size_t claimed)
+static inline __attribute__((always_inline)) void free_at(const uintptr_t *fp, void *block,
+							  size_t claimed)
 {
 	if (!block || __builtin_expect(si_bump_owns(block), 0))
 		return;
@@ -67,8 +71,10 @@ void si_hook_free_aligned_sized(void *block, size_t align, size_t size)
 	free_at(SI_FRAME(), block, size);
 }
 
-/* The nursery's reader holds the old block and cannot be waited for: move by hand, and let the reader do the free. */
-static __attribute__((noinline, cold)) void *realloc_by_hand(const uintptr_t *fp, void *block, size_t size)
+/* The nursery's reader holds the old block and cannot be waited for: move by hand, and let the
+ * reader do the free. */
+static __attribute__((noinline, cold)) void *realloc_by_hand(const uintptr_t *fp, void *block,
+							     size_t size)
 {
 	size_t old = si_next.malloc_usable_size(block);
 	void *moved = si_next.malloc(size);
@@ -102,7 +108,8 @@ static void *realloc_bump(const uintptr_t *fp, void *block, size_t size)
 	return si_record_alloc(fp, moved, size, SHINY_API_REALLOC);
 }
 
-static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *fp, void *block, size_t size)
+static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *fp, void *block,
+							      size_t size)
 {
 	void *moved;
 

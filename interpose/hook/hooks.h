@@ -7,8 +7,9 @@
  * Allocates: what the real function allocates.
  * Threads:   any.
  *
- * A hook is a C function si_hook_<id> whose symbol is the hooked one. The compiler never sees a function that is called
- * "malloc", so it makes no assumption about it. In the test library the symbols are not taken: a test calls si_hook_malloc.
+ * A hook is a C function si_hook_<id> whose symbol is the hooked one. The compiler never sees a
+ * function that is called "malloc", so it makes no assumption about it. In the test library the
+ * symbols are not taken: a test calls si_hook_malloc.
  */
 #ifndef SI_HOOKS_H
 #define SI_HOOKS_H
@@ -30,22 +31,25 @@
 #define SI_OWN SI_HOOK
 #include "hooks.def"
 
-/* The hook's own frame: [1] is the return address, which is the call site; [0] the caller's frame pointer. */
+/* The hook's own frame: [1] is the return address, which is the call site; [0] the caller's frame
+ * pointer. */
 #define SI_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
 
 /*
- * The frame of the operator new or delete below which blocks are not to be recorded (SI_NEW_OUTER), or NULL. An address and
- * not a count: an exception or a longjmp that leaves that frame also leaves the stack below it, and the next hook that runs
- * above it clears the mark.
+ * The frame of the operator new or delete below which blocks are not to be recorded (SI_NEW_OUTER),
+ * or NULL. An address and not a count: an exception or a longjmp that leaves that frame also leaves
+ * the stack below it, and the next hook that runs above it clears the mark.
  */
 SI_INTERNAL __thread const uintptr_t *si_outer;
 
 /*
- * Makes the function that it stands in take the mark off when an exception passes through. Nothing else is to be done there, so neither a
- * landing pad nor the language's own personality, and its library, is needed. The function must not be inlined.
+ * Makes the function that it stands in take the mark off when an exception passes through. Nothing
+ * else is to be done there, so neither a landing pad nor the language's own personality, and its
+ * library, is needed. The function must not be inlined.
  */
 #define SI_OUTER_PERSONALITY() __asm__ volatile(".cfi_personality 0x1b, si_outer_unwound")
-SI_INTERNAL int si_outer_unwound(int version, int actions, uint64_t class, void *exception, void *context);
+SI_INTERNAL int si_outer_unwound(int version, int actions, uint64_t class, void *exception,
+				 void *context);
 
 /* Whether an event at `fp` happens below an operator that records the block itself. */
 static inline bool si_nested(const uintptr_t *fp)
@@ -58,14 +62,16 @@ static inline bool si_nested(const uintptr_t *fp)
 	return false;
 }
 
-static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t size,
+				    enum shiny_api api)
 {
 	if (block && !si_nested(fp))
 		si_event_alloc(fp, block, size, api);
 	return block;
 }
 
-/* Forgets which modules bring operators of their own; dlclose may have removed one (hooks_new.c). */
+/* Forgets which modules bring operators of their own; dlclose may have removed one
+ * (hooks_new.c). */
 void si_new_forget_modules(void);
 
 /* Records the mapping calls that came before the engine ran. */
@@ -75,7 +81,8 @@ void si_map_replay(void);
 void si_release(void *block);
 
 /* True: the caller goes on to the real function. */
-static inline bool si_record_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api)
+static inline bool si_record_free(const uintptr_t *fp, void *block, size_t claimed,
+				  enum shiny_api api)
 {
 	return si_nested(fp) || si_event_free(fp, block, claimed, api, si_release);
 }

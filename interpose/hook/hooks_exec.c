@@ -3,27 +3,32 @@
  * hooks_exec.c: the session is handed down to the programs that this one starts.
  *
  * Runs:      inside, in place of exec*, posix_spawn, system and popen.
- * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the caller's stack is written there.
+ * Signals:   exec* are async-signal-safe, may run in a vfork child, and stay so: nothing but the
+ *            caller's stack is written there.
  * Allocates: nothing.
  * Threads:   any.
  *
- * The problem. A child finds its session by SHINY_SESSION, and a plain LD_PRELOAD=libshiny.so does not set it. Putting it into `environ`
- * when we start is too early: programs that change their title (Chromium, nginx, PostgreSQL) first check that the strings of
- * argv and environ lie in one piece as the kernel put them, and give up if they don't. In Chromium that cost the roles: what a zygote
- * forks kept the zygote's command line.
- * The approach. `environ` is left alone; the variable is added to the array that goes to the kernel, in the call that sends it. system and
- * popen send `environ` itself, so these two replace it, once; no title check comes that late.
- * An environment is added to when it loads a library (LD_PRELOAD). Without, the child is not recorded, and `env -i` shows what it would.
- * Rejected: appending to `environ` in order (the check wants every string in the block), room in the block (there is none), asking the
- * parent's pid for its session (orphans and pid namespaces have no parent to ask).
- * What the new program is we don't know: it may be static, setuid, or not ours to follow, and then nothing else tells the sidecar
- * that the blocks of this process have gone with its memory. So a mark in our slot stands for as long as the call has not come back.
- * And a notice says which program it was: without a ring that answers it, it was not recorded (notice.h).
- * Where the new program would not find the library, its loader would say so on its standard error, and what it starts would not find it
- * either: there LD_PRELOAD goes down without us, and the notice says why.
- * A path or environment that cannot be read is the kernel's to refuse (readable.h): no notice is made of it, nothing is added to it.
- * Not covered: a user that keeps its capabilities up to the exec and loses them there (setpriv) may go where its program may not. And
- * execve by direct system call, and libc's own callers of exec (wordexp): their children record into a session of their own.
+ * The problem. A child finds its session by SHINY_SESSION, and a plain LD_PRELOAD=libshiny.so does
+ * not set it. Putting it into `environ` when we start is too early: programs that change their
+ * title (Chromium, nginx, PostgreSQL) first check that the strings of argv and environ lie in one
+ * piece as the kernel put them, and give up if they don't. In Chromium that cost the roles: what a
+ * zygote forks kept the zygote's command line. The approach. `environ` is left alone; the variable
+ * is added to the array that goes to the kernel, in the call that sends it. system and popen send
+ * `environ` itself, so these two replace it, once; no title check comes that late. An environment
+ * is added to when it loads a library (LD_PRELOAD). Without, the child is not recorded, and `env
+ * -i` shows what it would. Rejected: appending to `environ` in order (the check wants every string
+ * in the block), room in the block (there is none), asking the parent's pid for its session
+ * (orphans and pid namespaces have no parent to ask). What the new program is we don't know: it may
+ * be static, setuid, or not ours to follow, and then nothing else tells the sidecar that the blocks
+ * of this process have gone with its memory. So a mark in our slot stands for as long as the call
+ * has not come back. And a notice says which program it was: without a ring that answers it, it was
+ * not recorded (notice.h). Where the new program would not find the library, its loader would say
+ * so on its standard error, and what it starts would not find it either: there LD_PRELOAD goes down
+ * without us, and the notice says why. A path or environment that cannot be read is the kernel's to
+ * refuse (readable.h): no notice is made of it, nothing is added to it. Not covered: a user that
+ * keeps its capabilities up to the exec and loses them there (setpriv) may go where its program may
+ * not. And execve by direct system call, and libc's own callers of exec (wordexp): their children
+ * record into a session of their own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -56,7 +61,8 @@ static bool equal(const char *a, const char *b)
 /* An inherited value that we could not use, so that our own session is another one. */
 static bool is_stale(const char *variable)
 {
-	return si_env.session[0] && equal(variable + NAME_BYTES, si_env.session) && !equal(variable, si_session_variable);
+	return si_env.session[0] && equal(variable + NAME_BYTES, si_env.session) &&
+	       !equal(variable, si_session_variable);
 }
 
 static const char preload[] = "LD_PRELOAD=", library[] = "libshiny.so";
@@ -77,7 +83,8 @@ static size_t entry_bytes(const char **at)
 
 static bool is_library(const char *path, size_t bytes)
 {
-	return bytes >= LIBRARY_BYTES && si_same(path + bytes - LIBRARY_BYTES, library, LIBRARY_BYTES);
+	return bytes >= LIBRARY_BYTES &&
+	       si_same(path + bytes - LIBRARY_BYTES, library, LIBRARY_BYTES);
 }
 
 static bool loads_library(const char *list)
@@ -161,20 +168,23 @@ static char **fill(char **to, char *text, char *const *environment, struct room 
 }
 
 /* On the caller's stack: there until it returns. */
-#define HANDED_DOWN(environment, told)                                                                                       \
-	({                                                                                                                     \
-		char *const *from_ = (environment);                                                                            \
-		struct room room_ = room_for(from_, (told));                                                                   \
-		room_.pointers ? (char *const *)fill(__builtin_alloca(room_.pointers * sizeof(char *)),                        \
-						     __builtin_alloca(room_.bytes), from_, room_) : from_;                    \
+#define HANDED_DOWN(environment, told)                                                           \
+	({                                                                                       \
+		char *const *from_ = (environment);                                              \
+		struct room room_ = room_for(from_, (told));                                     \
+		room_.pointers                                                                   \
+			? (char *const *)fill(__builtin_alloca(room_.pointers * sizeof(char *)), \
+					      __builtin_alloca(room_.bytes), from_, room_)       \
+			: from_;                                                                 \
 	})
 
 /*
- * Would the new program's loader find us? It says so on the program's standard error if not, and a program that has changed its root or its
- * user may not see what this one was started with. A filter may allow exec and no other call, so exec is the call that asks: of
- * a path below our file, which nothing can be. The kernel says ENOTDIR when it has come as far as the file.
- * Behind a filter that we know of nothing is asked: a program that inherits one is not recorded (limits.c), and the filter may end it for
- * what its loader does to find us.
+ * Would the new program's loader find us? It says so on the program's standard error if not, and a
+ * program that has changed its root or its user may not see what this one was started with. A
+ * filter may allow exec and no other call, so exec is the call that asks: of a path below our file,
+ * which nothing can be. The kernel says ENOTDIR when it has come as far as the file. Behind a
+ * filter that we know of nothing is asked: a program that inherits one is not recorded (limits.c),
+ * and the filter may end it for what its loader does to find us.
  */
 static uint32_t out_of_reach(void)
 {
@@ -185,7 +195,9 @@ static uint32_t out_of_reach(void)
 		return SHINY_NOTICE_FILTERED;
 	if (si_library_below[0])
 		why = si_sys(SYS_execve, si_library_below, arguments, arguments + 1);
-	return why == -ENOENT ? SHINY_NOTICE_NO_LIBRARY : why == -EACCES ? SHINY_NOTICE_UNREADABLE : 0;
+	return why == -ENOENT	? SHINY_NOTICE_NO_LIBRARY
+	       : why == -EACCES ? SHINY_NOTICE_UNREADABLE
+				: 0;
 }
 
 /* What a notice says of an environment. */
@@ -194,31 +206,35 @@ static uint32_t flags_of(char *const *environment)
 	if (!si_readable_strings(environment))
 		return 0;
 	for (; *environment; environment++)
-		if (si_same(*environment, preload, PRELOAD_BYTES) && loads_library(*environment + PRELOAD_BYTES))
+		if (si_same(*environment, preload, PRELOAD_BYTES) &&
+		    loads_library(*environment + PRELOAD_BYTES))
 			return SHINY_NOTICE_PRELOADS | out_of_reach();
 	return 0;
 }
 
-static struct si_notice notice_of(enum shiny_notice_kind kind, const char *path, uint32_t pid, uint32_t flags)
+static struct si_notice notice_of(enum shiny_notice_kind kind, const char *path, uint32_t pid,
+				  uint32_t flags)
 {
-	return si_readable_string(path, SHINY_PATH_MAX) ? si_notice_start(kind, path, pid, flags) : (struct si_notice){ 0 };
+	return si_readable_string(path, SHINY_PATH_MAX) ? si_notice_start(kind, path, pid, flags)
+							: (struct si_notice){ 0 };
 }
 
 /* A call of exec: it returns only when it failed. */
-#define REPLACED_BY(own_flags, path, environment, call)                                                                       \
-	({                                                                                                                     \
-		uint32_t told = flags_of(environment);                                                                         \
-		struct si_notice notice_ = notice_of(SHINY_NOTICE_EXEC, (path), si_process_number(), (own_flags) | told);      \
-		if (si_tid_is_vforked())                                                                                       \
-			si_vfork_notice = notice_.number;                                                                      \
-		bool told_ = si_exec_begin();                                                                                  \
-		int result_ = (call);                                                                                          \
-		if (told_)                                                                                                     \
-			si_exec_failed();                                                                                      \
-		si_notice_failed(notice_);                                                                                     \
-		if (si_tid_is_vforked())                                                                                       \
-			si_vfork_notice = 0;                                                                                   \
-		result_;                                                                                                       \
+#define REPLACED_BY(own_flags, path, environment, call)                                        \
+	({                                                                                     \
+		uint32_t told = flags_of(environment);                                         \
+		struct si_notice notice_ = notice_of(SHINY_NOTICE_EXEC, (path),                \
+						     si_process_number(), (own_flags) | told); \
+		if (si_tid_is_vforked())                                                       \
+			si_vfork_notice = notice_.number;                                      \
+		bool told_ = si_exec_begin();                                                  \
+		int result_ = (call);                                                          \
+		if (told_)                                                                     \
+			si_exec_failed();                                                      \
+		si_notice_failed(notice_);                                                     \
+		if (si_tid_is_vforked())                                                       \
+			si_vfork_notice = 0;                                                   \
+		result_;                                                                       \
 	})
 
 static int absent(void)
@@ -229,12 +245,18 @@ static int absent(void)
 
 int si_hook_execve(const char *path, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(execve) ? REPLACED_BY(0, path, environment, si_next.execve(path, argv, HANDED_DOWN(environment, told))) : absent();
+	return SI_NEXT(execve)
+		       ? REPLACED_BY(0, path, environment,
+				     si_next.execve(path, argv, HANDED_DOWN(environment, told)))
+		       : absent();
 }
 
 int si_hook_execvpe(const char *file, char *const *argv, char *const *environment)
 {
-	return SI_NEXT(execvpe) ? REPLACED_BY(0, file, environment, si_next.execvpe(file, argv, HANDED_DOWN(environment, told))) : absent();
+	return SI_NEXT(execvpe)
+		       ? REPLACED_BY(0, file, environment,
+				     si_next.execvpe(file, argv, HANDED_DOWN(environment, told)))
+		       : absent();
 }
 
 int si_hook_execv(const char *path, char *const *argv)
@@ -257,24 +279,29 @@ int si_hook_fexecve(int fd, char *const *argv, char *const *environment)
 {
 	const char *named = first_of(argv);
 
-	return SI_NEXT(fexecve) ?
-		REPLACED_BY(SHINY_NOTICE_BY_DESCRIPTOR, named, environment, si_next.fexecve(fd, argv, HANDED_DOWN(environment, told))) :
-		absent();
+	return SI_NEXT(fexecve)
+		       ? REPLACED_BY(SHINY_NOTICE_BY_DESCRIPTOR, named, environment,
+				     si_next.fexecve(fd, argv, HANDED_DOWN(environment, told)))
+		       : absent();
 }
 
 int si_hook_execveat(int directory, const char *path, char *const *argv, char *const *environment,
 		     int flags)
 {
 	bool read = si_readable_string(path, SHINY_PATH_MAX);
-	uint32_t by = read && directory != AT_FDCWD && *path != '/' ? SHINY_NOTICE_BY_DESCRIPTOR : 0;
+	uint32_t by =
+		read && directory != AT_FDCWD && *path != '/' ? SHINY_NOTICE_BY_DESCRIPTOR : 0;
 	const char *named = read && !*path ? first_of(argv) : path;
 
-	return SI_NEXT(execveat) ?
-		REPLACED_BY(by, named, environment, si_next.execveat(directory, path, argv, HANDED_DOWN(environment, told), flags)) :
-		absent();
+	return SI_NEXT(execveat)
+		       ? REPLACED_BY(by, named, environment,
+				     si_next.execveat(directory, path, argv,
+						      HANDED_DOWN(environment, told), flags))
+		       : absent();
 }
 
-/* The arguments of an execl: `first`, then those of `list` to the NULL; both lists are walked, so a copy is counted. */
+/* The arguments of an execl: `first`, then those of `list` to the NULL; both lists are walked, so a
+ * copy is counted. */
 static size_t count_arguments(const char *first, va_list list)
 {
 	size_t n = 1;
@@ -285,17 +312,17 @@ static size_t count_arguments(const char *first, va_list list)
 	return n;
 }
 
-#define ARGUMENTS(argv, first, list)                                                                                           \
-	do {                                                                                                                   \
-		va_list counted_;                                                                                              \
-		size_t n_ = 0, room_;                                                                                          \
-		va_copy(counted_, list);                                                                                       \
-		room_ = count_arguments(first, counted_);                                                                      \
-		va_end(counted_);                                                                                              \
-		argv = __builtin_alloca(room_ * sizeof(char *));                                                               \
-		argv[n_++] = (char *)(uintptr_t)(first);                                                                       \
-		while (n_ < room_)                                                                                             \
-			argv[n_++] = va_arg(list, char *);                                                                     \
+#define ARGUMENTS(argv, first, list)                             \
+	do {                                                     \
+		va_list counted_;                                \
+		size_t n_ = 0, room_;                            \
+		va_copy(counted_, list);                         \
+		room_ = count_arguments(first, counted_);        \
+		va_end(counted_);                                \
+		argv = __builtin_alloca(room_ * sizeof(char *)); \
+		argv[n_++] = (char *)(uintptr_t)(first);         \
+		while (n_ < room_)                               \
+			argv[n_++] = va_arg(list, char *);       \
 	} while (0)
 
 int si_hook_execl(const char *path, const char *first, ...)
@@ -333,35 +360,38 @@ int si_hook_execle(const char *path, const char *first, ...)
 	return si_hook_execve(path, argv, environment);
 }
 
-/* The caller's own variable is filled by libc, before a signal that tells of the child can come in. */
-#define SPAWNED(path, call)                                                                                                    \
-	({                                                                                                                     \
-		uint32_t told = flags_of(environment);                                                                         \
-		struct si_notice notice_ = notice_of(SHINY_NOTICE_SPAWN, (path), 0, told);                                     \
-		pid_t own_ = 0;                                                                                                \
-		pid_t *at_ = pid ? pid : &own_;                                                                                \
-		int error_ = (call);                                                                                           \
-		if (error_)                                                                                                    \
-			si_notice_failed(notice_);                                                                             \
-		else                                                                                                           \
-			si_notice_started(notice_, (uint32_t)*at_);                                                            \
-		error_;                                                                                                        \
+/* The caller's own variable is filled by libc, before a signal that tells of the child can come
+ * in. */
+#define SPAWNED(path, call)                                                                \
+	({                                                                                 \
+		uint32_t told = flags_of(environment);                                     \
+		struct si_notice notice_ = notice_of(SHINY_NOTICE_SPAWN, (path), 0, told); \
+		pid_t own_ = 0;                                                            \
+		pid_t *at_ = pid ? pid : &own_;                                            \
+		int error_ = (call);                                                       \
+		if (error_)                                                                \
+			si_notice_failed(notice_);                                         \
+		else                                                                       \
+			si_notice_started(notice_, (uint32_t)*at_);                        \
+		error_;                                                                    \
 	})
 
-int si_hook_posix_spawn(pid_t *pid, const char *path, const void *actions, const void *attr, char *const *argv,
-			char *const *environment)
+int si_hook_posix_spawn(pid_t *pid, const char *path, const void *actions, const void *attr,
+			char *const *argv, char *const *environment)
 {
 	if (!SI_NEXT(posix_spawn))
 		return ENOSYS;
-	return SPAWNED(path, si_next.posix_spawn(at_, path, actions, attr, argv, HANDED_DOWN(environment, told)));
+	return SPAWNED(path, si_next.posix_spawn(at_, path, actions, attr, argv,
+						 HANDED_DOWN(environment, told)));
 }
 
-int si_hook_posix_spawnp(pid_t *pid, const char *file, const void *actions, const void *attr, char *const *argv,
-			 char *const *environment)
+int si_hook_posix_spawnp(pid_t *pid, const char *file, const void *actions, const void *attr,
+			 char *const *argv, char *const *environment)
 {
 	if (!SI_NEXT(posix_spawnp))
 		return ENOSYS;
-	return SPAWNED(file, si_next.posix_spawnp(at_, file, actions, attr, argv, HANDED_DOWN(environment, told)));
+	return SPAWNED(file, si_next.posix_spawnp(at_, file, actions, attr, argv,
+						  HANDED_DOWN(environment, told)));
 }
 
 static void hand_down_environ(void)
@@ -377,16 +407,16 @@ static void hand_down_environ(void)
 static const char shell[] = "/bin/sh";
 
 /* Where it would not find us, for as long as the call takes. */
-#define STARTED(call)                                                                                                         \
-	({                                                                                                                     \
-		uint32_t told = flags_of(environ);                                                                             \
-		char **before_ = environ, **during_ = (char **)HANDED_DOWN(environ, told);                                     \
-		notice = si_notice_start(SHINY_NOTICE_SPAWN, shell, 0, told);                                                  \
-		environ = during_;                                                                                             \
-		__auto_type result_ = (call);                                                                                  \
-		if (environ == during_)                                                                                        \
-			environ = before_;                                                                                     \
-		result_;                                                                                                       \
+#define STARTED(call)                                                                      \
+	({                                                                                 \
+		uint32_t told = flags_of(environ);                                         \
+		char **before_ = environ, **during_ = (char **)HANDED_DOWN(environ, told); \
+		notice = si_notice_start(SHINY_NOTICE_SPAWN, shell, 0, told);              \
+		environ = during_;                                                         \
+		__auto_type result_ = (call);                                              \
+		if (environ == during_)                                                    \
+			environ = before_;                                                 \
+		result_;                                                                   \
 	})
 
 int si_hook_system(const char *command)

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks_map.c: mappings, their protection and their names, and the program break, where the program (or its allocator, in another
- * library) calls for them. glibc's own malloc, pthread_create and the loader map without passing here: the sidecar finds those in
- * /proc/PID/smaps.
+ * hooks_map.c: mappings, their protection and their names, and the program break, where the program
+ * (or its allocator, in another library) calls for them. glibc's own malloc, pthread_create and the
+ * loader map without passing here: the sidecar finds those in /proc/PID/smaps.
  *
  * Runs:      inside, in place of mmap, munmap, mprotect, …
  * Signals:   as the real functions.
  * Allocates: nothing.
  * Threads:   any.
  *
- * Before the real functions are known the system call is made here, and nothing is looked up: an allocator maps its first pages
- * under a lock, and dlsym allocates when a name does not exist. (Chromium's would wait for itself.)
+ * Before the real functions are known the system call is made here, and nothing is looked up: an
+ * allocator maps its first pages under a lock, and dlsym allocates when a name does not exist.
+ * (Chromium's would wait for itself.)
  *
- * Order. A call is recorded after it has succeeded. What it took away may belong to another thread by then, whose record can even come
- * first. So calls that take memory away also say when they began: memory that somebody got later than that was not meant.
+ * Order. A call is recorded after it has succeeded. What it took away may belong to another thread
+ * by then, whose record can even come first. So calls that take memory away also say when they
+ * began: memory that somebody got later than that was not meant.
  *
- * Names. Programs name their anonymous memory with prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME): Chromium says what is PartitionAlloc's, what is
- * V8's. A kernel without that feature answers EINVAL, and the name is told to us all the same. Then the kernel has not looked at the pointer,
- * and one that leads nowhere is not ours to follow: the name is read where it lies in a module, as literals do, or in the caller's stack.
+ * Names. Programs name their anonymous memory with prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME):
+ * Chromium says what is PartitionAlloc's, what is V8's. A kernel without that feature answers
+ * EINVAL, and the name is told to us all the same. Then the kernel has not looked at the pointer,
+ * and one that leads nowhere is not ours to follow: the name is read where it lies in a module, as
+ * literals do, or in the caller's stack.
  *
- * Early. An allocator that comes first reserves its memory before we are there (Chromium's pools of 32 GiB: by the first malloc of all). The first
- * calls are kept in a small table, and told when the engine runs (si_map_replay).
+ * Early. An allocator that comes first reserves its memory before we are there (Chromium's pools of
+ * 32 GiB: by the first malloc of all). The first calls are kept in a small table, and told when the
+ * engine runs (si_map_replay).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -59,7 +64,8 @@ static bool is_early(void)
 	return __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED;
 }
 
-static SI_COLD void keep(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map, const char *name)
+static SI_COLD void keep(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map,
+			 const char *name)
 {
 	uint32_t n = __atomic_fetch_add(&early_count, 1, __ATOMIC_RELAXED);
 
@@ -74,7 +80,8 @@ static SI_COLD void keep(const uintptr_t *fp, enum shiny_map_call call, const st
 	__atomic_store_n(&early[n].whole, true, __ATOMIC_RELEASE);
 }
 
-static inline void record(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
+static inline void record(const uintptr_t *fp, enum shiny_map_call call,
+			  const struct shiny_map *map)
 {
 	if (SI_UNLIKELY(is_early()))
 		keep(fp, call, map, NULL);
@@ -90,12 +97,14 @@ static void copy_name(struct shiny_map *map, const char *name)
 
 static bool in_module(const char *name)
 {
-	return si_module_start((uintptr_t)name) && si_module_start((uintptr_t)name + SHINY_MAP_NAME_MAX);
+	return si_module_start((uintptr_t)name) &&
+	       si_module_start((uintptr_t)name + SHINY_MAP_NAME_MAX);
 }
 
 void si_map_replay(void)
 {
-	/* a frame at the end of a page that is no stack: the walk ends behind the caller, which is all that is known */
+	/* a frame at the end of a page that is no stack: the walk ends behind the caller, which is
+	 * all that is known */
 	static uintptr_t edge[PAGE_WORDS] __attribute__((aligned(PAGE_BYTES)));
 	uint32_t count = __atomic_load_n(&early_count, __ATOMIC_RELAXED);
 
@@ -130,10 +139,16 @@ static long direct(long number, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 
-static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+static void mapped(const uintptr_t *fp, void *at, size_t bytes, int prot, int flags, int fd,
+		   off_t offset)
 {
 	struct shiny_map map = {
-		.address = (uintptr_t)at, .bytes = bytes, .offset = (uint64_t)offset, .prot = (uint32_t)prot, .flags = (uint32_t)flags, .fd = fd,
+		.address = (uintptr_t)at,
+		.bytes = bytes,
+		.offset = (uint64_t)offset,
+		.prot = (uint32_t)prot,
+		.flags = (uint32_t)flags,
+		.fd = fd,
 	};
 
 	if (at != MAP_FAILED)
@@ -160,8 +175,12 @@ void *si_hook_mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t 
 
 void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
-	struct shiny_map map = { .bytes = bytes, .old_address = (uintptr_t)old, .old_bytes = old_bytes, .begun = si_ticks(),
-				 .flags = (uint32_t)flags, .fd = -1 };
+	struct shiny_map map = { .bytes = bytes,
+				 .old_address = (uintptr_t)old,
+				 .old_bytes = old_bytes,
+				 .begun = si_ticks(),
+				 .flags = (uint32_t)flags,
+				 .fd = -1 };
 	void *target = NULL, *got;
 	va_list more;
 
@@ -170,8 +189,9 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 		target = va_arg(more, void *);
 		va_end(more);
 	}
-	got = si_next.mremap ? si_next.mremap(old, old_bytes, bytes, flags, target) :
-		(void *)direct(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)target, 0);
+	got = si_next.mremap ? si_next.mremap(old, old_bytes, bytes, flags, target)
+			     : (void *)direct(SYS_mremap, (long)old, (long)old_bytes, (long)bytes,
+					      flags, (long)target, 0);
 	if (got != MAP_FAILED) {
 		map.address = (uintptr_t)got;
 		record(SI_FRAME(), SHINY_MAP_MREMAP, &map);
@@ -181,8 +201,11 @@ void *si_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 int si_hook_munmap(void *at, size_t bytes)
 {
-	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .begun = si_ticks(), .fd = -1 };
-	int status = si_next.munmap ? si_next.munmap(at, bytes) : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
+	struct shiny_map map = {
+		.address = (uintptr_t)at, .bytes = bytes, .begun = si_ticks(), .fd = -1
+	};
+	int status = si_next.munmap ? si_next.munmap(at, bytes)
+				    : (int)direct(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 
 	if (status == 0)
 		record(SI_FRAME(), SHINY_MAP_MUNMAP, &map);
@@ -191,7 +214,9 @@ int si_hook_munmap(void *at, size_t bytes)
 
 int si_hook_madvise(void *at, size_t bytes, int advice)
 {
-	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .prot = (uint32_t)advice, .fd = -1 };
+	struct shiny_map map = {
+		.address = (uintptr_t)at, .bytes = bytes, .prot = (uint32_t)advice, .fd = -1
+	};
 	int status = si_next.madvise ? si_next.madvise(at, bytes, advice) :
 		(int)direct(SYS_madvise, (long)at, (long)bytes, advice, 0, 0, 0);
 
@@ -200,9 +225,14 @@ int si_hook_madvise(void *at, size_t bytes, int advice)
 	return status;
 }
 
-static void protected(const uintptr_t *fp, int status, uint64_t begun, void *at, size_t bytes, int prot)
+static void protected(const uintptr_t *fp, int status, uint64_t begun, void *at, size_t bytes,
+		      int prot)
 {
-	struct shiny_map map = { .address = (uintptr_t)at, .bytes = bytes, .begun = begun, .prot = (uint32_t)prot, .fd = -1 };
+	struct shiny_map map = { .address = (uintptr_t)at,
+				 .bytes = bytes,
+				 .begun = begun,
+				 .prot = (uint32_t)prot,
+				 .fd = -1 };
 
 	if (status == 0)
 		record(fp, SHINY_MAP_MPROTECT, &map);
@@ -211,7 +241,9 @@ static void protected(const uintptr_t *fp, int status, uint64_t begun, void *at,
 int si_hook_mprotect(void *at, size_t bytes, int prot)
 {
 	uint64_t begun = si_ticks();
-	int status = si_next.mprotect ? si_next.mprotect(at, bytes, prot) : (int)direct(SYS_mprotect, (long)at, (long)bytes, prot, 0, 0, 0);
+	int status = si_next.mprotect
+			     ? si_next.mprotect(at, bytes, prot)
+			     : (int)direct(SYS_mprotect, (long)at, (long)bytes, prot, 0, 0, 0);
 
 	protected(SI_FRAME(), status, begun, at, bytes, prot);
 	return status;
@@ -220,8 +252,9 @@ int si_hook_mprotect(void *at, size_t bytes, int prot)
 int si_hook_pkey_mprotect(void *at, size_t bytes, int prot, int key)
 {
 	uint64_t begun = si_ticks();
-	int status = si_next.pkey_mprotect ? si_next.pkey_mprotect(at, bytes, prot, key) :
-		(int)direct(key < 0 ? SYS_mprotect : SYS_pkey_mprotect, (long)at, (long)bytes, prot, key, 0, 0);
+	int status = si_next.pkey_mprotect ? si_next.pkey_mprotect(at, bytes, prot, key)
+					   : (int)direct(key < 0 ? SYS_mprotect : SYS_pkey_mprotect,
+							 (long)at, (long)bytes, prot, key, 0, 0);
 
 	protected(SI_FRAME(), status, begun, at, bytes, prot);
 	return status;
@@ -229,7 +262,9 @@ int si_hook_pkey_mprotect(void *at, size_t bytes, int prot, int key)
 
 static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *name, bool read)
 {
-	struct shiny_map map = { .address = at, .bytes = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, .fd = -1 };
+	struct shiny_map map = { .address = at,
+				 .bytes = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
+				 .fd = -1 };
 	uintptr_t from = (uintptr_t)name;
 
 	if (is_early()) {
@@ -237,13 +272,16 @@ static void named(const uintptr_t *fp, uintptr_t at, size_t bytes, const char *n
 		return;
 	}
 	/* `read`: the kernel has read it */
-	if (!name || !(read || in_module(name) || (from > (uintptr_t)fp && from >= si_tls.stack_low && from + SHINY_MAP_NAME_MAX <= si_tls.stack_high)))
+	if (!name || !(read || in_module(name) ||
+		       (from > (uintptr_t)fp && from >= si_tls.stack_low &&
+			from + SHINY_MAP_NAME_MAX <= si_tls.stack_high)))
 		return;
 	copy_name(&map, name);
 	si_event_map(fp, SHINY_MAP_NAME, &map);
 }
 
-/* All that a caller can have passed goes on as it came: most options take fewer, and look at no more. */
+/* All that a caller can have passed goes on as it came: most options take fewer, and look at no
+ * more. */
 int si_hook_prctl(int option, ...)
 {
 	unsigned long a, b, c, d;
@@ -262,7 +300,9 @@ int si_hook_prctl(int option, ...)
 	leaves = si_clock_forbids_tsc(SYS_prctl, option, (long)a) && si_clock_leave_tsc();
 	if (leaves)
 		si_count(SHINY_COUNT_TSC_FORBIDDEN);
-	status = si_next.prctl ? si_next.prctl(option, a, b, c, d) : (int)direct(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+	status = si_next.prctl
+			 ? si_next.prctl(option, a, b, c, d)
+			 : (int)direct(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
 	if (option == PR_SET_SECCOMP && status == 0)
 		si_wait_filtered();
 	if (leaves && status != 0)
@@ -272,11 +312,16 @@ int si_hook_prctl(int option, ...)
 	return status;
 }
 
-/* The break moved from `from` to `to`: `bytes` is what was gained, `old_bytes` what was given back. */
+/* The break moved from `from` to `to`: `bytes` is what was gained, `old_bytes` what was given
+ * back. */
 static void break_moved(const uintptr_t *fp, uintptr_t from, uintptr_t to)
 {
 	struct shiny_map map = {
-		.address = to, .old_address = from, .bytes = to > from ? to - from : 0, .old_bytes = to < from ? from - to : 0, .fd = -1,
+		.address = to,
+		.old_address = from,
+		.bytes = to > from ? to - from : 0,
+		.old_bytes = to < from ? from - to : 0,
+		.fd = -1,
 	};
 
 	if (to != from)
@@ -285,7 +330,8 @@ static void break_moved(const uintptr_t *fp, uintptr_t from, uintptr_t to)
 
 int si_hook_brk(void *end)
 {
-	uintptr_t from = SI_NEXT(sbrk) ? (uintptr_t)si_next.sbrk(0) : 0; /* no system call: libc remembers it */
+	/* no system call: libc remembers it */
+	uintptr_t from = SI_NEXT(sbrk) ? (uintptr_t)si_next.sbrk(0) : 0;
 	int status = SI_NEXT(brk) ? si_next.brk(end) : no_such_call();
 
 	if (status == 0)

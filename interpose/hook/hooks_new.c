@@ -7,19 +7,22 @@
  * Allocates: what the program asked for.
  * Threads:   any.
  *
- * Why hook them at all, when they end in malloc: so that the return address is the call site, and so that the session knows
- * which form a block came from. Only one event may come of it, and nothing may change for the program, whoever owns what:
+ * Why hook them at all, when they end in malloc: so that the return address is the call site, and
+ * so that the session knows which form a block came from. Only one event may come of it, and
+ * nothing may change for the program, whoever owns what:
  *
- *  - libstdc++'s and libc++'s operators are malloc, free and a new-handler. Where their malloc and free would come to our hooks,
- *    the hook does the malloc itself; only when that fails the real operator runs, for the new-handler and bad_alloc
- *    (SI_NEW_DIRECT).
- *  - tcmalloc, jemalloc, mimalloc below us define operators of their own: call those, record the block once (SI_NEW_OUTER).
- *  - A program that replaces plain new and delete, but not, say, sized delete, relies on libstdc++'s sized delete calling its
- *    own plain one. Freeing there directly would hand malloc's free a block of the program's pool. Also when the program has its
- *    own malloc. So call through and record nothing: whatever malloc is called underneath says so itself (SI_NEW_THROUGH).
- *  - A C program that opens a C++ library: our operators are in the global scope, libstdc++'s are not, so RTLD_NEXT finds
- *    nothing, yet the library's calls come here. Each calling module would have found its operators in its own scope; ask
- *    there, once a module (SI_NEW_SCOPED).
+ *  - libstdc++'s and libc++'s operators are malloc, free and a new-handler. Where their malloc and
+ *    free would come to our hooks, the hook does the malloc itself; only when that fails the real
+ *    operator runs, for the new-handler and bad_alloc (SI_NEW_DIRECT).
+ *  - tcmalloc, jemalloc, mimalloc below us define operators of their own: call those, record the
+ *    block once (SI_NEW_OUTER).
+ *  - A program that replaces plain new and delete, but not, say, sized delete, relies on
+ *    libstdc++'s sized delete calling its own plain one. Freeing there directly would hand malloc's
+ *    free a block of the program's pool. Also when the program has its own malloc. So call through
+ *    and record nothing: whatever malloc is called underneath says so itself (SI_NEW_THROUGH).
+ *  - A C program that opens a C++ library: our operators are in the global scope, libstdc++'s are
+ *    not, so RTLD_NEXT finds nothing, yet the library's calls come here. Each calling module would
+ *    have found its operators in its own scope; ask there, once a module (SI_NEW_SCOPED).
  */
 #define _GNU_SOURCE
 #include "hooks.h"
@@ -30,10 +33,12 @@
 typedef void *si_new_fn(uintptr_t, uintptr_t, uintptr_t);
 typedef void si_delete_fn(uintptr_t, uintptr_t, uintptr_t);
 
-/* One call of an operator in the terms of the slow paths. `base` is the form that libstdc++'s own version of it calls by name. */
+/* One call of an operator in the terms of the slow paths. `base` is the form that libstdc++'s own
+ * version of it calls by name. */
 struct operator_call {
 	const uintptr_t *fp;
-	uintptr_t a, b, c; /* the arguments as they came; a function that takes fewer ignores the rest */
+	uintptr_t a, b, c; /* the arguments as they came; a function that takes fewer ignores the
+	                    * rest */
 	const void *real;
 	const char *symbol, *base;
 	size_t size, align;
@@ -44,7 +49,8 @@ struct operator_call {
 
 enum { MODULES = 64, PAGE_SHIFT = 12, PAGES_BITS = 26 };
 
-/* One word an entry, so that it is whole or absent: 63..28 first page, 27..2 pages, 1 custom, 0 used. */
+/* One word an entry, so that it is whole or absent: 63..28 first page, 27..2 pages, 1 custom, 0
+ * used. */
 static uint64_t modules[MODULES];
 static uint32_t modules_used;
 
@@ -59,7 +65,8 @@ void si_new_forget_modules(void)
 static void *scope_symbol(const struct dl_find_object *found, const char *symbol)
 {
 	const char *path = found->dlfo_link_map ? found->dlfo_link_map->l_name : "";
-	void *handle = *path ? si_peek_open(path) : NULL, *real = handle ? dlsym(handle, symbol) : NULL;
+	void *handle = *path ? si_peek_open(path) : NULL,
+	     *real = handle ? dlsym(handle, symbol) : NULL;
 
 	si_peek_close(handle);
 	return real;
@@ -68,7 +75,8 @@ static void *scope_symbol(const struct dl_find_object *found, const char *symbol
 /* Whether the module's operators are neither absent nor a C++ run-time's. */
 static bool scope_is_custom(const struct dl_find_object *found)
 {
-	static const char *const bases[] = { "_Znwm", "_ZdlPv", "_ZnwmSt11align_val_t", "_ZdlPvSt11align_val_t" };
+	static const char *const bases[] = { "_Znwm", "_ZdlPv", "_ZnwmSt11align_val_t",
+					     "_ZdlPvSt11align_val_t" };
 
 	for (unsigned i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
 		const void *real = scope_symbol(found, bases[i]);
@@ -87,21 +95,25 @@ static bool caller_is_custom(uintptr_t pc)
 
 	for (unsigned i = 0; i < MODULES; i++) {
 		word = __atomic_load_n(&modules[i], __ATOMIC_RELAXED);
-		if (word && page - (word >> (PAGES_BITS + 2)) < (word >> 2 & ((UINT64_C(1) << PAGES_BITS) - 1)))
+		if (word && page - (word >> (PAGES_BITS + 2)) <
+				    (word >> 2 & ((UINT64_C(1) << PAGES_BITS) - 1)))
 			return word & 2;
 	}
 	if (_dl_find_object((void *)pc, &found) != 0)
 		return false;
 	custom = scope_is_custom(&found);
-	pages = ((uintptr_t)found.dlfo_map_end - (uintptr_t)found.dlfo_map_start + 4095) >> PAGE_SHIFT;
-	word = ((uint64_t)(uintptr_t)found.dlfo_map_start >> PAGE_SHIFT) << (PAGES_BITS + 2) | pages << 2 | (custom ? 2 : 0) | 1;
-	__atomic_store_n(&modules[__atomic_fetch_add(&modules_used, 1, __ATOMIC_RELAXED) % MODULES], word, __ATOMIC_RELAXED);
+	pages = ((uintptr_t)found.dlfo_map_end - (uintptr_t)found.dlfo_map_start + 4095) >>
+		PAGE_SHIFT;
+	word = ((uint64_t)(uintptr_t)found.dlfo_map_start >> PAGE_SHIFT) << (PAGES_BITS + 2) |
+	       pages << 2 | (custom ? 2 : 0) | 1;
+	__atomic_store_n(&modules[__atomic_fetch_add(&modules_used, 1, __ATOMIC_RELAXED) % MODULES],
+			 word, __ATOMIC_RELAXED);
 	return custom;
 }
 
 /*
- * The operator that the caller's module would have called. Where that is the run-time's, which would call the module's own base
- * form by name and find ours instead, it is the base form itself.
+ * The operator that the caller's module would have called. Where that is the run-time's, which
+ * would call the module's own base form by name and find ours instead, it is the base form itself.
  */
 static const void *scoped_operator(const struct operator_call *call, bool *is_base)
 {
@@ -120,7 +132,8 @@ static const void *scoped_operator(const struct operator_call *call, bool *is_ba
 
 /* ---- new ---- */
 
-/* What the C++ run-times do before they resort to the new-handler. NULL also for an alignment that they refuse. */
+/* What the C++ run-times do before they resort to the new-handler. NULL also for an alignment that
+ * they refuse. */
 static inline void *direct_new(size_t size, size_t align)
 {
 	size_t rounded;
@@ -136,8 +149,10 @@ static inline void *direct_new(size_t size, size_t align)
 	return si_next.aligned_alloc(align, rounded & -align);
 }
 
-/* See SI_OUTER_PERSONALITY. Return values and the flag are those of the Itanium C++ ABI, level I: 8 is _URC_CONTINUE_UNWIND, 2 is _UA_CLEANUP_PHASE. */
-__attribute__((used)) int si_outer_unwound(int version, int actions, uint64_t class, void *exception, void *context)
+/* See SI_OUTER_PERSONALITY. Return values and the flag are those of the Itanium C++ ABI, level I: 8
+ * is _URC_CONTINUE_UNWIND, 2 is _UA_CLEANUP_PHASE. */
+__attribute__((used)) int si_outer_unwound(int version, int actions, uint64_t class,
+					   void *exception, void *context)
 {
 	(void)version, (void)class, (void)exception, (void)context;
 	if (actions & 2)
@@ -163,7 +178,8 @@ static void *scoped_new(const struct operator_call *call)
 	bool is_base;
 
 	if (!caller_is_custom(call->fp[1]))
-		block = si_record_alloc(call->fp, direct_new(call->size, call->align), call->size, call->api);
+		block = si_record_alloc(call->fp, direct_new(call->size, call->align), call->size,
+					call->api);
 	if (block)
 		return block;
 	real = scoped_operator(call, &is_base);
@@ -179,27 +195,35 @@ static __attribute__((noinline, cold)) void *new_slow(const struct operator_call
 	if (si_new_mode == SI_NEW_SCOPED)
 		return scoped_new(call);
 	if (!call->real || si_new_mode == SI_NEW_UNKNOWN)
-		return si_record_alloc(call->fp, direct_new(call->size, call->align), call->size, call->api);
+		return si_record_alloc(call->fp, direct_new(call->size, call->align), call->size,
+				       call->api);
 	return ((si_new_fn *)(uintptr_t)call->real)(call->a, call->b, call->c);
 }
 
-#define NEW(id, symbol_text, base_text, parameters, a_, b_, c_, align_, api_)                                                  \
-	void *si_hook_##id parameters                                                                                          \
-	{                                                                                                                      \
-		const uintptr_t *fp = SI_FRAME();                                                                              \
-                                                                                                                               \
-		if (__builtin_expect(si_new_mode == SI_NEW_UNKNOWN, 0))                                                        \
-			si_next_resolve();                                                                                     \
-		if (__builtin_expect(si_new_mode == SI_NEW_DIRECT, 1)) {                                                       \
-			void *block = direct_new(size, align_);                                                                \
-                                                                                                                               \
-			if (__builtin_expect(block != NULL, 1))                                                                \
-				return si_record_alloc(fp, block, size, api_);                                                 \
-		}                                                                                                              \
-		struct operator_call call = { .fp = fp, .a = a_, .b = (uintptr_t)(b_), .c = (uintptr_t)(c_),                    \
-					      .real = (const void *)si_next.id, .symbol = symbol_text, .base = base_text,     \
-					      .size = size, .align = align_, .api = api_ };                                    \
-		return new_slow(&call);                                                                                        \
+#define NEW(id, symbol_text, base_text, parameters, a_, b_, c_, align_, api_)   \
+	void *si_hook_##id parameters                                           \
+	{                                                                       \
+		const uintptr_t *fp = SI_FRAME();                               \
+                                                                                \
+		if (__builtin_expect(si_new_mode == SI_NEW_UNKNOWN, 0))         \
+			si_next_resolve();                                      \
+		if (__builtin_expect(si_new_mode == SI_NEW_DIRECT, 1)) {        \
+			void *block = direct_new(size, align_);                 \
+                                                                                \
+			if (__builtin_expect(block != NULL, 1))                 \
+				return si_record_alloc(fp, block, size, api_);  \
+		}                                                               \
+		struct operator_call call = { .fp = fp,                         \
+					      .a = a_,                          \
+					      .b = (uintptr_t)(b_),             \
+					      .c = (uintptr_t)(c_),             \
+					      .real = (const void *)si_next.id, \
+					      .symbol = symbol_text,            \
+					      .base = base_text,                \
+					      .size = size,                     \
+					      .align = align_,                  \
+					      .api = api_ };                    \
+		return new_slow(&call);                                         \
 	}
 
 #define PLAIN_NEW      "_Znwm"
@@ -209,20 +233,24 @@ static __attribute__((noinline, cold)) void *new_slow(const struct operator_call
 
 NEW(new, "_Znwm", PLAIN_NEW, (size_t size), size, 0, 0, 0, SHINY_API_NEW)
 NEW(new_array, "_Znam", PLAIN_NEW, (size_t size), size, 0, 0, 0, SHINY_API_NEW_ARRAY)
-NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", PLAIN_NEW, (size_t size, const void *tag), size, tag, 0, 0, SHINY_API_NEW)
-NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", PLAIN_NEW, (size_t size, const void *tag), size, tag, 0, 0, SHINY_API_NEW_ARRAY)
-NEW(new_aligned, "_ZnwmSt11align_val_t", ALIGNED_NEW, (size_t size, size_t align), size, align, 0, align,
-    SHINY_API_NEW_ALIGNED)
-NEW(new_array_aligned, "_ZnamSt11align_val_t", ALIGNED_NEW, (size_t size, size_t align), size, align, 0, align,
+NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", PLAIN_NEW, (size_t size, const void *tag), size, tag, 0, 0,
+    SHINY_API_NEW)
+NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", PLAIN_NEW, (size_t size, const void *tag), size, tag,
+    0, 0, SHINY_API_NEW_ARRAY)
+NEW(new_aligned, "_ZnwmSt11align_val_t", ALIGNED_NEW, (size_t size, size_t align), size, align, 0,
+    align, SHINY_API_NEW_ALIGNED)
+NEW(new_array_aligned, "_ZnamSt11align_val_t", ALIGNED_NEW, (size_t size, size_t align), size,
+    align, 0, align, SHINY_API_NEW_ARRAY_ALIGNED)
+NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGNED_NEW,
+    (size_t size, size_t align, const void *tag), size, align, tag, align, SHINY_API_NEW_ALIGNED)
+NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGNED_NEW,
+    (size_t size, size_t align, const void *tag), size, align, tag, align,
     SHINY_API_NEW_ARRAY_ALIGNED)
-NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGNED_NEW, (size_t size, size_t align, const void *tag), size,
-    align, tag, align, SHINY_API_NEW_ALIGNED)
-NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGNED_NEW, (size_t size, size_t align, const void *tag),
-    size, align, tag, align, SHINY_API_NEW_ARRAY_ALIGNED)
 
 /* ---- delete ---- */
 
-/* For the reader of a block's vptr that ends up with its free: the plain form is right for blocks of every form there. */
+/* For the reader of a block's vptr that ends up with its free: the plain form is right for blocks
+ * of every form there. */
 static void release_outer(void *block)
 {
 	si_next.delete(block);
@@ -240,7 +268,8 @@ static void scoped_delete(const struct operator_call *call)
 	}
 	real = scoped_operator(call, &is_base);
 	if (real)
-		((si_delete_fn *)(uintptr_t)real)(call->a, is_base ? call->align : call->b, call->c);
+		((si_delete_fn *)(uintptr_t)real)(call->a, is_base ? call->align : call->b,
+						  call->c);
 }
 
 static __attribute__((noinline, cold)) void delete_slow(const struct operator_call *call)
@@ -265,42 +294,54 @@ static __attribute__((noinline, cold)) void delete_slow(const struct operator_ca
 	((si_delete_fn *)(uintptr_t)call->real)(call->a, call->b, call->c);
 }
 
-#define DELETE(id, symbol_text, base_text, parameters, b_, c_, claimed_, align_, api_)                                         \
-	void si_hook_##id parameters                                                                                           \
-	{                                                                                                                      \
-		const uintptr_t *fp = SI_FRAME();                                                                              \
-                                                                                                                               \
-		if (!block || __builtin_expect(si_bump_owns(block), 0))                                                        \
-			return;                                                                                                \
-		if (__builtin_expect(si_new_mode == SI_NEW_UNKNOWN, 0))                                                        \
-			si_next_resolve();                                                                                     \
-		if (__builtin_expect(si_new_mode == SI_NEW_DIRECT, 1)) {                                                       \
-			if (si_record_free(fp, block, claimed_, api_))                                                         \
-				si_next.free(block);                                                                           \
-			return;                                                                                                \
-		}                                                                                                              \
-		struct operator_call call = { .fp = fp, .a = (uintptr_t)block, .b = (uintptr_t)(b_), .c = (uintptr_t)(c_),      \
-					      .real = (const void *)si_next.id, .symbol = symbol_text, .base = base_text,     \
-					      .size = claimed_, .align = align_, .api = api_ };                                \
-		delete_slow(&call);                                                                                            \
+#define DELETE(id, symbol_text, base_text, parameters, b_, c_, claimed_, align_, api_) \
+	void si_hook_##id parameters                                                   \
+	{                                                                              \
+		const uintptr_t *fp = SI_FRAME();                                      \
+                                                                                       \
+		if (!block || __builtin_expect(si_bump_owns(block), 0))                \
+			return;                                                        \
+		if (__builtin_expect(si_new_mode == SI_NEW_UNKNOWN, 0))                \
+			si_next_resolve();                                             \
+		if (__builtin_expect(si_new_mode == SI_NEW_DIRECT, 1)) {               \
+			if (si_record_free(fp, block, claimed_, api_))                 \
+				si_next.free(block);                                   \
+			return;                                                        \
+		}                                                                      \
+		struct operator_call call = { .fp = fp,                                \
+					      .a = (uintptr_t)block,                   \
+					      .b = (uintptr_t)(b_),                    \
+					      .c = (uintptr_t)(c_),                    \
+					      .real = (const void *)si_next.id,        \
+					      .symbol = symbol_text,                   \
+					      .base = base_text,                       \
+					      .size = claimed_,                        \
+					      .align = align_,                         \
+					      .api = api_ };                           \
+		delete_slow(&call);                                                    \
 	}
 
 DELETE(delete, "_ZdlPv", PLAIN_DELETE, (void *block), 0, 0, 0, 0, SHINY_API_DELETE)
 DELETE(delete_array, "_ZdaPv", PLAIN_DELETE, (void *block), 0, 0, 0, 0, SHINY_API_DELETE_ARRAY)
-DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", PLAIN_DELETE, (void *block, const void *tag), tag, 0, 0, 0, SHINY_API_DELETE)
-DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", PLAIN_DELETE, (void *block, const void *tag), tag, 0, 0, 0,
+DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", PLAIN_DELETE, (void *block, const void *tag), tag, 0,
+       0, 0, SHINY_API_DELETE)
+DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", PLAIN_DELETE, (void *block, const void *tag),
+       tag, 0, 0, 0, SHINY_API_DELETE_ARRAY)
+DELETE(delete_sized, "_ZdlPvm", PLAIN_DELETE, (void *block, size_t size), size, 0, size, 0,
+       SHINY_API_DELETE)
+DELETE(delete_array_sized, "_ZdaPvm", PLAIN_DELETE, (void *block, size_t size), size, 0, size, 0,
        SHINY_API_DELETE_ARRAY)
-DELETE(delete_sized, "_ZdlPvm", PLAIN_DELETE, (void *block, size_t size), size, 0, size, 0, SHINY_API_DELETE)
-DELETE(delete_array_sized, "_ZdaPvm", PLAIN_DELETE, (void *block, size_t size), size, 0, size, 0, SHINY_API_DELETE_ARRAY)
-DELETE(delete_aligned, "_ZdlPvSt11align_val_t", ALIGNED_DELETE, (void *block, size_t align), align, 0, 0, align,
-       SHINY_API_DELETE_ALIGNED)
-DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", ALIGNED_DELETE, (void *block, size_t align), align, 0, 0, align,
-       SHINY_API_DELETE_ARRAY_ALIGNED)
+DELETE(delete_aligned, "_ZdlPvSt11align_val_t", ALIGNED_DELETE, (void *block, size_t align), align,
+       0, 0, align, SHINY_API_DELETE_ALIGNED)
+DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", ALIGNED_DELETE, (void *block, size_t align),
+       align, 0, 0, align, SHINY_API_DELETE_ARRAY_ALIGNED)
 DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", ALIGNED_DELETE,
        (void *block, size_t align, const void *tag), align, tag, 0, align, SHINY_API_DELETE_ALIGNED)
 DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", ALIGNED_DELETE,
-       (void *block, size_t align, const void *tag), align, tag, 0, align, SHINY_API_DELETE_ARRAY_ALIGNED)
-DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", ALIGNED_DELETE, (void *block, size_t size, size_t align), size, align,
-       size, align, SHINY_API_DELETE_ALIGNED)
-DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", ALIGNED_DELETE, (void *block, size_t size, size_t align), size,
-       align, size, align, SHINY_API_DELETE_ARRAY_ALIGNED)
+       (void *block, size_t align, const void *tag), align, tag, 0, align,
+       SHINY_API_DELETE_ARRAY_ALIGNED)
+DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", ALIGNED_DELETE,
+       (void *block, size_t size, size_t align), size, align, size, align, SHINY_API_DELETE_ALIGNED)
+DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", ALIGNED_DELETE,
+       (void *block, size_t size, size_t align), size, align, size, align,
+       SHINY_API_DELETE_ARRAY_ALIGNED)

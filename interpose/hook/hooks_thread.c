@@ -7,18 +7,21 @@
  * Allocates: nothing.
  * Threads:   any.
  *
- * dlopen looks at its return address: the caller's RUNPATH ($ORIGIN of the caller), namespace and scope follow from it. A wrapper
- * would become the caller, and `dlopen("plugin.so")` from a library with RUNPATH=$ORIGIN/plugins would fail. So the hooks of
- * dlopen and dlmopen save the arguments, say that modules are about to change, restore them and jump: the real function finds
- * the stack as the program left it. What comes after the return is not seen here (see si_event_modules_changing).
- * With RTLD_DEEPBIND it has to be (rebind.h): there the real function is entered with the address of a return instruction in the caller's
- * own code on top of the stack, and ours below. It sees its caller, returns to that instruction, which returns to us.
- * Rejected: the same with a `call` instruction for every dlopen (whoever walks the stack out of a constructor meets it), and dlmopen with
- * a namespace computed by us (RUNPATH is still ours).
+ * dlopen looks at its return address: the caller's RUNPATH ($ORIGIN of the caller), namespace and
+ * scope follow from it. A wrapper would become the caller, and `dlopen("plugin.so")` from a library
+ * with RUNPATH=$ORIGIN/plugins would fail. So the hooks of dlopen and dlmopen save the arguments,
+ * say that modules are about to change, restore them and jump: the real function finds the stack as
+ * the program left it. What comes after the return is not seen here (see
+ * si_event_modules_changing). With RTLD_DEEPBIND it has to be (rebind.h): there the real function
+ * is entered with the address of a return instruction in the caller's own code on top of the stack,
+ * and ours below. It sees its caller, returns to that instruction, which returns to us. Rejected:
+ * the same with a `call` instruction for every dlopen (whoever walks the stack out of a constructor
+ * meets it), and dlmopen with a namespace computed by us (RUNPATH is still ours).
  *
- * A thread starts in thread_main, which reports it and jumps on to the program's routine: no frame of ours stays on its stack.
- * What thread_main must know waits in a pool of fixed size, taken by the creator and given back by the new thread at once; with
- * the pool empty a thread starts without us, and the engine meets it at its first event.
+ * A thread starts in thread_main, which reports it and jumps on to the program's routine: no frame
+ * of ours stays on its stack. What thread_main must know waits in a pool of fixed size, taken by
+ * the creator and given back by the new thread at once; with the pool empty a thread starts without
+ * us, and the engine meets it at its first event.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,7 +61,8 @@ static struct birth *birth_take(void)
 		struct birth *birth = &births[(start + n) % BIRTHS];
 		uint32_t is_free = 0;
 
-		if (__atomic_compare_exchange_n(&birth->taken, &is_free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&birth->taken, &is_free, 1, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return birth;
 	}
 	return NULL;
@@ -93,7 +97,8 @@ static size_t stack_bytes(const pthread_attr_t *attr)
 	return bytes;
 }
 
-int si_hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *argument)
+int si_hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
+			   void *argument)
 {
 	struct birth *birth;
 	int error;
@@ -152,7 +157,8 @@ __attribute__((used)) void si_vfork_over(uint32_t child)
  */
 int si_hook_clone(int (*routine)(void *), void *stack, int flags, void *argument, ...)
 {
-	bool vforks = (flags & (CLONE_VM | CLONE_VFORK | CLONE_THREAD | CLONE_SETTLS)) == (CLONE_VM | CLONE_VFORK);
+	bool vforks = (flags & (CLONE_VM | CLONE_VFORK | CLONE_THREAD | CLONE_SETTLS)) ==
+		      (CLONE_VM | CLONE_VFORK);
 	void *parent_tid, *tls, *child_tid;
 	va_list more;
 	int pid;
@@ -193,7 +199,8 @@ void si_hook_exit_now_c(int status)
 	__builtin_trap();
 }
 
-/* at_quick_exit's handlers run after this, and may allocate: what they do is recorded, only their blocks' vptrs are not read. */
+/* at_quick_exit's handlers run after this, and may allocate: what they do is recorded, only their
+ * blocks' vptrs are not read. */
 void si_hook_quick_exit(int status)
 {
 	si_event_exits(status);
@@ -219,7 +226,8 @@ int si_hook_dlclose(void *handle)
 SI_INTERNAL void si_syscall_coming(long call, long a, long b, long c);
 __attribute__((used)) void si_syscall_coming(long call, long a, long b, long c)
 {
-	bool filter = call == SYS_seccomp ? a == SECCOMP_SET_MODE_FILTER : call == SYS_prctl && a == PR_SET_SECCOMP;
+	bool filter = call == SYS_seccomp ? a == SECCOMP_SET_MODE_FILTER
+					  : call == SYS_prctl && a == PR_SET_SECCOMP;
 
 	if (filter && c) /* without one it is a question whether there can be any */
 		si_wait_filtered();
@@ -238,53 +246,53 @@ __attribute__((used)) void si_modules_changing(void)
 }
 
 #ifndef SHINY_TEST
-/* Three argument registers are saved; with the return address that keeps the stack aligned at the call. `jump`: to the real one, in rax. */
-#define STUB(symbol, real, jump)                                                                                               \
-	__asm__(".pushsection .text\n"                                                                                         \
-		".globl " symbol "\n"                                                                                          \
-		".type " symbol ", @function\n"                                                                                \
-		".p2align 4\n" symbol ":\n"                                                                                    \
-		"	.cfi_startproc\n"                                                                                      \
-		"	push %rdi\n	.cfi_adjust_cfa_offset 8\n"                                                            \
-		"	push %rsi\n	.cfi_adjust_cfa_offset 8\n"                                                            \
-		"	push %rdx\n	.cfi_adjust_cfa_offset 8\n"                                                            \
-		"	call si_modules_changing\n"                                                                            \
-		"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n"                                                           \
-		"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"                                                           \
-		"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"                                                           \
-		"	mov " real "(%rip), %rax\n"                                                                            \
-		"	test %rax, %rax\n"                                                                                     \
-		"	jz 1f\n"                                                                                               \
-		jump                                                                                                           \
-		"1:	ret\n"                                                                                                 \
-		"	.cfi_endproc\n"                                                                                        \
-		".size " symbol ", . - " symbol "\n"                                                                           \
+/* Three argument registers are saved; with the return address that keeps the stack aligned at the
+ * call. `jump`: to the real one, in rax. */
+#define STUB(symbol, real, jump)                          \
+	__asm__(".pushsection .text\n"                    \
+		".globl " symbol "\n"                     \
+		".type " symbol ", @function\n"           \
+		".p2align 4\n" symbol ":\n"               \
+		"	.cfi_startproc\n"                       \
+		"	push %rdi\n	.cfi_adjust_cfa_offset 8\n" \
+		"	push %rsi\n	.cfi_adjust_cfa_offset 8\n" \
+		"	push %rdx\n	.cfi_adjust_cfa_offset 8\n" \
+		"	call si_modules_changing\n"             \
+		"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n" \
+		"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n" \
+		"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n" \
+		"	mov " real "(%rip), %rax\n"       \
+		"	test %rax, %rax\n"                      \
+		"	jz 1f\n" jump "1:	ret\n"          \
+		"	.cfi_endproc\n"                         \
+		".size " symbol ", . - " symbol "\n"      \
 		".popsection")
 
-/* 8: RTLD_DEEPBIND. rdx carries no argument of dlopen; the real one has to find the stack as far from a multiple of 16 as we do. */
-#define JUMP_OR_COME_BACK                                                                                                      \
-	"	test $8, %sil\n"                                                                                               \
-	"	jz 2f\n"                                                                                                       \
-	"	push %rdi\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
-	"	push %rsi\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
-	"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
-	"	mov 24(%rsp), %rdi\n"                                                                                          \
-	"	call si_scope_way\n"                                                                                           \
-	"	mov %rax, %rdx\n"                                                                                              \
-	"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
-	"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
-	"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
-	"	test %rdx, %rdx\n"                                                                                             \
-	"	jz 2f\n"                                                                                                       \
-	"	lea 3f(%rip), %rcx\n"                                                                                          \
-	"	push %rcx\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
-	"	push %rdx\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
-	"	jmp *%rax\n	.cfi_adjust_cfa_offset -16\n"                                                                  \
-	"3:	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                                    \
-	"	mov %rax, %rdi\n"                                                                                              \
-	"	call si_scope_opened\n"                                                                                        \
-	"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"                                                                   \
-	"	ret\n"                                                                                                         \
+/* 8: RTLD_DEEPBIND. rdx carries no argument of dlopen; the real one has to find the stack as far
+ * from a multiple of 16 as we do. */
+#define JUMP_OR_COME_BACK                           \
+	"	test $8, %sil\n"                          \
+	"	jz 2f\n"                                  \
+	"	push %rdi\n	.cfi_adjust_cfa_offset 8\n"   \
+	"	push %rsi\n	.cfi_adjust_cfa_offset 8\n"   \
+	"	push %rax\n	.cfi_adjust_cfa_offset 8\n"   \
+	"	mov 24(%rsp), %rdi\n"                     \
+	"	call si_scope_way\n"                      \
+	"	mov %rax, %rdx\n"                         \
+	"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"   \
+	"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"   \
+	"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"   \
+	"	test %rdx, %rdx\n"                        \
+	"	jz 2f\n"                                  \
+	"	lea 3f(%rip), %rcx\n"                     \
+	"	push %rcx\n	.cfi_adjust_cfa_offset 8\n"   \
+	"	push %rdx\n	.cfi_adjust_cfa_offset 8\n"   \
+	"	jmp *%rax\n	.cfi_adjust_cfa_offset -16\n" \
+	"3:	push %rax\n	.cfi_adjust_cfa_offset 8\n" \
+	"	mov %rax, %rdi\n"                         \
+	"	call si_scope_opened\n"                   \
+	"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"   \
+	"	ret\n"                                    \
 	"2:	jmp *%rax\n"
 
 STUB("dlopen", "si_next_dlopen", JUMP_OR_COME_BACK);
@@ -296,40 +304,41 @@ STUB("dlmopen", "si_next_dlmopen", "	jmp *%rax\n");
  * in the thread storage that both have; the parent takes that back. A 4095th of the numbers are
  * errors.
  */
-#define VFORK(symbol)                                                                                                          \
-	__asm__(".pushsection .text\n"                                                                                         \
-		".globl " symbol "\n"                                                                                          \
-		".type " symbol ", @function\n"                                                                                \
-		".p2align 4\n" symbol ":\n"                                                                                    \
-		"	.cfi_startproc\n"                                                                                      \
-		"	mov si_vforked@gottpoff(%rip), %rdx\n"                                                                 \
-		"	mov %fs:(%rdx), %esi\n"                                                                                \
-		"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n	.cfi_register %rip, %rdi\n"                            \
-		"	mov $58, %eax\n" /* SYS_vfork */                                                                       \
-		"	syscall\n"                                                                                             \
-		"	push %rdi\n	.cfi_adjust_cfa_offset 8\n	.cfi_rel_offset %rip, 0\n"                             \
-		"	test %rax, %rax\n"                                                                                     \
-		"	jnz 1f\n"                                                                                              \
-		"	inc %esi\n"                                                                                            \
-		"1:	mov %esi, %fs:(%rdx)\n"                                                                                \
-		"	cmp $-4095, %rax\n"                                                                                    \
-		"	jae 2f\n"                                                                                              \
-		"	test %eax, %eax\n"                                                                                     \
-		"	jz 3f\n"                                                                                               \
-		"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                            \
-		"	mov %eax, %edi\n"                                                                                      \
-		"	call si_vfork_over\n"                                                                                  \
-		"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"                                                           \
-		"3:	ret\n"                                                                                                 \
-		"2:	neg %eax\n"                                                                                            \
-		"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                                                            \
-		"	call __errno_location@plt\n"                                                                           \
-		"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n"                                                           \
-		"	mov %edx, (%rax)\n"                                                                                    \
-		"	mov $-1, %rax\n"                                                                                       \
-		"	ret\n"                                                                                                 \
-		"	.cfi_endproc\n"                                                                                        \
-		".size " symbol ", . - " symbol "\n"                                                                           \
+#define VFORK(symbol)                                                               \
+	__asm__(".pushsection .text\n"                                              \
+		".globl " symbol "\n"                                               \
+		".type " symbol ", @function\n"                                     \
+		".p2align 4\n" symbol ":\n"                                         \
+		"	.cfi_startproc\n"                                                 \
+		"	mov si_vforked@gottpoff(%rip), %rdx\n"                            \
+		"	mov %fs:(%rdx), %esi\n"                                           \
+		"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n	.cfi_register %rip, "      \
+		"%rdi\n"                                                            \
+		"	mov $58, %eax\n" /* SYS_vfork */                            \
+		"	syscall\n"                                                        \
+		"	push %rdi\n	.cfi_adjust_cfa_offset 8\n	.cfi_rel_offset %rip, 0\n" \
+		"	test %rax, %rax\n"                                                \
+		"	jnz 1f\n"                                                         \
+		"	inc %esi\n"                                                       \
+		"1:	mov %esi, %fs:(%rdx)\n"                                         \
+		"	cmp $-4095, %rax\n"                                               \
+		"	jae 2f\n"                                                         \
+		"	test %eax, %eax\n"                                                \
+		"	jz 3f\n"                                                          \
+		"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                           \
+		"	mov %eax, %edi\n"                                                 \
+		"	call si_vfork_over\n"                                             \
+		"	pop %rax\n	.cfi_adjust_cfa_offset -8\n"                           \
+		"3:	ret\n"                                                          \
+		"2:	neg %eax\n"                                                     \
+		"	push %rax\n	.cfi_adjust_cfa_offset 8\n"                           \
+		"	call __errno_location@plt\n"                                      \
+		"	pop %rdx\n	.cfi_adjust_cfa_offset -8\n"                           \
+		"	mov %edx, (%rax)\n"                                               \
+		"	mov $-1, %rax\n"                                                  \
+		"	ret\n"                                                            \
+		"	.cfi_endproc\n"                                                   \
+		".size " symbol ", . - " symbol "\n"                                \
 		".popsection")
 
 VFORK("vfork");

@@ -7,9 +7,10 @@
  * Allocates: nothing.
  * Threads:   any; the real functions are cancellation points, and so are these.
  *
- * The kernel keeps the status of a process that was killed for its parent, and gives it away once: a sidecar that has not looked at
- * a child of ten milliseconds in its life asks too late. So what the parent learns is passed on. Not seen: waits by direct system call,
- * and those inside libc (system, pclose).
+ * The kernel keeps the status of a process that was killed for its parent, and gives it away once:
+ * a sidecar that has not looked at a child of ten milliseconds in its life asks too late. So what
+ * the parent learns is passed on. Not seen: waits by direct system call, and those inside libc
+ * (system, pclose).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,12 +33,12 @@ static int absent(void)
 }
 
 /* A caller that does not ask for the status does not keep us from it. */
-#define WAITED(call)                                                                                                           \
-	({                                                                                                                     \
-		int own_ = 0;                                                                                                  \
-		int *at_ = status ? status : &own_;                                                                            \
-		pid_t pid_ = (call);                                                                                           \
-		pid_ > 0 ? told(pid_, *at_) : pid_;                                                                            \
+#define WAITED(call)                                \
+	({                                          \
+		int own_ = 0;                       \
+		int *at_ = status ? status : &own_; \
+		pid_t pid_ = (call);                \
+		pid_ > 0 ? told(pid_, *at_) : pid_; \
 	})
 
 pid_t si_hook_wait(int *status)

@@ -7,12 +7,13 @@
  * Allocates: a bump area in .bss.
  * Threads:   any.
  *
- * The problem: dlsym may allocate (its error text, for a name that does not exist), and reaches our hook when it does. And
- * constructors of libraries that the loader runs before ours allocate, so the table must work before anybody filled it.
- * The approach: the five functions that are called all the time start out as `early_*`, which fill the table first; while this
- * thread is filling it, they hand out pieces of si_bump. After that the hot path has no test for "resolved yet" at all.
- * Rejected: __libc_malloc and friends as a first target (GLIBC_PRIVATE in spirit, absent from other allocators, and their blocks
- * would later meet another allocator's free).
+ * The problem: dlsym may allocate (its error text, for a name that does not exist), and reaches our
+ * hook when it does. And constructors of libraries that the loader runs before ours allocate, so
+ * the table must work before anybody filled it. The approach: the five functions that are called
+ * all the time start out as `early_*`, which fill the table first; while this thread is filling it,
+ * they hand out pieces of si_bump. After that the hot path has no test for "resolved yet" at all.
+ * Rejected: __libc_malloc and friends as a first target (GLIBC_PRIVATE in spirit, absent from other
+ * allocators, and their blocks would later meet another allocator's free).
  */
 #define _GNU_SOURCE
 #include "next.h"
@@ -41,8 +42,8 @@ static void *bump_alloc(size_t align, size_t size)
 			errno = ENOMEM;
 			return NULL;
 		}
-	} while (!__atomic_compare_exchange_n(&bump_used, &start, (at + size + 15) / 16 * 16, false, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&bump_used, &start, (at + size + 15) / 16 * 16, false,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	memcpy(si_bump + at - 16, &size, sizeof(size));
 	return si_bump + at;
 }
@@ -66,7 +67,8 @@ static bool early(void)
 
 static void *early_malloc(size_t size)
 {
-	return early() && si_next.malloc != early_malloc ? si_next.malloc(size) : bump_alloc(16, size);
+	return early() && si_next.malloc != early_malloc ? si_next.malloc(size)
+							 : bump_alloc(16, size);
 }
 
 static void *early_calloc(size_t count, size_t size)
@@ -75,10 +77,12 @@ static void *early_calloc(size_t count, size_t size)
 
 	if (early() && si_next.calloc != early_calloc)
 		return si_next.calloc(count, size);
-	return __builtin_mul_overflow(count, size, &bytes) ? NULL : bump_alloc(16, bytes); /* .bss: zero already */
+	/* .bss: zero already */
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : bump_alloc(16, bytes);
 }
 
-/* The hook has dealt with blocks of the bump area; what remains is realloc(NULL, n), and foreign blocks while resolving. */
+/* The hook has dealt with blocks of the bump area; what remains is realloc(NULL, n), and foreign
+ * blocks while resolving. */
 static void *early_realloc(void *block, size_t size)
 {
 	if (early() && si_next.realloc != early_realloc)
@@ -94,7 +98,9 @@ static void early_free(void *block)
 
 static size_t early_usable_size(void *block)
 {
-	return early() && si_next.malloc_usable_size != early_usable_size ? si_next.malloc_usable_size(block) : 0;
+	return early() && si_next.malloc_usable_size != early_usable_size
+		       ? si_next.malloc_usable_size(block)
+		       : 0;
 }
 
 struct si_next si_next = {
@@ -109,12 +115,15 @@ struct si_next si_next = {
 #define SI_STUB(id, symbol) __attribute__((used)) void *si_next_##id;
 #include "hooks.def"
 
-/* The module that `address` lies in, or NULL. dladdr would also search the symbol table: 50 us in one of libstdc++'s size. */
+/* The module that `address` lies in, or NULL. dladdr would also search the symbol table: 50 us in
+ * one of libstdc++'s size. */
 static const struct link_map *module_of(const void *address)
 {
 	struct dl_find_object found;
 
-	return address && _dl_find_object((void *)(uintptr_t)address, &found) == 0 ? found.dlfo_link_map : NULL;
+	return address && _dl_find_object((void *)(uintptr_t)address, &found) == 0
+		       ? found.dlfo_link_map
+		       : NULL;
 }
 
 bool si_is_ours(const void *address)
@@ -154,7 +163,8 @@ const void *si_owner(const char *symbol)
 
 	if (!module || si_is_ours(found))
 		return found;
-	if (!dladdr1(found, &info, (void **)&entry, RTLD_DL_SYMENT) || !entry || entry->st_shndx != SHN_UNDEF)
+	if (!dladdr1(found, &info, (void **)&entry, RTLD_DL_SYMENT) || !entry ||
+	    entry->st_shndx != SHN_UNDEF)
 		return found;
 	for (module = module->l_next; module; module = module->l_next) {
 		if (module == module_of(si_bump))
@@ -175,13 +185,19 @@ bool si_is_cxx_runtime(const void *address)
 		return false;
 	name = strrchr(module->l_name, '/');
 	name = name ? name + 1 : module->l_name;
-	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9) || !strncmp(name, "libc++abi.so", 12);
+	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9) ||
+	       !strncmp(name, "libc++abi.so", 12);
 }
 
 /* Whether all of the functions that libstdc++'s operators call by name are ours. */
 static bool all_reach_us(void)
 {
-	static const char *const called[] = { "malloc", "free", "aligned_alloc", "_Znwm", "_ZdlPv", "_ZnwmSt11align_val_t",
+	static const char *const called[] = { "malloc",
+					      "free",
+					      "aligned_alloc",
+					      "_Znwm",
+					      "_ZdlPv",
+					      "_ZnwmSt11align_val_t",
 					      "_ZdlPvSt11align_val_t" };
 
 	for (unsigned i = 0; i < sizeof(called) / sizeof(called[0]); i++)
@@ -196,8 +212,10 @@ static enum si_new_mode find_new_mode(void)
 		return SI_NEW_SCOPED;
 	if (!all_reach_us())
 		return SI_NEW_THROUGH;
-	return si_is_cxx_runtime((const void *)si_next.new) && si_is_cxx_runtime((const void *)si_next.delete) ? SI_NEW_DIRECT :
-													    SI_NEW_OUTER;
+	return si_is_cxx_runtime((const void *)si_next.new) &&
+			       si_is_cxx_runtime((const void *)si_next.delete)
+		       ? SI_NEW_DIRECT
+		       : SI_NEW_OUTER;
 }
 
 /* `slot` keeps what it has when the symbol does not exist. */
@@ -221,11 +239,13 @@ void si_next_resolve(void)
 		find(&si_next.id, #symbol);
 #define SI_STUB(id, symbol) find(&si_next_##id, #symbol);
 #include "hooks.def"
-	(void)dlerror(); /* the program shall not find our misses there; its text was ours and is freed here */
+	/* the program shall not find our misses there; its text was ours and is freed here */
+	(void)dlerror();
 	__atomic_store_n(&si_new_mode, find_new_mode(), __ATOMIC_RELAXED);
 	(void)dlerror();
-	/* These come last, and are never missed: until here what dlsym and dlerror allocate is served by the bump area. In the program's heap
-	 * it would be what the program has not asked for, and move what it does. */
+	/* These come last, and are never missed: until here what dlsym and dlerror allocate is
+	 * served by the bump area. In the program's heap it would be what the program has not asked
+	 * for, and move what it does. */
 	find(&si_next.malloc, "malloc");
 	find(&si_next.calloc, "calloc");
 	find(&si_next.realloc, "realloc");

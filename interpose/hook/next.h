@@ -3,7 +3,8 @@
  * next.h: the functions below us: what each hooked call would have reached without us.
  *
  * Runs:      inside.
- * Signals:   the table may be used anywhere; filling it (dlsym) happens in the constructor, or at the first call before that.
+ * Signals:   the table may be used anywhere; filling it (dlsym) happens in the constructor, or at
+ *            the first call before that.
  * Allocates: nothing of the program's; dlsym's own needs are served by a bump area (si_bump_owns).
  * Threads:   any; the table is written with the same values by whoever comes first.
  */
@@ -26,7 +27,8 @@ struct si_next {
 #include "hooks.def"
 };
 
-/* malloc, calloc, realloc, free and malloc_usable_size are never NULL, from the first instruction on. */
+/* malloc, calloc, realloc, free and malloc_usable_size are never NULL, from the first instruction
+ * on. */
 SI_INTERNAL struct si_next si_next;
 
 /* The stubs' real functions: assembly reaches a variable by name, but no member of a struct. */
@@ -35,35 +37,44 @@ SI_INTERNAL struct si_next si_next;
 #include "hooks.def"
 
 /* The real function of a rarely called hook; NULL where the system has none. */
-#define SI_NEXT(id) (__builtin_expect(si_next.id != NULL, 1) ? si_next.id : (si_next_resolve(), si_next.id))
+#define SI_NEXT(id) \
+	(__builtin_expect(si_next.id != NULL, 1) ? si_next.id : (si_next_resolve(), si_next.id))
 
 /* Fills the table. The constructor calls it; a hook that is called earlier does. */
 void si_next_resolve(void);
 
-/* dlopen(path, RTLD_LAZY | RTLD_NOLOAD) and dlclose of it, below our hooks: no module comes or goes. */
+/* dlopen(path, RTLD_LAZY | RTLD_NOLOAD) and dlclose of it, below our hooks: no module comes or
+ * goes. */
 void *si_peek_open(const char *path);
 void si_peek_close(void *handle);
 
 /*
- * What an operator new or delete hook does. It depends on who would have been called, and on who those would have called:
- * libstdc++'s array, nothrow and sized forms call the plain forms by name, and the plain forms call malloc and free by name.
+ * What an operator new or delete hook does. It depends on who would have been called, and on who
+ * those would have called: libstdc++'s array, nothrow and sized forms call the plain forms by name,
+ * and the plain forms call malloc and free by name.
  */
 enum si_new_mode {
 	SI_NEW_UNKNOWN = 0,
-	SI_NEW_DIRECT,  /* libstdc++'s or libc++'s, on top of malloc and free that come to us: do their work here */
-	SI_NEW_OUTER,   /* another library's (tcmalloc, jemalloc): call it, record the block, not what it does underneath */
-	SI_NEW_THROUGH, /* the program replaced a form that these call by name: call on, what is underneath records itself */
-	SI_NEW_SCOPED,  /* no C++ run-time in the global scope: ask each caller's own (hooks_new.c) */
+	SI_NEW_DIRECT,  /* libstdc++'s or libc++'s, on top of malloc and free that come to us: do
+	                 * their work here */
+	SI_NEW_OUTER,   /* another library's (tcmalloc, jemalloc): call it, record the block, not
+	                 * what it does underneath */
+	SI_NEW_THROUGH, /* the program replaced a form that these call by name: call on, what is
+	                 * underneath records itself */
+	SI_NEW_SCOPED,  /* no C++ run-time in the global scope: ask each caller's own
+	                 * (hooks_new.c) */
 };
 SI_INTERNAL enum si_new_mode si_new_mode;
 
-/* Whether `address` lies in a C++ run-time library whose operators are malloc and free with a new-handler. */
+/* Whether `address` lies in a C++ run-time library whose operators are malloc and free with a
+ * new-handler. */
 bool si_is_cxx_runtime(const void *address);
 
 /*
- * Where the program's calls of `symbol` end up: an address in the module that defines it. NULL: nowhere.
- * Neither comparing dlsym's answer with the hook's address (our own reference to "malloc" is resolved like anybody's) nor believing
- * its module would do: an executable at a fixed address that takes malloc's address has an entry for it in its own PLT.
+ * Where the program's calls of `symbol` end up: an address in the module that defines it. NULL:
+ * nowhere. Neither comparing dlsym's answer with the hook's address (our own reference to "malloc"
+ * is resolved like anybody's) nor believing its module would do: an executable at a fixed address
+ * that takes malloc's address has an entry for it in its own PLT.
  */
 const void *si_owner(const char *symbol);
 bool si_is_ours(const void *address);
@@ -71,7 +82,8 @@ bool si_is_ours(const void *address);
 SI_INTERNAL char si_bump[];
 enum { SI_BUMP_BYTES = 64 * 1024 };
 
-/* A block of the bump area: it was handed out before the real allocator was known, is never recorded and never given back. */
+/* A block of the bump area: it was handed out before the real allocator was known, is never
+ * recorded and never given back. */
 static inline bool si_bump_owns(const void *block)
 {
 	return (uintptr_t)block - (uintptr_t)si_bump < SI_BUMP_BYTES;

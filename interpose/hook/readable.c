@@ -7,8 +7,8 @@
  * on purpose, other programs by mistake.
  *
  * Approach. The caller's stack, the block of strings that the kernel made at the start, and loaded
- * modules are known. For other pages the kernel is asked once a page: prlimit64 with a limit that does
- * not exist copies its argument first, so it answers EFAULT for memory that cannot be read and
+ * modules are known. For other pages the kernel is asked once a page: prlimit64 with a limit that
+ * does not exist copies its argument first, so it answers EFAULT for memory that cannot be read and
  * EINVAL otherwise, and changes nothing (kernel/sys.c, since Linux 2.6.36). Any other answer counts
  * as unreadable.
  *

@@ -130,7 +130,8 @@ static bool defines(const struct tables *t, const char *name)
 		return true;
 	for (const char *c = name; *c; c++)
 		h = h * 33 + (unsigned char)*c;
-	/* buckets, first symbol, 64-bit words of a filter, its shift; the filter, the buckets, the chains */
+	/* buckets, first symbol, 64-bit words of a filter, its shift; the filter, the buckets, the
+	 * chains */
 	buckets = t->hash[0];
 	first = t->hash[1];
 	bucket = t->hash + 4 + 2 * (size_t)t->hash[2];

@@ -13,7 +13,8 @@
  * before, where they lead to the very functions below us, are made to lead to us. One that leads to
  * another function of that name is left alone: it is another allocator.
  *
- * Not covered: what the constructors of such modules do, for they have run when dlopen returns; dlmopen.
+ * Not covered: what the constructors of such modules do, for they have run when dlopen returns;
+ * dlmopen.
  */
 #ifndef SI_REBIND_H
 #define SI_REBIND_H

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_event.c: an event, from the hook's word to the record. The hot path of the whole tool; everything rare is a call out of it.
+ * record_event.c: an event, from the hook's word to the record. The hot path of the whole tool;
+ * everything rare is a call out of it.
  *
- * The order of steps is part of the format: an allocation's clock is read after the real call, a free's before it, and around the
- * nursery as its edges say: its entry is looked at before an allocation's clock (what is pushed out was born earlier) and a freed
- * block is taken out before the free's clock (every reading of it is earlier). So a VPTR record has the time of the record before it in
- * its stream: the event that pushed the block out, or a TIME record where that would be wrong (a free, a sweep).
+ * The order of steps is part of the format: an allocation's clock is read after the real call, a
+ * free's before it, and around the nursery as its edges say: its entry is looked at before an
+ * allocation's clock (what is pushed out was born earlier) and a freed block is taken out before
+ * the free's clock (every reading of it is earlier). So a VPTR record has the time of the record
+ * before it in its stream: the event that pushed the block out, or a TIME record where that would
+ * be wrong (a free, a sweep).
  */
 #include "record_event.h"
 
@@ -24,7 +27,8 @@
 #include "../record/thread.h"
 #include "../record/tid.h"
 
-/* One entry at a time: a handler's events do not wait for the sweep, and orphans are released as they come. */
+/* One entry at a time: a handler's events do not wait for the sweep, and orphans are released as
+ * they come. */
 static SI_COLD void sweep(const uintptr_t *fp, unsigned reading)
 {
 	for (uint32_t slot = 0; slot < SI_NURSERY; slot++) {
@@ -61,14 +65,16 @@ void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_ap
 	old = __atomic_load_n(&si_nursery[slot], __ATOMIC_ACQUIRE);
 	now = si_ticks();
 	id = si_stack_id(w, fp, si_settings.depth, now);
-	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, id, now);
+	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, id,
+		       now);
 	if (si_settings.types && si_nursery_takes(block, size))
 		si_nursery_push(w, slot, old, (uintptr_t)block | (size >= 16 ? SI_TWO : 0), now);
 	si_leave(w);
 	look_for_flush(fp);
 }
 
-void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api, const char *type)
+void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api,
+			  const char *type)
 {
 	struct si_writer *w = si_enter(fp);
 	uint64_t now, lost;
@@ -77,17 +83,20 @@ void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum sh
 		return;
 	now = si_ticks();
 	lost = w->lost;
-	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, si_stack_id(w, fp, si_settings.depth, now), now);
+	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size,
+		       si_stack_id(w, fp, si_settings.depth, now), now);
 	if (type && w->lost == lost && si_room(w, 1, now)) {
 		shiny_publish(w->next, shiny_w0((uintptr_t)block >> SHINY_GRANULE_SHIFT, 0),
-			      (uint64_t)(uintptr_t)type << SHINY_NAME_SHIFT | SHINY_REC_NAMED); /* [pub] */
+			      (uint64_t)(uintptr_t)type << SHINY_NAME_SHIFT |
+				      SHINY_REC_NAMED); /* [pub] */
 		w->next++;
 	}
 	si_leave(w);
 	look_for_flush(fp);
 }
 
-bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api, si_release_fn *release)
+bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
+		   si_release_fn *release)
 {
 	struct si_writer *w = si_enter(fp);
 	uint64_t held, now;
@@ -102,7 +111,8 @@ bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_
 	if (held)
 		si_vptr_write(w, held, SHINY_VPTR_FREE, now);
 	id = si_stack_id(w, fp, si_settings.free_depth, now);
-	si_write_event(w, SHINY_REC_FREE, SHINY_REC_FREE_WIDE, api, (uintptr_t)block, claimed, id, now);
+	si_write_event(w, SHINY_REC_FREE, SHINY_REC_FREE_WIDE, api, (uintptr_t)block, claimed, id,
+		       now);
 	si_leave(w);
 	look_for_flush(fp);
 	return mine;
@@ -123,14 +133,16 @@ bool si_event_realloc_begin(const uintptr_t *fp, void *block)
 
 		now = si_ticks();
 		id = si_stack_id(w, fp, si_settings.free_depth, now);
-		si_write_event(w, SHINY_REC_REALLOC_BEGIN, SHINY_REC_REALLOC_BEGIN_WIDE, SHINY_API_REALLOC, (uintptr_t)block, 0, id, now);
+		si_write_event(w, SHINY_REC_REALLOC_BEGIN, SHINY_REC_REALLOC_BEGIN_WIDE,
+			       SHINY_API_REALLOC, (uintptr_t)block, 0, id, now);
 		w->realloc_open = w->lost <= lost;
 	}
 	si_leave(w);
 	return mine;
 }
 
-/* The stream that has this thread's realloc open, taken; else the ordinary one, if recording is on. */
+/* The stream that has this thread's realloc open, taken; else the ordinary one, if recording is
+ * on. */
 static struct si_writer *enter_after_realloc(const uintptr_t *fp, bool *open)
 {
 	struct si_writer *w = si_tls.writer;
@@ -163,11 +175,14 @@ void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size)
 		return;
 	now = si_ticks();
 	id = si_stack_id(w, fp, si_settings.depth, now);
-	/* a begin that was not written (recording was off, the ring full) leaves a block that is simply there */
+	/* a begin that was not written (recording was off, the ring full) leaves a block that is
+	 * simply there */
 	if (open)
-		si_write_event(w, SHINY_REC_REALLOC_DONE, SHINY_REC_REALLOC_DONE_WIDE, SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
+		si_write_event(w, SHINY_REC_REALLOC_DONE, SHINY_REC_REALLOC_DONE_WIDE,
+			       SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
 	else
-		si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
+		si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_REALLOC,
+			       (uintptr_t)block, size, id, now);
 	si_leave(w);
 }
 
@@ -179,7 +194,8 @@ void si_event_realloc_failed(const uintptr_t *fp)
 	if (!w)
 		return;
 	if (open)
-		si_write_event(w, SHINY_REC_REALLOC_FAILED, SHINY_REC_REALLOC_FAILED, SHINY_API_REALLOC, 0, 0, 0, si_ticks());
+		si_write_event(w, SHINY_REC_REALLOC_FAILED, SHINY_REC_REALLOC_FAILED,
+			       SHINY_API_REALLOC, 0, 0, 0, si_ticks());
 	si_leave(w);
 }
 
@@ -191,7 +207,8 @@ void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t in
 	if (!w)
 		return;
 	now = si_ticks();
-	si_write_object(w, (uintptr_t)object, size, index, si_stack_id(w, fp, si_settings.depth, now), now);
+	si_write_object(w, (uintptr_t)object, size, index,
+			si_stack_id(w, fp, si_settings.depth, now), now);
 	si_leave(w);
 	look_for_flush(fp);
 }
@@ -204,8 +221,8 @@ void si_event_finalized(const uintptr_t *fp, void *object)
 	if (!w)
 		return;
 	now = si_ticks();
-	si_write_event(w, SHINY_REC_FINALIZED, SHINY_REC_FINALIZED, SHINY_API_COLLECTED, (uintptr_t)object, 0,
-		       si_stack_id(w, fp, si_settings.free_depth, now), now);
+	si_write_event(w, SHINY_REC_FINALIZED, SHINY_REC_FINALIZED, SHINY_API_COLLECTED,
+		       (uintptr_t)object, 0, si_stack_id(w, fp, si_settings.free_depth, now), now);
 	si_leave(w);
 }
 
@@ -215,7 +232,8 @@ void si_event_swept(const uintptr_t *fp, void *address, size_t bytes)
 
 	if (!w)
 		return;
-	si_write_event(w, SHINY_REC_SWEPT, SHINY_REC_SWEPT_WIDE, SHINY_API_COLLECTED, (uintptr_t)address, bytes, 0, si_ticks());
+	si_write_event(w, SHINY_REC_SWEPT, SHINY_REC_SWEPT_WIDE, SHINY_API_COLLECTED,
+		       (uintptr_t)address, bytes, 0, si_ticks());
 	si_leave(w);
 }
 
@@ -225,7 +243,8 @@ void si_event_moved(const uintptr_t *fp, void *from, void *to)
 
 	if (!w)
 		return;
-	si_write_wide(w, SHINY_REC_MOVED, SHINY_API_COLLECTED, (uintptr_t)from, (uintptr_t)to, 0, si_ticks());
+	si_write_wide(w, SHINY_REC_MOVED, SHINY_API_COLLECTED, (uintptr_t)from, (uintptr_t)to, 0,
+		      si_ticks());
 	si_leave(w);
 }
 
@@ -235,12 +254,14 @@ void si_event_resized(const uintptr_t *fp, void *object, size_t size)
 
 	if (!w)
 		return;
-	si_write_event(w, SHINY_REC_RESIZED, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, (uintptr_t)object, size, 0, si_ticks());
+	si_write_event(w, SHINY_REC_RESIZED, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED,
+		       (uintptr_t)object, size, 0, si_ticks());
 	si_leave(w);
 }
 
 /* A run that happens seldom: a header, then its payload. */
-static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, unsigned api, const void *payload, uint32_t records)
+static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, unsigned api,
+		      const void *payload, uint32_t records)
 {
 	struct shiny_record *at;
 	uint64_t now;
@@ -262,8 +283,10 @@ static void write_run(struct si_writer *w, const uintptr_t *fp, unsigned kind, u
 
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds)
 {
-	/* in any case, and as early as in boot: indices mean the same when recording is switched on later */
-	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds, sizeof(*kinds) / SHINY_RECORD_BYTES);
+	/* in any case, and as early as in boot: indices mean the same when recording is switched on
+	 * later */
+	write_run(si_enter_any(fp), fp, SHINY_REC_OBJECT_KINDS, 0, kinds,
+		  sizeof(*kinds) / SHINY_RECORD_BYTES);
 }
 
 void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, bool destroys)
@@ -274,9 +297,15 @@ void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, boo
 	if (!w)
 		return;
 	now = si_ticks();
-	si_write_event(w, destroys ? SHINY_REC_DESTROYED : SHINY_REC_CONSTRUCTED, destroys ? SHINY_REC_DESTROYED_WIDE : SHINY_REC_CONSTRUCTED_WIDE,
-		       (uintptr_t)object > (uintptr_t)fp && (uintptr_t)object < si_tls.stack_high ? SHINY_THIS_ON_STACK : 0,
-		       (uintptr_t)object, index, si_stack_id(w, fp, destroys ? si_settings.free_depth : si_settings.depth, now), now);
+	si_write_event(w, destroys ? SHINY_REC_DESTROYED : SHINY_REC_CONSTRUCTED,
+		       destroys ? SHINY_REC_DESTROYED_WIDE : SHINY_REC_CONSTRUCTED_WIDE,
+		       (uintptr_t)object > (uintptr_t)fp && (uintptr_t)object < si_tls.stack_high
+			       ? SHINY_THIS_ON_STACK
+			       : 0,
+		       (uintptr_t)object, index,
+		       si_stack_id(w, fp, destroys ? si_settings.free_depth : si_settings.depth,
+				   now),
+		       now);
 	si_leave(w);
 	look_for_flush(fp);
 }
@@ -287,16 +316,20 @@ void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const 
 		struct shiny_class class;
 		char name[SHINY_CLASS_NAME_MAX];
 	} out = { .class = *class };
-	uint32_t bytes = class->name_bytes < sizeof(out.name) ? class->name_bytes : sizeof(out.name);
+	uint32_t bytes =
+		class->name_bytes < sizeof(out.name) ? class->name_bytes : sizeof(out.name);
 
 	out.class.name_bytes = bytes;
 	__builtin_memcpy(out.name, name, bytes);
-	write_run(si_enter_any(fp), fp, SHINY_REC_CLASS, 0, &out, (uint32_t)(sizeof(out.class) + bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);
+	write_run(si_enter_any(fp), fp, SHINY_REC_CLASS, 0, &out,
+		  (uint32_t)(sizeof(out.class) + bytes + SHINY_RECORD_BYTES - 1) /
+			  SHINY_RECORD_BYTES);
 }
 
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)
 {
-	/* no moment to boot: an allocator maps its first pages under its lock, and booting may allocate (dlsym's misses do) */
+	/* no moment to boot: an allocator maps its first pages under its lock, and booting may
+	 * allocate (dlsym's misses do) */
 	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_UNBOOTED)
 		return;
 	write_run(si_enter(fp), fp, SHINY_REC_MAP, call, map, sizeof(*map) / SHINY_RECORD_BYTES);
@@ -335,12 +368,15 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 	if (birth->stack_bytes) {
 		/* what lies above this frame belongs to libc's thread start, in the same mapping */
 		si_tls.stack_high = (uintptr_t)fp + 2 * sizeof(*fp);
-		si_tls.stack_low = si_tls.stack_high > birth->stack_bytes ? si_tls.stack_high - birth->stack_bytes : 0;
+		si_tls.stack_low = si_tls.stack_high > birth->stack_bytes
+					   ? si_tls.stack_high - birth->stack_bytes
+					   : 0;
 	}
 	si_tls.creator = birth->creator;
 	si_tag_inherit(birth->tag);
 	if (si_alive()) {
-		/* a stream from the start: who waits for this thread's events sees that it exists */
+		/* a stream from the start: who waits for this thread's events sees that it
+		 * exists */
 		struct si_writer *w = si_enter_any(fp);
 
 		if (w)
@@ -351,12 +387,13 @@ void si_event_thread_start(const uintptr_t *fp, const struct si_thread_birth *bi
 void si_event_exiting(void)
 {
 	/*
-	 * Not for a vfork child: the memory is its parent's, who goes on with it. Nothing of the thread's own may be touched before that is
-	 * known, errno neither: Chromium's zygote chroots by a child with CLONE_VM and thread
-	 * storage full of zeros, which calls _exit. No slot is taken here either: a process without
-	 * events has no types to read.
+	 * Not for a vfork child: the memory is its parent's, who goes on with it. Nothing of the
+	 * thread's own may be touched before that is known, errno neither: Chromium's zygote
+	 * chroots by a child with CLONE_VM and thread storage full of zeros, which calls _exit. No
+	 * slot is taken here either: a process without events has no types to read.
 	 */
-	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || !si_settings.types || si_tid_is_guest())
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || !si_settings.types ||
+	    si_tid_is_guest())
 		return;
 	sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets errno */
 }

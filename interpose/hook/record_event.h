@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_event.h: what a hook says happened. The one door between the hooks (hooks.c, partition_alloc.c) and the engine
- * (thread.c, chunk.c, stack.c, nursery.c, …).
+ * record_event.h: what a hook says happened. The one door between the hooks (hooks.c,
+ * partition_alloc.c) and the engine (thread.c, chunk.c, stack.c, nursery.c, …).
  *
  * Runs:      inside.
  * Signals:   safe: a handler that interrupts a record being written gets a stream of its own.
  * Allocates: nothing.
  * Threads:   any.
  *
- * `fp` is the hook's own __builtin_frame_address(0): fp[1] is the return address into the caller, fp[0] the caller's frame
- * pointer, if it keeps one. Every function saves and restores errno where it could touch it, and does nothing while recording
- * is off or the engine is not attached.
+ * `fp` is the hook's own __builtin_frame_address(0): fp[1] is the return address into the caller,
+ * fp[0] the caller's frame pointer, if it keeps one. Every function saves and restores errno where
+ * it could touch it, and does nothing while recording is off or the engine is not attached.
  */
 #ifndef SI_RECORD_EVENT_H
 #define SI_RECORD_EVENT_H
@@ -23,32 +23,37 @@
 
 #include "../core/base.h"
 
-/* A block was handed out. Call after the real function returned non-NULL. `size` as requested, bytes. */
+/* A block was handed out. Call after the real function returned non-NULL. `size` as requested,
+ * bytes. */
 void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
 
 /*
- * The same of a block whose type its allocator was told: `type` is text in a module's memory, or NULL. The block is never read, and si_event_free
- * of it always returns true.
+ * The same of a block whose type its allocator was told: `type` is text in a module's memory, or
+ * NULL. The block is never read, and si_event_free of it always returns true.
  */
-void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api, const char *type);
+void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api,
+			  const char *type);
 
 /*
- * A block is about to be given back. Call before the real function; `block` is not NULL. `claimed` is sized delete's argument, or 0.
- * Returns true: the caller goes on and frees it. False: another thread is reading the block's vptr this instant, and will call
- * `release(block)` itself when it is done; the caller must not touch the block again.
+ * A block is about to be given back. Call before the real function; `block` is not NULL. `claimed`
+ * is sized delete's argument, or 0. Returns true: the caller goes on and frees it. False: another
+ * thread is reading the block's vptr this instant, and will call `release(block)` itself when it is
+ * done; the caller must not touch the block again.
  */
-bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api, si_release_fn *release);
+bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
+		   si_release_fn *release);
 
 /*
- * realloc of a live block, in two halves around the real call. Begin returns false when the block may not be given to the real
- * realloc because it is being read and cannot be waited for: the caller then allocates, copies, and frees (through
- * si_event_free's rules).
+ * realloc of a live block, in two halves around the real call. Begin returns false when the block
+ * may not be given to the real realloc because it is being read and cannot be waited for: the
+ * caller then allocates, copies, and frees (through si_event_free's rules).
  */
 bool si_event_realloc_begin(const uintptr_t *fp, void *block);
 void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size);
 void si_event_realloc_failed(const uintptr_t *fp);
 
-/* A garbage-collected object of the kind `index` was handed out, or its destructor is about to run. */
+/* A garbage-collected object of the kind `index` was handed out, or its destructor is about to
+ * run. */
 void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index);
 void si_event_finalized(const uintptr_t *fp, void *object);
 /* The sweeper is about to give memory out again: what lies there is dead. */
@@ -71,13 +76,15 @@ void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct sh
 /* The set of loaded modules has changed, or is about to: before and after dlclose. */
 void si_event_modules_changed(void);
 /*
- * A dlopen is about to run. Nothing is called after it: glibc looks at dlopen's return address to find the caller's RUNPATH and
- * namespace, so the hook must tail-jump (hooks_thread.c). Raise a flag that stays up; while it is up, a frame in no known
- * module (on a stack-cache miss) is worth a look at dl_iterate_phdr's dlpi_adds and a new scan.
+ * A dlopen is about to run. Nothing is called after it: glibc looks at dlopen's return address to
+ * find the caller's RUNPATH and namespace, so the hook must tail-jump (hooks_thread.c). Raise a
+ * flag that stays up; while it is up, a frame in no known module (on a stack-cache miss) is worth a
+ * look at dl_iterate_phdr's dlpi_adds and a new scan.
  */
 void si_event_modules_changing(void);
 
-/* A thread's life. `stack_bytes` as in its attributes, 0 unknown. Start is called on the new thread, as its first act. */
+/* A thread's life. `stack_bytes` as in its attributes, 0 unknown. Start is called on the new
+ * thread, as its first act. */
 struct si_thread_birth {
 	uint32_t creator; /* from si_event_thread_creating() on the creating thread */
 	uint32_t tag;     /* from si_tag_now() there */

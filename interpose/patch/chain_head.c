@@ -2,23 +2,27 @@
 /*
  * chain_head.c: looks at the tables in front of ours.
  *
- * The problem. We put our table in front when the program starts, but Chromium's heap sampler puts its own before it as soon as main()
- * runs, in every process. Its functions that allocate call the next table's and look at the result; so what stands above our hook
- * is the sampler, above it the exported entry, and only then the program: all allocations had the same call site.
- * Its functions that free jump.
+ * The problem. We put our table in front when the program starts, but Chromium's heap sampler puts
+ * its own before it as soon as main() runs, in every process. Its functions that allocate call the
+ * next table's and look at the result; so what stands above our hook is the sampler, above it the
+ * exported entry, and only then the program: all allocations had the same call site. Its functions
+ * that free jump.
  *
- * The approach. A new head is noticed by one comparison an event. The tables are then followed from the head to ours: each must lie in
- * the executable's data, all of them, or none is believed. Of each slot that we hook, the function there is stepped over when a return address
- * lies in it. It must be code of the executable that sets up a frame, at its beginning or soon, so that the frame's first word is its caller's. It ends
- * where the next function begins: at 16 bytes' alignment, where a frame is set up or behind padding, or after a kilobyte. (The longest of
- * those seen, the sampler's realloc in version 156, has 319 bytes.)
+ * The approach. A new head is noticed by one comparison an event. The tables are then followed from
+ * the head to ours: each must lie in the executable's data, all of them, or none is believed. Of
+ * each slot that we hook, the function there is stepped over when a return address lies in it. It
+ * must be code of the executable that sets up a frame, at its beginning or soon, so that the
+ * frame's first word is its caller's. It ends where the next function begins: at 16 bytes'
+ * alignment, where a frame is set up or behind padding, or after a kilobyte. (The longest of those
+ * seen, the sampler's realloc in version 156, has 319 bytes.)
  *
- * Only the function for the hook's own slot is looked for, and each table's once, from ours outwards: a caller of our hook in a
- * neighbouring function is not taken for one.
+ * Only the function for the hook's own slot is looked for, and each table's once, from ours
+ * outwards: a caller of our hook in a neighbouring function is not taken for one.
  *
- * What was seen is kept by head, in a few places that are filled one after the other and never changed: no lock, so a fork or
- * a handler in the middle does no harm. Two threads that see a new head at once fill two. A program that changes its chain more
- * often than there are places keeps what the last one says.
+ * What was seen is kept by head, in a few places that are filled one after the other and never
+ * changed: no lock, so a fork or a handler in the middle does no harm. Two threads that see a new
+ * head at once fill two. A program that changes its chain more often than there are places keeps
+ * what the last one says.
  */
 #include "chain_head.h"
 
@@ -41,10 +45,12 @@ static uint8_t kinds[64];
 
 static bool frame_begins(const uint8_t *code)
 {
-	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, push_mov[] = { 0x55, 0x48, 0x89, 0xe5 };
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa },
+			     push_mov[] = { 0x55, 0x48, 0x89, 0xe5 };
 
 	return __builtin_memcmp(code, push_mov, 4) == 0 ||
-	       (__builtin_memcmp(code, endbr64, 4) == 0 && __builtin_memcmp(code + 4, push_mov, 4) == 0);
+	       (__builtin_memcmp(code, endbr64, 4) == 0 &&
+		__builtin_memcmp(code + 4, push_mov, 4) == 0);
 }
 
 /* It sets up a frame: at once, or behind what it can do without one. */
@@ -74,7 +80,8 @@ static size_t function_bytes(uintptr_t start)
 	return end > start && keeps_frame((const uint8_t *)start, end - start) ? end - start : 0;
 }
 
-/* The tables from `head` to ours, the last one first; how many, 0 when that is not what stands there. */
+/* The tables from `head` to ours, the last one first; how many, 0 when that is not what stands
+ * there. */
 static unsigned follow(uintptr_t head, const uintptr_t *tables[SI_FRONT_TABLES])
 {
 	uintptr_t at = head;
@@ -97,7 +104,8 @@ static unsigned follow(uintptr_t head, const uintptr_t *tables[SI_FRONT_TABLES])
 static uintptr_t real_start(uintptr_t function)
 {
 	const struct si_segment *s = si_segment_of(&image, function, ALIGNMENT);
-	uintptr_t target = s && s->executable ? si_decode_jump((const uint8_t *)function, function) : 0;
+	uintptr_t target =
+		s && s->executable ? si_decode_jump((const uint8_t *)function, function) : 0;
 
 	return target ? target : function;
 }
@@ -127,7 +135,8 @@ const struct si_front *si_front_look(uintptr_t head)
 	return front;
 }
 
-void si_front_watch(const struct si_image *of, const uintptr_t *head, uintptr_t table, unsigned count, const uint8_t *kind)
+void si_front_watch(const struct si_image *of, const uintptr_t *head, uintptr_t table,
+		    unsigned count, const uint8_t *kind)
 {
 	image = *of;
 	ours = table;

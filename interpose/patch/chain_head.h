@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain_head.h: dispatch tables that the program puts in front of ours, and how to see past their functions.
+ * chain_head.h: dispatch tables that the program puts in front of ours, and how to see past their
+ * functions.
  *
- * Runs:      inside: `si_front_watch` in the constructor, `si_front_skip` in every hook of partition_alloc.c.
+ * Runs:      inside: `si_front_watch` in the constructor, `si_front_skip` in every hook of
+ *            partition_alloc.c.
  * Signals:   safe.
  * Allocates: nothing.
  * Threads:   any; see chain_head.c.
@@ -20,23 +22,28 @@ enum { SI_FRONT_TABLES = 4, SI_FRONT_KINDS = 28 };
 struct si_front {
 	uintptr_t head;
 	uint32_t tables;
-	/* the functions for a kind of slot, the one that calls us first; bytes 0: not one whose frame can be stepped over */
+	/* the functions for a kind of slot, the one that calls us first; bytes 0: not one whose
+	 * frame can be stepped over */
 	struct { uintptr_t start, bytes; } function[SI_FRONT_KINDS][SI_FRONT_TABLES];
 };
 SI_INTERNAL const struct si_front *si_front; /* release, acquire */
 SI_INTERNAL const uintptr_t *si_front_head;  /* the program's pointer to the first table */
 
-/* `ours` is about to be what `*head` points to: a table of `slots` pointers, the last one to the next; kinds[i] < SI_FRONT_KINDS. */
-void si_front_watch(const struct si_image *image, const uintptr_t *head, uintptr_t ours, unsigned slots, const uint8_t *kinds);
+/* `ours` is about to be what `*head` points to: a table of `slots` pointers, the last one to the
+ * next; kinds[i] < SI_FRONT_KINDS. */
+void si_front_watch(const struct si_image *image, const uintptr_t *head, uintptr_t ours,
+		    unsigned slots, const uint8_t *kinds);
 
 /* The head is not the one of `si_front`: looks at the tables behind it. */
 SI_COLD const struct si_front *si_front_look(uintptr_t head);
 
-/* `fp` is a hook's frame; the innermost frame from there on whose caller is no function of a table in front. */
+/* `fp` is a hook's frame; the innermost frame from there on whose caller is no function of a table
+ * in front. */
 SI_HOT const uintptr_t *si_front_skip(const uintptr_t *fp, unsigned kind)
 {
 	const struct si_front *front = __atomic_load_n(&si_front, __ATOMIC_ACQUIRE);
-	uintptr_t head = __atomic_load_n(__atomic_load_n(&si_front_head, __ATOMIC_RELAXED), __ATOMIC_ACQUIRE);
+	uintptr_t head = __atomic_load_n(__atomic_load_n(&si_front_head, __ATOMIC_RELAXED),
+					 __ATOMIC_ACQUIRE);
 
 	if (SI_UNLIKELY(head != front->head))
 		front = si_front_look(head);

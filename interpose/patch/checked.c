@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checked.c: sees the blocks that Chromium's classes with memory safety checks allocate: they go around the dispatch chain.
+ * checked.c: sees the blocks that Chromium's classes with memory safety checks allocate: they go
+ * around the dispatch chain.
  *
  * Runs:      inside.
  * Signals:   the hooks: as the program's malloc.
  * Allocates: see checked.h.
  * Threads:   attach: the constructor's. Hooks: any.
  *
- * What these functions are and how the probe finds them is told in symbolizer/probe/probe_checked.c. Each is called like operator new and
- * operator delete, has no other way in, and takes blocks of the other alone; so a block seen here is not seen by the chain's hooks.
+ * What these functions are and how the probe finds them is told in
+ * symbolizer/probe/probe_checked.c. Each is called like operator new and operator delete, has no
+ * other way in, and takes blocks of the other alone; so a block seen here is not seen by the
+ * chain's hooks.
  */
 #include "checked.h"
 
@@ -38,12 +41,14 @@ static void hook_release(void *block)
 		release(block);
 }
 
-static const struct shiny_patch_recipe *recipe_of(const struct shiny_probe_file *file, uint32_t kind)
+static const struct shiny_patch_recipe *recipe_of(const struct shiny_probe_file *file,
+						  uint32_t kind)
 {
 	const struct shiny_probe_entry *found = NULL;
 
 	for (unsigned i = 0; i < file->entry_count; i++)
-		if (file->entries[i].kind == kind && file->entries[i].confidence >= SHINY_PROBE_HIGH) {
+		if (file->entries[i].kind == kind &&
+		    file->entries[i].confidence >= SHINY_PROBE_HIGH) {
 			if (found)
 				return NULL; /* blocks of one must not go to another's release */
 			found = &file->entries[i];
@@ -51,10 +56,12 @@ static const struct shiny_patch_recipe *recipe_of(const struct shiny_probe_file 
 	return found ? si_probe_recipe(file, found) : NULL;
 }
 
-void si_checked_attach(const struct shiny_probe_file *file, uintptr_t bias, uintptr_t start, uintptr_t end, struct si_text *text)
+void si_checked_attach(const struct shiny_probe_file *file, uintptr_t bias, uintptr_t start,
+		       uintptr_t end, struct si_text *text)
 {
 	static struct si_patches patches;
-	const struct shiny_patch_recipe *first = recipe_of(file, SHINY_PROBE_NEW), *second = recipe_of(file, SHINY_PROBE_DELETE);
+	const struct shiny_patch_recipe *first = recipe_of(file, SHINY_PROBE_NEW),
+					*second = recipe_of(file, SHINY_PROBE_DELETE);
 	struct si_text why;
 	char words[128];
 

@@ -7,19 +7,23 @@
  * Allocates: see ctor_hooks.h.
  * Threads:   attach: the constructor's. Hook: any.
  *
- * The problem. There can be thousands of them, with any arguments in any registers, and exceptions pass through them. So the hook must not be a
- * frame around the constructor, and nothing of a register may be lost: not even one that the calling convention gives away, since gcc keeps
- * values in those across calls of functions that it knows not to use them (-fipa-ra).
+ * The problem. There can be thousands of them, with any arguments in any registers, and exceptions
+ * pass through them. So the hook must not be a frame around the constructor, and nothing of a
+ * register may be lost: not even one that the calling convention gives away, since gcc keeps values
+ * in those across calls of functions that it knows not to use them (-fipa-ra).
  *
- * The approach. An entry leads to a stub (patcher.c), which pushes rbp and the entry's number and jumps to one thunk. The thunk's frame looks like
- * any other's: the saved rbp, and above it the return address into the constructor's caller, which is where stacks are walked from. It saves
- * every register that C code may change, calls the hook, restores them, takes its frame away and jumps to the function as it was. While the
- * constructor runs there is nothing of ours on the stack. So a construction is told when it begins, and one that throws has been told too.
+ * The approach. An entry leads to a stub (patcher.c), which pushes rbp and the entry's number and
+ * jumps to one thunk. The thunk's frame looks like any other's: the saved rbp, and above it the
+ * return address into the constructor's caller, which is where stacks are walked from. It saves
+ * every register that C code may change, calls the hook, restores them, takes its frame away and
+ * jumps to the function as it was. While the constructor runs there is nothing of ours on the
+ * stack. So a construction is told when it begins, and one that throws has been told too.
  *
- * The upper halves of the vector registers: C code of ours doesn't touch them, but libc's memcpy may zero them. They are saved where the
- * processor says that they are in use (xgetbv 1), and only there: to load them would cost the program's SSE code dear from then on.
- * Mask registers and zmm16 to 31 are not saved. libc's functions use them only where they leave the upper halves alone; between a caller and
- * a constructor no compiler keeps anything in them.
+ * The upper halves of the vector registers: C code of ours doesn't touch them, but libc's memcpy
+ * may zero them. They are saved where the processor says that they are in use (xgetbv 1), and only
+ * there: to load them would cost the program's SSE code dear from then on. Mask registers and zmm16
+ * to 31 are not saved. libc's functions use them only where they leave the upper halves alone;
+ * between a caller and a constructor no compiler keeps anything in them.
  */
 #define _GNU_SOURCE
 #include "ctor_hooks.h"
@@ -53,7 +57,8 @@ static struct entry *entries;
 __attribute__((used, visibility("hidden"))) uint32_t si_ctors_wide;
 
 /* The thunk's: tells of the entry, and returns where to go on. */
-__attribute__((used, visibility("hidden"))) void *si_ctors_entered(const uintptr_t *fp, void *object, uint32_t number);
+__attribute__((used, visibility("hidden"))) void *si_ctors_entered(const uintptr_t *fp,
+								   void *object, uint32_t number);
 void *si_ctors_entered(const uintptr_t *fp, void *object, uint32_t number)
 {
 	const struct entry *e = &entries[number];
@@ -65,21 +70,28 @@ void *si_ctors_entered(const uintptr_t *fp, void *object, uint32_t number)
 SI_INTERNAL char si_ctors_thunk[];
 
 /*
- * On entry: (%rsp) the number, 8(%rsp) rbp, 16(%rsp) the return address. The last three instructions read below the stack pointer, within
- * the 128 bytes that signals leave alone.
+ * On entry: (%rsp) the number, 8(%rsp) rbp, 16(%rsp) the return address. The last three
+ * instructions read below the stack pointer, within the 128 bytes that signals leave alone.
  */
 #define SAVE(move, n, at) "\t" move " %" n ", " at "(%rsp)\n"
 #define LOAD(move, n, at) "\t" move " " at "(%rsp), %" n "\n"
-#define SIXTEEN(what, move, r, size)                                                                                                       \
-	what(move, r "0", "0*" size) what(move, r "1", "1*" size) what(move, r "2", "2*" size) what(move, r "3", "3*" size)               \
-	what(move, r "4", "4*" size) what(move, r "5", "5*" size) what(move, r "6", "6*" size) what(move, r "7", "7*" size)               \
-	what(move, r "8", "8*" size) what(move, r "9", "9*" size) what(move, r "10", "10*" size) what(move, r "11", "11*" size)           \
-	what(move, r "12", "12*" size) what(move, r "13", "13*" size) what(move, r "14", "14*" size) what(move, r "15", "15*" size)
-#define CALL_HOOK                                                                                                                           \
-	"	lea	8(%rbx), %rdi\n"                                                                                                    \
-	"	mov	-40(%rbx), %rsi\n" /* the saved rdi: this */                                                                         \
-	"	mov	(%rbx), %edx\n"                                                                                                     \
-	"	call	si_ctors_entered\n"                                                                                                 \
+#define SIXTEEN(what, move, r, size)                                                              \
+	what(move, r "0", "0*" size) what(move, r "1", "1*" size) what(move, r "2", "2*" size)    \
+		what(move, r "3", "3*" size) what(move, r "4", "4*" size)                         \
+			what(move, r "5", "5*" size) what(move, r "6",                            \
+							  "6*" size) what(move, r "7", "7*" size) \
+				what(move, r "8", "8*" size) what(move, r "9", "9*" size)         \
+					what(move, r "10", "10*" size) what(move, r "11",         \
+									    "11*" size)           \
+						what(move, r "12", "12*" size) what(move, r "13", \
+										    "13*" size)   \
+							what(move, r "14", "14*" size)            \
+								what(move, r "15", "15*" size)
+#define CALL_HOOK                                                    \
+	"	lea	8(%rbx), %rdi\n"                                       \
+	"	mov	-40(%rbx), %rsi\n" /* the saved rdi: this */ \
+	"	mov	(%rbx), %edx\n"                                        \
+	"	call	si_ctors_entered\n"                                   \
 	"	mov	%rax, (%rbx)\n"
 
 __asm__(".text\n"
@@ -158,9 +170,11 @@ static const struct shiny_ctors_entry *entries_of(const struct shiny_ctors_file 
 	return (const struct shiny_ctors_entry *)(classes_of(f) + f->class_count);
 }
 
-static bool makes_sense(const struct shiny_ctors_file *f, long bytes, const struct si_main_image *image, uint64_t setting, struct si_text *why)
+static bool makes_sense(const struct shiny_ctors_file *f, long bytes,
+			const struct si_main_image *image, uint64_t setting, struct si_text *why)
 {
-	if (bytes < (long)sizeof(*f) || f->magic != SHINY_CTORS_MAGIC || f->bytes != (uint64_t)bytes) {
+	if (bytes < (long)sizeof(*f) || f->magic != SHINY_CTORS_MAGIC ||
+	    f->bytes != (uint64_t)bytes) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
@@ -168,13 +182,17 @@ static bool makes_sense(const struct shiny_ctors_file *f, long bytes, const stru
 		si_text_add(why, "it was made by another version");
 		return false;
 	}
-	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum || f->class_count > SHINY_CTORS_CLASSES ||
-	    f->entry_count > SHINY_CTORS_ENTRIES || f->name_bytes > SHINY_CTORS_NAMES ||
-	    f->bytes != sizeof(*f) + f->class_count * sizeof(struct shiny_ctors_class) + f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes) {
+	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum ||
+	    f->class_count > SHINY_CTORS_CLASSES || f->entry_count > SHINY_CTORS_ENTRIES ||
+	    f->name_bytes > SHINY_CTORS_NAMES ||
+	    f->bytes != sizeof(*f) + f->class_count * sizeof(struct shiny_ctors_class) +
+				f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
-	if (f->build_id_bytes != image->build_id_bytes || !si_same((const char *)f->build_id, (const char *)image->build_id, image->build_id_bytes)) {
+	if (f->build_id_bytes != image->build_id_bytes ||
+	    !si_same((const char *)f->build_id, (const char *)image->build_id,
+		     image->build_id_bytes)) {
 		si_text_add(why, "it is of another build");
 		return false;
 	}
@@ -185,7 +203,8 @@ static bool makes_sense(const struct shiny_ctors_file *f, long bytes, const stru
 	for (uint32_t i = 0; i < f->class_count; i++) {
 		const struct shiny_ctors_class *c = &classes_of(f)[i];
 
-		if (c->name_bytes > SHINY_CTORS_NAME || c->name_at > f->name_bytes || c->name_bytes > f->name_bytes - c->name_at) {
+		if (c->name_bytes > SHINY_CTORS_NAME || c->name_at > f->name_bytes ||
+		    c->name_bytes > f->name_bytes - c->name_at) {
 			si_text_add(why, "it makes no sense");
 			return false;
 		}
@@ -194,7 +213,8 @@ static bool makes_sense(const struct shiny_ctors_file *f, long bytes, const stru
 		const struct shiny_ctors_entry *e = &entries_of(f)[i];
 
 		if (e->class >= f->class_count || e->recipe.vaddr < image->start - image->bias ||
-		    e->recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED || e->recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
+		    e->recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED ||
+		    e->recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
 			si_text_add(why, "it makes no sense");
 			return false;
 		}
@@ -206,7 +226,8 @@ static void look_at_processor(void)
 {
 	uint32_t a, b, c, d;
 
-	/* the system saves the registers (27: OSXSAVE) and the processor has xgetbv 1 (leaf 13.1, bit 2) and AVX */
+	/* the system saves the registers (27: OSXSAVE) and the processor has xgetbv 1 (leaf 13.1,
+	 * bit 2) and AVX */
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1) || !(c >> 28 & 1))
 		return;
 	if (__get_cpuid_count(13, 1, &a, &b, &c, &d))
@@ -218,7 +239,8 @@ static size_t table_bytes(const struct shiny_ctors_file *f)
 	return f->entry_count * sizeof(*entries);
 }
 
-static bool prepare(struct si_patches *patches, const struct shiny_ctors_file *f, struct si_text *why)
+static bool prepare(struct si_patches *patches, const struct shiny_ctors_file *f,
+		    struct si_text *why)
 {
 	if (!si_patch_gate(patches, si_ctors_thunk, why))
 		return false;
@@ -244,13 +266,21 @@ static void tell_classes(const struct si_main_image *image, const struct shiny_c
 	for (uint32_t i = 0; i < f->class_count; i++) {
 		const struct shiny_ctors_class *c = &classes_of(f)[i];
 
-		si_event_class(SI_FRAME(), &(struct shiny_class){ .place = image->start, .index = i, .bytes = c->bytes, .constructors = c->constructors,
-								   .destructors = c->destructors, .unpatched = c->unpatched, .inlined = c->inlined,
-								   .name_bytes = c->name_bytes }, names + c->name_at);
+		si_event_class(SI_FRAME(),
+			       &(struct shiny_class){ .place = image->start,
+						      .index = i,
+						      .bytes = c->bytes,
+						      .constructors = c->constructors,
+						      .destructors = c->destructors,
+						      .unpatched = c->unpatched,
+						      .inlined = c->inlined,
+						      .name_bytes = c->name_bytes },
+			       names + c->name_at);
 	}
 }
 
-static bool attach(const struct si_main_image *image, const struct shiny_ctors_file *f, struct si_text *text)
+static bool attach(const struct si_main_image *image, const struct shiny_ctors_file *f,
+		   struct si_text *text)
 {
 	static struct si_patches patches;
 	uint32_t constructors = 0;
@@ -261,8 +291,10 @@ static bool attach(const struct si_main_image *image, const struct shiny_ctors_f
 		return false;
 	}
 	look_at_processor();
-	entries = si_sys_map(table_bytes(f), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (!entries || !si_patch_begin(&patches, image->bias, image->start, image->end, f->entry_count + 1, text))
+	entries =
+		si_sys_map(table_bytes(f), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!entries || !si_patch_begin(&patches, image->bias, image->start, image->end,
+					f->entry_count + 1, text))
 		return false;
 	if (!prepare(&patches, f, text)) {
 		si_patch_abandon(&patches);
@@ -285,7 +317,8 @@ static bool attach(const struct si_main_image *image, const struct shiny_ctors_f
 /* The whole file, into fresh memory; NULL: it can't be had. */
 static struct shiny_ctors_file *read_file(int fd, long *bytes)
 {
-	char *at = si_sys_map(SHINY_CTORS_FILE_MAX + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	char *at = si_sys_map(SHINY_CTORS_FILE_MAX + 1, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	long n;
 
 	for (*bytes = 0; at && *bytes <= SHINY_CTORS_FILE_MAX; *bytes += n) {
@@ -306,7 +339,8 @@ static size_t length_of(const char *text)
 }
 
 /* The file of this executable and this setting; as si_probe_open. */
-static int open_file(char *const *environment, const struct si_main_image *image, uint64_t *setting, struct si_text *why)
+static int open_file(char *const *environment, const struct si_main_image *image, uint64_t *setting,
+		     struct si_text *why)
 {
 	char suffix_text[sizeof(SHINY_CTORS_SUFFIX) + 16];
 	static const char digits[] = "0123456789abcdef";
@@ -353,7 +387,8 @@ void si_ctors_attach(char *const *environment, struct si_text *text)
 	si_text_init(&why, words, sizeof(words));
 	fd = open_file(environment, &image, &setting, &why);
 	if (fd == -ENOENT) {
-		si_text_add(&why, "nothing is known of this executable's; shinyctl run looks at it");
+		si_text_add(&why,
+			    "nothing is known of this executable's; shinyctl run looks at it");
 	} else if (fd >= 0) {
 		f = read_file(fd, &bytes);
 		if (f && makes_sense(f, bytes, &image, setting, &why)) {

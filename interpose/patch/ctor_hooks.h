@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctor_hooks.h: sees constructors and destructors of the executable's classes being entered: entry patches, by a file that was made outside.
+ * ctor_hooks.h: sees constructors and destructors of the executable's classes being entered: entry
+ * patches, by a file that was made outside.
  *
- * Runs:      inside, in the constructor; its hook afterwards, in front of the program's constructors and destructors.
+ * Runs:      inside, in the constructor; its hook afterwards, in front of the program's
+ *            constructors and destructors.
  * Signals:   the hook: as the program's own function.
  * Allocates: near the code, 128 bytes a function; 16 a function elsewhere.
  * Threads:   attach: before there are others. Hook: any.
@@ -16,7 +18,8 @@
 /* They are wanted, and nobody has worked out yet where they are in this executable. */
 bool si_ctors_unknown(char *const *environment, const struct si_main_image *image);
 
-/* Patches what the file for this executable and SHINY_CTORS names, all of it or nothing. `text` gets what was done, or why not. */
+/* Patches what the file for this executable and SHINY_CTORS names, all of it or nothing. `text`
+ * gets what was done, or why not. */
 void si_ctors_attach(char *const *environment, struct si_text *text);
 
 #endif

@@ -23,7 +23,8 @@ struct si_image {
 	struct si_segment segment[SI_SEGMENTS_MAX];
 };
 
-static inline const struct si_segment *si_segment_of(const struct si_image *image, uintptr_t start, size_t bytes)
+static inline const struct si_segment *si_segment_of(const struct si_image *image, uintptr_t start,
+						     size_t bytes)
 {
 	for (unsigned i = 0; i < image->segments; i++) {
 		const struct si_segment *s = &image->segment[i];

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inner_allocator.c: stands in front of a jemalloc, tcmalloc, mimalloc or any malloc that is linked into the executable.
+ * inner_allocator.c: stands in front of a jemalloc, tcmalloc, mimalloc or any malloc that is linked
+ * into the executable.
  *
  * Runs:      inside.
  * Signals:   as the program's malloc.
  * Allocates: see inner_allocator.h.
  * Threads:   attach: the constructor's. Hooks: any.
  *
- * The problem. The executable comes first in symbol lookup, so libraries find its malloc, and its own calls were bound when it was linked;
- * with a prefix (je_malloc) nobody looks the name up at all. So the functions' entries are patched (patcher.c), by recipes made outside.
+ * The problem. The executable comes first in symbol lookup, so libraries find its malloc, and its
+ * own calls were bound when it was linked; with a prefix (je_malloc) nobody looks the name up at
+ * all. So the functions' entries are patched (patcher.c), by recipes made outside.
  *
- * The allocator calls itself: operator new its malloc, realloc its free. Those calls come to our hooks as well, now that the entries are
- * patched. Only the outermost one is the program's: while it runs, its frame is in si_outer, and what the executable calls below it is passed
- * on. What libraries call below it is theirs: an exception that operator new throws lives in a block of libstdc++'s. Two names of one function are one patch; where one is an operator and the other is not, the api of its blocks is EITHER.
+ * The allocator calls itself: operator new its malloc, realloc its free. Those calls come to our
+ * hooks as well, now that the entries are patched. Only the outermost one is the program's: while
+ * it runs, its frame is in si_outer, and what the executable calls below it is passed on. What
+ * libraries call below it is theirs: an exception that operator new throws lives in a block of
+ * libstdc++'s. Two names of one function are one patch; where one is an operator and the other is
+ * not, the api of its blocks is EITHER.
  *
- * Which argument is the size, and so on, stands in allocator.def. Each patched function has hooks of its own by number, because a hook must
- * know whose function it stands for; all they do is pass that number on. All integer arguments that such functions take are passed through.
+ * Which argument is the size, and so on, stands in allocator.def. Each patched function has hooks
+ * of its own by number, because a hook must know whose function it stands for; all they do is pass
+ * that number on. All integer arguments that such functions take are passed through.
  *
- * A block that the nursery's reader holds must not move under it (record_event.h); then realloc is done by hand, which needs the block's usable
- * size. An allocator that has no function for that gets no nursery.
+ * A block that the nursery's reader holds must not move under it (record_event.h); then realloc is
+ * done by hand, which needs the block's usable size. An allocator that has no function for that
+ * gets no nursery.
  */
 #define _GNU_SOURCE
 #include "inner_allocator.h"
@@ -51,12 +58,15 @@ static const struct function {
 	const char *name;
 	uint8_t kind, block, size, count, api;
 } functions[SHINY_ALLOCATOR_FUNCTIONS] = {
-#define SHINY_ALLOCATOR(id, text, k, b, s, c, a) \
-	[SHINY_ALLOCATOR_##id] = { .name = text, .kind = k, .block = b, .size = s, .count = c, .api = SHINY_API_##a },
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)                                                 \
+	[SHINY_ALLOCATOR_##id] = {                                                               \
+		.name = text, .kind = k, .block = b, .size = s, .count = c, .api = SHINY_API_##a \
+	},
 #include <shiny/wire/allocator.def>
 };
 
-/* What a family offers when a block has to be moved or given back by hand. Written before the patches are. */
+/* What a family offers when a block has to be moved or given back by hand. Written before the
+ * patches are. */
 static struct family {
 	own_fn *make, *end, *usable; /* malloc, free, usable size; the last may be NULL */
 } families[SHINY_ALLOCATOR_FAMILIES];
@@ -71,7 +81,8 @@ static struct own {
 
 static uintptr_t main_start, main_bytes, our_start, our_bytes; /* the executable, this library */
 
-/* Whether the allocator is calling itself; by a jump from its first instruction on, the caller is our hook. */
+/* Whether the allocator is calling itself; by a jump from its first instruction on, the caller is
+ * our hook. */
 static inline bool is_inner(const uintptr_t *fp)
 {
 	return si_nested(fp) && (fp[1] - main_start < main_bytes || fp[1] - our_start < our_bytes);
@@ -87,7 +98,9 @@ static inline size_t size_of(const struct own *o, const uintptr_t *argument)
 #define CALL(o, argument) (o)->function((argument)[0], (argument)[1], (argument)[2], (argument)[3])
 
 /* The function as it was, called as the outermost one. */
-static inline __attribute__((always_inline)) uintptr_t call_marked(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
+static inline __attribute__((always_inline)) uintptr_t call_marked(const uintptr_t *fp,
+								   const struct own *o,
+								   const uintptr_t *argument)
 {
 	const uintptr_t *before = si_outer;
 	uintptr_t result;
@@ -98,7 +111,8 @@ static inline __attribute__((always_inline)) uintptr_t call_marked(const uintptr
 	return result;
 }
 
-static __attribute__((noinline)) uintptr_t make(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
+static __attribute__((noinline)) uintptr_t make(const uintptr_t *fp, const struct own *o,
+						const uintptr_t *argument)
 {
 	uintptr_t block;
 
@@ -111,7 +125,8 @@ static __attribute__((noinline)) uintptr_t make(const uintptr_t *fp, const struc
 	return block;
 }
 
-static __attribute__((noinline)) uintptr_t make_out(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
+static __attribute__((noinline)) uintptr_t make_out(const uintptr_t *fp, const struct own *o,
+						    const uintptr_t *argument)
 {
 	uintptr_t error;
 
@@ -119,11 +134,13 @@ static __attribute__((noinline)) uintptr_t make_out(const uintptr_t *fp, const s
 		return CALL(o, argument);
 	error = call_marked(fp, o, argument);
 	if ((int)error == 0 && *(void **)argument[0])
-		si_event_alloc(fp, *(void **)argument[0], size_of(o, argument), (enum shiny_api)o->api);
+		si_event_alloc(fp, *(void **)argument[0], size_of(o, argument),
+			       (enum shiny_api)o->api);
 	return error;
 }
 
-static __attribute__((noinline)) uintptr_t make_text(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
+static __attribute__((noinline)) uintptr_t make_text(const uintptr_t *fp, const struct own *o,
+						     const uintptr_t *argument)
 {
 	uintptr_t block;
 
@@ -131,11 +148,13 @@ static __attribute__((noinline)) uintptr_t make_text(const uintptr_t *fp, const 
 		return CALL(o, argument);
 	block = call_marked(fp, o, argument);
 	if (block)
-		si_event_alloc(fp, (void *)block, strlen((const char *)block) + 1, (enum shiny_api)o->api);
+		si_event_alloc(fp, (void *)block, strlen((const char *)block) + 1,
+			       (enum shiny_api)o->api);
 	return block;
 }
 
-static __attribute__((noinline)) uintptr_t end(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
+static __attribute__((noinline)) uintptr_t end(const uintptr_t *fp, const struct own *o,
+					       const uintptr_t *argument)
 {
 	void *block = (void *)argument[o->block];
 	uintptr_t result;
@@ -158,7 +177,8 @@ static SI_COLD void release(const struct own *o, void *block)
 }
 
 /* The nursery's reader holds the block: see above. */
-static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct own *o, void *block, size_t size)
+static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct own *o, void *block,
+				      size_t size)
 {
 	const uintptr_t *before = si_outer;
 	size_t old;
@@ -177,8 +197,10 @@ static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct own *o, 
 	return (uintptr_t)moved;
 }
 
-/* Allocators differ in what they do with size 0: free and return nothing, or a small block. Both are told rightly like this. */
-static SI_COLD uintptr_t move_to_nothing(const uintptr_t *fp, const struct own *o, void *block, const uintptr_t *argument)
+/* Allocators differ in what they do with size 0: free and return nothing, or a small block. Both
+ * are told rightly like this. */
+static SI_COLD uintptr_t move_to_nothing(const uintptr_t *fp, const struct own *o, void *block,
+					 const uintptr_t *argument)
 {
 	uintptr_t left;
 
@@ -190,7 +212,8 @@ static SI_COLD uintptr_t move_to_nothing(const uintptr_t *fp, const struct own *
 	return left;
 }
 
-static __attribute__((noinline)) uintptr_t move(const uintptr_t *fp, const struct own *o, const uintptr_t *argument)
+static __attribute__((noinline)) uintptr_t move(const uintptr_t *fp, const struct own *o,
+						const uintptr_t *argument)
 {
 	void *block = (void *)argument[o->block];
 	size_t size = size_of(o, argument);
@@ -213,27 +236,37 @@ static __attribute__((noinline)) uintptr_t move(const uintptr_t *fp, const struc
 	return moved;
 }
 
-#define HOOK(n, what)                                                                                                          \
-	static uintptr_t what##_##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)                                        \
-	{                                                                                                                      \
-		return what(SI_FRAME(), &own[n], (const uintptr_t[ARGUMENTS]){ a, b, c, d });                                  \
+#define HOOK(n, what)                                                                         \
+	static uintptr_t what##_##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)       \
+	{                                                                                     \
+		return what(SI_FRAME(), &own[n], (const uintptr_t[ARGUMENTS]){ a, b, c, d }); \
 	}
-#define HOOKS(n)                                                                                                               \
-	HOOK(n, make) HOOK(n, make_out) HOOK(n, make_text) HOOK(n, end) HOOK(n, move)                                                             \
-	static void release_##n(void *block)                                                                                   \
-	{                                                                                                                      \
-		release(&own[n], block);                                                                                       \
+#define HOOKS(n)                                                   \
+	HOOK(n, make)                                              \
+	HOOK(n, make_out) HOOK(n, make_text) HOOK(n, end)          \
+		HOOK(n, move) static void release_##n(void *block) \
+	{                                                          \
+		release(&own[n], block);                           \
 	}
-#define ROW(n) { { [MAKE] = make_##n, [MAKE_OUT] = make_out_##n, [MAKE_TEXT] = make_text_##n, [END] = end_##n, [MOVE] = move_##n }, release_##n },
+#define ROW(n)                           \
+	{ { [MAKE] = make_##n,           \
+	    [MAKE_OUT] = make_out_##n,   \
+	    [MAKE_TEXT] = make_text_##n, \
+	    [END] = end_##n,             \
+	    [MOVE] = move_##n },         \
+	  release_##n },
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
 /* numbers in octal, as far as the compiler is concerned: 00 to 077 */
-#define ALL(f) EIGHT(f, 0) EIGHT(f, 01) EIGHT(f, 02) EIGHT(f, 03) EIGHT(f, 04) EIGHT(f, 05) EIGHT(f, 06) EIGHT(f, 07)
+#define ALL(f)      \
+	EIGHT(f, 0) \
+	EIGHT(f, 01) EIGHT(f, 02) EIGHT(f, 03) EIGHT(f, 04) EIGHT(f, 05) EIGHT(f, 06) EIGHT(f, 07)
 ALL(HOOKS)
 static const struct {
 	own_fn *of_kind[KINDS];
 	si_release_fn *release;
 } hooks[] = { ALL(ROW) };
-_Static_assert(sizeof(hooks) / sizeof(*hooks) == SHINY_ALLOCATOR_ENTRIES, "each entry has its hooks");
+_Static_assert(sizeof(hooks) / sizeof(*hooks) == SHINY_ALLOCATOR_ENTRIES,
+	       "each entry has its hooks");
 
 /* ---- attaching ---- */
 
@@ -250,11 +283,13 @@ static bool same_setting(const char *setting)
 
 #define CHECKED offsetof(struct shiny_allocator_file, version)
 
-static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const struct si_main_image *image, struct si_text *why)
+static bool makes_sense(const struct shiny_allocator_file *f, long bytes,
+			const struct si_main_image *image, struct si_text *why)
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 
-	if (bytes < (long)sizeof(*f) || f->magic != SHINY_ALLOCATOR_MAGIC || f->bytes != (uint64_t)bytes) {
+	if (bytes < (long)sizeof(*f) || f->magic != SHINY_ALLOCATOR_MAGIC ||
+	    f->bytes != (uint64_t)bytes) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
@@ -262,12 +297,14 @@ static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const 
 		si_text_add(why, "it was made by another version");
 		return false;
 	}
-	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum || f->count > SHINY_ALLOCATOR_ENTRIES ||
-	    f->bytes != sizeof(*f) + f->count * sizeof(*e)) {
+	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum ||
+	    f->count > SHINY_ALLOCATOR_ENTRIES || f->bytes != sizeof(*f) + f->count * sizeof(*e)) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
-	if (f->build_id_bytes != image->build_id_bytes || !si_same((const char *)f->build_id, (const char *)image->build_id, image->build_id_bytes)) {
+	if (f->build_id_bytes != image->build_id_bytes ||
+	    !si_same((const char *)f->build_id, (const char *)image->build_id,
+		     image->build_id_bytes)) {
 		si_text_add(why, "it is of another build");
 		return false;
 	}
@@ -276,8 +313,12 @@ static bool makes_sense(const struct shiny_allocator_file *f, long bytes, const 
 		return false;
 	}
 	for (uint32_t i = 0; i < f->count; i++)
-		if (e[i].function >= SHINY_ALLOCATOR_FUNCTIONS || e[i].family >= SHINY_ALLOCATOR_FAMILIES || e[i].home >= SHINY_ALLOCATOR_FAMILIES ||
-		    e[i].recipe.vaddr < image->start - image->bias || e[i].recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED || e[i].recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
+		if (e[i].function >= SHINY_ALLOCATOR_FUNCTIONS ||
+		    e[i].family >= SHINY_ALLOCATOR_FAMILIES ||
+		    e[i].home >= SHINY_ALLOCATOR_FAMILIES ||
+		    e[i].recipe.vaddr < image->start - image->bias ||
+		    e[i].recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED ||
+		    e[i].recipe.expected_bytes > SHINY_PATCH_EXPECTED) {
 			si_text_add(why, "it makes no sense");
 			return false;
 		}
@@ -294,14 +335,17 @@ static size_t length_of(const char *text, size_t room)
 }
 
 /* The name of an entry's function. */
-static void blame(const struct shiny_allocator_file *f, const struct shiny_allocator_entry *e, struct si_text *why)
+static void blame(const struct shiny_allocator_file *f, const struct shiny_allocator_entry *e,
+		  struct si_text *why)
 {
 	if (functions[e->function].name[0] != '_') /* operators have no prefix */
-		si_text_bytes(why, f->families[e->family], length_of(f->families[e->family], SHINY_ALLOCATOR_PREFIX));
+		si_text_bytes(why, f->families[e->family],
+			      length_of(f->families[e->family], SHINY_ALLOCATOR_PREFIX));
 	si_text_add(why, functions[e->function].name);
 }
 
-static bool prepare_one(struct si_patches *patches, const struct shiny_allocator_entry *e, unsigned n, struct si_text *why)
+static bool prepare_one(struct si_patches *patches, const struct shiny_allocator_entry *e,
+			unsigned n, struct si_text *why)
 {
 	const struct function *function = &functions[e->function];
 	struct family *family = &families[e->home];
@@ -309,7 +353,8 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 
 	if (function->kind == USABLE) {
 		if (!e->recipe.expected_bytes ||
-		    !si_same((const char *)patches->bias + e->recipe.vaddr, (const char *)e->recipe.expected, e->recipe.expected_bytes)) {
+		    !si_same((const char *)patches->bias + e->recipe.vaddr,
+			     (const char *)e->recipe.expected, e->recipe.expected_bytes)) {
 			si_text_add(why, "its code in memory is not that of the file");
 			return false;
 		}
@@ -320,7 +365,8 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 			   .count = function->count, .api = function->api };
 	if (e->either)
 		o->api = function->kind == END ? SHINY_API_EITHER_FREE : SHINY_API_EITHER_ALLOC;
-	o->function = si_patch_add(patches, &e->recipe, (void *)hooks[n].of_kind[function->kind], why);
+	o->function =
+		si_patch_add(patches, &e->recipe, (void *)hooks[n].of_kind[function->kind], why);
 	if (e->function == SHINY_ALLOCATOR_MALLOC && e->home == e->family)
 		family->make = o->function;
 	if (e->function == SHINY_ALLOCATOR_FREE && e->home == e->family)
@@ -328,7 +374,8 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 	return o->function != NULL;
 }
 
-static bool prepare(struct si_patches *patches, const struct shiny_allocator_file *f, struct si_text *why)
+static bool prepare(struct si_patches *patches, const struct shiny_allocator_file *f,
+		    struct si_text *why)
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 	struct si_text reason;
@@ -351,7 +398,8 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 	return true;
 }
 
-static bool attach(const struct si_main_image *image, const struct shiny_allocator_file *f, struct si_text *text)
+static bool attach(const struct si_main_image *image, const struct shiny_allocator_file *f,
+		   struct si_text *text)
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 	static struct si_patches patches;
@@ -402,10 +450,13 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 		return false;
 	si_main_image(&image);
 	si_text_init(&why, words, sizeof(words));
-	fd = si_probe_open(environment, image.build_id, image.build_id_bytes, SHINY_ALLOCATOR_SUFFIX, &why);
+	fd = si_probe_open(environment, image.build_id, image.build_id_bytes,
+			   SHINY_ALLOCATOR_SUFFIX, &why);
 	if (fd == -ENOENT)
 		return false;
-	f = fd >= 0 ? si_sys_map(SHINY_ALLOCATOR_FILE_MAX + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : NULL;
+	f = fd >= 0 ? si_sys_map(SHINY_ALLOCATOR_FILE_MAX + 1, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1)
+		    : NULL;
 	if (f) {
 		n = si_sys(SYS_read, fd, f, SHINY_ALLOCATOR_FILE_MAX + 1);
 		if (makes_sense(f, n, &image, &why)) {

@@ -7,17 +7,20 @@
  * Allocates: pages near the executable (patcher.c).
  * Threads:   one.
  *
- * The problem. Chrome as Google builds it (and headless shells for servers, and what else is built that way) has clang's control-flow
- * integrity: in front of a call through a pointer stands a check that the pointer is an entry of one jump table inside the executable, and a
- * trap if it is not. A function of ours in a dispatch table would end the program at its first malloc.
+ * The problem. Chrome as Google builds it (and headless shells for servers, and what else is built
+ * that way) has clang's control-flow integrity: in front of a call through a pointer stands a check
+ * that the pointer is an entry of one jump table inside the executable, and a trap if it is not. A
+ * function of ours in a dispatch table would end the program at its first malloc.
  *
- * The facts, as read from 107 to 153. An entry of such a table is 8 bytes, 8-aligned: a jump to the function and three int3. The
- * function's own name means its body; only pointers to it mean the entry. Since about 150 the linker puts the body of the table's last
- * function in place of its entry.
+ * The facts, as read from 107 to 153. An entry of such a table is 8 bytes, 8-aligned: a jump to the
+ * function and three int3. The function's own name means its body; only pointers to it mean the
+ * entry. Since about 150 the linker puts the body of the table's last function in place of its
+ * entry.
  *
- * The approach. The pointers stay, and so do the checks. The entry is patched (patcher.c), and below ours is what it led to. No probe has seen
- * the file, so the recipe is made here: for a jump there is one, and a body in place must begin with frame set-up and the like, which
- * runs anywhere (si_decode_prologue; in 153 it goes on into another table at once).
+ * The approach. The pointers stay, and so do the checks. The entry is patched (patcher.c), and
+ * below ours is what it led to. No probe has seen the file, so the recipe is made here: for a jump
+ * there is one, and a body in place must begin with frame set-up and the like, which runs anywhere
+ * (si_decode_prologue; in 153 it goes on into another table at once).
  *
  * Rejected: turning the checks off (they are inlined in thousands of places).
  */
@@ -47,16 +50,22 @@ static bool describe(const struct si_image *image, uintptr_t at, struct shiny_pa
 		recipe->displaced = ENTRY;
 		recipe->code[0] = 0xe9;
 		recipe->code_bytes = NEAR_JUMP;
-		recipe->fixups[recipe->fixup_count++] = (struct shiny_patch_fixup){ .target = target - image->bias, .at = 1, .next = NEAR_JUMP };
+		recipe->fixups[recipe->fixup_count++] = (struct shiny_patch_fixup){
+			.target = target - image->bias, .at = 1, .next = NEAR_JUMP
+		};
 	} else {
-		recipe->displaced = (uint8_t)si_decode_prologue(code, LOOKED_AT, SHINY_PATCH_JUMP, &distance_at);
+		recipe->displaced = (uint8_t)si_decode_prologue(code, LOOKED_AT, SHINY_PATCH_JUMP,
+								&distance_at);
 		recipe->code_bytes = recipe->displaced;
 		__builtin_memcpy(recipe->code, code, recipe->displaced);
 		if (distance_at) {
 			__builtin_memcpy(&distance, code + distance_at, sizeof(distance));
-			recipe->fixups[recipe->fixup_count++] = (struct shiny_patch_fixup){
-				.target = at - image->bias + distance_at + 4 + (uint64_t)(int64_t)distance, .at = (uint8_t)distance_at,
-				.next = (uint8_t)(distance_at + 4) };
+			recipe->fixups[recipe->fixup_count++] =
+				(struct shiny_patch_fixup){ .target = at - image->bias +
+								      distance_at + 4 +
+								      (uint64_t)(int64_t)distance,
+							    .at = (uint8_t)distance_at,
+							    .next = (uint8_t)(distance_at + 4) };
 		}
 	}
 	recipe->expected_bytes = recipe->displaced;
@@ -64,7 +73,8 @@ static bool describe(const struct si_image *image, uintptr_t at, struct shiny_pa
 	return recipe->displaced != 0;
 }
 
-bool si_jumps_redirect(const struct si_image *image, struct si_redirect *r, unsigned count, struct si_text *t)
+bool si_jumps_redirect(const struct si_image *image, struct si_redirect *r, unsigned count,
+		       struct si_text *t)
 {
 	struct shiny_patch_recipe recipe;
 	static struct si_patches patches;

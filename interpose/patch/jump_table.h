@@ -22,9 +22,10 @@ struct si_redirect {
 enum { SI_REDIRECTS = 32 };
 
 /*
- * Whoever calls r[i].at calls r[i].to from now on. All of them or none; false: nothing was changed, `t` goes on with what spoke
- * against it.
+ * Whoever calls r[i].at calls r[i].to from now on. All of them or none; false: nothing was changed,
+ * `t` goes on with what spoke against it.
  */
-bool si_jumps_redirect(const struct si_image *image, struct si_redirect *r, unsigned count, struct si_text *t);
+bool si_jumps_redirect(const struct si_image *image, struct si_redirect *r, unsigned count,
+		       struct si_text *t);
 
 #endif

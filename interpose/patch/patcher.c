@@ -8,15 +8,19 @@
  * Threads:   one, and it checks that it is the only one.
  *
  * What is dangerous here and how it is held:
- *  - wrong code: nothing is decoded inside. A recipe (include/shiny/wire/patch.h) was made by a real decoder from the file; the bytes in memory must
- *    be the ones that it saw, so a changed file, another tool's patch, or a patch of ours from before end it.
- *  - a thread inside the bytes that change: there is only one thread, ours, and it is here. /proc/self/stat says so.
- *  - writable code: a page is never writable and executable at once. The entry's page is made writable, the jump is written, the page is made
- *    executable again; nothing else of it can run meanwhile. Stubs are written before their page becomes executable. Where a policy
- *    forbids code pages that were written to, mprotect fails, and what was done so far is undone.
+ *  - wrong code: nothing is decoded inside. A recipe (include/shiny/wire/patch.h) was made by a
+ *    real decoder from the file; the bytes in memory must be the ones that it saw, so a changed
+ *    file, another tool's patch, or a patch of ours from before end it.
+ *  - a thread inside the bytes that change: there is only one thread, ours, and it is here.
+ *    /proc/self/stat says so.
+ *  - writable code: a page is never writable and executable at once. The entry's page is made
+ *    writable, the jump is written, the page is made executable again; nothing else of it can run
+ *    meanwhile. Stubs are written before their page becomes executable. Where a policy forbids code
+ *    pages that were written to, mprotect fails, and what was done so far is undone.
  *  - jumps that do not reach: stubs lie within 2 GiB of all of the code, or nothing begins.
  *
- * Patches stay when recording ends: other threads may be on their way through a stub. Hooks see for themselves whether recording is on.
+ * Patches stay when recording ends: other threads may be on their way through a stub. Hooks see for
+ * themselves whether recording is on.
  */
 #include "patcher.h"
 
@@ -25,9 +29,18 @@
 
 #include "../core/sys.h"
 
-enum { PAGE = 4096, STUB_BYTES = 16, NUMBERED_BYTES = 11, BACK_BYTES = 14, ENDBR = 4, SLOT = 128, REACH_STEPS = 4096 };
+enum {
+	PAGE = 4096,
+	STUB_BYTES = 16,
+	NUMBERED_BYTES = 11,
+	BACK_BYTES = 14,
+	ENDBR = 4,
+	SLOT = 128,
+	REACH_STEPS = 4096
+};
 #define REACH (INT64_C(0x7fff0000))
-_Static_assert(STUB_BYTES + ENDBR + SHINY_PATCH_CODE + BACK_BYTES <= SLOT, "a stub and a trampoline fit their slot");
+_Static_assert(STUB_BYTES + ENDBR + SHINY_PATCH_CODE + BACK_BYTES <= SLOT,
+	       "a stub and a trampoline fit their slot");
 
 static const uint8_t endbr64[ENDBR] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
@@ -59,7 +72,8 @@ static bool alone(void)
 	return at[0] == '1' && at[1] == ' ';
 }
 
-bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintptr_t end, unsigned count, struct si_text *why)
+bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintptr_t end,
+		    unsigned count, struct si_text *why)
 {
 	size_t bytes = (size_t)count * SLOT + PAGE - 1;
 
@@ -74,7 +88,8 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 		si_text_add(why, "other threads run already");
 		return false;
 	}
-	p->patch = si_sys_map(list_bytes(count), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	p->patch = si_sys_map(list_bytes(count), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (!p->patch) {
 		si_text_add(why, "no memory");
 		return false;
@@ -87,7 +102,8 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 
 		if (at > start || (int64_t)(end - at) >= REACH)
 			break;
-		got = si_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		got = si_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 		if (got == (long)at) {
 			p->page = p->next = (uint8_t *)at;
 			p->end = p->page + bytes;
@@ -142,9 +158,11 @@ static bool reaches(int64_t distance)
 
 static bool makes_sense(const struct shiny_patch_recipe *r)
 {
-	if ((r->skip != 0 && r->skip != ENDBR) || r->call > 1 || (r->call && (r->skip || r->displaced != SHINY_PATCH_JUMP || r->expected[0] != 0xe8)) || r->displaced < SHINY_PATCH_JUMP || r->expected_bytes > SHINY_PATCH_EXPECTED ||
-	    r->expected_bytes < r->skip + r->displaced || !r->code_bytes || r->code_bytes > SHINY_PATCH_CODE ||
-	    r->fixup_count > SHINY_PATCH_FIXUPS)
+	if ((r->skip != 0 && r->skip != ENDBR) || r->call > 1 ||
+	    (r->call && (r->skip || r->displaced != SHINY_PATCH_JUMP || r->expected[0] != 0xe8)) ||
+	    r->displaced < SHINY_PATCH_JUMP || r->expected_bytes > SHINY_PATCH_EXPECTED ||
+	    r->expected_bytes < r->skip + r->displaced || !r->code_bytes ||
+	    r->code_bytes > SHINY_PATCH_CODE || r->fixup_count > SHINY_PATCH_FIXUPS)
 		return false;
 	for (unsigned i = 0; i < r->fixup_count; i++)
 		if (r->fixups[i].at + 4 > r->fixups[i].next || r->fixups[i].next > r->code_bytes)
@@ -163,7 +181,8 @@ static bool is_known(const struct si_patches *p, const uint8_t *entry)
 /* All but the stub's own code, which the caller has written. */
 static void *add(struct si_patches *p, const struct shiny_patch_recipe *r, struct si_text *why)
 {
-	uint8_t *entry = (uint8_t *)(p->bias + r->vaddr), *stub = p->next, *trampoline = stub + STUB_BYTES, *code = trampoline + ENDBR;
+	uint8_t *entry = (uint8_t *)(p->bias + r->vaddr), *stub = p->next,
+		*trampoline = stub + STUB_BYTES, *code = trampoline + ENDBR;
 	struct si_patch *patch = &p->patch[p->count];
 
 	if (!makes_sense(r)) {
@@ -214,7 +233,8 @@ static bool has_room(const struct si_patches *p, struct si_text *why)
 	return false;
 }
 
-void *si_patch_add(struct si_patches *p, const struct shiny_patch_recipe *r, void *hook, struct si_text *why)
+void *si_patch_add(struct si_patches *p, const struct shiny_patch_recipe *r, void *hook,
+		   struct si_text *why)
 {
 	if (!has_room(p, why))
 		return NULL;
@@ -233,7 +253,8 @@ bool si_patch_gate(struct si_patches *p, void *hook, struct si_text *why)
 }
 
 /* push %rbp; push $number; jmp gate */
-void *si_patch_add_numbered(struct si_patches *p, const struct shiny_patch_recipe *r, uint32_t number, struct si_text *why)
+void *si_patch_add_numbered(struct si_patches *p, const struct shiny_patch_recipe *r,
+			    uint32_t number, struct si_text *why)
 {
 	uint8_t *stub = p->next;
 
@@ -250,8 +271,9 @@ void *si_patch_add_numbered(struct si_patches *p, const struct shiny_patch_recip
 /* ---- writing ---- */
 
 /*
- * Patches [first, end) of the list lie on the pages [start, stop), one behind the other or the same. A file of some thousand entries has them
- * on some hundred pages: one at a time would be two calls and a flush of the processor's address cache each.
+ * Patches [first, end) of the list lie on the pages [start, stop), one behind the other or the
+ * same. A file of some thousand entries has them on some hundred pages: one at a time would be two
+ * calls and a flush of the processor's address cache each.
  */
 struct stretch {
 	unsigned first, end;
@@ -263,7 +285,8 @@ static struct stretch stretch_at(const struct si_patches *p, unsigned first)
 	struct stretch s = { .first = first, .end = first };
 
 	for (; s.end < p->count; s.end++) {
-		uintptr_t entry = (uintptr_t)p->patch[s.end].entry, start = page_of(entry), stop = page_of(entry + SHINY_PATCH_JUMP - 1) + PAGE;
+		uintptr_t entry = (uintptr_t)p->patch[s.end].entry, start = page_of(entry),
+			  stop = page_of(entry + SHINY_PATCH_JUMP - 1) + PAGE;
 
 		if (s.end > first && (start < s.start || start > s.stop))
 			break;
@@ -284,14 +307,16 @@ static long write_stretch(const struct si_patches *p, const struct stretch *s, b
 	long failed = protect(s, PROT_READ | PROT_WRITE);
 
 	for (unsigned i = s->first; !failed && i < s->end; i++)
-		__builtin_memcpy(p->patch[i].entry, jumps ? p->patch[i].jump : p->patch[i].before, SHINY_PATCH_JUMP);
+		__builtin_memcpy(p->patch[i].entry, jumps ? p->patch[i].jump : p->patch[i].before,
+				 SHINY_PATCH_JUMP);
 	/* in any case: without it the program could not run on */
 	return protect(s, PROT_READ | PROT_EXEC) ?: failed;
 }
 
 bool si_patch_commit(struct si_patches *p, struct si_text *why)
 {
-	long failed = si_sys6(SYS_mprotect, (long)p->page, p->end - p->page, PROT_READ | PROT_EXEC, 0, 0, 0);
+	long failed = si_sys6(SYS_mprotect, (long)p->page, p->end - p->page, PROT_READ | PROT_EXEC,
+			      0, 0, 0);
 	struct stretch s = { .end = 0 };
 	unsigned done = 0;
 
@@ -304,7 +329,8 @@ bool si_patch_commit(struct si_patches *p, struct si_text *why)
 		drop_list(p);
 		return true;
 	}
-	for (unsigned i = 0; i < done; i = s.end) { /* the one that failed as well: all or none of it may be written */
+	/* the one that failed as well: all or none of it may be written */
+	for (unsigned i = 0; i < done; i = s.end) {
 		s = stretch_at(p, i);
 		write_stretch(p, &s, false);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patcher.h: entry patches, by recipe. Everything or nothing: si_patch_begin, si_patch_add for each entry, si_patch_commit.
+ * patcher.h: entry patches, by recipe. Everything or nothing: si_patch_begin, si_patch_add for each
+ * entry, si_patch_commit.
  *
  * Runs:      inside, in the constructor, while there is one thread.
  * Signals:   no.
@@ -21,28 +22,34 @@ struct si_patch {
 
 struct si_patches {
 	uintptr_t bias;
-	uint8_t *page, *next, *end; /* of stubs and trampolines; writable until the commit, executable from then on */
+	uint8_t *page, *next, *end; /* of stubs and trampolines; writable until the commit,
+	                             * executable from then on */
 	uint8_t *gate;    /* where numbered stubs lead; NULL: none yet */
 	uint8_t *highest; /* entry of all so far */
 	unsigned count, room;
 	struct si_patch *patch; /* until the commit, or until they are given up */
 };
 
-/* Room for `count` patches of functions in [start, end), reachable from all of it by near jumps. False: why is in `why`. */
-bool si_patch_begin(struct si_patches *patches, uintptr_t bias, uintptr_t start, uintptr_t end, unsigned count, struct si_text *why);
+/* Room for `count` patches of functions in [start, end), reachable from all of it by near jumps.
+ * False: why is in `why`. */
+bool si_patch_begin(struct si_patches *patches, uintptr_t bias, uintptr_t start, uintptr_t end,
+		    unsigned count, struct si_text *why);
 
 /*
- * Prepares one: checks the recipe and the bytes in memory. Returns the trampoline: the function as it was (of a call: the one that was called),
- * callable after the commit. NULL: why is in `why`.
+ * Prepares one: checks the recipe and the bytes in memory. Returns the trampoline: the function as
+ * it was (of a call: the one that was called), callable after the commit. NULL: why is in `why`.
  */
-void *si_patch_add(struct si_patches *patches, const struct shiny_patch_recipe *recipe, void *hook, struct si_text *why);
+void *si_patch_add(struct si_patches *patches, const struct shiny_patch_recipe *recipe, void *hook,
+		   struct si_text *why);
 
 /*
- * The same for functions that share a hook, which learns from the stack which one was entered: the stub pushes rbp and `number`, and jumps to
- * `hook`, with every register as it was. Before the first of them, si_patch_gate: it takes the room of one patch.
+ * The same for functions that share a hook, which learns from the stack which one was entered: the
+ * stub pushes rbp and `number`, and jumps to `hook`, with every register as it was. Before the
+ * first of them, si_patch_gate: it takes the room of one patch.
  */
 bool si_patch_gate(struct si_patches *patches, void *hook, struct si_text *why);
-void *si_patch_add_numbered(struct si_patches *patches, const struct shiny_patch_recipe *recipe, uint32_t number, struct si_text *why);
+void *si_patch_add_numbered(struct si_patches *patches, const struct shiny_patch_recipe *recipe,
+			    uint32_t number, struct si_text *why);
 
 /* Writes the jumps. False: none is written, the pages are given back, and why is in `why`. */
 bool si_patch_commit(struct si_patches *patches, struct si_text *why);

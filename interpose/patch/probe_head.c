@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_head.c: see probe_head.h. A file that says where code is to be changed is believed only if nobody else can have written it and all of
- * its numbers make sense.
+ * probe_head.c: see probe_head.h. A file that says where code is to be changed is believed only if
+ * nobody else can have written it and all of its numbers make sense.
  */
 #include "probe_head.h"
 
@@ -26,7 +26,8 @@ static const char *variable(char *const *environment, const char *name, size_t b
 /* The user's cache directory. False: there is no place for it. */
 static bool name_cache(char *const *environment, struct si_text *path)
 {
-	const char *cache = variable(environment, "XDG_CACHE_HOME", 14), *home = variable(environment, "HOME", 4);
+	const char *cache = variable(environment, "XDG_CACHE_HOME", 14),
+		   *home = variable(environment, "HOME", 4);
 
 	if (cache && cache[0] == '/') {
 		si_text_add(path, cache);
@@ -39,7 +40,8 @@ static bool name_cache(char *const *environment, struct si_text *path)
 	return true;
 }
 
-static bool name_file(const uint8_t *build_id, size_t bytes, const char *suffix, struct si_text *path)
+static bool name_file(const uint8_t *build_id, size_t bytes, const char *suffix,
+		      struct si_text *path)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -56,16 +58,19 @@ static bool is_ours(int fd, struct si_text *why)
 {
 	struct stat st;
 
-	if (si_sys(SYS_fstat, fd, &st, 0) || !S_ISREG(st.st_mode) || st.st_uid != (uid_t)si_sys(SYS_geteuid, 0, 0, 0) || (st.st_mode & 022)) {
+	if (si_sys(SYS_fstat, fd, &st, 0) || !S_ISREG(st.st_mode) ||
+	    st.st_uid != (uid_t)si_sys(SYS_geteuid, 0, 0, 0) || (st.st_mode & 022)) {
 		si_text_add(why, "somebody else can write it");
 		return false;
 	}
 	return true;
 }
 
-const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *f, const struct shiny_probe_entry *e)
+const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *f,
+						 const struct shiny_probe_entry *e)
 {
-	if (e->recipe_bytes != sizeof(struct shiny_patch_recipe) || e->recipe_at % 8 || e->recipe_at < sizeof(*f) ||
+	if (e->recipe_bytes != sizeof(struct shiny_patch_recipe) || e->recipe_at % 8 ||
+	    e->recipe_at < sizeof(*f) ||
 	    e->recipe_at > f->head_bytes - sizeof(struct shiny_patch_recipe))
 		return NULL;
 	return (const struct shiny_patch_recipe *)((const char *)f + e->recipe_at);
@@ -74,7 +79,8 @@ const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *
 /* Position behind the checksum, from which on it counts. */
 #define CHECKED offsetof(struct shiny_probe_file, version)
 
-static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint8_t *build_id, size_t build_id_bytes, struct si_text *why)
+static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint8_t *build_id,
+			size_t build_id_bytes, struct si_text *why)
 {
 	if (bytes < (long)sizeof(*f) || f->magic != SHINY_PROBE_MAGIC) {
 		si_text_add(why, "it is no probe's result");
@@ -84,16 +90,19 @@ static bool makes_sense(const struct shiny_probe_file *f, long bytes, const uint
 		si_text_add(why, "it was made by another version");
 		return false;
 	}
-	if (f->head_bytes < sizeof(*f) || f->head_bytes > (uint64_t)bytes || f->head_bytes > SHINY_PROBE_HEAD_MAX ||
+	if (f->head_bytes < sizeof(*f) || f->head_bytes > (uint64_t)bytes ||
+	    f->head_bytes > SHINY_PROBE_HEAD_MAX ||
 	    XXH3_64bits((const char *)f + CHECKED, f->head_bytes - CHECKED) != f->head_checksum) {
 		si_text_add(why, "it is damaged");
 		return false;
 	}
-	if (f->build_id_bytes != build_id_bytes || !si_same((const char *)f->build_id, (const char *)build_id, build_id_bytes)) {
+	if (f->build_id_bytes != build_id_bytes ||
+	    !si_same((const char *)f->build_id, (const char *)build_id, build_id_bytes)) {
 		si_text_add(why, "it is of another build");
 		return false;
 	}
-	if (f->entry_count > SHINY_PROBE_ENTRIES || f->index_limit > 1 << 14 || (f->index_limit & (f->index_limit - 1)) || !f->index_limit) {
+	if (f->entry_count > SHINY_PROBE_ENTRIES || f->index_limit > 1 << 14 ||
+	    (f->index_limit & (f->index_limit - 1)) || !f->index_limit) {
 		si_text_add(why, "it makes no sense");
 		return false;
 	}
@@ -115,10 +124,12 @@ bool si_probe_was_beside(void)
 
 static int open_file(const char *path)
 {
-	return si_sys_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	return si_sys_open(AT_FDCWD, path,
+			   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, const char *suffix, struct si_text *why)
+int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes,
+		  const char *suffix, struct si_text *why)
 {
 	char text[1024];
 	struct si_text path;
@@ -146,14 +157,16 @@ int si_probe_open(char *const *environment, const uint8_t *build_id, size_t buil
 	return -EPERM;
 }
 
-enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, void *head, struct si_text *why)
+enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id,
+			    size_t build_id_bytes, void *head, struct si_text *why)
 {
 	int fd = si_probe_open(environment, build_id, build_id_bytes, "", why);
 	bool good;
 
 	if (fd < 0)
 		return fd == -ENOENT ? SI_PROBE_NONE : SI_PROBE_BAD;
-	good = makes_sense(head, si_sys(SYS_read, fd, head, SHINY_PROBE_HEAD_MAX), build_id, build_id_bytes, why);
+	good = makes_sense(head, si_sys(SYS_read, fd, head, SHINY_PROBE_HEAD_MAX), build_id,
+			   build_id_bytes, why);
 	si_sys_close(fd);
 	return good ? SI_PROBE_GOOD : SI_PROBE_BAD;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_head.h: the head of what the probe found out about this executable (include/shiny/wire/probe.h), read and checked.
+ * probe_head.h: the head of what the probe found out about this executable
+ * (include/shiny/wire/probe.h), read and checked.
  *
  * Runs:      inside, in the constructor.
  * Signals:   no.
@@ -15,25 +16,29 @@
 
 #include "../core/base.h"
 
-/* Where such files are, too, if the user has no cache that can be written: another root of one. It must stay valid. */
+/* Where such files are, too, if the user has no cache that can be written: another root of one. It
+ * must stay valid. */
 void si_probe_beside(const char *directory);
 bool si_probe_was_beside(void); /* a file was found there, as the user has none */
 
 /*
- * Opens BUILD-ID and `suffix` in the directory of such files. -ENOENT: there is none. Another negative: it is not to be believed, why is in
- * `why`, which gets the file's name in any case.
+ * Opens BUILD-ID and `suffix` in the directory of such files. -ENOENT: there is none. Another
+ * negative: it is not to be believed, why is in `why`, which gets the file's name in any case.
  */
-int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, const char *suffix, struct si_text *why);
+int si_probe_open(char *const *environment, const uint8_t *build_id, size_t build_id_bytes,
+		  const char *suffix, struct si_text *why);
 
 enum si_probe { SI_PROBE_NONE, SI_PROBE_BAD, SI_PROBE_GOOD };
 
 /*
- * Reads the head of the file for `build_id` into `head` (SHINY_PROBE_HEAD_MAX bytes, 8-aligned). NONE: there is no such file. BAD: it must not
- * be used, why is in `why`.
+ * Reads the head of the file for `build_id` into `head` (SHINY_PROBE_HEAD_MAX bytes, 8-aligned).
+ * NONE: there is no such file. BAD: it must not be used, why is in `why`.
  */
-enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id, size_t build_id_bytes, void *head, struct si_text *why);
+enum si_probe si_probe_read(char *const *environment, const uint8_t *build_id,
+			    size_t build_id_bytes, void *head, struct si_text *why);
 
 /* The recipe of an entry of a good file; NULL: it has none. */
-const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *file, const struct shiny_probe_entry *entry);
+const struct shiny_patch_recipe *si_probe_recipe(const struct shiny_probe_file *file,
+						 const struct shiny_probe_entry *entry);
 
 #endif

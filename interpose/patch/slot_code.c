@@ -7,22 +7,26 @@
  * Allocates: nothing.
  * Threads:   any; no state.
  *
- * The functions that it must understand are a dozen instructions: frame, saved registers, arguments moved about, checks of them,
- * one load of the table's address, and a call or a jump through a slot. It walks the fall-through path and keeps, for each
- * register and each word of the frame, what it holds: a pc-relative variable's value, a slot of the table that such a value points
- * to, one of the function's own arguments, zero, a fixed address. Branches must go forward and stay inside; they lead to error
- * returns or around a computation, and come back or do not. Everything that writes a register is known to write it. Whatever is
- * not listed here is refused, with its offset: a refusal costs a session of one program, a guess could cost the program.
+ * The functions that it must understand are a dozen instructions: frame, saved registers, arguments
+ * moved about, checks of them, one load of the table's address, and a call or a jump through a
+ * slot. It walks the fall-through path and keeps, for each register and each word of the frame,
+ * what it holds: a pc-relative variable's value, a slot of the table that such a value points to,
+ * one of the function's own arguments, zero, a fixed address. Branches must go forward and stay
+ * inside; they lead to error returns or around a computation, and come back or do not. Everything
+ * that writes a register is known to write it. Whatever is not listed here is refused, with its
+ * offset: a refusal costs a session of one program, a guess could cost the program.
  *
- * Control-flow integrity (-fsanitize=cfi-icall), which Google's builds have: before the call, the slot's value must be found to be an
- * entry of one jump table:
- *     lea table,%b; mov %slot,%t; sub %b,%t; ror $3,%t; cmp $(n - 1),%t; ja trap      (or: mov %b,%t; sub %slot,%t, b being the last)
- *     lea entry,%b; cmp %b,%slot; jne trap                                            a table of one
- *     lea entry,%b; cmp %b,offset(%head); jne trap; …; call entry                     the same, and called by its name
- * Any other use of a slot's value is refused: it could be a check that we do not know, and our function would not pass it. Profile-guided
- * builds may compare it with the usual function too, and have that inlined: nothing of it would be seen (realloc in a build of 110).
- * Rejected: a complete decoder (Zydis is ten times the size of this library), and matching byte patterns of known builds (each
- * build of Chromium allocates registers differently).
+ * Control-flow integrity (-fsanitize=cfi-icall), which Google's builds have: before the call, the
+ * slot's value must be found to be an entry of one jump table:
+ *     lea table,%b; mov %slot,%t; sub %b,%t; ror $3,%t; cmp $(n - 1),%t; ja trap (or: mov %b,%t;
+ *     sub %slot,%t, b being the last)
+ *     lea entry,%b; cmp %b,%slot; jne trap a table of one
+ *     lea entry,%b; cmp %b,offset(%head); jne trap; …; call entry the same, and called by its name
+ * Any other use of a slot's value is refused: it could be a check that we do not know, and our
+ * function would not pass it. Profile-guided builds may compare it with the usual function too, and
+ * have that inlined: nothing of it would be seen (realloc in a build of 110). Rejected: a complete
+ * decoder (Zydis is ten times the size of this library), and matching byte patterns of known builds
+ * (each build of Chromium allocates registers differently).
  */
 #include "slot_code.h"
 
@@ -153,18 +157,22 @@ static bool is_target(const struct value *v)
 /* The register's value goes into a computation. */
 static bool used(struct walk *w, unsigned reg)
 {
-	return !is_target(&w->reg[reg]) || refuse(w, "the slot's function is compared in a way that is not known");
+	return !is_target(&w->reg[reg]) ||
+	       refuse(w, "the slot's function is compared in a way that is not known");
 }
 
 /* `o` is memory that belongs to the function: below its frame pointer. */
 static bool own_frame(const struct operand *o)
 {
-	return !o->is_register && !o->pc_relative && !o->indexed && o->rm == RBP && o->displacement < 0;
+	return !o->is_register && !o->pc_relative && !o->indexed && o->rm == RBP &&
+	       o->displacement < 0;
 }
 
 static struct value *frame_word(struct walk *w, const struct operand *o)
 {
-	return own_frame(o) && o->displacement % 8 == 0 && -o->displacement / 8 < WORDS ? &w->word[-o->displacement / 8] : NULL;
+	return own_frame(o) && o->displacement % 8 == 0 && -o->displacement / 8 < WORDS
+		       ? &w->word[-o->displacement / 8]
+		       : NULL;
 }
 
 /* The slot that a memory operand is, or nothing. */
@@ -172,7 +180,8 @@ static struct value slot_of(const struct walk *w, const struct operand *o)
 {
 	struct value value = { .source = OTHER };
 
-	if (!o->is_register && !o->pc_relative && !o->indexed && w->reg[o->rm].source == VARIABLE && o->displacement >= 0) {
+	if (!o->is_register && !o->pc_relative && !o->indexed && w->reg[o->rm].source == VARIABLE &&
+	    o->displacement >= 0) {
 		value.source = SLOT;
 		value.address = w->reg[o->rm].address;
 		value.offset = (uint32_t)o->displacement;
@@ -250,8 +259,10 @@ static bool lea(struct walk *w, const struct operand *o, bool wide)
 	return true;
 }
 
-/* add, or, and, sub, xor between registers, or from memory: `into` gets the result. `op` as in the opcode's bits 5..3. */
-static bool arithmetic(struct walk *w, unsigned op, unsigned into, const struct operand *o, unsigned other, bool wide)
+/* add, or, and, sub, xor between registers, or from memory: `into` gets the result. `op` as in the
+ * opcode's bits 5..3. */
+static bool arithmetic(struct walk *w, unsigned op, unsigned into, const struct operand *o,
+		       unsigned other, bool wide)
 {
 	struct value to = w->reg[into], from = w->reg[other];
 
@@ -261,11 +272,16 @@ static bool arithmetic(struct walk *w, unsigned op, unsigned into, const struct 
 		w->reg[into].source = ZERO;
 		return true;
 	}
-	if (o->is_register && wide && op == 5 && ((to.source == SLOT && from.source == FIXED) || (to.source == FIXED && from.source == SLOT))) {
+	if (o->is_register && wide && op == 5 &&
+	    ((to.source == SLOT && from.source == FIXED) ||
+	     (to.source == FIXED && from.source == SLOT))) {
 		bool reversed = to.source == FIXED;
 		struct value slot = reversed ? from : to;
 
-		w->reg[into] = (struct value){ .source = DISTANCE, .reversed = reversed, .address = slot.address, .offset = slot.offset,
+		w->reg[into] = (struct value){ .source = DISTANCE,
+					       .reversed = reversed,
+					       .address = slot.address,
+					       .offset = slot.offset,
 					       .fixed = reversed ? to.address : from.address };
 		return true;
 	}
@@ -285,7 +301,8 @@ static bool rotate(struct walk *w, const struct operand *o, unsigned count, bool
 	return used(w, o->rm) && written(w, o->rm);
 }
 
-static void expect(struct walk *w, enum check check, const struct value *slot, uintptr_t guard, uint32_t count)
+static void expect(struct walk *w, enum check check, const struct value *slot, uintptr_t guard,
+		   uint32_t count)
 {
 	w->check = check;
 	w->checked = *slot;
@@ -329,7 +346,8 @@ static bool immediate(struct walk *w, unsigned rex, unsigned width)
 		if (v->source == INDEX && rex & 8 && wide_value >= 0) {
 			uint32_t last = (uint32_t)wide_value;
 
-			expect(w, UP_TO, v, v->reversed ? v->fixed - (uintptr_t)last * 8 : v->fixed, last + 1);
+			expect(w, UP_TO, v, v->reversed ? v->fixed - (uintptr_t)last * 8 : v->fixed,
+			       last + 1);
 			return true;
 		}
 		return used(w, o.rm);
@@ -351,7 +369,8 @@ static bool branch(struct walk *w, int32_t distance, unsigned condition)
 	if (w->pos + (size_t)distance > w->reach)
 		w->reach = w->pos + (size_t)distance;
 	if (w->check == EQUAL && condition == IS_EQUAL)
-		return refuse(w, "the function that usually stands in the slot is inlined, and would pass us by");
+		return refuse(w, "the function that usually stands in the slot is inlined, and "
+				 "would pass us by");
 	if (w->check != NO_CHECK && condition != (w->check == UP_TO ? ABOVE : NOT_EQUAL))
 		return refuse(w, "the slot's function is compared in a way that is not known");
 	w->check = NO_CHECK;
@@ -368,7 +387,8 @@ static bool two_byte(struct walk *w, unsigned rex)
 		return false;
 	if (op >= 0x80 && op <= 0x8f) /* jcc rel32 */
 		return take(w, &distance, 4) && branch(w, distance, op & 15);
-	if (op != 0x1f && op != 0xaf && (op & 0xf0) != 0x90 && (op & 0xf0) != 0x40 && (op & 0xf6) != 0xb6)
+	if (op != 0x1f && op != 0xaf && (op & 0xf0) != 0x90 && (op & 0xf0) != 0x40 &&
+	    (op & 0xf6) != 0xb6)
 		return not_known(w);
 	if (!take_modrm(w, rex, &o))
 		return false;
@@ -389,13 +409,16 @@ static bool found(struct walk *w, const struct value *slot, bool calls, struct s
 	recipe->head = slot->address;
 	recipe->offset = slot->offset;
 	recipe->calls = calls;
-	recipe->reach = (uint32_t)(w->reach > w->pos ? w->reach : w->pos) + 1; /* with the return address itself */
+	/* with the return address itself */
+	recipe->reach = (uint32_t)(w->reach > w->pos ? w->reach : w->pos) + 1;
 	for (unsigned i = 0; i < SI_ARGS; i++) {
 		const struct value *v = &w->reg[order[i]];
 
-		recipe->argument[i] = v->source == VARIABLE && v->address == slot->address ? SI_ARG_TABLE :
-				      v->source == ZERO ? SI_ARG_ZERO :
-				      v->source == ARGUMENT ? (uint8_t)(SI_ARG_OWN + v->offset) : SI_ARG_UNKNOWN;
+		recipe->argument[i] = v->source == VARIABLE && v->address == slot->address
+					      ? SI_ARG_TABLE
+				      : v->source == ZERO     ? SI_ARG_ZERO
+				      : v->source == ARGUMENT ? (uint8_t)(SI_ARG_OWN + v->offset)
+							      : SI_ARG_UNKNOWN;
 	}
 	if (w->guard_count) {
 		if (w->checked.address != slot->address || w->checked.offset != slot->offset)
@@ -491,15 +514,29 @@ static bool step(struct walk *w, struct si_recipe *recipe)
 	case 0xb0 ... 0xb7: /* mov imm8 */
 		return take(w, skipped, 1) && written_byte(w, (op & 7u) | (rex & 1 ? 8 : 0), rex);
 	case 0xb8 ... 0xbf: /* mov imm */
-		return take(w, skipped, rex & 8 ? 8 : 4) && written(w, (op & 7u) | (rex & 1 ? 8 : 0));
-	case 0x00: case 0x02: case 0x08: case 0x0a: case 0x20: case 0x22: case 0x28: case 0x2a: case 0x30: case 0x32: case 0x84:
+		return take(w, skipped, rex & 8 ? 8 : 4) &&
+		       written(w, (op & 7u) | (rex & 1 ? 8 : 0));
+	case 0x00:
+	case 0x02:
+	case 0x08:
+	case 0x0a:
+	case 0x20:
+	case 0x22:
+	case 0x28:
+	case 0x2a:
+	case 0x30:
+	case 0x32:
+	case 0x84:
 		return byte_arithmetic(w, rex, op);
-	case 0x01: case 0x09: case 0x21: case 0x29: case 0x31: /* add, or, and, sub, xor: reg into r/m */
+	/* add, or, and, sub, xor: reg into r/m */
+	case 0x01: case 0x09: case 0x21: case 0x29: case 0x31:
 		if (!take_modrm(w, rex, &o))
 			return false;
-		return o.is_register ? arithmetic(w, op >> 3 & 7, o.rm, &o, o.reg, rex & 8) : refuse(w, "arithmetic on memory");
+		return o.is_register ? arithmetic(w, op >> 3 & 7, o.rm, &o, o.reg, rex & 8)
+				     : refuse(w, "arithmetic on memory");
 	case 0x03: case 0x0b: case 0x23: case 0x2b: case 0x33: /* the same, r/m into reg */
-		return take_modrm(w, rex, &o) && arithmetic(w, op >> 3 & 7, o.reg, &o, o.rm, rex & 8);
+		return take_modrm(w, rex, &o) &&
+		       arithmetic(w, op >> 3 & 7, o.reg, &o, o.rm, rex & 8);
 	case 0x38: case 0x3a: /* cmp of bytes */
 		return byte_arithmetic(w, rex, op);
 	case 0x39: case 0x3b: /* cmp */
@@ -507,21 +544,25 @@ static bool step(struct walk *w, struct si_recipe *recipe)
 	case 0x3c: case 0xa8: /* cmp, test of %al */
 		return take(w, skipped, 1);
 	case 0x63: /* movslq */
-		return take_modrm(w, rex, &o) && (!o.is_register || used(w, o.rm)) && written(w, o.reg);
+		return take_modrm(w, rex, &o) && (!o.is_register || used(w, o.rm)) &&
+		       written(w, o.reg);
 	case 0x85: /* test */
-		return take_modrm(w, rex, &o) && used(w, o.reg) && (!o.is_register || used(w, o.rm));
+		return take_modrm(w, rex, &o) && used(w, o.reg) &&
+		       (!o.is_register || used(w, o.rm));
 	case 0x80: /* on a byte: only cmp may look at memory */
 		if (!take_modrm(w, rex, &o) || !take(w, skipped, 1))
 			return false;
 		if ((o.reg & 7) == 7)
 			return true;
-		return o.is_register ? written_byte(w, o.rm, rex) : refuse(w, "arithmetic on memory");
+		return o.is_register ? written_byte(w, o.rm, rex)
+				     : refuse(w, "arithmetic on memory");
 	case 0x81:
 		return immediate(w, rex, 4);
 	case 0x83:
 		return immediate(w, rex, 1);
 	case 0x88:
-		return take_modrm(w, rex, &o) && (o.is_register ? written_byte(w, o.rm, rex) : store_other(w, &o));
+		return take_modrm(w, rex, &o) &&
+		       (o.is_register ? written_byte(w, o.rm, rex) : store_other(w, &o));
 	case 0x89:
 		return take_modrm(w, rex, &o) && store(w, &o, rex & 8);
 	case 0x8a:
@@ -533,11 +574,14 @@ static bool step(struct walk *w, struct si_recipe *recipe)
 	case 0x90:
 		return true;
 	case 0xc1: /* shifts, rotations */
-		return take_modrm(w, rex, &o) && take(w, skipped, 1) && rotate(w, &o, skipped[0], rex & 8);
+		return take_modrm(w, rex, &o) && take(w, skipped, 1) &&
+		       rotate(w, &o, skipped[0], rex & 8);
 	case 0xc6: case 0xc7: /* mov imm into memory, or a register */
 		if (!take_modrm(w, rex, &o) || !take(w, skipped, op == 0xc6 ? 1 : 4))
 			return false;
-		return !o.is_register ? store_other(w, &o) : op == 0xc6 ? written_byte(w, o.rm, rex) : written(w, o.rm);
+		return !o.is_register ? store_other(w, &o)
+		       : op == 0xc6   ? written_byte(w, o.rm, rex)
+				      : written(w, o.rm);
 	case 0xd1:
 		return take_modrm(w, rex, &o) && rotate(w, &o, 1, rex & 8);
 	case 0xe8:
@@ -563,7 +607,8 @@ static bool step(struct walk *w, struct si_recipe *recipe)
 	}
 }
 
-bool si_decode_dispatch(const uint8_t *code, size_t size, uintptr_t at, struct si_recipe *recipe, struct si_decode_error *error)
+bool si_decode_dispatch(const uint8_t *code, size_t size, uintptr_t at, struct si_recipe *recipe,
+			struct si_decode_error *error)
 {
 	struct walk w = { .code = code, .size = size, .at = at };
 	static const uint8_t order[] = { RDI, RSI, RDX, RCX };
@@ -612,13 +657,15 @@ size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least, size_t
 		c += rex;
 		if (c[0] >= 0x50 && c[0] <= 0x57) /* push */
 			length = 1;
-		else if ((c[0] == 0x89 || c[0] == 0x8b || c[0] == 0x31 || c[0] == 0x85) && c[1] >> 6 == 3) /* mov, xor, test of registers */
+		else if ((c[0] == 0x89 || c[0] == 0x8b || c[0] == 0x31 || c[0] == 0x85) &&
+			 c[1] >> 6 == 3) /* mov, xor, test of registers */
 			length = 2;
 		else if (wide && c[0] == 0x83 && c[1] == 0xec) /* sub imm8,%rsp */
 			length = 3;
 		else if (wide && c[0] == 0x81 && c[1] == 0xec)
 			length = 6;
-		else if (wide && c[0] == 0x8b && (c[1] & 0xc7) == 5 && !*distance_at) { /* mov place(%rip),%reg */
+		else if (wide && c[0] == 0x8b && (c[1] & 0xc7) == 5 && !*distance_at) {
+			/* mov place(%rip),%reg */
 			length = 6;
 			*distance_at = at + rex + 2;
 		} else {

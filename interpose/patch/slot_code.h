@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slot_code.h: reads, out of the machine code of a small function, which slot of which table it goes through, and what it hands over.
+ * slot_code.h: reads, out of the machine code of a small function, which slot of which table it
+ * goes through, and what it hands over.
  *
  * Runs:      inside, in the constructor.
  * Signals:   –
@@ -28,8 +29,10 @@ struct si_recipe {
 	uint32_t offset; /* of the slot in the table, bytes */
 	bool calls;      /* true: calls the slot, so its frame is on the stack; false: tail-jumps */
 	uint8_t argument[SI_ARGS];
-	uint32_t reach;  /* bytes from the function's start that the walk and its branches have seen to belong to it */
-	/* control-flow integrity: the slot's function must be one of `guard_count` 8-byte jumps from `guard` on; 0: not checked */
+	uint32_t reach;  /* bytes from the function's start that the walk and its branches have seen
+	                  * to belong to it */
+	/* control-flow integrity: the slot's function must be one of `guard_count` 8-byte jumps
+	 * from `guard` on; 0: not checked */
 	uintptr_t guard;
 	uint32_t guard_count;
 };
@@ -41,20 +44,25 @@ struct si_decode_error {
 };
 
 /*
- * Follows the `size` bytes of code at `code`, which run at address `at`, straight on from the entry to the first indirect call or
- * jump (or, where the slot was found to hold one certain function, the call of that). False, with `error`, unless every instruction
- * on the way is known, the frame is set up first, and the target was loaded from a slot of a table whose address was loaded from a
- * pc-relative variable, and was used for nothing else than a check as clang's control-flow integrity makes it.
+ * Follows the `size` bytes of code at `code`, which run at address `at`, straight on from the entry
+ * to the first indirect call or jump (or, where the slot was found to hold one certain function,
+ * the call of that). False, with `error`, unless every instruction on the way is known, the frame
+ * is set up first, and the target was loaded from a slot of a table whose address was loaded from a
+ * pc-relative variable, and was used for nothing else than a check as clang's control-flow
+ * integrity makes it.
  */
-bool si_decode_dispatch(const uint8_t *code, size_t size, uintptr_t at, struct si_recipe *recipe, struct si_decode_error *error);
+bool si_decode_dispatch(const uint8_t *code, size_t size, uintptr_t at, struct si_recipe *recipe,
+			struct si_decode_error *error);
 
-/* `at` holds one entry of a jump table as clang's control-flow integrity makes it: a jump, and traps up to 8 bytes. Where it goes; else 0. */
+/* `at` holds one entry of a jump table as clang's control-flow integrity makes it: a jump, and
+ * traps up to 8 bytes. Where it goes; else 0. */
 uintptr_t si_decode_jump(const uint8_t *code, uintptr_t at);
 
 /*
- * How many whole instructions of a function's beginning, in bytes, can run anywhere else: at least `least` bytes of frame set-up, saved
- * registers, moves between registers, and at most one load from a pc-relative place: its distance is the 4 bytes at *distance_at, and what
- * follows it is at *distance_at + 4; 0 none. Returns 0: there are others among them.
+ * How many whole instructions of a function's beginning, in bytes, can run anywhere else: at least
+ * `least` bytes of frame set-up, saved registers, moves between registers, and at most one load
+ * from a pc-relative place: its distance is the 4 bytes at *distance_at, and what follows it is at
+ * *distance_at + 4; 0 none. Returns 0: there are others among them.
  */
 size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least, size_t *distance_at);
 

@@ -2,12 +2,14 @@
 /*
  * chunk.c: what happens at a chunk's end, which is once in some four thousand events.
  *
- * The full chunk is sealed first, so that the sidecar can have it, then a free one is claimed; where there is none, the sidecar is waited
- * for (wait.c). A wait that failed is not repeated by its thread until a chunk was had again.
+ * The full chunk is sealed first, so that the sidecar can have it, then a free one is claimed;
+ * where there is none, the sidecar is waited for (wait.c). A wait that failed is not repeated by
+ * its thread until a chunk was had again.
  *
- * A stream's first chunks are small, so that thousands of threads that write little fit into the ring; one that has filled a few of them gets
- * large ones, and with the first of these a large stack cache (thread.h). Either size will do where the other has run out, if what is to be
- * written fits: a module with a long path does not fit a small one.
+ * A stream's first chunks are small, so that thousands of threads that write little fit into the
+ * ring; one that has filled a few of them gets large ones, and with the first of these a large
+ * stack cache (thread.h). Either size will do where the other has run out, if what is to be written
+ * fits: a module with a long path does not fit a small one.
  */
 #include "chunk.h"
 
@@ -24,9 +26,11 @@ enum {
 
 void si_chunk_seal(struct si_writer *w)
 {
-	/* may be done twice, where a handler left by longjmp: by then the chunk may be somebody else's */
+	/* may be done twice, where a handler left by longjmp: by then the chunk may be somebody
+	 * else's */
 	if (w->state) {
-		if (__atomic_load_n(w->state, __ATOMIC_RELAXED) == SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, w->slot, w->held))
+		if (__atomic_load_n(w->state, __ATOMIC_RELAXED) ==
+		    SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, w->slot, w->held))
 			shiny_chunk_seal(w->state, w->slot, w->held); /* [seal] */
 		w->sequence = w->held + 1;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -47,9 +51,12 @@ static bool claim(void *context)
 	struct need *need = context;
 	const struct si_writer *w = need->w;
 
-	need->index = shiny_chunk_claim(si_ring.header, &si_ring.chunks, need->large, w->slot, w->sequence); /* [claim] */
+	/* [claim] */
+	need->index = shiny_chunk_claim(si_ring.header, &si_ring.chunks, need->large, w->slot,
+					w->sequence);
 	if (need->index < 0 && (!need->large || need->fits_small))
-		need->index = shiny_chunk_claim(si_ring.header, &si_ring.chunks, !need->large, w->slot, w->sequence); /* [claim] */
+		need->index = shiny_chunk_claim(si_ring.header, &si_ring.chunks, !need->large,
+						w->slot, w->sequence); /* [claim] */
 	return need->index >= 0;
 }
 
@@ -65,7 +72,9 @@ static bool wait_for_chunk(struct si_writer *w, struct need *need)
 bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 {
 	struct shiny_chunk *chunk;
-	struct need need = { .w = w, .large = w->sequence >= SMALL_FIRST, .fits_small = records <= SHINY_SMALL_RECORDS - HEADROOM };
+	struct need need = { .w = w,
+			     .large = w->sequence >= SMALL_FIRST,
+			     .fits_small = records <= SHINY_SMALL_RECORDS - HEADROOM };
 
 	if (records > SHINY_CHUNK_RECORDS - HEADROOM)
 		return false;
@@ -90,7 +99,9 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 	w->state = &si_ring.chunks.states[need.index];
 	w->impatient = 0;
 	if (w->lost) {
-		shiny_publish(w->next, w->lost << SHINY_ADDRESS_SHIFT, shiny_w1(0, SHINY_COUNT_DROPPED_FULL, 0, SHINY_REC_LOSS)); /* [pub] */
+		/* [pub] */
+		shiny_publish(w->next, w->lost << SHINY_ADDRESS_SHIFT,
+			      shiny_w1(0, SHINY_COUNT_DROPPED_FULL, 0, SHINY_REC_LOSS));
 		w->next++;
 		w->lost = 0;
 		si_writer_salt(w); /* a definition may be among what was lost */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chunk.h: appending records to a stream. Room first, then words; ring.h's [pub] is the only store the sidecar waits for.
+ * chunk.h: appending records to a stream. Room first, then words; ring.h's [pub] is the only store
+ * the sidecar waits for.
  *
  * Runs:      inside, between si_enter and si_leave.
  * Signals:   safe.
- * Allocates: nothing; takes chunks of the ring; sleeps only where the ring is full and a sidecar is at work (wait.h).
+ * Allocates: nothing; takes chunks of the ring; sleeps only where the ring is full and a sidecar is
+ * at work (wait.h).
  * Threads:   the stream's own.
  */
 #ifndef SI_CHUNK_H
@@ -37,7 +39,8 @@ static inline bool si_kind_is_run(unsigned kind)
 /* Room for `records`, and for a TIME and one more in front of them. */
 SI_HOT bool si_room(struct si_writer *w, uint32_t records, uint64_t now)
 {
-	return SI_LIKELY((size_t)(w->end - w->next) >= records + 2) || si_chunk_more(w, records + 2, now);
+	return SI_LIKELY((size_t)(w->end - w->next) >= records + 2) ||
+	       si_chunk_more(w, records + 2, now);
 }
 
 /* The time of the records that follow and have none of their own (VPTR). Room is there. */
@@ -57,7 +60,8 @@ SI_HOT uint64_t si_dt(struct si_writer *w, uint64_t now)
 	return SI_LIKELY(dt < SHINY_DT_LIMIT) ? dt : si_dt_slow(w, now);
 }
 
-/* A run: room, then the payload through the returned pointer, then si_run_publish. NULL: no room. */
+/* A run: room, then the payload through the returned pointer, then si_run_publish. NULL: no
+ * room. */
 static inline struct shiny_record *si_run(struct si_writer *w, uint32_t payload, uint64_t now)
 {
 	if (!si_room(w, payload + 1, now))
@@ -67,8 +71,8 @@ static inline struct shiny_record *si_run(struct si_writer *w, uint32_t payload,
 	return w->next + 1;
 }
 
-static inline void si_run_publish(struct si_writer *w, unsigned kind, unsigned api, uint64_t aux, uint32_t stack, uint32_t payload,
-				  uint64_t now)
+static inline void si_run_publish(struct si_writer *w, unsigned kind, unsigned api, uint64_t aux,
+				  uint32_t stack, uint32_t payload, uint64_t now)
 {
 	uint64_t dt = now > w->base ? now - w->base : 0;
 
@@ -77,8 +81,8 @@ static inline void si_run_publish(struct si_writer *w, unsigned kind, unsigned a
 	w->next += payload + 1;
 }
 
-static inline void si_write_wide(struct si_writer *w, unsigned kind, unsigned api, uintptr_t address, uint64_t size, uint32_t stack,
-				 uint64_t now)
+static inline void si_write_wide(struct si_writer *w, unsigned kind, unsigned api,
+				 uintptr_t address, uint64_t size, uint32_t stack, uint64_t now)
 {
 	struct shiny_record *payload = si_run(w, 1, now);
 
@@ -92,10 +96,11 @@ static inline void si_write_wide(struct si_writer *w, unsigned kind, unsigned ap
 }
 
 /* An event that fits its 16 bytes, or its wide form. */
-SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kind, unsigned api, uintptr_t address, uint64_t size,
-				  uint32_t stack, uint64_t now)
+SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kind, unsigned api,
+			   uintptr_t address, uint64_t size, uint32_t stack, uint64_t now)
 {
-	if (SI_LIKELY((address & ((1u << SHINY_GRANULE_SHIFT) - 1)) == 0 && address >> 47 == 0 && size < SHINY_SIZE_LIMIT)) {
+	if (SI_LIKELY((address & ((1u << SHINY_GRANULE_SHIFT) - 1)) == 0 && address >> 47 == 0 &&
+		      size < SHINY_SIZE_LIMIT)) {
 		uint64_t dt;
 
 		if (!si_room(w, 1, now)) {
@@ -103,7 +108,8 @@ SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kin
 			return;
 		}
 		dt = si_dt(w, now);
-		shiny_publish(w->next, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_w1(dt, size, api, kind));
+		shiny_publish(w->next, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack),
+			      shiny_w1(dt, size, api, kind));
 		w->next++;
 	} else {
 		si_write_wide(w, wide_kind, api, address, size, stack, now);
@@ -111,9 +117,11 @@ SI_HOT void si_write_event(struct si_writer *w, unsigned kind, unsigned wide_kin
 }
 
 /* A garbage-collected object of the kind `index`. */
-static inline void si_write_object(struct si_writer *w, uintptr_t address, uint64_t size, uint32_t index, uint32_t stack, uint64_t now)
+static inline void si_write_object(struct si_writer *w, uintptr_t address, uint64_t size,
+				   uint32_t index, uint32_t stack, uint64_t now)
 {
-	if (SI_LIKELY(size >> SHINY_OBJECT_SIZE_BITS == 0 && index >> SHINY_OBJECT_INDEX_BITS == 0 && address >> 47 == 0)) {
+	if (SI_LIKELY(size >> SHINY_OBJECT_SIZE_BITS == 0 &&
+		      index >> SHINY_OBJECT_INDEX_BITS == 0 && address >> 47 == 0)) {
 		uint64_t dt;
 
 		if (!si_room(w, 1, now)) {
@@ -125,10 +133,12 @@ static inline void si_write_object(struct si_writer *w, uintptr_t address, uint6
 			si_time(w, now);
 			dt = 0;
 		}
-		shiny_publish(w->next, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_object_w1(dt, index, size));
+		shiny_publish(w->next, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack),
+			      shiny_object_w1(dt, index, size));
 		w->next++;
 	} else {
-		si_write_wide(w, SHINY_REC_OBJECT_WIDE, 0, address, size | (uint64_t)index << SHINY_OBJECT_WIDE_SHIFT, stack, now);
+		si_write_wide(w, SHINY_REC_OBJECT_WIDE, 0, address,
+			      size | (uint64_t)index << SHINY_OBJECT_WIDE_SHIFT, stack, now);
 	}
 }
 

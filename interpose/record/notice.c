@@ -2,12 +2,14 @@
 /*
  * notice.c: see notice.h.
  *
- * The problem. Whether a program that was started is recorded can be known only by who knows that it was started; many live for a
- * millisecond, and nobody but their parent is told how they ended. The parent knows both, and so does a child that is about to call
- * exec; but such a child often has no slot, or shares its parent's memory, and behind a seccomp filter no system call may be made.
- * The approach. A ring of notices in the ring, which all of these map. A writer takes a number and stores into its entry; the number
- * comes last ([notice] in wire.h), so what a writer that is killed on the way leaves is no notice. The sidecar copies an entry and
- * looks at its number again. Writers never wait: what is overwritten before it was read is counted, by the numbers themselves.
+ * The problem. Whether a program that was started is recorded can be known only by who knows that
+ * it was started; many live for a millisecond, and nobody but their parent is told how they ended.
+ * The parent knows both, and so does a child that is about to call exec; but such a child often has
+ * no slot, or shares its parent's memory, and behind a seccomp filter no system call may be made.
+ * The approach. A ring of notices in the ring, which all of these map. A writer takes a number and
+ * stores into its entry; the number comes last ([notice] in wire.h), so what a writer that is
+ * killed on the way leaves is no notice. The sidecar copies an entry and looks at its number again.
+ * Writers never wait: what is overwritten before it was read is counted, by the numbers themselves.
  */
 #include "notice.h"
 
@@ -20,7 +22,8 @@ static struct shiny_notice *entry_of(uint64_t number)
 	return &si_ring.notices[(number - 1) % SHINY_NOTICES];
 }
 
-/* Zeroed but for who says it and when; published by its number. NULL: this program is not recorded. */
+/* Zeroed but for who says it and when; published by its number. NULL: this program is not
+ * recorded. */
 static struct shiny_notice *begin(uint64_t *number)
 {
 	struct shiny_notice *n;

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nursery.c: when to read a vptr. See nursery.h for the protocol, DESIGN section 6 and TYPES.md for why.
+ * nursery.c: when to read a vptr. See nursery.h for the protocol, DESIGN section 6 and TYPES.md for
+ * why.
  *
- * A polymorphic object's first word is right from the end of its construction to the start of its destruction. Nothing tells us
- * either moment, so a block is read when some later allocation happens to hash to its entry: with 4,096 entries that is thousands
- * of allocations after its own, mostly, and once it is read it costs nothing more. A block that is freed before that is read at its
- * free, and the record says so.
+ * A polymorphic object's first word is right from the end of its construction to the start of its
+ * destruction. Nothing tells us either moment, so a block is read when some later allocation
+ * happens to hash to its entry: with 4,096 entries that is thousands of allocations after its own,
+ * mostly, and once it is read it costs nothing more. A block that is freed before that is read at
+ * its free, and the record says so.
  *
- * Rejected: reading at the next allocation (a base constructor may still be running: 25 % wrong in node), reading at the free only
- * (destructors have rewritten the word: up to 99 % wrong), locks (a forked child or a handler would inherit them held), sparing the
- * read of a freed block by checking that the page is mapped (a system call, and a page that is mapped can belong to somebody else).
+ * Rejected: reading at the next allocation (a base constructor may still be running: 25 % wrong in
+ * node), reading at the free only (destructors have rewritten the word: up to 99 % wrong), locks (a
+ * forked child or a handler would inherit them held), sparing the read of a freed block by checking
+ * that the page is mapped (a system call, and a page that is mapped can belong to somebody else).
  *
- * What it does not cover: a block freed behind our back (by a function that is neither interposed nor dispatched) and then
- * unmapped would be read after its end. Blocks of whole pages never enter, which leaves the allocator's own slabs and heaps, and
- * those go back to the kernel only when all their blocks have been freed.
+ * What it does not cover: a block freed behind our back (by a function that is neither interposed
+ * nor dispatched) and then unmapped would be read after its end. Blocks of whole pages never enter,
+ * which leaves the allocator's own slabs and heaps, and those go back to the kernel only when all
+ * their blocks have been freed.
  *
- * Nor a constructor that makes allocations itself: one of them may push the block out while it runs, and the word is that of the base
- * class it has reached. Which one does so is a matter of addresses, so of call sites with a block or two a few differ from run to run
- * (test/e2e/types_stable_test counts them in Chromium). Nothing inside tells such a reading from a settled one: a second look needs a
- * second table, on every allocation; at the free the word may be a destructor's; and what lives to the end has no free.
+ * Nor a constructor that makes allocations itself: one of them may push the block out while it
+ * runs, and the word is that of the base class it has reached. Which one does so is a matter of
+ * addresses, so of call sites with a block or two a few differ from run to run
+ * (test/e2e/types_stable_test counts them in Chromium). Nothing inside tells such a reading from a
+ * settled one: a second look needs a second table, on every allocation; at the free the word may be
+ * a destructor's; and what lives to the end has no free.
  *
- * A reader calls no release function itself: it notes the block in its writer, and si_leave releases it once `busy` is down.
+ * A reader calls no release function itself: it notes the block in its writer, and si_leave
+ * releases it once `busy` is down.
  */
 #include "nursery.h"
 
@@ -42,17 +49,20 @@ void (*si_nursery_test_pause)(void);
 
 #define BLOCK(entry) ((entry) & ~(uint64_t)7)
 
-static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsigned reading, uint64_t now)
+static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsigned reading,
+		       uint64_t now)
 {
 	if (!si_room(w, 1, now)) {
 		si_count(SHINY_COUNT_TYPES_SKIPPED);
 		return;
 	}
-	/* the record before it may be older than the block; for SETTLED it is the event that pushed the block out, and is not */
+	/* the record before it may be older than the block; for SETTLED it is the event that pushed
+	 * the block out, and is not */
 	if ((reading & ~(unsigned)SHINY_VPTR_SECOND_WORD) != SHINY_VPTR_SETTLED)
 		si_time(w, now);
 	shiny_publish(w->next, shiny_w0(block >> SHINY_GRANULE_SHIFT, 0),
-		      word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT | (uint64_t)reading << SHINY_API_SHIFT | SHINY_REC_VPTR); /* [pub] */
+		      word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT |
+			      (uint64_t)reading << SHINY_API_SHIFT | SHINY_REC_VPTR); /* [pub] */
 	w->next++;
 }
 
@@ -75,12 +85,15 @@ static void finish(struct si_writer *w, uint32_t slot, uint64_t entry, uint64_t 
 {
 	uint64_t seen = entry | SI_BUSY;
 
-	if (!__atomic_compare_exchange_n(&si_nursery[slot], &seen, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) && /* [done] */
+	/* [done] */
+	if (!__atomic_compare_exchange_n(&si_nursery[slot], &seen, next, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE) &&
 	    seen == (entry | SI_BUSY | SI_ORPHAN)) {
 		w->orphan_release = releases[slot];
 		w->orphan = (uint64_t *)BLOCK(entry);
 		/* a freed block does not go back in; a fresh one does */
-		__atomic_store_n(&si_nursery[slot], BLOCK(next) == BLOCK(entry) ? 0 : next, __ATOMIC_RELEASE);
+		__atomic_store_n(&si_nursery[slot], BLOCK(next) == BLOCK(entry) ? 0 : next,
+				 __ATOMIC_RELEASE);
 	}
 	w->reading = 0;
 }
@@ -90,7 +103,9 @@ static bool mark(struct si_writer *w, uint32_t slot, uint64_t entry)
 	/* noted before the mark: whoever repairs after a longjmp looks at the entry itself */
 	w->reading = slot + 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_BUSY, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) { /* [mark] */
+	/* [mark] */
+	if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_BUSY, 0,
+					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		TEST_PAUSE();
 		return true;
 	}
@@ -101,14 +116,18 @@ static bool mark(struct si_writer *w, uint32_t slot, uint64_t entry)
 void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh, uint64_t now)
 {
 	if (old == 0) {
-		if (!__atomic_compare_exchange_n(&si_nursery[slot], &old, fresh, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [in] */
+		/* [in] */
+		if (!__atomic_compare_exchange_n(&si_nursery[slot], &old, fresh, 0,
+						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			si_count(SHINY_COUNT_TYPES_SKIPPED);
 		return;
 	}
-	/* an old incarnation of this very address was freed behind our back: not to be read, only replaced */
+	/* an old incarnation of this very address was freed behind our back: not to be read, only
+	 * replaced */
 	if (BLOCK(old) == BLOCK(fresh)) {
 		if (!(old & SI_BUSY))
-			__atomic_compare_exchange_n(&si_nursery[slot], &old, fresh, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* [in] */
+			__atomic_compare_exchange_n(&si_nursery[slot], &old, fresh, 0,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* [in] */
 		return;
 	}
 	if ((old & SI_BUSY) || !mark(w, slot, old)) {
@@ -125,14 +144,19 @@ bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release)
 
 	while (BLOCK(entry) == block) {
 		if (!(entry & SI_BUSY)) {
-			if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [out] */
+			/* [out] */
+			if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return true;
 			continue;
 		}
 		if (entry & SI_ORPHAN)
 			return true; /* freed twice: let the allocator say so */
-		releases[slot] = release; /* nobody else frees this block, and an entry holds one block: it is ours to set */
-		if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_ORPHAN, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) { /* [orphan] */
+		/* nobody else frees this block, and an entry holds one block: it is ours to set */
+		releases[slot] = release;
+		/* [orphan] */
+		if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, entry | SI_ORPHAN, 0,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
 			si_count(SHINY_COUNT_FREES_HANDED_OVER);
 			return false;
 		}
@@ -147,7 +171,9 @@ bool si_nursery_take_for_realloc(const struct si_writer *w, void *block)
 
 	for (unsigned n = 0; BLOCK(entry) == (uintptr_t)block; n++) {
 		if (!(entry & SI_BUSY)) {
-			if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [out] */
+			/* [out] */
+			if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return true;
 			continue;
 		}
@@ -165,8 +191,8 @@ void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading)
 
 	if (entry == 0 || (entry & SI_BUSY) || !mark(w, slot, entry))
 		return;
-	/* a clock for each: one of the sweep's beginning is older than blocks that came during it, and their readings
-	 * would count for what lay at their addresses before */
+	/* a clock for each: one of the sweep's beginning is older than blocks that came during it,
+	 * and their readings would count for what lay at their addresses before */
 	si_vptr_write(w, entry, reading, si_ticks());
 	finish(w, slot, entry, entry);
 }
@@ -183,8 +209,9 @@ void si_nursery_abandon(struct si_writer *w)
 	uint32_t slot = w->reading - 1;
 	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
 
-	/* `reading` is set a moment before the mark and cleared a moment after: BUSY then is another thread's only by a rare chance, and
-	 * that reader's finish() finds the entry changed and leaves it alone */
+	/* `reading` is set a moment before the mark and cleared a moment after: BUSY then is
+	 * another thread's only by a rare chance, and that reader's finish() finds the entry
+	 * changed and leaves it alone */
 	if (entry & SI_BUSY)
 		finish(w, slot, entry & ~(uint64_t)(SI_BUSY | SI_ORPHAN), 0);
 	w->reading = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nursery.h: recently allocated blocks, so that their vptr is read when construction is over and destruction has not begun.
+ * nursery.h: recently allocated blocks, so that their vptr is read when construction is over and
+ * destruction has not begun.
  *
  * Runs:      inside.
  * Signals:   safe.
@@ -8,26 +9,31 @@
  * Threads:   any. One table for the process.
  *
  * Who runs it
- *   Any thread that allocates puts its block in and thereby pushes another out, which it reads; any thread that frees takes its block out.
+ *   Any thread that allocates puts its block in and thereby pushes another out, which it reads; any
+ *   thread that frees takes its block out.
  *
  *   entry   63 ── 48  47 ───────── 3   2   1      0
  *            zero      block address  TWO ORPHAN BUSY       0: empty; TWO: the block has a second word
  *
  * Invariants
- *   N1  A block's memory is read by a pusher or sweeper only while its entry is BUSY, and by its own freer only after it took it out.
- *   N2  A block whose entry is BUSY is not freed before the reader is done: its freer sets ORPHAN and leaves the real free to the reader.
+ *   N1  A block's memory is read by a pusher or sweeper only while its entry is BUSY, and by its
+ *       own freer only after it took it out.
+ *   N2  A block whose entry is BUSY is not freed before the reader is done: its freer sets ORPHAN
+ *       and leaves the real free to the reader.
  *   N3  One block stands in one entry: the hash decides, and only its own allocation puts it there.
  *
  * Ordering edges
  *   [in]      0 or old|BUSY → new, release: the block's ALLOC record comes before in its stream.
  *   [mark]    block → block|BUSY, acquire.
- *   [out]     block → 0 by its freer, acquire; before the free's clock is read, so a reading is always earlier than the free's time.
- *   [orphan]  block|BUSY → block|BUSY|ORPHAN, release, after the entry's release function was stored; the reader: acquire. Nobody
- *             else changes an orphaned entry.
+ *   [out]     block → 0 by its freer, acquire; before the free's clock is read, so a reading is
+ *             always earlier than the free's time.
+ *   [orphan]  block|BUSY → block|BUSY|ORPHAN, release, after the entry's release function was
+ *             stored; the reader: acquire. Nobody else changes an orphaned entry.
  *   [done]    block|BUSY → what follows, by the reader, acq_rel.
  *
- * If the reader dies at any step (its process ends, or a child is forked meanwhile): the entry stays BUSY in a memory that nobody
- * needs, or si_nursery_forget clears it. If a handler leaves it by longjmp: si_nursery_abandon.
+ * If the reader dies at any step (its process ends, or a child is forked meanwhile): the entry
+ * stays BUSY in a memory that nobody needs, or si_nursery_forget clears it. If a handler leaves it
+ * by longjmp: si_nursery_abandon.
  */
 #ifndef SI_NURSERY_H
 #define SI_NURSERY_H
@@ -40,26 +46,32 @@ SI_INTERNAL uint64_t si_nursery[SI_NURSERY];
 
 static inline uint32_t si_nursery_slot(const void *block)
 {
-	return (uint32_t)(((uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SI_NURSERY_BITS));
+	return (uint32_t)(((uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15) >>
+			  (64 - SI_NURSERY_BITS));
 }
 
-/* Blocks of whole pages are left out: their owner may protect or unmap them. So are those without room for a vptr. */
+/* Blocks of whole pages are left out: their owner may protect or unmap them. So are those without
+ * room for a vptr. */
 static inline bool si_nursery_takes(const void *block, size_t size)
 {
 	uintptr_t at = (uintptr_t)block;
 
-	return size >= sizeof(uint64_t) && (at & 7) == 0 && at >> 47 == 0 && !((at & 4095) == 0 && size >= 4096);
+	return size >= sizeof(uint64_t) && (at & 7) == 0 && at >> 47 == 0 &&
+	       !((at & 4095) == 0 && size >= 4096);
 }
 
-/* Puts a block in. `old` is what the entry held before this event's clock was read, so whatever is pushed out was born before it. */
-void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh, uint64_t now);
+/* Puts a block in. `old` is what the entry held before this event's clock was read, so whatever is
+ * pushed out was born before it. */
+void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t fresh,
+		     uint64_t now);
 
-/* The rare half of taking out: the entry is this block's and BUSY. True: the caller frees; false: the reader will. */
+/* The rare half of taking out: the entry is this block's and BUSY. True: the caller frees; false:
+ * the reader will. */
 SI_COLD bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release);
 
 /*
- * Takes a block out before it is freed. False: handed over to its reader. `*held` tells whether it was in, so that the caller may still
- * read it; its entry's TWO bit comes with it.
+ * Takes a block out before it is freed. False: handed over to its reader. `*held` tells whether it
+ * was in, so that the caller may still read it; its entry's TWO bit comes with it.
  */
 static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t *held)
 {
@@ -70,17 +82,20 @@ static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t
 	if (SI_LIKELY((entry ^ (uintptr_t)block) & ~(uint64_t)7))
 		return true;
 	if (SI_LIKELY(!(entry & SI_BUSY)) &&
-	    __atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) { /* [out] */
+	    __atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED)) { /* [out] */
 		*held = entry;
 		return true;
 	}
 	return si_nursery_hand_over(slot, (uintptr_t)block, release);
 }
 
-/* Takes a block out that is about to be given to realloc; false: it is being read, and not for a moment only. */
+/* Takes a block out that is about to be given to realloc; false: it is being read, and not for a
+ * moment only. */
 bool si_nursery_take_for_realloc(const struct si_writer *w, void *block);
 
-/* Writes VPTR records for a block that may be read; each has the time of the record before it in its stream. */
+/* Writes VPTR records for a block that may be read; each has the time of the record before it in
+ * its stream. */
 void si_vptr_write(struct si_writer *w, uint64_t entry, unsigned reading, uint64_t now);
 
 static inline bool si_nursery_has(uint32_t slot)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process.c: the page that the kernel wipes in every child (fork.c says why), and what the process's slot says of its end.
+ * process.c: the page that the kernel wipes in every child (fork.c says why), and what the
+ * process's slot says of its end.
  */
 #include "process.h"
 
@@ -22,7 +23,8 @@ static bool wiped; /* by the kernel, in every child */
 
 bool si_self_make(void)
 {
-	struct si_self *page = si_sys_map(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct si_self *page =
+		si_sys_map(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
 	if (!page)
 		return false;
@@ -44,7 +46,8 @@ void si_fork_told(void)
 void si_count(enum shiny_counter which)
 {
 	if (si_process.slot >= 0)
-		__atomic_fetch_add(&si_ring.processes[si_process.slot].counters[which], 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&si_ring.processes[si_process.slot].counters[which], 1,
+				   __ATOMIC_RELAXED);
 	else if (si_ring.header)
 		__atomic_fetch_add(&si_ring.header->counters[which], 1, __ATOMIC_RELAXED);
 }
@@ -52,7 +55,8 @@ void si_count(enum shiny_counter which)
 /* NULL: it has none, or the memory is that of a vfork child's parent. */
 static struct shiny_process *own_slot(void)
 {
-	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 || si_tid_is_guest())
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_process.slot < 0 ||
+	    si_tid_is_guest())
 		return NULL;
 	return &si_ring.processes[si_process.slot];
 }
@@ -61,7 +65,8 @@ uint32_t si_process_number(void)
 {
 	if (si_tid_is_guest())
 		return 0;
-	return __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_FORKED ? si_tid_unseen() : si_process.pid;
+	return __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_FORKED ? si_tid_unseen()
+									      : si_process.pid;
 }
 
 bool si_exec_begin(void)

@@ -19,7 +19,8 @@ uint32_t si_slot_claim(uint32_t *states, size_t stride, uint32_t count, uint32_t
 		uint32_t *state = (uint32_t *)(void *)((char *)states + i * stride);
 
 		if (__atomic_load_n(state, __ATOMIC_RELAXED) == SHINY_SLOT_FREE &&
-		    __atomic_compare_exchange_n(state, &free, SHINY_SLOT_CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [slot] */
+		    __atomic_compare_exchange_n(state, &free, SHINY_SLOT_CLAIMED, 0,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) /* [slot] */
 			return i;
 	}
 	return UINT32_MAX;
@@ -44,7 +45,8 @@ static bool claim_process(void *context)
 	struct shiny_header *h = si_ring.header;
 	uint32_t ready = __atomic_load_n(&h->processes_ready, __ATOMIC_ACQUIRE); /* [grow] */
 	uint32_t count = ready < si_ring.process_count ? ready : si_ring.process_count;
-	uint32_t i = si_slot_claim(&si_ring.processes->state, sizeof(*si_ring.processes), count, &h->process_hint);
+	uint32_t i = si_slot_claim(&si_ring.processes->state, sizeof(*si_ring.processes), count,
+				   &h->process_hint);
 	struct shiny_process *p;
 
 	if (i == UINT32_MAX)
@@ -62,7 +64,8 @@ static bool claim_process(void *context)
 	p->exec = 0;
 	p->exit_at = 0;
 	p->waits = p->may_sleep = 0;
-	p->parent_pid = descent->parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0; /* where there may be a sandbox, it is not asked */
+	/* where there may be a sandbox, it is not asked */
+	p->parent_pid = descent->parent < 0 ? (uint32_t)si_sys(SYS_getppid, 0, 0, 0) : 0;
 	for (unsigned c = 0; c < SHINY_COUNTERS; c++)
 		p->counters[c] = 0;
 	si_self->slot = (struct shiny_self){ .generation = si_process.generation, .slot = i };

@@ -49,14 +49,17 @@ static uint32_t index_of(const struct si_tag_payload *tag)
 		if (!index)
 			continue;
 		state = __atomic_load_n(&at->state, __ATOMIC_ACQUIRE);
-		if (state == FREE && __atomic_compare_exchange_n(&at->state, &state, BEING_MADE, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		if (state == FREE &&
+		    __atomic_compare_exchange_n(&at->state, &state, BEING_MADE, 0, __ATOMIC_ACQUIRE,
+						__ATOMIC_ACQUIRE)) {
 			at->hash = hash;
 			at->bytes = tag->tag.name_bytes;
 			__builtin_memcpy(at->text, tag->name, sizeof(at->text));
 			__atomic_store_n(&at->state, MADE, __ATOMIC_RELEASE);
 			return index;
 		}
-		if (state == MADE && at->hash == hash && at->bytes == tag->tag.name_bytes && si_same(at->text, tag->name, at->bytes))
+		if (state == MADE && at->hash == hash && at->bytes == tag->tag.name_bytes &&
+		    si_same(at->text, tag->name, at->bytes))
 			return index;
 	}
 	return 0;
@@ -65,7 +68,8 @@ static uint32_t index_of(const struct si_tag_payload *tag)
 /* Between si_enter and si_leave. Where there is no room, who says the tag next tries again. */
 static void tell_name(struct si_writer *w, uint32_t index)
 {
-	struct si_tag_payload payload = { .tag = { .index = index, .name_bytes = names[index].bytes } };
+	struct si_tag_payload payload = { .tag = { .index = index,
+						   .name_bytes = names[index].bytes } };
 	uint32_t records = si_tag_records(&payload);
 	uint64_t now = si_ticks();
 	struct shiny_record *at = si_run(w, records, now);
@@ -87,7 +91,8 @@ void si_tag_tell_slow(struct si_writer *w)
 		tell_name(w, tag);
 	now = si_ticks();
 	if (!si_room(w, 1, now) || w->tag == tag)
-		return; /* without room: the next chunk begins with it; and this one may just have */
+		return; /* without room: the next chunk begins with it; and this one may just have
+			 */
 	w->tag = tag;
 	si_write_event(w, SHINY_REC_TAG, SHINY_REC_TAG, 0, 0, tag, 0, now);
 }
@@ -113,7 +118,8 @@ void si_tag_push(const uintptr_t *fp, const char *name)
 	struct si_tags *tags = &si_tls.tags;
 	uint32_t depth = tags->depth, index = 0;
 
-	if (si_tls.phase == SI_THREAD_GONE || __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_OFF)
+	if (si_tls.phase == SI_THREAD_GONE ||
+	    __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_OFF)
 		return;
 	/* depth first: a handler's push and pop then leave a tag that we set right below */
 	__atomic_store_n(&tags->depth, depth + 1, __ATOMIC_RELAXED);
@@ -135,7 +141,8 @@ void si_tag_pop(const uintptr_t *fp)
 	struct si_tags *tags = &si_tls.tags;
 	uint32_t depth = tags->depth;
 
-	if (si_tls.phase == SI_THREAD_GONE || __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_OFF)
+	if (si_tls.phase == SI_THREAD_GONE ||
+	    __atomic_load_n(&si_self->life, __ATOMIC_RELAXED) == SI_OFF)
 		return;
 	if (!depth) {
 		si_count(SHINY_COUNT_TAGS_REFUSED);

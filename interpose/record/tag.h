@@ -7,13 +7,16 @@
  * Allocates: nothing; names lie in a table of fixed size.
  * Threads:   a thread's tags are its own; the table of names is everybody's.
  *
- * Nothing of this is on an event's path. A stream says what its thread's tag is when that changes, at the start of each chunk, and
- * when it is taken up after another of the same thread was in use (si_thread_nested). So what is between two TAG records has one tag.
+ * Nothing of this is on an event's path. A stream says what its thread's tag is when that changes,
+ * at the start of each chunk, and when it is taken up after another of the same thread was in use
+ * (si_thread_nested). So what is between two TAG records has one tag.
  *
- * Names are told once a process, by index, before their first use: `told` is set after the record was published, and who reads it as set
- * takes his own clock later, so the sidecar's merge finds the name first (order.h). The table is ordinary memory: a forked child knows
- * what its parent has told, and so does the sidecar of the child. An entry that is being made by somebody else can't be waited for: it may
- * be our own thread, interrupted. Then the name gets a second entry, which does no harm, as the sidecar goes by names.
+ * Names are told once a process, by index, before their first use: `told` is set after the record
+ * was published, and who reads it as set takes his own clock later, so the sidecar's merge finds
+ * the name first (order.h). The table is ordinary memory: a forked child knows what its parent has
+ * told, and so does the sidecar of the child. An entry that is being made by somebody else can't be
+ * waited for: it may be our own thread, interrupted. Then the name gets a second entry, which does
+ * no harm, as the sidecar goes by names.
  */
 #ifndef SI_TAG_H
 #define SI_TAG_H
@@ -39,7 +42,8 @@ struct si_tag_payload {
 bool si_tag_name(const char *name, struct si_tag_payload *out);
 static inline uint32_t si_tag_records(const struct si_tag_payload *payload)
 {
-	return (uint32_t)(sizeof(payload->tag) + payload->tag.name_bytes + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES;
+	return (uint32_t)(sizeof(payload->tag) + payload->tag.name_bytes + SHINY_RECORD_BYTES - 1) /
+	       SHINY_RECORD_BYTES;
 }
 
 #endif

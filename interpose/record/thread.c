@@ -2,30 +2,38 @@
 /*
  * thread.c: streams come and go.
  *
- * Problem. A hook must find its thread's stream in one load, with no malloc and no mmap ever (hooks run inside malloc, in signal
- * handlers, in sandboxes), and a thread's end must be noticed although frees go on after its last destructor has run.
+ * Problem. A hook must find its thread's stream in one load, with no malloc and no mmap ever (hooks
+ * run inside malloc, in signal handlers, in sandboxes), and a thread's end must be noticed although
+ * frees go on after its last destructor has run.
  *
- * Approach. A thread's first event takes a writer (writer.c), and a shared slot that names the stream to the sidecar.
+ * Approach. A thread's first event takes a writer (writer.c), and a shared slot that names the
+ * stream to the sidecar.
  *
- * Signals. `busy` is set around the few instructions that write records. A handler that interrupts them uses the next stream of the
- * same thread (`nested`), and one that interrupts that handler's record the one after: a chain of up to SI_NESTING, each link made when
- * first needed; what comes deeper is dropped and counted. A handler that leaves by longjmp leaves `busy` set: the next hook whose frame
- * lies at or above the recorded one, on the same stack, knows that the recorded one is gone, repairs, and goes on. (An alternate signal
- * stack inside the thread's own stack looks the same; the cost of being wrong is a record of each that it interrupted.)
+ * Signals. `busy` is set around the few instructions that write records. A handler that interrupts
+ * them uses the next stream of the same thread (`nested`), and one that interrupts that handler's
+ * record the one after: a chain of up to SI_NESTING, each link made when first needed; what comes
+ * deeper is dropped and counted. A handler that leaves by longjmp leaves `busy` set: the next hook
+ * whose frame lies at or above the recorded one, on the same stack, knows that the recorded one is
+ * gone, repairs, and goes on. (An alternate signal stack inside the thread's own stack looks the
+ * same; the cost of being wrong is a record of each that it interrupted.)
  *
  *   chain     si_tls.writer -> second -> second …   first: the thread's own; grows at its end only, by compare-and-swap
  *   invariant whoever is inside took the first link that was free, so behind a free link nobody is
  *
- * A claim is interrupted like a record: the new link is taken (`busy`) before it is hung up, and hung up before it has a shared slot
- * (generation 0), so a handler that comes then finds a chain whose last link is busy, and makes its own. One that comes a moment
- * earlier hangs up the same link first; the interrupted one then finds it free again and gives its own back. A claim left by
- * longjmp is finished by the next to take that link. Rejected: one stream for all depths (I4: a record would be torn by the next),
- * a phase `being claimed` that makes handlers drop (they came often enough: a claim looks through two tables).
+ * A claim is interrupted like a record: the new link is taken (`busy`) before it is hung up, and
+ * hung up before it has a shared slot (generation 0), so a handler that comes then finds a chain
+ * whose last link is busy, and makes its own. One that comes a moment earlier hangs up the same
+ * link first; the interrupted one then finds it free again and gives its own back. A claim left by
+ * longjmp is finished by the next to take that link. Rejected: one stream for all depths (I4: a
+ * record would be torn by the next), a phase `being claimed` that makes handlers drop (they came
+ * often enough: a claim looks through two tables).
  *
- * The end. A pthread key's destructor re-arms itself for PTHREAD_DESTRUCTOR_ITERATIONS rounds, so that the other keys' destructors
- * are still recorded in the thread's own stream, then closes it. libc itself frees after that (the thread's key blocks, its
- * buffers): those events go to the process's one late stream, shared by dying threads behind a short spin, because a private slot taken
- * that late would never come back. Rejected: tgkill(tid, 0) to find dead owners (a system call that sandboxes filter).
+ * The end. A pthread key's destructor re-arms itself for PTHREAD_DESTRUCTOR_ITERATIONS rounds, so
+ * that the other keys' destructors are still recorded in the thread's own stream, then closes it.
+ * libc itself frees after that (the thread's key blocks, its buffers): those events go to the
+ * process's one late stream, shared by dying threads behind a short spin, because a private slot
+ * taken that late would never come back. Rejected: tgkill(tid, 0) to find dead owners (a system
+ * call that sandboxes filter).
  */
 #include "thread.h"
 
@@ -41,7 +49,8 @@
 enum {
 	LATE_SPINS = 2000,
 	RETRY = 1024,          /* events between two tries to get a slot */
-	KEYS_IN_THREAD = 32,   /* glibc keeps so many keys' values in the thread itself; a higher one would call calloc */
+	/* glibc keeps so many keys' values in the thread itself; a higher one would call calloc */
+	KEYS_IN_THREAD = 32,
 };
 
 static pthread_key_t key;
@@ -77,7 +86,8 @@ static bool try_slot(void *context)
 	struct si_writer *w = claim->w;
 	uint32_t ready = __atomic_load_n(&h->threads_ready, __ATOMIC_ACQUIRE); /* [grow] */
 	uint32_t count = ready < si_ring.thread_count ? ready : si_ring.thread_count;
-	uint32_t i = si_slot_claim(&si_ring.threads->state, sizeof(*si_ring.threads), count, &h->thread_hint);
+	uint32_t i = si_slot_claim(&si_ring.threads->state, sizeof(*si_ring.threads), count,
+				   &h->thread_hint);
 	struct shiny_thread *t;
 
 	if (i == UINT32_MAX)
@@ -93,11 +103,14 @@ static bool try_slot(void *context)
 	t->start = si_ticks();
 	t->stack = (uintptr_t)__builtin_frame_address(0);
 	__asm__("mov %%fs:0, %0" : "=r"(t->tls));
-	t->stack_bytes = t->stack - si_tls.stack_low < si_tls.stack_high - si_tls.stack_low ? si_tls.stack_high - si_tls.stack_low : 0;
+	t->stack_bytes = t->stack - si_tls.stack_low < si_tls.stack_high - si_tls.stack_low
+				 ? si_tls.stack_high - si_tls.stack_low
+				 : 0;
 	shiny_slot_claimed(&h->thread_hint, &h->threads_used, i);
 	__atomic_store_n(&t->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->generation = t->generation; /* last: a claim that a longjmp left before this is made again */
+	/* last: a claim that a longjmp left before this is made again */
+	w->generation = t->generation;
 	return true;
 }
 
@@ -112,7 +125,8 @@ static void writer_close(struct si_writer *w)
 {
 	si_chunk_seal(w);
 	if (w->generation)
-		__atomic_store_n(&si_ring.threads[w->slot].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
+		__atomic_store_n(&si_ring.threads[w->slot].state, SHINY_SLOT_DONE,
+				 __ATOMIC_RELEASE); /* [slot] */
 	si_writer_give_back(w);
 }
 
@@ -140,11 +154,13 @@ static struct si_writer *late(const uintptr_t *fp)
 	for (unsigned n = 0; n < LATE_SPINS; n++) {
 		uintptr_t nobody = 0;
 
-		if (__atomic_compare_exchange_n(&w->busy, &nobody, (uintptr_t)fp, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		if (__atomic_compare_exchange_n(&w->busy, &nobody, (uintptr_t)fp, 0,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 			if (w->generation)
 				return w;
 			si_writer_reset(w);
-			/* the process's own id: it lives as long as the process, as the main thread's entry in /proc does */
+			/* the process's own id: it lives as long as the process, as the main
+			 * thread's entry in /proc does */
 			if (claim_slot(w, si_process.pid, 0, 0))
 				return w;
 			__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
@@ -172,7 +188,8 @@ static bool left(uintptr_t busy, const uintptr_t *fp)
 	return (uintptr_t)fp >= busy && same_stack((uintptr_t)fp, busy);
 }
 
-/* Whoever was inside is gone: publish nothing of his, keep what he had published, free what he had in hand. */
+/* Whoever was inside is gone: publish nothing of his, keep what he had published, free what he had
+ * in hand. */
 static void repair(struct si_writer *w)
 {
 	if (w->reading)
@@ -238,7 +255,8 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 		}
 		if (!spare)
 			break;
-		__atomic_compare_exchange_n(at, &w, spare, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); /* else a handler has: look again */
+		/* else a handler has: look again */
+		__atomic_compare_exchange_n(at, &w, spare, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
 	if (spare && w != spare) /* never hung up */
 		si_writer_give_back(spare);
@@ -257,7 +275,8 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 		bool gone = link != spare && link->busy;
 
 		if (link == w || gone)
-			link->busy = (uintptr_t)fp; /* first: a handler that comes during the repair goes on to the next */
+			link->busy = (uintptr_t)fp; /* first: a handler that comes during the repair
+						       goes on to the next */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (gone)
 			repair(link);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.h: a thread's stream: who writes it, where it is up to, and how a signal handler is kept out of it.
+ * thread.h: a thread's stream: who writes it, where it is up to, and how a signal handler is kept
+ * out of it.
  *
  * Runs:      inside.
  * Signals:   safe: see `busy`.
@@ -18,14 +19,16 @@
 /* Boot: reserves the writers and makes the key. */
 bool si_threads_make(void);
 
-/* The rare halves of si_enter. Each returns with `busy` taken, or NULL: the event is dropped and counted. */
+/* The rare halves of si_enter. Each returns with `busy` taken, or NULL: the event is dropped and
+ * counted. */
 SI_COLD struct si_writer *si_thread_first(const uintptr_t *fp);
 SI_COLD struct si_writer *si_thread_nested(const uintptr_t *fp);
 
 /* Frees the block whose free was handed to this writer; outside `busy`. */
 SI_COLD void si_orphan_release(struct si_writer *w);
 
-/* Takes this thread's stream, whether recording is on or not: for what the sidecar must know anyway (modules). The process is alive. */
+/* Takes this thread's stream, whether recording is on or not: for what the sidecar must know anyway
+ * (modules). The process is alive. */
 SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 {
 	struct si_writer *w = si_tls.writer;
@@ -39,10 +42,12 @@ SI_HOT struct si_writer *si_enter_any(const uintptr_t *fp)
 	return w;
 }
 
-/* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now writes elsewhere. */
+/* The same for one event; NULL when there is nothing to do. Keep it short: a handler that comes now
+ * writes elsewhere. */
 SI_HOT struct si_writer *si_enter(const uintptr_t *fp)
 {
-	if (!si_alive_for_event() || !__atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+	/* [ctl] */
+	if (!si_alive_for_event() || !__atomic_load_n(&si_ring.header->recording, __ATOMIC_RELAXED))
 		return NULL;
 	return si_enter_any(fp);
 }

@@ -62,9 +62,11 @@ void si_tid_find(void)
 
 	if (!at || !tid)
 		return;
-	if (si_sys(SYS_prctl, PR_GET_TID_ADDRESS, &address, 0) != 0) /* a kernel without CONFIG_CHECKPOINT_RESTORE */
+	/* a kernel without CONFIG_CHECKPOINT_RESTORE */
+	if (si_sys(SYS_prctl, PR_GET_TID_ADDRESS, &address, 0) != 0)
 		address = at + USUAL;
-	if (address > at && address - at < DESCRIPTOR_MAX && address % sizeof(tid) == 0 && *(const uint32_t *)address == tid)
+	if (address > at && address - at < DESCRIPTOR_MAX && address % sizeof(tid) == 0 &&
+	    *(const uint32_t *)address == tid)
 		offset = (uint32_t)(address - at);
 }
 

@@ -45,8 +45,8 @@ extern __thread uint32_t si_vforked
 bool si_tid_is_vforked(void);
 
 /*
- * The notice (notice.h) of the program that a vfork's child becomes; 0: of none. The parent adds the
- * child's pid, which the child would have to ask for.
+ * The notice (notice.h) of the program that a vfork's child becomes; 0: of none. The parent adds
+ * the child's pid, which the child would have to ask for.
  */
 extern __thread uint64_t si_vfork_notice
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait.c: what counts is whether somebody is emptying the ring: a sidecar whose last beat is younger than ten seconds is worth waiting for; without
- * one (it was never started, it was killed) waiting would only stop the program.
+ * wait.c: what counts is whether somebody is emptying the ring: a sidecar whose last beat is
+ * younger than ten seconds is worth waiting for; without one (it was never started, it was killed)
+ * waiting would only stop the program.
  *
- * It is waited for as long as it gets on: it beats, or gives something back, be it to another thread that was quicker. A machine with more to
- * do than processors makes a sidecar slow, not dead, and a slow one must lose nothing. Three seconds without either end the wait, and ten
- * seconds do in any case (a sidecar that beats and frees nothing is not one that we understand). A wait that failed is not repeated
- * by anybody before something has moved: a sidecar that died or is stuck costs the process three seconds, once, and not one for each thread
- * or event.
+ * It is waited for as long as it gets on: it beats, or gives something back, be it to another
+ * thread that was quicker. A machine with more to do than processors makes a sidecar slow, not
+ * dead, and a slow one must lose nothing. Three seconds without either end the wait, and ten
+ * seconds do in any case (a sidecar that beats and frees nothing is not one that we understand). A
+ * wait that failed is not repeated by anybody before something has moved: a sidecar that died or is
+ * stuck costs the process three seconds, once, and not one for each thread or event.
  *
  * How it is waited. A sleep is a system call, and a seccomp filter may end the program for it. So a
  * waiting thread spins until the sidecar has looked at /proc and says that none of this process's
@@ -16,9 +18,10 @@
  * and syscall, and from then on nobody sleeps. Not covered: another thread that does so by an
  * instruction of its own, in the very milliseconds of this wait.
  *
- * Thousands of threads may wait at a time. So none of them looks through the ring's tables before header.given says that there is
- * something new in them, and they sleep the longer the more they are: 2,000 that woke up every five milliseconds took the processor from
- * the sidecar that they waited for.
+ * Thousands of threads may wait at a time. So none of them looks through the ring's tables before
+ * header.given says that there is something new in them, and they sleep the longer the more they
+ * are: 2,000 that woke up every five milliseconds took the processor from the sidecar that they
+ * waited for.
  */
 #include "wait.h"
 
@@ -36,18 +39,21 @@ enum {
 	CROWD = 64,
 	LONGEST_OF_ALL = 100 * 1000 * 1000,
 };
-static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few where others kept processors and disk busy */
+static const uint64_t beat_age = UINT64_C(10000000000); /* ns; two were too few where others kept
+                                                         * processors and disk busy */
 static const uint64_t patience = UINT64_C(3000000000); /* ns without any progress */
 static const uint64_t longest_wait = UINT64_C(10000000000); /* ns */
 
 static bool sidecar_beats(void)
 {
-	uint64_t beat = __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED); /* [ctl] */
+	/* [ctl] */
+	uint64_t beat = __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED);
 
 	/* one that is still starting has not beaten yet: it counts from the ring's birth */
 	if (beat == 0 && si_ring.served)
 		beat = si_ring.header->start_ticks;
-	/* signed: the beat may be younger than our own look at the clock, which the processor moves ahead of the load */
+	/* signed: the beat may be younger than our own look at the clock, which the processor moves
+	 * ahead of the load */
 	return beat && (int64_t)(si_ticks() - beat) < (int64_t)si_ticks_of(beat_age);
 }
 
@@ -59,17 +65,22 @@ static uint64_t given(void)
 /* A number that changes when the sidecar beats or gives something back. */
 static uint64_t progress(void)
 {
-	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) + given(); /* [ctl] */
+	/* [ctl] */
+	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) + given();
 }
 
 /* A sidecar that fails takes its beat back; one that has not beaten yet is still starting. */
 static bool sidecar_gave_up(void)
 {
-	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) == 0 && !sidecar_beats(); /* [ctl] */
+	/* [ctl] */
+	return __atomic_load_n(&si_ring.header->sidecar_beat, __ATOMIC_RELAXED) == 0 &&
+	       !sidecar_beats();
 }
 
-static uint32_t waiters; /* of this process; a child's copy may be of threads that it does not have */
-static uint64_t stood_still = UINT64_MAX; /* progress() when a wait had failed; none has. Before the sidecar's first beat it is 0 */
+static uint32_t waiters; /* of this process; a child's copy may be of threads that it does not
+                          * have */
+static uint64_t stood_still = UINT64_MAX; /* progress() when a wait had failed; none has. Before the
+                                           * sidecar's first beat it is 0 */
 
 static uint32_t never_sleep;
 
@@ -93,13 +104,18 @@ void si_wait_awake(void)
 /* The process's number of this wait; 0: it has no slot to ask in. */
 static uint32_t wait_begins(void)
 {
-	return si_process.slot < 0 ? 0 : __atomic_add_fetch(&si_ring.processes[si_process.slot].waits, 1, __ATOMIC_RELAXED); /* [ctl] */
+	/* [ctl] */
+	return si_process.slot < 0 ? 0
+				   : __atomic_add_fetch(&si_ring.processes[si_process.slot].waits,
+							1, __ATOMIC_RELAXED);
 }
 
 static bool may_sleep(uint32_t wait)
 {
 	return wait && !__atomic_load_n(&never_sleep, __ATOMIC_RELAXED) &&
-	       (int32_t)(__atomic_load_n(&si_ring.processes[si_process.slot].may_sleep, __ATOMIC_RELAXED) - wait) >= 0; /* [ctl] */
+	       (int32_t)(__atomic_load_n(&si_ring.processes[si_process.slot].may_sleep,
+					 __ATOMIC_RELAXED) -
+			 wait) >= 0; /* [ctl] */
 }
 
 static void pause_for(uint64_t ns, uint32_t wait)
@@ -115,7 +131,8 @@ static void pause_for(uint64_t ns, uint32_t wait)
 
 static uint64_t longest_sleep(void)
 {
-	uint64_t longest = LONGEST_SLEEP * (1 + (uint64_t)__atomic_load_n(&waiters, __ATOMIC_RELAXED) / CROWD);
+	uint64_t longest =
+		LONGEST_SLEEP * (1 + (uint64_t)__atomic_load_n(&waiters, __ATOMIC_RELAXED) / CROWD);
 
 	return longest < LONGEST_OF_ALL ? longest : LONGEST_OF_ALL;
 }
@@ -138,7 +155,9 @@ bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited)
 	start = now = moved = si_clock_ns(CLOCK_MONOTONIC_COARSE);
 	tried = given();
 	done = attempt(context);
-	for (unsigned n = 0; !done && now - start < longest_wait && now - moved < patience && !sidecar_gave_up(); n++) {
+	for (unsigned n = 0;
+	     !done && now - start < longest_wait && now - moved < patience && !sidecar_gave_up();
+	     n++) {
 		uint64_t before = seen, news;
 
 		if (n < SPINS && crowd < CROWD) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait.h: waiting for the sidecar to give something back: a chunk, a thread's slot, a process's slot.
+ * wait.h: waiting for the sidecar to give something back: a chunk, a thread's slot, a process's
+ * slot.
  *
  * Runs:      inside.
  * Signals:   safe.
@@ -13,8 +14,9 @@
 #include "../core/base.h"
 
 /*
- * Calls `attempt` until it says true, for as long as there is a sidecar that gets on; it is called when something has been given back. False: it
- * was not worth waiting, or no longer. `waited` tells whether there was a wait at all.
+ * Calls `attempt` until it says true, for as long as there is a sidecar that gets on; it is called
+ * when something has been given back. False: it was not worth waiting, or no longer. `waited` tells
+ * whether there was a wait at all.
  */
 SI_COLD bool si_wait_for(bool (*attempt)(void *context), void *context, bool *waited);
 

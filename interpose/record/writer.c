@@ -2,9 +2,10 @@
 /*
  * writer.c: where streams' own memory comes from.
  *
- * One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack cache and kept walks beside it, then
- * the large ones for streams that write much. 8,192 writers and 512 large caches are 147 MiB of addresses; 1,024 writers with large
- * caches each were 166, and a thread that allocated now and then touched as many pages as it had stacks.
+ * One region, reserved at boot and touched as used: SI_WRITERS writers, each with a small stack
+ * cache and kept walks beside it, then the large ones for streams that write much. 8,192 writers
+ * and 512 large caches are 147 MiB of addresses; 1,024 writers with large caches each were 166, and
+ * a thread that allocated now and then touched as many pages as it had stacks.
  */
 #include "writer.h"
 
@@ -38,9 +39,11 @@ static struct region {
 	struct large larges[SI_LARGE_CACHES];
 } *region;
 static uint32_t larges_used[SI_LARGE_CACHES]; /* compare-and-swap */
-static uint32_t writers_used; /* one more than the highest that was ever taken: what lies above has not been touched */
+static uint32_t writers_used; /* one more than the highest that was ever taken: what lies above has
+                               * not been touched */
 static uint32_t writer_hint = 1;
-static uint64_t closed_last; /* the time of the last record of streams that are no more, here and in those that we are a copy of */
+static uint64_t closed_last; /* the time of the last record of streams that are no more, here and in
+                              * those that we are a copy of */
 static uint64_t salts;
 static struct si_writer *writer_at(uint32_t i)
 {
@@ -49,7 +52,8 @@ static struct si_writer *writer_at(uint32_t i)
 
 bool si_writers_make(void)
 {
-	region = si_sys_map(sizeof(*region), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	region = si_sys_map(sizeof(*region), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (!region)
 		return false;
 	writer_at(LATE)->used = SI_WRITER_POISONED; /* never handed to a thread */
@@ -77,12 +81,14 @@ void si_writer_enlarge(struct si_writer *w)
 		uint32_t unused = 0;
 
 		if (__atomic_load_n(&larges_used[i], __ATOMIC_RELAXED) ||
-		    !__atomic_compare_exchange_n(&larges_used[i], &unused, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    !__atomic_compare_exchange_n(&larges_used[i], &unused, 1, 0, __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
 			continue;
 		w->large = i + 1;
 		w->cache = region->larges[i].cache;
 		w->kept_walks = region->larges[i].kept_walks;
-		/* the sizes last: a handler that leaves by longjmp on the way leaves a large cache of which little is used */
+		/* the sizes last: a handler that leaves by longjmp on the way leaves a large cache
+		 * of which little is used */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		w->cache_mask = (UINT64_C(1) << SI_CACHE_BITS) - 1;
 		w->kept_shift = 64 - SI_KEPT_WALK_BITS;
@@ -112,7 +118,8 @@ void si_writer_reset(struct si_writer *w)
 
 void si_writer_salt(struct si_writer *w)
 {
-	w->salt = (__atomic_fetch_add(&salts, 1, __ATOMIC_RELAXED) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	w->salt = (__atomic_fetch_add(&salts, 1, __ATOMIC_RELAXED) + 1) *
+		  UINT64_C(0x9e3779b97f4a7c15);
 }
 
 struct si_writer *si_writer_reserve(const uintptr_t *fp)
@@ -124,7 +131,8 @@ struct si_writer *si_writer_reserve(const uintptr_t *fp)
 		struct si_writer *w = writer_at(i);
 
 		if (__atomic_load_n(&w->used, __ATOMIC_RELAXED) != SI_WRITER_UNUSED ||
-		    !__atomic_compare_exchange_n(&w->used, &unused, SI_WRITER_USED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    !__atomic_compare_exchange_n(&w->used, &unused, SI_WRITER_USED, 0,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		w->busy = (uintptr_t)fp;
 		si_writer_reset(w);
@@ -139,7 +147,8 @@ static void last_seen(uint64_t time)
 {
 	uint64_t last = __atomic_load_n(&closed_last, __ATOMIC_RELAXED);
 
-	while (last < time && !__atomic_compare_exchange_n(&closed_last, &last, time, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (last < time && !__atomic_compare_exchange_n(&closed_last, &last, time, 1,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
@@ -181,7 +190,8 @@ uint64_t si_writers_forget(void)
 			w->busy = 0;
 			w->slot = w->generation = 0;
 		}
-		/* one that a handler interrupted goes on when the handler returns: nobody else may have it */
+		/* one that a handler interrupted goes on when the handler returns: nobody else may
+		 * have it */
 		if (i != LATE && w->used == SI_WRITER_USED)
 			w->used = resumed ? SI_WRITER_POISONED : SI_WRITER_UNUSED;
 		if (!resumed && i != LATE)

@@ -4,7 +4,8 @@
  *
  * Runs:      inside.
  * Signals:   safe; who may write is settled by thread.h.
- * Allocates: one region at boot, by mmap (149 MiB of addresses), of which each thread touches its own part.
+ * Allocates: one region at boot, by mmap (149 MiB of addresses), of which each thread touches its
+ * own part.
  * Threads:   a writer belongs to one thread; the late stream is shared behind its `busy` word.
  */
 #ifndef SI_WRITER_H
@@ -15,12 +16,15 @@
 #include "../core/base.h"
 
 enum {
-	SI_WRITERS = 8192,    /* streams that one process can have open at a time */
+	SI_WRITERS = 8192, /* streams that one process can have open at a time */
 	SI_LARGE_CACHES = 512,
 	SI_CACHE_BITS_SMALL = 6, /* sets */
 	SI_CACHE_BITS = 12,
-	SI_CACHE_WAYS = 4,    /* half a cache line; a stack id is set * ways + way + 1, so 0 stays "no stack" */
-	SI_NESTING = 8,       /* streams of one thread: its own, and those of handlers that interrupt each other's records */
+	SI_CACHE_WAYS = 4, /* half a cache line; a stack id is set * ways + way + 1, so 0 stays "no
+			      stack" */
+	/* streams of one thread: its own, and those of handlers that interrupt each other's
+	 * records */
+	SI_NESTING = 8,
 };
 
 /* What is kept of a walk: stack_memo.h. */
@@ -43,8 +47,9 @@ struct si_kept_walk {
  *   state == NULL: no chunk is owned; else [next, end) is the unwritten rest of it
  *   busy != 0  ⇔  between si_enter and si_leave; it is the frame address of the hook inside
  *
- * Its stack cache and its kept walks are small at first: 7 KiB beside the writer itself, in two pages. A stream that gets to large chunks
- * (chunk.c) gets a large cache as well, as far as there are any; what the small one held is defined anew.
+ * Its stack cache and its kept walks are small at first: 7 KiB beside the writer itself, in two
+ * pages. A stream that gets to large chunks (chunk.c) gets a large cache as well, as far as there
+ * are any; what the small one held is defined anew.
  */
 struct si_writer {
 	uintptr_t busy;
@@ -79,7 +84,8 @@ enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };
 enum si_phase {
 	SI_THREAD_NEW = 0,
 	SI_THREAD_OPEN = 1,
-	SI_THREAD_GONE = 2, /* its key's last destructor round is over: what comes goes to the late stream */
+	SI_THREAD_GONE =
+		2, /* its key's last destructor round is over: what comes goes to the late stream */
 };
 
 enum { SI_TAG_DEPTH = 32 };
@@ -96,13 +102,15 @@ struct si_tls {
 	uint32_t phase;   /* enum si_phase */
 	uint32_t creator; /* shared thread slot + 1 */
 	uintptr_t stack_low, stack_high; /* bounds of this thread's stack; 0: unknown */
-	uint32_t tid, void_tid; /* tid.c: its number as seen last; one that is known to be another's */
+	uint32_t tid, void_tid; /* tid.c: its number as seen last; one that is known to be
+	                         * another's */
 	uint32_t refused; /* events since no stream could be had */
 	uint32_t refused_for; /* and the counter of these */
 	uint32_t tag;     /* the innermost one; what streams are to say (tag.h) */
 	struct si_tags tags;
 };
-extern __thread struct si_tls si_tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct si_tls si_tls
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Boot: reserves the region. */
 bool si_writers_make(void);
@@ -122,7 +130,8 @@ void si_writer_salt(struct si_writer *w);
 /* Gives the stream a large stack cache in place of its small one, if one is free. */
 SI_COLD void si_writer_enlarge(struct si_writer *w);
 
-/* A forked child: no stream is ours. Returns the time of the last record that the inherited memory had taken. */
+/* A forked child: no stream is ours. Returns the time of the last record that the inherited memory
+ * had taken. */
 uint64_t si_writers_forget(void);
 
 /* This thread is new, and was made under that tag; or its stream is closed (0). */
@@ -135,7 +144,8 @@ static inline void si_tag_inherit(uint32_t tag)
 /* The one call that goes up from here: records what the thread's tag is (tag.c). */
 SI_COLD void si_tag_tell_slow(struct si_writer *w);
 
-/* Says what the thread's tag is, if the chunk does not say it yet. Between si_enter and si_leave. */
+/* Says what the thread's tag is, if the chunk does not say it yet. Between si_enter and
+ * si_leave. */
 static inline void si_tag_tell(struct si_writer *w)
 {
 	if (SI_UNLIKELY(w->tag != si_tls.tag))

@@ -2,22 +2,26 @@
 /*
  * cfi.c: reads .eh_frame.
  *
- * Problem. At -O2 rbp is a register like any other, so a frame's size is known to the compiler only. It is written down in
- * .eh_frame, as a program for a small machine that builds a table (address → how to find each register of the caller).
+ * Problem. At -O2 rbp is a register like any other, so a frame's size is known to the compiler
+ * only. It is written down in .eh_frame, as a program for a small machine that builds a table
+ * (address → how to find each register of the caller).
  *
- * Approach. .eh_frame_hdr's sorted table leads to the function's entry (FDE), whose common part (CIE) and own instructions are run up to
- * the address, following three of the machine's columns only: the frame's address (CFA), rbp, and the return address. All others are
- * skipped over, as no function finds its own frame through them at a call: gcc's functions that align their stack do for a few
- * instructions at their begin (r10), and the lazy binding of libc (rbx); those are STOP.
+ * Approach. .eh_frame_hdr's sorted table leads to the function's entry (FDE), whose common part
+ * (CIE) and own instructions are run up to the address, following three of the machine's columns
+ * only: the frame's address (CFA), rbp, and the return address. All others are skipped over, as no
+ * function finds its own frame through them at a call: gcc's functions that align their stack do
+ * for a few instructions at their begin (r10), and the lazy binding of libc (rbx); those are STOP.
  *
- * A call's return address may be the next function's first (a call that does not return comes last), so what is looked up is the byte
- * before it.
+ * A call's return address may be the next function's first (a call that does not return comes
+ * last), so what is looked up is the byte before it.
  *
- * Facts. Every module in Debian 12 that was looked at (the libraries of node, clang 14, LibreOffice and Chromium) has the table in
- * the one form that ld and lld write, relative to itself and of 32 bits, in the same segment as .eh_frame; anything else is
- * BARE. Expressions are rare: the PLT (never a caller), the signal trampoline, and stack realignment; the last two have one form each.
+ * Facts. Every module in Debian 12 that was looked at (the libraries of node, clang 14, LibreOffice
+ * and Chromium) has the table in the one form that ld and lld write, relative to itself and of 32
+ * bits, in the same segment as .eh_frame; anything else is BARE. Expressions are rare: the PLT
+ * (never a caller), the signal trampoline, and stack realignment; the last two have one form each.
  *
- * Bytes are foreign: every read is checked against the segment, every number may be anything, lengths bound all loops.
+ * Bytes are foreign: every read is checked against the segment, every number may be anything,
+ * lengths bound all loops.
  */
 #include "cfi.h"
 
@@ -25,7 +29,12 @@ enum { RBP = 6, RSP = 7, RA = 16, REMEMBERED = 8 };
 
 enum {
 	/* encodings of pointers */
-	ABSOLUTE = 0x00, PCREL_ABSOLUTE = 0x10, PCREL_SDATA4 = 0x1b, DATAREL_SDATA4 = 0x3b, PCREL_SDATA8 = 0x1c, UDATA4 = 0x03,
+	ABSOLUTE = 0x00,
+	PCREL_ABSOLUTE = 0x10,
+	PCREL_SDATA4 = 0x1b,
+	DATAREL_SDATA4 = 0x3b,
+	PCREL_SDATA8 = 0x1c,
+	UDATA4 = 0x03,
 	OMITTED = 0xff,
 };
 
@@ -331,7 +340,8 @@ static struct cursor entry(const struct si_cfi_view *v, uintptr_t at)
 }
 
 /* Reads the CIE at `at`, and runs its instructions. */
-static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_t at, bool *augmented)
+static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_t at,
+			bool *augmented)
 {
 	struct cursor c = entry(v, at);
 	uint64_t version, letter, bytes;
@@ -349,7 +359,8 @@ static bool common_part(struct machine *m, const struct si_cfi_view *v, uintptr_
 			return false;
 	m->code_align = uleb(&c);
 	m->data_align = sleb(&c);
-	if ((version == 1 ? take(&c, 1) : uleb(&c)) != RA || (version != 1 && version != 3) || c.bad)
+	if ((version == 1 ? take(&c, 1) : uleb(&c)) != RA || (version != 1 && version != 3) ||
+	    c.bad)
 		return false;
 	*augmented = n > 0;
 	if (n > 0) {
@@ -405,8 +416,9 @@ static uintptr_t search(const struct si_cfi_view *v, uintptr_t target)
 	head = take(&c, 4);
 	take(&c, 4); /* where .eh_frame is */
 	high = take(&c, 4);
-	if (c.bad || head != (1 | PCREL_SDATA4 << 8 | UDATA4 << 16 | (uint64_t)DATAREL_SDATA4 << 24) || v->table % 4 != 0 ||
-	    high > (c.end - c.at) / 8)
+	if (c.bad ||
+	    head != (1 | PCREL_SDATA4 << 8 | UDATA4 << 16 | (uint64_t)DATAREL_SDATA4 << 24) ||
+	    v->table % 4 != 0 || high > (c.end - c.at) / 8)
 		return 0;
 	pairs = (const int32_t *)c.at;
 	while (low < high) {
@@ -431,14 +443,16 @@ static uint64_t pack(const struct machine *m)
 		return SI_ROW(SI_ROW_END, 0, 0);
 	if (m->signal) {
 		/* offsets in ucontext_t, as the kernel lays it out */
-		bool known = cfa->how == DEREF_REG && sp && cfa->offset == 160 && ra->how == AT_REG && ra->reg == RSP && ra->offset == 168 &&
-			rbp->how == AT_REG && rbp->reg == RSP && rbp->offset == 120;
+		bool known = cfa->how == DEREF_REG && sp && cfa->offset == 160 &&
+			     ra->how == AT_REG && ra->reg == RSP && ra->offset == 168 &&
+			     rbp->how == AT_REG && rbp->reg == RSP && rbp->offset == 120;
 
 		return known ? SI_ROW(SI_ROW_SIGNAL, 0, 0) : SI_ROW(SI_ROW_STOP, 0, 0);
 	}
 	if (ra->how != AT_CFA || ra->offset != -8 || (!sp && cfa->reg != RBP))
 		return SI_ROW(SI_ROW_STOP, 0, 0);
-	if (cfa->how == DEREF_REG && !sp && rbp->how == AT_REG && rbp->reg == RBP && rbp->offset == 0)
+	if (cfa->how == DEREF_REG && !sp && rbp->how == AT_REG && rbp->reg == RBP &&
+	    rbp->offset == 0)
 		return SI_ROW(SI_ROW_REALIGN, (uint32_t)(int32_t)cfa->offset, 0);
 	if (cfa->how != IS_REG || cfa->offset < 8 || cfa->offset > SI_CFA_MAX || cfa->offset % 8)
 		return SI_ROW(SI_ROW_STOP, 0, 0);
@@ -456,7 +470,8 @@ static uint64_t pack(const struct machine *m)
 
 struct si_cfi si_cfi_find(const struct si_cfi_view *v, uintptr_t pc)
 {
-	struct si_cfi bare = { SI_ROW(SI_ROW_BARE, 16, 16), 0 }, stop = { SI_ROW(SI_ROW_STOP, 0, 0), 0 };
+	struct si_cfi bare = { SI_ROW(SI_ROW_BARE, 16, 16), 0 },
+		      stop = { SI_ROW(SI_ROW_STOP, 0, 0), 0 };
 	struct machine m = { .now.cfa.how = OTHER, .now.ra.how = OTHER, .encoding = ABSOLUTE };
 	uintptr_t target = pc - 1, at, back, begin, range;
 	struct cursor c;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cfi.h: what the compiler wrote down about a return address: where its function's frame ends and where it put rbp. As one word, a row.
+ * cfi.h: what the compiler wrote down about a return address: where its function's frame ends and
+ * where it put rbp. As one word, a row.
  *
  * Runs:      inside, once for a return address; its result is kept (unwind.h).
  * Signals:   safe.
@@ -16,8 +17,9 @@
  *   63 ─ 56 55 54 ──── 32 31 ───────── 0
  *   kind    m  saved      cfa              all in bytes
  *
- * CFA, the canonical frame address, is rsp as it was before the call instruction. The return address is at CFA − 8 in every kind
- * that has one; the caller's rbp is at CFA − saved, or still in rbp where saved is 8.
+ * CFA, the canonical frame address, is rsp as it was before the call instruction. The return
+ * address is at CFA − 8 in every kind that has one; the caller's rbp is at CFA − saved, or still in
+ * rbp where saved is 8.
  *
  *   1 ≤ saved / 8, cfa % 8 == saved % 8 == 0
  *   SP: saved ≤ cfa, so that all that is read lies above rsp
@@ -26,23 +28,29 @@ enum si_row_kind {
 	SI_ROW_NONE = 0,
 	SI_ROW_SP = 1,      /* CFA = rsp + cfa */
 	SI_ROW_BP = 2,      /* CFA = rbp + cfa */
-	SI_ROW_REALIGN = 3, /* CFA is stored at rbp + (int32)cfa, the caller's rbp at rbp: gcc's functions that align their stack */
+	/* CFA is stored at rbp + (int32)cfa, the caller's rbp at rbp: gcc's functions that align
+	 * their stack */
+	SI_ROW_REALIGN = 3,
 	SI_ROW_SIGNAL = 4,  /* a signal handler's return: all registers are in a ucontext at rsp */
 	SI_ROW_BARE = 5,    /* code that says nothing: follow rbp, and look at where it leads */
 	SI_ROW_END = 6,     /* the outermost function */
 	SI_ROW_STOP = 7,    /* something else: how to go on is not known */
-	SI_ROW_NOWHERE = 8, /* in no module, or in libc's start code: neither this one nor what called it is told */
+	/* in no module, or in libc's start code: neither this one nor what called it is told */
+	SI_ROW_NOWHERE = 8,
 };
-#define SI_ROW(kind, cfa, saved) ((uint64_t)(kind) << 56 | (uint64_t)(saved) << 32 | (uint64_t)(cfa))
+#define SI_ROW(kind, cfa, saved) \
+	((uint64_t)(kind) << 56 | (uint64_t)(saved) << 32 | (uint64_t)(cfa))
 #define SI_ROW_KIND(row)         ((enum si_row_kind)((row) >> 56))
 #define SI_ROW_CFA(row)          ((uint32_t)(row))
 #define SI_ROW_SAVED(row)        ((uint32_t)((row) >> 32 & 0x7fffff))
-#define SI_ROW_MIXED             (UINT64_C(1) << 55) /* keeps a frame pointer, but what calls it doesn't always */
+/* keeps a frame pointer, but what calls it doesn't always */
+#define SI_ROW_MIXED             (UINT64_C(1) << 55)
 #define SI_ROW_FP                SI_ROW(SI_ROW_BP, 16, 16) /* push rbp; mov rsp, rbp */
 
 enum { SI_CFA_MAX = 1 << 28, SI_SAVED_MAX = 0x7ffff8 };
 
-/* Where a module's unwind information is: .eh_frame_hdr, and the bounds of the segment that holds it. */
+/* Where a module's unwind information is: .eh_frame_hdr, and the bounds of the segment that holds
+ * it. */
 struct si_cfi_view {
 	uintptr_t table; /* 0: there is none */
 	uintptr_t low, high;
@@ -53,7 +61,8 @@ struct si_cfi {
 	uintptr_t function; /* its first address, where it was found; else 0 */
 };
 
-/* The row of the return address `pc`. Nothing outside the segment is read, and no more than SI_CFI_BYTES of instructions. */
+/* The row of the return address `pc`. Nothing outside the segment is read, and no more than
+ * SI_CFI_BYTES of instructions. */
 struct si_cfi si_cfi_find(const struct si_cfi_view *view, uintptr_t pc);
 
 enum { SI_CFI_BYTES = 64 * 1024 };

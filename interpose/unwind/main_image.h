@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main_image.h: the executable itself, as it is mapped: what parts that change its code have to know of it.
+ * main_image.h: the executable itself, as it is mapped: what parts that change its code have to
+ * know of it.
  *
  * Runs:      inside, in the constructor.
  * Signals:   no.
@@ -16,7 +17,8 @@
 
 struct si_main_image {
 	uintptr_t bias, start, end;
-	uintptr_t written_start, written_end; /* the largest part that stays writable; equal: none */
+	uintptr_t written_start, written_end; /* the largest part that stays writable; equal:
+	                                       * none */
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 	uint16_t build_id_bytes; /* 0: it has none */
 };

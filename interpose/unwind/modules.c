@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modules.c: the loaded modules, told to the sidecar and kept for three questions: is this code, how is its stack unwound, can this
- * be a vtable?
+ * modules.c: the loaded modules, told to the sidecar and kept for three questions: is this code,
+ * how is its stack unwound, can this be a vtable?
  *
- * Readers are hooks on any thread, at any moment, so nothing is changed under them: tables come in pairs, an update fills the one
- * that is not in use and then switches. A reader that sleeps through two updates may see a table being refilled; what it gets is a
- * wrong yes or no, never a bad read: code bytes are read only in modules that were there at boot, which dlclose never unmaps, and a
- * vtable candidate's memory is not touched at all. For unwinding a wrong answer would be a bad read (one module's addresses with
- * another's table), so there the reader looks whether a refill has begun meanwhile, and asks again.
+ * Readers are hooks on any thread, at any moment, so nothing is changed under them: tables come in
+ * pairs, an update fills the one that is not in use and then switches. A reader that sleeps through
+ * two updates may see a table being refilled; what it gets is a wrong yes or no, never a bad read:
+ * code bytes are read only in modules that were there at boot, which dlclose never unmaps, and a
+ * vtable candidate's memory is not touched at all. For unwinding a wrong answer would be a bad read
+ * (one module's addresses with another's table), so there the reader looks whether a refill has
+ * begun meanwhile, and asks again.
  *
- * Vtables live in PT_GNU_RELRO. A module linked without it has them in its writable segment, and a fixed-address executable (no
- * relocations to apply) in a read-only one: those ranges are taken too. A wrong yes is settled by the sidecar.
+ * Vtables live in PT_GNU_RELRO. A module linked without it has them in its writable segment, and a
+ * fixed-address executable (no relocations to apply) in a read-only one: those ranges are taken
+ * too. A wrong yes is settled by the sidecar.
  *
- * A dlclose is bracketed by two updates. A dlopen cannot be (its hook must tail-jump), so the first one raises a flag that stays up: from
- * then on a new stack with a frame in no known module asks dl_iterate_phdr whether anything was added, which it answers in its first
- * callback. The lock that this takes is the one around the loader's list, held for moments and never while constructors run. Two updaters at once: the second leaves a mark and the first goes round again.
+ * A dlclose is bracketed by two updates. A dlopen cannot be (its hook must tail-jump), so the first
+ * one raises a flag that stays up: from then on a new stack with a frame in no known module asks
+ * dl_iterate_phdr whether anything was added, which it answers in its first callback. The lock that
+ * this takes is the one around the loader's list, held for moments and never while constructors
+ * run. Two updaters at once: the second leaves a mark and the first goes round again.
  */
 #define _GNU_SOURCE
 #include "modules.h"
@@ -59,7 +64,8 @@ enum { IDLE = 0, BUSY = 1, AGAIN = 2 };
 static uint32_t updating;
 static unsigned long long last_adds, last_subs;
 static bool booted;
-static char first_directory[SHINY_PATH_MAX]; /* of the process when it booted; later it is not asked (sys.h) */
+static char first_directory[SHINY_PATH_MAX]; /* of the process when it booted; later it is not asked
+                                              * (sys.h) */
 
 struct update {
 	const uintptr_t *fp;
@@ -85,8 +91,10 @@ static const struct range *find_code(uintptr_t pc)
 		else
 			high = middle;
 	}
-	/* an instruction of up to seven bytes stands before the return address, in the same range */
-	if (!r || low >= RANGES || low >= r->count || pc < r->at[low].start + 8 || pc >= r->at[low].end)
+	/* an instruction of up to seven bytes stands before the return address, in the same
+	 * range */
+	if (!r || low >= RANGES || low >= r->count || pc < r->at[low].start + 8 ||
+	    pc >= r->at[low].end)
 		return NULL;
 	return &r->at[low];
 }
@@ -131,7 +139,8 @@ void si_modules_forget(void)
 
 static void add_granules(uint32_t *table, uintptr_t start, uintptr_t end)
 {
-	for (uintptr_t g = start >> SI_GRANULE_SHIFT; start < end && g <= (end - 1) >> SI_GRANULE_SHIFT; g++) {
+	for (uintptr_t g = start >> SI_GRANULE_SHIFT;
+	     start < end && g <= (end - 1) >> SI_GRANULE_SHIFT; g++) {
 		uint32_t slot = si_granule_slot((uint32_t)g);
 
 		for (unsigned n = 0; n < SI_GRANULE_PROBES; n++) {
@@ -145,7 +154,8 @@ static void add_granules(uint32_t *table, uintptr_t start, uintptr_t end)
 	}
 }
 
-static void add_code(struct ranges *r, uintptr_t start, uintptr_t end, bool lasting, const struct si_cfi_view *unwind)
+static void add_code(struct ranges *r, uintptr_t start, uintptr_t end, bool lasting,
+		     const struct si_cfi_view *unwind)
 {
 	uint32_t i;
 
@@ -161,19 +171,21 @@ uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id)
 {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+		const char *at = (const char *)(info->dlpi_addr + p->p_vaddr),
+			   *end = at + p->p_memsz;
 
 		if (p->p_type != PT_NOTE)
 			continue;
 		while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			size_t name = (note->n_namesz + 3u) & ~3u, body = (note->n_descsz + 3u) & ~3u;
+			size_t name = (note->n_namesz + 3u) & ~3u,
+			       body = (note->n_descsz + 3u) & ~3u;
 
 			at += sizeof(*note);
 			if (name > (size_t)(end - at) || body > (size_t)(end - at) - name)
 				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && si_same(at, "GNU", 4) &&
-			    note->n_descsz <= SHINY_BUILD_ID_MAX) {
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    si_same(at, "GNU", 4) && note->n_descsz <= SHINY_BUILD_ID_MAX) {
 				for (unsigned b = 0; b < note->n_descsz; b++)
 					id[b] = (uint8_t)at[name + b];
 				return (uint16_t)note->n_descsz;
@@ -190,7 +202,8 @@ static bool is_relative(const struct dl_phdr_info *info)
 }
 
 /* An absolute path for the module's name. */
-static void module_path(const struct dl_phdr_info *info, bool main_module, bool kernel, struct si_text *path)
+static void module_path(const struct dl_phdr_info *info, bool main_module, bool kernel,
+			struct si_text *path)
 {
 	if (main_module) {
 		si_text_add(path, si_executable);
@@ -206,12 +219,14 @@ static void module_path(const struct dl_phdr_info *info, bool main_module, bool 
 	}
 }
 
-static void write_module(const struct update *u, const struct dl_phdr_info *info, const struct known *k, bool main_module, bool kernel)
+static void write_module(const struct update *u, const struct dl_phdr_info *info,
+			 const struct known *k, bool main_module, bool kernel)
 {
 	struct si_writer *w = u->w ? u->w : si_enter_any(u->fp);
 	struct shiny_record *payload;
 	struct shiny_module m = { .start = k->start, .end = k->end, .bias = k->bias };
-	static char path_text[SHINY_PATH_MAX]; /* one update at a time; the stack may be a small one */
+	static char path_text[SHINY_PATH_MAX]; /* one update at a time; the stack may be a small
+	                                        * one */
 	struct si_text path;
 	uint32_t records;
 	uint64_t now;
@@ -221,7 +236,8 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	now = si_ticks();
 	si_text_init(&path, path_text, sizeof(path_text));
 	module_path(info, main_module, kernel, &path);
-	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) | (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0) |
+	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) |
+		  (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0) |
 		  (booted && !main_module && is_relative(info) ? SHINY_MODULE_GUESSED : 0);
 	m.path_bytes = (uint16_t)path.used;
 	m.build_id_bytes = si_build_id(info, m.build_id);
@@ -232,7 +248,8 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 
 		__builtin_memcpy(to, &m, sizeof(m));
 		__builtin_memcpy(to + sizeof(m), path_text, path.used);
-		__builtin_memset(to + sizeof(m) + path.used, 0, records * SHINY_RECORD_BYTES - sizeof(m) - path.used);
+		__builtin_memset(to + sizeof(m) + path.used, 0,
+				 records * SHINY_RECORD_BYTES - sizeof(m) - path.used);
 		si_run_publish(w, SHINY_REC_MODULE, 0, 0, 0, records, now);
 	} else {
 		si_lose(w);
@@ -274,7 +291,8 @@ static struct si_cfi_view find_unwind(const struct dl_phdr_info *info)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uintptr_t start = info->dlpi_addr + p->p_vaddr;
 
-		if (p->p_type == PT_LOAD && p->p_flags & PF_R && view.table >= start && view.table - start < p->p_filesz) {
+		if (p->p_type == PT_LOAD && p->p_flags & PF_R && view.table >= start &&
+		    view.table - start < p->p_filesz) {
 			view.low = start;
 			view.high = start + p->p_filesz;
 			return view;
@@ -305,10 +323,12 @@ static void add_ranges(struct update *u, const struct dl_phdr_info *info, bool l
 	}
 }
 
-static struct known *find_or_add(const struct dl_phdr_info *info, uintptr_t start, uintptr_t end, bool *fresh)
+static struct known *find_or_add(const struct dl_phdr_info *info, uintptr_t start, uintptr_t end,
+				 bool *fresh)
 {
 	for (uint32_t i = 0; i < known_count; i++)
-		if (known[i].start == start && known[i].end == end && known[i].bias == info->dlpi_addr)
+		if (known[i].start == start && known[i].end == end &&
+		    known[i].bias == info->dlpi_addr)
 			return &known[i];
 	if (known_count == MODULES) {
 		si_count(SHINY_COUNT_MODULES_UNTRACKED);
@@ -328,7 +348,8 @@ static int one_module(struct dl_phdr_info *info, size_t size, void *context)
 
 	if (u->first) {
 		u->first = false;
-		if (booted && size > offsetof(struct dl_phdr_info, dlpi_subs) && info->dlpi_adds == last_adds && info->dlpi_subs == last_subs)
+		if (booted && size > offsetof(struct dl_phdr_info, dlpi_subs) &&
+		    info->dlpi_adds == last_adds && info->dlpi_subs == last_subs)
 			return 1;
 		u->changed = true;
 		last_adds = info->dlpi_adds;
@@ -368,7 +389,8 @@ static void update_once(const uintptr_t *fp, struct si_writer *w)
 	};
 	uint32_t kept = 0;
 
-	if (!booted && (si_sys_getcwd(first_directory, sizeof(first_directory)) < 0 || first_directory[0] != '/'))
+	if (!booted && (si_sys_getcwd(first_directory, sizeof(first_directory)) < 0 ||
+			first_directory[0] != '/'))
 		first_directory[0] = 0;
 	__atomic_fetch_add(&refills, 1, __ATOMIC_SEQ_CST);
 	u.code->count = 0;
@@ -403,7 +425,8 @@ void si_modules_update(const uintptr_t *fp, struct si_writer *w)
 
 		__atomic_store_n(&updating, BUSY, __ATOMIC_RELAXED);
 		update_once(fp, w);
-		if (__atomic_compare_exchange_n(&updating, &busy, IDLE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&updating, &busy, IDLE, 0, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
 			return;
 	}
 	__atomic_store_n(&updating, IDLE, __ATOMIC_RELEASE);

@@ -2,7 +2,8 @@
 /*
  * modules.h: which files are mapped where; where code is, and where vtables can be.
  *
- * Runs:      inside. `si_modules_update` in boot and after dlopen/dlclose, the questions on any event.
+ * Runs:      inside. `si_modules_update` in boot and after dlopen/dlclose, the questions on any
+ *            event.
  * Signals:   the questions are safe; an update that interrupts an update leaves it the work.
  * Allocates: nothing: fixed tables, touched as used.
  * Threads:   one updater at a time; readers never wait (two copies, the older one is rebuilt).
@@ -23,18 +24,20 @@ enum si_code {
 SI_INTERNAL enum si_code si_module_code(uintptr_t pc);
 
 /*
- * The same, and where the module's unwind information is. The bytes there may be read while the module is sure to stay: it is
- * SI_CODE_LASTING, or `pc` is an address to which this thread will return.
+ * The same, and where the module's unwind information is. The bytes there may be read while the
+ * module is sure to stay: it is SI_CODE_LASTING, or `pc` is an address to which this thread will
+ * return.
  */
 SI_INTERNAL enum si_code si_module_view(uintptr_t pc, struct si_cfi_view *view);
 
-/* Starts at 1, and is another one after each change of what is loaded. Modulo 2^17: see unwind.h. */
+/* Starts at 1, and is another one after each change of what is loaded. Modulo 2^17: see
+ * unwind.h. */
 SI_INTERNAL uint64_t si_modules_generation;
 
 struct si_writer;
 
-/* Looks at the loaded modules again and writes MODULE and MODULE_GONE records, into `w`, which the caller has entered, or else (NULL) into
- * this thread's stream. `fp` as in record_event.h. */
+/* Looks at the loaded modules again and writes MODULE and MODULE_GONE records, into `w`, which the
+ * caller has entered, or else (NULL) into this thread's stream. `fp` as in record_event.h. */
 SI_COLD void si_modules_update(const uintptr_t *fp, struct si_writer *w);
 
 /* Set by the first dlopen, never cleared: a frame in no known module may be in a new one. */

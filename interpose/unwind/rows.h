@@ -18,9 +18,10 @@
  *
  *   check ^ row == pc | generation << 47
  *
- * so a pair of two writers' halves matches no address (or, by a chance of 2^-64, gives a wrong row: a wrong stack, no bad read).
- * The generation is the module tables', which changes with every change of the loaded modules: what was known of the old
- * ones matches no more. Ordinary memory: a forked child's modules are its parent's, and so is what is known of them.
+ * so a pair of two writers' halves matches no address (or, by a chance of 2^-64, gives a wrong row:
+ * a wrong stack, no bad read). The generation is the module tables', which changes with every
+ * change of the loaded modules: what was known of the old ones matches no more. Ordinary memory: a
+ * forked child's modules are its parent's, and so is what is known of them.
  */
 struct si_row_entry {
 	uint64_t check, row;
@@ -43,7 +44,8 @@ static inline size_t si_row_slot(uintptr_t pc)
 SI_HOT uint64_t si_row_find(uintptr_t pc, uint64_t generation)
 {
 	const struct si_row_entry *e = &si_rows[si_row_slot(pc)];
-	uint64_t row = __atomic_load_n(&e->row, __ATOMIC_RELAXED), check = __atomic_load_n(&e->check, __ATOMIC_RELAXED);
+	uint64_t row = __atomic_load_n(&e->row, __ATOMIC_RELAXED),
+		 check = __atomic_load_n(&e->check, __ATOMIC_RELAXED);
 
 	return SI_LIKELY((check ^ row) == si_row_tag(pc, generation)) ? row : SI_ROW_NONE;
 }
@@ -54,7 +56,8 @@ void si_row_doubt(uintptr_t pc, uint64_t generation, uint64_t row);
 /* All of them: the generation has gone round. */
 void si_rows_forget(void);
 
-/* Changes whenever a walk of the same words may give other frames than before: with the generation, and with a doubt. */
+/* Changes whenever a walk of the same words may give other frames than before: with the generation,
+ * and with a doubt. */
 SI_INTERNAL uint64_t si_rows_epoch;
 
 #endif

@@ -2,36 +2,44 @@
 /*
  * stack.c: the first sight of a stack.
  *
- * Problem. Code without frame pointers uses rbp for anything, so what a walk by frame pointers collects is true up to some frame and
- * rubbish beyond. Rubbish that differs each time would also make every event miss the cache, and write a definition. Rows
- * (unwind.c) tell the truth, but cost a lookup for each frame, and Chromium keeps frame pointers.
+ * Problem. Code without frame pointers uses rbp for anything, so what a walk by frame pointers
+ * collects is true up to some frame and rubbish beyond. Rubbish that differs each time would also
+ * make every event miss the cache, and write a definition. Rows (unwind.c) tell the truth, but cost
+ * a lookup for each frame, and Chromium keeps frame pointers.
  *
- * Approach. The cache's key is the hash of the frames as walked. The immediate caller's row says whether it keeps a frame pointer; if so,
- * they are followed, unless they have led astray from there before. On a miss of the cache the stack is walked by rows. If that
- * gives the same frames, the frame pointers' stack is right, and right whenever it comes again: what says so are the rows of its
- * own addresses. If not, the caller is marked, so that rows are used from there at once.
+ * Approach. The cache's key is the hash of the frames as walked. The immediate caller's row says
+ * whether it keeps a frame pointer; if so, they are followed, unless they have led astray from
+ * there before. On a miss of the cache the stack is walked by rows. If that gives the same frames,
+ * the frame pointers' stack is right, and right whenever it comes again: what says so are the rows
+ * of its own addresses. If not, the caller is marked, so that rows are used from there at once.
  *
- * With SHINY_UNWIND=fp there are no rows: on a miss, each frame must lie in a module's code, and where the bytes may be looked at
- * (modules that were there at boot and so cannot be unloaded under us) follow a call instruction; the stack is cut at the first that
- * doesn't, and the cut stack looked up in turn. When the cut comes right after the immediate caller, that caller keeps no frame
- * pointer: it is remembered, and later walks from it stop at once. The immediate caller itself is the hook's own return address and
- * always true, also in code that no module holds (a JIT).
+ * With SHINY_UNWIND=fp there are no rows: on a miss, each frame must lie in a module's code, and
+ * where the bytes may be looked at (modules that were there at boot and so cannot be unloaded under
+ * us) follow a call instruction; the stack is cut at the first that doesn't, and the cut stack
+ * looked up in turn. When the cut comes right after the immediate caller, that caller keeps no
+ * frame pointer: it is remembered, and later walks from it stop at once. The immediate caller
+ * itself is the hook's own return address and always true, also in code that no module holds (a
+ * JIT).
  *
- * A walk that would read the same words as one before is not made at all (stack_memo.h); what is said here is of the others.
+ * A walk that would read the same words as one before is not made at all (stack_memo.h); what is
+ * said here is of the others.
  *
- * Four ways of 4,096 sets, in a stream that writes much: clang at -O2 has 3,909 distinct stacks, and with two ways of as many sets defined 23,792 (each conflict is
- * a definition whenever its two stacks alternate). Chromium's browser process has 150,000 in its first second, seen about three times
- * each: no cache of a bearable size helps there.
+ * Four ways of 4,096 sets, in a stream that writes much: clang at -O2 has 3,909 distinct stacks,
+ * and with two ways of as many sets defined 23,792 (each conflict is a definition whenever its two
+ * stacks alternate). Chromium's browser process has 150,000 in its first second, seen about three
+ * times each: no cache of a bearable size helps there.
  *
- * A definition says what is new: consecutive ones share most of their outer frames, but the window of `depth` frames moves with the
- * depth of the innermost call. So the run of outer frames that this stack has in common with the one defined before it in the
- * chunk is left out. Measured on one Chromium page: 1.75 million records of 215,464 definitions became 0.69 million.
+ * A definition says what is new: consecutive ones share most of their outer frames, but the window
+ * of `depth` frames moves with the depth of the innermost call. So the run of outer frames that
+ * this stack has in common with the one defined before it in the chunk is left out. Measured on one
+ * Chromium page: 1.75 million records of 215,464 definitions became 0.69 million.
  *
- * A cache slot's number is the id; a slot that is taken over by another stack gives the id a new meaning from there on in the stream.
+ * A cache slot's number is the id; a slot that is taken over by another stack gives the id a new
+ * meaning from there on in the stream.
  *
- * Rejected: remembering how many frames held per immediate caller (one caller without frame pointers deep down would cut everybody's
- * stacks through a common wrapper); reading code bytes of any module (dlclose on another thread can unmap them between the check
- * and the read).
+ * Rejected: remembering how many frames held per immediate caller (one caller without frame
+ * pointers deep down would cut everybody's stacks through a common wrapper); reading code bytes of
+ * any module (dlclose on another thread can unmap them between the check and the read).
  */
 #include "stack.h"
 
@@ -56,13 +64,15 @@ static bool all_known(const uintptr_t *frames, uint32_t count)
 	return true;
 }
 
-/* What `frames` and the last definition have in common: `kept` frames from frames[inner] and w->frames[skip] on. */
+/* What `frames` and the last definition have in common: `kept` frames from frames[inner] and
+ * w->frames[skip] on. */
 struct shared {
 	uint32_t inner, skip, kept;
 };
 
 /* The common run that ends with frames[i] and w->frames[j], if it is longer than `best`. */
-static void share_to(const struct si_writer *w, const uintptr_t *frames, uint32_t i, uint32_t j, struct shared *best)
+static void share_to(const struct si_writer *w, const uintptr_t *frames, uint32_t i, uint32_t j,
+		     struct shared *best)
 {
 	uint32_t n = 0;
 
@@ -72,7 +82,8 @@ static void share_to(const struct si_writer *w, const uintptr_t *frames, uint32_
 		*best = (struct shared){ i + 1 - n, j + 1 - n, n };
 }
 
-/* Two stacks of a thread share their outermost calls: what they share goes to the end of at least one of the two windows. */
+/* Two stacks of a thread share their outermost calls: what they share goes to the end of at least
+ * one of the two windows. */
 static struct shared share(const struct si_writer *w, const uintptr_t *frames, uint32_t count)
 {
 	struct shared best = { 0, 0, 0 };
@@ -86,7 +97,8 @@ static struct shared share(const struct si_writer *w, const uintptr_t *frames, u
 	return best;
 }
 
-/* What the frames that frame pointers lead to are worth without rows; the caller that led astray at once is remembered. */
+/* What the frames that frame pointers lead to are worth without rows; the caller that led astray at
+ * once is remembered. */
 static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uint32_t count)
 {
 	uint32_t good;
@@ -102,8 +114,10 @@ static uint32_t check_pointers(struct si_writer *w, const uintptr_t *frames, uin
 	return good;
 }
 
-/* The stack by rows, put into `frames`; a caller whose frame pointers led elsewhere will be walked by rows from now on. */
-static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, bool *same)
+/* The stack by rows, put into `frames`; a caller whose frame pointers led elsewhere will be walked
+ * by rows from now on. */
+static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
+			   uintptr_t *frames, uint32_t count, bool *same)
 {
 	uintptr_t truth[SHINY_FRAMES_MAX];
 	struct si_walked walked;
@@ -122,7 +136,8 @@ static uint32_t check_rows(struct si_writer *w, const uintptr_t *fp, uint32_t de
 	return good;
 }
 
-uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, uint64_t now)
+uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
+			 uintptr_t *frames, uint32_t count, uint64_t now)
 {
 	uint32_t good, records, set, way, id, n = 0;
 	bool same;
@@ -147,7 +162,8 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 		return 0;
 	key = si_stack_key(w, frames, good);
 	like = share(w, frames, good);
-	w->defined = 0; /* a handler that leaves by longjmp on the way leaves no half-written frames behind */
+	/* a handler that leaves by longjmp on the way leaves no half-written frames behind */
+	w->defined = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	word = &payload->w0;
 	for (uint32_t i = 0; i < good; i++) {
@@ -164,11 +180,14 @@ uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t dept
 	if (way == SI_CACHE_WAYS)
 		way = (uint32_t)(key >> 62);
 	id = set + way + 1;
-	/* the slot means nothing while its definition is on the way: a handler that leaves by longjmp must not leave a lie */
+	/* the slot means nothing while its definition is on the way: a handler that leaves by
+	 * longjmp must not leave a lie */
 	w->cache[set + way] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (like.kept)
-		si_run_publish(w, SHINY_REC_STACK_LIKE, 0, SHINY_LIKE(good, like.inner, like.skip, like.kept), id, records, now);
+		si_run_publish(w, SHINY_REC_STACK_LIKE, 0,
+			       SHINY_LIKE(good, like.inner, like.skip, like.kept), id, records,
+			       now);
 	else
 		si_run_publish(w, SHINY_REC_STACK, 0, good, id, records, now);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

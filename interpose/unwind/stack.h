@@ -20,11 +20,15 @@
 #include "../core/settings.h"
 #include "unwind.h"
 
-/* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave, with room for `depth`. */
-SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, uint32_t count, uint64_t now);
+/* Defines the stack above `fp` in the stream; its id, or 0. `frames` is what si_stack_walk gave,
+ * with room for `depth`. */
+SI_COLD uint32_t si_stack_define(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
+				 uintptr_t *frames, uint32_t count, uint64_t now);
 
-/* Return addresses, innermost first: at least one. Every word read lies between fp and the end of this thread's stack, or of fp's page. */
-SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked)
+/* Return addresses, innermost first: at least one. Every word read lies between fp and the end of
+ * this thread's stack, or of fp's page. */
+SI_HOT uint32_t si_stack_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth,
+			      uintptr_t *frames, struct si_walked *walked)
 {
 	uintptr_t at = (uintptr_t)fp, high, next;
 	uint32_t n = 1;
@@ -70,7 +74,8 @@ static inline uint32_t si_stack_find(const struct si_writer *w, uint64_t key)
 	return 0;
 }
 
-static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *frames, uint32_t count)
+static inline uint64_t si_stack_key(const struct si_writer *w, const uintptr_t *frames,
+				    uint32_t count)
 {
 	return XXH3_64bits(frames, count * sizeof(*frames)) + w->salt;
 }

@@ -2,7 +2,8 @@
 /* stack_memo.c: see stack_memo.h. */
 #include "stack_memo.h"
 
-void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs, uint64_t epoch, uint32_t id)
+void si_kept_walk_put(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uint32_t pairs,
+		      uint64_t epoch, uint32_t id)
 {
 	const uintptr_t *at = fp;
 	struct si_kept_walk *r = si_kept_walk_slot(w, fp);

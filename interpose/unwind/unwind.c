@@ -2,32 +2,40 @@
 /*
  * unwind.c: walks by rows, and where rows come from.
  *
- * Problem. Nearly all of Debian is built with -O2 and without frame pointers: the hook's own return address is all that can be had by
- * following rbp. Whole stacks are what people expect, and types need the callers of wrappers (xmalloc, g_malloc).
+ * Problem. Nearly all of Debian is built with -O2 and without frame pointers: the hook's own return
+ * address is all that can be had by following rbp. Whole stacks are what people expect, and types
+ * need the callers of wrappers (xmalloc, g_malloc).
  *
- * Approach. At the hook rsp and rbp of the caller are known: its frame. For a return address the module's .eh_frame says where the
- * frame around it ends and where the caller's rbp is (cfi.c); one word of that is kept, in a table by address, so a step is one
- * lookup, an addition and a load. The inside makes these rows itself, when it meets an address: there are some thousands in a
- * program, at about a microsecond each. (Planned was that the sidecar compiles whole files and the inside searches their tables; that
- * means files and mappings after start-up, in sandboxes where there are none, and a search instead of a lookup.)
+ * Approach. At the hook rsp and rbp of the caller are known: its frame. For a return address the
+ * module's .eh_frame says where the frame around it ends and where the caller's rbp is (cfi.c); one
+ * word of that is kept, in a table by address, so a step is one lookup, an addition and a load. The
+ * inside makes these rows itself, when it meets an address: there are some thousands in a program,
+ * at about a microsecond each. (Planned was that the sidecar compiles whole files and the inside
+ * searches their tables; that means files and mappings after start-up, in sandboxes where there are
+ * none, and a search instead of a lookup.)
  *
- * How far it is believed. A walk that begins at the hook's own frame and goes by rows is exact: each address it comes to is one to which
- * this thread will return. So its module cannot be unloaded under us by a program that is right, and its .eh_frame may be read,
- * also of modules that dlopen brought. Code that says nothing (hand-written assembly, V8's built-ins) is followed by rbp, which may lead
- * anywhere: from there on an address must lie in a module that was there at boot and stand behind a call, and when it
- * doesn't, the address that led there is remembered as the end. Code in no module (a JIT) ends the stack.
+ * How far it is believed. A walk that begins at the hook's own frame and goes by rows is exact:
+ * each address it comes to is one to which this thread will return. So its module cannot be
+ * unloaded under us by a program that is right, and its .eh_frame may be read, also of modules that
+ * dlopen brought. Code that says nothing (hand-written assembly, V8's built-ins) is followed by
+ * rbp, which may lead anywhere: from there on an address must lie in a module that was there at
+ * boot and stand behind a call, and when it doesn't, the address that led there is remembered as
+ * the end. Code in no module (a JIT) ends the stack.
  *
- * Bounds: rsp rises with every step and never beyond the stack's end, so a walk ends whatever the rows say.
+ * Bounds: rsp rises with every step and never beyond the stack's end, so a walk ends whatever the
+ * rows say.
  *
- * A signal handler's frame leads to what was interrupted, by the ucontext; that address is not behind a call, and all others are looked
- * up one byte before: it is told, and looked up, as one more. On an alternate stack the walk goes on to the thread's own.
+ * A signal handler's frame leads to what was interrupted, by the ucontext; that address is not
+ * behind a call, and all others are looked up one byte before: it is told, and looked up, as one
+ * more. On an alternate stack the walk goes on to the thread's own.
  *
- * The outermost functions are libc's: it is the one that calls main that is the last told, as by frame pointers, whichever way was
- * gone.
+ * The outermost functions are libc's: it is the one that calls main that is the last told, as by
+ * frame pointers, whichever way was gone.
  *
- * Rejected: making rows for a whole function at a time (most of its calls never allocate); glibc's _Unwind_Find_FDE (a library that
- * need not be there, takes locks for JIT frames); rbx, r10 and others as a frame's base (no call in the libraries that were
- * looked at has one, except libc's lazy binding).
+ * Rejected: making rows for a whole function at a time (most of its calls never allocate); glibc's
+ * _Unwind_Find_FDE (a library that need not be there, takes locks for JIT frames); rbx, r10 and
+ * others as a frame's base (no call in the libraries that were looked at has one, except libc's
+ * lazy binding).
  */
 #include "unwind.h"
 
@@ -68,7 +76,8 @@ static SI_COLD uint64_t make(struct walk *k)
 	if (k->pc < 4096 || k->pc >> 47)
 		return SI_ROW(SI_ROW_NOWHERE, 0, 0);
 	code = si_module_view(k->pc, &view);
-	if (code == SI_CODE_NONE && !k->doubt && __atomic_load_n(&si_modules_suspect, __ATOMIC_RELAXED)) {
+	if (code == SI_CODE_NONE && !k->doubt &&
+	    __atomic_load_n(&si_modules_suspect, __ATOMIC_RELAXED)) {
 		si_modules_update((const uintptr_t *)k->w->busy, k->w);
 		k->generation = __atomic_load_n(&si_modules_generation, __ATOMIC_ACQUIRE);
 		code = si_module_view(k->pc, &view);
@@ -90,7 +99,8 @@ static SI_COLD uint64_t make(struct walk *k)
 /* Is there a word at `at` to read? */
 static bool readable(const struct walk *k, uintptr_t at)
 {
-	return at >= k->rsp && at % sizeof(uintptr_t) == 0 && at < k->high && k->high - at >= sizeof(uintptr_t);
+	return at >= k->rsp && at % sizeof(uintptr_t) == 0 && at < k->high &&
+	       k->high - at >= sizeof(uintptr_t);
 }
 
 static bool step_realign(struct walk *k, uint64_t row)
@@ -108,7 +118,8 @@ static bool step_realign(struct walk *k, uint64_t row)
 	return true;
 }
 
-/* The kernel's ucontext stands at rsp; what was interrupted may be on another stack, which is then this thread's own. */
+/* The kernel's ucontext stands at rsp; what was interrupted may be on another stack, which is then
+ * this thread's own. */
 static bool step_signal(struct walk *k)
 {
 	enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
@@ -145,7 +156,8 @@ static bool step_bare(struct walk *k)
 	k->rsp = k->rbp + 16;
 	k->rbp = si_stack_word((const uintptr_t *)k->rbp);
 	k->doubt = true;
-	if (si_row_find(k->pc, k->generation) != SI_ROW_NONE || si_module_view(k->pc, &view) != SI_CODE_LASTING || si_after_call(k->pc))
+	if (si_row_find(k->pc, k->generation) != SI_ROW_NONE ||
+	    si_module_view(k->pc, &view) != SI_CODE_LASTING || si_after_call(k->pc))
 		return true;
 	si_row_doubt(from, k->generation, SI_ROW(SI_ROW_STOP, 0, 0));
 	return false;
@@ -162,7 +174,8 @@ static SI_COLD bool step_rare(struct walk *k, enum si_row_kind kind, uint64_t ro
 	return on;
 }
 
-uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames, struct si_walked *walked)
+uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth, uintptr_t *frames,
+			struct si_walked *walked)
 {
 	struct walk k = {
 		.pc = si_stack_word(fp + 1),
@@ -184,13 +197,16 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 			row = make(&k);
 		kind = SI_ROW_KIND(row);
 		if (SI_LIKELY(kind <= SI_ROW_BP)) {
-			uintptr_t cfa = (kind == SI_ROW_BP ? k.rbp : k.rsp) + SI_ROW_CFA(row), saved = cfa - SI_ROW_SAVED(row);
+			uintptr_t cfa = (kind == SI_ROW_BP ? k.rbp : k.rsp) + SI_ROW_CFA(row),
+				  saved = cfa - SI_ROW_SAVED(row);
 
 			frames[n++] = k.pc;
 			if (n == depth)
 				break;
-			/* SI_ROW_SAVED ≥ 8, so this is "above rsp, and below the end" for both words; cfa cannot have wrapped below rsp */
-			if (SI_UNLIKELY(cfa < k.rsp + 8 || cfa > k.high || saved < k.rsp || cfa % 8)) {
+			/* SI_ROW_SAVED ≥ 8, so this is "above rsp, and below the end" for both
+			 * words; cfa cannot have wrapped below rsp */
+			if (SI_UNLIKELY(cfa < k.rsp + 8 || cfa > k.high || saved < k.rsp ||
+					cfa % 8)) {
 				k.cut = cfa < k.high;
 				break;
 			}
@@ -203,7 +219,8 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 			continue;
 		}
 		if (kind == SI_ROW_NOWHERE) {
-			/* the hook's own return address is true wherever it is; go on from there as from any code that says nothing */
+			/* the hook's own return address is true wherever it is; go on from there as
+			 * from any code that says nothing */
 			if (n > 0) {
 				beyond = 1;
 				break;
@@ -213,7 +230,8 @@ uint32_t si_unwind_walk(struct si_writer *w, const uintptr_t *fp, uint32_t depth
 		frames[n++] = k.pc;
 		if (n == depth)
 			break;
-		if (SI_LIKELY(kind == SI_ROW_BARE && readable(&k, k.rbp) && readable(&k, k.rbp + 8))) {
+		if (SI_LIKELY(kind == SI_ROW_BARE && readable(&k, k.rbp) &&
+			      readable(&k, k.rbp + 8))) {
 			uintptr_t next = si_stack_word((const uintptr_t *)k.rbp + 1);
 			uint64_t known = si_row_find(next, k.generation);
 

@@ -15,10 +15,15 @@
 #include "space/sizes.h"
 
 const char *const symptom_names[SYMPTOMS] = {
-	[SYMPTOM_CHURN] = "churn", [SYMPTOM_GROWTH] = "growth", [SYMPTOM_UTILIZATION] = "utilization", [SYMPTOM_HARDWARE] = "hardware",
+	[SYMPTOM_CHURN] = "churn",
+	[SYMPTOM_GROWTH] = "growth",
+	[SYMPTOM_UTILIZATION] = "utilization",
+	[SYMPTOM_HARDWARE] = "hardware",
 	[SYMPTOM_SPIKES] = "spikes",
 };
-const char *const verdict_names[VERDICTS] = {[VERDICT_NO] = "no", [VERDICT_YES] = "yes", [VERDICT_UNKNOWN] = "unknown"};
+const char *const verdict_names[VERDICTS] = {
+	[VERDICT_NO] = "no", [VERDICT_YES] = "yes", [VERDICT_UNKNOWN] = "unknown"
+};
 
 #define USUAL_HZ 3e9 /* of sessions that do not tell the time stamp counter's rate */
 
@@ -29,9 +34,12 @@ struct asking {
 	bool full_names, progress;
 };
 
-static void put_row(struct diagnosis *d, size_t n, const char *name, uint64_t blocks, uint64_t bytes, char *text)
+static void put_row(struct diagnosis *d, size_t n, const char *name, uint64_t blocks,
+		    uint64_t bytes, char *text)
 {
-	d->rows[n] = (struct diagnosis_row){ .name = mem_text(name), .text = text, .blocks = blocks, .bytes = bytes };
+	d->rows[n] = (struct diagnosis_row){
+		.name = mem_text(name), .text = text, .blocks = blocks, .bytes = bytes
+	};
 }
 
 static double ratio(double a, double b)
@@ -45,7 +53,8 @@ static struct shiny_err *clock_rate(struct store *store, double *hz)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'ticks_per_second'", &q);
+	struct shiny_err *err =
+		store_query(store, "SELECT value FROM session WHERE key = 'ticks_per_second'", &q);
 
 	*hz = USUAL_HZ;
 	if (!err && !(err = query_step(q, &row)) && row && query_number(q, 0) > 0)
@@ -58,15 +67,22 @@ static struct shiny_err *clock_rate(struct store *store, double *hz)
 static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 {
 	struct lifetimes l = { 0 };
-	struct shiny_err *err = lifetimes_load(a->store, a->scope, GROUP_SITE, NULL, LIFETIMES_BY_SHORT, a->full_names, a->progress, &l);
+	struct shiny_err *err = lifetimes_load(a->store, a->scope, GROUP_SITE, NULL,
+					       LIFETIMES_BY_SHORT, a->full_names, a->progress, &l);
 
-	for (size_t i = 0; !err && i < l.count && i < DIAGNOSE_ROWS && l.rows[i].population[POPULATION_SHORT]; i++) {
+	for (size_t i = 0;
+	     !err && i < l.count && i < DIAGNOSE_ROWS && l.rows[i].population[POPULATION_SHORT];
+	     i++) {
 		const struct lifetime_row *row = &l.rows[i];
 
-		put_row(d, i, row->name, row->population[POPULATION_SHORT], row->population_bytes[POPULATION_SHORT],
-			mem_format("%s of its %s lived less than %s, half of all for %s", units_share(UNITS_BUF,
-				   (double)row->population[POPULATION_SHORT], (double)row->blocks), units_noun(UNITS_NOUN_BUF, row->blocks, "block"),
-				   units_time(UNITS_BUF, l.duration / 100), units_time(UNITS_BUF, distribution_quantile(&row->ages, 0.5))));
+		put_row(d, i, row->name, row->population[POPULATION_SHORT],
+			row->population_bytes[POPULATION_SHORT],
+			mem_format("%s of its %s lived less than %s, half of all for %s",
+				   units_share(UNITS_BUF, (double)row->population[POPULATION_SHORT],
+					       (double)row->blocks),
+				   units_noun(UNITS_NOUN_BUF, row->blocks, "block"),
+				   units_time(UNITS_BUF, l.duration / 100),
+				   units_time(UNITS_BUF, distribution_quantile(&row->ages, 0.5))));
 	}
 	lifetimes_deinit(&l);
 	return err;
@@ -76,27 +92,41 @@ static struct shiny_err *ask_churn(const struct asking *a, struct diagnosis *d)
 {
 	const struct pooling_constants *cost = &a->known->pooling.constants;
 	const struct streams *s = &a->known->streams;
-	double hz, seconds = (double)s->duration / 1e9, constructions = ratio((double)streams_constructions(s, &s->total), (double)s->total.allocations);
+	double hz, seconds = (double)s->duration / 1e9,
+		   constructions = ratio((double)streams_constructions(s, &s->total),
+					 (double)s->total.allocations);
 	struct shiny_err *err = clock_rate(a->store, &hz);
 
-	d->value = ratio((double)s->total.allocations * (double)cost->alloc + (double)s->total.deallocations * (double)cost->free, seconds * hz);
+	d->value = ratio((double)s->total.allocations * (double)cost->alloc +
+				 (double)s->total.deallocations * (double)cost->free,
+			 seconds * hz);
 	d->threshold = CHURN_SHARE;
-	d->measure = mem_format("%s allocations and %s deallocations a second: %s of a core's time, at %" PRIu64 " and %" PRIu64 " cycles each",
-				units_short(UNITS_BUF, ratio((double)s->total.allocations, seconds)),
-				units_short(UNITS_BUF, ratio((double)s->total.deallocations, seconds)), units_share(UNITS_BUF, d->value, 1), cost->alloc, cost->free);
+	d->measure = mem_format(
+		"%s allocations and %s deallocations a second: %s of a core's time, at %" PRIu64
+		" and %" PRIu64 " cycles each",
+		units_short(UNITS_BUF, ratio((double)s->total.allocations, seconds)),
+		units_short(UNITS_BUF, ratio((double)s->total.deallocations, seconds)),
+		units_share(UNITS_BUF, d->value, 1), cost->alloc, cost->free);
 	d->verdict = d->value >= d->threshold ? VERDICT_YES : VERDICT_NO;
 	d->verb = "lifetimes --by site";
 	if (!s->recorded)
-		d->missing = "constructors (SHINY_CTORS, for programs with symbols): their number here is the least that there were";
+		d->missing = "constructors (SHINY_CTORS, for programs with symbols): their number "
+			     "here is the least that there were";
 	if (!err && d->verdict == VERDICT_YES) {
 		const struct pooling_row *t = &a->known->pooling.total;
 
-		d->cause = constructions > 1 ? "objects are constructed more often than memory is allocated: it is reused in place"
+		d->cause = constructions > 1 ? "objects are constructed more often than memory is "
+					       "allocated: it is reused in place"
 					     : "allocations dominate constructions";
-		d->advice = constructions > 1 ? "extend reuse in place to the call sites below" : "a ring, a pool or reuse for the call sites below";
-		d->support = mem_format("%.2f constructions seen for each allocation; pools would make %s of the allocator out of %s, and save %s cycles "
-					"(a model: shinyctl pooling)", constructions, units_noun(UNITS_NOUN_BUF, t->with.calls, "call"),
-					units_count(UNITS_BUF, t->without.calls), units_short(UNITS_BUF, (double)pooling_saved(t)));
+		d->advice = constructions > 1 ? "extend reuse in place to the call sites below"
+					      : "a ring, a pool or reuse for the call sites below";
+		d->support =
+			mem_format("%.2f constructions seen for each allocation; pools would make "
+				   "%s of the allocator out of %s, and save %s cycles "
+				   "(a model: shinyctl pooling)",
+				   constructions, units_noun(UNITS_NOUN_BUF, t->with.calls, "call"),
+				   units_count(UNITS_BUF, t->without.calls),
+				   units_short(UNITS_BUF, (double)pooling_saved(t)));
 		err = churn_rows(a, d);
 	}
 	return err;
@@ -109,14 +139,17 @@ static const struct activity_point *point_at(const struct activity *activity, si
 {
 	const struct activity_series *s = &activity->total;
 
-	return interval >= s->first && interval - s->first < s->count ? &s->points[interval - s->first] : NULL;
+	return interval >= s->first && interval - s->first < s->count
+		       ? &s->points[interval - s->first]
+		       : NULL;
 }
 
 static uint64_t most_between(const struct activity *activity, double from, double to)
 {
 	uint64_t most = 0;
 
-	for (size_t i = (size_t)(from * (double)activity->count); i < activity->count && (double)i < to * (double)activity->count; i++) {
+	for (size_t i = (size_t)(from * (double)activity->count);
+	     i < activity->count && (double)i < to * (double)activity->count; i++) {
 		const struct activity_point *point = point_at(activity, i);
 
 		if (point && point->most_bytes > most)
@@ -130,7 +163,8 @@ static struct shiny_err *small_share(const struct asking *a, double *share)
 {
 	struct sizes s = { 0 };
 	uint64_t bytes = 0;
-	struct shiny_err *err = sizes_load(a->store, a->scope, NULL, SIZES_BY_SIZE, a->full_names, a->progress, &s);
+	struct shiny_err *err =
+		sizes_load(a->store, a->scope, NULL, SIZES_BY_SIZE, a->full_names, a->progress, &s);
 
 	for (size_t i = 0; !err && i < SIZES_OCTAVES && s.octaves[i].up_to <= DIAGNOSE_SMALL; i++)
 		bytes += s.octaves[i].sums.live_bytes;
@@ -141,35 +175,49 @@ static struct shiny_err *small_share(const struct asking *a, double *share)
 
 static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 {
-	uint64_t middle = most_between(&a->known->activity, 0.45, 0.55), last = most_between(&a->known->activity, 0.9, 1);
+	uint64_t middle = most_between(&a->known->activity, 0.45, 0.55),
+		 last = most_between(&a->known->activity, 0.9, 1);
 	struct leaks leaks = { 0 };
 	double small = 0;
 	size_t growing = 0;
-	struct shiny_err *err = leaks_load(a->store, a->scope, GROUP_SITE, NULL, NULL, a->full_names, a->progress, &leaks);
+	struct shiny_err *err = leaks_load(a->store, a->scope, GROUP_SITE, NULL, NULL,
+					   a->full_names, a->progress, &leaks);
 
 	while (!err && growing < leaks.count && leaks.rows[growing].grows)
 		growing++;
 	d->value = ratio((double)last, (double)middle);
 	d->threshold = GROWTH_RISE;
-	d->measure = mem_format("%s live at most in the middle tenth, %s in the last one; %s %s", units_bytes(UNITS_BUF, middle),
-				units_bytes(UNITS_BUF, last), units_noun(UNITS_NOUN_BUF, growing, "call site"), units_form(growing, "grows", "grow"));
-	d->verdict = !middle || !last ? VERDICT_UNKNOWN : d->value >= d->threshold && growing ? VERDICT_YES : VERDICT_NO;
+	d->measure = mem_format("%s live at most in the middle tenth, %s in the last one; %s %s",
+				units_bytes(UNITS_BUF, middle), units_bytes(UNITS_BUF, last),
+				units_noun(UNITS_NOUN_BUF, growing, "call site"),
+				units_form(growing, "grows", "grow"));
+	d->verdict = !middle || !last			   ? VERDICT_UNKNOWN
+		     : d->value >= d->threshold && growing ? VERDICT_YES
+							   : VERDICT_NO;
 	d->verb = "leaks";
-	d->missing = "accesses: what is live and never touched again (Z) cannot be told from what is used";
+	d->missing = "accesses: what is live and never touched again (Z) cannot be told from what "
+		     "is used";
 	if (!err && d->verdict == VERDICT_YES) {
 		const struct pooling_row *t = &a->known->pooling.total;
 
 		err = small_share(a, &small);
 		d->cause = small >= 0.5 ? "small objects dominate" : "large blocks dominate";
-		d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by size and lifetime"
-					 : "ask of the call sites below when what they make ends; shinyctl growth tells of buffers";
-		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; pools would leave %s at the end instead of %s (a model: "
-					"shinyctl pooling)", units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL,
-					units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"), units_count(UNITS_BUF, t->without.end_pages));
+		d->advice = small >= 0.5 ? "see which small blocks churn and which stay; pool by "
+					   "size and lifetime"
+					 : "ask of the call sites below when what they make ends; "
+					   "shinyctl growth tells of buffers";
+		d->support = mem_format("%s of the live bytes are in blocks of up to %d bytes; "
+					"pools would leave %s at the end instead of %s (a model: "
+					"shinyctl pooling)",
+					units_share(UNITS_BUF, small, 1), DIAGNOSE_SMALL,
+					units_noun(UNITS_NOUN_BUF, t->with.end_pages, "page"),
+					units_count(UNITS_BUF, t->without.end_pages));
 		for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++)
 			put_row(d, i, leaks.rows[i].name, leaks.rows[i].blocks, leaks.rows[i].bytes,
-				mem_format("%s more blocks a second, %s", units_short(UNITS_BUF, leaks.rows[i].slope),
-					   units_bytes(UNITS_BUF, (uint64_t)leaks.rows[i].bytes_slope)));
+				mem_format("%s more blocks a second, %s",
+					   units_short(UNITS_BUF, leaks.rows[i].slope),
+					   units_bytes(UNITS_BUF,
+						       (uint64_t)leaks.rows[i].bytes_slope)));
 	}
 	leaks_deinit(&leaks);
 	return err;
@@ -179,7 +227,10 @@ static struct shiny_err *ask_growth(const struct asking *a, struct diagnosis *d)
 
 static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosis *d)
 {
-	struct pages_ask ask = { .at = PAGES_AT_PEAK, .under = PAGES_UNDER, .full_names = a->full_names, .progress = a->progress };
+	struct pages_ask ask = { .at = PAGES_AT_PEAK,
+				 .under = PAGES_UNDER,
+				 .full_names = a->full_names,
+				 .progress = a->progress };
 	struct pages p = { 0 };
 	const struct pages_sums *t = &p.total;
 	struct shiny_err *err = pages_load(a->store, a->scope, &ask, &p);
@@ -190,22 +241,37 @@ static struct shiny_err *ask_utilization(const struct asking *a, struct diagnosi
 	pinned = ratio((double)t->pinned, (double)t->pages);
 	d->value = pages_utilization(t);
 	d->threshold = UTILIZATION_LOW;
-	d->measure = mem_format("at the peak, live blocks fill %s of the bytes of the %s that they lie on", units_share(UNITS_BUF, d->value, 1),
-				units_noun(UNITS_NOUN_BUF, t->pages, "page"));
-	d->verdict = !t->pages ? VERDICT_UNKNOWN : d->value < d->threshold ? VERDICT_YES : VERDICT_NO;
+	d->measure = mem_format(
+		"at the peak, live blocks fill %s of the bytes of the %s that they lie on",
+		units_share(UNITS_BUF, d->value, 1), units_noun(UNITS_NOUN_BUF, t->pages, "page"));
+	d->verdict = !t->pages		       ? VERDICT_UNKNOWN
+		     : d->value < d->threshold ? VERDICT_YES
+					       : VERDICT_NO;
 	d->missing = "accesses: pages that only untouched objects (Z) keep are among the used ones";
 	d->verb = "pages --at peak";
 	if (d->verdict == VERDICT_YES) {
 		bool scattered = pinned >= SCATTERED;
 
-		d->cause = scattered ? "small survivors are scattered over pages that are otherwise free" : "blocks lie on pages that they do not fill";
-		d->advice = scattered ? "allocate what stays apart from what goes: by lifetime" : "give the free pages between them back to the system, or allocate them side by side";
-		d->support = mem_format("%s, %s, %s a single block or less than %d bytes, %s in all", units_noun(UNITS_NOUN_BUF, t->pinned, "page"),
-					units_share(UNITS_BUF, pinned, 1), units_form(t->pinned, "holds", "hold"), PAGES_UNDER,
-					units_bytes(UNITS_BUF, t->pinned_bytes));
-		for (size_t i = 0; i < p.by_site.count && i < DIAGNOSE_ROWS && p.by_site.rows[i].pinned; i++)
-			put_row(d, i, p.by_site.rows[i].name, p.by_site.rows[i].blocks, p.by_site.rows[i].bytes,
-				mem_format("on %s, %s of them alone", units_noun(UNITS_NOUN_BUF, p.by_site.rows[i].pinned, "such page"),
+		d->cause =
+			scattered
+				? "small survivors are scattered over pages that are otherwise free"
+				: "blocks lie on pages that they do not fill";
+		d->advice = scattered ? "allocate what stays apart from what goes: by lifetime"
+				      : "give the free pages between them back to the system, or "
+					"allocate them side by side";
+		d->support =
+			mem_format("%s, %s, %s a single block or less than %d bytes, %s in all",
+				   units_noun(UNITS_NOUN_BUF, t->pinned, "page"),
+				   units_share(UNITS_BUF, pinned, 1),
+				   units_form(t->pinned, "holds", "hold"), PAGES_UNDER,
+				   units_bytes(UNITS_BUF, t->pinned_bytes));
+		for (size_t i = 0;
+		     i < p.by_site.count && i < DIAGNOSE_ROWS && p.by_site.rows[i].pinned; i++)
+			put_row(d, i, p.by_site.rows[i].name, p.by_site.rows[i].blocks,
+				p.by_site.rows[i].bytes,
+				mem_format("on %s, %s of them alone",
+					   units_noun(UNITS_NOUN_BUF, p.by_site.rows[i].pinned,
+						      "such page"),
 					   units_count(UNITS_BUF, p.by_site.rows[i].freed)));
 	}
 	pages_deinit(&p);
@@ -222,9 +288,12 @@ static void ask_hardware(const struct asking *a, struct diagnosis *d)
 		if (a->known->activity.total.points[i].lines > lines)
 			lines = a->known->activity.total.points[i].lines;
 	d->verdict = VERDICT_UNKNOWN;
-	d->measure = mem_format("live blocks lie on %s at most, %s; how often they miss is not known", units_noun(UNITS_NOUN_BUF, lines, "cache line"),
-				units_bytes(UNITS_BUF, lines * 64));
-	d->missing = "hardware counters and accesses: perf stat -e branch-misses,L1-dcache-load-misses,cache-misses -- PROGRAM tells the misses";
+	d->measure =
+		mem_format("live blocks lie on %s at most, %s; how often they miss is not known",
+			   units_noun(UNITS_NOUN_BUF, lines, "cache line"),
+			   units_bytes(UNITS_BUF, lines * 64));
+	d->missing = "hardware counters and accesses: perf stat -e "
+		     "branch-misses,L1-dcache-load-misses,cache-misses -- PROGRAM tells the misses";
 	d->verb = "activity";
 }
 
@@ -264,11 +333,15 @@ static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 	if (!err && p.count) {
 		const struct peak *peak = &p.peaks[p.highest];
 
-		d->support = mem_format("%s of the peak's %s ended within %s", units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes),
-					units_bytes(UNITS_BUF, peak->bytes), units_time(UNITS_BUF, p.soon));
+		d->support = mem_format(
+			"%s of the peak's %s ended within %s",
+			units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes),
+			units_bytes(UNITS_BUF, peak->bytes), units_time(UNITS_BUF, p.soon));
 		for (size_t i = 0; i < peak->count && i < DIAGNOSE_ROWS; i++)
 			put_row(d, i, peak->rows[i].name, peak->rows[i].blocks, peak->rows[i].bytes,
-				mem_format("%s of it ended soon", units_share(UNITS_BUF, (double)peak->rows[i].soon_bytes, (double)peak->rows[i].bytes)));
+				mem_format("%s of it ended soon",
+					   units_share(UNITS_BUF, (double)peak->rows[i].soon_bytes,
+						       (double)peak->rows[i].bytes)));
 	}
 	peak_deinit(&p);
 	return err;
@@ -282,9 +355,13 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 
 	d->value = ratio((double)s->peak_bytes, (double)steady);
 	d->threshold = SPIKE;
-	d->measure = mem_format("the peak, %s after %s, is %.2f times the median of live bytes over time, %s", units_bytes(UNITS_BUF, s->peak_bytes),
-				units_time(UNITS_BUF, s->peak_time), d->value, units_bytes(UNITS_BUF, steady));
-	d->verdict = !steady ? VERDICT_UNKNOWN : d->value >= d->threshold ? VERDICT_YES : VERDICT_NO;
+	d->measure = mem_format(
+		"the peak, %s after %s, is %.2f times the median of live bytes over time, %s",
+		units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_time),
+		d->value, units_bytes(UNITS_BUF, steady));
+	d->verdict = !steady			? VERDICT_UNKNOWN
+		     : d->value >= d->threshold ? VERDICT_YES
+						: VERDICT_NO;
 	d->verb = "peak";
 	if (d->verdict != VERDICT_YES)
 		return NULL;
@@ -301,7 +378,8 @@ static struct shiny_err *ask_spikes(const struct asking *a, struct diagnosis *d)
 	return spike_rows(a, d);
 }
 
-struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, bool full_names, bool progress, struct diagnose_known *out)
+struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, bool full_names,
+				bool progress, struct diagnose_known *out)
 {
 	struct diagnose_known known = { 0 };
 	struct pooling_constants usual;
@@ -310,9 +388,11 @@ struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, 
 	if (!err)
 		err = streams_load(store, scope, progress, &known.streams);
 	if (!err)
-		err = activity_load(store, scope, 0, progress ? ACTIVITY_PROGRESS : 0, &known.activity);
+		err = activity_load(store, scope, 0, progress ? ACTIVITY_PROGRESS : 0,
+				    &known.activity);
 	if (!err)
-		err = pooling_load(store, scope, &usual, NULL, full_names, progress, &known.pooling);
+		err = pooling_load(store, scope, &usual, NULL, full_names, progress,
+				   &known.pooling);
 	if (err)
 		diagnose_forget(&known);
 	else
@@ -327,10 +407,15 @@ void diagnose_forget(struct diagnose_known *known)
 	streams_deinit(&known->streams);
 }
 
-struct shiny_err *diagnose_load(struct store *store, const struct scope *scope, const struct diagnose_known *known, bool full_names, bool progress,
+struct shiny_err *diagnose_load(struct store *store, const struct scope *scope,
+				const struct diagnose_known *known, bool full_names, bool progress,
 				struct diagnoses *out)
 {
-	struct asking a = { .store = store, .scope = scope, .known = known, .full_names = full_names, .progress = progress };
+	struct asking a = { .store = store,
+			    .scope = scope,
+			    .known = known,
+			    .full_names = full_names,
+			    .progress = progress };
 	struct diagnoses diagnoses = { 0 };
 	struct shiny_err *err = ask_churn(&a, &diagnoses.at[SYMPTOM_CHURN]);
 

@@ -1,27 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diagnose.h: the five symptoms of a heap: which ones a recording shows, what they come from, and what to do, with the number that says so.
+ * diagnose.h: the five symptoms of a heap: which ones a recording shows, what they come from, and
+ * what to do, with the number that says so.
  *
- * Runs: CLI. Signals: no. Allocates: what the analyses do that it asks, one after the other. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: what the analyses do that it asks, one after the other.
+ * Threads: one a store.
  *
- * The diagnostic tree of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), F14: symptom, then a test that chooses the advice. What the tree
- * leaves open, from where on a symptom counts, is set here:
+ * The diagnostic tree of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), F14: symptom,
+ * then a test that chooses the advice. What the tree leaves open, from where on a symptom counts,
+ * is set here:
  *
- *   churn          what the allocator's calls cost by the paper's model (pooling.h: alloc and free cycles) is at least CHURN_SHARE of one core's time,
- *                  at the rate of the time stamp counter. Test: constructions / allocations (streams.h) above 1, reuse in place happens and
- *                  should be extended; else allocations dominate: a ring or pool for the call sites whose blocks die first
- *   growth         most live bytes in the last tenth of the recording are at least GROWTH_RISE times those in its middle tenth, and at least one
- *                  call site grows (leaks.h). Test: at least half of the live bytes are in blocks of up to SMALL bytes: pool by size and lifetime;
- *                  else the call sites that grow
- *   utilization    live blocks fill less than UTILIZATION_LOW of the bytes of their pages, at the peak (pages.h). Test: at least SCATTERED of the pages are
- *                  pinned by little: place by lifetime; else few large ones are alone in their ranges: give pages back
- *   hardware       misses of branches and caches by accessed type. Not recorded: unknown. What can be said is how large the live set is, in
- *                  cache lines (activity.h)
- *   spikes         the peak is at least SPIKE times the median of live bytes over time (activity.h). Test: when the peak was. In the first fifth:
- *                  start-up, a ring for what is short-lived; up to the half: deferred initialization, spread it; later: steady state, tune what
- *                  collects, or bound the buffers
+ *   churn          what the allocator's calls cost by the paper's model (pooling.h: alloc and free
+ *                  cycles) is at least CHURN_SHARE of one core's time, at the rate of the time
+ *                  stamp counter. Test: constructions / allocations (streams.h) above 1, reuse in
+ *                  place happens and should be extended; else allocations dominate: a ring or pool
+ *                  for the call sites whose blocks die first
+ *   growth         most live bytes in the last tenth of the recording are at least GROWTH_RISE
+ *                  times those in its middle tenth, and at least one call site grows (leaks.h).
+ *                  Test: at least half of the live bytes are in blocks of up to SMALL bytes: pool
+ *                  by size and lifetime; else the call sites that grow
+ *   utilization    live blocks fill less than UTILIZATION_LOW of the bytes of their pages, at the
+ *                  peak (pages.h). Test: at least SCATTERED of the pages are pinned by little:
+ *                  place by lifetime; else few large ones are alone in their ranges: give pages
+ *                  back
+ *   hardware       misses of branches and caches by accessed type. Not recorded: unknown. What can
+ *                  be said is how large the live set is, in cache lines (activity.h)
+ *   spikes         the peak is at least SPIKE times the median of live bytes over time
+ *                  (activity.h). Test: when the peak was. In the first fifth: start-up, a ring for
+ *                  what is short-lived; up to the half: deferred initialization, spread it; later:
+ *                  steady state, tune what collects, or bound the buffers
  *
- * What a live block is worth, Z of the paper, needs data on accesses; each answer says what it lacks.
+ * What a live block is worth, Z of the paper, needs data on accesses; each answer says what it
+ * lacks.
  *
  * Cost: about ten passes over the events.
  */
@@ -39,7 +49,14 @@
 #define SPIKE           1.5
 enum { DIAGNOSE_SMALL = 256, DIAGNOSE_ROWS = 4 };
 
-enum symptom { SYMPTOM_CHURN, SYMPTOM_GROWTH, SYMPTOM_UTILIZATION, SYMPTOM_HARDWARE, SYMPTOM_SPIKES, SYMPTOMS };
+enum symptom {
+	SYMPTOM_CHURN,
+	SYMPTOM_GROWTH,
+	SYMPTOM_UTILIZATION,
+	SYMPTOM_HARDWARE,
+	SYMPTOM_SPIKES,
+	SYMPTOMS
+};
 extern const char *const symptom_names[SYMPTOMS]; /* "churn" */
 enum verdict { VERDICT_NO, VERDICT_YES, VERDICT_UNKNOWN, VERDICTS };
 extern const char *const verdict_names[VERDICTS]; /* "no", "yes", "unknown" */
@@ -52,7 +69,8 @@ struct diagnosis {
 	enum verdict verdict;
 	double value, threshold; /* of the symptom's measure; 0, 0 where there is none */
 	char *measure;       /* what was measured, in words */
-	const char *cause;   /* of the tree's test: "allocations dominate"; NULL where the symptom is not there */
+	const char *cause;   /* of the tree's test: "allocations dominate"; NULL where the symptom
+	                      * is not there */
 	const char *advice;
 	char *support;       /* the number behind the advice; NULL */
 	const char *missing; /* what was not recorded and would say more; NULL */
@@ -69,12 +87,15 @@ struct diagnose_known {
 	struct pooling pooling;
 	struct streams streams;
 };
-SHINY_MUST_CHECK struct shiny_err *diagnose_know(struct store *store, const struct scope *scope, bool full_names, bool progress,
+SHINY_MUST_CHECK struct shiny_err *diagnose_know(struct store *store, const struct scope *scope,
+						 bool full_names, bool progress,
 						 struct diagnose_known *out);
 void diagnose_forget(struct diagnose_known *known);
 
-SHINY_MUST_CHECK struct shiny_err *diagnose_load(struct store *store, const struct scope *scope, const struct diagnose_known *known,
-						 bool full_names, bool progress, struct diagnoses *out);
+SHINY_MUST_CHECK struct shiny_err *diagnose_load(struct store *store, const struct scope *scope,
+						 const struct diagnose_known *known,
+						 bool full_names, bool progress,
+						 struct diagnoses *out);
 void diagnose_deinit(struct diagnoses *diagnoses);
 
 #endif

@@ -21,13 +21,16 @@ char *bars_text(const uint64_t *values, size_t count, size_t columns)
 
 		for (size_t k = i * count / shown; k < (i + 1) * count / shown; k++)
 			value = values[k] > value ? values[k] : value;
-		level = (unsigned)((double)value / (double)most * LEVELS + 0.9999); /* the smallest value above 0 is seen */
+		/* the smallest value above 0 is seen */
+		level = (unsigned)((double)value / (double)most * LEVELS + 0.9999);
 		level = level > LEVELS ? LEVELS : level;
 		if (!value) {
 			out[at++] = ' ';
 			continue;
 		}
-		memcpy(out + at, (const char[]){(char)0xe2, (char)0x96, (char)(0x80 + (level ? level : 1))}, BYTES);
+		memcpy(out + at,
+		       (const char[]){ (char)0xe2, (char)0x96, (char)(0x80 + (level ? level : 1)) },
+		       BYTES);
 		at += BYTES;
 	}
 	out[at] = 0;

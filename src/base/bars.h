@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `columns` characters at most; where there are more values, each shows the largest of several. 0 is a blank. A new text. */
+/* `columns` characters at most; where there are more values, each shows the largest of several. 0
+ * is a blank. A new text. */
 char *bars_text(const uint64_t *values, size_t count, size_t columns);
 
 #endif

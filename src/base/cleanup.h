@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cleanup.h: scope guards. A variable declared with one of these is released when its scope ends, on every path.
+ * cleanup.h: scope guards. A variable declared with one of these is released when its scope ends,
+ * on every path.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  *
@@ -57,7 +58,8 @@ static inline void shiny_cleanup_err(struct shiny_err **err)
 	shiny_err_free(*err);
 }
 
-#define AUTO_FREE   SHINY_CLEANUP(shiny_cleanup_free)   /* malloc'ed memory: initialise with NULL at the latest */
+/* malloc'ed memory: initialise with NULL at the latest */
+#define AUTO_FREE   SHINY_CLEANUP(shiny_cleanup_free)
 #define AUTO_CLOSE  SHINY_CLEANUP(shiny_cleanup_close)  /* int: a descriptor, -1 for none */
 #define AUTO_FCLOSE SHINY_CLEANUP(shiny_cleanup_fclose) /* FILE * */
 #define AUTO_ERR    SHINY_CLEANUP(shiny_cleanup_err)    /* struct shiny_err * */

@@ -2,8 +2,8 @@
 /*
  * err.c: errors as values. See err.h.
  *
- * The one hard case is running out of memory while saying so: then a static instance is returned, which shiny_err_free leaves
- * alone and shiny_err_advise does not touch.
+ * The one hard case is running out of memory while saying so: then a static instance is returned,
+ * which shiny_err_free leaves alone and shiny_err_advise does not touch.
  */
 #define _GNU_SOURCE
 #include "err.h"
@@ -15,9 +15,12 @@
 #include "text.h"
 
 static char no_memory_message[] = "out of memory";
-static struct shiny_err no_memory = { .code = SHINY_ERR_OTHER, .message = no_memory_message, .advice = NULL };
+static struct shiny_err no_memory = { .code = SHINY_ERR_OTHER,
+				      .message = no_memory_message,
+				      .advice = NULL };
 
-/* One line means one line: a path may hold a newline or an escape sequence, and the text goes to a terminal. Frees `text`. */
+/* One line means one line: a path may hold a newline or an escape sequence, and the text goes to a
+ * terminal. Frees `text`. */
 static char *make_one_line(char *text)
 {
 	char *plain = text_is_plain(text) ? text : text_plain(text);
@@ -62,7 +65,8 @@ struct shiny_err *shiny_err_os(int error_number, const char *format, ...)
 		what = NULL;
 	va_end(args);
 	/* the GNU strerror_r: the text may or may not be put into the buffer */
-	if (what && asprintf(&message, "%s: %s", what, strerror_r(error_number, reason, sizeof(reason))) < 0)
+	if (what && asprintf(&message, "%s: %s", what,
+			     strerror_r(error_number, reason, sizeof(reason))) < 0)
 		message = NULL;
 	free(what);
 	return make(SHINY_ERR_OTHER, message);

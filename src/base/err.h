@@ -4,8 +4,9 @@
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: any.
  *
- * A function that can fail returns struct shiny_err *: NULL is success, anything else is owned by the caller, who passes it on
- * or frees it. Out-parameters are untouched on failure. main() prints it once: "shinyctl: WHAT: WHY", then the advice.
+ * A function that can fail returns struct shiny_err *: NULL is success, anything else is owned by
+ * the caller, who passes it on or frees it. Out-parameters are untouched on failure. main() prints
+ * it once: "shinyctl: WHAT: WHY", then the advice.
  */
 #ifndef SHINY_ERR_H
 #define SHINY_ERR_H
@@ -28,16 +29,21 @@ struct shiny_err {
 #define SHINY_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* A new error. Never NULL: without memory, a static instance. */
-SHINY_MUST_CHECK struct shiny_err *shiny_err(enum shiny_err_code code, const char *format, ...) SHINY_PRINTF(2, 3);
+SHINY_MUST_CHECK struct shiny_err *shiny_err(enum shiny_err_code code, const char *format, ...)
+	SHINY_PRINTF(2, 3);
 
-/* The same for a failed system call or libc function: appends ": " and the text of `error_number`. */
-SHINY_MUST_CHECK struct shiny_err *shiny_err_os(int error_number, const char *format, ...) SHINY_PRINTF(2, 3);
+/* The same for a failed system call or libc function: appends ": " and the text of
+ * `error_number`. */
+SHINY_MUST_CHECK struct shiny_err *shiny_err_os(int error_number, const char *format, ...)
+	SHINY_PRINTF(2, 3);
 
 /* Sets the advice; returns `err`. */
-SHINY_MUST_CHECK struct shiny_err *shiny_err_advise(struct shiny_err *err, const char *format, ...) SHINY_PRINTF(2, 3);
+SHINY_MUST_CHECK struct shiny_err *shiny_err_advise(struct shiny_err *err, const char *format, ...)
+	SHINY_PRINTF(2, 3);
 
 /* Says where it was, in front of the message; returns `err`. */
-SHINY_MUST_CHECK struct shiny_err *shiny_err_where(struct shiny_err *err, const char *format, ...) SHINY_PRINTF(2, 3);
+SHINY_MUST_CHECK struct shiny_err *shiny_err_where(struct shiny_err *err, const char *format, ...)
+	SHINY_PRINTF(2, 3);
 
 void shiny_err_free(struct shiny_err *err); /* accepts NULL */
 

@@ -5,7 +5,8 @@
 
 #define ANONYMOUS "(anonymous namespace)"
 
-/* The last space outside brackets in front of the argument list, unless it belongs to "operator new" or "operator char". */
+/* The last space outside brackets in front of the argument list, unless it belongs to "operator
+ * new" or "operator char". */
 const char *function_name_start(const char *text)
 {
 	const char *start = text, *operator_at = strstr(text, "operator");
@@ -33,7 +34,8 @@ size_t function_name_length(const char *start)
 	for (const char *c = start; *c; c++) {
 		if (strncmp(c, "operator", 8) == 0 && (c == start || c[-1] == ':')) {
 			c += 8;
-			c += strncmp(c, "()", 2) == 0 ? 2 : strspn(c, "<>-="); /* not brackets of templates */
+			/* not brackets of templates */
+			c += strncmp(c, "()", 2) == 0 ? 2 : strspn(c, "<>-=");
 			c--;
 		} else if (*c == '<' || *c == '{') {
 			depth++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * function_name.h: the scoped name inside a demangled function's text: "void std::vector<int>::f<int>(int)" has
- * "std::vector<int>::f<int>".
+ * function_name.h: the scoped name inside a demangled function's text: "void
+ * std::vector<int>::f<int>(int)" has "std::vector<int>::f<int>".
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -13,7 +13,8 @@
 /* Where it starts: behind the return type that templates carry. */
 const char *function_name_start(const char *text);
 
-/* Its bytes from there on: up to the arguments, or the version behind an @. "(anonymous namespace)" and "operator()" are names. */
+/* Its bytes from there on: up to the arguments, or the version behind an @. "(anonymous namespace)"
+ * and "operator()" are names. */
 size_t function_name_length(const char *start);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash.h: what the hash tables have in common: keys of 64 bits, mixed, not for untrusted text; and how an entry is taken out.
+ * hash.h: what the hash tables have in common: keys of 64 bits, mixed, not for untrusted text; and
+ * how an entry is taken out.
  *
  * Runs: sidecar, CLI. Allocates: nothing.
  */
@@ -10,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A bijection whose high bits depend on all of the key's; two multiplications, as in Stafford's finishers. */
+/* A bijection whose high bits depend on all of the key's; two multiplications, as in Stafford's
+ * finishers. */
 static inline uint64_t hash_mix(uint64_t key)
 {
 	key ^= key >> 32;
@@ -26,22 +28,23 @@ static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 }
 
 /*
- * Empties `cell` of a table `cells` with open addressing and linear probing, of mask + 1 cells, in which `key` is 0 where there is nothing: what
- * lies behind it moves up, each cell unless its home lies cyclically between the hole and itself. So look-ups need no marks where something
- * has been. home: an index, said of `other`, a pointer to a cell.
+ * Empties `cell` of a table `cells` with open addressing and linear probing, of mask + 1 cells, in
+ * which `key` is 0 where there is nothing: what lies behind it moves up, each cell unless its home
+ * lies cyclically between the hole and itself. So look-ups need no marks where something has been.
+ * home: an index, said of `other`, a pointer to a cell.
  */
-#define hash_take_out(cells, mask, cell, key, other, home)                                                \
-	do {                                                                                              \
-		__typeof__(&(cells)[0]) cells_ = (cells);                                                 \
-		size_t mask_ = (mask), hole_ = (size_t)((cell) - cells_);                                 \
-		for (size_t i_ = (hole_ + 1) & mask_; cells_[i_].key; i_ = (i_ + 1) & mask_) {            \
-			const __typeof__(*cells_) *other = &cells_[i_];                                   \
-			if (((i_ - (home)) & mask_) >= ((i_ - hole_) & mask_)) {                          \
-				cells_[hole_] = cells_[i_];                                               \
-				hole_ = i_;                                                               \
-			}                                                                                 \
-		}                                                                                         \
-		cells_[hole_].key = 0;                                                                    \
+#define hash_take_out(cells, mask, cell, key, other, home)                                     \
+	do {                                                                                   \
+		__typeof__(&(cells)[0]) cells_ = (cells);                                      \
+		size_t mask_ = (mask), hole_ = (size_t)((cell)-cells_);                        \
+		for (size_t i_ = (hole_ + 1) & mask_; cells_[i_].key; i_ = (i_ + 1) & mask_) { \
+			const __typeof__(*cells_) *other = &cells_[i_];                        \
+			if (((i_ - (home)) & mask_) >= ((i_ - hole_) & mask_)) {               \
+				cells_[hole_] = cells_[i_];                                    \
+				hole_ = i_;                                                    \
+			}                                                                      \
+		}                                                                              \
+		cells_[hole_].key = 0;                                                         \
 	} while (0)
 
 #endif

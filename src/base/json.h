@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h: writes JSON to a stream as it comes, indented, one line an array element that asks for it.
+ * json.h: writes JSON to a stream as it comes, indented, one line an array element that asks for
+ * it.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one a writer.
  *
- * `key` is the member's name inside an object and NULL inside an array or at the top. Numbers are written whole: a reader that
- * keeps them as doubles loses digits beyond 2^53, so addresses are written as text. Bytes that are not UTF-8 become U+FFFD.
- * Errors stay in the stream: ask ferror() once at the end.
+ * `key` is the member's name inside an object and NULL inside an array or at the top. Numbers are
+ * written whole: a reader that keeps them as doubles loses digits beyond 2^53, so addresses are
+ * written as text. Bytes that are not UTF-8 become U+FFFD. Errors stay in the stream: ask ferror()
+ * once at the end.
  */
 #ifndef SHINY_JSON_H
 #define SHINY_JSON_H
@@ -20,7 +22,8 @@ enum { JSON_DEPTH = 64 };
 struct json {
 	FILE *out;
 	int depth;
-	int line_from;            /* depth of the outermost container written on one line; 0: none */
+	int line_from;            /* depth of the outermost container written on one line; 0:
+	                           * none */
 	bool any[JSON_DEPTH];     /* the container at this depth has a member already */
 	char close[JSON_DEPTH];   /* the character that ends it */
 };
@@ -30,7 +33,8 @@ void json_object(struct json *json, const char *key);
 void json_object_line(struct json *json, const char *key); /* it and all inside it on one line */
 void json_array(struct json *json, const char *key);
 void json_array_line(struct json *json, const char *key);
-void json_end(struct json *json); /* ends the innermost container; the outermost one also ends the line */
+void json_end(struct json *json); /* ends the innermost container; the outermost one also ends the
+                                   * line */
 void json_text(struct json *json, const char *key, const char *value); /* NULL is written as null */
 void json_number(struct json *json, const char *key, uint64_t value);
 void json_number_or_null(struct json *json, const char *key, uint64_t value, bool known);

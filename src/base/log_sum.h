@@ -4,8 +4,9 @@
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one a sum.
  *
- * ln a + ln b = ln ab: numbers are multiplied until the product is near a double's end. A product of n has a relative error of at most
- * n * 2^-53, and no more than 900 are multiplied before the logarithm is taken (numbers of 1 aside, which add no error).
+ * ln a + ln b = ln ab: numbers are multiplied until the product is near a double's end. A product
+ * of n has a relative error of at most n * 2^-53, and no more than 900 are multiplied before the
+ * logarithm is taken (numbers of 1 aside, which add no error).
  */
 #ifndef SHINY_LOG_SUM_H
 #define SHINY_LOG_SUM_H

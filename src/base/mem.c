@@ -55,7 +55,8 @@ void *mem_reach(void *table, size_t *room, size_t index, size_t each, size_t lea
 void *mem_pages(size_t bytes)
 {
 	size_t align = bytes >= MEM_HUGE ? MEM_HUGE : 0, before;
-	char *at = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
 
 	there(at == MAP_FAILED ? NULL : at);
 	if (!align)

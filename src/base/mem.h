@@ -4,8 +4,9 @@
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: that is its purpose. Threads: any.
  *
- * The sidecar's tables grow on every path, the hot ones included. Carrying an error out of each of them would cost more than it
- * gives: without memory there is nothing useful left to do, and what was committed to the session file is safe in it.
+ * The sidecar's tables grow on every path, the hot ones included. Carrying an error out of each of
+ * them would cost more than it gives: without memory there is nothing useful left to do, and what
+ * was committed to the session file is safe in it.
  */
 #ifndef SHINY_MEM_H
 #define SHINY_MEM_H
@@ -15,11 +16,13 @@
 void *mem_alloc(size_t bytes);
 void *mem_zero(size_t count, size_t each);
 void *mem_resize(void *old, size_t count, size_t each);
-/* A table that has an entry `index`: where `room` is too small it is doubled, from `least` on, as often as needed; what is new is zero. */
+/* A table that has an entry `index`: where `room` is too small it is doubled, from `least` on, as
+ * often as needed; what is new is zero. */
 void *mem_reach(void *table, size_t *room, size_t index, size_t each, size_t least);
 /*
- * Whole zeroed pages, for tables that are read at random; from MEM_HUGE bytes on they ask for huge pages and begin at one. With 4 KiB
- * pages a table of 30 MB spends most of a look-up on finding out where the page is.
+ * Whole zeroed pages, for tables that are read at random; from MEM_HUGE bytes on they ask for huge
+ * pages and begin at one. With 4 KiB pages a table of 30 MB spends most of a look-up on finding out
+ * where the page is.
  */
 enum { MEM_HUGE = 2 * 1024 * 1024 };
 void *mem_pages(size_t bytes);
@@ -30,14 +33,14 @@ char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define VEC(type) struct { type *at; size_t count, room; }
 
 /* Makes room for one more and counts it; a pointer to it, not initialised. */
-#define vec_push(v)                                                                                     \
-	({                                                                                               \
-		__typeof__(v) vec_ = (v);                                                                \
-		if (vec_->count == vec_->room) {                                                         \
-			vec_->room = vec_->room ? vec_->room * 2 : 8;                                    \
-			vec_->at = mem_resize(vec_->at, vec_->room, sizeof(*vec_->at));                   \
-		}                                                                                        \
-		&vec_->at[vec_->count++];                                                                \
+#define vec_push(v)                                                                     \
+	({                                                                              \
+		__typeof__(v) vec_ = (v);                                               \
+		if (vec_->count == vec_->room) {                                        \
+			vec_->room = vec_->room ? vec_->room * 2 : 8;                   \
+			vec_->at = mem_resize(vec_->at, vec_->room, sizeof(*vec_->at)); \
+		}                                                                       \
+		&vec_->at[vec_->count++];                                               \
 	})
 
 #endif

@@ -20,14 +20,17 @@ unsigned nearest_distance(const char *a, const char *b)
 	for (size_t j = 0; j <= lb; j++)
 		rows[0][j] = (unsigned)j;
 	for (size_t i = 1; i <= la; i++) {
-		unsigned *now = rows[i % 3], *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+		unsigned *now = rows[i % 3], *above = rows[(i - 1) % 3],
+			 *before = rows[(i + 1) % 3];
 
 		now[0] = (unsigned)i;
 		for (size_t j = 1; j <= lb; j++) {
-			int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+			int x = tolower((unsigned char)a[i - 1]),
+			    y = tolower((unsigned char)b[j - 1]);
 
 			now[j] = least(least(above[j], now[j - 1]) + 1, above[j - 1] + (x != y));
-			if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) && y == tolower((unsigned char)a[i - 2]))
+			if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
+			    y == tolower((unsigned char)a[i - 2]))
 				now[j] = least(now[j], before[j - 2] + 1);
 		}
 	}

@@ -40,15 +40,18 @@ struct shiny_err *program_find(const char *name, char out[PROGRAM_PATH])
 			snprintf(out, PROGRAM_PATH, "%s", name);
 			return NULL;
 		}
-		return shiny_err_advise(shiny_err_os(why, "cannot run %s", name),
-					why == EACCES ? "make it executable (chmod +x), or name its interpreter" : "check the path");
+		return shiny_err_advise(
+			shiny_err_os(why, "cannot run %s", name),
+			why == EACCES ? "make it executable (chmod +x), or name its interpreter"
+				      : "check the path");
 	}
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *name; path++) {
 		size_t length = strcspn(path, ":");
 		int found;
 
 		if (length < PROGRAM_PATH / 2) {
-			snprintf(out, PROGRAM_PATH, "%.*s%s%s", (int)length, path, length ? "/" : "", name);
+			snprintf(out, PROGRAM_PATH, "%.*s%s%s", (int)length, path,
+				 length ? "/" : "", name);
 			found = runnable(out);
 			if (!found)
 				return NULL;
@@ -60,7 +63,9 @@ struct shiny_err *program_find(const char *name, char out[PROGRAM_PATH])
 			break;
 	}
 	return shiny_err_advise(shiny_err_os(why, "cannot run %s", name),
-				access(name, X_OK) == 0 ? "it is not on PATH; perhaps ./%s" : "there is no %s on PATH", name);
+				access(name, X_OK) == 0 ? "it is not on PATH; perhaps ./%s"
+							: "there is no %s on PATH",
+				name);
 }
 
 void program_self(char out[PROGRAM_PATH])
@@ -72,7 +77,8 @@ void program_self(char out[PROGRAM_PATH])
 
 struct shiny_err *program_library(const char *given, char out[PROGRAM_PATH])
 {
-	static const char *const places[] = {"libshiny.so", "../lib/libshiny.so", "../lib/x86_64-linux-gnu/libshiny.so"};
+	static const char *const places[] = { "libshiny.so", "../lib/libshiny.so",
+					      "../lib/x86_64-linux-gnu/libshiny.so" };
 	char self[PROGRAM_PATH], candidate[PROGRAM_PATH + 64], *slash;
 	bool found = false;
 
@@ -84,15 +90,22 @@ struct shiny_err *program_library(const char *given, char out[PROGRAM_PATH])
 	program_self(self);
 	slash = strrchr(self, '/');
 	for (size_t i = 0; !found && slash && i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)(slash - self), self, places[i]);
+		snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)(slash - self), self,
+			 places[i]);
 		found = access(candidate, R_OK) == 0 && realpath(candidate, out);
 	}
 	if (!found)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot find libshiny.so beside %s or in ../lib", self),
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						  "cannot find libshiny.so beside %s or in ../lib",
+						  self),
 					"build it with `make`, or name it with --library FILE");
 	if (strpbrk(out, " :"))
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot preload %s: the dynamic linker splits LD_PRELOAD at spaces and colons", out),
-					"put it where the path has neither, and name it with --library FILE");
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_OTHER,
+				  "cannot preload %s: the dynamic linker splits LD_PRELOAD at "
+				  "spaces and colons",
+				  out),
+			"put it where the path has neither, and name it with --library FILE");
 	return NULL;
 }
 
@@ -102,7 +115,9 @@ static const char by_kind[] = "/shiny/$LIB/";
 void program_preload(const char *library, char out[PROGRAM_PATH])
 {
 	const char *name = strrchr(library, '/');
-	int bytes = name ? snprintf(out, PROGRAM_PATH, "%.*s%s%s", (int)(name - library), library, by_kind, name + 1) : PROGRAM_PATH;
+	int bytes = name ? snprintf(out, PROGRAM_PATH, "%.*s%s%s", (int)(name - library), library,
+				    by_kind, name + 1)
+			 : PROGRAM_PATH;
 	void *loaded = NULL;
 
 	dlerror();
@@ -135,14 +150,17 @@ static const void *inside(const struct view *v, uint64_t offset, uint64_t size)
 	return offset <= v->bytes && size <= v->bytes - offset ? v->at + offset : NULL;
 }
 
-static const char *string_at(const struct view *v, uint64_t table, uint64_t table_bytes, uint64_t offset)
+static const char *string_at(const struct view *v, uint64_t table, uint64_t table_bytes,
+			     uint64_t offset)
 {
-	const char *s = offset < table_bytes ? inside(v, table + offset, table_bytes - offset) : NULL;
+	const char *s =
+		offset < table_bytes ? inside(v, table + offset, table_bytes - offset) : NULL;
 
 	return s && memchr(s, 0, (size_t)(table_bytes - offset)) ? s : "";
 }
 
-static void look_at_dynsym(const struct view *v, const Elf64_Shdr *symbols, const Elf64_Shdr *strings, bool *own_malloc, bool *own_new)
+static void look_at_dynsym(const struct view *v, const Elf64_Shdr *symbols,
+			   const Elf64_Shdr *strings, bool *own_malloc, bool *own_new)
 {
 	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
 		const void *raw = inside(v, symbols->sh_offset + at, sizeof(Elf64_Sym));
@@ -160,7 +178,8 @@ static void look_at_dynsym(const struct view *v, const Elf64_Shdr *symbols, cons
 	}
 }
 
-static void look_at_dynamic(const struct view *v, const Elf64_Shdr *dynamic, const Elf64_Shdr *strings, struct program_look *out)
+static void look_at_dynamic(const struct view *v, const Elf64_Shdr *dynamic,
+			    const Elf64_Shdr *strings, struct program_look *out)
 {
 	static const char *const known[] = {"libjemalloc", "libtcmalloc", "libmimalloc"};
 
@@ -171,12 +190,15 @@ static void look_at_dynamic(const struct view *v, const Elf64_Shdr *dynamic, con
 		if (!raw)
 			return;
 		memcpy(&entry, raw, sizeof(entry));
-		if (entry.d_tag == DT_SONAME || (entry.d_tag == DT_NEEDED && out->kind == PROGRAM_STATIC))
+		if (entry.d_tag == DT_SONAME ||
+		    (entry.d_tag == DT_NEEDED && out->kind == PROGRAM_STATIC))
 			out->kind = out->kind == PROGRAM_STATIC ? PROGRAM_SHARED : out->kind;
 		if (entry.d_tag != DT_NEEDED)
 			continue;
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-			if (strncmp(string_at(v, strings->sh_offset, strings->sh_size, entry.d_un.d_val), known[i], strlen(known[i])) == 0)
+			if (strncmp(string_at(v, strings->sh_offset, strings->sh_size,
+					      entry.d_un.d_val),
+				    known[i], strlen(known[i])) == 0)
 				out->allocator = known[i];
 	}
 }
@@ -189,13 +211,15 @@ static void look_at_note(const struct view *v, const Elf64_Shdr *section, struct
 	if (!raw || section->sh_size < sizeof(note) + 4)
 		return;
 	memcpy(&note, raw, sizeof(note));
-	if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 32 || sizeof(note) + 4 + note.n_descsz > section->sh_size)
+	if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 32 ||
+	    sizeof(note) + 4 + note.n_descsz > section->sh_size)
 		return;
 	for (uint32_t i = 0; i < note.n_descsz; i++)
 		snprintf(out->build_id + 2 * i, 3, "%02x", raw[sizeof(note) + 4 + i]);
 }
 
-static void look_at_sections(const struct view *v, const Elf64_Ehdr *h, struct program_look *out, bool *own_malloc)
+static void look_at_sections(const struct view *v, const Elf64_Ehdr *h, struct program_look *out,
+			     bool *own_malloc)
 {
 	bool own_new = false;
 	const Elf64_Shdr *raw = inside(v, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr));
@@ -219,10 +243,13 @@ static void look_at_sections(const struct view *v, const Elf64_Ehdr *h, struct p
 			out->symbols = true;
 		else if (section.sh_type == SHT_NOTE)
 			look_at_note(v, &section, out);
-		if (strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name), ".debug_info") == 0)
+		if (strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name),
+			   ".debug_info") == 0)
 			out->dwarf = true;
-		if (strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name), ".note.go.buildid") == 0 ||
-		    strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name), ".go.buildinfo") == 0)
+		if (strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name),
+			   ".note.go.buildid") == 0 ||
+		    strcmp(string_at(v, names.sh_offset, names.sh_size, section.sh_name),
+			   ".go.buildinfo") == 0)
 			out->go = true;
 	}
 }
@@ -232,14 +259,16 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 	const Elf64_Ehdr *h = (const void *)v->at;
 	bool own_malloc = false;
 
-	if (v->bytes < sizeof(*h) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64) {
+	if (v->bytes < sizeof(*h) || h->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h->e_machine != EM_X86_64) {
 		out->kind = PROGRAM_FOREIGN;
 		out->bits32 = v->bytes > EI_CLASS && h->e_ident[EI_CLASS] == ELFCLASS32;
 		return;
 	}
 	out->kind = PROGRAM_STATIC;
 	for (unsigned i = 0; i < h->e_phnum && h->e_phentsize == sizeof(Elf64_Phdr); i++) {
-		const void *raw = inside(v, h->e_phoff + (uint64_t)i * sizeof(Elf64_Phdr), sizeof(Elf64_Phdr));
+		const void *raw = inside(v, h->e_phoff + (uint64_t)i * sizeof(Elf64_Phdr),
+					 sizeof(Elf64_Phdr));
 		const char *name;
 		Elf64_Phdr segment;
 
@@ -251,14 +280,17 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 		out->kind = PROGRAM_ELF;
 		name = inside(v, segment.p_offset, segment.p_filesz);
 		if (name)
-			snprintf(out->interpreter, sizeof(out->interpreter), "%.*s", (int)segment.p_filesz, name);
+			snprintf(out->interpreter, sizeof(out->interpreter), "%.*s",
+				 (int)segment.p_filesz, name);
 	}
 	look_at_sections(v, h, out, &own_malloc);
 	if (!own_malloc)
 		return;
 	/* the allocator's own messages and file names survive stripping */
-	out->malloc = memmem(v->at, v->bytes, "partition_alloc", 15) || memmem(v->at, v->bytes, "PartitionAlloc", 14) ? PROGRAM_MALLOC_PARTITION
-															    : PROGRAM_MALLOC_OWN;
+	out->malloc = memmem(v->at, v->bytes, "partition_alloc", 15) ||
+				      memmem(v->at, v->bytes, "PartitionAlloc", 14)
+			      ? PROGRAM_MALLOC_PARTITION
+			      : PROGRAM_MALLOC_OWN;
 }
 
 /* The word at `at` of a script's first line; returns where it ends. */
@@ -270,7 +302,8 @@ static size_t take_word(const struct view *v, size_t at, char *out, size_t room)
 		at++;
 	while (at + length < v->bytes && !strchr(" \t\r\n", v->at[at + length]))
 		length++;
-	snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1), (const char *)v->at + at);
+	snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1),
+		 (const char *)v->at + at);
 	return at + length;
 }
 
@@ -288,7 +321,8 @@ struct shiny_err *program_look(const char *path, struct program_look *out)
 			close(fd);
 		return shiny_err_os(why, "cannot read %s", path);
 	}
-	look.privileged = (st.st_mode & S_ISUID) != 0 || (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ||
+	look.privileged = (st.st_mode & S_ISUID) != 0 ||
+			  (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) ||
 			  fgetxattr(fd, "security.capability", NULL, 0) > 0;
 	if (S_ISREG(st.st_mode) && st.st_size > 0)
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -313,7 +347,8 @@ struct shiny_err *program_look(const char *path, struct program_look *out)
 const char *program_obstacle(const struct program_look *look)
 {
 	if (look->kind == PROGRAM_STATIC && look->go)
-		return "it is a statically linked Go program: no library can be preloaded into it, and its heap is the Go run time's own";
+		return "it is a statically linked Go program: no library can be preloaded into it, "
+		       "and its heap is the Go run time's own";
 	if (look->kind == PROGRAM_STATIC)
 		return "it is statically linked, so no library can be preloaded into it";
 	if (look->kind == PROGRAM_SHARED)
@@ -321,6 +356,7 @@ const char *program_obstacle(const struct program_look *look)
 	if (look->kind == PROGRAM_FOREIGN)
 		return "it is not an x86-64 program";
 	if (look->privileged && geteuid() != 0)
-		return "it is set-uid, set-gid or has file capabilities, and the dynamic linker ignores preloaded libraries for it";
+		return "it is set-uid, set-gid or has file capabilities, and the dynamic linker "
+		       "ignores preloaded libraries for it";
 	return NULL;
 }

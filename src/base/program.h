@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h: what a program's file says before it is started: can it run, can it be recorded, whose malloc does it have.
+ * program.h: what a program's file says before it is started: can it run, can it be recorded, whose
+ * malloc does it have.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
  *
- * A few facts from the ELF header and the dynamic symbol table, read by hand: shinyctl must be able to say "static, cannot be
- * recorded" about any file without trusting it further. Names of addresses are the symbolizer's business, not this one's.
+ * A few facts from the ELF header and the dynamic symbol table, read by hand: shinyctl must be able
+ * to say "static, cannot be recorded" about any file without trusting it further. Names of
+ * addresses are the symbolizer's business, not this one's.
  */
 #ifndef SHINY_PROGRAM_H
 #define SHINY_PROGRAM_H
@@ -17,7 +19,8 @@
 
 enum { PROGRAM_PATH = 4096 };
 
-/* The file that execvp would run for `name`. Missing or not executable: an error that says so, and what to do. */
+/* The file that execvp would run for `name`. Missing or not executable: an error that says so, and
+ * what to do. */
 SHINY_MUST_CHECK struct shiny_err *program_find(const char *name, char out[PROGRAM_PATH]);
 
 enum program_kind {
@@ -30,20 +33,24 @@ enum program_kind {
 };
 enum program_malloc {
 	PROGRAM_MALLOC_LIBRARY,   /* from a shared library: symbols reach it */
-	PROGRAM_MALLOC_PARTITION, /* exported by the executable itself, which holds PartitionAlloc */
-	PROGRAM_MALLOC_OWN,       /* exported by the executable itself: reached by patching its entries (symbolizer/patch/allocator_patch.h) */
+	PROGRAM_MALLOC_PARTITION, /* exported by the executable itself, which holds
+	                           * PartitionAlloc */
+	PROGRAM_MALLOC_OWN,       /* exported by the executable itself: reached by patching its
+	                           * entries (symbolizer/patch/allocator_patch.h) */
 };
 struct program_look {
 	enum program_kind kind;
 	enum program_malloc malloc;
-	bool privileged;       /* set-uid, set-gid or with file capabilities: the loader ignores LD_PRELOAD */
+	bool privileged;       /* set-uid, set-gid or with file capabilities: the loader ignores
+	                        * LD_PRELOAD */
 	bool bits32;           /* of FOREIGN: a 32-bit x86 program */
 	bool symbols, dwarf;   /* .symtab; .debug_info */
 	bool go;               /* made by the Go compiler, whose heap is not malloc's */
 	char build_id[72];     /* hex, "" none */
 	char interpreter[256]; /* of a script, or the dynamic linker */
 	char argument[256];    /* of a script: the first word behind its interpreter; "" none */
-	const char *allocator; /* which library's malloc it links that is not libc's: "libjemalloc"; NULL */
+	const char *allocator; /* which library's malloc it links that is not libc's: "libjemalloc";
+	                        * NULL */
 };
 SHINY_MUST_CHECK struct shiny_err *program_look(const char *path, struct program_look *out);
 
@@ -54,9 +61,10 @@ const char *program_obstacle(const struct program_look *look);
 SHINY_MUST_CHECK struct shiny_err *program_library(const char *given, char out[PROGRAM_PATH]);
 
 /*
- * What LD_PRELOAD shall say of it. Every program that is started reads that: a 32-bit loader complains about a 64-bit library on the
- * program's standard error, and musl's ends the program over one that needs glibc. So where scripts/preload-tree has made it, a path in which each
- * loader finds a library of its own kind, or none.
+ * What LD_PRELOAD shall say of it. Every program that is started reads that: a 32-bit loader
+ * complains about a 64-bit library on the program's standard error, and musl's ends the program
+ * over one that needs glibc. So where scripts/preload-tree has made it, a path in which each loader
+ * finds a library of its own kind, or none.
  */
 void program_preload(const char *library, char out[PROGRAM_PATH]);
 /* Back: the library's own path, in place. */

@@ -35,16 +35,19 @@ void progress_set(struct progress *progress, uint64_t done, uint64_t total)
 	if (progress->off || (progress->shown && !progress->terminal))
 		return;
 	t = now();
-	if (progress->shown ? t - progress->shown < AGAIN_AFTER : t - progress->started < FIRST_AFTER)
+	if (progress->shown ? t - progress->shown < AGAIN_AFTER
+			    : t - progress->started < FIRST_AFTER)
 		return;
 	progress->shown = t;
 	if (!progress->terminal)
 		fprintf(stderr, "shinyctl: %s ...\n", progress->what);
 	else if (total)
-		fprintf(stderr, "\r\033[Kshinyctl: %s: %s of %s (%d %%)", progress->what, units_count(UNITS_BUF, done),
-			units_count(UNITS_BUF, total), (int)(100.0 * (double)done / (double)total));
+		fprintf(stderr, "\r\033[Kshinyctl: %s: %s of %s (%d %%)", progress->what,
+			units_count(UNITS_BUF, done), units_count(UNITS_BUF, total),
+			(int)(100.0 * (double)done / (double)total));
 	else
-		fprintf(stderr, "\r\033[Kshinyctl: %s: %s", progress->what, units_count(UNITS_BUF, done));
+		fprintf(stderr, "\r\033[Kshinyctl: %s: %s", progress->what,
+			units_count(UNITS_BUF, done));
 	fflush(stderr);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * progress.h: one line on standard error while long work goes on: nothing in its first second, then a line that renews itself on
- * a terminal, or one plain line where standard error is a file or a pipe.
+ * progress.h: one line on standard error while long work goes on: nothing in its first second, then
+ * a line that renews itself on a terminal, or one plain line where standard error is a file or a
+ * pipe.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: one a progress.
  */
@@ -18,7 +19,8 @@ struct progress {
 };
 
 void progress_begin(struct progress *progress, const char *what, bool enabled);
-void progress_set(struct progress *progress, uint64_t done, uint64_t total); /* total 0: unknown; cheap enough for every item */
+/* total 0: unknown; cheap enough for every item */
+void progress_set(struct progress *progress, uint64_t done, uint64_t total);
 void progress_end(struct progress *progress); /* takes the line away again */
 
 #endif

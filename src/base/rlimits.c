@@ -3,8 +3,9 @@
  * rlimits.c: see rlimits.h.
  *
  * A program that is tried with a stack of 64 KiB, or with files of one megabyte, is started with
- * that limit by a shell, so launcher and sidecar have it too. Soft limits are lifted; where the hard
- * one of the stack is small as well, the work is done by a thread, whose stack is ordinary memory.
+ * that limit by a shell, so launcher and sidecar have it too. Soft limits are lifted; where the
+ * hard one of the stack is small as well, the work is done by a thread, whose stack is ordinary
+ * memory.
  */
 #define _GNU_SOURCE
 #include "rlimits.h"
@@ -17,10 +18,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { STACK = 8 << 20, LEAST_STACK = 4 << 20, LEAST_FILE = 2 << 20, LEAST_FILES = 24, LEAST_PROCESSES = 256,
-       LEAST_CGROUP = 256 << 20 };
+enum {
+	STACK = 8 << 20,
+	LEAST_STACK = 4 << 20,
+	LEAST_FILE = 2 << 20,
+	LEAST_FILES = 24,
+	LEAST_PROCESSES = 256,
+	LEAST_CGROUP = 256 << 20
+};
 
-static const int lifted[] = { RLIMIT_STACK, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA };
+static const int lifted[] = { RLIMIT_STACK, RLIMIT_FSIZE, RLIMIT_NOFILE,
+			      RLIMIT_CPU,   RLIMIT_AS,	  RLIMIT_DATA };
 enum { LIFTED = sizeof(lifted) / sizeof(*lifted) };
 static struct rlimit kept[LIFTED];
 static bool keeps;
@@ -88,7 +96,8 @@ void rlimits_raise(void)
 			continue;
 		limit.rlim_cur = limit.rlim_max;
 		if (lifted[i] == RLIMIT_STACK && limit.rlim_cur > STACK)
-			continue; /* nothing needs more, and unlimited lays memory out in another way */
+			continue; /* nothing needs more, and unlimited lays memory out in another
+				     way */
 		setrlimit((__rlimit_resource_t)lifted[i], &limit);
 	}
 	signal(SIGXFSZ, SIG_IGN);
@@ -101,7 +110,8 @@ void rlimits_restore(void)
 		setrlimit((__rlimit_resource_t)lifted[i], &kept[i]);
 }
 
-/* The least memory that this process's cgroup, of either version, or one above it may have; as interpose/core/limits.c has it. */
+/* The least memory that this process's cgroup, of either version, or one above it may have; as
+ * interpose/core/limits.c has it. */
 static uintmax_t cgroup_bytes(void)
 {
 	static const struct {
@@ -115,19 +125,22 @@ static uintmax_t cgroup_bytes(void)
 	FILE *list = fopen("/proc/self/cgroup", "re");
 
 	while (list && fgets(line, sizeof(line), list)) {
-		char *controller = strchr(line, ':'), *group = controller ? strchr(controller + 1, ':') : NULL;
+		char *controller = strchr(line, ':'),
+		     *group = controller ? strchr(controller + 1, ':') : NULL;
 
 		if (!group)
 			continue;
 		*controller++ = *group++ = '\0';
 		group[strcspn(group, "\n")] = '\0';
 		for (unsigned i = 0; i < sizeof(versions) / sizeof(*versions); i++)
-			for (char *end = group + strlen(group); end && strcmp(controller, versions[i].controller) == 0;
+			for (char *end = group + strlen(group);
+			     end && strcmp(controller, versions[i].controller) == 0;
 			     end = strrchr(group, '/')) {
 				FILE *file;
 
 				*end = '\0';
-				snprintf(path, sizeof(path), "%s%s/%s", versions[i].root, group, versions[i].name);
+				snprintf(path, sizeof(path), "%s%s/%s", versions[i].root, group,
+					 versions[i].name);
 				file = fopen(path, "re");
 				if (file && fscanf(file, "%ju", &found) == 1 && found < least)
 					least = found;
@@ -150,7 +163,8 @@ static const char *find_obstacle(char *text, size_t room)
 	} rules[] = {
 		{ RLIMIT_AS, RLIM_INFINITY, false, true, "address space (ulimit -v)" },
 		{ RLIMIT_DATA, RLIM_INFINITY, false, true, "data (ulimit -d)" },
-		{ RLIMIT_NPROC, LEAST_PROCESSES, false, false, "the number of processes (ulimit -u)" },
+		{ RLIMIT_NPROC, LEAST_PROCESSES, false, false,
+		  "the number of processes (ulimit -u)" },
 		{ RLIMIT_FSIZE, LEAST_FILE, true, true, "the size of files (ulimit -f)" },
 		{ RLIMIT_NOFILE, LEAST_FILES, true, true, "the number of open files (ulimit -n)" },
 	};
@@ -159,7 +173,8 @@ static const char *find_obstacle(char *text, size_t room)
 		struct rlimit limit;
 		rlim_t value;
 
-		if ((!rules[i].everybody && geteuid() == 0) || getrlimit((__rlimit_resource_t)rules[i].which, &limit) != 0)
+		if ((!rules[i].everybody && geteuid() == 0) ||
+		    getrlimit((__rlimit_resource_t)rules[i].which, &limit) != 0)
 			continue;
 		value = rules[i].hard ? limit.rlim_max : limit.rlim_cur;
 		if (value >= rules[i].least)

@@ -24,7 +24,8 @@ size_t text_decode(const char *s, uint32_t *point)
 				goto invalid; /* also stops at the terminator */
 			value = value << 6 | (u[i] & 0x3f);
 		}
-		if (value < forms[n].least || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+		if (value < forms[n].least || value > 0x10ffff ||
+		    (value >= 0xd800 && value < 0xe000))
 			break;
 		*point = value;
 		return n + 1;
@@ -38,7 +39,8 @@ uint32_t text_stand_in(uint32_t p)
 {
 	static const struct { uint32_t first, last; } unseen[] = {
 		{0x80, 0x9f}, /* C1: 0x9b is ESC [ */
-		{0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x206f}, /* direction, ends of lines */
+		/* direction, ends of lines */
+		{0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x206f},
 		{0xfff9, 0xfffb}, {0xfffd, 0xffff}, {0xe0000, 0xe007f},
 	};
 
@@ -95,15 +97,20 @@ char *text_plain(const char *s)
 	return plain;
 }
 
-/* The ranges that matter for names and paths; a terminal that disagrees shifts one row by a column. */
+/* The ranges that matter for names and paths; a terminal that disagrees shifts one row by a
+ * column. */
 static size_t point_columns(uint32_t p)
 {
-	static const struct { uint32_t first, last; unsigned char columns; } ranges[] = {
-		{0x300, 0x36f, 0},     {0x483, 0x489, 0},     {0x591, 0x5bd, 0},     {0x610, 0x61a, 0},     {0x64b, 0x65f, 0},
-		{0x1100, 0x115f, 2},   {0x1ab0, 0x1aff, 0},   {0x1dc0, 0x1dff, 0},   {0x200b, 0x200f, 0},   {0x20d0, 0x20ff, 0},
-		{0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},   {0xfe00, 0xfe0f, 0},
-		{0xfe20, 0xfe2f, 0},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2},
-		{0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2},
+	static const struct { uint32_t first, last; unsigned char columns;
+	} ranges[] = {
+		{ 0x300, 0x36f, 0 },	 { 0x483, 0x489, 0 },	  { 0x591, 0x5bd, 0 },
+		{ 0x610, 0x61a, 0 },	 { 0x64b, 0x65f, 0 },	  { 0x1100, 0x115f, 2 },
+		{ 0x1ab0, 0x1aff, 0 },	 { 0x1dc0, 0x1dff, 0 },	  { 0x200b, 0x200f, 0 },
+		{ 0x20d0, 0x20ff, 0 },	 { 0x2e80, 0x303e, 2 },	  { 0x3041, 0xa4cf, 2 },
+		{ 0xac00, 0xd7a3, 2 },	 { 0xf900, 0xfaff, 2 },	  { 0xfe00, 0xfe0f, 0 },
+		{ 0xfe20, 0xfe2f, 0 },	 { 0xfe30, 0xfe6f, 2 },	  { 0xff00, 0xff60, 2 },
+		{ 0xffe0, 0xffe6, 2 },	 { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 },
+		{ 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
 	};
 
 	if (p < 0x300)
@@ -178,8 +185,9 @@ static const char *tail_of(const char *s, size_t columns)
 }
 
 /*
- * Replaces template arguments at nesting depth `depth` and below by …; returns false where it has none or does not fit.
- * "operator<", "operator->" and shifts hold brackets that open nothing: such a name keeps them all.
+ * Replaces template arguments at nesting depth `depth` and below by …; returns false where it has
+ * none or does not fit. "operator<", "operator->" and shifts hold brackets that open nothing: such
+ * a name keeps them all.
  */
 static bool fold_templates(char *out, size_t room, const char *s, int depth)
 {
@@ -208,8 +216,8 @@ static bool fold_templates(char *out, size_t room, const char *s, int depth)
 	return folded && level == 0;
 }
 
-/* Replaces every outermost argument list by (…), but not "(anonymous namespace)", "operator()" and what is in parentheses as a whole;
- * false where there is none. */
+/* Replaces every outermost argument list by (…), but not "(anonymous namespace)", "operator()" and
+ * what is in parentheses as a whole; false where there is none. */
 static bool fold_arguments(char *out, size_t room, const char *s)
 {
 	char *at = out, *end = out + room - 1;
@@ -249,7 +257,8 @@ size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text
 
 	if (whole > columns && cut == TEXT_CUT_MIDDLE && strlen(s) < sizeof(folded[0])) {
 		for (int depth = 4; depth >= 1; depth--)
-			if (fold_templates(folded[0], sizeof(folded[0]), s, depth) && text_columns(folded[0]) < whole &&
+			if (fold_templates(folded[0], sizeof(folded[0]), s, depth) &&
+			    text_columns(folded[0]) < whole &&
 			    (text_columns(folded[0]) <= columns || depth == 1)) {
 				s = folded[0];
 				break;
@@ -260,7 +269,9 @@ size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text
 	if (text_columns(s) <= columns || columns == 0) {
 		sink_copy(&sink, s, s + strlen(s), columns);
 	} else {
-		size_t left = columns - 1, head = cut == TEXT_CUT_END ? left : cut == TEXT_CUT_START ? 0 : left - left / 2;
+		size_t left = columns - 1, head = cut == TEXT_CUT_END	  ? left
+						  : cut == TEXT_CUT_START ? 0
+									  : left - left / 2;
 
 		sink_copy(&sink, s, s + strlen(s), head);
 		sink_put(&sink, ELLIPSIS, 3, 1);

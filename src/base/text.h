@@ -13,19 +13,22 @@
 
 #define TEXT_INVALID UINT32_C(0xfffd)
 
-/* The code point at `s` (not empty) and its length in bytes; TEXT_INVALID and 1 for a byte that starts no well-formed sequence. */
+/* The code point at `s` (not empty) and its length in bytes; TEXT_INVALID and 1 for a byte that
+ * starts no well-formed sequence. */
 size_t text_decode(const char *s, uint32_t *point);
 
 /*
- * Whether `s` can be printed wherever a name may stand: it has no control character, no character that turns a line's direction or
- * ends one, and is well-formed. text_plain, of what has: control characters as their pictures (U+2400 on), all else as U+FFFD; the caller's to free.
+ * Whether `s` can be printed wherever a name may stand: it has no control character, no character
+ * that turns a line's direction or ends one, and is well-formed. text_plain, of what has: control
+ * characters as their pictures (U+2400 on), all else as U+FFFD; the caller's to free.
  */
 uint32_t text_stand_in(uint32_t point); /* what stands for the character; 0: it can be printed */
 size_t text_encode(char *out, uint32_t point); /* in UTF-8, up to 4 bytes; how many */
 bool text_is_plain(const char *s);
 char *text_plain(const char *s);
 
-/* Columns that a terminal uses for `s`: 2 for wide East Asian characters and emoji, 0 for combining marks. */
+/* Columns that a terminal uses for `s`: 2 for wide East Asian characters and emoji, 0 for combining
+ * marks. */
 size_t text_columns(const char *s);
 
 enum text_cut {
@@ -35,14 +38,15 @@ enum text_cut {
 };
 
 /*
- * Copies `s` into `out`, cut to `columns` columns with one … where something was left out, and control characters and malformed
- * bytes shown as '?'. A C++ name first loses template arguments, innermost first, then function arguments:
- * "std::map<…>::insert(…)". Returns the columns
- * used. `room` in bytes, at least 8; 4 * columns + 8 always suffices.
+ * Copies `s` into `out`, cut to `columns` columns with one … where something was left out, and
+ * control characters and malformed bytes shown as '?'. A C++ name first loses template arguments,
+ * innermost first, then function arguments: "std::map<…>::insert(…)". Returns the columns used.
+ * `room` in bytes, at least 8; 4 * columns + 8 always suffices.
  */
 size_t text_fit(char *out, size_t room, const char *s, size_t columns, enum text_cut cut);
 
-/* '*' matches any run of characters, '?' one; a pattern with neither matches anywhere in `s`. Case matters. */
+/* '*' matches any run of characters, '?' one; a pattern with neither matches anywhere in `s`. Case
+ * matters. */
 bool text_matches(const char *pattern, const char *s);
 
 /* The part of a path behind the last '/'. */

@@ -26,7 +26,8 @@ static bool parse(const char *text, const struct unit *units, uint64_t *out)
 	for (; isdigit((unsigned char)*p) || (*p == ',' && isdigit((unsigned char)p[1])); p++) {
 		if (*p == ',')
 			continue;
-		if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, (uint64_t)(*p - '0'), &whole))
+		if (__builtin_mul_overflow(whole, 10, &whole) ||
+		    __builtin_add_overflow(whole, (uint64_t)(*p - '0'), &whole))
 			return false;
 	}
 	if (*p == '.') {
@@ -66,8 +67,8 @@ bool units_parse_bytes(const char *text, uint64_t *bytes)
 bool units_parse_time(const char *text, uint64_t *ns)
 {
 	static const struct unit units[] = {
-		{"", 1e9}, {"ns", 1}, {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9},
-		{NULL, 0},
+		{ "", 1e9 },  { "ns", 1 },     { "us", 1e3 }, { "\xc2\xb5s", 1e3 }, { "ms", 1e6 },
+		{ "s", 1e9 }, { "min", 60e9 }, { "m", 60e9 }, { "h", 3600e9 },	    { NULL, 0 },
 	};
 
 	return parse(text, units, ns);
@@ -77,7 +78,9 @@ bool units_parse_count(const char *text, uint64_t *count)
 {
 	static const struct unit units[] = {{"", 1}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {NULL, 0}};
 
-	return strchr(text, '.') && isdigit((unsigned char)text[strlen(text) - 1]) ? false : parse(text, units, count);
+	return strchr(text, '.') && isdigit((unsigned char)text[strlen(text) - 1])
+		       ? false
+		       : parse(text, units, count);
 }
 
 bool units_parse_share(const char *text, double *share)
@@ -119,7 +122,11 @@ char *units_count(char out[UNITS_TEXT], uint64_t n)
 /* three significant digits */
 static char *three(char out[UNITS_TEXT], double value, const char *unit)
 {
-	snprintf(out, UNITS_TEXT, value < 9.995 ? "%.2f%s%s" : value < 99.95 ? "%.1f%s%s" : "%.0f%s%s", value, *unit ? " " : "", unit);
+	snprintf(out, UNITS_TEXT,
+		 value < 9.995	 ? "%.2f%s%s"
+		 : value < 99.95 ? "%.1f%s%s"
+				 : "%.0f%s%s",
+		 value, *unit ? " " : "", unit);
 	return out;
 }
 
@@ -131,10 +138,14 @@ char *units_noun(char out[UNITS_NOUN], uint64_t n, const char *noun)
 	if (n == 1)
 		snprintf(out, UNITS_NOUN, "1 %s", noun);
 	else if (last == 'y' && !strchr("aeiou", before))
-		snprintf(out, UNITS_NOUN, "%s %.*sies", units_count(UNITS_BUF, n), (int)length - 1, noun);
+		snprintf(out, UNITS_NOUN, "%s %.*sies", units_count(UNITS_BUF, n), (int)length - 1,
+			 noun);
 	else
 		snprintf(out, UNITS_NOUN, "%s %s%s", units_count(UNITS_BUF, n), noun,
-			 last == 's' || last == 'x' || (last == 'h' && (before == 's' || before == 'c')) ? "es" : "s");
+			 last == 's' || last == 'x' ||
+					 (last == 'h' && (before == 's' || before == 'c'))
+				 ? "es"
+				 : "s");
 	return out;
 }
 
@@ -164,10 +175,11 @@ char *units_time(char out[UNITS_TEXT], uint64_t ns)
 	else if (ns < UINT64_C(60) * 1000000000)
 		three(out, (double)ns / 1e9, "s");
 	else if (ns < UINT64_C(3600) * 1000000000)
-		snprintf(out, UNITS_TEXT, "%" PRIu64 " min %02" PRIu64 " s", ns / UINT64_C(60000000000), ns / 1000000000 % 60);
+		snprintf(out, UNITS_TEXT, "%" PRIu64 " min %02" PRIu64 " s",
+			 ns / UINT64_C(60000000000), ns / 1000000000 % 60);
 	else
-		snprintf(out, UNITS_TEXT, "%" PRIu64 " h %02" PRIu64 " min", ns / UINT64_C(3600000000000),
-			 ns / UINT64_C(60000000000) % 60);
+		snprintf(out, UNITS_TEXT, "%" PRIu64 " h %02" PRIu64 " min",
+			 ns / UINT64_C(3600000000000), ns / UINT64_C(60000000000) % 60);
 	return out;
 }
 

@@ -4,7 +4,8 @@
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  *
- * Parsers take the whole text or fail, and never round silently past the range of uint64_t. Writers fill `out` and return it.
+ * Parsers take the whole text or fail, and never round silently past the range of uint64_t. Writers
+ * fill `out` and return it.
  */
 #ifndef SHINY_UNITS_H
 #define SHINY_UNITS_H
@@ -18,20 +19,25 @@ enum { UNITS_TEXT = 40 };
 enum { UNITS_NOUN = 80 };
 #define UNITS_NOUN_BUF ((char[UNITS_NOUN]){ 0 }) /* the same for units_noun */
 
-/* A size: a number, perhaps with a fraction, then b, k, m, g or t (powers of 1024; K, KB and KiB mean the same). */
+/* A size: a number, perhaps with a fraction, then b, k, m, g or t (powers of 1024; K, KB and KiB
+ * mean the same). */
 bool units_parse_bytes(const char *text, uint64_t *bytes);
 /* A duration: a number, then ns, us, ms, s, min or h; without a unit, seconds. In ns. */
 bool units_parse_time(const char *text, uint64_t *ns);
-/* A whole number, perhaps with k, m or g for thousands, millions, billions, or thousands separators. */
+/* A whole number, perhaps with k, m or g for thousands, millions, billions, or thousands
+ * separators. */
 bool units_parse_count(const char *text, uint64_t *count);
 /* A share: "5%" or "0.05". As a fraction, 0..1. */
 bool units_parse_share(const char *text, double *share);
 
 char *units_count(char out[UNITS_TEXT], uint64_t n);             /* 1,234,567 */
-char *units_noun(char out[UNITS_NOUN], uint64_t n, const char *noun); /* 1 page, 1,234 pages; `noun` in the singular */
+/* 1 page, 1,234 pages; `noun` in the singular */
+char *units_noun(char out[UNITS_NOUN], uint64_t n, const char *noun);
 char *units_bytes(char out[UNITS_TEXT], uint64_t bytes);         /* 832 B, 64.0 KiB, 1.21 GiB */
-char *units_time(char out[UNITS_TEXT], uint64_t ns);             /* 950 ns, 45.6 ms, 3.21 s, 2 min 05 s, 3 h 07 min */
-char *units_share(char out[UNITS_TEXT], double part, double all); /* 12.3 %; empty where `all` is 0 */
+/* 950 ns, 45.6 ms, 3.21 s, 2 min 05 s, 3 h 07 min */
+char *units_time(char out[UNITS_TEXT], uint64_t ns);
+/* 12.3 %; empty where `all` is 0 */
+char *units_share(char out[UNITS_TEXT], double part, double all);
 char *units_short(char out[UNITS_TEXT], double n);               /* 950, 12.3 k, 4.56 M */
 
 /* What goes with such a number: "is" of one, "are" of more and of none. */

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 
 /*
- * Signals are the loop's, but for SIGBUS, which comes to the thread that meets it. False: there is no thread to be had.
+ * Signals are the loop's, but for SIGBUS, which comes to the thread that meets it. False: there is
+ * no thread to be had.
  */
 bool thread_start(pthread_t *out, void *(*run)(void *), void *context);
 

@@ -21,7 +21,14 @@
 #include "socket.h"
 #include "trace.h"
 
-enum { READ_BYTES = 65536, HELD_BYTES = 1 << 18, POLL_MS = 250, STOP = 0xff, DUMP = 0, COLLECTIONS = 3 };
+enum {
+	READ_BYTES = 65536,
+	HELD_BYTES = 1 << 18,
+	POLL_MS = 250,
+	STOP = 0xff,
+	DUMP = 0,
+	COLLECTIONS = 3
+};
 static const uint64_t second = 1000000000;
 
 struct devtools {
@@ -39,7 +46,8 @@ struct devtools {
 	bool stopped, gone, given_up, hello;
 	bool asked;
 	int number;                       /* of the signal that is to be passed on; 0 none */
-	uint64_t heard, number_since;     /* ns: when the browser last said something; when the signal came */
+	uint64_t heard, number_since;     /* ns: when the browser last said something; when the
+	                                   * signal came */
 	char *buffer, *held;
 	size_t held_count;
 	struct message message;           /* being received */
@@ -68,7 +76,8 @@ static uint64_t now(clockid_t clock)
 static bool complain(struct devtools *d, const char *what, const char *why)
 {
 	if (!*d->trouble)
-		snprintf(d->trouble, sizeof(d->trouble), "%s%s%s", what, why && *why ? ": " : "", why ? why : "");
+		snprintf(d->trouble, sizeof(d->trouble), "%s%s%s", what, why && *why ? ": " : "",
+			 why ? why : "");
 	return false;
 }
 
@@ -108,13 +117,15 @@ static bool end_message(struct devtools *d)
 	}
 	if (strcmp(m->method, "Tracing.tracingComplete") == 0)
 		memcpy(d->stream, m->stream, sizeof(d->stream));
-	else if (strcmp(m->method, "Target.detachedFromTarget") == 0 || strcmp(m->method, "Inspector.targetCrashed") == 0)
+	else if (strcmp(m->method, "Target.detachedFromTarget") == 0 ||
+		 strcmp(m->method, "Inspector.targetCrashed") == 0)
 		d->detached = true;
 	message_deinit(m);
 	return true;
 }
 
-/* yajl looks at a text that spans pieces from its beginning again with each of them: they had better be large. */
+/* yajl looks at a text that spans pieces from its beginning again with each of them: they had
+ * better be large. */
 static void feed_held(struct devtools *d)
 {
 	if (!d->in_message) {
@@ -190,7 +201,8 @@ static void take_asked(struct devtools *d)
 static void receive(struct devtools *d, int ms)
 {
 	int from = d->socket ? socket_fd(d->socket) : d->from;
-	struct pollfd fds[2] = { { .fd = d->ask[0], .events = POLLIN }, { .fd = d->gone ? -1 : from, .events = POLLIN } };
+	struct pollfd fds[2] = { { .fd = d->ask[0], .events = POLLIN },
+				 { .fd = d->gone ? -1 : from, .events = POLLIN } };
 	ssize_t n;
 
 	if (poll(fds, 2, ms) <= 0)
@@ -223,7 +235,8 @@ static bool patience(struct devtools *d)
 		pass_on(d); /* nothing is there to be dumped */
 		return true;
 	}
-	if (time - d->heard > DEVTOOLS_PATIENCE * second || (d->number && time - d->number_since > DEVTOOLS_LAST * second)) {
+	if (time - d->heard > DEVTOOLS_PATIENCE * second ||
+	    (d->number && time - d->number_since > DEVTOOLS_LAST * second)) {
 		complain(d, "the browser does not answer", NULL);
 		d->given_up = true;
 	}
@@ -233,15 +246,22 @@ static bool patience(struct devtools *d)
 /* Ids come from the browser and go into JSON again. */
 static bool plain(const char *id)
 {
-	return *id && !id[strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:/")];
+	return *id &&
+	       !id[strspn(id,
+			  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:/")];
 }
 
-/* A call and its answer, in d->answer; false: none, or it failed. `parameters`: an object. `session` NULL: the browser's own. */
-static bool call(struct devtools *d, const char *session, const char *method, const char *parameters)
+/* A call and its answer, in d->answer; false: none, or it failed. `parameters`: an object.
+ * `session` NULL: the browser's own. */
+static bool call(struct devtools *d, const char *session, const char *method,
+		 const char *parameters)
 {
 	char text[1024];
-	int length = snprintf(text, sizeof(text), "{\"id\":%" PRIu64 ",\"method\":\"%s\",\"params\":%s%s%s%s}", d->last_id + 1, method,
-			      parameters, session ? ",\"sessionId\":\"" : "", session ? session : "", session ? "\"" : "");
+	int length =
+		snprintf(text, sizeof(text),
+			 "{\"id\":%" PRIu64 ",\"method\":\"%s\",\"params\":%s%s%s%s}",
+			 d->last_id + 1, method, parameters, session ? ",\"sessionId\":\"" : "",
+			 session ? session : "", session ? "\"" : "");
 
 	if (length < 0 || (size_t)length >= sizeof(text) || !patience(d))
 		return false;
@@ -249,8 +269,10 @@ static bool call(struct devtools *d, const char *session, const char *method, co
 	d->answered = false;
 	d->detached = false;
 	d->heard = now(CLOCK_MONOTONIC);
-	/* with its NUL. A pipe takes as little at once, or it is full of what the browser has not read */
-	if (d->socket ? !socket_send(d->socket, text, (size_t)length) : write(d->to, text, (size_t)length + 1) != length + 1) {
+	/* with its NUL. A pipe takes as little at once, or it is full of what the browser has not
+	 * read */
+	if (d->socket ? !socket_send(d->socket, text, (size_t)length)
+		      : write(d->to, text, (size_t)length + 1) != length + 1) {
 		if (errno == EPIPE || d->socket)
 			d->gone = true;
 		else
@@ -304,8 +326,10 @@ static bool read_trace(struct devtools *d, const char *session, struct trace *tr
 
 static void take_dump(struct devtools *d)
 {
-	static const char config[] = "{\"transferMode\":\"ReturnAsStream\",\"traceConfig\":{\"includedCategories\":"
-				     "[\"disabled-by-default-memory-infra\"],\"excludedCategories\":[\"*\"],\"memoryDumpConfig\":{\"triggers\":[]}}}";
+	static const char config[] =
+		"{\"transferMode\":\"ReturnAsStream\",\"traceConfig\":{\"includedCategories\":"
+		"[\"disabled-by-default-memory-infra\"],\"excludedCategories\":[\"*\"],"
+		"\"memoryDumpConfig\":{\"triggers\":[]}}}";
 	struct trace *trace;
 	struct shiny_err *err = NULL;
 	size_t before = d->counts.looks.count;
@@ -316,7 +340,8 @@ static void take_dump(struct devtools *d)
 		return;
 	trace = mem_zero(1, sizeof(*trace));
 	trace_init(trace, &d->counts, NULL);
-	dumped = call(d, NULL, "Tracing.requestMemoryDump", "{\"deterministic\":true,\"levelOfDetail\":\"detailed\"}");
+	dumped = call(d, NULL, "Tracing.requestMemoryDump",
+		      "{\"deterministic\":true,\"levelOfDetail\":\"detailed\"}");
 	if (read_trace(d, NULL, trace) && dumped)
 		err = trace_end(trace, offset);
 	else
@@ -331,11 +356,13 @@ static void take_dump(struct devtools *d)
 	free(trace);
 }
 
-/* The process that a page lives in, as a trace that is started on the page says at its beginning; 0 unknown. */
+/* The process that a page lives in, as a trace that is started on the page says at its beginning; 0
+ * unknown. */
 static uint32_t pid_of(struct devtools *d, const char *session, const char *target)
 {
-	static const char config[] = "{\"transferMode\":\"ReturnAsStream\",\"traceConfig\":{\"includedCategories\":"
-				     "[\"disabled-by-default-devtools.timeline\"],\"excludedCategories\":[\"*\"]}}";
+	static const char config[] =
+		"{\"transferMode\":\"ReturnAsStream\",\"traceConfig\":{\"includedCategories\":"
+		"[\"disabled-by-default-devtools.timeline\"],\"excludedCategories\":[\"*\"]}}";
 	struct trace *trace;
 	uint32_t pid = 0;
 	size_t before = d->counts.looks.count;
@@ -359,7 +386,8 @@ static bool take_snapshot_of(struct devtools *d, const char *session, uint32_t p
 	size_t before = d->counts.looks.count;
 	bool taken = call(d, session, "HeapProfiler.enable", "{}");
 
-	/* what one collection finalizes, the next one frees; and they finish sweeping, so that what is dead is known to be */
+	/* what one collection finalizes, the next one frees; and they finish sweeping, so that what
+	 * is dead is known to be */
 	for (int i = 0; i < COLLECTIONS && taken; i++)
 		taken = call(d, session, "HeapProfiler.collectGarbage", "{}");
 	if (!taken)
@@ -367,7 +395,8 @@ static bool take_snapshot_of(struct devtools *d, const char *session, uint32_t p
 	snapshot = mem_zero(1, sizeof(*snapshot));
 	snapshot_init(snapshot, &d->counts);
 	d->snapshot = snapshot;
-	taken = call(d, session, "HeapProfiler.takeHeapSnapshot", "{\"reportProgress\":false,\"exposeInternals\":true}");
+	taken = call(d, session, "HeapProfiler.takeHeapSnapshot",
+		     "{\"reportProgress\":false,\"exposeInternals\":true}");
 	d->snapshot = NULL;
 	snapshot->look->time = now(CLOCK_BOOTTIME);
 	snapshot->look->pid = pid;
@@ -385,7 +414,8 @@ static bool take_snapshot_of(struct devtools *d, const char *session, uint32_t p
 }
 
 /* Calls `each` for every page, attached to it; false ends that. */
-static void each_page(struct devtools *d, bool (*each)(struct devtools *d, const char *session, const struct message_target *target))
+static void each_page(struct devtools *d, bool (*each)(struct devtools *d, const char *session,
+						       const struct message_target *target))
 {
 	struct message_target *targets;
 	size_t count;
@@ -401,7 +431,8 @@ static void each_page(struct devtools *d, bool (*each)(struct devtools *d, const
 
 		if (strcmp(targets[i].type, "page") != 0 || !plain(targets[i].id))
 			continue;
-		snprintf(parameters, sizeof(parameters), "{\"targetId\":\"%s\",\"flatten\":true}", targets[i].id);
+		snprintf(parameters, sizeof(parameters), "{\"targetId\":\"%s\",\"flatten\":true}",
+			 targets[i].id);
 		if (!call(d, NULL, "Target.attachToTarget", parameters))
 			continue;
 		memcpy(session, d->answer.session, sizeof(session));
@@ -415,7 +446,8 @@ static void each_page(struct devtools *d, bool (*each)(struct devtools *d, const
 	free(targets);
 }
 
-static bool snapshot_page(struct devtools *d, const char *session, const struct message_target *target)
+static bool snapshot_page(struct devtools *d, const char *session,
+			  const struct message_target *target)
 {
 	uint32_t pid = pid_of(d, session, target->id);
 
@@ -427,9 +459,11 @@ static bool page_ready; /* each_page's answer for the one below; one thread */
 
 static bool is_ready(struct devtools *d, const char *session, const struct message_target *target)
 {
-	static const char ask[] = "{\"expression\":\"document.readyState + (location.href == 'about:blank' ? ' blank' : '')\",\"returnByValue\":true}";
+	static const char ask[] = "{\"expression\":\"document.readyState + (location.href == "
+				  "'about:blank' ? ' blank' : '')\",\"returnByValue\":true}";
 
-	page_ready = call(d, session, "Runtime.evaluate", ask) && strcmp(d->answer.text, "complete") == 0;
+	page_ready = call(d, session, "Runtime.evaluate", ask) &&
+		     strcmp(d->answer.text, "complete") == 0;
 	return !page_ready;
 }
 
@@ -438,10 +472,14 @@ static void look(struct devtools *d)
 	take_dump(d);
 	each_page(d, snapshot_page);
 	if (d->gone && !d->stopped)
-		complain(d, "the browser ended while it was asked, what it had not said yet is missing", NULL);
+		complain(
+			d,
+			"the browser ended while it was asked, what it had not said yet is missing",
+			NULL);
 }
 
-/* A browser that listens on a port does so some time after its start, or that of the program which starts it. */
+/* A browser that listens on a port does so some time after its start, or that of the program which
+ * starts it. */
 static void connect_port(struct devtools *d)
 {
 	struct socket_sink sink = { .context = d, .take = take_from_socket };
@@ -519,7 +557,8 @@ struct shiny_err *devtools_create(uint64_t period, uint16_t port, struct devtool
 	d->to = d->from = d->child_reads = d->child_writes = d->ask[0] = d->ask[1] = d->pidfd = -1;
 	d->period = period;
 	d->port = port;
-	if ((!port && (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)) || pipe2(d->ask, O_CLOEXEC | O_NONBLOCK) != 0) {
+	if ((!port && (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)) ||
+	    pipe2(d->ask, O_CLOEXEC | O_NONBLOCK) != 0) {
 		struct shiny_err *err = shiny_err_os(errno, "cannot make a pipe");
 
 		devtools_destroy(d);
@@ -599,9 +638,15 @@ void devtools_wait(struct devtools *d)
 	if (!d->hello && d->port)
 		complain(d, "no browser answered on the port", NULL);
 	else if (!d->hello)
-		complain(d, "it did not answer: is it a Chromium, and has it a --user-data-dir of its own, without which it does not listen?", NULL);
+		complain(d,
+			 "it did not answer: is it a Chromium, and has it a --user-data-dir of its "
+			 "own, without which it does not listen?",
+			 NULL);
 	else if (!d->counts.looks.count)
-		complain(d, "nothing was taken: no page had been loaded when the browser ended; --devtools-every takes dumps before that", NULL);
+		complain(d,
+			 "nothing was taken: no page had been loaded when the browser ended; "
+			 "--devtools-every takes dumps before that",
+			 NULL);
 }
 
 const char *devtools_trouble(const struct devtools *d)
@@ -609,7 +654,8 @@ const char *devtools_trouble(const struct devtools *d)
 	return *d->trouble ? d->trouble : NULL;
 }
 
-struct shiny_err *devtools_store(const struct devtools *d, const char *path, size_t *dumps, size_t *snapshots)
+struct shiny_err *devtools_store(const struct devtools *d, const char *path, size_t *dumps,
+				 size_t *snapshots)
 {
 	struct shiny_err *err = d->counts.looks.count ? counts_store(&d->counts, path) : NULL;
 
@@ -625,7 +671,8 @@ void devtools_destroy(struct devtools *d)
 	if (!d)
 		return;
 	for (size_t i = 0; i < 7; i++) {
-		int fd = (const int[]){ d->to, d->from, d->child_reads, d->child_writes, d->ask[0], d->ask[1], d->pidfd }[i];
+		int fd = (const int[]){ d->to,	   d->from,   d->child_reads, d->child_writes,
+					d->ask[0], d->ask[1], d->pidfd }[i];
 
 		if (fd >= 0)
 			close(fd);

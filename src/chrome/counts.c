@@ -15,7 +15,8 @@ uint32_t counts_name(struct counts *counts, const char *text, size_t length)
 	bool is_new;
 
 	json_stream_copy(name, sizeof(name), text, length);
-	shiny_err_free(intern_get(&counts->names, name, &id, &is_new)); /* fails without memory only: the row stays nameless */
+	/* fails without memory only: the row stays nameless */
+	shiny_err_free(intern_get(&counts->names, name, &id, &is_new));
 	return id;
 }
 
@@ -51,14 +52,18 @@ static struct shiny_err *put(const struct counts *counts, struct store *store)
 		const struct counts_look *look = counts->looks.at[i];
 		uint32_t id = (uint32_t)i + 1;
 
-		SHINY_TRY(store_put_browser_look(store, id, look->snapshot, look->pid, look->time, look->title));
+		SHINY_TRY(store_put_browser_look(store, id, look->snapshot, look->pid, look->time,
+						 look->title));
 		for (size_t k = 0; k < look->rows.count; k++) {
 			const struct count_row *row = &look->rows.at[k];
 
 			if (row->kind)
-				SHINY_TRY(store_put_browser_objects(store, id, row->kind, row->name, row->count, row->bytes));
+				SHINY_TRY(store_put_browser_objects(store, id, row->kind, row->name,
+								    row->count, row->bytes));
 			else
-				SHINY_TRY(store_put_browser_allocator(store, id, row->name, row->bytes, row->effective, row->count));
+				SHINY_TRY(store_put_browser_allocator(store, id, row->name,
+								      row->bytes, row->effective,
+								      row->count));
 		}
 	}
 	return NULL;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counts.h: what a browser said of its memory, kept until the session file is there, and put into it.
+ * counts.h: what a browser said of its memory, kept until the session file is there, and put into
+ * it.
  *
- * Runs: CLI. Signals: no. Allocates: a name once, 24 bytes an allocator or kind of objects of each look. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: a name once, 24 bytes an allocator or kind of objects of each
+ * look. Threads: one.
  */
 #ifndef SHINY_COUNTS_H
 #define SHINY_COUNTS_H

@@ -20,7 +20,9 @@ static int fail(struct json_stream *s, const char *why)
 static int tell(struct json_stream *s, enum json_kind kind, const char *text, size_t length)
 {
 	s->told++;
-	return !s->sink.value || s->sink.value(s->sink.context, s, kind, text, length) ? 1 : fail(s, "it is not what was expected");
+	return !s->sink.value || s->sink.value(s->sink.context, s, kind, text, length)
+		       ? 1
+		       : fail(s, "it is not what was expected");
 }
 
 static int on_null(void *s)
@@ -50,7 +52,9 @@ static int on_open(struct json_stream *s, bool array)
 	s->told++;
 	s->keys[s->depth][0] = 0;
 	s->array[s->depth++] = array;
-	return !s->sink.open || s->sink.open(s->sink.context, s) ? 1 : fail(s, "it is not what was expected");
+	return !s->sink.open || s->sink.open(s->sink.context, s)
+		       ? 1
+		       : fail(s, "it is not what was expected");
 }
 
 static int on_close(void *context)
@@ -84,8 +88,15 @@ static int on_key(void *context, const unsigned char *text, size_t length)
 }
 
 static const yajl_callbacks callbacks = {
-	.yajl_null = on_null, .yajl_boolean = on_boolean, .yajl_number = on_number, .yajl_string = on_string, .yajl_start_map = on_open_object,
-	.yajl_map_key = on_key, .yajl_end_map = on_close, .yajl_start_array = on_open_array, .yajl_end_array = on_close,
+	.yajl_null = on_null,
+	.yajl_boolean = on_boolean,
+	.yajl_number = on_number,
+	.yajl_string = on_string,
+	.yajl_start_map = on_open_object,
+	.yajl_map_key = on_key,
+	.yajl_end_map = on_close,
+	.yajl_start_array = on_open_array,
+	.yajl_end_array = on_close,
 };
 
 void json_stream_init(struct json_stream *s, const struct json_sink *sink)
@@ -98,7 +109,8 @@ void json_stream_init(struct json_stream *s, const struct json_sink *sink)
 	s->parser = yajl_alloc(&callbacks, NULL, s);
 	if (!s->parser)
 		abort(); /* out of memory, as in mem.h */
-	yajl_config(s->parser, yajl_dont_validate_strings, 1); /* a lone surrogate in a script's string is no reason to stop */
+	/* a lone surrogate in a script's string is no reason to stop */
+	yajl_config(s->parser, yajl_dont_validate_strings, 1);
 }
 
 bool json_stream_feed(struct json_stream *s, const char *text, size_t length)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_stream.h: JSON that arrives in pieces, told value by value; nothing of it is kept but the keys that lead to the place.
+ * json_stream.h: JSON that arrives in pieces, told value by value; nothing of it is kept but the
+ * keys that lead to the place.
  *
- * Runs: CLI. Signals: no. Allocates: the parser's state; of the text no more than the longest single string, up to JSON_STREAM_TEXT.
+ * Runs: CLI. Signals: no. Allocates: the parser's state; of the text no more than the longest
+ * single string, up to JSON_STREAM_TEXT.
  * Threads: one a stream.
  *
- * yajl does the parsing. What it lacks is added here: bounds. A string or a number that spans pieces is put together in memory, and its stack of
- * open containers grows; so a stream in which JSON_STREAM_TEXT bytes go by without a value, or with more than JSON_STREAM_DEPTH open containers,
- * ends with an error.
+ * yajl does the parsing. What it lacks is added here: bounds. A string or a number that spans
+ * pieces is put together in memory, and its stack of open containers grows; so a stream in which
+ * JSON_STREAM_TEXT bytes go by without a value, or with more than JSON_STREAM_DEPTH open
+ * containers, ends with an error.
  */
 #ifndef SHINY_JSON_STREAM_H
 #define SHINY_JSON_STREAM_H
@@ -26,14 +29,18 @@ struct json_stream;
 /* Each may be NULL. False: the document is not what was expected, and is not read any further. */
 struct json_sink {
 	void *context;
-	bool (*value)(void *context, const struct json_stream *stream, enum json_kind kind, const char *text, size_t length);
-	bool (*open)(void *context, const struct json_stream *stream);  /* the container is the innermost one already */
+	bool (*value)(void *context, const struct json_stream *stream, enum json_kind kind,
+		      const char *text, size_t length);
+	/* the container is the innermost one already */
+	bool (*open)(void *context, const struct json_stream *stream);
 	bool (*close)(void *context, const struct json_stream *stream); /* still is */
 };
 
 struct json_stream {
 	unsigned depth;                                     /* open containers */
-	char keys[JSON_STREAM_DEPTH][JSON_STREAM_KEY];      /* where in the n-th container we are: the member's name, cut; "" in an array */
+	char keys[JSON_STREAM_DEPTH][JSON_STREAM_KEY];      /* where in the n-th container we are:
+	                                                     * the member's name, cut; "" in an
+	                                                     * array */
 	bool array[JSON_STREAM_DEPTH];
 	struct json_sink sink;
 	void *parser;

@@ -14,15 +14,19 @@ static bool at(const struct json_stream *s, unsigned depth, const char *const *k
 			return false;
 	return true;
 }
-#define AT(s, ...) at(s, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), (const char *const[]){__VA_ARGS__})
+#define AT(s, ...)                                                           \
+	at(s, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), \
+	   (const char *const[]){ __VA_ARGS__ })
 
-static bool value(void *context, const struct json_stream *s, enum json_kind kind, const char *text, size_t length)
+static bool value(void *context, const struct json_stream *s, enum json_kind kind, const char *text,
+		  size_t length)
 {
 	struct message *m = context;
 
 #define TAKE(field) json_stream_copy(field, sizeof(field), text, length)
 	if (AT(s, "params", "chunk"))
-		return strcmp(m->method, "HeapProfiler.addHeapSnapshotChunk") != 0 || m->data(m->context, true, text, length);
+		return strcmp(m->method, "HeapProfiler.addHeapSnapshotChunk") != 0 ||
+		       m->data(m->context, true, text, length);
 	if (AT(s, "result", "data"))
 		return kind != JSON_TEXT || m->data(m->context, false, text, length);
 	if (AT(s, "id") && kind == JSON_NUMBER)
@@ -59,7 +63,8 @@ static bool open(void *context, const struct json_stream *s)
 
 	if (AT(s, "error", ""))
 		m->failed = true;
-	else if (s->depth == 4 && !s->array[3] && strcmp(s->keys[0], "result") == 0 && strcmp(s->keys[1], "targetInfos") == 0)
+	else if (s->depth == 4 && !s->array[3] && strcmp(s->keys[0], "result") == 0 &&
+		 strcmp(s->keys[1], "targetInfos") == 0)
 		memset(&m->target, 0, sizeof(m->target));
 	return true;
 }
@@ -68,13 +73,14 @@ static bool close(void *context, const struct json_stream *s)
 {
 	struct message *m = context;
 
-	if (s->depth == 4 && !s->array[3] && strcmp(s->keys[0], "result") == 0 && strcmp(s->keys[1], "targetInfos") == 0 &&
-	    m->targets.count < MESSAGE_TARGETS)
+	if (s->depth == 4 && !s->array[3] && strcmp(s->keys[0], "result") == 0 &&
+	    strcmp(s->keys[1], "targetInfos") == 0 && m->targets.count < MESSAGE_TARGETS)
 		*vec_push(&m->targets) = m->target;
 	return true;
 }
 
-void message_init(struct message *m, void *context, bool (*data)(void *context, bool snapshot, const char *text, size_t length))
+void message_init(struct message *m, void *context,
+		  bool (*data)(void *context, bool snapshot, const char *text, size_t length))
 {
 	struct json_sink sink = { .context = m, .value = value, .open = open, .close = close };
 

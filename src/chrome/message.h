@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * message.h: one message of the DevTools protocol, read as a stream: what the client asks of it, and the texts in which other documents come.
+ * message.h: one message of the DevTools protocol, read as a stream: what the client asks of it,
+ * and the texts in which other documents come.
  *
  * Runs: CLI. Signals: no. Allocates: the parser's state, the targets. Threads: one.
  */
@@ -32,7 +33,8 @@ struct message {
 	bool (*data)(void *context, bool snapshot, const char *text, size_t length);
 };
 
-void message_init(struct message *message, void *context, bool (*data)(void *context, bool snapshot, const char *text, size_t length));
+void message_init(struct message *message, void *context,
+		  bool (*data)(void *context, bool snapshot, const char *text, size_t length));
 void message_deinit(struct message *message);
 
 #endif

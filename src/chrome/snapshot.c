@@ -10,9 +10,12 @@
 enum { FIRST_ROOM = 4096 };
 
 /* Kinds whose names are what they hold, or say no more than the kind does. */
-static const char *const contents[] = { "string", "concatenated string", "sliced string", "regexp", "number", "bigint", "symbol" };
+static const char *const contents[] = {
+	"string", "concatenated string", "sliced string", "regexp", "number", "bigint", "symbol"
+};
 
-static struct snapshot_row *find(struct snapshot_row *table, size_t room, uint32_t kind, uint32_t name)
+static struct snapshot_row *find(struct snapshot_row *table, size_t room, uint32_t kind,
+				 uint32_t name)
 {
 	size_t i = hash_pair(kind, name) & (room - 1);
 
@@ -62,7 +65,9 @@ static int by_name(const void *a, const void *b)
 {
 	const struct snapshot_row *x = a, *y = b;
 
-	return x->name != y->name ? (x->name < y->name ? -1 : 1) : x->kind < y->kind ? -1 : x->kind > y->kind;
+	return x->name != y->name  ? (x->name < y->name ? -1 : 1)
+	       : x->kind < y->kind ? -1
+				   : x->kind > y->kind;
 }
 
 static void sort(struct snapshot *s)
@@ -79,7 +84,8 @@ static void sort(struct snapshot *s)
 	s->room = 0;
 }
 
-static void keep(struct snapshot *s, const struct snapshot_row *row, const char *text, size_t length)
+static void keep(struct snapshot *s, const struct snapshot_row *row, const char *text,
+		 size_t length)
 {
 	struct count_row *out = vec_push(&s->look->rows);
 
@@ -88,7 +94,8 @@ static void keep(struct snapshot *s, const struct snapshot_row *row, const char 
 
 static bool take_string(struct snapshot *s, const char *text, size_t length)
 {
-	for (; s->next_row < s->used && s->by_name[s->next_row].name == s->next_string; s->next_row++)
+	for (; s->next_row < s->used && s->by_name[s->next_row].name == s->next_string;
+	     s->next_row++)
 		keep(s, &s->by_name[s->next_row], text, length);
 	s->next_string++;
 	return true;
@@ -118,7 +125,8 @@ static bool take_kind(struct snapshot *s, const char *text, size_t length)
 	return true;
 }
 
-static bool value(void *context, const struct json_stream *json, enum json_kind kind, const char *text, size_t length)
+static bool value(void *context, const struct json_stream *json, enum json_kind kind,
+		  const char *text, size_t length)
 {
 	struct snapshot *s = context;
 
@@ -161,7 +169,8 @@ static bool open(void *context, const struct json_stream *json)
 		return false; /* they hold plain values only */
 	if (array_at(json, 1, (const char *const[]){ "nodes" })) {
 		s->part = SNAPSHOT_NODES;
-		return !s->nodes && !s->by_name && s->kind_count && s->type_field < s->field_count && s->name_field < s->field_count &&
+		return !s->nodes && !s->by_name && s->kind_count &&
+		       s->type_field < s->field_count && s->name_field < s->field_count &&
 		       s->size_field < s->field_count;
 	}
 	if (array_at(json, 1, (const char *const[]){ "strings" })) {
@@ -170,10 +179,14 @@ static bool open(void *context, const struct json_stream *json)
 		s->part = SNAPSHOT_STRINGS;
 		s->named = true;
 		sort(s);
-	} else if (array_at(json, 3, (const char *const[]){ "snapshot", "meta", "node_fields" }) && !s->field_count) {
+	} else if (array_at(json, 3, (const char *const[]){ "snapshot", "meta", "node_fields" }) &&
+		   !s->field_count) {
 		s->part = SNAPSHOT_NODE_FIELDS;
-	} else if (array_at(json, 4, (const char *const[]){ "snapshot", "meta", "node_types", "" }) && !s->kind_count) {
-		s->part = SNAPSHOT_NODE_TYPES; /* the first array in it; the other fields' types are words */
+	} else if (array_at(json, 4,
+			    (const char *const[]){ "snapshot", "meta", "node_types", "" }) &&
+		   !s->kind_count) {
+		/* the first array in it; the other fields' types are words */
+		s->part = SNAPSHOT_NODE_TYPES;
 	}
 	return true;
 }
@@ -215,7 +228,8 @@ struct shiny_err *snapshot_end(struct snapshot *s)
 		return shiny_err(SHINY_ERR_OTHER, "%s cannot be read: it has no objects", what);
 	for (; s->next_row < s->used; s->next_row++) {
 		if (s->by_name[s->next_row].name != SNAPSHOT_NAMELESS)
-			return shiny_err(SHINY_ERR_OTHER, "%s cannot be read: names are missing", what);
+			return shiny_err(SHINY_ERR_OTHER, "%s cannot be read: names are missing",
+					 what);
 		keep(s, &s->by_name[s->next_row], "", 0);
 	}
 	return NULL;

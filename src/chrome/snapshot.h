@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot.h: V8's heap snapshot as a stream: how many objects of each kind and name, and their bytes.
+ * snapshot.h: V8's heap snapshot as a stream: how many objects of each kind and name, and their
+ * bytes.
  *
- * Runs: CLI. Signals: no. Allocates: 40 bytes for each different (kind, name), up to SNAPSHOT_ROWS; never the text. Threads: one a snapshot.
+ * Runs: CLI. Signals: no. Allocates: 40 bytes for each different (kind, name), up to SNAPSHOT_ROWS;
+ * never the text. Threads: one a snapshot.
  *
- * A snapshot is {"snapshot": {"meta": …}, "nodes": […], "edges": […], …, "strings": […]}. A node is a few numbers, which ones says
- * meta.node_fields; its kind is an index into meta.node_types[0], its name one into strings, which come last. So nodes are added up by the two
- * numbers, and names are filled in when the strings go by. What a string or a number holds is not kept: those kinds are rows without a name.
+ * A snapshot is {"snapshot": {"meta": …}, "nodes": […], "edges": […], …, "strings": […]}. A node is
+ * a few numbers, which ones says meta.node_fields; its kind is an index into meta.node_types[0],
+ * its name one into strings, which come last. So nodes are added up by the two numbers, and names
+ * are filled in when the strings go by. What a string or a number holds is not kept: those kinds
+ * are rows without a name.
  */
 #ifndef SHINY_SNAPSHOT_H
 #define SHINY_SNAPSHOT_H
@@ -17,19 +21,27 @@
 enum { SNAPSHOT_ROWS = 2000000, SNAPSHOT_FIELDS = 16, SNAPSHOT_KINDS = 64 };
 
 struct snapshot_row {
-	uint32_t kind, name; /* as numbered in the snapshot; name SNAPSHOT_NAMELESS: none is wanted */
+	uint32_t kind, name; /* as numbered in the snapshot; name SNAPSHOT_NAMELESS: none is
+	                      * wanted */
 	uint64_t count, bytes;
 };
 #define SNAPSHOT_NAMELESS UINT32_MAX
 
-enum snapshot_part { SNAPSHOT_OTHER, SNAPSHOT_NODE_FIELDS, SNAPSHOT_NODE_TYPES, SNAPSHOT_NODES, SNAPSHOT_STRINGS };
+enum snapshot_part {
+	SNAPSHOT_OTHER,
+	SNAPSHOT_NODE_FIELDS,
+	SNAPSHOT_NODE_TYPES,
+	SNAPSHOT_NODES,
+	SNAPSHOT_STRINGS
+};
 
 struct snapshot {
 	struct json_stream json;
 	struct counts *counts;
 	struct counts_look *look;
 	enum snapshot_part part;
-	unsigned field_count, type_field, name_field, size_field; /* of a node; SNAPSHOT_FIELDS: not there */
+	/* of a node; SNAPSHOT_FIELDS: not there */
+	unsigned field_count, type_field, name_field, size_field;
 	unsigned kind_count;
 	uint32_t kinds[SNAPSHOT_KINDS]; /* of counts->names */
 	bool nameless[SNAPSHOT_KINDS];

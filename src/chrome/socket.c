@@ -34,7 +34,9 @@ struct devtools_socket {
 
 static int dial(uint16_t port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct timeval wait = { .tv_sec = WAIT_SECONDS };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -49,7 +51,8 @@ static int dial(uint16_t port)
 	return fd;
 }
 
-/* Sends the request and reads the answer's head, and nothing behind it, into `head`; its status, or 0. */
+/* Sends the request and reads the answer's head, and nothing behind it, into `head`; its status, or
+ * 0. */
 static int ask(int fd, const char *request, char head[HEAD_BYTES])
 {
 	size_t length = strlen(request), got = 0;
@@ -64,7 +67,8 @@ static int ask(int fd, const char *request, char head[HEAD_BYTES])
 	return 0;
 }
 
-static bool take_url(void *context, const struct json_stream *s, enum json_kind kind, const char *text, size_t length)
+static bool take_url(void *context, const struct json_stream *s, enum json_kind kind,
+		     const char *text, size_t length)
 {
 	if (s->depth == 1 && kind == JSON_TEXT && strcmp(s->keys[0], "webSocketDebuggerUrl") == 0)
 		json_stream_copy(context, HEAD_BYTES, text, length);
@@ -76,7 +80,9 @@ static bool find_endpoint(uint16_t port, char path[HEAD_BYTES])
 {
 	struct json_sink sink = { .context = path, .value = take_url };
 	AUTO_FREE struct json_stream *json = mem_zero(1, sizeof(*json));
-	AUTO_FREE char *request = mem_format("GET /json/version HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", port), *body = mem_zero(HEAD_BYTES, 1);
+	AUTO_FREE char *request = mem_format(
+			       "GET /json/version HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", port),
+		       *body = mem_zero(HEAD_BYTES, 1);
 	AUTO_CLOSE int fd = dial(port);
 	const char *length_at, *at;
 	size_t length = 0, got = 0;
@@ -95,7 +101,8 @@ static bool find_endpoint(uint16_t port, char path[HEAD_BYTES])
 	json_stream_feed(json, body, got);
 	json_stream_deinit(json);
 	at = strstr(path, "/devtools/");
-	if (!at || at[strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_/")])
+	if (!at ||
+	    at[strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_/")])
 		return false;
 	memmove(path, at, strlen(at) + 1);
 	return strlen(path) < 256;
@@ -103,7 +110,8 @@ static bool find_endpoint(uint16_t port, char path[HEAD_BYTES])
 
 /* ---- the websocket ---- */
 
-static ssize_t on_receive(wslay_event_context_ptr context, uint8_t *data, size_t length, int flags, void *user)
+static ssize_t on_receive(wslay_event_context_ptr context, uint8_t *data, size_t length, int flags,
+			  void *user)
 {
 	struct devtools_socket *s = user;
 	ssize_t n = recv(s->fd, data, length, 0);
@@ -119,14 +127,17 @@ static ssize_t on_receive(wslay_event_context_ptr context, uint8_t *data, size_t
 	return -1;
 }
 
-static ssize_t on_send(wslay_event_context_ptr context, const uint8_t *data, size_t length, int flags, void *user)
+static ssize_t on_send(wslay_event_context_ptr context, const uint8_t *data, size_t length,
+		       int flags, void *user)
 {
 	struct devtools_socket *s = user;
 	ssize_t n = send(s->fd, data, length, MSG_NOSIGNAL);
 
 	if (n >= 0)
 		return n;
-	wslay_event_set_error(context, errno == EAGAIN || errno == EINTR ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
+	wslay_event_set_error(context, errno == EAGAIN || errno == EINTR
+					       ? WSLAY_ERR_WOULDBLOCK
+					       : WSLAY_ERR_CALLBACK_FAILURE);
 	return -1;
 }
 
@@ -135,14 +146,16 @@ static int on_mask(wslay_event_context_ptr context, uint8_t *data, size_t length
 	return getrandom(data, length, 0) == (ssize_t)length ? 0 : -1;
 }
 
-static void on_frame(wslay_event_context_ptr context, const struct wslay_event_on_frame_recv_start_arg *frame, void *user)
+static void on_frame(wslay_event_context_ptr context,
+		     const struct wslay_event_on_frame_recv_start_arg *frame, void *user)
 {
 	struct devtools_socket *s = user;
 
 	s->control = wslay_is_ctrl_frame(frame->opcode);
 }
 
-static void on_piece(wslay_event_context_ptr context, const struct wslay_event_on_frame_recv_chunk_arg *piece, void *user)
+static void on_piece(wslay_event_context_ptr context,
+		     const struct wslay_event_on_frame_recv_chunk_arg *piece, void *user)
 {
 	struct devtools_socket *s = user;
 
@@ -150,7 +163,8 @@ static void on_piece(wslay_event_context_ptr context, const struct wslay_event_o
 		s->sink.take(s->sink.context, (const char *)piece->data, piece->data_length);
 }
 
-static void on_message(wslay_event_context_ptr context, const struct wslay_event_on_msg_recv_arg *message, void *user)
+static void on_message(wslay_event_context_ptr context,
+		       const struct wslay_event_on_msg_recv_arg *message, void *user)
 {
 	struct devtools_socket *s = user;
 
@@ -161,17 +175,25 @@ static void on_message(wslay_event_context_ptr context, const struct wslay_event
 struct devtools_socket *socket_open(uint16_t port, const struct socket_sink *sink)
 {
 	static const struct wslay_event_callbacks callbacks = {
-		.recv_callback = on_receive, .send_callback = on_send, .genmask_callback = on_mask, .on_frame_recv_start_callback = on_frame,
-		.on_frame_recv_chunk_callback = on_piece, .on_msg_recv_callback = on_message,
+		.recv_callback = on_receive,
+		.send_callback = on_send,
+		.genmask_callback = on_mask,
+		.on_frame_recv_start_callback = on_frame,
+		.on_frame_recv_chunk_callback = on_piece,
+		.on_msg_recv_callback = on_message,
 	};
-	AUTO_FREE char *path = mem_alloc(HEAD_BYTES), *head = mem_alloc(HEAD_BYTES), *request = NULL;
+	AUTO_FREE char *path = mem_alloc(HEAD_BYTES), *head = mem_alloc(HEAD_BYTES),
+		       *request = NULL;
 	struct devtools_socket *s;
 	int fd;
 
 	if (!find_endpoint(port, path))
 		return NULL;
-	request = mem_format("GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-			     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c2hpbnkgc2hpbnkgc2hpbg==\r\n\r\n", path, port);
+	request = mem_format(
+		"GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\nConnection: "
+		"Upgrade\r\n"
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c2hpbnkgc2hpbnkgc2hpbg==\r\n\r\n",
+		path, port);
 	fd = dial(port);
 	if (fd < 0)
 		return NULL;
@@ -198,7 +220,9 @@ int socket_fd(const struct devtools_socket *s)
 
 bool socket_send(struct devtools_socket *s, const char *text, size_t length)
 {
-	struct wslay_event_msg message = { .opcode = WSLAY_TEXT_FRAME, .msg = (const uint8_t *)text, .msg_length = length };
+	struct wslay_event_msg message = { .opcode = WSLAY_TEXT_FRAME,
+					   .msg = (const uint8_t *)text,
+					   .msg_length = length };
 
 	if (wslay_event_queue_msg(s->websocket, &message) != 0)
 		return false;
@@ -213,9 +237,11 @@ bool socket_send(struct devtools_socket *s, const char *text, size_t length)
 
 bool socket_read(struct devtools_socket *s)
 {
-	if (wslay_event_recv(s->websocket) != 0 || s->gone || wslay_event_get_close_received(s->websocket))
+	if (wslay_event_recv(s->websocket) != 0 || s->gone ||
+	    wslay_event_get_close_received(s->websocket))
 		return false;
-	return !wslay_event_want_write(s->websocket) || wslay_event_send(s->websocket) == 0; /* answers to pings */
+	/* answers to pings */
+	return !wslay_event_want_write(s->websocket) || wslay_event_send(s->websocket) == 0;
 }
 
 void socket_close(struct devtools_socket *s)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * socket.h: the DevTools of a Chromium that listens on a port of this machine (--remote-debugging-port): a websocket to the browser itself.
+ * socket.h: the DevTools of a Chromium that listens on a port of this machine
+ * (--remote-debugging-port): a websocket to the browser itself.
  *
- * Runs: CLI. Signals: no. Allocates: wslay's state and a frame's piece; never a message. Threads: one a socket.
+ * Runs: CLI. Signals: no. Allocates: wslay's state and a frame's piece; never a message. Threads:
+ * one a socket.
  *
- * GET /json/version says where the browser's own endpoint is; a second connection is upgraded to a websocket there (RFC 6455, by wslay). The peer is
- * on this machine, and the key of the handshake only guards against caches in between: its echo is not checked.
+ * GET /json/version says where the browser's own endpoint is; a second connection is upgraded to a
+ * websocket there (RFC 6455, by wslay). The peer is on this machine, and the key of the handshake
+ * only guards against caches in between: its echo is not checked.
  */
 #ifndef SHINY_SOCKET_H
 #define SHINY_SOCKET_H
@@ -16,7 +19,8 @@
 
 struct socket_sink {
 	void *context;
-	void (*take)(void *context, const char *text, size_t length); /* a piece of a message, or its end: one NUL */
+	/* a piece of a message, or its end: one NUL */
+	void (*take)(void *context, const char *text, size_t length);
 };
 struct devtools_socket;
 

@@ -7,7 +7,8 @@
 
 enum { NAME_PARTS = 4 };
 
-/* The container that holds the events: {"traceEvents":[…]}, or the array alone. -1: we are not in it. */
+/* The container that holds the events: {"traceEvents":[…]}, or the array alone. -1: we are not in
+ * it. */
 static int events_level(const struct json_stream *s)
 {
 	if (s->depth && s->array[0])
@@ -28,7 +29,9 @@ static bool at(const struct json_stream *s, unsigned depth, const char *const *k
 			return false;
 	return true;
 }
-#define AT(s, ...) at(s, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), (const char *const[]){__VA_ARGS__})
+#define AT(s, ...)                                                           \
+	at(s, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), \
+	   (const char *const[]){ __VA_ARGS__ })
 
 static uint64_t hexadecimal(const char *text, size_t length)
 {
@@ -44,7 +47,8 @@ static bool wanted(const char *name)
 
 	for (const char *p = name; *p; p++)
 		parts += *p == '/';
-	return parts <= NAME_PARTS && !strstr(name, "/__") && strncmp(name, "shared_memory/", 14) != 0;
+	return parts <= NAME_PARTS && !strstr(name, "/__") &&
+	       strncmp(name, "shared_memory/", 14) != 0;
 }
 
 static struct trace_process *process_of(struct trace *t, uint32_t pid)
@@ -61,7 +65,8 @@ static struct trace_process *process_of(struct trace *t, uint32_t pid)
 	return p;
 }
 
-static void take_attribute(struct trace *t, const struct json_stream *s, const char *text, size_t length)
+static void take_attribute(struct trace *t, const struct json_stream *s, const char *text,
+			   size_t length)
 {
 	const char *attribute = s->keys[s->depth - 2];
 	uint64_t value = hexadecimal(text, length);
@@ -74,7 +79,8 @@ static void take_attribute(struct trace *t, const struct json_stream *s, const c
 		t->event.row.count = value;
 }
 
-static bool value(void *context, const struct json_stream *s, enum json_kind kind, const char *text, size_t length)
+static bool value(void *context, const struct json_stream *s, enum json_kind kind, const char *text,
+		  size_t length)
 {
 	struct trace *t = context;
 
@@ -95,7 +101,8 @@ static bool value(void *context, const struct json_stream *s, enum json_kind kin
 		else if (AT(s, "args", "name"))
 			json_stream_copy(t->event.label, sizeof(t->event.label), text, length);
 		else if (AT(s, "args", "memory_dump_provider", "name"))
-			json_stream_copy(t->event.provider, sizeof(t->event.provider), text, length);
+			json_stream_copy(t->event.provider, sizeof(t->event.provider), text,
+					 length);
 		else if (AT(s, "args", "dumps", "allocators", NULL, "attrs", NULL, "value"))
 			take_attribute(t, s, text, length);
 		else if (AT(s, "args", "data", "frames", NULL, "frame"))
@@ -158,7 +165,8 @@ static bool close(void *context, const struct json_stream *s)
 	if (AT(s, "args", "dumps", "allocators", NULL, NULL)) {
 		const char *name = s->keys[s->depth - 2];
 
-		if ((t->event.row.bytes || t->event.row.effective || t->event.row.count) && wanted(name)) {
+		if ((t->event.row.bytes || t->event.row.effective || t->event.row.count) &&
+		    wanted(name)) {
 			if (t->event.rows.count == TRACE_ROWS)
 				return false;
 			t->event.row.name = counts_name(t->counts, name, strlen(name));

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.h: a trace in Chromium's JSON format as a stream: its memory-infra dumps, and which process a page lives in.
+ * trace.h: a trace in Chromium's JSON format as a stream: its memory-infra dumps, and which process
+ * a page lives in.
  *
- * Runs: CLI. Signals: no. Allocates: the allocators of one event, up to TRACE_ROWS, and what counts.h keeps. Threads: one a trace.
+ * Runs: CLI. Signals: no. Allocates: the allocators of one event, up to TRACE_ROWS, and what
+ * counts.h keeps. Threads: one a trace.
  *
- * Events of one dump of all processes: "v" has a process's allocators, with the dump's time; "X" of the name
- * MemoryDumpManager::InvokeOnMemoryDump says when each provider counted (trace_event_format and memory-infra in Chromium's docs). What a process's
- * look is dated with is the end of its malloc's count. Allocators whose names have more than four parts are the heaps' single pages, buckets and
- * tiles: they are left out, as are names that are hashes (two underscores and hexadecimal digits) of others, and single ranges of shared memory.
+ * Events of one dump of all processes: "v" has a process's allocators, with the dump's time; "X" of
+ * the name MemoryDumpManager::InvokeOnMemoryDump says when each provider counted
+ * (trace_event_format and memory-infra in Chromium's docs). What a process's look is dated with is
+ * the end of its malloc's count. Allocators whose names have more than four parts are the heaps'
+ * single pages, buckets and tiles: they are left out, as are names that are hashes (two underscores
+ * and hexadecimal digits) of others, and single ranges of shared memory.
  */
 #ifndef SHINY_TRACE_H
 #define SHINY_TRACE_H

@@ -29,7 +29,8 @@ static char *value_text(char out[UNITS_TEXT], enum limit_measure measure, double
 }
 
 /* "-1.2 KiB" */
-static char *change_text(char out[UNITS_TEXT + 1], enum limit_measure measure, double base, double value)
+static char *change_text(char out[UNITS_TEXT + 1], enum limit_measure measure, double base,
+			 double value)
 {
 	out[0] = value < base ? '-' : '+';
 	value_text(out + 1, measure, fabs(value - base));
@@ -50,11 +51,16 @@ static char *result_text(const struct limit_rule *rule, const struct limit_resul
 		return mem_format("each of %s", units_count(UNITS_BUF, r->rows));
 	if (rule->relative && r->base)
 		snprintf(share, sizeof(share), ", %+.1f %%", (r->value - r->base) / r->base * 100);
-	compared = mem_format("%s, %s%s %s", value_text(UNITS_BUF, rule->measure, r->value), not, op, value_text(UNITS_BUF, rule->measure, r->limit));
-	text = !rule->relative ? mem_text(compared) : mem_format("%s (base %s%s)", compared, value_text(UNITS_BUF, rule->measure, r->base), share);
+	compared = mem_format("%s, %s%s %s", value_text(UNITS_BUF, rule->measure, r->value), not,
+			      op, value_text(UNITS_BUF, rule->measure, r->limit));
+	text = !rule->relative ? mem_text(compared)
+			       : mem_format("%s (base %s%s)", compared,
+					    value_text(UNITS_BUF, rule->measure, r->base), share);
 	free(compared);
 	if (rule->each) {
-		compared = mem_format("%s of %s; the worst: %s: %s", units_count(UNITS_BUF, r->broken), units_count(UNITS_BUF, r->rows), r->worst, text);
+		compared =
+			mem_format("%s of %s; the worst: %s: %s", units_count(UNITS_BUF, r->broken),
+				   units_count(UNITS_BUF, r->rows), r->worst, text);
 		free(text);
 		text = compared;
 	}
@@ -67,9 +73,12 @@ static char *part_text(const struct limit_rule *rule, const struct limit_part *p
 	char change[UNITS_TEXT + 1];
 
 	if (!rule->relative)
-		return mem_format("%s  %s", value_text(UNITS_BUF, rule->measure, part->value), part->name);
-	return mem_format("%s (%s -> %s)  %s", change_text(change, rule->measure, part->base, part->value),
-			  value_text(UNITS_BUF, rule->measure, part->base), value_text(UNITS_BUF, rule->measure, part->value), part->name);
+		return mem_format("%s  %s", value_text(UNITS_BUF, rule->measure, part->value),
+				  part->name);
+	return mem_format("%s (%s -> %s)  %s",
+			  change_text(change, rule->measure, part->base, part->value),
+			  value_text(UNITS_BUF, rule->measure, part->base),
+			  value_text(UNITS_BUF, rule->measure, part->value), part->name);
 }
 
 /* ---- the verdict ---- */
@@ -86,14 +95,18 @@ uint64_t verdict_count(const struct verdict *v, enum limit_state state)
 /* Of session 0 (base) or 1: nothing is missing, as far as that is asked for. */
 static bool verdict_whole(const struct verdict *v, int side)
 {
-	return v->limits && v->limits->complete[side] && (!v->limits->lost[side] || v->loss_allowed);
+	return v->limits && v->limits->complete[side] &&
+	       (!v->limits->lost[side] || v->loss_allowed);
 }
 
 int verdict_status(const struct verdict *v)
 {
 	if (verdict_count(v, LIMIT_FAILS))
 		return 1;
-	return verdict_count(v, LIMIT_UNKNOWN) || !verdict_whole(v, 1) || (v->paths[0] && !verdict_whole(v, 0)) ? SHINY_ERR_STRICT : 0;
+	return verdict_count(v, LIMIT_UNKNOWN) || !verdict_whole(v, 1) ||
+			       (v->paths[0] && !verdict_whole(v, 0))
+		       ? SHINY_ERR_STRICT
+		       : 0;
 }
 
 /* Why a session is not whole; a new text. */
@@ -110,14 +123,17 @@ static char *loss_text(const struct verdict *v, int side)
 
 /* ---- on a terminal ---- */
 
-static void print_parts(struct ctl *ctl, const struct limit_rule *rule, const struct limit_result *r)
+static void print_parts(struct ctl *ctl, const struct limit_rule *rule,
+			const struct limit_result *r)
 {
 	size_t most = ctl->options.given[OPT_LIMIT] ? (size_t)ctl->options.number[OPT_LIMIT] : FEW;
 	size_t shown = most && most < r->part_count ? most : r->part_count;
 
 	for (size_t i = 0; i < shown; i++) {
 		char *text = part_text(rule, &r->parts[i]), *fitted;
-		size_t columns = ctl->style.width > 20 ? ctl->style.width - 8 : ctl->style.longest ? ctl->style.longest : 4000;
+		size_t columns = ctl->style.width > 20 ? ctl->style.width - 8
+				 : ctl->style.longest  ? ctl->style.longest
+						       : 4000;
 
 		fitted = mem_alloc(4 * columns + 8);
 		text_fit(fitted, 4 * columns + 8, text, columns, TEXT_CUT_MIDDLE);
@@ -126,31 +142,41 @@ static void print_parts(struct ctl *ctl, const struct limit_rule *rule, const st
 		free(text);
 	}
 	if (shown < r->part_total)
-		fprintf(stdout, "        %s\xe2\x80\xa6 and %s more%s\n", tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, r->part_total - shown),
+		fprintf(stdout, "        %s\xe2\x80\xa6 and %s more%s\n",
+			tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, r->part_total - shown),
 			tint_end(&ctl->style, TINT_DIM));
 }
 
 void verdict_print(struct ctl *ctl, const struct verdict *v)
 {
-	static const struct { const char *word; enum tint tint; } words[] = {
-		[LIMIT_HOLDS] = {"holds", TINT_GOOD}, [LIMIT_FAILS] = {"FAILS", TINT_BAD}, [LIMIT_UNKNOWN] = {"?    ", TINT_WARN},
+	static const struct { const char *word; enum tint tint;
+	} words[] = {
+		[LIMIT_HOLDS] = { "holds", TINT_GOOD },
+		[LIMIT_FAILS] = { "FAILS", TINT_BAD },
+		[LIMIT_UNKNOWN] = { "?    ", TINT_WARN },
 	};
-	uint64_t failed = verdict_count(v, LIMIT_FAILS), open = verdict_count(v, LIMIT_UNKNOWN), held = verdict_count(v, LIMIT_HOLDS);
+	uint64_t failed = verdict_count(v, LIMIT_FAILS), open = verdict_count(v, LIMIT_UNKNOWN),
+		 held = verdict_count(v, LIMIT_HOLDS);
 
 	for (size_t i = 0; i < v->limits->count; i++) {
 		const struct limit_rule *rule = &v->rules->at[i];
 		const struct limit_result *r = &v->limits->at[i];
 		char *text = result_text(rule, r);
 
-		fprintf(stdout, "%s%s%s  %s%s%s  %s\n", tint(&ctl->style, words[r->state].tint), words[r->state].word,
-			tint_end(&ctl->style, words[r->state].tint), tint(&ctl->style, TINT_BOLD), rule->text, tint_end(&ctl->style, TINT_BOLD), text);
+		fprintf(stdout, "%s%s%s  %s%s%s  %s\n", tint(&ctl->style, words[r->state].tint),
+			words[r->state].word, tint_end(&ctl->style, words[r->state].tint),
+			tint(&ctl->style, TINT_BOLD), rule->text, tint_end(&ctl->style, TINT_BOLD),
+			text);
 		free(text);
 		if (r->state == LIMIT_FAILS)
 			print_parts(ctl, rule, r);
 	}
-	fprintf(stdout, "\n%s of %s %s", units_count(UNITS_BUF, held), units_noun(UNITS_NOUN_BUF, v->limits->count, "rule"), units_form(held, "holds", "hold"));
+	fprintf(stdout, "\n%s of %s %s", units_count(UNITS_BUF, held),
+		units_noun(UNITS_NOUN_BUF, v->limits->count, "rule"),
+		units_form(held, "holds", "hold"));
 	if (failed)
-		fprintf(stdout, ", %s%s %s%s", tint(&ctl->style, TINT_BAD), units_count(UNITS_BUF, failed), units_form(failed, "fails", "fail"),
+		fprintf(stdout, ", %s%s %s%s", tint(&ctl->style, TINT_BAD),
+			units_count(UNITS_BUF, failed), units_form(failed, "fails", "fail"),
 			tint_end(&ctl->style, TINT_BAD));
 	if (open)
 		fprintf(stdout, ", %s cannot be told", units_count(UNITS_BUF, open));
@@ -159,7 +185,8 @@ void verdict_print(struct ctl *ctl, const struct verdict *v)
 
 /* ---- JSON ---- */
 
-static void json_result(struct json *json, const struct limit_rule *rule, const struct limit_result *r)
+static void json_result(struct json *json, const struct limit_rule *rule,
+			const struct limit_result *r)
 {
 	bool told = r->state != LIMIT_UNKNOWN && !r->nothing && !(rule->each && !r->broken);
 
@@ -213,7 +240,8 @@ void verdict_json(struct json *json, const struct verdict *v)
 
 /* ---- JUnit ---- */
 
-/* Text in XML 1.0, where control characters and malformed bytes cannot stand at all, and others had better not. */
+/* Text in XML 1.0, where control characters and malformed bytes cannot stand at all, and others had
+ * better not. */
 static void put_xml(FILE *out, const char *text)
 {
 	while (*text) {
@@ -278,7 +306,8 @@ static void junit_rule(FILE *out, const struct limit_rule *rule, const struct li
 		return;
 	}
 	text = result_text(rule, r);
-	end_case(out, r->state == LIMIT_FAILS ? "failure" : "error", r->state == LIMIT_FAILS ? "limit" : "unknown", text);
+	end_case(out, r->state == LIMIT_FAILS ? "failure" : "error",
+		 r->state == LIMIT_FAILS ? "limit" : "unknown", text);
 	free(text);
 	for (size_t i = 0; r->state == LIMIT_FAILS && i < r->part_count && i < MANY; i++) {
 		text = part_text(rule, &r->parts[i]);
@@ -293,11 +322,17 @@ void verdict_junit(FILE *out, const struct verdict *v)
 {
 	bool with_base = v->paths[0] && v->limits;
 	uint64_t failed = verdict_count(v, LIMIT_FAILS);
-	uint64_t errors = verdict_count(v, LIMIT_UNKNOWN) + !verdict_whole(v, 1) + (with_base && !verdict_whole(v, 0));
+	uint64_t errors = verdict_count(v, LIMIT_UNKNOWN) + !verdict_whole(v, 1) +
+			  (with_base && !verdict_whole(v, 0));
 	uint64_t tests = (v->limits ? v->limits->count : 0) + 1 + with_base;
-	char *counts = mem_format("tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%" PRIu64 "\" skipped=\"0\" time=\"0\"", tests, failed, errors);
+	char *counts = mem_format("tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%" PRIu64
+				  "\" skipped=\"0\" time=\"0\"",
+				  tests, failed, errors);
 
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"shinyctl check\" %s>\n  <testsuite name=\"", counts);
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"shinyctl check\" "
+		"%s>\n  <testsuite name=\"",
+		counts);
 	put_xml(out, text_base(v->paths[1]));
 	fprintf(out, "\" %s>\n    <properties>\n", counts);
 	free(counts);
@@ -352,31 +387,38 @@ static void markdown_parts(FILE *out, const struct limit_rule *rule, const struc
 
 	fputs("\n<details><summary>", out);
 	put_xml(out, rule->text);
-	fprintf(out, "</summary>\n\n| %s | |\n|--:|---|\n", rule->relative ? "change | base | new" : "value");
+	fprintf(out, "</summary>\n\n| %s | |\n|--:|---|\n",
+		rule->relative ? "change | base | new" : "value");
 	for (size_t i = 0; i < r->part_count && i < MANY; i++) {
 		const struct limit_part *part = &r->parts[i];
 
 		if (rule->relative)
-			fprintf(out, "| %s | %s ", change_text(change, rule->measure, part->base, part->value), value_text(UNITS_BUF, rule->measure, part->base));
+			fprintf(out, "| %s | %s ",
+				change_text(change, rule->measure, part->base, part->value),
+				value_text(UNITS_BUF, rule->measure, part->base));
 		fprintf(out, "| %s | ", value_text(UNITS_BUF, rule->measure, part->value));
 		put_code(out, part->name);
 		fputs(" |\n", out);
 	}
 	if (r->part_total > MANY)
-		fprintf(out, "\n\xe2\x80\xa6 and %s more\n", units_count(UNITS_BUF, r->part_total - MANY));
+		fprintf(out, "\n\xe2\x80\xa6 and %s more\n",
+			units_count(UNITS_BUF, r->part_total - MANY));
 	fputs("\n</details>\n", out);
 }
 
 void verdict_markdown(FILE *out, const struct verdict *v)
 {
-	static const char *const marks[] = { [LIMIT_HOLDS] = "\xe2\x9c\x85", [LIMIT_FAILS] = "\xe2\x9d\x8c", [LIMIT_UNKNOWN] = "\xe2\x9d\x94" };
+	static const char *const marks[] = { [LIMIT_HOLDS] = "\xe2\x9c\x85",
+					     [LIMIT_FAILS] = "\xe2\x9d\x8c",
+					     [LIMIT_UNKNOWN] = "\xe2\x9d\x94" };
 	uint64_t failed = verdict_count(v, LIMIT_FAILS);
 
 	fputs("### Heap limits: ", out);
 	if (!v->limits)
 		fputs("not known", out);
 	else
-		fprintf(out, "%s of %s hold", units_count(UNITS_BUF, verdict_count(v, LIMIT_HOLDS)), units_count(UNITS_BUF, v->limits->count));
+		fprintf(out, "%s of %s hold", units_count(UNITS_BUF, verdict_count(v, LIMIT_HOLDS)),
+			units_count(UNITS_BUF, v->limits->count));
 	fputs("\n\n", out);
 	put_code(out, v->paths[1]);
 	if (v->paths[0]) {
@@ -385,7 +427,9 @@ void verdict_markdown(FILE *out, const struct verdict *v)
 	}
 	fputs("\n", out);
 	for (int side = 0; side < 2; side++) {
-		char *why = v->paths[side] && !verdict_whole(v, side) && (side || v->limits) ? loss_text(v, side) : NULL;
+		char *why = v->paths[side] && !verdict_whole(v, side) && (side || v->limits)
+				    ? loss_text(v, side)
+				    : NULL;
 
 		if (why) {
 			fprintf(out, "\n**The %s is not whole:** ", side ? "session" : "base");

@@ -4,9 +4,10 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one.
  *
- * JUnit's format has no standard of its own; what is written is what Jenkins, GitLab and GitHub's actions read: testsuites, testsuite, testcase,
- * failure, error. A rule is a test case, and so is, for each session, that it is whole: rules about a session that is not are worth less than
- * they seem.
+ * JUnit's format has no standard of its own; what is written is what Jenkins, GitLab and GitHub's
+ * actions read: testsuites, testsuite, testcase, failure, error. A rule is a test case, and so is,
+ * for each session, that it is whole: rules about a session that is not are worth less than they
+ * seem.
  */
 #ifndef SHINY_CHECK_REPORT_H
 #define SHINY_CHECK_REPORT_H

@@ -7,7 +7,8 @@
 #include "../analysis/totals/headlines.h"
 #include "../base/units.h"
 
-/* What is known of the finished file; where it cannot be read any more, it is not for us to say so. */
+/* What is known of the finished file; where it cannot be read any more, it is not for us to say
+ * so. */
 static void print_headlines(const char *path, const struct style *style)
 {
 	struct headlines headlines = { 0 };
@@ -19,7 +20,8 @@ static void print_headlines(const char *path, const struct style *style)
 		store_close(store);
 	}
 	for (size_t i = 0; i < headlines.count; i++)
-		fprintf(stderr, "shinyctl: %s%s%s\n", tint(style, TINT_WARN), headlines.rows[i].text, tint_end(style, TINT_WARN));
+		fprintf(stderr, "shinyctl: %s%s%s\n", tint(style, TINT_WARN),
+			headlines.rows[i].text, tint_end(style, TINT_WARN));
 	headlines_deinit(&headlines);
 	shiny_err_free(err);
 }
@@ -33,26 +35,34 @@ void closing_print(const struct sidecar_summary *s, bool quiet)
 
 	style_init(&style, stderr, false);
 	if (!quiet) {
-		fprintf(stderr, "shinyctl: %s%s%s", tint(&style, TINT_BOLD), s->path, tint_end(&style, TINT_BOLD));
+		fprintf(stderr, "shinyctl: %s%s%s", tint(&style, TINT_BOLD), s->path,
+			tint_end(&style, TINT_BOLD));
 		if (stat(s->path, &st) == 0)
 			fprintf(stderr, " (%s)", units_bytes(UNITS_BUF, (uint64_t)st.st_size));
-		fprintf(stderr, ": %s, %s\n", units_noun(UNITS_NOUN_BUF, s->processes, "process"), units_time(UNITS_BUF, s->duration));
-		fprintf(stderr, "shinyctl: %s, %s, %s live (%s)", units_noun(UNITS_NOUN_BUF, s->allocs, "allocation"),
-			units_noun(UNITS_NOUN_BUF, s->frees, "free"), units_noun(UNITS_NOUN_BUF, s->live, "block"), units_bytes(UNITS_BUF, s->live_bytes));
+		fprintf(stderr, ": %s, %s\n", units_noun(UNITS_NOUN_BUF, s->processes, "process"),
+			units_time(UNITS_BUF, s->duration));
+		fprintf(stderr, "shinyctl: %s, %s, %s live (%s)",
+			units_noun(UNITS_NOUN_BUF, s->allocs, "allocation"),
+			units_noun(UNITS_NOUN_BUF, s->frees, "free"),
+			units_noun(UNITS_NOUN_BUF, s->live, "block"),
+			units_bytes(UNITS_BUF, s->live_bytes));
 		if (s->gone)
-			fprintf(stderr, ", %s gone (%s)", units_count(UNITS_BUF, s->gone), units_bytes(UNITS_BUF, s->gone_bytes));
+			fprintf(stderr, ", %s gone (%s)", units_count(UNITS_BUF, s->gone),
+				units_bytes(UNITS_BUF, s->gone_bytes));
 		fprintf(stderr, ", %s, %s\n", units_noun(UNITS_NOUN_BUF, s->types, "type"),
 			units_noun(UNITS_NOUN_BUF, s->sites, "call site"));
 	}
 	if (loss_any(&s->lost))
-		fprintf(stderr, "shinyctl: %slost:%s %s; `shinyctl report` says why%s%s\n", tint(&style, TINT_BAD), tint_end(&style, TINT_BAD),
+		fprintf(stderr, "shinyctl: %slost:%s %s; `shinyctl report` says why%s%s\n",
+			tint(&style, TINT_BAD), tint_end(&style, TINT_BAD),
 			loss_words(&s->lost, words), advice ? "; " : "", advice ? advice : "");
 	else if (!quiet)
 		fprintf(stderr, "shinyctl: lost: nothing\n");
 	if (!quiet)
 		print_headlines(s->path, &style);
 	if (s->unprobed && !quiet)
-		fprintf(stderr, "shinyctl: not seen: objects of Chromium's garbage collector; it has been probed now, so the next recording has them\n");
+		fprintf(stderr, "shinyctl: not seen: objects of Chromium's garbage collector; it "
+				"has been probed now, so the next recording has them\n");
 	if (!quiet)
 		fprintf(stderr, "shinyctl: next: shinyctl report %s\n", s->path);
 }

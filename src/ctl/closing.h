@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * closing.h: what is said when a recording ends: the summary on standard error, or as JSON in a file.
+ * closing.h: what is said when a recording ends: the summary on standard error, or as JSON in a
+ * file.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -12,8 +13,10 @@
 
 /* On standard error; `quiet`: only a loss. */
 void closing_print(const struct sidecar_summary *summary, bool quiet);
-void closing_json(struct json *json, const struct sidecar_summary *summary); /* the members, in an open object */
+/* the members, in an open object */
+void closing_json(struct json *json, const struct sidecar_summary *summary);
 /* Writes the document to `path`. */
-SHINY_MUST_CHECK struct shiny_err *closing_write(const struct sidecar_summary *summary, const char *path);
+SHINY_MUST_CHECK struct shiny_err *closing_write(const struct sidecar_summary *summary,
+						 const char *path);
 
 #endif

@@ -14,16 +14,23 @@ void ctl_document(struct ctl *ctl)
 	json_text(&ctl->json, "version", SHINY_VERSION_TEXT);
 }
 
-static void incomplete_line(const struct style *style, const struct losses *losses, const char *path)
+static void incomplete_line(const struct style *style, const struct losses *losses,
+			    const char *path)
 {
 	const char *events = units_noun(UNITS_NOUN_BUF, losses->events, "event");
 
 	fprintf(style->out, "%sincomplete:%s ", tint(style, TINT_WARN), tint_end(style, TINT_WARN));
 	if (store_is_written(path))
-		fprintf(style->out, "it is still being written: %s so far; sums by process, type and call site come at its end\n", events);
+		fprintf(style->out,
+			"it is still being written: %s so far; sums by process, type and call site "
+			"come at its end\n",
+			events);
 	else
-		fprintf(style->out, "the recording was not finished: %s until its last commit, and no sums by process, type and call site. "
-			"`shinyctl collect FILE` makes a whole session of that\n", events);
+		fprintf(style->out,
+			"the recording was not finished: %s until its last commit, and no sums by "
+			"process, type and call site. "
+			"`shinyctl collect FILE` makes a whole session of that\n",
+			events);
 }
 
 static void loss_line(const struct style *style, const struct losses *losses, const char *path)
@@ -33,13 +40,14 @@ static void loss_line(const struct style *style, const struct losses *losses, co
 
 	if (losses->incomplete)
 		incomplete_line(style, losses, path);
-	fprintf(style->out, "%slost:%s %s\n", tint(style, any ? TINT_BAD : TINT_GOOD), tint_end(style, any ? TINT_BAD : TINT_GOOD),
-		loss_words(&losses->sum, words));
+	fprintf(style->out, "%slost:%s %s\n", tint(style, any ? TINT_BAD : TINT_GOOD),
+		tint_end(style, any ? TINT_BAD : TINT_GOOD), loss_words(&losses->sum, words));
 	for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++) {
 		const struct loss_row *row = &losses->rows[i];
 
-		fprintf(style->out, "  %12s  %s%s%s\n", units_count(UNITS_BUF, row->count), row->text ? row->text : row->name,
-			row->advice ? " → " : "", row->advice ? row->advice : "");
+		fprintf(style->out, "  %12s  %s%s%s\n", units_count(UNITS_BUF, row->count),
+			row->text ? row->text : row->name, row->advice ? " → " : "",
+			row->advice ? row->advice : "");
 	}
 }
 
@@ -77,7 +85,9 @@ struct scope_names ctl_names(const struct ctl *ctl)
 {
 	const char *const *text = ctl->options.text;
 
-	return (struct scope_names){ .process = text[OPT_PROCESS], .tags = text[OPT_TAG], .between = text[OPT_BETWEEN] };
+	return (struct scope_names){ .process = text[OPT_PROCESS],
+				     .tags = text[OPT_TAG],
+				     .between = text[OPT_BETWEEN] };
 }
 
 void ctl_narrowed(struct ctl *ctl)
@@ -88,8 +98,10 @@ void ctl_narrowed(struct ctl *ctl)
 		json_text(&ctl->json, "tag", tags);
 		json_text(&ctl->json, "between", between);
 	} else if (tags || between) {
-		fprintf(stdout, "%sonly what was allocated%s%s%s%s%s\n", tint(&ctl->style, TINT_WARN), tags ? " with tag " : "", tags ? tags : "",
-			between ? " between " : "", between ? between : "", tint_end(&ctl->style, TINT_WARN));
+		fprintf(stdout, "%sonly what was allocated%s%s%s%s%s\n",
+			tint(&ctl->style, TINT_WARN), tags ? " with tag " : "", tags ? tags : "",
+			between ? " between " : "", between ? between : "",
+			tint_end(&ctl->style, TINT_WARN));
 	}
 }
 
@@ -122,7 +134,8 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 		loss_line(&ctl->style, &losses, path);
 	if (ctl->options.given[OPT_STRICT] && loss_any(&losses.sum)) {
 		ctl->status = SHINY_ERR_STRICT;
-		fprintf(stderr, "shinyctl: %s: missing from this session: %s (--strict)\n", path, loss_words(&losses.sum, words));
+		fprintf(stderr, "shinyctl: %s: missing from this session: %s (--strict)\n", path,
+			loss_words(&losses.sum, words));
 	}
 	losses_deinit(&losses);
 	return NULL;
@@ -141,8 +154,8 @@ struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next
 	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
 	else if (next && ctl->style.width)
-		fprintf(stdout, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), next,
-			ctl->options.operands[0]);
+		fprintf(stdout, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM),
+			tint_end(&ctl->style, TINT_DIM), next, ctl->options.operands[0]);
 	return NULL;
 }
 
@@ -161,12 +174,14 @@ void ctl_more(const struct ctl *ctl, size_t shown, size_t count)
 {
 	if (shown < count)
 		fprintf(stdout, "%s… and %s (--limit 0 shows all)%s\n", tint(&ctl->style, TINT_DIM),
-			units_noun(UNITS_NOUN_BUF, count - shown, "more row"), tint_end(&ctl->style, TINT_DIM));
+			units_noun(UNITS_NOUN_BUF, count - shown, "more row"),
+			tint_end(&ctl->style, TINT_DIM));
 }
 
 void ctl_heading(const struct ctl *ctl, const char *title, const char *more)
 {
-	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), title, tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM), more,
+	fprintf(stdout, "\n%s%s%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,
+		tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM), more,
 		tint_end(&ctl->style, TINT_DIM));
 }
 

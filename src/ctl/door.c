@@ -21,7 +21,8 @@ struct door {
 
 static struct door doors[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 
-/* Bytes of a sequence that we use: ESC [ NUMBERS m, ESC [ K. 0: it is none; more than `bytes`: it may become one. */
+/* Bytes of a sequence that we use: ESC [ NUMBERS m, ESC [ K. 0: it is none; more than `bytes`: it
+ * may become one. */
 static size_t own_sequence(const char *s, size_t bytes)
 {
 	size_t n = 2;
@@ -41,8 +42,10 @@ static size_t sequence_bytes(unsigned char lead)
 	return lead >= 0xf0 && lead < 0xf8 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
 }
 
-/* One character or sequence of `s`, as it may go out; returns the bytes that it has in `s`, 0 where more is needed to tell. */
-static size_t let_out(const struct door *door, const char *s, size_t bytes, char *out, size_t *out_bytes)
+/* One character or sequence of `s`, as it may go out; returns the bytes that it has in `s`, 0 where
+ * more is needed to tell. */
+static size_t let_out(const struct door *door, const char *s, size_t bytes, char *out,
+		      size_t *out_bytes)
 {
 	char one[5] = { 0 };
 	size_t length;
@@ -50,7 +53,8 @@ static size_t let_out(const struct door *door, const char *s, size_t bytes, char
 
 	*out_bytes = 1;
 	*out = *s;
-	if (((unsigned char)*s >= 0x20 && (unsigned char)*s < 0x7f) || *s == '\n' || *s == '\t' || (*s == '\r' && door->fd == STDERR_FILENO))
+	if (((unsigned char)*s >= 0x20 && (unsigned char)*s < 0x7f) || *s == '\n' || *s == '\t' ||
+	    (*s == '\r' && door->fd == STDERR_FILENO))
 		return 1;
 	if (*s == '\033') {
 		length = own_sequence(s, bytes);
@@ -93,7 +97,8 @@ static ssize_t door_write(void *cookie, const char *data, size_t bytes)
 
 	memcpy(text, door->pending, door->pending_bytes);
 	memcpy(text + door->pending_bytes, data, bytes);
-	for (; at < all && (length = let_out(door, text + at, all - at, out + used, &put)); at += length)
+	for (; at < all && (length = let_out(door, text + at, all - at, out + used, &put));
+	     at += length)
 		used += put;
 	door->pending_bytes = all - at;
 	memcpy(door->pending, text + at, all - at);
@@ -113,7 +118,8 @@ static int door_close(void *cookie)
 void door_open(void)
 {
 	static const cookie_io_functions_t functions = { .write = door_write, .close = door_close };
-	FILE *out = fopencookie(&doors[0], "w", functions), *err = fopencookie(&doors[1], "w", functions);
+	FILE *out = fopencookie(&doors[0], "w", functions),
+	     *err = fopencookie(&doors[1], "w", functions);
 
 	if (out) {
 		setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);

@@ -7,7 +7,8 @@
 #include "../base/nearest.h"
 
 const struct env_spec env_specs[ENV_COUNT] = {
-#define SHINY_ENV(name, field, type, fallback, allowed, help) {#name, VALUE_##type, fallback, allowed, help},
+#define SHINY_ENV(name, field, type, fallback, allowed, help) \
+	{ #name, VALUE_##type, fallback, allowed, help },
 #include <shiny/wire/variables.def>
 #undef SHINY_ENV
 };
@@ -48,8 +49,12 @@ size_t env_complain(char *const *environment, FILE *err)
 
 			if (strcmp(renamed[old].old, name) != 0)
 				continue;
-			fprintf(err, both ? "shinyctl: environment: %s is ignored, as its new name %s is set\n"
-					  : "shinyctl: environment: %s is now called %s; the old name is read for one version\n", name, now);
+			fprintf(err,
+				both ? "shinyctl: environment: %s is ignored, as its new name %s "
+				       "is set\n"
+				     : "shinyctl: environment: %s is now called %s; the old name "
+				       "is read for one version\n",
+				name, now);
 			complaints++;
 			snprintf(name, sizeof(name), "%s", now);
 			if (both)
@@ -60,11 +65,13 @@ size_t env_complain(char *const *environment, FILE *err)
 		if (i == ENV_COUNT) {
 			const char *near = nearest_name(name, names, ENV_COUNT);
 
-			fprintf(err, "shinyctl: environment: %s is not known and is ignored%s%s\n", name,
-				near ? "; the nearest is " : "", near ? near : "");
+			fprintf(err, "shinyctl: environment: %s is not known and is ignored%s%s\n",
+				name, near ? "; the nearest is " : "", near ? near : "");
 			complaints++;
-		} else if (!value_parse(env_specs[i].kind, env_specs[i].allowed, value, &number, why, sizeof(why))) {
-			fprintf(err, "shinyctl: environment: %s=%s: it takes %s; using %s\n", name, value, why, env_specs[i].fallback);
+		} else if (!value_parse(env_specs[i].kind, env_specs[i].allowed, value, &number,
+					why, sizeof(why))) {
+			fprintf(err, "shinyctl: environment: %s=%s: it takes %s; using %s\n", name,
+				value, why, env_specs[i].fallback);
 			complaints++;
 		}
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * env_table.h: the table of SHINY_* environment variables (include/shiny/wire/variables.def) as shinyctl uses it.
+ * env_table.h: the table of SHINY_* environment variables (include/shiny/wire/variables.def) as
+ * shinyctl uses it.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one (reads the environment).
  */
@@ -26,7 +27,8 @@ struct env_spec {
 };
 extern const struct env_spec env_specs[ENV_COUNT];
 
-/* Says on `err`, one line each, which SHINY_* names are unknown and which values are wrong, and what is used instead. Returns how many. */
+/* Says on `err`, one line each, which SHINY_* names are unknown and which values are wrong, and
+ * what is used instead. Returns how many. */
 size_t env_complain(char *const *environment, FILE *err);
 
 /* The variable's value where it is set and good, else its default; its number likewise. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help.h: help text, manual page, completion and README tables, all made from verbs.def, options.def and variables.def.
+ * help.h: help text, manual page, completion and README tables, all made from verbs.def,
+ * options.def and variables.def.
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: one.
  */

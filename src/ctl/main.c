@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c: finds the verb, runs it, prints its error once: "shinyctl: WHAT, ON WHAT: WHY", then the advice.
+ * main.c: finds the verb, runs it, prints its error once: "shinyctl: WHAT, ON WHAT: WHY", then the
+ * advice.
  *
  * A reader of ours that goes away (`shinyctl types FILE | head`) ends us quietly by SIGPIPE; where that signal is ignored, the
- * write fails with EPIPE and we end as quietly. Any other failed write to standard output is an error like all others.
+ * write fails with EPIPE and we end as quietly. Any other failed write to standard output is an
+ * error like all others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,11 +41,15 @@ static struct shiny_err *unknown_verb(const char *word)
 		names[v] = verbs[v].name;
 	near = nearest_name(word, names, VERB_COUNT);
 	if (file)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "'%s' is a file, not a verb", word),
-					"perhaps: shinyctl %s %s", access(word, X_OK) == 0 ? "run --" : "report", word);
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "'%s' is a file, not a verb",
+						  word),
+					"perhaps: shinyctl %s %s",
+					access(word, X_OK) == 0 ? "run --" : "report", word);
 	if (near)
-		return shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'; the nearest is '%s'", word, near);
-	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'", word), "`shinyctl help` lists the verbs");
+		return shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'; the nearest is '%s'", word,
+				 near);
+	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "unknown verb '%s'", word),
+				"`shinyctl help` lists the verbs");
 }
 
 /* Those that read sums, and would take it for an answer that there are none yet. */
@@ -75,7 +81,8 @@ static struct shiny_err *run_verb(enum verb_id verb, int argc, char **argv, int 
 	if (ctl.options.help)
 		help_verb(&ctl.style, verb);
 	else
-		for (size_t i = 0; !err && verbs[verb].group == VERBS_READ && i < ctl.options.operand_count; i++)
+		for (size_t i = 0;
+		     !err && verbs[verb].group == VERBS_READ && i < ctl.options.operand_count; i++)
 			err = unfinished_wait(ctl.options.operands[i], reads_sums(verb));
 	if (!err && !ctl.options.help)
 		err = verbs[verb].run(&ctl);
@@ -105,9 +112,11 @@ static int run_main(int argc, char **argv)
 	else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
 		verb = VERB_VERSION;
 	if (verb == VERB_COUNT)
-		err = argv[1][0] == '-' ? shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "a verb comes first, not %s", argv[1]),
-							   "`shinyctl help` lists the verbs")
-					: unknown_verb(argv[1]);
+		err = argv[1][0] == '-'
+			      ? shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+							   "a verb comes first, not %s", argv[1]),
+						 "`shinyctl help` lists the verbs")
+			      : unknown_verb(argv[1]);
 	else
 		err = run_verb((enum verb_id)verb, argc - 2, argv + 2, &status);
 	if (err)
@@ -127,13 +136,15 @@ static int run_main(int argc, char **argv)
 }
 
 /*
- * Who started us may have closed standard streams: the next file that we open, a session, would be one of them. What is put there
- * fails as a closed one does, and is closed again in the program that `run` becomes.
+ * Who started us may have closed standard streams: the next file that we open, a session, would be
+ * one of them. What is put there fails as a closed one does, and is closed again in the program
+ * that `run` becomes.
  */
 static void fill_standard_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
 			return; /* no descriptor can be had, so none can be mistaken */
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * members.c: the layout of a type as pahole shows it, from the debug information of the session's modules, and what its holes and its
- * padding cost over the blocks that the session saw.
+ * members.c: the layout of a type as pahole shows it, from the debug information of the session's
+ * modules, and what its holes and its padding cost over the blocks that the session saw.
  *
- * The counting follows the evidence: a block of form object or node holds one, an array as many as fit. Guesses (medium, low) are
- * left out of the count, so that the cost is never more than what is known.
+ * The counting follows the evidence: a block of form object or node holds one, an array as many as
+ * fit. Guesses (medium, low) are left out of the count, so that the cost is never more than what is
+ * known.
  */
 #include "members.h"
 
@@ -66,13 +67,16 @@ static void layout_deinit(struct layout *layout)
 
 /* ---- which type, from which module ---- */
 
-/* Names of the session's types that `wanted` means: the full name, else short names, else a pattern. */
+/* Names of the session's types that `wanted` means: the full name, else short names, else a
+ * pattern. */
 static struct shiny_err *find_name(struct store *store, const char *wanted, char **out)
 {
 	VEC(char *) found[3] = {{0}, {0}, {0}};
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT DISTINCT name FROM type WHERE confidence <> 'label' ORDER BY name", &q);
+	struct shiny_err *err = store_query(
+		store, "SELECT DISTINCT name FROM type WHERE confidence <> 'label' ORDER BY name",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		const char *name = query_text(q, 0);
@@ -89,7 +93,9 @@ static struct shiny_err *find_name(struct store *store, const char *wanted, char
 		if (found[rank].count == 1)
 			*out = mem_text(found[rank].at[0]);
 		else if (found[rank].count > 1)
-			err = names_ambiguous("types: --members", wanted, "types of this session match", found[rank].at, found[rank].count);
+			err = names_ambiguous("types: --members", wanted,
+					      "types of this session match", found[rank].at,
+					      found[rank].count);
 		if (err)
 			break;
 	}
@@ -106,7 +112,9 @@ static struct shiny_err *find_name(struct store *store, const char *wanted, char
 /* Asks the modules with debug information, those whose call sites make the type first. */
 static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struct layout *layout)
 {
-	struct sym_options options = {.debug_dirs = ctl->options.symbol_count ? ctl->options.symbols : NULL};
+	struct sym_options options = { .debug_dirs = ctl->options.symbol_count
+							     ? ctl->options.symbols
+							     : NULL };
 	uint64_t modules = 0;
 	struct query *q = NULL;
 	struct sym *sym = NULL;
@@ -114,16 +122,22 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 	struct shiny_err *err = sym_create(&options, &sym);
 
 	if (!err)
-		err = store_query(store, "SELECT m.path, m.build_id FROM module m LEFT JOIN (SELECT i.module AS module, SUM(s.allocs) AS n "
-			"FROM site_stat s JOIN type y ON y.id = s.type JOIN site i ON i.id = s.site WHERE y.name = ? GROUP BY i.module) u "
-			"ON u.module = m.id ORDER BY COALESCE(u.n, 0) DESC, m.symbols = 'dwarf' DESC, m.id", &q);
+		err = store_query(store,
+				  "SELECT m.path, m.build_id FROM module m LEFT JOIN (SELECT "
+				  "i.module AS module, SUM(s.allocs) AS n "
+				  "FROM site_stat s JOIN type y ON y.id = s.type JOIN site i ON "
+				  "i.id = s.site WHERE y.name = ? GROUP BY i.module) u "
+				  "ON u.module = m.id ORDER BY COALESCE(u.n, 0) DESC, m.symbols = "
+				  "'dwarf' DESC, m.id",
+				  &q);
 	if (!err)
 		query_bind_text(q, 1, layout->name);
 	while (!err && !found && !(err = query_step(q, &row)) && row) {
 		struct sym_module *module = NULL;
 
 		err = names_open_module(sym, query_text(q, 0), query_text(q, 1), &module);
-		if (err || sym_module_info(module)->state != SYM_OK || !sym_module_info(module)->dwarf)
+		if (err || sym_module_info(module)->state != SYM_OK ||
+		    !sym_module_info(module)->dwarf)
 			continue;
 		modules++;
 		found = sym_type_layout(module, layout->name, &layout->bytes, take, layout);
@@ -134,20 +148,28 @@ static struct shiny_err *find_layout(struct ctl *ctl, struct store *store, struc
 	sym_destroy(sym);
 	if (err || found)
 		return err;
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "no layout of '%s': %s", layout->name, modules
-					  ? "the debug information of the session's modules does not define such a class"
-					  : "no module of the session has debug information"),
-				"`shinyctl symbols %s` says which modules have debug information and how to get more",
-				ctl->options.operands[0]);
+	return shiny_err_advise(
+		shiny_err(SHINY_ERR_OTHER, "no layout of '%s': %s", layout->name,
+			  modules ? "the debug information of the session's modules does not "
+				    "define such a class"
+				  : "no module of the session has debug information"),
+		"`shinyctl symbols %s` says which modules have debug information and how to get "
+		"more",
+		ctl->options.operands[0]);
 }
 
-static struct shiny_err *count_blocks(struct store *store, const struct scope *scope, struct layout *layout)
+static struct shiny_err *count_blocks(struct store *store, const struct scope *scope,
+				      struct layout *layout)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT y.form IN ('array', 'buffer'), y.confidence IN ('exact', 'high') AND NOT y.or_derived, "
-		SUMS_SQL " FROM site_stat s JOIN type y ON y.id = s.type WHERE y.name = ? AND y.confidence <> 'label' AND %s GROUP BY 1, 2",
-		scope_blocks(scope));
+	struct shiny_err *err =
+		query_format(store, &q,
+			     "SELECT y.form IN ('array', 'buffer'), y.confidence IN ('exact', "
+			     "'high') AND NOT y.or_derived, " SUMS_SQL
+			     " FROM site_stat s JOIN type y ON y.id = s.type WHERE y.name = ? AND "
+			     "y.confidence <> 'label' AND %s GROUP BY 1, 2",
+			     scope_blocks(scope));
 
 	if (!err)
 		query_bind_text(q, 1, layout->name);
@@ -179,20 +201,28 @@ static const struct column columns[COLUMNS] = {
 	[NAME] = {"member", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 };
 static const char *const what_names[] = {
-	[SYM_MEMBER] = "member", [SYM_BASE_CLASS] = "base", [SYM_VPTR] = "vptr", [SYM_HOLE] = "hole", [SYM_PADDING] = "padding",
+	[SYM_MEMBER] = "member", [SYM_BASE_CLASS] = "base", [SYM_VPTR] = "vptr",
+	[SYM_HOLE] = "hole",	 [SYM_PADDING] = "padding",
 };
 
 static char *size_text(const struct sym_member *at)
 {
-	return at->bit_size ? mem_format("%4u bits", at->bit_size) : mem_format("%4" PRIu64, at->bytes);
+	return at->bit_size ? mem_format("%4u bits", at->bit_size)
+			    : mem_format("%4" PRIu64, at->bytes);
 }
 
 static char *name_text(const struct member *member)
 {
-	static const char *const signs[] = {[SYM_MEMBER] = "", [SYM_BASE_CLASS] = "(base class)", [SYM_VPTR] = "(vptr)",
-					    [SYM_HOLE] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c hole", [SYM_PADDING] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c padding"};
+	static const char *const signs[] = {
+		[SYM_MEMBER] = "",
+		[SYM_BASE_CLASS] = "(base class)",
+		[SYM_VPTR] = "(vptr)",
+		[SYM_HOLE] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c hole",
+		[SYM_PADDING] = "\xe2\x97\x8c\xe2\x97\x8c\xe2\x97\x8c padding"
+	};
 	const struct sym_member *at = &member->at;
-	const char *name = at->what == SYM_MEMBER ? (member->name ? member->name : "(unnamed)") : signs[at->what];
+	const char *name = at->what == SYM_MEMBER ? (member->name ? member->name : "(unnamed)")
+						  : signs[at->what];
 
 	return mem_format("%*s%s", (int)(2 * at->depth), "", name);
 }
@@ -207,9 +237,12 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 	for (size_t i = 0; i < layout->members.count; i++) {
 		const struct member *member = &layout->members.at[i];
 		bool gap = member->at.what == SYM_HOLE || member->at.what == SYM_PADDING;
-		uint64_t next = i + 1 < layout->members.count ? layout->members.at[i + 1].at.offset : layout->bytes;
+		uint64_t next = i + 1 < layout->members.count ? layout->members.at[i + 1].at.offset
+							      : layout->bytes;
 		char *size = size_text(&member->at), *name = name_text(member);
-		char *type = !member->type || gap || member->at.what == SYM_VPTR ? mem_text("") : full ? mem_text(member->type) : type_name_short(member->type);
+		char *type = !member->type || gap || member->at.what == SYM_VPTR ? mem_text("")
+			     : full ? mem_text(member->type)
+				    : type_name_short(member->type);
 
 		table_row(&table);
 		table_number(&table, OFFSET, member->at.offset);
@@ -220,10 +253,15 @@ static void print_layout(struct ctl *ctl, const struct layout *layout)
 		if (next >= boundary && boundary < layout->bytes) {
 			uint64_t end = member->at.offset + member->at.bytes;
 
-			table_below(&table, mem_format("%s        ---- cache line %" PRIu64 " begins at %" PRIu64 "%s%s\n", tint(&ctl->style, TINT_DIM),
-						       next / LINE, next / LINE * LINE,
-						       end > next / LINE * LINE && member->at.depth == 0 ? ", inside the member above" : "",
-						       tint_end(&ctl->style, TINT_DIM)));
+			table_below(&table,
+				    mem_format("%s        ---- cache line %" PRIu64
+					       " begins at %" PRIu64 "%s%s\n",
+					       tint(&ctl->style, TINT_DIM), next / LINE,
+					       next / LINE * LINE,
+					       end > next / LINE * LINE && member->at.depth == 0
+						       ? ", inside the member above"
+						       : "",
+					       tint_end(&ctl->style, TINT_DIM)));
 			boundary = next / LINE * LINE + LINE;
 		}
 		free(size);
@@ -239,24 +277,33 @@ static void print_cost(const struct layout *layout)
 	uint64_t waste = layout->hole_bytes + layout->padding;
 
 	fprintf(stdout, "\nsize %s, %s, %s; ", units_noun(UNITS_NOUN_BUF, layout->bytes, "byte"),
-		units_noun(UNITS_NOUN_BUF, (layout->bytes + LINE - 1) / LINE, "cache line"), units_noun(UNITS_NOUN_BUF, layout->fields, "member"));
+		units_noun(UNITS_NOUN_BUF, (layout->bytes + LINE - 1) / LINE, "cache line"),
+		units_noun(UNITS_NOUN_BUF, layout->fields, "member"));
 	if (layout->holes)
-		fprintf(stdout, "%s of %s", units_noun(UNITS_NOUN_BUF, layout->holes, "hole"), units_noun(UNITS_NOUN_BUF, layout->hole_bytes, "byte"));
+		fprintf(stdout, "%s of %s", units_noun(UNITS_NOUN_BUF, layout->holes, "hole"),
+			units_noun(UNITS_NOUN_BUF, layout->hole_bytes, "byte"));
 	else
 		fputs("no holes", stdout);
 	if (layout->padding)
-		fprintf(stdout, ", %s of padding", units_noun(UNITS_NOUN_BUF, layout->padding, "byte"));
+		fprintf(stdout, ", %s of padding",
+			units_noun(UNITS_NOUN_BUF, layout->padding, "byte"));
 	if (waste && layout->bytes)
-		fprintf(stdout, ": %s of it is unused", units_share(UNITS_BUF, (double)waste, (double)layout->bytes));
+		fprintf(stdout, ": %s of it is unused",
+			units_share(UNITS_BUF, (double)waste, (double)layout->bytes));
 	putc('\n', stdout);
-	fprintf(stdout, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs), units_noun(UNITS_NOUN_BUF, layout->alloc_blocks, "block"),
-		units_count(UNITS_BUF, layout->live), units_noun(UNITS_NOUN_BUF, layout->live_blocks, "block"));
+	fprintf(stdout, "%s allocated in %s, %s live in %s", units_count(UNITS_BUF, layout->allocs),
+		units_noun(UNITS_NOUN_BUF, layout->alloc_blocks, "block"),
+		units_count(UNITS_BUF, layout->live),
+		units_noun(UNITS_NOUN_BUF, layout->live_blocks, "block"));
 	if (waste && layout->live)
-		fprintf(stdout, ": %s × %s live = %s unused", units_noun(UNITS_NOUN_BUF, waste, "byte"), units_count(UNITS_BUF, layout->live),
+		fprintf(stdout, ": %s × %s live = %s unused",
+			units_noun(UNITS_NOUN_BUF, waste, "byte"),
+			units_count(UNITS_BUF, layout->live),
 			units_bytes(UNITS_BUF, waste * layout->live));
 	putc('\n', stdout);
 	if (layout->guessed)
-		fprintf(stdout, "%s that only may be of this type %s not counted\n", units_noun(UNITS_NOUN_BUF, layout->guessed, "allocation"),
+		fprintf(stdout, "%s that only may be of this type %s not counted\n",
+			units_noun(UNITS_NOUN_BUF, layout->guessed, "allocation"),
 			units_form(layout->guessed, "is", "are"));
 }
 
@@ -272,7 +319,8 @@ static void json_layout(struct ctl *ctl, const struct layout *layout)
 	json_number(json, "padding_bytes", layout->padding);
 	json_number(json, "allocs", layout->allocs);
 	json_number(json, "live", layout->live);
-	json_number(json, "unused_live_bytes", (layout->hole_bytes + layout->padding) * layout->live);
+	json_number(json, "unused_live_bytes",
+		    (layout->hole_bytes + layout->padding) * layout->live);
 	json_number(json, "guessed_allocs", layout->guessed);
 	json_array(json, "members");
 	for (size_t i = 0; i < layout->members.count; i++) {
@@ -292,7 +340,8 @@ static void json_layout(struct ctl *ctl, const struct layout *layout)
 	json_end(json);
 }
 
-struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct scope *scope, const char *type)
+struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct scope *scope,
+			       const char *type)
 {
 	struct layout layout = { 0 };
 	struct shiny_err *err = find_name(store, type, &layout.name);
@@ -305,9 +354,11 @@ struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struc
 		ctl_document(ctl);
 		json_layout(ctl, &layout);
 	} else if (!err) {
-		char *brief = ctl->options.given[OPT_FULL_NAMES] ? mem_text(layout.name) : type_name_short(layout.name);
+		char *brief = ctl->options.given[OPT_FULL_NAMES] ? mem_text(layout.name)
+								 : type_name_short(layout.name);
 
-		fprintf(stdout, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief, tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
+		fprintf(stdout, "%s%s%s   %s%s%s\n", tint(&ctl->style, TINT_BOLD), brief,
+			tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM),
 			text_base(layout.module), tint_end(&ctl->style, TINT_DIM));
 		free(brief);
 		print_layout(ctl, &layout);

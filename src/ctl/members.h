@@ -9,6 +9,7 @@
 
 #include "ctl.h"
 
-SHINY_MUST_CHECK struct shiny_err *members_show(struct ctl *ctl, struct store *store, const struct scope *scope, const char *type);
+SHINY_MUST_CHECK struct shiny_err *members_show(struct ctl *ctl, struct store *store,
+						const struct scope *scope, const char *type);
 
 #endif

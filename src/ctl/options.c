@@ -8,7 +8,8 @@
 
 #define ON(verb) (UINT64_C(1) << VERB_##verb)
 /* every verb that verbs.def has in the group READ */
-#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) | (uint64_t)(VERBS_##group == VERBS_READ) << VERB_##ID
+#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) \
+	| (uint64_t)(VERBS_##group == VERBS_READ) << VERB_##ID
 enum { READS = UINT64_C(0)
 #include "verbs.def"
 };
@@ -22,10 +23,22 @@ _Static_assert(VERB_COUNT <= 64, "option_spec.verbs has a bit for each");
 
 const struct option_spec option_specs[OPT_COUNT] = {
 #define CTL_OPTION(id, on, text, short, type, value, words, def, about) \
-	{.verbs = (on), .name = text, .letter = short, .kind = VALUE_##type, .arg = value, .allowed = words, .fallback = def, \
-	 .help = about, .env = -1},
+	{ .verbs = (on),                                                \
+	  .name = text,                                                 \
+	  .letter = short,                                              \
+	  .kind = VALUE_##type,                                         \
+	  .arg = value,                                                 \
+	  .allowed = words,                                             \
+	  .fallback = def,                                              \
+	  .help = about,                                                \
+	  .env = -1 },
 #define CTL_ENV_OPTION(id, on, text, short, value, variable) \
-	{.verbs = (on), .name = text, .letter = short, .kind = (enum value_kind)KIND_##variable, .arg = value, .env = ENV_##variable},
+	{ .verbs = (on),                                     \
+	  .name = text,                                      \
+	  .letter = short,                                   \
+	  .kind = (enum value_kind)KIND_##variable,          \
+	  .arg = value,                                      \
+	  .env = ENV_##variable },
 #include "options.def"
 #undef CTL_OPTION
 #undef CTL_ENV_OPTION
@@ -49,8 +62,10 @@ static struct shiny_err *unknown(enum verb_id verb, const char *word)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	near = nearest_name(name + strspn(name, "-"), names, count);
 	if (near)
-		return shiny_err(SHINY_ERR_USAGE, "%s: unknown option %s; the nearest is --%s", verbs[verb].name, name, near);
-	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s: unknown option %s", verbs[verb].name, name),
+		return shiny_err(SHINY_ERR_USAGE, "%s: unknown option %s; the nearest is --%s",
+				 verbs[verb].name, name, near);
+	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s: unknown option %s",
+					  verbs[verb].name, name),
 				"`shinyctl help %s` lists its options", verbs[verb].name);
 }
 
@@ -60,15 +75,17 @@ static struct shiny_err *set(struct options *o, size_t id, const char *value)
 	char why[160];
 	uint64_t number = 1;
 
-	if (spec->kind != VALUE_FLAG && !value_parse(spec->kind, allowed_of(spec), value, &number, why, sizeof(why)))
-		return shiny_err(SHINY_ERR_USAGE, "%s: --%s '%s': it takes %s", verbs[o->verb].name, spec->name, value, why);
+	if (spec->kind != VALUE_FLAG &&
+	    !value_parse(spec->kind, allowed_of(spec), value, &number, why, sizeof(why)))
+		return shiny_err(SHINY_ERR_USAGE, "%s: --%s '%s': it takes %s", verbs[o->verb].name,
+				 spec->name, value, why);
 	if (id == OPT_SYMBOLS || id == OPT_COMPONENTS) {
 		const char **list = id == OPT_SYMBOLS ? o->symbols : o->components;
 		size_t *count = id == OPT_SYMBOLS ? &o->symbol_count : &o->component_count;
 
 		if (*count == OPTIONS_LISTED)
-			return shiny_err(SHINY_ERR_USAGE, "%s: --%s is given more than %d times", verbs[o->verb].name, spec->name,
-					 OPTIONS_LISTED);
+			return shiny_err(SHINY_ERR_USAGE, "%s: --%s is given more than %d times",
+					 verbs[o->verb].name, spec->name, OPTIONS_LISTED);
 		list[(*count)++] = value;
 	}
 	o->given[id] = true;
@@ -82,11 +99,14 @@ static struct shiny_err *need_value(enum verb_id verb, const struct option_spec 
 	char why[160];
 
 	value_describe(spec->kind, allowed_of(spec), why, sizeof(why));
-	return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs a value: %s", verbs[verb].name, spec->name, why);
+	return shiny_err(SHINY_ERR_USAGE, "%s: --%s needs a value: %s", verbs[verb].name,
+			 spec->name, why);
 }
 
-/* One `--name[=value]`; `next` is the following argument or NULL, `*taken` tells whether it was used up. */
-static struct shiny_err *parse_long(struct options *o, const char *word, const char *next, bool *taken)
+/* One `--name[=value]`; `next` is the following argument or NULL, `*taken` tells whether it was
+ * used up. */
+static struct shiny_err *parse_long(struct options *o, const char *word, const char *next,
+				    bool *taken)
 {
 	size_t length = strcspn(word + 2, "=");
 	const char *value = word[2 + length] ? word + 3 + length : NULL;
@@ -94,11 +114,13 @@ static struct shiny_err *parse_long(struct options *o, const char *word, const c
 	for (size_t i = 0; i < OPT_COUNT; i++) {
 		const struct option_spec *spec = &option_specs[i];
 
-		if (!(spec->verbs >> o->verb & 1) || strlen(spec->name) != length || strncmp(spec->name, word + 2, length) != 0)
+		if (!(spec->verbs >> o->verb & 1) || strlen(spec->name) != length ||
+		    strncmp(spec->name, word + 2, length) != 0)
 			continue;
 		if (spec->kind == VALUE_FLAG) {
 			if (value)
-				return shiny_err(SHINY_ERR_USAGE, "%s: --%s takes no value", verbs[o->verb].name, spec->name);
+				return shiny_err(SHINY_ERR_USAGE, "%s: --%s takes no value",
+						 verbs[o->verb].name, spec->name);
 			return set(o, i, "");
 		}
 		if (!value) {
@@ -112,7 +134,8 @@ static struct shiny_err *parse_long(struct options *o, const char *word, const c
 	return unknown(o->verb, word);
 }
 
-static struct shiny_err *parse_short(struct options *o, const char *word, const char *next, bool *taken)
+static struct shiny_err *parse_short(struct options *o, const char *word, const char *next,
+				     bool *taken)
 {
 	for (const char *p = word + 1; *p; p++) {
 		struct shiny_err *err;
@@ -160,8 +183,11 @@ struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct
 		if (spec->env >= 0 || !(spec->verbs >> verb & 1) || !spec->fallback[0])
 			continue;
 		o.text[id] = spec->fallback;
-		if (!value_parse(spec->kind, spec->allowed, spec->fallback, &o.number[id], why, sizeof(why)))
-			return shiny_err(SHINY_ERR_OTHER, "options.def: default of --%s: it takes %s", spec->name, why);
+		if (!value_parse(spec->kind, spec->allowed, spec->fallback, &o.number[id], why,
+				 sizeof(why)))
+			return shiny_err(SHINY_ERR_OTHER,
+					 "options.def: default of --%s: it takes %s", spec->name,
+					 why);
 	}
 	for (i = 0; i < argc; i++) {
 		const char *next = i + 1 < argc ? argv[i + 1] : NULL;
@@ -191,10 +217,13 @@ struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct
 		argv[o.operand_count++] = argv[i];
 	argv[o.operand_count] = NULL;
 	if (!o.help && o.operand_count < v->least)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s: it needs %s", v->name, v->operands), "usage: shinyctl %s %s",
-					v->name, v->operands);
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s: it needs %s", v->name,
+						  v->operands),
+					"usage: shinyctl %s %s", v->name, v->operands);
 	if (!o.help && !v->rest_is_program && o.operand_count > v->most)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s: '%s' is one argument too many", v->name, argv[v->most]),
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+						  "%s: '%s' is one argument too many", v->name,
+						  argv[v->most]),
 					"usage: shinyctl %s %s", v->name, v->operands);
 	*out = o;
 	return NULL;

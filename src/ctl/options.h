@@ -4,10 +4,11 @@
  *
  * Runs: CLI. Signals: no. Allocates: no more than a pointer an operand. Threads: one.
  *
- * `--name value`, `--name=value`, `-n value`, `-nvalue`, flags together as `-jw`; `--` ends the options, and so does the first
- * operand of `run`, whose remaining arguments belong to the program. A unique beginning of a long name is not accepted: a
- * script that relies on one breaks when an option is added. The last value of an option wins, but for --symbols and --components,
- * which list.
+ * `--name value`, `--name=value`, `-n value`, `-nvalue`, flags together as `-jw`; `--` ends the
+ * options, and so does the first operand of `run`, whose remaining arguments belong to the program.
+ * A unique beginning of a long name is not accepted: a script that relies on one breaks when an
+ * option is added. The last value of an option wins, but for --symbols and --components, which
+ * list.
  */
 #ifndef SHINY_OPTIONS_H
 #define SHINY_OPTIONS_H
@@ -46,7 +47,8 @@ struct options {
 	enum verb_id verb;
 	bool help;               /* --help or -h: nothing else was checked */
 	bool given[OPT_COUNT];
-	const char *text[OPT_COUNT]; /* as written; the default where not given, NULL where there is none */
+	const char *text[OPT_COUNT]; /* as written; the default where not given, NULL where there is
+	                              * none */
 	uint64_t number[OPT_COUNT];
 	const char *symbols[OPTIONS_LISTED + 1]; /* every --symbols, NULL-terminated */
 	size_t symbol_count;
@@ -57,6 +59,7 @@ struct options {
 };
 
 /* `argv` begins behind the verb and is reordered. Checks the number of operands too. */
-SHINY_MUST_CHECK struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv, struct options *out);
+SHINY_MUST_CHECK struct shiny_err *options_parse(enum verb_id verb, int argc, char **argv,
+						 struct options *out);
 
 #endif

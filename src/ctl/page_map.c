@@ -13,7 +13,8 @@ struct map_cell {
 	uint64_t number; /* page or range */
 	uint64_t bytes;
 	uint8_t fates;
-	bool little; /* a pinned page of which less than half is live; a range of which less than a tenth is */
+	bool little; /* a pinned page of which less than half is live; a range of which less than a
+	              * tenth is */
 };
 
 /* Lines that the pages of a process take. */
@@ -23,7 +24,8 @@ static size_t lines_of_pages(const struct pages_process *p)
 	size_t lines = 0;
 
 	for (size_t i = 0; i < p->run_count; i++) {
-		uint64_t from = p->runs[i].page / CELLS, to = (p->runs[i].page + p->runs[i].count - 1) / CELLS;
+		uint64_t from = p->runs[i].page / CELLS,
+			 to = (p->runs[i].page + p->runs[i].count - 1) / CELLS;
 
 		lines += (size_t)(to - from) + (from != last);
 		last = to;
@@ -80,22 +82,30 @@ static void print_cell(const struct style *style, const struct map_cell *cell, u
 
 void page_map_print(const struct style *style, const struct pages_process *p, enum page_cell how)
 {
-	/* whoever asks for pages gets them while it can be read: a block of a tebibyte is four million lines */
-	size_t most = how == PAGE_CELL_PAGE ? LINES_MOST : how == PAGE_CELL_AUTO ? LINES_OF_PAGES : 0;
+	/* whoever asks for pages gets them while it can be read: a block of a tebibyte is four
+	 * million lines */
+	size_t most = how == PAGE_CELL_PAGE   ? LINES_MOST
+		      : how == PAGE_CELL_AUTO ? LINES_OF_PAGES
+					      : 0;
 	uint64_t pages = lines_of_pages(p) <= most ? 1 : RANGE_PAGES, line = 0;
 	size_t count;
 	struct map_cell *cells = cells_of(p, pages, &count);
 
-	fprintf(style->out, "%s%s, pid %u%s: %s, %s live; a cell is %s\n", tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
-		units_noun(UNITS_NOUN_BUF, p->sums.pages, "page"), units_bytes(UNITS_BUF, p->sums.bytes - p->sums.overlap_bytes),
+	fprintf(style->out, "%s%s, pid %u%s: %s, %s live; a cell is %s\n", tint(style, TINT_BOLD),
+		p->name, p->pid, tint_end(style, TINT_BOLD),
+		units_noun(UNITS_NOUN_BUF, p->sums.pages, "page"),
+		units_bytes(UNITS_BUF, p->sums.bytes - p->sums.overlap_bytes),
 		pages == 1 ? "4 KiB" : "2 MiB");
 	for (size_t i = 0; i < count;) {
 		uint64_t this_line = cells[i].number / CELLS, at = this_line * CELLS;
 		enum tint last = TINT_NONE;
 
 		if (i && this_line != line + 1)
-			fprintf(style->out, "%s%16s %s%s\n", tint(style, TINT_DIM), "\xe2\x8b\xae", /* three columns of bytes, one of text */
-				units_bytes(UNITS_BUF, (this_line - line - 1) * CELLS * pages * PAGE_BYTES), tint_end(style, TINT_DIM));
+			fprintf(style->out, "%s%16s %s%s\n", tint(style, TINT_DIM),
+				"\xe2\x8b\xae", /* three columns of bytes, one of text */
+				units_bytes(UNITS_BUF,
+					    (this_line - line - 1) * CELLS * pages * PAGE_BYTES),
+				tint_end(style, TINT_DIM));
 		line = this_line;
 		fprintf(style->out, "%14" PRIx64 " ", at * pages * PAGE_BYTES);
 		for (; i < count && cells[i].number / CELLS == this_line; i++) {
@@ -120,11 +130,14 @@ void page_map_print(const struct style *style, const struct pages_process *p, en
 
 void page_map_legend(const struct style *style, bool fates)
 {
-	fprintf(style->out, "an eighth \xe2\x96\x81 to all of it \xe2\x96\x88 is live, blank: nothing");
+	fprintf(style->out,
+		"an eighth \xe2\x96\x81 to all of it \xe2\x96\x88 is live, blank: nothing");
 	if (style->colour)
-		fprintf(style->out, "; %sred%s kept by little%s", tint(style, TINT_BAD), tint_end(style, TINT_BAD), fates ? " that stays" : "");
+		fprintf(style->out, "; %sred%s kept by little%s", tint(style, TINT_BAD),
+			tint_end(style, TINT_BAD), fates ? " that stays" : "");
 	if (style->colour && fates)
-		fprintf(style->out, ", %sgreen%s all of it ends later, %syellow%s some of it", tint(style, TINT_GOOD), tint_end(style, TINT_GOOD),
-			tint(style, TINT_WARN), tint_end(style, TINT_WARN));
+		fprintf(style->out, ", %sgreen%s all of it ends later, %syellow%s some of it",
+			tint(style, TINT_GOOD), tint_end(style, TINT_GOOD), tint(style, TINT_WARN),
+			tint_end(style, TINT_WARN));
 	putc('\n', style->out);
 }

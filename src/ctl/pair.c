@@ -5,7 +5,8 @@
 
 #include "../base/units.h"
 
-struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new, struct pair *out)
+struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new,
+			    struct pair *out)
 {
 	const char *const paths[2] = { base, new };
 	const struct scope_names names = ctl_names(ctl);

@@ -15,7 +15,8 @@ struct pair {
 };
 
 /* `base` may be NULL. Scopes are what --process, --tag and --between mean in each. */
-SHINY_MUST_CHECK struct shiny_err *pair_open(const struct ctl *ctl, const char *base, const char *new, struct pair *out);
+SHINY_MUST_CHECK struct shiny_err *pair_open(const struct ctl *ctl, const char *base,
+					     const char *new, struct pair *out);
 void pair_close(struct pair *pair);
 
 /* "+1.2 MiB", "-3": from `base` to `new`; UNITS_TEXT + 1 bytes. */

@@ -16,8 +16,9 @@
 #include "env_table.h"
 
 /*
- * An allocator inside the executable is seen through patches of its entries, which the library makes by a file that must be there before. What
- * a script or the program itself starts later is found in the cache if it was started, or probed, before.
+ * An allocator inside the executable is seen through patches of its entries, which the library
+ * makes by a file that must be there before. What a script or the program itself starts later is
+ * found in the cache if it was started, or probed, before.
  */
 static struct shiny_err *prepare_allocator(const char *path, const struct program_look *look)
 {
@@ -26,20 +27,24 @@ static struct shiny_err *prepare_allocator(const char *path, const struct progra
 
 	if (look->kind == PROGRAM_SCRIPT)
 		path = look->interpreter;
-	if ((look->kind == PROGRAM_ELF && look->malloc != PROGRAM_MALLOC_PARTITION) || look->kind == PROGRAM_SCRIPT)
+	if ((look->kind == PROGRAM_ELF && look->malloc != PROGRAM_MALLOC_PARTITION) ||
+	    look->kind == PROGRAM_SCRIPT)
 		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &found);
 	if (err && err->code == SHINY_ERR_USAGE)
 		return err;
 	if (err)
-		fprintf(stderr, "shinyctl: the allocator inside %s will not be recorded: %s\n", path, err->message);
+		fprintf(stderr, "shinyctl: the allocator inside %s will not be recorded: %s\n",
+			path, err->message);
 	else if (*found.why)
-		fprintf(stderr, "shinyctl: %s inside %s will not be recorded: %s\n", found.patches ? "a part of the allocators" : "the allocator", path,
+		fprintf(stderr, "shinyctl: %s inside %s will not be recorded: %s\n",
+			found.patches ? "a part of the allocators" : "the allocator", path,
 			found.why);
 	shiny_err_free(err);
 	return NULL;
 }
 
-/* What garbage-collected heap it has: the library reads that when it starts. Where it can't be known, the end of the recording says so. */
+/* What garbage-collected heap it has: the library reads that when it starts. Where it can't be
+ * known, the end of the recording says so. */
 static void prepare_heap(const char *path)
 {
 	struct probe_options options = { 0 };
@@ -51,8 +56,10 @@ static void prepare_heap(const char *path)
 	shiny_err_free(err);
 }
 
-/* Where PartitionAlloc's observer hooks are set, if it has symbols: the library hears of Blink's own partitions through them. */
-static void prepare_observers(const char *path, const struct program_look *look, const char *const *debug_dirs)
+/* Where PartitionAlloc's observer hooks are set, if it has symbols: the library hears of Blink's
+ * own partitions through them. */
+static void prepare_observers(const char *path, const struct program_look *look,
+			      const char *const *debug_dirs)
 {
 	const char *why;
 
@@ -60,7 +67,10 @@ static void prepare_observers(const char *path, const struct program_look *look,
 		return;
 	observers_prepare(path, debug_dirs, &why);
 	if (why)
-		fprintf(stderr, "shinyctl: partitions of %s that are not malloc's will not be recorded: %s\n", path, why);
+		fprintf(stderr,
+			"shinyctl: partitions of %s that are not malloc's will not be recorded: "
+			"%s\n",
+			path, why);
 }
 
 /* The first few classes of which not all is seen, and how many more. */
@@ -75,7 +85,10 @@ static void tell_unseen(const struct shiny_ctors_file *file)
 		if (!c->unpatched && (!c->inlined || c->inlined == UINT32_MAX) && c->constructors)
 			continue;
 		if (count++ < SHOWN)
-			fprintf(stderr, "%s%.*s", count == 1 ? "shinyctl: not all constructors and destructors will be seen (inlined, or not to be patched) of " : ", ",
+			fprintf(stderr, "%s%.*s",
+				count == 1 ? "shinyctl: not all constructors and destructors will "
+					     "be seen (inlined, or not to be patched) of "
+					   : ", ",
 				(int)c->name_bytes, ctors_names(file) + c->name_at);
 	}
 	if (count > SHOWN)
@@ -85,7 +98,8 @@ static void tell_unseen(const struct shiny_ctors_file *file)
 }
 
 /* SHINY_CTORS: what the library patches is worked out here, once for each build. */
-static struct shiny_err *prepare_constructors(const char *path, const struct program_look *look, const char *const *debug_dirs)
+static struct shiny_err *prepare_constructors(const char *path, const struct program_look *look,
+					      const char *const *debug_dirs)
 {
 	struct shiny_ctors_file *file = NULL;
 	struct shiny_err *err = NULL;
@@ -97,7 +111,8 @@ static struct shiny_err *prepare_constructors(const char *path, const struct pro
 	if (err && err->code == SHINY_ERR_USAGE)
 		return err;
 	if (err)
-		fprintf(stderr, "shinyctl: constructors of %s will not be recorded: %s\n", path, err->message);
+		fprintf(stderr, "shinyctl: constructors of %s will not be recorded: %s\n", path,
+			err->message);
 	else if (file && *file->why)
 		fprintf(stderr, "shinyctl: SHINY_CTORS, of %s: %s\n", path, file->why);
 	if (file)
@@ -107,7 +122,8 @@ static struct shiny_err *prepare_constructors(const char *path, const struct pro
 	return NULL;
 }
 
-struct shiny_err *prepare_program(const char *path, const struct program_look *look, const char *const *debug_dirs)
+struct shiny_err *prepare_program(const char *path, const struct program_look *look,
+				  const char *const *debug_dirs)
 {
 	struct shiny_err *err = NULL;
 
@@ -129,7 +145,8 @@ struct shiny_err *prepare_for_library(const char *path, const char *directory)
 		setenv("XDG_CACHE_HOME", directory, 1);
 	SHINY_TRY(program_look(path, &look));
 	SHINY_TRY(prepare_program(path, &look, NULL));
-	if (look.malloc == PROGRAM_MALLOC_OWN) /* a file that says that there is nothing, so that nobody waits for it again */
+	/* a file that says that there is nothing, so that nobody waits for it again */
+	if (look.malloc == PROGRAM_MALLOC_OWN)
 		prepare_heap(path);
 	return NULL;
 }

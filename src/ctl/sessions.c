@@ -27,11 +27,13 @@ static size_t roots(char out[ROOTS][SESSIONS_PATH])
 	size_t count = 0;
 
 	for (size_t i = 0; i < ROOTS; i++) {
-		bool seen = !candidates[i] || candidates[i][0] != '/' || strlen(candidates[i]) > SESSIONS_PATH / 2;
+		bool seen = !candidates[i] || candidates[i][0] != '/' ||
+			    strlen(candidates[i]) > SESSIONS_PATH / 2;
 
 		if (seen)
 			continue;
-		snprintf(out[count], SESSIONS_PATH, "%s/shiny-%u", candidates[i], (unsigned)geteuid());
+		snprintf(out[count], SESSIONS_PATH, "%s/shiny-%u", candidates[i],
+			 (unsigned)geteuid());
 		for (size_t n = 0; n < count; n++)
 			seen = seen || strcmp(out[n], out[count]) == 0;
 		count += !seen;
@@ -43,7 +45,8 @@ static bool private_directory(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       (st.st_mode & 077) == 0;
 }
 
 static bool has_room(const char *path)
@@ -78,9 +81,11 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 			uint64_t key;
 
 			clock_gettime(CLOCK_BOOTTIME, &now);
-			snprintf(out, SESSIONS_PATH, "%.*s/%d.%" PRIu64, SESSIONS_PATH / 2 + 64, candidates[i], (int)getpid(),
+			snprintf(out, SESSIONS_PATH, "%.*s/%d.%" PRIu64, SESSIONS_PATH / 2 + 64,
+				 candidates[i], (int)getpid(),
 				 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-			if (getrandom(&key, sizeof(key), GRND_NONBLOCK) == sizeof(key)) /* without, it takes no guests (wire.h) */
+			/* without, it takes no guests (wire.h) */
+			if (getrandom(&key, sizeof(key), GRND_NONBLOCK) == sizeof(key))
 				snprintf(out + strlen(out), 20, ".%016" PRIx64, key);
 			if (mkdir(out, 0700) == 0)
 				return NULL;
@@ -89,8 +94,10 @@ struct shiny_err *sessions_make(char out[SESSIONS_PATH])
 				break;
 		}
 	}
-	return shiny_err_advise(shiny_err_os(why, "cannot make a session directory in %s", count ? candidates[0] : "/dev/shm"),
-				"it must belong to you with mode 0700; TMPDIR may name another place");
+	return shiny_err_advise(
+		shiny_err_os(why, "cannot make a session directory in %s",
+			     count ? candidates[0] : "/dev/shm"),
+		"it must belong to you with mode 0700; TMPDIR may name another place");
 }
 
 void sessions_remove_empty(const char *directory)
@@ -107,7 +114,8 @@ void sessions_remove_empty(const char *directory)
 
 /* ---- one ring ---- */
 
-/* The header page of a ring that is ready and of our format; NULL otherwise. The caller unmaps and closes. */
+/* The header page of a ring that is ready and of our format; NULL otherwise. The caller unmaps and
+ * closes. */
 static struct shiny_header *map_header(int directory, const char *name, int *fd)
 {
 	struct shiny_header *header = MAP_FAILED;
@@ -119,8 +127,9 @@ static struct shiny_header *map_header(int directory, const char *name, int *fd)
 	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(*header))
 		header = mmap(NULL, sizeof(*header), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (header != MAP_FAILED) {
-		if (__atomic_load_n(&header->ready, __ATOMIC_ACQUIRE) == 1 /* [ready] */ && header->magic == SHINY_MAGIC &&
-		    header->version == SHINY_VERSION && header->layout == SHINY_LAYOUT)
+		if (__atomic_load_n(&header->ready, __ATOMIC_ACQUIRE) == 1 /* [ready] */ &&
+		    header->magic == SHINY_MAGIC && header->version == SHINY_VERSION &&
+		    header->layout == SHINY_LAYOUT)
 			return header;
 		munmap(header, sizeof(*header));
 	}
@@ -134,8 +143,9 @@ static bool is_ring(const char *name)
 }
 
 /*
- * Is a ring that cannot be read yet being made? Its maker starts the sidecar before it finishes the ring, so this is the usual sight of
- * a sidecar that is quick. The lock isn't asked: to take it for a moment would keep a maker from taking it.
+ * Is a ring that cannot be read yet being made? Its maker starts the sidecar before it finishes the
+ * ring, so this is the usual sight of a sidecar that is quick. The lock isn't asked: to take it for
+ * a moment would keep a maker from taking it.
  */
 static bool is_being_made(const struct stat *st, const struct timespec *now)
 {
@@ -162,7 +172,8 @@ bool sessions_look(const char *directory, struct session_directory *out)
 		struct shiny_header *header;
 		int fd;
 
-		if (!is_ring(entry->d_name) || fstatat(at, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		if (!is_ring(entry->d_name) ||
+		    fstatat(at, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		out->rings++;
 		out->bytes += (uint64_t)st.st_blocks * 512;
@@ -199,14 +210,18 @@ void sessions_each(sessions_fn *each, void *context)
 
 	for (size_t i = 0; i < count; i++) {
 		struct dirent **names = NULL;
-		int found = private_directory(candidates[i]) ? scandir(candidates[i], &names, NULL, alphasort) : 0;
+		int found = private_directory(candidates[i])
+				    ? scandir(candidates[i], &names, NULL, alphasort)
+				    : 0;
 
 		for (int n = 0; n < found; n++) {
 			char path[SESSIONS_PATH];
 			struct session_directory *look = malloc(sizeof(*look));
 
-			snprintf(path, sizeof(path), "%.*s/%.255s", SESSIONS_PATH / 2 + 64, candidates[i], names[n]->d_name);
-			if (look && names[n]->d_name[0] != '.' && private_directory(path) && sessions_look(path, look))
+			snprintf(path, sizeof(path), "%.*s/%.255s", SESSIONS_PATH / 2 + 64,
+				 candidates[i], names[n]->d_name);
+			if (look && names[n]->d_name[0] != '.' && private_directory(path) &&
+			    sessions_look(path, look))
 				each(context, look);
 			free(look);
 			free(names[n]);
@@ -238,8 +253,11 @@ static struct shiny_err *sessions_of_pid(pid_t pid, char out[SESSIONS_PATH])
 	free(line);
 	fclose(maps);
 	if (!found)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "process %d maps no ring: it is not being recorded", (int)pid),
-					"start it with `shinyctl run`; `shinyctl collect` lists what is being recorded");
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_OTHER,
+				  "process %d maps no ring: it is not being recorded", (int)pid),
+			"start it with `shinyctl run`; `shinyctl collect` lists what is being "
+			"recorded");
 	return NULL;
 }
 
@@ -282,7 +300,8 @@ static struct shiny_err *make_mark(int at, const char *directory, const char *na
 	close(fd);
 	do { /* two at the same nanosecond: the later one is a little later */
 		clock_gettime(CLOCK_BOOTTIME, &now);
-		snprintf(final, 64, SHINY_MARK_PREFIX "%" PRIu64, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+		snprintf(final, 64, SHINY_MARK_PREFIX "%" PRIu64,
+			 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
 		if (renameat2(at, temporary, at, final, RENAME_NOREPLACE) == 0)
 			return NULL;
 	} while (errno == EEXIST && nanosleep(&pause, NULL) == 0);
@@ -300,12 +319,15 @@ struct shiny_err *sessions_mark(const char *directory, const char *name, bool *t
 
 	*taken = false;
 	if (at < 0)
-		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s", directory),
+		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s",
+						     directory),
 					"`shinyctl collect` lists the session directories");
 	if (!*name || strlen(name) > SHINY_TAG_NAME_MAX)
-		err = shiny_err(SHINY_ERR_USAGE, "mark: a name has 1 to %d bytes", SHINY_TAG_NAME_MAX);
+		err = shiny_err(SHINY_ERR_USAGE, "mark: a name has 1 to %d bytes",
+				SHINY_TAG_NAME_MAX);
 	else if (!sessions_look(directory, &look) || !look.used)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: nothing is being recorded there", directory),
+		err = shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						 "%s: nothing is being recorded there", directory),
 				       "`shinyctl collect` lists the session directories");
 	else
 		err = make_mark(at, directory, name, final);
@@ -326,7 +348,8 @@ struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *coun
 	const struct dirent *entry;
 
 	if (!dir) {
-		struct shiny_err *err = shiny_err_os(errno, "cannot open the session directory %s", directory);
+		struct shiny_err *err =
+			shiny_err_os(errno, "cannot open the session directory %s", directory);
 
 		if (at >= 0)
 			close(at);
@@ -346,7 +369,8 @@ struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *coun
 	}
 	closedir(dir);
 	if (!*count)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: no ring of this version in it", directory),
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						  "%s: no ring of this version in it", directory),
 					"`shinyctl collect` lists the session directories");
 	return NULL;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sessions.h: session directories on disk: making one, finding those that exist, who uses them, their rings' control words.
+ * sessions.h: session directories on disk: making one, finding those that exist, who uses them,
+ * their rings' control words.
  *
  * Runs: CLI. Signals: no. Allocates: little. Threads: one.
  *
- * "Used" is asked as wire.h says: every process that maps a ring holds a shared lock on it. The question is put only to
- * rings that are ready: a library that is just making one must not find it locked by us.
+ * "Used" is asked as wire.h says: every process that maps a ring holds a shared lock on it. The
+ * question is put only to rings that are ready: a library that is just making one must not find it
+ * locked by us.
  */
 #ifndef SHINY_SESSIONS_H
 #define SHINY_SESSIONS_H
@@ -19,7 +21,8 @@
 
 enum { SESSIONS_PATH = 4096 };
 
-/* A new directory ROOT/shiny-UID/PID.TICKS, mode 0700; the first of /dev/shm, $TMPDIR, /tmp where that works. */
+/* A new directory ROOT/shiny-UID/PID.TICKS, mode 0700; the first of /dev/shm, $TMPDIR, /tmp where
+ * that works. */
 SHINY_MUST_CHECK struct shiny_err *sessions_make(char out[SESSIONS_PATH]);
 /* Removes it if it is empty or holds nothing but the sidecar's lock. */
 void sessions_remove_empty(const char *directory);
@@ -38,10 +41,13 @@ typedef void sessions_fn(void *context, const struct session_directory *director
 void sessions_each(sessions_fn *each, void *context);
 
 /* `which`: a directory, or a process's id; `verb`: who asks. */
-SHINY_MUST_CHECK struct shiny_err *sessions_named(const char *which, const char *verb, char out[SESSIONS_PATH]);
+SHINY_MUST_CHECK struct shiny_err *sessions_named(const char *which, const char *verb,
+						  char out[SESSIONS_PATH]);
 
-/* Sets a mark now in the session of the directory. *taken: its sidecar has it already; else it finds it there. */
-SHINY_MUST_CHECK struct shiny_err *sessions_mark(const char *directory, const char *name, bool *taken);
+/* Sets a mark now in the session of the directory. *taken: its sidecar has it already; else it
+ * finds it there. */
+SHINY_MUST_CHECK struct shiny_err *sessions_mark(const char *directory, const char *name,
+						 bool *taken);
 
 /* Switches recording in every ring of the directory; *count: how many. */
 SHINY_MUST_CHECK struct shiny_err *sessions_switch(const char *directory, bool on, unsigned *count);

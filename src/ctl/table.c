@@ -11,18 +11,20 @@
 #include "door.h"
 
 enum {
-	GAP = 2,            /* columns between columns */
+	GAP = 2,	     /* columns between columns */
 	FLEXIBLE_LEAST = 30, /* below this, other columns are dropped first */
-	CUT_LEAST = 12,     /* a flexible column is never cut below this */
+	CUT_LEAST = 12,	     /* a flexible column is never cut below this */
 	BAR = 10,
-	PIPED_LONGEST = 120, /* a C++ name may have a thousand columns, which is of use to nobody who looks at a log */
+	PIPED_LONGEST = 120, /* a C++ name may have a thousand columns, which is of use to nobody
+				who looks at a log */
 };
 
 /* ---- style ---- */
 
 void style_init(struct style *style, FILE *out, bool wide)
 {
-	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
+	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM"),
+		   *columns = getenv("COLUMNS");
 	bool terminal = isatty(door_fd(out)) == 1;
 	struct winsize size;
 
@@ -45,8 +47,9 @@ void style_init(struct style *style, FILE *out, bool wide)
 const char *tint(const struct style *style, enum tint which)
 {
 	static const char *const codes[] = {
-		[TINT_NONE] = "", [TINT_BOLD] = "\033[1m", [TINT_DIM] = "\033[2m", [TINT_GOOD] = "\033[32m",
-		[TINT_WARN] = "\033[33m", [TINT_BAD] = "\033[31m", [TINT_NAME] = "\033[36m",
+		[TINT_NONE] = "",	  [TINT_BOLD] = "\033[1m",  [TINT_DIM] = "\033[2m",
+		[TINT_GOOD] = "\033[32m", [TINT_WARN] = "\033[33m", [TINT_BAD] = "\033[31m",
+		[TINT_NAME] = "\033[36m",
 	};
 
 	return style->colour ? codes[which] : "";
@@ -122,9 +125,16 @@ void table_total(struct table *table, size_t column, uint64_t total)
 
 static void bar(char *out, size_t room, double share)
 {
-	static const char *const eighths[] = {"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d", "\xe2\x96\x8c", "\xe2\x96\x8b",
-					      "\xe2\x96\x8a", "\xe2\x96\x89"};
-	int parts = (int)((share < 1 ? share : 1) * BAR * 8 + 0.5); /* numbers of a damaged file can be any */
+	static const char *const eighths[] = { "",
+					       "\xe2\x96\x8f",
+					       "\xe2\x96\x8e",
+					       "\xe2\x96\x8d",
+					       "\xe2\x96\x8c",
+					       "\xe2\x96\x8b",
+					       "\xe2\x96\x8a",
+					       "\xe2\x96\x89" };
+	/* numbers of a damaged file can be any */
+	int parts = (int)((share < 1 ? share : 1) * BAR * 8 + 0.5);
 	size_t at = 0;
 
 	if (parts == 0 && share > 0)
@@ -135,7 +145,8 @@ static void bar(char *out, size_t room, double share)
 }
 
 /* The cell's text, uncut. `room` is enough for all but text, which is returned as it is. */
-static const char *render(const struct table *table, size_t column, const struct cell *cell, char *out, size_t room)
+static const char *render(const struct table *table, size_t column, const struct cell *cell,
+			  char *out, size_t room)
 {
 	char text[UNITS_TEXT];
 	double total = (double)table->totals[column];
@@ -183,7 +194,8 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 		if (table->columns[c].kind == CELL_BAR && widths[c] < BAR)
 			widths[c] = BAR;
 		for (size_t r = 0; r < table->rows; r++) {
-			size_t w = text_columns(render(table, c, &table->cells[r * n + c], buffer, sizeof(buffer)));
+			size_t w = text_columns(
+				render(table, c, &table->cells[r * n + c], buffer, sizeof(buffer)));
 
 			if (w > widths[c])
 				widths[c] = w;
@@ -209,14 +221,16 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 			} else {
 				fixed += widths[c];
 			}
-			if (table->columns[c].drop && (worst == n || table->columns[c].drop > table->columns[worst].drop))
+			if (table->columns[c].drop &&
+			    (worst == n || table->columns[c].drop > table->columns[worst].drop))
 				worst = c;
 		}
 		natural -= natural ? GAP : 0;
 		if (natural <= style->width || worst == n)
 			break;
 		/* dropping helps only when the flexible columns would be cut too short */
-		if (flexible && natural - flexible_width + flexible * FLEXIBLE_LEAST <= style->width)
+		if (flexible &&
+		    natural - flexible_width + flexible * FLEXIBLE_LEAST <= style->width)
 			break;
 		widths[worst] = 0;
 	}
@@ -227,7 +241,8 @@ static void lay_out(const struct table *table, const struct style *style, size_t
 		size_t widest = n;
 
 		for (size_t c = 0; c < n; c++)
-			if (table->columns[c].flexible && widths[c] > CUT_LEAST && (widest == n || widths[c] > widths[widest]))
+			if (table->columns[c].flexible && widths[c] > CUT_LEAST &&
+			    (widest == n || widths[c] > widths[widest]))
 				widest = c;
 		if (widest == n)
 			break;
@@ -242,7 +257,8 @@ static void spaces(FILE *out, size_t n)
 		putc(' ', out);
 }
 
-static void put_cell(const struct style *style, const struct column *column, const char *text, size_t width, enum tint which, bool last_one)
+static void put_cell(const struct style *style, const struct column *column, const char *text,
+		     size_t width, enum tint which, bool last_one)
 {
 	size_t room = 4 * width + 8, used;
 	char *fitted = mem_alloc(room);
@@ -269,7 +285,8 @@ void table_print(const struct table *table, const struct style *style)
 	for (size_t c = 0; c <= end; c++) {
 		if (!widths[c])
 			continue;
-		put_cell(style, &table->columns[c], table->columns[c].title, widths[c], TINT_BOLD, c == end);
+		put_cell(style, &table->columns[c], table->columns[c].title, widths[c], TINT_BOLD,
+			 c == end);
 		if (c != end)
 			spaces(style->out, GAP);
 	}
@@ -278,8 +295,9 @@ void table_print(const struct table *table, const struct style *style)
 		for (size_t c = 0; c <= end; c++) {
 			if (!widths[c])
 				continue;
-			put_cell(style, &table->columns[c], render(table, c, &table->cells[r * n + c], buffer, sizeof(buffer)), widths[c],
-				 table->columns[c].tint, c == end);
+			put_cell(style, &table->columns[c],
+				 render(table, c, &table->cells[r * n + c], buffer, sizeof(buffer)),
+				 widths[c], table->columns[c].tint, c == end);
 			if (c != end)
 				spaces(style->out, GAP);
 		}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.h: rows of cells as an aligned table on a terminal, or as JSON objects; one description of the columns serves both.
+ * table.h: rows of cells as an aligned table on a terminal, or as JSON objects; one description of
+ * the columns serves both.
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: one a table.
  *
- * A table that is wider than the terminal first loses the columns with the highest `drop`, then has its flexible columns cut.
- * Output that goes to a pipe or a file is never cut.
+ * A table that is wider than the terminal first loses the columns with the highest `drop`, then has
+ * its flexible columns cut. Output that goes to a pipe or a file is never cut.
  */
 #ifndef SHINY_TABLE_H
 #define SHINY_TABLE_H
@@ -23,7 +24,8 @@ struct style {
 	FILE *out;
 	bool colour;
 	size_t width;   /* columns; 0: no limit */
-	size_t longest; /* columns of a cell with a name in it, where width is no limit: pipes and files; 0: no limit */
+	size_t longest; /* columns of a cell with a name in it, where width is no limit: pipes and
+	                 * files; 0: no limit */
 };
 void style_init(struct style *style, FILE *out, bool wide);
 

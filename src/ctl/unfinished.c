@@ -2,9 +2,10 @@
 /*
  * unfinished.c: see unfinished.h.
  *
- * With a plain LD_PRELOAD nobody waits for the sidecar: who asks in the seconds after a program's end would be told of no
- * allocations, as sums are written last. What the file says of its processes is up to a second old, so one look that finds them
- * running is not believed. A whole file is closed by its writer within a moment; it is read after two seconds in any case.
+ * With a plain LD_PRELOAD nobody waits for the sidecar: who asks in the seconds after a program's
+ * end would be told of no allocations, as sums are written last. What the file says of its
+ * processes is up to a second old, so one look that finds them running is not believed. A whole
+ * file is closed by its writer within a moment; it is read after two seconds in any case.
  */
 #define _GNU_SOURCE
 #include "unfinished.h"
@@ -33,14 +34,16 @@ static struct shiny_err *ask(struct store *store, struct unfinished *out)
 {
 	struct query *query = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT COALESCE(SUM(count), 0) FROM events", &query);
+	struct shiny_err *err =
+		store_query(store, "SELECT COALESCE(SUM(count), 0) FROM events", &query);
 
 	if (!err && !(err = query_step(query, &row)) && row)
 		out->events = (uint64_t)query_number(query, 0);
 	query_end(query);
 	query = NULL;
 	if (!err)
-		err = store_query(store, "SELECT pid FROM process WHERE ending = 'running'", &query);
+		err = store_query(store, "SELECT pid FROM process WHERE ending = 'running'",
+				  &query);
 	while (!err && !(err = query_step(query, &row)) && row)
 		out->runs = out->runs || is_alive(query_number(query, 0));
 	query_end(query);
@@ -64,9 +67,14 @@ static struct shiny_err *look(const char *path, struct unfinished *out)
 
 static struct shiny_err *refuse(const char *path, const struct unfinished *now)
 {
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s is still being written: %s so far; sums by process, type and call site come "
-					  "at its end", path, units_noun(UNITS_NOUN_BUF, now->events, "event")),
-				"wait for it; or `shinyctl collect --out NOW.shiny %s` makes a whole session of what is there", path);
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "%s is still being written: %s so far; sums by process, "
+					  "type and call site come "
+					  "at its end",
+					  path, units_noun(UNITS_NOUN_BUF, now->events, "event")),
+				"wait for it; or `shinyctl collect --out NOW.shiny %s` makes a "
+				"whole session of what is there",
+				path);
 }
 
 struct shiny_err *unfinished_wait(const char *path, bool sums)
@@ -78,7 +86,8 @@ struct shiny_err *unfinished_wait(const char *path, bool sums)
 	if (!store_is_written(path))
 		return NULL;
 	progress_begin(&progress, "waiting for the session's end", true);
-	while (store_is_written(path) && looks++ < UNFINISHED_LOOKS && settled < UNFINISHED_SETTLED_LOOKS) {
+	while (store_is_written(path) && looks++ < UNFINISHED_LOOKS &&
+	       settled < UNFINISHED_SETTLED_LOOKS) {
 		struct shiny_err *err = look(path, &now);
 
 		if (err) { /* what it lacks yet, or will never have, is for the verb to say */

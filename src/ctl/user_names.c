@@ -19,9 +19,11 @@ const char *name_of_api(unsigned api)
 	return api < sizeof(names) / sizeof(*names) ? names[api] : "unknown";
 }
 
-struct shiny_err *names_ambiguous(const char *verb, const char *name, const char *what, char *const *found, size_t count)
+struct shiny_err *names_ambiguous(const char *verb, const char *name, const char *what,
+				  char *const *found, size_t count)
 {
-	struct shiny_err *err = shiny_err(SHINY_ERR_USAGE, "%s '%s': %zu %s", verb, name, count, what);
+	struct shiny_err *err =
+		shiny_err(SHINY_ERR_USAGE, "%s '%s': %zu %s", verb, name, count, what);
 	char *list = NULL;
 	size_t size;
 	FILE *text = open_memstream(&list, &size);
@@ -38,7 +40,8 @@ struct shiny_err *names_ambiguous(const char *verb, const char *name, const char
 	return err;
 }
 
-struct shiny_err *names_open_module(struct sym *sym, const char *path, const char *build_id, struct sym_module **out)
+struct shiny_err *names_open_module(struct sym *sym, const char *path, const char *build_id,
+				    struct sym_module **out)
 {
 	uint8_t id[ID_MOST];
 	size_t bytes = strlen(build_id) / 2;

@@ -34,8 +34,9 @@ static bool range(enum value_kind kind, const char *allowed, uint64_t *lo, uint6
 	if (!dots)
 		return false;
 	snprintf(first, sizeof(first), "%.*s", (int)(dots - allowed), allowed);
-	return kind == VALUE_BYTES ? units_parse_bytes(first, lo) && units_parse_bytes(dots + 2, hi)
-				   : units_parse_count(first, lo) && units_parse_count(dots + 2, hi);
+	return kind == VALUE_BYTES
+		       ? units_parse_bytes(first, lo) && units_parse_bytes(dots + 2, hi)
+		       : units_parse_count(first, lo) && units_parse_count(dots + 2, hi);
 }
 
 void value_describe(enum value_kind kind, const char *allowed, char *out, size_t room)
@@ -48,15 +49,21 @@ void value_describe(enum value_kind kind, const char *allowed, char *out, size_t
 	case VALUE_CHOICE:
 		count = choices(allowed, words, list);
 		for (size_t i = 0; i < count && at < room; i++)
-			at += (size_t)snprintf(out + at, room - at, "%s%s", !i ? "" : i + 1 < count ? ", " : " or ", list[i]);
+			at += (size_t)snprintf(out + at, room - at, "%s%s",
+					       !i	       ? ""
+					       : i + 1 < count ? ", "
+							       : " or ",
+					       list[i]);
 		break;
 	case VALUE_COUNT:
 	case VALUE_BYTES:
 		if (dots)
-			snprintf(out, room, "a %s from %.*s to %s", kind == VALUE_COUNT ? "number" : "size", (int)(dots - allowed),
+			snprintf(out, room, "a %s from %.*s to %s",
+				 kind == VALUE_COUNT ? "number" : "size", (int)(dots - allowed),
 				 allowed, dots + 2);
 		else
-			snprintf(out, room, kind == VALUE_COUNT ? "a whole number" : "a size such as 64k");
+			snprintf(out, room,
+				 kind == VALUE_COUNT ? "a whole number" : "a size such as 64k");
 		break;
 	case VALUE_SHARE:
 		snprintf(out, room, "a share such as 5%% or 0.05");
@@ -66,7 +73,8 @@ void value_describe(enum value_kind kind, const char *allowed, char *out, size_t
 	}
 }
 
-bool value_parse(enum value_kind kind, const char *allowed, const char *text, uint64_t *number, char *why, size_t room)
+bool value_parse(enum value_kind kind, const char *allowed, const char *text, uint64_t *number,
+		 char *why, size_t room)
 {
 	char words[CHOICES][WORD];
 	const char *list[CHOICES], *near;

@@ -13,7 +13,8 @@
 #include "../base/err.h"
 
 enum verb_id {
-#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) VERB_##ID,
+#define SHINY_VERB(ID, name, operands, least, most, rest, group, summary, description, json) \
+	VERB_##ID,
 #include "verbs.def"
 #undef SHINY_VERB
 	VERB_COUNT

@@ -109,7 +109,8 @@ static void *work(void *context)
 	return NULL;
 }
 
-void warm_files(const struct sym_options *options, struct warm_file *files, size_t file_count, size_t jobs)
+void warm_files(const struct sym_options *options, struct warm_file *files, size_t file_count,
+		size_t jobs)
 {
 	struct crew crew = {.options = options, .files = files, .count = file_count};
 	pthread_t threads[JOBS_MOST];
@@ -127,7 +128,8 @@ void warm_files(const struct sym_options *options, struct warm_file *files, size
 	pthread_cond_init(&crew.news, &monotonic);
 	progress_begin(&progress, "working out types", true);
 	pthread_mutex_lock(&crew.lock);
-	for (; started < jobs && pthread_create(&threads[started], NULL, work, &crew) == 0; started++)
+	for (; started < jobs && pthread_create(&threads[started], NULL, work, &crew) == 0;
+	     started++)
 		crew.working++;
 	if (!started && file_count) { /* no thread to be had: this one */
 		crew.working++;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warm_cache.h: works out the types of all calls of allocation functions in some files, several files at a time, into the cache.
+ * warm_cache.h: works out the types of all calls of allocation functions in some files, several
+ * files at a time, into the cache.
  *
- * Runs: CLI. Signals: no. Allocates: yes. Threads: starts some, each with a symbol context of its own, and ends them.
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: starts some, each with a symbol context of its
+ * own, and ends them.
  */
 #ifndef SHINY_WARM_CACHE_H
 #define SHINY_WARM_CACHE_H
@@ -20,6 +22,7 @@ struct warm_file {
 };
 
 /* `jobs` 0: as many as there are processors. */
-void warm_files(const struct sym_options *options, struct warm_file *files, size_t count, size_t jobs);
+void warm_files(const struct sym_options *options, struct warm_file *files, size_t count,
+		size_t jobs);
 
 #endif

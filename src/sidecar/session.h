@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.h: what the sidecar knows: the session, its processes, their streams. Shared by the modules of this room only.
+ * session.h: what the sidecar knows: the session, its processes, their streams. Shared by the
+ * modules of this room only.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
@@ -102,7 +103,8 @@ struct process {
 	struct memory *memory;
 };
 
-/* A program that a process of the session said it starts, until it is known whether it is recorded. */
+/* A program that a process of the session said it starts, until it is known whether it is
+ * recorded. */
 struct start {
 	struct ring_file *ring; /* of who said it */
 	uint64_t number;     /* of the notice */
@@ -138,19 +140,23 @@ struct stream {
 	uint64_t start;
 	int64_t chunk; /* index of the one being read, -1 none */
 	uint32_t expected; /* the sequence number of the next chunk */
-	uint64_t done_scan; /* where done: the last scan of its ring that may have missed a chunk of it */
+	uint64_t done_scan; /* where done: the last scan of its ring that may have missed a chunk of
+	                     * it */
 	unsigned gap_scans; /* scans in a row that found a later chunk but not the expected one */
 	VEC(struct waiting) waiting; /* sorted by sequence */
 	struct cursor cursor;
 	struct raw head;
 	bool has_head;
-	uint64_t defined[SHINY_FRAMES_MAX]; /* the stack defined last in this chunk, for STACK_LIKE */
+	uint64_t defined[SHINY_FRAMES_MAX]; /* the stack defined last in this chunk, for
+	                                     * STACK_LIKE */
 	uint32_t defined_count;             /* 0: none, or not known */
 	uint32_t **stacks; /* id → site + 1, in pages; NULL before the first definition */
 	struct entry realloc; /* the block that is being reallocated; address 0 none */
-	uint64_t realloc_address; /* of the begun realloc, also where the block was unknown; 0 none */
+	uint64_t realloc_address; /* of the begun realloc, also where the block was unknown; 0
+	                           * none */
 	uint32_t realloc_stack;
-	uint32_t tag; /* what its thread is at, as far as this chunk has said; session-wide id, 0 none */
+	uint32_t tag; /* what its thread is at, as far as this chunk has said; session-wide id, 0
+	               * none */
 };
 
 struct session {
@@ -173,12 +179,14 @@ struct session {
 	VEC(struct ring_file *) rings; /* all, for ever */
 	VEC(struct ring_file *) present; /* those whose file is not removed */
 	/*
-	 * All processes, for ever; id = index + 1. What is done again and again is done for those of `running` and `ended` only: a build of ten
-	 * thousand processes costs ten thousand times as much as one process.
+	 * All processes, for ever; id = index + 1. What is done again and again is done for those
+	 * of `running` and `ended` only: a build of ten thousand processes costs ten thousand times
+	 * as much as one process.
 	 */
 	VEC(struct process *) processes;
 	VEC(struct process *) running; /* not closed yet; of a session that is recovered, all */
-	VEC(struct process *) ended;   /* closed, and from `settled` on not settled yet; in the order of their closing */
+	/* closed, and from `settled` on not settled yet; in the order of their closing */
+	VEC(struct process *) ended;
 	size_t settled;
 	struct roster roster;
 	VEC(struct stream *) streams;    /* being read */
@@ -188,11 +196,13 @@ struct session {
 	uint64_t start_realtime, first_ticks;
 	uint64_t applied_until; /* T of the last round */
 	uint64_t looked;        /* ticks: every ring that was there then is known; 0: no look yet */
-	uint64_t latest; /* no honest record read so far can be later; drain_pull reads the clock again before it calls one a lie */
+	uint64_t latest; /* no honest record read so far can be later; drain_pull reads the clock
+	                  * again before it calls one a lie */
 	uint64_t next_fork;     /* fork_at of the earliest pending fork, UINT64_MAX none */
 	struct total total;     /* what is live over all processes */
 	uint64_t total_events, allocs, frees;
-	uint64_t pages_beyond; /* of blocks live at the ends of processes, beyond what each may have */
+	uint64_t pages_beyond; /* of blocks live at the ends of processes, beyond what each may
+	                        * have */
 	uint64_t torn_pages; /* when the rings were last looked at for it */
 	struct sidecar_ended launched; /* pid 0: nobody has said it */
 	bool paused;         /* recording was off in some ring at some time */
@@ -212,18 +222,25 @@ void session_beat(struct session *session); /* who waits for the sidecar sees th
 void session_destroy(struct session *session);
 
 /* ---- lifecycle.c ---- */
-struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation);
-void process_enlist(struct session *session, struct process *process); /* its ring, slot and id are filled in */
+struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot,
+			   uint32_t generation);
+/* its ring, slot and id are filled in */
+void process_enlist(struct session *session, struct process *process);
 void process_scan(struct session *session, struct ring_file *ring); /* new slots */
-void process_take_over(struct session *session, uint64_t until); /* pending forks with fork_at < until: clone the parents' blocks */
-void process_watch(struct session *session, uint64_t wall);      /* who has ended; roles; counters */
-void process_look_for_ends(struct session *session);             /* who has said so: it is in time for the order of events */
+/* pending forks with fork_at < until: clone the parents' blocks */
+void process_take_over(struct session *session, uint64_t until);
+/* who has ended; roles; counters */
+void process_watch(struct session *session, uint64_t wall);
+/* who has said so: it is in time for the order of events */
+void process_look_for_ends(struct session *session);
 /* It is gone and drained: its slot is given back, and it is not of `running` any more. */
 void process_close(struct session *session, struct process *process);
-void process_settle(struct session *session, struct process *process); /* count its live blocks; drop its registry */
+/* count its live blocks; drop its registry */
+void process_settle(struct session *session, struct process *process);
 void process_destroy(struct process *process);
 void process_put(struct session *session, const struct process *process);
-bool process_early(const struct process *process); /* it ended before the session's end, as far as is known: what it held is gone, not live */
+bool process_early(const struct process *process); /* it ended before the session's end, as far as
+                                                    * is known: what it held is gone, not live */
 void process_read_counters(struct process *process);
 void process_read_status(struct process *process); /* how it ended, if that can be known */
 void process_thread_name(const struct process *process, uint32_t tid, char *out, size_t room);
@@ -231,11 +248,13 @@ bool process_thread_alive(const struct process *process, uint32_t tid); /* true 
 
 /* ---- drain.c ---- */
 void drain_scan(struct session *session, struct ring_file *ring);
-void drain_grow(struct ring_file *ring); /* more space where it is getting scarce; a scan does so too */
+void drain_grow(struct ring_file *ring); /* more space where it is getting scarce; a scan does so
+                                          * too */
 bool drain_pull(struct session *session, struct stream *stream); /* fills stream->head */
 void drain_reap(struct ring_file *ring, const struct process *process); /* NULL: all */
 void drain_reap_threads(struct session *session, struct ring_file *ring);
-bool drain_idle(const struct ring_file *ring, const struct process *process); /* no chunk of it is attached or waiting */
+/* no chunk of it is attached or waiting */
+bool drain_idle(const struct ring_file *ring, const struct process *process);
 void drain_end_streams(struct session *session); /* those that are done */
 void stream_destroy(struct stream *stream);
 void stream_put(struct session *session, struct stream *stream, uint64_t end);
@@ -248,7 +267,8 @@ void apply_stream_end(struct session *session, struct stream *stream);
 uint32_t tags_id(struct session *session, const char *name); /* its row is written the first time */
 
 /* ---- finish.c ---- */
-void finish_write_new(struct session *session); /* modules, frames, stacks, vtables that came since the last time */
+void finish_write_new(struct session *session); /* modules, frames, stacks, vtables that came since
+                                                 * the last time */
 void finish_session(struct session *session, struct sidecar_summary *out);
 
 /* ---- unprobed.c ---- */

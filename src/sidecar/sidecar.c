@@ -2,24 +2,27 @@
 /*
  * sidecar.c: the sidecar's loop.
  *
- * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes. Threads: one; resolve_ahead.c, answers.c and errands.c
- * make others.
+ * Runs: sidecar. Signals: SIGTERM and SIGINT ask it to end; SIGHUP is ignored. Allocates: yes.
+ * Threads: one; resolve_ahead.c, answers.c and errands.c make others.
  *
- * A round: T = now; look for new rings, processes and chunks; merge and apply everything up to T (order.h); give chunks back. Rounds
- * come every 2 to 20 ms, the closer the fuller the rings are.
+ * A round: T = now; look for new rings, processes and chunks; merge and apply everything up to T
+ * (order.h); give chunks back. Rounds come every 2 to 20 ms, the closer the fuller the rings are.
  *
- * A ring ends when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is drained after that is all there will
- * ever be. That takes a few rounds, which all rings have in common: a thousand short processes must not mean a thousand times as
- * many rounds over those that live. The session is over when all rings are, the launcher's pipe has hung up, and a last look at the directory finds nothing
- * new. Between exec and the new image's constructor a program holds no ring: without a launcher a second of grace covers that, with
- * one a tenth, and none when no process is left that was started with the library preloaded.
+ * A ring ends when an exclusive lock on it succeeds (wire.h): then nobody maps it, and what is
+ * drained after that is all there will ever be. That takes a few rounds, which all rings have in
+ * common: a thousand short processes must not mean a thousand times as many rounds over those that
+ * live. The session is over when all rings are, the launcher's pipe has hung up, and a last look at
+ * the directory finds nothing new. Between exec and the new image's constructor a program holds no
+ * ring: without a launcher a second of grace covers that, with one a tenth, and none when no
+ * process is left that was started with the library preloaded.
  *
- * Writing the end of a session takes seconds where there is much to name. Who begins meanwhile finds that in the lock's file (wire.h),
- * allocates all of its ring at once and leaves it to us: it gets a session of its own afterwards (sidecar_run_late), whose name has
- * a number.
+ * Writing the end of a session takes seconds where there is much to name. Who begins meanwhile
+ * finds that in the lock's file (wire.h), allocates all of its ring at once and leaves it to us: it
+ * gets a session of its own afterwards (sidecar_run_late), whose name has a number.
  *
- * An existing output file is never overwritten without `force`: a fixed name is refused before anything is read; a pattern's (%p, %t)
- * comes from the program, when it may be too late to ask, so the next free name.2, name.3, … is taken.
+ * An existing output file is never overwritten without `force`: a fixed name is refused before
+ * anything is read; a pattern's (%p, %t) comes from the program, when it may be too late to ask, so
+ * the next free name.2, name.3, … is taken.
  */
 #define _GNU_SOURCE
 #include "sidecar.h"
@@ -73,7 +76,8 @@ void session_fail(struct session *session, struct shiny_err *err)
 void session_flush_events(struct session *session)
 {
 	if (session->event_count && !session->err)
-		session_fail(session, store_put_events(session->store, session->events, session->event_count));
+		session_fail(session, store_put_events(session->store, session->events,
+						       session->event_count));
 	session->event_count = 0;
 }
 
@@ -136,11 +140,13 @@ static char *expand(const char *pattern, const struct ring_file *ring, uint32_t 
 
 static struct shiny_err *exists_error(const char *path)
 {
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: exists already, nothing was written", path),
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "%s: exists already, nothing was written", path),
 				"give another name with --out, or --force to overwrite it");
 }
 
-static struct shiny_err *create_store(struct session *session, const struct ring_file *ring, uint32_t pid)
+static struct shiny_err *create_store(struct session *session, const struct ring_file *ring,
+				      uint32_t pid)
 {
 	const char *pattern = pattern_of(session->options);
 	char *path = expand(pattern, ring, pid), *base = mem_text(path);
@@ -150,13 +156,17 @@ static struct shiny_err *create_store(struct session *session, const struct ring
 
 	if (suffix)
 		base[length - 6] = '\0';
-	for (unsigned n = 2; !session->options->force && (session->options->numbered || strchr(pattern, '%')) && access(path, F_OK) == 0; n++) {
+	for (unsigned n = 2;
+	     !session->options->force && (session->options->numbered || strchr(pattern, '%')) &&
+	     access(path, F_OK) == 0;
+	     n++) {
 		free(path);
 		path = mem_format("%s.%u%s", base, n, suffix ? ".shiny" : "");
 	}
 	free(base);
 	session->path = path;
-	err = store_create(path, session->options->force, session->options->with_events, &session->store);
+	err = store_create(path, session->options->force, session->options->with_events,
+			   &session->store);
 	if (err)
 		session->store = NULL;
 	else if (!session->options->leftover && !session->options->no_site_types)
@@ -166,7 +176,8 @@ static struct shiny_err *create_store(struct session *session, const struct ring
 
 /* ---- rings ---- */
 
-/* A process that calls exec makes a ring of the same pid, and under the same name once the one before has been removed. */
+/* A process that calls exec makes a ring of the same pid, and under the same name once the one
+ * before has been removed. */
 static bool known(const struct session *session, const char *path)
 {
 	for (size_t i = 0; i < session->present.count; i++)
@@ -180,18 +191,24 @@ static struct shiny_err *take_ring(struct session *session, struct ring_file *ri
 	bool foreign = memcmp(ring->boot_id, session->boot_id, sizeof(ring->boot_id)) != 0;
 
 	if (!session->ticks_known) {
-		ticks_init(&session->ticks, ring->clock, ring->start_ticks, ring->start_boottime, ring->ticks_per_second, foreign);
+		ticks_init(&session->ticks, ring->clock, ring->start_ticks, ring->start_boottime,
+			   ring->ticks_per_second, foreign);
 		session->ticks_known = true;
 		session->start_realtime = ring->start_realtime;
 	} else if (ring->clock != session->ticks.kind || foreign != session->ticks.foreign) {
-		struct shiny_err *err = shiny_err(SHINY_ERR_OTHER, "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s", ring->path,
-						  ring->clock, foreign ? " of another boot" : "", session->ticks.kind,
-						  session->ticks.foreign ? " of another boot" : "");
+		struct shiny_err *err =
+			shiny_err(SHINY_ERR_OTHER,
+				  "%s: its clock is %" PRIu32 "%s, the session's %" PRIu32 "%s",
+				  ring->path, ring->clock, foreign ? " of another boot" : "",
+				  session->ticks.kind,
+				  session->ticks.foreign ? " of another boot" : "");
 		ring_close(ring);
 		return err;
 	}
-	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELAXED); /* [ctl] */
-	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED); /* [ctl] */
+	/* [ctl] */
+	__atomic_store_n(&ring->header->sidecar_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	/* [ctl] */
+	__atomic_store_n(&ring->header->sidecar_beat, ticks_now(&session->ticks), __ATOMIC_RELAXED);
 	*vec_push(&session->rings) = ring;
 	*vec_push(&session->present) = ring;
 	return NULL;
@@ -236,7 +253,8 @@ static void forget_refusals(struct directory *dir)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct ring_file *x = *(struct ring_file *const *)a, *y = *(struct ring_file *const *)b;
+	const struct ring_file *x = *(struct ring_file *const *)a,
+			       *y = *(struct ring_file *const *)b;
 
 	return (x->start_ticks > y->start_ticks) - (x->start_ticks < y->start_ticks);
 }
@@ -245,7 +263,8 @@ static int by_start(const void *a, const void *b)
 static void take_mark(struct session *session, int directory, const char *file)
 {
 	char name[SHINY_TAG_NAME_MAX + 1] = "";
-	uint64_t boottime = strtoull(file + strlen(SHINY_MARK_PREFIX), NULL, 10), start = session->ticks.read_boottime;
+	uint64_t boottime = strtoull(file + strlen(SHINY_MARK_PREFIX), NULL, 10),
+		 start = session->ticks.read_boottime;
 	int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t bytes = fd >= 0 ? read(fd, name, sizeof(name) - 1) : -1;
 
@@ -253,10 +272,15 @@ static void take_mark(struct session *session, int directory, const char *file)
 		close(fd);
 	unlinkat(directory, file, 0);
 	if (bytes > 0 && name[0])
-		session_fail(session, store_put_mark(session->store, &(struct store_mark){ .time = boottime > start ? boottime - start : 0, .name = name }));
+		session_fail(session,
+			     store_put_mark(session->store,
+					    &(struct store_mark){
+						    .time = boottime > start ? boottime - start : 0,
+						    .name = name }));
 }
 
-/* New rings of the directory, and marks. One that is refused becomes a note, or the error, if no other ring is there. */
+/* New rings of the directory, and marks. One that is refused becomes a note, or the error, if no
+ * other ring is there. */
 static struct shiny_err *look_around(struct session *session, struct directory *dir)
 {
 	VEC(struct ring_file *) fresh = { 0 };
@@ -269,12 +293,17 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 	dir->making = 0;
 	for (size_t i = 0; i < session->present.count; i++) {
 		if (!session->present.at[i]->over)
-			process_scan(session, session->present.at[i]); /* whom the directory's files name as parents */
-		notices_read(session, session->present.at[i]); /* what a ring answers was said before it was made */
+			process_scan(session, session->present.at[i]); /* whom the directory's files
+									  name as parents */
+		/* what a ring answers was said before it was made */
+		notices_read(session, session->present.at[i]);
 	}
 	session->looked = session->ticks_known ? ticks_now(&session->ticks) : 0;
 	if (!handle)
-		return errno == ENOENT && session->rings.count ? NULL : shiny_err_os(errno, "cannot read the session directory %s", dir->path);
+		return errno == ENOENT && session->rings.count
+			       ? NULL
+			       : shiny_err_os(errno, "cannot read the session directory %s",
+					      dir->path);
 	for (size_t i = 0; i < dir->unready.count; i++)
 		dir->unready.at[i].there = false;
 	while ((entry = readdir(handle))) {
@@ -283,9 +312,12 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 		struct refusal *refusal = NULL;
 		char *path;
 
-		if (!strncmp(entry->d_name, SHINY_MARK_PREFIX, strlen(SHINY_MARK_PREFIX)) && session->store)
+		if (!strncmp(entry->d_name, SHINY_MARK_PREFIX, strlen(SHINY_MARK_PREFIX)) &&
+		    session->store)
 			take_mark(session, dirfd(handle), entry->d_name);
-		if (!strncmp(entry->d_name, SHINY_UNRECORDED_PREFIX, strlen(SHINY_UNRECORDED_PREFIX)) && session->store)
+		if (!strncmp(entry->d_name, SHINY_UNRECORDED_PREFIX,
+			     strlen(SHINY_UNRECORDED_PREFIX)) &&
+		    session->store)
 			unrecorded_take(session, dirfd(handle), entry->d_name);
 		if (strncmp(entry->d_name, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)))
 			continue;
@@ -296,7 +328,10 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 		if (refusal)
 			refusal->there = true;
 		if (!known(session, path) && !(refusal && refusal->told)) {
-			err = ring_open(path, !session->options->leftover && !(refusal && wall - refusal->since > 5000 * MS), &ring);
+			err = ring_open(path,
+					!session->options->leftover &&
+						!(refusal && wall - refusal->since > 5000 * MS),
+					&ring);
 			if (ring) {
 				*vec_push(&fresh) = ring;
 				if (refusal)
@@ -327,7 +362,8 @@ static struct shiny_err *look_around(struct session *session, struct directory *
 		struct shiny_err *err = take_ring(session, fresh.at[i]);
 
 		if (!err && !session->store)
-			err = create_store(session, session->rings.at[0], session->rings.at[0]->pid);
+			err = create_store(session, session->rings.at[0],
+					   session->rings.at[0]->pid);
 		if (err && !session->store) { /* no output: nothing can be done for any of them */
 			shiny_err_free(first);
 			first = err;
@@ -366,11 +402,13 @@ void session_beat(struct session *session)
 		const struct ring_file *a = session->present.at[i];
 
 		if (!a->over)
-			__atomic_store_n(&a->header->sidecar_beat, now, __ATOMIC_RELAXED); /* [ctl] */
+			__atomic_store_n(&a->header->sidecar_beat, now,
+					 __ATOMIC_RELAXED); /* [ctl] */
 	}
 }
 
-/* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their rings and die meanwhile. */
+/* In the middle of a long merge: what cannot wait for its end, since processes are born, fill their
+ * rings and die meanwhile. */
 static void attend(struct session *session)
 {
 	session_beat(session);
@@ -382,7 +420,8 @@ static void attend(struct session *session)
 	process_watch(session, ticks_wall_ns());
 }
 
-/* Fetches what this stream's record AHEAD of the next one will look up: far enough to arrive, near enough to stay. */
+/* Fetches what this stream's record AHEAD of the next one will look up: far enough to arrive, near
+ * enough to stay. */
 static inline __attribute__((always_inline)) void prefetch(const struct stream *s)
 {
 	if (s->chunk >= 0)
@@ -426,8 +465,9 @@ static void merge(struct session *session, uint64_t until)
 }
 
 /*
- * The number of records applied: of those that lie before the last look around. A ring that appeared behind it would otherwise be told
- * behind records that come after its own; what is live over all processes is known for each moment only in the order of time.
+ * The number of records applied: of those that lie before the last look around. A ring that
+ * appeared behind it would otherwise be told behind records that come after its own; what is live
+ * over all processes is known for each moment only in the order of time.
  */
 static uint64_t round_of(struct session *session)
 {
@@ -443,14 +483,16 @@ static uint64_t round_of(struct session *session)
 			continue;
 		process_scan(session, session->present.at[i]);
 		drain_scan(session, session->present.at[i]);
-		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED)) /* [ctl] */
+		/* [ctl] */
+		if (!__atomic_load_n(&session->present.at[i]->header->recording, __ATOMIC_RELAXED))
 			session->paused = true;
 	}
 	process_look_for_ends(session);
 	merge(session, now);
 	memory_take(session, now);
 	drain_end_streams(session);
-	for (size_t i = session->running.count; i-- > 0;) { /* who is closed leaves its place to the last */
+	/* who is closed leaves its place to the last */
+	for (size_t i = session->running.count; i-- > 0;) {
 		struct process *p = session->running.at[i];
 
 		if (p->gone && !p->pending && drain_idle(p->ring, p))
@@ -487,9 +529,10 @@ static bool is_empty(const struct session *session, const struct ring_file *ring
 }
 
 /*
- * Nobody maps it any more: what is there is all there will be. True: it is drained. The first round since may have begun before
- * that; the second sees all chunks that are left, and one that finds none is the last. Two show a gap in their numbers, the third
- * takes what lies behind it; a damaged ring is given up after 64, or when nothing has come out of it for four.
+ * Nobody maps it any more: what is there is all there will be. True: it is drained. The first round
+ * since may have begun before that; the second sees all chunks that are left, and one that finds
+ * none is the last. Two show a gap in their numbers, the third takes what lies behind it; a damaged
+ * ring is given up after 64, or when nothing has come out of it for four.
  */
 static bool is_drained(const struct session *session, struct ring_file *ring)
 {
@@ -515,9 +558,11 @@ static void close_ring(struct session *session, struct ring_file *ring)
 			process_close(session, session->running.at[i]);
 	if (ring->busy[0] + ring->busy[1])
 		for (uint32_t i = 0; i < ring->chunks.count; i++) {
-			unsigned phase = SHINY_CHUNK_PHASE(__atomic_load_n(&ring->chunks.states[i], __ATOMIC_RELAXED));
+			unsigned phase = SHINY_CHUNK_PHASE(
+				__atomic_load_n(&ring->chunks.states[i], __ATOMIC_RELAXED));
 
-			if (!ring->owners[i] && phase != SHINY_CHUNK_FREE && phase != SHINY_CHUNK_ABSENT)
+			if (!ring->owners[i] && phase != SHINY_CHUNK_FREE &&
+			    phase != SHINY_CHUNK_ABSENT)
 				ring->bad_chunks++;
 		}
 	for (size_t i = session->streams.count; i-- > 0;)
@@ -554,14 +599,16 @@ static bool end_rings(struct session *session, struct directory *dir)
 		} else {
 			some = true;
 		}
-		dir->scanned = 0; /* its last records are later than the last look, which rounds go up to */
+		/* its last records are later than the last look, which rounds go up to */
+		dir->scanned = 0;
 	}
 	return some;
 }
 
 /*
- * A process may be killed at any moment, and what is in its nursery then has no type: each second is enough for long lives, 50 ms and a
- * quarter of a second after a ring's or a process's start for short ones.
+ * A process may be killed at any moment, and what is in its nursery then has no type: each second
+ * is enough for long lives, 50 ms and a quarter of a second after a ring's or a process's start for
+ * short ones.
  */
 static void ask_for_flush(struct session *session, uint64_t wall)
 {
@@ -574,7 +621,9 @@ static void ask_for_flush(struct session *session, uint64_t wall)
 			a->newcomer = false;
 			a->flush_step = 200 * MS;
 			if (!a->flush_at || a->flush_at > wall + 50 * MS)
-				a->flush_at = wall + 50 * MS; /* never later than it would have been: processes may come all the time */
+				a->flush_at =
+					wall + 50 * MS; /* never later than it would have been:
+							   processes may come all the time */
 		}
 		if (wall < a->flush_at)
 			continue;
@@ -585,8 +634,8 @@ static void ask_for_flush(struct session *session, uint64_t wall)
 }
 
 /*
- * How much of a ring's bytes its writers have taken since the scan before, at most, in 1/256. Not how much they hold: thousands of idle threads
- * with a chunk each are no reason to hurry.
+ * How much of a ring's bytes its writers have taken since the scan before, at most, in 1/256. Not
+ * how much they hold: thousands of idle threads with a chunk each are no reason to hurry.
  */
 static unsigned pressure(const struct session *session)
 {
@@ -609,13 +658,15 @@ static bool is_crowded(const struct ring_file *ring, int large)
 	return ring->busy[large] > count / 4;
 }
 
-/* Sleeps until the next round; true: the launcher has hung up. Once it has, its pipe would end every sleep at once. */
+/* Sleeps until the next round; true: the launcher has hung up. Once it has, its pipe would end
+ * every sleep at once. */
 static bool pause_for(const struct session *session, uint64_t ns, bool hung_up)
 {
 	struct pollfd wait = { .fd = session->options->launcher_fd, .events = 0 };
 	struct timespec time = { .tv_nsec = (long)ns };
 
-	return ppoll(&wait, hung_up ? 0 : 1, &time, NULL) == 1 && wait.revents & (POLLHUP | POLLERR | POLLNVAL);
+	return ppoll(&wait, hung_up ? 0 : 1, &time, NULL) == 1 &&
+	       wait.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
 /* Its last words, if any. */
@@ -676,7 +727,8 @@ static unsigned waiting_to_go(const struct session *session)
 	return count;
 }
 
-/* Rings that are over and safe in the session file go at once: a build of a thousand processes would fill the tmpfs with them. */
+/* Rings that are over and safe in the session file go at once: a build of a thousand processes
+ * would fill the tmpfs with them. */
 static void release_rings(struct session *session)
 {
 	for (size_t i = session->present.count; i-- > 0;) {
@@ -691,8 +743,8 @@ static void release_rings(struct session *session)
 }
 
 /*
- * Those who come from now on have to do without us, or are served again. Where that cannot be written, they wait in vain,
- * and say so.
+ * Those who come from now on have to do without us, or are served again. Where that cannot be
+ * written, they wait in vain, and say so.
  */
 static void say_finishing(struct session *session, const struct directory *dir, bool finishing)
 {
@@ -729,7 +781,8 @@ static bool any_comes(struct session *session)
 static struct shiny_err *serve(struct session *session, struct directory *dir)
 {
 	const struct sidecar_options *options = session->options;
-	uint64_t interval = 2 * MS, committed = ticks_wall_ns(), watched = 0, threads_looked = 0, idle_since = 0;
+	uint64_t interval = 2 * MS, committed = ticks_wall_ns(), watched = 0, threads_looked = 0,
+		 idle_since = 0;
 	bool hung_up = options->launcher_fd < 0, some_end;
 	struct shiny_err *err;
 
@@ -754,8 +807,9 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 				for (size_t i = 0; i < session->present.count; i++) {
 					struct ring_file *a = session->present.at[i];
 
-					if (!a->over && (is_crowded(a, 0) || is_crowded(a, 1) ||
-							 ring_threads_used(a) > a->thread_count / 2))
+					if (!a->over &&
+					    (is_crowded(a, 0) || is_crowded(a, 1) ||
+					     ring_threads_used(a) > a->thread_count / 2))
 						drain_reap_threads(session, a);
 				}
 				threads_looked = wall;
@@ -781,11 +835,15 @@ static struct shiny_err *serve(struct session *session, struct directory *dir)
 		if (!all_over(session) || !hung_up) {
 			idle_since = 0;
 		} else {
-			grace = options->leftover ? 0 : options->launcher_fd < 0 ? 1000 * MS : any_comes(session) ? 100 * MS : 0;
+			grace = options->leftover	   ? 0
+				: options->launcher_fd < 0 ? 1000 * MS
+				: any_comes(session)	   ? 100 * MS
+							   : 0;
 			if (!idle_since)
 				idle_since = wall;
 			if (wall - idle_since >= grace) {
-				say_finishing(session, dir, true); /* whoever did not see it has a ring by now: look */
+				/* whoever did not see it has a ring by now: look */
+				say_finishing(session, dir, true);
 				err = look_around(session, dir);
 				if (err || (all_over(session) && !dir->making))
 					return err;
@@ -827,10 +885,15 @@ struct shiny_err *sidecar_lock(const char *directory, int *out)
 	if (fd < 0)
 		err = shiny_err_os(errno, "cannot open the session directory %s", directory);
 	else if (!locked)
-		err = errno == EWOULDBLOCK ?
-			shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: another sidecar serves this session directory", directory),
-					 "wait for it: it ends by itself and writes the session file") :
-			shiny_err_os(errno, "cannot lock %s", path);
+		err = errno == EWOULDBLOCK
+			      ? shiny_err_advise(
+					shiny_err(
+						SHINY_ERR_OTHER,
+						"%s: another sidecar serves this session directory",
+						directory),
+					"wait for it: it ends by itself and writes the session "
+					"file")
+			      : shiny_err_os(errno, "cannot lock %s", path);
 	free(path);
 	if (!err)
 		*out = fd;
@@ -860,7 +923,8 @@ static void read_boot_id(uint8_t *out)
 static bool is_news(const struct session *session, const struct directory *dir, const char *file)
 {
 	char *path = mem_format("%s/%s", dir->path, file);
-	bool news = !strncmp(file, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)) && !known(session, path);
+	bool news = !strncmp(file, SHINY_RING_PREFIX, strlen(SHINY_RING_PREFIX)) &&
+		    !known(session, path);
 
 	for (size_t i = 0; i < dir->unready.count; i++)
 		news = news && !(dir->unready.at[i].told && !strcmp(dir->unready.at[i].path, path));
@@ -888,8 +952,9 @@ static void remove_probes(const char *directory)
 }
 
 /*
- * True: there are rings that came while the session was being finished. Who finds the lock gone starts a sidecar of its own, and who found it
- * held has made its ring before (interpose/boot/launch.c): so first the lock goes, then we look for rings.
+ * True: there are rings that came while the session was being finished. Who finds the lock gone
+ * starts a sidecar of its own, and who found it held has made its ring before
+ * (interpose/boot/launch.c): so first the lock goes, then we look for rings.
  */
 static bool remove_all(struct session *session, const struct directory *dir)
 {
@@ -950,19 +1015,23 @@ void session_destroy(struct session *session)
 
 static struct shiny_err *nothing_recorded(const char *directory)
 {
-	static const char advice[] = "`shinyctl doctor PROGRAM` says why a program cannot be recorded";
+	static const char advice[] =
+		"`shinyctl doctor PROGRAM` says why a program cannot be recorded";
 	char *first = unrecorded_first(directory);
 	struct shiny_err *err;
 
-	err = first ? shiny_err(SHINY_ERR_OTHER, "%s: nothing was recorded: %s", directory, first) :
-		shiny_err(SHINY_ERR_OTHER, "%s: no ring: no program that loads libshiny.so ran in this session", directory);
+	err = first ? shiny_err(SHINY_ERR_OTHER, "%s: nothing was recorded: %s", directory, first)
+		    : shiny_err(
+			      SHINY_ERR_OTHER,
+			      "%s: no ring: no program that loads libshiny.so ran in this session",
+			      directory);
 	free(first);
 	return shiny_err_advise(err, advice);
 }
 
 /*
- * Told to end: what there is by now is taken, of rings too that nobody has looked at yet. Programs that still run
- * go on, and that what they will do is not here is a loss.
+ * Told to end: what there is by now is taken, of rings too that nobody has looked at yet. Programs
+ * that still run go on, and that what they will do is not here is a loss.
  */
 static void end_early(struct session *session, struct directory *dir)
 {
@@ -974,7 +1043,8 @@ static void end_early(struct session *session, struct directory *dir)
 		session->noticed.told_to_end += !session->present.at[i]->over;
 }
 
-static struct shiny_err *run(struct session *session, struct directory *dir, struct sidecar_summary *out)
+static struct shiny_err *run(struct session *session, struct directory *dir,
+			     struct sidecar_summary *out)
 {
 	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
@@ -1019,15 +1089,19 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 {
 	struct session *session = mem_zero(1, sizeof(*session));
 	struct directory dir = { .path = options->directory, .lock = -1 };
-	struct sigaction end = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN }, was_term, was_int, was_hup, was_bus;
+	struct sigaction end = { .sa_handler = on_signal }, ignore = { .sa_handler = SIG_IGN },
+			 was_term, was_int, was_hup, was_bus;
 	const char *pattern = pattern_of(options);
 	struct shiny_err *err = NULL;
 	struct stat namespace;
 
 	session->options = options;
-	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs, .type_rules = options->type_rules,
-						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
-						 .progress = options->progress, .stop = sidecar_hurried };
+	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs,
+						 .type_rules = options->type_rules,
+						 .cache_dir = options->type_cache,
+						 .no_cache = options->no_type_cache,
+						 .progress = options->progress,
+						 .stop = sidecar_hurried };
 	session->memory = memory_watch_create(options->memory_period);
 	if (!options->leftover)
 		session->answers = answers_start();
@@ -1037,10 +1111,12 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	total_init(&session->total);
 	read_boot_id(session->boot_id);
 	if (options->guests_fd > 0)
-		session->guests = guests_start(options->directory, options->guests_fd, session->boot_id);
+		session->guests =
+			guests_start(options->directory, options->guests_fd, session->boot_id);
 	if (stat("/proc/self/ns/pid", &namespace) == 0)
 		session->pid_namespace = namespace.st_ino;
-	if (!options->force && !options->numbered && !strchr(pattern, '%') && access(pattern, F_OK) == 0)
+	if (!options->force && !options->numbered && !strchr(pattern, '%') &&
+	    access(pattern, F_OK) == 0)
 		err = exists_error(pattern);
 	if (!err)
 		err = options->lock_fd ? NULL : sidecar_lock(dir.path, &dir.lock);
@@ -1048,7 +1124,8 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	if (!err) {
 		asked_to_end = 0;
 		sigaction(SIGTERM, &end, &was_term);
-		sigaction(SIGINT, &ignore, &was_int); /* Ctrl-C is meant for the program; its end is ours */
+		/* Ctrl-C is meant for the program; its end is ours */
+		sigaction(SIGINT, &ignore, &was_int);
 		sigaction(SIGHUP, &ignore, &was_hup);
 		torn_begin(&was_bus);
 		err = run(session, &dir, out);
@@ -1060,7 +1137,8 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	if (err) /* nobody drains these rings any more: writers need not wait */
 		for (size_t i = 0; i < session->rings.count; i++)
 			if (session->rings.at[i]->header)
-				__atomic_store_n(&session->rings.at[i]->header->sidecar_beat, 0, __ATOMIC_RELAXED); /* [ctl] */
+				__atomic_store_n(&session->rings.at[i]->header->sidecar_beat, 0,
+						 __ATOMIC_RELAXED); /* [ctl] */
 	if (dir.lock >= 0)
 		close(dir.lock);
 	for (size_t i = 0; i < dir.unready.count; i++)
@@ -1070,7 +1148,8 @@ struct shiny_err *sidecar_run(const struct sidecar_options *options, struct side
 	return err;
 }
 
-struct shiny_err *sidecar_run_late(const struct sidecar_options *options, struct sidecar_summary *summary)
+struct shiny_err *sidecar_run_late(const struct sidecar_options *options,
+				   struct sidecar_summary *summary)
 {
 	struct sidecar_options late = *options;
 	struct shiny_err *err;

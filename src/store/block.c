@@ -4,36 +4,42 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a packer.
  *
- * The problem: an event is 50 bytes as a struct, there are hundreds of millions, and every field is wanted back exactly, at less
- * than 4 bytes an event and at a speed that is small beside the rest of the sidecar's work.
+ * The problem: an event is 50 bytes as a struct, there are hundreds of millions, and every field is
+ * wanted back exactly, at less than 4 bytes an event and at a speed that is small beside the rest
+ * of the sidecar's work.
  *
- * The approach: programs repeat themselves. What an event will be is guessed from what came before (model.h), and only the
- * difference is stored:
+ * The approach: programs repeat themselves. What an event will be is guessed from what came before
+ * (model.h), and only the difference is stored:
  *   who        the (process, thread) of the last event;
- *   stack      what followed the thread's last two stacks, or its last one, the last time; that also guesses kind, api and size;
- *   address    of an allocation: the addresses that this thread freed last in this size class (allocators hand out the latest
- *              first), or the next one in a row; of a free: the neighbour in allocation order of the block freed last (lists and
- *              trees are torn down in order), or one of the thread's youngest blocks, or how many allocations ago it began;
- *              of a construction or destruction, the difference to the last one;
+ *   stack      what followed the thread's last two stacks, or its last one, the last time; that
+ *              also guesses kind, api and size;
+ *   address    of an allocation: the addresses that this thread freed last in this size class
+ *              (allocators hand out the latest first), or the next one in a row; of a free: the
+ *              neighbour in allocation order of the block freed last (lists and trees are torn down
+ *              in order), or one of the thread's youngest blocks, or how many allocations ago it
+ *              began; of a construction or destruction, the difference to the last one;
  *   class      of a construction or destruction: the last one of this stack;
  *   size       the last one of this stack; of a free: 0, or the block's;
  *   tag        of an allocation: that of the thread's last one;
  *   time       the difference to the event before: the part that can't be guessed.
- * One control byte an event says which guesses were right; what was not goes to one of the other columns. Each column holds
- * one sort of number, so that zstd (level 1, checksum on) finds a skewed byte distribution in each.
+ * One control byte an event says which guesses were right; what was not goes to one of the other
+ * columns. Each column holds one sort of number, so that zstd (level 1, checksum on) finds a skewed
+ * byte distribution in each.
  *
- * Before zstd a block is: struct header, then the columns one behind the other. Everything starts afresh in every block, so any
- * block can be read without the others.
+ * Before zstd a block is: struct header, then the columns one behind the other. Everything starts
+ * afresh in every block, so any block can be read without the others.
  *
- * The unpacker trusts nothing: every number read is checked before it is an index, every column ends where the header says. The
- * checksum catches accidents, the checks malice.
+ * The unpacker trusts nothing: every number read is checked before it is an index, every column
+ * ends where the header says. The checksum catches accidents, the checks malice.
  *
- * What it costs (`bench/run block`, bench/results/block.txt): recordings of node (1.7 million events) and clang++ (5.2 million)
- * take 0.8 and 2.0 bytes an event, 28 and 45 ns to pack, 18 and 26 ns to unpack, compression included, on one 2.6 GHz core.
+ * What it costs (`bench/run block`, bench/results/block.txt): recordings of node (1.7 million
+ * events) and clang++ (5.2 million) take 0.8 and 2.0 bytes an event, 28 and 45 ns to pack, 18 and
+ * 26 ns to unpack, compression included, on one 2.6 GHz core.
  *
- * What the next events will look up is prefetched; the functions that do so are inlined always, because gcc 12 removes calls of
- * functions whose only effect is a prefetch. Not tried: columns of plain differences, where the addresses of frees would be spelt out; naming a freed block by its rank among the live ones,
- * which needs an order-statistics tree.
+ * What the next events will look up is prefetched; the functions that do so are inlined always,
+ * because gcc 12 removes calls of functions whose only effect is a prefetch. Not tried: columns of
+ * plain differences, where the addresses of frees would be spelt out; naming a freed block by its
+ * rank among the live ones, which needs an order-statistics tree.
  */
 #define _GNU_SOURCE
 #include "block.h"
@@ -56,7 +62,8 @@ struct packer {
 	uint64_t first, last;
 	uint8_t *columns[COLUMN_COUNT], *at[COLUMN_COUNT];
 	uint8_t *memory;               /* all columns; touched only as far as they are filled */
-	uint32_t table[1 << TABLE_BITS];      /* address -> node, open addressing; entries of ended blocks stay */
+	uint32_t table[1 << TABLE_BITS];      /* address -> node, open addressing; entries of ended
+	                                       * blocks stay */
 	uint16_t pair_table[1 << PAIR_TABLE_BITS]; /* pair + 1, open addressing */
 	uint32_t processes[PAIRS];
 	ZSTD_CCtx *zstd;
@@ -93,16 +100,19 @@ static inline uint32_t *find_address(struct packer *p, uint32_t process, uint64_
 	for (;; at = (at + 1) & mask) {
 		uint32_t n = p->table[at];
 
-		if (!n || (p->model.nodes[n].address == address && p->model.pairs[p->model.nodes[n].pair].process == process))
+		if (!n || (p->model.nodes[n].address == address &&
+			   p->model.pairs[p->model.nodes[n].pair].process == process))
 			return &p->table[at];
 	}
 }
 
-/* The pair's number; PAIRS when there is no room for it in this block. `*is_new` when it has to be spelt out. */
+/* The pair's number; PAIRS when there is no room for it in this block. `*is_new` when it has to be
+ * spelt out. */
 static uint32_t find_pair(struct packer *p, uint32_t process, uint32_t thread, bool *is_new)
 {
 	struct model *m = &p->model;
-	uint32_t mask = (1u << PAIR_TABLE_BITS) - 1, at = mix((uint64_t)process << 32 | thread, PAIR_TABLE_BITS);
+	uint32_t mask = (1u << PAIR_TABLE_BITS) - 1,
+		 at = mix((uint64_t)process << 32 | thread, PAIR_TABLE_BITS);
 
 	*is_new = false;
 	for (; p->pair_table[at]; at = (at + 1) & mask) {
@@ -156,7 +166,8 @@ static inline unsigned guess_of(const struct model *m, uint32_t pair, uint32_t n
 		return TARGET_NEWER;
 	if (m->pairs[pair].older == n)
 		return TARGET_OLDER;
-	for (unsigned code = TARGET_HEAD; code < TARGET_GUESSES && node >= PAIRS; code++, node = m->nodes[node].older)
+	for (unsigned code = TARGET_HEAD; code < TARGET_GUESSES && node >= PAIRS;
+	     code++, node = m->nodes[node].older)
 		if (node == n)
 			return code;
 	return TARGET_GUESSES;
@@ -188,7 +199,8 @@ static inline unsigned put_target(struct packer *p, uint32_t pair, uint64_t addr
 	return TARGET_FOREIGN_ODD;
 }
 
-static inline unsigned put_alloc_address(struct packer *p, struct pair *pair, struct size_class *c, const struct event *e)
+static inline unsigned put_alloc_address(struct packer *p, struct pair *pair, struct size_class *c,
+					 const struct event *e)
 {
 	uint64_t address = e->address, difference;
 
@@ -220,7 +232,8 @@ static inline unsigned put_alloc_address(struct packer *p, struct pair *pair, st
 	return code;
 }
 
-static inline unsigned put_stack(struct packer *p, const struct event *e, const struct token *history, const struct token *recent,
+static inline unsigned put_stack(struct packer *p, const struct event *e,
+				 const struct token *history, const struct token *recent,
 				 const struct token **guess)
 {
 	struct model *m = &p->model;
@@ -249,7 +262,8 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	const struct token *guess;
 	bool extra = has_extra(e), retag;
 
-	if (p->count && m->pairs[number].process == e->process && m->pairs[number].thread == e->thread) {
+	if (p->count && m->pairs[number].process == e->process &&
+	    m->pairs[number].thread == e->thread) {
 		control |= PAIR_HIT;
 	} else {
 		bool is_new;
@@ -272,7 +286,8 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	put_time(p, e->time);
 	control |= put_stack(p, e, history, recent, &guess);
 	retag = e->tag != pair->tag && has_address_of_alloc(e->kind);
-	if (!extra && !retag && e->kind == (guess ? guess->kind : site->kind) && e->api == (guess ? guess->api : site->api)) {
+	if (!extra && !retag && e->kind == (guess ? guess->kind : site->kind) &&
+	    e->api == (guess ? guess->api : site->api)) {
 		control |= TAG_HIT;
 	} else {
 		put_byte(p, COLUMN_TAG, (extra ? LEAD_EXTRA : 0) | (retag ? LEAD_TAG : 0));
@@ -296,9 +311,13 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 			learnt = e->size && node != NO_NODE && e->size == m->nodes[node].size;
 			model_end(m, number, node, e->address, e->size);
 		} else {
-			struct site *born = model_site(m, node != NO_NODE ? m->nodes[node].stack : 0);
+			struct site *born =
+				model_site(m, node != NO_NODE ? m->nodes[node].stack : 0);
 
-			put(p, COLUMN_VTABLE, e->vtable == born->vtable ? 0 : zigzag((uint64_t)e->vtable - born->vtable) + 1);
+			put(p, COLUMN_VTABLE,
+			    e->vtable == born->vtable
+				    ? 0
+				    : zigzag((uint64_t)e->vtable - born->vtable) + 1);
 			born->vtable = e->vtable;
 		}
 	} else if (has_address_of_alloc(e->kind)) {
@@ -313,7 +332,9 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 		struct site *maker = model_site(m, e->stack);
 
 		put(p, COLUMN_TARGET, zigzag(e->address - pair->built));
-		put(p, COLUMN_VTABLE, e->vtable == maker->vtable ? 0 : zigzag((uint64_t)e->vtable - maker->vtable) + 1);
+		put(p, COLUMN_VTABLE,
+		    e->vtable == maker->vtable ? 0
+					       : zigzag((uint64_t)e->vtable - maker->vtable) + 1);
 		maker->vtable = e->vtable;
 		pair->built = e->address;
 	} else {
@@ -333,13 +354,16 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	return true;
 }
 
-/* What an event will look up, in two steps: the slot of its block, then the block and what followed the two stacks before it. */
-static inline __attribute__((always_inline)) void fetch_slot(const struct packer *p, const struct event *e)
+/* What an event will look up, in two steps: the slot of its block, then the block and what followed
+ * the two stacks before it. */
+static inline __attribute__((always_inline)) void fetch_slot(const struct packer *p,
+							     const struct event *e)
 {
 	__builtin_prefetch(&p->table[slot_of(e->process, e->address)], 1);
 }
 
-static inline __attribute__((always_inline)) void fetch_rest(struct packer *p, const struct event *e)
+static inline __attribute__((always_inline)) void fetch_rest(struct packer *p,
+							     const struct event *e)
 {
 	struct pair before = { .stack1 = e[-1].stack, .stack2 = e[-2].stack };
 
@@ -398,14 +422,16 @@ static size_t list_processes(struct packer *p)
 
 struct shiny_err *packer_finish(struct packer *p, struct block *out)
 {
-	struct header header = { .magic = p->tagged ? BLOCK_MAGIC_TAGGED : BLOCK_MAGIC, .count = p->count };
+	struct header header = { .magic = p->tagged ? BLOCK_MAGIC_TAGGED : BLOCK_MAGIC,
+				 .count = p->count };
 	size_t total = sizeof(header), code = 0;
 
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		header.bytes[i] = (uint32_t)(p->at[i] - p->columns[i]);
 		total += header.bytes[i];
 	}
-	size_t room = ZSTD_compressBound(total) + COLUMN_COUNT * 16; /* each flush may add a few bytes */
+	/* each flush may add a few bytes */
+	size_t room = ZSTD_compressBound(total) + COLUMN_COUNT * 16;
 	if (room > p->out_room) {
 		void *more = realloc(p->out, room);
 
@@ -418,15 +444,20 @@ struct shiny_err *packer_finish(struct packer *p, struct block *out)
 	ZSTD_CCtx_setPledgedSrcSize(p->zstd, total);
 	ZSTD_outBuffer to = { p->out, p->out_room, 0 };
 	for (int i = -1; i < COLUMN_COUNT && !ZSTD_isError(code); i++) {
-		ZSTD_inBuffer from = { i < 0 ? (void *)&header : p->columns[i], i < 0 ? sizeof(header) : header.bytes[i], 0 };
+		ZSTD_inBuffer from = { i < 0 ? (void *)&header : p->columns[i],
+				       i < 0 ? sizeof(header) : header.bytes[i], 0 };
 
 		/* flush: each column gets entropy tables of its own */
-		code = ZSTD_compressStream2(p->zstd, &to, &from, i == COLUMN_COUNT - 1 ? ZSTD_e_end : ZSTD_e_flush);
+		code = ZSTD_compressStream2(p->zstd, &to, &from,
+					    i == COLUMN_COUNT - 1 ? ZSTD_e_end : ZSTD_e_flush);
 		if (code && !ZSTD_isError(code))
-			return shiny_err(SHINY_ERR_OTHER, "cannot compress a block of events: its buffer is too small");
+			return shiny_err(
+				SHINY_ERR_OTHER,
+				"cannot compress a block of events: its buffer is too small");
 	}
 	if (ZSTD_isError(code))
-		return shiny_err(SHINY_ERR_OTHER, "cannot compress a block of events: %s", ZSTD_getErrorName(code));
+		return shiny_err(SHINY_ERR_OTHER, "cannot compress a block of events: %s",
+				 ZSTD_getErrorName(code));
 	*out = (struct block){ .data = p->out, .bytes = to.pos, .count = p->count, .first = p->first, .last = p->last,
 			       .processes = p->processes, .process_count = list_processes(p) };
 	start_block(p);

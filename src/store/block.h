@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block.h: events packed into self-contained compressed blocks, and back. block.c and block_unpack.c are all that knows zstd.
+ * block.h: events packed into self-contained compressed blocks, and back. block.c and
+ * block_unpack.c are all that knows zstd.
  *
  * Runs: sidecar (pack), CLI (unpack). Signals: no. Allocates: yes. Threads: one a packer.
  */
@@ -21,7 +22,8 @@ struct packer;
 SHINY_MUST_CHECK struct shiny_err *packer_create(struct packer **out);
 void packer_destroy(struct packer *packer); /* accepts NULL */
 
-/* Takes events until the block is full; returns how many it took (0 < taken <= count unless it was full already). */
+/* Takes events until the block is full; returns how many it took (0 < taken <= count unless it was
+ * full already). */
 size_t packer_add(struct packer *packer, const struct event *events, size_t count);
 size_t packer_count(const struct packer *packer); /* events waiting in the block */
 
@@ -38,15 +40,17 @@ struct block {
 SHINY_MUST_CHECK struct shiny_err *packer_finish(struct packer *packer, struct block *out);
 
 /*
- * Gives `each` all events of a block, in order, up to BLOCK_BATCH at a time, until it returns false. Any bytes are safe to give: what is
- * not a block is an error that says which rule it breaks (the caller knows which block of which file), perhaps after some calls of `each`.
+ * Gives `each` all events of a block, in order, up to BLOCK_BATCH at a time, until it returns
+ * false. Any bytes are safe to give: what is not a block is an error that says which rule it breaks
+ * (the caller knows which block of which file), perhaps after some calls of `each`.
  */
 enum { BLOCK_BATCH = 128 };
 typedef bool block_each_fn(void *context, const struct event *events, size_t count);
 struct unpacker;
 SHINY_MUST_CHECK struct shiny_err *unpacker_create(struct unpacker **out);
 void unpacker_destroy(struct unpacker *unpacker); /* accepts NULL */
-SHINY_MUST_CHECK struct shiny_err *unpacker_run(struct unpacker *unpacker, const void *data, size_t bytes, block_each_fn *each,
-						void *context, bool *stopped);
+SHINY_MUST_CHECK struct shiny_err *unpacker_run(struct unpacker *unpacker, const void *data,
+						size_t bytes, block_each_fn *each, void *context,
+						bool *stopped);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_format.h: the bytes of a block, for its writer (block.c, where the essay is) and its reader (block_unpack.c) only.
+ * block_format.h: the bytes of a block, for its writer (block.c, where the essay is) and its reader
+ * (block_unpack.c) only.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -19,7 +20,16 @@
  *   2     kind and api as guessed          3  size as guessed
  *   4     same (process, thread) as before 7..5 address: the codes below, or TARGET_*
  */
-enum { STACK_HISTORY, STACK_RECENT, STACK_SPELT, STACK_MASK = 3, TAG_HIT = 4, SIZE_HIT = 8, PAIR_HIT = 16, ADDRESS_SHIFT = 5 };
+enum {
+	STACK_HISTORY,
+	STACK_RECENT,
+	STACK_SPELT,
+	STACK_MASK = 3,
+	TAG_HIT = 4,
+	SIZE_HIT = 8,
+	PAIR_HIT = 16,
+	ADDRESS_SHIFT = 5
+};
 
 /* How an allocation's address is given. */
 enum {
@@ -33,8 +43,10 @@ enum {
 };
 
 /* One sort of number each; the number is the most bytes that one event can add. */
-#define COLUMNS(X) X(CONTROL, 1) X(TIME, 1) X(TIME_LOW, 1) X(TIME_FAR, 10) X(PAIR, 30) X(STACK, 10) X(TAG, 3) X(SIZE, 10) \
-	X(ADDRESS, 10) X(TARGET, 10) X(OLD, 11) X(VTABLE, 20)
+#define COLUMNS(X)                                                                               \
+	X(CONTROL, 1)                                                                            \
+	X(TIME, 1) X(TIME_LOW, 1) X(TIME_FAR, 10) X(PAIR, 30) X(STACK, 10) X(TAG, 3) X(SIZE, 10) \
+		X(ADDRESS, 10) X(TARGET, 10) X(OLD, 11) X(VTABLE, 20)
 enum {
 #define X(name, most) COLUMN_##name,
 	COLUMNS(X)
@@ -48,14 +60,15 @@ static const size_t column_most[COLUMN_COUNT] = {
 };
 
 /*
- * The packing's version, "ShB1" and "ShB2". The second is that of blocks with a tag in them, which readers that know no tags must not
- * take for the first; a block without one is the same in both.
+ * The packing's version, "ShB1" and "ShB2". The second is that of blocks with a tag in them, which
+ * readers that know no tags must not take for the first; a block without one is the same in both.
  */
 enum { BLOCK_MAGIC = 0x31426853, BLOCK_MAGIC_TAGGED = 0x32426853, LEVEL = 1 };
 
 /*
- * What kind and api are led in by where they are spelt out: fields that the kind should not have follow, in VTABLE and OLD; another tag
- * follows, in VTABLE, that of this pair's allocations from here on (0 at the block's start).
+ * What kind and api are led in by where they are spelt out: fields that the kind should not have
+ * follow, in VTABLE and OLD; another tag follows, in VTABLE, that of this pair's allocations from
+ * here on (0 at the block's start).
  */
 enum { LEAD_EXTRA = 1, LEAD_TAG = 2 };
 
@@ -64,8 +77,13 @@ struct header { /* little endian, like everything else of an x86-64 program */
 	uint32_t bytes[COLUMN_COUNT];
 };
 
-/* Times: TIME holds t < TIME_STEPS as it is, else TIME_STEPS + high part, with the low byte in TIME_LOW; TIME_ESCAPE: in TIME_FAR. */
-enum { TIME_STEPS = 160, TIME_ESCAPE = 255, TIME_NEAR = TIME_STEPS + (TIME_ESCAPE - TIME_STEPS) * 256 };
+/* Times: TIME holds t < TIME_STEPS as it is, else TIME_STEPS + high part, with the low byte in
+ * TIME_LOW; TIME_ESCAPE: in TIME_FAR. */
+enum {
+	TIME_STEPS = 160,
+	TIME_ESCAPE = 255,
+	TIME_NEAR = TIME_STEPS + (TIME_ESCAPE - TIME_STEPS) * 256
+};
 
 static inline uint64_t zigzag(uint64_t difference)
 {
@@ -96,7 +114,8 @@ static inline bool has_class(uint8_t kind)
 static inline bool has_extra(const struct event *e)
 {
 	return (e->vtable && e->kind != EVENT_VPTR && !has_class(e->kind)) ||
-	       (e->old_address && (has_target(e->kind) || has_class(e->kind) || e->kind == EVENT_ALLOC));
+	       (e->old_address &&
+		(has_target(e->kind) || has_class(e->kind) || e->kind == EVENT_ALLOC));
 }
 
 #endif

@@ -4,14 +4,17 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one an unpacker.
  *
- * Every number read is checked before it is an index, and every column ends where the header says: see block.c. Errors are
- * noted in `wrong` and looked at once an event, so that the reading functions stay small. Whether a column was read past its end is
- * looked at once a batch, before anybody gets its events: what follows a column is the next one, and behind the last there is as much
- * room as a batch can read.
+ * Every number read is checked before it is an index, and every column ends where the header says:
+ * see block.c. Errors are noted in `wrong` and looked at once an event, so that the reading
+ * functions stay small. Whether a column was read past its end is looked at once a batch, before
+ * anybody gets its events: what follows a column is the next one, and behind the last there is as
+ * much room as a batch can read.
  *
- * What an event costs is two things. Branches that nothing predicts: how long a number is, whether a time needs a second byte, whether a kind
- * is spelt out; these are computed instead. And waiting for the model's tables, 6 MB that share a core's cache with the reader's own: what the
- * next event will be guessed from is asked for as soon as this one's stack is known, and the next old block as soon as the column names it.
+ * What an event costs is two things. Branches that nothing predicts: how long a number is, whether
+ * a time needs a second byte, whether a kind is spelt out; these are computed instead. And waiting
+ * for the model's tables, 6 MB that share a core's cache with the reader's own: what the next event
+ * will be guessed from is asked for as soon as this one's stack is known, and the next old block as
+ * soon as the column names it.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -62,8 +65,10 @@ static __attribute__((noinline, cold)) uint64_t get_long(struct unpacker *u, int
 /* The sevens of bits of eight bytes pushed together, pairs first; the eighths are 0. */
 static inline uint64_t squeeze(uint64_t bytes)
 {
-	bytes = (bytes & UINT64_C(0x007f007f007f007f)) | (bytes & UINT64_C(0x7f007f007f007f00)) >> 1;
-	bytes = (bytes & UINT64_C(0x00003fff00003fff)) | (bytes & UINT64_C(0x3fff00003fff0000)) >> 2;
+	bytes = (bytes & UINT64_C(0x007f007f007f007f)) |
+		(bytes & UINT64_C(0x7f007f007f007f00)) >> 1;
+	bytes = (bytes & UINT64_C(0x00003fff00003fff)) |
+		(bytes & UINT64_C(0x3fff00003fff0000)) >> 2;
 	return (bytes & UINT64_C(0x000000000fffffff)) | (bytes & UINT64_C(0x0fffffff00000000)) >> 4;
 }
 
@@ -80,7 +85,8 @@ static inline uint64_t get(struct unpacker *u, int column)
 	return squeeze(bytes & (last ^ (last - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f));
 }
 
-/* Half of the steps take a second byte, and nothing tells which: it is read in any case, and counts or does not. */
+/* Half of the steps take a second byte, and nothing tells which: it is read in any case, and counts
+ * or does not. */
 static inline uint64_t get_time(struct unpacker *u)
 {
 	unsigned byte = get_byte(u, COLUMN_TIME), far = byte >= TIME_STEPS;
@@ -92,7 +98,8 @@ static inline uint64_t get_time(struct unpacker *u)
 	return u->model.time += byte + ((byte - TIME_STEPS) * 255 + low) * far;
 }
 
-/* What the column will say next is mostly another block from long ago, as far back from a few blocks further on: in no cache. */
+/* What the column will say next is mostly another block from long ago, as far back from a few
+ * blocks further on: in no cache. */
 static inline __attribute__((always_inline)) void expect_target(const struct unpacker *u)
 {
 	uint32_t bytes, last, back;
@@ -123,7 +130,8 @@ static inline uint64_t get_target(struct unpacker *u, uint32_t pair, unsigned co
 	} else {
 		uint64_t difference = unzigzag(get(u, COLUMN_TARGET));
 
-		return m->pairs[pair].foreign += code == TARGET_FOREIGN ? difference << 4 : difference;
+		return m->pairs[pair].foreign +=
+		       code == TARGET_FOREIGN ? difference << 4 : difference;
 	}
 	if (n == NO_NODE) {
 		u->wrong = "an event means a block that is not there";
@@ -133,7 +141,8 @@ static inline uint64_t get_target(struct unpacker *u, uint32_t pair, unsigned co
 	return m->nodes[n].address;
 }
 
-static inline uint64_t get_alloc_address(struct unpacker *u, struct pair *pair, struct size_class *c, unsigned code, const struct event *e)
+static inline uint64_t get_alloc_address(struct unpacker *u, struct pair *pair,
+					 struct size_class *c, unsigned code, const struct event *e)
 {
 	uint64_t address;
 
@@ -180,7 +189,8 @@ static inline bool get_pair(struct unpacker *u, bool same)
 static inline uint32_t get_stack(struct unpacker *u)
 {
 	struct model *m = &u->model;
-	uint32_t stack = (uint32_t)((uint64_t)m->explicit_stack + 1 - unzigzag(get(u, COLUMN_STACK)));
+	uint32_t stack =
+		(uint32_t)((uint64_t)m->explicit_stack + 1 - unzigzag(get(u, COLUMN_STACK)));
 
 	if (stack > m->explicit_stack)
 		m->explicit_stack = stack;
@@ -203,10 +213,14 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	e->thread = pair->thread;
 	e->time = get_time(u);
 	struct token *history = model_history(m, pair), *recent = model_recent(m, pair);
-	const struct token *guess = (control & STACK_MASK) == STACK_HISTORY ? history : (control & STACK_MASK) == STACK_RECENT ? recent : NULL;
+	const struct token *guess = (control & STACK_MASK) == STACK_HISTORY  ? history
+				    : (control & STACK_MASK) == STACK_RECENT ? recent
+									     : NULL;
 	e->stack = guess ? guess->stack : get_stack(u);
-	/* what the next event will be guessed from: no later, as all that follows waits for a branch that cannot be predicted */
-	__builtin_prefetch(model_history(m, &(struct pair){ .stack2 = pair->stack1, .stack1 = e->stack }), 1);
+	/* what the next event will be guessed from: no later, as all that follows waits for a
+	 * branch that cannot be predicted */
+	__builtin_prefetch(
+		model_history(m, &(struct pair){ .stack2 = pair->stack1, .stack1 = e->stack }), 1);
 	__builtin_prefetch(model_recent(m, &(struct pair){ .stack1 = e->stack }), 1);
 	struct site *site = model_site(m, e->stack);
 	/* spelt out or guessed: both are there, and no branch chooses */
@@ -237,14 +251,17 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 		if (e->kind == EVENT_FREE) {
 			model_end(m, m->pair, node, e->address, e->size);
 		} else {
-			struct site *born = model_site(m, node != NO_NODE ? m->nodes[node].stack : 0);
+			struct site *born =
+				model_site(m, node != NO_NODE ? m->nodes[node].stack : 0);
 			uint64_t difference = get(u, COLUMN_VTABLE);
 
-			e->vtable = difference ? (uint32_t)(born->vtable + unzigzag(difference - 1)) : born->vtable;
+			e->vtable = difference ? (uint32_t)(born->vtable + unzigzag(difference - 1))
+					       : born->vtable;
 			born->vtable = e->vtable;
 		}
 	} else if (has_address_of_alloc(e->kind)) {
-		e->size = control & SIZE_HIT ? model_size(history, site, e->stack) : get(u, COLUMN_SIZE);
+		e->size = control & SIZE_HIT ? model_size(history, site, e->stack)
+					     : get(u, COLUMN_SIZE);
 		e->tag = pair->tag;
 		learnt = e->size;
 		if (e->kind == EVENT_REALLOC) {
@@ -263,7 +280,9 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 
 		e->address = pair->built += unzigzag(get(u, COLUMN_TARGET));
 		difference = get(u, COLUMN_VTABLE);
-		e->vtable = maker->vtable = difference ? (uint32_t)(maker->vtable + unzigzag(difference - 1)) : maker->vtable;
+		e->vtable = maker->vtable =
+			difference ? (uint32_t)(maker->vtable + unzigzag(difference - 1))
+				   : maker->vtable;
 		e->size = learnt = control & SIZE_HIT ? 0 : get(u, COLUMN_SIZE);
 	} else {
 		e->address = pair->mapped += unzigzag(get(u, COLUMN_TARGET));
@@ -284,9 +303,11 @@ static struct shiny_err *bad(const char *why)
 }
 
 /* Decompresses and cuts into columns. */
-static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t bytes, uint32_t *count)
+static struct shiny_err *open_block(struct unpacker *u, const void *data, size_t bytes,
+				    uint32_t *count)
 {
-	unsigned long long total = data ? ZSTD_getFrameContentSize(data, bytes) : ZSTD_CONTENTSIZE_ERROR;
+	unsigned long long total =
+		data ? ZSTD_getFrameContentSize(data, bytes) : ZSTD_CONTENTSIZE_ERROR;
 	struct header header;
 	size_t most = 0, used = sizeof(header);
 
@@ -337,7 +358,8 @@ static bool within_columns(const struct unpacker *u)
 	return true;
 }
 
-struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t bytes, block_each_fn *each, void *context, bool *stopped)
+struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t bytes,
+			       block_each_fn *each, void *context, bool *stopped)
 {
 	uint32_t count = 0;
 

@@ -63,20 +63,23 @@ static int by_lifetime_key(const void *left, const void *right)
 {
 	const struct store_lifetime *a = left, *b = right;
 
-	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?:
-	       order((uint64_t)a->type << 32 | (uint32_t)(a->bin << 1 | a->censored), (uint64_t)b->type << 32 | (uint32_t)(b->bin << 1 | b->censored));
+	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack)
+		       ?: order((uint64_t)a->type << 32 | (uint32_t)(a->bin << 1 | a->censored),
+				(uint64_t)b->type << 32 | (uint32_t)(b->bin << 1 | b->censored));
 }
 
 static int by_peak_key(const void *left, const void *right)
 {
 	const struct store_peak *a = left, *b = right;
 
-	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack) ?: order(a->tag, b->tag);
+	return order((uint64_t)a->process << 32 | a->stack, (uint64_t)b->process << 32 | b->stack)
+		       ?: order(a->tag, b->tag);
 }
 
 static void add_stat(struct store_stat *to, const struct store_stat *more)
 {
-	if (more->allocs + more->inherited && (!(to->allocs + to->inherited) || more->min_size < to->min_size))
+	if (more->allocs + more->inherited &&
+	    (!(to->allocs + to->inherited) || more->min_size < to->min_size))
 		to->min_size = more->min_size;
 	if (more->max_size > to->max_size)
 		to->max_size = more->max_size;
@@ -158,7 +161,8 @@ void by_site_merge(struct by_site *w, const uint32_t *sites, size_t limit)
 	for (size_t i = 0; i < w->stat_count; i++)
 		w->stats[i].stack = w->stats[i].stack < limit ? sites[w->stats[i].stack] : 0;
 	for (size_t i = 0; i < w->lifetime_count; i++)
-		w->lifetimes[i].stack = w->lifetimes[i].stack < limit ? sites[w->lifetimes[i].stack] : 0;
+		w->lifetimes[i].stack =
+			w->lifetimes[i].stack < limit ? sites[w->lifetimes[i].stack] : 0;
 	for (size_t i = 0; i < w->peak_count; i++)
 		w->peaks[i].stack = w->peaks[i].stack < limit ? sites[w->peaks[i].stack] : 0;
 	merge_stats(w);

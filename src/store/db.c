@@ -16,26 +16,35 @@ static const struct timespec patience_step = { .tv_nsec = 10000000 };
 struct shiny_err *db_error(const struct store *store, int code, const char *what)
 {
 	/* without a connection the only thing known is the code */
-	const char *why = store->db && sqlite3_errcode(store->db) == (code & 0xff) ? sqlite3_errmsg(store->db) : sqlite3_errstr(code);
+	const char *why = store->db && sqlite3_errcode(store->db) == (code & 0xff)
+				  ? sqlite3_errmsg(store->db)
+				  : sqlite3_errstr(code);
 	struct shiny_err *err;
 
 	if ((code & 0xff) == SQLITE_FULL)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot %s the session %s: no space left on its file system", what, store->path),
-					"free some space, or name a file elsewhere with --out or SHINY_OUT");
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_OTHER,
+				  "cannot %s the session %s: no space left on its file system",
+				  what, store->path),
+			"free some space, or name a file elsewhere with --out or SHINY_OUT");
 	err = shiny_err(SHINY_ERR_OTHER, "cannot %s the session %s: %s", what, store->path, why);
 	switch (code & 0xff) {
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-		return shiny_err_advise(err, "the file is damaged; `sqlite3 FILE .recover` may save part of it");
+		return shiny_err_advise(
+			err, "the file is damaged; `sqlite3 FILE .recover` may save part of it");
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return shiny_err_advise(err, "another program holds the file: close it there and try again");
+		return shiny_err_advise(
+			err, "another program holds the file: close it there and try again");
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_CANTOPEN:
-		return shiny_err_advise(err, "check the permissions of the file and of its directory");
+		return shiny_err_advise(err,
+					"check the permissions of the file and of its directory");
 	case SQLITE_IOERR:
-		return shiny_err_advise(err, "check the disk and its free space; what was committed before can still be read");
+		return shiny_err_advise(err, "check the disk and its free space; what was "
+					     "committed before can still be read");
 	default:
 		return err;
 	}

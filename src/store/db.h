@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * db.h: what the files of this room share: the store itself and how SQLite's troubles become errors. Not for other rooms.
+ * db.h: what the files of this room share: the store itself and how SQLite's troubles become
+ * errors. Not for other rooms.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -21,7 +22,8 @@ struct writer; /* write.c */
 struct store {
 	sqlite3 *db;
 	char *path;
-	int lock_fd; /* the writer's: holds an exclusive flock on the file while it is being recorded; else -1 */
+	int lock_fd; /* the writer's: holds an exclusive flock on the file while it is being
+	              * recorded; else -1 */
 	bool complete;
 	struct guard guard;
 	struct writer *writer; /* NULL in a reader */
@@ -33,21 +35,27 @@ extern const char schema_text[]; /* schema.c: schema.sql */
 SHINY_MUST_CHECK struct shiny_err *db_error(const struct store *store, int code, const char *what);
 
 /* Runs statements without results. */
-SHINY_MUST_CHECK struct shiny_err *db_exec(const struct store *store, const char *sql, const char *what);
+SHINY_MUST_CHECK struct shiny_err *db_exec(const struct store *store, const char *sql,
+					   const char *what);
 
-/* The same, for changes of the journal mode: SQLite's busy handler, which waits for readers, isn't called for those. Waits up to 10 s. */
-SHINY_MUST_CHECK struct shiny_err *db_exec_patiently(const struct store *store, const char *sql, const char *what);
+/* The same, for changes of the journal mode: SQLite's busy handler, which waits for readers, isn't
+ * called for those. Waits up to 10 s. */
+SHINY_MUST_CHECK struct shiny_err *db_exec_patiently(const struct store *store, const char *sql,
+						     const char *what);
 
 void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL */
 
-SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store); /* schema.c: tables, views, documentation */
+/* schema.c: tables, views, documentation */
+SHINY_MUST_CHECK struct shiny_err *schema_create(const struct store *store);
 
 /* site_index.c: which site each stack belongs to. */
 struct sites {
-	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. The caller's to free, also on failure. */
+	uint32_t *of_stack; /* indexed by stack id, below stack_limit; 0 none. The caller's to free,
+	                     * also on failure. */
 	size_t stack_limit;
 };
 /* Fills table site and column stack.site. */
-SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails, struct sites *out);
+SHINY_MUST_CHECK struct shiny_err *sites_make(const struct store *store,
+					      const struct stack_tails *tails, struct sites *out);
 
 #endif

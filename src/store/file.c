@@ -41,16 +41,24 @@ struct shiny_err *file_make(const char *path, bool force, int *out)
 
 	if (lstat(path, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
-			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it is a directory", path),
-						"name a file with --out or SHINY_OUT");
+			return shiny_err_advise(
+				shiny_err(SHINY_ERR_OTHER,
+					  "cannot make the session %s: it is a directory", path),
+				"name a file with --out or SHINY_OUT");
 		if (!force)
-			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot make the session %s: it exists already", path),
-						"choose another name with --out, or replace it with --force");
+			return shiny_err_advise(
+				shiny_err(SHINY_ERR_OTHER,
+					  "cannot make the session %s: it exists already", path),
+				"choose another name with --out, or replace it with --force");
 		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-			return shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is not a regular file", path);
+			return shiny_err(SHINY_ERR_OTHER,
+					 "cannot replace %s: it is not a regular file", path);
 		if (store_is_written(path))
-			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot replace %s: it is being recorded", path),
-						"wait until that recording has ended, or choose another name with --out");
+			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+							  "cannot replace %s: it is being recorded",
+							  path),
+						"wait until that recording has ended, or choose "
+						"another name with --out");
 		if (unlink(path) != 0)
 			return shiny_err_os(errno, "cannot replace %s", path);
 	}
@@ -61,12 +69,16 @@ struct shiny_err *file_make(const char *path, bool force, int *out)
 		if (asprintf(&name, "%s%s", path, companions[i]) < 0)
 			return shiny_err(SHINY_ERR_OTHER, "out of memory");
 		if (unlink(name) != 0 && errno != ENOENT && errno != ENOTDIR)
-			return shiny_err_os(errno, "cannot make the session %s: its old companion %s cannot be removed", path, name);
+			return shiny_err_os(errno,
+					    "cannot make the session %s: its old companion %s "
+					    "cannot be removed",
+					    path, name);
 	}
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return shiny_err_advise(shiny_err_os(errno, "cannot make the session %s", path),
-					"name a file in a directory that you can write to, with --out or SHINY_OUT");
+					"name a file in a directory that you can write to, with "
+					"--out or SHINY_OUT");
 	if (!file_lock(fd)) {
 		struct shiny_err *err = shiny_err_os(errno, "cannot lock the session %s", path);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file.h: the session's file before SQLite has it: its name, and the flock by which others know that somebody writes it. Not for other rooms.
+ * file.h: the session's file before SQLite has it: its name, and the flock by which others know
+ * that somebody writes it. Not for other rooms.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names and errors. Threads: any.
  */
@@ -11,12 +12,13 @@
 
 #include "../base/err.h"
 
-/* The writer's lock; waits up to a second, as a reader that asks whether the file is written holds it for a moment. False: errno says why. */
+/* The writer's lock; waits up to a second, as a reader that asks whether the file is written holds
+ * it for a moment. False: errno says why. */
 bool file_lock(int fd);
 
 /*
- * The new, empty, locked file, whose descriptor is the caller's; or why not. Nothing that exists is touched without `force`, and only regular
- * files with it.
+ * The new, empty, locked file, whose descriptor is the caller's; or why not. Nothing that exists is
+ * touched without `force`, and only regular files with it.
  */
 SHINY_MUST_CHECK struct shiny_err *file_make(const char *path, bool force, int *out);
 

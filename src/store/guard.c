@@ -2,10 +2,12 @@
 /*
  * guard.c: see guard.h.
  *
- * The bounds follow from the file's size, so that an honest file does not meet them however large it is. Of all verbs on sessions of bash, python
- * and Chromium (0.3, 3 and 51 MB) the hungriest statement takes 1.1 steps a byte of its file and hands out 0.9 bytes; some of ours look through all
- * threads for each process, so the bounds are a hundred and sixteen times that, and a small file has a constant beside it. What a file made
- * for it can still do is to keep a reader busy for some seconds.
+ * The bounds follow from the file's size, so that an honest file does not meet them however large
+ * it is. Of all verbs on sessions of bash, python and Chromium (0.3, 3 and 51 MB) the hungriest
+ * statement takes 1.1 steps a byte of its file and hands out 0.9 bytes; some of ours look through
+ * all threads for each process, so the bounds are a hundred and sixteen times that, and a small
+ * file has a constant beside it. What a file made for it can still do is to keep a reader busy for
+ * some seconds.
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -24,7 +26,8 @@ enum {
 	ROW_BYTES = 64,             /* what a row costs the reader beside its text */
 	MEMORY_AT_LEAST = 256 << 20, MEMORY_A_BYTE = 4,
 	TICK = 5000,                /* steps between two looks at the account */
-	CELL_BYTES = 64 << 20,      /* no cell of ours is larger: a block of events holds 256 Ki of them */
+	/* no cell of ours is larger: a block of events holds 256 Ki of them */
+	CELL_BYTES = 64 << 20,
 	ID_BYTES = 4,               /* that a row takes at the very least */
 	IDS_UNCOUNTED = 64 << 10,   /* so many ids may be spread out: a table of them is small */
 };
@@ -58,7 +61,10 @@ uint64_t store_bound(const struct store *store, uint64_t least, uint64_t a_byte)
 
 struct shiny_err *store_too_much(const struct store *store)
 {
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: it asks for more work than a session of its size has in it", store->path),
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "cannot read the session %s: it asks for more work than "
+					  "a session of its size has in it",
+					  store->path),
 				"the file is damaged, or was made to do harm");
 }
 
@@ -72,12 +78,14 @@ static void add_memory(int64_t bytes)
 }
 
 /*
- * rtrim(text, characters) as SQLite has it, for sets that hold all bytes of their characters' kind: our views cut a path to its last part with it,
- * rtrim(path, replace(path, '/', '')). SQLite's own takes the product of both lengths, which is minutes for a path of a megabyte.
+ * rtrim(text, characters) as SQLite has it, for sets that hold all bytes of their characters' kind:
+ * our views cut a path to its last part with it, rtrim(path, replace(path, '/', '')). SQLite's own
+ * takes the product of both lengths, which is minutes for a path of a megabyte.
  */
 static void trim_right(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	const unsigned char *text = sqlite3_value_text(values[0]), *set = sqlite3_value_text(values[1]);
+	const unsigned char *text = sqlite3_value_text(values[0]),
+			    *set = sqlite3_value_text(values[1]);
 	int bytes = sqlite3_value_bytes(values[0]);
 	bool in_set[256] = { false };
 
@@ -96,19 +104,25 @@ struct shiny_err *guard_begin(struct store *store, uint64_t bytes)
 	struct guard *g = &store->guard;
 
 	g->file = bytes;
-	g->whole = (struct guard_account){ STEPS_AT_LEAST + bytes * STEPS_A_BYTE, OUT_AT_LEAST + bytes * OUT_A_BYTE };
+	g->whole = (struct guard_account){ STEPS_AT_LEAST + bytes * STEPS_A_BYTE,
+					   OUT_AT_LEAST + bytes * OUT_A_BYTE };
 	g->memory = MEMORY_AT_LEAST + bytes * MEMORY_A_BYTE;
 	add_memory((int64_t)g->memory);
 	sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, CELL_BYTES);
 	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_progress_handler(store->db, TICK, on_tick, store);
-	sqlite3_create_function(store->db, "rtrim", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, trim_right, NULL, NULL);
+	sqlite3_create_function(store->db, "rtrim", 2,
+				SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
+				trim_right, NULL, NULL);
 	/* the schema may call no function with side effects, and cells are checked */
 	if (sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
 	    sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK ||
 	    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL) != SQLITE_OK ||
 	    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL) != SQLITE_OK)
-		return shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: this SQLite has no switch for views and triggers", store->path);
+		return shiny_err(SHINY_ERR_OTHER,
+				 "cannot read the session %s: this SQLite has no switch for views "
+				 "and triggers",
+				 store->path);
 	return NULL;
 }
 
@@ -121,13 +135,18 @@ void guard_end(struct store *store)
 
 /* ---- the schema ---- */
 
-#define SCHEMA_ROWS "SELECT type, name, tbl_name, COALESCE(sql, ''), sql IS NULL FROM main.sqlite_schema ORDER BY type, name"
+#define SCHEMA_ROWS                                                                            \
+	"SELECT type, name, tbl_name, COALESCE(sql, ''), sql IS NULL FROM main.sqlite_schema " \
+	"ORDER BY type, name"
 
 static struct shiny_err *not_ours(const struct store *store)
 {
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: its tables and views are not those of format %d", store->path,
-					  STORE_SCHEMA_VERSION),
-				"it was changed after its recording, or recorded by another shinyctl: use that one, or record again");
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "cannot read the session %s: its tables and views are "
+					  "not those of format %d",
+					  store->path, STORE_SCHEMA_VERSION),
+				"it was changed after its recording, or recorded by another "
+				"shinyctl: use that one, or record again");
 }
 
 static bool same_cell(sqlite3_stmt *a, sqlite3_stmt *b, int column)
@@ -135,7 +154,8 @@ static bool same_cell(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 	const void *left = sqlite3_column_blob(a, column), *right = sqlite3_column_blob(b, column);
 	int bytes = sqlite3_column_bytes(a, column);
 
-	return bytes == sqlite3_column_bytes(b, column) && (!bytes || (left && right && memcmp(left, right, (size_t)bytes) == 0));
+	return bytes == sqlite3_column_bytes(b, column) &&
+	       (!bytes || (left && right && memcmp(left, right, (size_t)bytes) == 0));
 }
 
 static struct shiny_err *compare(struct store *store, sqlite3_stmt *ours, sqlite3_stmt *theirs)
@@ -175,7 +195,8 @@ static struct shiny_err *make_view(struct store *store, sqlite3_stmt *row)
 	const char *sql = (const char *)sqlite3_column_text(row, 0);
 	AUTO_FREE char *temporary = NULL;
 
-	if (!sql || strncmp(sql, create, sizeof(create) - 1) != 0 || asprintf(&temporary, "CREATE TEMP VIEW %s", sql + sizeof(create) - 1) < 0)
+	if (!sql || strncmp(sql, create, sizeof(create) - 1) != 0 ||
+	    asprintf(&temporary, "CREATE TEMP VIEW %s", sql + sizeof(create) - 1) < 0)
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
 	return db_exec(store, temporary, "read");
 }
@@ -183,7 +204,8 @@ static struct shiny_err *make_view(struct store *store, sqlite3_stmt *row)
 /* ---- ids ---- */
 
 /* The first column of a statement's only row; 0 for NULL. */
-static struct shiny_err *ask(struct store *store, const char *format, const char *table, int64_t *out)
+static struct shiny_err *ask(struct store *store, const char *format, const char *table,
+			     int64_t *out)
 {
 	char sql[160];
 	sqlite3_stmt *row = NULL;
@@ -196,7 +218,9 @@ static struct shiny_err *ask(struct store *store, const char *format, const char
 	if (code == SQLITE_ROW)
 		*out = sqlite3_column_int64(row, 0);
 	sqlite3_finalize(row);
-	return code == SQLITE_ROW ? NULL : (code & 0xff) == SQLITE_INTERRUPT ? store_too_much(store) : db_error(store, code, "read");
+	return code == SQLITE_ROW		   ? NULL
+	       : (code & 0xff) == SQLITE_INTERRUPT ? store_too_much(store)
+						   : db_error(store, code, "read");
 }
 
 static struct shiny_err *take_ids(struct store *store, const char *table, uint64_t bytes)
@@ -206,14 +230,19 @@ static struct shiny_err *take_ids(struct store *store, const char *table, uint64
 
 	SHINY_TRY(ask(store, "SELECT MIN(id) FROM main.%s", table, &least));
 	SHINY_TRY(ask(store, "SELECT MAX(id) FROM main.%s", table, &most));
-	if (least >= 0 && most > IDS_UNCOUNTED && (uint64_t)most <= bytes / ID_BYTES) /* COUNT(*) alone does not heed the account */
+	/* COUNT(*) alone does not heed the account */
+	if (least >= 0 && most > IDS_UNCOUNTED && (uint64_t)most <= bytes / ID_BYTES)
 		SHINY_TRY(ask(store, "SELECT COUNT(id) FROM main.%s", table, &rows));
 	if (least < 0 || most > rows + IDS_UNCOUNTED)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: table %s has the id %" PRId64
-						  ", which its rows do not come to", store->path, table, least < 0 ? least : most),
-					"the file is damaged, or was made to do harm");
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_OTHER,
+				  "cannot read the session %s: table %s has the id %" PRId64
+				  ", which its rows do not come to",
+				  store->path, table, least < 0 ? least : most),
+			"the file is damaged, or was made to do harm");
 	if (g->table_count == GUARD_TABLES)
-		return shiny_err(SHINY_ERR_OTHER, "schema.sql has more tables with ids than the guard has room for");
+		return shiny_err(SHINY_ERR_OTHER,
+				 "schema.sql has more tables with ids than the guard has room for");
 	snprintf(g->tables[g->table_count].name, GUARD_NAME, "%s", table);
 	g->tables[g->table_count++].limit = (size_t)most + 1;
 	return NULL;
@@ -234,7 +263,8 @@ static struct shiny_err *with_ids(struct store *store, sqlite3_stmt *row, uint64
 	return take_ids(store, (const char *)sqlite3_column_text(row, 0), bytes);
 }
 
-static struct shiny_err *each_of(struct store *store, sqlite3 *reference, const char *sql, row_fn *each, uint64_t bytes)
+static struct shiny_err *each_of(struct store *store, sqlite3 *reference, const char *sql,
+				 row_fn *each, uint64_t bytes)
 {
 	sqlite3_stmt *row = NULL;
 	struct shiny_err *err = NULL;
@@ -245,15 +275,23 @@ static struct shiny_err *each_of(struct store *store, sqlite3 *reference, const 
 		code = SQLITE_OK;
 	}
 	sqlite3_finalize(row);
-	return err || code == SQLITE_DONE ? err : shiny_err(SHINY_ERR_OTHER, "cannot make the schema to compare with: %s", sqlite3_errstr(code));
+	return err || code == SQLITE_DONE
+		       ? err
+		       : shiny_err(SHINY_ERR_OTHER, "cannot make the schema to compare with: %s",
+				   sqlite3_errstr(code));
 }
 
 static struct shiny_err *admit(struct store *store, sqlite3 *reference, uint64_t bytes)
 {
 	SHINY_TRY(compare_schema(store, reference));
-	SHINY_TRY(each_of(store, reference, "SELECT sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid", with_view, bytes));
-	return each_of(store, reference, "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'id' "
-		       "AND c.pk = 1 AND c.type = 'INTEGER' ORDER BY 1", with_ids, bytes);
+	SHINY_TRY(each_of(store, reference,
+			  "SELECT sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid",
+			  with_view, bytes));
+	return each_of(store, reference,
+		       "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE "
+		       "m.type = 'table' AND c.name = 'id' "
+		       "AND c.pk = 1 AND c.type = 'INTEGER' ORDER BY 1",
+		       with_ids, bytes);
 }
 
 struct shiny_err *guard_admit(struct store *store, uint64_t bytes)
@@ -261,13 +299,17 @@ struct shiny_err *guard_admit(struct store *store, uint64_t bytes)
 	struct guard_account opening = store->guard.whole;
 	sqlite3 *reference = NULL;
 	struct shiny_err *err;
-	int code = sqlite3_open_v2(":memory:", &reference, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+	int code = sqlite3_open_v2(":memory:", &reference,
+				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
+				   NULL);
 
 	store->guard.running = &opening;
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(reference, schema_text, NULL, NULL, NULL);
-	err = code == SQLITE_OK ? admit(store, reference, bytes)
-				: shiny_err(SHINY_ERR_OTHER, "cannot make the schema to compare with: %s", sqlite3_errstr(code));
+	err = code == SQLITE_OK
+		      ? admit(store, reference, bytes)
+		      : shiny_err(SHINY_ERR_OTHER, "cannot make the schema to compare with: %s",
+				  sqlite3_errstr(code));
 	sqlite3_close(reference);
 	store->guard.running = NULL;
 	return err;

@@ -4,10 +4,12 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
- * A file is not believed. Its schema is compared, text by text, with the one that schema.sql makes; its views and triggers are switched off, and
- * ours, from that same text, stand in their place as temporary ones: a file that is exchanged under us gains nothing. Its ids become indices of
- * the reader's tables, so the file's bytes and rows bound them before anybody asks for memory. A statement may take as many of SQLite's steps,
- * and hand out as many bytes, as a file of its size can need; so much memory SQLite has as well.
+ * A file is not believed. Its schema is compared, text by text, with the one that schema.sql makes;
+ * its views and triggers are switched off, and ours, from that same text, stand in their place as
+ * temporary ones: a file that is exchanged under us gains nothing. Its ids become indices of the
+ * reader's tables, so the file's bytes and rows bound them before anybody asks for memory. A
+ * statement may take as many of SQLite's steps, and hand out as many bytes, as a file of its size
+ * can need; so much memory SQLite has as well.
  */
 #ifndef SHINY_STORE_GUARD_H
 #define SHINY_STORE_GUARD_H
@@ -43,7 +45,8 @@ SHINY_MUST_CHECK struct shiny_err *guard_begin(struct store *store, uint64_t byt
 SHINY_MUST_CHECK struct shiny_err *guard_admit(struct store *store, uint64_t bytes);
 void guard_end(struct store *store); /* also where guard_begin was not called */
 
-/* Takes a row of so many bytes of text from the account; false: the statement has handed out more than it may. */
+/* Takes a row of so many bytes of text from the account; false: the statement has handed out more
+ * than it may. */
 bool guard_hand_out(const struct store *store, struct guard_account *account, uint64_t bytes);
 
 #endif

@@ -12,7 +12,8 @@
 
 static uint32_t *find(const struct intern *table, const char *string)
 {
-	uint32_t mask = table->slot_count - 1, at = (uint32_t)XXH3_64bits(string, strlen(string)) & mask;
+	uint32_t mask = table->slot_count - 1,
+		 at = (uint32_t)XXH3_64bits(string, strlen(string)) & mask;
 
 	while (table->slots[at] && strcmp(table->strings[table->slots[at] - 1], string) != 0)
 		at = (at + 1) & mask;
@@ -31,7 +32,8 @@ static bool grow(struct intern *table)
 		table->room = room;
 	}
 	if ((uint64_t)(table->count + 1) * 4 >= (uint64_t)table->slot_count * 3) {
-		uint32_t count = table->slot_count ? table->slot_count * 2 : 256, *slots = calloc(count, sizeof(*slots));
+		uint32_t count = table->slot_count ? table->slot_count * 2 : 256,
+			 *slots = calloc(count, sizeof(*slots));
 
 		if (!slots)
 			return false;

@@ -11,10 +11,12 @@
 enum { WEIGHT_NOTE, WEIGHT_LOSS };
 
 static const struct loss_kind kinds[] = {
-#define SHINY_COUNTER(name, weight, text, advice) { #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_EVENTS },
+#define SHINY_COUNTER(name, weight, text, advice) \
+	{ #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_EVENTS },
 #include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
-#define SHINY_NOTICED(name, field, weight, unit, text, advice) { #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_##unit },
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) \
+	{ #name, text, advice, WEIGHT_##weight == WEIGHT_LOSS, LOSS_##unit },
 #include "noticed.def"
 #undef SHINY_NOTICED
 };
@@ -57,10 +59,12 @@ const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS])
 {
 	const char *cut = sum->cut_short ? "all that came after the last commit" : "";
 	const char *least = sum->cut_short || sum->chunks ? "at least " : "";
-	char *events = units_noun(UNITS_NOUN_BUF, sum->events, "event"), *chunks = units_noun(UNITS_NOUN_BUF, sum->chunks, "chunk");
+	char *events = units_noun(UNITS_NOUN_BUF, sum->events, "event"),
+	     *chunks = units_noun(UNITS_NOUN_BUF, sum->chunks, "chunk");
 
 	if (sum->events && sum->chunks)
-		snprintf(out, LOSS_WORDS, "%s%s, and %s of records%s%s", least, events, chunks, *cut ? ", and " : "", cut);
+		snprintf(out, LOSS_WORDS, "%s%s, and %s of records%s%s", least, events, chunks,
+			 *cut ? ", and " : "", cut);
 	else if (sum->events)
 		snprintf(out, LOSS_WORDS, "%s%s%s%s", least, events, *cut ? ", and " : "", cut);
 	else if (sum->chunks)

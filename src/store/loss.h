@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loss.h: the counters of a session by name: what each means, in which unit it counts, what to do about it; and their sum in words.
+ * loss.h: the counters of a session by name: what each means, in which unit it counts, what to do
+ * about it; and their sum in words.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: any.
  */
@@ -32,7 +33,8 @@ struct loss_sum {
 void loss_add(struct loss_sum *sum, const char *name, uint64_t count);
 bool loss_any(const struct loss_sum *sum);
 enum { LOSS_WORDS = 200 };
-/* "nothing", "12 events", "at least 12 events, and 3 chunks of records", "all that came after the last commit", … */
+/* "nothing", "12 events", "at least 12 events, and 3 chunks of records", "all that came after the
+ * last commit", … */
 const char *loss_words(const struct loss_sum *sum, char out[LOSS_WORDS]);
 /* The remedy of the largest loss; NULL: none. */
 const char *loss_advice(const struct loss_sum *sum);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model.h: what packer and unpacker of block.c both know at any event: the predictors and the blocks alive in this block of events.
- * Both sides run the same functions in the same order, so that a prediction need not be stored.
+ * model.h: what packer and unpacker of block.c both know at any event: the predictors and the
+ * blocks alive in this block of events. Both sides run the same functions in the same order, so
+ * that a prediction need not be stored.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: about 8 MB, in model_create. Threads: one a model.
  */
@@ -16,7 +17,8 @@
 #include "block.h"
 
 enum {
-	PAIRS = 4096,                     /* (process, thread) pairs in one block of events; more close it early */
+	/* (process, thread) pairs in one block of events; more close it early */
+	PAIRS = 4096,
 	NODES = PAIRS + BLOCK_EVENTS,     /* the first PAIRS nodes are the list heads */
 	NO_NODE = 0,                      /* pair 0's head: never a target */
 	HISTORY_BITS = 15, RECENT_BITS = 14, SITE_BITS = 14, CLASS_BITS = 11,
@@ -27,9 +29,12 @@ enum {
 struct pair {
 	uint32_t process, thread;
 	uint32_t stack1, stack2;  /* the stacks of its last two events */
-	uint32_t newer, older;    /* neighbours, in allocation order, of the block that it freed last; NO_NODE none */
-	uint64_t fresh_end;       /* where the next block would lie behind the last one of no freed address */
-	uint64_t fresh, foreign, mapped, built; /* last address of each sort: the bases of differences */
+	uint32_t newer, older;    /* neighbours, in allocation order, of the block that it freed
+	                           * last; NO_NODE none */
+	uint64_t fresh_end;       /* where the next block would lie behind the last one of no freed
+	                           * address */
+	uint64_t fresh, foreign, mapped, built; /* last address of each sort: the bases of
+	                                         * differences */
 	uint32_t tag;             /* of its last allocation */
 };
 
@@ -47,7 +52,8 @@ struct site {
 	uint8_t kind, api;
 };
 
-/* Freed addresses of one size class of one pair, the latest last; and where its last block from fresh memory lay. */
+/* Freed addresses of one size class of one pair, the latest last; and where its last block from
+ * fresh memory lay. */
 struct size_class {
 	uint64_t freed[RING];
 	uint64_t last, stride;
@@ -124,14 +130,18 @@ static inline bool model_add_pair(struct model *m, uint32_t process, uint32_t th
 	return true;
 }
 
-/* The size that an allocation is expected to have, given its stack: `history` is what followed the two before, `site` its stack's. */
-static inline uint64_t model_size(const struct token *history, const struct site *site, uint32_t stack)
+/* The size that an allocation is expected to have, given its stack: `history` is what followed the
+ * two before, `site` its stack's. */
+static inline uint64_t model_size(const struct token *history, const struct site *site,
+				  uint32_t stack)
 {
 	return history->stack == stack && history->size ? history->size : site->size;
 }
 
-/* After each event but VPTR, which come from nowhere and must not disturb. The three are those of the event. */
-static inline void model_learn(struct pair *p, struct token *history, struct token *recent, struct site *site, const struct event *e, uint64_t size)
+/* After each event but VPTR, which come from nowhere and must not disturb. The three are those of
+ * the event. */
+static inline void model_learn(struct pair *p, struct token *history, struct token *recent,
+			       struct site *site, const struct event *e, uint64_t size)
 {
 	struct token token = { .stack = e->stack, .kind = e->kind, .api = e->api, .size = size };
 
@@ -147,7 +157,15 @@ static inline void model_learn(struct pair *p, struct token *history, struct tok
 /* ---- blocks ---- */
 
 /* Candidates for the block that a free, a realloc or a vptr means, without naming it. */
-enum { TARGET_NEWER, TARGET_OLDER, TARGET_HEAD, TARGET_GUESSES = TARGET_HEAD + 3, TARGET_BACK = TARGET_GUESSES, TARGET_FOREIGN, TARGET_FOREIGN_ODD };
+enum {
+	TARGET_NEWER,
+	TARGET_OLDER,
+	TARGET_HEAD,
+	TARGET_GUESSES = TARGET_HEAD + 3,
+	TARGET_BACK = TARGET_GUESSES,
+	TARGET_FOREIGN,
+	TARGET_FOREIGN_ODD
+};
 
 static inline uint32_t model_guess(const struct model *m, uint32_t pair, unsigned code)
 {
@@ -163,19 +181,27 @@ static inline uint32_t model_guess(const struct model *m, uint32_t pair, unsigne
 	return node >= PAIRS && m->nodes[node].alive ? node : NO_NODE;
 }
 
-static inline uint32_t model_begin(struct model *m, uint32_t pair, uint64_t address, uint64_t size, uint32_t stack)
+static inline uint32_t model_begin(struct model *m, uint32_t pair, uint64_t address, uint64_t size,
+				   uint32_t stack)
 {
 	uint32_t n = m->node_count++, older = m->nodes[pair].older;
 
-	m->nodes[n] = (struct node){ .address = address, .size = size, .newer = pair, .older = older, .stack = stack,
-				     .pair = (uint16_t)pair, .alive = true };
+	m->nodes[n] = (struct node){ .address = address,
+				     .size = size,
+				     .newer = pair,
+				     .older = older,
+				     .stack = stack,
+				     .pair = (uint16_t)pair,
+				     .alive = true };
 	m->nodes[older].newer = n;
 	m->nodes[pair].older = n;
 	return n;
 }
 
-/* Block `n` ends by the hand of `pair`; NO_NODE: one that this block of events did not see begin. */
-static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_t address, uint64_t claimed)
+/* Block `n` ends by the hand of `pair`; NO_NODE: one that this block of events did not see
+ * begin. */
+static inline void model_end(struct model *m, uint32_t pair, uint32_t n, uint64_t address,
+			     uint64_t claimed)
 {
 	struct pair *p = &m->pairs[pair];
 	uint64_t size = claimed;
@@ -209,7 +235,8 @@ static inline uint64_t model_take_freed(struct size_class *c, unsigned position)
 }
 
 /* A block came from memory that no free in the ring explains. */
-static inline void model_fresh(struct pair *p, struct size_class *c, uint64_t address, uint64_t size)
+static inline void model_fresh(struct pair *p, struct size_class *c, uint64_t address,
+			       uint64_t size)
 {
 	c->stride = address - c->last;
 	c->last = address;

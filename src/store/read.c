@@ -4,13 +4,16 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
- * Opening must leave no trace next to somebody else's file, and SQLite in WAL mode likes to make -wal and -shm files, even for
- * a reader. So the file's first 100 bytes are judged before SQLite sees it, and then there are three ways in:
+ * Opening must leave no trace next to somebody else's file, and SQLite in WAL mode likes to make
+ * -wal and -shm files, even for a reader. So the file's first 100 bytes are judged before SQLite
+ * sees it, and then there are three ways in:
  *   finished        `immutable`: no lock, no companion is looked for;
- *   being recorded  the writer holds its flock: its -wal and -shm exist, and SQLite's own protocol with them is right;
- *   left behind     there is a log with commits that the main file lacks, and nobody alive: the log is read with its index in our
- *                   own heap (locking_mode EXCLUSIVE before the first read) and without locks (VFS unix-none, as fcntl would
- *                   refuse an exclusive lock on a read-only descriptor), and is not checkpointed on close.
+ *   being recorded  the writer holds its flock: its -wal and -shm exist, and SQLite's own protocol
+ *                   with them is right;
+ *   left behind     there is a log with commits that the main file lacks, and nobody alive: the log
+ *                   is read with its index in our own heap (locking_mode EXCLUSIVE before the first
+ *                   read) and without locks (VFS unix-none, as fcntl would refuse an exclusive lock
+ *                   on a read-only descriptor), and is not checkpointed on close.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,8 +31,10 @@
 #include "../base/text.h"
 #include "db.h"
 
-enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section 1.3 */
-/* A file gets its tables some milliseconds after its name, on a loaded machine later, and its writer's lock within microseconds. */
+enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section
+                              * 1.3 */
+/* A file gets its tables some milliseconds after its name, on a loaded machine later, and its
+ * writer's lock within microseconds. */
 enum { LOOK_MS = 50, TABLES_MS = 10000, LOCK_MS = 100 };
 
 static uint32_t big_endian(const unsigned char *at, int bytes)
@@ -54,16 +59,22 @@ static struct shiny_err *truncated(const char *path, uint64_t is, uint64_t shoul
 
 	if (asprintf(&journal, "%s-journal", path) < 0)
 		journal = NULL;
-	if (journal && access(journal, F_OK) == 0) /* only the making of the tables has one: afterwards there is a log */
-		return shiny_err_advise(cannot_read(path, "its recording was killed while it made the file, so nothing is in it"),
-					"record again; what the programs wrote is in their session directory, where that is "
+	/* only the making of the tables has one: afterwards there is a log */
+	if (journal && access(journal, F_OK) == 0)
+		return shiny_err_advise(cannot_read(path, "its recording was killed while it made "
+							  "the file, so nothing is in it"),
+					"record again; what the programs wrote is in their session "
+					"directory, where that is "
 					"left: `shinyctl collect DIRECTORY`");
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: it is truncated, %" PRIu64 " of %" PRIu64 " bytes",
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "cannot read the session %s: it is truncated, %" PRIu64
+					  " of %" PRIu64 " bytes",
 					  path, is, should),
 				"copy it again from where it was recorded");
 }
 
-/* Whether the recording has come to its tables, waited for while there is a writer; *live: there is one. */
+/* Whether the recording has come to its tables, waited for while there is a writer; *live: there is
+ * one. */
 static bool wait_tables(int fd, bool *live)
 {
 	unsigned char header[HEADER_BYTES];
@@ -73,7 +84,8 @@ static bool wait_tables(int fd, bool *live)
 		*live = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 		if (!*live)
 			flock(fd, LOCK_UN);
-		made = pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header) && big_endian(header + 60, 4);
+		made = pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+		       big_endian(header + 60, 4);
 		if (made || waited >= (*live ? TABLES_MS : LOCK_MS))
 			return made;
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
@@ -83,7 +95,8 @@ static bool wait_tables(int fd, bool *live)
 /* What the first bytes and the size of the file say. `log` : there is a log with more. */
 static struct shiny_err *judge_header(const char *path, int fd, bool log)
 {
-	static const char advice[] = "session files are made by `shinyctl run` and `shinyctl collect`, and usually end in .shiny";
+	static const char advice[] = "session files are made by `shinyctl run` and `shinyctl "
+				     "collect`, and usually end in .shiny";
 	unsigned char header[HEADER_BYTES];
 	ssize_t got = pread(fd, header, sizeof(header), 0);
 	struct stat st;
@@ -91,24 +104,31 @@ static struct shiny_err *judge_header(const char *path, int fd, bool log)
 	if (got < 0 || fstat(fd, &st) != 0)
 		return shiny_err_os(errno, "cannot read the session %s", path);
 	if (got == 0)
-		return shiny_err_advise(cannot_read(path, "it is empty"), "its recording never got started: record again");
+		return shiny_err_advise(cannot_read(path, "it is empty"),
+					"its recording never got started: record again");
 	if ((size_t)got < sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
 		return shiny_err_advise(cannot_read(path, "it is not a session file"), advice);
 	if (big_endian(header + 68, 4) != STORE_APPLICATION_ID)
-		return shiny_err_advise(cannot_read(path, "it is an SQLite database, but not a session"), advice);
+		return shiny_err_advise(
+			cannot_read(path, "it is an SQLite database, but not a session"), advice);
 
 	uint32_t version = big_endian(header + 60, 4);
 	if (version > STORE_SCHEMA_VERSION)
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
-						  "cannot read the session %s: it has format %u, and this shinyctl knows formats up to %d", path, version,
-						  STORE_SCHEMA_VERSION),
+						  "cannot read the session %s: it has format %u, "
+						  "and this shinyctl knows formats up to %d",
+						  path, version, STORE_SCHEMA_VERSION),
 					"use the shinyctl that recorded it, or a newer one");
 	if (version && version < STORE_SCHEMA_VERSION)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: it has format %u, and this shinyctl reads format %d",
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						  "cannot read the session %s: it has format %u, "
+						  "and this shinyctl reads format %d",
 						  path, version, STORE_SCHEMA_VERSION),
 					"use the shinyctl that recorded it, or record again");
 	if (version == 0)
-		return shiny_err_advise(cannot_read(path, "its recording ended before its tables were made"), "record again");
+		return shiny_err_advise(
+			cannot_read(path, "its recording ended before its tables were made"),
+			"record again");
 
 	uint64_t page = big_endian(header + 16, 2), pages = big_endian(header + 28, 4);
 	if (page == 1)
@@ -153,12 +173,14 @@ static struct shiny_err *is_complete(struct store *store)
 /* `bytes`: of the file and its log. */
 static struct shiny_err *open_database(struct store *store, bool live, bool log, uint64_t bytes)
 {
-	AUTO_FREE char *uri = make_uri(store->path, live || log ? "?mode=ro" : "?mode=ro&immutable=1");
+	AUTO_FREE char *uri =
+		make_uri(store->path, live || log ? "?mode=ro" : "?mode=ro&immutable=1");
 	int code;
 
 	if (!uri)
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
-	code = sqlite3_open_v2(uri, &store->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+	code = sqlite3_open_v2(uri, &store->db,
+			       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
 			       log && !live ? "unix-none" : NULL);
 	if (code != SQLITE_OK)
 		return db_error(store, code, "read");
@@ -168,7 +190,10 @@ static struct shiny_err *open_database(struct store *store, bool live, bool log,
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (log && !live)
 		SHINY_TRY(db_exec(store, "PRAGMA locking_mode = EXCLUSIVE", "read"));
-	SHINY_TRY(db_exec(store, "PRAGMA cell_size_check = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY", "read"));
+	SHINY_TRY(db_exec(store,
+			  "PRAGMA cell_size_check = ON; PRAGMA cache_size = -65536; PRAGMA "
+			  "temp_store = MEMORY",
+			  "read"));
 	SHINY_TRY(guard_admit(store, bytes));
 	return is_complete(store);
 }
@@ -184,18 +209,21 @@ struct shiny_err *store_open(const char *path, struct store **out)
 
 	if (fd < 0) {
 		err = shiny_err_os(errno, "cannot read the session %s", path);
-		return errno == ENOENT ? shiny_err_advise(err, "check the name; `shinyctl run` prints it when a recording ends")
+		return errno == ENOENT ? shiny_err_advise(err, "check the name; `shinyctl run` "
+							       "prints it when a recording ends")
 				       : shiny_err_advise(err, "check its permissions");
 	}
 	if (fstat(fd, &st) != 0)
 		return shiny_err_os(errno, "cannot read the session %s", path);
 	if (S_ISDIR(st.st_mode))
 		return shiny_err_advise(cannot_read(path, "it is a directory"),
-					"name a session file; a session directory becomes one with `shinyctl collect DIR`");
+					"name a session file; a session directory becomes one with "
+					"`shinyctl collect DIR`");
 	if (!S_ISREG(st.st_mode))
 		return cannot_read(path, "it is not a regular file");
 	if (!wait_tables(fd, &live) && live)
-		return shiny_err_advise(cannot_read(path, "its recording has just begun"), "ask again in a moment");
+		return shiny_err_advise(cannot_read(path, "its recording has just begun"),
+					"ask again in a moment");
 	if (asprintf(&log_path, "%s-wal", path) < 0) {
 		log_path = NULL;
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
@@ -208,7 +236,10 @@ struct shiny_err *store_open(const char *path, struct store **out)
 		return shiny_err(SHINY_ERR_OTHER, "out of memory");
 	store->lock_fd = -1;
 	store->path = strdup(path);
-	err = store->path ? open_database(store, live, log, (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0)) : shiny_err(SHINY_ERR_OTHER, "out of memory");
+	err = store->path
+		      ? open_database(store, live, log,
+				      (uint64_t)st.st_size + (log ? (uint64_t)log_st.st_size : 0))
+		      : shiny_err(SHINY_ERR_OTHER, "out of memory");
 	if (err) {
 		store_close(store);
 		return err;
@@ -291,7 +322,8 @@ struct shiny_err *query_step(struct query *query, bool *row)
 	query->store->guard.running = &query->row->account;
 	code = sqlite3_step(query->statement);
 	query->store->guard.running = NULL;
-	if ((code & 0xff) == SQLITE_INTERRUPT || (code == SQLITE_ROW && !guard_hand_out(query->store, &query->row->account, 0)))
+	if ((code & 0xff) == SQLITE_INTERRUPT ||
+	    (code == SQLITE_ROW && !guard_hand_out(query->store, &query->row->account, 0)))
 		return store_too_much(query->store);
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
 		return db_error(query->store, code, "read");
@@ -318,7 +350,8 @@ const char *query_verbatim(const struct query *query, int column)
 	if (!text)
 		return "";
 	/* what is too much is said by the next step */
-	(void)guard_hand_out(query->store, &query->row->account, (uint64_t)sqlite3_column_bytes(query->statement, column));
+	(void)guard_hand_out(query->store, &query->row->account,
+			     (uint64_t)sqlite3_column_bytes(query->statement, column));
 	return text;
 }
 
@@ -353,7 +386,8 @@ void query_end(struct query *query)
 
 /* ---- events ---- */
 
-/* The densest recordings, of loops that do nothing else, have six events a byte; a block made for it has thousands. */
+/* The densest recordings, of loops that do nothing else, have six events a byte; a block made for
+ * it has thousands. */
 enum { EVENTS_AT_LEAST = 4 << 20, EVENTS_A_BYTE = 16 };
 
 /* Which blocks are read, and who gets their events. */
@@ -375,11 +409,13 @@ static bool pass(void *context, const struct event *events, size_t count)
 	r->spent = r->left < count;
 	r->left -= count;
 	for (const struct event *e = events; e < events + count; e++)
-		r->beyond |= (e->kind == EVENT_ALLOC || e->kind == EVENT_REALLOC) && !event_block_fits(e->address, e->size);
+		r->beyond |= (e->kind == EVENT_ALLOC || e->kind == EVENT_REALLOC) &&
+			     !event_block_fits(e->address, e->size);
 	return !r->spent && !r->beyond && r->each(r->context, events, count);
 }
 
-static struct shiny_err *each_block(struct store *store, struct query *query, struct unpacker *unpacker, struct reading *reading)
+static struct shiny_err *each_block(struct store *store, struct query *query,
+				    struct unpacker *unpacker, struct reading *reading)
 {
 	bool row = false, stopped = false;
 
@@ -396,15 +432,21 @@ static struct shiny_err *each_block(struct store *store, struct query *query, st
 		if (reading->spent)
 			return store_too_much(store);
 		if (!err && reading->beyond)
-			err = shiny_err(SHINY_ERR_OTHER, "a block is larger, or lies further on, than any address space has room for");
+			err = shiny_err(SHINY_ERR_OTHER, "a block is larger, or lies further on, "
+							 "than any address space has room for");
 		if (!err && stopped)
 			return NULL;
 		if (!err && (int64_t)reading->seen != query_number(query, 1))
-			err = shiny_err(SHINY_ERR_OTHER, "it holds another number of events than it should");
+			err = shiny_err(SHINY_ERR_OTHER,
+					"it holds another number of events than it should");
 		if (err)
-			return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot read the session %s: event block %" PRId64 " is damaged: %s",
-							  store->path, query_number(query, 0), err->message),
-						"the totals and lists of this session do not need its events and can still be shown");
+			return shiny_err_advise(
+				shiny_err(SHINY_ERR_OTHER,
+					  "cannot read the session %s: event block %" PRId64
+					  " is damaged: %s",
+					  store->path, query_number(query, 0), err->message),
+				"the totals and lists of this session do not need its events and "
+				"can still be shown");
 	}
 }
 
@@ -415,18 +457,21 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 	struct shiny_err *err;
 	bool row = false;
 
-	SHINY_TRY(store_query(store, "SELECT value FROM session WHERE key = 'with_events'", &query));
+	SHINY_TRY(
+		store_query(store, "SELECT value FROM session WHERE key = 'with_events'", &query));
 	err = query_step(query, &row);
 	bool with_events = !err && row && query_number(query, 0) == 1;
 	query_end(query);
 	if (err)
 		return err;
 	if (!with_events)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "the session %s holds no events", store->path),
-					"it was recorded with --no-events: record again without it");
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_OTHER, "the session %s holds no events", store->path),
+			"it was recorded with --no-events: record again without it");
 
 	SHINY_TRY(store_query(store,
-			      "SELECT id, count, data FROM events WHERE last_ns >= ?2 AND first_ns <= ?3 AND (?1 = 0 OR id IN "
+			      "SELECT id, count, data FROM events WHERE last_ns >= ?2 AND first_ns "
+			      "<= ?3 AND (?1 = 0 OR id IN "
 			      "(SELECT block FROM events_process WHERE process = ?1)) ORDER BY id",
 			      &query));
 	query_bind_number(query, 1, reading->process);
@@ -443,7 +488,8 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 
 struct shiny_err *store_each_batch(struct store *store, store_batch_fn *each, void *context)
 {
-	return read_blocks(store, &(struct reading){ .to = UINT64_MAX, .each = each, .context = context });
+	return read_blocks(store,
+			   &(struct reading){ .to = UINT64_MAX, .each = each, .context = context });
 }
 
 struct filter {
@@ -457,15 +503,22 @@ static bool each_wanted(void *context, const struct event *events, size_t count)
 	struct filter *f = context;
 
 	for (const struct event *e = events; e < events + count; e++)
-		if ((!f->reading.process || e->process == f->reading.process) && e->time >= f->reading.from && e->time <= f->reading.to &&
+		if ((!f->reading.process || e->process == f->reading.process) &&
+		    e->time >= f->reading.from && e->time <= f->reading.to &&
 		    !f->each(f->context, e))
 			return false;
 	return true;
 }
 
-struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from, uint64_t to, store_each_fn *each, void *context)
+struct shiny_err *store_each_event(struct store *store, uint32_t process, uint64_t from,
+				   uint64_t to, store_each_fn *each, void *context)
 {
-	struct filter filter = { .reading = { .process = process, .from = from, .to = to, .each = each_wanted, .context = &filter }, .each = each,
+	struct filter filter = { .reading = { .process = process,
+					      .from = from,
+					      .to = to,
+					      .each = each_wanted,
+					      .context = &filter },
+				 .each = each,
 				 .context = context };
 
 	return read_blocks(store, &filter.reading);

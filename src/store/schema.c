@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema.c: makes the tables and views of schema.sql, and fills table documentation from that file's own comments, so that
- * there is one place where a column is explained.
+ * schema.c: makes the tables and views of schema.sql, and fills table documentation from that
+ * file's own comments, so that there is one place where a column is explained.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a store.
  *
- * The rules of schema.sql that this relies on (test_store checks that every column of every object got its text):
+ * The rules of schema.sql that this relies on (test_store checks that every column of every object
+ * got its text):
  *   -- lines directly in front of CREATE TABLE or CREATE VIEW explain the object;
- *   a line between them and the closing one that holds ", -- " or " -- " explains a column: in a table the line's first word,
- *   in a view the word after the last " AS " before the comment.
+ *   a line between them and the closing one that holds ", -- " or " -- " explains a column: in a
+ *   table the line's first word, in a view the word after the last " AS " before the comment.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -65,7 +66,8 @@ static int take_column(struct reader *r, const char *line)
 	if (!comment)
 		return SQLITE_OK;
 	if (strcmp(r->kind, "view") == 0) {
-		for (as = strstr(line, " AS "), at = NULL; as && as < comment; as = strstr(as + 1, " AS "))
+		for (as = strstr(line, " AS "), at = NULL; as && as < comment;
+		     as = strstr(as + 1, " AS "))
 			at = as + 4;
 		if (!at)
 			return SQLITE_OK;
@@ -81,7 +83,8 @@ static int take_line(struct reader *r, const char *line)
 	if (strncmp(line, "-- ", 3) == 0) {
 		size_t used = strlen(r->about);
 
-		snprintf(r->about + used, sizeof(r->about) - used, "%s%s", used ? " " : "", line + 3);
+		snprintf(r->about + used, sizeof(r->about) - used, "%s%s", used ? " " : "",
+			 line + 3);
 		return SQLITE_OK;
 	}
 	if (strncmp(line, "CREATE TABLE ", 13) == 0)
@@ -118,7 +121,8 @@ struct shiny_err *schema_create(const struct store *store)
 	SHINY_TRY(db_exec(store, schema_text, "create"));
 	snprintf(version, sizeof(version), "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
 	SHINY_TRY(db_exec(store, version, "create"));
-	code = sqlite3_prepare_v2(store->db, "INSERT INTO documentation VALUES (?, ?, ?, ?, ?)", -1, &r->insert, NULL);
+	code = sqlite3_prepare_v2(store->db, "INSERT INTO documentation VALUES (?, ?, ?, ?, ?)", -1,
+				  &r->insert, NULL);
 	while (code == SQLITE_OK && (line = strsep(&rest, "\n")) != NULL)
 		code = take_line(r, line);
 	sqlite3_finalize(r->insert);

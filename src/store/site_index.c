@@ -2,12 +2,14 @@
 /*
  * site_index.c: finds the call site of every stack, once, when a recording is finished.
  *
- * Runs: sidecar. Signals: no. Allocates: yes, about 40 bytes a frame and 4 a stack. Threads: one a store.
+ * Runs: sidecar. Signals: no. Allocates: yes, about 40 bytes a frame and 4 a stack. Threads: one a
+ * store.
  *
- * The innermost frame of an allocation is often std::vector<T>::_M_realloc_insert or g_malloc: true, and of no use to anybody. The
- * site is the first function, inline functions expanded, that table `boring` does not name; a stack in which all is boring
- * keeps its innermost function. A function without a name is interesting unless its module is boring (libc, libstdc++).
- * The rule is data in the file, so that a reader of the file can see, and redo, what was skipped.
+ * The innermost frame of an allocation is often std::vector<T>::_M_realloc_insert or g_malloc:
+ * true, and of no use to anybody. The site is the first function, inline functions expanded, that
+ * table `boring` does not name; a stack in which all is boring keeps its innermost function. A
+ * function without a name is interesting unless its module is boring (libc, libstdc++). The rule is
+ * data in the file, so that a reader of the file can see, and redo, what was skipped.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -70,12 +72,14 @@ static bool matches(const struct pattern *p, const char *name)
 	if (strncmp(name, p->text, p->length) != 0)
 		return false;
 	/* the exact name may be followed by its arguments */
-	return p->prefix || p->module ? p->prefix || name[p->length] == '\0' : strchr("(<@", name[p->length]) != NULL;
+	return p->prefix || p->module ? p->prefix || name[p->length] == '\0'
+				      : strchr("(<@", name[p->length]) != NULL;
 }
 
 static bool is_boring(const struct finder *f, bool module, const char *name)
 {
-	const char *slash = module ? strrchr(name, '/') : NULL, *start = module ? slash ? slash + 1 : name : function_name_start(name);
+	const char *slash = module ? strrchr(name, '/') : NULL,
+		   *start = module ? slash ? slash + 1 : name : function_name_start(name);
 
 	for (size_t i = 0; i < f->pattern_count; i++)
 		if (f->patterns[i].module == module && matches(&f->patterns[i], start))
@@ -152,12 +156,15 @@ static struct shiny_err *take_limits(struct finder *f, sqlite3_stmt *row)
 	f->boring_functions = calloc(f->function_limit, 1);
 	f->boring_modules = calloc(f->module_limit, 1);
 	f->frames = calloc(f->frame_limit, sizeof(*f->frames));
-	return f->out->of_stack && f->boring_functions && f->boring_modules && f->frames ? NULL : no_memory();
+	return f->out->of_stack && f->boring_functions && f->boring_modules && f->frames
+		       ? NULL
+		       : no_memory();
 }
 
 static struct shiny_err *take_function(struct finder *f, sqlite3_stmt *row)
 {
-	f->boring_functions[sqlite3_column_int64(row, 0)] = is_boring(f, false, column_text(row, 1));
+	f->boring_functions[sqlite3_column_int64(row, 0)] =
+		is_boring(f, false, column_text(row, 1));
 	return NULL;
 }
 
@@ -178,8 +185,9 @@ static struct shiny_err *take_line(struct finder *f, sqlite3_stmt *row)
 	frame->vaddr = (uint64_t)sqlite3_column_int64(row, 2);
 	if (frame->interesting)
 		return NULL;
-	frame->interesting = !(frame->module < f->module_limit && f->boring_modules[frame->module]) &&
-			     !(function < f->function_limit && f->boring_functions[function]);
+	frame->interesting =
+		!(frame->module < f->module_limit && f->boring_modules[frame->module]) &&
+		!(function < f->function_limit && f->boring_functions[function]);
 	if (first || frame->interesting) {
 		frame->function = function;
 		frame->source = (uint32_t)sqlite3_column_int64(row, 5);
@@ -233,8 +241,11 @@ static int put(sqlite3_stmt *statement, const int64_t *values, int count)
 static struct shiny_err *site_of(struct finder *f, uint32_t frame_id, uint32_t *out)
 {
 	const struct frame *frame = &f->frames[frame_id];
-	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr, .module = frame->module, .function = frame->function,
-				.source = frame->source, .line = frame->line };
+	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr,
+				.module = frame->module,
+				.function = frame->function,
+				.source = frame->source,
+				.line = frame->line };
 
 	if (!make_room(f))
 		return no_memory();
@@ -242,7 +253,9 @@ static struct shiny_err *site_of(struct finder *f, uint32_t frame_id, uint32_t *
 	if (!*slot) {
 		f->sites[f->site_count++] = key;
 		*slot = f->site_count;
-		int64_t values[] = { *slot, frame_id, key.module, key.function, key.source, key.line };
+		int64_t values[] = {
+			*slot, frame_id, key.module, key.function, key.source, key.line
+		};
 		int code = put(f->put_site, values, 6);
 		if (code != SQLITE_OK)
 			return db_error(f->store, code, "finish");
@@ -251,7 +264,8 @@ static struct shiny_err *site_of(struct finder *f, uint32_t frame_id, uint32_t *
 	return NULL;
 }
 
-/* The frame, of those in `part`, that makes the site; 0: all are boring. `innermost` is set to the first one if it is still 0. */
+/* The frame, of those in `part`, that makes the site; 0: all are boring. `innermost` is set to the
+ * first one if it is still 0. */
 static uint32_t search(const struct finder *f, const struct stack_part *part, uint32_t *innermost)
 {
 	for (int i = 0; i < STACK_PART; i++) {
@@ -295,24 +309,38 @@ static struct shiny_err *put_stacks(struct finder *f)
 
 static struct shiny_err *find_all(struct finder *f)
 {
-	int code = sqlite3_prepare_v2(f->store->db, "INSERT INTO site VALUES (?, ?, ?, NULLIF(?, 0), NULLIF(?, 0), ?)", -1, &f->put_site, NULL);
+	int code = sqlite3_prepare_v2(
+		f->store->db, "INSERT INTO site VALUES (?, ?, ?, NULLIF(?, 0), NULLIF(?, 0), ?)",
+		-1, &f->put_site, NULL);
 
 	if (code == SQLITE_OK)
-		code = sqlite3_prepare_v2(f->store->db, "UPDATE stack SET site = ? WHERE id = ?", -1, &f->put_stack, NULL);
+		code = sqlite3_prepare_v2(f->store->db, "UPDATE stack SET site = ? WHERE id = ?",
+					  -1, &f->put_stack, NULL);
 	if (code != SQLITE_OK)
 		return db_error(f->store, code, "finish");
 	SHINY_TRY(each_row(f, "SELECT kind, pattern FROM boring", take_pattern));
-	SHINY_TRY(each_row(f, "SELECT (SELECT COALESCE(MAX(id), 0) FROM function), (SELECT COALESCE(MAX(id), 0) FROM module), "
-			      "(SELECT COALESCE(MAX(id), 0) FROM frame), (SELECT COALESCE(MAX(id), 0) FROM stack)", take_limits));
+	SHINY_TRY(each_row(f,
+			   "SELECT (SELECT COALESCE(MAX(id), 0) FROM function), (SELECT "
+			   "COALESCE(MAX(id), 0) FROM module), "
+			   "(SELECT COALESCE(MAX(id), 0) FROM frame), (SELECT COALESCE(MAX(id), 0) "
+			   "FROM stack)",
+			   take_limits));
 	SHINY_TRY(each_row(f, "SELECT id, name FROM function", take_function));
 	SHINY_TRY(each_row(f, "SELECT id, path FROM module", take_module));
-	SHINY_TRY(each_row(f, "SELECT f.id, f.module, f.vaddr, COALESCE(l.depth, 0), l.function, l.source, l.line "
-			      "FROM frame f LEFT JOIN frame_line l ON l.frame = f.id ORDER BY f.id, l.depth", take_line));
-	SHINY_TRY(each_row(f, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack", take_stack));
+	SHINY_TRY(each_row(
+		f,
+		"SELECT f.id, f.module, f.vaddr, COALESCE(l.depth, 0), l.function, l.source, "
+		"l.line "
+		"FROM frame f LEFT JOIN frame_line l ON l.frame = f.id ORDER BY f.id, l.depth",
+		take_line));
+	SHINY_TRY(each_row(
+		f, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack",
+		take_stack));
 	return put_stacks(f);
 }
 
-struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails, struct sites *out)
+struct shiny_err *sites_make(const struct store *store, const struct stack_tails *tails,
+			     struct sites *out)
 {
 	struct finder f = { .store = store, .tails = tails, .out = out };
 	struct shiny_err *err = find_all(&f);

@@ -10,13 +10,16 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-_Static_assert(sizeof(struct stack_part) == (STACK_PART + 1) * sizeof(uint32_t), "no padding in what is hashed");
+_Static_assert(sizeof(struct stack_part) == (STACK_PART + 1) * sizeof(uint32_t),
+	       "no padding in what is hashed");
 
 static uint32_t *find(const struct stack_tails *tails, const struct stack_part *part)
 {
-	uint32_t mask = tails->slot_count - 1, at = (uint32_t)XXH3_64bits(part, sizeof(*part)) & mask;
+	uint32_t mask = tails->slot_count - 1,
+		 at = (uint32_t)XXH3_64bits(part, sizeof(*part)) & mask;
 
-	while (tails->slots[at] && memcmp(&tails->at[tails->slots[at] - 1], part, sizeof(*part)) != 0)
+	while (tails->slots[at] &&
+	       memcmp(&tails->at[tails->slots[at] - 1], part, sizeof(*part)) != 0)
 		at = (at + 1) & mask;
 	return &tails->slots[at];
 }
@@ -33,7 +36,8 @@ static bool make_room(struct stack_tails *tails)
 		tails->room = room;
 	}
 	if ((uint64_t)(tails->count + 1) * 4 >= (uint64_t)tails->slot_count * 3) {
-		uint32_t count = tails->slot_count ? tails->slot_count * 2 : 128, *slots = calloc(count, sizeof(*slots));
+		uint32_t count = tails->slot_count ? tails->slot_count * 2 : 128,
+			 *slots = calloc(count, sizeof(*slots));
 
 		if (!slots)
 			return false;
@@ -46,12 +50,14 @@ static bool make_room(struct stack_tails *tails)
 	return true;
 }
 
-struct shiny_err *stack_tails_split(struct stack_tails *tails, const uint32_t *frames, size_t count, struct stack_part *out)
+struct shiny_err *stack_tails_split(struct stack_tails *tails, const uint32_t *frames, size_t count,
+				    struct stack_part *out)
 {
 	uint32_t tail = 0, *slot;
 
 	/* from the outermost part inwards, as each names the one outside of it */
-	for (size_t start = count ? (count - 1) / STACK_PART * STACK_PART : 0;; start -= STACK_PART) {
+	for (size_t start = count ? (count - 1) / STACK_PART * STACK_PART : 0;;
+	     start -= STACK_PART) {
 		size_t length = count - start < STACK_PART ? count - start : STACK_PART;
 		struct stack_part part = { .tail = tail };
 

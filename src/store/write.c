@@ -4,12 +4,14 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one a store.
  *
- * The file is in WAL mode while it is recorded: a transaction is open from the first put to store_commit, a crash leaves the
- * last commit. Nothing is synced to the disk before the end: what the kernel has survives the death of the process at any step, and a disk
- * that is slow to sync would hold up the sidecar, and with it the program whose ring fills meanwhile. Only a power cut may take an
- * unfinished file. store_finish syncs, checkpoints and leaves rollback mode, so that one file remains.
- * The writer holds a flock on the file (SQLite's own locks are fcntl locks, and independent of it): a reader tells by it
- * whether a file that is not complete is still being written or was left behind.
+ * The file is in WAL mode while it is recorded: a transaction is open from the first put to
+ * store_commit, a crash leaves the last commit. Nothing is synced to the disk before the end: what
+ * the kernel has survives the death of the process at any step, and a disk that is slow to sync
+ * would hold up the sidecar, and with it the program whose ring fills meanwhile. Only a power cut
+ * may take an unfinished file. store_finish syncs, checkpoints and leaves rollback mode, so that
+ * one file remains. The writer holds a flock on the file (SQLite's own locks are fcntl locks, and
+ * independent of it): a reader tells by it whether a file that is not complete is still being
+ * written or was left behind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,48 +31,58 @@ enum { LOG_TRIES = 100 };
 static const struct timespec log_pause = { .tv_nsec = 10000000 };
 
 /* Every statement of the writer: name, SQL. Prepared at first use. */
-#define STATEMENTS(X)                                                                                                          \
-	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                                             \
-	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, -1), ?)")     \
-	X(THREAD, "INSERT OR REPLACE INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                             \
-	X(MODULE, "INSERT OR REPLACE INTO module VALUES (?, ?, ?, ?, ?, ?)")                                                   \
-	X(MAPPING, "INSERT INTO mapping VALUES (?, ?, ?, ?, ?, ?, ?)")                                                         \
-	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                                                      \
-	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                                                          \
-	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                                              \
-	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                                                          \
-	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                                                      \
-	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")                                         \
-	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
-	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                                                   \
-	X(CLASS, "INSERT OR REPLACE INTO class VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                \
-	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                                                \
-	X(MARK, "INSERT INTO mark (process, thread, ns, name) VALUES (?, ?, ?, ?)")                                            \
-	X(UNRECORDED, "INSERT INTO unrecorded (parent, pid, name, executable, reason, text, choice, ns) "                      \
-	  "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                                                   \
-	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                         \
-	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
-	X(SITE_STAT, "INSERT INTO site_stat (process, site, vtable, tag, reading, allocs, reallocs, frees, reused, released, bytes, live, live_bytes, " \
-	  "gone, gone_bytes, inherited, inherited_bytes, inherited_frees, max_size, min_size, type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")     \
-	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                                                       \
-	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?, ?)")                                                          \
-	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                          \
-	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                                                    \
-	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")                                             \
-	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                                             \
-	X(SEGMENT, "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                \
-	X(RESIDENCY, "INSERT OR REPLACE INTO residency VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                 \
-	X(MEMORY, "INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                                       \
-	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                                                    \
-	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                                              \
-	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                                                              \
-	X(BROWSER_LOOK, "INSERT INTO browser_look SELECT ?1, ?2, COALESCE((SELECT p.id FROM process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "    \
-	  "ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM (SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "           \
-	  "s.key = 'started_boottime_ns')) AS ns) t")                                                                                               \
-	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)")                                \
-	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET objects = objects + excluded.objects, "     \
-	  "bytes = bytes + excluded.bytes")                                                                                    \
-	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")                                   \
+#define STATEMENTS(X)                                                                             \
+	X(SESSION, "INSERT OR REPLACE INTO session VALUES (?, ?)")                                \
+	X(PROCESS, "INSERT OR REPLACE INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "  \
+		   "?, ?, ?, ?, NULLIF(?, -1), ?)")                                               \
+	X(THREAD, "INSERT OR REPLACE INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                \
+	X(MODULE, "INSERT OR REPLACE INTO module VALUES (?, ?, ?, ?, ?, ?)")                      \
+	X(MAPPING, "INSERT INTO mapping VALUES (?, ?, ?, ?, ?, ?, ?)")                            \
+	X(FUNCTION, "INSERT INTO function VALUES (?, ?)")                                         \
+	X(SOURCE, "INSERT INTO source VALUES (?, ?)")                                             \
+	X(FRAME, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)")                                 \
+	X(FRAME_LINES_GONE, "DELETE FROM frame_line WHERE frame = ?")                             \
+	X(FRAME_LINE, "INSERT INTO frame_line VALUES (?, ?, ?, ?, ?, ?)")                         \
+	X(STACK, "INSERT OR REPLACE INTO stack VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)")            \
+	X(STACK_TAIL, "INSERT INTO stack_tail VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                   \
+	X(VTABLE, "INSERT OR REPLACE INTO vtable VALUES (?, ?, ?, ?, ?, ?)")                      \
+	X(CLASS, "INSERT OR REPLACE INTO class VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                  \
+	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                   \
+	X(MARK, "INSERT INTO mark (process, thread, ns, name) VALUES (?, ?, ?, ?)")               \
+	X(UNRECORDED,                                                                             \
+	  "INSERT INTO unrecorded (parent, pid, name, executable, reason, text, choice, ns) "     \
+	  "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                      \
+	X(TYPE, "INSERT INTO type VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                            \
+	X(STAT, "INSERT OR REPLACE INTO stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "  \
+		"?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                     \
+	X(SITE_STAT,                                                                              \
+	  "INSERT INTO site_stat (process, site, vtable, tag, reading, allocs, reallocs, frees, " \
+	  "reused, released, bytes, live, live_bytes, "                                           \
+	  "gone, gone_bytes, inherited, inherited_bytes, inherited_frees, max_size, min_size, "   \
+	  "type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")         \
+	X(LIFETIME, "INSERT INTO lifetime VALUES (?, ?, ?, ?, ?, ?, ?)")                          \
+	X(PEAK, "INSERT OR REPLACE INTO peak VALUES (?, ?, ?, ?, ?, ?)")                          \
+	X(BUCKET, "INSERT OR REPLACE INTO bucket VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")          \
+	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                       \
+	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?)")                \
+	X(PAGE, "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)")                                \
+	X(SEGMENT, "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "  \
+		   "?, ?, ?, ?, ?)")                                                              \
+	X(RESIDENCY, "INSERT OR REPLACE INTO residency VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")    \
+	X(MEMORY, "INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")          \
+	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                       \
+	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                 \
+	X(BROWSER_NAME, "INSERT INTO browser_name VALUES (?, ?)")                                 \
+	X(BROWSER_LOOK, "INSERT INTO browser_look SELECT ?1, ?2, COALESCE((SELECT p.id FROM "     \
+			"process p WHERE p.pid = ?3 AND p.start_ns <= t.ns "                      \
+			"ORDER BY p.start_ns DESC, p.id DESC LIMIT 1), 0), ?3, t.ns, ?5 FROM "    \
+			"(SELECT max(0, ?4 - (SELECT s.value FROM session s WHERE "               \
+			"s.key = 'started_boottime_ns')) AS ns) t")                               \
+	X(BROWSER_ALLOCATOR, "INSERT OR REPLACE INTO browser_allocator VALUES (?, ?, ?, ?, ?)")   \
+	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "     \
+			  "UPDATE SET objects = objects + excluded.objects, "                     \
+			  "bytes = bytes + excluded.bytes")                                       \
+	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")      \
 	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")
 
 enum statement {
@@ -98,7 +110,8 @@ struct writer {
 
 /* ---- one row ---- */
 
-/* A row being put. Values are bound from left to right; the first trouble is kept until row_end tells it. */
+/* A row being put. Values are bound from left to right; the first trouble is kept until row_end
+ * tells it. */
 struct row {
 	struct store *store;
 	sqlite3_stmt *statement;
@@ -115,7 +128,9 @@ static struct row row_begin(struct store *store, enum statement which)
 		w->in_transaction = row.code == SQLITE_OK;
 	}
 	if (row.code == SQLITE_OK && !w->statements[which])
-		row.code = sqlite3_prepare_v3(store->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT, &w->statements[which], NULL);
+		row.code =
+			sqlite3_prepare_v3(store->db, statement_sql[which], -1,
+					   SQLITE_PREPARE_PERSISTENT, &w->statements[which], NULL);
 	row.statement = w->statements[which];
 	return row;
 }
@@ -130,13 +145,15 @@ static void number(struct row *row, uint64_t value)
 static void text(struct row *row, const char *value)
 {
 	if (row->code == SQLITE_OK)
-		row->code = sqlite3_bind_text(row->statement, row->next++, value, -1, SQLITE_STATIC);
+		row->code =
+			sqlite3_bind_text(row->statement, row->next++, value, -1, SQLITE_STATIC);
 }
 
 static void blob(struct row *row, const void *data, size_t bytes)
 {
 	if (row->code == SQLITE_OK)
-		row->code = sqlite3_bind_blob64(row->statement, row->next++, data, bytes, SQLITE_STATIC);
+		row->code = sqlite3_bind_blob64(row->statement, row->next++, data, bytes,
+						SQLITE_STATIC);
 }
 
 static void number_or_null(struct row *row, uint64_t value)
@@ -154,7 +171,8 @@ SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
 		if (row->code == SQLITE_DONE || row->code == SQLITE_ROW)
 			row->code = SQLITE_OK;
 	}
-	struct shiny_err *err = row->code == SQLITE_OK ? NULL : db_error(row->store, row->code, "write");
+	struct shiny_err *err =
+		row->code == SQLITE_OK ? NULL : db_error(row->store, row->code, "write");
 
 	if (row->statement)
 		sqlite3_reset(row->statement);
@@ -166,7 +184,8 @@ SHINY_MUST_CHECK static struct shiny_err *row_end(struct row *row)
 /* `what` is tried ("make", "write"), for the message. */
 static struct shiny_err *open_connection(struct store *store, const char *what)
 {
-	int code = sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int code = sqlite3_open_v2(store->path, &store->db,
+				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (code != SQLITE_OK)
 		return db_error(store, code, what);
@@ -180,18 +199,23 @@ static struct shiny_err *connect_for_recording(struct store *store)
 {
 	SHINY_TRY(open_connection(store, "make"));
 	/* cache in KiB; the log is taken over every 32 MiB */
-	return db_exec(store, "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4096", "make");
+	return db_exec(store,
+		       "PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = "
+		       "MEMORY; PRAGMA wal_autocheckpoint = 4096",
+		       "make");
 }
 
 /*
- * The log's companions belong to whoever comes first. Where that is root, reading our file in the moment in which it is said to have a log,
- * SQLite makes them his and gives them to the file's owner a moment later. A connection that met them before that stays a reader's, so it
- * takes a new one.
+ * The log's companions belong to whoever comes first. Where that is root, reading our file in the
+ * moment in which it is said to have a log, SQLite makes them his and gives them to the file's
+ * owner a moment later. A connection that met them before that stays a reader's, so it takes a new
+ * one.
  */
 static struct shiny_err *begin_log(struct store *store)
 {
 	for (int tries = 0;; tries++) {
-		struct shiny_err *err = db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make");
+		struct shiny_err *err =
+			db_exec_patiently(store, "PRAGMA journal_mode = WAL", "make");
 		int code;
 
 		if (!err)
@@ -209,7 +233,8 @@ static struct shiny_err *begin_log(struct store *store)
 static struct shiny_err *open_for_writing(struct store *store, bool with_events)
 {
 	SHINY_TRY(connect_for_recording(store));
-	SHINY_TRY(db_exec(store, "BEGIN", "make")); /* one transaction: 400 of them cost 0.1 s, more than many a recorded program */
+	/* one transaction: 400 of them cost 0.1 s, more than many a recorded program */
+	SHINY_TRY(db_exec(store, "BEGIN", "make"));
 	SHINY_TRY(schema_create(store));
 	SHINY_TRY(db_exec(store, "COMMIT", "make"));
 	SHINY_TRY(begin_log(store));
@@ -245,7 +270,8 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
 	store->lock_fd = -1;
 	store->path = strdup(path);
 	store->writer = calloc(1, sizeof(*store->writer));
-	err = store->path && store->writer ? file_make(path, force, &store->lock_fd) : shiny_err(SHINY_ERR_OTHER, "out of memory");
+	err = store->path && store->writer ? file_make(path, force, &store->lock_fd)
+					   : shiny_err(SHINY_ERR_OTHER, "out of memory");
 	if (!err) {
 		err = open_for_writing(store, with_events);
 		if (!err)
@@ -262,12 +288,15 @@ struct shiny_err *store_create(const char *path, bool force, bool with_events, s
 }
 
 /*
- * A finished file is one in rollback mode: a transaction is there as a whole or not at all. The flock tells readers that somebody writes.
+ * A finished file is one in rollback mode: a transaction is there as a whole or not at all. The
+ * flock tells readers that somebody writes.
  */
 static struct shiny_err *open_for_more(struct store *store)
 {
 	SHINY_TRY(open_connection(store, "write"));
-	SHINY_TRY(db_exec(store, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; BEGIN IMMEDIATE", "write"));
+	SHINY_TRY(db_exec(store,
+			  "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; BEGIN IMMEDIATE",
+			  "write"));
 	store->writer->in_transaction = true;
 	return NULL;
 }
@@ -450,8 +479,10 @@ struct shiny_err *store_put_mapping(struct store *store, const struct store_mapp
 	return row_end(&row);
 }
 
-/* The id of `string` in its table (function or source); writes the row the first time. 0 for NULL. */
-static struct shiny_err *intern_row(struct store *store, struct intern *strings, enum statement which, const char *string, uint32_t *id)
+/* The id of `string` in its table (function or source); writes the row the first time. 0 for
+ * NULL. */
+static struct shiny_err *intern_row(struct store *store, struct intern *strings,
+				    enum statement which, const char *string, uint32_t *id)
 {
 	bool is_new = false;
 
@@ -467,8 +498,8 @@ static struct shiny_err *intern_row(struct store *store, struct intern *strings,
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr, const struct store_frame_line *lines,
-				  size_t line_count)
+struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t module, uint64_t vaddr,
+				  const struct store_frame_line *lines, size_t line_count)
 {
 	struct row row = row_begin(store, STATEMENT_FRAME);
 
@@ -482,8 +513,10 @@ struct shiny_err *store_put_frame(struct store *store, uint32_t id, uint32_t mod
 	for (size_t i = 0; i < line_count; i++) {
 		uint32_t function, source;
 
-		SHINY_TRY(intern_row(store, &store->writer->functions, STATEMENT_FUNCTION, lines[i].function, &function));
-		SHINY_TRY(intern_row(store, &store->writer->sources, STATEMENT_SOURCE, lines[i].file, &source));
+		SHINY_TRY(intern_row(store, &store->writer->functions, STATEMENT_FUNCTION,
+				     lines[i].function, &function));
+		SHINY_TRY(intern_row(store, &store->writer->sources, STATEMENT_SOURCE,
+				     lines[i].file, &source));
 		row = row_begin(store, STATEMENT_FRAME_LINE);
 		number(&row, id);
 		number(&row, i);
@@ -503,7 +536,8 @@ static void part(struct row *row, const struct stack_part *part)
 	number_or_null(row, part->tail);
 }
 
-struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames, size_t count)
+struct shiny_err *store_put_stack(struct store *store, uint32_t id, const uint32_t *frames,
+				  size_t count)
 {
 	struct writer *w = store->writer;
 	struct stack_part head;
@@ -601,7 +635,8 @@ struct shiny_err *store_put_type(struct store *store, const struct store_type *t
 	return row_end(&row);
 }
 
-static struct shiny_err *write_stat(struct store *store, enum statement which, const struct store_stat *s)
+static struct shiny_err *write_stat(struct store *store, enum statement which,
+				    const struct store_stat *s)
 {
 	struct row row = row_begin(store, which);
 
@@ -708,7 +743,8 @@ struct shiny_err *store_put_bucket(struct store *store, const struct store_bucke
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes, uint64_t time)
+struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
+					 uint64_t time)
 {
 	struct row row = row_begin(store, STATEMENT_SESSION_PEAK);
 
@@ -795,8 +831,8 @@ struct shiny_err *store_put_memory(struct store *store, const struct store_memor
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name, const char *weight, uint64_t count,
-				    const char *explanation)
+struct shiny_err *store_put_counter(struct store *store, uint32_t process, const char *name,
+				    const char *weight, uint64_t count, const char *explanation)
 {
 	struct row row = row_begin(store, STATEMENT_COUNTER);
 
@@ -826,7 +862,8 @@ struct shiny_err *store_put_browser_name(struct store *store, uint32_t id, const
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool snapshot, uint32_t pid, uint64_t boottime, const char *title)
+struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool snapshot,
+					 uint32_t pid, uint64_t boottime, const char *title)
 {
 	struct row row = row_begin(store, STATEMENT_BROWSER_LOOK);
 
@@ -838,7 +875,8 @@ struct shiny_err *store_put_browser_look(struct store *store, uint32_t id, bool 
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look, uint32_t name, uint64_t bytes, uint64_t effective, uint64_t objects)
+struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look, uint32_t name,
+					      uint64_t bytes, uint64_t effective, uint64_t objects)
 {
 	struct row row = row_begin(store, STATEMENT_BROWSER_ALLOCATOR);
 
@@ -850,7 +888,8 @@ struct shiny_err *store_put_browser_allocator(struct store *store, uint32_t look
 	return row_end(&row);
 }
 
-struct shiny_err *store_put_browser_objects(struct store *store, uint32_t look, uint32_t kind, uint32_t name, uint64_t objects, uint64_t bytes)
+struct shiny_err *store_put_browser_objects(struct store *store, uint32_t look, uint32_t kind,
+					    uint32_t name, uint64_t objects, uint64_t bytes)
 {
 	struct row row = row_begin(store, STATEMENT_BROWSER_OBJECT);
 
@@ -870,8 +909,11 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 	struct shiny_err *err;
 	bool row = false;
 
-	SHINY_TRY(store_query(store, "SELECT COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT y.name) FROM site_stat s "
-				     "LEFT JOIN type y ON y.id = s.type", &query));
+	SHINY_TRY(store_query(
+		store,
+		"SELECT COUNT(DISTINCT NULLIF(s.site, 0)), COUNT(DISTINCT y.name) FROM site_stat s "
+		"LEFT JOIN type y ON y.id = s.type",
+		&query));
 	err = query_step(query, &row);
 	if (!err)
 		*out = (struct store_totals){ (uint64_t)query_number(query, 0), (uint64_t)query_number(query, 1) };
@@ -879,7 +921,8 @@ static struct shiny_err *count_totals(struct store *store, struct store_totals *
 	return err;
 }
 
-static struct shiny_err *finish(struct store *store, struct sites *sites, struct store_totals *totals)
+static struct shiny_err *finish(struct store *store, struct sites *sites,
+				struct store_totals *totals)
 {
 	SHINY_TRY(store_put_number(store, "complete", 1));
 	SHINY_TRY(sites_make(store, &store->writer->tails, sites));
@@ -890,7 +933,8 @@ static struct shiny_err *finish(struct store *store, struct sites *sites, struct
 		sqlite3_finalize(store->writer->statements[i]);
 		store->writer->statements[i] = NULL;
 	}
-	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)", "finish"));
+	SHINY_TRY(db_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(TRUNCATE)",
+			  "finish"));
 	return db_exec_patiently(store, "PRAGMA journal_mode = DELETE", "finish");
 }
 

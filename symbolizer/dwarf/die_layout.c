@@ -2,11 +2,12 @@
 /*
  * die_layout.c: where the bytes of a class go: bases, vptr, members, and what nobody uses.
  *
- * A class's bases and members are sorted by their offset in bits. What lies between the end of what came so far and the next one is a hole,
- * what lies behind the last one is padding; less than a byte of either is shown in bits. Members of class type are followed by their own
- * rows, one deeper; anonymous structs and unions too, with "" for a name. A class may put its first member into the padding at the end of its
- * base: nested padding is cut at where the next row around it begins. Virtual bases have no fixed place and have no row. An empty base takes
- * no bytes.
+ * A class's bases and members are sorted by their offset in bits. What lies between the end of what
+ * came so far and the next one is a hole, what lies behind the last one is padding; less than a
+ * byte of either is shown in bits. Members of class type are followed by their own rows, one
+ * deeper; anonymous structs and unions too, with "" for a name. A class may put its first member
+ * into the padding at the end of its base: nested padding is cut at where the next row around it
+ * begins. Virtual bases have no fixed place and have no row. An empty base takes no bytes.
  *
  * Bounds: ROWS_MAX rows, NEST_MAX classes deep; a class that contains itself ends there.
  */
@@ -54,11 +55,15 @@ static bool give(struct layout *layout, const struct die_member *member)
 }
 
 /* The unused bits in [from, to) of a class at byte `base` of the object. */
-static void give_unused(struct layout *layout, uint64_t base, uint64_t from, uint64_t to, unsigned depth, bool padding)
+static void give_unused(struct layout *layout, uint64_t base, uint64_t from, uint64_t to,
+			unsigned depth, bool padding)
 {
-	struct die_member member = { .name = "", .type = padding ? "padding" : "hole", .depth = depth,
+	struct die_member member = { .name = "",
+				     .type = padding ? "padding" : "hole",
+				     .depth = depth,
 				     .what = padding ? DIE_PADDING : DIE_HOLE };
-	uint64_t whole = (from + 7) / 8 * 8 < to ? (from + 7) / 8 * 8 : to, end = to / 8 * 8 > whole ? to / 8 * 8 : whole;
+	uint64_t whole = (from + 7) / 8 * 8 < to ? (from + 7) / 8 * 8 : to,
+		 end = to / 8 * 8 > whole ? to / 8 * 8 : whole;
 
 	if (from < whole) { /* up to a byte's end */
 		member.offset = base + from / 8;
@@ -83,7 +88,8 @@ static void give_unused(struct layout *layout, uint64_t base, uint64_t from, uin
 }
 
 /* A class without data of its own: as a base it may take no room. */
-static bool is_empty(struct dwarf_units *units, const struct die_type *type, unsigned depth, unsigned *steps)
+static bool is_empty(struct dwarf_units *units, const struct die_type *type, unsigned depth,
+		     unsigned *steps)
 {
 	Dwarf_Die die = type->die, child;
 
@@ -98,7 +104,8 @@ static bool is_empty(struct dwarf_units *units, const struct die_type *type, uns
 
 		if (dwarf_tag(&child) == DW_TAG_member && die_member_offset(&child, &at))
 			return false;
-		if (dwarf_tag(&child) == DW_TAG_inheritance && die_type_of(units, &child, &base) && !is_empty(units, &base, depth + 1, steps))
+		if (dwarf_tag(&child) == DW_TAG_inheritance && die_type_of(units, &child, &base) &&
+		    !is_empty(units, &base, depth + 1, steps))
 			return false;
 	} while (die_next(&child));
 	return true;
@@ -117,12 +124,16 @@ static struct row *rows_of(struct layout *layout, Dwarf_Die *class, size_t *coun
 	do {
 		int tag = dwarf_tag(&child);
 		const char *name = tag == DW_TAG_member ? dwarf_diename(&child) : NULL;
-		struct row row = { .die = child, .base = tag == DW_TAG_inheritance, .order = *count };
+		struct row row = { .die = child,
+				   .base = tag == DW_TAG_inheritance,
+				   .order = *count };
 		struct die_type type;
 
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || *count >= layout->rows ||
-		    (row.base && dwarf_number(&child, DW_AT_virtuality)) || !die_member_offset(&child, &row.at) ||
-		    !die_type_of(layout->units, &child, &type) || row.at > UINT64_MAX / 2 || type.bytes > UINT64_MAX / 16)
+		    (row.base && dwarf_number(&child, DW_AT_virtuality)) ||
+		    !die_member_offset(&child, &row.at) ||
+		    !die_type_of(layout->units, &child, &type) || row.at > UINT64_MAX / 2 ||
+		    type.bytes > UINT64_MAX / 16)
 			continue;
 		row.type = type.die;
 		row.vptr = name && !strncmp(name, "_vptr", 5);
@@ -144,8 +155,10 @@ static struct row *rows_of(struct layout *layout, Dwarf_Die *class, size_t *coun
 	return rows;
 }
 
-/* `base`: where the class lies in the object; `limit`: bits of it that are its own (the rest of its padding is used by others). */
-static void walk(struct layout *layout, Dwarf_Die *class, uint64_t base, uint64_t limit, unsigned depth)
+/* `base`: where the class lies in the object; `limit`: bits of it that are its own (the rest of its
+ * padding is used by others). */
+static void walk(struct layout *layout, Dwarf_Die *class, uint64_t base, uint64_t limit,
+		 unsigned depth)
 {
 	bool is_union = dwarf_tag(class) == DW_TAG_union_type;
 	uint64_t end = 0;
@@ -158,33 +171,45 @@ static void walk(struct layout *layout, Dwarf_Die *class, uint64_t base, uint64_
 		Dwarf_Die written;
 		struct die_type type;
 		const char *name = row->base ? NULL : dwarf_diename(&row->die);
-		bool typed = dwarf_attr(&row->die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, &written);
+		bool typed = dwarf_attr(&row->die, DW_AT_type, &attribute) &&
+			     dwarf_formref_die(&attribute, &written);
 		struct die_member member = {
-			.name = row->base ? NULL : name ? names_text(layout->units->names, name) : "",
+			.name = row->base ? NULL
+				: name	  ? names_text(layout->units->names, name)
+					  : "",
 			.type = typed ? die_type_text(layout->units, &written, true) : "void",
 			.offset = base + row->at / 8,
 			.bytes = row->field ? 0 : row->bits / 8,
 			.bit_offset = row->field ? (unsigned)(row->at % 8) : 0,
 			.bit_size = row->field ? (unsigned)row->bits : 0,
 			.depth = depth,
-			.what = row->base ? DIE_BASE_CLASS : row->vptr ? DIE_VPTR : DIE_MEMBER,
+			.what = row->base   ? DIE_BASE_CLASS
+				: row->vptr ? DIE_VPTR
+					    : DIE_MEMBER,
 		};
 		uint64_t next = is_union || i + 1 == count ? limit : rows[i + 1].at;
 
 		if (!member.type)
 			member.type = "?";
 		if (!is_union && row->at > end)
-			give_unused(layout, base, end, row->at < limit ? row->at : limit, depth, false);
+			give_unused(layout, base, end, row->at < limit ? row->at : limit, depth,
+				    false);
 		if (!give(layout, &member))
 			break;
-		/* where the next row begins in a base's padding, the rest of that is no longer the base's */
-		uint64_t behind = row->base && next > row->at && next < row->at + row->bits ? next : row->at + row->bits;
+		/* where the next row begins in a base's padding, the rest of that is no longer the
+		 * base's */
+		uint64_t behind = row->base && next > row->at && next < row->at + row->bits
+					  ? next
+					  : row->at + row->bits;
 
 		if (behind > end)
 			end = behind;
-		if (depth < NEST_MAX && !row->field && die_type_of(layout->units, &row->die, &type) &&
+		if (depth < NEST_MAX && !row->field &&
+		    die_type_of(layout->units, &row->die, &type) &&
 		    (type.kind == DIE_CLASS || type.kind == DIE_UNION) && row->bits)
-			walk(layout, &type.die, base + row->at / 8, next - row->at < row->bits && next > row->at ? next - row->at : row->bits,
+			walk(layout, &type.die, base + row->at / 8,
+			     next - row->at < row->bits && next > row->at ? next - row->at
+									  : row->bits,
 			     depth + 1);
 	}
 	free(rows);
@@ -192,11 +217,15 @@ static void walk(struct layout *layout, Dwarf_Die *class, uint64_t base, uint64_
 		give_unused(layout, base, end, limit, depth, true);
 }
 
-void die_type_layout(struct dwarf_units *units, const struct die_type *type, die_member_fn *each, void *context)
+void die_type_layout(struct dwarf_units *units, const struct die_type *type, die_member_fn *each,
+		     void *context)
 {
-	struct layout layout = { .units = units, .each = each, .context = context, .rows = ROWS_MAX };
+	struct layout layout = {
+		.units = units, .each = each, .context = context, .rows = ROWS_MAX
+	};
 	Dwarf_Die die = type->die;
 
-	if ((type->kind == DIE_CLASS || type->kind == DIE_UNION) && type->bytes && type->bytes < UINT64_MAX / 16)
+	if ((type->kind == DIE_CLASS || type->kind == DIE_UNION) && type->bytes &&
+	    type->bytes < UINT64_MAX / 16)
 		walk(&layout, &die, 0, type->bytes * 8, 0);
 }

@@ -2,14 +2,17 @@
 /*
  * die_name.c: names of types and functions, from their DIEs.
  *
- * A class is named by the scopes around it and its own name. Template arguments come from their DIEs where these say all of them, so that
- * it doesn't matter which compiler wrote DW_AT_name, or that -gsimple-template-names left them out; where they don't (a pointer as an
- * argument, a declaration) the name is normalised as text (die_normalize.c). What has no name gets one from its place in the source:
- * "main::{lambda at a.cc:12}", "{unnamed struct at a.c:7}".
+ * A class is named by the scopes around it and its own name. Template arguments come from their
+ * DIEs where these say all of them, so that it doesn't matter which compiler wrote DW_AT_name, or
+ * that -gsimple-template-names left them out; where they don't (a pointer as an argument, a
+ * declaration) the name is normalised as text (die_normalize.c). What has no name gets one from its
+ * place in the source: "main::{lambda at a.cc:12}", "{unnamed struct at a.c:7}".
  *
- * A class in a function stands behind the function as the demangler has it: "f(int)::Local", "main::Local".
+ * A class in a function stands behind the function as the demangler has it: "f(int)::Local",
+ * "main::Local".
  *
- * Names are kept by the address of their DIE until the DWARF is closed: containers nest, and each asks for the names of all its arguments.
+ * Names are kept by the address of their DIE until the DWARF is closed: containers nest, and each
+ * asks for the names of all its arguments.
  */
 #define _GNU_SOURCE
 
@@ -25,13 +28,15 @@
 
 #define DEPTH_MAX 48
 #define ARGUMENTS_MAX 512
-#define STEPS_MAX 20000 /* types that one name may be made of, before what is known is taken from the memo */
+/* types that one name may be made of, before what is known is taken from the memo */
+#define STEPS_MAX 20000
 
 #ifndef DW_TAG_GNU_template_template_param
 #define DW_TAG_GNU_template_template_param 0x4106
 #endif
 
-/* Open addressing by the address of a DIE's bytes. Invariant: room is 0 or a power of two, and at least twice the count. */
+/* Open addressing by the address of a DIE's bytes. Invariant: room is 0 or a power of two, and at
+ * least twice the count. */
 struct die_memo {
 	struct memo_entry {
 		const void *die;
@@ -70,7 +75,8 @@ static void memo_add(struct dwarf_units *units, const void *die, const char *nam
 	if (!units->memo)
 		return;
 	if (units->memo->count * 2 >= units->memo->room) {
-		struct die_memo larger = { .room = units->memo->room ? units->memo->room * 2 : 256, .count = units->memo->count };
+		struct die_memo larger = { .room = units->memo->room ? units->memo->room * 2 : 256,
+					   .count = units->memo->count };
 
 		larger.entries = calloc(larger.room, sizeof(*larger.entries));
 		if (!larger.entries)
@@ -97,7 +103,8 @@ bool die_reference(Dwarf_Die *die, unsigned attribute_name, Dwarf_Die *out)
 
 bool die_is_class(int tag)
 {
-	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_interface_type;
+	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_interface_type;
 }
 
 size_t die_bare_length(const char *name)
@@ -115,10 +122,12 @@ size_t die_bare_length(const char *name)
 	return at && at != name ? (size_t)(at - name) : strlen(name);
 }
 
-static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *declarator, bool written, unsigned depth, struct text *out);
+static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *declarator,
+		       bool written, unsigned depth, struct text *out);
 static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned depth);
 
-/* Skips typedefs, and goes to the type unit of what is only declared here. False: void, or a cycle. */
+/* Skips typedefs, and goes to the type unit of what is only declared here. False: void, or a
+ * cycle. */
 static bool peel_typedefs(Dwarf_Die *die)
 {
 	for (int hops = 0; hops < 64; hops++) {
@@ -134,8 +143,10 @@ static bool peel_typedefs(Dwarf_Die *die)
 	return false;
 }
 
-/* A value argument: number, truth value or enumerator. False: DWARF has no number, or not of such a type. */
-static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigned depth, struct text *out)
+/* A value argument: number, truth value or enumerator. False: DWARF has no number, or not of such a
+ * type. */
+static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigned depth,
+			struct text *out)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die type, base;
@@ -146,7 +157,9 @@ static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigne
 
 	if (!die_reference(parameter, DW_AT_type, &type) || !peel_typedefs(&type))
 		return false;
-	for (int hops = 0; hops < 8 && (dwarf_tag(&type) == DW_TAG_const_type || dwarf_tag(&type) == DW_TAG_volatile_type); hops++)
+	for (int hops = 0; hops < 8 && (dwarf_tag(&type) == DW_TAG_const_type ||
+					dwarf_tag(&type) == DW_TAG_volatile_type);
+	     hops++)
 		if (!die_reference(&type, DW_AT_type, &type) || !peel_typedefs(&type))
 			return false;
 	base = type;
@@ -162,7 +175,8 @@ static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigne
 	bytes = (Dwarf_Word)dwarf_bytesize(&base);
 	if (dwarf_attr(&base, DW_AT_encoding, &attribute))
 		dwarf_formudata(&attribute, &encoding);
-	if (!dwarf_attr(parameter, DW_AT_const_value, &attribute) || dwarf_formsdata(&attribute, &value))
+	if (!dwarf_attr(parameter, DW_AT_const_value, &attribute) ||
+	    dwarf_formsdata(&attribute, &value))
 		return false;
 
 	bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
@@ -171,9 +185,12 @@ static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigne
 	if (encoding == DW_ATE_boolean)
 		snprintf(number, sizeof(number), "%s", value ? "true" : "false");
 	else if (is_signed)
-		snprintf(number, sizeof(number), "%lld", (long long)((int64_t)((uint64_t)value << bits) >> bits));
-	else if (encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF || name)
-		snprintf(number, sizeof(number), "%llu", (unsigned long long)((uint64_t)value << bits >> bits));
+		snprintf(number, sizeof(number), "%lld",
+			 (long long)((int64_t)((uint64_t)value << bits) >> bits));
+	else if (encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char ||
+		 encoding == DW_ATE_UTF || name)
+		snprintf(number, sizeof(number), "%llu",
+			 (unsigned long long)((uint64_t)value << bits >> bits));
 	else
 		return false;
 	if (name) {
@@ -192,8 +209,10 @@ struct arguments {
 	bool preferred; /* where both say a type, the text is right */
 };
 
-/* The text of argument number `index`, which ends at `*end`; NULL: there is none. With index UINT_MAX it counts them. */
-static const char *argument_text(const char *name, unsigned index, const char **end, unsigned *count)
+/* The text of argument number `index`, which ends at `*end`; NULL: there is none. With index
+ * UINT_MAX it counts them. */
+static const char *argument_text(const char *name, unsigned index, const char **end,
+				 unsigned *count)
 {
 	const char *at = name + die_bare_length(name), *start;
 	int depth = 0;
@@ -235,7 +254,8 @@ static bool write_argument_text(const struct arguments *arguments, unsigned inde
 }
 
 /* One template parameter. False: the DIE doesn't say what it stands for. */
-static bool write_argument(struct dwarf_units *units, Dwarf_Die *parameter, unsigned depth, struct text *out)
+static bool write_argument(struct dwarf_units *units, Dwarf_Die *parameter, unsigned depth,
+			   struct text *out)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die type;
@@ -245,17 +265,21 @@ static bool write_argument(struct dwarf_units *units, Dwarf_Die *parameter, unsi
 	case DW_TAG_template_type_parameter:
 		if (!dwarf_hasattr(parameter, DW_AT_type))
 			return write_type(units, NULL, "", false, depth + 1, out);
-		return die_reference(parameter, DW_AT_type, &type) && write_type(units, &type, "", false, depth + 1, out);
+		return die_reference(parameter, DW_AT_type, &type) &&
+		       write_type(units, &type, "", false, depth + 1, out);
 	case DW_TAG_template_value_parameter: return write_value(units, parameter, depth, out);
 	}
-	name = dwarf_attr(parameter, DW_AT_GNU_template_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	name = dwarf_attr(parameter, DW_AT_GNU_template_name, &attribute)
+		       ? dwarf_formstring(&attribute)
+		       : NULL;
 	if (name)
 		die_normalize_text(name, out);
 	return name;
 }
 
 /* Writes "A, B"; `*any`: there was a parameter. False: neither the DIEs nor the text say all. */
-static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die, const struct arguments *arguments, unsigned depth, struct text *out,
+static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die,
+			    const struct arguments *arguments, unsigned depth, struct text *out,
 			    unsigned *count, bool *any)
 {
 	Dwarf_Die child;
@@ -269,11 +293,13 @@ static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die, const str
 
 		if (tag == DW_TAG_GNU_template_parameter_pack) {
 			*any = true;
-			if (depth > DEPTH_MAX || !write_arguments(units, &child, arguments, depth + 1, out, count, any))
+			if (depth > DEPTH_MAX ||
+			    !write_arguments(units, &child, arguments, depth + 1, out, count, any))
 				return false;
 			continue;
 		}
-		if (!type && tag != DW_TAG_template_value_parameter && tag != DW_TAG_GNU_template_template_param)
+		if (!type && tag != DW_TAG_template_value_parameter &&
+		    tag != DW_TAG_GNU_template_template_param)
 			continue;
 		*any = true;
 		if ((*count)++)
@@ -293,8 +319,8 @@ static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die, const str
 }
 
 /*
- * A lambda has no name. It has an operator() or, where that is never called, gcc declares its constructor "<lambda>" and clang leaves an
- * empty "class", which nobody writes by hand.
+ * A lambda has no name. It has an operator() or, where that is never called, gcc declares its
+ * constructor "<lambda>" and clang leaves an empty "class", which nobody writes by hand.
  */
 static bool is_lambda(Dwarf_Die *die)
 {
@@ -320,20 +346,26 @@ bool die_named_by_typedef(Dwarf_Die *die)
 {
 	int tag = dwarf_tag(die);
 
-	return (die_is_class(tag) || tag == DW_TAG_enumeration_type) && !dwarf_diename(die) && !dwarf_hasattr(die, DW_AT_signature) &&
-	       !dwarf_hasattr(die, DW_AT_specification) && !is_lambda(die);
+	return (die_is_class(tag) || tag == DW_TAG_enumeration_type) && !dwarf_diename(die) &&
+	       !dwarf_hasattr(die, DW_AT_signature) && !dwarf_hasattr(die, DW_AT_specification) &&
+	       !is_lambda(die);
 }
 
 /* "{lambda at a.cc:12}" */
 static void write_unnamed(struct dwarf_units *units, Dwarf_Die *die, struct text *out)
 {
-	const char *file = dwarf_hasattr(die, DW_AT_decl_file) ? dwarf_unit_file(units, die, dwarf_number(die, DW_AT_decl_file)) : NULL;
+	const char *file = dwarf_hasattr(die, DW_AT_decl_file)
+				   ? dwarf_unit_file(units, die, dwarf_number(die, DW_AT_decl_file))
+				   : NULL;
 	const char *slash = file ? strrchr(file, '/') : NULL;
 	int line = 0, tag = dwarf_tag(die);
 	char number[24];
 
-	text_put(out, is_lambda(die) ? "{lambda" : tag == DW_TAG_enumeration_type ? "{unnamed enum" : tag == DW_TAG_union_type ?
-		 "{unnamed union" : tag == DW_TAG_class_type ? "{unnamed class" : "{unnamed struct");
+	text_put(out, is_lambda(die)		       ? "{lambda"
+		      : tag == DW_TAG_enumeration_type ? "{unnamed enum"
+		      : tag == DW_TAG_union_type       ? "{unnamed union"
+		      : tag == DW_TAG_class_type       ? "{unnamed class"
+						       : "{unnamed struct");
 	if (file && !dwarf_decl_line(die, &line) && line > 0) {
 		text_put(out, " at ");
 		text_put(out, slash ? slash + 1 : file);
@@ -344,7 +376,8 @@ static void write_unnamed(struct dwarf_units *units, Dwarf_Die *die, struct text
 }
 
 /* The name of a class, enumeration or typedef without its scopes. */
-static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *name, unsigned depth, struct text *out)
+static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *name, unsigned depth,
+		      struct text *out)
 {
 	int tag = dwarf_tag(die);
 	size_t before = out->used, bare;
@@ -356,9 +389,11 @@ static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *nam
 		write_unnamed(units, die, out);
 		return;
 	}
-	/* in its type units gcc loses scopes and qualifiers of what arguments refer to, not in the text */
+	/* in its type units gcc loses scopes and qualifiers of what arguments refer to, not in the
+	 * text */
 	if (die_is_class(tag) && dwarf_diecu(die, &whole, NULL, NULL)) {
-		struct arguments arguments = { .name = name, .preferred = dwarf_tag(&whole) == DW_TAG_type_unit };
+		struct arguments arguments = { .name = name,
+					       .preferred = dwarf_tag(&whole) == DW_TAG_type_unit };
 		const char *end;
 
 		bare = die_bare_length(name);
@@ -366,8 +401,10 @@ static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *nam
 		text_add(out, name, bare);
 		text_put(out, "<");
 		/* gcc leaves some packs empty: then the text knows better */
-		if (depth < DEPTH_MAX && write_arguments(units, die, &arguments, depth + 1, out, &count, &any) && any &&
-		    (!name[bare] || arguments.count == count || (!count && !strcmp(name + bare, "<>")))) {
+		if (depth < DEPTH_MAX &&
+		    write_arguments(units, die, &arguments, depth + 1, out, &count, &any) && any &&
+		    (!name[bare] || arguments.count == count ||
+		     (!count && !strcmp(name + bare, "<>")))) {
 			text_put(out, ">");
 			return;
 		}
@@ -379,28 +416,35 @@ static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *nam
 }
 
 /* What the demangler puts in front of "::Local" for a class in the function. */
-static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsigned depth, struct text *out)
+static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsigned depth,
+			   struct text *out)
 {
 	static const char mark[] = "typeinfo for ";
 	Dwarf_Die origin = dwarf_origin(function), child, type;
 	Dwarf_Attribute attribute;
-	const char *linkage = dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	const char *linkage = dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute)
+				      ? dwarf_formstring(&attribute)
+				      : NULL;
 	char *mangled = NULL, *plain = NULL;
 	const char *name;
 	bool first = true;
 
-	if (linkage && !strncmp(linkage, "_Z", 2) && asprintf(&mangled, "_ZTIZ%sE1x", linkage + 2) >= 0)
+	if (linkage && !strncmp(linkage, "_Z", 2) &&
+	    asprintf(&mangled, "_ZTIZ%sE1x", linkage + 2) >= 0)
 		plain = demangle_symbol(mangled);
 	if (plain && !strncmp(plain, mark, sizeof(mark) - 1) && strlen(plain) > sizeof(mark) + 2) {
 		plain[strlen(plain) - 3] = 0; /* "::x" */
 		die_normalize_text(plain + sizeof(mark) - 1, out);
 	} else {
 		name = dwarf_diename(&origin) ? name_of(units, &origin, depth + 1) : NULL;
-		text_put(out, name ? name : "{unnamed function}"); /* clang's type units leave it out */
+		/* clang's type units leave it out */
+		text_put(out, name ? name : "{unnamed function}");
 		if (name && !dwarf_flag(&origin, DW_AT_external) && !dwarf_child(&origin, &child)) {
-			text_put(out, "("); /* gcc gives functions with internal linkage no linkage name */
+			/* gcc gives functions with internal linkage no linkage name */
+			text_put(out, "(");
 			do {
-				if (dwarf_tag(&child) != DW_TAG_formal_parameter || dwarf_flag(&child, DW_AT_artificial))
+				if (dwarf_tag(&child) != DW_TAG_formal_parameter ||
+				    dwarf_flag(&child, DW_AT_artificial))
 					continue;
 				text_put(out, first ? "" : ", ");
 				first = false;
@@ -415,12 +459,14 @@ static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsig
 }
 
 /* "a::b::" in front of what is in the container. */
-static void write_scope(struct dwarf_units *units, struct unit *unit, uint32_t container, unsigned depth, struct text *out)
+static void write_scope(struct dwarf_units *units, struct unit *unit, uint32_t container,
+			unsigned depth, struct text *out)
 {
 	Dwarf_Die die;
 	const char *name;
 
-	if (container == NO_SCOPE || depth > DEPTH_MAX || !dwarf_unit_container_die(unit, container, &die))
+	if (container == NO_SCOPE || depth > DEPTH_MAX ||
+	    !dwarf_unit_container_die(unit, container, &die))
 		return;
 	if (unit->containers[container].tag == DW_TAG_subprogram) {
 		write_function(units, &die, depth + 1, out);
@@ -431,7 +477,8 @@ static void write_scope(struct dwarf_units *units, struct unit *unit, uint32_t c
 	text_put(out, "::");
 }
 
-/* The name with its scopes of a class, enumeration, typedef, namespace or function; interned. NULL: no memory, or too deep. */
+/* The name with its scopes of a class, enumeration, typedef, namespace or function; interned. NULL:
+ * no memory, or too deep. */
 static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned depth)
 {
 	const char *result = memo_get(units->memo, die->addr), *name;
@@ -472,7 +519,8 @@ const char *die_name(struct dwarf_units *units, Dwarf_Die *die)
 }
 
 /* "(int, char const*)" of a function type, with what stands behind it for a member function. */
-static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, bool written, unsigned depth, struct text *out)
+static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, bool written,
+			     unsigned depth, struct text *out)
 {
 	Dwarf_Die child, type;
 	bool first = true, is_const = false;
@@ -484,9 +532,11 @@ static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, boo
 
 			if (tag != DW_TAG_formal_parameter && tag != DW_TAG_unspecified_parameters)
 				continue;
-			if (tag == DW_TAG_formal_parameter && first && dwarf_flag(&child, DW_AT_artificial)) {
+			if (tag == DW_TAG_formal_parameter && first &&
+			    dwarf_flag(&child, DW_AT_artificial)) {
 				/* `this`: a const member function's points to a const class */
-				is_const = die_reference(&child, DW_AT_type, &type) && die_reference(&type, DW_AT_type, &type) &&
+				is_const = die_reference(&child, DW_AT_type, &type) &&
+					   die_reference(&type, DW_AT_type, &type) &&
 					   dwarf_tag(&type) == DW_TAG_const_type;
 				continue;
 			}
@@ -494,7 +544,8 @@ static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, boo
 			first = false;
 			if (tag == DW_TAG_unspecified_parameters)
 				text_put(out, "...");
-			else if (!die_reference(&child, DW_AT_type, &type) || !write_type(units, &type, "", written, depth + 1, out))
+			else if (!die_reference(&child, DW_AT_type, &type) ||
+				 !write_type(units, &type, "", written, depth + 1, out))
 				return false;
 		} while (die_next(&child));
 	text_put(out, is_const ? ") const" : ")");
@@ -531,9 +582,11 @@ bool die_subrange(Dwarf_Die *subrange, uint64_t *count)
 
 	if (dwarf_attr(subrange, DW_AT_count, &attribute) && !dwarf_formudata(&attribute, count))
 		return true;
-	if (!dwarf_attr(subrange, DW_AT_upper_bound, &attribute) || dwarf_formudata(&attribute, &upper))
+	if (!dwarf_attr(subrange, DW_AT_upper_bound, &attribute) ||
+	    dwarf_formudata(&attribute, &upper))
 		return false;
-	if (dwarf_attr(subrange, DW_AT_lower_bound, &attribute) && dwarf_formudata(&attribute, &lower))
+	if (dwarf_attr(subrange, DW_AT_lower_bound, &attribute) &&
+	    dwarf_formudata(&attribute, &lower))
 		lower = 0;
 	/* [0] has -1 as its upper bound, in whatever width */
 	*count = upper == UINT32_MAX || (int64_t)upper < (int64_t)lower ? 0 : upper - lower + 1;
@@ -548,8 +601,10 @@ static bool in_class(struct dwarf_units *units, Dwarf_Die *die)
 	return container != NO_SCOPE && die_is_class(unit->containers[container].tag);
 }
 
-/* Writes the type with a declarator in it, as C does: "int", "(*)(void)" … `die` NULL: void. False: absurd. */
-static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *declarator, bool written, unsigned depth, struct text *out)
+/* Writes the type with a declarator in it, as C does: "int", "(*)(void)" … `die` NULL: void. False:
+ * absurd. */
+static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *declarator,
+		       bool written, unsigned depth, struct text *out)
 {
 	Dwarf_Die target;
 	char *inner = NULL;
@@ -571,8 +626,11 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 	case DW_TAG_pointer_type:
 	case DW_TAG_reference_type:
 	case DW_TAG_rvalue_reference_type: {
-		const char *mark = tag == DW_TAG_pointer_type ? "*" : tag == DW_TAG_reference_type ? "&" : "&&";
-		bool grouped = has_target && (dwarf_tag(&target) == DW_TAG_subroutine_type || dwarf_tag(&target) == DW_TAG_array_type);
+		const char *mark = tag == DW_TAG_pointer_type	  ? "*"
+				   : tag == DW_TAG_reference_type ? "&"
+								  : "&&";
+		bool grouped = has_target && (dwarf_tag(&target) == DW_TAG_subroutine_type ||
+					      dwarf_tag(&target) == DW_TAG_array_type);
 
 		if (asprintf(&inner, grouped ? "(%s%s)" : "%s%s", mark, declarator) < 0)
 			return false;
@@ -580,10 +638,13 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 	}
 	case DW_TAG_ptr_to_member_type: {
 		Dwarf_Die class;
-		const char *of = die_reference(die, DW_AT_containing_type, &class) ? name_of(units, &class, depth + 1) : NULL;
+		const char *of = die_reference(die, DW_AT_containing_type, &class)
+					 ? name_of(units, &class, depth + 1)
+					 : NULL;
 		bool grouped = has_target && dwarf_tag(&target) == DW_TAG_subroutine_type;
 
-		if (!of || !has_target || asprintf(&inner, grouped ? "(%s::*%s)" : " %s::*%s", of, declarator) < 0)
+		if (!of || !has_target ||
+		    asprintf(&inner, grouped ? "(%s::*%s)" : " %s::*%s", of, declarator) < 0)
 			return false;
 		break;
 	}
@@ -593,17 +654,21 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 		Dwarf_Die pointed = target;
 
 		/* "const volatile", whichever is around the other */
-		if (has_target && tag == DW_TAG_const_type && dwarf_tag(&target) == DW_TAG_volatile_type)
-			has_target = die_reference(&target, DW_AT_type, &target), word = "const volatile", pointed = target;
-		else if (has_target && tag == DW_TAG_volatile_type && dwarf_tag(&target) == DW_TAG_const_type)
-			has_target = die_reference(&target, DW_AT_type, &target), word = "const volatile", pointed = target;
+		if (has_target && tag == DW_TAG_const_type &&
+		    dwarf_tag(&target) == DW_TAG_volatile_type)
+			has_target = die_reference(&target, DW_AT_type, &target),
+			word = "const volatile", pointed = target;
+		else if (has_target && tag == DW_TAG_volatile_type &&
+			 dwarf_tag(&target) == DW_TAG_const_type)
+			has_target = die_reference(&target, DW_AT_type, &target),
+			word = "const volatile", pointed = target;
 		if (!written && has_target && !peel_typedefs(&pointed))
 			has_target = false;
 
 		int behind = has_target ? dwarf_tag(&pointed) : 0;
 
-		if (behind == DW_TAG_pointer_type || behind == DW_TAG_reference_type || behind == DW_TAG_rvalue_reference_type ||
-		    behind == DW_TAG_ptr_to_member_type) {
+		if (behind == DW_TAG_pointer_type || behind == DW_TAG_reference_type ||
+		    behind == DW_TAG_rvalue_reference_type || behind == DW_TAG_ptr_to_member_type) {
 			if (asprintf(&inner, " %s%s", word, declarator) < 0)
 				return false;
 			target = pointed;
@@ -611,28 +676,35 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 		}
 		text_put(out, word);
 		text_put(out, " ");
-		return write_type(units, has_target ? &target : NULL, declarator, written, depth + 1, out);
+		return write_type(units, has_target ? &target : NULL, declarator, written,
+				  depth + 1, out);
 	}
 	case DW_TAG_restrict_type:
 	case DW_TAG_atomic_type:
 	case DW_TAG_shared_type:
 	case DW_TAG_immutable_type:
-	case DW_TAG_packed_type: return write_type(units, has_target ? &target : NULL, declarator, written, depth + 1, out);
+	case DW_TAG_packed_type:
+		return write_type(units, has_target ? &target : NULL, declarator, written,
+				  depth + 1, out);
 	case DW_TAG_typedef:
 	case DW_TAG_template_alias: {
 		Dwarf_Die named = *die;
 
-		/* a typedef is what names an unnamed type; a container's pointer and size_type say less than what they are */
-		if ((written && !in_class(units, die)) || (peel_typedefs(&named) && die_named_by_typedef(&named)))
+		/* a typedef is what names an unnamed type; a container's pointer and size_type say
+		 * less than what they are */
+		if ((written && !in_class(units, die)) ||
+		    (peel_typedefs(&named) && die_named_by_typedef(&named)))
 			break;
-		return write_type(units, has_target ? &target : NULL, declarator, written, depth + 1, out);
+		return write_type(units, has_target ? &target : NULL, declarator, written,
+				  depth + 1, out);
 	}
 	case DW_TAG_array_type: {
 		struct text bounds = { 0 };
 
 		text_put(&bounds, declarator);
 		write_bounds(die, &bounds);
-		good = bounds.at && write_type(units, has_target ? &target : NULL, bounds.at, written, depth + 1, out);
+		good = bounds.at && write_type(units, has_target ? &target : NULL, bounds.at,
+					       written, depth + 1, out);
 		text_free(&bounds);
 		return good;
 	}
@@ -641,20 +713,23 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 
 		text_put(&rest, declarator);
 		good = write_parameters(units, die, written, depth + 1, &rest) &&
-		       write_type(units, has_target ? &target : NULL, rest.at ? rest.at : "", written, depth + 1, out);
+		       write_type(units, has_target ? &target : NULL, rest.at ? rest.at : "",
+				  written, depth + 1, out);
 		text_free(&rest);
 		return good;
 	}
 	}
 	if (inner) {
-		good = write_type(units, has_target ? &target : NULL, inner, written, depth + 1, out);
+		good = write_type(units, has_target ? &target : NULL, inner, written, depth + 1,
+				  out);
 		free(inner);
 		return good;
 	}
 	if (tag == DW_TAG_base_type || tag == DW_TAG_unspecified_type) {
 		name = dwarf_diename(die);
 		die_normalize_text(name ? name : "{unnamed}", out);
-	} else if (tag == DW_TAG_typedef || tag == DW_TAG_template_alias || die_is_class(tag) || tag == DW_TAG_enumeration_type) {
+	} else if (tag == DW_TAG_typedef || tag == DW_TAG_template_alias || die_is_class(tag) ||
+		   tag == DW_TAG_enumeration_type) {
 		name = name_of(units, die, depth + 1);
 		if (!name)
 			return false;
@@ -699,14 +774,16 @@ const char *die_function_path(struct dwarf_units *units, Dwarf_Die *function)
 			break; /* of a local class the path begins with the class */
 		if (!part && unit->containers[at].tag == DW_TAG_namespace)
 			part = "(anonymous namespace)";
-		if (!part && dwarf_unit_container_die(unit, at, &container) && die_reference(&container, DW_AT_signature, &defined))
+		if (!part && dwarf_unit_container_die(unit, at, &container) &&
+		    die_reference(&container, DW_AT_signature, &defined))
 			part = dwarf_diename(&defined);
 		parts[count++] = part ? part : "{unnamed}";
 	}
 	while (count--) {
 		const char *part = *parts[count] == '<' ? "{lambda}" : parts[count];
 
-		text_add(&text, part, *part == '(' || *part == '{' ? strlen(part) : die_bare_length(part));
+		text_add(&text, part,
+			 *part == '(' || *part == '{' ? strlen(part) : die_bare_length(part));
 		text_put(&text, "::");
 	}
 	text_add(&text, name, die_bare_length(name));

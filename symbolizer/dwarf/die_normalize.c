@@ -2,16 +2,22 @@
 /*
  * die_normalize.c: one spelling for a type's name, whoever wrote it.
  *
- * The demangler, gcc's DW_AT_name and clang's DW_AT_name agree on what a type is and not on how to write it:
+ * The demangler, gcc's DW_AT_name and clang's DW_AT_name agree on what a type is and not on how to
+ * write it:
  *
- *   demangler   X<unsigned long, char const*, (char)65, 3ul, std::vector<int, std::allocator<int> > >, void (int), int [3]
- *   gcc         X<long unsigned int, const char*, 'A', 3, std::vector<int, std::allocator<int> > >, void(int), int [3], {anonymous}::Y
- *   clang       X<unsigned long, const char *, 'A', 3UL, std::vector<int, std::allocator<int>>>, void (int), int[3]
+ *   demangler   X<unsigned long, char const*, (char)65, 3ul, std::vector<int, std::allocator<int> >
+ *               >, void (int), int [3]
+ *   gcc         X<long unsigned int, const char*, 'A', 3, std::vector<int, std::allocator<int> > >,
+ *               void(int), int [3], {anonymous}::Y
+ *   clang       X<unsigned long, const char *, 'A', 3UL, std::vector<int, std::allocator<int>>>,
+ *               void (int), int[3]
  *
- * One pass over the tokens writes: no blank but between two words, behind a comma, and between "*" or ")" and a word; const and volatile
- * in front of what they belong to, where that is a name; the shortest name of an integer type; numbers without suffixes and without
- * casts to built-in types (a cast to an enumeration stays); "(anonymous namespace)"; no ABI tags; unnamed things in braces, with a file's base name
- * and a line where the compiler gave them. What isn't understood is copied: a wrong name is impossible, two spellings of one are not.
+ * One pass over the tokens writes: no blank but between two words, behind a comma, and between "*"
+ * or ")" and a word; const and volatile in front of what they belong to, where that is a name; the
+ * shortest name of an integer type; numbers without suffixes and without casts to built-in types (a
+ * cast to an enumeration stays); "(anonymous namespace)"; no ABI tags; unnamed things in braces,
+ * with a file's base name and a line where the compiler gave them. What isn't understood is copied:
+ * a wrong name is impossible, two spellings of one are not.
  */
 #define _GNU_SOURCE /* memrchr */
 
@@ -80,10 +86,12 @@ struct integer {
 
 static bool integer_word(struct integer *integer, const char *word, size_t length)
 {
-	static const char *const words[] = { "long", "short", "unsigned", "signed", "char", "double", "__int128", "int" };
+	static const char *const words[] = { "long", "short",  "unsigned", "signed",
+					     "char", "double", "__int128", "int" };
 	size_t at = 0;
 
-	while (at < sizeof(words) / sizeof(*words) && (strlen(words[at]) != length || memcmp(words[at], word, length)))
+	while (at < sizeof(words) / sizeof(*words) &&
+	       (strlen(words[at]) != length || memcmp(words[at], word, length)))
 		at++;
 	switch (at) {
 	case 0: integer->longs++; break;
@@ -105,7 +113,9 @@ static const char *integer_text(const struct integer *integer)
 	if (integer->is_double)
 		return integer->longs ? "long double" : "double";
 	if (integer->is_char)
-		return integer->is_unsigned ? "unsigned char" : integer->is_signed ? "signed char" : "char";
+		return integer->is_unsigned ? "unsigned char"
+		       : integer->is_signed ? "signed char"
+					    : "char";
 	if (integer->is_128)
 		return integer->is_unsigned ? "unsigned __int128" : "__int128";
 	if (integer->is_short)
@@ -117,7 +127,8 @@ static const char *integer_text(const struct integer *integer)
 	return integer->is_unsigned ? "unsigned int" : "int";
 }
 
-/* Invariant: the declaration specifier that is being written begins at `start` of `out`; `named`: its name was written, and no declarator. */
+/* Invariant: the declaration specifier that is being written begins at `start` of `out`; `named`:
+ * its name was written, and no declarator. */
 struct pass {
 	const char *at;
 	struct text *out;
@@ -161,7 +172,8 @@ static void qualifier(struct pass *pass, const char *word)
 
 	flush(pass);
 	if (!pass->named) {
-		if (is_const && out->used == pass->start + 8 && !strcmp(out->at + pass->start, "volatile")) {
+		if (is_const && out->used == pass->start + 8 &&
+		    !strcmp(out->at + pass->start, "volatile")) {
 			insert(out, pass->start, "const ");
 			return;
 		}
@@ -173,9 +185,11 @@ static void qualifier(struct pass *pass, const char *word)
 	const char *from = out->at + pass->start;
 	bool has_const = !strncmp(from, "const ", 6);
 
-	if (!strncmp(from + (has_const ? 6 : 0), "volatile ", 9) ? !is_const || has_const : is_const && has_const)
+	if (!strncmp(from + (has_const ? 6 : 0), "volatile ", 9) ? !is_const || has_const
+								 : is_const && has_const)
 		return;
-	insert(out, pass->start + (!is_const && has_const ? 6 : 0), is_const ? "const " : "volatile ");
+	insert(out, pass->start + (!is_const && has_const ? 6 : 0),
+	       is_const ? "const " : "volatile ");
 }
 
 static void push(struct pass *pass, char open, char close, const char *shown)
@@ -217,11 +231,13 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* "(lambda at /src/a.cc:3:5)", "(unnamed struct at a.c:1:9)", "(anonymous class)". Returns what is behind it. */
+/* "(lambda at /src/a.cc:3:5)", "(unnamed struct at a.c:1:9)", "(anonymous class)". Returns what is
+ * behind it. */
 static const char *unnamed_in_parentheses(struct pass *pass)
 {
 	static const char *const kinds[] = { "lambda", "unnamed ", "anonymous " };
-	const char *text = pass->at + 1, *end = strchr(text, ')'), *at = strstr(text, " at "), *slash, *line;
+	const char *text = pass->at + 1, *end = strchr(text, ')'), *at = strstr(text, " at "),
+		   *slash, *line;
 	size_t i = 0;
 
 	while (i < 3 && !starts(text, kinds[i]))
@@ -231,9 +247,11 @@ static const char *unnamed_in_parentheses(struct pass *pass)
 	text_put(pass->out, i ? "{unnamed " : "{lambda");
 	if (!at || at > end) {
 		at = end;
-		text_add(pass->out, text + strlen(kinds[i]), (size_t)(at - text) - strlen(kinds[i]));
+		text_add(pass->out, text + strlen(kinds[i]),
+			 (size_t)(at - text) - strlen(kinds[i]));
 	} else {
-		text_add(pass->out, text + strlen(kinds[i]), (size_t)(at - text) - strlen(kinds[i]));
+		text_add(pass->out, text + strlen(kinds[i]),
+			 (size_t)(at - text) - strlen(kinds[i]));
 		at += 4;
 		slash = memrchr(at, '/', (size_t)(end - at));
 		at = slash ? slash + 1 : at;
@@ -279,7 +297,8 @@ static const char *character(const char *at, int *value)
 	return NULL;
 }
 
-/* "(char)65" → 65: returns what is behind the cast; NULL: it isn't one. A cast to another type is copied with its number. */
+/* "(char)65" → 65: returns what is behind the cast; NULL: it isn't one. A cast to another type is
+ * copied with its number. */
 static const char *cast(struct pass *pass)
 {
 	const char *text = pass->at + 1, *end = text, *word;
@@ -287,20 +306,25 @@ static const char *cast(struct pass *pass)
 	bool builtin = true;
 
 	for (; *end && *end != ')'; end++) {
-		if (starts(end, "(anonymous namespace)")) /* the only parentheses in here: that bounds the recursion below */
+		/* the only parentheses in here: that bounds the recursion below */
+		if (starts(end, "(anonymous namespace)"))
 			end += strlen("(anonymous namespace)") - 1;
 		else if (!is_word(*end) && !strchr(": <>,", *end))
 			return NULL;
 	}
-	if (!*end || end == text || (!isdigit((unsigned char)end[1]) && !(end[1] == '-' && isdigit((unsigned char)end[2])) && end[1] != '\''))
+	if (!*end || end == text ||
+	    (!isdigit((unsigned char)end[1]) &&
+	     !(end[1] == '-' && isdigit((unsigned char)end[2])) && end[1] != '\''))
 		return NULL;
 	for (word = text; builtin && word < end;) {
 		size_t length = 0;
 
 		while (is_word(word[length]))
 			length++;
-		builtin = integer_word(&ignored, word, length) || (length == 7 && !memcmp(word, "wchar_t", 7)) ||
-			  (length == 8 && (!memcmp(word, "char16_t", 8) || !memcmp(word, "char32_t", 8))) ||
+		builtin = integer_word(&ignored, word, length) ||
+			  (length == 7 && !memcmp(word, "wchar_t", 7)) ||
+			  (length == 8 &&
+			   (!memcmp(word, "char16_t", 8) || !memcmp(word, "char32_t", 8))) ||
 			  (length == 7 && !memcmp(word, "char8_t", 7));
 		word += length;
 		while (*word == ' ')
@@ -332,8 +356,10 @@ static const char *cast(struct pass *pass)
 
 size_t die_operator_length(const char *at)
 {
-	static const char *const symbols[] = { "<<=", ">>=", "<=>", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&", "||", "++",
-					       "--", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=" };
+	static const char *const symbols[] = { "<<=", ">>=", "<=>", "->*", "()", "[]", "<<",
+					       ">>",  "<=",  ">=",  "->",  "==", "!=", "&&",
+					       "||",  "++",  "--",  "+=",  "-=", "*=", "/=",
+					       "%=",  "^=",  "&=",  "|=" };
 
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
 		if (starts(at, symbols[i]))
@@ -343,8 +369,10 @@ size_t die_operator_length(const char *at)
 
 static bool elaborate(const char *word, size_t length)
 {
-	return (length == 6 && !memcmp(word, "struct", 6)) || (length == 5 && !memcmp(word, "class", 5)) ||
-	       (length == 4 && !memcmp(word, "enum", 4)) || (length == 5 && !memcmp(word, "union", 5));
+	return (length == 6 && !memcmp(word, "struct", 6)) ||
+	       (length == 5 && !memcmp(word, "class", 5)) ||
+	       (length == 4 && !memcmp(word, "enum", 4)) ||
+	       (length == 5 && !memcmp(word, "union", 5));
 }
 
 /* A word or number. Returns what is behind it. */
@@ -352,7 +380,8 @@ static const char *word(struct pass *pass)
 {
 	const char *at = pass->at;
 	size_t length = 0;
-	bool braces = pass->depth && pass->depth <= NEST_MAX && pass->nest[pass->depth - 1].close == '}';
+	bool braces =
+		pass->depth && pass->depth <= NEST_MAX && pass->nest[pass->depth - 1].close == '}';
 
 	while (is_word(at[length]))
 		length++;
@@ -363,11 +392,13 @@ static const char *word(struct pass *pass)
 		text_add(pass->out, at, digits + suffix == length ? digits : length);
 		return at + length;
 	}
-	if ((length == 5 && !memcmp(at, "const", 5)) || (length == 8 && !memcmp(at, "volatile", 8))) {
+	if ((length == 5 && !memcmp(at, "const", 5)) ||
+	    (length == 8 && !memcmp(at, "volatile", 8))) {
 		qualifier(pass, *at == 'c' ? "const" : "volatile");
 		return at + length;
 	}
-	if (elaborate(at, length) && at[length] == ' ' && (is_word(at[length + 1]) || at[length + 1] == '(') && !braces)
+	if (elaborate(at, length) && at[length] == ' ' &&
+	    (is_word(at[length + 1]) || at[length + 1] == '(') && !braces)
 		return at + length + 1;
 	if (!braces && integer_word(&pass->integer, at, length))
 		return at + length;
@@ -383,7 +414,8 @@ static const char *word(struct pass *pass)
 	} else if (length == 9 && !memcmp(at, "nullptr_t", 9)) {
 		size_t scope = pass->out->used >= pass->start + 14 ? 14 : 9;
 
-		if (!memcmp(pass->out->at + pass->out->used - scope, scope == 14 ? "std::nullptr_t" : "nullptr_t", scope)) {
+		if (!memcmp(pass->out->at + pass->out->used - scope,
+			    scope == 14 ? "std::nullptr_t" : "nullptr_t", scope)) {
 			pass->out->used -= scope;
 			text_put(pass->out, "decltype(nullptr)");
 		}
@@ -394,7 +426,8 @@ static const char *word(struct pass *pass)
 /* Anything that isn't a word. Returns what is behind it. */
 static const char *symbol(struct pass *pass)
 {
-	static const char *const anonymous[] = { "(anonymous namespace)", "{anonymous}", "<unnamed>", "`anonymous namespace'" };
+	static const char *const anonymous[] = { "(anonymous namespace)", "{anonymous}",
+						 "<unnamed>", "`anonymous namespace'" };
 	const char *at = pass->at, *end;
 	char shown[2] = { *at, 0 };
 	int value;
@@ -419,7 +452,8 @@ static const char *symbol(struct pass *pass)
 		return at + 1;
 	case '<':
 		flush(pass);
-		if (pass->out->used == pass->start || !(is_word(last(pass)) || strchr("<>-=!+*/%^&|~,)]}", last(pass)))) {
+		if (pass->out->used == pass->start ||
+		    !(is_word(last(pass)) || strchr("<>-=!+*/%^&|~,)]}", last(pass)))) {
 			push(pass, '<', '}', "{"); /* gcc's <lambda(int)>, <unnamed struct> */
 			return at + 1;
 		}
@@ -433,7 +467,8 @@ static const char *symbol(struct pass *pass)
 	case '>':
 	case ')':
 	case '}':
-		if (*at == '>' && (!pass->depth || pass->depth > NEST_MAX || pass->nest[pass->depth - 1].open != '<'))
+		if (*at == '>' && (!pass->depth || pass->depth > NEST_MAX ||
+				   pass->nest[pass->depth - 1].open != '<'))
 			break;
 		pop(pass, *at);
 		return at + 1;

@@ -12,7 +12,8 @@
 
 #include "die_type.h"
 
-/* A growing string, zero-terminated once something was added; what doesn't fit into 64 KB is left out. */
+/* A growing string, zero-terminated once something was added; what doesn't fit into 64 KB is left
+ * out. */
 struct text {
 	char *at; /* NULL: empty */
 	size_t used, room;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die_type.c: see die_type.h. What a type is made of; its name is die_name.c's business, its layout die_layout.c's.
+ * die_type.c: see die_type.h. What a type is made of; its name is die_name.c's business, its layout
+ * die_layout.c's.
  *
  * Every chain of references is followed for a bounded number of steps: the DWARF may have cycles.
  */
@@ -17,14 +18,17 @@
 #define NEST_MAX 24
 #define STEPS_MAX 4096 /* classes that one question may look into */
 
-/* Replaces a declaration by its definition: in a type unit, or anywhere that has one of the name. */
+/* Replaces a declaration by its definition: in a type unit, or anywhere that has one of the
+ * name. */
 static void define(struct dwarf_units *units, Dwarf_Die *die, const char *name)
 {
 	Dwarf_Die defined;
 
-	if (die_reference(die, DW_AT_signature, &defined) && die_is_class(dwarf_tag(&defined)) == die_is_class(dwarf_tag(die)))
+	if (die_reference(die, DW_AT_signature, &defined) &&
+	    die_is_class(dwarf_tag(&defined)) == die_is_class(dwarf_tag(die)))
 		*die = defined;
-	if (dwarf_flag(die, DW_AT_declaration) && name && *name && dwarf_definition(units, name, die, &defined))
+	if (dwarf_flag(die, DW_AT_declaration) && name && *name &&
+	    dwarf_definition(units, name, die, &defined))
 		*die = defined;
 }
 
@@ -46,10 +50,12 @@ static bool has_vptr(struct dwarf_units *units, Dwarf_Die *class, unsigned depth
 
 		if (name && !strncmp(name, "_vptr", 5))
 			return true;
-		if ((tag == DW_TAG_subprogram || tag == DW_TAG_inheritance) && dwarf_number(&child, DW_AT_virtuality))
+		if ((tag == DW_TAG_subprogram || tag == DW_TAG_inheritance) &&
+		    dwarf_number(&child, DW_AT_virtuality))
 			return true; /* a virtual base needs a vptr too */
-		if (tag == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) && resolve(units, &base, &type) &&
-		    type.kind == DIE_CLASS && has_vptr(units, &type.die, depth + 1, steps))
+		if (tag == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) &&
+		    resolve(units, &base, &type) && type.kind == DIE_CLASS &&
+		    has_vptr(units, &type.die, depth + 1, steps))
 			return true;
 	} while (die_next(&child));
 	return false;
@@ -60,7 +66,8 @@ bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
 	Dwarf_Attribute attribute;
 	Dwarf_Word bytes = 0, value;
 
-	if (dwarf_attr(member, DW_AT_data_bit_offset, &attribute) && !dwarf_formudata(&attribute, &value)) {
+	if (dwarf_attr(member, DW_AT_data_bit_offset, &attribute) &&
+	    !dwarf_formudata(&attribute, &value)) {
 		*bits = value;
 		return true;
 	}
@@ -69,8 +76,10 @@ bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
 			Dwarf_Op *ops;
 			size_t count;
 
-			/* older compilers write an expression; that of a virtual base depends on the object */
-			if (dwarf_getlocation(&attribute, &ops, &count) || count != 1 || ops[0].atom != DW_OP_plus_uconst)
+			/* older compilers write an expression; that of a virtual base depends on
+			 * the object */
+			if (dwarf_getlocation(&attribute, &ops, &count) || count != 1 ||
+			    ops[0].atom != DW_OP_plus_uconst)
 				return false;
 			bytes = ops[0].number;
 		}
@@ -79,7 +88,8 @@ bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
 	}
 	*bits = bytes * 8;
 	/* DWARF 3's bit-fields count from the most significant bit of their storage */
-	if (dwarf_attr(member, DW_AT_bit_offset, &attribute) && !dwarf_formudata(&attribute, &value)) {
+	if (dwarf_attr(member, DW_AT_bit_offset, &attribute) &&
+	    !dwarf_formudata(&attribute, &value)) {
 		Dwarf_Die type;
 		int storage = dwarf_bytesize(member), size = dwarf_bitsize(member);
 
@@ -95,7 +105,8 @@ bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
 	return true;
 }
 
-/* Whether blocks of the class may be longer than it: its last member is an array of no, one or any number of elements. */
+/* Whether blocks of the class may be longer than it: its last member is an array of no, one or any
+ * number of elements. */
 static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 {
 	Dwarf_Die child, final = { 0 }, type, range;
@@ -104,14 +115,17 @@ static bool is_open_ended(Dwarf_Die *class, unsigned depth)
 	if (depth > NEST_MAX || dwarf_tag(class) == DW_TAG_union_type || dwarf_child(class, &child))
 		return false;
 	do
-		if (dwarf_tag(&child) == DW_TAG_member && die_member_offset(&child, &bits) && (!final.addr || bits >= highest)) {
+		if (dwarf_tag(&child) == DW_TAG_member && die_member_offset(&child, &bits) &&
+		    (!final.addr || bits >= highest)) {
 			final = child;
 			highest = bits;
 		}
 	while (die_next(&child));
 	if (!final.addr || !die_reference(&final, DW_AT_type, &type))
 		return false;
-	for (int hops = 0; hops < HOPS_MAX && (dwarf_tag(&type) == DW_TAG_typedef || dwarf_tag(&type) == DW_TAG_const_type); hops++)
+	for (int hops = 0; hops < HOPS_MAX && (dwarf_tag(&type) == DW_TAG_typedef ||
+					       dwarf_tag(&type) == DW_TAG_const_type);
+	     hops++)
 		if (!die_reference(&type, DW_AT_type, &type))
 			return false;
 	if (die_is_class(dwarf_tag(&type))) {
@@ -131,7 +145,8 @@ static bool peel(Dwarf_Die *die)
 	for (int hops = 0; hops < HOPS_MAX; hops++) {
 		int tag = dwarf_tag(die);
 
-		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type && tag != DW_TAG_volatile_type)
+		if (tag != DW_TAG_typedef && tag != DW_TAG_const_type &&
+		    tag != DW_TAG_volatile_type)
 			return true;
 		if (!die_reference(die, DW_AT_type, die))
 			return false;
@@ -151,13 +166,17 @@ static uint64_t array_bytes(struct dwarf_units *units, const Dwarf_Die *array)
 			return 0;
 		do
 			if (dwarf_tag(&child) == DW_TAG_subrange_type &&
-			    (!die_subrange(&child, &elements) || __builtin_mul_overflow(count, elements, &count)))
+			    (!die_subrange(&child, &elements) ||
+			     __builtin_mul_overflow(count, elements, &count)))
 				return 0;
 		while (die_next(&child));
 		if (!die_reference(&at, DW_AT_type, &at) || !peel(&at))
 			return 0;
 	}
-	return resolve(units, &at, &element) && !__builtin_mul_overflow(count, element.bytes, &count) ? count : 0;
+	return resolve(units, &at, &element) &&
+			       !__builtin_mul_overflow(count, element.bytes, &count)
+		       ? count
+		       : 0;
 }
 
 /* All of die_type() but what takes a look at the members. */
@@ -175,8 +194,10 @@ static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *
 		tag = dwarf_tag(&peeled);
 		if (tag == DW_TAG_typedef || tag == DW_TAG_template_alias)
 			alias = peeled;
-		else if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type && tag != DW_TAG_restrict_type &&
-			 tag != DW_TAG_atomic_type && tag != DW_TAG_shared_type && tag != DW_TAG_immutable_type && tag != DW_TAG_packed_type)
+		else if (tag != DW_TAG_const_type && tag != DW_TAG_volatile_type &&
+			 tag != DW_TAG_restrict_type && tag != DW_TAG_atomic_type &&
+			 tag != DW_TAG_shared_type && tag != DW_TAG_immutable_type &&
+			 tag != DW_TAG_packed_type)
 			break;
 		if (!dwarf_attr(&peeled, DW_AT_type, &attribute))
 			return true; /* void */
@@ -203,7 +224,9 @@ static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *
 	default: return false;
 	}
 	/* typedef struct { … } name: the last typedef on the way gives the name */
-	out->name = alias.addr && die_named_by_typedef(&peeled) ? die_name(units, &alias) : die_type_text(units, &peeled, false);
+	out->name = alias.addr && die_named_by_typedef(&peeled)
+			    ? die_name(units, &alias)
+			    : die_type_text(units, &peeled, false);
 	if (!out->name)
 		return false;
 	if (out->kind == DIE_CLASS || out->kind == DIE_UNION || out->kind == DIE_ENUM)
@@ -213,7 +236,10 @@ static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *
 	else if (tag == DW_TAG_ptr_to_member_type) {
 		Dwarf_Die target;
 
-		out->bytes = die_reference(&peeled, DW_AT_type, &target) && dwarf_tag(&target) == DW_TAG_subroutine_type ? 16 : 8;
+		out->bytes = die_reference(&peeled, DW_AT_type, &target) &&
+					     dwarf_tag(&target) == DW_TAG_subroutine_type
+				     ? 16
+				     : 8;
 	} else if (out->kind == DIE_ARRAY && !dwarf_hasattr(&out->die, DW_AT_byte_size)) {
 		out->bytes = array_bytes(units, &out->die);
 	} else if (out->kind != DIE_FUNCTION && !dwarf_aggregate_size(&out->die, &bytes)) {
@@ -223,9 +249,10 @@ static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *
 }
 
 /*
- * Answers of die_type() by the address of the DIE's bytes, until the DWARF is closed: the same few types are asked for at every instruction
- * of a function, and to know whether a class has a vptr takes a walk over its members and bases.
- * Open addressing. Invariant: room is 0 or a power of two, and at least twice the count.
+ * Answers of die_type() by the address of the DIE's bytes, until the DWARF is closed: the same few
+ * types are asked for at every instruction of a function, and to know whether a class has a vptr
+ * takes a walk over its members and bases. Open addressing. Invariant: room is 0 or a power of two,
+ * and at least twice the count.
  */
 struct type_memo {
 	struct type_entry {
@@ -254,7 +281,8 @@ static struct type_entry *type_slot(const struct type_memo *memo, const void *di
 }
 
 /* Without memory the answer will be made again. */
-static void remember_type(struct dwarf_units *units, const void *die, const struct die_type *type, bool good)
+static void remember_type(struct dwarf_units *units, const void *die, const struct die_type *type,
+			  bool good)
 {
 	struct type_memo *memo = units->type_memo;
 
@@ -263,7 +291,8 @@ static void remember_type(struct dwarf_units *units, const void *die, const stru
 	if (!memo)
 		return;
 	if (memo->count * 2 >= memo->room) {
-		struct type_memo larger = { .room = memo->room ? memo->room * 2 : 256, .count = memo->count };
+		struct type_memo larger = { .room = memo->room ? memo->room * 2 : 256,
+					    .count = memo->count };
 
 		larger.entries = calloc(larger.room, sizeof(*larger.entries));
 		if (!larger.entries)
@@ -283,7 +312,9 @@ static void remember_type(struct dwarf_units *units, const void *die, const stru
 
 bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
 {
-	const struct type_entry *known = units->type_memo && units->type_memo->room ? type_slot(units->type_memo, die->addr) : NULL;
+	const struct type_entry *known = units->type_memo && units->type_memo->room
+						 ? type_slot(units->type_memo, die->addr)
+						 : NULL;
 	const void *key = die->addr; /* `die` may be in `out` */
 	unsigned steps = STEPS_MAX;
 	bool good;
@@ -316,7 +347,8 @@ bool die_type_target(struct dwarf_units *units, const struct die_type *type, str
 {
 	Dwarf_Die die = type->die;
 
-	return (type->kind == DIE_POINTER || type->kind == DIE_ARRAY) && die_type_of(units, &die, out);
+	return (type->kind == DIE_POINTER || type->kind == DIE_ARRAY) &&
+	       die_type_of(units, &die, out);
 }
 
 /* The type parameter number `*index` among the children; counts it down on the way. */
@@ -333,13 +365,15 @@ static bool find_argument(Dwarf_Die *die, unsigned *index, unsigned depth, Dwarf
 			*out = child;
 			return true;
 		}
-		if (tag == DW_TAG_GNU_template_parameter_pack && depth < NEST_MAX && find_argument(&child, index, depth + 1, out))
+		if (tag == DW_TAG_GNU_template_parameter_pack && depth < NEST_MAX &&
+		    find_argument(&child, index, depth + 1, out))
 			return true;
 	} while (die_next(&child));
 	return false;
 }
 
-bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index, struct die_type *out)
+bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index,
+		       struct die_type *out)
 {
 	Dwarf_Die at = *die, parameter, next;
 
@@ -355,24 +389,27 @@ bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index
 
 		if (find_argument(&at, &rest, 0, &parameter))
 			return die_type_of(units, &parameter, out);
-		if (!die_reference(&at, DW_AT_abstract_origin, &next) && !die_reference(&at, DW_AT_specification, &next))
+		if (!die_reference(&at, DW_AT_abstract_origin, &next) &&
+		    !die_reference(&at, DW_AT_specification, &next))
 			return false;
 		at = next;
 	}
 	return false;
 }
 
-static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member, unsigned depth, unsigned *steps,
-			 struct die_type *out)
+static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member,
+			 unsigned depth, unsigned *steps, struct die_type *out)
 {
 	struct die_type class;
 	Dwarf_Die child, base;
 
-	if (depth > NEST_MAX || !*steps || !resolve(units, die, &class) || class.kind != DIE_CLASS || dwarf_child(&class.die, &child))
+	if (depth > NEST_MAX || !*steps || !resolve(units, die, &class) ||
+	    class.kind != DIE_CLASS || dwarf_child(&class.die, &child))
 		return false;
 	--*steps;
 	do {
-		const char *name = dwarf_tag(&child) == DW_TAG_typedef ? dwarf_diename(&child) : NULL;
+		const char *name =
+			dwarf_tag(&child) == DW_TAG_typedef ? dwarf_diename(&child) : NULL;
 
 		if (name && !strcmp(name, member))
 			return die_type_of(units, &child, out);
@@ -380,14 +417,16 @@ static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *
 	if (dwarf_child(&class.die, &child))
 		return false;
 	do
-		if (dwarf_tag(&child) == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) &&
+		if (dwarf_tag(&child) == DW_TAG_inheritance &&
+		    die_reference(&child, DW_AT_type, &base) &&
 		    find_typedef(units, &base, member, depth + 1, steps, out))
 			return true;
 	while (die_next(&child));
 	return false;
 }
 
-bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member, struct die_type *out)
+bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member,
+		      struct die_type *out)
 {
 	unsigned steps = STEPS_MAX;
 
@@ -397,7 +436,8 @@ bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *mem
 bool die_type_class_of(struct dwarf_units *units, Dwarf_Die *function, struct die_type *out)
 {
 	Dwarf_Die declared = dwarf_origin(function), class;
-	struct unit *unit = dwarf_tag(&declared) == DW_TAG_subprogram ? dwarf_unit_of(units, &declared) : NULL;
+	struct unit *unit =
+		dwarf_tag(&declared) == DW_TAG_subprogram ? dwarf_unit_of(units, &declared) : NULL;
 	uint32_t container = unit ? dwarf_unit_container(unit, &declared) : NO_SCOPE;
 
 	return container != NO_SCOPE && die_is_class(unit->containers[container].tag) &&
@@ -430,7 +470,8 @@ static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 {
 	Dwarf_Die child;
 
-	if (depth > NEST_MAX || !leading->steps || leading->count >= leading->room || dwarf_child(class, &child))
+	if (depth > NEST_MAX || !leading->steps || leading->count >= leading->room ||
+	    dwarf_child(class, &child))
 		return;
 	leading->steps--;
 	do {
@@ -440,10 +481,13 @@ static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 		uint64_t bits;
 		size_t known = 0;
 
-		if ((tag != DW_TAG_inheritance && tag != DW_TAG_member) || !die_member_offset(&child, &bits) || bits ||
-		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_reference(&child, DW_AT_type, &at))
+		if ((tag != DW_TAG_inheritance && tag != DW_TAG_member) ||
+		    !die_member_offset(&child, &bits) || bits ||
+		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) ||
+		    !die_reference(&child, DW_AT_type, &at))
 			continue;
-		for (unsigned hops = 0; hops < NEST_MAX && peel(&at) && dwarf_tag(&at) == DW_TAG_array_type; hops++)
+		for (unsigned hops = 0;
+		     hops < NEST_MAX && peel(&at) && dwarf_tag(&at) == DW_TAG_array_type; hops++)
 			if (!die_reference(&at, DW_AT_type, &at))
 				break;
 		if (!die_is_class(dwarf_tag(&at)) || !resolve(leading->units, &at, &type))
@@ -458,7 +502,8 @@ static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 	} while (leading->count < leading->room && die_next(&child));
 }
 
-size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, const char **out, size_t room)
+size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, const char **out,
+			size_t room)
 {
 	struct leading leading = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };
 	Dwarf_Die die = type->die;
@@ -468,7 +513,8 @@ size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, 
 	return leading.count;
 }
 
-bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset, struct die_type *out, const char **name)
+bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset,
+			struct die_type *out, const char **name)
 {
 	struct die_type class = *type;
 
@@ -496,18 +542,22 @@ bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, 
 			int tag = dwarf_tag(&child);
 			uint64_t bits;
 
-			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&child, DW_AT_bit_size) ||
-			    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_member_offset(&child, &bits) ||
-			    bits / 8 > offset || !die_type_of(units, &child, &member))
+			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+			    dwarf_hasattr(&child, DW_AT_bit_size) ||
+			    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) ||
+			    !die_member_offset(&child, &bits) || bits / 8 > offset ||
+			    !die_type_of(units, &child, &member))
 				continue;
 
 			/* a flexible array reaches to wherever the block ends */
-			bool open = member.kind == DIE_ARRAY && class.trailing_array && bits / 8 + member.bytes >= class.bytes;
+			bool open = member.kind == DIE_ARRAY && class.trailing_array &&
+				    bits / 8 + member.bytes >= class.bytes;
 
 			if (offset - bits / 8 >= member.bytes && !open)
 				continue;
 			if (found)
-				return false; /* two members hold the byte: an empty base takes one, or it is a union in disguise */
+				return false; /* two members hold the byte: an empty base takes one,
+						 or it is a union in disguise */
 			if (tag == DW_TAG_inheritance && member.bytes <= 1)
 				continue;
 			found = true;
@@ -535,7 +585,8 @@ struct alternatives {
 };
 
 /* False: it can't be told. */
-static bool pointers_at(struct alternatives *to, const struct die_type *type, uint64_t offset, unsigned depth)
+static bool pointers_at(struct alternatives *to, const struct die_type *type, uint64_t offset,
+			unsigned depth)
 {
 	struct die_type member;
 	Dwarf_Die child;
@@ -550,7 +601,8 @@ static bool pointers_at(struct alternatives *to, const struct die_type *type, ui
 		return true;
 	}
 	if (type->kind == DIE_ARRAY)
-		return die_type_target(to->units, type, &member) && member.bytes && pointers_at(to, &member, offset % member.bytes, depth + 1);
+		return die_type_target(to->units, type, &member) && member.bytes &&
+		       pointers_at(to, &member, offset % member.bytes, depth + 1);
 	if (type->kind != DIE_CLASS && type->kind != DIE_UNION)
 		return true; /* a number: no pointer is stored there */
 
@@ -562,9 +614,11 @@ static bool pointers_at(struct alternatives *to, const struct die_type *type, ui
 		int tag = dwarf_tag(&child);
 		uint64_t bits;
 
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&child, DW_AT_bit_size) ||
-		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) || !die_member_offset(&child, &bits) ||
-		    bits / 8 > offset || !die_type_of(to->units, &child, &member) || offset - bits / 8 >= member.bytes)
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+		    dwarf_hasattr(&child, DW_AT_bit_size) ||
+		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) ||
+		    !die_member_offset(&child, &bits) || bits / 8 > offset ||
+		    !die_type_of(to->units, &child, &member) || offset - bits / 8 >= member.bytes)
 			continue;
 		if (!pointers_at(to, &member, offset - bits / 8, depth + 1))
 			return false;
@@ -572,7 +626,8 @@ static bool pointers_at(struct alternatives *to, const struct die_type *type, ui
 	return true;
 }
 
-size_t die_type_union_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset, struct die_type *out, size_t room)
+size_t die_type_union_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset,
+			 struct die_type *out, size_t room)
 {
 	struct alternatives to = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };
 

@@ -2,21 +2,25 @@
 /*
  * dwarf_definitions.c: the classes and static variables of a whole file, by name and by address.
  *
- * A class that is only declared in one unit may be defined in another: clang describes a class where its vtable or its constructors are,
- * and everybody's opaque C structures are so. And a static variable's address says nothing about its unit. Both are found by one walk each
- * over the units, the first time that somebody asks: over namespaces and classes for definitions (76 ms for the 45 MB of protoc's DWARF,
- * 34,384 definitions of 4,933 names), over functions too for variables.
+ * A class that is only declared in one unit may be defined in another: clang describes a class
+ * where its vtable or its constructors are, and everybody's opaque C structures are so. And a
+ * static variable's address says nothing about its unit. Both are found by one walk each over the
+ * units, the first time that somebody asks: over namespaces and classes for definitions (76 ms for
+ * the 45 MB of protoc's DWARF, 34,384 definitions of 4,933 names), over functions too for
+ * variables.
  *
- * An entry is 16 bytes: 40 bits of the name's hash and 24 of the size, or an address; and where its DIE is. The name is compared when the DIE
- * is read. Of definitions that share a name and differ in size (C has no one-definition rule) none is given.
- * Names are those of DW_AT_name, normalised; a class of an anonymous namespace is its unit's, so that the unit goes into the hash.
+ * An entry is 16 bytes: 40 bits of the name's hash and 24 of the size, or an address; and where its
+ * DIE is. The name is compared when the DIE is read. Of definitions that share a name and differ in
+ * size (C has no one-definition rule) none is given. Names are those of DW_AT_name, normalised; a
+ * class of an anonymous namespace is its unit's, so that the unit goes into the hash.
  *
- * Bounds. A walk has a Dwarf of its own, which is closed and opened again every DWARF_BUDGET bytes, since libdw keeps the abbreviations of
- * every unit that it has seen. It ends after WALK_MAX bytes of .debug_info (a few seconds) or ENTRIES_MAX entries (64 MB): of a file of
- * 5 GB the rest is as if it were not there. Units of .dwo files are walked in the main Dwarf, up to twice its budget.
+ * Bounds. A walk has a Dwarf of its own, which is closed and opened again every DWARF_BUDGET bytes,
+ * since libdw keeps the abbreviations of every unit that it has seen. It ends after WALK_MAX bytes
+ * of .debug_info (a few seconds) or ENTRIES_MAX entries (64 MB): of a file of 5 GB the rest is as
+ * if it were not there. Units of .dwo files are walked in the main Dwarf, up to twice its budget.
  *
- * Not covered: type units of a .dwo that no unit with a declaration refers to; classes whose names lack their arguments
- * (-gsimple-template-names) and that are defined in another unit only.
+ * Not covered: type units of a .dwo that no unit with a declaration refers to; classes whose names
+ * lack their arguments (-gsimple-template-names) and that are defined in another unit only.
  */
 #include <dwarf.h>
 #include <fcntl.h>
@@ -44,7 +48,8 @@ struct global {
 };
 
 struct definitions {
-	struct definition *entries; /* open addressing. Invariant: room is 0 or a power of two, and at least twice the count */
+	struct definition *entries; /* open addressing. Invariant: room is 0 or a power of two, and
+	                             * at least twice the count */
 	size_t count, room;
 	struct global *globals; /* by address */
 	size_t global_count, global_room;
@@ -63,7 +68,8 @@ struct walk {
 	struct declared {
 		Dwarf_Off offset;
 		uint64_t hash;
-	} *declared; /* the unit's nested classes that are only declared: a definition outside refers to one by its offset */
+	} *declared; /* the unit's nested classes that are only declared: a definition outside
+	              * refers to one by its offset */
 	size_t declared_count, declared_room;
 };
 
@@ -158,7 +164,9 @@ static uint64_t declared_hash(const struct walk *walk, Dwarf_Off offset)
 		else
 			high = middle;
 	}
-	return low < walk->declared_count && walk->declared[low].offset == offset ? walk->declared[low].hash : 0;
+	return low < walk->declared_count && walk->declared[low].offset == offset
+		       ? walk->declared[low].hash
+		       : 0;
 }
 
 static void walk_children(struct walk *walk, Dwarf_Die *around, unsigned nest);
@@ -181,16 +189,21 @@ static void walk_class(struct walk *walk, Dwarf_Die *die, unsigned nest)
 	if (!name && die_reference(die, DW_AT_signature, &declaration))
 		name = dwarf_diename(&declaration);
 	if (die_reference(die, DW_AT_specification, &declaration)) {
-		hash = declaration.cu == die->cu ? declared_hash(walk, dwarf_dieoffset(&declaration)) : 0;
+		hash = declaration.cu == die->cu
+			       ? declared_hash(walk, dwarf_dieoffset(&declaration))
+			       : 0;
 		if (hash)
 			add_definition(walk, die, hash);
 	} else if (name && *name && *name != '<') {
 		die_normalize_text(name, &walk->prefix);
-		hash = hash_end(hash_of(walk->prefix.at ? walk->prefix.at : "", HASH_START), walk->anonymous, walk->unit >> UNIT_SHIFT);
+		hash = hash_end(hash_of(walk->prefix.at ? walk->prefix.at : "", HASH_START),
+				walk->anonymous, walk->unit >> UNIT_SHIFT);
 		if (!dwarf_flag(die, DW_AT_declaration))
 			add_definition(walk, die, hash);
-		else if (used && dwarf_reserve(&walk->declared, walk->declared_count, &walk->declared_room, sizeof(*walk->declared)))
-			walk->declared[walk->declared_count++] = (struct declared){ dwarf_dieoffset(die), hash };
+		else if (used && dwarf_reserve(&walk->declared, walk->declared_count,
+					       &walk->declared_room, sizeof(*walk->declared)))
+			walk->declared[walk->declared_count++] =
+				(struct declared){ dwarf_dieoffset(die), hash };
 		text_put(&walk->prefix, "::");
 		walk_children(walk, die, nest + 1);
 	}
@@ -205,7 +218,9 @@ static void add_global(struct walk *walk, Dwarf_Die *die)
 	if (to->global_count < ENTRIES_MAX && dwarf_static_variable(walk->units, die, &variable) &&
 	    dwarf_reserve(&to->globals, to->global_count, &to->global_room, sizeof(*to->globals)))
 		to->globals[to->global_count++] = (struct global){
-			(uint64_t)variable.displacement, walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1)) };
+			(uint64_t)variable.displacement,
+			walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1))
+		};
 }
 
 static void walk_children(struct walk *walk, Dwarf_Die *around, unsigned nest)
@@ -274,7 +289,8 @@ static void walk_all(struct walk *walk)
 
 		if (dwarf && units->alt)
 			dwarf_setalt(dwarf, units->alt);
-		for (at = 0; dwarf && at < main_units && bytes < DWARF_BUDGET && !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL);
+		for (at = 0; dwarf && at < main_units && bytes < DWARF_BUDGET &&
+			     !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL);
 		     at++) {
 			struct unit *unit = units->units[at];
 			uint8_t type = 0;
@@ -328,7 +344,8 @@ static bool die_at(struct dwarf_units *units, uint64_t where, Dwarf_Die *out)
 	if (type == DW_UT_skeleton)
 		dwarf_unit_load(units, unit);
 	dwarf = dwarf_cu_getdwarf(unit->die.cu);
-	return (where & TYPES_SECTION ? dwarf_offdie_types(dwarf, offset, out) : dwarf_offdie(dwarf, offset, out)) != NULL;
+	return (where & TYPES_SECTION ? dwarf_offdie_types(dwarf, offset, out)
+				      : dwarf_offdie(dwarf, offset, out)) != NULL;
 }
 
 /* Does a name with scopes end in what DW_AT_name says? */
@@ -372,8 +389,8 @@ bool dwarf_definition(struct dwarf_units *units, const char *name, Dwarf_Die *ne
 	if (!definitions->room)
 		return false;
 	entry = slot(definitions, hash_end(hash_of(name, HASH_START), anonymous, unit));
-	if (!entry->key || (entry->key & BYTES_MAX) == BYTES_MAX || !die_at(units, entry->where, out) ||
-	    !die_is_class(dwarf_tag(out)))
+	if (!entry->key || (entry->key & BYTES_MAX) == BYTES_MAX ||
+	    !die_at(units, entry->where, out) || !die_is_class(dwarf_tag(out)))
 		return false;
 	declared = dwarf_origin(out);
 	own = dwarf_diename(&declared);
@@ -389,7 +406,10 @@ static int by_address(const void *a, const void *b)
 {
 	const struct global *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address ? 1 : x->where < y->where ? -1 : x->where > y->where;
+	return x->address < y->address	 ? -1
+	       : x->address > y->address ? 1
+	       : x->where < y->where	 ? -1
+					 : x->where > y->where;
 }
 
 bool dwarf_units_global(struct dwarf_units *units, uint64_t vaddr, struct dwarf_variable *out)
@@ -405,7 +425,8 @@ bool dwarf_units_global(struct dwarf_units *units, uint64_t vaddr, struct dwarf_
 		definitions->have_globals = true;
 		walk_all(&walk);
 		if (definitions->global_count)
-			qsort(definitions->globals, definitions->global_count, sizeof(*definitions->globals), by_address);
+			qsort(definitions->globals, definitions->global_count,
+			      sizeof(*definitions->globals), by_address);
 	}
 	for (high = definitions->global_count; low < high;) { /* the first one behind the address */
 		size_t middle = low + (high - low) / 2;
@@ -417,11 +438,13 @@ bool dwarf_units_global(struct dwarf_units *units, uint64_t vaddr, struct dwarf_
 	}
 
 	/* several DIEs may describe one variable */
-	for (size_t i = low; i-- > 0 && definitions->globals[i].address == definitions->globals[low - 1].address;) {
+	for (size_t i = low;
+	     i-- > 0 && definitions->globals[i].address == definitions->globals[low - 1].address;) {
 		Dwarf_Word bytes = 0;
 		Dwarf_Die die;
 
-		if (die_at(units, definitions->globals[i].where, &die) && dwarf_static_variable(units, &die, out) &&
+		if (die_at(units, definitions->globals[i].where, &die) &&
+		    dwarf_static_variable(units, &die, out) &&
 		    (uint64_t)out->displacement <= vaddr) {
 			if (dwarf_aggregate_size(&out->type, &bytes) || !bytes)
 				bytes = 1;

@@ -2,8 +2,9 @@
 /*
  * dwarf_index.c: function, file, line and inline chain of an address.
  *
- * The innermost scope that covers an address (dwarf_units.c) gives the name of the first frame; the line table gives its line; call_file
- * and call_line of a scope give the place in the scope around it.
+ * The innermost scope that covers an address (dwarf_units.c) gives the name of the first frame; the
+ * line table gives its line; call_file and call_line of a scope give the place in the scope around
+ * it.
  */
 #include "dwarf_index.h"
 
@@ -11,7 +12,8 @@
 
 #define SCOPES_MAX 64
 
-size_t dwarf_index_frames(struct dwarf_units *units, uint64_t vaddr, struct sym_frame *out, size_t room, bool *bare)
+size_t dwarf_index_frames(struct dwarf_units *units, uint64_t vaddr, struct sym_frame *out,
+			  size_t room, bool *bare)
 {
 	struct dwarf_scope scopes[SCOPES_MAX];
 	size_t count;
@@ -30,7 +32,8 @@ size_t dwarf_index_frames(struct dwarf_units *units, uint64_t vaddr, struct sym_
 			out[i + 1].file = dwarf_units_call_file(units, &scopes[i]);
 		}
 	}
-	/* last: a question may close what `scopes` points to. Assembly, or a .dwo that is gone, has a line without a function */
+	/* last: a question may close what `scopes` points to. Assembly, or a .dwo that is gone, has
+	 * a line without a function */
 	dwarf_units_place(units, vaddr, &out[0].file, &out[0].line);
 	return count ? count : out[0].file ? 1 : 0;
 }

@@ -15,10 +15,12 @@
 #include "../sym.h"
 
 /*
- * Frames of `vaddr`, innermost first. Returns their number, at most `room`; a chain that is longer loses its outermost frames. A frame's
- * function is NULL where DWARF has the line and not the name. `*bare`: the outermost one's name has no scopes and no parameters, as for C
- * functions and those that gcc gives no linkage name; a mangled symbol knows better.
+ * Frames of `vaddr`, innermost first. Returns their number, at most `room`; a chain that is longer
+ * loses its outermost frames. A frame's function is NULL where DWARF has the line and not the name.
+ * `*bare`: the outermost one's name has no scopes and no parameters, as for C functions and those
+ * that gcc gives no linkage name; a mangled symbol knows better.
  */
-size_t dwarf_index_frames(struct dwarf_units *units, uint64_t vaddr, struct sym_frame *out, size_t room, bool *bare);
+size_t dwarf_index_frames(struct dwarf_units *units, uint64_t vaddr, struct sym_frame *out,
+			  size_t room, bool *bare);
 
 #endif

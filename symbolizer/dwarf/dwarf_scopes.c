@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_scopes.c: the functions and inlined functions around an address, with their names, and its line. Two binary searches in the tables of
- * dwarf_units.c find the innermost; the others are its parents.
+ * dwarf_scopes.c: the functions and inlined functions around an address, with their names, and its
+ * line. Two binary searches in the tables of dwarf_units.c find the innermost; the others are its
+ * parents.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -13,7 +14,8 @@
 enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 
 /* "a::b::" of containers[at], into `out`, as far as there is room. Returns the length. */
-static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, size_t room, unsigned depth)
+static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, size_t room,
+			       unsigned depth)
 {
 	const struct container *container = &unit->containers[at];
 	size_t used = container->parent != NO_SCOPE && depth < DWARF_DEPTH_MAX ?
@@ -22,11 +24,13 @@ static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, 
 
 	if (container->tag == DW_TAG_subprogram)
 		return used;
-	more = snprintf(out + used, room - used, "%s::", container->name ? container->name : "(anonymous namespace)");
+	more = snprintf(out + used, room - used,
+			"%s::", container->name ? container->name : "(anonymous namespace)");
 	return more > 0 && (size_t)more < room - used ? used + (size_t)more : used;
 }
 
-/* The name with its scopes, of a function that has no linkage name; they are those of the declaration that it refers to. */
+/* The name with its scopes, of a function that has no linkage name; they are those of the
+ * declaration that it refers to. */
 static const char *qualified_name(struct dwarf_units *units, Dwarf_Die *function)
 {
 	Dwarf_Die die = dwarf_origin(function);
@@ -49,7 +53,8 @@ static const char *qualified_name(struct dwarf_units *units, Dwarf_Die *function
 	return names_text(units->names, text);
 }
 
-/* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain ones are the C function's. */
+/* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain
+ * ones are the C function's. */
 static const char *scope_name(struct dwarf_units *units, struct scope *scope)
 {
 	static const unsigned linkage[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
@@ -70,7 +75,8 @@ static const char *scope_name(struct dwarf_units *units, struct scope *scope)
 	return *scope->name ? scope->name : NULL;
 }
 
-struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct unit **unit, const struct range **range)
+struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct unit **unit,
+			     const struct range **range)
 {
 	for (size_t at = units->ranges.count; dwarf_next_range(&units->ranges, vaddr, &at);) {
 		struct unit *candidate = units->units[units->ranges.at[at].owner];
@@ -89,20 +95,27 @@ struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct u
 }
 
 /* Fills `out` from a scope and the range of it that was found. */
-static void give_scope(struct dwarf_units *units, struct unit *unit, struct scope *scope, const struct range *range,
-		       struct dwarf_scope *out)
+static void give_scope(struct dwarf_units *units, struct unit *unit, struct scope *scope,
+		       const struct range *range, struct dwarf_scope *out)
 {
-	*out = (struct dwarf_scope){ .die = scope->die, .name = scope_name(units, scope), .bare = scope->bare,
-				     .inlined = scope->parent != NO_SCOPE, .call_file = scope->call_file,
-				     .call_line = scope->call_line, .low = range->low, .high = range->high,
+	*out = (struct dwarf_scope){ .die = scope->die,
+				     .name = scope_name(units, scope),
+				     .bare = scope->bare,
+				     .inlined = scope->parent != NO_SCOPE,
+				     .call_file = scope->call_file,
+				     .call_line = scope->call_line,
+				     .low = range->low,
+				     .high = range->high,
 				     .id = (uint32_t)(scope - unit->scopes) };
 }
 
-size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwarf_scope *out, size_t room)
+size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwarf_scope *out,
+			  size_t room)
 {
 	const struct range *range;
 	struct unit *unit;
-	struct scope *scope = dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
+	struct scope *scope =
+		dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
 	size_t count = 0;
 
 	while (scope && count < room) {
@@ -114,7 +127,8 @@ size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwar
 
 		uint32_t parent = scope->parent;
 
-		/* the parent's range is further out; where broken DWARF has none that covers the address, the child's stands for it */
+		/* the parent's range is further out; where broken DWARF has none that covers the
+		 * address, the child's stands for it */
 		scope = &unit->scopes[parent];
 		while (dwarf_next_range(&unit->ranges, vaddr, &at))
 			if (unit->ranges.at[at].owner == parent) {
@@ -132,20 +146,23 @@ static int by_low(const void *a, const void *b)
 	return x->low < y->low ? -1 : x->low > y->low ? 1 : x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Pieces of one inlined scope: of those in the range of the parent that covers the address, and of all in that part of the function. */
+/* Pieces of one inlined scope: of those in the range of the parent that covers the address, and of
+ * all in that part of the function. */
 struct pieces {
 	const struct range *near, *any; /* the first behind the address; NULL none */
 	bool near_earlier, any_earlier; /* others lie before it */
 };
 
-size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, const struct dwarf_scope *parent, struct dwarf_scope *out,
+size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr,
+				  const struct dwarf_scope *parent, struct dwarf_scope *out,
 				  size_t room)
 {
 	struct pieces pieces[INLINED_MAX] = { 0 };
 	uint32_t ids[INLINED_MAX];
 	const struct range *found, *main;
 	struct unit *unit;
-	struct scope *outer = dwarf_units_ready(units) ? dwarf_scope_at(units, parent->low, &unit, &found) : NULL;
+	struct scope *outer =
+		dwarf_units_ready(units) ? dwarf_scope_at(units, parent->low, &unit, &found) : NULL;
 	size_t known = 0, count = 0, low = 0, high, at;
 
 	if (!outer || parent->id >= unit->scope_count)
@@ -189,7 +206,8 @@ size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr, con
 		if (!range)
 			continue;
 		give_scope(units, unit, &unit->scopes[ids[i]], range, &out[count]);
-		out[count++].earlier = pieces[i].near ? pieces[i].near_earlier : pieces[i].any_earlier;
+		out[count++].earlier =
+			pieces[i].near ? pieces[i].near_earlier : pieces[i].any_earlier;
 	}
 	if (count)
 		qsort(out, count, sizeof(*out), by_low);
@@ -203,7 +221,8 @@ bool dwarf_units_other_part(const struct dwarf_scope *function, uint64_t *low, u
 	uint64_t best = 0;
 	ptrdiff_t at = 0;
 
-	for (unsigned i = 0; i < PIECES_MAX && (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0; i++)
+	for (unsigned i = 0;
+	     i < PIECES_MAX && (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0; i++)
 		if (begin != function->low && end > begin && end - begin > best) {
 			best = end - begin;
 			*low = begin;
@@ -216,9 +235,11 @@ bool dwarf_units_function_at(struct dwarf_units *units, uint64_t vaddr, Dwarf_Di
 {
 	const struct range *range;
 	struct unit *unit;
-	struct scope *scope = dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
+	struct scope *scope =
+		dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
 
-	for (unsigned hops = 0; scope && scope->parent != NO_SCOPE && hops < DWARF_DEPTH_MAX; hops++)
+	for (unsigned hops = 0; scope && scope->parent != NO_SCOPE && hops < DWARF_DEPTH_MAX;
+	     hops++)
 		scope = &unit->scopes[scope->parent];
 	if (!scope || scope->parent != NO_SCOPE || scope->entry != vaddr)
 		return false;
@@ -233,7 +254,9 @@ bool dwarf_units_place(struct dwarf_units *units, uint64_t vaddr, const char **f
 	if (!dwarf_units_ready(units))
 		return false;
 	for (size_t at = units->ranges.count; dwarf_next_range(&units->ranges, vaddr, &at);) {
-		Dwarf_Line *found = dwarf_getsrc_die(&units->units[units->ranges.at[at].owner]->skeleton, vaddr);
+		Dwarf_Line *found =
+			dwarf_getsrc_die(&units->units[units->ranges.at[at].owner]->skeleton,
+					 vaddr);
 		int number = 0;
 
 		if (!found)
@@ -262,12 +285,16 @@ const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t 
 	Dwarf_Half version = 0;
 	size_t count;
 
-	if (!unit || (dwarf_getsrcfiles(&unit->die, &files, &count) && dwarf_getsrcfiles(&unit->skeleton, &files, &count)) ||
+	if (!unit ||
+	    (dwarf_getsrcfiles(&unit->die, &files, &count) &&
+	     dwarf_getsrcfiles(&unit->skeleton, &files, &count)) ||
 	    number >= count)
 		return NULL;
 	/* DWARF 5 counts from 0; libdw's dwarf_decl_file() thinks that 0 is none */
 	dwarf_cu_info(unit->skeleton.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
-	return number || version >= 5 ? names_text(units->names, dwarf_filesrc(files, number, NULL, NULL)) : NULL;
+	return number || version >= 5
+		       ? names_text(units->names, dwarf_filesrc(files, number, NULL, NULL))
+		       : NULL;
 }
 
 const char *dwarf_units_call_file(struct dwarf_units *units, struct dwarf_scope *scope)

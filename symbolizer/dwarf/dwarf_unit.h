@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_unit.h: what dwarf_units.c, dwarf_variables.c, dwarf_definitions.c and the die_*.c files share. Nobody else includes it.
+ * dwarf_unit.h: what dwarf_units.c, dwarf_variables.c, dwarf_definitions.c and the die_*.c files
+ * share. Nobody else includes it.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time.
  */
@@ -12,10 +13,12 @@
 /* Bytes of .debug_info of the loaded units. libdw and the scopes take about 4 times that. */
 #define DWARF_BUDGET ((uint64_t)64 << 20)
 #define DWARF_DEPTH_MAX 512
-#define DWARF_HOPS_MAX 16 /* specification, abstract origin, signature: honest chains have up to 4 */
+/* specification, abstract origin, signature: honest chains have up to 4 */
+#define DWARF_HOPS_MAX 16
 #define NO_SCOPE UINT32_MAX
 
-/* One range of one scope (or of one unit). Invariant: sorted by low, at one low the larger first; reach as in symtab.h. */
+/* One range of one scope (or of one unit). Invariant: sorted by low, at one low the larger first;
+ * reach as in symtab.h. */
 struct range {
 	uint64_t low, high, reach;
 	uint32_t owner; /* index of the scope, or of the unit */
@@ -38,8 +41,9 @@ struct scope {
 };
 
 /*
- * A namespace, class or function: what stands before "::" in a name. It holds the DIEs whose offsets are in [start, end]; that is how a
- * DIE finds the scopes it is in, for libdw 0.188 has no way up.
+ * A namespace, class or function: what stands before "::" in a name. It holds the DIEs whose
+ * offsets are in [start, end]; that is how a DIE finds the scopes it is in, for libdw 0.188 has no
+ * way up.
  */
 struct container {
 	Dwarf_Off start, end;
@@ -59,7 +63,8 @@ struct unit {
 	size_t container_count, container_room;
 	struct ranges ranges;
 	struct scope_variables *variables; /* of all its scopes, by next */
-	enum { ALLOC_TYPES_NOT_ASKED, ALLOC_TYPES_NONE, ALLOC_TYPES_SOME } alloc_types; /* site_type.c */
+	/* site_type.c */
+	enum { ALLOC_TYPES_NOT_ASKED, ALLOC_TYPES_NONE, ALLOC_TYPES_SOME } alloc_types;
 };
 
 struct die_memo;       /* die_name.c: names of types that were asked for */
@@ -78,11 +83,13 @@ struct dwarf_units {
 	struct unpacked *unpacked; /* unpack.c: what libelf could not unpack */
 	struct unit **units;
 	size_t unit_count, unit_room;
-	size_t main_units; /* the first so many are the file's, in its order; the others were met in .dwo and alternate files */
+	size_t main_units; /* the first so many are the file's, in its order; the others were met in
+	                    * .dwo and alternate files */
 	struct cu_entry {
 		const void *cu; /* Dwarf_CU; a unit with a .dwo has two */
 		struct unit *unit;
-	} *by_cu; /* open addressing. Invariant: room is 0 or a power of two, and at least twice the count */
+	} *by_cu; /* open addressing. Invariant: room is 0 or a power of two, and at least twice the
+	           * count */
 	size_t by_cu_count, by_cu_room;
 	struct ranges ranges;
 	uint64_t loaded; /* bytes of the units in `units` that are loaded */
@@ -93,29 +100,34 @@ struct dwarf_units {
 	bool code_tried;
 	struct die_memo *memo;
 	struct type_memo *type_memo;
-	unsigned steps; /* that one question about a type may still take: types that contain themselves would take for ever */
+	unsigned steps; /* that one question about a type may still take: types that contain
+	                 * themselves would take for ever */
 	struct definitions *definitions;
 };
 
 /* Makes room for one more element of `size` bytes in the array that `array` points to. */
 bool dwarf_reserve(void *array, size_t count, size_t *room, size_t size);
 
-/* Opens what is closed, and closes first when too much is loaded. Every question from outside begins with it. False: can't. */
+/* Opens what is closed, and closes first when too much is loaded. Every question from outside
+ * begins with it. False: can't. */
 bool dwarf_units_ready(struct dwarf_units *units);
 
 /* The unit that a DIE is in, loaded: its scopes and containers are there. NULL: no memory. */
 struct unit *dwarf_unit_of(struct dwarf_units *units, Dwarf_Die *die);
 void dwarf_unit_load(struct dwarf_units *units, struct unit *unit);
 
-/* The innermost container around `die` (not itself), as an index of the unit's containers; NO_SCOPE: none. */
+/* The innermost container around `die` (not itself), as an index of the unit's containers;
+ * NO_SCOPE: none. */
 uint32_t dwarf_unit_container(const struct unit *unit, Dwarf_Die *die);
 /* Its DIE. */
 bool dwarf_unit_container_die(const struct unit *unit, uint32_t container, Dwarf_Die *out);
 
-/* The last range that covers `vaddr` among those before `*at` (start with the count); false when there is none. */
+/* The last range that covers `vaddr` among those before `*at` (start with the count); false when
+ * there is none. */
 bool dwarf_next_range(const struct ranges *ranges, uint64_t vaddr, size_t *at);
 /* The innermost scope that covers `vaddr`, with its unit and range; NULL: none. */
-struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct unit **unit, const struct range **range);
+struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct unit **unit,
+			     const struct range **range);
 
 /* The declaration behind specifications and abstract origins: where the name and the class are. */
 Dwarf_Die dwarf_origin(Dwarf_Die *die);
@@ -123,7 +135,8 @@ bool dwarf_flag(Dwarf_Die *die, unsigned name);
 /* A small number; 0 when it isn't there. */
 uint32_t dwarf_number(Dwarf_Die *die, unsigned name);
 
-/* The next DIE of the same parent. A DW_AT_sibling that points back ends the row: it would go round for ever. */
+/* The next DIE of the same parent. A DW_AT_sibling that points back ends the row: it would go round
+ * for ever. */
 static inline bool die_next(Dwarf_Die *die)
 {
 	const char *at = die->addr;
@@ -142,7 +155,8 @@ void dwarf_variables_free(struct scope_variables *variables); /* and those behin
 bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);
 
 /* dwarf_definitions.c */
-/* `near` is a DIE in the unit that classes of an anonymous namespace are looked for in; NULL: they aren't. */
+/* `near` is a DIE in the unit that classes of an anonymous namespace are looked for in; NULL: they
+ * aren't. */
 bool dwarf_definition(struct dwarf_units *units, const char *name, Dwarf_Die *near, Dwarf_Die *out);
 void dwarf_definitions_free(struct definitions *definitions);
 

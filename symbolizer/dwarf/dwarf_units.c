@@ -2,25 +2,32 @@
 /*
  * dwarf_units.c: the units of a file, and the functions in each; dwarf_scopes.c asks them.
  *
- * The problem. libdw has dwarf_addrdie and dwarf_getscopes for this. The first reads .debug_aranges, which clang doesn't write: 0 of 300
- * addresses found. The second walks the compilation unit at each call: 1.8 ms on the average, 20 ms at worst, the second time as slow
- * as the first.
+ * The problem. libdw has dwarf_addrdie and dwarf_getscopes for this. The first reads
+ * .debug_aranges, which clang doesn't write: 0 of 300 addresses found. The second walks the
+ * compilation unit at each call: 1.8 ms on the average, 20 ms at worst, the second time as slow as
+ * the first.
  *
  * The approach. Two levels, each built when it is asked for:
- *   units     address ranges of every compilation unit, from DW_AT_ranges of its DIE (2,030 ranges in 5 ms for 81 MB of protoc)
- *   scopes    for a unit that an address falls into: the ranges of each function and inlined subroutine, with the index of the
- *             scope around it, from one walk of its DIEs (0.1 µs a DIE)
- * An address is looked up by two binary searches. A function that was split into hot and cold parts has several ranges, each of which is
- * an entry here. The same walk notes which namespaces, classes and functions contain which DIEs (struct container): libdw can't go up.
+ *   units     address ranges of every compilation unit, from DW_AT_ranges of its DIE (2,030 ranges
+ *             in 5 ms for 81 MB of protoc)
+ *   scopes    for a unit that an address falls into: the ranges of each function and inlined
+ *             subroutine, with the index of the scope around it, from one walk of its DIEs (0.1 µs
+ *             a DIE)
+ * An address is looked up by two binary searches. A function that was split into hot and cold parts
+ * has several ranges, each of which is an entry here. The same walk notes which namespaces, classes
+ * and functions contain which DIEs (struct container): libdw can't go up.
  *
- * Split DWARF: the skeleton in the file has the ranges, the .dwo has the DIEs. libdw opens the .dwo when the unit is asked for;
- * one that is elsewhere, or in a .dwp, is split.c's work; without any the line table still gives file and line. Alternate files (dwz) are
- * opened here, to look in the user's directories too.
- * Units without code (type units, dwz's partial ones, those of a .dwo) have an entry too, found by the Dwarf_CU that a DIE names.
+ * Split DWARF: the skeleton in the file has the ranges, the .dwo has the DIEs. libdw opens the .dwo
+ * when the unit is asked for; one that is elsewhere, or in a .dwp, is split.c's work; without any
+ * the line table still gives file and line. Alternate files (dwz) are opened here, to look in the
+ * user's directories too. Units without code (type units, dwz's partial ones, those of a .dwo) have
+ * an entry too, found by the Dwarf_CU that a DIE names.
  *
- * Bounds. The walk of a unit stops after as many DIEs as it has bytes, so that a DW_AT_sibling that points back can't make it endless, and
- * at depth 512. What libdw keeps for the units that were asked for (lines, abbreviations) is only freed with its Dwarf: when we have
- * loaded DWARF_BUDGET bytes of units, everything is closed and opened again at the next question. Callers keep the answers.
+ * Bounds. The walk of a unit stops after as many DIEs as it has bytes, so that a DW_AT_sibling that
+ * points back can't make it endless, and at depth 512. What libdw keeps for the units that were
+ * asked for (lines, abbreviations) is only freed with its Dwarf: when we have loaded DWARF_BUDGET
+ * bytes of units, everything is closed and opened again at the next question. Callers keep the
+ * answers.
  *
  * Not covered: units without DW_AT_ranges and without DW_AT_low_pc.
  */
@@ -57,7 +64,8 @@ bool dwarf_reserve(void *array, size_t count, size_t *room, size_t size)
 }
 
 /* Adds the ranges of `die`. Linkers leave dead functions behind, at 0 or at 1: only code counts. */
-static bool add_ranges(const struct dwarf_units *units, Dwarf_Die *die, uint32_t owner, struct ranges *ranges)
+static bool add_ranges(const struct dwarf_units *units, Dwarf_Die *die, uint32_t owner,
+		       struct ranges *ranges)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -68,7 +76,8 @@ static bool add_ranges(const struct dwarf_units *units, Dwarf_Die *die, uint32_t
 			continue;
 		if (!dwarf_reserve(&ranges->at, ranges->count, &ranges->room, sizeof(*ranges->at)))
 			break;
-		ranges->at[ranges->count] = (struct range){ low, high, 0, owner, (uint32_t)ranges->count };
+		ranges->at[ranges->count] =
+			(struct range){ low, high, 0, owner, (uint32_t)ranges->count };
 		ranges->count++;
 		any = true;
 	}
@@ -188,7 +197,8 @@ static void open_alternate(struct dwarf_units *units)
 		if (!path || elf_file_open(&check, path) != ELF_OPEN_OK)
 			continue;
 
-		bool same = check.build_id_bytes == (size_t)bytes && !memcmp(check.build_id, id, (size_t)bytes);
+		bool same = check.build_id_bytes == (size_t)bytes &&
+			    !memcmp(check.build_id, id, (size_t)bytes);
 
 		elf_file_close(&check);
 		units->alt_fd = same ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -239,7 +249,8 @@ static struct unit *unit_add(struct dwarf_units *units, const Dwarf_Die *die)
 {
 	struct unit *unit;
 
-	if (!dwarf_reserve(&units->units, units->unit_count, &units->unit_room, sizeof(*units->units)))
+	if (!dwarf_reserve(&units->units, units->unit_count, &units->unit_room,
+			   sizeof(*units->units)))
 		return NULL;
 	unit = calloc(1, sizeof(*unit));
 	if (!unit)
@@ -289,8 +300,8 @@ bool dwarf_units_ready(struct dwarf_units *units)
 	return open_dwarf(units);
 }
 
-struct dwarf_units *dwarf_units_create(const char *path, const struct elf_file *file, struct names *names,
-				       const char *const *debug_dirs)
+struct dwarf_units *dwarf_units_create(const char *path, const struct elf_file *file,
+				       struct names *names, const char *const *debug_dirs)
 {
 	struct dwarf_units *units = calloc(1, sizeof(*units));
 
@@ -338,7 +349,8 @@ uint32_t dwarf_number(Dwarf_Die *die, unsigned name)
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
 
-	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) || value > UINT32_MAX)
+	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) ||
+	    value > UINT32_MAX)
 		return 0;
 	return (uint32_t)value;
 }
@@ -357,7 +369,8 @@ Dwarf_Die dwarf_origin(Dwarf_Die *die)
 	Dwarf_Attribute attribute;
 
 	for (int hops = 0; hops < DWARF_HOPS_MAX; hops++) {
-		if ((!dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) && !dwarf_attr(&origin, DW_AT_specification, &attribute)) ||
+		if ((!dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) &&
+		     !dwarf_attr(&origin, DW_AT_specification, &attribute)) ||
 		    !dwarf_formref_die(&attribute, &next))
 			break;
 		origin = next;
@@ -369,23 +382,29 @@ Dwarf_Die dwarf_origin(Dwarf_Die *die)
 struct level {
 	Dwarf_Die die;
 	uint32_t scope, container;
-	Dwarf_Off function; /* a function around it that isn't a container yet, because no class was met in it; 0: none */
+	Dwarf_Off function; /* a function around it that isn't a container yet, because no class was
+	                     * met in it; 0: none */
 };
 
 /* Returns the new container's index; without memory, its parent's. */
-static uint32_t add_container(struct unit *unit, Dwarf_Off offset, const char *name, int tag, uint32_t parent)
+static uint32_t add_container(struct unit *unit, Dwarf_Off offset, const char *name, int tag,
+			      uint32_t parent)
 {
-	if (!dwarf_reserve(&unit->containers, unit->container_count, &unit->container_room, sizeof(*unit->containers)))
+	if (!dwarf_reserve(&unit->containers, unit->container_count, &unit->container_room,
+			   sizeof(*unit->containers)))
 		return parent;
-	unit->containers[unit->container_count] = (struct container){ offset, offset, name, parent, tag };
+	unit->containers[unit->container_count] =
+		(struct container){ offset, offset, name, parent, tag };
 	return (uint32_t)unit->container_count++;
 }
 
-/* A class was met: the function around it becomes a container. Most functions have none, and there are many functions. */
+/* A class was met: the function around it becomes a container. Most functions have none, and there
+ * are many functions. */
 static void enter_function(struct unit *unit, struct level *levels, size_t depth)
 {
 	Dwarf_Off function = levels[depth].function;
-	uint32_t self = add_container(unit, function, NULL, DW_TAG_subprogram, levels[depth].container);
+	uint32_t self =
+		add_container(unit, function, NULL, DW_TAG_subprogram, levels[depth].container);
 
 	for (size_t i = depth + 1; i-- > 0 && levels[i].function == function;) {
 		levels[i].container = self;
@@ -407,7 +426,8 @@ static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
 	for (uint64_t steps = 0; steps < limit; steps++) {
 		struct level *level = &levels[depth];
 		int tag = dwarf_tag(&level->die);
-		bool class = tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+		bool class = tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+			     tag == DW_TAG_union_type;
 		bool function = tag == DW_TAG_subprogram;
 		Dwarf_Off offset = dwarf_dieoffset(&level->die);
 		uint32_t inside = level->scope;
@@ -418,32 +438,42 @@ static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
 			uint32_t self = (uint32_t)unit->scope_count;
 			size_t first = unit->ranges.count;
 
-			if (!dwarf_reserve(&unit->scopes, unit->scope_count, &unit->scope_room, sizeof(*unit->scopes)))
+			if (!dwarf_reserve(&unit->scopes, unit->scope_count, &unit->scope_room,
+					   sizeof(*unit->scopes)))
 				break;
 			if (add_ranges(units, &level->die, self, &unit->ranges)) {
 				unit->scopes[unit->scope_count++] = (struct scope){
 					.die = level->die,
 					.entry = unit->ranges.at[first].low,
 					.parent = function ? NO_SCOPE : level->scope,
-					.call_file = function ? 0 : dwarf_number(&level->die, DW_AT_call_file),
-					.call_line = function ? 0 : dwarf_number(&level->die, DW_AT_call_line),
+					.call_file = function ? 0
+							      : dwarf_number(&level->die,
+									     DW_AT_call_file),
+					.call_line = function ? 0
+							      : dwarf_number(&level->die,
+									     DW_AT_call_line),
 				};
 				inside = self;
 			} else if (function) {
-				inside = NO_SCOPE; /* an abstract or declared function: its DIEs have no addresses */
+				/* an abstract or declared function: its DIEs have no addresses */
+				inside = NO_SCOPE;
 			}
 		}
 		/* the tags that hold neither functions nor scopes, and that there are most of */
-		if (tag != DW_TAG_enumeration_type && tag != DW_TAG_subroutine_type && tag != DW_TAG_array_type &&
-		    depth + 1 < DWARF_DEPTH_MAX && !dwarf_child(&level->die, &levels[depth + 1].die)) {
+		if (tag != DW_TAG_enumeration_type && tag != DW_TAG_subroutine_type &&
+		    tag != DW_TAG_array_type && depth + 1 < DWARF_DEPTH_MAX &&
+		    !dwarf_child(&level->die, &levels[depth + 1].die)) {
 			uint32_t within = level->container;
 
 			if (class || tag == DW_TAG_namespace)
-				within = add_container(unit, offset, dwarf_diename(&level->die), tag, within);
+				within = add_container(unit, offset, dwarf_diename(&level->die),
+						       tag, within);
 			depth++;
 			levels[depth].scope = inside;
 			levels[depth].container = within;
-			levels[depth].function = function ? offset : within == level->container ? level->function : 0;
+			levels[depth].function = function		      ? offset
+						 : within == level->container ? level->function
+									      : 0;
 			continue;
 		}
 		while (dwarf_siblingof(&levels[depth].die, &levels[depth].die)) {
@@ -468,11 +498,13 @@ uint64_t dwarf_unit_bytes(Dwarf_Die *die)
 
 	dwarf_cu_info(die->cu, &version, &type, NULL, NULL, NULL, NULL, NULL);
 
-	/* DWARF 4 has its type units in a section of their own; asking for a signature means that one */
+	/* DWARF 4 has its type units in a section of their own; asking for a signature means that
+	 * one */
 	bool types = version == 4 && (type == DW_UT_type || type == DW_UT_split_type);
 
-	if (dwarf_next_unit(dwarf_cu_getdwarf(die->cu), first - header, &next, &header, NULL, NULL, NULL, NULL,
-			    types ? &signature : NULL, NULL) || next <= first)
+	if (dwarf_next_unit(dwarf_cu_getdwarf(die->cu), first - header, &next, &header, NULL, NULL,
+			    NULL, NULL, types ? &signature : NULL, NULL) ||
+	    next <= first)
 		return 1u << 24;
 	return next - first;
 }
@@ -494,8 +526,10 @@ void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
 		return;
 	unit->loaded = true;
 	/* where a skeleton's other half is missing, there are lines only */
-	if (!dwarf_cu_info(unit->skeleton.cu, NULL, &unit_type, NULL, &split, NULL, NULL, NULL) && unit_type == DW_UT_skeleton) {
-		if ((!split.addr || split_in_pieces(&split)) && split_elsewhere(units, unit, &other))
+	if (!dwarf_cu_info(unit->skeleton.cu, NULL, &unit_type, NULL, &split, NULL, NULL, NULL) &&
+	    unit_type == DW_UT_skeleton) {
+		if ((!split.addr || split_in_pieces(&split)) &&
+		    split_elsewhere(units, unit, &other))
 			split = other;
 		if (split.addr && cu_add(units, split.cu, unit))
 			unit->die = split;
@@ -510,7 +544,8 @@ void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
 
 struct unit *dwarf_unit_of(struct dwarf_units *units, Dwarf_Die *die)
 {
-	struct unit *unit = units->by_cu_room ? cu_slot(units->by_cu, units->by_cu_room, die->cu)->unit : NULL;
+	struct unit *unit =
+		units->by_cu_room ? cu_slot(units->by_cu, units->by_cu_room, die->cu)->unit : NULL;
 	Dwarf_Die whole;
 
 	if (!unit) { /* a type unit of a .dwo, or a unit of an alternate file */

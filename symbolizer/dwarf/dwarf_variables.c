@@ -2,16 +2,21 @@
 /*
  * dwarf_variables.c: where variables live at an address.
  *
- * A place is a register, memory at a register, or a static address: what code can be seen to write to; or a register plus a constant, which
- * is what an optimised pointer into an array often is. Whatever else DWARF can say (a value computed from several others, one in pieces,
- * the value at the function's entry, thread-local storage) is no place, and the variable is left out. A frame base is resolved at the address asked for: DW_OP_call_frame_cfa by the call frame information, of .eh_frame or of
- * .debug_frame, into rsp or rbp plus a displacement, which is what the instructions there use.
+ * A place is a register, memory at a register, or a static address: what code can be seen to write
+ * to; or a register plus a constant, which is what an optimised pointer into an array often is.
+ * Whatever else DWARF can say (a value computed from several others, one in pieces, the value at
+ * the function's entry, thread-local storage) is no place, and the variable is left out. A frame
+ * base is resolved at the address asked for: DW_OP_call_frame_cfa by the call frame information, of
+ * .eh_frame or of .debug_frame, into rsp or rbp plus a displacement, which is what the instructions
+ * there use.
  *
- * The rules follow a pointer and ask about the variables at every instruction that it passes, hundreds of times a function, and each time
- * the function's children would have to be gone through, whose location lists are the larger part of a gcc program's debug information.
- * So the first question about a scope takes all of it out of libdw: the variables, the blocks that they are in, and where they live in
- * which range of addresses. The others look at an array. (yaml-cpp's tests, 34 MB of .debug_info: 11.8 s before, 0.2 s now.)
- * What was taken out goes when the unit is closed.
+ * The rules follow a pointer and ask about the variables at every instruction that it passes,
+ * hundreds of times a function, and each time the function's children would have to be gone
+ * through, whose location lists are the larger part of a gcc program's debug information. So the
+ * first question about a scope takes all of it out of libdw: the variables, the blocks that they
+ * are in, and where they live in which range of addresses. The others look at an array. (yaml-cpp's
+ * tests, 34 MB of .debug_info: 11.8 s before, 0.2 s now.) What was taken out goes when the unit is
+ * closed.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -26,7 +31,8 @@
 #define PIECES_MAX (1u << 20)
 #define REGISTERS 17 /* x86-64's general ones and the return address */
 
-/* The frame of one function at one address; the base is worked out when the first variable needs it. */
+/* The frame of one function at one address; the base is worked out when the first variable needs
+ * it. */
 struct frame {
 	uint64_t vaddr;
 	Dwarf_Die function;
@@ -36,14 +42,17 @@ struct frame {
 };
 
 /* The base of the frame: rsp or rbp plus a displacement. */
-static bool frame_address(struct dwarf_units *units, uint64_t vaddr, unsigned *reg, int64_t *displacement)
+static bool frame_address(struct dwarf_units *units, uint64_t vaddr, unsigned *reg,
+			  int64_t *displacement)
 {
 	if (!units->code_tried) {
 		units->code_tried = true;
 		elf_version(EV_CURRENT);
-		/* libelf takes memory that it may write to, and for a file of our byte order doesn't */
+		/* libelf takes memory that it may write to, and for a file of our byte order
+		 * doesn't */
 		units->code = elf_memory((char *)units->file->data, units->file->bytes);
-		/* each call makes another one, with tables of its own; dwarf_getcfi() keeps its own */
+		/* each call makes another one, with tables of its own; dwarf_getcfi() keeps its
+		 * own */
 		units->cfi = units->code ? dwarf_getcfi_elf(units->code) : NULL;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -84,19 +93,27 @@ static void find_base(struct dwarf_units *units, struct frame *frame)
 	    dwarf_getlocation_addr(&attribute, frame->vaddr, &ops, &count, 1) != 1 || count != 1)
 		return;
 	if (ops[0].atom == DW_OP_call_frame_cfa) {
-		frame->known = frame_address(units, frame->vaddr, &frame->reg, &frame->displacement);
+		frame->known =
+			frame_address(units, frame->vaddr, &frame->reg, &frame->displacement);
 	} else if (ops[0].atom == DW_OP_reg6 || ops[0].atom == DW_OP_reg7) {
 		frame->known = true; /* clang: the register's value is the base */
 		frame->reg = ops[0].atom - DW_OP_reg0;
 	} else if (ops[0].atom == DW_OP_breg6 || ops[0].atom == DW_OP_breg7) {
-		frame->known = true; /* older gcc: a list with a piece for each stage of the prologue */
+		/* older gcc: a list with a piece for each stage of the prologue */
+		frame->known = true;
 		frame->reg = ops[0].atom - DW_OP_breg0;
 		frame->displacement = (int64_t)ops[0].number;
 	}
 }
 
 /* A range of addresses, and where a variable lives there. */
-enum piece_kind { PIECE_REGISTER, PIECE_MEMORY, PIECE_STATIC, PIECE_VALUE, PIECE_FRAME /* at the frame base + displacement */ };
+enum piece_kind {
+	PIECE_REGISTER,
+	PIECE_MEMORY,
+	PIECE_STATIC,
+	PIECE_VALUE,
+	PIECE_FRAME /* at the frame base + displacement */
+};
 struct piece {
 	uint64_t low, high;
 	int64_t displacement;
@@ -104,7 +121,8 @@ struct piece {
 	unsigned reg;
 };
 
-/* A variable with its places, or a lexical block with its ranges: its variables and blocks follow, up to `end`. */
+/* A variable with its places, or a lexical block with its ranges: its variables and blocks follow,
+ * up to `end`. */
 struct item {
 	struct dwarf_variable variable; /* but for the place */
 	uint32_t first, count;          /* of pieces */
@@ -139,7 +157,8 @@ static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct piec
 
 	if (op->atom == DW_OP_addr || op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index) {
 		address = op->number;
-		if (op->atom != DW_OP_addr && (dwarf_getlocation_attr(attribute, op, &indexed) || dwarf_formaddr(&indexed, &address)))
+		if (op->atom != DW_OP_addr && (dwarf_getlocation_attr(attribute, op, &indexed) ||
+					       dwarf_formaddr(&indexed, &address)))
 			return false;
 		out->kind = PIECE_STATIC;
 		out->displacement = (int64_t)address;
@@ -167,11 +186,13 @@ static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct piec
 }
 
 /* Reads a whole location. False: it is no place. */
-static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t count, struct piece *out)
+static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t count,
+		     struct piece *out)
 {
 	if (count == 1)
 		return place_of(attribute, ops, out);
-	if (count != 2 || ops[1].atom != DW_OP_stack_value || !place_of(attribute, ops, out) || out->kind != PIECE_MEMORY)
+	if (count != 2 || ops[1].atom != DW_OP_stack_value || !place_of(attribute, ops, out) ||
+	    out->kind != PIECE_MEMORY)
 		return false;
 	out->kind = PIECE_VALUE;
 	return true;
@@ -184,16 +205,19 @@ static bool describe(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_var
 	const char *name;
 
 	*out = (struct dwarf_variable){ .die = *die, .parameter = dwarf_tag(die) == DW_TAG_formal_parameter };
-	if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &out->type))
+	if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) ||
+	    !dwarf_formref_die(&attribute, &out->type))
 		return false;
-	name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	name = dwarf_attr_integrate(die, DW_AT_name, &attribute) ? dwarf_formstring(&attribute)
+								 : NULL;
 	out->name = name ? names_text(units->names, name) : NULL;
 	return true;
 }
 
 static void add_piece(struct scope_variables *to, const struct piece *piece)
 {
-	if (to->piece_count < PIECES_MAX && dwarf_reserve(&to->pieces, to->piece_count, &to->piece_room, sizeof(*to->pieces)))
+	if (to->piece_count < PIECES_MAX &&
+	    dwarf_reserve(&to->pieces, to->piece_count, &to->piece_room, sizeof(*to->pieces)))
 		to->pieces[to->piece_count++] = *piece;
 }
 
@@ -202,7 +226,8 @@ static struct item *add_item(struct scope_variables *to)
 {
 	struct item *item;
 
-	if (to->item_count >= ITEMS_MAX || !dwarf_reserve(&to->items, to->item_count, &to->item_room, sizeof(*to->items)))
+	if (to->item_count >= ITEMS_MAX ||
+	    !dwarf_reserve(&to->items, to->item_count, &to->item_room, sizeof(*to->items)))
 		return NULL;
 	item = &to->items[to->item_count++];
 	*item = (struct item){ .first = (uint32_t)to->piece_count };
@@ -219,14 +244,19 @@ static void take_variable(struct dwarf_units *units, Dwarf_Die *die, struct scop
 	struct item *item;
 	Dwarf_Op *ops;
 
-	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute) || !describe(units, die, &variable))
+	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute) ||
+	    !describe(units, die, &variable))
 		return;
 	item = add_item(to);
 	if (!item)
 		return;
 	item->variable = variable;
-	/* an address in two ranges is the first one's, whatever that one says: places that can't be told are kept as holes */
-	for (unsigned i = 0; i < CHILDREN_MAX && (at = dwarf_getlocations(&attribute, at, &base, &low, &high, &ops, &count)) > 0; i++) {
+	/* an address in two ranges is the first one's, whatever that one says: places that can't be
+	 * told are kept as holes */
+	for (unsigned i = 0;
+	     i < CHILDREN_MAX &&
+	     (at = dwarf_getlocations(&attribute, at, &base, &low, &high, &ops, &count)) > 0;
+	     i++) {
 		struct piece piece = { .low = low, .high = high };
 
 		if (low >= high)
@@ -240,9 +270,11 @@ static void take_variable(struct dwarf_units *units, Dwarf_Die *die, struct scop
 		to->item_count--;
 }
 
-static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned nest, struct scope_variables *to);
+static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned nest,
+			  struct scope_variables *to);
 
-static void take_block(struct dwarf_units *units, Dwarf_Die *die, unsigned nest, struct scope_variables *to)
+static void take_block(struct dwarf_units *units, Dwarf_Die *die, unsigned nest,
+		       struct scope_variables *to)
 {
 	size_t index = to->item_count, before = to->piece_count;
 	struct item *item = add_item(to);
@@ -264,7 +296,8 @@ static void take_block(struct dwarf_units *units, Dwarf_Die *die, unsigned nest,
 	}
 }
 
-static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned nest, struct scope_variables *to)
+static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned nest,
+			  struct scope_variables *to)
 {
 	Dwarf_Die child;
 
@@ -284,7 +317,8 @@ static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned
 }
 
 /* NULL: no memory. */
-static const struct scope_variables *variables_of(struct dwarf_units *units, struct unit *unit, struct scope *scope)
+static const struct scope_variables *variables_of(struct dwarf_units *units, struct unit *unit,
+						  struct scope *scope)
 {
 	struct scope_variables *to = scope->variables;
 
@@ -299,7 +333,8 @@ static const struct scope_variables *variables_of(struct dwarf_units *units, str
 	return scope->variables = unit->variables = to;
 }
 
-static const struct piece *piece_at(const struct scope_variables *variables, const struct item *item, uint64_t vaddr)
+static const struct piece *piece_at(const struct scope_variables *variables,
+				    const struct item *item, uint64_t vaddr)
 {
 	for (uint32_t i = 0; i < item->count; i++) {
 		const struct piece *piece = &variables->pieces[item->first + i];
@@ -311,10 +346,13 @@ static const struct piece *piece_at(const struct scope_variables *variables, con
 }
 
 /* False: that is no place. */
-static bool set_place(struct dwarf_units *units, const struct piece *piece, struct frame *frame, struct dwarf_variable *out)
+static bool set_place(struct dwarf_units *units, const struct piece *piece, struct frame *frame,
+		      struct dwarf_variable *out)
 {
-	static const enum dwarf_place places[] = { [PIECE_REGISTER] = DWARF_PLACE_REGISTER, [PIECE_MEMORY] = DWARF_PLACE_MEMORY,
-						   [PIECE_STATIC] = DWARF_PLACE_STATIC, [PIECE_VALUE] = DWARF_PLACE_VALUE,
+	static const enum dwarf_place places[] = { [PIECE_REGISTER] = DWARF_PLACE_REGISTER,
+						   [PIECE_MEMORY] = DWARF_PLACE_MEMORY,
+						   [PIECE_STATIC] = DWARF_PLACE_STATIC,
+						   [PIECE_VALUE] = DWARF_PLACE_VALUE,
 						   [PIECE_FRAME] = DWARF_PLACE_MEMORY };
 
 	if (piece->reg >= REGISTERS)
@@ -327,16 +365,20 @@ static bool set_place(struct dwarf_units *units, const struct piece *piece, stru
 	if (!frame->tried)
 		find_base(units, frame);
 	out->reg = frame->reg;
-	out->displacement = (int64_t)((uint64_t)frame->displacement + (uint64_t)piece->displacement);
+	out->displacement =
+		(int64_t)((uint64_t)frame->displacement + (uint64_t)piece->displacement);
 	return frame->known;
 }
 
-size_t dwarf_units_variables(struct dwarf_units *units, uint64_t vaddr, struct dwarf_variable *out, size_t room)
+size_t dwarf_units_variables(struct dwarf_units *units, uint64_t vaddr, struct dwarf_variable *out,
+			     size_t room)
 {
 	struct frame frame = { .vaddr = vaddr };
 	const struct range *range;
 	struct unit *unit;
-	struct scope *scope = dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL, *outer = scope;
+	struct scope *scope = dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range)
+						       : NULL,
+		     *outer = scope;
 	size_t count = 0;
 
 	if (!scope)
@@ -376,8 +418,10 @@ bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwa
 	Dwarf_Op *ops;
 	size_t count;
 
-	if (!dwarf_attr(die, DW_AT_location, &attribute) || dwarf_getlocation_addr(&attribute, 0, &ops, &count, 1) != 1 || count != 1 ||
-	    !place_of(&attribute, &ops[0], &piece) || piece.kind != PIECE_STATIC || !describe(units, die, out))
+	if (!dwarf_attr(die, DW_AT_location, &attribute) ||
+	    dwarf_getlocation_addr(&attribute, 0, &ops, &count, 1) != 1 || count != 1 ||
+	    !place_of(&attribute, &ops[0], &piece) || piece.kind != PIECE_STATIC ||
+	    !describe(units, die, out))
 		return false;
 	out->place = DWARF_PLACE_STATIC;
 	out->displacement = piece.displacement;

@@ -2,9 +2,10 @@
 /*
  * dwp.c: where a split unit's pieces are, in a .dwp or a .dwo.
  *
- * A .dwp has the sections of many .dwo files put together, and two indexes (DWARF 5 section 7.3.5; the GNU form for DWARF 4 has the same
- * layout and other section numbers): a hash table from a unit's id to a row, and for each row the offset and the size of its part of each
- * section. Everything is little-endian; every number is checked against the section that it points into.
+ * A .dwp has the sections of many .dwo files put together, and two indexes (DWARF 5 section 7.3.5;
+ * the GNU form for DWARF 4 has the same layout and other section numbers): a hash table from a
+ * unit's id to a row, and for each row the offset and the size of its part of each section.
+ * Everything is little-endian; every number is checked against the section that it points into.
  */
 #include "dwp.h"
 
@@ -36,9 +37,14 @@ static uint64_t u64(const uint8_t *at)
 /* Which part a column of the index is, -1: one that we don't use. */
 static int part_of(uint32_t section, bool gnu)
 {
-	static const int v5[] = { [1] = DWP_INFO, [3] = DWP_ABBREV, [4] = DWP_LINE, [5] = DWP_LOCLISTS, [6] = DWP_STR_OFFSETS,
-				  [7] = -1, [8] = DWP_RNGLISTS };
-	static const int v4[] = { [1] = DWP_INFO, [3] = DWP_ABBREV, [4] = DWP_LINE, [5] = DWP_LOC, [6] = DWP_STR_OFFSETS, [7] = -1, [8] = -1 };
+	static const int v5[] = {
+		[1] = DWP_INFO,	       [3] = DWP_ABBREV, [4] = DWP_LINE,    [5] = DWP_LOCLISTS,
+		[6] = DWP_STR_OFFSETS, [7] = -1,	 [8] = DWP_RNGLISTS
+	};
+	static const int v4[] = {
+		[1] = DWP_INFO,	       [3] = DWP_ABBREV, [4] = DWP_LINE, [5] = DWP_LOC,
+		[6] = DWP_STR_OFFSETS, [7] = -1,	 [8] = -1
+	};
 
 	if (section < 1 || section > 8 || section == 2)
 		return -1;
@@ -62,9 +68,11 @@ static bool read_index(struct elf_bytes section, struct dwp_index *out)
 	index.column_count = u32(section.data + 4);
 	index.row_count = u32(section.data + 8);
 	index.slot_count = u32(section.data + 12);
-	if ((version != 2 && version != 5) || index.column_count > COLUMNS_MAX || (index.slot_count & (index.slot_count - 1)))
+	if ((version != 2 && version != 5) || index.column_count > COLUMNS_MAX ||
+	    (index.slot_count & (index.slot_count - 1)))
 		return false;
-	need = INDEX_HEADER + (uint64_t)index.slot_count * 12 + 4 * (uint64_t)index.column_count * (1 + 2 * (uint64_t)index.row_count);
+	need = INDEX_HEADER + (uint64_t)index.slot_count * 12 +
+	       4 * (uint64_t)index.column_count * (1 + 2 * (uint64_t)index.row_count);
 	if (need > section.bytes)
 		return false;
 	index.slots = section.data + INDEX_HEADER;
@@ -89,9 +97,14 @@ static bool read_index(struct elf_bytes section, struct dwp_index *out)
 const char *dwp_open(struct dwp *dwp, const char *path)
 {
 	static const char *const names[DWP_PARTS] = {
-		[DWP_INFO] = INFO, [DWP_ABBREV] = ".debug_abbrev.dwo", [DWP_LINE] = ".debug_line.dwo",
-		[DWP_LOC] = ".debug_loc.dwo", [DWP_LOCLISTS] = ".debug_loclists.dwo", [DWP_STR_OFFSETS] = ".debug_str_offsets.dwo",
-		[DWP_RNGLISTS] = ".debug_rnglists.dwo", [DWP_STR] = ".debug_str.dwo",
+		[DWP_INFO] = INFO,
+		[DWP_ABBREV] = ".debug_abbrev.dwo",
+		[DWP_LINE] = ".debug_line.dwo",
+		[DWP_LOC] = ".debug_loc.dwo",
+		[DWP_LOCLISTS] = ".debug_loclists.dwo",
+		[DWP_STR_OFFSETS] = ".debug_str_offsets.dwo",
+		[DWP_RNGLISTS] = ".debug_rnglists.dwo",
+		[DWP_STR] = ".debug_str.dwo",
 	};
 	struct elf_bytes units = { 0 }, types = { 0 };
 	Elf_Scn *section = NULL;
@@ -108,7 +121,9 @@ const char *dwp_open(struct dwp *dwp, const char *path)
 	}
 	while ((section = elf_nextscn(dwp->elf, section))) {
 		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(dwp->elf, strings, header.sh_name) : NULL;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(dwp->elf, strings, header.sh_name)
+					   : NULL;
 		struct elf_bytes *into = NULL;
 		Elf_Data *data;
 
@@ -127,8 +142,8 @@ const char *dwp_open(struct dwp *dwp, const char *path)
 		if (data && data->d_buf)
 			*into = (struct elf_bytes){ data->d_buf, data->d_size };
 	}
-	if (!dwp->whole.at[DWP_INFO].data || !dwp->whole.at[DWP_ABBREV].data || !read_index(units, &dwp->units) ||
-	    !read_index(types, &dwp->types)) {
+	if (!dwp->whole.at[DWP_INFO].data || !dwp->whole.at[DWP_ABBREV].data ||
+	    !read_index(units, &dwp->units) || !read_index(types, &dwp->types)) {
 		dwp_close(dwp);
 		return "damaged";
 	}
@@ -145,7 +160,8 @@ void dwp_close(struct dwp *dwp)
 }
 
 /* Row `row` (from 0) of an index; the part of section `part`. */
-static struct elf_bytes contribution(const struct dwp *dwp, const struct dwp_index *index, uint32_t row, enum dwp_part part)
+static struct elf_bytes contribution(const struct dwp *dwp, const struct dwp_index *index,
+				     uint32_t row, enum dwp_part part)
 {
 	size_t at = 4 * ((size_t)row * index->column_count + (size_t)index->column[part]);
 	struct elf_bytes whole = dwp->whole.at[part];
@@ -163,13 +179,15 @@ static struct elf_bytes contribution(const struct dwp *dwp, const struct dwp_ind
 bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out)
 {
 	const struct dwp_index *index = &dwp->units;
-	uint32_t mask = index->slot_count - 1, slot = (uint32_t)id & mask, step = ((uint32_t)(id >> 32) & mask) | 1, row = 0;
+	uint32_t mask = index->slot_count - 1, slot = (uint32_t)id & mask,
+		 step = ((uint32_t)(id >> 32) & mask) | 1, row = 0;
 
 	if (!index->row_count) {
 		*out = dwp->whole;
 		return true;
 	}
-	for (uint32_t tries = 0; tries < index->slot_count && !row; tries++, slot = (slot + step) & mask) {
+	for (uint32_t tries = 0; tries < index->slot_count && !row;
+	     tries++, slot = (slot + step) & mask) {
 		uint32_t here = u32(index->rows + 4 * (size_t)slot);
 
 		if (!here)
@@ -186,7 +204,8 @@ bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out)
 	return out->at[DWP_INFO].data && out->at[DWP_ABBREV].data;
 }
 
-/* The `n`th .debug_info.dwo of a .dwo but the last one, which is the compilation unit's: gcc leaves each type unit in a section of its own. */
+/* The `n`th .debug_info.dwo of a .dwo but the last one, which is the compilation unit's: gcc leaves
+ * each type unit in a section of its own. */
 static struct elf_bytes type_section(const struct dwp *dwp, size_t n)
 {
 	Elf_Scn *section = NULL;
@@ -196,14 +215,17 @@ static struct elf_bytes type_section(const struct dwp *dwp, size_t n)
 		return (struct elf_bytes){ 0 };
 	while ((section = elf_nextscn(dwp->elf, section))) {
 		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(dwp->elf, strings, header.sh_name) : NULL;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(dwp->elf, strings, header.sh_name)
+					   : NULL;
 		Elf_Data *data;
 
 		if (!name || strcmp(name, INFO) || header.sh_type == SHT_NOBITS || n--)
 			continue;
 		data = elf_getdata(section, NULL);
-		return data && data->d_buf && data->d_buf != dwp->whole.at[DWP_INFO].data ? (struct elf_bytes){ data->d_buf, data->d_size }
-											   : (struct elf_bytes){ 0 };
+		return data && data->d_buf && data->d_buf != dwp->whole.at[DWP_INFO].data
+			       ? (struct elf_bytes){ data->d_buf, data->d_size }
+			       : (struct elf_bytes){ 0 };
 	}
 	return (struct elf_bytes){ 0 };
 }
@@ -215,7 +237,8 @@ struct elf_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *un
 	while (*at < dwp->types.row_count) {
 		uint32_t row = (uint32_t)(*at)++;
 
-		if (contribution(dwp, &dwp->types, row, DWP_ABBREV).data == unit->at[DWP_ABBREV].data)
+		if (contribution(dwp, &dwp->types, row, DWP_ABBREV).data ==
+		    unit->at[DWP_ABBREV].data)
 			return contribution(dwp, &dwp->types, row, DWP_INFO);
 	}
 	return (struct elf_bytes){ 0 };

@@ -2,7 +2,8 @@
 /*
  * dwp.h: where a split unit's pieces are, in a .dwp or a .dwo.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: what is compressed in the file, unpacked. Threads: one at a time.
+ * Runs: sidecar, CLI. Signals: no. Allocates: what is compressed in the file, unpacked. Threads:
+ * one at a time.
  */
 #ifndef SHINY_SYM_DWP_H
 #define SHINY_SYM_DWP_H
@@ -14,9 +15,20 @@
 
 #include "../elf/elf_file.h"
 
-enum dwp_part { DWP_INFO, DWP_ABBREV, DWP_LINE, DWP_LOC, DWP_LOCLISTS, DWP_STR_OFFSETS, DWP_RNGLISTS, DWP_STR, DWP_PARTS };
+enum dwp_part {
+	DWP_INFO,
+	DWP_ABBREV,
+	DWP_LINE,
+	DWP_LOC,
+	DWP_LOCLISTS,
+	DWP_STR_OFFSETS,
+	DWP_RNGLISTS,
+	DWP_STR,
+	DWP_PARTS
+};
 
-/* Pieces of a file's sections; data is NULL where there is none. They live until the file is closed. */
+/* Pieces of a file's sections; data is NULL where there is none. They live until the file is
+ * closed. */
 struct dwp_parts {
 	struct elf_bytes at[DWP_PARTS];
 };
@@ -45,8 +57,8 @@ void dwp_close(struct dwp *dwp);
 bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out);
 
 /*
- * The .debug_info of the next type unit that was in the same .dwo as `unit` (it shares the abbreviations); data is NULL behind the last.
- * `*at` starts as 0.
+ * The .debug_info of the next type unit that was in the same .dwo as `unit` (it shares the
+ * abbreviations); data is NULL behind the last. `*at` starts as 0.
  */
 struct elf_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at);
 

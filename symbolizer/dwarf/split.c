@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * split.c: the other half of a skeleton unit, from a .dwp or from a .dwo that libdw doesn't find by itself.
+ * split.c: the other half of a skeleton unit, from a .dwp or from a .dwo that libdw doesn't find by
+ * itself.
  *
- * libdw looks for a .dwo beside the file with the skeleton and in the directory it was compiled in. Here are: NAME.dwp beside the module or
- * its debug file or in the user's directories, and a .dwo beside the module or in the user's directories, by its whole path, by its
- * relative one, or by its name alone. A unit's id decides, never the name. And a .dwo with several .debug_info.dwo sections, as gcc writes
- * them with -fdebug-types-section: libdw sees the last one only.
+ * libdw looks for a .dwo beside the file with the skeleton and in the directory it was compiled in.
+ * Here are: NAME.dwp beside the module or its debug file or in the user's directories, and a .dwo
+ * beside the module or in the user's directories, by its whole path, by its relative one, or by its
+ * name alone. A unit's id decides, never the name. And a .dwo with several .debug_info.dwo
+ * sections, as gcc writes them with -fdebug-types-section: libdw sees the last one only.
  */
 #define _GNU_SOURCE /* asprintf */
 
@@ -97,7 +99,8 @@ static char *dwp_place(const struct split *split, size_t n)
 	case 2: /* NAME.debug has NAME.dwp */
 		if (length > 6 && !strcmp(split->dwarf_path + length - 6, ".debug"))
 			length -= 6;
-		return asprintf(&place, "%.*s.dwp", (int)length, split->dwarf_path) < 0 ? NULL : place;
+		return asprintf(&place, "%.*s.dwp", (int)length, split->dwarf_path) < 0 ? NULL
+											: place;
 	}
 	while (split->debug_dirs && split->debug_dirs[dirs])
 		dirs++;
@@ -140,23 +143,33 @@ static const char *text_of(Dwarf_Die *die, unsigned name, unsigned gnu_name)
 {
 	Dwarf_Attribute attribute;
 
-	if (dwarf_attr(die, name, &attribute) || (gnu_name && dwarf_attr(die, gnu_name, &attribute)))
+	if (dwarf_attr(die, name, &attribute) ||
+	    (gnu_name && dwarf_attr(die, gnu_name, &attribute)))
 		return dwarf_formstring(&attribute);
 	return NULL;
 }
 
-/* The `n`th place where the .dwo may be, malloc'ed; NULL behind the last. The first two are those that libdw knows. */
+/* The `n`th place where the .dwo may be, malloc'ed; NULL behind the last. The first two are those
+ * that libdw knows. */
 static char *dwo_place(const struct split *split, const char *name, const char *comp_dir, size_t n)
 {
-	const char *file = n == 1 ? split->path : split->dwarf_path, *inside = *name == '/' ? "" : comp_dir ? comp_dir : "", *dir;
+	const char *file = n == 1 ? split->path : split->dwarf_path,
+		   *inside = *name == '/' ? ""
+			     : comp_dir	  ? comp_dir
+					  : "",
+		   *dir;
 	int directory = (int)(base_name(file) - file);
 	size_t dirs = 0;
 	char *place;
 
 	if (n < 2) /* beside the file with the skeletons, and beside the module */
-		return (*name == '/' ? asprintf(&place, "%s", name) : asprintf(&place, "%.*s%s", directory, file, name)) < 0 ? NULL : place;
+		return (*name == '/' ? asprintf(&place, "%s", name)
+				     : asprintf(&place, "%.*s%s", directory, file, name)) < 0
+			       ? NULL
+			       : place;
 	if (n == 2)
-		return asprintf(&place, "%s%s%s", inside, *inside ? "/" : "", name) < 0 ? NULL : place;
+		return asprintf(&place, "%s%s%s", inside, *inside ? "/" : "", name) < 0 ? NULL
+											: place;
 	while (split->debug_dirs && split->debug_dirs[dirs])
 		dirs++;
 	if ((n - 3) / 3 >= dirs)
@@ -165,7 +178,10 @@ static char *dwo_place(const struct split *split, const char *name, const char *
 	switch ((n - 3) % 3) {
 	case 0: return asprintf(&place, "%s/%s", dir, name) < 0 ? NULL : place;
 	case 1: return asprintf(&place, "%s/%s", dir, base_name(name)) < 0 ? NULL : place;
-	default: return asprintf(&place, "%s%s/%s", dir, inside, *name == '/' ? name + 1 : name) < 0 ? NULL : place;
+	default:
+		return asprintf(&place, "%s%s/%s", dir, inside, *name == '/' ? name + 1 : name) < 0
+			       ? NULL
+			       : place;
 	}
 }
 
@@ -181,7 +197,9 @@ static struct elf_bytes section_of(Dwarf_Die *skeleton, const char *wanted)
 		return (struct elf_bytes){ 0 };
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, strings, header.sh_name) : NULL;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, strings, header.sh_name)
+					   : NULL;
 		Elf_Data *data;
 
 		if (!name || strcmp(name, wanted))
@@ -194,12 +212,14 @@ static struct elf_bytes section_of(Dwarf_Die *skeleton, const char *wanted)
 	return (struct elf_bytes){ 0 };
 }
 
-static struct elf_bytes from_base(struct elf_bytes section, Dwarf_Die *skeleton, unsigned name, unsigned gnu_name)
+static struct elf_bytes from_base(struct elf_bytes section, Dwarf_Die *skeleton, unsigned name,
+				  unsigned gnu_name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word base;
 
-	if ((!dwarf_attr(skeleton, name, &attribute) && (!gnu_name || !dwarf_attr(skeleton, gnu_name, &attribute))) ||
+	if ((!dwarf_attr(skeleton, name, &attribute) &&
+	     (!gnu_name || !dwarf_attr(skeleton, gnu_name, &attribute))) ||
 	    dwarf_formudata(&attribute, &base))
 		return section;
 	if (!section.data || base > section.bytes)
@@ -215,7 +235,8 @@ static bool base_of(Dwarf_Die *skeleton, struct split_base *out)
 	Dwarf_Addr low;
 	uint32_t bytes;
 
-	if (dwarf_cu_info(skeleton->cu, &version, &type, NULL, NULL, &id, NULL, NULL) || type != DW_UT_skeleton)
+	if (dwarf_cu_info(skeleton->cu, &version, &type, NULL, NULL, &id, NULL, NULL) ||
+	    type != DW_UT_skeleton)
 		return false;
 	*out = (struct split_base){ .id = id, .version = version };
 	if (!dwarf_lowpc(skeleton, &low))
@@ -232,7 +253,8 @@ static bool base_of(Dwarf_Die *skeleton, struct split_base *out)
 			out->addr.bytes = length;
 	}
 	if (version < 5)
-		out->ranges = from_base(section_of(skeleton, ".debug_ranges"), skeleton, DW_AT_GNU_ranges_base, 0);
+		out->ranges = from_base(section_of(skeleton, ".debug_ranges"), skeleton,
+					DW_AT_GNU_ranges_base, 0);
 	return true;
 }
 
@@ -265,12 +287,14 @@ static bool make(struct made *made, const struct dwp *dwp, const struct split_ba
 {
 	struct dwp_parts parts;
 
-	return dwp_find(dwp, base->id, &parts) && split_image_create(dwp, &parts, base, &made->image, &made->die);
+	return dwp_find(dwp, base->id, &parts) &&
+	       split_image_create(dwp, &parts, base, &made->image, &made->die);
 }
 
 bool split_unit(struct split *split, Dwarf_Die *skeleton, Dwarf_Die *out)
 {
-	const char *name = text_of(skeleton, DW_AT_dwo_name, DW_AT_GNU_dwo_name), *comp_dir = text_of(skeleton, DW_AT_comp_dir, 0);
+	const char *name = text_of(skeleton, DW_AT_dwo_name, DW_AT_GNU_dwo_name),
+		   *comp_dir = text_of(skeleton, DW_AT_comp_dir, 0);
 	struct split_base base;
 	struct made *made;
 	bool good = false;
@@ -313,7 +337,9 @@ bool split_in_pieces(Dwarf_Die *unit)
 		return false;
 	while (count < 2 && (section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, strings, header.sh_name) : NULL;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, strings, header.sh_name)
+					   : NULL;
 
 		count += name && !strcmp(name, ".debug_info.dwo");
 	}
@@ -338,7 +364,8 @@ static bool is_there(struct split *split, Dwarf_Die *skeleton, uint64_t id, cons
 	return found;
 }
 
-void split_check(const char *dwarf_path, const char *path, const char *const *debug_dirs, struct split_report *out)
+void split_check(const char *dwarf_path, const char *path, const char *const *debug_dirs,
+		 struct split_report *out)
 {
 	struct split *split = split_create(dwarf_path, path, debug_dirs);
 	int fd = open(dwarf_path, O_RDONLY | O_CLOEXEC);
@@ -353,7 +380,8 @@ void split_check(const char *dwarf_path, const char *path, const char *const *de
 		uint8_t type;
 		uint64_t id;
 
-		if (dwarf_cu_info(cu, NULL, &type, NULL, NULL, &id, NULL, NULL) || type != DW_UT_skeleton)
+		if (dwarf_cu_info(cu, NULL, &type, NULL, NULL, &id, NULL, NULL) ||
+		    type != DW_UT_skeleton)
 			continue;
 		if (!split->dwp_tried)
 			open_dwp(split, out->dwp, &out->trouble);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * split.h: the other half of a skeleton unit, from a .dwp or from a .dwo that libdw doesn't find by itself.
+ * split.h: the other half of a skeleton unit, from a .dwp or from a .dwo that libdw doesn't find by
+ * itself.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: yes, about the size of the units that were asked for. Threads: one at a time.
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes, about the size of the units that were asked for.
+ * Threads: one at a time.
  */
 #ifndef SHINY_SYM_SPLIT_H
 #define SHINY_SYM_SPLIT_H
@@ -14,17 +16,19 @@
 struct split;
 
 /*
- * `dwarf_path` is the file with the skeletons, `path` the module's file (NULL or the same where that has them). Never NULL but without
- * memory; opens nothing until it is asked.
+ * `dwarf_path` is the file with the skeletons, `path` the module's file (NULL or the same where
+ * that has them). Never NULL but without memory; opens nothing until it is asked.
  */
 struct split *split_create(const char *dwarf_path, const char *path, const char *const *debug_dirs);
 
-/* Closes every unit that was handed out. Call it before dwarf_end() of the Dwarf that the skeletons came from. Accepts NULL. */
+/* Closes every unit that was handed out. Call it before dwarf_end() of the Dwarf that the skeletons
+ * came from. Accepts NULL. */
 void split_destroy(struct split *split);
 
 /*
- * For a skeleton whose split unit libdw has not found (dwarf_cu_info gives an empty DIE): the unit DIE with the content, whose addresses
- * and names can be read as those of any other. False: there is none to be found.
+ * For a skeleton whose split unit libdw has not found (dwarf_cu_info gives an empty DIE): the unit
+ * DIE with the content, whose addresses and names can be read as those of any other. False: there
+ * is none to be found.
  */
 bool split_unit(struct split *split, Dwarf_Die *skeleton, Dwarf_Die *out);
 
@@ -39,6 +43,7 @@ struct split_report {
 	char dwp[256];     /* a .dwp that is there, "" none */
 	const char *trouble; /* why that .dwp is of no use; NULL: nothing is wrong with it */
 };
-void split_check(const char *dwarf_path, const char *path, const char *const *debug_dirs, struct split_report *out);
+void split_check(const char *dwarf_path, const char *path, const char *const *debug_dirs,
+		 struct split_report *out);
 
 #endif

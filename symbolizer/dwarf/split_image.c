@@ -2,25 +2,33 @@
 /*
  * split_image.c: a split unit as an ELF file in memory that libdw can read by itself.
  *
- * The problem. elfutils 0.188 can't read a .dwp, and it looks for a .dwo in two places only. The link between a split unit and its
- * skeleton (where its addresses are, what they are relative to) is private to libdw, so that a unit which was found by other means has
- * names and no addresses.
+ * The problem. elfutils 0.188 can't read a .dwp, and it looks for a .dwo in two places only. The
+ * link between a split unit and its skeleton (where its addresses are, what they are relative to)
+ * is private to libdw, so that a unit which was found by other means has names and no addresses.
  *
- * The approach. Make what libdw can read: an ELF file in memory with the unit's pieces as .debug_*.dwo sections. Then nothing is missing:
- *   addresses   libdw takes a .debug_addr.dwo as well; it gets the skeleton's .debug_addr from DW_AT_addr_base on, because a unit
- *               without that attribute begins at 0. The same for DWARF 4's .debug_ranges and DW_AT_GNU_ranges_base
- *   the others  .debug_str_offsets, .debug_loclists and .debug_rnglists need no base in a split unit: libdw takes what is behind the
- *               first header, and each piece has its own
- *   low_pc      the base of range and location lists, in the skeleton. Where it isn't 0 it must get into the unit's DIE, without moving
- *               anything, because references are offsets in the unit:
- *                 DWARF 5  the header of a split unit is 8 bytes longer than that of an ordinary unit (its id). So the header is made an
- *                          ordinary one, and the 8 bytes are the beginning of the unit's DIE: its abbreviation code, DW_AT_low_pc as an
- *                          index into .debug_addr, DW_AT_stmt_list, and the old code, which becomes the value of an unknown attribute.
- *                 DWARF 4  the 8 bytes of DW_AT_GNU_dwo_id become DW_AT_low_pc; the id moves into the abbreviation.
- *               The abbreviation is written in front of the others; the first one with a code counts.
+ * The approach. Make what libdw can read: an ELF file in memory with the unit's pieces as
+ * .debug_*.dwo sections. Then nothing is missing:
+ *   addresses   libdw takes a .debug_addr.dwo as well; it gets the skeleton's .debug_addr from
+ *               DW_AT_addr_base on, because a unit without that attribute begins at 0. The same for
+ *               DWARF 4's .debug_ranges and DW_AT_GNU_ranges_base
+ *   the others  .debug_str_offsets, .debug_loclists and .debug_rnglists need no base in a split
+ *               unit: libdw takes what is behind the first header, and each piece has its own
+ *   low_pc      the base of range and location lists, in the skeleton. Where it isn't 0 it must get
+ *               into the unit's DIE, without moving anything, because references are offsets in the
+ *               unit:
+ *                 DWARF 5  the header of a split unit is 8 bytes longer than that of an ordinary
+ *                          unit (its id). So the header is made an ordinary one, and the 8 bytes
+ *                          are the beginning of the unit's DIE: its abbreviation code, DW_AT_low_pc
+ *                          as an index into .debug_addr, DW_AT_stmt_list, and the old code, which
+ *                          becomes the value of an unknown attribute.
+ *                 DWARF 4  the 8 bytes of DW_AT_GNU_dwo_id become DW_AT_low_pc; the id moves into
+ *                          the abbreviation.
+ *               The abbreviation is written in front of the others; the first one with a code
+ *               counts.
  * The sections aren't copied (elf_image.h): the strings of a .dwp are hundreds of megabytes.
  *
- * Not covered: type units of DWARF 4 (.debug_types.dwo), and those that another .dwo brought into the .dwp.
+ * Not covered: type units of DWARF 4 (.debug_types.dwo), and those that another .dwo brought into
+ * the .dwp.
  */
 #include "split_image.h"
 
@@ -28,7 +36,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_V5 = 20, HEADER_ORDINARY = 12, TYPE_AT = 6, ABBREV_AT = 8, ID_AT = 12, ABBREV_AT_V4 = 6, SPARE_ATTRIBUTE = 0x3fff };
+enum {
+	HEADER_V5 = 20,
+	HEADER_ORDINARY = 12,
+	TYPE_AT = 6,
+	ABBREV_AT = 8,
+	ID_AT = 12,
+	ABBREV_AT_V4 = 6,
+	SPARE_ATTRIBUTE = 0x3fff
+};
 
 struct reader {
 	const uint8_t *at, *end;
@@ -100,8 +116,10 @@ static size_t find_unit(struct elf_bytes info, const struct split_base *base)
 	return SIZE_MAX;
 }
 
-/* Finds abbreviation `code` in `table`: `*start`, and `out` reads its tag and what follows, to the end of its attributes. */
-static bool find_abbreviation(struct elf_bytes table, uint64_t offset, uint64_t code, const uint8_t **start, struct reader *out)
+/* Finds abbreviation `code` in `table`: `*start`, and `out` reads its tag and what follows, to the
+ * end of its attributes. */
+static bool find_abbreviation(struct elf_bytes table, uint64_t offset, uint64_t code,
+			      const uint8_t **start, struct reader *out)
 {
 	struct reader r = { table.data + offset, table.data + table.bytes, true };
 
@@ -133,23 +151,25 @@ static bool find_abbreviation(struct elf_bytes table, uint64_t offset, uint64_t 
 }
 
 /*
- * Gives the unit at info + `at` abbreviations of its own with a low_pc, at the end of a copy of `table`, which becomes the new one.
- * `dwo_id` is the content of DWARF 4's attribute in the info, NULL in DWARF 5.
+ * Gives the unit at info + `at` abbreviations of its own with a low_pc, at the end of a copy of
+ * `table`, which becomes the new one. `dwo_id` is the content of DWARF 4's attribute in the info,
+ * NULL in DWARF 5.
  */
-static bool set_low_pc(struct split_image *image, size_t at, size_t bytes, struct elf_bytes *table, const struct split_base *base,
-		       uint8_t *dwo_id, uint64_t index)
+static bool set_low_pc(struct split_image *image, size_t at, size_t bytes, struct elf_bytes *table,
+		       const struct split_base *base, uint8_t *dwo_id, uint64_t index)
 {
 	bool v5 = base->version >= 5;
 	uint8_t *unit = image->info + at, *to;
-	uint8_t *offset_at = unit + (v5 ? ABBREV_AT : ABBREV_AT_V4), *die = unit + (v5 ? HEADER_V5 : 11);
+	uint8_t *offset_at = unit + (v5 ? ABBREV_AT : ABBREV_AT_V4),
+		*die = unit + (v5 ? HEADER_V5 : 11);
 	struct reader code_reader = { die, unit + bytes, true }, old;
 	uint64_t code = uleb(&code_reader), offset = u32(offset_at);
 	uint32_t new_offset = (uint32_t)table->bytes;
 	const uint8_t *start;
 
 	/* a code of more than a byte would leave no room in front of it */
-	if (!code_reader.good || !code || code >= 0x80 || index >= 1u << 24 || !find_abbreviation(*table, offset, code, &start, &old) ||
-	    table->bytes >= UINT32_MAX)
+	if (!code_reader.good || !code || code >= 0x80 || index >= 1u << 24 ||
+	    !find_abbreviation(*table, offset, code, &start, &old) || table->bytes >= UINT32_MAX)
 		return false;
 
 	const uint8_t *behind = old.end;
@@ -173,7 +193,9 @@ static bool set_low_pc(struct split_image *image, size_t at, size_t bytes, struc
 			name = uleb(&old);
 			form = uleb(&old);
 			if (name == DW_AT_GNU_dwo_id && form == DW_FORM_data8) {
-				to = put_sleb(put_attribute(to, DW_AT_GNU_dwo_id, DW_FORM_implicit_const), (int64_t)base->id);
+				to = put_sleb(put_attribute(to, DW_AT_GNU_dwo_id,
+							    DW_FORM_implicit_const),
+					      (int64_t)base->id);
 				to = put_attribute(to, DW_AT_low_pc, DW_FORM_addr);
 			} else {
 				to = put_attribute(to, (unsigned)name, (unsigned)form);
@@ -199,7 +221,8 @@ static bool set_low_pc(struct split_image *image, size_t at, size_t bytes, struc
 }
 
 /* The .debug_info of the image: the unit's, and that of the type units that came with it. */
-static struct elf_bytes copy_info(struct split_image *image, const struct dwp *dwp, const struct dwp_parts *parts)
+static struct elf_bytes copy_info(struct split_image *image, const struct dwp *dwp,
+				  const struct dwp_parts *parts)
 {
 	struct elf_bytes info = parts->at[DWP_INFO], more;
 	size_t bytes = info.bytes, types = 0, at = 0;
@@ -229,16 +252,26 @@ void split_image_destroy(struct split_image *image)
 	*image = (struct split_image){ .info = NULL };
 }
 
-static bool open_parts(struct split_image *image, struct elf_bytes info, struct elf_bytes abbrev, struct elf_bytes addr,
-		       const struct dwp_parts *parts, const struct split_base *base, Dwarf_Die *unit, size_t at)
+static bool open_parts(struct split_image *image, struct elf_bytes info, struct elf_bytes abbrev,
+		       struct elf_bytes addr, const struct dwp_parts *parts,
+		       const struct split_base *base, Dwarf_Die *unit, size_t at)
 {
-	static const char *const all[] = { ".debug_info.dwo", ".debug_abbrev.dwo", ".debug_addr.dwo", ".debug_ranges.dwo", ".debug_line.dwo",
-					   ".debug_loc.dwo", ".debug_loclists.dwo", ".debug_str_offsets.dwo", ".debug_rnglists.dwo",
-					   ".debug_str.dwo" };
+	static const char *const all[] = { ".debug_info.dwo",	  ".debug_abbrev.dwo",
+					   ".debug_addr.dwo",	  ".debug_ranges.dwo",
+					   ".debug_line.dwo",	  ".debug_loc.dwo",
+					   ".debug_loclists.dwo", ".debug_str_offsets.dwo",
+					   ".debug_rnglists.dwo", ".debug_str.dwo" };
 	const struct elf_bytes *p = parts->at;
 	bool v5 = base->version >= 5;
-	const struct elf_bytes none = { 0 }, content[] = { info, abbrev, addr, v5 ? none : base->ranges, p[DWP_LINE], v5 ? none : p[DWP_LOC],
-							   v5 ? p[DWP_LOCLISTS] : none, p[DWP_STR_OFFSETS], v5 ? p[DWP_RNGLISTS] : none,
+	const struct elf_bytes none = { 0 }, content[] = { info,
+							   abbrev,
+							   addr,
+							   v5 ? none : base->ranges,
+							   p[DWP_LINE],
+							   v5 ? none : p[DWP_LOC],
+							   v5 ? p[DWP_LOCLISTS] : none,
+							   p[DWP_STR_OFFSETS],
+							   v5 ? p[DWP_RNGLISTS] : none,
 							   p[DWP_STR] };
 	struct elf_bytes sections[sizeof(all) / sizeof(*all)];
 	const char *names[sizeof(all) / sizeof(*all)];
@@ -252,7 +285,8 @@ static bool open_parts(struct split_image *image, struct elf_bytes info, struct 
 		sections[count++] = content[i];
 	}
 	elf_image_close(&image->elf);
-	return elf_image_open(&image->elf, sections, names, count) && !dwarf_nextcu(image->elf.dwarf, at, &next, &size, NULL, NULL, NULL) &&
+	return elf_image_open(&image->elf, sections, names, count) &&
+	       !dwarf_nextcu(image->elf.dwarf, at, &next, &size, NULL, NULL, NULL) &&
 	       dwarf_offdie(image->elf.dwarf, at + size, unit);
 }
 
@@ -271,8 +305,8 @@ static uint64_t add_address(struct split_image *image, struct elf_bytes *addr, u
 	return bytes / 8;
 }
 
-bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts, const struct split_base *base, struct split_image *out,
-			Dwarf_Die *unit)
+bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts,
+			const struct split_base *base, struct split_image *out, Dwarf_Die *unit)
 {
 	struct split_image image = { .info = NULL };
 	struct elf_bytes abbrev = parts->at[DWP_ABBREV], addr = base->addr, info;
@@ -294,11 +328,13 @@ bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts, co
 
 		/* the id of a DWARF 4 unit is in its DIE */
 		if (!v5)
-			good = dwarf_attr(&die, DW_AT_GNU_dwo_id, &id) && !dwarf_formudata(&id, &value) && value == base->id;
+			good = dwarf_attr(&die, DW_AT_GNU_dwo_id, &id) &&
+			       !dwarf_formudata(&id, &value) && value == base->id;
 		if (good && base->low_pc) {
 			index = v5 ? add_address(&image, &addr, base->low_pc) : 0;
 			good = (v5 || id.form == DW_FORM_data8) &&
-			       set_low_pc(&image, at, bytes, &abbrev, base, v5 ? NULL : id.valp, index) &&
+			       set_low_pc(&image, at, bytes, &abbrev, base, v5 ? NULL : id.valp,
+					  index) &&
 			       open_parts(&image, info, abbrev, addr, parts, base, &die, at);
 		}
 	}

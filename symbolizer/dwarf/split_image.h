@@ -2,7 +2,8 @@
 /*
  * split_image.h: a split unit as an ELF file in memory that libdw can read by itself.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: the unit's .debug_info and abbreviations. Threads: one at a time.
+ * Runs: sidecar, CLI. Signals: no. Allocates: the unit's .debug_info and abbreviations. Threads:
+ * one at a time.
  */
 #ifndef SHINY_SYM_SPLIT_IMAGE_H
 #define SHINY_SYM_SPLIT_IMAGE_H
@@ -29,8 +30,8 @@ struct split_image {
 };
 
 /* The pieces must outlive the image. False: they don't make a unit with that id. */
-bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts, const struct split_base *base, struct split_image *out,
-			Dwarf_Die *unit);
+bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts,
+			const struct split_base *base, struct split_image *out, Dwarf_Die *unit);
 void split_image_destroy(struct split_image *image);
 
 #endif

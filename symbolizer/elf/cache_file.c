@@ -25,7 +25,8 @@ static bool is_own(const char *directory)
 	return stat(directory, &st) ? errno == ENOENT : st.st_uid == geteuid();
 }
 
-char *cache_file_path(const char *directory, const char *kind, const uint8_t *build_id, size_t build_id_bytes)
+char *cache_file_path(const char *directory, const char *kind, const uint8_t *build_id,
+		      size_t build_id_bytes)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
 	char id[2 * ELF_BUILD_ID_MAX + 1] = "", *path = NULL;
@@ -37,7 +38,8 @@ char *cache_file_path(const char *directory, const char *kind, const uint8_t *bu
 		snprintf(id + 2 * i, 3, "%02x", build_id[i]);
 	if (directory)
 		n = asprintf(&path, "%s/%s/%s", directory, kind, id);
-	else if (cache && *cache == '/') /* a relative one is to be ignored, says its specification */
+	else if (cache &&
+		 *cache == '/') /* a relative one is to be ignored, says its specification */
 		n = is_own(cache) ? asprintf(&path, "%s/shiny/%s/%s", cache, kind, id) : -1;
 	else if (home && *home == '/' && is_own(home))
 		n = asprintf(&path, "%s/.cache/shiny/%s/%s", home, kind, id);
@@ -51,7 +53,8 @@ void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes
 	size_t size, done = 0;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_size < 0)
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_size < 0)
 		return NULL;
 	size = (size_t)st.st_size;
 	if (size < least || size > most)
@@ -106,7 +109,8 @@ bool cache_file_write(const char *path, const void *data, size_t bytes)
 	bool whole;
 	int fd;
 
-	if (asprintf(&temporary, "%s.%d.%u", path, getpid(), __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED)) < 0) {
+	if (asprintf(&temporary, "%s.%d.%u", path, getpid(),
+		     __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED)) < 0) {
 		temporary = NULL;
 		return false;
 	}

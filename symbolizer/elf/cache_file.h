@@ -2,10 +2,11 @@
 /*
  * cache_file.h: files of the user's cache: one for each build-id, below $XDG_CACHE_HOME/shiny.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: any; several processes may use one file.
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: any; several processes may use one
+ * file.
  *
- * A file is replaced as a whole (rename), so that a reader never sees half of one; of two writers the later one wins. Whether what was
- * read makes sense is the caller's to judge.
+ * A file is replaced as a whole (rename), so that a reader never sees half of one; of two writers
+ * the later one wins. Whether what was read makes sense is the caller's to judge.
  */
 #ifndef SHINY_SYM_CACHE_FILE_H
 #define SHINY_SYM_CACHE_FILE_H
@@ -15,12 +16,15 @@
 #include <stdint.h>
 
 /*
- * DIRECTORY/KIND/BUILD-ID, malloc'ed. `directory` NULL: $XDG_CACHE_HOME/shiny, else ~/.cache/shiny; as root, only one of root's own. NULL:
- * there is no such place, or the build-id is too short to tell files apart.
+ * DIRECTORY/KIND/BUILD-ID, malloc'ed. `directory` NULL: $XDG_CACHE_HOME/shiny, else ~/.cache/shiny;
+ * as root, only one of root's own. NULL: there is no such place, or the build-id is too short to
+ * tell files apart.
  */
-char *cache_file_path(const char *directory, const char *kind, const uint8_t *build_id, size_t build_id_bytes);
+char *cache_file_path(const char *directory, const char *kind, const uint8_t *build_id,
+		      size_t build_id_bytes);
 
-/* The whole file, malloc'ed, if it is a regular file of this user and at least `least`, at most `most` bytes long. NULL: it isn't. */
+/* The whole file, malloc'ed, if it is a regular file of this user and at least `least`, at most
+ * `most` bytes long. NULL: it isn't. */
 void *cache_file_read(const char *path, size_t least, size_t most, size_t *bytes);
 
 /* Whether there is such a place, and files can be written there. */

@@ -2,8 +2,9 @@
 /*
  * debugfile.c: the file that holds what was stripped from another one.
  *
- * The wrong debug file is worse than none: a file found by build-id must carry that build-id itself, and a file found by name must
- * carry the same build-id or, where there is none, have the checksum in .gnu_debuglink or the same code.
+ * The wrong debug file is worse than none: a file found by build-id must carry that build-id
+ * itself, and a file found by name must carry the same build-id or, where there is none, have the
+ * checksum in .gnu_debuglink or the same code.
  */
 #define _GNU_SOURCE /* asprintf */
 
@@ -49,7 +50,8 @@ static bool has_debug(const struct elf_file *file)
 
 	if (elf_file_section_typed(file, SHT_SYMTAB, &section) && section.sh_size)
 		return true;
-	return (elf_file_section_named(file, ".debug_info", &section) || elf_file_section_named(file, ".zdebug_info", &section)) &&
+	return (elf_file_section_named(file, ".debug_info", &section) ||
+		elf_file_section_named(file, ".zdebug_info", &section)) &&
 	       section.sh_type != SHT_NOBITS;
 }
 
@@ -58,7 +60,8 @@ static bool same_code(const struct elf_file *a, const struct elf_file *b)
 {
 	Elf64_Shdr in_a, in_b;
 
-	if (!elf_file_section_named(a, ".text", &in_a) || !elf_file_section_named(b, ".text", &in_b) || in_a.sh_addr != in_b.sh_addr)
+	if (!elf_file_section_named(a, ".text", &in_a) ||
+	    !elf_file_section_named(b, ".text", &in_b) || in_a.sh_addr != in_b.sh_addr)
 		return false;
 
 	struct elf_bytes x = elf_file_section_bytes(a, &in_a), y = elf_file_section_bytes(b, &in_b);
@@ -106,7 +109,8 @@ char *debugfile_by_id(const uint8_t *id, size_t bytes, const char *const *debug_
 
 			if (is_file(*dir))
 				path = strdup(*dir);
-			else if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", *dir, hex, hex + 2) < 0)
+			else if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", *dir, hex, hex + 2) <
+				 0)
 				return NULL;
 			path = if_same_id(path, id, bytes);
 			if (path)
@@ -135,7 +139,8 @@ static struct link debug_link(const struct elf_file *file)
 	size_t crc_at = (length + 1 + 3) & ~(size_t)3;
 
 	/* a name, not a path: it must not lead anywhere else */
-	if (!length || length >= sizeof(link.name) || crc_at + 4 > content.bytes || memchr(content.data, '/', length))
+	if (!length || length >= sizeof(link.name) || crc_at + 4 > content.bytes ||
+	    memchr(content.data, '/', length))
 		return link;
 	memcpy(link.name, content.data, length);
 	memcpy(&link.crc, content.data + crc_at, 4);
@@ -144,11 +149,15 @@ static struct link debug_link(const struct elf_file *file)
 }
 
 /* Opens `path` (taken) if it belongs to `file`. */
-static bool accept(const struct elf_file *file, const struct link *link, char *path, struct elf_file *out, char **out_path)
+static bool accept(const struct elf_file *file, const struct link *link, char *path,
+		   struct elf_file *out, char **out_path)
 {
 	if (path && elf_file_open(out, path) == ELF_OPEN_OK) {
-		bool ours = file->build_id_bytes ? same_id(out, file->build_id, file->build_id_bytes) :
-						   (link->found && crc32_of(out->data, out->bytes) == link->crc) || same_code(file, out);
+		bool ours =
+			file->build_id_bytes
+				? same_id(out, file->build_id, file->build_id_bytes)
+				: (link->found && crc32_of(out->data, out->bytes) == link->crc) ||
+					  same_code(file, out);
 
 		if (ours && has_debug(out)) {
 			*out_path = path;
@@ -192,11 +201,12 @@ static char *join(const char *a, const char *b, const char *c)
 	return asprintf(&path, "%s%s%s", a, b, c) < 0 ? NULL : path;
 }
 
-bool debugfile_find(const struct elf_file *file, const char *path, const char *const *debug_dirs, struct elf_file *out,
-		    char **out_path)
+bool debugfile_find(const struct elf_file *file, const char *path, const char *const *debug_dirs,
+		    struct elf_file *out, char **out_path)
 {
 	struct link link = debug_link(file);
-	char *real = realpath(path, NULL), *by_id = debugfile_by_id(file->build_id, file->build_id_bytes, debug_dirs);
+	char *real = realpath(path, NULL),
+	     *by_id = debugfile_by_id(file->build_id, file->build_id_bytes, debug_dirs);
 	bool found = by_id && accept(file, &link, by_id, out, out_path);
 
 	if (!found && real) {
@@ -205,10 +215,13 @@ bool debugfile_find(const struct elf_file *file, const char *path, const char *c
 
 		*name = 0; /* `real` is the directory now, with its slash */
 		if (base && link.found) {
-			found = (strcmp(link.name, base) && accept(file, &link, join(real, "", link.name), out, out_path)) ||
-				accept(file, &link, join(real, ".debug/", link.name), out, out_path);
+			found = (strcmp(link.name, base) &&
+				 accept(file, &link, join(real, "", link.name), out, out_path)) ||
+				accept(file, &link, join(real, ".debug/", link.name), out,
+				       out_path);
 		}
-		/* a directory of the user's: laid out like the system's, or flat, or with the files before they were stripped */
+		/* a directory of the user's: laid out like the system's, or flat, or with the files
+		 * before they were stripped */
 		for (const char *const *dir = debug_dirs; base && !found && dir && *dir; dir++) {
 			char *inside = join(*dir, real, "");
 
@@ -217,19 +230,23 @@ bool debugfile_find(const struct elf_file *file, const char *path, const char *c
 				free(inside);
 				continue;
 			}
-			found = (link.found && inside && accept(file, &link, join(inside, link.name, ""), out, out_path)) ||
-				(link.found && accept(file, &link, join(*dir, "/", link.name), out, out_path)) ||
+			found = (link.found && inside &&
+				 accept(file, &link, join(inside, link.name, ""), out, out_path)) ||
+				(link.found &&
+				 accept(file, &link, join(*dir, "/", link.name), out, out_path)) ||
 				accept(file, &link, join(*dir, "/", base), out, out_path);
 			if (!found) {
 				char *flat = join(*dir, "/", base);
 
-				found = flat && accept(file, &link, join(flat, ".debug", ""), out, out_path);
+				found = flat && accept(file, &link, join(flat, ".debug", ""), out,
+						       out_path);
 				free(flat);
 			}
 			free(inside);
 		}
 		if (!found && link.found)
-			found = accept(file, &link, join(SYSTEM_DIR, real, link.name), out, out_path);
+			found = accept(file, &link, join(SYSTEM_DIR, real, link.name), out,
+				       out_path);
 		free(base);
 	}
 	free(real);
@@ -245,13 +262,16 @@ bool debugfile_embedded(const struct elf_file *file, struct elf_file *out)
 		packed = elf_file_section_bytes(file, &section);
 	if (!packed.data)
 		return false;
-	/* the unpacked size is in the file's index, which we don't trust either: double until it fits */
+	/* the unpacked size is in the file's index, which we don't trust either: double until it
+	 * fits */
 	for (size_t room = packed.bytes * 8 + 65536; room <= EMBEDDED_MAX; room *= 2) {
 		uint8_t *data = malloc(room);
 		uint64_t memory = EMBEDDED_MEMORY;
 		size_t in = 0, bytes = 0;
-		lzma_ret result = data ? lzma_stream_buffer_decode(&memory, 0, NULL, packed.data, &in, packed.bytes, data, &bytes, room) :
-					 LZMA_MEM_ERROR;
+		lzma_ret result =
+			data ? lzma_stream_buffer_decode(&memory, 0, NULL, packed.data, &in,
+							 packed.bytes, data, &bytes, room)
+			     : LZMA_MEM_ERROR;
 
 		if (result == LZMA_OK)
 			return elf_file_open_memory(out, data, bytes) == ELF_OPEN_OK;

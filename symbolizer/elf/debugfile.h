@@ -12,14 +12,16 @@
 #include "elf_file.h"
 
 /*
- * Finds the separate debug file of `file`, which was opened from `path`: by build-id, then by .gnu_debuglink, in `debug_dirs` (NULL or
- * NULL-terminated; a debug file may stand in the place of a directory), /usr/lib/debug and debuginfod's cache. On success `out` is open
- * and `out_path` is its path, malloc'ed.
+ * Finds the separate debug file of `file`, which was opened from `path`: by build-id, then by
+ * .gnu_debuglink, in `debug_dirs` (NULL or NULL-terminated; a debug file may stand in the place of
+ * a directory), /usr/lib/debug and debuginfod's cache. On success `out` is open and `out_path` is
+ * its path, malloc'ed.
  */
-bool debugfile_find(const struct elf_file *file, const char *path, const char *const *debug_dirs, struct elf_file *out,
-		    char **out_path);
+bool debugfile_find(const struct elf_file *file, const char *path, const char *const *debug_dirs,
+		    struct elf_file *out, char **out_path);
 
-/* Opens `path` (malloc'ed, taken; NULL does nothing) if it is a debug file of `file`; false: it isn't. */
+/* Opens `path` (malloc'ed, taken; NULL does nothing) if it is a debug file of `file`; false: it
+ * isn't. */
 bool debugfile_open(const struct elf_file *file, char *path, struct elf_file *out, char **out_path);
 
 /* The .debug file with this build-id. The path is malloc'ed; NULL: there is none. */

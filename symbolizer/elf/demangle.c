@@ -2,9 +2,10 @@
 /*
  * demangle.c: two demanglers that exist.
  *
- * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway, and what that one doesn't know (generic lambdas, in gcc 12's) through
- * libiberty's, which is the same at a later date; Rust, whose legacy names look like C++ ("_ZN…17h<hash>E")
- * and whose v0 names ("_R…") nothing else reads, through libiberty. Rust is asked first: its test for the legacy hash is exact, and
+ * C++ goes through __cxa_demangle of the libstdc++ that is linked anyway, and what that one doesn't
+ * know (generic lambdas, in gcc 12's) through libiberty's, which is the same at a later date; Rust,
+ * whose legacy names look like C++ ("_ZN…17h<hash>E") and whose v0 names ("_R…") nothing else
+ * reads, through libiberty. Rust is asked first: its test for the legacy hash is exact, and
  * __cxa_demangle would show the hash and the $LT$ escapes.
  */
 #include "demangle.h"
@@ -18,7 +19,8 @@
 /* libstdc++'s C++ ABI; its header is C++ */
 char *__cxa_demangle(const char *name, char *buffer, size_t *bytes, int *status);
 
-/* A mangled name's text grows with its substitutions. Longer ones than this exist only to burn time. */
+/* A mangled name's text grows with its substitutions. Longer ones than this exist only to burn
+ * time. */
 #define NAME_MAX_BYTES 16384
 
 static char *cxx(const char *name)
@@ -49,7 +51,8 @@ char *demangle_symbol(const char *name)
 	if (name[0] == '_' && (name[1] == 'R' || name[1] == 'Z'))
 		result = rust_demangle(name, DMGL_PARAMS);
 	if (!result && name[0] == '_' && name[1] == 'Z') {
-		/* ".part.0", ".cold", ".llvm.123": a piece or a copy of the function, which DWARF doesn't tell apart either */
+		/* ".part.0", ".cold", ".llvm.123": a piece or a copy of the function, which DWARF
+		 * doesn't tell apart either */
 		char *whole = before(name, '.');
 
 		result = cxx(whole ? whole : name);
@@ -66,7 +69,8 @@ char *demangle_class(const char *name)
 	/* gcc marks names that are compared by address, those of classes with internal linkage */
 	if (*name == '*')
 		name++;
-	/* a class: source name, nested name, std:: substitution or local name; anything else would be a pointer, a function … */
+	/* a class: source name, nested name, std:: substitution or local name; anything else would
+	 * be a pointer, a function … */
 	if (!isdigit((unsigned char)*name) && *name != 'N' && *name != 'S' && *name != 'Z')
 		return NULL;
 	for (size_t i = 0; name[i]; i++)

@@ -12,7 +12,8 @@
 /* A symbol: Itanium C++, Rust (both schemes). NULL: it isn't mangled, or not one of these. */
 char *demangle_symbol(const char *name);
 
-/* The class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: not the name of a class. */
+/* The class in a type-info name ("N5blink4NodeE", "*N12_GLOBAL__N_11AE"). NULL: not the name of a
+ * class. */
 char *demangle_class(const char *name);
 
 #endif

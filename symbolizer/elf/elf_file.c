@@ -20,7 +20,8 @@ const void *elf_file_range(const struct elf_file *file, uint64_t offset, uint64_
 	return file->data + offset;
 }
 
-/* The build-id note in `bytes` of notes; notes are aligned to 4, or to 8 in segments that say so. */
+/* The build-id note in `bytes` of notes; notes are aligned to 4, or to 8 in segments that say
+ * so. */
 static bool note_build_id(struct elf_file *file, const uint8_t *notes, size_t bytes, uint64_t align)
 {
 	align = align == 8 ? 8 : 4;
@@ -28,12 +29,14 @@ static bool note_build_id(struct elf_file *file, const uint8_t *notes, size_t by
 		Elf64_Nhdr note;
 
 		memcpy(&note, notes, sizeof(note));
-		uint64_t name = sizeof(note), desc = (name + note.n_namesz + align - 1) & ~(align - 1);
+		uint64_t name = sizeof(note),
+			 desc = (name + note.n_namesz + align - 1) & ~(align - 1);
 		uint64_t next = (desc + note.n_descsz + align - 1) & ~(align - 1);
 
 		if (desc > bytes || note.n_descsz > bytes - desc)
 			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) && note.n_descsz &&
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && note.n_descsz &&
 		    note.n_descsz <= sizeof(file->build_id)) {
 			memcpy(file->build_id, notes + desc, note.n_descsz);
 			file->build_id_bytes = note.n_descsz;
@@ -53,16 +56,21 @@ static void find_build_id(struct elf_file *file)
 
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
-		const uint8_t *notes = segment->p_type == PT_NOTE ? elf_file_range(file, segment->p_offset, segment->p_filesz) : NULL;
+		const uint8_t *notes =
+			segment->p_type == PT_NOTE
+				? elf_file_range(file, segment->p_offset, segment->p_filesz)
+				: NULL;
 
 		if (notes && note_build_id(file, notes, segment->p_filesz, segment->p_align))
 			return;
 	}
-	/* a separate debug file keeps its note in a section, while its segments point past the end of the file */
+	/* a separate debug file keeps its note in a section, while its segments point past the end
+	 * of the file */
 	for (size_t i = 0; elf_file_section(file, i, &section); i++) {
 		struct elf_bytes notes = elf_file_section_bytes(file, &section);
 
-		if (section.sh_type == SHT_NOTE && notes.data && note_build_id(file, notes.data, notes.bytes, section.sh_addralign))
+		if (section.sh_type == SHT_NOTE && notes.data &&
+		    note_build_id(file, notes.data, notes.bytes, section.sh_addralign))
 			return;
 	}
 }
@@ -80,7 +88,8 @@ static enum elf_open parse(struct elf_file *file)
 		return ELF_OPEN_NOT_ELF;
 	file->type = header.e_type;
 
-	if (header.e_phnum && header.e_phnum <= SEGMENTS_MAX && header.e_phentsize == sizeof(Elf64_Phdr)) {
+	if (header.e_phnum && header.e_phnum <= SEGMENTS_MAX &&
+	    header.e_phentsize == sizeof(Elf64_Phdr)) {
 		size_t bytes = header.e_phnum * sizeof(Elf64_Phdr);
 		const void *segments = elf_file_range(file, header.e_phoff, bytes);
 
@@ -100,8 +109,10 @@ static enum elf_open parse(struct elf_file *file)
 			memcpy(&zero, first, sizeof(zero));
 			if (!count)
 				count = zero.sh_size;
-			file->section_names = header.e_shstrndx == SHN_XINDEX ? zero.sh_link : header.e_shstrndx;
-			if (count <= SECTIONS_MAX && elf_file_range(file, header.e_shoff, count * sizeof(Elf64_Shdr))) {
+			file->section_names =
+				header.e_shstrndx == SHN_XINDEX ? zero.sh_link : header.e_shstrndx;
+			if (count <= SECTIONS_MAX &&
+			    elf_file_range(file, header.e_shoff, count * sizeof(Elf64_Shdr))) {
 				file->section_offset = header.e_shoff;
 				file->section_count = count;
 			}
@@ -125,7 +136,8 @@ enum elf_open elf_file_open(struct elf_file *file, const char *path)
 		void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 
 		if (map != MAP_FAILED) {
-			/* look-ups jump about: reading ahead would only make the process look large */
+			/* look-ups jump about: reading ahead would only make the process look
+			 * large */
 			madvise(map, (size_t)st.st_size, MADV_RANDOM);
 			file->data = map;
 			file->bytes = (size_t)st.st_size;
@@ -167,7 +179,8 @@ static const Elf64_Phdr *segment_of(const struct elf_file *file, uint64_t vaddr)
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 
-		if (segment->p_type == PT_LOAD && vaddr >= segment->p_vaddr && vaddr - segment->p_vaddr < segment->p_memsz)
+		if (segment->p_type == PT_LOAD && vaddr >= segment->p_vaddr &&
+		    vaddr - segment->p_vaddr < segment->p_memsz)
 			return segment;
 	}
 	return NULL;
@@ -235,7 +248,8 @@ bool elf_file_read_only(const struct elf_file *file, uint64_t vaddr)
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 
-		if (segment->p_type == PT_GNU_RELRO && vaddr >= segment->p_vaddr && vaddr - segment->p_vaddr < segment->p_memsz)
+		if (segment->p_type == PT_GNU_RELRO && vaddr >= segment->p_vaddr &&
+		    vaddr - segment->p_vaddr < segment->p_memsz)
 			return true;
 	}
 	return false;
@@ -251,7 +265,9 @@ bool elf_file_section(const struct elf_file *file, size_t index, Elf64_Shdr *out
 
 struct elf_bytes elf_file_section_bytes(const struct elf_file *file, const Elf64_Shdr *section)
 {
-	const uint8_t *data = section->sh_type == SHT_NOBITS ? NULL : elf_file_range(file, section->sh_offset, section->sh_size);
+	const uint8_t *data = section->sh_type == SHT_NOBITS
+				      ? NULL
+				      : elf_file_range(file, section->sh_offset, section->sh_size);
 
 	return (struct elf_bytes){ data, data ? section->sh_size : 0 };
 }
@@ -265,7 +281,8 @@ static const char *elf_file_section_name(const struct elf_file *file, const Elf6
 
 	struct elf_bytes text = elf_file_section_bytes(file, &names);
 
-	if (section->sh_name >= text.bytes || !memchr(text.data + section->sh_name, 0, text.bytes - section->sh_name))
+	if (section->sh_name >= text.bytes ||
+	    !memchr(text.data + section->sh_name, 0, text.bytes - section->sh_name))
 		return "";
 	return (const char *)text.data + section->sh_name;
 }
@@ -286,12 +303,14 @@ bool elf_file_section_typed(const struct elf_file *file, uint32_t type, Elf64_Sh
 	return false;
 }
 
-void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_function_fn *fn, void *context)
+void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_function_fn *fn,
+			    void *context)
 {
 	Elf64_Shdr table, strings;
 	struct elf_bytes symbols, names;
 
-	if (!elf_file_section_typed(file, type, &table) || !elf_file_section(file, table.sh_link, &strings))
+	if (!elf_file_section_typed(file, type, &table) ||
+	    !elf_file_section(file, table.sh_link, &strings))
 		return;
 	symbols = elf_file_section_bytes(file, &table);
 	names = elf_file_section_bytes(file, &strings);
@@ -301,7 +320,8 @@ void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_func
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, symbols.data + at, sizeof(symbol));
-		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_name < names.bytes && symbol.st_value)
+		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+		    symbol.st_name < names.bytes && symbol.st_value)
 			fn(context, (const char *)names.data + symbol.st_name, &symbol);
 	}
 }

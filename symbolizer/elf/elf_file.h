@@ -2,11 +2,13 @@
 /*
  * elf_file.h: a mapped x86-64 ELF file, read with every offset checked against the file's size.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: the program headers. Threads: read-only after elf_file_open().
+ * Runs: sidecar, CLI. Signals: no. Allocates: the program headers. Threads: read-only after
+ * elf_file_open().
  *
- * The file is hostile: nothing in it is trusted, and a look-up outside of it answers NULL. It is mapped, never read as a whole, so
- * that a 300 MB Chromium costs the pages that are asked for. libelf isn't used here: all that is needed are headers, sections and
- * bytes at an address, and libelf would make private copies of some sections and trust some of the rest.
+ * The file is hostile: nothing in it is trusted, and a look-up outside of it answers NULL. It is
+ * mapped, never read as a whole, so that a 300 MB Chromium costs the pages that are asked for.
+ * libelf isn't used here: all that is needed are headers, sections and bytes at an address, and
+ * libelf would make private copies of some sections and trust some of the rest.
  */
 #ifndef SHINY_SYM_ELF_FILE_H
 #define SHINY_SYM_ELF_FILE_H
@@ -49,7 +51,8 @@ void elf_file_close(struct elf_file *file);
 /* `bytes` bytes of the file at `offset`, or NULL. */
 const void *elf_file_range(const struct elf_file *file, uint64_t offset, uint64_t bytes);
 
-/* The file's bytes that are mapped at `vaddr`; NULL unless all `bytes` of them are in the file (.bss isn't). */
+/* The file's bytes that are mapped at `vaddr`; NULL unless all `bytes` of them are in the file
+ * (.bss isn't). */
 const void *elf_file_at(const struct elf_file *file, uint64_t vaddr, uint64_t bytes);
 
 /* Bytes from `vaddr` to the end of the file's part of its segment; 0 where there is none. */
@@ -57,13 +60,15 @@ uint64_t elf_file_room(const struct elf_file *file, uint64_t vaddr);
 
 bool elf_file_word(const struct elf_file *file, uint64_t vaddr, uint64_t *out);
 
-/* A string of at most `limit` bytes without its end, at `vaddr`; NULL when it isn't all in the file. */
+/* A string of at most `limit` bytes without its end, at `vaddr`; NULL when it isn't all in the
+ * file. */
 const char *elf_file_string(const struct elf_file *file, uint64_t vaddr, size_t limit);
 
 /* PF_R|PF_W|PF_X of the segment that holds `vaddr`; 0 none. */
 uint32_t elf_file_flags(const struct elf_file *file, uint64_t vaddr);
 
-/* True where the loader leaves `vaddr` readable and not writable: a read-only segment, or PT_GNU_RELRO. */
+/* True where the loader leaves `vaddr` readable and not writable: a read-only segment, or
+ * PT_GNU_RELRO. */
 bool elf_file_read_only(const struct elf_file *file, uint64_t vaddr);
 
 /* Section header `index`; false when there is none. */
@@ -72,8 +77,10 @@ bool elf_file_section_named(const struct elf_file *file, const char *name, Elf64
 bool elf_file_section_typed(const struct elf_file *file, uint32_t type, Elf64_Shdr *out);
 struct elf_bytes elf_file_section_bytes(const struct elf_file *file, const Elf64_Shdr *section);
 
-/* Each function that is defined in the first section of `type` (SHT_SYMTAB, SHT_DYNSYM), with its name, which stays as long as the file is open. */
+/* Each function that is defined in the first section of `type` (SHT_SYMTAB, SHT_DYNSYM), with its
+ * name, which stays as long as the file is open. */
 typedef void elf_function_fn(void *context, const char *name, const Elf64_Sym *symbol);
-void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_function_fn *fn, void *context);
+void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_function_fn *fn,
+			    void *context);
 
 #endif

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections, const char *const *names, size_t count)
+bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections,
+		    const char *const *names, size_t count)
 {
 	static const char last[] = ".shstrtab";
-	size_t text = sizeof(Elf64_Ehdr) + (count + 2) * sizeof(Elf64_Shdr), room = 1 + sizeof(last), used = 1;
+	size_t text = sizeof(Elf64_Ehdr) + (count + 2) * sizeof(Elf64_Shdr),
+	       room = 1 + sizeof(last), used = 1;
 	Elf_Scn *section = NULL;
 	Elf64_Ehdr *header;
 	Elf64_Shdr *table;
@@ -21,15 +23,24 @@ bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections, c
 		return false;
 	header = (Elf64_Ehdr *)image->file;
 	table = (Elf64_Shdr *)(image->file + sizeof(*header));
-	*header = (Elf64_Ehdr){ .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-				.e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_shoff = sizeof(*header),
-				.e_ehsize = sizeof(*header), .e_shentsize = sizeof(*table), .e_shnum = (Elf64_Half)(count + 2),
+	*header = (Elf64_Ehdr){ .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					     ELFDATA2LSB, EV_CURRENT },
+				.e_type = ET_REL,
+				.e_machine = EM_X86_64,
+				.e_version = EV_CURRENT,
+				.e_shoff = sizeof(*header),
+				.e_ehsize = sizeof(*header),
+				.e_shentsize = sizeof(*table),
+				.e_shnum = (Elf64_Half)(count + 2),
 				.e_shstrndx = (Elf64_Half)(count + 1) };
 	for (size_t i = 0; i <= count; i++) {
 		const char *name = i < count ? names[i] : last;
 
-		table[i + 1] = (Elf64_Shdr){ .sh_name = (Elf64_Word)used, .sh_type = i < count ? SHT_PROGBITS : SHT_STRTAB,
-					     .sh_offset = text, .sh_size = i < count ? 1 : room, .sh_addralign = 1 };
+		table[i + 1] = (Elf64_Shdr){ .sh_name = (Elf64_Word)used,
+					     .sh_type = i < count ? SHT_PROGBITS : SHT_STRTAB,
+					     .sh_offset = text,
+					     .sh_size = i < count ? 1 : room,
+					     .sh_addralign = 1 };
 		strcpy((char *)image->file + text + used, name);
 		used += strlen(name) + 1;
 	}

@@ -4,7 +4,8 @@
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the headers, not the content. Threads: one at a time.
  *
- * The file has sections of one byte each; libelf's descriptors of their content are pointed at the real content before libdw sees them.
+ * The file has sections of one byte each; libelf's descriptors of their content are pointed at the
+ * real content before libdw sees them.
  */
 #ifndef SHINY_SYM_ELF_IMAGE_H
 #define SHINY_SYM_ELF_IMAGE_H
@@ -23,7 +24,8 @@ struct elf_image {
 };
 
 /* The content must outlive the image. False: libdw finds no DWARF in it; close it all the same. */
-bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections, const char *const *names, size_t count);
+bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections,
+		    const char *const *names, size_t count);
 void elf_image_close(struct elf_image *image); /* ends the Dwarf, too */
 
 #endif

@@ -2,12 +2,15 @@
 /*
  * fetch.c: debug files from debuginfod servers, where the user has named some in DEBUGINFOD_URLS.
  *
- * libdebuginfod is opened when it is needed first: it brings libcurl and forty more libraries, which a user without servers need not have.
- * It keeps what it got, and what servers did not have, in the user's cache, as for gdb and the others.
+ * libdebuginfod is opened when it is needed first: it brings libcurl and forty more libraries,
+ * which a user without servers need not have. It keeps what it got, and what servers did not have,
+ * in the user's cache, as for gdb and the others.
  *
- * Waiting. The library gives up when a server sends nothing for DEBUGINFOD_TIMEOUT seconds (90), but not while it connects. So its progress
- * callback, which comes about once a second, looks at the clock as well. A server that can't be asked would cost that time for each of a
- * program's hundred libraries: after the first failure nobody is asked again, and the reason stands in that module's note.
+ * Waiting. The library gives up when a server sends nothing for DEBUGINFOD_TIMEOUT seconds (90),
+ * but not while it connects. So its progress callback, which comes about once a second, looks at
+ * the clock as well. A server that can't be asked would cost that time for each of a program's
+ * hundred libraries: after the first failure nobody is asked again, and the reason stands in that
+ * module's note.
  */
 #define _GNU_SOURCE /* asprintf */
 
@@ -35,7 +38,8 @@ static struct {
 	struct debuginfod_client *(*begin)(void);
 	void (*end)(struct debuginfod_client *);
 	int (*find)(struct debuginfod_client *, const unsigned char *id, int bytes, char **path);
-	void (*set_progress)(struct debuginfod_client *, int (*call)(struct debuginfod_client *, long done, long total));
+	void (*set_progress)(struct debuginfod_client *,
+			     int (*call)(struct debuginfod_client *, long done, long total));
 	void (*set_data)(struct debuginfod_client *, void *data);
 	void *(*get_data)(struct debuginfod_client *);
 	const char *(*get_url)(struct debuginfod_client *);
@@ -87,8 +91,11 @@ struct fetch *fetch_create(bool progress, bool (*stop)(void))
 	long seconds = limit ? strtol(limit, NULL, 10) : 0;
 
 	if (fetch)
-		*fetch = (struct fetch){ .show = progress, .stop = stop,
-					 .limit = seconds > 0 && seconds <= TIMEOUT_MAX ? seconds : TIMEOUT_DEFAULT };
+		*fetch = (struct fetch){ .show = progress,
+					 .stop = stop,
+					 .limit = seconds > 0 && seconds <= TIMEOUT_MAX
+							  ? seconds
+							  : TIMEOUT_DEFAULT };
 	return fetch;
 }
 
@@ -109,7 +116,8 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
-/* Anything but 0 ends the download. `total` is 0 while nothing has come: then `done` counts the calls. */
+/* Anything but 0 ends the download. `total` is 0 while nothing has come: then `done` counts the
+ * calls. */
 static int on_progress(struct debuginfod_client *client, long done, long total)
 {
 	struct fetch *fetch = api.get_data(client);
@@ -118,7 +126,8 @@ static int on_progress(struct debuginfod_client *client, long done, long total)
 		fetch->done = done;
 		fetch->moved = now();
 	}
-	progress_set(&fetch->progress, total > 0 ? (uint64_t)done : 0, total > 0 ? (uint64_t)total : 0);
+	progress_set(&fetch->progress, total > 0 ? (uint64_t)done : 0,
+		     total > 0 ? (uint64_t)total : 0);
 	if (fetch->stop && fetch->stop())
 		fetch->ended = "stopped";
 	else if (now() - fetch->moved > fetch->limit)
@@ -126,7 +135,8 @@ static int on_progress(struct debuginfod_client *client, long done, long total)
 	return fetch->ended ? 1 : 0;
 }
 
-enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t bytes, const char *name, char **path)
+enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t bytes,
+			      const char *name, char **path)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS"), *url;
 	char what[256], *got = NULL;
@@ -172,7 +182,8 @@ enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t byt
 		return FETCH_NOT_THERE;
 	url = api.get_url(fetch->client);
 	fetch->failed = true;
-	snprintf(fetch->trouble, sizeof(fetch->trouble), "%s: %s", url ? url : urls, fetch->ended ? fetch->ended : strerror(-fd));
+	snprintf(fetch->trouble, sizeof(fetch->trouble), "%s: %s", url ? url : urls,
+		 fetch->ended ? fetch->ended : strerror(-fd));
 	/* the address of the server, without that of the file */
 	char *file = strstr(fetch->trouble, "/buildid/");
 
@@ -191,7 +202,8 @@ const char *fetch_trouble(const struct fetch *fetch)
 
 char *fetch_cached(const uint8_t *id, size_t bytes)
 {
-	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME"), *xdg = getenv("XDG_CACHE_HOME");
+	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME"),
+		   *xdg = getenv("XDG_CACHE_HOME");
 	char hex[2 * ELF_BUILD_ID_MAX + 1], *path = NULL;
 
 	if (!bytes || bytes > ELF_BUILD_ID_MAX)

@@ -25,13 +25,16 @@ enum fetch_result {
 	FETCH_FAILED,     /* they can't be asked; after the first time nobody is asked again */
 };
 
-/* Gets the debug file with this build-id into the user's debuginfod cache. `*path` is malloc'ed. `name` is what progress calls it. */
-enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t bytes, const char *name, char **path);
+/* Gets the debug file with this build-id into the user's debuginfod cache. `*path` is malloc'ed.
+ * `name` is what progress calls it. */
+enum fetch_result fetch_debug(struct fetch *fetch, const uint8_t *id, size_t bytes,
+			      const char *name, char **path);
 
 /* After FETCH_FAILED: what went wrong, "http://…: Connection refused". */
 const char *fetch_trouble(const struct fetch *fetch);
 
-/* The file in the user's debuginfod cache, whoever put it there; malloc'ed, NULL none. Asks nobody. */
+/* The file in the user's debuginfod cache, whoever put it there; malloc'ed, NULL none. Asks
+ * nobody. */
 char *fetch_cached(const uint8_t *id, size_t bytes);
 
 #endif

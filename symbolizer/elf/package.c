@@ -2,8 +2,9 @@
 /*
  * package.c: which Debian package a file came from, and where its debug information is.
  *
- * dpkg -S takes half a second a file. Its lists, /var/lib/dpkg/info/PACKAGE.list, are read once (9 MB here: 30 ms) and searched for a
- * whole line. dpkg knows a file by the name it was installed under: with and without the /usr that the merged directories put in front.
+ * dpkg -S takes half a second a file. Its lists, /var/lib/dpkg/info/PACKAGE.list, are read once (9
+ * MB here: 30 ms) and searched for a whole line. dpkg knows a file by the name it was installed
+ * under: with and without the /usr that the merged directories put in front.
  */
 #define _GNU_SOURCE /* memmem */
 
@@ -22,7 +23,8 @@
 
 struct packages {
 	bool read;
-	char *text; /* the lists, each line between two ends of line; before each list's lines "\n\1PACKAGE\n" */
+	char *text; /* the lists, each line between two ends of line; before each list's lines
+	             * "\n\1PACKAGE\n" */
 	size_t bytes, room;
 	char release[64]; /* "bookworm"; "" this is no Debian */
 };
@@ -65,8 +67,10 @@ static void read_list(struct packages *packages, int directory, const char *name
 
 	if (fd < 0)
 		return;
-	if (append(packages, "\n\1", 2) && append(packages, name, name_bytes) && append(packages, "\n", 1))
-		while ((got = read(fd, block, sizeof(block))) > 0 && append(packages, block, (size_t)got))
+	if (append(packages, "\n\1", 2) && append(packages, name, name_bytes) &&
+	    append(packages, "\n", 1))
+		while ((got = read(fd, block, sizeof(block))) > 0 &&
+		       append(packages, block, (size_t)got))
 			;
 	close(fd);
 }
@@ -108,9 +112,11 @@ static bool owner_of(const struct packages *packages, const char *path, char *ou
 {
 	char line[4096];
 	int length = snprintf(line, sizeof(line), "\n%s\n", path);
-	const char *found = length < (int)sizeof(line) && packages->text ?
-				    memmem(packages->text, packages->bytes, line, (size_t)length) : NULL;
-	const char *mark = found ? memrchr(packages->text, '\1', (size_t)(found - packages->text)) : NULL;
+	const char *found = length < (int)sizeof(line) && packages->text
+				    ? memmem(packages->text, packages->bytes, line, (size_t)length)
+				    : NULL;
+	const char *mark =
+		found ? memrchr(packages->text, '\1', (size_t)(found - packages->text)) : NULL;
 
 	if (!mark)
 		return false;
@@ -130,7 +136,8 @@ static bool packages_owner(struct packages *packages, const char *path, char *ou
 		return true;
 	if (!strncmp(path, "/usr/", 5))
 		return owner_of(packages, path + 4, out, room);
-	return snprintf(with, sizeof(with), "/usr%s", path) < (int)sizeof(with) && owner_of(packages, with, out, room);
+	return snprintf(with, sizeof(with), "/usr%s", path) < (int)sizeof(with) &&
+	       owner_of(packages, with, out, room);
 }
 
 void packages_advice(struct packages *packages, const char *path, char *out, size_t room)
@@ -138,12 +145,21 @@ void packages_advice(struct packages *packages, const char *path, char *out, siz
 	char owner[128];
 
 	if (!packages_owner(packages, path, owner, sizeof(owner)))
-		snprintf(out, room, "build it with -g, or give --symbols the place of its debug file or of the file before it was stripped");
+		snprintf(out, room,
+			 "build it with -g, or give --symbols the place of its debug file or of "
+			 "the file before it was stripped");
 	else if (!strcmp(owner, "libc6"))
 		snprintf(out, room, "apt install libc6-dbg");
 	else if (*packages->release)
-		snprintf(out, room, "apt install %s-dbgsym (from deb http://deb.debian.org/debian-debug %s-debug main)%s", owner,
-			 packages->release, getenv("DEBUGINFOD_URLS") ? "" : ", or set DEBUGINFOD_URLS=https://debuginfod.debian.net");
+		snprintf(out, room,
+			 "apt install %s-dbgsym (from deb http://deb.debian.org/debian-debug "
+			 "%s-debug main)%s",
+			 owner, packages->release,
+			 getenv("DEBUGINFOD_URLS")
+				 ? ""
+				 : ", or set DEBUGINFOD_URLS=https://debuginfod.debian.net");
 	else
-		snprintf(out, room, "install the debug package of %s (%s-dbgsym), or give --symbols", owner, owner);
+		snprintf(out, room,
+			 "install the debug package of %s (%s-dbgsym), or give --symbols", owner,
+			 owner);
 }

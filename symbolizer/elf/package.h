@@ -2,7 +2,8 @@
 /*
  * package.h: which Debian package a file came from, and where its debug information is.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: dpkg's lists of files (10 to 40 MB), while there is one to look for. Threads: one at a time.
+ * Runs: sidecar, CLI. Signals: no. Allocates: dpkg's lists of files (10 to 40 MB), while there is
+ * one to look for. Threads: one at a time.
  */
 #ifndef SHINY_SYM_PACKAGE_H
 #define SHINY_SYM_PACKAGE_H

@@ -2,15 +2,19 @@
 /*
  * reloc.c: what the loader puts into a word of a file.
  *
- * A vtable in a position-independent file is empty on disk: its words are filled by relocations. Three sorts matter. R_X86_64_RELATIVE
- * holds the address as addend. R_X86_64_64 and its like hold a symbol, which is how a vtable points to another library's type-info.
- * DT_RELR is a bitmap of words that hold their address in place.
+ * A vtable in a position-independent file is empty on disk: its words are filled by relocations.
+ * Three sorts matter. R_X86_64_RELATIVE holds the address as addend. R_X86_64_64 and its like hold
+ * a symbol, which is how a vtable points to another library's type-info. DT_RELR is a bitmap of
+ * words that hold their address in place.
  *
- * Facts: Chromium 156 has 1,098,098 relative relocations (26 MB). lld and bfd write them first and sorted, DT_RELACOUNT says how many, so
- * they are searched where they lie; one pass over them, done once, finds whether they really are sorted. The rest (125 there; all
- * of them in a file that isn't sorted) is copied, 24 bytes each, and sorted. DT_RELR is kept as it is, with one entry for each run.
+ * Facts: Chromium 156 has 1,098,098 relative relocations (26 MB). lld and bfd write them first and
+ * sorted, DT_RELACOUNT says how many, so they are searched where they lie; one pass over them, done
+ * once, finds whether they really are sorted. The rest (125 there; all of them in a file that isn't
+ * sorted) is copied, 24 bytes each, and sorted. DT_RELR is kept as it is, with one entry for each
+ * run.
  *
- * Only the dynamic segment is believed: it is what the loader reads. Sections may be stripped or wrong.
+ * Only the dynamic segment is believed: it is what the loader reads. Sections may be stripped or
+ * wrong.
  */
 #include "reloc.h"
 
@@ -38,7 +42,8 @@ struct relr_group {
 };
 
 struct dynamic {
-	uint64_t rela, rela_bytes, rela_count, plt, plt_bytes, relr, relr_bytes, symbols, strings, string_bytes;
+	uint64_t rela, rela_bytes, rela_count, plt, plt_bytes, relr, relr_bytes, symbols, strings,
+		string_bytes;
 };
 
 void reloc_index_init(struct reloc_index *index, const struct elf_file *file)
@@ -58,10 +63,13 @@ static void read_dynamic(const struct elf_file *file, struct dynamic *out)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
-		const uint8_t *entries = segment->p_type == PT_DYNAMIC ?
-						 elf_file_range(file, segment->p_offset, segment->p_filesz) : NULL;
+		const uint8_t *entries =
+			segment->p_type == PT_DYNAMIC
+				? elf_file_range(file, segment->p_offset, segment->p_filesz)
+				: NULL;
 
-		for (size_t at = 0; entries && segment->p_filesz - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
+		for (size_t at = 0; entries && segment->p_filesz - at >= sizeof(Elf64_Dyn);
+		     at += sizeof(Elf64_Dyn)) {
 			Elf64_Dyn entry;
 
 			memcpy(&entry, entries + at, sizeof(entry));
@@ -103,13 +111,15 @@ static size_t sorted_run(const Elf64_Rela *relocations, size_t count)
 static size_t copy_table(struct reloc_entry *out, const Elf64_Rela *relocations, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		out[i] = (struct reloc_entry){ relocations[i].r_offset, (uint64_t)relocations[i].r_addend,
+		out[i] = (struct reloc_entry){ relocations[i].r_offset,
+					       (uint64_t)relocations[i].r_addend,
 					       (uint32_t)ELF64_R_TYPE(relocations[i].r_info),
 					       (uint32_t)ELF64_R_SYM(relocations[i].r_info) };
 	return count;
 }
 
-/* A table of the dynamic segment; NULL when it isn't in the file or not aligned, so that it can be read in place. */
+/* A table of the dynamic segment; NULL when it isn't in the file or not aligned, so that it can be
+ * read in place. */
 static const void *table(const struct elf_file *file, uint64_t vaddr, uint64_t bytes)
 {
 	const void *data = bytes ? elf_file_at(file, vaddr, bytes) : NULL;
@@ -129,9 +139,11 @@ static void build_relr(struct reloc_index *index, const struct dynamic *dynamic)
 	for (size_t i = 0; index->groups && i < index->relr_count; i++) {
 		if (!(index->relr[i] & 1)) {
 			/* out of order: the search below wouldn't find it */
-			if (index->group_count && index->relr[i] <= index->groups[index->group_count - 1].start)
+			if (index->group_count &&
+			    index->relr[i] <= index->groups[index->group_count - 1].start)
 				return;
-			index->groups[index->group_count++] = (struct relr_group){ index->relr[i], i + 1, 0 };
+			index->groups[index->group_count++] =
+				(struct relr_group){ index->relr[i], i + 1, 0 };
 		} else if (index->group_count) {
 			index->groups[index->group_count - 1].bitmaps++;
 		}
@@ -161,21 +173,25 @@ static void build(struct reloc_index *index)
 	}
 	/* the pages of the pass are clean: give them back, look-ups need few of them */
 	if (rela && file->mapped) {
-		uintptr_t from = ((uintptr_t)rela + 4095) & ~(uintptr_t)4095, to = ((uintptr_t)(rela + rela_count)) & ~(uintptr_t)4095;
+		uintptr_t from = ((uintptr_t)rela + 4095) & ~(uintptr_t)4095,
+			  to = ((uintptr_t)(rela + rela_count)) & ~(uintptr_t)4095;
 
 		if (to > from)
 			madvise((void *)from, to - from, MADV_DONTNEED);
 	}
 	index->sorted = malloc((rela_count - relative + plt_count + 1) * sizeof(*index->sorted));
 	if (index->sorted) {
-		size_t count = rela ? copy_table(index->sorted, rela + relative, rela_count - relative) : 0;
+		size_t count =
+			rela ? copy_table(index->sorted, rela + relative, rela_count - relative)
+			     : 0;
 
 		count += copy_table(index->sorted + count, plt, plt_count);
 		qsort(index->sorted, count, sizeof(*index->sorted), compare_offset);
 		index->sorted_count = count;
 	}
 
-	/* the symbol table's size isn't in the dynamic segment; what is in the file behind its start bounds it */
+	/* the symbol table's size isn't in the dynamic segment; what is in the file behind its
+	 * start bounds it */
 	uint64_t room = elf_file_room(file, dynamic.symbols);
 
 	index->symbols = room ? elf_file_at(file, dynamic.symbols, room) : NULL;
@@ -207,7 +223,8 @@ static bool relr_has(const struct reloc_index *index, uint64_t vaddr)
 	if (!words)
 		return true;
 	words--; /* each bitmap stands for the next 63 words, bit 0 being the mark of a bitmap */
-	return words / 63 < group->bitmaps && (index->relr[group->at + words / 63] >> (words % 63 + 1) & 1);
+	return words / 63 < group->bitmaps &&
+	       (index->relr[group->at + words / 63] >> (words % 63 + 1) & 1);
 }
 
 static struct word symbolic(const struct reloc_index *index, const struct reloc_entry *entry)
@@ -240,7 +257,8 @@ struct word reloc_word(struct reloc_index *index, uint64_t vaddr)
 
 		if (entry->offset == vaddr) {
 			switch (entry->type) {
-			case R_X86_64_RELATIVE: return (struct word){ WORD_ADDRESS, entry->addend, NULL };
+			case R_X86_64_RELATIVE:
+				return (struct word){ WORD_ADDRESS, entry->addend, NULL };
 			case R_X86_64_64:
 			case R_X86_64_GLOB_DAT:
 			case R_X86_64_JUMP_SLOT: return symbolic(index, entry);
@@ -264,6 +282,7 @@ struct word reloc_word(struct reloc_index *index, uint64_t vaddr)
 			high = middle;
 	}
 	if (in_file)
-		word = (struct word){ relr_has(index, vaddr) ? WORD_ADDRESS : WORD_PLAIN, value, NULL };
+		word = (struct word){ relr_has(index, vaddr) ? WORD_ADDRESS : WORD_PLAIN, value,
+				      NULL };
 	return word;
 }

@@ -24,14 +24,17 @@ enum word_kind {
 struct word {
 	enum word_kind kind;
 	uint64_t value;     /* PLAIN, ADDRESS; the addend of an IMPORT */
-	const char *symbol; /* of a symbolic relocation, mangled, in the file's own bytes; else NULL */
+	const char *symbol; /* of a symbolic relocation, mangled, in the file's own bytes; else
+	                     * NULL */
 };
 
-/* Invariants: `sorted` is by offset; an offset is in `relative`'s run only if it isn't in `sorted`. */
+/* Invariants: `sorted` is by offset; an offset is in `relative`'s run only if it isn't in
+ * `sorted`. */
 struct reloc_index {
 	const struct elf_file *file;
 	bool built;
-	const Elf64_Rela *relative; /* the run of R_X86_64_RELATIVE in front of DT_RELA, in the file, when it is sorted */
+	const Elf64_Rela *relative; /* the run of R_X86_64_RELATIVE in front of DT_RELA, in the
+	                             * file, when it is sorted */
 	size_t relative_count;
 	struct reloc_entry *sorted; /* all other relocations */
 	size_t sorted_count;

@@ -52,7 +52,8 @@ static struct name *names_get(struct names *names, const char *text)
 	uint32_t hash = hash_of(text);
 
 	if (names->bucket_count)
-		for (struct name *name = names->buckets[hash & (names->bucket_count - 1)]; name; name = name->next)
+		for (struct name *name = names->buckets[hash & (names->bucket_count - 1)]; name;
+		     name = name->next)
 			if (name->hash == hash && !strcmp(name->text, text))
 				return name;
 	if (names->count >= names->bucket_count * 2 && !grow(names))

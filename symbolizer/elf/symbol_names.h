@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_names.h: every string that leaves the room, once; and a map from mangled names to readable ones.
+ * symbol_names.h: every string that leaves the room, once; and a map from mangled names to readable
+ * ones.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time.
  */

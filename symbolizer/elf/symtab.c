@@ -2,9 +2,10 @@
 /*
  * symtab.c: the symbol that covers an address.
  *
- * A symbol covers [value, value + size) and nothing else: the nearest symbol below an address is a lie in a stripped file, where
- * .dynsym names one function in a hundred. Hand-written assembly has symbols without size; those reach to the next symbol of their
- * section, or to its end. Symbols can nest (an entry inside of a larger one), so `reach` tells a search backwards when to stop.
+ * A symbol covers [value, value + size) and nothing else: the nearest symbol below an address is a
+ * lie in a stripped file, where .dynsym names one function in a hundred. Hand-written assembly has
+ * symbols without size; those reach to the next symbol of their section, or to its end. Symbols can
+ * nest (an entry inside of a larger one), so `reach` tells a search backwards when to stop.
  */
 #include "symtab.h"
 
@@ -52,8 +53,8 @@ void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_S
 		unsigned type = ELF64_ST_TYPE(raw.st_info), bind = ELF64_ST_BIND(raw.st_info);
 		bool code;
 
-		if (raw.st_shndx == SHN_UNDEF || raw.st_shndx == SHN_ABS || raw.st_shndx == SHN_COMMON || !raw.st_name ||
-		    raw.st_name >= text.bytes)
+		if (raw.st_shndx == SHN_UNDEF || raw.st_shndx == SHN_ABS ||
+		    raw.st_shndx == SHN_COMMON || !raw.st_name || raw.st_name >= text.bytes)
 			continue;
 		if (type == STT_FUNC || type == STT_GNU_IFUNC)
 			code = true;
@@ -76,8 +77,11 @@ void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_S
 			.name = (const char *)text.data + raw.st_name,
 			.size = raw.st_size > UINT32_MAX ? UINT32_MAX : (uint32_t)raw.st_size,
 			.section = raw.st_shndx,
-			.rank = (uint8_t)((bind == STB_LOCAL ? RANK_LOCAL : bind == STB_WEAK ? RANK_WEAK : 0) +
-					  (type == STT_NOTYPE ? RANK_NO_TYPE : 0) + (raw.st_size ? 0 : RANK_NO_SIZE)),
+			.rank = (uint8_t)((bind == STB_LOCAL  ? RANK_LOCAL
+					   : bind == STB_WEAK ? RANK_WEAK
+							      : 0) +
+					  (type == STT_NOTYPE ? RANK_NO_TYPE : 0) +
+					  (raw.st_size ? 0 : RANK_NO_SIZE)),
 		};
 
 		if (!*symbol.name)
@@ -89,7 +93,8 @@ void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_S
 	}
 }
 
-/* At one address the better name sorts last: rank, then the shorter, then the alphabet, so that the choice never depends on the file. */
+/* At one address the better name sorts last: rank, then the shorter, then the alphabet, so that the
+ * choice never depends on the file. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -127,7 +132,8 @@ static void finish(struct symbols *symbols, const struct elf_file *file)
 			continue;
 		if (next > symbol->value && next < end)
 			end = next;
-		symbol->size = end - symbol->value > UINT32_MAX ? UINT32_MAX : (uint32_t)(end - symbol->value);
+		symbol->size = end - symbol->value > UINT32_MAX ? UINT32_MAX
+								: (uint32_t)(end - symbol->value);
 	}
 	for (size_t i = 0; i < symbols->count; i++) {
 		if (symbols->at[i].value + symbols->at[i].size > reach)
@@ -161,7 +167,8 @@ const struct symbol *symbols_find(const struct symbols *symbols, uint64_t vaddr)
 		else
 			high = middle;
 	}
-	for (size_t steps = 0; low-- > 0 && symbols->at[low].reach > vaddr && steps < SEARCH_MAX; steps++)
+	for (size_t steps = 0; low-- > 0 && symbols->at[low].reach > vaddr && steps < SEARCH_MAX;
+	     steps++)
 		if (vaddr - symbols->at[low].value < symbols->at[low].size)
 			return &symbols->at[low];
 	return NULL;

@@ -2,7 +2,8 @@
 /*
  * symtab.h: the symbol that covers an address, from any number of symbol tables.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a symbol. Threads: read-only after symtab_finish().
+ * Runs: sidecar, CLI. Signals: no. Allocates: 32 bytes a symbol. Threads: read-only after
+ * symtab_finish().
  */
 #ifndef SHINY_SYM_SYMTAB_H
 #define SHINY_SYM_SYMTAB_H
@@ -15,7 +16,8 @@
 
 struct symbol {
 	uint64_t value;
-	uint64_t reach; /* the largest end of this and all symbols before it: where a search backwards may stop */
+	uint64_t reach; /* the largest end of this and all symbols before it: where a search
+	                 * backwards may stop */
 	const char *name;
 	uint32_t size;
 	uint16_t section;
@@ -33,10 +35,12 @@ struct symtab {
 	bool failed; /* no memory: some symbols are missing */
 };
 
-/* Adds the symbols of `section` (SHT_SYMTAB, SHT_DYNSYM) of `file`, whose bytes must outlive the table. */
+/* Adds the symbols of `section` (SHT_SYMTAB, SHT_DYNSYM) of `file`, whose bytes must outlive the
+ * table. */
 void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_Shdr *section);
 
-/* Sorts, and ends the symbols without size at the next one of their section. `file` says where sections end. */
+/* Sorts, and ends the symbols without size at the next one of their section. `file` says where
+ * sections end. */
 void symtab_finish(struct symtab *table, const struct elf_file *file);
 void symtab_deinit(struct symtab *table);
 

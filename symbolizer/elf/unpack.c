@@ -2,9 +2,10 @@
 /*
  * unpack.c: opens a file's DWARF, also where libelf can't unpack its sections.
  *
- * elfutils 0.188 unpacks what zlib packed, in both forms (.zdebug_info, SHF_COMPRESSED), and leaves out what zstd packed, which linkers
- * write since 2022. Of a file with such a section all .debug_ sections go into an ELF file in memory, unpacked. A header may claim any
- * size: the memory isn't touched before the content is there, and content of another size is refused.
+ * elfutils 0.188 unpacks what zlib packed, in both forms (.zdebug_info, SHF_COMPRESSED), and leaves
+ * out what zstd packed, which linkers write since 2022. Of a file with such a section all .debug_
+ * sections go into an ELF file in memory, unpacked. A header may claim any size: the memory isn't
+ * touched before the content is there, and content of another size is refused.
  */
 #include "unpack.h"
 
@@ -15,7 +16,10 @@
 
 #include "elf_image.h"
 
-enum { PACKED_ZSTD = 2 /* ELFCOMPRESS_ZSTD, which this glibc's elf.h may lack */, SECTIONS_MAX = 64 };
+enum {
+	PACKED_ZSTD = 2 /* ELFCOMPRESS_ZSTD, which this glibc's elf.h may lack */,
+	SECTIONS_MAX = 64
+};
 
 struct unpacked {
 	Elf *elf; /* the file */
@@ -30,7 +34,8 @@ static bool is_zstd(Elf_Scn *section, const GElf_Shdr *header)
 {
 	GElf_Chdr packed;
 
-	return (header->sh_flags & SHF_COMPRESSED) && gelf_getchdr(section, &packed) && packed.ch_type == PACKED_ZSTD;
+	return (header->sh_flags & SHF_COMPRESSED) && gelf_getchdr(section, &packed) &&
+	       packed.ch_type == PACKED_ZSTD;
 }
 
 static const char *name_of(Elf *elf, size_t strings, Elf_Scn *section, GElf_Shdr *header)
@@ -60,13 +65,14 @@ static bool unpack(struct unpacked *unpacked, Elf_Scn *section, struct elf_bytes
 	Elf_Data *data = gelf_getchdr(section, &packed) ? elf_rawdata(section, NULL) : NULL;
 	void *to;
 
-	if (!data || data->d_size <= sizeof(Elf64_Chdr) || packed.ch_size > UNPACK_MAX - unpacked->bytes)
+	if (!data || data->d_size <= sizeof(Elf64_Chdr) ||
+	    packed.ch_size > UNPACK_MAX - unpacked->bytes)
 		return false;
 	to = malloc(packed.ch_size ? packed.ch_size : 1);
 	if (!to)
 		return false;
-	if (ZSTD_decompress(to, packed.ch_size, (char *)data->d_buf + sizeof(Elf64_Chdr), data->d_size - sizeof(Elf64_Chdr)) !=
-	    packed.ch_size) {
+	if (ZSTD_decompress(to, packed.ch_size, (char *)data->d_buf + sizeof(Elf64_Chdr),
+			    data->d_size - sizeof(Elf64_Chdr)) != packed.ch_size) {
 		free(to);
 		return false;
 	}
@@ -115,7 +121,8 @@ Dwarf *unpacked_begin(int fd, struct unpacked **out)
 	*out = NULL;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &strings) || !has_zstd(elf, strings)) {
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &strings) ||
+	    !has_zstd(elf, strings)) {
 		elf_end(elf);
 		return dwarf_begin(fd, DWARF_C_READ);
 	}
@@ -126,7 +133,8 @@ Dwarf *unpacked_begin(int fd, struct unpacked **out)
 	}
 	unpacked->elf = elf;
 	collect(unpacked, strings);
-	if (!elf_image_open(&unpacked->image, unpacked->sections, unpacked->names, unpacked->count)) {
+	if (!elf_image_open(&unpacked->image, unpacked->sections, unpacked->names,
+			    unpacked->count)) {
 		unpacked_end(NULL, unpacked);
 		return NULL;
 	}

@@ -2,20 +2,25 @@
 /*
  * flow.c: where a pointer goes from the call that returned it.
  *
- * The walk goes through the function's instructions from the return address on, the nearest first, until nothing holds the pointer any
- * more. What an instruction does is flow_step.c's; here is the order, what is visited again, and what is true on every path.
+ * The walk goes through the function's instructions from the return address on, the nearest first,
+ * until nothing holds the pointer any more. What an instruction does is flow_step.c's; here is the
+ * order, what is visited again, and what is true on every path.
  *
- * First pass: facts, one path at a time. At a place that was visited before a path goes on only if it brings something that no
- * earlier one had there: the pointer in another place, or another constant. So `p = fast() ? new A : cached; use(p)` has its use, although
- * on one arm p is something else. Per instruction 128 bits say what has been there; they only fill up, so the walk ends; two things
- * that share a bit cost a fact at most. A loop over an array's elements brings another constant each time round; VISITS ends that.
+ * First pass: facts, one path at a time. At a place that was visited before a path goes on only if
+ * it brings something that no earlier one had there: the pointer in another place, or another
+ * constant. So `p = fast() ? new A : cached; use(p)` has its use, although on one arm p is
+ * something else. Per instruction 128 bits say what has been there; they only fill up, so the walk
+ * ends; two things that share a bit cost a fact at most. A loop over an array's elements brings
+ * another constant each time round; VISITS ends that.
  *
- * Second pass: states, over the same edges: at each instruction what all paths that lead there agree on, to a fixed point. A path that
- * has lost the pointer has no more facts, but it can come back to where another one still holds it; so here those are walked on.
+ * Second pass: states, over the same edges: at each instruction what all paths that lead there
+ * agree on, to a fixed point. A path that has lost the pointer has no more facts, but it can come
+ * back to where another one still holds it; so here those are walked on.
  *
- * Third: a fact is certain if its instruction can't be avoided on the way to an end of the function, and the second pass's state gives it
- * too. The arm on which the pointer is null isn't walked at all, and calls that don't return are no ends, so neither hides anything.
- * Losing the pointer is an end, and so is coming back to the start.
+ * Third: a fact is certain if its instruction can't be avoided on the way to an end of the
+ * function, and the second pass's state gives it too. The arm on which the pointer is null isn't
+ * walked at all, and calls that don't return are no ends, so neither hides anything. Losing the
+ * pointer is an end, and so is coming back to the start.
  */
 #include "flow.h"
 
@@ -24,8 +29,16 @@
 
 #include "flow_step.h"
 
-enum { NODES = FLOW_STEPS, WALKS = 8 * FLOW_STEPS, TABLE = 1024, PENDING = 512, ROUNDS = 64 * FLOW_STEPS, VISITS = 4, STRAYS = 32,
-       STRAY_STEPS = 256 };
+enum {
+	NODES = FLOW_STEPS,
+	WALKS = 8 * FLOW_STEPS,
+	TABLE = 1024,
+	PENDING = 512,
+	ROUNDS = 64 * FLOW_STEPS,
+	VISITS = 4,
+	STRAYS = 32,
+	STRAY_STEPS = 256
+};
 _Static_assert(TABLE >= 2 * NODES, "the table must not fill up");
 
 struct node {
@@ -35,7 +48,8 @@ struct node {
 	bool ends;         /* the function may end here */
 	bool queued, reached;
 	uint8_t visits;
-	uint16_t possible; /* registers that held the pointer on some path, and their offsets there */
+	uint16_t possible; /* registers that held the pointer on some path, and their offsets
+	                    * there */
 	int32_t offsets[FLOW_REGISTERS];
 	struct flow_machine must; /* in front of it, on every path */
 };
@@ -91,9 +105,10 @@ static int add(struct walk *walk, uint64_t vaddr)
 
 static bool same_fact(const struct flow_fact *a, const struct flow_fact *b)
 {
-	return a->vaddr == b->vaddr && a->kind == b->kind && a->argument == b->argument && a->offset == b->offset &&
-	       a->value == b->value && a->base == b->base && a->displacement == b->displacement &&
-	       a->callee.vaddr == b->callee.vaddr && a->callee.symbol == b->callee.symbol;
+	return a->vaddr == b->vaddr && a->kind == b->kind && a->argument == b->argument &&
+	       a->offset == b->offset && a->value == b->value && a->base == b->base &&
+	       a->displacement == b->displacement && a->callee.vaddr == b->callee.vaddr &&
+	       a->callee.symbol == b->callee.symbol;
 }
 
 static void emit_first(void *context, const struct flow_fact *fact)
@@ -104,10 +119,14 @@ static void emit_first(void *context, const struct flow_fact *fact)
 	for (size_t i = 0; i < out->fact_count; i++)
 		if (same_fact(&out->facts[i], fact))
 			return;
-	if (out->fact_count == FLOW_FACTS - 1 && !walk->lost_facts) { /* the last place says that there were more */
+	/* the last place says that there were more */
+	if (out->fact_count == FLOW_FACTS - 1 && !walk->lost_facts) {
 		walk->lost_facts = true;
-		out->facts[out->fact_count++] = (struct flow_fact){ .kind = FLOW_LOST, .vaddr = fact->vaddr, .next = fact->next,
-								    .base = FLOW_NONE, .arm = walk->arm };
+		out->facts[out->fact_count++] = (struct flow_fact){ .kind = FLOW_LOST,
+								    .vaddr = fact->vaddr,
+								    .next = fact->next,
+								    .base = FLOW_NONE,
+								    .arm = walk->arm };
 	}
 	if (out->fact_count == FLOW_FACTS)
 		return;
@@ -130,7 +149,9 @@ static void emit_nothing(void *context, const struct flow_fact *fact)
 
 static void emit_lost(struct walk *walk, uint64_t vaddr)
 {
-	const struct flow_fact fact = { .kind = FLOW_LOST, .vaddr = vaddr, .next = vaddr, .base = FLOW_NONE };
+	const struct flow_fact fact = {
+		.kind = FLOW_LOST, .vaddr = vaddr, .next = vaddr, .base = FLOW_NONE
+	};
 
 	emit_first(walk, &fact);
 }
@@ -141,9 +162,11 @@ static void mark(uint64_t bits[2], unsigned place, const struct flow_value *valu
 {
 	uint64_t hash;
 
-	if (value->kind != VALUE_POINTER && value->kind != VALUE_CONSTANT && value->kind != VALUE_IMPORT)
+	if (value->kind != VALUE_POINTER && value->kind != VALUE_CONSTANT &&
+	    value->kind != VALUE_IMPORT)
 		return;
-	hash = ((uint64_t)value->number * 31 + (uint64_t)(uintptr_t)value->symbol + value->kind) * 0x9e3779b97f4a7c15u;
+	hash = ((uint64_t)value->number * 31 + (uint64_t)(uintptr_t)value->symbol + value->kind) *
+	       0x9e3779b97f4a7c15u;
 	hash = (hash ^ (hash >> 29) ^ place) * 0xbf58476d1ce4e5b9u;
 	bits[(hash >> 63) & 1] |= (uint64_t)1 << ((hash >> 57) & 63);
 }
@@ -159,7 +182,9 @@ static bool brings(struct node *node, const struct flow_machine *machine)
 	for (unsigned i = 0; i < FLOW_VECTORS * 2; i++)
 		mark(bits, 16 + i, &machine->vectors[i / 2][i % 2]);
 	for (unsigned i = 0; i < machine->place_count; i++)
-		mark(bits, 64 + (unsigned)machine->places[i].displacement * 2 + machine->places[i].base, &machine->places[i].value);
+		mark(bits,
+		     64 + (unsigned)machine->places[i].displacement * 2 + machine->places[i].base,
+		     &machine->places[i].value);
 	new = (bits[0] & ~node->seen[0]) || (bits[1] & ~node->seen[1]);
 	node->seen[0] |= bits[0];
 	node->seen[1] |= bits[1];
@@ -168,7 +193,8 @@ static bool brings(struct node *node, const struct flow_machine *machine)
 
 static bool held(const struct flow_value *value)
 {
-	return value->kind == VALUE_POINTER && value->number >= INT32_MIN && value->number <= INT32_MAX;
+	return value->kind == VALUE_POINTER && value->number >= INT32_MIN &&
+	       value->number <= INT32_MAX;
 }
 
 static void note_registers(struct node *node, const struct flow_machine *machine)
@@ -193,10 +219,12 @@ static bool take(struct walk *walk, struct pending *out)
 	if (!walk->pending_count)
 		return false;
 	for (unsigned i = 1; i < walk->pending_count; i++)
-		if (goes_first(&walk->pending[i], walk->pending[best].depth, walk->pending[best].arm))
+		if (goes_first(&walk->pending[i], walk->pending[best].depth,
+			       walk->pending[best].arm))
 			best = i;
 	*out = walk->pending[best];
-	memmove(&walk->pending[best], &walk->pending[best + 1], (--walk->pending_count - best) * sizeof(*walk->pending));
+	memmove(&walk->pending[best], &walk->pending[best + 1],
+		(--walk->pending_count - best) * sizeof(*walk->pending));
 	return true;
 }
 
@@ -220,7 +248,8 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 			index = add(walk, path->vaddr);
 		if (index >= 0 && path->from >= 0)
 			walk->nodes[path->from].successors[path->way] = index;
-		if (index < 0 || (*walks)++ >= WALKS || !flow_decode(walk->code, path->vaddr, &instruction)) {
+		if (index < 0 || (*walks)++ >= WALKS ||
+		    !flow_decode(walk->code, path->vaddr, &instruction)) {
 			emit_lost(walk, path->vaddr);
 			if (index >= 0)
 				walk->nodes[index].ends = true;
@@ -228,12 +257,14 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 				walk->nodes[path->from].ends = true;
 			return;
 		}
-		if ((!brings(&walk->nodes[index], &path->machine) && !first) || walk->nodes[index].visits++ >= VISITS)
+		if ((!brings(&walk->nodes[index], &path->machine) && !first) ||
+		    walk->nodes[index].visits++ >= VISITS)
 			return;
 
 		note_registers(&walk->nodes[index], &path->machine);
 
-		struct flow_next next = flow_step(walk->code, &walk->bounds, &path->machine, &instruction, emit_first, walk);
+		struct flow_next next = flow_step(walk->code, &walk->bounds, &path->machine,
+						  &instruction, emit_first, walk);
 
 		walk->nodes[index].ends |= next.ends;
 		if (!next.count)
@@ -241,7 +272,9 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 		if (next.ends && first) /* a conditional tail jump */
 			path->arm = ++walk->arm_count;
 		if (next.count == 2) {
-			struct pending *other = walk->pending_count < PENDING ? &walk->pending[walk->pending_count++] : NULL;
+			struct pending *other = walk->pending_count < PENDING
+							? &walk->pending[walk->pending_count++]
+							: NULL;
 
 			path->arm = first ? ++walk->arm_count : path->arm;
 			if (other) {
@@ -260,7 +293,8 @@ static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
 		path->way = 0;
 		/* another path is nearer by now: this one waits */
 		for (unsigned i = 0; i < walk->pending_count; i++)
-			if (goes_first(&walk->pending[i], path->depth + 1, path->arm) && walk->pending_count < PENDING) {
+			if (goes_first(&walk->pending[i], path->depth + 1, path->arm) &&
+			    walk->pending_count < PENDING) {
 				walk->pending[walk->pending_count] = *path;
 				walk->pending[walk->pending_count++].depth++;
 				return;
@@ -276,7 +310,8 @@ struct queue {
 };
 
 /* `machine` is a state in front of node `index`. */
-static void arrive(struct walk *walk, struct queue *queue, int index, const struct flow_machine *machine)
+static void arrive(struct walk *walk, struct queue *queue, int index,
+		   const struct flow_machine *machine)
 {
 	struct node *node = &walk->nodes[index];
 
@@ -312,11 +347,14 @@ static void walk_strays(struct walk *walk, struct queue *queue)
 			while (i < steps && seen[i] != at)
 				i++;
 			if (at >= walk->bounds.low && at < walk->nodes[0].vaddr)
-				break; /* round a loop, to in front of the call: that is the next block's */
-			if (index >= 0 || i < steps || steps == STRAY_STEPS || !flow_decode(walk->code, at, &instruction))
+				break; /* round a loop, to in front of the call: that is the next
+					  block's */
+			if (index >= 0 || i < steps || steps == STRAY_STEPS ||
+			    !flow_decode(walk->code, at, &instruction))
 				break;
 			seen[steps++] = at;
-			next = flow_step(walk->code, &walk->bounds, &machine, &instruction, emit_nothing, NULL);
+			next = flow_step(walk->code, &walk->bounds, &machine, &instruction,
+					 emit_nothing, NULL);
 			if (!next.count)
 				break;
 			if (next.count == 2 && walk->stray_count < STRAYS) {
@@ -390,9 +428,11 @@ static bool straight_to(const struct walk *walk, int index)
 	for (int at = 0, steps = 0; at >= 0 && steps < NODES; steps++) {
 		if (at == index)
 			return true;
-		if (walk->nodes[at].ends || (walk->nodes[at].successors[0] >= 0 && walk->nodes[at].successors[1] >= 0))
+		if (walk->nodes[at].ends ||
+		    (walk->nodes[at].successors[0] >= 0 && walk->nodes[at].successors[1] >= 0))
 			return false;
-		at = walk->nodes[at].successors[0] >= 0 ? walk->nodes[at].successors[0] : walk->nodes[at].successors[1];
+		at = walk->nodes[at].successors[0] >= 0 ? walk->nodes[at].successors[0]
+							: walk->nodes[at].successors[1];
 	}
 	return false;
 }
@@ -404,18 +444,23 @@ static void judge(struct walk *walk)
 		struct flow_instruction instruction;
 
 		if (flow_decode(walk->code, walk->nodes[i].vaddr, &instruction))
-			flow_step(walk->code, &walk->bounds, &machine, &instruction, emit_last, walk);
+			flow_step(walk->code, &walk->bounds, &machine, &instruction, emit_last,
+				  walk);
 	}
 	for (size_t i = 0; i < walk->out->fact_count; i++) {
 		struct flow_fact *fact = &walk->out->facts[i];
 		int index = find(walk, fact->vaddr);
 
-		if (index < 0 || (fact->kind == FLOW_JUMP && (walk->nodes[index].successors[0] >= 0 ||
-							      walk->nodes[index].successors[1] >= 0)))
+		if (index < 0 ||
+		    (fact->kind == FLOW_JUMP && (walk->nodes[index].successors[0] >= 0 ||
+						 walk->nodes[index].successors[1] >= 0)))
 			continue; /* a conditional one */
-		/* before the first branch there was one path only, even if a loop comes by again with something else */
-		fact->certain = !fact->arm || (walk->certain[i] && (straight_to(walk, index) ||
-								   (reaches_end(walk, index, -1) && !reaches_end(walk, 0, index))));
+		/* before the first branch there was one path only, even if a loop comes by again
+		 * with something else */
+		fact->certain = !fact->arm ||
+				(walk->certain[i] &&
+				 (straight_to(walk, index) ||
+				  (reaches_end(walk, index, -1) && !reaches_end(walk, 0, index))));
 		if (fact->certain)
 			fact->arm = 0;
 	}
@@ -434,27 +479,33 @@ static void write_state(const struct walk *walk, const struct node *node, struct
 
 	memset(state, 0, sizeof(*state));
 	state->vaddr = node->vaddr;
-	state->rsp = machine->registers[FLOW_RSP].kind == VALUE_RSP ? machine->registers[FLOW_RSP].number : FLOW_RSP_UNKNOWN;
+	state->rsp = machine->registers[FLOW_RSP].kind == VALUE_RSP
+			     ? machine->registers[FLOW_RSP].number
+			     : FLOW_RSP_UNKNOWN;
 	state->possible = node->possible;
 	memcpy(state->offsets, node->offsets, sizeof(state->offsets));
 	for (unsigned i = 0; i < FLOW_REGISTERS; i++)
-		if (held(&machine->registers[i]) && machine->registers[i].number == node->offsets[i])
+		if (held(&machine->registers[i]) &&
+		    machine->registers[i].number == node->offsets[i])
 			state->registers |= (uint16_t)(node->possible & 1u << i);
 	for (unsigned i = 0; i < machine->place_count && state->slot_count < FLOW_SLOTS; i++) {
 		const struct flow_place *place = &machine->places[i];
 
 		if (place->value.kind == VALUE_POINTER)
-			state->slots[state->slot_count++] = (struct flow_slot){
-				place->base == VALUE_RSP ? FLOW_RSP : FLOW_RBP, place->displacement, place->value.number };
+			state->slots[state->slot_count++] =
+				(struct flow_slot){ place->base == VALUE_RSP ? FLOW_RSP : FLOW_RBP,
+						    place->displacement, place->value.number };
 	}
 	for (int i = 0; i < 2; i++)
-		state->successors[i] = node->successors[i] < 0 ? 0 : walk->nodes[node->successors[i]].vaddr;
+		state->successors[i] =
+			node->successors[i] < 0 ? 0 : walk->nodes[node->successors[i]].vaddr;
 }
 
-bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uint64_t high, uint64_t cold_low, uint64_t cold_high,
-		 struct flow *out)
+bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uint64_t high,
+		 uint64_t cold_low, uint64_t cold_high, struct flow *out)
 {
-	const struct symbol *symbol = code->symbols && start ? symbols_find(&code->symbols->functions, start - 1) : NULL;
+	const struct symbol *symbol =
+		code->symbols && start ? symbols_find(&code->symbols->functions, start - 1) : NULL;
 	struct walk *walk = calloc(1, sizeof(*walk));
 	struct pending *path = malloc(sizeof(*path));
 	unsigned walks = 0;
@@ -464,7 +515,8 @@ bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uin
 	if (walk && path) {
 		walk->code = code;
 		walk->out = out;
-		walk->bounds = (struct flow_bounds){ low, high, cold_low, cold_high, symbol ? symbol->name : NULL };
+		walk->bounds = (struct flow_bounds){ low, high, cold_low, cold_high,
+						     symbol ? symbol->name : NULL };
 		if (!high && symbol) {
 			walk->bounds.low = symbol->value;
 			walk->bounds.high = symbol->value + symbol->size;
@@ -533,7 +585,8 @@ bool flow_reaches(const struct flow *flow, uint64_t from, uint64_t to)
 		const struct flow_state *state = flow_at(flow, stack[--count]);
 
 		for (int i = 0; state && i < 2; i++) {
-			const struct flow_state *next = state->successors[i] ? flow_at(flow, state->successors[i]) : NULL;
+			const struct flow_state *next =
+				state->successors[i] ? flow_at(flow, state->successors[i]) : NULL;
 
 			if (!next || seen[next - flow->states])
 				continue;

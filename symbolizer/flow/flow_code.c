@@ -2,9 +2,11 @@
 /*
  * flow_code.c: instructions of a file, and what they call.
  *
- * A call goes straight to a function, to a PLT stub (`jmp *slot(%rip)`, behind an endbr64 where the linker was told so), or through a
- * slot that the loader fills (`call *slot(%rip)`, -fno-plt). The slot's relocation names the function. A slot that the program may
- * write is a variable, not a constant: only what is read-only after loading counts, and the GOT, which is left writable when binding is lazy.
+ * A call goes straight to a function, to a PLT stub (`jmp *slot(%rip)`, behind an endbr64 where the
+ * linker was told so), or through a slot that the loader fills (`call *slot(%rip)`, -fno-plt). The
+ * slot's relocation names the function. A slot that the program may write is a variable, not a
+ * constant: only what is read-only after loading counts, and the GOT, which is left writable when
+ * binding is lazy.
  */
 #include "flow_code.h"
 
@@ -35,28 +37,34 @@ bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instr
 	ZydisDecoder decoder;
 
 	decoder_init(&decoder);
-	if (!bytes || ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,
-							 &out->decoded, out->operands)))
+	if (!bytes ||
+	    ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes,
+					       room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,
+					       &out->decoded, out->operands)))
 		return false;
 	out->vaddr = vaddr;
 	out->next = vaddr + out->decoded.length;
 	return true;
 }
 
-bool flow_address(const struct flow_instruction *instruction, const ZydisDecodedOperand *operand, uint64_t *out)
+bool flow_address(const struct flow_instruction *instruction, const ZydisDecodedOperand *operand,
+		  uint64_t *out)
 {
 	if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !operand->imm.is_relative)
 		return false;
 	if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-	    (operand->mem.index != ZYDIS_REGISTER_NONE || operand->mem.segment == ZYDIS_REGISTER_FS ||
+	    (operand->mem.index != ZYDIS_REGISTER_NONE ||
+	     operand->mem.segment == ZYDIS_REGISTER_FS ||
 	     operand->mem.segment == ZYDIS_REGISTER_GS))
 		return false;
-	return ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction->decoded, operand, instruction->vaddr, out));
+	return ZYAN_SUCCESS(
+		ZydisCalcAbsoluteAddress(&instruction->decoded, operand, instruction->vaddr, out));
 }
 
 static const char *name_at(const struct flow_code *code, uint64_t vaddr)
 {
-	const struct symbol *symbol = code->symbols ? symbols_find(&code->symbols->functions, vaddr) : NULL;
+	const struct symbol *symbol =
+		code->symbols ? symbols_find(&code->symbols->functions, vaddr) : NULL;
 
 	return symbol && symbol->value == vaddr ? symbol->name : NULL;
 }
@@ -87,8 +95,10 @@ struct word flow_constant(const struct flow_code *code, uint64_t vaddr)
 	} else {
 		Elf64_Shdr got;
 
-		if ((elf_file_section_named(code->file, ".got", &got) && vaddr - got.sh_addr < got.sh_size) ||
-		    (elf_file_section_named(code->file, ".got.plt", &got) && vaddr - got.sh_addr < got.sh_size))
+		if ((elf_file_section_named(code->file, ".got", &got) &&
+		     vaddr - got.sh_addr < got.sh_size) ||
+		    (elf_file_section_named(code->file, ".got.plt", &got) &&
+		     vaddr - got.sh_addr < got.sh_size))
 			word = reloc_word(code->relocs, vaddr);
 	}
 	return word;
@@ -109,13 +119,16 @@ static bool stub_word(const struct flow_code *code, uint64_t vaddr, struct word 
 
 	if (!flow_decode(code, vaddr, &instruction))
 		return false;
-	if (instruction.decoded.mnemonic == ZYDIS_MNEMONIC_ENDBR64 && !flow_decode(code, instruction.next, &instruction))
+	if (instruction.decoded.mnemonic == ZYDIS_MNEMONIC_ENDBR64 &&
+	    !flow_decode(code, instruction.next, &instruction))
 		return false;
-	if (instruction.decoded.mnemonic != ZYDIS_MNEMONIC_JMP || instruction.operands[0].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	if (instruction.decoded.mnemonic != ZYDIS_MNEMONIC_JMP ||
+	    instruction.operands[0].type != ZYDIS_OPERAND_TYPE_MEMORY ||
 	    !flow_address(&instruction, &instruction.operands[0], &slot))
 		return false;
 	*out = reloc_word(code->relocs, slot);
-	return out->kind == WORD_IMPORT || (out->kind == WORD_ADDRESS && (elf_file_flags(code->file, out->value) & PF_X));
+	return out->kind == WORD_IMPORT ||
+	       (out->kind == WORD_ADDRESS && (elf_file_flags(code->file, out->value) & PF_X));
 }
 
 struct flow_callee flow_callee_at(const struct flow_code *code, uint64_t vaddr)
@@ -135,7 +148,8 @@ static bool starts(const char *text, const char *prefix)
 
 bool flow_is_allocation(const char *symbol)
 {
-	static const char *const names[] = { "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "valloc" };
+	static const char *const names[] = { "malloc",	      "calloc",	  "realloc", "reallocarray",
+					     "aligned_alloc", "memalign", "valloc" };
 
 	if (!symbol)
 		return false;
@@ -150,13 +164,41 @@ bool flow_is_allocation(const char *symbol)
 static bool name_never_returns(const char *name)
 {
 	static const char *const names[] = {
-		"__cxa_throw", "__cxa_rethrow", "__cxa_bad_cast", "__cxa_bad_typeid", "__cxa_throw_bad_array_new_length",
-		"__cxa_throw_bad_array_length", "__cxa_call_unexpected", "__cxa_call_terminate", "__cxa_pure_virtual",
-		"__clang_call_terminate", "_ZSt9terminatev", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "abort", "exit", "_exit",
-		"_Exit", "quick_exit", "__stack_chk_fail", "__stack_chk_fail_local", "__chk_fail", "__fortify_fail", "__assert_fail",
-		"__assert_perror_fail", "__assert", "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "pthread_exit",
-		"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE", "_ZSt21__glibcxx_assert_failPKciS0_S0_",
-		"g_assertion_message", "g_assertion_message_expr", "__ubsan_handle_builtin_unreachable",
+		"__cxa_throw",
+		"__cxa_rethrow",
+		"__cxa_bad_cast",
+		"__cxa_bad_typeid",
+		"__cxa_throw_bad_array_new_length",
+		"__cxa_throw_bad_array_length",
+		"__cxa_call_unexpected",
+		"__cxa_call_terminate",
+		"__cxa_pure_virtual",
+		"__clang_call_terminate",
+		"_ZSt9terminatev",
+		"_Unwind_Resume",
+		"_Unwind_Resume_or_Rethrow",
+		"abort",
+		"exit",
+		"_exit",
+		"_Exit",
+		"quick_exit",
+		"__stack_chk_fail",
+		"__stack_chk_fail_local",
+		"__chk_fail",
+		"__fortify_fail",
+		"__assert_fail",
+		"__assert_perror_fail",
+		"__assert",
+		"longjmp",
+		"_longjmp",
+		"siglongjmp",
+		"__longjmp_chk",
+		"pthread_exit",
+		"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+		"_ZSt21__glibcxx_assert_failPKciS0_S0_",
+		"g_assertion_message",
+		"g_assertion_message_expr",
+		"__ubsan_handle_builtin_unreachable",
 	};
 
 	if (!name)
@@ -177,14 +219,18 @@ bool flow_never_returns(const struct flow_code *code, const struct flow_callee *
 	if (name_never_returns(callee->symbol))
 		return true;
 	/* a helper that runs straight into abort() or a throw */
-	for (int i = 0; callee->vaddr && i < NEVER_STEPS && flow_decode(code, at, &instruction); i++) {
+	for (int i = 0; callee->vaddr && i < NEVER_STEPS && flow_decode(code, at, &instruction);
+	     i++) {
 		const struct flow_callee inner =
-			instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL && flow_address(&instruction, instruction.operands, &target) ?
-				(instruction.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY ? flow_callee_in(code, target) :
-											     flow_callee_at(code, target)) :
-				(struct flow_callee){ 0, NULL };
+			instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL &&
+					flow_address(&instruction, instruction.operands, &target)
+				? (instruction.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY
+					   ? flow_callee_in(code, target)
+					   : flow_callee_at(code, target))
+				: (struct flow_callee){ 0, NULL };
 
-		if (name_never_returns(inner.symbol) || instruction.decoded.mnemonic == ZYDIS_MNEMONIC_UD2)
+		if (name_never_returns(inner.symbol) ||
+		    instruction.decoded.mnemonic == ZYDIS_MNEMONIC_UD2)
 			return true;
 		switch (instruction.decoded.meta.category) {
 		case ZYDIS_CATEGORY_COND_BR:
@@ -210,8 +256,9 @@ struct jumps {
 
 static bool jumps_out(struct jumps *jumps, const struct flow_callee *callee)
 {
-	if (jumps->found && (jumps->target.vaddr != callee->vaddr || !callee->symbol != !jumps->target.symbol ||
-			     (callee->symbol && strcmp(jumps->target.symbol, callee->symbol))))
+	if (jumps->found &&
+	    (jumps->target.vaddr != callee->vaddr || !callee->symbol != !jumps->target.symbol ||
+	     (callee->symbol && strcmp(jumps->target.symbol, callee->symbol))))
 		return false;
 	if (!callee->vaddr && !callee->symbol)
 		return false;
@@ -227,7 +274,8 @@ static bool jumps_arm(struct jumps *jumps, uint64_t at, unsigned *steps)
 	const ZydisDecodedOperand *operand = instruction.operands;
 	uint64_t target = 0;
 
-	for (; (*steps)++ < JUMPS_STEPS && flow_decode(jumps->code, at, &instruction); at = instruction.next) {
+	for (; (*steps)++ < JUMPS_STEPS && flow_decode(jumps->code, at, &instruction);
+	     at = instruction.next) {
 		ZydisInstructionCategory category = instruction.decoded.meta.category;
 		bool direct, known = false;
 
@@ -237,13 +285,15 @@ static bool jumps_arm(struct jumps *jumps, uint64_t at, unsigned *steps)
 			jumps->returns = true;
 			return true;
 		}
-		if (category != ZYDIS_CATEGORY_CALL && category != ZYDIS_CATEGORY_UNCOND_BR && category != ZYDIS_CATEGORY_COND_BR)
+		if (category != ZYDIS_CATEGORY_CALL && category != ZYDIS_CATEGORY_UNCOND_BR &&
+		    category != ZYDIS_CATEGORY_COND_BR)
 			continue;
 		direct = operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 		known = flow_address(&instruction, operand, &target);
 
-		struct flow_callee callee = !known ? (struct flow_callee){ 0, NULL } :
-					    direct ? flow_callee_at(jumps->code, target) : flow_callee_in(jumps->code, target);
+		struct flow_callee callee = !known   ? (struct flow_callee){ 0, NULL }
+					    : direct ? flow_callee_at(jumps->code, target)
+						     : flow_callee_in(jumps->code, target);
 
 		if (category == ZYDIS_CATEGORY_CALL)
 			return flow_never_returns(jumps->code, &callee);
@@ -278,8 +328,11 @@ static bool jumps_arm(struct jumps *jumps, uint64_t at, unsigned *steps)
 
 bool flow_jumps_to(const struct flow_code *code, uint64_t vaddr, struct flow_callee *out)
 {
-	const struct symbol *symbol = code->symbols ? symbols_find(&code->symbols->functions, vaddr) : NULL;
-	struct jumps jumps = { .code = code, .start = vaddr, .end = vaddr, .arms = { vaddr }, .arm_count = 1 };
+	const struct symbol *symbol =
+		code->symbols ? symbols_find(&code->symbols->functions, vaddr) : NULL;
+	struct jumps jumps = {
+		.code = code, .start = vaddr, .end = vaddr, .arms = { vaddr }, .arm_count = 1
+	};
 	unsigned steps = 0;
 
 	if (symbol && symbol->value == vaddr)
@@ -295,7 +348,8 @@ bool flow_jumps_to(const struct flow_code *code, uint64_t vaddr, struct flow_cal
 
 /* ---- the call in front of a return address ---- */
 
-/* The start of the instruction that ends at `ret`, decoding from `low` on; 0: the instructions don't meet `ret`. */
+/* The start of the instruction that ends at `ret`, decoding from `low` on; 0: the instructions
+ * don't meet `ret`. */
 static uint64_t linear_before(const struct flow_code *code, uint64_t low, uint64_t ret)
 {
 	uint64_t room = 0, at = low, last = 0;
@@ -305,7 +359,8 @@ static uint64_t linear_before(const struct flow_code *code, uint64_t low, uint64
 
 	decoder_init(&decoder);
 	while (bytes && at < ret && at - low < room) {
-		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + (at - low), room - (at - low), &instruction)))
+		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + (at - low),
+							      room - (at - low), &instruction)))
 			return 0;
 		last = at;
 		at += instruction.length;
@@ -313,7 +368,8 @@ static uint64_t linear_before(const struct flow_code *code, uint64_t low, uint64
 	return at == ret ? last : 0;
 }
 
-static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, bool plausible, struct flow_callee *out)
+static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, bool plausible,
+		    struct flow_callee *out)
 {
 	struct flow_instruction instruction;
 	const ZydisDecodedOperand *operand = instruction.operands;
@@ -334,9 +390,11 @@ static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, 
 	return true;
 }
 
-bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, uint64_t *vaddr, struct flow_callee *out)
+bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, uint64_t *vaddr,
+		      struct flow_callee *out)
 {
-	/* the lengths that calls have, the likeliest first: E8, FF 15, FF 50, FF D0, then those with a REX, a SIB, or a prefix */
+	/* the lengths that calls have, the likeliest first: E8, FF 15, FF 50, FF D0, then those
+	 * with a REX, a SIB, or a prefix */
 	static const uint8_t lengths[] = { 5, 6, 3, 2, 4, 7, 8 };
 	const struct symbol *symbol;
 	struct flow_callee callee;
@@ -344,12 +402,13 @@ bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, 
 	uint64_t at, room = 0;
 
 	/*
-	 * E8 and the distance to where a function, or an import's stub, begins: the displacements and codes of other calls don't make that by chance. Decoding from
+	 * E8 and the distance to where a function, or an import's stub, begins: the displacements
+	 *    and codes of other calls don't make that by chance. Decoding from
 	 * the function's start for each of its calls would be a square in its length.
 	 */
 	at = ret - 5;
-	if (ret > 5 && (bytes = code_at(code->file, at, &room)) && room >= 5 && bytes[0] == 0xe8 && call_at(code, at, ret, true, &callee) &&
-	    callee.symbol) {
+	if (ret > 5 && (bytes = code_at(code->file, at, &room)) && room >= 5 && bytes[0] == 0xe8 &&
+	    call_at(code, at, ret, true, &callee) && callee.symbol) {
 		*vaddr = at;
 		*out = callee;
 		return true;

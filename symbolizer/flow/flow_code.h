@@ -20,8 +20,10 @@ struct flow_instruction {
 /* False: no executable code of the file is there, or no instruction. */
 bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instruction *out);
 
-/* The target of a direct call or jump, or the address that a rip-relative or absolute operand names. False: neither. */
-bool flow_address(const struct flow_instruction *instruction, const ZydisDecodedOperand *operand, uint64_t *out);
+/* The target of a direct call or jump, or the address that a rip-relative or absolute operand
+ * names. False: neither. */
+bool flow_address(const struct flow_instruction *instruction, const ZydisDecodedOperand *operand,
+		  uint64_t *out);
 
 /* A call of the code at `vaddr`: a function, or a PLT stub's import. */
 struct flow_callee flow_callee_at(const struct flow_code *code, uint64_t vaddr);

@@ -2,22 +2,24 @@
 /*
  * flow_step.c: what one instruction does to the places that hold the pointer.
  *
- * The instructions that compilers copy pointers with have their meaning here: moves, lea, add and sub of constants, push and pop,
- * exchanges, conditional moves, and the vector moves with which gcc writes two words at once. Of every other one Zydis says which
- * registers and what memory it writes, and what is written is forgotten: an instruction that isn't known can lose the pointer, never
- * invent it. Writes to 32 bits of a register clear the rest and so lose it too.
+ * The instructions that compilers copy pointers with have their meaning here: moves, lea, add and
+ * sub of constants, push and pop, exchanges, conditional moves, and the vector moves with which gcc
+ * writes two words at once. Of every other one Zydis says which registers and what memory it
+ * writes, and what is written is forgotten: an instruction that isn't known can lose the pointer,
+ * never invent it. Writes to 32 bits of a register clear the rest and so lose it too.
  *
- * Calls keep rbx, rbp, rsp and r12 … r15, by the ABI. Placement operator new returns its second argument and memset and its like their
- * first, by their standards; what other functions return isn't assumed. A call may change the words of the frame behind an address
- * that it is given.
+ * Calls keep rbx, rbp, rsp and r12 … r15, by the ABI. Placement operator new returns its second
+ * argument and memset and its like their first, by their standards; what other functions return
+ * isn't assumed. A call may change the words of the frame behind an address that it is given.
  */
 #include "flow_step.h"
 
 #include <string.h>
 
 /*
- * How large an object on the frame can be that a call is given the address of, and changes. Single-stepped through clang -O2 compiling a
- * file, 732 blocks, 7,000 words of the frame that were said to hold the pointer: with 8 or 64 bytes 828 of them did not, with 256 all do.
+ * How large an object on the frame can be that a call is given the address of, and changes.
+ * Single-stepped through clang -O2 compiling a file, 732 blocks, 7,000 words of the frame that were
+ * said to hold the pointer: with 8 or 64 bytes 828 of them did not, with 256 all do.
  */
 #define GIVEN_BYTES 256
 
@@ -39,7 +41,8 @@ static void push(const struct flow_context *step, struct flow_value value)
 
 static struct flow_value pop(const struct flow_context *step)
 {
-	struct flow_value *rsp = &step->machine->registers[FLOW_RSP], value = flow_load_at(step, rsp);
+	struct flow_value *rsp = &step->machine->registers[FLOW_RSP],
+			  value = flow_load_at(step, rsp);
 
 	if (step->instruction->decoded.operand_width != 64) {
 		*rsp = nothing;
@@ -49,13 +52,15 @@ static struct flow_value pop(const struct flow_context *step)
 	return value;
 }
 
-static void vector_assign(const struct flow_context *step, unsigned number, struct flow_value low, struct flow_value high)
+static void vector_assign(const struct flow_context *step, unsigned number, struct flow_value low,
+			  struct flow_value high)
 {
 	step->machine->vectors[number][0] = low;
 	step->machine->vectors[number][1] = high;
 }
 
-static struct flow_value load_half(const struct flow_context *step, const ZydisDecodedOperand *operand, int64_t into)
+static struct flow_value load_half(const struct flow_context *step,
+				   const ZydisDecodedOperand *operand, int64_t into)
 {
 	struct flow_value address = flow_moved(flow_address_of(step, operand), into);
 
@@ -63,13 +68,16 @@ static struct flow_value load_half(const struct flow_context *step, const ZydisD
 }
 
 /* One half of a vector operand. */
-static struct flow_value half_of(const struct flow_context *step, const ZydisDecodedOperand *operand, unsigned half)
+static struct flow_value half_of(const struct flow_context *step,
+				 const ZydisDecodedOperand *operand, unsigned half)
 {
 	unsigned number = flow_xmm_of(operand);
 
 	if (number != FLOW_NONE)
 		return step->machine->vectors[number][half];
-	return flow_is_memory(operand) && operand->size >= 64 * (half + 1) ? load_half(step, operand, half * 8) : nothing;
+	return flow_is_memory(operand) && operand->size >= 64 * (half + 1)
+		       ? load_half(step, operand, half * 8)
+		       : nothing;
 }
 
 /* The moves of vectors. False: not one of them. */
@@ -90,7 +98,8 @@ static bool step_vector(const struct flow_context *step)
 	case ZYDIS_MNEMONIC_MOVD: /* with REX.W */
 	case ZYDIS_MNEMONIC_VMOVD:
 		if (vector != FLOW_NONE) {
-			low = flow_xmm_of(from) != FLOW_NONE ? half_of(step, from, 0) : flow_value_of(step, from);
+			low = flow_xmm_of(from) != FLOW_NONE ? half_of(step, from, 0)
+							     : flow_value_of(step, from);
 			vector_assign(step, vector, low, nothing);
 			return true;
 		}
@@ -98,10 +107,19 @@ static bool step_vector(const struct flow_context *step)
 			return false;
 		flow_assign(step, to, half_of(step, from, 0));
 		return true;
-	case ZYDIS_MNEMONIC_MOVUPS: case ZYDIS_MNEMONIC_MOVAPS: case ZYDIS_MNEMONIC_MOVUPD: case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVDQU: case ZYDIS_MNEMONIC_MOVDQA: case ZYDIS_MNEMONIC_MOVNTDQ: case ZYDIS_MNEMONIC_MOVNTPS:
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVDQU:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_MOVNTDQ:
+	case ZYDIS_MNEMONIC_MOVNTPS:
 	case ZYDIS_MNEMONIC_LDDQU:
-	case ZYDIS_MNEMONIC_VMOVUPS: case ZYDIS_MNEMONIC_VMOVAPS: case ZYDIS_MNEMONIC_VMOVUPD: case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVUPS:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVUPD:
+	case ZYDIS_MNEMONIC_VMOVAPD:
 	case ZYDIS_MNEMONIC_VMOVDQU: case ZYDIS_MNEMONIC_VMOVDQA:
 		if (to->size != 128)
 			return false;
@@ -114,16 +132,23 @@ static bool step_vector(const struct flow_context *step)
 			flow_store_word(step, to, 8, high);
 		}
 		return true;
-	case ZYDIS_MNEMONIC_MOVHPS: case ZYDIS_MNEMONIC_MOVHPD: case ZYDIS_MNEMONIC_VMOVHPS: case ZYDIS_MNEMONIC_VMOVHPD:
+	case ZYDIS_MNEMONIC_MOVHPS:
+	case ZYDIS_MNEMONIC_MOVHPD:
+	case ZYDIS_MNEMONIC_VMOVHPS:
+	case ZYDIS_MNEMONIC_VMOVHPD:
 		if (flow_is_memory(to)) {
 			flow_store_word(step, to, 0, half_of(step, from, 1));
 			return true;
 		}
-		low = last == from ? step->machine->vectors[vector & 15][0] : half_of(step, from, 0);
+		low = last == from ? step->machine->vectors[vector & 15][0]
+				   : half_of(step, from, 0);
 		if (vector != FLOW_NONE)
 			vector_assign(step, vector, low, half_of(step, last, 0));
 		return true;
-	case ZYDIS_MNEMONIC_MOVLPS: case ZYDIS_MNEMONIC_MOVLPD: case ZYDIS_MNEMONIC_VMOVLPS: case ZYDIS_MNEMONIC_VMOVLPD:
+	case ZYDIS_MNEMONIC_MOVLPS:
+	case ZYDIS_MNEMONIC_MOVLPD:
+	case ZYDIS_MNEMONIC_VMOVLPS:
+	case ZYDIS_MNEMONIC_VMOVLPD:
 	case ZYDIS_MNEMONIC_MOVSD: case ZYDIS_MNEMONIC_VMOVSD:
 		if (flow_is_memory(to) && flow_xmm_of(from) != FLOW_NONE) {
 			flow_store_word(step, to, 0, half_of(step, from, 0));
@@ -131,13 +156,18 @@ static bool step_vector(const struct flow_context *step)
 		}
 		return false;
 	case ZYDIS_MNEMONIC_PUNPCKLQDQ: case ZYDIS_MNEMONIC_UNPCKLPD: case ZYDIS_MNEMONIC_MOVLHPS:
-	case ZYDIS_MNEMONIC_VPUNPCKLQDQ: case ZYDIS_MNEMONIC_VUNPCKLPD: case ZYDIS_MNEMONIC_VMOVLHPS:
+	case ZYDIS_MNEMONIC_VPUNPCKLQDQ:
+	case ZYDIS_MNEMONIC_VUNPCKLPD:
+	case ZYDIS_MNEMONIC_VMOVLHPS:
 		if (vector == FLOW_NONE)
 			return false;
 		low = last == from ? half_of(step, to, 0) : half_of(step, from, 0);
 		vector_assign(step, vector, low, half_of(step, last, 0));
 		return true;
-	case ZYDIS_MNEMONIC_PUNPCKHQDQ: case ZYDIS_MNEMONIC_UNPCKHPD: case ZYDIS_MNEMONIC_VPUNPCKHQDQ: case ZYDIS_MNEMONIC_VUNPCKHPD:
+	case ZYDIS_MNEMONIC_PUNPCKHQDQ:
+	case ZYDIS_MNEMONIC_UNPCKHPD:
+	case ZYDIS_MNEMONIC_VPUNPCKHQDQ:
+	case ZYDIS_MNEMONIC_VUNPCKHPD:
 		if (vector == FLOW_NONE)
 			return false;
 		low = last == from ? half_of(step, to, 1) : half_of(step, from, 1);
@@ -150,7 +180,8 @@ static bool step_vector(const struct flow_context *step)
 		vector_assign(step, vector, low, low);
 		return true;
 	case ZYDIS_MNEMONIC_PSHUFD: case ZYDIS_MNEMONIC_VPSHUFD:
-		if (vector == FLOW_NONE || (last->imm.value.u != 0xee && last->imm.value.u != 0x4e && last->imm.value.u != 0x44))
+		if (vector == FLOW_NONE || (last->imm.value.u != 0xee &&
+					    last->imm.value.u != 0x4e && last->imm.value.u != 0x44))
 			return false;
 		low = half_of(step, from, last->imm.value.u != 0x44);
 		vector_assign(step, vector, low, half_of(step, from, last->imm.value.u == 0xee));
@@ -173,7 +204,8 @@ static bool step_vector(const struct flow_context *step)
 	}
 }
 
-/* Does a conditional move, its flags known to be a null check of the pointer, happen? -1: not known. */
+/* Does a conditional move, its flags known to be a null check of the pointer, happen? -1: not
+ * known. */
 static int condition(const struct flow_context *step, bool zero, bool not_zero)
 {
 	if (!step->machine->tested || !(zero || not_zero))
@@ -187,11 +219,13 @@ static bool step_cmov(const struct flow_context *step)
 	const ZydisDecodedOperand *to = step->instruction->operands;
 	struct flow_value old, new;
 
-	if (step->instruction->decoded.meta.category != ZYDIS_CATEGORY_CMOV || flow_register_of(to) == FLOW_NONE)
+	if (step->instruction->decoded.meta.category != ZYDIS_CATEGORY_CMOV ||
+	    flow_register_of(to) == FLOW_NONE)
 		return false;
 	old = flow_value_of(step, to);
 	new = flow_value_of(step, to + 1);
-	switch (condition(step, mnemonic == ZYDIS_MNEMONIC_CMOVZ, mnemonic == ZYDIS_MNEMONIC_CMOVNZ)) {
+	switch (condition(step, mnemonic == ZYDIS_MNEMONIC_CMOVZ,
+			  mnemonic == ZYDIS_MNEMONIC_CMOVNZ)) {
 	case 0: break;
 	case 1: flow_assign(step, to, new); break;
 	default: flow_assign(step, to, flow_same(&old, &new) ? old : nothing); break;
@@ -209,12 +243,15 @@ static bool step_general(const struct flow_context *step)
 
 	switch (decoded->mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:
-		if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size == 32) {
+		if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+		    to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size == 32) {
 			/* writes the whole register */
-			unsigned whole = flow_number_of(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, to->reg.value));
+			unsigned whole = flow_number_of(ZydisRegisterGetLargestEnclosing(
+				ZYDIS_MACHINE_MODE_LONG_64, to->reg.value));
 
 			if (whole != FLOW_NONE)
-				registers[whole] = flow_number_value(step, from->imm.value.u & UINT32_MAX);
+				registers[whole] =
+					flow_number_value(step, from->imm.value.u & UINT32_MAX);
 			return true;
 		}
 		flow_assign(step, to, to->size == 64 ? flow_value_of(step, from) : nothing);
@@ -227,13 +264,18 @@ static bool step_general(const struct flow_context *step)
 		if (from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || flow_register_of(to) == FLOW_NONE)
 			return false;
 		distance = from->imm.value.s;
-		flow_assign(step, to, flow_moved(flow_value_of(step, to), decoded->mnemonic == ZYDIS_MNEMONIC_ADD ? distance : -distance));
+		flow_assign(step, to,
+			    flow_moved(flow_value_of(step, to),
+				       decoded->mnemonic == ZYDIS_MNEMONIC_ADD ? distance
+									       : -distance));
 		return true;
 	case ZYDIS_MNEMONIC_INC:
 	case ZYDIS_MNEMONIC_DEC:
 		if (flow_register_of(to) == FLOW_NONE)
 			return false;
-		flow_assign(step, to, flow_moved(flow_value_of(step, to), decoded->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1));
+		flow_assign(step, to,
+			    flow_moved(flow_value_of(step, to),
+				       decoded->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1));
 		return true;
 	case ZYDIS_MNEMONIC_PUSH:
 		push(step, to->size == 64 ? flow_value_of(step, to) : nothing);
@@ -293,22 +335,26 @@ static void step_flags(const struct flow_context *step)
 	const ZydisDecodedOperand *first = step->instruction->operands, *second = first + 1;
 	const ZydisAccessedFlags *flags = decoded->cpu_flags;
 
-	if (!flags || !((flags->modified | flags->set_0 | flags->set_1 | flags->undefined) & ZYDIS_CPUFLAG_ZF))
+	if (!flags || !((flags->modified | flags->set_0 | flags->set_1 | flags->undefined) &
+			ZYDIS_CPUFLAG_ZF))
 		return;
 	step->machine->tested = false;
 	if (first->size != 64)
 		return;
 	if (decoded->mnemonic == ZYDIS_MNEMONIC_TEST)
-		step->machine->tested = flow_register_of(first) != FLOW_NONE && flow_register_of(first) == flow_register_of(second) &&
+		step->machine->tested = flow_register_of(first) != FLOW_NONE &&
+					flow_register_of(first) == flow_register_of(second) &&
 					flow_value_of(step, first).kind == VALUE_POINTER;
 	else if (decoded->mnemonic == ZYDIS_MNEMONIC_CMP)
-		step->machine->tested = second->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !second->imm.value.u &&
+		step->machine->tested = second->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+					!second->imm.value.u &&
 					flow_value_of(step, first).kind == VALUE_POINTER;
 }
 
 /* ---- calls and jumps ---- */
 
-static void emit_arguments(const struct flow_context *step, enum flow_kind kind, const struct flow_callee *callee)
+static void emit_arguments(const struct flow_context *step, enum flow_kind kind,
+			   const struct flow_callee *callee)
 {
 	for (unsigned i = 0; i < FLOW_ARGUMENTS; i++) {
 		const struct flow_value *value = &step->machine->registers[arguments[i]];
@@ -337,14 +383,20 @@ static bool frees(const char *name)
 {
 	static const char *const names[] = { "free", "cfree", "realloc", "reallocarray" };
 
-	return name && (ONE_OF(name, names) || !strncmp(name, "_ZdlPv", 6) || !strncmp(name, "_ZdaPv", 6)) &&
-	       strcmp(name, "_ZdlPvS_") && strcmp(name, "_ZdaPvS_"); /* placement delete does nothing */
+	return name &&
+	       (ONE_OF(name, names) || !strncmp(name, "_ZdlPv", 6) ||
+		!strncmp(name, "_ZdaPv", 6)) &&
+	       strcmp(name, "_ZdlPvS_") &&
+	       strcmp(name, "_ZdaPvS_"); /* placement delete does nothing */
 }
 
 static void step_call(const struct flow_context *step, const struct flow_callee *callee)
 {
-	static const char *const returns_first[] = { "memset", "memcpy", "memmove", "strcpy", "strncpy", "strcat", "strncat",
-						     "__memset_chk", "__memcpy_chk", "__memmove_chk", "__strcpy_chk", "__strncpy_chk" };
+	static const char *const returns_first[] = {
+		"memset",	"memcpy",	 "memmove",	 "strcpy",
+		"strncpy",	"strcat",	 "strncat",	 "__memset_chk",
+		"__memcpy_chk", "__memmove_chk", "__strcpy_chk", "__strncpy_chk"
+	};
 	static const char *const returns_second[] = { "_ZnwmPv", "_ZnamPv" };
 	struct flow_machine *machine = step->machine;
 	struct flow_value result = nothing;
@@ -384,12 +436,14 @@ static struct flow_callee target_of(const struct flow_context *step, bool *direc
 
 	*direct = operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 	if (flow_address(step->instruction, operand, target))
-		return *direct ? flow_callee_at(step->code, *target) : flow_callee_in(step->code, *target);
+		return *direct ? flow_callee_at(step->code, *target)
+			       : flow_callee_in(step->code, *target);
 	if (flow_register_of(operand) != FLOW_NONE)
 		value = flow_value_of(step, operand); /* the slot was loaded before */
 	if (value.kind == VALUE_IMPORT && !value.number)
 		return (struct flow_callee){ 0, value.symbol };
-	if (value.kind == VALUE_CONSTANT && (elf_file_flags(step->code->file, (uint64_t)value.number) & PF_X))
+	if (value.kind == VALUE_CONSTANT &&
+	    (elf_file_flags(step->code->file, (uint64_t)value.number) & PF_X))
 		return flow_callee_at(step->code, (uint64_t)value.number);
 	return (struct flow_callee){ 0, NULL };
 }
@@ -400,17 +454,22 @@ static bool inside(const struct flow_code *code, const struct flow_bounds *bound
 	const struct symbol *symbol;
 	size_t length = bounds->name ? strlen(bounds->name) : 0;
 
-	if ((target >= bounds->low && target < bounds->high) || (target >= bounds->cold_low && target < bounds->cold_high))
+	if ((target >= bounds->low && target < bounds->high) ||
+	    (target >= bounds->cold_low && target < bounds->cold_high))
 		return true;
 	symbol = code->symbols ? symbols_find(&code->symbols->functions, target) : NULL;
-	if (!bounds->high) /* no function is known here: another one begins at a symbol or at a stub */
-		return !(symbol && symbol->value == target) && flow_callee_at(code, target).vaddr == target;
+	/* no function is known here: another one begins at a symbol or at a stub */
+	if (!bounds->high)
+		return !(symbol && symbol->value == target) &&
+		       flow_callee_at(code, target).vaddr == target;
 	/* `name.cold`, where nobody said where it is */
-	return symbol && length && !strncmp(symbol->name, bounds->name, length) && !strncmp(symbol->name + length, ".cold", 5);
+	return symbol && length && !strncmp(symbol->name, bounds->name, length) &&
+	       !strncmp(symbol->name + length, ".cold", 5);
 }
 
-struct flow_next flow_step(const struct flow_code *code, const struct flow_bounds *bounds, struct flow_machine *machine,
-			   const struct flow_instruction *instruction, flow_emit *emit, void *context)
+struct flow_next flow_step(const struct flow_code *code, const struct flow_bounds *bounds,
+			   struct flow_machine *machine, const struct flow_instruction *instruction,
+			   flow_emit *emit, void *context)
 {
 	const struct flow_context step = { code, machine, instruction, emit, context };
 	const ZydisDecodedOperand *operand = instruction->operands;
@@ -440,7 +499,9 @@ struct flow_next flow_step(const struct flow_code *code, const struct flow_bound
 		if (direct && inside(code, bounds, target))
 			return (struct flow_next){ .to = { target }, .count = 1 };
 		if (direct || callee.symbol || callee.vaddr ||
-		    (flow_is_memory(operand) && operand->mem.index == ZYDIS_REGISTER_NONE)) { /* the latter: a virtual function */
+		    (flow_is_memory(operand) &&
+		     operand->mem.index ==
+			     ZYDIS_REGISTER_NONE)) { /* the latter: a virtual function */
 			emit_arguments(&step, FLOW_JUMP, &callee);
 		} else { /* a table of jumps, likely */
 			struct flow_fact fact = flow_fact_of(&step, FLOW_LOST);
@@ -450,7 +511,8 @@ struct flow_next flow_step(const struct flow_code *code, const struct flow_bound
 		return (struct flow_next){ .ends = true };
 	case ZYDIS_CATEGORY_COND_BR: {
 		ZydisMnemonic mnemonic = instruction->decoded.mnemonic;
-		int taken = condition(&step, mnemonic == ZYDIS_MNEMONIC_JZ, mnemonic == ZYDIS_MNEMONIC_JNZ);
+		int taken = condition(&step, mnemonic == ZYDIS_MNEMONIC_JZ,
+				      mnemonic == ZYDIS_MNEMONIC_JNZ);
 
 		callee = target_of(&step, &direct, &target);
 		step_forget(&step); /* loop counts rcx */
@@ -468,7 +530,8 @@ struct flow_next flow_step(const struct flow_code *code, const struct flow_bound
 		return (struct flow_next){ .to = { instruction->next, target }, .count = 2 };
 	}
 	default:
-		if (instruction->decoded.mnemonic == ZYDIS_MNEMONIC_UD2 || instruction->decoded.mnemonic == ZYDIS_MNEMONIC_HLT ||
+		if (instruction->decoded.mnemonic == ZYDIS_MNEMONIC_UD2 ||
+		    instruction->decoded.mnemonic == ZYDIS_MNEMONIC_HLT ||
 		    instruction->decoded.mnemonic == ZYDIS_MNEMONIC_INT3)
 			return (struct flow_next){ .count = 0 };
 		step_flags(&step);

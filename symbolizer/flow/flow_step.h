@@ -13,7 +13,8 @@
 struct flow_next {
 	uint64_t to[2]; /* the fall-through first */
 	unsigned count;
-	bool ends;   /* with count 0: the function does. False: the program or an exception. With count 1: the function, on the other arm */
+	bool ends;   /* with count 0: the function does. False: the program or an exception. With
+	              * count 1: the function, on the other arm */
 };
 
 /* The parts of the function. high 0: not known. */
@@ -23,7 +24,8 @@ struct flow_bounds {
 };
 
 /* Changes `machine` from in front of the instruction to behind it, and emits its facts. */
-struct flow_next flow_step(const struct flow_code *code, const struct flow_bounds *bounds, struct flow_machine *machine,
-			   const struct flow_instruction *instruction, flow_emit *emit, void *context);
+struct flow_next flow_step(const struct flow_code *code, const struct flow_bounds *bounds,
+			   struct flow_machine *machine, const struct flow_instruction *instruction,
+			   flow_emit *emit, void *context);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_values.c: what registers, vectors and words of the frame hold, and what operands read and write of them.
+ * flow_values.c: what registers, vectors and words of the frame hold, and what operands read and
+ * write of them.
  *
- * Memory is the frame alone. Words of it are named by their distance from rsp or from rbp at the start; it isn't known how far apart
- * those two are, so a word that is written under one name and read under the other isn't found, and a write through an
- * unknown pointer is taken to miss the frame.
+ * Memory is the frame alone. Words of it are named by their distance from rsp or from rbp at the
+ * start; it isn't known how far apart those two are, so a word that is written under one name and
+ * read under the other isn't found, and a write through an unknown pointer is taken to miss the
+ * frame.
  */
 #include "flow_values.h"
 
@@ -40,7 +42,8 @@ bool flow_machine_holds(const struct flow_machine *machine)
 		if (machine->registers[i].kind == VALUE_POINTER)
 			return true;
 	for (unsigned i = 0; i < FLOW_VECTORS; i++)
-		if (machine->vectors[i][0].kind == VALUE_POINTER || machine->vectors[i][1].kind == VALUE_POINTER)
+		if (machine->vectors[i][0].kind == VALUE_POINTER ||
+		    machine->vectors[i][1].kind == VALUE_POINTER)
 			return true;
 	for (unsigned i = 0; i < machine->place_count; i++)
 		if (machine->places[i].value.kind == VALUE_POINTER)
@@ -48,10 +51,12 @@ bool flow_machine_holds(const struct flow_machine *machine)
 	return false;
 }
 
-static struct flow_place *place_at(const struct flow_machine *machine, enum value_kind base, int64_t displacement)
+static struct flow_place *place_at(const struct flow_machine *machine, enum value_kind base,
+				   int64_t displacement)
 {
 	for (unsigned i = 0; i < machine->place_count; i++)
-		if (machine->places[i].base == base && machine->places[i].displacement == displacement)
+		if (machine->places[i].base == base &&
+		    machine->places[i].displacement == displacement)
 			return (struct flow_place *)&machine->places[i];
 	return NULL;
 }
@@ -88,10 +93,12 @@ bool flow_machine_meet(struct flow_machine *machine, const struct flow_machine *
 	return lost;
 }
 
-void flow_places_forget(struct flow_machine *machine, enum value_kind base, int64_t displacement, uint64_t bytes)
+void flow_places_forget(struct flow_machine *machine, enum value_kind base, int64_t displacement,
+			uint64_t bytes)
 {
 	for (unsigned i = 0; i < machine->place_count;) {
-		uint64_t behind = (uint64_t)machine->places[i].displacement - (uint64_t)displacement;
+		uint64_t behind =
+			(uint64_t)machine->places[i].displacement - (uint64_t)displacement;
 
 		if (machine->places[i].base == base && (behind < bytes || behind + 7 < 7))
 			machine->places[i] = machine->places[--machine->place_count];
@@ -100,7 +107,8 @@ void flow_places_forget(struct flow_machine *machine, enum value_kind base, int6
 	}
 }
 
-void flow_places_put(struct flow_machine *machine, enum value_kind base, int64_t displacement, const struct flow_value *value)
+void flow_places_put(struct flow_machine *machine, enum value_kind base, int64_t displacement,
+		     const struct flow_value *value)
 {
 	unsigned at = machine->place_count;
 
@@ -109,7 +117,8 @@ void flow_places_put(struct flow_machine *machine, enum value_kind base, int64_t
 		return;
 	at = machine->place_count;
 	if (at == FLOW_PLACES) { /* full: the pointer is worth more than the rest */
-		for (at = 0; at < FLOW_PLACES && machine->places[at].value.kind == VALUE_POINTER; at++)
+		for (at = 0; at < FLOW_PLACES && machine->places[at].value.kind == VALUE_POINTER;
+		     at++)
 			;
 		if (at == FLOW_PLACES || value->kind != VALUE_POINTER)
 			return;
@@ -124,26 +133,32 @@ void flow_places_put(struct flow_machine *machine, enum value_kind base, int64_t
 unsigned flow_number_of(ZydisRegister name)
 {
 	/* rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi in x86's order */
-	static const uint8_t numbers[8] = { FLOW_RAX, FLOW_RCX, FLOW_RDX, FLOW_RBX, FLOW_RSP, FLOW_RBP, FLOW_RSI, FLOW_RDI };
+	static const uint8_t numbers[8] = { FLOW_RAX, FLOW_RCX, FLOW_RDX, FLOW_RBX,
+					    FLOW_RSP, FLOW_RBP, FLOW_RSI, FLOW_RDI };
 
 	if (name < ZYDIS_REGISTER_RAX || name > ZYDIS_REGISTER_R15)
 		return FLOW_NONE;
-	return name - ZYDIS_REGISTER_RAX < 8 ? numbers[name - ZYDIS_REGISTER_RAX] : (unsigned)(name - ZYDIS_REGISTER_RAX);
+	return name - ZYDIS_REGISTER_RAX < 8 ? numbers[name - ZYDIS_REGISTER_RAX]
+					     : (unsigned)(name - ZYDIS_REGISTER_RAX);
 }
 
 static unsigned vector_of(ZydisRegister name)
 {
-	return name >= ZYDIS_REGISTER_XMM0 && name <= ZYDIS_REGISTER_XMM15 ? (unsigned)(name - ZYDIS_REGISTER_XMM0) : FLOW_NONE;
+	return name >= ZYDIS_REGISTER_XMM0 && name <= ZYDIS_REGISTER_XMM15
+		       ? (unsigned)(name - ZYDIS_REGISTER_XMM0)
+		       : FLOW_NONE;
 }
 
 unsigned flow_register_of(const ZydisDecodedOperand *operand)
 {
-	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? flow_number_of(operand->reg.value) : FLOW_NONE;
+	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? flow_number_of(operand->reg.value)
+							    : FLOW_NONE;
 }
 
 unsigned flow_xmm_of(const ZydisDecodedOperand *operand)
 {
-	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? vector_of(operand->reg.value) : FLOW_NONE;
+	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? vector_of(operand->reg.value)
+							    : FLOW_NONE;
 }
 
 struct flow_value flow_number_value(const struct flow_context *step, uint64_t number)
@@ -153,7 +168,8 @@ struct flow_value flow_number_value(const struct flow_context *step, uint64_t nu
 	return (struct flow_value){ VALUE_CONSTANT, (int64_t)number, NULL };
 }
 
-struct flow_value flow_address_of(const struct flow_context *step, const ZydisDecodedOperand *operand)
+struct flow_value flow_address_of(const struct flow_context *step,
+				  const ZydisDecodedOperand *operand)
 {
 	const ZydisDecodedOperandMem *memory = &operand->mem;
 	int64_t displacement = memory->disp.has_displacement ? memory->disp.value : 0;
@@ -170,12 +186,14 @@ struct flow_value flow_address_of(const struct flow_context *step, const ZydisDe
 	if (base == ZYDIS_REGISTER_NONE)
 		return flow_number_value(step, (uint64_t)displacement);
 	if (base == ZYDIS_REGISTER_RIP)
-		return flow_address(step->instruction, operand, &absolute) ?
-			       (struct flow_value){ VALUE_CONSTANT, (int64_t)absolute, NULL } : nothing;
+		return flow_address(step->instruction, operand, &absolute)
+			       ? (struct flow_value){ VALUE_CONSTANT, (int64_t)absolute, NULL }
+			       : nothing;
 
 	unsigned number = flow_number_of(base);
 
-	return number == FLOW_NONE ? nothing : flow_moved(step->machine->registers[number], displacement);
+	return number == FLOW_NONE ? nothing
+				   : flow_moved(step->machine->registers[number], displacement);
 }
 
 struct flow_value flow_load_at(const struct flow_context *step, const struct flow_value *address)
@@ -193,7 +211,8 @@ struct flow_value flow_load_at(const struct flow_context *step, const struct flo
 		if (word.kind == WORD_ADDRESS)
 			return (struct flow_value){ VALUE_CONSTANT, (int64_t)word.value, NULL };
 		if (word.kind == WORD_IMPORT && word.symbol)
-			return (struct flow_value){ VALUE_IMPORT, (int64_t)word.value, word.symbol };
+			return (struct flow_value){ VALUE_IMPORT, (int64_t)word.value,
+						    word.symbol };
 		return word.kind == WORD_PLAIN ? flow_number_value(step, word.value) : nothing;
 	default: return nothing;
 	}
@@ -201,12 +220,14 @@ struct flow_value flow_load_at(const struct flow_context *step, const struct flo
 
 struct flow_fact flow_fact_of(const struct flow_context *step, enum flow_kind kind)
 {
-	return (struct flow_fact){ .kind = kind, .vaddr = step->instruction->vaddr, .next = step->instruction->next,
+	return (struct flow_fact){ .kind = kind,
+				   .vaddr = step->instruction->vaddr,
+				   .next = step->instruction->next,
 				   .base = FLOW_NONE };
 }
 
-void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand *operand, const struct flow_value *address, int64_t into,
-		       const struct flow_value *value)
+void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand *operand,
+		     const struct flow_value *address, int64_t into, const struct flow_value *value)
 {
 	const ZydisDecodedOperandMem *memory = &operand->mem;
 	struct flow_fact fact = flow_fact_of(step, FLOW_STORE);
@@ -225,7 +246,8 @@ void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand 
 		fact.base = flow_number_of(memory->base);
 		if (memory->index != ZYDIS_REGISTER_NONE)
 			fact.scale = memory->scale;
-		if (memory->base == ZYDIS_REGISTER_NONE && memory->index != ZYDIS_REGISTER_NONE && memory->scale == 1) {
+		if (memory->base == ZYDIS_REGISTER_NONE && memory->index != ZYDIS_REGISTER_NONE &&
+		    memory->scale == 1) {
 			fact.base = flow_number_of(memory->index);
 			fact.scale = 0;
 		}
@@ -239,7 +261,8 @@ void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand 
 	step->emit(step->context, &fact);
 }
 
-void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand *operand, int64_t into, struct flow_value value)
+void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand *operand,
+		     int64_t into, struct flow_value value)
 {
 	struct flow_value address = flow_moved(flow_address_of(step, operand), into);
 
@@ -247,7 +270,8 @@ void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand 
 		flow_places_put(step->machine, address.kind, address.number, &value);
 	if (value.kind == VALUE_POINTER)
 		flow_emit_store(step, operand, &address, into, &value);
-	if (address.kind == VALUE_POINTER && (value.kind == VALUE_CONSTANT || value.kind == VALUE_IMPORT)) {
+	if (address.kind == VALUE_POINTER &&
+	    (value.kind == VALUE_CONSTANT || value.kind == VALUE_IMPORT)) {
 		struct flow_fact fact = flow_fact_of(step, FLOW_VTABLE);
 
 		fact.offset = address.number;
@@ -277,7 +301,8 @@ void flow_forget_register(struct flow_machine *machine, ZydisRegister name)
 	if (number != FLOW_NONE)
 		machine->registers[number] = nothing;
 	else if (whole >= ZYDIS_REGISTER_ZMM0 && whole <= ZYDIS_REGISTER_ZMM15)
-		memset(machine->vectors[whole - ZYDIS_REGISTER_ZMM0], 0, sizeof(machine->vectors[0]));
+		memset(machine->vectors[whole - ZYDIS_REGISTER_ZMM0], 0,
+		       sizeof(machine->vectors[0]));
 }
 
 struct flow_value flow_value_of(const struct flow_context *step, const ZydisDecodedOperand *operand)
@@ -295,7 +320,8 @@ struct flow_value flow_value_of(const struct flow_context *step, const ZydisDeco
 	return flow_load_at(step, &address);
 }
 
-void flow_assign(const struct flow_context *step, const ZydisDecodedOperand *operand, struct flow_value value)
+void flow_assign(const struct flow_context *step, const ZydisDecodedOperand *operand,
+		 struct flow_value value)
 {
 	unsigned number = flow_register_of(operand);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow_values.h: what registers, vectors and words of the frame hold, and what operands read and write of them.
+ * flow_values.h: what registers, vectors and words of the frame hold, and what operands read and
+ * write of them.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: no. Threads: one at a time.
  */
@@ -63,7 +64,8 @@ bool flow_same(const struct flow_value *a, const struct flow_value *b);
 struct flow_value flow_moved(struct flow_value value, int64_t distance);
 
 /* Forgets the words of the frame that overlap these bytes. */
-void flow_places_forget(struct flow_machine *machine, enum value_kind base, int64_t displacement, uint64_t bytes);
+void flow_places_forget(struct flow_machine *machine, enum value_kind base, int64_t displacement,
+			uint64_t bytes);
 
 /* VALUE_NONE forgets. */
 void flow_places_put(struct flow_machine *machine, enum value_kind base, int64_t displacement,
@@ -86,24 +88,28 @@ unsigned flow_xmm_of(const ZydisDecodedOperand *operand);
 /* A number that can only be an address: in a file that can't be moved. */
 struct flow_value flow_number_value(const struct flow_context *step, uint64_t number);
 
-struct flow_value flow_address_of(const struct flow_context *step, const ZydisDecodedOperand *operand);
+struct flow_value flow_address_of(const struct flow_context *step,
+				  const ZydisDecodedOperand *operand);
 struct flow_value flow_load_at(const struct flow_context *step, const struct flow_value *address);
 
 /* A 64-bit operand's value. */
-struct flow_value flow_value_of(const struct flow_context *step, const ZydisDecodedOperand *operand);
+struct flow_value flow_value_of(const struct flow_context *step,
+				const ZydisDecodedOperand *operand);
 
 /* Writes an operand of any size: what isn't 64 bits is forgotten. */
-void flow_assign(const struct flow_context *step, const ZydisDecodedOperand *operand, struct flow_value value);
+void flow_assign(const struct flow_context *step, const ZydisDecodedOperand *operand,
+		 struct flow_value value);
 
 /* Writes one word to the operand's address + `into`, and emits what that says. */
-void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand *operand, int64_t into,
-		     struct flow_value value);
+void flow_store_word(const struct flow_context *step, const ZydisDecodedOperand *operand,
+		     int64_t into, struct flow_value value);
 void flow_forget_memory(const struct flow_context *step, const ZydisDecodedOperand *operand);
 void flow_forget_register(struct flow_machine *machine, ZydisRegister name);
 
 /* A fact at the instruction, but for what depends on its kind. */
 struct flow_fact flow_fact_of(const struct flow_context *step, enum flow_kind kind);
 void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand *operand,
-		     const struct flow_value *address, int64_t into, const struct flow_value *value);
+		     const struct flow_value *address, int64_t into,
+		     const struct flow_value *value);
 
 #endif

@@ -5,16 +5,20 @@
  * An instruction means the same elsewhere, unless it names a place by its distance from itself:
  *   a rip-relative operand   keeps its form: the four bytes of the distance are made anew (a fixup)
  *   a conditional jump       gets its long form; it and an unconditional one get a fixup
- *   a direct call, or one    pushes the return address that it has where it stands, and jumps: one into the trampoline would be an address
- *   through a rip operand    that no unwinder has a row for. With its 5 or 6 bytes it is always the last one displaced, so it returns behind them
+ *   a direct call, or one    pushes the return address that it has where it stands, and jumps: one
+ *                            into the trampoline would be an address
+ *   through a rip operand    that no unwinder has a row for. With its 5 or 6 bytes it is always the
+ *                            last one displaced, so it returns behind them
  *   any other call           is refused
  *   jrcxz, loop              are refused: they have no long form
- * Nobody may arrive in the middle of what is displaced: the whole function is decoded, and a jump from within it to any displaced byte
- * is a reason to refuse, to the first one too: it would be taken for a call. Calls of the entry itself are calls. Compilers put a function's
- * unlikely parts elsewhere: what its jumps lead to is looked at as well, for jumps back.
- * A function that ends before a jump's five bytes is patched if padding follows.
+ * Nobody may arrive in the middle of what is displaced: the whole function is decoded, and a jump
+ * from within it to any displaced byte is a reason to refuse, to the first one too: it would be
+ * taken for a call. Calls of the entry itself are calls. Compilers put a function's unlikely parts
+ * elsewhere: what its jumps lead to is looked at as well, for jumps back. A function that ends
+ * before a jump's five bytes is patched if padding follows.
  *
- * A call instruction is simpler: it becomes a call of the stub, and its trampoline is a jump to what it called.
+ * A call instruction is simpler: it becomes a call of the stub, and its trampoline is a jump to
+ * what it called.
  */
 #include "patch_recipe.h"
 
@@ -22,7 +26,13 @@
 
 #include <Zydis/Zydis.h>
 
-enum { LONGEST = 18, INSTRUCTION_MAX = 15, UNKNOWN_MAX = 4096, KNOWN_MAX = 1 << 20, PART_INSTRUCTIONS = 256 };
+enum {
+	LONGEST = 18,
+	INSTRUCTION_MAX = 15,
+	UNKNOWN_MAX = 4096,
+	KNOWN_MAX = 1 << 20,
+	PART_INSTRUCTIONS = 256
+};
 
 struct maker {
 	const struct elf_file *file;
@@ -44,8 +54,10 @@ static bool decode(const struct maker *m, uint64_t vaddr, struct instruction *ou
 	if (!(elf_file_flags(m->file, vaddr) & PF_X) || !room)
 		return false;
 	out->bytes = elf_file_at(m->file, vaddr, 1);
-	if (!out->bytes || ZYAN_FAILED(ZydisDecoderDecodeFull(&m->decoder, out->bytes, room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,
-							      &out->decoded, out->operands)))
+	if (!out->bytes ||
+	    ZYAN_FAILED(ZydisDecoderDecodeFull(&m->decoder, out->bytes,
+					       room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,
+					       &out->decoded, out->operands)))
 		return false;
 	out->vaddr = vaddr;
 	out->next = vaddr + out->decoded.length;
@@ -56,34 +68,42 @@ static bool decode(const struct maker *m, uint64_t vaddr, struct instruction *ou
 static bool branch_target(const struct instruction *i, uint64_t *target)
 {
 	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
-		if (i->operands[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && i->operands[k].imm.is_relative)
-			return ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&i->decoded, &i->operands[k], i->vaddr, target));
+		if (i->operands[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+		    i->operands[k].imm.is_relative)
+			return ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&i->decoded, &i->operands[k],
+								     i->vaddr, target));
 	return false;
 }
 
 static bool is_end(const struct instruction *i)
 {
-	return i->decoded.meta.category == ZYDIS_CATEGORY_RET || i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+	return i->decoded.meta.category == ZYDIS_CATEGORY_RET ||
+	       i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
 	       i->decoded.mnemonic == ZYDIS_MNEMONIC_UD2;
 }
 
 static bool is_padding(const struct instruction *i)
 {
-	return i->decoded.mnemonic == ZYDIS_MNEMONIC_NOP || i->decoded.mnemonic == ZYDIS_MNEMONIC_INT3;
+	return i->decoded.mnemonic == ZYDIS_MNEMONIC_NOP ||
+	       i->decoded.mnemonic == ZYDIS_MNEMONIC_INT3;
 }
 
 /* ---- moving ---- */
 
-static const char *add_fixup(struct shiny_patch_recipe *r, uint64_t target, unsigned at, unsigned next)
+static const char *add_fixup(struct shiny_patch_recipe *r, uint64_t target, unsigned at,
+			     unsigned next)
 {
 	if (r->fixup_count == SHINY_PATCH_FIXUPS)
 		return "it begins with too many references";
-	r->fixups[r->fixup_count++] = (struct shiny_patch_fixup){ .target = target, .at = (uint8_t)at, .next = (uint8_t)next };
+	r->fixups[r->fixup_count++] = (struct shiny_patch_fixup){ .target = target,
+								  .at = (uint8_t)at,
+								  .next = (uint8_t)next };
 	return NULL;
 }
 
 /* A jump in its long form. */
-static const char *move_jump(struct shiny_patch_recipe *r, const struct instruction *i, uint64_t target)
+static const char *move_jump(struct shiny_patch_recipe *r, const struct instruction *i,
+			     uint64_t target)
 {
 	bool always = i->decoded.mnemonic == ZYDIS_MNEMONIC_JMP;
 	unsigned at = r->code_bytes;
@@ -99,10 +119,12 @@ static const char *move_jump(struct shiny_patch_recipe *r, const struct instruct
 	return add_fixup(r, target, at, r->code_bytes);
 }
 
-/* push %rax; lea RETURN(%rip),%rax; xchg %rax,(%rsp); jmp TARGET or jmp *TARGET(%rip): no register and no flag is another one. */
+/* push %rax; lea RETURN(%rip),%rax; xchg %rax,(%rsp); jmp TARGET or jmp *TARGET(%rip): no register
+ * and no flag is another one. */
 static const char *move_call(struct shiny_patch_recipe *r, const struct instruction *i)
 {
-	static const uint8_t push_lea[] = { 0x50, 0x48, 0x8d, 0x05 }, xchg[] = { 0x48, 0x87, 0x04, 0x24 };
+	static const uint8_t push_lea[] = { 0x50, 0x48, 0x8d, 0x05 },
+			     xchg[] = { 0x48, 0x87, 0x04, 0x24 };
 	const ZydisDecodedOperand *o = &i->operands[0];
 	uint8_t *code = r->code + r->code_bytes;
 	bool direct = i->decoded.opcode == 0xe8 && o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
@@ -110,9 +132,10 @@ static const char *move_call(struct shiny_patch_recipe *r, const struct instruct
 	const char *why;
 	uint64_t target;
 
-	if (i->decoded.length < SHINY_PATCH_JUMP || i->decoded.raw.prefix_count > (i->operands[0].size == 64 ? 1 : 0) ||
-	    (!direct && (i->decoded.opcode != 0xff || o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.base != ZYDIS_REGISTER_RIP ||
-			 i->decoded.raw.disp.size != 32)) ||
+	if (i->decoded.length < SHINY_PATCH_JUMP ||
+	    i->decoded.raw.prefix_count > (i->operands[0].size == 64 ? 1 : 0) ||
+	    (!direct && (i->decoded.opcode != 0xff || o->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+			 o->mem.base != ZYDIS_REGISTER_RIP || i->decoded.raw.disp.size != 32)) ||
 	    ZYAN_FAILED(ZydisCalcAbsoluteAddress(&i->decoded, o, i->vaddr, &target)))
 		return "it begins with a call";
 	memcpy(code, push_lea, sizeof(push_lea));
@@ -138,9 +161,12 @@ static const char *move(struct shiny_patch_recipe *r, const struct instruction *
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_CALL)
 		return move_call(r, i);
 	if (branch_target(i, &target)) {
-		if (i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR || (i->decoded.meta.category == ZYDIS_CATEGORY_COND_BR &&
-		    ((i->decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (i->decoded.opcode & 0xf0) == 0x70) ||
-		     (i->decoded.opcode_map == ZYDIS_OPCODE_MAP_0F && (i->decoded.opcode & 0xf0) == 0x80))))
+		if (i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		    (i->decoded.meta.category == ZYDIS_CATEGORY_COND_BR &&
+		     ((i->decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+		       (i->decoded.opcode & 0xf0) == 0x70) ||
+		      (i->decoded.opcode_map == ZYDIS_OPCODE_MAP_0F &&
+		       (i->decoded.opcode & 0xf0) == 0x80))))
 			return move_jump(r, i, target);
 		return "it begins with a branch that reaches only near places";
 	}
@@ -149,7 +175,8 @@ static const char *move(struct shiny_patch_recipe *r, const struct instruction *
 	for (unsigned k = 0; k < i->decoded.operand_count; k++) {
 		const ZydisDecodedOperand *o = &i->operands[k];
 
-		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || (o->mem.base != ZYDIS_REGISTER_RIP && o->mem.base != ZYDIS_REGISTER_EIP))
+		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    (o->mem.base != ZYDIS_REGISTER_RIP && o->mem.base != ZYDIS_REGISTER_EIP))
 			continue;
 		if (o->mem.base == ZYDIS_REGISTER_EIP || i->decoded.raw.disp.size != 32 ||
 		    ZYAN_FAILED(ZydisCalcAbsoluteAddress(&i->decoded, o, i->vaddr, &target)))
@@ -186,14 +213,16 @@ static const char *displace(struct maker *m, uint64_t vaddr, uint64_t end)
 
 /* ---- the rest of the function ---- */
 
-/* Whether the code at `at`, outside of the function, jumps into it behind its first displaced byte: a jump to that one is a tail call. */
+/* Whether the code at `at`, outside of the function, jumps into it behind its first displaced byte:
+ * a jump to that one is a tail call. */
 static bool part_returns(const struct maker *m, uint64_t at, uint64_t low, uint64_t high)
 {
 	struct instruction i;
 	uint64_t target;
 
 	for (unsigned n = 0; n < PART_INSTRUCTIONS && decode(m, at, &i); n++, at = i.next) {
-		if (i.decoded.meta.category != ZYDIS_CATEGORY_CALL && branch_target(&i, &target) && target > low && target < high)
+		if (i.decoded.meta.category != ZYDIS_CATEGORY_CALL && branch_target(&i, &target) &&
+		    target > low && target < high)
 			return true;
 		if (is_end(&i))
 			break;
@@ -202,7 +231,8 @@ static bool part_returns(const struct maker *m, uint64_t at, uint64_t low, uint6
 }
 
 /* Whether something in it jumps to [low, high). */
-static const char *check_body(const struct maker *m, uint64_t from, uint64_t end, uint64_t low, uint64_t high)
+static const char *check_body(const struct maker *m, uint64_t from, uint64_t end, uint64_t low,
+			      uint64_t high)
 {
 	uint64_t limit = from + (end ? KNOWN_MAX : UNKNOWN_MAX), target;
 	struct instruction i;
@@ -220,7 +250,8 @@ static const char *check_body(const struct maker *m, uint64_t from, uint64_t end
 		ended = is_end(&i);
 		if (i.decoded.meta.category == ZYDIS_CATEGORY_CALL || !branch_target(&i, &target))
 			continue;
-		if ((target >= low && target < high) || (end && (target < from || target >= end) && part_returns(m, target, low, high)))
+		if ((target >= low && target < high) ||
+		    (end && (target < from || target >= end) && part_returns(m, target, low, high)))
 			return "a jump in it leads back to its first instructions";
 	}
 	return NULL;
@@ -234,7 +265,8 @@ static const char *expect(const struct maker *m, uint64_t vaddr, uint64_t end)
 	const uint8_t *bytes;
 
 	r->expected_bytes = room < SHINY_PATCH_EXPECTED ? (uint8_t)room : SHINY_PATCH_EXPECTED;
-	if (end && end - vaddr < r->expected_bytes && end - vaddr >= (uint64_t)r->skip + r->displaced)
+	if (end && end - vaddr < r->expected_bytes &&
+	    end - vaddr >= (uint64_t)r->skip + r->displaced)
 		r->expected_bytes = (uint8_t)(end - vaddr);
 	bytes = elf_file_at(m->file, vaddr, r->expected_bytes);
 	if (!bytes || r->expected_bytes < r->skip + r->displaced)
@@ -243,7 +275,8 @@ static const char *expect(const struct maker *m, uint64_t vaddr, uint64_t end)
 	return NULL;
 }
 
-static void begin(struct maker *m, const struct elf_file *file, uint64_t vaddr, struct shiny_patch_recipe *out)
+static void begin(struct maker *m, const struct elf_file *file, uint64_t vaddr,
+		  struct shiny_patch_recipe *out)
 {
 	*m = (struct maker){ .file = file, .recipe = out };
 	memset(out, 0, sizeof(*out));
@@ -251,14 +284,16 @@ static void begin(struct maker *m, const struct elf_file *file, uint64_t vaddr, 
 	out->vaddr = vaddr;
 }
 
-const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr, struct shiny_patch_recipe *out)
+const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr,
+				   struct shiny_patch_recipe *out)
 {
 	struct instruction call;
 	struct maker m;
 	uint64_t target;
 
 	begin(&m, file, vaddr, out);
-	if (!decode(&m, vaddr, &call) || call.decoded.opcode != 0xe8 || call.decoded.length != SHINY_PATCH_JUMP || !branch_target(&call, &target))
+	if (!decode(&m, vaddr, &call) || call.decoded.opcode != 0xe8 ||
+	    call.decoded.length != SHINY_PATCH_JUMP || !branch_target(&call, &target))
 		return "it is no direct call";
 	out->call = 1;
 	out->displaced = SHINY_PATCH_JUMP;
@@ -267,7 +302,8 @@ const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr, 
 	return add_fixup(out, target, 1, SHINY_PATCH_JUMP) ?: expect(&m, vaddr, 0);
 }
 
-const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint64_t end, struct shiny_patch_recipe *out)
+const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint64_t end,
+			      struct shiny_patch_recipe *out)
 {
 	struct instruction first;
 	uint64_t start = vaddr;

@@ -2,9 +2,10 @@
 /*
  * class_size.c: sizeof(T), from the code of T's deleting destructor.
  *
- * gcc (C++14 and later) ends the deleting destructor D0 with `mov $sizeof(T),%esi; … jmp operator delete(void*, unsigned long)`.
- * In node 2,198 of 2,313 polymorphic blocks had that size. Members that are deleted in D0 make the same call with their own sizes, so
- * the tail jump alone counts; without one (-O0), a single such call in the whole function, with no way to branch. The slot must
+ * gcc (C++14 and later) ends the deleting destructor D0 with `mov $sizeof(T),%esi; … jmp operator
+ * delete(void*, unsigned long)`. In node 2,198 of 2,313 polymorphic blocks had that size. Members
+ * that are deleted in D0 make the same call with their own sizes, so the tail jump alone counts;
+ * without one (-O0), a single such call in the whole function, with no way to branch. The slot must
  * be D0 by its symbol's name. clang 14 doesn't pass sizes unless told to; then the answer is 0.
  */
 #include "class_size.h"
@@ -19,12 +20,15 @@
 
 static bool is_sized_delete(const char *name)
 {
-	return name && (!strncmp(name, "_ZdlPvm", 7) && (!name[7] || name[7] == '@' || !strcmp(name + 7, "St11align_val_t")));
+	return name && (!strncmp(name, "_ZdlPvm", 7) &&
+			(!name[7] || name[7] == '@' || !strcmp(name + 7, "St11align_val_t")));
 }
 
-/* Is the code at `target` operator delete(void*, unsigned long): by its symbol, or as a PLT entry that jumps through its slot? */
-static bool jumps_to_sized_delete(const struct elf_file *file, struct reloc_index *relocs, const struct symtab *symbols,
-				  const ZydisDecoder *decoder, uint64_t target)
+/* Is the code at `target` operator delete(void*, unsigned long): by its symbol, or as a PLT entry
+ * that jumps through its slot? */
+static bool jumps_to_sized_delete(const struct elf_file *file, struct reloc_index *relocs,
+				  const struct symtab *symbols, const ZydisDecoder *decoder,
+				  uint64_t target)
 {
 	const struct symbol *symbol = symbols_find(&symbols->functions, target);
 
@@ -36,10 +40,13 @@ static bool jumps_to_sized_delete(const struct elf_file *file, struct reloc_inde
 		ZydisDecodedInstruction instruction;
 		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 
-		if (!code || ZYAN_FAILED(ZydisDecoderDecodeFull(decoder, code, room, &instruction, operands)))
+		if (!code || ZYAN_FAILED(ZydisDecoderDecodeFull(decoder, code, room, &instruction,
+								operands)))
 			return false;
-		if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP && operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-		    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction, &operands[0], target, &slot)))
+		if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP &&
+		    operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    ZYAN_SUCCESS(
+			    ZydisCalcAbsoluteAddress(&instruction, &operands[0], target, &slot)))
 			return is_sized_delete(reloc_word(relocs, slot).symbol);
 		if (instruction.mnemonic != ZYDIS_MNEMONIC_ENDBR64)
 			return false;
@@ -48,10 +55,11 @@ static bool jumps_to_sized_delete(const struct elf_file *file, struct reloc_inde
 	return false;
 }
 
-static uint64_t size_in_destructor(const struct elf_file *file, struct reloc_index *relocs, const struct symtab *symbols,
-				   const struct symbol *destructor)
+static uint64_t size_in_destructor(const struct elf_file *file, struct reloc_index *relocs,
+				   const struct symtab *symbols, const struct symbol *destructor)
 {
-	uint64_t bytes = destructor->size < CODE_MAX ? destructor->size : CODE_MAX, argument = 0, jumped = 0, called = 0;
+	uint64_t bytes = destructor->size < CODE_MAX ? destructor->size : CODE_MAX, argument = 0,
+		 jumped = 0, called = 0;
 	const uint8_t *code = elf_file_at(file, destructor->value, bytes);
 	bool argument_set = false, jumps_agree = true, branches = false;
 	unsigned jumps = 0, calls = 0;
@@ -63,22 +71,29 @@ static uint64_t size_in_destructor(const struct elf_file *file, struct reloc_ind
 		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 		uint64_t target, address = destructor->value + at;
 
-		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code + at, bytes - at, &instruction, operands)))
+		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code + at, bytes - at,
+						       &instruction, operands)))
 			return 0;
 
-		bool jump = instruction.mnemonic == ZYDIS_MNEMONIC_JMP, call = instruction.mnemonic == ZYDIS_MNEMONIC_CALL;
+		bool jump = instruction.mnemonic == ZYDIS_MNEMONIC_JMP,
+		     call = instruction.mnemonic == ZYDIS_MNEMONIC_CALL;
 		bool hit = false;
 
 		if (jump || call) {
 			if (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-			    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction, &operands[0], address, &target)))
-				hit = jumps_to_sized_delete(file, relocs, symbols, &decoder, target);
+			    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction, &operands[0],
+								  address, &target)))
+				hit = jumps_to_sized_delete(file, relocs, symbols, &decoder,
+							    target);
 			else if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-				 ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction, &operands[0], address, &target)))
-				hit = is_sized_delete(reloc_word(relocs, target).symbol); /* -fno-plt */
+				 ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction, &operands[0],
+								       address, &target)))
+				/* -fno-plt */
+				hit = is_sized_delete(reloc_word(relocs, target).symbol);
 		}
 		if (hit && !argument_set)
-			return 0; /* a size that isn't a constant: an array, or not what we take it for */
+			return 0; /* a size that isn't a constant: an array, or not what we take it
+				     for */
 		if (hit && jump) {
 			jumps_agree = jumps_agree && (!jumps || jumped == argument);
 			jumped = argument;
@@ -89,11 +104,15 @@ static uint64_t size_in_destructor(const struct elf_file *file, struct reloc_ind
 		}
 		if (instruction.meta.category == ZYDIS_CATEGORY_COND_BR || (jump && !hit))
 			branches = true;
-		if (jump || call || instruction.meta.category == ZYDIS_CATEGORY_COND_BR || instruction.mnemonic == ZYDIS_MNEMONIC_RET)
+		if (jump || call || instruction.meta.category == ZYDIS_CATEGORY_COND_BR ||
+		    instruction.mnemonic == ZYDIS_MNEMONIC_RET)
 			argument_set = false;
 		for (size_t i = 0; i < instruction.operand_count_visible; i++)
-			if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-			    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value) == ZYDIS_REGISTER_RSI) {
+			if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			    (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+			    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+							     operands[i].reg.value) ==
+				    ZYDIS_REGISTER_RSI) {
 				argument_set = instruction.mnemonic == ZYDIS_MNEMONIC_MOV &&
 					       operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 				argument = argument_set ? operands[1].imm.value.u : 0;
@@ -105,7 +124,8 @@ static uint64_t size_in_destructor(const struct elf_file *file, struct reloc_ind
 	return calls == 1 && !branches && called < SIZE_MAX_KNOWN ? called : 0;
 }
 
-uint64_t class_size(const struct elf_file *file, struct reloc_index *relocs, const struct symtab *symbols, uint64_t address_point)
+uint64_t class_size(const struct elf_file *file, struct reloc_index *relocs,
+		    const struct symtab *symbols, uint64_t address_point)
 {
 	for (size_t i = 0; i < SLOTS_MAX; i++) {
 		struct word slot = reloc_word(relocs, address_point + i * 8);

@@ -13,7 +13,9 @@
 #include "../elf/reloc.h"
 #include "../elf/symtab.h"
 
-/* The size that the vtable at `address_point` passes to sized operator delete; 0 when that isn't certain. */
-uint64_t class_size(const struct elf_file *file, struct reloc_index *relocs, const struct symtab *symbols, uint64_t address_point);
+/* The size that the vtable at `address_point` passes to sized operator delete; 0 when that isn't
+ * certain. */
+uint64_t class_size(const struct elf_file *file, struct reloc_index *relocs,
+		    const struct symtab *symbols, uint64_t address_point);
 
 #endif

@@ -23,12 +23,16 @@ struct container_rules {
 };
 
 static const char *const kinds[] = {
-	[CONTAINER_ALLOCATOR] = "allocator", [CONTAINER_CONTAINER] = "container", [CONTAINER_MAKER] = "maker",
-	[CONTAINER_THROUGH] = "through", [CONTAINER_WRAPPER] = "wrapper", [CONTAINER_FUNCTION] = "function",
+	[CONTAINER_ALLOCATOR] = "allocator", [CONTAINER_CONTAINER] = "container",
+	[CONTAINER_MAKER] = "maker",	     [CONTAINER_THROUGH] = "through",
+	[CONTAINER_WRAPPER] = "wrapper",     [CONTAINER_FUNCTION] = "function",
 	[CONTAINER_NAME] = "name",
 };
 static const char *const shapes[] = {
-	[CONTAINER_MANY] = "many", [CONTAINER_ONE] = "one", [CONTAINER_NODE] = "node", [CONTAINER_LOOSE] = "loose",
+	[CONTAINER_MANY] = "many",
+	[CONTAINER_ONE] = "one",
+	[CONTAINER_NODE] = "node",
+	[CONTAINER_LOOSE] = "loose",
 };
 
 static int number_of(const char *word, const char *const *list, size_t count)
@@ -53,7 +57,9 @@ static bool good_element(const char *text)
 			if (!inside)
 				return false;
 			inside = false;
-		} else if (inside && !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.", *c)) {
+		} else if (inside && !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0"
+					     "123456789_.",
+					     *c)) {
 			return false;
 		}
 	}
@@ -66,16 +72,20 @@ static struct shiny_err *wrong(const char *path, unsigned line, const char *what
 }
 
 /* The rule on one line, which is cut into words. An empty line leaves out->path NULL. */
-static struct shiny_err *parse(char *line, const char *path, unsigned number, struct container_rule *out)
+static struct shiny_err *parse(char *line, const char *path, unsigned number,
+			       struct container_rule *out)
 {
 	char *words[WORDS], *rest = NULL;
 	size_t count = 0;
 	int kind;
 
 	memset(out, 0, sizeof(*out));
-	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#'; word = strtok_r(NULL, " \t\r", &rest)) {
+	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#';
+	     word = strtok_r(NULL, " \t\r", &rest)) {
 		/* an element may have blanks of its own: "unsigned long" */
-		if (count == 3 && (!strpbrk(words[2], "{-") || !strcmp(words[0], kinds[CONTAINER_NAME])) && strncmp(word, "header=", 7) && number_of(word, shapes, 4) < 0) {
+		if (count == 3 &&
+		    (!strpbrk(words[2], "{-") || !strcmp(words[0], kinds[CONTAINER_NAME])) &&
+		    strncmp(word, "header=", 7) && number_of(word, shapes, 4) < 0) {
 			size_t length = strlen(words[2]);
 
 			words[2][length] = ' ';
@@ -89,29 +99,38 @@ static struct shiny_err *parse(char *line, const char *path, unsigned number, st
 	if (!count)
 		return NULL;
 	if (count < 3)
-		return wrong(path, number, "three words are needed (what, function, element) after", words[0]);
+		return wrong(path, number, "three words are needed (what, function, element) after",
+			     words[0]);
 	kind = number_of(words[0], kinds, sizeof(kinds) / sizeof(*kinds));
 	if (kind < 0)
-		return wrong(path, number, "not allocator, container, maker, through, wrapper, function or name:", words[0]);
+		return wrong(path, number,
+			     "not allocator, container, maker, through, wrapper, function or name:",
+			     words[0]);
 	if (!good_element(words[2]))
-		return wrong(path, number, "braces don't match, or hold something else than a name or a number, in", words[2]);
+		return wrong(
+			path, number,
+			"braces don't match, or hold something else than a name or a number, in",
+			words[2]);
 	out->what = (enum container_what)kind;
 	out->shape = kind == CONTAINER_MAKER ? CONTAINER_ONE : CONTAINER_MANY;
 	out->path = words[1];
 	out->element = strcmp(words[2], "-") ? words[2] : NULL;
-	if (!out->element && (kind == CONTAINER_ALLOCATOR || kind == CONTAINER_MAKER || kind == CONTAINER_FUNCTION))
+	if (!out->element &&
+	    (kind == CONTAINER_ALLOCATOR || kind == CONTAINER_MAKER || kind == CONTAINER_FUNCTION))
 		return wrong(path, number, "an element is needed for", words[1]);
 	for (size_t i = 3; i < count; i++) {
 		int shape = number_of(words[i], shapes, sizeof(shapes) / sizeof(*shapes));
 		char *end = NULL;
-		unsigned long bytes = strncmp(words[i], "header=", 7) ? 0 : strtoul(words[i] + 7, &end, 10);
+		unsigned long bytes =
+			strncmp(words[i], "header=", 7) ? 0 : strtoul(words[i] + 7, &end, 10);
 
 		if (shape >= 0)
 			out->shape = (enum container_shape)shape;
 		else if (end && end > words[i] + 7 && !*end && bytes <= 4096)
 			out->header = (unsigned)bytes;
 		else
-			return wrong(path, number, "not one, node, many, loose or header=BYTES:", words[i]);
+			return wrong(path, number,
+				     "not one, node, many, loose or header=BYTES:", words[i]);
 	}
 	return NULL;
 }
@@ -164,7 +183,8 @@ static struct shiny_err *read_all(const char *path, char **out)
 		return shiny_err_os(errno ? errno : EIO, "container rules %s", path);
 	text[bytes] = 0;
 	if (strlen(text) != bytes || fgetc(file) != EOF)
-		return shiny_err(SHINY_ERR_USAGE, "container rules %s: not a text of at most %d MB", path, FILE_MAX >> 20);
+		return shiny_err(SHINY_ERR_USAGE, "container rules %s: not a text of at most %d MB",
+				 path, FILE_MAX >> 20);
 
 	char *fit = realloc(text, bytes + 1);
 
@@ -188,7 +208,8 @@ struct shiny_err *container_rules_load(const char *path, struct container_rules 
 		err = add_all(rules, rules->texts[0], path);
 	if (!err) {
 		rules->texts[1] = strdup(builtin);
-		err = rules->texts[1] ? add_all(rules, rules->texts[1], "containers.rules") : shiny_err_os(ENOMEM, "container rules");
+		err = rules->texts[1] ? add_all(rules, rules->texts[1], "containers.rules")
+				      : shiny_err_os(ENOMEM, "container rules");
 	}
 	if (err) {
 		container_rules_free(rules);
@@ -208,7 +229,8 @@ void container_rules_free(struct container_rules *rules)
 	free(rules);
 }
 
-/* "*" stands for any text. Backtracks to the last star only, so the time is bounded by the product of the lengths. */
+/* "*" stands for any text. Backtracks to the last star only, so the time is bounded by the product
+ * of the lengths. */
 bool container_rules_match(const char *pattern, const char *text)
 {
 	const char *star = NULL, *from = NULL;
@@ -232,22 +254,26 @@ bool container_rules_match(const char *pattern, const char *text)
 	return !*pattern;
 }
 
-static const struct container_rule *find(const struct container_rules *rules, const char *function_path, bool names)
+static const struct container_rule *find(const struct container_rules *rules,
+					 const char *function_path, bool names)
 {
 	if (!function_path || strlen(function_path) > 4096)
 		return NULL;
 	for (size_t i = 0; i < rules->count; i++)
-		if ((rules->at[i].what == CONTAINER_NAME) == names && container_rules_match(rules->at[i].path, function_path))
+		if ((rules->at[i].what == CONTAINER_NAME) == names &&
+		    container_rules_match(rules->at[i].path, function_path))
 			return &rules->at[i];
 	return NULL;
 }
 
-const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path)
+const struct container_rule *container_rules_find(const struct container_rules *rules,
+						  const char *function_path)
 {
 	return find(rules, function_path, false);
 }
 
-const struct container_rule *container_rules_find_name(const struct container_rules *rules, const char *function_path)
+const struct container_rule *container_rules_find_name(const struct container_rules *rules,
+						       const char *function_path)
 {
 	return find(rules, function_path, true);
 }

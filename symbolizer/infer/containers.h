@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * containers.h: allocators, containers and wrappers by name: the table containers.rules, and users' own.
+ * containers.h: allocators, containers and wrappers by name: the table containers.rules, and users'
+ * own.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: read-only after loading.
  */
@@ -14,13 +15,15 @@
 #include "../../src/base/err.h"
 
 enum container_what {
-	CONTAINER_ALLOCATOR, /* its element is what is allocated, and the container around it is to be asked */
+	CONTAINER_ALLOCATOR, /* its element is what is allocated, and the container around it is to
+	                      * be asked */
 	CONTAINER_CONTAINER, /* storage of this container; the element wins over the allocator's */
 	CONTAINER_MAKER,     /* makes one object: make_unique<T> */
 	CONTAINER_THROUGH,   /* passes an allocation on: not a place to stop */
 	CONTAINER_WRAPPER,   /* a C allocation function: xmalloc, g_malloc */
 	CONTAINER_FUNCTION,  /* a library function whose result is known: strdup makes chars */
-	CONTAINER_NAME,      /* what the container is called by those who use it: beside one of the others */
+	CONTAINER_NAME,      /* what the container is called by those who use it: beside one of the
+	                      * others */
 };
 
 /* How a block's size follows from the element's. */
@@ -41,14 +44,18 @@ struct container_rule {
 
 struct container_rules;
 
-/* The built-in table, then `path`'s lines in front of it (NULL: none). A wrong line is an error that says which and why. */
-SHINY_MUST_CHECK struct shiny_err *container_rules_load(const char *path, struct container_rules **out);
+/* The built-in table, then `path`'s lines in front of it (NULL: none). A wrong line is an error
+ * that says which and why. */
+SHINY_MUST_CHECK struct shiny_err *container_rules_load(const char *path,
+							struct container_rules **out);
 void container_rules_free(struct container_rules *rules); /* accepts NULL */
 
 /* The first rule that matches, other than names; NULL none. */
-const struct container_rule *container_rules_find(const struct container_rules *rules, const char *function_path);
+const struct container_rule *container_rules_find(const struct container_rules *rules,
+						  const char *function_path);
 /* The first name that matches; NULL none. */
-const struct container_rule *container_rules_find_name(const struct container_rules *rules, const char *function_path);
+const struct container_rule *container_rules_find_name(const struct container_rules *rules,
+						       const char *function_path);
 
 /* "*" in the pattern stands for any text. */
 bool container_rules_match(const char *pattern, const char *text);

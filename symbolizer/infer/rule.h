@@ -19,14 +19,16 @@ struct rule_work {
 	uint64_t ret;
 	struct dwarf_scope scopes[RULE_SCOPES]; /* of ret - 1, innermost first */
 	size_t scope_count;
-	size_t through;  /* the scope that wants the block: the first that isn't an operator new, or passes it on */
+	size_t through;  /* the scope that wants the block: the first that isn't an operator new, or
+	                  * passes it on */
 	uint32_t line;   /* of the call in that scope; 0 unknown */
 	uint64_t low, high; /* the function */
 	const char *symbol; /* the function's, mangled; NULL unknown */
 	bool called;     /* there is a call in front of ret: at `call`, to `callee` */
 	uint64_t call;
 	struct flow_callee callee;
-	bool entry;      /* the callee is an allocation function as we record them, or jumps to one */
+	bool entry;      /* the callee is an allocation function as we record them, or jumps to
+	                  * one */
 	bool makes_array; /* the callee is operator new[] */
 	struct flow flow; /* empty where it couldn't be followed */
 	struct site_answer *out;
@@ -38,12 +40,14 @@ void rule_say(struct rule_work *work, unsigned depth, const char *format, ...) S
 
 /* Name, size, flags and classes at its start. */
 void rule_describe(struct rule_work *work, const struct die_type *type, struct site_candidate *out);
-/* Likewise from a name alone; the size is known if it is a base type, a pointer, or has a definition. */
+/* Likewise from a name alone; the size is known if it is a base type, a pointer, or has a
+ * definition. */
 void rule_describe_name(struct rule_work *work, const char *name, struct site_candidate *out);
 /* Appends it unless it is full, or has the same one: that takes over what is better. */
 void rule_add(struct rule_work *work, const struct site_candidate *candidate);
 
-/* The mangled symbol that covers `vaddr`; NULL: none, or several functions are there that aren't the same one under other names. */
+/* The mangled symbol that covers `vaddr`; NULL: none, or several functions are there that aren't
+ * the same one under other names. */
 const char *rule_symbol(struct rule_work *work, uint64_t vaddr, bool *folded);
 /* Is it malloc, operator new or one of theirs? */
 bool rule_is_entry(const char *symbol);
@@ -51,7 +55,8 @@ bool rule_is_entry(const char *symbol);
 /* A demangled function name in parts. */
 struct rule_path {
 	char path[512];   /* without template arguments: "std::vector::push_back" */
-	char class[2048]; /* the class with them: "std::vector<int, std::allocator<int> >"; "" none */
+	char class[2048]; /* the class with them: "std::vector<int, std::allocator<int> >"; ""
+	                   * none */
 	char own[1024];   /* the function's own template arguments with their brackets; "" none */
 };
 /* False: not a name that can be taken apart. */
@@ -65,7 +70,8 @@ bool rule_in_destructor(struct rule_work *work, uint64_t vaddr);
 /* Is the variable where the pointer is, in front of the state's instruction? */
 bool rule_holds(const struct flow_state *state, const struct dwarf_variable *variable);
 
-/* The address of an `object` plus `displacement`; `indexed`: and plus a multiple of something. An array stands for any of its elements. */
+/* The address of an `object` plus `displacement`; `indexed`: and plus a multiple of something. An
+ * array stands for any of its elements. */
 struct rule_base {
 	struct die_type object;
 	int64_t displacement;
@@ -74,7 +80,8 @@ struct rule_base {
 /* What `reg` holds in front of the instruction at `vaddr`; false: not known. */
 bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct rule_base *out);
 /* Likewise what is at `displacement` of the frame that rsp or rbp is in. */
-bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement, struct rule_base *out);
+bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement,
+			struct rule_base *out);
 
 /* True: it has an answer, which the rules behind it can't better. */
 bool rule_container(struct rule_work *work);

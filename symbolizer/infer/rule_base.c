@@ -2,11 +2,13 @@
 /*
  * rule_base.c: what does the register point at through which the pointer is stored?
  *
- * `this->items = p` is `mov (slot of this), %rdx; mov %rax, 16(%rdx)` without optimisation, and with it the object's variable may be nowhere
- * by then. So the code in front of the store is read backwards, in the order in which it stands: a copy leads on to the other register, a
- * load to the member that it loads (or, from the frame, to the register that was saved there), until it is a variable's value or address, or
- * another register that was made from it is a variable's. That isn't the flow of control, but it is what compilers write, and what it gives
- * is the weakest kind of answer, checked by size.
+ * `this->items = p` is `mov (slot of this), %rdx; mov %rax, 16(%rdx)` without optimisation, and
+ * with it the object's variable may be nowhere by then. So the code in front of the store is read
+ * backwards, in the order in which it stands: a copy leads on to the other register, a load to the
+ * member that it loads (or, from the frame, to the register that was saved there), until it is a
+ * variable's value or address, or another register that was made from it is a variable's. That
+ * isn't the flow of control, but it is what compilers write, and what it gives is the weakest kind
+ * of answer, checked by size.
  */
 #include <string.h>
 
@@ -20,7 +22,8 @@ enum { WINDOW = 40, DEPTH = 6, CODE_MAX = 1 << 16 };
 struct window {
 	struct rule_work *work;
 	struct flow_instruction at[WINDOW]; /* a ring */
-	size_t count;                       /* of all that were decoded; the last WINDOW of them are kept */
+	size_t count;                       /* of all that were decoded; the last WINDOW of them are
+	                                     * kept */
 	unsigned asked;
 };
 
@@ -32,13 +35,18 @@ static const struct flow_instruction *instruction(const struct window *window, s
 static unsigned number_of(ZydisRegister name)
 {
 	static const uint8_t dwarf[] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
-	ZydisRegister whole = name ? ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name) : ZYDIS_REGISTER_NONE;
+	ZydisRegister whole =
+		name ? ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name)
+		     : ZYDIS_REGISTER_NONE;
 
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ? dwarf[whole - ZYDIS_REGISTER_RAX] : FLOW_NONE;
+	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
+		       ? dwarf[whole - ZYDIS_REGISTER_RAX]
+		       : FLOW_NONE;
 }
 
 /* The pointer type that lies at `offset` of a variable or of a type. */
-static bool pointer_in(struct rule_work *work, const struct die_type *type, uint64_t offset, struct die_type *out)
+static bool pointer_in(struct rule_work *work, const struct die_type *type, uint64_t offset,
+		       struct die_type *out)
 {
 	struct die_type element = *type;
 	const char *name;
@@ -52,11 +60,14 @@ static bool pointer_in(struct rule_work *work, const struct die_type *type, uint
 		*out = element;
 		return offset % 8 == 0;
 	}
-	return element.kind == DIE_CLASS && die_type_member_at(work->reader->units, &element, offset, out, &name);
+	return element.kind == DIE_CLASS &&
+	       die_type_member_at(work->reader->units, &element, offset, out, &name);
 }
 
-/* What the pointer variable points at that is in `reg`, or from which `reg` has a constant distance, `displacement`. In front of `vaddr`. */
-static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, struct die_type *out, int64_t *displacement)
+/* What the pointer variable points at that is in `reg`, or from which `reg` has a constant
+ * distance, `displacement`. In front of `vaddr`. */
+static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, struct die_type *out,
+			int64_t *displacement)
 {
 	struct die_type type;
 	struct dwarf_variable found[RULE_VARIABLES];
@@ -67,10 +78,12 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 	count = dwarf_units_variables(window->work->reader->units, vaddr, found, RULE_VARIABLES);
 	for (unsigned round = 0; round < 2; round++)
 		for (size_t i = 0; i < count; i++) {
-			if (found[i].place != (round ? DWARF_PLACE_VALUE : DWARF_PLACE_REGISTER) || found[i].reg != reg ||
+			if (found[i].place != (round ? DWARF_PLACE_VALUE : DWARF_PLACE_REGISTER) ||
+			    found[i].reg != reg ||
 			    !die_type(window->work->reader->units, &found[i].type, &type))
 				continue;
-			if (type.kind == DIE_POINTER && die_type_target(window->work->reader->units, &type, out)) {
+			if (type.kind == DIE_POINTER &&
+			    die_type_target(window->work->reader->units, &type, out)) {
 				*displacement = round ? -found[i].displacement : 0;
 				return true;
 			}
@@ -81,14 +94,17 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 }
 
 /* The variable in memory that [reg + displacement] is in. */
-static bool variable_at(struct dwarf_units *units, uint64_t vaddr, unsigned reg, int64_t displacement, struct rule_base *out)
+static bool variable_at(struct dwarf_units *units, uint64_t vaddr, unsigned reg,
+			int64_t displacement, struct rule_base *out)
 {
 	struct dwarf_variable found[RULE_VARIABLES];
 	size_t count = dwarf_units_variables(units, vaddr, found, RULE_VARIABLES);
 
 	for (size_t i = 0; i < count; i++)
-		if (found[i].place == DWARF_PLACE_MEMORY && found[i].reg == reg && die_type(units, &found[i].type, &out->object) &&
-		    displacement >= found[i].displacement && (uint64_t)(displacement - found[i].displacement) < out->object.bytes) {
+		if (found[i].place == DWARF_PLACE_MEMORY && found[i].reg == reg &&
+		    die_type(units, &found[i].type, &out->object) &&
+		    displacement >= found[i].displacement &&
+		    (uint64_t)(displacement - found[i].displacement) < out->object.bytes) {
 			out->displacement = displacement - found[i].displacement;
 			out->indexed = false;
 			return true;
@@ -96,7 +112,8 @@ static bool variable_at(struct dwarf_units *units, uint64_t vaddr, unsigned reg,
 	return false;
 }
 
-/* The register that was saved in the slot of the frame from which instruction number *index loads; *index becomes the saving one's. */
+/* The register that was saved in the slot of the frame from which instruction number *index loads;
+ * *index becomes the saving one's. */
 static unsigned saved_register(const struct window *window, size_t oldest, size_t *index)
 {
 	const ZydisDecodedOperand *slot = &instruction(window, *index)->operands[1];
@@ -106,14 +123,18 @@ static unsigned saved_register(const struct window *window, size_t oldest, size_
 		const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
 
 		for (unsigned o = 0; o < at->decoded.operand_count; o++)
-			if (at->decoded.meta.category != ZYDIS_CATEGORY_CALL && at->operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			if (at->decoded.meta.category != ZYDIS_CATEGORY_CALL &&
+			    at->operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 			    at->operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
 			    number_of(at->operands[o].reg.value) == number_of(slot->mem.base))
 				return FLOW_NONE; /* the frame is another one there */
-		if (to->type != ZYDIS_OPERAND_TYPE_MEMORY || !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || to->mem.base != slot->mem.base ||
-		    to->mem.index != ZYDIS_REGISTER_NONE || to->mem.disp.value != slot->mem.disp.value)
+		if (to->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
+		    to->mem.base != slot->mem.base || to->mem.index != ZYDIS_REGISTER_NONE ||
+		    to->mem.disp.value != slot->mem.disp.value)
 			continue;
-		if (at->decoded.mnemonic != ZYDIS_MNEMONIC_MOV || to->size != 64 || from->type != ZYDIS_OPERAND_TYPE_REGISTER)
+		if (at->decoded.mnemonic != ZYDIS_MNEMONIC_MOV || to->size != 64 ||
+		    from->type != ZYDIS_OPERAND_TYPE_REGISTER)
 			return FLOW_NONE;
 		*index = i;
 		return number_of(from->reg.value);
@@ -121,7 +142,8 @@ static unsigned saved_register(const struct window *window, size_t oldest, size_
 	return FLOW_NONE;
 }
 
-/* `lea 16(%reg), %other` and `mov %reg, %other`: how far the other register, the first operand, then is from `reg`. */
+/* `lea 16(%reg), %other` and `mov %reg, %other`: how far the other register, the first operand,
+ * then is from `reg`. */
 static int64_t copy_distance(const struct flow_instruction *at, unsigned reg)
 {
 	const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
@@ -129,16 +151,23 @@ static int64_t copy_distance(const struct flow_instruction *at, unsigned reg)
 	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || to->size != 64)
 		return NO_COPY;
 	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_MOV)
-		return from->type == ZYDIS_OPERAND_TYPE_REGISTER && number_of(from->reg.value) == reg ? 0 : NO_COPY;
-	return at->decoded.mnemonic == ZYDIS_MNEMONIC_LEA && from->mem.index == ZYDIS_REGISTER_NONE && number_of(from->mem.base) == reg
+		return from->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+				       number_of(from->reg.value) == reg
+			       ? 0
+			       : NO_COPY;
+	return at->decoded.mnemonic == ZYDIS_MNEMONIC_LEA &&
+			       from->mem.index == ZYDIS_REGISTER_NONE &&
+			       number_of(from->mem.base) == reg
 		       ? from->mem.disp.value
 		       : NO_COPY;
 }
 
-static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth, struct rule_base *out);
+static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth,
+		  struct rule_base *out);
 
 /* The base of a memory operand, or its index: of two that are added either may be the address. */
-static bool either(struct window *window, size_t index, const ZydisDecodedOperand *operand, unsigned depth, struct rule_base *out)
+static bool either(struct window *window, size_t index, const ZydisDecodedOperand *operand,
+		   unsigned depth, struct rule_base *out)
 {
 	return trace(window, index, number_of(operand->mem.base), depth, out) ||
 	       (operand->mem.index != ZYDIS_REGISTER_NONE && operand->mem.scale == 1 &&
@@ -150,7 +179,8 @@ static bool static_at(struct dwarf_units *units, uint64_t address, struct rule_b
 {
 	struct dwarf_variable global;
 
-	if (!dwarf_units_global(units, address, &global) || !die_type(units, &global.type, &out->object))
+	if (!dwarf_units_global(units, address, &global) ||
+	    !die_type(units, &global.type, &out->object))
 		return false;
 	out->displacement = (int64_t)(address - (uint64_t)global.displacement);
 	out->indexed = false;
@@ -158,7 +188,8 @@ static bool static_at(struct dwarf_units *units, uint64_t address, struct rule_b
 }
 
 /* What the pointer points at that is loaded from there. */
-static bool loaded(struct window *window, size_t index, const ZydisDecodedOperand *from, unsigned depth, struct rule_base *out)
+static bool loaded(struct window *window, size_t index, const ZydisDecodedOperand *from,
+		   unsigned depth, struct rule_base *out)
 {
 	const struct flow_instruction *at = instruction(window, index);
 	struct dwarf_units *units = window->work->reader->units;
@@ -184,12 +215,15 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 	out->displacement = 0;
 	out->indexed = false;
 	if (object.object.kind == DIE_POINTER) /* an element of an array of pointers */
-		return object.displacement % 8 == 0 && die_type_target(units, &object.object, &out->object);
+		return object.displacement % 8 == 0 &&
+		       die_type_target(units, &object.object, &out->object);
 	return (!object.indexed || object.object.kind == DIE_ARRAY) && object.displacement >= 0 &&
-	       pointer_in(window->work, &object.object, (uint64_t)object.displacement, &pointer) && die_type_target(units, &pointer, &out->object);
+	       pointer_in(window->work, &object.object, (uint64_t)object.displacement, &pointer) &&
+	       die_type_target(units, &pointer, &out->object);
 }
 
-/* A trace on its way back: what it looks for is `reg` in front of instruction number `index`, plus what `out` has gathered. */
+/* A trace on its way back: what it looks for is `reg` in front of instruction number `index`, plus
+ * what `out` has gathered. */
 struct trail {
 	struct window *window;
 	size_t index, oldest;
@@ -213,12 +247,14 @@ static bool is_frame(unsigned reg)
 }
 
 /* Is it the address of a variable in the frame? */
-static bool in_frame(struct trail *trail, unsigned base, int64_t displacement, struct rule_base *out)
+static bool in_frame(struct trail *trail, unsigned base, int64_t displacement,
+		     struct rule_base *out)
 {
 	struct window *window = trail->window;
 
 	return is_frame(base) && ++window->asked <= WINDOW &&
-	       variable_at(window->work->reader->units, instruction(window, trail->index)->vaddr, base, displacement, out);
+	       variable_at(window->work->reader->units, instruction(window, trail->index)->vaddr,
+			   base, displacement, out);
 }
 
 static enum step over_move(struct trail *trail, const ZydisDecodedOperand *from)
@@ -230,7 +266,9 @@ static enum step over_move(struct trail *trail, const ZydisDecodedOperand *from)
 		return STEP_ON;
 	}
 	if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-		return static_at(trail->window->work->reader->units, from->imm.value.u, &object) ? found(trail, &object, false) : STEP_LOST;
+		return static_at(trail->window->work->reader->units, from->imm.value.u, &object)
+			       ? found(trail, &object, false)
+			       : STEP_LOST;
 	if (from->type != ZYDIS_OPERAND_TYPE_MEMORY)
 		return STEP_LOST;
 	if (loaded(trail->window, trail->index, from, trail->depth, &object))
@@ -242,13 +280,16 @@ static enum step over_move(struct trail *trail, const ZydisDecodedOperand *from)
 	return STEP_ON;
 }
 
-static enum step over_address(struct trail *trail, const struct flow_instruction *at, const ZydisDecodedOperand *from)
+static enum step over_address(struct trail *trail, const struct flow_instruction *at,
+			      const ZydisDecodedOperand *from)
 {
 	struct rule_base object;
 	uint64_t address;
 
 	if (from->mem.base == ZYDIS_REGISTER_RIP && flow_address(at, from, &address))
-		return static_at(trail->window->work->reader->units, address, &object) ? found(trail, &object, false) : STEP_LOST;
+		return static_at(trail->window->work->reader->units, address, &object)
+			       ? found(trail, &object, false)
+			       : STEP_LOST;
 	if (in_frame(trail, number_of(from->mem.base), from->mem.disp.value, &object))
 		return found(trail, &object, from->mem.index != ZYDIS_REGISTER_NONE);
 	trail->out->displacement += from->mem.disp.value;
@@ -275,16 +316,20 @@ static enum step over_sum(struct trail *trail, const ZydisDecodedOperand *from, 
 		trail->out->displacement = 0;
 		return found(trail, &object, true);
 	}
-	return add && trace(trail->window, trail->index, other, trail->depth + 1, &object) ? found(trail, &object, true) : STEP_ON;
+	return add && trace(trail->window, trail->index, other, trail->depth + 1, &object)
+		       ? found(trail, &object, true)
+		       : STEP_ON;
 }
 
 static bool writes_to(const struct flow_instruction *at, unsigned reg)
 {
 	/* what the calling convention lets a function change */
-	if (at->decoded.meta.category == ZYDIS_CATEGORY_CALL && reg != FLOW_RBX && reg != FLOW_RBP && reg != FLOW_RSP && reg < 12)
+	if (at->decoded.meta.category == ZYDIS_CATEGORY_CALL && reg != FLOW_RBX &&
+	    reg != FLOW_RBP && reg != FLOW_RSP && reg < 12)
 		return true;
 	for (unsigned i = 0; i < at->decoded.operand_count; i++)
-		if (at->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && at->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		if (at->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    at->operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
 		    number_of(at->operands[i].reg.value) == reg)
 			return true;
 	return false;
@@ -297,23 +342,31 @@ static enum step over(struct trail *trail, const struct flow_instruction *at)
 	bool move = at->decoded.mnemonic == ZYDIS_MNEMONIC_MOV;
 
 	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || number_of(to->reg.value) != trail->reg ||
-	    (to->size != 64 && (to->size != 32 || from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !move)))
+	    (to->size != 64 &&
+	     (to->size != 32 || from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !move)))
 		return STEP_LOST;
 	if (move)
 		return over_move(trail, from);
 	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_LEA)
 		return over_address(trail, at, from);
-	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD || at->decoded.mnemonic == ZYDIS_MNEMONIC_SUB)
+	if (at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD ||
+	    at->decoded.mnemonic == ZYDIS_MNEMONIC_SUB)
 		return over_sum(trail, from, at->decoded.mnemonic == ZYDIS_MNEMONIC_ADD);
 	return STEP_LOST;
 }
 
 /* What is in `reg` in front of instruction number `before`. */
-static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth, struct rule_base *out)
+static bool trace(struct window *window, size_t before, unsigned reg, unsigned depth,
+		  struct rule_base *out)
 {
-	struct trail trail = { .window = window, .index = before, .reg = reg, .depth = depth, .out = out,
+	struct trail trail = { .window = window,
+			       .index = before,
+			       .reg = reg,
+			       .depth = depth,
+			       .out = out,
 			       .oldest = window->count > WINDOW ? window->count - WINDOW : 0 };
-	uint64_t vaddr = before < window->count ? instruction(window, before)->vaddr : window->work->ret;
+	uint64_t vaddr =
+		before < window->count ? instruction(window, before)->vaddr : window->work->ret;
 
 	memset(out, 0, sizeof(*out));
 	if (depth > DEPTH)
@@ -338,7 +391,8 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 			if (step != STEP_ON)
 				return step == STEP_FOUND;
 		} else if ((distance = copy_distance(at, trail.reg)) != NO_COPY &&
-			   variable_in(window, at->next, number_of(at->operands[0].reg.value), &out->object, &delta)) {
+			   variable_in(window, at->next, number_of(at->operands[0].reg.value),
+				       &out->object, &delta)) {
 			out->displacement += delta - distance;
 			return true;
 		}
@@ -365,16 +419,21 @@ bool rule_base_of(struct rule_work *work, uint64_t vaddr, unsigned reg, struct r
 	if (at != vaddr || !flow_decode(&work->reader->code, at, &window.at[window.count % WINDOW]))
 		return false;
 	window.count++;
-	for (unsigned i = 0; i < instruction(&window, window.count - 1)->decoded.operand_count_visible; i++) {
-		const ZydisDecodedOperand *operand = &instruction(&window, window.count - 1)->operands[i];
+	for (unsigned i = 0;
+	     i < instruction(&window, window.count - 1)->decoded.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand =
+			&instruction(&window, window.count - 1)->operands[i];
 
-		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && number_of(operand->mem.base) == reg)
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    number_of(operand->mem.base) == reg)
 			return either(&window, window.count - 1, operand, 0, out);
 	}
 	return trace(&window, window.count - 1, reg, 0, out);
 }
 
-bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement, struct rule_base *out)
+bool rule_base_of_frame(struct rule_work *work, uint64_t vaddr, unsigned reg, int64_t displacement,
+			struct rule_base *out)
 {
-	return work->reader->units && variable_at(work->reader->units, vaddr, reg, displacement, out);
+	return work->reader->units &&
+	       variable_at(work->reader->units, vaddr, reg, displacement, out);
 }

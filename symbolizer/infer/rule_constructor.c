@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_constructor.c: the constructor that gets the pointer, or the vtable that is stored in the block.
+ * rule_constructor.c: the constructor that gets the pointer, or the vtable that is stored in the
+ * block.
  *
- * `new T(…)` is a call of operator new and then, with the pointer in rdi, one of T::T; or T::T was inlined, and then there is a DIE for it
- * in the same scope as the call. Both can belong to something else than the block:
- *   - the constructor of a base class or of the first member, called from T's inlined one or where T has none, gets the same pointer. So
- *     of the inlined constructors around a call the outermost counts, and site_choose() prefers a class to what it begins with;
- *   - an inlined constructor in the same scope may make a temporary. It counts if it was called in the same line as the allocation, or if
- *     its `this` is seen to be where the pointer is;
- *   - `c ? new A : new B` may be one call and two constructors. Those aren't certain, and two that can't both happen make the site ambiguous.
+ * `new T(…)` is a call of operator new and then, with the pointer in rdi, one of T::T; or T::T was
+ * inlined, and then there is a DIE for it in the same scope as the call. Both can belong to
+ * something else than the block:
+ *   - the constructor of a base class or of the first member, called from T's inlined one or where
+ *     T has none, gets the same pointer. So of the inlined constructors around a call the outermost
+ *     counts, and site_choose() prefers a class to what it begins with;
+ *   - an inlined constructor in the same scope may make a temporary. It counts if it was called in
+ *     the same line as the allocation, or if its `this` is seen to be where the pointer is;
+ *   - `c ? new A : new B` may be one call and two constructors. Those aren't certain, and two that
+ *     can't both happen make the site ambiguous.
  * The block's size must be the class's, which site_choose() checks.
  */
 #include <stdio.h>
@@ -19,7 +23,8 @@
 #include "rule.h"
 #include "vtable.h"
 
-/* Does the walk pass [low, high) on every way to an end of the function? Breadth first over the states outside of the range. */
+/* Does the walk pass [low, high) on every way to an end of the function? Breadth first over the
+ * states outside of the range. */
 static bool always_passes(const struct flow *flow, uint64_t start, uint64_t low, uint64_t high)
 {
 	const struct flow_state *queue[FLOW_STEPS + 2];
@@ -39,7 +44,8 @@ static bool always_passes(const struct flow *flow, uint64_t start, uint64_t low,
 		if (state->vaddr >= low && state->vaddr < high)
 			continue;
 		for (unsigned i = 0; i < 2; i++) {
-			const struct flow_state *next = state->successors[i] ? flow_at(flow, state->successors[i]) : NULL;
+			const struct flow_state *next =
+				state->successors[i] ? flow_at(flow, state->successors[i]) : NULL;
 
 			if (!next) {
 				any |= state->successors[i] != 0; /* not walked: it may end there */
@@ -53,13 +59,16 @@ static bool always_passes(const struct flow *flow, uint64_t start, uint64_t low,
 		if (any)
 			return false;
 		for (size_t i = 0; i < flow->fact_count; i++)
-			if (flow->facts[i].vaddr == state->vaddr && (flow->facts[i].kind == FLOW_RETURN || flow->facts[i].kind == FLOW_JUMP))
+			if (flow->facts[i].vaddr == state->vaddr &&
+			    (flow->facts[i].kind == FLOW_RETURN ||
+			     flow->facts[i].kind == FLOW_JUMP))
 				return false;
 	}
 	return true;
 }
 
-/* Is the `this` of the inlined function that begins at `low` the pointer? Looked for at its first instructions. */
+/* Is the `this` of the inlined function that begins at `low` the pointer? Looked for at its first
+ * instructions. */
 static bool this_is_pointer(struct rule_work *work, const struct dwarf_scope *inlined)
 {
 	struct dwarf_variable variables[RULE_VARIABLES];
@@ -72,23 +81,31 @@ static bool this_is_pointer(struct rule_work *work, const struct dwarf_scope *in
 			continue;
 		looked++;
 
-		size_t count = dwarf_units_variables(work->reader->units, state->vaddr, variables, RULE_VARIABLES);
+		size_t count = dwarf_units_variables(work->reader->units, state->vaddr, variables,
+						     RULE_VARIABLES);
 		struct dwarf_scope scopes[RULE_SCOPES];
-		size_t depth = dwarf_units_scopes(work->reader->units, state->vaddr, scopes, RULE_SCOPES), own = 0;
+		size_t depth = dwarf_units_scopes(work->reader->units, state->vaddr, scopes,
+						  RULE_SCOPES),
+		       own = 0;
 
 		while (own < depth && scopes[own].id != inlined->id)
 			own++;
 		for (size_t v = 0; own < depth && v < count; v++)
-			if (variables[v].depth == own && variables[v].parameter && variables[v].name && !strcmp(variables[v].name, "this") &&
+			if (variables[v].depth == own && variables[v].parameter &&
+			    variables[v].name && !strcmp(variables[v].name, "this") &&
 			    rule_holds(state, &variables[v]))
 				return true;
 	}
 	return false;
 }
 
-static void add_class(struct rule_work *work, const struct die_type *class, int64_t offset, unsigned flags)
+static void add_class(struct rule_work *work, const struct die_type *class, int64_t offset,
+		      unsigned flags)
 {
-	struct site_candidate candidate = { .rule = SYM_RULE_CONSTRUCTOR, .header = (uint64_t)offset, .array = work->makes_array, .flags = flags };
+	struct site_candidate candidate = { .rule = SYM_RULE_CONSTRUCTOR,
+					    .header = (uint64_t)offset,
+					    .array = work->makes_array,
+					    .flags = flags };
 
 	rule_describe(work, class, &candidate);
 	if (offset)
@@ -96,11 +113,16 @@ static void add_class(struct rule_work *work, const struct die_type *class, int6
 	rule_add(work, &candidate);
 }
 
-/* The call is in the code of a scope that holds the allocation, or in functions inlined there: the outermost constructor of these. */
-static bool enclosing_constructor(struct rule_work *work, uint64_t vaddr, struct die_type *class, struct dwarf_scope *scope)
+/* The call is in the code of a scope that holds the allocation, or in functions inlined there: the
+ * outermost constructor of these. */
+static bool enclosing_constructor(struct rule_work *work, uint64_t vaddr, struct die_type *class,
+				  struct dwarf_scope *scope)
 {
 	struct dwarf_scope scopes[RULE_SCOPES];
-	size_t count = work->reader->units ? dwarf_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES) : 0, end = 0;
+	size_t count = work->reader->units
+			       ? dwarf_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
+			       : 0,
+	       end = 0;
 	bool found = false;
 
 	for (end = 0; end < count; end++) {
@@ -133,7 +155,8 @@ static bool constructor_class(const char *mangled, const char *demangled, char *
 	size_t length;
 
 	/* only constructors have C1, C2 or C4 in them and a name that repeats the class's */
-	if (strncmp(mangled, "_ZN", 3) || !rule_path_of(demangled, &parts) || !*parts.class || strlen(parts.class) >= room)
+	if (strncmp(mangled, "_ZN", 3) || !rule_path_of(demangled, &parts) || !*parts.class ||
+	    strlen(parts.class) >= room)
 		return false;
 	function = strrchr(parts.path, ':');
 	if (!function || function - parts.path < 2)
@@ -141,13 +164,15 @@ static bool constructor_class(const char *mangled, const char *demangled, char *
 	function++;
 	length = strlen(function);
 	class = function - 2 - length;
-	if (class < parts.path || strncmp(class, function, length) || (class > parts.path && class[-1] != ':'))
+	if (class < parts.path || strncmp(class, function, length) ||
+	    (class > parts.path && class[-1] != ':'))
 		return false;
 	snprintf(out, room, "%s", parts.class);
 	return true;
 }
 
-/* The size of a constructor's class by the vtable that the class has: its deleting destructor passes it to operator delete. 0 unknown. */
+/* The size of a constructor's class by the vtable that the class has: its deleting destructor
+ * passes it to operator delete. 0 unknown. */
 static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 {
 	const struct symbols *objects = &work->reader->code.symbols->objects;
@@ -155,7 +180,8 @@ static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 	char vtable[600];
 	bool nested;
 
-	/* _ZN, names with their lengths, C1: the class is all but the last. Templates and substitutions are left to debug information */
+	/* _ZN, names with their lengths, C1: the class is all but the last. Templates and
+	 * substitutions are left to debug information */
 	while (*c >= '1' && *c <= '9') {
 		size_t length = strtoul(c, (char **)&c, 10);
 
@@ -167,10 +193,12 @@ static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 	if (!last || *c != 'C' || last - from > 500)
 		return 0;
 	nested = strtoul(from, NULL, 10) + strspn(from, "0123456789") != (size_t)(last - from);
-	snprintf(vtable, sizeof(vtable), nested ? "_ZTVN%.*sE" : "_ZTV%.*s", (int)(last - from), from);
+	snprintf(vtable, sizeof(vtable), nested ? "_ZTVN%.*sE" : "_ZTV%.*s", (int)(last - from),
+		 from);
 	for (size_t i = 0; i < objects->count; i++)
 		if (!strcmp(objects->at[i].name, vtable))
-			return class_size(work->reader->code.file, work->reader->code.relocs, work->reader->code.symbols, objects->at[i].value + 16);
+			return class_size(work->reader->code.file, work->reader->code.relocs,
+					  work->reader->code.symbols, objects->at[i].value + 16);
 	return 0;
 }
 
@@ -180,43 +208,56 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 	struct dwarf_scope scope;
 	Dwarf_Die function;
 	bool folded = false, is = false;
-	const char *symbol = fact->callee.vaddr ? rule_symbol(work, fact->callee.vaddr, &folded) : fact->callee.symbol;
+	const char *symbol = fact->callee.vaddr ? rule_symbol(work, fact->callee.vaddr, &folded)
+						: fact->callee.symbol;
 	char name[2048];
 
 	if (!symbol)
 		symbol = fact->callee.symbol;
 	if (fact->argument || fact->offset < 0 || fact->offset > 64)
 		return;
-	if (work->reader->units && fact->callee.vaddr && dwarf_units_function_at(work->reader->units, fact->callee.vaddr, &function)) {
+	if (work->reader->units && fact->callee.vaddr &&
+	    dwarf_units_function_at(work->reader->units, fact->callee.vaddr, &function)) {
 		is = die_is_constructor(work->reader->units, &function, &class);
 		if (!is)
 			return;
 	}
-	if (!is && (!symbol || !constructor_class(symbol, names_demangled(work->reader->names, symbol), name, sizeof(name))))
+	if (!is &&
+	    (!symbol || !constructor_class(symbol, names_demangled(work->reader->names, symbol),
+					   name, sizeof(name))))
 		return;
 	if (!fact->offset || work->makes_array) {
 		struct die_type outer;
 
 		if (enclosing_constructor(work, fact->vaddr, &outer, &scope)) {
-			rule_say(work, 1, "0x%llx: a constructor gets the pointer+%lld, called from the inlined one of %s, DIE 0x%llx",
-				 (unsigned long long)fact->vaddr, (long long)fact->offset, outer.name, (unsigned long long)dwarf_dieoffset(&scope.die));
+			rule_say(work, 1,
+				 "0x%llx: a constructor gets the pointer+%lld, called from the "
+				 "inlined one of %s, DIE 0x%llx",
+				 (unsigned long long)fact->vaddr, (long long)fact->offset,
+				 outer.name, (unsigned long long)dwarf_dieoffset(&scope.die));
 			add_class(work, &outer, fact->offset, fact->certain ? SITE_CERTAIN : 0);
 			if (!is || strcmp(outer.name, class.name))
 				return;
 		}
 	}
 	if (folded) {
-		rule_say(work, 1, "0x%llx: a constructor whose code serves several classes gets the pointer", (unsigned long long)fact->vaddr);
+		rule_say(work, 1,
+			 "0x%llx: a constructor whose code serves several classes gets the pointer",
+			 (unsigned long long)fact->vaddr);
 		return;
 	}
 	if (is) {
-		rule_say(work, 1, "0x%llx: the constructor of %s (%llu bytes) gets the pointer+%lld%s", (unsigned long long)fact->vaddr, class.name,
-			 (unsigned long long)class.bytes, (long long)fact->offset, fact->certain ? "" : ", on some paths");
+		rule_say(work, 1,
+			 "0x%llx: the constructor of %s (%llu bytes) gets the pointer+%lld%s",
+			 (unsigned long long)fact->vaddr, class.name,
+			 (unsigned long long)class.bytes, (long long)fact->offset,
+			 fact->certain ? "" : ", on some paths");
 		add_class(work, &class, fact->offset, fact->certain ? SITE_CERTAIN : 0);
 		return;
 	}
 
-	struct site_candidate candidate = { .rule = SYM_RULE_CONSTRUCTOR, .header = (uint64_t)fact->offset,
+	struct site_candidate candidate = { .rule = SYM_RULE_CONSTRUCTOR,
+					    .header = (uint64_t)fact->offset,
 					    .array = fact->offset || work->makes_array };
 
 	rule_describe_name(work, name, &candidate);
@@ -228,8 +269,9 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 		if (!candidate.bytes)
 			candidate.bytes = symbol_bytes(work, symbol);
 	}
-	rule_say(work, 1, "0x%llx: the constructor of %s gets the pointer+%lld%s", (unsigned long long)fact->vaddr, candidate.type,
-		 (long long)fact->offset, fact->certain ? "" : ", on some paths");
+	rule_say(work, 1, "0x%llx: the constructor of %s gets the pointer+%lld%s",
+		 (unsigned long long)fact->vaddr, candidate.type, (long long)fact->offset,
+		 fact->certain ? "" : ", on some paths");
 	rule_add(work, &candidate);
 }
 
@@ -241,33 +283,46 @@ static void inlined_constructors(struct rule_work *work)
 
 	if (work->through >= work->scope_count)
 		return;
-	count = dwarf_units_inlined_behind(work->reader->units, work->ret, &work->scopes[work->through], inlined, RULE_INLINED);
+	count = dwarf_units_inlined_behind(work->reader->units, work->ret,
+					   &work->scopes[work->through], inlined, RULE_INLINED);
 	for (size_t i = 0; i < count; i++) {
 		struct die_type class;
 		bool same_line, same_this = false, certain;
 
-		if (inlined[i].earlier || !die_is_constructor(work->reader->units, &inlined[i].die, &class))
+		if (inlined[i].earlier ||
+		    !die_is_constructor(work->reader->units, &inlined[i].die, &class))
 			continue;
 		same_line = work->line && inlined[i].call_line == work->line;
 		same_this = this_is_pointer(work, &inlined[i]);
 		if (!same_line && !same_this) {
-			rule_say(work, 1, "the inlined constructor of %s, line %u, DIE 0x%llx: another line, and its `this` isn't seen to be the pointer",
-				 class.name, inlined[i].call_line, (unsigned long long)dwarf_dieoffset(&inlined[i].die));
+			rule_say(work, 1,
+				 "the inlined constructor of %s, line %u, DIE 0x%llx: another "
+				 "line, and its `this` isn't seen to be the pointer",
+				 class.name, inlined[i].call_line,
+				 (unsigned long long)dwarf_dieoffset(&inlined[i].die));
 			continue;
 		}
 		certain = always_passes(&work->flow, work->ret, inlined[i].low, inlined[i].high);
-		rule_say(work, 1, "the inlined constructor of %s (%llu bytes), line %u, DIE 0x%llx: %s%s%s", class.name,
-			 (unsigned long long)class.bytes, inlined[i].call_line, (unsigned long long)dwarf_dieoffset(&inlined[i].die),
-			 same_line ? "the line of the call" : "", same_this ? same_line ? ", its `this` is the pointer" : "its `this` is the pointer" : "",
+		rule_say(work, 1,
+			 "the inlined constructor of %s (%llu bytes), line %u, DIE 0x%llx: %s%s%s",
+			 class.name, (unsigned long long)class.bytes, inlined[i].call_line,
+			 (unsigned long long)dwarf_dieoffset(&inlined[i].die),
+			 same_line ? "the line of the call" : "",
+			 same_this ? same_line ? ", its `this` is the pointer"
+					       : "its `this` is the pointer"
+				   : "",
 			 certain ? "" : ", on some paths");
-		add_class(work, &class, 0, (certain || (same_line && same_this) ? SITE_CERTAIN : 0) | (same_this ? 0 : SITE_LINE));
+		add_class(work, &class, 0,
+			  (certain || (same_line && same_this) ? SITE_CERTAIN : 0) |
+				  (same_this ? 0 : SITE_LINE));
 	}
 }
 
 /* A vtable's address that is stored at the block's start. */
 static void stored_vtables(struct rule_work *work)
 {
-	for (size_t i = work->flow.fact_count; i-- > 0;) { /* the last one is the most derived class's */
+	/* the last one is the most derived class's */
+	for (size_t i = work->flow.fact_count; i-- > 0;) {
 		const struct flow_fact *fact = &work->flow.facts[i];
 		struct site_candidate candidate = { .rule = SYM_RULE_STORE };
 		uint64_t bytes = 0;
@@ -275,18 +330,26 @@ static void stored_vtables(struct rule_work *work)
 		if (fact->kind != FLOW_VTABLE || fact->offset)
 			continue;
 		if (fact->value) {
-			struct vtable_reader reader = { .file = work->reader->code.file, .relocs = work->reader->code.relocs,
-							.symbols = work->reader->code.symbols, .names = work->reader->names, .label = "" };
+			struct vtable_reader reader = { .file = work->reader->code.file,
+							.relocs = work->reader->code.relocs,
+							.symbols = work->reader->code.symbols,
+							.names = work->reader->names,
+							.label = "" };
 			struct sym_vtable vtable;
 
 			memset(&vtable, 0, sizeof(vtable));
 			vtable_read(&reader, fact->value, &vtable);
-			if ((vtable.source != SYM_VTABLE_SYMBOL && vtable.source != SYM_VTABLE_RTTI) || vtable.offset_to_top || !vtable.type)
+			if ((vtable.source != SYM_VTABLE_SYMBOL &&
+			     vtable.source != SYM_VTABLE_RTTI) ||
+			    vtable.offset_to_top || !vtable.type)
 				continue;
 			rule_describe_name(work, vtable.type, &candidate);
-			bytes = class_size(work->reader->code.file, work->reader->code.relocs, work->reader->code.symbols, vtable.address_point);
-		} else if (fact->callee.symbol && !strncmp(fact->callee.symbol, "_ZTV", 4) && fact->displacement >= 16) {
-			const char *name = names_demangled(work->reader->names, fact->callee.symbol);
+			bytes = class_size(work->reader->code.file, work->reader->code.relocs,
+					   work->reader->code.symbols, vtable.address_point);
+		} else if (fact->callee.symbol && !strncmp(fact->callee.symbol, "_ZTV", 4) &&
+			   fact->displacement >= 16) {
+			const char *name =
+				names_demangled(work->reader->names, fact->callee.symbol);
 
 			if (strncmp(name, "vtable for ", 11))
 				continue;
@@ -295,7 +358,8 @@ static void stored_vtables(struct rule_work *work)
 			continue;
 		}
 		if (rule_in_destructor(work, fact->vaddr)) {
-			rule_say(work, 1, "0x%llx: a destructor stores the vtable of %s", (unsigned long long)fact->vaddr, candidate.type);
+			rule_say(work, 1, "0x%llx: a destructor stores the vtable of %s",
+				 (unsigned long long)fact->vaddr, candidate.type);
 			continue;
 		}
 		if (!candidate.bytes || !work->scope_count) {
@@ -305,8 +369,11 @@ static void stored_vtables(struct rule_work *work)
 		if (!candidate.bytes)
 			candidate.bytes = bytes;
 		candidate.flags |= SITE_POLYMORPHIC | (fact->certain ? SITE_CERTAIN : 0);
-		rule_say(work, 1, "0x%llx: the vtable of %s (%llu bytes) is stored at the block's start%s", (unsigned long long)fact->vaddr,
-			 candidate.type, (unsigned long long)candidate.bytes, fact->certain ? "" : ", on some paths");
+		rule_say(work, 1,
+			 "0x%llx: the vtable of %s (%llu bytes) is stored at the block's start%s",
+			 (unsigned long long)fact->vaddr, candidate.type,
+			 (unsigned long long)candidate.bytes,
+			 fact->certain ? "" : ", on some paths");
 		rule_add(work, &candidate);
 	}
 }
@@ -316,7 +383,8 @@ static void order(struct site_answer *out)
 {
 	for (size_t round = 0; round < out->count; round++)
 		for (size_t i = 1; i < out->count; i++) {
-			const struct site_candidate *a = &out->candidates[i - 1], *b = &out->candidates[i];
+			const struct site_candidate *a = &out->candidates[i - 1],
+						    *b = &out->candidates[i];
 
 			for (size_t l = 0; l < SITE_LEADING && b->leading[l]; l++)
 				if (!strcmp(b->leading[l], a->type)) {
@@ -341,14 +409,18 @@ void rule_constructor(struct rule_work *work)
 	/* two that aren't certain, and neither begins with the other */
 	for (size_t i = 0; i < work->out->count; i++)
 		for (size_t k = i + 1; k < work->out->count; k++) {
-			const struct site_candidate *a = &work->out->candidates[i], *b = &work->out->candidates[k];
+			const struct site_candidate *a = &work->out->candidates[i],
+						    *b = &work->out->candidates[k];
 			bool part = a->type == b->type;
 
 			for (size_t l = 0; l < SITE_LEADING && a->leading[l]; l++)
 				part |= !strcmp(a->leading[l], b->type);
-			if (!part && !(a->flags & b->flags & SITE_CERTAIN) && a->bytes == b->bytes && a->header == b->header)
+			if (!part && !(a->flags & b->flags & SITE_CERTAIN) &&
+			    a->bytes == b->bytes && a->header == b->header)
 				work->out->ambiguous = true;
 		}
 	if (work->out->ambiguous)
-		rule_say(work, 1, "constructors of several classes on different paths: the site makes more than one type");
+		rule_say(work, 1,
+			 "constructors of several classes on different paths: the site makes more "
+			 "than one type");
 }

@@ -2,20 +2,25 @@
 /*
  * rule_container.c: the allocator and the container whose code holds the call.
  *
- * A call of operator new in a container stands in a chain of inlined functions: std::allocator<T>::allocate in allocator_traits in
- * _Vector_base<T>::_M_allocate in vector<T>::push_back. Each of them names its T as a template parameter, which is read from the DIE.
- * They needn't agree: gcc folds functions with equal code before it inlines them, so the innermost ones may be those of another type
- * of the same size ("vector<string>::_M_realloc_insert" around "__new_allocator<Pod>::allocate", a quarter of all chains in one program
- * with -flto). The outermost ones are right, since they were inlined last:
+ * A call of operator new in a container stands in a chain of inlined functions:
+ * std::allocator<T>::allocate in allocator_traits in _Vector_base<T>::_M_allocate in
+ * vector<T>::push_back. Each of them names its T as a template parameter, which is read from the
+ * DIE. They needn't agree: gcc folds functions with equal code before it inlines them, so the
+ * innermost ones may be those of another type of the same size ("vector<string>::_M_realloc_insert"
+ * around "__new_allocator<Pod>::allocate", a quarter of all chains in one program with -flto). The
+ * outermost ones are right, since they were inlined last:
  *
  *   of consecutive allocator frames the outermost counts;
- *   a container around them wins over them, and an outer one over an inner one, if the sizes agree. Folded code has equal sizes, so
- *   where they differ nothing was folded, and it is another allocation (a vector in a vector, a table of pointers beside the nodes).
+ *   a container around them wins over them, and an outer one over an inner one, if the sizes agree.
+ *   Folded code has equal sizes, so where they differ nothing was folded, and it is another
+ *   allocation (a vector in a vector, a table of pointers beside the nodes).
  *
- * Only frames that stand for the allocation itself count: the chain ends at the first function that no rule knows, such as the
- * constructor of an element, whose own allocations are not the container's.
+ * Only frames that stand for the allocation itself count: the chain ends at the first function that
+ * no rule knows, such as the constructor of an element, whose own allocations are not the
+ * container's.
  *
- * Without DIEs the function's name is taken apart, but only for functions that do nothing but allocate.
+ * Without DIEs the function's name is taken apart, but only for functions that do nothing but
+ * allocate.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +40,8 @@ struct link {
 };
 
 /* The type that a reference in braces means, by the DIE. */
-static bool resolve(struct rule_work *work, struct link *link, const char *reference, size_t bytes, struct die_type *out)
+static bool resolve(struct rule_work *work, struct link *link, const char *reference, size_t bytes,
+		    struct die_type *out)
 {
 	struct dwarf_units *units = work->reader->units;
 	char part[80];
@@ -66,7 +72,8 @@ static bool resolve(struct rule_work *work, struct link *link, const char *refer
 			struct die_type result;
 
 			die = *link->die;
-			if (!die_type_of(units, &die, &result) || !die_type_target(units, &result, out) || out->kind == DIE_VOID)
+			if (!die_type_of(units, &die, &result) ||
+			    !die_type_target(units, &result, out) || out->kind == DIE_VOID)
 				return false;
 		} else if (first) {
 			struct die_type class;
@@ -77,12 +84,14 @@ static bool resolve(struct rule_work *work, struct link *link, const char *refer
 				die = class.die;
 			else
 				return false;
-			if (number ? !die_type_argument(units, &die, (unsigned)atoi(part), out) : !die_type_typedef(units, &die, part, out))
+			if (number ? !die_type_argument(units, &die, (unsigned)atoi(part), out)
+				   : !die_type_typedef(units, &die, part, out))
 				return false;
 		} else {
 			die = out->die;
-			if (out->kind != DIE_CLASS || (number ? !die_type_argument(units, &die, (unsigned)atoi(part), out)
-						       : !die_type_typedef(units, &die, part, out)))
+			if (out->kind != DIE_CLASS ||
+			    (number ? !die_type_argument(units, &die, (unsigned)atoi(part), out)
+				    : !die_type_typedef(units, &die, part, out)))
 				return false;
 		}
 		first = false;
@@ -91,7 +100,8 @@ static bool resolve(struct rule_work *work, struct link *link, const char *refer
 }
 
 /* Likewise by the text. */
-static bool resolve_text(struct link *link, const char *reference, size_t bytes, char *out, size_t room)
+static bool resolve_text(struct link *link, const char *reference, size_t bytes, char *out,
+			 size_t room)
 {
 	size_t used = 0;
 	bool first = true;
@@ -109,7 +119,10 @@ static bool resolve_text(struct link *link, const char *reference, size_t bytes,
 			index = (index * 10 + (unsigned)(reference[used++] - '0')) & 0xff;
 		if (used < bytes && reference[used++] != '.')
 			return false;
-		if (!rule_argument(!first ? out : function ? link->parts.own : link->parts.class, index, out, room))
+		if (!rule_argument(!first     ? out
+				   : function ? link->parts.own
+					      : link->parts.class,
+				   index, out, room))
 			return false;
 		first = false;
 	}
@@ -117,7 +130,8 @@ static bool resolve_text(struct link *link, const char *reference, size_t bytes,
 }
 
 /* One alternative of an element. */
-static bool evaluate_one(struct rule_work *work, struct link *link, const char *element, size_t bytes, struct site_candidate *out)
+static bool evaluate_one(struct rule_work *work, struct link *link, const char *element,
+			 size_t bytes, struct site_candidate *out)
 {
 	char text[ELEMENT_MAX], part[ELEMENT_MAX];
 	size_t used = 0;
@@ -139,7 +153,8 @@ static bool evaluate_one(struct rule_work *work, struct link *link, const char *
 				length++;
 			if (link->die && resolve(work, link, from, length, &type)) {
 				if (i + 1 == bytes && from == element + 1) { /* all of it */
-					if (type.kind == DIE_ARRAY && !die_type_target(work->reader->units, &type, &type))
+					if (type.kind == DIE_ARRAY &&
+					    !die_type_target(work->reader->units, &type, &type))
 						return false;
 					rule_describe(work, &type, out);
 					return out->type != NULL;
@@ -157,7 +172,9 @@ static bool evaluate_one(struct rule_work *work, struct link *link, const char *
 		memcpy(text + used, name, length);
 		used += length;
 	}
-	while (used > 2 && (text[used - 1] == ' ' || (text[used - 2] == '[' && text[used - 1] == ']'))) /* an array's elements, as above */
+	/* an array's elements, as above */
+	while (used > 2 &&
+	       (text[used - 1] == ' ' || (text[used - 2] == '[' && text[used - 1] == ']')))
 		used -= text[used - 1] == ' ' ? 1 : 2;
 	text[used] = 0;
 	rule_describe_name(work, text, out);
@@ -174,11 +191,13 @@ static bool holds(struct rule_work *work, struct link *link, const char *conditi
 	if (!equal || bytes - (size_t)(equal - condition) - 1 >= sizeof(pattern) ||
 	    !evaluate_one(work, link, condition, (size_t)(equal - condition), &part))
 		return false;
-	snprintf(pattern, sizeof(pattern), "%.*s", (int)(bytes - (size_t)(equal - condition) - 1), equal + 1);
+	snprintf(pattern, sizeof(pattern), "%.*s", (int)(bytes - (size_t)(equal - condition) - 1),
+		 equal + 1);
 	return container_rules_match(pattern, part.type);
 }
 
-static bool evaluate(struct rule_work *work, struct link *link, const struct container_rule *rule, struct site_candidate *out)
+static bool evaluate(struct rule_work *work, struct link *link, const struct container_rule *rule,
+		     struct site_candidate *out)
 {
 	const char *at = rule->element;
 
@@ -207,14 +226,18 @@ static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangle
 	out->die = die;
 	out->text = demangled;
 	out->parsed = demangled && rule_path_of(demangled, &out->parts);
-	out->path = die ? die_function_path(work->reader->units, die) : out->parsed ? out->parts.path : NULL;
+	out->path = die		  ? die_function_path(work->reader->units, die)
+		    : out->parsed ? out->parts.path
+				  : NULL;
 	return out->path != NULL;
 }
 
-/* The container that a function belongs to: by its class, or as a rule calls that. An implementation's class leaves `inner` as it is. */
+/* The container that a function belongs to: by its class, or as a rule calls that. An
+ * implementation's class leaves `inner` as it is. */
 static const char *container_name(struct rule_work *work, struct link *link, const char *inner)
 {
-	const struct container_rule *rule = container_rules_find_name(work->reader->rules, link->path);
+	const struct container_rule *rule =
+		container_rules_find_name(work->reader->rules, link->path);
 	struct site_candidate named;
 	struct die_type class;
 
@@ -222,12 +245,16 @@ static const char *container_name(struct rule_work *work, struct link *link, con
 		return named.type;
 	if (rule && inner)
 		return inner;
-	if (link->die && die_type_class_of(work->reader->units, link->die, &class) && class.name && *class.name)
+	if (link->die && die_type_class_of(work->reader->units, link->die, &class) && class.name &&
+	    *class.name)
 		return class.name;
-	return link->parsed && *link->parts.class ? die_type_normalize(work->reader->names, link->parts.class) : inner;
+	return link->parsed && *link->parts.class ? die_type_normalize(work->reader->names,
+								       link->parts.class)
+						  : inner;
 }
 
-/* A rule that stands for any member of a class says nothing about code of which only the name is known. */
+/* A rule that stands for any member of a class says nothing about code of which only the name is
+ * known. */
 static bool names_any(const char *path)
 {
 	size_t length = strlen(path);
@@ -256,7 +283,9 @@ static bool take(struct rule_work *work, struct link *link, struct found *found)
 		return !found->container_rule && !found->shell;
 	typed = evaluate(work, link, rule, &candidate);
 	rule_say(work, 1, "%s is %s%s%s", link->path,
-		 rule->what == CONTAINER_ALLOCATOR ? "an allocator" : rule->what == CONTAINER_MAKER ? "a maker" : "a container",
+		 rule->what == CONTAINER_ALLOCATOR ? "an allocator"
+		 : rule->what == CONTAINER_MAKER   ? "a maker"
+						   : "a container",
 		 typed ? " of " : "", typed ? candidate.type : "");
 	switch (rule->what) {
 	case CONTAINER_ALLOCATOR:
@@ -285,20 +314,25 @@ static bool take(struct rule_work *work, struct link *link, struct found *found)
 		return true;
 	}
 
-	const struct site_candidate *inner = found->container_rule ? &found->container : found->allocator_rule ? &found->allocator : NULL;
+	const struct site_candidate *inner = found->container_rule   ? &found->container
+					     : found->allocator_rule ? &found->allocator
+								     : NULL;
 
-	if (inner && inner->bytes && candidate.bytes && inner->bytes != candidate.bytes && rule->shape != CONTAINER_LOOSE) {
+	if (inner && inner->bytes && candidate.bytes && inner->bytes != candidate.bytes &&
+	    rule->shape != CONTAINER_LOOSE) {
 		if (found->container_rule || found->shell) {
 			rule_say(work, 2, "another size than %s: not its storage", inner->type);
 			return false; /* a container in another's code */
 		}
-		rule_say(work, 2, "%s has another size: something else of the container's", inner->type);
+		rule_say(work, 2, "%s has another size: something else of the container's",
+			 inner->type);
 		found->shell = true;
 		found->name = name;
 		return true;
 	}
 	if (inner && inner->type != candidate.type)
-		rule_say(work, 2, "it wins over %s: equal code of different types was folded", inner->type);
+		rule_say(work, 2, "it wins over %s: equal code of different types was folded",
+			 inner->type);
 	if (!candidate.bytes && inner)
 		candidate.bytes = inner->bytes;
 	found->container = candidate;
@@ -312,7 +346,8 @@ static bool is_for_allocation(struct rule_work *work, struct link *link)
 {
 	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
 
-	return rule && rule->element && !names_any(rule->path) && (rule->what == CONTAINER_ALLOCATOR || rule->what == CONTAINER_CONTAINER);
+	return rule && rule->element && !names_any(rule->path) &&
+	       (rule->what == CONTAINER_ALLOCATOR || rule->what == CONTAINER_CONTAINER);
 }
 
 bool rule_container(struct rule_work *work)
@@ -323,22 +358,30 @@ bool rule_container(struct rule_work *work)
 	Dwarf_Die callee;
 
 	/*
-	 * A callee that jumps to the allocation function is the innermost function, although it has no frame. One that calls it, and was asked
-	 * before, says what it returns, so that the container's other functions are reached from it.
+	 * A callee that jumps to the allocation function is the innermost function, although it has
+	 * no frame. One that calls it, and was asked before, says what it returns, so that the
+	 * container's other functions are reached from it.
 	 */
 	if (work->callee.vaddr && !rule_is_entry(work->callee.symbol)) {
 		const char *symbol = rule_symbol(work, work->callee.vaddr, &folded);
-		bool known = work->reader->units && dwarf_units_function_at(work->reader->units, work->callee.vaddr, &callee);
+		bool known =
+			work->reader->units &&
+			dwarf_units_function_at(work->reader->units, work->callee.vaddr, &callee);
 
-		if ((work->entry || known) && link_of(work, known ? &callee : NULL, names_demangled(work->reader->names, symbol), &link) &&
+		if ((work->entry || known) &&
+		    link_of(work, known ? &callee : NULL,
+			    names_demangled(work->reader->names, symbol), &link) &&
 		    (work->entry || is_for_allocation(work, &link)))
 			open = take(work, &link, &found);
-	} else if (work->callee.symbol && !work->callee.vaddr && !rule_is_entry(work->callee.symbol) &&
-		   link_of(work, NULL, names_demangled(work->reader->names, work->callee.symbol), &link)) {
+	} else if (work->callee.symbol && !work->callee.vaddr &&
+		   !rule_is_entry(work->callee.symbol) &&
+		   link_of(work, NULL, names_demangled(work->reader->names, work->callee.symbol),
+			   &link)) {
 		open = take(work, &link, &found); /* imported: std::string::_M_create */
 	}
 	for (size_t i = 0; open && i < work->scope_count; i++) {
-		if (!link_of(work, &work->scopes[i].die, work->scopes[i].bare ? NULL : work->scopes[i].name, &link))
+		if (!link_of(work, &work->scopes[i].die,
+			     work->scopes[i].bare ? NULL : work->scopes[i].name, &link))
 			break;
 		open = take(work, &link, &found);
 	}
@@ -347,29 +390,39 @@ bool rule_container(struct rule_work *work)
 		const char *symbol = rule_symbol(work, work->ret - 1, &twins);
 
 		folded |= twins;
-		if (!work->scope_count && link_of(work, NULL, names_demangled(work->reader->names, symbol), &link))
+		if (!work->scope_count &&
+		    link_of(work, NULL, names_demangled(work->reader->names, symbol), &link))
 			take(work, &link, &found);
 	}
 
-	struct site_candidate *best = found.container_rule ? &found.container : found.allocator_rule ? &found.allocator : &found.maker;
-	const struct container_rule *rule =
-		found.container_rule ? found.container_rule : found.allocator_rule ? found.allocator_rule : found.maker_rule;
+	struct site_candidate *best = found.container_rule   ? &found.container
+				      : found.allocator_rule ? &found.allocator
+							     : &found.maker;
+	const struct container_rule *rule = found.container_rule   ? found.container_rule
+					    : found.allocator_rule ? found.allocator_rule
+								   : found.maker_rule;
 
 	if (!rule)
 		return false;
 	best->rule = SYM_RULE_ALLOCATOR;
 	best->header = rule->header;
 	best->container = found.container_rule || found.shell ? found.name : NULL;
-	best->array = rule->shape == CONTAINER_MANY || rule->shape == CONTAINER_LOOSE || (rule == found.maker_rule && work->makes_array);
-	best->form = rule->shape == CONTAINER_NODE ? SYM_FORM_NODE : best->container ? SYM_FORM_BUFFER : SYM_FORM_OBJECT;
-	best->flags |= (folded ? 0 : SITE_CERTAIN) | (rule->shape == CONTAINER_LOOSE ? SITE_LOOSE : 0);
+	best->array = rule->shape == CONTAINER_MANY || rule->shape == CONTAINER_LOOSE ||
+		      (rule == found.maker_rule && work->makes_array);
+	best->form = rule->shape == CONTAINER_NODE ? SYM_FORM_NODE
+		     : best->container		   ? SYM_FORM_BUFFER
+						   : SYM_FORM_OBJECT;
+	best->flags |=
+		(folded ? 0 : SITE_CERTAIN) | (rule->shape == CONTAINER_LOOSE ? SITE_LOOSE : 0);
 	if (folded)
-		rule_say(work, 1, "the function's code serves several types: any of theirs may be meant");
+		rule_say(work, 1,
+			 "the function's code serves several types: any of theirs may be meant");
 	if (found.shell && rule == found.allocator_rule) {
 		/* a container that leaves its element to the allocator: nodes are named so */
 		const char *bracket = strchr(best->type, '<'), *node = strstr(best->type, "_node");
 
-		if (node && (!bracket || node < bracket) && best->type[strlen(best->type) - 1] != '*')
+		if (node && (!bracket || node < bracket) &&
+		    best->type[strlen(best->type) - 1] != '*')
 			best->form = SYM_FORM_NODE;
 	}
 	rule_add(work, best);

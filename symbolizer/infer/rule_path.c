@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule_path.c: demangled names taken apart, for code without debug information; symbols at an address.
+ * rule_path.c: demangled names taken apart, for code without debug information; symbols at an
+ * address.
  *
- * With debug information nothing is parsed out of names. Without it the name of a function is all there is: "std::_Vector_base<Foo,
- * std::allocator<Foo> >::_M_allocate(unsigned long)" says what it allocates.
+ * With debug information nothing is parsed out of names. Without it the name of a function is all
+ * there is: "std::_Vector_base<Foo, std::allocator<Foo> >::_M_allocate(unsigned long)" says what it
+ * allocates.
  */
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +48,8 @@ bool rule_path_of(const char *demangled, struct rule_path *out)
 	memset(out, 0, sizeof(*out));
 	if (!demangled || !*demangled)
 		return false;
-	/* a template's instance has its return type in front: the name begins behind the last blank outside of brackets */
+	/* a template's instance has its return type in front: the name begins behind the last blank
+	 * outside of brackets */
 	for (c = demangled; *c; c++) {
 		if (!strncmp(c, "operator", 8) || !strncmp(c, "(anonymous namespace)", 21)) {
 			if (*c == 'o')
@@ -83,7 +86,8 @@ bool rule_path_of(const char *demangled, struct rule_path *out)
 
 			if (!end)
 				return false;
-			snprintf(out->own, sizeof(out->own), "%.*s", end - c < (long)sizeof(out->own) ? (int)(end - c) : 0, c);
+			snprintf(out->own, sizeof(out->own), "%.*s",
+				 end - c < (long)sizeof(out->own) ? (int)(end - c) : 0, c);
 			c = end;
 		} else if (!strncmp(c, "::", 2)) {
 			*out->own = 0;
@@ -95,7 +99,8 @@ bool rule_path_of(const char *demangled, struct rule_path *out)
 		} else if (*c == '{' || *c == '[') { /* {lambda(int)#1}, [abi:cxx11] */
 			const char *end = behind(c);
 
-			if (!end || (*c == '{' && !put(out->path, sizeof(out->path), &path, c, (size_t)(end - c))))
+			if (!end || (*c == '{' && !put(out->path, sizeof(out->path), &path, c,
+						       (size_t)(end - c))))
 				return false;
 			c = end;
 		} else if (!*c || *c == '(' || *c == ' ') {
@@ -174,7 +179,8 @@ const char *rule_symbol(struct rule_work *work, uint64_t vaddr, bool *folded)
 		else
 			high = middle;
 	}
-	/* aliases are the same function: complete and base constructor, or C names; two C++ names at one place are two that were folded */
+	/* aliases are the same function: complete and base constructor, or C names; two C++ names
+	 * at one place are two that were folded */
 	readable = names_demangled(work->reader->names, best->name);
 	for (; low < functions->count && functions->at[low].value == best->value; low++) {
 		const char *name = functions->at[low].name;
@@ -190,10 +196,14 @@ const char *rule_symbol(struct rule_work *work, uint64_t vaddr, bool *folded)
 bool rule_in_destructor(struct rule_work *work, uint64_t vaddr)
 {
 	struct dwarf_scope scopes[RULE_SCOPES];
-	size_t count = work->reader->units ? dwarf_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES) : 0;
+	size_t count = work->reader->units
+			       ? dwarf_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
+			       : 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *path = scopes[i].inlined ? die_function_path(work->reader->units, &scopes[i].die) : NULL;
+		const char *path = scopes[i].inlined
+					   ? die_function_path(work->reader->units, &scopes[i].die)
+					   : NULL;
 		const char *last = path ? strrchr(path, ':') : NULL;
 
 		if (last && last[1] == '~')

@@ -2,13 +2,16 @@
 /*
  * rule_variable.c: the typed variable, member, global, parameter or result that takes the pointer.
  *
- * `T *p = malloc(n)` leaves the pointer where DWARF says that p lives; `this->items = …` stores it at an offset of a typed object. The
- * variable's type is what the program thinks of the block, which is weaker than what made it: a base class's pointer, a byte pointer into
- * something else. Measured without the guards a quarter of the answers was wrong; they are:
- *   - only variables of the scope that holds the call and of those around it, not of functions inlined into it;
+ * `T *p = malloc(n)` leaves the pointer where DWARF says that p lives; `this->items = …` stores it
+ * at an offset of a typed object. The variable's type is what the program thinks of the block,
+ * which is weaker than what made it: a base class's pointer, a byte pointer into something else.
+ * Measured without the guards a quarter of the answers was wrong; they are:
+ *   - only variables of the scope that holds the call and of those around it, not of functions
+ *     inlined into it;
  *   - no void *, nor pointers to characters or bytes for `new` (site_choose());
  *   - of a union's pointers the one whose type fits the size, if the others' don't (site_choose());
- *   - parameters of functions that are called: not for arrays, whose middle may be passed (site_choose());
+ *   - parameters of functions that are called: not for arrays, whose middle may be passed
+ *     (site_choose());
  *   - the size must fit, and a polymorphic class means "that or a derived one".
  */
 #include <dwarf.h>
@@ -21,7 +24,8 @@
 enum { LOOK_MAX = 80, FOUND_MAX = 3, UNION_MAX = 4 };
 
 /* The slot of the frame that lies in a variable in memory, and where in it. */
-static bool slot_in(const struct flow_state *state, const struct dwarf_variable *variable, uint64_t bytes, uint64_t *offset)
+static bool slot_in(const struct flow_state *state, const struct dwarf_variable *variable,
+		    uint64_t bytes, uint64_t *offset)
 {
 	for (unsigned i = 0; variable->place == DWARF_PLACE_MEMORY && i < state->slot_count; i++) {
 		const struct flow_slot *slot = &state->slots[i];
@@ -34,7 +38,8 @@ static bool slot_in(const struct flow_state *state, const struct dwarf_variable 
 				continue;
 			displacement += state->rsp;
 		}
-		if (slot->displacement >= displacement && (uint64_t)slot->displacement - (uint64_t)displacement < bytes) {
+		if (slot->displacement >= displacement &&
+		    (uint64_t)slot->displacement - (uint64_t)displacement < bytes) {
 			*offset = (uint64_t)slot->displacement - (uint64_t)displacement;
 			return true;
 		}
@@ -47,7 +52,8 @@ bool rule_holds(const struct flow_state *state, const struct dwarf_variable *var
 	uint64_t offset;
 
 	if (variable->place == DWARF_PLACE_REGISTER)
-		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg && !state->offsets[variable->reg];
+		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
+		       !state->offsets[variable->reg];
 	if (variable->place == DWARF_PLACE_VALUE)
 		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
 		       state->offsets[variable->reg] + variable->displacement == 0;
@@ -64,7 +70,9 @@ static bool last_member(void *context, const struct die_member *member)
 /* Takes a type that points at the block. False: it says nothing. */
 static bool add_pointer(struct rule_work *work, const struct die_type *pointer, unsigned flags)
 {
-	struct site_candidate candidate = { .rule = SYM_RULE_VARIABLE, .array = true, .flags = flags };
+	struct site_candidate candidate = { .rule = SYM_RULE_VARIABLE,
+					    .array = true,
+					    .flags = flags };
 	struct die_type target;
 
 	if (pointer->kind != DIE_POINTER || !die_type_target(work->reader->units, pointer, &target))
@@ -83,11 +91,14 @@ static bool add_pointer(struct rule_work *work, const struct die_type *pointer, 
 	return candidate.type != NULL;
 }
 
-/* All pointers that a union has at `offset`, or none: one that can't be judged by its size may be the one that is meant. */
-static bool add_union(struct rule_work *work, const struct die_type *type, uint64_t offset, unsigned flags)
+/* All pointers that a union has at `offset`, or none: one that can't be judged by its size may be
+ * the one that is meant. */
+static bool add_union(struct rule_work *work, const struct die_type *type, uint64_t offset,
+		      unsigned flags)
 {
 	struct die_type pointers[UNION_MAX];
-	size_t count = die_type_union_at(work->reader->units, type, offset, pointers, UNION_MAX), before = work->out->count;
+	size_t count = die_type_union_at(work->reader->units, type, offset, pointers, UNION_MAX),
+	       before = work->out->count;
 
 	if (before + count > SITE_CANDIDATES)
 		return false;
@@ -100,7 +111,8 @@ static bool add_union(struct rule_work *work, const struct die_type *type, uint6
 }
 
 /* The pointer that a variable is, or holds at `offset` (an owner such as std::unique_ptr). */
-static bool add_variable(struct rule_work *work, struct dwarf_variable *variable, uint64_t offset, unsigned flags)
+static bool add_variable(struct rule_work *work, struct dwarf_variable *variable, uint64_t offset,
+			 unsigned flags)
 {
 	struct die_type type, member;
 	const char *name;
@@ -128,8 +140,10 @@ static bool add_variable(struct rule_work *work, struct dwarf_variable *variable
 	return add_union(work, &type, offset, flags);
 }
 
-/* The scope of the call (its index in work->scopes) that a variable at `vaddr` belongs to; RULE_SCOPES: of none. */
-static size_t scope_of(struct rule_work *work, const struct dwarf_scope *scopes, size_t count, const struct dwarf_variable *variable)
+/* The scope of the call (its index in work->scopes) that a variable at `vaddr` belongs to;
+ * RULE_SCOPES: of none. */
+static size_t scope_of(struct rule_work *work, const struct dwarf_scope *scopes, size_t count,
+		       const struct dwarf_variable *variable)
 {
 	if (variable->depth >= count)
 		return RULE_SCOPES;
@@ -155,19 +169,23 @@ static void variables(struct rule_work *work)
 			continue;
 		looked++;
 		depth = dwarf_units_scopes(work->reader->units, state->vaddr, scopes, RULE_SCOPES);
-		count = dwarf_units_variables(work->reader->units, state->vaddr, found, RULE_VARIABLES);
+		count = dwarf_units_variables(work->reader->units, state->vaddr, found,
+					      RULE_VARIABLES);
 		for (size_t v = 0; v < count; v++) {
-			size_t scope = scope_of(work, scopes, depth, &found[v]), before = work->out->count;
+			size_t scope = scope_of(work, scopes, depth, &found[v]),
+			       before = work->out->count;
 			struct die_type type;
 			uint64_t offset = 0;
 
 			if (scope >= RULE_SCOPES || scope > best)
 				continue;
-			if (found[v].place == DWARF_PLACE_REGISTER || found[v].place == DWARF_PLACE_VALUE) {
+			if (found[v].place == DWARF_PLACE_REGISTER ||
+			    found[v].place == DWARF_PLACE_VALUE) {
 				if (!rule_holds(state, &found[v]))
 					continue;
 			} else if (!die_type(work->reader->units, &found[v].type, &type) ||
-				   !slot_in(state, &found[v], type.bytes ? type.bytes : 8, &offset)) {
+				   !slot_in(state, &found[v], type.bytes ? type.bytes : 8,
+					    &offset)) {
 				continue;
 			}
 			/* the scope's own variable replaces those of scopes around it */
@@ -179,11 +197,18 @@ static void variables(struct rule_work *work)
 				continue;
 			best = scope;
 			if (work->out->count > before)
-				rule_say(work, 1, "0x%llx: the %s %s, DIE 0x%llx, holds the pointer%s: %s (%llu bytes)", (unsigned long long)state->vaddr,
-					 found[v].parameter ? "parameter" : "variable", found[v].name ? found[v].name : "?",
-					 (unsigned long long)dwarf_dieoffset(&found[v].die), offset ? " inside" : "",
+				rule_say(work, 1,
+					 "0x%llx: the %s %s, DIE 0x%llx, holds the pointer%s: %s "
+					 "(%llu bytes)",
+					 (unsigned long long)state->vaddr,
+					 found[v].parameter ? "parameter" : "variable",
+					 found[v].name ? found[v].name : "?",
+					 (unsigned long long)dwarf_dieoffset(&found[v].die),
+					 offset ? " inside" : "",
 					 work->out->candidates[work->out->count - 1].type,
-					 (unsigned long long)work->out->candidates[work->out->count - 1].bytes);
+					 (unsigned long long)work->out
+						 ->candidates[work->out->count - 1]
+						 .bytes);
 			if (work->out->count >= first + FOUND_MAX)
 				return;
 		}
@@ -203,12 +228,15 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 		struct dwarf_variable global;
 
 		if (fact->value && dwarf_units_global(work->reader->units, fact->value, &global) &&
-		    add_variable(work, &global, fact->value - (uint64_t)global.displacement, 0) && work->out->count > before)
-			rule_say(work, 1, "0x%llx: stored in the global %s: %s", (unsigned long long)fact->vaddr, global.name ? global.name : "?",
+		    add_variable(work, &global, fact->value - (uint64_t)global.displacement, 0) &&
+		    work->out->count > before)
+			rule_say(work, 1, "0x%llx: stored in the global %s: %s",
+				 (unsigned long long)fact->vaddr, global.name ? global.name : "?",
 				 work->out->candidates[before].type);
 		return;
 	}
-	if ((fact->base == FLOW_RSP || fact->base == FLOW_RBP) && rule_base_of_frame(work, fact->vaddr, fact->base, fact->displacement, &base)) {
+	if ((fact->base == FLOW_RSP || fact->base == FLOW_RBP) &&
+	    rule_base_of_frame(work, fact->vaddr, fact->base, fact->displacement, &base)) {
 		if (!fact->scale || base.object.kind != DIE_ARRAY)
 			return; /* a slot: variables() has those */
 	} else if (fact->base == FLOW_RSP || !rule_base_of(work, fact->vaddr, fact->base, &base)) {
@@ -219,7 +247,8 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	base.indexed |= fact->scale != 0;
 	target = base.object;
 	for (unsigned i = 0; target.kind == DIE_ARRAY && i < 8; i++) {
-		if (!die_type_target(work->reader->units, &target, &target) || !target.bytes || base.displacement < 0)
+		if (!die_type_target(work->reader->units, &target, &target) || !target.bytes ||
+		    base.displacement < 0)
 			return;
 		base.displacement %= (int64_t)target.bytes;
 		base.indexed = false;
@@ -232,31 +261,38 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 		struct dwarf_variable object = { .type = target.die };
 
 		if (base.indexed || base.displacement < 0 || target.kind != DIE_CLASS ||
-		    (target.bytes && !target.trailing_array && (uint64_t)base.displacement >= target.bytes) ||
+		    (target.bytes && !target.trailing_array &&
+		     (uint64_t)base.displacement >= target.bytes) ||
 		    !add_variable(work, &object, (uint64_t)base.displacement, 0))
 			return;
 	}
 	if (work->out->count > before)
-		rule_say(work, 1, "0x%llx: stored at %lld of %s: %s", (unsigned long long)fact->vaddr, (long long)base.displacement,
+		rule_say(work, 1, "0x%llx: stored at %lld of %s: %s",
+			 (unsigned long long)fact->vaddr, (long long)base.displacement,
 			 target.name ? target.name : "?", work->out->candidates[before].type);
 }
 
-/* The parameter of `function` that argument register `index` brings; false: that depends on more than we know. */
-static bool parameter_at(struct rule_work *work, Dwarf_Die *function, unsigned index, struct die_type *out)
+/* The parameter of `function` that argument register `index` brings; false: that depends on more
+ * than we know. */
+static bool parameter_at(struct rule_work *work, Dwarf_Die *function, unsigned index,
+			 struct die_type *out)
 {
 	struct die_type type;
 	Dwarf_Die child;
 	unsigned at = 0;
 
 	/* a class may be returned in memory, whose address then is the first argument */
-	if (!die_type_of(work->reader->units, function, &type) || type.kind == DIE_CLASS || type.kind == DIE_UNION || dwarf_child(function, &child))
+	if (!die_type_of(work->reader->units, function, &type) || type.kind == DIE_CLASS ||
+	    type.kind == DIE_UNION || dwarf_child(function, &child))
 		return false;
 	do {
 		if (dwarf_tag(&child) != DW_TAG_formal_parameter)
 			continue;
-		if (!die_type_of(work->reader->units, &child, &type) || type.kind == DIE_CLASS || type.kind == DIE_UNION)
+		if (!die_type_of(work->reader->units, &child, &type) || type.kind == DIE_CLASS ||
+		    type.kind == DIE_UNION)
 			return false;
-		if (type.kind == DIE_BASE && type.name && (strstr(type.name, "float") || strstr(type.name, "double")))
+		if (type.kind == DIE_BASE && type.name &&
+		    (strstr(type.name, "float") || strstr(type.name, "double")))
 			continue;
 		if (type.kind == DIE_BASE && type.bytes > 8)
 			return false;
@@ -276,13 +312,16 @@ static void parameters(struct rule_work *work, const struct flow_fact *fact)
 	size_t before = work->out->count;
 	const char *path;
 
-	if (fact->offset || !fact->callee.vaddr || !dwarf_units_function_at(work->reader->units, fact->callee.vaddr, &function) ||
-	    die_is_constructor(work->reader->units, &function, &class) || !parameter_at(work, &function, fact->argument, &type) ||
+	if (fact->offset || !fact->callee.vaddr ||
+	    !dwarf_units_function_at(work->reader->units, fact->callee.vaddr, &function) ||
+	    die_is_constructor(work->reader->units, &function, &class) ||
+	    !parameter_at(work, &function, fact->argument, &type) ||
 	    !add_pointer(work, &type, SITE_PARAMETER))
 		return;
 	path = die_function_path(work->reader->units, &function);
 	if (work->out->count > before)
-		rule_say(work, 1, "0x%llx: argument %u of %s() takes it: %s", (unsigned long long)fact->vaddr, fact->argument, path ? path : "?",
+		rule_say(work, 1, "0x%llx: argument %u of %s() takes it: %s",
+			 (unsigned long long)fact->vaddr, fact->argument, path ? path : "?",
 			 work->out->candidates[before].type);
 }
 
@@ -305,8 +344,10 @@ void rule_variable(struct rule_work *work)
 		struct die_type type;
 		size_t before = work->out->count;
 
-		if (die_type_of(work->reader->units, &function, &type) && add_pointer(work, &type, 0) && work->out->count > before)
-			rule_say(work, 1, "the function returns it as %s: %s", type.name, work->out->candidates[before].type);
+		if (die_type_of(work->reader->units, &function, &type) &&
+		    add_pointer(work, &type, 0) && work->out->count > before)
+			rule_say(work, 1, "the function returns it as %s: %s", type.name,
+				 work->out->candidates[before].type);
 	}
 	for (size_t i = 0; i < work->flow.fact_count; i++)
 		if (work->flow.facts[i].kind == FLOW_CALL || work->flow.facts[i].kind == FLOW_JUMP)

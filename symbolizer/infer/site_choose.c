@@ -2,13 +2,16 @@
 /*
  * site_choose.c: which of a site's candidates fits the blocks that it made?
  *
- * A candidate that doesn't fit is dropped: an object has its class's size; elements divide it, behind their header; for malloc and new[] a
- * variable's type may be repeated, or end in an array. Of what is left:
+ * A candidate that doesn't fit is dropped: an object has its class's size; elements divide it,
+ * behind their header; for malloc and new[] a variable's type may be repeated, or end in an array.
+ * Of what is left:
  *   - what an allocator, a library function or the compiler says stands;
- *   - of constructors, vtables and variables a type that begins with another one replaces it: the other one is its base or first member;
- *   - two constructors that are left and unrelated are a contradiction, unless one of them is certain and the other isn't: no answer;
- *   - a constructor and a variable that agree confirm each other, if they contradict each other the constructor is believed a little, unless
- *     it only stands in the same line.
+ *   - of constructors, vtables and variables a type that begins with another one replaces it: the
+ *     other one is its base or first member;
+ *   - two constructors that are left and unrelated are a contradiction, unless one of them is
+ *     certain and the other isn't: no answer;
+ *   - a constructor and a variable that agree confirm each other, if they contradict each other the
+ *     constructor is believed a little, unless it only stands in the same line.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -64,20 +67,25 @@ static enum family family_of(unsigned api, const char *callee)
 
 static bool repeated(const struct sym_sizes *sizes, uint64_t header, uint64_t bytes)
 {
-	return sizes->min >= header && (sizes->min - header) % bytes == 0 && sizes->step % bytes == 0;
+	return sizes->min >= header && (sizes->min - header) % bytes == 0 &&
+	       sizes->step % bytes == 0;
 }
 
 static enum fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
 {
 	const struct sym_sizes *sizes = choice->sizes;
 	uint64_t bytes = candidate->bytes;
-	bool constant = sizes->min == sizes->max, equal = constant && sizes->min == candidate->header + bytes;
+	bool constant = sizes->min == sizes->max,
+	     equal = constant && sizes->min == candidate->header + bytes;
 
 	switch (candidate->rule) {
 	case SYM_RULE_ALLOC_TYPE:
 		if (!bytes || equal)
 			return FIT_ONE;
-		return choice->family != FAMILY_NEW && (repeated(sizes, 0, bytes) || repeated(sizes, 8, bytes)) ? FIT_MANY : FIT_NOT;
+		return choice->family != FAMILY_NEW &&
+				       (repeated(sizes, 0, bytes) || repeated(sizes, 8, bytes))
+			       ? FIT_MANY
+			       : FIT_NOT;
 	case SYM_RULE_FUNCTION:
 		return FIT_MANY;
 	case SYM_RULE_ALLOCATOR:
@@ -88,21 +96,28 @@ static enum fit fit_of(const struct choice *choice, const struct site_candidate 
 		if (!candidate->array)
 			return equal ? FIT_ONE : FIT_NOT;
 		/* std::make_unique<T[]> is new T[n] */
-		if (choice->family == FAMILY_ARRAY && !candidate->container && sizes->min > 8 && repeated(sizes, 8, bytes))
+		if (choice->family == FAMILY_ARRAY && !candidate->container && sizes->min > 8 &&
+		    repeated(sizes, 8, bytes))
 			return FIT_MANY;
-		return !repeated(sizes, candidate->header, bytes) ? FIT_NOT : equal && candidate->form == SYM_FORM_OBJECT ? FIT_ONE : FIT_MANY;
+		return !repeated(sizes, candidate->header, bytes)    ? FIT_NOT
+		       : equal && candidate->form == SYM_FORM_OBJECT ? FIT_ONE
+								     : FIT_MANY;
 	case SYM_RULE_CONSTRUCTOR:
 	case SYM_RULE_STORE:
 		if (choice->family == FAMILY_ARRAY) {
 			if (candidate->flags & SITE_SYMBOL && (!bytes || !candidate->header))
-				return FIT_NOT; /* one object at the start of a buffer, as likely as not */
+				return FIT_NOT; /* one object at the start of a buffer, as likely as
+						   not */
 			if (!bytes)
 				return FIT_MANY;
 			if (candidate->header)
-				return repeated(sizes, candidate->header, bytes) ? FIT_MANY : FIT_NOT;
-			/* an inlined one: where its `this` points isn't known. The cookie is as large as the alignment, at least 8 */
+				return repeated(sizes, candidate->header, bytes) ? FIT_MANY
+										 : FIT_NOT;
+			/* an inlined one: where its `this` points isn't known. The cookie is as
+			 * large as the alignment, at least 8 */
 			for (uint64_t cookie = 8; cookie <= 64; cookie *= 2)
-				if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie && repeated(sizes, cookie, bytes))
+				if ((cookie == 8 || bytes % cookie == 0) && sizes->min > cookie &&
+				    repeated(sizes, cookie, bytes))
 					return FIT_MANY;
 			return repeated(sizes, 0, bytes) ? FIT_MANY : FIT_NOT;
 		}
@@ -112,23 +127,34 @@ static enum fit fit_of(const struct choice *choice, const struct site_candidate 
 	case SYM_RULE_VARIABLE:
 		if (!bytes)
 			return FIT_NOT;
-		equal = constant && sizes->min == bytes; /* its header is in front of its trailing array */
+		/* its header is in front of its trailing array */
+		equal = constant && sizes->min == bytes;
 		if (choice->family == FAMILY_NEW) {
 			if (constant)
 				return equal ? FIT_ONE : FIT_NOT;
 			/* operator new of any size, called as a function */
-			return bytes > 1 && !(candidate->flags & (SITE_POLYMORPHIC | SITE_PARAMETER)) && repeated(sizes, 0, bytes) ? FIT_MANY
-																   : FIT_NOT;
+			return bytes > 1 &&
+					       !(candidate->flags &
+						 (SITE_POLYMORPHIC | SITE_PARAMETER)) &&
+					       repeated(sizes, 0, bytes)
+				       ? FIT_MANY
+				       : FIT_NOT;
 		}
 		if (candidate->flags & SITE_PARAMETER)
 			return choice->family == FAMILY_C && equal ? FIT_ONE : FIT_NOT;
 		if (choice->family == FAMILY_ARRAY)
-			return repeated(sizes, 0, bytes) || (sizes->min > 8 && bytes > 1 && repeated(sizes, 8, bytes)) ? FIT_MANY : FIT_NOT;
+			return repeated(sizes, 0, bytes) || (sizes->min > 8 && bytes > 1 &&
+							     repeated(sizes, 8, bytes))
+				       ? FIT_MANY
+				       : FIT_NOT;
 		if (equal && bytes > 1)
 			return FIT_ONE;
 		if (candidate->trailing && sizes->min > candidate->header)
 			return FIT_ONE;
-		return repeated(sizes, 0, bytes) && !(candidate->flags & SITE_POLYMORPHIC) && sizes->min ? FIT_MANY : FIT_NOT;
+		return repeated(sizes, 0, bytes) && !(candidate->flags & SITE_POLYMORPHIC) &&
+				       sizes->min
+			       ? FIT_MANY
+			       : FIT_NOT;
 	default:
 		return FIT_NOT;
 	}
@@ -158,11 +184,14 @@ static bool replaced(const struct site_answer *answer, const enum fit *fits, siz
 
 		if (i == index || !fits[i] || !other->type || other->type == one->type)
 			continue;
-		/* the vtable of the class whose constructor this is, under the name that the symbol gives its lambda */
-		if (one->rule == SYM_RULE_STORE && other->rule == SYM_RULE_CONSTRUCTOR && !(other->flags & SITE_SYMBOL) &&
-		    (!one->bytes || one->bytes == other->bytes) && die_type_alike(one->type, other->type))
+		/* the vtable of the class whose constructor this is, under the name that the symbol
+		 * gives its lambda */
+		if (one->rule == SYM_RULE_STORE && other->rule == SYM_RULE_CONSTRUCTOR &&
+		    !(other->flags & SITE_SYMBOL) && (!one->bytes || one->bytes == other->bytes) &&
+		    die_type_alike(one->type, other->type))
 			return true;
-		if ((made(other) || other->rule == SYM_RULE_VARIABLE) && begins_with(other, one) && !begins_with(one, other) &&
+		if ((made(other) || other->rule == SYM_RULE_VARIABLE) && begins_with(other, one) &&
+		    !begins_with(one, other) &&
 		    (!one->bytes || !other->bytes || other->bytes >= one->bytes))
 			return true;
 	}
@@ -173,7 +202,8 @@ static bool replaced(const struct site_answer *answer, const enum fit *fits, siz
 static bool union_is_open(const struct site_answer *answer, const enum fit *fits, size_t index)
 {
 	for (size_t i = 0; answer->candidates[index].flags & SITE_UNION && i < answer->count; i++)
-		if (fits[i] && answer->candidates[i].flags & SITE_UNION && answer->candidates[i].type != answer->candidates[index].type)
+		if (fits[i] && answer->candidates[i].flags & SITE_UNION &&
+		    answer->candidates[i].type != answer->candidates[index].type)
 			return true;
 	return false;
 }
@@ -188,7 +218,8 @@ static int choose_made(const struct site_answer *answer, const enum fit *fits)
 	for (unsigned round = 0; round < 3 && best < 0; round++)
 		for (size_t i = 0; i < answer->count; i++) {
 			const struct site_candidate *candidate = &answer->candidates[i];
-			bool certain = candidate->flags & SITE_CERTAIN, line = candidate->flags & SITE_LINE;
+			bool certain = candidate->flags & SITE_CERTAIN,
+			     line = candidate->flags & SITE_LINE;
 
 			if (!fits[i] || !made(candidate) || replaced(answer, fits, i))
 				continue;
@@ -210,7 +241,8 @@ static int choose_variable(const struct site_answer *answer, const enum fit *fit
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct site_candidate *candidate = &answer->candidates[i];
 
-		if (!fits[i] || candidate->rule != SYM_RULE_VARIABLE || replaced(answer, fits, i) || union_is_open(answer, fits, i) ||
+		if (!fits[i] || candidate->rule != SYM_RULE_VARIABLE || replaced(answer, fits, i) ||
+		    union_is_open(answer, fits, i) ||
 		    (!parameters && candidate->flags & SITE_PARAMETER))
 			continue;
 		/* bytes are what a buffer is taken for on the way to something better */
@@ -220,8 +252,8 @@ static int choose_variable(const struct site_answer *answer, const enum fit *fit
 	return best;
 }
 
-/* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, the one that a variable confirms; -1 none.
- * On different arms of a branch none is. */
+/* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, the
+ * one that a variable confirms; -1 none. On different arms of a branch none is. */
 static int choose_confirmed(const struct site_answer *answer, const enum fit *fits, int variable)
 {
 	int best = -1;
@@ -234,25 +266,34 @@ static int choose_confirmed(const struct site_answer *answer, const enum fit *fi
 		if (candidate->type != answer->candidates[variable].type) {
 			if (!(candidate->flags & SITE_LINE))
 				return -1;
-		} else if (best < 0 && candidate->rule == SYM_RULE_CONSTRUCTOR && candidate->flags & SITE_CERTAIN) {
+		} else if (best < 0 && candidate->rule == SYM_RULE_CONSTRUCTOR &&
+			   candidate->flags & SITE_CERTAIN) {
 			best = (int)i;
 		}
 	}
 	return best;
 }
 
-static void give(const struct site_candidate *candidate, enum fit fit, enum sym_confidence confidence, size_t climbed, struct sym_type *out)
+static void give(const struct site_candidate *candidate, enum fit fit,
+		 enum sym_confidence confidence, size_t climbed, struct sym_type *out)
 {
-	*out = (struct sym_type){ .type = candidate->type, .container = candidate->container, .bytes = candidate->bytes,
-				  .rule = candidate->rule, .form = candidate->form, .confidence = confidence,
-				  .or_derived = candidate->or_derived, .climbed = (unsigned)climbed, .leading = candidate->leading };
+	*out = (struct sym_type){ .type = candidate->type,
+				  .container = candidate->container,
+				  .bytes = candidate->bytes,
+				  .rule = candidate->rule,
+				  .form = candidate->form,
+				  .confidence = confidence,
+				  .or_derived = candidate->or_derived,
+				  .climbed = (unsigned)climbed,
+				  .leading = candidate->leading };
 	while (out->leading_count < SITE_LEADING && candidate->leading[out->leading_count])
 		out->leading_count++;
 	if (fit == FIT_MANY && out->form == SYM_FORM_OBJECT)
 		out->form = SYM_FORM_ARRAY;
 }
 
-static enum sym_confidence trust(const struct site_candidate *candidate, enum fit fit, bool agreed, bool contradicted)
+static enum sym_confidence trust(const struct site_candidate *candidate, enum fit fit, bool agreed,
+				 bool contradicted)
 {
 	bool certain = candidate->flags & SITE_CERTAIN;
 
@@ -261,29 +302,37 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum fi
 	switch (candidate->rule) {
 	case SYM_RULE_ALLOC_TYPE: return SYM_EXACT;
 	case SYM_RULE_ALLOCATOR:
-		return !certain ? SYM_MEDIUM : candidate->bytes && !(candidate->flags & SITE_LOOSE) ? SYM_EXACT : SYM_HIGH;
+		return !certain						      ? SYM_MEDIUM
+		       : candidate->bytes && !(candidate->flags & SITE_LOOSE) ? SYM_EXACT
+									      : SYM_HIGH;
 	case SYM_RULE_CONSTRUCTOR:
 		if (contradicted || !candidate->bytes)
 			return SYM_MEDIUM;
 		if (agreed)
 			return certain ? SYM_EXACT : SYM_HIGH;
 		if (!certain)
-			return fit == FIT_MANY && candidate->header ? SYM_HIGH : SYM_MEDIUM; /* the loop over an array may run no times */
-		if (fit == FIT_MANY) /* without a cookie it may be one object at the start of a buffer of bytes */
+			return fit == FIT_MANY && candidate->header
+				       ? SYM_HIGH
+				       : SYM_MEDIUM; /* the loop over an array may run no times */
+		/* without a cookie it may be one object at the start of a buffer of bytes */
+		if (fit == FIT_MANY)
 			return candidate->header ? SYM_HIGH : SYM_MEDIUM;
 		return candidate->flags & SITE_LINE ? SYM_HIGH : SYM_EXACT;
 	case SYM_RULE_STORE:
 		if (fit == FIT_MANY && !candidate->header && !agreed)
 			return SYM_MEDIUM;
-		return !contradicted && candidate->bytes && (certain || agreed) ? SYM_HIGH : SYM_MEDIUM;
+		return !contradicted && candidate->bytes && (certain || agreed) ? SYM_HIGH
+										: SYM_MEDIUM;
 	case SYM_RULE_FUNCTION: return SYM_HIGH;
-	default: return candidate->or_derived || candidate->flags & SITE_UNION ? SYM_LOW : SYM_MEDIUM;
+	default:
+		return candidate->or_derived || candidate->flags & SITE_UNION ? SYM_LOW
+									      : SYM_MEDIUM;
 	}
 }
 
 /* False: nothing in this answer fits. */
-static bool choose_one(const struct choice *choice, const struct site_answer *answer, size_t climbed, bool functions_only,
-		       struct sym_type *out)
+static bool choose_one(const struct choice *choice, const struct site_answer *answer,
+		       size_t climbed, bool functions_only, struct sym_type *out)
 {
 	enum fit fits[SITE_CANDIDATES];
 	int best = -1, variable;
@@ -292,9 +341,15 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct site_candidate *candidate = &answer->candidates[i];
 
-		fits[i] = candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION) ? fit_of(choice, candidate) : FIT_NOT;
-		say(choice, "candidate %s by %s, %" PRIu64 " bytes%s: %s", candidate->type ? candidate->type : "?", sym_rule_name(candidate->rule),
-		    candidate->bytes, candidate->header && !candidate->trailing ? " behind a header" : "", fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated" : "doesn't fit");
+		fits[i] =
+			candidate->type && (!functions_only || candidate->rule == SYM_RULE_FUNCTION)
+				? fit_of(choice, candidate)
+				: FIT_NOT;
+		say(choice, "candidate %s by %s, %" PRIu64 " bytes%s: %s",
+		    candidate->type ? candidate->type : "?", sym_rule_name(candidate->rule),
+		    candidate->bytes,
+		    candidate->header && !candidate->trailing ? " behind a header" : "",
+		    fits[i] ? fits[i] == FIT_ONE ? "fits" : "fits, repeated" : "doesn't fit");
 		if (fits[i] && best < 0 && !made(candidate) && candidate->rule != SYM_RULE_VARIABLE)
 			best = (int)i;
 	}
@@ -302,11 +357,14 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 		best = choose_made(answer, fits);
 		variable = choose_variable(answer, fits, best < 0);
 		if (best == -2) {
-			int confirmed = choose_confirmed(answer, fits, choose_variable(answer, fits, false));
+			int confirmed = choose_confirmed(answer, fits,
+							 choose_variable(answer, fits, false));
 
 			if (confirmed >= 0) {
-				say(choice, "several classes are made here, and a variable is of this one");
-				give(&answer->candidates[confirmed], fits[confirmed], SYM_HIGH, climbed, out);
+				say(choice,
+				    "several classes are made here, and a variable is of this one");
+				give(&answer->candidates[confirmed], fits[confirmed], SYM_HIGH,
+				     climbed, out);
 				return true;
 			}
 			say(choice, "several classes are made here: none is believed");
@@ -316,14 +374,16 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 		} else if (best < 0) {
 			best = variable;
 		} else if (variable >= 0) {
-			const struct site_candidate *one = &answer->candidates[best], *other = &answer->candidates[variable];
+			const struct site_candidate *one = &answer->candidates[best],
+						    *other = &answer->candidates[variable];
 
 			agreed = one->type == other->type || begins_with(one, other);
 			contradicted = !agreed && other->bytes > 1 && one->bytes == other->bytes;
 			if (!agreed && other->bytes == 1 && fits[best] == FIT_MANY && !one->header)
 				best = variable; /* an object at the start of a buffer of bytes */
 			if (contradicted && one->flags & SITE_LINE) {
-				say(choice, "the constructor in the line is of something else: a variable of this size takes the pointer");
+				say(choice, "the constructor in the line is of something else: a "
+					    "variable of this size takes the pointer");
 				best = variable;
 				contradicted = false;
 			}
@@ -331,7 +391,8 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 	}
 	if (best < 0)
 		return false;
-	give(&answer->candidates[best], fits[best], trust(&answer->candidates[best], fits[best], agreed, contradicted), climbed, out);
+	give(&answer->candidates[best], fits[best],
+	     trust(&answer->candidates[best], fits[best], agreed, contradicted), climbed, out);
 	if (agreed)
 		say(choice, "a variable of this type confirms it");
 	if (contradicted)
@@ -340,12 +401,14 @@ static bool choose_one(const struct choice *choice, const struct site_answer *an
 }
 
 /* Where nothing is inlined, the functions that call the allocator say what container it is for. */
-static void find_container(const struct site_answer *const *answers, size_t count, size_t from, struct sym_type *out)
+static void find_container(const struct site_answer *const *answers, size_t count, size_t from,
+			   struct sym_type *out)
 {
 	for (size_t i = from; i < count && answers[i - 1]->climbs; i++) {
 		const struct site_candidate *candidate = &answers[i]->candidates[0];
 
-		if (!answers[i]->count || candidate->rule != SYM_RULE_ALLOCATOR || candidate->type != out->type)
+		if (!answers[i]->count || candidate->rule != SYM_RULE_ALLOCATOR ||
+		    candidate->type != out->type)
 			return;
 		if (candidate->container) {
 			out->container = candidate->container;
@@ -355,15 +418,17 @@ static void find_container(const struct site_answer *const *answers, size_t coun
 	}
 }
 
-void site_type_choose(const struct site_answer *const *answers, size_t count, unsigned api, const struct sym_sizes *sizes,
-		      struct sym_type *out, struct sym_evidence *evidence)
+void site_type_choose(const struct site_answer *const *answers, size_t count, unsigned api,
+		      const struct sym_sizes *sizes, struct sym_type *out,
+		      struct sym_evidence *evidence)
 {
 	struct choice choice = { .sizes = sizes, .evidence = evidence };
 	bool functions_only = false;
 
 	*out = (struct sym_type){ .rule = SYM_RULE_NONE };
 	if (sizes->step)
-		say(&choice, "sizes %" PRIu64 " to %" PRIu64 ", %" PRIu64 " apart", sizes->min, sizes->max, sizes->step);
+		say(&choice, "sizes %" PRIu64 " to %" PRIu64 ", %" PRIu64 " apart", sizes->min,
+		    sizes->max, sizes->step);
 	else
 		say(&choice, "size %" PRIu64, sizes->min);
 	for (size_t i = 0; i < count; i++) {
@@ -371,7 +436,8 @@ void site_type_choose(const struct site_answer *const *answers, size_t count, un
 		if (choose_one(&choice, answers[i], i, functions_only, out)) {
 			if (out->rule == SYM_RULE_ALLOCATOR)
 				find_container(answers, count, i + 1, out);
-			say(&choice, "answer: %s%s%s, %s, by %s", out->type, out->container ? " of " : "", out->container ? out->container : "",
+			say(&choice, "answer: %s%s%s, %s, by %s", out->type,
+			    out->container ? " of " : "", out->container ? out->container : "",
 			    sym_confidence_name(out->confidence), sym_rule_name(out->rule));
 			return;
 		}

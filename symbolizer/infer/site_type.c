@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * site_type.c: what the code and the debug information around a return address say about the block that the call returned.
+ * site_type.c: what the code and the debug information around a return address say about the block
+ * that the call returned.
  *
  * The order is that of trust, measured on programs whose types were known by other means:
  *   an attribute that the compiler wrote for this purpose            rule_alloc_type()
@@ -8,11 +9,12 @@
  *   the constructor, or the vtable, that the block gets              rule_constructor()
  *   the typed variable, member, parameter or result that takes it    rule_variable()
  *   the library function that this is                                here
- * All but the first two only collect candidates: which one is right is decided by the sizes of the blocks (site_choose.c), and by who is at
- * whose offset 0: a base class's or a first member's constructor gets the same pointer as the whole object's.
+ * All but the first two only collect candidates: which one is right is decided by the sizes of the
+ * blocks (site_choose.c), and by who is at whose offset 0: a base class's or a first member's
+ * constructor gets the same pointer as the whole object's.
  *
- * A function that hands the pointer on to its caller as void * makes no type; then the caller's return address is asked the same questions,
- * as if the call of the wrapper were an allocation.
+ * A function that hands the pointer on to its caller as void * makes no type; then the caller's
+ * return address is asked the same questions, as if the call of the wrapper were an allocation.
  */
 #include "site_type.h"
 
@@ -62,10 +64,17 @@ static uint64_t known_bytes(const char *name)
 		const char *name;
 		uint64_t bytes;
 	} known[] = {
-		{ "char", 1 }, { "signed char", 1 }, { "unsigned char", 1 }, { "bool", 1 }, { "char8_t", 1 }, { "std::byte", 1 },
-		{ "short", 2 }, { "unsigned short", 2 }, { "char16_t", 2 }, { "int", 4 }, { "unsigned int", 4 }, { "float", 4 },
-		{ "wchar_t", 4 }, { "char32_t", 4 }, { "long", 8 }, { "unsigned long", 8 }, { "long long", 8 },
-		{ "unsigned long long", 8 }, { "double", 8 }, { "long double", 16 }, { "__int128", 16 }, { "unsigned __int128", 16 },
+		{ "char", 1 },		{ "signed char", 1 },
+		{ "unsigned char", 1 }, { "bool", 1 },
+		{ "char8_t", 1 },	{ "std::byte", 1 },
+		{ "short", 2 },		{ "unsigned short", 2 },
+		{ "char16_t", 2 },	{ "int", 4 },
+		{ "unsigned int", 4 },	{ "float", 4 },
+		{ "wchar_t", 4 },	{ "char32_t", 4 },
+		{ "long", 8 },		{ "unsigned long", 8 },
+		{ "long long", 8 },	{ "unsigned long long", 8 },
+		{ "double", 8 },	{ "long double", 16 },
+		{ "__int128", 16 },	{ "unsigned __int128", 16 },
 	};
 	size_t length = strlen(name);
 
@@ -87,7 +96,8 @@ void rule_describe_name(struct rule_work *work, const char *name, struct site_ca
 	if (!out->type)
 		return;
 	out->bytes = known_bytes(out->type);
-	if (!out->bytes && work->reader->units && dwarf_units_definition(work->reader->units, out->type, &die) &&
+	if (!out->bytes && work->reader->units &&
+	    dwarf_units_definition(work->reader->units, out->type, &die) &&
 	    die_type(work->reader->units, &die, &type))
 		rule_describe(work, &type, out);
 }
@@ -101,7 +111,8 @@ void rule_add(struct rule_work *work, const struct site_candidate *candidate)
 	for (size_t i = 0; i < out->count; i++) {
 		struct site_candidate *old = &out->candidates[i];
 
-		if (old->type != candidate->type || old->header != candidate->header || old->rule != candidate->rule)
+		if (old->type != candidate->type || old->header != candidate->header ||
+		    old->rule != candidate->rule)
 			continue;
 		old->flags |= candidate->flags & SITE_CERTAIN;
 		if (!(candidate->flags & SITE_PARAMETER))
@@ -121,14 +132,17 @@ void rule_add(struct rule_work *work, const struct site_candidate *candidate)
 bool rule_is_entry(const char *symbol)
 {
 	static const char *const names[] = {
-		"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "__libc_malloc",
-		"__libc_calloc", "__libc_realloc", "__libc_memalign", "reallocarray",
+		"malloc",	 "calloc",	   "realloc",	     "memalign",
+		"aligned_alloc", "posix_memalign", "valloc",	     "pvalloc",
+		"__libc_malloc", "__libc_calloc",  "__libc_realloc", "__libc_memalign",
+		"reallocarray",
 	};
 
 	if (!symbol)
 		return false;
 	if (!strncmp(symbol, "_Znwm", 5) || !strncmp(symbol, "_Znam", 5))
-		return !symbol[5] || !strncmp(symbol + 5, "St", 2) || !strncmp(symbol + 5, "RKSt9nothrow_t", 14);
+		return !symbol[5] || !strncmp(symbol + 5, "St", 2) ||
+		       !strncmp(symbol + 5, "RKSt9nothrow_t", 14);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(symbol, names[i]))
 			return true;
@@ -140,7 +154,8 @@ static void find_callee(struct rule_work *work)
 {
 	struct flow_callee next;
 
-	work->called = flow_call_before(&work->reader->code, work->low, work->ret, &work->call, &work->callee);
+	work->called = flow_call_before(&work->reader->code, work->low, work->ret, &work->call,
+					&work->callee);
 	if (!work->called)
 		return;
 	work->entry = rule_is_entry(work->callee.symbol);
@@ -183,37 +198,52 @@ static void say_frames(struct rule_work *work)
 	const char *file = NULL;
 	uint32_t line = 0;
 
-	rule_say(work, 0, "return address 0x%llx%s%s%s", (unsigned long long)work->ret, work->symbol ? " in " : "",
-		 work->symbol ? names_demangled(work->reader->names, work->symbol) : "", work->reader->units ? "" : ", no debug information");
+	rule_say(work, 0, "return address 0x%llx%s%s%s", (unsigned long long)work->ret,
+		 work->symbol ? " in " : "",
+		 work->symbol ? names_demangled(work->reader->names, work->symbol) : "",
+		 work->reader->units ? "" : ", no debug information");
 	if (work->reader->units)
 		dwarf_units_place(work->reader->units, work->ret - 1, &file, &line);
 	for (size_t i = 0; i < work->scope_count; i++) {
 		struct dwarf_scope *scope = &work->scopes[i];
 		const char *base = file ? strrchr(file, '/') : NULL;
 
-		rule_say(work, 1, "frame %zu: %s at %s:%u, DIE 0x%llx%s", i, scope->name ? scope->name : "?", base ? base + 1 : file ? file : "?",
-			 line, (unsigned long long)dwarf_dieoffset(&scope->die), scope->inlined ? ", inlined" : "");
+		rule_say(work, 1, "frame %zu: %s at %s:%u, DIE 0x%llx%s", i,
+			 scope->name ? scope->name : "?",
+			 base	? base + 1
+			 : file ? file
+				: "?",
+			 line, (unsigned long long)dwarf_dieoffset(&scope->die),
+			 scope->inlined ? ", inlined" : "");
 		file = scope->inlined ? dwarf_units_call_file(work->reader->units, scope) : NULL;
 		line = scope->call_line;
 	}
 	if (work->called)
-		rule_say(work, 1, "call at 0x%llx of %s%s", (unsigned long long)work->call, work->out->callee ? work->out->callee : "a pointer",
-			 work->entry ? rule_is_entry(work->callee.symbol) ? ", which allocates" : ", which jumps to an allocation function" : "");
+		rule_say(work, 1, "call at 0x%llx of %s%s", (unsigned long long)work->call,
+			 work->out->callee ? work->out->callee : "a pointer",
+			 work->entry ? rule_is_entry(work->callee.symbol)
+					       ? ", which allocates"
+					       : ", which jumps to an allocation function"
+				     : "");
 	else
 		rule_say(work, 1, "no call instruction in front of it");
 }
 
 static void say_flow(struct rule_work *work)
 {
-	static const char *const registers[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
-						 "r14", "r15" };
+	static const char *const registers[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
+						 "rbp", "rsp", "r8",  "r9",  "r10", "r11",
+						 "r12", "r13", "r14", "r15" };
 
 	if (!work->evidence)
 		return;
-	rule_say(work, 1, "the pointer is followed through %zu instructions", work->flow.state_count);
+	rule_say(work, 1, "the pointer is followed through %zu instructions",
+		 work->flow.state_count);
 	for (size_t i = 0; i < work->flow.fact_count; i++) {
 		const struct flow_fact *fact = &work->flow.facts[i];
-		const char *name = fact->callee.symbol ? names_demangled(work->reader->names, fact->callee.symbol) : NULL;
+		const char *name = fact->callee.symbol ? names_demangled(work->reader->names,
+									 fact->callee.symbol)
+						       : NULL;
 		const char *certain = fact->certain ? "" : ", on some paths";
 		unsigned long long at = fact->vaddr;
 		long long offset = fact->offset;
@@ -221,20 +251,24 @@ static void say_flow(struct rule_work *work)
 		switch (fact->kind) {
 		case FLOW_CALL:
 		case FLOW_JUMP:
-			rule_say(work, 2, "0x%llx: %s %s with pointer%+lld as argument %u%s", at, fact->kind == FLOW_CALL ? "call" : "jump",
-				 name ? name : "?", offset, fact->argument, certain);
+			rule_say(work, 2, "0x%llx: %s %s with pointer%+lld as argument %u%s", at,
+				 fact->kind == FLOW_CALL ? "call" : "jump", name ? name : "?",
+				 offset, fact->argument, certain);
 			break;
 		case FLOW_VTABLE:
-			rule_say(work, 2, "0x%llx: 0x%llx%s%s stored at pointer%+lld%s", at, (unsigned long long)fact->value, name ? " " : "",
-				 name ? name : "", offset, certain);
+			rule_say(work, 2, "0x%llx: 0x%llx%s%s stored at pointer%+lld%s", at,
+				 (unsigned long long)fact->value, name ? " " : "", name ? name : "",
+				 offset, certain);
 			break;
 		case FLOW_STORE:
 			if (fact->base < FLOW_REGISTERS)
-				rule_say(work, 2, "0x%llx: pointer%+lld stored at %s%+lld%s", at, offset, registers[fact->base],
+				rule_say(work, 2, "0x%llx: pointer%+lld stored at %s%+lld%s", at,
+					 offset, registers[fact->base],
 					 (long long)fact->displacement, certain);
 			else
-				rule_say(work, 2, "0x%llx: pointer%+lld stored at 0x%llx %s%s", at, offset, (unsigned long long)fact->value,
-					 name ? name : "", certain);
+				rule_say(work, 2, "0x%llx: pointer%+lld stored at 0x%llx %s%s", at,
+					 offset, (unsigned long long)fact->value, name ? name : "",
+					 certain);
 			break;
 		case FLOW_RETURN:
 			rule_say(work, 2, "0x%llx: pointer%+lld returned%s", at, offset, certain);
@@ -247,8 +281,9 @@ static void say_flow(struct rule_work *work)
 }
 
 /*
- * Does any kind of DIE in the unit have the attribute? Most compilers don't write it, and to find that out DIE by DIE was 40 % of the work on
- * a call site. A table that is too large to be honest says yes: then the DIEs are looked at.
+ * Does any kind of DIE in the unit have the attribute? Most compilers don't write it, and to find
+ * that out DIE by DIE was 40 % of the work on a call site. A table that is too large to be honest
+ * says yes: then the DIEs are looked at.
  */
 static bool has_alloc_types(struct dwarf_units *units, Dwarf_Die *die)
 {
@@ -275,15 +310,18 @@ static bool has_alloc_types(struct dwarf_units *units, Dwarf_Die *die)
 			unsigned name, form;
 			Dwarf_Off at;
 
-			if (!dwarf_getabbrevattr(abbreviation, count, &name, &form, &at) && name == DW_AT_LLVM_alloc_type)
+			if (!dwarf_getabbrevattr(abbreviation, count, &name, &form, &at) &&
+			    name == DW_AT_LLVM_alloc_type)
 				return true;
 		}
 	}
 	return unit->alloc_types == ALLOC_TYPES_SOME;
 }
 
-/* The call site's DIE that returns to `ret`, below `die`. Bounded: call sites stand at most some levels deep. */
-static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigned *budget, Dwarf_Die *out)
+/* The call site's DIE that returns to `ret`, below `die`. Bounded: call sites stand at most some
+ * levels deep. */
+static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigned *budget,
+			   Dwarf_Die *out)
 {
 	Dwarf_Die child;
 
@@ -296,11 +334,13 @@ static bool find_call_site(Dwarf_Die *die, uint64_t ret, unsigned depth, unsigne
 			return false;
 		--*budget;
 		if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site) {
-			unsigned name = tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
+			unsigned name =
+				tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc;
 			Dwarf_Attribute attribute;
 			Dwarf_Addr address;
 
-			if (dwarf_attr(&child, name, &attribute) && !dwarf_formaddr(&attribute, &address) && address == ret) {
+			if (dwarf_attr(&child, name, &attribute) &&
+			    !dwarf_formaddr(&attribute, &address) && address == ret) {
 				*out = child;
 				return true;
 			}
@@ -320,21 +360,24 @@ static void rule_alloc_type(struct rule_work *work)
 	Dwarf_Die site, die;
 	unsigned budget = 20000;
 
-	if (!work->scope_count || !has_alloc_types(work->reader->units, &work->scopes[work->scope_count - 1].die) ||
-	    !find_call_site(&work->scopes[work->scope_count - 1].die, work->ret, 0, &budget, &site) ||
-	    !dwarf_attr(&site, DW_AT_LLVM_alloc_type, &attribute) || !dwarf_formref_die(&attribute, &die) ||
-	    !die_type(work->reader->units, &die, &type))
+	if (!work->scope_count ||
+	    !has_alloc_types(work->reader->units, &work->scopes[work->scope_count - 1].die) ||
+	    !find_call_site(&work->scopes[work->scope_count - 1].die, work->ret, 0, &budget,
+			    &site) ||
+	    !dwarf_attr(&site, DW_AT_LLVM_alloc_type, &attribute) ||
+	    !dwarf_formref_die(&attribute, &die) || !die_type(work->reader->units, &die, &type))
 		return;
 	if (type.kind == DIE_ARRAY && !die_type_target(work->reader->units, &type, &type))
 		return;
 	rule_describe(work, &type, &candidate);
 	candidate.array = true; /* new T[n] has it too */
-	rule_say(work, 1, "the call site's DIE 0x%llx says that it allocates %s", (unsigned long long)dwarf_dieoffset(&site),
-		 candidate.type ? candidate.type : "?");
+	rule_say(work, 1, "the call site's DIE 0x%llx says that it allocates %s",
+		 (unsigned long long)dwarf_dieoffset(&site), candidate.type ? candidate.type : "?");
 	rule_add(work, &candidate);
 }
 
-/* What to say when nothing fits: whose member function allocates? A plain function's name would say no more than the call site does. */
+/* What to say when nothing fits: whose member function allocates? A plain function's name would say
+ * no more than the call site does. */
 static void label(struct rule_work *work)
 {
 	char text[700];
@@ -342,7 +385,8 @@ static void label(struct rule_work *work)
 	for (size_t i = work->through; i < work->scope_count; i++) {
 		struct die_type class;
 
-		if (!die_type_class_of(work->reader->units, &work->scopes[i].die, &class) || !class.name || !*class.name)
+		if (!die_type_class_of(work->reader->units, &work->scopes[i].die, &class) ||
+		    !class.name || !*class.name)
 			continue;
 		snprintf(text, sizeof(text), "storage of %.600s", class.name);
 		work->out->label = names_text(work->reader->names, text);
@@ -350,10 +394,14 @@ static void label(struct rule_work *work)
 	}
 }
 
-/* The function's own name, for the rules of C functions: without what the compiler appends to pieces and copies. */
+/* The function's own name, for the rules of C functions: without what the compiler appends to
+ * pieces and copies. */
 static const char *own_name(struct rule_work *work, char *room, size_t bytes)
 {
-	const char *path = work->scope_count ? die_function_path(work->reader->units, &work->scopes[work->scope_count - 1].die) : NULL;
+	const char *path = work->scope_count
+				   ? die_function_path(work->reader->units,
+						       &work->scopes[work->scope_count - 1].die)
+				   : NULL;
 
 	if (path)
 		return path;
@@ -363,7 +411,8 @@ static const char *own_name(struct rule_work *work, char *room, size_t bytes)
 	return room;
 }
 
-/* A function of the C library that makes strings; and whether the pointer goes on to the caller, to whom it means more than to us. */
+/* A function of the C library that makes strings; and whether the pointer goes on to the caller, to
+ * whom it means more than to us. */
 static void functions_and_wrappers(struct rule_work *work)
 {
 	char room[256];
@@ -372,7 +421,9 @@ static void functions_and_wrappers(struct rule_work *work)
 	bool returned = false, certain = false;
 
 	if (rule && rule->what == CONTAINER_FUNCTION) {
-		struct site_candidate candidate = { .rule = SYM_RULE_FUNCTION, .array = true, .flags = SITE_CERTAIN };
+		struct site_candidate candidate = { .rule = SYM_RULE_FUNCTION,
+						    .array = true,
+						    .flags = SITE_CERTAIN };
 
 		rule_describe_name(work, rule->element, &candidate);
 		rule_say(work, 1, "%s() makes %s[]", name, candidate.type ? candidate.type : "?");
@@ -386,7 +437,8 @@ static void functions_and_wrappers(struct rule_work *work)
 			certain |= work->flow.facts[i].certain;
 		}
 	if (rule && rule->what == CONTAINER_WRAPPER) {
-		rule_say(work, 1, "%s() allocates for its caller: its return address is asked", name);
+		rule_say(work, 1, "%s() allocates for its caller: its return address is asked",
+			 name);
 		work->out->climbs = true;
 		work->out->count = 0;
 		return;
@@ -394,13 +446,15 @@ static void functions_and_wrappers(struct rule_work *work)
 	if (!returned)
 		return;
 	if (work->out->count && work->out->candidates[0].rule == SYM_RULE_ALLOCATOR) {
-		/* the type is known; the container it is for may stand in the callers, where nothing was inlined */
+		/* the type is known; the container it is for may stand in the callers, where
+		 * nothing was inlined */
 		work->out->climbs = true;
 		return;
 	}
 	if (!work->scope_count) {
 		work->out->climbs = true;
-		rule_say(work, 1, "the pointer is returned, as what isn't known: the caller is asked");
+		rule_say(work, 1,
+			 "the pointer is returned, as what isn't known: the caller is asked");
 		return;
 	}
 
@@ -413,15 +467,19 @@ static void functions_and_wrappers(struct rule_work *work)
 	} else {
 		Dwarf_Die function = work->scopes[work->scope_count - 1].die;
 
-		if (!die_type_of(work->reader->units, &function, &type) || type.kind != DIE_POINTER ||
-		    !die_type_target(work->reader->units, &type, &target) || target.kind != DIE_VOID)
+		if (!die_type_of(work->reader->units, &function, &type) ||
+		    type.kind != DIE_POINTER ||
+		    !die_type_target(work->reader->units, &type, &target) ||
+		    target.kind != DIE_VOID)
 			return;
 		work->out->climbs = true;
 	}
-	rule_say(work, 1, "the pointer is returned as void * (%s): the caller is asked", certain ? "always" : "sometimes");
+	rule_say(work, 1, "the pointer is returned as void * (%s): the caller is asked",
+		 certain ? "always" : "sometimes");
 }
 
-void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_answer *out, struct sym_evidence *evidence)
+void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_answer *out,
+		    struct sym_evidence *evidence)
 {
 	static const struct flow no_flow;
 	struct rule_work work = { .reader = reader, .ret = ret, .out = out, .evidence = evidence };
@@ -433,7 +491,8 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 		return;
 	if (reader->units) {
 		dwarf_units_hold(reader->units, true);
-		work.scope_count = dwarf_units_scopes(reader->units, ret - 1, work.scopes, RULE_SCOPES);
+		work.scope_count =
+			dwarf_units_scopes(reader->units, ret - 1, work.scopes, RULE_SCOPES);
 	}
 	symbol = symbols_find(&reader->code.symbols->functions, ret - 1);
 	if (work.scope_count) {
@@ -452,8 +511,10 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 
 		followed = true;
 		if (work.scope_count)
-			dwarf_units_other_part(&work.scopes[work.scope_count - 1], &other_low, &other_high);
-		if (!flow_follow(&reader->code, ret, work.low, work.high, other_low, other_high, &work.flow)) {
+			dwarf_units_other_part(&work.scopes[work.scope_count - 1], &other_low,
+					       &other_high);
+		if (!flow_follow(&reader->code, ret, work.low, work.high, other_low, other_high,
+				 &work.flow)) {
 			flow_deinit(&work.flow);
 			work.flow = no_flow;
 			followed = false;

@@ -2,12 +2,14 @@
 /*
  * type_cache.c: see type_cache.h.
  *
- * The file: a header, an index of (return address, position) sorted by address, the answers one behind the other, and the strings they
- * name by their position. It is read whole and its checksum is checked, which takes a millisecond a few megabytes; an answer is taken
- * apart when it is asked for. Numbers are the machine's own: a file of another byte order has another magic number.
+ * The file: a header, an index of (return address, position) sorted by address, the answers one
+ * behind the other, and the strings they name by their position. It is read whole and its checksum
+ * is checked, which takes a millisecond a few megabytes; an answer is taken apart when it is asked
+ * for. Numbers are the machine's own: a file of another byte order has another magic number.
  *
- * The checksum finds damage, not malice: a file can have been made to pass it. So positions, counts and enumerations are checked as they
- * are read, and an answer that isn't one is as good as none. The directory is its user's alone, so nobody else should be able to try.
+ * The checksum finds damage, not malice: a file can have been made to pass it. So positions, counts
+ * and enumerations are checked as they are read, and an answer that isn't one is as good as none.
+ * The directory is its user's alone, so nobody else should be able to try.
  */
 #include "type_cache.h"
 
@@ -22,7 +24,8 @@
 #include "../elf/elf_file.h"
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
-/* Counts up when the format changes, or when what answers mean does. Keeping what other builds of the rules found is stack_types.c's care. */
+/* Counts up when the format changes, or when what answers mean does. Keeping what other builds of
+ * the rules found is stack_types.c's care. */
 enum { VERSION = 2, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
 
 struct file_header {
@@ -38,9 +41,18 @@ struct file_index {
 };
 
 /* A field that is added to an answer must be stored too. */
-_Static_assert(sizeof(struct site_candidate) == 112 && sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 32, "write and read all of it");
+_Static_assert(sizeof(struct site_candidate) == 112 &&
+		       sizeof(struct site_answer) == SITE_CANDIDATES * 112 + 32,
+	       "write and read all of it");
 
-enum { FLAG_ARRAY = 1, FLAG_TRAILING = 2, FLAG_DERIVED = 4, FLAG_AMBIGUOUS = 1, FLAG_CLIMBS = 2, FLAG_OPAQUE = 4 };
+enum {
+	FLAG_ARRAY = 1,
+	FLAG_TRAILING = 2,
+	FLAG_DERIVED = 4,
+	FLAG_AMBIGUOUS = 1,
+	FLAG_CLIMBS = 2,
+	FLAG_OPAQUE = 4
+};
 
 struct cell {
 	uint64_t ret;
@@ -74,7 +86,8 @@ static struct cell *cell_of(const struct table *table, uint64_t ret)
 {
 	size_t at = (size_t)((ret * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
 
-	while (table->cells[at & (table->room - 1)].answer && table->cells[at & (table->room - 1)].ret != ret)
+	while (table->cells[at & (table->room - 1)].answer &&
+	       table->cells[at & (table->room - 1)].ret != ret)
 		at++;
 	return &table->cells[at & (table->room - 1)];
 }
@@ -86,7 +99,8 @@ static struct site_answer *table_get(const struct table *table, uint64_t ret)
 
 static bool table_grow(struct table *table)
 {
-	struct table larger = { .room = table->room ? table->room * 2 : 256, .count = table->count };
+	struct table larger = { .room = table->room ? table->room * 2 : 256,
+				.count = table->count };
 
 	larger.cells = calloc(larger.room, sizeof(*larger.cells));
 	if (!larger.cells)
@@ -99,7 +113,8 @@ static bool table_grow(struct table *table)
 	return true;
 }
 
-static struct site_answer *table_put(struct table *table, uint64_t ret, const struct site_answer *answer)
+static struct site_answer *table_put(struct table *table, uint64_t ret,
+				     const struct site_answer *answer)
 {
 	struct site_answer *copy;
 	struct cell *cell;
@@ -163,7 +178,8 @@ static void get_candidate(struct reader *r, struct site_candidate *out)
 	out->array = flags & FLAG_ARRAY;
 	out->trailing = flags & FLAG_TRAILING;
 	out->or_derived = flags & FLAG_DERIVED;
-	r->bad |= out->rule > SYM_RULE_LEARNED || out->form > SYM_FORM_BUFFER || leading > SITE_LEADING;
+	r->bad |= out->rule > SYM_RULE_LEARNED || out->form > SYM_FORM_BUFFER ||
+		  leading > SITE_LEADING;
 	for (unsigned i = 0; i < leading && !r->bad; i++) {
 		out->leading[i] = get_text(r);
 		r->bad |= !out->leading[i];
@@ -202,7 +218,8 @@ static const struct file_index *find(const struct type_cache *cache, uint64_t re
 		else
 			high = middle;
 	}
-	return low < cache->header.answers && cache->index[low].ret == ret ? &cache->index[low] : NULL;
+	return low < cache->header.answers && cache->index[low].ret == ret ? &cache->index[low]
+									   : NULL;
 }
 
 /* Is what was read a file of ours, for this module and these rules? */
@@ -213,12 +230,15 @@ static bool judge(struct type_cache *cache)
 	size_t index_bytes;
 
 	memcpy(h, cache->data, sizeof(*h));
-	if (h->magic != MAGIC || h->version != VERSION || h->rules_hash != cache->rules_hash || h->answers > ANSWERS_MAX ||
-	    h->build_id_bytes != cache->build_id_bytes || memcmp(h->build_id, cache->build_id, cache->build_id_bytes))
+	if (h->magic != MAGIC || h->version != VERSION || h->rules_hash != cache->rules_hash ||
+	    h->answers > ANSWERS_MAX || h->build_id_bytes != cache->build_id_bytes ||
+	    memcmp(h->build_id, cache->build_id, cache->build_id_bytes))
 		return false;
 	index_bytes = h->answers * sizeof(*cache->index);
-	if (h->strings == 0 || h->strings > cache->bytes || cache->bytes - h->strings < sizeof(*h) + index_bytes ||
-	    cache->data[cache->bytes - 1] != 0 || h->checksum != XXH3_64bits(cache->data + checked, cache->bytes - checked))
+	if (h->strings == 0 || h->strings > cache->bytes ||
+	    cache->bytes - h->strings < sizeof(*h) + index_bytes ||
+	    cache->data[cache->bytes - 1] != 0 ||
+	    h->checksum != XXH3_64bits(cache->data + checked, cache->bytes - checked))
 		return false;
 	cache->index = (const struct file_index *)(const void *)(cache->data + sizeof(*h));
 	cache->strings = (const char *)cache->data + cache->bytes - h->strings;
@@ -227,7 +247,8 @@ static bool judge(struct type_cache *cache)
 
 static void load(struct type_cache *cache)
 {
-	cache->data = cache_file_read(cache->path, sizeof(struct file_header), FILE_MAX, &cache->bytes);
+	cache->data =
+		cache_file_read(cache->path, sizeof(struct file_header), FILE_MAX, &cache->bytes);
 	if (cache->data && judge(cache))
 		return;
 	free(cache->data);
@@ -347,7 +368,10 @@ static void encode(struct writer *w, const struct site_answer *answer)
 		put(w, c->header, 8);
 		put(w, c->rule, 1);
 		put(w, c->form, 1);
-		put(w, (c->array ? FLAG_ARRAY : 0) | (c->trailing ? FLAG_TRAILING : 0) | (c->or_derived ? FLAG_DERIVED : 0), 1);
+		put(w,
+		    (c->array ? FLAG_ARRAY : 0) | (c->trailing ? FLAG_TRAILING : 0) |
+			    (c->or_derived ? FLAG_DERIVED : 0),
+		    1);
 		while (leading < SITE_LEADING && c->leading[leading])
 			leading++;
 		put(w, leading, 1);
@@ -364,7 +388,8 @@ static int by_ret(const void *left, const void *right)
 	return (a->ret > b->ret) - (a->ret < b->ret);
 }
 
-/* All answers, of the file and new; what was in the file is taken out of it for that. NULL: no memory. */
+/* All answers, of the file and new; what was in the file is taken out of it for that. NULL: no
+ * memory. */
 static struct cell *all_answers(struct type_cache *cache, size_t *count)
 {
 	struct cell *all;
@@ -385,7 +410,9 @@ static struct cell *all_answers(struct type_cache *cache, size_t *count)
 /* The bytes of the new file; NULL: no memory, or it would be too large. */
 static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 {
-	struct file_header header = { .magic = MAGIC, .version = VERSION, .build_id_bytes = (uint32_t)cache->build_id_bytes,
+	struct file_header header = { .magic = MAGIC,
+				      .version = VERSION,
+				      .build_id_bytes = (uint32_t)cache->build_id_bytes,
 				      .rules_hash = cache->rules_hash };
 	struct writer w = { .failed = false };
 	uint8_t *file = NULL;
@@ -398,7 +425,8 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 		w.strings[w.string_bytes++] = 0; /* position 0: no text */
 	first = sizeof(header) + count * sizeof(*index);
 	for (size_t i = 0; i < count && !w.failed; i++) {
-		index[i] = (struct file_index){ .ret = all[i].ret, .at = (uint32_t)(first + w.bytes) };
+		index[i] =
+			(struct file_index){ .ret = all[i].ret, .at = (uint32_t)(first + w.bytes) };
 		encode(&w, all[i].answer);
 		w.failed |= first + w.bytes + w.string_bytes > FILE_MAX;
 	}
@@ -415,8 +443,10 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 		if (w.bytes)
 			memcpy(file + first, w.body, w.bytes);
 		memcpy(file + first + w.bytes, w.strings, w.string_bytes);
-		header.checksum = XXH3_64bits(file + offsetof(struct file_header, version), *bytes - offsetof(struct file_header, version));
-		memcpy(file + offsetof(struct file_header, checksum), &header.checksum, sizeof(header.checksum));
+		header.checksum = XXH3_64bits(file + offsetof(struct file_header, version),
+					      *bytes - offsetof(struct file_header, version));
+		memcpy(file + offsetof(struct file_header, checksum), &header.checksum,
+		       sizeof(header.checksum));
 	}
 	free(all);
 	free(index);
@@ -437,8 +467,8 @@ static void save(struct type_cache *cache)
 
 /* ---- the interface ---- */
 
-struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id, size_t build_id_bytes, uint64_t rules_hash,
-				   struct names *names)
+struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id,
+				   size_t build_id_bytes, uint64_t rules_hash, struct names *names)
 {
 	struct type_cache *cache = calloc(1, sizeof(*cache));
 
@@ -485,7 +515,8 @@ const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_
 	return table_put(cache->table, ret, &stored);
 }
 
-const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret, const struct site_answer *answer)
+const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
+					 const struct site_answer *answer)
 {
 	const struct site_answer *kept = table_put(cache->table, ret, answer);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_cache.h: site answers on disk: $XDG_CACHE_HOME/shiny/types/BUILD-ID, one file a module, versioned and checked.
+ * type_cache.h: site answers on disk: $XDG_CACHE_HOME/shiny/types/BUILD-ID, one file a module,
+ * versioned and checked.
  *
- * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a cache; several processes may use one file.
+ * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time a cache; several
+ * processes may use one file.
  *
- * A file that is truncated, foreign, of another version or of another table of container rules is as good as none. It is replaced as a
- * whole (rename), so that a reader never sees half of one; of two writers the later one wins, and what it lost is found again.
+ * A file that is truncated, foreign, of another version or of another table of container rules is
+ * as good as none. It is replaced as a whole (rename), so that a reader never sees half of one; of
+ * two writers the later one wins, and what it lost is found again.
  */
 #ifndef SHINY_SYM_TYPE_CACHE_H
 #define SHINY_SYM_TYPE_CACHE_H
@@ -19,16 +22,19 @@
 
 struct type_cache;
 
-/* `directory` NULL: $XDG_CACHE_HOME/shiny, else ~/.cache/shiny; without a home or build-id: memory only. NULL: no memory. */
-struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id, size_t build_id_bytes, uint64_t rules_hash,
-				   struct names *names);
-/* Writes what is new and frees. A file that can't be written is not an error: the next time is slower. */
+/* `directory` NULL: $XDG_CACHE_HOME/shiny, else ~/.cache/shiny; without a home or build-id: memory
+ * only. NULL: no memory. */
+struct type_cache *type_cache_open(const char *directory, const uint8_t *build_id,
+				   size_t build_id_bytes, uint64_t rules_hash, struct names *names);
+/* Writes what is new and frees. A file that can't be written is not an error: the next time is
+ * slower. */
 void type_cache_close(struct type_cache *cache); /* accepts NULL */
 
 /* NULL: not there. Valid until type_cache_close(). */
 const struct site_answer *type_cache_get(const struct type_cache *cache, uint64_t ret);
 /* Keeps a copy; the result as type_cache_get(). NULL: no memory. */
-const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret, const struct site_answer *answer);
+const struct site_answer *type_cache_put(struct type_cache *cache, uint64_t ret,
+					 const struct site_answer *answer);
 
 struct type_cache_info {
 	const char *path; /* NULL: memory only */

@@ -9,15 +9,19 @@
  *     address point        first virtual function, if there is any
  *
  * Three sources, in this order:
- *   symbol  _ZTV… covers the address. Any other object symbol there means that the word isn't a vptr: C programs keep pointers to tables
- *           of functions in their first words as well (2,345 such words in one run of node, all of them told apart by this).
- *           _ZTC… is the vtable of a base during the construction of a class with virtual bases.
- *   RTTI    the type-info object holds the name of the class. Works in stripped files: C++ libraries keep their RTTI.
- *           A construction vtable can't be told from the base's own here: the name is then the base's.
- *   label   neither: offset to top is 0 or a small negative multiple of 8, the type-info word is 0, the first slot is code. The answer is
- *           "file!vtable+0x…", stable for one build of the file. Debian's Chromium has nothing else. A C table of functions that
- *           happens to follow two zero words in relocated read-only data gets a label too; it names nothing wrongly. The vtable of an
- *           abstract class whose destructor slots gcc left empty gets none: objects have it only while they are built.
+ *   symbol  _ZTV… covers the address. Any other object symbol there means that the word isn't a
+ *           vptr: C programs keep pointers to tables of functions in their first words as well
+ *           (2,345 such words in one run of node, all of them told apart by this). _ZTC… is the
+ *           vtable of a base during the construction of a class with virtual bases.
+ *   RTTI    the type-info object holds the name of the class. Works in stripped files: C++
+ *           libraries keep their RTTI. A construction vtable can't be told from the base's own
+ *           here: the name is then the base's.
+ *   label   neither: offset to top is 0 or a small negative multiple of 8, the type-info word is 0,
+ *           the first slot is code. The answer is "file!vtable+0x…", stable for one build of the
+ *           file. Debian's Chromium has nothing else. A C table of functions that happens to follow
+ *           two zero words in relocated read-only data gets a label too; it names nothing wrongly.
+ *           The vtable of an abstract class whose destructor slots gcc left empty gets none:
+ *           objects have it only while they are built.
  *
  * Words are read as the loader will leave them (reloc.h): on disk most of them are zero.
  */
@@ -30,7 +34,8 @@
 #include "class_size.h"
 #include "../elf/demangle.h"
 
-/* An offset to top beyond this isn't one: classes of a megabyte with a base at their end don't occur. */
+/* An offset to top beyond this isn't one: classes of a megabyte with a base at their end don't
+ * occur. */
 #define OFFSET_TO_TOP_MIN (-((int64_t)1 << 20))
 #define TYPE_NAME_MAX 4096
 
@@ -42,7 +47,8 @@ static bool starts_with(const char *text, const char *prefix)
 /* "vtable for X" without its first words, which are as many as the mangled prefix says. */
 static const char *special_name(struct names *names, const char *mangled)
 {
-	static const char *const prefixes[] = { "vtable for ", "typeinfo for ", "construction vtable for " };
+	static const char *const prefixes[] = { "vtable for ", "typeinfo for ",
+						"construction vtable for " };
 	const char *readable = names_demangled(names, mangled);
 
 	for (size_t i = 0; readable && i < sizeof(prefixes) / sizeof(*prefixes); i++)
@@ -56,7 +62,8 @@ static bool is_code(const struct elf_file *file, const struct word *word)
 {
 	switch (word->kind) {
 	case WORD_ADDRESS: return elf_file_flags(file, word->value) & PF_X;
-	case WORD_IMPORT: return true; /* __cxa_pure_virtual, or an inherited function of another library */
+	case WORD_IMPORT: return true; /* __cxa_pure_virtual, or an inherited function of another
+	                                * library */
 	case WORD_PLAIN: return file->type == ET_EXEC && (elf_file_flags(file, word->value) & PF_X);
 	default: return false;
 	}
@@ -77,16 +84,18 @@ static bool read_offset(const struct vtable_reader *reader, uint64_t vaddr, int6
 /* The address in a word, if it is one: in an ET_EXEC file nothing marks it. */
 static bool word_address(const struct elf_file *file, const struct word *word, uint64_t *out)
 {
-	if (word->kind != WORD_ADDRESS && !(word->kind == WORD_PLAIN && file->type == ET_EXEC && word->value))
+	if (word->kind != WORD_ADDRESS &&
+	    !(word->kind == WORD_PLAIN && file->type == ET_EXEC && word->value))
 		return false;
 	*out = word->value;
 	return true;
 }
 
 /*
- * Does the object at `info` look like a type_info: does its own vptr lead to one of the ABI's type-info classes? That is an import in
- * most files, a copy in .bss of an executable (found by its symbol), or local data when the runtime was linked in: then its own type-info
- * is in __cxxabiv1, or the symbols are gone and the words around it must at least be those of a vtable.
+ * Does the object at `info` look like a type_info: does its own vptr lead to one of the ABI's
+ * type-info classes? That is an import in most files, a copy in .bss of an executable (found by its
+ * symbol), or local data when the runtime was linked in: then its own type-info is in __cxxabiv1,
+ * or the symbols are gone and the words around it must at least be those of a vtable.
  */
 static bool is_type_info(const struct vtable_reader *reader, uint64_t info)
 {
@@ -108,7 +117,8 @@ static bool is_type_info(const struct vtable_reader *reader, uint64_t info)
 	return read_offset(reader, vtable, &offset) && !offset && is_code(reader->file, &first);
 }
 
-/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols. NULL: none. */
+/* The class that the type-info object of `vaddr`'s vtable names, without looking at vtable symbols.
+ * NULL: none. */
 static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t vaddr)
 {
 	struct word word = reloc_word(reader->relocs, vaddr - 8);
@@ -121,14 +131,17 @@ static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t
 	if (!word_address(reader->file, &word, &info) || info % 8 || !is_type_info(reader, info))
 		return NULL;
 	word = reloc_word(reader->relocs, info + 8);
-	name = word_address(reader->file, &word, &text) ? elf_file_string(reader->file, text, TYPE_NAME_MAX) : NULL;
+	name = word_address(reader->file, &word, &text)
+		       ? elf_file_string(reader->file, text, TYPE_NAME_MAX)
+		       : NULL;
 	readable = name ? demangle_class(name) : NULL;
 	result = names_text(reader->names, readable);
 	free(readable);
 	return result;
 }
 
-static void read_symbol(const struct vtable_reader *reader, const struct symbol *symbol, struct sym_vtable *out)
+static void read_symbol(const struct vtable_reader *reader, const struct symbol *symbol,
+			struct sym_vtable *out)
 {
 	uint64_t vaddr = out->address_point, into = vaddr - symbol->value;
 	bool building = starts_with(symbol->name, "_ZTC");
@@ -136,19 +149,21 @@ static void read_symbol(const struct vtable_reader *reader, const struct symbol 
 	if (!building && !starts_with(symbol->name, "_ZTV"))
 		return;
 	/*
-	 * In .bss it is a copy of a library's vtable, made at run time: there is nothing here to read, and the usual address point is
-	 * the only one that can be told.
+	 * In .bss it is a copy of a library's vtable, made at run time: there is nothing here to
+	 * read, and the usual address point is the only one that can be told.
 	 */
 	if (!read_offset(reader, vaddr, &out->offset_to_top)) {
 		if (into != 16 || reloc_word(reader->relocs, vaddr - 16).kind == WORD_PLAIN)
 			return;
 		out->offset_to_top = 0;
 	}
-	/* the word in front of a further address point is its type-info or 0: a virtual function there means that this is a slot */
+	/* the word in front of a further address point is its type-info or 0: a virtual function
+	 * there means that this is a slot */
 	if (into != 16) {
 		struct word info = reloc_word(reader->relocs, vaddr - 8);
 
-		if (into < 16 || (is_code(reader->file, &info) && !starts_with(info.symbol, "_ZTI")))
+		if (into < 16 ||
+		    (is_code(reader->file, &info) && !starts_with(info.symbol, "_ZTI")))
 			return;
 		if (info.kind == WORD_PLAIN && reader->file->type != ET_EXEC && info.value)
 			return;
@@ -166,14 +181,16 @@ void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_
 	int64_t offset;
 
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE, .address_point = vaddr };
-	if (vaddr % 8 || vaddr < 16 || !elf_file_flags(file, vaddr) || (elf_file_flags(file, vaddr) & PF_X))
+	if (vaddr % 8 || vaddr < 16 || !elf_file_flags(file, vaddr) ||
+	    (elf_file_flags(file, vaddr) & PF_X))
 		return;
 	symbol = symbols_find(&reader->symbols->objects, vaddr);
 	if (symbol) {
 		read_symbol(reader, symbol, out);
 		return;
 	}
-	/* a class without virtual functions but with virtual bases may have its address point at the very end of its symbol */
+	/* a class without virtual functions but with virtual bases may have its address point at
+	 * the very end of its symbol */
 	if (!elf_file_read_only(file, vaddr) || !read_offset(reader, vaddr, &offset))
 		return;
 
@@ -187,12 +204,14 @@ void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_
 		return;
 	}
 
-	struct word info = reloc_word(reader->relocs, vaddr - 8), first = reloc_word(reader->relocs, vaddr);
+	struct word info = reloc_word(reader->relocs, vaddr - 8),
+		    first = reloc_word(reader->relocs, vaddr);
 	char label[512];
 
 	if (info.kind != WORD_PLAIN || info.value || !is_code(file, &first))
 		return;
-	snprintf(label, sizeof(label), "%s!vtable+0x%llx", reader->label, (unsigned long long)vaddr);
+	snprintf(label, sizeof(label), "%s!vtable+0x%llx", reader->label,
+		 (unsigned long long)vaddr);
 	out->source = SYM_VTABLE_LABEL;
 	out->type = names_text(reader->names, label);
 	out->offset_to_top = offset;

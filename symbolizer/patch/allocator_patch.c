@@ -2,13 +2,14 @@
 /*
  * allocator_patch.c: see allocator_patch.h.
  *
- * A family is one prefix: malloc, je_malloc and _rjem_malloc would be three. It is patched as a whole or not at all: a block whose end is
- * seen and whose beginning is not would be worse than none. It needs malloc and free. A function of it that cannot be patched is a
- * reason to leave the family alone, but for the few that only jump to another one of it: their blocks are seen there.
+ * A family is one prefix: malloc, je_malloc and _rjem_malloc would be three. It is patched as a
+ * whole or not at all: a block whose end is seen and whose beginning is not would be worse than
+ * none. It needs malloc and free. A function of it that cannot be patched is a reason to leave the
+ * family alone, but for the few that only jump to another one of it: their blocks are seen there.
  *
- * Names are taken from .symtab and .dynsym. A global one wins over a local one; two local ones of one name with two addresses are two
- * functions that nobody can tell apart, and a reason too. The first name in the order of allocator.def stands for all that have its
- * address.
+ * Names are taken from .symtab and .dynsym. A global one wins over a local one; two local ones of
+ * one name with two addresses are two functions that nobody can tell apart, and a reason too. The
+ * first name in the order of allocator.def stands for all that have its address.
  */
 #define _GNU_SOURCE
 #include "allocator_patch.h"
@@ -37,8 +38,10 @@ static const struct function {
 	enum place place;
 } functions[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, ANY },
-#define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, PREFIXED },
-#define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, OPERATOR },
+#define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) \
+	[SHINY_ALLOCATOR_##id] = { text, k, PREFIXED },
+#define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) \
+	[SHINY_ALLOCATOR_##id] = { text, k, OPERATOR },
 #include <shiny/wire/allocator.def>
 };
 static const char *const known[] = { "", "je_", "tc_", "mi_", "_rjem_" };
@@ -67,17 +70,23 @@ static struct shiny_err *read_setting(struct search *s, const char *setting)
 		strcpy(s->prefixes[s->family_count], known[s->family_count]);
 	if (!*setting)
 		at = "";
-	else if (strncmp(setting, "prefix:", 7) == 0 && setting[7] && strlen(setting) < SHINY_ALLOCATOR_SETTING)
+	else if (strncmp(setting, "prefix:", 7) == 0 && setting[7] &&
+		 strlen(setting) < SHINY_ALLOCATOR_SETTING)
 		at = setting + 7;
 	else
-		return shiny_err(SHINY_ERR_USAGE, "SHINY_ALLOCATOR=%s: it takes off, or prefix: and up to %d prefixes with commas between",
+		return shiny_err(SHINY_ERR_USAGE,
+				 "SHINY_ALLOCATOR=%s: it takes off, or prefix: and up to %d "
+				 "prefixes with commas between",
 				 setting, SHINY_ALLOCATOR_FAMILIES - KNOWN);
 	while (*at) {
 		size_t bytes = strcspn(at, ",");
 
-		if (!bytes || bytes >= SHINY_ALLOCATOR_PREFIX || s->family_count == SHINY_ALLOCATOR_FAMILIES)
-			return shiny_err(SHINY_ERR_USAGE, "SHINY_ALLOCATOR=%s: too many prefixes, an empty one, or one of %d bytes and more", setting,
-					 SHINY_ALLOCATOR_PREFIX);
+		if (!bytes || bytes >= SHINY_ALLOCATOR_PREFIX ||
+		    s->family_count == SHINY_ALLOCATOR_FAMILIES)
+			return shiny_err(SHINY_ERR_USAGE,
+					 "SHINY_ALLOCATOR=%s: too many prefixes, an empty one, or "
+					 "one of %d bytes and more",
+					 setting, SHINY_ALLOCATOR_PREFIX);
 		memcpy(s->prefixes[s->family_count], at, bytes);
 		s->family_count++;
 		at += bytes + (at[bytes] == ',');
@@ -98,12 +107,14 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 		const char *rest = name + s->prefix_bytes[f];
 
 		/* most of a million symbols end here */
-		if (f ? strncmp(name, s->prefixes[f], s->prefix_bytes[f]) != 0 : !strchr("mfcrapvds_", name[0]))
+		if (f ? strncmp(name, s->prefixes[f], s->prefix_bytes[f]) != 0
+		      : !strchr("mfcrapvds_", name[0]))
 			continue;
 		for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
 			struct place_of *at = &s->at[f][i];
 
-			if ((f ? functions[i].place == OPERATOR : functions[i].place == PREFIXED) || strcmp(rest, functions[i].name) != 0)
+			if ((f ? functions[i].place == OPERATOR : functions[i].place == PREFIXED) ||
+			    strcmp(rest, functions[i].name) != 0)
 				continue;
 			if (at->vaddr && at->vaddr != symbol->st_value && at->global == global)
 				at->ambiguous = true;
@@ -121,7 +132,8 @@ static void say(struct search *s, size_t family, size_t function, const char *wh
 	size_t used = strlen(s->out->why);
 
 	snprintf(s->out->why + used, sizeof(s->out->why) - used, "%s%s%s: %s", used ? "; " : "",
-		 functions[function].place == OPERATOR ? "" : s->prefixes[family], functions[function].name, why);
+		 functions[function].place == OPERATOR ? "" : s->prefixes[family],
+		 functions[function].name, why);
 }
 
 /* Whether the function is nothing but a jump to another one of the family's. */
@@ -138,7 +150,8 @@ static bool leads_to_another(const struct search *s, size_t family, const struct
 	if (!bytes || (bytes[0] != 0xe9 && bytes[0] != 0xeb))
 		return false;
 	memcpy(&distance, bytes + 1, sizeof(distance));
-	target = bytes[0] == 0xe9 ? vaddr + 5 + (uint64_t)(int64_t)distance : vaddr + 2 + (uint64_t)(int64_t)(int8_t)bytes[1];
+	target = bytes[0] == 0xe9 ? vaddr + 5 + (uint64_t)(int64_t)distance
+				  : vaddr + 2 + (uint64_t)(int64_t)(int8_t)bytes[1];
 	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
 		if (s->at[family][i].vaddr == target && functions[i].kind != USABLE)
 			return true;
@@ -146,7 +159,8 @@ static bool leads_to_another(const struct search *s, size_t family, const struct
 }
 
 /* The entry with this address, of the first `count`. */
-static struct shiny_allocator_entry *entry_at(const struct search *s, uint64_t vaddr, uint32_t count)
+static struct shiny_allocator_entry *entry_at(const struct search *s, uint64_t vaddr,
+					      uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (s->entries[i].recipe.vaddr == vaddr)
@@ -172,15 +186,18 @@ static bool plain_recipe(const struct search *s, uint64_t vaddr, struct shiny_pa
 static bool add_function(struct search *s, size_t family, size_t home, size_t i)
 {
 	const struct place_of *at = &s->at[family][i];
-	struct shiny_allocator_entry *same = entry_at(s, at->vaddr, s->out->count), *e = &s->entries[s->out->count];
+	struct shiny_allocator_entry *same = entry_at(s, at->vaddr, s->out->count),
+				     *e = &s->entries[s->out->count];
 	const char *why = at->ambiguous ? "there are two of that name" : NULL;
 
 	if (same) {
 		if (functions[same->function].kind != functions[i].kind) {
-			say(s, family, i, "it is one function with another that does something else");
+			say(s, family, i,
+			    "it is one function with another that does something else");
 			return false;
 		}
-		same->either |= (functions[same->function].place == OPERATOR) != (functions[i].place == OPERATOR);
+		same->either |= (functions[same->function].place == OPERATOR) !=
+				(functions[i].place == OPERATOR);
 		return true;
 	}
 	if (!why && s->out->count == SHINY_ALLOCATOR_ENTRIES)
@@ -225,7 +242,8 @@ static void add_family(struct search *s, size_t family)
 		home = make->home;
 	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
 		if (at[i].vaddr && !add_function(s, family, home, i)) {
-			memset(s->entries + before, 0, (s->out->count - before) * sizeof(*s->entries));
+			memset(s->entries + before, 0,
+			       (s->out->count - before) * sizeof(*s->entries));
 			s->out->count = before;
 			return;
 		}
@@ -233,10 +251,12 @@ static void add_family(struct search *s, size_t family)
 }
 
 /* What goes into the file. */
-static struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting, struct shiny_allocator_file **out)
+static struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting,
+					   struct shiny_allocator_file **out)
 {
 	AUTO_FREE struct search *s = calloc(1, sizeof(*s));
-	AUTO_FREE struct shiny_allocator_file *f = calloc(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
+	AUTO_FREE struct shiny_allocator_file *f =
+		calloc(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
 
 	if (!s || !f)
 		return shiny_err_os(ENOMEM, "looking for an allocator");
@@ -268,7 +288,8 @@ static bool is_own(const char *directory)
 {
 	struct stat st;
 
-	return directory && *directory == '/' && (stat(directory, &st) ? errno == ENOENT : st.st_uid == geteuid());
+	return directory && *directory == '/' &&
+	       (stat(directory, &st) ? errno == ENOENT : st.st_uid == geteuid());
 }
 
 /* Where the library will look (interpose/patch/probe_head.c); false: nowhere. */
@@ -280,12 +301,17 @@ static bool name_file(const struct elf_file *file, char *out, size_t room)
 	for (size_t i = 0; i < file->build_id_bytes; i++)
 		snprintf(id + 2 * i, 3, "%02x", file->build_id[i]);
 	if (cache && *cache == '/')
-		return is_own(cache) && (size_t)snprintf(out, room, "%s/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX, cache, id) < room;
-	return is_own(home) && (size_t)snprintf(out, room, "%s/.cache/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX, home, id) < room;
+		return is_own(cache) &&
+		       (size_t)snprintf(out, room, "%s/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX,
+					cache, id) < room;
+	return is_own(home) &&
+	       (size_t)snprintf(out, room, "%s/.cache/shiny/probe/%s" SHINY_ALLOCATOR_SUFFIX, home,
+				id) < room;
 }
 
 /* Whether what is there already is what would be made. */
-static bool is_there(const char *path, const struct elf_file *file, const char *setting, struct allocator_found *out)
+static bool is_there(const char *path, const struct elf_file *file, const char *setting,
+		     struct allocator_found *out)
 {
 	struct shiny_allocator_file f;
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -293,11 +319,15 @@ static bool is_there(const char *path, const struct elf_file *file, const char *
 	struct stat st;
 	bool good;
 
-	good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) &&
-	       read(fd, &f, sizeof(f)) == sizeof(f) && f.magic == SHINY_ALLOCATOR_MAGIC && f.version == SHINY_ALLOCATOR_VERSION &&
-	       f.bytes == (uint64_t)st.st_size && f.count <= SHINY_ALLOCATOR_ENTRIES && f.bytes == sizeof(f) + f.count * sizeof(*entries) &&
-	       f.build_id_bytes == file->build_id_bytes && memcmp(f.build_id, file->build_id, file->build_id_bytes) == 0 &&
-	       strncmp(f.setting, setting, sizeof(f.setting)) == 0 && memchr(f.why, 0, sizeof(f.why));
+	good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022) && read(fd, &f, sizeof(f)) == sizeof(f) &&
+	       f.magic == SHINY_ALLOCATOR_MAGIC && f.version == SHINY_ALLOCATOR_VERSION &&
+	       f.bytes == (uint64_t)st.st_size && f.count <= SHINY_ALLOCATOR_ENTRIES &&
+	       f.bytes == sizeof(f) + f.count * sizeof(*entries) &&
+	       f.build_id_bytes == file->build_id_bytes &&
+	       memcmp(f.build_id, file->build_id, file->build_id_bytes) == 0 &&
+	       strncmp(f.setting, setting, sizeof(f.setting)) == 0 &&
+	       memchr(f.why, 0, sizeof(f.why));
 	if (good) {
 		size_t bytes = f.count * sizeof(*entries);
 		XXH3_state_t state;
@@ -306,7 +336,9 @@ static bool is_there(const char *path, const struct elf_file *file, const char *
 		good = entries && read(fd, entries, bytes) == (ssize_t)bytes;
 		if (good) {
 			XXH3_64bits_reset(&state);
-			XXH3_64bits_update(&state, &f.version, sizeof(f) - offsetof(struct shiny_allocator_file, version));
+			XXH3_64bits_update(&state, &f.version,
+					   sizeof(f) -
+						   offsetof(struct shiny_allocator_file, version));
 			XXH3_64bits_update(&state, entries, bytes);
 			good = XXH3_64bits_digest(&state) == f.checksum;
 		}
@@ -314,7 +346,8 @@ static bool is_there(const char *path, const struct elf_file *file, const char *
 	if (!good)
 		return false;
 	for (uint32_t i = 0; i < f.count; i++)
-		out->patches += entries[i].function < SHINY_ALLOCATOR_FUNCTIONS && functions[entries[i].function].kind != USABLE;
+		out->patches += entries[i].function < SHINY_ALLOCATOR_FUNCTIONS &&
+				functions[entries[i].function].kind != USABLE;
 	snprintf(out->why, sizeof(out->why), "%s", f.why);
 	return true;
 }
@@ -349,26 +382,32 @@ static struct shiny_err *write_file(const char *path, const struct shiny_allocat
 	return shiny_err_os(why, "cannot write %s", path);
 }
 
-static struct shiny_err *prepare(const struct elf_file *file, const char *setting, struct allocator_found *out)
+static struct shiny_err *prepare(const struct elf_file *file, const char *setting,
+				 struct allocator_found *out)
 {
 	AUTO_FREE struct shiny_allocator_file *f = NULL;
 
-	if (file->build_id_bytes >= 4 && name_file(file, out->path, sizeof(out->path)) && is_there(out->path, file, setting, out)) {
+	if (file->build_id_bytes >= 4 && name_file(file, out->path, sizeof(out->path)) &&
+	    is_there(out->path, file, setting, out)) {
 		out->cached = true;
 		out->present = out->patches || *out->why;
 		return NULL;
 	}
 	SHINY_TRY(allocator_recipes(file, setting, &f));
 	for (uint32_t i = 0; i < f->count; i++)
-		out->patches += functions[((struct shiny_allocator_entry *)(f + 1))[i].function].kind != USABLE;
+		out->patches +=
+			functions[((struct shiny_allocator_entry *)(f + 1))[i].function].kind !=
+			USABLE;
 	snprintf(out->why, sizeof(out->why), "%s", f->why);
 	out->present = out->patches || *out->why;
 	if (out->present && file->build_id_bytes < 4) {
 		out->patches = 0;
-		snprintf(out->why, sizeof(out->why), "the executable has no build-id, by which the library would know it");
+		snprintf(out->why, sizeof(out->why),
+			 "the executable has no build-id, by which the library would know it");
 	} else if (out->present && !*out->path) {
 		out->patches = 0;
-		snprintf(out->why, sizeof(out->why), "there is no place of your own for what the library is to know");
+		snprintf(out->why, sizeof(out->why),
+			 "there is no place of your own for what the library is to know");
 	}
 	if (*out->path && out->present)
 		return write_file(out->path, f);
@@ -377,7 +416,8 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *settin
 	return NULL;
 }
 
-struct shiny_err *allocator_prepare(const char *path, const char *setting, struct allocator_found *out)
+struct shiny_err *allocator_prepare(const char *path, const char *setting,
+				    struct allocator_found *out)
 {
 	struct elf_file file;
 	struct shiny_err *err;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctor_inlined.c: see ctor_inlined.h. One walk over all DIEs; the name of what was inlined is asked for once for each abstract instance. Where there
- * is no mangled one, the declaration says the class; a unit's are collected before its functions are looked at.
- * Code that the linker dropped (another unit has the same function) has addresses outside the executable parts of the file.
+ * ctor_inlined.c: see ctor_inlined.h. One walk over all DIEs; the name of what was inlined is asked
+ * for once for each abstract instance. Where there is no mangled one, the declaration says the
+ * class; a unit's are collected before its functions are looked at. Code that the linker dropped
+ * (another unit has the same function) has addresses outside the executable parts of the file.
  */
 #include "ctor_inlined.h"
 
@@ -30,7 +31,8 @@ struct walk {
 	const struct elf_file *file;
 	ctor_inlined_fn *each;
 	void *context;
-	struct origin *origins; /* abstract instances, and declarations without a mangled name; open addressing; a power of two, or none */
+	struct origin *origins; /* abstract instances, and declarations without a mangled name; open
+	                         * addressing; a power of two, or none */
 	size_t origin_room, origin_count;
 	VEC(char *) names;
 };
@@ -39,7 +41,8 @@ static const char *linkage_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) || dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
 		return dwarf_formstring(&attribute);
 	return NULL;
 }
@@ -76,7 +79,9 @@ static struct ctor_inlined function_of(struct walk *w, Dwarf_Die *die)
 	Dwarf_Attribute attribute;
 	Dwarf_Die declaration;
 
-	if (!none.mangled && w->origin_count && dwarf_attr_integrate(die, DW_AT_specification, &attribute) && dwarf_formref_die(&attribute, &declaration))
+	if (!none.mangled && w->origin_count &&
+	    dwarf_attr_integrate(die, DW_AT_specification, &attribute) &&
+	    dwarf_formref_die(&attribute, &declaration))
 		return origin_slot(w, declaration.addr)->function;
 	return none;
 }
@@ -88,7 +93,8 @@ static struct ctor_inlined function_of_origin(struct walk *w, Dwarf_Die *inlined
 	struct origin *slot;
 	Dwarf_Die origin;
 
-	if (!dwarf_attr(inlined, DW_AT_abstract_origin, &attribute) || !dwarf_formref_die(&attribute, &origin))
+	if (!dwarf_attr(inlined, DW_AT_abstract_origin, &attribute) ||
+	    !dwarf_formref_die(&attribute, &origin))
 		return function;
 	slot = make_room(w, origin.addr);
 	if (slot->die)
@@ -104,7 +110,8 @@ static bool is_class(int tag)
 	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* Declarations of constructors and destructors that have no mangled name, in `die`, a scope called `scope`: "a::b", "". */
+/* Declarations of constructors and destructors that have no mangled name, in `die`, a scope called
+ * `scope`: "a::b", "". */
 static void collect(struct walk *w, Dwarf_Die *die, char *scope, unsigned depth)
 {
 	const char *class = is_class(dwarf_tag(die)) ? dwarf_diename(die) : NULL, *name, *before;
@@ -119,8 +126,13 @@ static void collect(struct walk *w, Dwarf_Die *die, char *scope, unsigned depth)
 			before = child.addr;
 			name = dwarf_diename(&child);
 			if (tag == DW_TAG_namespace || (is_class(tag) && name)) {
-				collect(w, &child, mem_format("%s%s%s", scope, *scope ? "::" : "", name ? name : "(anonymous namespace)"), depth + 1);
-			} else if (tag == DW_TAG_subprogram && class && name && (name[0] == '~' || (!strncmp(name, class, bytes) && !name[bytes])) &&
+				collect(w, &child,
+					mem_format("%s%s%s", scope, *scope ? "::" : "",
+						   name ? name : "(anonymous namespace)"),
+					depth + 1);
+			} else if (tag == DW_TAG_subprogram && class && name &&
+				   (name[0] == '~' ||
+				    (!strncmp(name, class, bytes) && !name[bytes])) &&
 				   !linkage_name(&child)) {
 				struct origin *slot = make_room(w, child.addr);
 
@@ -147,7 +159,8 @@ static bool is_there(const struct walk *w, Dwarf_Die *die)
 	return false;
 }
 
-static void walk_die(struct walk *w, Dwarf_Die *die, const struct ctor_inlined *into, unsigned depth)
+static void walk_die(struct walk *w, Dwarf_Die *die, const struct ctor_inlined *into,
+		     unsigned depth)
 {
 	struct ctor_inlined function;
 	const char *before;
@@ -160,7 +173,9 @@ static void walk_die(struct walk *w, Dwarf_Die *die, const struct ctor_inlined *
 		switch (dwarf_tag(&child)) {
 		case DW_TAG_inlined_subroutine:
 			function = function_of_origin(w, &child);
-			if ((function.class || (function.mangled && !strncmp(function.mangled, "_Z", 2))) && is_there(w, &child))
+			if ((function.class ||
+			     (function.mangled && !strncmp(function.mangled, "_Z", 2))) &&
+			    is_there(w, &child))
 				w->each(w->context, &function, into);
 			walk_die(w, &child, into, depth + 1);
 			break;
@@ -197,7 +212,8 @@ static Dwarf *open_alternate(const struct elf_file *file, int *fd)
 	return *fd >= 0 ? dwarf_begin(*fd, DWARF_C_READ) : NULL;
 }
 
-bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlined_fn *each, void *context)
+bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlined_fn *each,
+		       void *context)
 {
 	struct walk w = { .file = file, .each = each, .context = context };
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC), alt_fd = -1;
@@ -211,7 +227,8 @@ bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlin
 	uint8_t type;
 
 	if (whole && elf_file_open(&with_dwarf, path) == ELF_OPEN_OK) {
-		whole = elf_file_section_named(&with_dwarf, ".debug_info", &section) && section.sh_size <= BYTES_MAX;
+		whole = elf_file_section_named(&with_dwarf, ".debug_info", &section) &&
+			section.sh_size <= BYTES_MAX;
 		if (whole && (alternate = open_alternate(&with_dwarf, &alt_fd)))
 			dwarf_setalt(dwarf, alternate);
 		elf_file_close(&with_dwarf);

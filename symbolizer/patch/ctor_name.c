@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ctor_name.c: see ctor_name.h. libiberty's demangler says what sort a name is, and gives it as a tree, of which the class is a branch. */
+/* ctor_name.c: see ctor_name.h. libiberty's demangler says what sort a name is, and gives it as a
+ * tree, of which the class is a branch. */
 #include "ctor_name.h"
 
 #include <ctype.h>
@@ -15,18 +16,26 @@ enum { NAME_MAX_BYTES = 4096, PRINT_GUESS = 64 };
 static bool can_be(const char *name)
 {
 	for (const char *c = name; *c; c++)
-		if ((*c == 'C' || *c == 'D') && (isdigit((unsigned char)c[1]) || (c[1] == 'I' && isdigit((unsigned char)c[2]))))
+		if ((*c == 'C' || *c == 'D') &&
+		    (isdigit((unsigned char)c[1]) || (c[1] == 'I' && isdigit((unsigned char)c[2]))))
 			return true;
 	return false;
 }
 
 enum ctor_variant ctor_variant(const char *name)
 {
-	static const enum ctor_variant constructors[] = { [gnu_v3_complete_object_ctor] = CTOR_COMPLETE, [gnu_v3_base_object_ctor] = CTOR_BASE,
-							  [gnu_v3_complete_object_allocating_ctor] = CTOR_ANY,
-							  [gnu_v3_unified_ctor] = CTOR_ANY, [gnu_v3_object_ctor_group] = CTOR_ANY };
-	static const enum ctor_variant destructors[] = { [gnu_v3_deleting_dtor] = DTOR_DELETING, [gnu_v3_complete_object_dtor] = DTOR_COMPLETE,
-							 [gnu_v3_base_object_dtor] = DTOR_BASE, [gnu_v3_unified_dtor] = DTOR_ANY,
+	static const enum ctor_variant constructors[] = { [gnu_v3_complete_object_ctor] =
+								  CTOR_COMPLETE,
+							  [gnu_v3_base_object_ctor] = CTOR_BASE,
+							  [gnu_v3_complete_object_allocating_ctor] =
+								  CTOR_ANY,
+							  [gnu_v3_unified_ctor] = CTOR_ANY,
+							  [gnu_v3_object_ctor_group] = CTOR_ANY };
+	static const enum ctor_variant destructors[] = { [gnu_v3_deleting_dtor] = DTOR_DELETING,
+							 [gnu_v3_complete_object_dtor] =
+								 DTOR_COMPLETE,
+							 [gnu_v3_base_object_dtor] = DTOR_BASE,
+							 [gnu_v3_unified_dtor] = DTOR_ANY,
 							 [gnu_v3_object_dtor_group] = DTOR_ANY };
 	char whole[NAME_MAX_BYTES];
 	size_t bytes = strcspn(name, ".@");
@@ -40,10 +49,12 @@ enum ctor_variant ctor_variant(const char *name)
 	if (kind && kind < sizeof(constructors) / sizeof(*constructors))
 		return constructors[kind];
 	kind = is_gnu_v3_mangled_dtor(whole);
-	return kind && kind < sizeof(destructors) / sizeof(*destructors) ? destructors[kind] : CTOR_NONE;
+	return kind && kind < sizeof(destructors) / sizeof(*destructors) ? destructors[kind]
+									 : CTOR_NONE;
 }
 
-/* Takes the constructor's own name off a name: what is left names the class. NULL: that can't be told. */
+/* Takes the constructor's own name off a name: what is left names the class. NULL: that can't be
+ * told. */
 static struct demangle_component *cut(struct demangle_component *c)
 {
 	struct demangle_component *right;
@@ -61,9 +72,11 @@ static struct demangle_component *cut(struct demangle_component *c)
 		return c;
 	case DEMANGLE_COMPONENT_QUAL_NAME:
 		right = c->u.s_binary.right;
-		while (right->type == DEMANGLE_COMPONENT_TEMPLATE || right->type == DEMANGLE_COMPONENT_TAGGED_NAME)
+		while (right->type == DEMANGLE_COMPONENT_TEMPLATE ||
+		       right->type == DEMANGLE_COMPONENT_TAGGED_NAME)
 			right = right->u.s_binary.left;
-		if (right->type == DEMANGLE_COMPONENT_CTOR || right->type == DEMANGLE_COMPONENT_DTOR)
+		if (right->type == DEMANGLE_COMPONENT_CTOR ||
+		    right->type == DEMANGLE_COMPONENT_DTOR)
 			return c->u.s_binary.left;
 		right = cut(right); /* the same within an inline namespace's or function's scope */
 		if (!right)
@@ -100,5 +113,6 @@ bool ctor_same(const char *a, const char *b)
 
 	while (a[i] && a[i] == b[i])
 		i++;
-	return i && (a[i - 1] == 'C' || a[i - 1] == 'D') && isdigit((unsigned char)a[i]) && isdigit((unsigned char)b[i]) && !strcmp(a + i + 1, b + i + 1);
+	return i && (a[i - 1] == 'C' || a[i - 1] == 'D') && isdigit((unsigned char)a[i]) &&
+	       isdigit((unsigned char)b[i]) && !strcmp(a + i + 1, b + i + 1);
 }

@@ -2,16 +2,20 @@
 /*
  * ctor_patch.c: see ctor_patch.h.
  *
- * One construction is to be one event. A compiler makes several functions of one constructor: C1 for whole objects, C2 for the base class's
- * part of a derived one; of a destructor D1, D2, and D0, which also frees. Mostly C1 and C2 are one address. Where they are two, C1 may
- * have the body itself (virtual bases; inlining), or call C2, which then tells of the same construction: such a C1 is left alone. For
- * small code gcc makes C4 of both, which they jump to (-fdeclone-ctor-dtor): then both are. A call of a
- * variant counts as such if it is the first call in the function: inlined destructors call others later on, also on other objects.
+ * One construction is to be one event. A compiler makes several functions of one constructor: C1
+ * for whole objects, C2 for the base class's part of a derived one; of a destructor D1, D2, and D0,
+ * which also frees. Mostly C1 and C2 are one address. Where they are two, C1 may have the body
+ * itself (virtual bases; inlining), or call C2, which then tells of the same construction: such a
+ * C1 is left alone. For small code gcc makes C4 of both, which they jump to (-fdeclone-ctor-dtor):
+ * then both are. A call of a variant counts as such if it is the first call in the function:
+ * inlined destructors call others later on, also on other objects.
  *
- * Left alone too, and counted as not patchable: what can't be patched (patch_recipe.h); copies that the compiler made with fewer or other
- * arguments (".isra.0", ".constprop.0"), whose first one need not be `this`; addresses that belong to functions of two classes, or to a
- * constructor and a destructor, because a compiler or linker folded them. What was inlined has no entry at all: debug information says in how many
- * places. One that was inlined into a variant of its own is not missed there. Without debug information their number is not known.
+ * Left alone too, and counted as not patchable: what can't be patched (patch_recipe.h); copies that
+ * the compiler made with fewer or other arguments (".isra.0", ".constprop.0"), whose first one need
+ * not be `this`; addresses that belong to functions of two classes, or to a constructor and a
+ * destructor, because a compiler or linker folded them. What was inlined has no entry at all: debug
+ * information says in how many places. One that was inlined into a variant of its own is not missed
+ * there. Without debug information their number is not known.
  */
 #define _GNU_SOURCE
 #include "ctor_patch.h"
@@ -82,7 +86,8 @@ static struct shiny_err *read_setting(struct search *s, const char *setting)
 		if (*c && (*c != ',' || depth))
 			continue;
 		if (s->pattern_count == PATTERNS)
-			return shiny_err(SHINY_ERR_USAGE, "SHINY_CTORS: more than %d patterns", PATTERNS);
+			return shiny_err(SHINY_ERR_USAGE, "SHINY_CTORS: more than %d patterns",
+					 PATTERNS);
 		if (c > start)
 			s->patterns[s->pattern_count++] = strndup(start, (size_t)(c - start));
 		start = c + 1;
@@ -95,7 +100,8 @@ static struct shiny_err *read_setting(struct search *s, const char *setting)
 static bool wanted(const struct search *s, const char *class)
 {
 	for (size_t i = 0; i < s->pattern_count; i++)
-		if (strpbrk(s->patterns[i], "*?") ? text_matches(s->patterns[i], class) : !strcmp(s->patterns[i], class))
+		if (strpbrk(s->patterns[i], "*?") ? text_matches(s->patterns[i], class)
+						  : !strcmp(s->patterns[i], class))
 			return true;
 	return false;
 }
@@ -104,7 +110,8 @@ static bool wanted(const struct search *s, const char *class)
 
 static uint32_t class_numbered(struct search *s, const char *name)
 {
-	for (size_t i = s->class_names.count; i-- > 0;) /* neighbours in a symbol table share a class */
+	/* neighbours in a symbol table share a class */
+	for (size_t i = s->class_names.count; i-- > 0;)
 		if (s->class_names.at[i] == name)
 			return (uint32_t)i;
 	if (s->classes.count == SHINY_CTORS_CLASSES)
@@ -118,7 +125,8 @@ static struct known *known_slot(const struct search *s, const char *mangled, siz
 {
 	size_t i = XXH3_64bits(mangled, bytes) & (s->known_room - 1);
 
-	while (s->known[i].mangled && (strncmp(s->known[i].mangled, mangled, bytes) || s->known[i].mangled[bytes]))
+	while (s->known[i].mangled &&
+	       (strncmp(s->known[i].mangled, mangled, bytes) || s->known[i].mangled[bytes]))
 		i = (i + 1) & (s->known_room - 1);
 	return &s->known[i];
 }
@@ -171,8 +179,13 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 		s->classes.at[class].unpatched++;
 		return;
 	}
-	*vec_push(&s->candidates) = (struct candidate){ .vaddr = symbol->st_value, .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0,
-							.class = class, .order = (uint32_t)s->candidates.count, .variant = variant, .name = name };
+	*vec_push(&s->candidates) =
+		(struct candidate){ .vaddr = symbol->st_value,
+				    .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0,
+				    .class = class,
+				    .order = (uint32_t)s->candidates.count,
+				    .variant = variant,
+				    .name = name };
 }
 
 static int by_address(const void *a, const void *b)
@@ -199,7 +212,8 @@ static void unite(struct search *s)
 			all[kept++] = all[i];
 			continue;
 		}
-		if (last->class != all[i].class || ctor_destroys(last->variant) != ctor_destroys(all[i].variant)) {
+		if (last->class != all[i].class ||
+		    ctor_destroys(last->variant) != ctor_destroys(all[i].variant)) {
 			last->shared = true;
 			s->classes.at[all[i].class].unpatched++;
 		}
@@ -221,7 +235,9 @@ static struct candidate *candidate_at(const struct search *s, uint64_t vaddr)
 		else
 			high = middle;
 	}
-	return low < s->candidates.count && s->candidates.at[low].vaddr == vaddr ? &s->candidates.at[low] : NULL;
+	return low < s->candidates.count && s->candidates.at[low].vaddr == vaddr
+		       ? &s->candidates.at[low]
+		       : NULL;
 }
 
 /* Where the function's first direct call, or jump out of it, goes; 0: there is none. */
@@ -237,11 +253,16 @@ static uint64_t first_callee(const struct search *s, const struct candidate *c)
 		uint64_t room = elf_file_room(s->file, at);
 		const uint8_t *bytes = elf_file_at(s->file, at, 1);
 
-		if (!bytes || ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX, &i, operands)))
+		if (!bytes ||
+		    ZYAN_FAILED(ZydisDecoderDecodeFull(
+			    &decoder, bytes, room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX, &i,
+			    operands)))
 			return 0;
-		if (i.meta.category != ZYDIS_CATEGORY_CALL && i.meta.category != ZYDIS_CATEGORY_UNCOND_BR)
+		if (i.meta.category != ZYDIS_CATEGORY_CALL &&
+		    i.meta.category != ZYDIS_CATEGORY_UNCOND_BR)
 			continue;
-		if (operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || ZYAN_FAILED(ZydisCalcAbsoluteAddress(&i, &operands[0], at, &target)))
+		if (operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+		    ZYAN_FAILED(ZydisCalcAbsoluteAddress(&i, &operands[0], at, &target)))
 			return 0;
 		if (i.meta.category == ZYDIS_CATEGORY_CALL || target < c->vaddr || target >= end)
 			return target;
@@ -255,13 +276,15 @@ static void make_recipes(struct search *s)
 	for (size_t i = 0; i < s->candidates.count; i++) {
 		struct candidate *c = &s->candidates.at[i];
 
-		c->bad = c->shared || patch_recipe_make(s->file, c->vaddr, c->end, &c->recipe) != NULL;
+		c->bad = c->shared ||
+			 patch_recipe_make(s->file, c->vaddr, c->end, &c->recipe) != NULL;
 	}
 	for (size_t i = 0; i < s->candidates.count; i++) {
 		struct candidate *c = &s->candidates.at[i], *other;
 
 		other = candidate_at(s, first_callee(s, c));
-		c->left = other && other != c && !other->bad && other->class == c->class && ctor_same(other->name, c->name);
+		c->left = other && other != c && !other->bad && other->class == c->class &&
+			  ctor_same(other->name, c->name);
 	}
 	for (size_t i = 0; i < s->candidates.count; i++) {
 		const struct candidate *c = &s->candidates.at[i];
@@ -293,7 +316,8 @@ static uint32_t class_in(struct search *s, const struct ctor_inlined *f, bool *d
 	return normal && wanted(s, normal) ? class_numbered(s, normal) : NOT_A_CLASS;
 }
 
-static void see_inlined(void *context, const struct ctor_inlined *what, const struct ctor_inlined *into)
+static void see_inlined(void *context, const struct ctor_inlined *what,
+			const struct ctor_inlined *into)
 {
 	struct search *s = context;
 	bool destroys, around;
@@ -319,11 +343,17 @@ static void look_at_dwarf(struct search *s, const char *path)
 	if (err) {
 		shiny_err_free(err);
 	} else if (module_units(module)) {
-		const char *with_dwarf = elf_file_section_named(&module->file, ".debug_info", &(Elf64_Shdr){ 0 }) ? path : module->debug_path;
+		const char *with_dwarf =
+			elf_file_section_named(&module->file, ".debug_info", &(Elf64_Shdr){ 0 })
+				? path
+				: module->debug_path;
 
-		s->inlined_known = with_dwarf && ctor_inlined_each(s->file, with_dwarf, see_inlined, s);
+		s->inlined_known =
+			with_dwarf && ctor_inlined_each(s->file, with_dwarf, see_inlined, s);
 		for (size_t i = 0; i < s->classes.count; i++)
-			if (sym_type_layout(module, s->class_names.at[i], &bytes, skip_member, NULL) && bytes < UINT32_MAX)
+			if (sym_type_layout(module, s->class_names.at[i], &bytes, skip_member,
+					    NULL) &&
+			    bytes < UINT32_MAX)
 				s->classes.at[i].bytes = (uint32_t)bytes;
 	}
 	for (size_t i = 0; !s->inlined_known && i < s->classes.count; i++)
@@ -349,7 +379,8 @@ const char *ctors_names(const struct shiny_ctors_file *f)
 
 static uint64_t checksum_of(const struct shiny_ctors_file *f)
 {
-	return XXH3_64bits((const char *)f + offsetof(struct shiny_ctors_file, version), f->bytes - offsetof(struct shiny_ctors_file, version));
+	return XXH3_64bits((const char *)f + offsetof(struct shiny_ctors_file, version),
+			   f->bytes - offsetof(struct shiny_ctors_file, version));
 }
 
 /* Cuts at a character's beginning. */
@@ -387,11 +418,16 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 
 			--*(ctor_destroys(c->variant) ? &class->destructors : &class->constructors);
 			class->unpatched++;
-			snprintf(f->why, sizeof(f->why), "more than %d constructors and destructors: the rest is not recorded", SHINY_CTORS_ENTRIES);
+			snprintf(f->why, sizeof(f->why),
+				 "more than %d constructors and destructors: the rest is not "
+				 "recorded",
+				 SHINY_CTORS_ENTRIES);
 			continue;
 		}
 		((struct shiny_ctors_entry *)(uintptr_t)ctors_entries(f))[f->entry_count++] =
-			(struct shiny_ctors_entry){ .class = c->class, .destroys = ctor_destroys(c->variant), .recipe = c->recipe };
+			(struct shiny_ctors_entry){ .class = c->class,
+						    .destroys = ctor_destroys(c->variant),
+						    .recipe = c->recipe };
 	}
 	names = (char *)(uintptr_t)ctors_names(f);
 	for (size_t i = 0; i < s->classes.count; i++) {
@@ -405,14 +441,16 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 		total += class->name_bytes;
 	}
 	if (s->classes.count)
-		memcpy((void *)(uintptr_t)ctors_classes(f), s->classes.at, s->classes.count * sizeof(*s->classes.at));
+		memcpy((void *)(uintptr_t)ctors_classes(f), s->classes.at,
+		       s->classes.count * sizeof(*s->classes.at));
 	f->name_bytes = total;
 	f->bytes = (uint32_t)((size_t)(names - (char *)f) + total);
 	return f;
 }
 
 /* What the file for `file` is to hold, malloc'ed. `path` is where that was opened from. */
-static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *path, const char *setting, const char *const *debug_dirs,
+static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *path,
+				       const char *setting, const char *const *debug_dirs,
 				       struct shiny_ctors_file **out)
 {
 	const struct sym_options options = { .debug_dirs = debug_dirs, .no_cache = true };
@@ -426,7 +464,8 @@ static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *
 	if (!err)
 		err = sym_create(&options, &s.sym);
 	if (!err) {
-		separate = !elf_file_section_typed(file, SHT_SYMTAB, &(Elf64_Shdr){ 0 }) && debugfile_find(file, path, debug_dirs, &debug, &debug_path);
+		separate = !elf_file_section_typed(file, SHT_SYMTAB, &(Elf64_Shdr){ 0 }) &&
+			   debugfile_find(file, path, debug_dirs, &debug, &debug_path);
 		elf_file_each_function(separate ? &debug : file, SHT_SYMTAB, take_symbol, &s);
 		elf_file_each_function(file, SHT_DYNSYM, take_symbol, &s);
 		unite(&s);
@@ -439,7 +478,9 @@ static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *
 			err = shiny_err_os(ENOMEM, "looking for constructors");
 	}
 	if (f && !f->class_count)
-		snprintf(f->why, sizeof(f->why), "no class of that name has a constructor or destructor among the executable's symbols");
+		snprintf(f->why, sizeof(f->why),
+			 "no class of that name has a constructor or destructor among the "
+			 "executable's symbols");
 	if (f) {
 		f->checksum = checksum_of(f);
 		*out = f;
@@ -458,26 +499,37 @@ static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *
 
 /* ---- the cache ---- */
 
-static bool is_good(const struct shiny_ctors_file *f, size_t bytes, const struct elf_file *file, uint64_t setting)
+static bool is_good(const struct shiny_ctors_file *f, size_t bytes, const struct elf_file *file,
+		    uint64_t setting)
 {
-	return f->magic == SHINY_CTORS_MAGIC && f->version == SHINY_CTORS_VERSION && f->bytes == bytes && f->setting == setting &&
-	       f->class_count <= SHINY_CTORS_CLASSES && f->entry_count <= SHINY_CTORS_ENTRIES && f->name_bytes <= SHINY_CTORS_NAMES &&
-	       bytes == sizeof(*f) + f->class_count * sizeof(struct shiny_ctors_class) + f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes &&
-	       f->build_id_bytes == file->build_id_bytes && !memcmp(f->build_id, file->build_id, file->build_id_bytes) && memchr(f->why, 0, sizeof(f->why)) &&
-	       checksum_of(f) == f->checksum;
+	return f->magic == SHINY_CTORS_MAGIC && f->version == SHINY_CTORS_VERSION &&
+	       f->bytes == bytes && f->setting == setting &&
+	       f->class_count <= SHINY_CTORS_CLASSES && f->entry_count <= SHINY_CTORS_ENTRIES &&
+	       f->name_bytes <= SHINY_CTORS_NAMES &&
+	       bytes == sizeof(*f) + f->class_count * sizeof(struct shiny_ctors_class) +
+				f->entry_count * sizeof(struct shiny_ctors_entry) + f->name_bytes &&
+	       f->build_id_bytes == file->build_id_bytes &&
+	       !memcmp(f->build_id, file->build_id, file->build_id_bytes) &&
+	       memchr(f->why, 0, sizeof(f->why)) && checksum_of(f) == f->checksum;
 }
 
-static struct shiny_err *prepare(const struct elf_file *file, const char *path, const char *setting, const char *const *debug_dirs,
-				 struct shiny_ctors_file **out)
+static struct shiny_err *prepare(const struct elf_file *file, const char *path, const char *setting,
+				 const char *const *debug_dirs, struct shiny_ctors_file **out)
 {
 	uint64_t hash = XXH3_64bits(setting, strlen(setting));
-	AUTO_FREE char *place = cache_file_path(NULL, "probe", file->build_id, file->build_id_bytes), *name = NULL;
+	AUTO_FREE char *place =
+			       cache_file_path(NULL, "probe", file->build_id, file->build_id_bytes),
+		       *name = NULL;
 	AUTO_FREE struct shiny_ctors_file *f = NULL;
 	size_t bytes;
 
 	if (!place)
-		return shiny_err(SHINY_ERR_OTHER, file->build_id_bytes ? "there is no place of your own for what the library is to know" :
-				 "the executable has no build-id, by which the library would know it");
+		return shiny_err(
+			SHINY_ERR_OTHER,
+			file->build_id_bytes
+				? "there is no place of your own for what the library is to know"
+				: "the executable has no build-id, by which the library would know "
+				  "it");
 	if (asprintf(&name, "%s" SHINY_CTORS_SUFFIX "%016" PRIx64, place, hash) < 0) {
 		name = NULL;
 		return shiny_err_os(ENOMEM, "looking for constructors");
@@ -497,7 +549,8 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *path, 
 	return NULL;
 }
 
-struct shiny_err *ctors_prepare(const char *path, const char *setting, const char *const *debug_dirs, struct shiny_ctors_file **out)
+struct shiny_err *ctors_prepare(const char *path, const char *setting,
+				const char *const *debug_dirs, struct shiny_ctors_file **out)
 {
 	struct elf_file file;
 	struct shiny_err *err;

@@ -4,11 +4,14 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: any.
  *
- * The program sets observers of its own later on (its heap sampler does, in every process), and SetObserverHooks ends it if there are some already.
- * So the library stands in for the function once it has set ours (interpose/chromium/partition_observe.c). That only works where every call goes
- * to the function: a build that has inlined it somewhere would find ours set, and end. Whoever sets the hooks writes the one variable, with an
- * instruction that names it by its distance: mov %reg or $0 to it, or xchg. So the code is searched for such writes outside the function, byte by
- * byte: 200 MB are a fifth of a second, once for each build. A find that is no instruction at all costs the hooks, nothing else.
+ * The program sets observers of its own later on (its heap sampler does, in every process), and
+ * SetObserverHooks ends it if there are some already. So the library stands in for the function
+ * once it has set ours (interpose/chromium/partition_observe.c). That only works where every call
+ * goes to the function: a build that has inlined it somewhere would find ours set, and end. Whoever
+ * sets the hooks writes the one variable, with an instruction that names it by its distance: mov
+ * %reg or $0 to it, or xchg. So the code is searched for such writes outside the function, byte by
+ * byte: 200 MB are a fifth of a second, once for each build. A find that is no instruction at all
+ * costs the hooks, nothing else.
  */
 #include "observer_patch.h"
 
@@ -23,7 +26,8 @@
 static const struct form {
 	const char *set, *variable;
 } forms[SHINY_OBSERVERS_FORMS] = {
-#define SHINY_OBSERVERS(name, symbol, variable, form, evidence) [SHINY_OBSERVERS_##name] = { symbol, variable },
+#define SHINY_OBSERVERS(name, symbol, variable, form, evidence) \
+	[SHINY_OBSERVERS_##name] = { symbol, variable },
 #include <shiny/wire/observers.def>
 #undef SHINY_OBSERVERS
 };
@@ -33,14 +37,17 @@ struct symbol_place {
 };
 
 /* The first form whose function is there; NONE. */
-static unsigned find_form(const struct elf_file *symbols, struct symbol_place *set, struct symbol_place *variable)
+static unsigned find_form(const struct elf_file *symbols, struct symbol_place *set,
+			  struct symbol_place *variable)
 {
-	struct symbol_place sets[SHINY_OBSERVERS_FORMS] = { 0 }, variables[SHINY_OBSERVERS_FORMS] = { 0 };
+	struct symbol_place sets[SHINY_OBSERVERS_FORMS] = { 0 },
+			    variables[SHINY_OBSERVERS_FORMS] = { 0 };
 	Elf64_Shdr table, names;
 	struct elf_bytes bytes, text;
 	Elf64_Sym symbol;
 
-	if (!elf_file_section_typed(symbols, SHT_SYMTAB, &table) || !elf_file_section(symbols, table.sh_link, &names))
+	if (!elf_file_section_typed(symbols, SHT_SYMTAB, &table) ||
+	    !elf_file_section(symbols, table.sh_link, &names))
 		return SHINY_OBSERVERS_NONE;
 	bytes = elf_file_section_bytes(symbols, &table);
 	text = elf_file_section_bytes(symbols, &names);
@@ -74,23 +81,28 @@ static unsigned find_form(const struct elf_file *symbols, struct symbol_place *s
 }
 
 /* Is there an instruction in the file's code, outside the function, that writes the variable? */
-static bool written_elsewhere(const struct elf_file *file, const struct symbol_place *set, uint64_t variable)
+static bool written_elsewhere(const struct elf_file *file, const struct symbol_place *set,
+			      uint64_t variable)
 {
 	enum { XCHG = 0x87, MOV = 0x89, MOV_CONSTANT = 0xc7 };
 
 	for (size_t s = 0; s < file->segment_count; s++) {
 		const Elf64_Phdr *p = &file->segments[s];
-		const uint8_t *code = p->p_type == PT_LOAD && p->p_flags & PF_X ? elf_file_at(file, p->p_vaddr, p->p_filesz) : NULL;
+		const uint8_t *code = p->p_type == PT_LOAD && p->p_flags & PF_X
+					      ? elf_file_at(file, p->p_vaddr, p->p_filesz)
+					      : NULL;
 
 		for (uint64_t i = 2; code && i + 8 <= p->p_filesz; i++) {
 			uint64_t at = p->p_vaddr + i;
 			uint8_t op = code[i - 2];
 			int32_t distance;
 
-			if ((code[i - 1] & 0xc7) != 5 || (op != XCHG && op != MOV && op != MOV_CONSTANT))
+			if ((code[i - 1] & 0xc7) != 5 ||
+			    (op != XCHG && op != MOV && op != MOV_CONSTANT))
 				continue;
 			memcpy(&distance, code + i, sizeof(distance));
-			if (at + 4 + (op == MOV_CONSTANT ? 4u : 0u) + (uint64_t)(int64_t)distance != variable)
+			if (at + 4 + (op == MOV_CONSTANT ? 4u : 0u) + (uint64_t)(int64_t)distance !=
+			    variable)
 				continue;
 			if (at - set->value >= set->size)
 				return true;
@@ -99,8 +111,10 @@ static bool written_elsewhere(const struct elf_file *file, const struct symbol_p
 	return false;
 }
 
-/* `symbols` is the file with the symbol table: `file` itself, or its debug file. True: `out` is whole; `why` (static) says why its form is NONE. */
-static bool observers_look(const struct elf_file *file, const struct elf_file *symbols, struct shiny_observers_file *out, const char **why)
+/* `symbols` is the file with the symbol table: `file` itself, or its debug file. True: `out` is
+ * whole; `why` (static) says why its form is NONE. */
+static bool observers_look(const struct elf_file *file, const struct elf_file *symbols,
+			   struct shiny_observers_file *out, const char **why)
 {
 	struct symbol_place set = { 0 }, variable = { 0 };
 	const void *code;
@@ -131,7 +145,8 @@ static bool observers_look(const struct elf_file *file, const struct elf_file *s
 	return true;
 }
 
-enum shiny_observers_form observers_prepare(const char *path, const char *const *debug_dirs, const char **why)
+enum shiny_observers_form observers_prepare(const char *path, const char *const *debug_dirs,
+					    const char **why)
 {
 	struct shiny_observers_file out, *cached;
 	AUTO_FREE char *place = NULL, *debug_path = NULL;
@@ -146,11 +161,14 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 	if (elf_file_open(&file, path) != ELF_OPEN_OK)
 		return SHINY_OBSERVERS_NONE;
 	place = cache_file_path(NULL, "probe", file.build_id, file.build_id_bytes);
-	if (place && (size_t)snprintf(name, sizeof(name), "%s" SHINY_OBSERVERS_SUFFIX, place) < sizeof(name)) {
+	if (place && (size_t)snprintf(name, sizeof(name), "%s" SHINY_OBSERVERS_SUFFIX, place) <
+			     sizeof(name)) {
 		cached = cache_file_read(name, sizeof(*cached), sizeof(*cached), &bytes);
-		has = cached && cached->magic == SHINY_OBSERVERS_MAGIC && cached->version == SHINY_OBSERVERS_VERSION &&
+		has = cached && cached->magic == SHINY_OBSERVERS_MAGIC &&
+		      cached->version == SHINY_OBSERVERS_VERSION &&
 		      cached->form > SHINY_OBSERVERS_NONE && cached->form < SHINY_OBSERVERS_FORMS &&
-		      cached->build_id_bytes == file.build_id_bytes && !memcmp(cached->build_id, file.build_id, file.build_id_bytes);
+		      cached->build_id_bytes == file.build_id_bytes &&
+		      !memcmp(cached->build_id, file.build_id, file.build_id_bytes);
 		if (has)
 			out.form = cached->form;
 		free(cached);
@@ -163,8 +181,10 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 			}
 			if (!done)
 				out.form = SHINY_OBSERVERS_NONE;
-			/* without symbols this time, there may be some the next time: nothing is kept */
-			if (out.form != SHINY_OBSERVERS_NONE && !cache_file_write(name, &out, sizeof(out)))
+			/* without symbols this time, there may be some the next time: nothing is
+			 * kept */
+			if (out.form != SHINY_OBSERVERS_NONE &&
+			    !cache_file_write(name, &out, sizeof(out)))
 				*why = "the cache can't be written";
 		}
 	}

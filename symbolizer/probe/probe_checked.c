@@ -2,23 +2,27 @@
 /*
  * probe_checked.c: see probe_checked.h.
  *
- * Classes that are declared with ADVANCED_MEMORY_SAFETY_CHECKS() (base/memory/safety_checks.h) have operators of their own, which call
- * HandleMemorySafetyCheckedOperatorNew and …Delete. Those allocate from malloc's partition, past the dispatch chain and without
- * PartitionAlloc's hooks. In the public source they are few but large: views, frames, profiles. In the browser process of Chromium 156 with a
- * page open they had 818 live blocks, and 821 KB, 5 % of malloc's bytes (test/e2e/memory_infra_test fails without them). The two
- * functions look like this in the files of versions 150 and 156:
+ * Classes that are declared with ADVANCED_MEMORY_SAFETY_CHECKS() (base/memory/safety_checks.h) have
+ * operators of their own, which call HandleMemorySafetyCheckedOperatorNew and …Delete. Those
+ * allocate from malloc's partition, past the dispatch chain and without PartitionAlloc's hooks. In
+ * the public source they are few but large: views, frames, profiles. In the browser process of
+ * Chromium 156 with a page open they had 818 live blocks, and 821 KB, 5 % of malloc's bytes
+ * (test/e2e/memory_infra_test fails without them). The two functions look like this in the files of
+ * versions 150 and 156:
  *
  *	new:    push %rbp; mov %rsp,%rbp; push %rbx; push %rax       delete: the same,
  *	        mov  %rdi,%rbx                                               mov %rdi,%rbx
  *	        xor  %edi,%edi; call root                                    xor %edi,%edi; call root
  *	        mov  %rax,%rdi; mov %rbx,%rsi; xor %edx,%edx                 mov %rax,%rdi; mov %rbx,%rsi
- *	        …; jmp PartitionRoot::Alloc                                  …; jmp PartitionRoot::Free
+ *	        …; jmp PartitionRoot::Alloc …; jmp PartitionRoot::Free
  *
- * How they are found, without a symbol of theirs: the first table of the dispatch chain (probe_partition.c), as it is in the file, is
- * PartitionAlloc's own; its function for unchecked allocation, itself or through a second table, loads the variable with
- * malloc's root and jumps to the same PartitionRoot::Alloc. Near by is the one function that returns that variable. Few functions of the
- * file call it (9 in 156), and of these one goes on, with what it returned and its own first argument, to that Alloc, and one, likewise, to
- * another function. Anything else than exactly one of each is refused.
+ * How they are found, without a symbol of theirs: the first table of the dispatch chain
+ * (probe_partition.c), as it is in the file, is PartitionAlloc's own; its function for unchecked
+ * allocation, itself or through a second table, loads the variable with malloc's root and jumps to
+ * the same PartitionRoot::Alloc. Near by is the one function that returns that variable. Few
+ * functions of the file call it (9 in 156), and of these one goes on, with what it returned and its
+ * own first argument, to that Alloc, and one, likewise, to another function. Anything else than
+ * exactly one of each is refused.
  */
 #include "probe_checked.h"
 
@@ -30,7 +34,8 @@
 #include "probe_sweep.h"
 
 enum {
-	UNCHECKED_SLOT = 1,    /* of the table: in all known layouts (interpose/chromium/partition_alloc.c) */
+	/* of the table: in all known layouts (interpose/chromium/partition_alloc.c) */
+	UNCHECKED_SLOT = 1,
 	TABLES = 3,            /* followed at most */
 	NEAR = 1 << 15,        /* bytes around the allocating function in which the root's is */
 	ALIGNMENT = 16,        /* of functions */
@@ -42,7 +47,8 @@ enum { RAX = 0 };
 
 struct checked {
 	uint64_t allocate, release;             /* block = allocate(size); release(block) */
-	uint32_t allocate_calls, release_calls; /* direct calls and jumps to them in the whole file */
+	uint32_t allocate_calls, release_calls; /* direct calls and jumps to them in the whole
+	                                         * file */
 };
 
 struct callers {
@@ -64,19 +70,22 @@ static bool is_padding(const struct elf_file *file, uint64_t vaddr)
 
 static bool is_address(const struct eval_value *value, enum eval_kind kind, uint64_t at)
 {
-	return value->kind == kind && value->at == at && !value->add && !value->shift && value->other == 0xff;
+	return value->kind == kind && value->at == at && !value->add && !value->shift &&
+	       value->other == 0xff;
 }
 
 /*
- * Straight on from `vaddr`, past branches and calls, to a jump out, or a return. False: neither comes. `jump` is the target of a direct jump;
- * 0: indirect, or a return.
+ * Straight on from `vaddr`, past branches and calls, to a jump out, or a return. False: neither
+ * comes. `jump` is the target of a direct jump; 0: indirect, or a return.
  */
-static bool run_to_end(const struct eval_world *world, struct eval *eval, uint64_t vaddr, struct flow_instruction *last, uint64_t *jump)
+static bool run_to_end(const struct eval_world *world, struct eval *eval, uint64_t vaddr,
+		       struct flow_instruction *last, uint64_t *jump)
 {
 	struct flow_code code = { .file = world->file };
 
 	*jump = 0;
-	for (unsigned step = 0; step < STEPS && flow_decode(&code, vaddr, last); step++, vaddr = last->next) {
+	for (unsigned step = 0; step < STEPS && flow_decode(&code, vaddr, last);
+	     step++, vaddr = last->next) {
 		if (last->decoded.meta.category == ZYDIS_CATEGORY_RET)
 			return true;
 		if (last->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
@@ -90,8 +99,10 @@ static bool run_to_end(const struct eval_world *world, struct eval *eval, uint64
 	return false;
 }
 
-/* What the function at `vaddr` jumps to with the root as its first argument and its own first as the second: PartitionRoot::Alloc. */
-static bool find_alloc(const struct eval_world *world, uint64_t vaddr, uint64_t *root, uint64_t *alloc)
+/* What the function at `vaddr` jumps to with the root as its first argument and its own first as
+ * the second: PartitionRoot::Alloc. */
+static bool find_alloc(const struct eval_world *world, uint64_t vaddr, uint64_t *root,
+		       uint64_t *alloc)
 {
 	struct flow_instruction last;
 	struct eval_value first, second;
@@ -113,12 +124,15 @@ static bool next_table(const struct eval_world *world, uint64_t vaddr, uint64_t 
 	struct flow_instruction in;
 	bool found = false;
 
-	for (unsigned step = 0; step < STEPS && flow_decode(&code, vaddr, &in); step++, vaddr = in.next) {
+	for (unsigned step = 0; step < STEPS && flow_decode(&code, vaddr, &in);
+	     step++, vaddr = in.next) {
 		if (in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
 			return found && in.operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
-		if (in.decoded.meta.category == ZYDIS_CATEGORY_CALL || in.decoded.meta.category == ZYDIS_CATEGORY_RET)
+		if (in.decoded.meta.category == ZYDIS_CATEGORY_CALL ||
+		    in.decoded.meta.category == ZYDIS_CATEGORY_RET)
 			return false;
-		if (in.decoded.mnemonic == ZYDIS_MNEMONIC_MOV && in.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		if (in.decoded.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		    in.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    in.operands[1].mem.base == ZYDIS_REGISTER_RIP && !found)
 			found = flow_address(&in, &in.operands[1], variable);
 	}
@@ -126,7 +140,8 @@ static bool next_table(const struct eval_world *world, uint64_t vaddr, uint64_t 
 }
 
 /* The one function near `vaddr` that returns the root. */
-static bool find_getter(const struct eval_world *world, uint64_t vaddr, uint64_t root, uint64_t *getter)
+static bool find_getter(const struct eval_world *world, uint64_t vaddr, uint64_t root,
+			uint64_t *getter)
 {
 	uint64_t from = vaddr > NEAR ? (vaddr - NEAR) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
 	unsigned found = 0;
@@ -140,7 +155,8 @@ static bool find_getter(const struct eval_world *world, uint64_t vaddr, uint64_t
 		if (!is_padding(world->file, at - 1))
 			continue;
 		eval_init(&eval, world, true);
-		if (!run_to_end(world, &eval, at, &last, &jump) || last.decoded.meta.category != ZYDIS_CATEGORY_RET)
+		if (!run_to_end(world, &eval, at, &last, &jump) ||
+		    last.decoded.meta.category != ZYDIS_CATEGORY_RET)
 			continue;
 		result = eval.reg[RAX];
 		if (!is_address(&result, EVAL_LOADED, root))
@@ -170,7 +186,8 @@ static bool count_call(void *context, unsigned worker, uint64_t vaddr, uint64_t 
 	return true;
 }
 
-/* Where the function with the call at `call` begins, if it passes the result and its own first argument on, and to which function. */
+/* Where the function with the call at `call` begins, if it passes the result and its own first
+ * argument on, and to which function. */
 static uint64_t passes_on(const struct eval_world *world, uint64_t call, uint64_t *target)
 {
 	for (uint64_t at = call / ALIGNMENT * ALIGNMENT; at + BEFORE > call; at -= ALIGNMENT) {
@@ -183,8 +200,10 @@ static uint64_t passes_on(const struct eval_world *world, uint64_t call, uint64_
 		if (!is_padding(world->file, at - 1))
 			continue;
 		eval_init(&eval, world, true);
-		while (next < call && flow_decode(&code, next, &in) && in.decoded.meta.category != ZYDIS_CATEGORY_CALL &&
-		       in.decoded.meta.category != ZYDIS_CATEGORY_COND_BR && in.decoded.meta.category != ZYDIS_CATEGORY_UNCOND_BR) {
+		while (next < call && flow_decode(&code, next, &in) &&
+		       in.decoded.meta.category != ZYDIS_CATEGORY_CALL &&
+		       in.decoded.meta.category != ZYDIS_CATEGORY_COND_BR &&
+		       in.decoded.meta.category != ZYDIS_CATEGORY_UNCOND_BR) {
 			eval_step(&eval, &in);
 			next = in.next;
 		}
@@ -192,12 +211,16 @@ static uint64_t passes_on(const struct eval_world *world, uint64_t call, uint64_
 			return 0;
 		first = eval_argument(&eval, 0);
 		second = eval_argument(&eval, 1);
-		return is_address(&first, EVAL_UNKNOWN, call) && is_address(&second, EVAL_ARGUMENT, 0) ? at : 0;
+		return is_address(&first, EVAL_UNKNOWN, call) &&
+				       is_address(&second, EVAL_ARGUMENT, 0)
+			       ? at
+			       : 0;
 	}
 	return 0;
 }
 
-static const char *choose(const struct eval_world *world, const struct callers *callers, uint64_t alloc, struct checked *out)
+static const char *choose(const struct eval_world *world, const struct callers *callers,
+			  uint64_t alloc, struct checked *out)
 {
 	unsigned allocates = 0, releases = 0;
 
@@ -210,12 +233,15 @@ static const char *choose(const struct eval_world *world, const struct callers *
 			*(target == alloc ? &out->allocate : &out->release) = function;
 			++*(target == alloc ? &allocates : &releases);
 		}
-	return allocates == 1 && releases == 1 ? NULL : "not one function each allocates and frees with the root of malloc's partition";
+	return allocates == 1 && releases == 1 ? NULL
+					       : "not one function each allocates and frees with "
+						 "the root of malloc's partition";
 }
 
-/* Follows the chain's head to the function for unchecked allocation: malloc's root, and PartitionRoot::Alloc. */
-static bool follow(const struct eval_world *world, struct reloc_index *relocs, uint64_t variable, uint64_t *function, uint64_t *root,
-		   uint64_t *alloc)
+/* Follows the chain's head to the function for unchecked allocation: malloc's root, and
+ * PartitionRoot::Alloc. */
+static bool follow(const struct eval_world *world, struct reloc_index *relocs, uint64_t variable,
+		   uint64_t *function, uint64_t *root, uint64_t *alloc)
 {
 	for (unsigned i = 0; i < TABLES; i++) {
 		struct word table = reloc_word(relocs, variable), slot;
@@ -234,7 +260,8 @@ static bool follow(const struct eval_world *world, struct reloc_index *relocs, u
 	return false;
 }
 
-static const char *find(const struct eval_world *world, struct reloc_index *relocs, uint64_t chain_head, struct checked *out)
+static const char *find(const struct eval_world *world, struct reloc_index *relocs,
+			uint64_t chain_head, struct checked *out)
 {
 	struct callers callers = { 0 };
 	struct counts counts = { 0 };
@@ -242,10 +269,15 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 	const char *why;
 
 	if (!follow(world, relocs, chain_head, &function, &root, &alloc))
-		return "the dispatch chain doesn't lead to a function that allocates with a root in a variable";
+		return "the dispatch chain doesn't lead to a function that allocates with a root "
+		       "in a variable";
 	if (!find_getter(world, function, root, &getter))
 		return "not one function returns the root of malloc's partition";
-	if (!sweep_code(&(struct sweep){ .file = world->file, .form = SWEEP_CALL, .low = getter, .high = getter + 1, .place = note_caller,
+	if (!sweep_code(&(struct sweep){ .file = world->file,
+					 .form = SWEEP_CALL,
+					 .low = getter,
+					 .high = getter + 1,
+					 .place = note_caller,
 					 .context = &callers }))
 		return "too many functions ask for the root of malloc's partition";
 	why = choose(world, &callers, alloc, out);
@@ -254,8 +286,14 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 	counts.allocate = out->allocate;
 	both[0] = out->allocate < out->release ? out->allocate : out->release;
 	both[1] = out->allocate < out->release ? out->release : out->allocate;
-	sweep_code(&(struct sweep){ .file = world->file, .form = SWEEP_CALL, .low = both[0], .high = both[1] + 1, .only = both, .only_count = 2,
-				    .place = count_call, .context = &counts });
+	sweep_code(&(struct sweep){ .file = world->file,
+				    .form = SWEEP_CALL,
+				    .low = both[0],
+				    .high = both[1] + 1,
+				    .only = both,
+				    .only_count = 2,
+				    .place = count_call,
+				    .context = &counts });
 	for (unsigned w = 0; w < SWEEP_WORKERS; w++) {
 		out->allocate_calls += counts.allocates[w];
 		out->release_calls += counts.releases[w];
@@ -264,21 +302,33 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 }
 
 /* False: it can't be patched, a note says why. */
-static bool add_entry(const struct elf_file *file, struct probe_draft *draft, enum shiny_probe_kind kind, uint64_t vaddr, uint32_t calls)
+static bool add_entry(const struct elf_file *file, struct probe_draft *draft,
+		      enum shiny_probe_kind kind, uint64_t vaddr, uint32_t calls)
 {
-	struct shiny_probe_entry entry = { .vaddr = vaddr, .kind = kind, .confidence = SHINY_PROBE_EXACT, .calls = calls,
-					   .handle = kind == SHINY_PROBE_DELETE ? 0 : SHINY_PROBE_NO_ARGUMENT,
-					   .size = kind == SHINY_PROBE_NEW ? 0 : SHINY_PROBE_NO_ARGUMENT,
-					   .alignment = SHINY_PROBE_NO_ARGUMENT, .index = SHINY_PROBE_NO_ARGUMENT,
-					   .space = SHINY_PROBE_NO_ARGUMENT, .slot = SHINY_PROBE_NO_ARGUMENT,
-					   .trace = SHINY_PROBE_NO_ARGUMENT, .finalizer = SHINY_PROBE_NO_ARGUMENT,
-					   .name = SHINY_PROBE_NO_ARGUMENT, .code_bytes = SHINY_PROBE_CODE };
+	struct shiny_probe_entry entry = {
+		.vaddr = vaddr,
+		.kind = kind,
+		.confidence = SHINY_PROBE_EXACT,
+		.calls = calls,
+		.handle = kind == SHINY_PROBE_DELETE ? 0 : SHINY_PROBE_NO_ARGUMENT,
+		.size = kind == SHINY_PROBE_NEW ? 0 : SHINY_PROBE_NO_ARGUMENT,
+		.alignment = SHINY_PROBE_NO_ARGUMENT,
+		.index = SHINY_PROBE_NO_ARGUMENT,
+		.space = SHINY_PROBE_NO_ARGUMENT,
+		.slot = SHINY_PROBE_NO_ARGUMENT,
+		.trace = SHINY_PROBE_NO_ARGUMENT,
+		.finalizer = SHINY_PROBE_NO_ARGUMENT,
+		.name = SHINY_PROBE_NO_ARGUMENT,
+		.code_bytes = SHINY_PROBE_CODE
+	};
 	struct shiny_patch_recipe recipe;
 	const void *code = elf_file_at(file, vaddr, SHINY_PROBE_CODE);
-	const char *why = code ? patch_recipe_make(file, vaddr, 0, &recipe) : "its code isn't in the file";
+	const char *why =
+		code ? patch_recipe_make(file, vaddr, 0, &recipe) : "its code isn't in the file";
 
 	if (why || draft->head.entry_count == SHINY_PROBE_ENTRIES) {
-		probe_draft_note(draft, "checked classes", SHINY_PROBE_UNKNOWN, "the function at 0x%" PRIx64 " can't be patched: %s", vaddr,
+		probe_draft_note(draft, "checked classes", SHINY_PROBE_UNKNOWN,
+				 "the function at 0x%" PRIx64 " can't be patched: %s", vaddr,
 				 why ? why : "there are too many others");
 		return false;
 	}
@@ -288,7 +338,8 @@ static bool add_entry(const struct elf_file *file, struct probe_draft *draft, en
 	return true;
 }
 
-void probe_checked(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft)
+void probe_checked(const struct elf_file *file, struct reloc_index *relocs,
+		   struct probe_draft *draft)
 {
 	struct eval_world world = { .file = file };
 	struct checked found = { 0 };
@@ -304,6 +355,7 @@ void probe_checked(const struct elf_file *file, struct reloc_index *relocs, stru
 	if (add_entry(file, draft, SHINY_PROBE_NEW, found.allocate, found.allocate_calls) &&
 	    add_entry(file, draft, SHINY_PROBE_DELETE, found.release, found.release_calls))
 		probe_draft_note(draft, "checked classes", SHINY_PROBE_EXACT,
-				 "%" PRIu32 " places allocate objects of classes with memory safety checks, past the dispatch chain",
+				 "%" PRIu32 " places allocate objects of classes with memory "
+					    "safety checks, past the dispatch chain",
 				 found.allocate_calls);
 }

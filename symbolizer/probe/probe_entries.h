@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_entries.h: what a function's own code says it is: does it make an Oilpan object, or register a type, and with which arguments?
+ * probe_entries.h: what a function's own code says it is: does it make an Oilpan object, or
+ * register a type, and with which arguments?
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: any.
  */
@@ -26,7 +27,8 @@ struct entry_allocates {
 bool entry_allocates(const struct eval_world *world, uint64_t vaddr, struct entry_allocates *out);
 
 /*
- * A function that puts its arguments into a GCInfo and calls inner(owner of the table, variable, GCInfo), whose result, the index, it returns.
+ * A function that puts its arguments into a GCInfo and calls inner(owner of the table, variable,
+ * GCInfo), whose result, the index, it returns.
  */
 struct entry_registers {
 	uint8_t slot, trace, finalizer, name; /* numbers of arguments */
@@ -34,10 +36,12 @@ struct entry_registers {
 	uint64_t inner;
 	uint16_t finalizer_at, trace_at, name_at; /* in the GCInfo */
 };
-/* Which word is the finalizer's and which the trace function's and the name's is known from the public source: in this order. */
+/* Which word is the finalizer's and which the trace function's and the name's is known from the
+ * public source: in this order. */
 bool entry_registers(const struct eval_world *world, uint64_t vaddr, struct entry_registers *out);
 
-/* Of the inner function: where its first argument keeps the array's address, and how long a GCInfo is; checked against its limit. */
+/* Of the inner function: where its first argument keeps the array's address, and how long a GCInfo
+ * is; checked against its limit. */
 struct entry_table {
 	uint32_t array_at, info_bytes;
 	uint16_t limit; /* 0: not seen */

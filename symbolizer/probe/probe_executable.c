@@ -2,19 +2,23 @@
 /*
  * probe_executable.c: see probe_executable.h.
  *
- * A stripped executable of 300 MB has two heaps of its own that no symbol leads to. All that is known of them is read out of its code, in steps
- * that each ask one question:
+ * A stripped executable of 300 MB has two heaps of its own that no symbol leads to. All that is
+ * known of them is read out of its code, in steps that each ask one question:
  *
- *	probe_sweep       where are instructions that name an address in a range? (bytes compared, nothing decoded)
- *	probe_eval        what do registers hold along a path: constants, arguments, the index of a type
+ *	probe_sweep       where are instructions that name an address in a range? (bytes compared,
+ *                        nothing decoded)
+ *	probe_eval        what do registers hold along a path: constants, arguments, the index of a
+ *                        type
  *	probe_walk        all ways through a small function, with its arguments as symbols
  *	probe_sites       which calls get the index of a type, and which register one
- *	probe_entries     is a function one that makes objects, or registers types: what does its own code say?
+ *	probe_entries     is a function one that makes objects, or registers types: what does its
+ *                        own code say?
  *	probe_names       what does a name callback answer, or the virtual function of a class?
  *	probe_vtables     which vtable do the objects of a site get?
  *	probe_types       types: names, sizes, sites
  *	probe_oilpan      all of Oilpan, in both shapes
- *	probe_near        the code around the functions that make objects, in which the following look
+ *	probe_near        the code around the functions that make objects, in which the following
+ *                        look
  *	probe_free        where its sweeper puts what has died
  *	probe_move        how its compactor moves what lives
  *	probe_explicit    how a program resizes and frees objects itself
@@ -22,12 +26,14 @@
  *	probe_checked     what allocates past it
  *	probe_file        the result as a file
  *
- * The rule in all of them: a count or a pattern makes a candidate, and a candidate is believed for what its code does, not for where it stands.
- * Who acts on a result (interpose/chromium/oilpan.c, checked.c) takes entries that are at least "high", and compares their bytes again in memory. The
- * recording names types by their index, or by the address of the variable that holds it; object_kind.c asks the result for the name.
+ * The rule in all of them: a count or a pattern makes a candidate, and a candidate is believed for
+ * what its code does, not for where it stands. Who acts on a result (interpose/chromium/oilpan.c,
+ * checked.c) takes entries that are at least "high", and compares their bytes again in memory. The
+ * recording names types by their index, or by the address of the variable that holds it;
+ * object_kind.c asks the result for the name.
  *
- * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.95 s of CPU time, with 84 MB of memory at the most, of which 10 MB
- * are not the file's own pages. From the cache: 1 ms.
+ * Cost on Debian's Chromium 156 (`shinyctl probe --again`, 2 processors): 0.95 s of CPU time, with
+ * 84 MB of memory at the most, of which 10 MB are not the file's own pages. From the cache: 1 ms.
  */
 #include "probe_executable.h"
 
@@ -69,7 +75,9 @@ static struct shiny_probe_file *look(const struct elf_file *file)
 		memcpy(draft.head.build_id, file->build_id, file->build_id_bytes);
 	}
 	if (!draft.head.build_id_bytes)
-		probe_draft_note(&draft, "build-id", SHINY_PROBE_UNKNOWN, "the file has none: nothing can be kept of it, or found again inside");
+		probe_draft_note(
+			&draft, "build-id", SHINY_PROBE_UNKNOWN,
+			"the file has none: nothing can be kept of it, or found again inside");
 	probe_oilpan(file, &relocs, &draft);
 	probe_free(file, &draft);
 	probe_move(file, &relocs, &draft);
@@ -82,7 +90,8 @@ static struct shiny_probe_file *look(const struct elf_file *file)
 	return result;
 }
 
-struct shiny_err *probe_open(const char *path, const struct probe_options *options, struct probe *out)
+struct shiny_err *probe_open(const char *path, const struct probe_options *options,
+			     struct probe *out)
 {
 	struct probe probe = { .ns = now() };
 	struct elf_file file;
@@ -90,10 +99,12 @@ struct shiny_err *probe_open(const char *path, const struct probe_options *optio
 	switch (elf_file_open(&file, path)) {
 	case ELF_OPEN_OK: break;
 	case ELF_OPEN_MISSING: return shiny_err_os(errno, "cannot open %s", path);
-	case ELF_OPEN_NOT_ELF: return shiny_err(SHINY_ERR_OTHER, "%s is not an x86-64 ELF file", path);
+	case ELF_OPEN_NOT_ELF:
+		return shiny_err(SHINY_ERR_OTHER, "%s is not an x86-64 ELF file", path);
 	}
 	if (!options->no_cache)
-		probe.cache_path = cache_file_path(options->cache_dir, "probe", file.build_id, file.build_id_bytes);
+		probe.cache_path = cache_file_path(options->cache_dir, "probe", file.build_id,
+						   file.build_id_bytes);
 	if (probe.cache_path && !options->again)
 		probe.file = probe_file_load(probe.cache_path, file.build_id, file.build_id_bytes);
 	probe.cached = probe.file != NULL;
@@ -105,7 +116,9 @@ struct shiny_err *probe_open(const char *path, const struct probe_options *optio
 	elf_file_close(&file);
 	if (!probe.file) {
 		free(probe.cache_path);
-		return shiny_err(SHINY_ERR_OTHER, "%s: what there is to say about it is larger than %d MiB", path, SHINY_PROBE_FILE_MAX >> 20);
+		return shiny_err(SHINY_ERR_OTHER,
+				 "%s: what there is to say about it is larger than %d MiB", path,
+				 SHINY_PROBE_FILE_MAX >> 20);
 	}
 	probe.ns = now() - probe.ns;
 	*out = probe;
@@ -153,13 +166,19 @@ const struct shiny_probe_type *probe_type(const struct probe *probe, uint64_t in
 		else
 			high = middle;
 	}
-	return low < probe->file->type_count && (by_index ? types[low].index : types[low].info) == index_or_info ? &types[low] : NULL;
+	return low < probe->file->type_count &&
+			       (by_index ? types[low].index : types[low].info) == index_or_info
+		       ? &types[low]
+		       : NULL;
 }
 
 const char *probe_confidence_name(enum shiny_probe_confidence confidence)
 {
-	static const char *const names[] = {[SHINY_PROBE_UNKNOWN] = "unknown", [SHINY_PROBE_LOW] = "low", [SHINY_PROBE_MEDIUM] = "medium",
-					    [SHINY_PROBE_HIGH] = "high", [SHINY_PROBE_EXACT] = "exact"};
+	static const char *const names[] = { [SHINY_PROBE_UNKNOWN] = "unknown",
+					     [SHINY_PROBE_LOW] = "low",
+					     [SHINY_PROBE_MEDIUM] = "medium",
+					     [SHINY_PROBE_HIGH] = "high",
+					     [SHINY_PROBE_EXACT] = "exact" };
 
 	return names[confidence];
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_executable.h: what can be seen of an executable's own heaps: Oilpan's functions, types and headers, out of its file alone.
+ * probe_executable.h: what can be seen of an executable's own heaps: Oilpan's functions, types and
+ * headers, out of its file alone.
  *
- * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: some of its own while it works; a result is read-only.
+ * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: some of its own while it works; a
+ * result is read-only.
  *
  * The result is the file that the inside reads, too: include/shiny/wire/probe.h says what is in it.
  */
@@ -25,16 +27,19 @@ struct probe_options {
 
 struct probe {
 	struct shiny_probe_file *file; /* whole and checked */
-	char *cache_path;              /* where it is or would be cached; NULL: the file has no build-id, or there is no place */
+	char *cache_path;              /* where it is or would be cached; NULL: the file has no
+	                                * build-id, or there is no place */
 	bool cached;                   /* it was there already */
 	uint64_t ns;                   /* that it took */
 };
 
 /*
- * A file without Oilpan is no error: the result's shape says so, and its notes why. Errors: the file can't be read, or isn't an x86-64 ELF file.
- * A result that can't be cached is no error either.
+ * A file without Oilpan is no error: the result's shape says so, and its notes why. Errors: the
+ * file can't be read, or isn't an x86-64 ELF file. A result that can't be cached is no error
+ * either.
  */
-SHINY_MUST_CHECK struct shiny_err *probe_open(const char *path, const struct probe_options *options, struct probe *out);
+SHINY_MUST_CHECK struct shiny_err *probe_open(const char *path, const struct probe_options *options,
+					      struct probe *out);
 void probe_close(struct probe *probe);
 
 /* The string at a position that is in the result. */
@@ -42,7 +47,8 @@ const char *probe_text(const struct probe *probe, uint32_t at);
 const struct shiny_probe_type *probe_types(const struct probe *probe);
 const struct shiny_probe_note *probe_notes(const struct probe *probe);
 
-/* The row of a type: by its index (SECTION), or by its variable's address (REGISTERED). NULL: none. */
+/* The row of a type: by its index (SECTION), or by its variable's address (REGISTERED). NULL:
+ * none. */
 const struct shiny_probe_type *probe_type(const struct probe *probe, uint64_t index_or_info);
 
 const char *probe_confidence_name(enum shiny_probe_confidence confidence);

@@ -2,19 +2,23 @@
 /*
  * probe_explicit.c: see probe_explicit.h.
  *
- * Blink's vectors and hash tables manage their storage themselves as far as they can: what no longer needs it is freed at once, and what needs more
- * or less is resized in place if what lies behind is free. In the public source (v8/src/heap/cppgc/explicit-management.cc, 2021 to 2026) both
- * begin with the object:
+ * Blink's vectors and hash tables manage their storage themselves as far as they can: what no
+ * longer needs it is freed at once, and what needs more or less is resized in place if what lies
+ * behind is free. In the public source (v8/src/heap/cppgc/explicit-management.cc, 2021 to 2026)
+ * both begin with the object:
  *
- *	void FreeUnreferencedObject(HeapHandle&, void* object)     bool Resize(void* object, size_t bytes)
- *		page = object & ~(kPageSize - 1)                           page = object & ~(kPageSize - 1)             128 KiB
- *		size = 16 bits in front of the object                      old = 16 bits in front of the object
- *		…                                                          new = (bytes + 8 + 7) & ~7
- *		free_list.Add({object - 8, size})                          16 bits in front of the object = new, and the mark
+ *	void FreeUnreferencedObject(HeapHandle&, void* object) bool Resize(void* object, size_t
+ *	bytes)
+ *		page = object & ~(kPageSize - 1) page = object & ~(kPageSize - 1) 128 KiB
+ *		size = 16 bits in front of the object old = 16 bits in front of the object
+ *		… new = (bytes + 8 + 7) & ~7
+ *		free_list.Add({object - 8, size}) 16 bits in front of the object = new, and the mark
  *
- * The function on the left is believed if it does these three with its second argument and calls or jumps to a function that the sweeper's
- * free lists have (probe_free.c), the header's address being its second argument; the one on the right if it does these four with its first and
- * second. One function of each must be found. Chromium 150 and 156 (clang) have them, and node 20 (gcc), as its symbols say.
+ * The function on the left is believed if it does these three with its second argument and calls or
+ * jumps to a function that the sweeper's free lists have (probe_free.c), the header's address being
+ * its second argument; the one on the right if it does these four with its first and second. One
+ * function of each must be found. Chromium 150 and 156 (clang) have them, and node 20 (gcc), as its
+ * symbols say.
  */
 #include "probe_explicit.h"
 
@@ -33,7 +37,8 @@ enum held { HELD_NOTHING, HELD_OBJECT, HELD_HEADER, HELD_BYTES, HELD_SUM };
 struct reader {
 	const struct probe_draft *draft;
 	enum held held[16];   /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
-	enum held branch[16]; /* as they were at the last conditional branch: its other arm comes behind this one's end */
+	enum held branch[16]; /* as they were at the last conditional branch: its other arm comes
+	                       * behind this one's end */
 	struct {
 		int64_t at; /* from rbp */
 		enum held held;
@@ -46,7 +51,8 @@ static enum held held_by(const struct reader *r, const ZydisDecodedOperand *o)
 {
 	int n;
 
-	if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RBP && o->mem.index == ZYDIS_REGISTER_NONE && o->size == 64)
+	if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RBP &&
+	    o->mem.index == ZYDIS_REGISTER_NONE && o->size == 64)
 		for (unsigned i = 0; i < SLOTS; i++)
 			if (r->slots[i].held != HELD_NOTHING && r->slots[i].at == o->mem.disp.value)
 				return r->slots[i].held;
@@ -59,20 +65,26 @@ static enum held held_by(const struct reader *r, const ZydisDecodedOperand *o)
 /* The 16 bits with the size, by the object or its header. */
 static bool is_size(const struct reader *r, const ZydisDecodedOperand *o)
 {
-	int base = o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE && o->size == 16 ? eval_register(o->mem.base) : -1;
+	int base = o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE &&
+				   o->size == 16
+			   ? eval_register(o->mem.base)
+			   : -1;
 
-	return base >= 0 && ((r->held[base] == HELD_OBJECT && o->mem.disp.value == SIZE_AT) ||
-			     (r->held[base] == HELD_HEADER && o->mem.disp.value == SIZE_AT - HEADER_AT));
+	return base >= 0 &&
+	       ((r->held[base] == HELD_OBJECT && o->mem.disp.value == SIZE_AT) ||
+		(r->held[base] == HELD_HEADER && o->mem.disp.value == SIZE_AT - HEADER_AT));
 }
 
 static void see_target(struct reader *r, const struct flow_instruction *i)
 {
 	uint64_t target;
 
-	if (r->held[6] != HELD_HEADER || !i->decoded.operand_count_visible || !flow_address(i, &i->operands[0], &target))
+	if (r->held[6] != HELD_HEADER || !i->decoded.operand_count_visible ||
+	    !flow_address(i, &i->operands[0], &target))
 		return;
 	for (uint32_t k = 0; k < r->draft->head.entry_count; k++)
-		r->frees |= r->draft->head.entries[k].kind == SHINY_PROBE_FREE && r->draft->head.entries[k].vaddr == target;
+		r->frees |= r->draft->head.entries[k].kind == SHINY_PROBE_FREE &&
+			    r->draft->head.entries[k].vaddr == target;
 }
 
 /* What the first operand, a register, holds afterwards. */
@@ -93,7 +105,8 @@ static enum held after(struct reader *r, const struct flow_instruction *i)
 			return HELD_NOTHING;
 		if (r->held[base] == HELD_OBJECT && from->mem.disp.value == HEADER_AT)
 			return HELD_HEADER;
-		return r->held[base] == HELD_BYTES && from->mem.disp.value == 15 ? HELD_SUM : HELD_NOTHING;
+		return r->held[base] == HELD_BYTES && from->mem.disp.value == 15 ? HELD_SUM
+										 : HELD_NOTHING;
 	case ZYDIS_MNEMONIC_ADD:
 		if (before == HELD_OBJECT && number == (uint64_t)(int64_t)HEADER_AT)
 			return HELD_HEADER;
@@ -109,10 +122,12 @@ static enum held after(struct reader *r, const struct flow_instruction *i)
 
 static void step(struct reader *r, const struct flow_instruction *i)
 {
-	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 }; /* what a callee need not keep */
+	/* what a callee need not keep */
+	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 	const ZydisDecodedOperand *to = &i->operands[0];
 	bool writes = to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && writes ? eval_register(to->reg.value) : -1;
+	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && writes ? eval_register(to->reg.value)
+								  : -1;
 
 	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
 		if (is_size(r, &i->operands[k]))
@@ -138,7 +153,8 @@ static void step(struct reader *r, const struct flow_instruction *i)
 	}
 	if (n >= 0) {
 		r->held[n] = after(r, i);
-	} else if (i->decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.base == ZYDIS_REGISTER_RBP &&
+	} else if (i->decoded.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		   to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.base == ZYDIS_REGISTER_RBP &&
 		   held_by(r, &i->operands[1]) != HELD_NOTHING) {
 		r->slots[r->slot_next % SLOTS].at = to->mem.disp.value;
 		r->slots[r->slot_next++ % SLOTS].held = held_by(r, &i->operands[1]);
@@ -146,7 +162,8 @@ static void step(struct reader *r, const struct flow_instruction *i)
 }
 
 /* Reads the function, in the order of addresses, with its arguments. */
-static struct reader read_function(const struct near_code *near, const struct probe_draft *draft, uint64_t vaddr, enum held rdi, enum held rsi)
+static struct reader read_function(const struct near_code *near, const struct probe_draft *draft,
+				   uint64_t vaddr, enum held rdi, enum held rsi)
 {
 	struct flow_code code = { .file = near->file };
 	struct reader r = { .draft = draft, .held = { [7] = rdi, [6] = rsi } };
@@ -155,10 +172,12 @@ static struct reader read_function(const struct near_code *near, const struct pr
 
 	memcpy(r.branch, r.held, sizeof(r.held));
 	for (unsigned n = 0; n < STEPS && flow_decode(&code, vaddr, &i); n++, vaddr = i.next) {
-		if (ended && n && (i.decoded.mnemonic == ZYDIS_MNEMONIC_INT3 || near_is_start(near, vaddr)))
+		if (ended && n &&
+		    (i.decoded.mnemonic == ZYDIS_MNEMONIC_INT3 || near_is_start(near, vaddr)))
 			break;
 		step(&r, &i);
-		ended = i.decoded.meta.category == ZYDIS_CATEGORY_RET || i.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+		ended = i.decoded.meta.category == ZYDIS_CATEGORY_RET ||
+			i.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 	}
 	return r;
 }
@@ -189,7 +208,8 @@ static bool is_release(const struct elf_file *file, uint64_t vaddr, void *contex
 /* movzwl -2(%reg),%r32, from its opcode on */
 static bool is_load(const uint8_t *at)
 {
-	return (at[2] & 0xc0) == 0x40 && ((at[2] & 7) == 4 ? at[3] == 0x24 && at[4] == 0xfe : at[3] == 0xfe);
+	return (at[2] & 0xc0) == 0x40 &&
+	       ((at[2] & 7) == 4 ? at[3] == 0x24 && at[4] == 0xfe : at[3] == 0xfe);
 }
 
 /* 0: none, or more than one. */
@@ -198,7 +218,9 @@ static uint64_t find(const struct near_code *near, const struct probe_draft *dra
 	struct wanted wanted = { near, draft };
 	uint64_t found = 0;
 
-	for (const uint8_t *at = NULL; (at = near_find(near, at, "\x0f\xb7", 2)) && at + 8 <= near->code + near->bytes; at++) {
+	for (const uint8_t *at = NULL;
+	     (at = near_find(near, at, "\x0f\xb7", 2)) && at + 8 <= near->code + near->bytes;
+	     at++) {
 		uint64_t start = is_load(at) ? near_function(near, at, BEFORE, is, &wanted) : 0;
 
 		if (start && found && start != found)
@@ -208,15 +230,22 @@ static uint64_t find(const struct near_code *near, const struct probe_draft *dra
 	return found;
 }
 
-static void see(const struct near_code *near, struct probe_draft *draft, enum shiny_probe_kind kind, near_is_fn *is, const char *does, const char *lost)
+static void see(const struct near_code *near, struct probe_draft *draft, enum shiny_probe_kind kind,
+		near_is_fn *is, const char *does, const char *lost)
 {
 	uint64_t vaddr = find(near, draft, is);
-	struct shiny_probe_entry entry = { .vaddr = vaddr, .kind = kind, .size = kind == SHINY_PROBE_RESIZE ? 1 : SHINY_PROBE_NO_ARGUMENT };
+	struct shiny_probe_entry entry = { .vaddr = vaddr,
+					   .kind = kind,
+					   .size = kind == SHINY_PROBE_RESIZE
+							   ? 1
+							   : SHINY_PROBE_NO_ARGUMENT };
 
 	if (!vaddr)
-		probe_draft_note(draft, "explicit", SHINY_PROBE_UNKNOWN, "not one function is like the one that %s: %s", does, lost);
+		probe_draft_note(draft, "explicit", SHINY_PROBE_UNKNOWN,
+				 "not one function is like the one that %s: %s", does, lost);
 	else if (near_add_entry(near->file, draft, "explicit", &entry, false))
-		probe_draft_note(draft, "explicit", SHINY_PROBE_HIGH, "the function at 0x%" PRIx64 " %s", vaddr, does);
+		probe_draft_note(draft, "explicit", SHINY_PROBE_HIGH,
+				 "the function at 0x%" PRIx64 " %s", vaddr, does);
 }
 
 void probe_explicit(const struct elf_file *file, struct probe_draft *draft)
@@ -225,6 +254,8 @@ void probe_explicit(const struct elf_file *file, struct probe_draft *draft)
 
 	if (!near.code)
 		return;
-	see(&near, draft, SHINY_PROBE_RESIZE, is_resize, "resizes objects in place", "they keep the size that they were made with");
-	see(&near, draft, SHINY_PROBE_RELEASE, is_release, "frees objects at once", "they may end when others take their place");
+	see(&near, draft, SHINY_PROBE_RESIZE, is_resize, "resizes objects in place",
+	    "they keep the size that they were made with");
+	see(&near, draft, SHINY_PROBE_RELEASE, is_release, "frees objects at once",
+	    "they may end when others take their place");
 }

@@ -2,9 +2,10 @@
 /*
  * probe_file.c: see probe_file.h.
  *
- * A cached result tells where code is to be changed, so it is checked as if somebody had made it up: every position and count is compared with
- * the file's size once, here, and whoever reads a result that passed may follow its positions. That the code at an entry is what
- * the result says is checked by whoever changes it.
+ * A cached result tells where code is to be changed, so it is checked as if somebody had made it
+ * up: every position and count is compared with the file's size once, here, and whoever reads a
+ * result that passed may follow its positions. That the code at an entry is what the result says is
+ * checked by whoever changes it.
  */
 #include "probe_file.h"
 
@@ -53,7 +54,8 @@ uint32_t probe_draft_text(struct probe_draft *draft, const char *text)
 	return at;
 }
 
-void probe_draft_note(struct probe_draft *draft, const char *about, enum shiny_probe_confidence confidence, const char *format, ...)
+void probe_draft_note(struct probe_draft *draft, const char *about,
+		      enum shiny_probe_confidence confidence, const char *format, ...)
 {
 	char text[512];
 	va_list arguments;
@@ -61,8 +63,10 @@ void probe_draft_note(struct probe_draft *draft, const char *about, enum shiny_p
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	*vec_push(&draft->notes) = (struct shiny_probe_note){ .about = probe_draft_text(draft, about), .confidence = confidence,
-							       .text = probe_draft_text(draft, text) };
+	*vec_push(&draft->notes) =
+		(struct shiny_probe_note){ .about = probe_draft_text(draft, about),
+					   .confidence = confidence,
+					   .text = probe_draft_text(draft, text) };
 }
 
 void probe_draft_recipe(struct probe_draft *draft, const struct shiny_patch_recipe *recipe)
@@ -77,13 +81,17 @@ void probe_draft_recipe(struct probe_draft *draft, const struct shiny_patch_reci
 struct shiny_probe_file *probe_draft_finish(struct probe_draft *draft)
 {
 	struct shiny_probe_file *head = &draft->head;
-	size_t recipes = draft->recipes.count * sizeof(*draft->recipes.at), types = draft->types.count * sizeof(*draft->types.at);
+	size_t recipes = draft->recipes.count * sizeof(*draft->recipes.at),
+	       types = draft->types.count * sizeof(*draft->types.at);
 	size_t notes = draft->notes.count * sizeof(*draft->notes.at);
-	size_t types_at = sizeof(*head) + recipes, notes_at = types_at + types, text_at = notes_at + notes;
+	size_t types_at = sizeof(*head) + recipes, notes_at = types_at + types,
+	       text_at = notes_at + notes;
 	size_t bytes = text_at + draft->text.count;
 	uint8_t *out;
 
-	_Static_assert(sizeof(struct shiny_probe_file) % 8 == 0 && sizeof(struct shiny_patch_recipe) % 8 == 0, "rows are aligned");
+	_Static_assert(sizeof(struct shiny_probe_file) % 8 == 0 &&
+			       sizeof(struct shiny_patch_recipe) % 8 == 0,
+		       "rows are aligned");
 	if (bytes > SHINY_PROBE_FILE_MAX)
 		return NULL;
 	head->magic = SHINY_PROBE_MAGIC;
@@ -114,7 +122,8 @@ struct shiny_probe_file *probe_draft_finish(struct probe_draft *draft)
 /* Do `count` rows of `each` bytes at `at` lie in the body? */
 static bool inside(const struct shiny_probe_file *file, uint64_t at, uint64_t count, size_t each)
 {
-	return at >= file->head_bytes && at <= file->file_bytes && at % 8 == 0 && count <= (file->file_bytes - at) / each;
+	return at >= file->head_bytes && at <= file->file_bytes && at % 8 == 0 &&
+	       count <= (file->file_bytes - at) / each;
 }
 
 static bool entries_good(const struct shiny_probe_file *file)
@@ -125,8 +134,9 @@ static bool entries_good(const struct shiny_probe_file *file)
 		if (e->confidence > SHINY_PROBE_EXACT || e->code_bytes > SHINY_PROBE_CODE ||
 		    e->kind < SHINY_PROBE_ALLOCATE || e->kind >= SHINY_PROBE_KINDS)
 			return false;
-		if (e->recipe_bytes && (e->recipe_bytes != sizeof(struct shiny_patch_recipe) || e->recipe_at % 8 ||
-					e->recipe_at < sizeof(*file) || e->recipe_at > file->head_bytes - e->recipe_bytes))
+		if (e->recipe_bytes && (e->recipe_bytes != sizeof(struct shiny_patch_recipe) ||
+					e->recipe_at % 8 || e->recipe_at < sizeof(*file) ||
+					e->recipe_at > file->head_bytes - e->recipe_bytes))
 			return false;
 	}
 	for (uint32_t i = 0; i < file->slot_count; i++)
@@ -135,41 +145,51 @@ static bool entries_good(const struct shiny_probe_file *file)
 	return true;
 }
 
-bool probe_file_good(const struct shiny_probe_file *file, size_t bytes, const uint8_t *build_id, size_t build_id_bytes)
+bool probe_file_good(const struct shiny_probe_file *file, size_t bytes, const uint8_t *build_id,
+		     size_t build_id_bytes)
 {
 	const uint8_t *at = (const uint8_t *)file;
 	const struct shiny_probe_type *types;
 	const struct shiny_probe_note *notes;
 
-	if (bytes < sizeof(*file) || file->magic != SHINY_PROBE_MAGIC || file->version != SHINY_PROBE_VERSION || file->file_bytes != bytes ||
-	    file->head_bytes < sizeof(*file) || file->head_bytes > bytes || file->head_bytes > SHINY_PROBE_HEAD_MAX ||
-	    file->build_id_bytes != build_id_bytes || build_id_bytes > SHINY_PROBE_BUILD_ID ||
+	if (bytes < sizeof(*file) || file->magic != SHINY_PROBE_MAGIC ||
+	    file->version != SHINY_PROBE_VERSION || file->file_bytes != bytes ||
+	    file->head_bytes < sizeof(*file) || file->head_bytes > bytes ||
+	    file->head_bytes > SHINY_PROBE_HEAD_MAX || file->build_id_bytes != build_id_bytes ||
+	    build_id_bytes > SHINY_PROBE_BUILD_ID ||
 	    memcmp(file->build_id, build_id, build_id_bytes))
 		return false;
 	if (XXH3_64bits(at + CHECKED, file->head_bytes - CHECKED) != file->head_checksum ||
 	    XXH3_64bits(at + file->head_bytes, bytes - file->head_bytes) != file->body_checksum)
 		return false;
-	if (!inside(file, file->types_at, file->type_count, sizeof(*types)) || !inside(file, file->notes_at, file->note_count, sizeof(*notes)) ||
-	    !inside(file, file->text_at, file->text_bytes, 1) || !file->text_bytes || at[file->text_at + file->text_bytes - 1] ||
-	    file->shape > SHINY_PROBE_REGISTERED || file->shape_confidence > SHINY_PROBE_EXACT || file->header_confidence > SHINY_PROBE_EXACT ||
-	    file->chain_confidence > SHINY_PROBE_EXACT || file->entry_count > SHINY_PROBE_ENTRIES || file->slot_count > SHINY_PROBE_SLOTS ||
-	    !entries_good(file))
+	if (!inside(file, file->types_at, file->type_count, sizeof(*types)) ||
+	    !inside(file, file->notes_at, file->note_count, sizeof(*notes)) ||
+	    !inside(file, file->text_at, file->text_bytes, 1) || !file->text_bytes ||
+	    at[file->text_at + file->text_bytes - 1] || file->shape > SHINY_PROBE_REGISTERED ||
+	    file->shape_confidence > SHINY_PROBE_EXACT ||
+	    file->header_confidence > SHINY_PROBE_EXACT ||
+	    file->chain_confidence > SHINY_PROBE_EXACT || file->entry_count > SHINY_PROBE_ENTRIES ||
+	    file->slot_count > SHINY_PROBE_SLOTS || !entries_good(file))
 		return false;
 	types = (const struct shiny_probe_type *)(const void *)(at + file->types_at);
 	for (uint32_t i = 0; i < file->type_count; i++)
-		if (types[i].name >= file->text_bytes || types[i].naming > SHINY_PROBE_NAME_CLASS || types[i].confidence > SHINY_PROBE_EXACT)
+		if (types[i].name >= file->text_bytes || types[i].naming > SHINY_PROBE_NAME_CLASS ||
+		    types[i].confidence > SHINY_PROBE_EXACT)
 			return false;
 	notes = (const struct shiny_probe_note *)(const void *)(at + file->notes_at);
 	for (uint32_t i = 0; i < file->note_count; i++)
-		if (notes[i].about >= file->text_bytes || notes[i].text >= file->text_bytes || notes[i].confidence > SHINY_PROBE_EXACT)
+		if (notes[i].about >= file->text_bytes || notes[i].text >= file->text_bytes ||
+		    notes[i].confidence > SHINY_PROBE_EXACT)
 			return false;
 	return true;
 }
 
-struct shiny_probe_file *probe_file_load(const char *path, const uint8_t *build_id, size_t build_id_bytes)
+struct shiny_probe_file *probe_file_load(const char *path, const uint8_t *build_id,
+					 size_t build_id_bytes)
 {
 	size_t bytes;
-	struct shiny_probe_file *file = cache_file_read(path, sizeof(*file), SHINY_PROBE_FILE_MAX, &bytes);
+	struct shiny_probe_file *file =
+		cache_file_read(path, sizeof(*file), SHINY_PROBE_FILE_MAX, &bytes);
 
 	if (file && probe_file_good(file, bytes, build_id, build_id_bytes))
 		return file;

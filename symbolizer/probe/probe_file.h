@@ -29,7 +29,8 @@ void probe_draft_init(struct probe_draft *draft);
 void probe_draft_deinit(struct probe_draft *draft);
 /* Position of a copy of `text`. */
 uint32_t probe_draft_text(struct probe_draft *draft, const char *text);
-void probe_draft_note(struct probe_draft *draft, const char *about, enum shiny_probe_confidence confidence, const char *format, ...)
+void probe_draft_note(struct probe_draft *draft, const char *about,
+		      enum shiny_probe_confidence confidence, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* The last entry's. */
 void probe_draft_recipe(struct probe_draft *draft, const struct shiny_patch_recipe *recipe);
@@ -37,9 +38,11 @@ void probe_draft_recipe(struct probe_draft *draft, const struct shiny_patch_reci
 struct shiny_probe_file *probe_draft_finish(struct probe_draft *draft);
 
 /* Are these `bytes` bytes a result, all its positions inside it, for this build? */
-bool probe_file_good(const struct shiny_probe_file *file, size_t bytes, const uint8_t *build_id, size_t build_id_bytes);
+bool probe_file_good(const struct shiny_probe_file *file, size_t bytes, const uint8_t *build_id,
+		     size_t build_id_bytes);
 
 /* A good result out of the cache, malloc'ed; NULL: there is none. */
-struct shiny_probe_file *probe_file_load(const char *path, const uint8_t *build_id, size_t build_id_bytes);
+struct shiny_probe_file *probe_file_load(const char *path, const uint8_t *build_id,
+					 size_t build_id_bytes);
 
 #endif

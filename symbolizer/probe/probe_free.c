@@ -2,20 +2,25 @@
 /*
  * probe_free.c: see probe_free.h.
  *
- * A collected object that has no destructor ends without a call of its own. But its memory is put on a free list: the sweeper walks over a
- * page, and gives each stretch between two living objects, however many dead ones lie in it, to cppgc::internal::FreeList::Add(Block) or
- * to AddReturningUnusedBounds(Block), which differ in what they return. So do what frees an object at once, and what gives away the rest
- * of a vector's storage that shrank. Both functions take the list, the address and the number of bytes, and, in the public source
+ * A collected object that has no destructor ends without a call of its own. But its memory is put
+ * on a free list: the sweeper walks over a page, and gives each stretch between two living objects,
+ * however many dead ones lie in it, to cppgc::internal::FreeList::Add(Block) or to
+ * AddReturningUnusedBounds(Block), which differ in what they return. So do what frees an object at
+ * once, and what gives away the rest of a vector's storage that shrank. Both functions take the
+ * list, the address and the number of bytes, and, in the public source
  * (v8/src/heap/cppgc/free-list.cc, 2020 to 2026), do this:
  *
  *	if (bytes < sizeof(Entry))  …a filler: its header only           Entry is a header of 8 bytes and a pointer: 16
- *	entry = new (address) Entry(bytes);                              writes the header, and 0 into the pointer at 8
- *	entry->next = list->heads[log2 bytes]; list->heads[…] = entry;   heads: kPageSizeLog2 = 17 pointers
- *	if (… > list->biggest) list->biggest = …;                        behind heads and tails: at 2 * 17 * 8 = 0x110
+ *	entry = new (address) Entry(bytes); writes the header, and 0 into the pointer at 8
+ *	entry->next = list->heads[log2 bytes]; list->heads[…] = entry; heads: kPageSizeLog2 = 17
+ *	pointers
+ *	if (… > list->biggest) list->biggest = …; behind heads and tails: at 2 * 17 * 8 = 0x110
  *
- * Four of these facts are looked for in the code of each function near the ones that make objects: the third argument is compared with 15 or
- * 16; 0 is stored at 8 behind the second; the second itself is stored somewhere in what the first points to; and the word at 0x110 behind
- * the first is loaded. Chromium 150 and 156 (clang) and node 20 (gcc, where the symbols say that they are these two) have exactly two such.
+ * Four of these facts are looked for in the code of each function near the ones that make objects:
+ * the third argument is compared with 15 or 16; 0 is stored at 8 behind the second; the second
+ * itself is stored somewhere in what the first points to; and the word at 0x110 behind the first is
+ * loaded. Chromium 150 and 156 (clang) and node 20 (gcc, where the symbols say that they are these
+ * two) have exactly two such.
  */
 #include "probe_free.h"
 
@@ -37,7 +42,8 @@ enum held { HELD_NOTHING, HELD_LIST, HELD_ADDRESS, HELD_BYTES, HELD_HEAD };
 
 struct reader {
 	enum held held[16];   /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
-	enum held branch[16]; /* as they were at the last conditional branch: its other arm comes behind this one's end */
+	enum held branch[16]; /* as they were at the last conditional branch: its other arm comes
+	                       * behind this one's end */
 	bool compares, links, pushes, biggest;
 };
 
@@ -48,17 +54,19 @@ static enum held held_in(const struct reader *r, ZydisRegister reg)
 	return n < 0 ? HELD_NOTHING : r->held[n];
 }
 
-static void see_memory(struct reader *r, const struct flow_instruction *i, const ZydisDecodedOperand *o)
+static void see_memory(struct reader *r, const struct flow_instruction *i,
+		       const ZydisDecodedOperand *o)
 {
 	enum held base = held_in(r, o->mem.base);
 	bool writes = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 
 	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM)
 		return;
-	if (base == HELD_ADDRESS && writes && o->mem.disp.value == NEXT_AT && i->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-	    !i->operands[1].imm.value.u)
+	if (base == HELD_ADDRESS && writes && o->mem.disp.value == NEXT_AT &&
+	    i->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !i->operands[1].imm.value.u)
 		r->links = true;
-	if ((base == HELD_LIST || base == HELD_HEAD) && writes && i->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	if ((base == HELD_LIST || base == HELD_HEAD) && writes &&
+	    i->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    held_in(r, i->operands[1].reg.value) == HELD_ADDRESS)
 		r->pushes = true;
 	if (base == HELD_LIST && o->mem.disp.value == BIGGEST_AT)
@@ -68,16 +76,21 @@ static void see_memory(struct reader *r, const struct flow_instruction *i, const
 static void step(struct reader *r, const struct flow_instruction *i)
 {
 	const ZydisDecodedOperand *to = &i->operands[0], *from = &i->operands[1];
-	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && (to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ? eval_register(to->reg.value) : -1;
+	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+				(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			? eval_register(to->reg.value)
+			: -1;
 	enum held held = HELD_NOTHING;
 
-	if (i->decoded.mnemonic == ZYDIS_MNEMONIC_CMP && to->type == ZYDIS_OPERAND_TYPE_REGISTER && held_in(r, to->reg.value) == HELD_BYTES &&
-	    from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && (from->imm.value.u == ENTRY_BYTES || from->imm.value.u == ENTRY_BYTES - 1))
+	if (i->decoded.mnemonic == ZYDIS_MNEMONIC_CMP && to->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    held_in(r, to->reg.value) == HELD_BYTES && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	    (from->imm.value.u == ENTRY_BYTES || from->imm.value.u == ENTRY_BYTES - 1))
 		r->compares = true;
 	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
 		see_memory(r, i, &i->operands[k]);
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_CALL) {
-		static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 }; /* what a callee need not keep */
+		/* what a callee need not keep */
+		static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 
 		for (size_t k = 0; k < sizeof(lost); k++)
 			r->held[lost[k]] = HELD_NOTHING;
@@ -85,13 +98,16 @@ static void step(struct reader *r, const struct flow_instruction *i)
 	}
 	if (i->decoded.meta.category == ZYDIS_CATEGORY_COND_BR)
 		memcpy(r->branch, r->held, sizeof(r->held));
-	if (i->decoded.meta.category == ZYDIS_CATEGORY_RET || i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
+	if (i->decoded.meta.category == ZYDIS_CATEGORY_RET ||
+	    i->decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
 		memcpy(r->held, r->branch, sizeof(r->held));
 	if (n < 0)
 		return;
-	if (i->decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->size == 64 && from->type == ZYDIS_OPERAND_TYPE_REGISTER)
+	if (i->decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->size == 64 &&
+	    from->type == ZYDIS_OPERAND_TYPE_REGISTER)
 		held = held_in(r, from->reg.value);
-	else if (i->decoded.mnemonic == ZYDIS_MNEMONIC_LEA && held_in(r, from->mem.base) == HELD_LIST)
+	else if (i->decoded.mnemonic == ZYDIS_MNEMONIC_LEA &&
+		 held_in(r, from->mem.base) == HELD_LIST)
 		held = HELD_HEAD;
 	r->held[n] = held;
 }
@@ -117,7 +133,8 @@ static bool is_add(const struct elf_file *file, uint64_t vaddr)
 /* movq $0,8(%reg), as its last bytes: the displacement and the immediate */
 static bool is_link(const uint8_t *at)
 {
-	return (at[-2] == 0xc7 && (at[-1] & 0xf8) == 0x40 && at[-1] != 0x44) || (at[-3] == 0xc7 && at[-2] == 0x44 && at[-1] == 0x24);
+	return (at[-2] == 0xc7 && (at[-1] & 0xf8) == 0x40 && at[-1] != 0x44) ||
+	       (at[-3] == 0xc7 && at[-2] == 0x44 && at[-1] == 0x24);
 }
 
 static bool is_one(const struct elf_file *file, uint64_t vaddr, void *context)
@@ -156,13 +173,20 @@ void probe_free(const struct elf_file *file, struct probe_draft *draft)
 		return;
 	count = find(&near, found);
 	if (!count || count > FOUND_MOST) {
-		probe_draft_note(draft, "free", SHINY_PROBE_UNKNOWN, "%s the sweeper's free lists: objects without a destructor "
-				 "end when others take their place", count ? "too many functions look like those of" : "no function is like those of");
+		probe_draft_note(draft, "free", SHINY_PROBE_UNKNOWN,
+				 "%s the sweeper's free lists: objects without a destructor "
+				 "end when others take their place",
+				 count ? "too many functions look like those of"
+				       : "no function is like those of");
 		return;
 	}
 	for (unsigned i = 0; i < count; i++)
-		added += near_add_entry(file, draft, "free", &(struct shiny_probe_entry){ .vaddr = found[i], .kind = SHINY_PROBE_FREE, .size = 2 },
+		added += near_add_entry(file, draft, "free",
+					&(struct shiny_probe_entry){ .vaddr = found[i],
+								     .kind = SHINY_PROBE_FREE,
+								     .size = 2 },
 					false);
 	if (added)
-		probe_draft_note(draft, "free", SHINY_PROBE_HIGH, "%u functions put memory on the sweeper's free lists", added);
+		probe_draft_note(draft, "free", SHINY_PROBE_HIGH,
+				 "%u functions put memory on the sweeper's free lists", added);
 }

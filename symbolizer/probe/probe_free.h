@@ -10,7 +10,8 @@
 #include "../elf/elf_file.h"
 #include "probe_file.h"
 
-/* Behind probe_oilpan(): adds entries SHINY_PROBE_FREE, or a note that says why not; nothing where no function makes objects. */
+/* Behind probe_oilpan(): adds entries SHINY_PROBE_FREE, or a note that says why not; nothing where
+ * no function makes objects. */
 void probe_free(const struct elf_file *file, struct probe_draft *draft);
 
 #endif

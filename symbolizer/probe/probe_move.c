@@ -2,30 +2,35 @@
 /*
  * probe_move.c: see probe_move.h.
  *
- * A collection may compact the spaces that hold the storage of vectors and hash tables. cppgc::internal::Compactor (public source, 2020 to 2026:
- * v8/src/heap/cppgc/compactor.cc) walks over a page, from header to header, and copies each object that lives to the next free place:
+ * A collection may compact the spaces that hold the storage of vectors and hash tables.
+ * cppgc::internal::Compactor (public source, 2020 to 2026: v8/src/heap/cppgc/compactor.cc) walks
+ * over a page, from header to header, and copies each object that lives to the next free place:
  *
- *	size = header->AllocatedSize();             16 bits at 6 of the header, without the lowest one: the size in units of 8
+ *	size = header->AllocatedSize();             16 bits at 6 of the header, without the lowest
+ *                                                  one: the size in units of 8
  *	if (frontier != header) {
  *		if (current_page == page) memmove(frontier, header, size);
  *		else                      memcpy(frontier, header, size);
  *		movable_references.Relocate(header + 8, frontier + 8);
  *	}
  *
- * All of this is one function in Chromium 150, 156 and node: nothing that gets both addresses is called but memmove and memcpy. So these two call
- * instructions are looked for, to be patched themselves.
+ * All of this is one function in Chromium 150, 156 and node: nothing that gets both addresses is
+ * called but memmove and memcpy. So these two call instructions are looked for, to be patched
+ * themselves.
  *
- * A header is where 16 bits are loaded from 6 behind a register. From there all ways are walked, with that word as a number: three numbers at once,
- * so that what the code makes of it is known, not guessed. A call is believed if
+ * A header is where 16 bits are loaded from 6 behind a register. From there all ways are walked,
+ * with that word as a number: three numbers at once, so that what the code makes of it is known,
+ * not guessed. A call is believed if
  *	it is a direct one of an import named memcpy or memmove,
  *	its second argument is the register with the header,
  *	its third is the number of bytes that the word stands for, for each of the three,
  *	its first was compared with the header before, and has not changed since;
- * and a header is believed if ways from it lead to one call of each. There must be one such pair. Chromium 107, 150 and 156 have it; in node 20
- * it lies in Compactor::CompactSpacesIfEnabled(), as its symbols say.
+ * and a header is believed if ways from it lead to one call of each. There must be one such pair.
+ * Chromium 107, 150 and 156 have it; in node 20 it lies in Compactor::CompactSpacesIfEnabled(), as
+ * its symbols say.
  *
- * Rejected: V8's list of move listeners in the heap (its place is not fixed, and nothing may be put in it behind the program's back); patching
- * memmove itself, for all callers.
+ * Rejected: V8's list of move listeners in the heap (its place is not fixed, and nothing may be put
+ * in it behind the program's back); patching memmove itself, for all callers.
  */
 #include "probe_move.h"
 
@@ -39,18 +44,25 @@
 
 enum {
 	LANES = 3,
-	REACH = 0x2000,    /* bytes from the load to the calls; gcc puts the rare one behind the function's end */
-	WAYS = 24, WAY_STEPS = 300, STEPS = 6000, VISITS = 3,
-	SIZE_AT = 6, SLOTS = 8,
+	REACH = 0x2000, /* bytes from the load to the calls; gcc puts the rare one behind the
+			   function's end */
+	WAYS = 24,
+	WAY_STEPS = 300,
+	STEPS = 6000,
+	VISITS = 3,
+	SIZE_AT = 6,
+	SLOTS = 8,
 };
 
 /* Headers' words, and the bytes that they stand for. */
-static const uint64_t words[LANES] = { 0x0009, 0x1235, 0xfffe }, bytes[LANES] = { 0x20, 0x48d0, 0x3fff8 };
+static const uint64_t words[LANES] = { 0x0009, 0x1235, 0xfffe },
+		      bytes[LANES] = { 0x20, 0x48d0, 0x3fff8 };
 
 enum held { HELD_OTHER, HELD_HEADER, HELD_NUMBER };
 struct value {
 	enum held held;
-	uint64_t made;          /* OTHER: by the instruction there; what was in a register at the start has its number + 1 */
+	uint64_t made;          /* OTHER: by the instruction there; what was in a register at the
+	                         * start has its number + 1 */
 	uint64_t number[LANES]; /* NUMBER */
 };
 
@@ -88,7 +100,8 @@ struct finder {
 
 static bool is_slot(const ZydisDecodedOperand *o)
 {
-	return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RBP && o->mem.index == ZYDIS_REGISTER_NONE && o->size == 64;
+	return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RBP &&
+	       o->mem.index == ZYDIS_REGISTER_NONE && o->size == 64;
 }
 
 static const struct value *value_of(const struct way *way, const ZydisDecodedOperand *o)
@@ -111,18 +124,23 @@ static uint64_t masked(uint64_t number, unsigned bits)
 /* What a write of `bits` bits to a register that held `old` leaves there. */
 static uint64_t written(uint64_t old, uint64_t number, unsigned bits)
 {
-	return bits >= 32 ? masked(number, bits) : (old & ~((UINT64_C(1) << bits) - 1)) | masked(number, bits);
+	return bits >= 32 ? masked(number, bits)
+			  : (old & ~((UINT64_C(1) << bits) - 1)) | masked(number, bits);
 }
 
 /* The number that an address operand makes, if it is made of one number and constants. */
-static bool lea_number(const struct way *way, const ZydisDecodedOperand *o, unsigned lane, uint64_t *out)
+static bool lea_number(const struct way *way, const ZydisDecodedOperand *o, unsigned lane,
+		       uint64_t *out)
 {
-	int base = o->mem.base == ZYDIS_REGISTER_NONE ? -1 : eval_register(o->mem.base), index = eval_register(o->mem.index);
+	int base = o->mem.base == ZYDIS_REGISTER_NONE ? -1 : eval_register(o->mem.base),
+	    index = eval_register(o->mem.index);
 	uint64_t sum = (uint64_t)o->mem.disp.value;
 
-	if ((o->mem.base != ZYDIS_REGISTER_NONE && base < 0) || (o->mem.index != ZYDIS_REGISTER_NONE && index < 0) || (base < 0 && index < 0))
+	if ((o->mem.base != ZYDIS_REGISTER_NONE && base < 0) ||
+	    (o->mem.index != ZYDIS_REGISTER_NONE && index < 0) || (base < 0 && index < 0))
 		return false;
-	if ((base >= 0 && way->reg[base].held != HELD_NUMBER) || (index >= 0 && way->reg[index].held != HELD_NUMBER))
+	if ((base >= 0 && way->reg[base].held != HELD_NUMBER) ||
+	    (index >= 0 && way->reg[index].held != HELD_NUMBER))
 		return false;
 	if (base >= 0)
 		sum += way->reg[base].number[lane];
@@ -136,13 +154,16 @@ static bool is_word(const struct way *way, const struct flow_instruction *in)
 {
 	const ZydisDecodedOperand *o = &in->operands[1];
 
-	return in->decoded.mnemonic == ZYDIS_MNEMONIC_MOVZX && o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->size == 16 &&
-	       o->mem.index == ZYDIS_REGISTER_NONE && o->mem.disp.value == SIZE_AT && eval_register(o->mem.base) >= 0 &&
+	return in->decoded.mnemonic == ZYDIS_MNEMONIC_MOVZX &&
+	       o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->size == 16 &&
+	       o->mem.index == ZYDIS_REGISTER_NONE && o->mem.disp.value == SIZE_AT &&
+	       eval_register(o->mem.base) >= 0 &&
 	       way->reg[eval_register(o->mem.base)].held == HELD_HEADER;
 }
 
 /* What the instruction's second operand gives in a lane. */
-static bool source(const struct way *way, const struct flow_instruction *in, unsigned lane, uint64_t *out)
+static bool source(const struct way *way, const struct flow_instruction *in, unsigned lane,
+		   uint64_t *out)
 {
 	const ZydisDecodedOperand *o = &in->operands[1];
 	const struct value *v = value_of(way, o);
@@ -158,7 +179,8 @@ static bool source(const struct way *way, const struct flow_instruction *in, uns
 }
 
 /* The number that the first operand has afterwards. */
-static bool number_after(const struct way *way, const struct flow_instruction *in, const struct value *old, unsigned lane, uint64_t *out)
+static bool number_after(const struct way *way, const struct flow_instruction *in,
+			 const struct value *old, unsigned lane, uint64_t *out)
 {
 	const ZydisDecodedOperand *to = &in->operands[0];
 	uint64_t before = old->held == HELD_NUMBER ? old->number[lane] : 0, with = 1;
@@ -183,11 +205,16 @@ static bool number_after(const struct way *way, const struct flow_instruction *i
 		break;
 	}
 	/* shifts by one name no second operand in some encodings */
-	if (old->held != HELD_NUMBER || (in->decoded.operand_count_visible > 1 && !source(way, in, lane, &with)))
+	if (old->held != HELD_NUMBER ||
+	    (in->decoded.operand_count_visible > 1 && !source(way, in, lane, &with)))
 		return false;
 	switch (in->decoded.mnemonic) {
-	case ZYDIS_MNEMONIC_SHR: *out = written(before, masked(before, to->size) >> (with & 63), to->size); return true;
-	case ZYDIS_MNEMONIC_SHL: *out = written(before, before << (with & 63), to->size); return true;
+	case ZYDIS_MNEMONIC_SHR:
+		*out = written(before, masked(before, to->size) >> (with & 63), to->size);
+		return true;
+	case ZYDIS_MNEMONIC_SHL:
+		*out = written(before, before << (with & 63), to->size);
+		return true;
 	case ZYDIS_MNEMONIC_AND: *out = written(before, before & with, to->size); return true;
 	case ZYDIS_MNEMONIC_ADD: *out = written(before, before + with, to->size); return true;
 	default: return false;
@@ -196,7 +223,8 @@ static bool number_after(const struct way *way, const struct flow_instruction *i
 
 static void note_compared(struct way *way, const struct flow_instruction *in)
 {
-	const struct value *a = value_of(way, &in->operands[0]), *b = value_of(way, &in->operands[1]);
+	const struct value *a = value_of(way, &in->operands[0]),
+			   *b = value_of(way, &in->operands[1]);
 
 	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CMP || in->operands[0].size != 64 || !a || !b)
 		return;
@@ -221,12 +249,17 @@ static void step(struct way *way, const struct flow_instruction *in)
 {
 	struct value after = { .made = in->vaddr };
 	const ZydisDecodedOperand *to = &in->operands[0];
-	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? eval_register(to->reg.value) : -1;
+	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+				to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE
+			? eval_register(to->reg.value)
+			: -1;
 	bool number = n >= 0;
 
 	note_compared(way, in);
 	if (is_slot(to) && to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
-		const struct value *from = in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV ? value_of(way, &in->operands[1]) : NULL;
+		const struct value *from = in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV
+						   ? value_of(way, &in->operands[1])
+						   : NULL;
 
 		put_aside(way, to, from ? from : &after);
 	}
@@ -234,11 +267,15 @@ static void step(struct way *way, const struct flow_instruction *in)
 		number = number_after(way, in, &way->reg[n], lane, &after.number[lane]);
 	if (number)
 		after.held = HELD_NUMBER;
-	else if (n >= 0 && in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->size == 64 && value_of(way, &in->operands[1]))
+	else if (n >= 0 && in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV && to->size == 64 &&
+		 value_of(way, &in->operands[1]))
 		after = *value_of(way, &in->operands[1]);
 	for (unsigned k = 0; k < in->decoded.operand_count; k++) { /* the hidden ones too */
 		const ZydisDecodedOperand *o = &in->operands[k];
-		int other = o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? eval_register(o->reg.value) : -1;
+		int other = o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+					    o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE
+				    ? eval_register(o->reg.value)
+				    : -1;
 
 		if (other >= 0)
 			way->reg[other] = (struct value){ .made = in->vaddr };
@@ -249,7 +286,8 @@ static void step(struct way *way, const struct flow_instruction *in)
 
 static void step_call(struct way *way, const struct flow_instruction *in)
 {
-	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 }; /* what a callee need not keep */
+	/* what a callee need not keep */
+	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 
 	for (size_t k = 0; k < sizeof(lost); k++)
 		way->reg[lost[k]] = (struct value){ .made = in->vaddr };
@@ -284,7 +322,8 @@ static bool copies_object(const struct way *way)
 {
 	const struct value *to = &way->reg[7], *from = &way->reg[6], *size = &way->reg[2];
 
-	if (from->held != HELD_HEADER || to->held != HELD_OTHER || to->made != way->compared || size->held != HELD_NUMBER)
+	if (from->held != HELD_HEADER || to->held != HELD_OTHER || to->made != way->compared ||
+	    size->held != HELD_NUMBER)
 		return false;
 	for (unsigned lane = 0; lane < LANES; lane++)
 		if (size->number[lane] != bytes[lane])
@@ -322,8 +361,10 @@ static void walk(struct finder *f, struct way way, uint64_t start, unsigned *ste
 	struct flow_instruction in;
 	uint64_t target;
 
-	while (way.steps++ < WAY_STEPS && ++*steps < STEPS && holds_header(&way) && flow_decode(&f->code, way.vaddr, &in)) {
-		bool direct = in.decoded.operand_count_visible && flow_address(&in, &in.operands[0], &target) &&
+	while (way.steps++ < WAY_STEPS && ++*steps < STEPS && holds_header(&way) &&
+	       flow_decode(&f->code, way.vaddr, &in)) {
+		bool direct = in.decoded.operand_count_visible &&
+			      flow_address(&in, &in.operands[0], &target) &&
 			      in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
 		way.vaddr = in.next;
@@ -332,7 +373,8 @@ static void walk(struct finder *f, struct way way, uint64_t start, unsigned *ste
 			const struct known_call *call = call_at(f, in.vaddr);
 
 			if (call && copies_object(&way)) {
-				f->two |= f->found[call->callee] && f->found[call->callee] != in.vaddr;
+				f->two |= f->found[call->callee] &&
+					  f->found[call->callee] != in.vaddr;
 				f->found[call->callee] = in.vaddr;
 				return;
 			}
@@ -340,7 +382,8 @@ static void walk(struct finder *f, struct way way, uint64_t start, unsigned *ste
 			break;
 		}
 		case ZYDIS_CATEGORY_COND_BR:
-			if (direct && target + REACH > start && target < start + REACH && f->way_count < WAYS && visit(f, target)) {
+			if (direct && target + REACH > start && target < start + REACH &&
+			    f->way_count < WAYS && visit(f, target)) {
 				f->ways[f->way_count] = way;
 				f->ways[f->way_count++].vaddr = target;
 			}
@@ -369,7 +412,8 @@ static bool leads_to_both(struct finder *f, uint64_t vaddr)
 	unsigned steps = 0;
 	int base;
 
-	if (!flow_decode(&f->code, vaddr, &in) || in.decoded.operand_count_visible < 2 || in.operands[1].type != ZYDIS_OPERAND_TYPE_MEMORY)
+	if (!flow_decode(&f->code, vaddr, &in) || in.decoded.operand_count_visible < 2 ||
+	    in.operands[1].type != ZYDIS_OPERAND_TYPE_MEMORY)
 		return false;
 	base = eval_register(in.operands[1].mem.base);
 	if (base < 0)
@@ -391,7 +435,8 @@ static bool leads_to_both(struct finder *f, uint64_t vaddr)
 
 /* ---- where to look ---- */
 
-/* Direct calls of the two imports. Few bytes that look like a call are one: their target is looked at only where it is the same as another's. */
+/* Direct calls of the two imports. Few bytes that look like a call are one: their target is looked
+ * at only where it is the same as another's. */
 static void find_calls(struct finder *f, const struct near_code *near)
 {
 	static const char *const names[CALLEES] = {[MEMCPY] = "memcpy", [MEMMOVE] = "memmove"};
@@ -399,11 +444,13 @@ static void find_calls(struct finder *f, const struct near_code *near)
 	Elf64_Shdr plt;
 
 	/* an executable that is stripped has its sections all the same */
-	if (!elf_file_section_named(near->file, ".plt.sec", &plt) && !elf_file_section_named(near->file, ".plt", &plt))
+	if (!elf_file_section_named(near->file, ".plt.sec", &plt) &&
+	    !elf_file_section_named(near->file, ".plt", &plt))
 		return;
 	stubs_low = plt.sh_addr;
 	stubs_high = plt.sh_addr + plt.sh_size;
-	for (const uint8_t *at = NULL; (at = near_find(near, at, "\xe8", 1)) && at + 5 <= near->code + near->bytes; at++) {
+	for (const uint8_t *at = NULL;
+	     (at = near_find(near, at, "\xe8", 1)) && at + 5 <= near->code + near->bytes; at++) {
 		uint64_t vaddr = near_vaddr(near, at), target;
 		enum callee callee;
 		int32_t distance;
@@ -428,7 +475,8 @@ static void find_calls(struct finder *f, const struct near_code *near)
 
 static bool near_call(const struct finder *f, uint64_t vaddr, enum callee callee)
 {
-	for (size_t i = call_behind(f, vaddr > REACH ? vaddr - REACH : 0); i < f->calls.count && f->calls.at[i].vaddr < vaddr + REACH; i++)
+	for (size_t i = call_behind(f, vaddr > REACH ? vaddr - REACH : 0);
+	     i < f->calls.count && f->calls.at[i].vaddr < vaddr + REACH; i++)
 		if (f->calls.at[i].callee == callee)
 			return true;
 	return false;
@@ -437,7 +485,8 @@ static bool near_call(const struct finder *f, uint64_t vaddr, enum callee callee
 /* movzwl 6(%reg),%r32, from its opcode on; a prefix may be in front of it. */
 static bool is_load(const uint8_t *at)
 {
-	return (at[2] & 0xc0) == 0x40 && ((at[2] & 7) == 4 ? at[3] == 0x24 && at[4] == SIZE_AT : at[3] == SIZE_AT);
+	return (at[2] & 0xc0) == 0x40 &&
+	       ((at[2] & 7) == 4 ? at[3] == 0x24 && at[4] == SIZE_AT : at[3] == SIZE_AT);
 }
 
 void probe_move(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft)
@@ -450,25 +499,34 @@ void probe_move(const struct elf_file *file, struct reloc_index *relocs, struct 
 	if (!near.code)
 		return;
 	find_calls(&f, &near);
-	for (const uint8_t *at = NULL; (at = near_find(&near, at, "\x0f\xb7", 2)) && at + 8 <= near.code + near.bytes; at++) {
+	for (const uint8_t *at = NULL;
+	     (at = near_find(&near, at, "\x0f\xb7", 2)) && at + 8 <= near.code + near.bytes; at++) {
 		uint64_t vaddr = near_vaddr(&near, at);
 
 		if (!is_load(at) || !near_call(&f, vaddr, MEMMOVE) || !near_call(&f, vaddr, MEMCPY))
 			continue;
 		if (!leads_to_both(&f, (at[-1] & 0xf0) == 0x40 ? vaddr - 1 : vaddr))
 			continue;
-		several |= pair[MEMCPY] && (pair[MEMCPY] != f.found[MEMCPY] || pair[MEMMOVE] != f.found[MEMMOVE]);
+		several |= pair[MEMCPY] &&
+			   (pair[MEMCPY] != f.found[MEMCPY] || pair[MEMMOVE] != f.found[MEMMOVE]);
 		memcpy(pair, f.found, sizeof(pair));
 	}
 	free(f.calls.at);
 	if (!pair[MEMCPY] || several) {
-		probe_draft_note(draft, "moves", SHINY_PROBE_UNKNOWN, "%s: objects that a collection moves end there",
-				 several ? "more than one place looks like the compactor's" : "no place is like the compactor's");
+		probe_draft_note(draft, "moves", SHINY_PROBE_UNKNOWN,
+				 "%s: objects that a collection moves end there",
+				 several ? "more than one place looks like the compactor's"
+					 : "no place is like the compactor's");
 		return;
 	}
 	for (unsigned i = 0; i < CALLEES; i++)
-		if (!near_add_entry(file, draft, "moves", &(struct shiny_probe_entry){ .vaddr = pair[i], .kind = SHINY_PROBE_MOVE, .size = 2 }, true))
+		if (!near_add_entry(file, draft, "moves",
+				    &(struct shiny_probe_entry){
+					    .vaddr = pair[i], .kind = SHINY_PROBE_MOVE, .size = 2 },
+				    true))
 			return;
-	probe_draft_note(draft, "moves", SHINY_PROBE_HIGH, "the compactor copies objects by the calls of memcpy at 0x%" PRIx64 " and memmove at 0x%" PRIx64,
+	probe_draft_note(draft, "moves", SHINY_PROBE_HIGH,
+			 "the compactor copies objects by the calls of memcpy at 0x%" PRIx64
+			 " and memmove at 0x%" PRIx64,
 			 pair[MEMCPY], pair[MEMMOVE]);
 }

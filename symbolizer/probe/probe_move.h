@@ -11,7 +11,8 @@
 #include "probe_file.h"
 #include "../elf/reloc.h"
 
-/* Behind probe_oilpan(): adds two entries SHINY_PROBE_MOVE, or a note that says why not; nothing where no function makes objects. */
+/* Behind probe_oilpan(): adds two entries SHINY_PROBE_MOVE, or a note that says why not; nothing
+ * where no function makes objects. */
 void probe_move(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft);
 
 #endif

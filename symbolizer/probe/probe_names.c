@@ -11,12 +11,15 @@
  *	cmove  %rcx,%rax
  *	ret
  *
- * or asks the object: mov (%rdi),%rax; call *0x10(%rax). It is run with the second argument 0, as if it were called so; anything that
- * depends on what isn't known ends it without an answer. Run with 1 it answers the placeholder, which tells a type that has none but that.
+ * or asks the object: mov (%rdi),%rax; call *0x10(%rax). It is run with the second argument 0, as
+ * if it were called so; anything that depends on what isn't known ends it without an answer. Run
+ * with 1 it answers the placeholder, which tells a type that has none but that.
  *
- * What an object answers is a constant of its class, mostly: the class's own word for it, or that of the JavaScript interface that it
- * implements, which stands in a structure that another virtual function returns. With the class's vtable in hand both are run in the same way. An
- * element of the DOM makes up its answer (its tag, whether it is attached): there is no constant, and the type keeps its label.
+ * What an object answers is a constant of its class, mostly: the class's own word for it, or that
+ * of the JavaScript interface that it implements, which stands in a structure that another virtual
+ * function returns. With the class's vtable in hand both are run in the same way. An element of the
+ * DOM makes up its answer (its tag, whether it is attached): there is no constant, and the type
+ * keeps its label.
  */
 #include "probe_names.h"
 
@@ -46,10 +49,12 @@ static struct eval_value constant(uint64_t value)
 
 static void compare(struct run *run, const struct flow_instruction *in)
 {
-	struct eval_value left = eval_operand(&run->eval, in, &in->operands[0]), right = eval_operand(&run->eval, in, &in->operands[1]);
+	struct eval_value left = eval_operand(&run->eval, in, &in->operands[0]),
+			  right = eval_operand(&run->eval, in, &in->operands[1]);
 
 	/* the object is there: a callback that finds its base class asks */
-	if (left.kind == EVAL_ARGUMENT && !left.at && in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST && right.kind == EVAL_ARGUMENT)
+	if (left.kind == EVAL_ARGUMENT && !left.at && in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST &&
+	    right.kind == EVAL_ARGUMENT)
 		left = right = constant(1);
 	run->compared = left.kind == EVAL_CONST && right.kind == EVAL_CONST;
 	run->test = in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST;
@@ -63,26 +68,49 @@ static void compare(struct run *run, const struct flow_instruction *in)
 static int holds(const struct run *run, ZydisMnemonic mnemonic)
 {
 	uint64_t sign = run->bits ? UINT64_C(1) << (run->bits - 1) : 0, mask = sign | (sign - 1);
-	uint64_t left = run->left & mask, right = run->right & mask, result = (run->test ? left & right : left - right) & mask;
+	uint64_t left = run->left & mask, right = run->right & mask,
+		 result = (run->test ? left & right : left - right) & mask;
 	bool zero = !result, below = !run->test && left < right;
 	bool less = run->test ? (result & sign) != 0 : (left ^ sign) < (right ^ sign);
 
 	if (!run->compared || !sign)
 		return -1;
-	if (run->zero_only && mnemonic != ZYDIS_MNEMONIC_JZ && mnemonic != ZYDIS_MNEMONIC_SETZ && mnemonic != ZYDIS_MNEMONIC_CMOVZ &&
-	    mnemonic != ZYDIS_MNEMONIC_JNZ && mnemonic != ZYDIS_MNEMONIC_SETNZ && mnemonic != ZYDIS_MNEMONIC_CMOVNZ)
+	if (run->zero_only && mnemonic != ZYDIS_MNEMONIC_JZ && mnemonic != ZYDIS_MNEMONIC_SETZ &&
+	    mnemonic != ZYDIS_MNEMONIC_CMOVZ && mnemonic != ZYDIS_MNEMONIC_JNZ &&
+	    mnemonic != ZYDIS_MNEMONIC_SETNZ && mnemonic != ZYDIS_MNEMONIC_CMOVNZ)
 		return -1;
 	switch (mnemonic) {
 	case ZYDIS_MNEMONIC_JZ: case ZYDIS_MNEMONIC_SETZ: case ZYDIS_MNEMONIC_CMOVZ: return zero;
-	case ZYDIS_MNEMONIC_JNZ: case ZYDIS_MNEMONIC_SETNZ: case ZYDIS_MNEMONIC_CMOVNZ: return !zero;
+	case ZYDIS_MNEMONIC_JNZ:
+	case ZYDIS_MNEMONIC_SETNZ:
+	case ZYDIS_MNEMONIC_CMOVNZ:
+		return !zero;
 	case ZYDIS_MNEMONIC_JB: case ZYDIS_MNEMONIC_SETB: case ZYDIS_MNEMONIC_CMOVB: return below;
-	case ZYDIS_MNEMONIC_JNB: case ZYDIS_MNEMONIC_SETNB: case ZYDIS_MNEMONIC_CMOVNB: return !below;
-	case ZYDIS_MNEMONIC_JBE: case ZYDIS_MNEMONIC_SETBE: case ZYDIS_MNEMONIC_CMOVBE: return below || zero;
-	case ZYDIS_MNEMONIC_JNBE: case ZYDIS_MNEMONIC_SETNBE: case ZYDIS_MNEMONIC_CMOVNBE: return !below && !zero;
+	case ZYDIS_MNEMONIC_JNB:
+	case ZYDIS_MNEMONIC_SETNB:
+	case ZYDIS_MNEMONIC_CMOVNB:
+		return !below;
+	case ZYDIS_MNEMONIC_JBE:
+	case ZYDIS_MNEMONIC_SETBE:
+	case ZYDIS_MNEMONIC_CMOVBE:
+		return below || zero;
+	case ZYDIS_MNEMONIC_JNBE:
+	case ZYDIS_MNEMONIC_SETNBE:
+	case ZYDIS_MNEMONIC_CMOVNBE:
+		return !below && !zero;
 	case ZYDIS_MNEMONIC_JL: case ZYDIS_MNEMONIC_SETL: case ZYDIS_MNEMONIC_CMOVL: return less;
-	case ZYDIS_MNEMONIC_JNL: case ZYDIS_MNEMONIC_SETNL: case ZYDIS_MNEMONIC_CMOVNL: return !less;
-	case ZYDIS_MNEMONIC_JLE: case ZYDIS_MNEMONIC_SETLE: case ZYDIS_MNEMONIC_CMOVLE: return less || zero;
-	case ZYDIS_MNEMONIC_JNLE: case ZYDIS_MNEMONIC_SETNLE: case ZYDIS_MNEMONIC_CMOVNLE: return !less && !zero;
+	case ZYDIS_MNEMONIC_JNL:
+	case ZYDIS_MNEMONIC_SETNL:
+	case ZYDIS_MNEMONIC_CMOVNL:
+		return !less;
+	case ZYDIS_MNEMONIC_JLE:
+	case ZYDIS_MNEMONIC_SETLE:
+	case ZYDIS_MNEMONIC_CMOVLE:
+		return less || zero;
+	case ZYDIS_MNEMONIC_JNLE:
+	case ZYDIS_MNEMONIC_SETNLE:
+	case ZYDIS_MNEMONIC_CMOVNLE:
+		return !less && !zero;
 	default: return -1;
 	}
 }
@@ -92,7 +120,8 @@ static void note_result(struct run *run, const struct flow_instruction *in)
 {
 	struct eval_value result = eval_operand(&run->eval, in, &in->operands[0]);
 
-	run->compared = in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && result.kind == EVAL_CONST;
+	run->compared =
+		in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && result.kind == EVAL_CONST;
 	run->test = run->zero_only = true;
 	run->bits = in->operands[0].size;
 	run->left = run->right = result.at;
@@ -101,7 +130,9 @@ static void note_result(struct run *run, const struct flow_instruction *in)
 /* One instruction that isn't a branch. False: what it does isn't known, and matters. */
 static bool step(struct run *run, const struct flow_instruction *in)
 {
-	int to = in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? eval_register(in->operands[0].reg.value) : -1;
+	int to = in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER
+			 ? eval_register(in->operands[0].reg.value)
+			 : -1;
 	struct eval_value value;
 	int yes;
 
@@ -134,18 +165,21 @@ static bool step(struct run *run, const struct flow_instruction *in)
 	}
 	eval_step(&run->eval, in);
 	/* flags are as they were behind what doesn't change them */
-	if (in->decoded.cpu_flags && (in->decoded.cpu_flags->modified | in->decoded.cpu_flags->undefined) & ZYDIS_CPUFLAG_ZF)
+	if (in->decoded.cpu_flags &&
+	    (in->decoded.cpu_flags->modified | in->decoded.cpu_flags->undefined) & ZYDIS_CPUFLAG_ZF)
 		note_result(run, in);
 	return true;
 }
 
 enum end { END_RETURN, END_VIRTUAL, END_LOST };
-static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, uint32_t *vtable_slot);
+static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at,
+			   uint32_t *vtable_slot);
 
 /* What the loader puts into a word that nobody writes then. */
 static struct eval_value settled(const struct run *run, struct eval_value value)
 {
-	if (run->relocs && value.kind == EVAL_LOADED && !value.add && elf_file_read_only(run->code.file, value.at)) {
+	if (run->relocs && value.kind == EVAL_LOADED && !value.add &&
+	    elf_file_read_only(run->code.file, value.at)) {
 		struct word word = reloc_word(run->relocs, value.at);
 
 		if (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN)
@@ -157,7 +191,11 @@ static struct eval_value settled(const struct run *run, struct eval_value value)
 /* A call of a function with the object as its argument, whose vtable is known: what it returns. */
 static bool ask(struct run *run, uint64_t vaddr)
 {
-	struct run inner = { .code = run->code, .relocs = run->relocs, .vtable = run->vtable, .depth = run->depth + 1, .steps = run->steps };
+	struct run inner = { .code = run->code,
+			     .relocs = run->relocs,
+			     .vtable = run->vtable,
+			     .depth = run->depth + 1,
+			     .steps = run->steps };
 	uint32_t vptr_at, vtable_slot;
 
 	if (inner.depth > DEPTH)
@@ -171,16 +209,21 @@ static bool ask(struct run *run, uint64_t vaddr)
 }
 
 /* The function in a slot of a vtable; 0: none. */
-static uint64_t function_in(const struct eval_world *world, struct reloc_index *relocs, uint64_t vaddr)
+static uint64_t function_in(const struct eval_world *world, struct reloc_index *relocs,
+			    uint64_t vaddr)
 {
 	struct word word = reloc_word(relocs, vaddr);
 
 	/* PLAIN: of a file that is loaded where it says */
-	return (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN) && elf_file_flags(world->file, word.value) & PF_X ? word.value : 0;
+	return (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN) &&
+			       elf_file_flags(world->file, word.value) & PF_X
+		       ? word.value
+		       : 0;
 }
 
 /* The function that a call or jump of the known object's goes to; 0: it isn't one. */
-static uint64_t asked(const struct run *run, const struct eval_value *address, bool direct, uint64_t target)
+static uint64_t asked(const struct run *run, const struct eval_value *address, bool direct,
+		      uint64_t target)
 {
 	struct eval_value self = eval_argument(&run->eval, 0);
 
@@ -188,20 +231,26 @@ static uint64_t asked(const struct run *run, const struct eval_value *address, b
 		return 0;
 	if (direct)
 		return target;
-	if (address->kind != EVAL_MEMBER || address->at || address->add < 0 || address->add > UINT16_MAX)
+	if (address->kind != EVAL_MEMBER || address->at || address->add < 0 ||
+	    address->add > UINT16_MAX)
 		return 0;
 	return function_in(run->eval.world, run->relocs, run->vtable + (uint64_t)address->add);
 }
 
 /* Runs from `vaddr` to the end; registers are as they are there. */
-static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, uint32_t *vtable_slot)
+static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at,
+			   uint32_t *vtable_slot)
 {
 	struct flow_instruction in;
 	uint64_t target = 0;
 
-	for (unsigned steps = 0; steps < STEPS && (!run->steps || (*run->steps)++ < ALL_STEPS) && flow_decode(&run->code, vaddr, &in); steps++) {
-		bool call = in.decoded.meta.category == ZYDIS_CATEGORY_CALL, jump = in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
-		bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	for (unsigned steps = 0; steps < STEPS && (!run->steps || (*run->steps)++ < ALL_STEPS) &&
+				 flow_decode(&run->code, vaddr, &in);
+	     steps++) {
+		bool call = in.decoded.meta.category == ZYDIS_CATEGORY_CALL,
+		     jump = in.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+		bool direct = in.decoded.operand_count_visible &&
+			      in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 			      flow_address(&in, &in.operands[0], &target);
 		struct eval_value address = { .kind = EVAL_UNKNOWN };
 
@@ -220,7 +269,8 @@ static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, u
 					return END_RETURN;
 				continue;
 			}
-			if (address.kind != EVAL_MEMBER || address.at >> EVAL_MEMBER_SHIFT || address.add < 0 || address.add > UINT16_MAX)
+			if (address.kind != EVAL_MEMBER || address.at >> EVAL_MEMBER_SHIFT ||
+			    address.add < 0 || address.add > UINT16_MAX)
 				return END_LOST;
 			*vptr_at = (uint32_t)address.at;
 			*vtable_slot = (uint32_t)address.add;
@@ -234,7 +284,8 @@ static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at, u
 			vaddr = yes ? target : in.next;
 		} else if (jump) {
 			vaddr = target;
-		} else if (in.decoded.meta.category == ZYDIS_CATEGORY_INTERRUPT || in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2 || !step(run, &in)) {
+		} else if (in.decoded.meta.category == ZYDIS_CATEGORY_INTERRUPT ||
+			   in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2 || !step(run, &in)) {
 			return END_LOST;
 		}
 		run->eval.reg[RAX] = settled(run, run->eval.reg[RAX]);
@@ -285,16 +336,20 @@ struct callback_name callback_name(const struct eval_world *world, uint64_t vadd
 	return name;
 }
 
-const char *vtable_name_by(const struct eval_world *world, struct reloc_index *relocs, uint64_t vtable, uint64_t vaddr)
+const char *vtable_name_by(const struct eval_world *world, struct reloc_index *relocs,
+			   uint64_t vtable, uint64_t vaddr)
 {
 	unsigned steps = 0;
-	struct run run = { .code = { .file = world->file }, .relocs = relocs, .vtable = vtable, .steps = &steps };
+	struct run run = {
+		.code = { .file = world->file }, .relocs = relocs, .vtable = vtable, .steps = &steps
+	};
 
 	eval_init(&run.eval, world, true);
 	return ask(&run, vaddr) ? text_at(world, &run.eval.reg[RAX]) : NULL;
 }
 
-const char *vtable_name(const struct eval_world *world, struct reloc_index *relocs, uint64_t vtable, uint32_t slot)
+const char *vtable_name(const struct eval_world *world, struct reloc_index *relocs, uint64_t vtable,
+			uint32_t slot)
 {
 	uint64_t function = function_in(world, relocs, vtable + slot);
 

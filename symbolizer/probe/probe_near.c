@@ -31,7 +31,8 @@ struct near_code near_code_of(const struct elf_file *file, const struct probe_dr
 	return near;
 }
 
-const uint8_t *near_find(const struct near_code *near, const uint8_t *from, const void *bytes, unsigned count)
+const uint8_t *near_find(const struct near_code *near, const uint8_t *from, const void *bytes,
+			 unsigned count)
 {
 	if (!near->code)
 		return NULL;
@@ -47,7 +48,9 @@ bool near_is_start(const struct near_code *near, uint64_t vaddr)
 	if (vaddr % ALIGNMENT || vaddr <= near->low || vaddr - near->low >= near->bytes)
 		return false;
 	byte = near->code + (vaddr - near->low);
-	return byte[-1] == 0xcc || byte[-1] == 0xc3 || byte[-1] == 0x90 || byte[-1] == 0x00 || byte[-1] == 0x0b; /* padding, ret, nop, ud2 */
+	/* padding, ret, nop, ud2 */
+	return byte[-1] == 0xcc || byte[-1] == 0xc3 || byte[-1] == 0x90 || byte[-1] == 0x00 ||
+	       byte[-1] == 0x0b;
 }
 
 /* A jump is no proof: it may be a loop's. */
@@ -63,7 +66,11 @@ static bool no_call(void *context, unsigned worker, uint64_t vaddr, uint64_t add
 
 static bool is_called(const struct elf_file *file, uint64_t vaddr)
 {
-	return !sweep_code(&(struct sweep){ .file = file, .form = SWEEP_CALL, .low = vaddr, .high = vaddr + 1, .place = no_call,
+	return !sweep_code(&(struct sweep){ .file = file,
+					    .form = SWEEP_CALL,
+					    .low = vaddr,
+					    .high = vaddr + 1,
+					    .place = no_call,
 					    .context = (void *)(uintptr_t)file });
 }
 
@@ -78,7 +85,8 @@ static bool is_named(const struct elf_file *file, uint64_t vaddr)
 
 		if (elf_file_section_typed(file, tables[t], &section))
 			bytes = elf_file_section_bytes(file, &section);
-		for (size_t at = 0; bytes.data && bytes.bytes - at >= sizeof(symbol); at += sizeof(symbol)) {
+		for (size_t at = 0; bytes.data && bytes.bytes - at >= sizeof(symbol);
+		     at += sizeof(symbol)) {
 			memcpy(&symbol, bytes.data + at, sizeof(symbol));
 			if (symbol.st_value == vaddr && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
 				return true;
@@ -87,17 +95,21 @@ static bool is_named(const struct elf_file *file, uint64_t vaddr)
 	return false;
 }
 
-uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned before, near_is_fn *is, void *context)
+uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned before,
+		       near_is_fn *is, void *context)
 {
 	uint64_t vaddr = near_vaddr(near, at);
 
-	for (uint64_t start = vaddr & ~(uint64_t)(ALIGNMENT - 1); start + before > vaddr && start > near->low; start -= ALIGNMENT)
-		if (near_is_start(near, start) && is(near->file, start, context) && (is_called(near->file, start) || is_named(near->file, start)))
+	for (uint64_t start = vaddr & ~(uint64_t)(ALIGNMENT - 1);
+	     start + before > vaddr && start > near->low; start -= ALIGNMENT)
+		if (near_is_start(near, start) && is(near->file, start, context) &&
+		    (is_called(near->file, start) || is_named(near->file, start)))
 			return start;
 	return 0;
 }
 
-bool near_add_entry(const struct elf_file *file, struct probe_draft *draft, const char *about, const struct shiny_probe_entry *entry, bool call)
+bool near_add_entry(const struct elf_file *file, struct probe_draft *draft, const char *about,
+		    const struct shiny_probe_entry *entry, bool call)
 {
 	struct shiny_probe_entry *added = &draft->head.entries[draft->head.entry_count];
 	const uint8_t *code = elf_file_at(file, entry->vaddr, SHINY_PROBE_CODE);
@@ -109,16 +121,19 @@ bool near_add_entry(const struct elf_file *file, struct probe_draft *draft, cons
 	else if (!code)
 		why = "its code isn't in the file";
 	else
-		why = call ? patch_recipe_make_call(file, entry->vaddr, &recipe) : patch_recipe_make(file, entry->vaddr, 0, &recipe);
+		why = call ? patch_recipe_make_call(file, entry->vaddr, &recipe)
+			   : patch_recipe_make(file, entry->vaddr, 0, &recipe);
 	if (why) {
-		probe_draft_note(draft, about, SHINY_PROBE_UNKNOWN, "the %s at 0x%" PRIx64 " can't be patched: %s", call ? "call" : "function",
-				 entry->vaddr, why);
+		probe_draft_note(draft, about, SHINY_PROBE_UNKNOWN,
+				 "the %s at 0x%" PRIx64 " can't be patched: %s",
+				 call ? "call" : "function", entry->vaddr, why);
 		return false;
 	}
 	*added = *entry;
 	added->confidence = SHINY_PROBE_HIGH;
 	added->handle = added->alignment = added->index = added->space = SHINY_PROBE_NO_ARGUMENT;
-	added->slot = added->trace = added->finalizer = added->name = added->info = SHINY_PROBE_NO_ARGUMENT;
+	added->slot = added->trace = added->finalizer = added->name = added->info =
+		SHINY_PROBE_NO_ARGUMENT;
 	added->code_bytes = SHINY_PROBE_CODE;
 	memcpy(added->code, code, SHINY_PROBE_CODE);
 	draft->head.entry_count++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_near.h: the code around the functions that make Oilpan's objects, where the rest of the collector is looked for.
+ * probe_near.h: the code around the functions that make Oilpan's objects, where the rest of the
+ * collector is looked for.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: any.
  */
@@ -14,7 +15,9 @@
 #include "probe_file.h"
 
 enum {
-	PROBE_NEAR = 4 << 20, /* bytes on either side: the linker keeps a library's objects together; the collector's code takes 200 KB */
+	/* bytes on either side: the linker keeps a library's objects together; the collector's code
+	 * takes 200 KB */
+	PROBE_NEAR = 4 << 20,
 	PROBE_NEAR_FRONT = 160, /* bytes at its beginning in which nothing is looked for */
 };
 
@@ -28,27 +31,32 @@ struct near_code {
 struct near_code near_code_of(const struct elf_file *file, const struct probe_draft *draft);
 
 /* The next place from `from` (NULL: the beginning) on with these bytes; NULL: none. */
-const uint8_t *near_find(const struct near_code *near, const uint8_t *from, const void *bytes, unsigned count);
+const uint8_t *near_find(const struct near_code *near, const uint8_t *from, const void *bytes,
+			 unsigned count);
 
 static inline uint64_t near_vaddr(const struct near_code *near, const uint8_t *at)
 {
 	return near->low + (uint64_t)(at - near->code);
 }
 
-/* Could a function begin here? It is aligned, and what may be padding or a function's end is in front. A loop's head in the middle of one may look so. */
+/* Could a function begin here? It is aligned, and what may be padding or a function's end is in
+ * front. A loop's head in the middle of one may look so. */
 bool near_is_start(const struct near_code *near, uint64_t vaddr);
 
 /*
- * The function that `at` lies in, by what its own code says: the nearest possible beginning, at most `before` bytes in front, that `is` accepts
- * and that a call in the file, wherever, leads to, or a symbol names. 0: none.
+ * The function that `at` lies in, by what its own code says: the nearest possible beginning, at
+ * most `before` bytes in front, that `is` accepts and that a call in the file, wherever, leads to,
+ * or a symbol names. 0: none.
  */
 typedef bool near_is_fn(const struct elf_file *file, uint64_t vaddr, void *context);
-uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned before, near_is_fn *is, void *context);
+uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned before,
+		       near_is_fn *is, void *context);
 
 /*
- * Adds the entry, whose confidence is high, and the recipe of its patch: of a function's entry, or, with `call`, of a call instruction. False: it
- * can't be patched; a note about `about` says why.
+ * Adds the entry, whose confidence is high, and the recipe of its patch: of a function's entry, or,
+ * with `call`, of a call instruction. False: it can't be patched; a note about `about` says why.
  */
-bool near_add_entry(const struct elf_file *file, struct probe_draft *draft, const char *about, const struct shiny_probe_entry *entry, bool call);
+bool near_add_entry(const struct elf_file *file, struct probe_draft *draft, const char *about,
+		    const struct shiny_probe_entry *entry, bool call);
 
 #endif

@@ -2,23 +2,30 @@
 /*
  * probe_oilpan.c: see probe_oilpan.h.
  *
- * Oilpan is the garbage-collected heap of Blink (and of V8, as cppgc). An object's type is a number of 14 bits in the header in front of it;
- * the number stands for a GCInfo: {finalizer, trace, name callback, unused}. There are two shapes:
+ * Oilpan is the garbage-collected heap of Blink (and of V8, as cppgc). An object's type is a number
+ * of 14 bits in the header in front of it; the number stands for a GCInfo: {finalizer, trace, name
+ * callback, unused}. There are two shapes:
  *
- * Chromium 156: the linker gathers all GCInfos in the section gc_info_section, whose name it keeps; a type's number is computed from the
- * address of its GCInfo. Found by sweeping the code for addresses in the section, and walking to the call that gets the number.
+ * Chromium 156: the linker gathers all GCInfos in the section gc_info_section, whose name it keeps;
+ * a type's number is computed from the address of its GCInfo. Found by sweeping the code for
+ * addresses in the section, and walking to the call that gets the number.
  *
- * Before (150, 147, node): a type has a 16-bit variable, 0 at first. Where the number is needed it is loaded, tested, and in the other arm a
- * function is called with the variable's address and the type's functions, which puts them into a table and returns the number. Found by
- * sweeping for loads of 16 bits from .bss; where the same path registers that variable, it is a type's. Numbers differ from run to
- * run; the variable's address is what stays.
+ * Before (150, 147, node): a type has a 16-bit variable, 0 at first. Where the number is needed it
+ * is loaded, tested, and in the other arm a function is called with the variable's address and the
+ * type's functions, which puts them into a table and returns the number. Found by sweeping for
+ * loads of 16 bits from .bss; where the same path registers that variable, it is a type's. Numbers
+ * differ from run to run; the variable's address is what stays.
  *
- * So in both shapes calls get a number. Their targets are candidates, and a candidate is believed if its own code stores the argument with
- * the number in front of what it returns (probe_entries.c). This finds the same functions that node's symbol table names, and none that it doesn't.
+ * So in both shapes calls get a number. Their targets are candidates, and a candidate is believed
+ * if its own code stores the argument with the number in front of what it returns
+ * (probe_entries.c). This finds the same functions that node's symbol table names, and none that it
+ * doesn't.
  *
- * Not covered: builds that inline the making of objects into their callers (@sparticuz/chromium 147: full LTO). There the types are found,
- * and a few functions, which make only some of the objects; the confidence of these is low, so that nobody patches them. Nor builds that ask a
- * function of its own for the index of each type that registers itself, as gcc -Os makes them: no Chromium does.
+ * Not covered: builds that inline the making of objects into their callers (@sparticuz/chromium
+ * 147: full LTO). There the types are found, and a few functions, which make only some of the
+ * objects; the confidence of these is low, so that nobody patches them. Nor builds that ask a
+ * function of its own for the index of each type that registers itself, as gcc -Os makes them: no
+ * Chromium does.
  */
 #include "probe_oilpan.h"
 
@@ -52,7 +59,8 @@ static struct candidate *candidate_of(struct oilpan *o, uint64_t vaddr)
 	if (low < o->candidates.count && o->candidates.at[low].vaddr == vaddr)
 		return &o->candidates.at[low];
 	vec_push(&o->candidates);
-	memmove(&o->candidates.at[low + 1], &o->candidates.at[low], (o->candidates.count - 1 - low) * sizeof(*o->candidates.at));
+	memmove(&o->candidates.at[low + 1], &o->candidates.at[low],
+		(o->candidates.count - 1 - low) * sizeof(*o->candidates.at));
 	o->candidates.at[low] = (struct candidate){ .vaddr = vaddr };
 	return &o->candidates.at[low];
 }
@@ -91,7 +99,8 @@ static void select_candidates(struct oilpan *o)
 		if (!entry_allocates(&o->world, c->vaddr, &c->facts))
 			continue;
 		c->agreeing = c->by_index[c->facts.index];
-		/* the index left over in another argument's register is no contradiction, if it is the rare case */
+		/* the index left over in another argument's register is no contradiction, if it is
+		 * the rare case */
 		if (c->agreeing * 2 > c->sites)
 			o->candidates.at[kept++] = *c;
 	}
@@ -131,7 +140,9 @@ static void add_entry(struct oilpan *o, struct shiny_probe_entry *entry)
 	if (!why)
 		probe_draft_recipe(o->draft, &recipe);
 	else
-		probe_draft_note(o->draft, "entries", SHINY_PROBE_UNKNOWN, "the one at 0x%" PRIx64 " can't be patched: %s", entry->vaddr, why);
+		probe_draft_note(o->draft, "entries", SHINY_PROBE_UNKNOWN,
+				 "the one at 0x%" PRIx64 " can't be patched: %s", entry->vaddr,
+				 why);
 }
 
 static bool is_power(uint32_t value)
@@ -140,16 +151,26 @@ static bool is_power(uint32_t value)
 }
 
 /*
- * Which argument is what? Index and size are from the code; the handle comes first in every version. In the public source alignment stands in
- * front of the index, and the space behind it; constants that sites pass must not contradict that.
+ * Which argument is what? Index and size are from the code; the handle comes first in every
+ * version. In the public source alignment stands in front of the index, and the space behind it;
+ * constants that sites pass must not contradict that.
  */
 static struct shiny_probe_entry entry_of(const struct candidate *c, uint32_t calls)
 {
-	struct shiny_probe_entry entry = { .vaddr = c->vaddr, .kind = SHINY_PROBE_ALLOCATE, .confidence = SHINY_PROBE_EXACT, .calls = calls,
-					   .sites = c->agreeing, .handle = 0, .size = c->facts.size, .index = c->facts.index,
-					   .alignment = SHINY_PROBE_NO_ARGUMENT, .space = SHINY_PROBE_NO_ARGUMENT,
-					   .slot = SHINY_PROBE_NO_ARGUMENT, .trace = SHINY_PROBE_NO_ARGUMENT,
-					   .finalizer = SHINY_PROBE_NO_ARGUMENT, .name = SHINY_PROBE_NO_ARGUMENT,
+	struct shiny_probe_entry entry = { .vaddr = c->vaddr,
+					   .kind = SHINY_PROBE_ALLOCATE,
+					   .confidence = SHINY_PROBE_EXACT,
+					   .calls = calls,
+					   .sites = c->agreeing,
+					   .handle = 0,
+					   .size = c->facts.size,
+					   .index = c->facts.index,
+					   .alignment = SHINY_PROBE_NO_ARGUMENT,
+					   .space = SHINY_PROBE_NO_ARGUMENT,
+					   .slot = SHINY_PROBE_NO_ARGUMENT,
+					   .trace = SHINY_PROBE_NO_ARGUMENT,
+					   .finalizer = SHINY_PROBE_NO_ARGUMENT,
+					   .name = SHINY_PROBE_NO_ARGUMENT,
 					   .info = SHINY_PROBE_NO_ARGUMENT };
 	unsigned space = c->facts.index + 1u;
 
@@ -157,7 +178,8 @@ static struct shiny_probe_entry entry_of(const struct candidate *c, uint32_t cal
 		entry.confidence = SHINY_PROBE_LOW;
 	if (c->facts.index == 3) {
 		entry.alignment = 2;
-		if (c->known[2] && (c->low[2] < ALIGNMENT_MIN || !is_power(c->low[2]) || !is_power(c->high[2])))
+		if (c->known[2] &&
+		    (c->low[2] < ALIGNMENT_MIN || !is_power(c->low[2]) || !is_power(c->high[2])))
 			entry.confidence = SHINY_PROBE_LOW;
 	}
 	if (space < EVAL_ARGUMENTS && c->facts.used >> space & 1) {
@@ -165,7 +187,8 @@ static struct shiny_probe_entry entry_of(const struct candidate *c, uint32_t cal
 		if (c->known[space] && c->high[space] > SPACES_MAX)
 			entry.confidence = SHINY_PROBE_LOW;
 	}
-	if (c->agreeing != c->sites && (c->sites - c->agreeing) * 100 > c->sites && entry.confidence > SHINY_PROBE_HIGH)
+	if (c->agreeing != c->sites && (c->sites - c->agreeing) * 100 > c->sites &&
+	    entry.confidence > SHINY_PROBE_HIGH)
 		entry.confidence = SHINY_PROBE_HIGH;
 	return entry;
 }
@@ -180,10 +203,12 @@ static void see_header(struct oilpan *o)
 	for (size_t i = 0; i < o->candidates.count; i++) {
 		const struct entry_allocates *facts = &o->candidates.at[i].facts;
 
-		same &= facts->header_at == first->header_at && facts->header_shift == first->header_shift && facts->limit == first->limit;
+		same &= facts->header_at == first->header_at &&
+			facts->header_shift == first->header_shift && facts->limit == first->limit;
 	}
 	if (!same || first->header_shift + 14 > 16) {
-		probe_draft_note(o->draft, "header", SHINY_PROBE_UNKNOWN, "the functions that make objects write different headers");
+		probe_draft_note(o->draft, "header", SHINY_PROBE_UNKNOWN,
+				 "the functions that make objects write different headers");
 		return;
 	}
 	head->header_index_at = first->header_at;
@@ -192,9 +217,11 @@ static void see_header(struct oilpan *o)
 	if (first->limit)
 		head->index_limit = first->limit;
 	probe_draft_note(o->draft, "header", SHINY_PROBE_EXACT,
-			 "the type's index is %u bits up in the 16 bits that are %u in front of the object, as all of them store it",
+			 "the type's index is %u bits up in the 16 bits that are %u in front of "
+			 "the object, as all of them store it",
 			 first->header_shift, first->header_at);
-	probe_draft_note(o->draft, "header", first->limit ? SHINY_PROBE_EXACT : SHINY_PROBE_MEDIUM, "an index is below %u%s", head->index_limit,
+	probe_draft_note(o->draft, "header", first->limit ? SHINY_PROBE_EXACT : SHINY_PROBE_MEDIUM,
+			 "an index is below %u%s", head->index_limit,
 			 first->limit ? ", as they check it" : ", as in the public source");
 }
 
@@ -207,19 +234,23 @@ static void see_entries(struct oilpan *o)
 
 	/* by address: few, so by insertion */
 	for (size_t i = 0; i < count + registrars; i++) {
-		struct probe_target target = { .vaddr = i < count ? o->candidates.at[i].vaddr : o->registrars[i - count].vaddr };
+		struct probe_target target = { .vaddr = i < count
+								? o->candidates.at[i].vaddr
+								: o->registrars[i - count].vaddr };
 		size_t at = i;
 
 		if (i >= count) {
 			const struct entry_registers *facts = &o->registrars[i - count].facts;
 
-			target.registers = 2u + (facts->finalizer != ENTRY_NONE) + (facts->name != ENTRY_NONE);
+			target.registers =
+				2u + (facts->finalizer != ENTRY_NONE) + (facts->name != ENTRY_NONE);
 		}
 		for (; at && targets[at - 1].vaddr > target.vaddr; at--)
 			targets[at] = targets[at - 1];
 		targets[at] = target;
 	}
-	probe_sites_count(&o->world, targets, count + registrars, &o->registrations, &o->registration_count);
+	probe_sites_count(&o->world, targets, count + registrars, &o->registrations,
+			  &o->registration_count);
 	for (size_t i = 0; i < count + registrars; i++)
 		for (size_t k = 0; k < registrars; k++)
 			if (o->registrars[k].vaddr == targets[i].vaddr)
@@ -236,8 +267,9 @@ static void see_entries(struct oilpan *o)
 	}
 	if (count)
 		probe_draft_note(o->draft, "entries", SHINY_PROBE_EXACT,
-				 "%zu functions make objects: %" PRIu64 " direct calls, of which %" PRIu64 " show the type that they pass", count, calls,
-				 sites);
+				 "%zu functions make objects: %" PRIu64
+				 " direct calls, of which %" PRIu64 " show the type that they pass",
+				 count, calls, sites);
 	free(targets);
 }
 
@@ -260,15 +292,21 @@ static void section_types(struct oilpan *o)
 
 	for (uint32_t i = 0; i < head->info_count; i++) {
 		uint64_t info = head->info_vaddr + (uint64_t)i * head->info_bytes;
-		struct shiny_probe_type type = { .info = info, .index = (uint16_t)(i + 1), .finalizer = function_at(o, info + head->finalizer_at),
-						 .trace = function_at(o, info + head->trace_at), .callback = function_at(o, info + head->name_at) };
+		struct shiny_probe_type type = { .info = info,
+						 .index = (uint16_t)(i + 1),
+						 .finalizer =
+							 function_at(o, info + head->finalizer_at),
+						 .trace = function_at(o, info + head->trace_at),
+						 .callback = function_at(o, info + head->name_at) };
 
 		finalized += type.finalizer != 0;
 		traced += type.trace != 0;
 		*vec_push(&o->draft->types) = type;
 	}
-	probe_draft_note(o->draft, "types", traced == head->info_count ? SHINY_PROBE_EXACT : SHINY_PROBE_LOW,
-			 "%zu of %u have a trace function, %zu a finalizer", traced, head->info_count, finalized);
+	probe_draft_note(o->draft, "types",
+			 traced == head->info_count ? SHINY_PROBE_EXACT : SHINY_PROBE_LOW,
+			 "%zu of %u have a trace function, %zu a finalizer", traced,
+			 head->info_count, finalized);
 	oilpan_name_types(o);
 }
 
@@ -279,9 +317,11 @@ static void probe_section(struct oilpan *o, const Elf64_Shdr *section)
 	uint64_t count = shift ? section->sh_size >> shift : 0;
 
 	select_candidates(o);
-	if (!o->candidates.count || shift < 5 || !count || count >= 1 << 14 || section->sh_size & ((UINT64_C(1) << shift) - 1)) {
+	if (!o->candidates.count || shift < 5 || !count || count >= 1 << 14 ||
+	    section->sh_size & ((UINT64_C(1) << shift) - 1)) {
 		probe_draft_note(o->draft, "shape", SHINY_PROBE_UNKNOWN,
-				 "there is a section " SHINY_PROBE_SECTION_NAME ", but no code that makes objects with its entries");
+				 "there is a section " SHINY_PROBE_SECTION_NAME
+				 ", but no code that makes objects with its entries");
 		return;
 	}
 	head->shape = SHINY_PROBE_SECTION;
@@ -292,10 +332,13 @@ static void probe_section(struct oilpan *o, const Elf64_Shdr *section)
 	head->finalizer_at = 0;
 	head->trace_at = 8;
 	head->name_at = 16;
-	probe_draft_note(o->draft, "shape", SHINY_PROBE_EXACT, "the section " SHINY_PROBE_SECTION_NAME " at 0x%" PRIx64 " holds %u GCInfos of %u bytes",
+	probe_draft_note(o->draft, "shape", SHINY_PROBE_EXACT,
+			 "the section " SHINY_PROBE_SECTION_NAME " at 0x%" PRIx64
+			 " holds %u GCInfos of %u bytes",
 			 head->info_vaddr, head->info_count, head->info_bytes);
-	probe_draft_note(o->draft, "index", SHINY_PROBE_EXACT, "((GCInfo - 0x%" PRIx64 ") >> %u) + 1, as all sites compute it", head->info_vaddr,
-			 shift);
+	probe_draft_note(o->draft, "index", SHINY_PROBE_EXACT,
+			 "((GCInfo - 0x%" PRIx64 ") >> %u) + 1, as all sites compute it",
+			 head->info_vaddr, shift);
 	see_header(o);
 	see_entries(o);
 	section_types(o);
@@ -317,7 +360,8 @@ static void select_registrars(struct oilpan *o)
 		if (known || !r->loaded || o->registrar_count == OILPAN_REGISTRARS)
 			continue;
 		last = r->target; /* most of those that aren't ones follow each other */
-		if (entry_registers(&o->world, r->target, &registrar.facts) && registrar.facts.slot == 0 && registrar.facts.trace == 1)
+		if (entry_registers(&o->world, r->target, &registrar.facts) &&
+		    registrar.facts.slot == 0 && registrar.facts.trace == 1)
 			o->registrars[o->registrar_count++] = registrar;
 	}
 }
@@ -335,15 +379,25 @@ static void see_registration(struct oilpan *o)
 {
 	struct shiny_probe_file *head = &o->draft->head;
 	const struct entry_registers *first = &o->registrars[0].facts;
-	struct shiny_probe_entry entry = { .vaddr = first->inner, .kind = SHINY_PROBE_REGISTER, .confidence = SHINY_PROBE_EXACT, .slot = 1, .info = 2,
-					   .handle = SHINY_PROBE_NO_ARGUMENT, .size = SHINY_PROBE_NO_ARGUMENT, .alignment = SHINY_PROBE_NO_ARGUMENT,
-					   .index = SHINY_PROBE_NO_ARGUMENT, .space = SHINY_PROBE_NO_ARGUMENT, .trace = SHINY_PROBE_NO_ARGUMENT,
-					   .finalizer = SHINY_PROBE_NO_ARGUMENT, .name = SHINY_PROBE_NO_ARGUMENT };
+	struct shiny_probe_entry entry = { .vaddr = first->inner,
+					   .kind = SHINY_PROBE_REGISTER,
+					   .confidence = SHINY_PROBE_EXACT,
+					   .slot = 1,
+					   .info = 2,
+					   .handle = SHINY_PROBE_NO_ARGUMENT,
+					   .size = SHINY_PROBE_NO_ARGUMENT,
+					   .alignment = SHINY_PROBE_NO_ARGUMENT,
+					   .index = SHINY_PROBE_NO_ARGUMENT,
+					   .space = SHINY_PROBE_NO_ARGUMENT,
+					   .trace = SHINY_PROBE_NO_ARGUMENT,
+					   .finalizer = SHINY_PROBE_NO_ARGUMENT,
+					   .name = SHINY_PROBE_NO_ARGUMENT };
 	struct entry_table table;
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < o->registrar_count; i++) {
-		if (o->registrars[i].facts.inner != first->inner || o->registrars[i].facts.global != first->global)
+		if (o->registrars[i].facts.inner != first->inner ||
+		    o->registrars[i].facts.global != first->global)
 			entry.confidence = SHINY_PROBE_LOW;
 		calls += o->registrars[i].calls;
 	}
@@ -354,14 +408,17 @@ static void see_registration(struct oilpan *o)
 	head->trace_at = first->trace_at;
 	head->name_at = first->name_at;
 	probe_draft_note(o->draft, "registration", (enum shiny_probe_confidence)entry.confidence,
-			 "%" PRIu64 " calls of %zu functions register a type with the one at 0x%" PRIx64, calls, o->registrar_count, first->inner);
+			 "%" PRIu64
+			 " calls of %zu functions register a type with the one at 0x%" PRIx64,
+			 calls, o->registrar_count, first->inner);
 	if (entry_table(&o->world, first->inner, &table)) {
 		head->info_indirect = table.array_at;
 		head->info_bytes = table.info_bytes;
 		if (table.limit && !o->candidates.at[0].facts.limit)
 			head->index_limit = table.limit;
 		probe_draft_note(o->draft, "registration", SHINY_PROBE_HIGH,
-				 "its table of GCInfos of %u bytes is at *(*0x%" PRIx64 " + %u)", table.info_bytes, first->global, table.array_at);
+				 "its table of GCInfos of %u bytes is at *(*0x%" PRIx64 " + %u)",
+				 table.info_bytes, first->global, table.array_at);
 	}
 	add_entry(o, &entry);
 }
@@ -378,23 +435,32 @@ static void registered_types(struct oilpan *o)
 			*vec_push(&o->draft->types) = (struct shiny_probe_type){
 				.info = r->slot,
 				.trace = r->argument[1],
-				.finalizer = registrar->facts.finalizer < 4 ? r->argument[registrar->facts.finalizer] : 0,
-				.callback = registrar->facts.name < 4 ? r->argument[registrar->facts.name] : 0,
+				.finalizer = registrar->facts.finalizer < 4
+						     ? r->argument[registrar->facts.finalizer]
+						     : 0,
+				.callback = registrar->facts.name < 4
+						    ? r->argument[registrar->facts.name]
+						    : 0,
 			};
 	}
 	if (o->draft->types.count)
-		qsort(o->draft->types.at, o->draft->types.count, sizeof(*o->draft->types.at), oilpan_by_info);
+		qsort(o->draft->types.at, o->draft->types.count, sizeof(*o->draft->types.at),
+		      oilpan_by_info);
 	for (size_t i = 0; i < o->draft->types.count; i++) {
-		struct shiny_probe_type *type = &o->draft->types.at[i], *last = kept ? &o->draft->types.at[kept - 1] : NULL;
+		struct shiny_probe_type *type = &o->draft->types.at[i],
+					*last = kept ? &o->draft->types.at[kept - 1] : NULL;
 
 		if (!last || last->info != type->info)
 			o->draft->types.at[kept++] = *type;
 		else
-			different += last->trace != type->trace || last->callback != type->callback || last->finalizer != type->finalizer;
+			different += last->trace != type->trace ||
+				     last->callback != type->callback ||
+				     last->finalizer != type->finalizer;
 	}
 	o->draft->types.count = kept;
-	probe_draft_note(o->draft, "types", different ? SHINY_PROBE_LOW : SHINY_PROBE_EXACT, "%zu types register themselves, at %zu places%s", kept,
-			 registrations, different ? "; some of them in different ways" : "");
+	probe_draft_note(o->draft, "types", different ? SHINY_PROBE_LOW : SHINY_PROBE_EXACT,
+			 "%zu types register themselves, at %zu places%s", kept, registrations,
+			 different ? "; some of them in different ways" : "");
 	oilpan_name_types(o);
 }
 
@@ -405,17 +471,22 @@ static void probe_registered(struct oilpan *o)
 	select_registrars(o);
 	if (!o->registrar_count) {
 		probe_draft_note(o->draft, "shape", SHINY_PROBE_UNKNOWN,
-				 "no section " SHINY_PROBE_SECTION_NAME ", and no code that registers types of Oilpan");
+				 "no section " SHINY_PROBE_SECTION_NAME
+				 ", and no code that registers types of Oilpan");
 		return;
 	}
 	select_candidates(o);
 	if (!o->candidates.count) {
-		probe_draft_note(o->draft, "shape", SHINY_PROBE_UNKNOWN, "types of Oilpan register themselves, but no function makes objects of them");
+		probe_draft_note(o->draft, "shape", SHINY_PROBE_UNKNOWN,
+				 "types of Oilpan register themselves, but no function makes "
+				 "objects of them");
 		return;
 	}
 	head->shape = SHINY_PROBE_REGISTERED;
 	head->shape_confidence = SHINY_PROBE_EXACT;
-	probe_draft_note(o->draft, "shape", SHINY_PROBE_EXACT, "types register themselves at their first use and keep their index in a variable");
+	probe_draft_note(
+		o->draft, "shape", SHINY_PROBE_EXACT,
+		"types register themselves at their first use and keep their index in a variable");
 	see_header(o);
 	see_entries(o);
 	see_registration(o);
@@ -430,19 +501,21 @@ static void find_slots(const struct elf_file *file, struct eval_world *world)
 		const Elf64_Phdr *s = &file->segments[i];
 
 		if (s->p_type == PT_LOAD && s->p_flags & PF_W && s->p_memsz > s->p_filesz &&
-		    s->p_memsz - s->p_filesz > world->slots_end - world->slots && s->p_vaddr + s->p_memsz > s->p_vaddr) {
+		    s->p_memsz - s->p_filesz > world->slots_end - world->slots &&
+		    s->p_vaddr + s->p_memsz > s->p_vaddr) {
 			world->slots = s->p_vaddr + s->p_filesz;
 			world->slots_end = s->p_vaddr + s->p_memsz;
 		}
 	}
 }
 
-void probe_oilpan(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft)
+void probe_oilpan(const struct elf_file *file, struct reloc_index *relocs,
+		  struct probe_draft *draft)
 {
 	struct oilpan o = { .draft = draft, .relocs = relocs, .world = { .file = file } };
 	Elf64_Shdr section;
-	bool sectioned = elf_file_section_named(file, SHINY_PROBE_SECTION_NAME, &section) && section.sh_size &&
-			 elf_file_at(file, section.sh_addr, section.sh_size);
+	bool sectioned = elf_file_section_named(file, SHINY_PROBE_SECTION_NAME, &section) &&
+			 section.sh_size && elf_file_at(file, section.sh_addr, section.sh_size);
 
 	if (sectioned) {
 		o.world.infos = section.sh_addr;

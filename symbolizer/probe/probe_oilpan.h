@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_oilpan.h: finds Oilpan in a file: the functions that make objects, the types, the place of the index in an object's header.
+ * probe_oilpan.h: finds Oilpan in a file: the functions that make objects, the types, the place of
+ * the index in an object's header.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: sweep_code()'s while it works.
  */
@@ -11,7 +12,9 @@
 #include "probe_file.h"
 #include "../elf/reloc.h"
 
-/* Fills in shape, entries, GCInfos, header, types and notes. What isn't found is left out, and a note says so. */
-void probe_oilpan(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft);
+/* Fills in shape, entries, GCInfos, header, types and notes. What isn't found is left out, and a
+ * note says so. */
+void probe_oilpan(const struct elf_file *file, struct reloc_index *relocs,
+		  struct probe_draft *draft);
 
 #endif

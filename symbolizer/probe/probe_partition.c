@@ -2,12 +2,15 @@
 /*
  * probe_partition.c: see probe_partition.h.
  *
- * An executable with PartitionAlloc exports malloc and its like. Each loads one and the same variable, which points to a table of functions,
- * and calls or jumps through a slot of the table: mov head(%rip),%rax; mov 8(%rax),%rax; … jmp *%rax. The library reads the same
- * off the code in memory, by a decoder that knows only what these functions are made of (interpose/patch/slot_code.c), and acts on that alone; what stands
- * here tells people beforehand whether it will, and is found by other means, so that each checks the other.
+ * An executable with PartitionAlloc exports malloc and its like. Each loads one and the same
+ * variable, which points to a table of functions, and calls or jumps through a slot of the table:
+ * mov head(%rip),%rax; mov 8(%rax),%rax; … jmp *%rax. The library reads the same off the code in
+ * memory, by a decoder that knows only what these functions are made of
+ * (interpose/patch/slot_code.c), and acts on that alone; what stands here tells people beforehand
+ * whether it will, and is found by other means, so that each checks the other.
  *
- * Which slot is what, where no exported function goes through it, is a matter of versions: interpose/chromium/partition_layouts.c.
+ * Which slot is what, where no exported function goes through it, is a matter of versions:
+ * interpose/chromium/partition_layouts.c.
  */
 #include "probe_partition.h"
 
@@ -22,8 +25,20 @@ enum { WORD = 8, NEEDED = 6 };
 
 /* In the order in which they are told. Of functions that do the same one is enough. */
 static const char *const exported[] = {
-	"malloc", "_Znwm", "_ZnwmRKSt9nothrow_t", "calloc", "memalign", "posix_memalign", "_ZnwmSt11align_val_t", "realloc", "free", "_ZdlPv",
-	"_ZdlPvm", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "malloc_usable_size",
+	"malloc",
+	"_Znwm",
+	"_ZnwmRKSt9nothrow_t",
+	"calloc",
+	"memalign",
+	"posix_memalign",
+	"_ZnwmSt11align_val_t",
+	"realloc",
+	"free",
+	"_ZdlPv",
+	"_ZdlPvm",
+	"_ZdlPvSt11align_val_t",
+	"_ZdlPvmSt11align_val_t",
+	"malloc_usable_size",
 };
 enum { EXPORTED = sizeof(exported) / sizeof(*exported) };
 _Static_assert((int)EXPORTED <= (int)SHINY_PROBE_SLOTS, "each has room in the result");
@@ -35,7 +50,8 @@ struct through {
 };
 
 /* The first call or jump through a word that a variable leads to. */
-static bool goes_through(const struct walk_way *way, const struct flow_instruction *in, void *context)
+static bool goes_through(const struct walk_way *way, const struct flow_instruction *in,
+			 void *context)
 {
 	struct through *out = context;
 	const ZydisDecodedOperand *target = &in->operands[0];
@@ -43,7 +59,8 @@ static bool goes_through(const struct walk_way *way, const struct flow_instructi
 
 	if (target->type == ZYDIS_OPERAND_TYPE_MEMORY)
 		value = eval_operand(&way->eval, in, target);
-	else if (target->type == ZYDIS_OPERAND_TYPE_REGISTER && eval_register(target->reg.value) >= 0)
+	else if (target->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		 eval_register(target->reg.value) >= 0)
 		value = way->eval.reg[eval_register(target->reg.value)];
 	else
 		return false;
@@ -61,8 +78,10 @@ static uint64_t find_exported(const struct symtab *table, const char *name)
 	return 0;
 }
 
-/* Is there a table behind `head` in the file, with functions in the slots? (The first table; at run time others may stand in front.) */
-static bool has_table(const struct elf_file *file, struct reloc_index *relocs, const struct shiny_probe_file *found)
+/* Is there a table behind `head` in the file, with functions in the slots? (The first table; at run
+ * time others may stand in front.) */
+static bool has_table(const struct elf_file *file, struct reloc_index *relocs,
+		      const struct shiny_probe_file *found)
 {
 	struct word table = reloc_word(relocs, found->chain_head);
 
@@ -82,11 +101,13 @@ static void slots_text(struct probe_draft *draft, char *out, size_t room)
 
 	out[0] = 0;
 	for (uint32_t i = 0; i < draft->head.slot_count && used < room; i++)
-		used += (size_t)snprintf(out + used, room - used, "%s%s %u", i ? ", " : "", draft->text.at + draft->head.slots[i].entry,
+		used += (size_t)snprintf(out + used, room - used, "%s%s %u", i ? ", " : "",
+					 draft->text.at + draft->head.slots[i].entry,
 					 draft->head.slots[i].offset / WORD);
 }
 
-static void read_entries(const struct eval_world *world, const struct symtab *table, struct probe_draft *draft)
+static void read_entries(const struct eval_world *world, const struct symtab *table,
+			 struct probe_draft *draft)
 {
 	struct shiny_probe_file *head = &draft->head;
 	struct walker walker;
@@ -98,14 +119,18 @@ static void read_entries(const struct eval_world *world, const struct symtab *ta
 		if (!vaddr || !walk_function(&walker, world, vaddr, NULL, goes_through, &through))
 			continue;
 		if (head->chain_head && head->chain_head != through.head) {
-			probe_draft_note(draft, "partition", SHINY_PROBE_UNKNOWN, "%s goes through another table than the others", exported[i]);
+			probe_draft_note(draft, "partition", SHINY_PROBE_UNKNOWN,
+					 "%s goes through another table than the others",
+					 exported[i]);
 			head->chain_head = 0;
 			head->slot_count = 0;
 			return;
 		}
 		head->chain_head = through.head;
-		head->slots[head->slot_count++] = (struct shiny_probe_slot){ .entry = probe_draft_text(draft, exported[i]),
-									     .offset = (uint16_t)through.offset, .calls = through.calls };
+		head->slots[head->slot_count++] =
+			(struct shiny_probe_slot){ .entry = probe_draft_text(draft, exported[i]),
+						   .offset = (uint16_t)through.offset,
+						   .calls = through.calls };
 	}
 }
 
@@ -117,7 +142,8 @@ static uint16_t slot_of(const struct probe_draft *draft, const char *name)
 	return UINT16_MAX;
 }
 
-void probe_partition(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft)
+void probe_partition(const struct elf_file *file, struct reloc_index *relocs,
+		     struct probe_draft *draft)
 {
 	const struct eval_world world = { .file = file };
 	struct shiny_probe_file *head = &draft->head;
@@ -134,16 +160,21 @@ void probe_partition(const struct elf_file *file, struct reloc_index *relocs, st
 	if (!head->slot_count)
 		return;
 	/* what allocates is not what frees; the operators take the functions' slots */
-	if (head->slot_count < NEEDED || slot_of(draft, "malloc") == slot_of(draft, "free") || slot_of(draft, "malloc") != slot_of(draft, "_Znwm") ||
+	if (head->slot_count < NEEDED || slot_of(draft, "malloc") == slot_of(draft, "free") ||
+	    slot_of(draft, "malloc") != slot_of(draft, "_Znwm") ||
 	    slot_of(draft, "free") != slot_of(draft, "_ZdlPv") || !has_table(file, relocs, head)) {
-		probe_draft_note(draft, "partition", SHINY_PROBE_UNKNOWN, "%u exported functions go through a table, but not as PartitionAlloc's do",
-				 head->slot_count);
+		probe_draft_note(
+			draft, "partition", SHINY_PROBE_UNKNOWN,
+			"%u exported functions go through a table, but not as PartitionAlloc's do",
+			head->slot_count);
 		head->chain_head = 0;
 		head->slot_count = 0;
 		return;
 	}
 	head->chain_confidence = SHINY_PROBE_EXACT;
-	probe_draft_note(draft, "partition", SHINY_PROBE_EXACT, "the dispatch chain begins at 0x%" PRIx64 ": %u exported functions go through it",
+	probe_draft_note(draft, "partition", SHINY_PROBE_EXACT,
+			 "the dispatch chain begins at 0x%" PRIx64
+			 ": %u exported functions go through it",
 			 head->chain_head, head->slot_count);
 	slots_text(draft, slots, sizeof(slots));
 	probe_draft_note(draft, "partition", SHINY_PROBE_EXACT, "%s", slots);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_partition.h: PartitionAlloc's dispatch chain in a file: the variable where it begins, and which slot each exported function goes through.
+ * probe_partition.h: PartitionAlloc's dispatch chain in a file: the variable where it begins, and
+ * which slot each exported function goes through.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: one at a time a file.
  */
@@ -11,7 +12,9 @@
 #include "probe_file.h"
 #include "../elf/reloc.h"
 
-/* Fills in chain_head and slots, with notes. A file that doesn't export an allocator says nothing. */
-void probe_partition(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft);
+/* Fills in chain_head and slots, with notes. A file that doesn't export an allocator says
+ * nothing. */
+void probe_partition(const struct elf_file *file, struct reloc_index *relocs,
+		     struct probe_draft *draft);
 
 #endif

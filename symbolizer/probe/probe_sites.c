@@ -2,11 +2,13 @@
 /*
  * probe_sites.c: see probe_sites.h.
  *
- * A path begins at an instruction that names a GCInfo, or loads a 16-bit variable, and goes straight on to the call that gets the index:
- * five to ten instructions later, in nearly all of 20,000 cases. Where it meets a branch on an index (is the type registered yet?) the
- * other arm is walked, too: there the registration stands, with the variable's address and the type's functions.
+ * A path begins at an instruction that names a GCInfo, or loads a 16-bit variable, and goes
+ * straight on to the call that gets the index: five to ten instructions later, in nearly all of
+ * 20,000 cases. Where it meets a branch on an index (is the type registered yet?) the other arm is
+ * walked, too: there the registration stands, with the variable's address and the type's functions.
  *
- * That something looks like a site doesn't make its target an allocation function: the caller asks the target's own code.
+ * That something looks like a site doesn't make its target an allocation function: the caller asks
+ * the target's own code.
  */
 #include "probe_sites.h"
 
@@ -54,7 +56,8 @@ static bool is_slot(const struct eval_world *world, uint64_t vaddr)
 }
 
 /* Is the call one of a site? At most one argument has an index. */
-static bool see_site(struct path *path, const struct eval *eval, const struct flow_instruction *in, uint64_t target)
+static bool see_site(struct path *path, const struct eval *eval, const struct flow_instruction *in,
+		     uint64_t target)
 {
 	struct probe_site site = { .call = in->vaddr, .target = target, .index = 0xff };
 
@@ -77,9 +80,10 @@ static bool see_site(struct path *path, const struct eval *eval, const struct fl
 	return true;
 }
 
-/* Does the call register a type? The variable's address comes first, then the trace function, then others. */
-static bool see_registration(const struct eval_world *world, const struct eval *eval, uint64_t call, uint64_t target, unsigned arguments,
-			     struct probe_registration *out)
+/* Does the call register a type? The variable's address comes first, then the trace function, then
+ * others. */
+static bool see_registration(const struct eval_world *world, const struct eval *eval, uint64_t call,
+			     uint64_t target, unsigned arguments, struct probe_registration *out)
 {
 	struct eval_value slot = eval_argument(eval, 0);
 
@@ -101,7 +105,8 @@ static void note_load(struct path *path, const struct eval *eval, const struct f
 {
 	struct eval_value value = { .kind = EVAL_UNKNOWN };
 
-	if (in->decoded.operand_count_visible > 1 && in->operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
+	if (in->decoded.operand_count_visible > 1 &&
+	    in->operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
 		value = eval_operand(eval, in, &in->operands[1]);
 	if (value.kind == EVAL_INDEX && path->loaded_count < ARMS)
 		path->loaded[path->loaded_count++] = value.at;
@@ -118,23 +123,28 @@ static bool was_loaded(const struct path *path, uint64_t slot)
 /* A test of an index: `test %dx,%dx`, `cmp $0,…`. */
 static bool tests_index(const struct eval *eval, const struct flow_instruction *in)
 {
-	return (in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST || in->decoded.mnemonic == ZYDIS_MNEMONIC_CMP) &&
+	return (in->decoded.mnemonic == ZYDIS_MNEMONIC_TEST ||
+		in->decoded.mnemonic == ZYDIS_MNEMONIC_CMP) &&
 	       eval_operand(eval, in, &in->operands[0]).kind == EVAL_INDEX;
 }
 
 /* A direct call, or one that isn't. True: the path has come to its site. */
-static bool see_call(struct path *path, struct eval *eval, const struct flow_instruction *in, uint64_t target)
+static bool see_call(struct path *path, struct eval *eval, const struct flow_instruction *in,
+		     uint64_t target)
 {
 	struct probe_registration registration;
 	const struct eval_world *world = path->finder->world;
 
-	/* first: behind a failed test the index itself, 0, is still in the register that it was loaded into */
+	/* first: behind a failed test the index itself, 0, is still in the register that it was
+	 * loaded into */
 	if (target && see_registration(world, eval, in->vaddr, target, 2, &registration)) {
 		registration.loaded = was_loaded(path, registration.slot);
 		*vec_push(&path->finder->registrations[path->worker]) = registration;
 		eval_step(eval, in);
 		/* rax: it returns the index */
-		eval->reg[0] = (struct eval_value){ .kind = EVAL_INDEX, .at = registration.slot, .other = 0xff };
+		eval->reg[0] = (struct eval_value){ .kind = EVAL_INDEX,
+						    .at = registration.slot,
+						    .other = 0xff };
 		return false;
 	}
 	if (target && see_site(path, eval, in, target))
@@ -150,8 +160,10 @@ static void walk(struct path *path, uint64_t vaddr, struct eval *eval)
 	bool tested = false;
 	uint64_t target;
 
-	for (; path->steps < PATH_STEPS && flow_decode(&path->finder->code, vaddr, &in); path->steps++) {
-		bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	for (; path->steps < PATH_STEPS && flow_decode(&path->finder->code, vaddr, &in);
+	     path->steps++) {
+		bool direct = in.decoded.operand_count_visible &&
+			      in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 			      flow_address(&in, &in.operands[0], &target);
 
 		switch (in.decoded.meta.category) {
@@ -164,7 +176,8 @@ static void walk(struct path *path, uint64_t vaddr, struct eval *eval)
 				path->arms[path->arm_count++] = (struct arm){ target, *eval };
 			break;
 		case ZYDIS_CATEGORY_UNCOND_BR:
-			/* to another part of the function, or a tail call: the target's code will tell */
+			/* to another part of the function, or a tail call: the target's code will
+			 * tell */
 			if (!direct || path->jumps++ >= JUMPS)
 				return;
 			see_site(path, eval, &in, target);
@@ -178,7 +191,8 @@ static void walk(struct path *path, uint64_t vaddr, struct eval *eval)
 			if (in.decoded.mnemonic == ZYDIS_MNEMONIC_UD2)
 				return;
 			note_load(path, eval, &in);
-			tested = tests_index(eval, &in) || (tested && in.decoded.mnemonic == ZYDIS_MNEMONIC_MOV);
+			tested = tests_index(eval, &in) ||
+				 (tested && in.decoded.mnemonic == ZYDIS_MNEMONIC_MOV);
 			eval_step(eval, &in);
 		}
 		vaddr = in.next;
@@ -234,13 +248,15 @@ static void gather_sites(struct finder *finder, struct probe_sites *out)
 	if (all.count)
 		qsort(all.at, all.count, sizeof(*all.at), compare_sites);
 	for (size_t i = 0; i < all.count; i++)
-		if (!kept || all.at[kept - 1].call != all.at[i].call || all.at[kept - 1].info != all.at[i].info)
+		if (!kept || all.at[kept - 1].call != all.at[i].call ||
+		    all.at[kept - 1].info != all.at[i].info)
 			all.at[kept++] = all.at[i];
 	out->sites = all.at;
 	out->site_count = kept;
 }
 
-static void gather_registrations(struct finder *finder, struct probe_registration **out, size_t *count)
+static void gather_registrations(struct finder *finder, struct probe_registration **out,
+				 size_t *count)
 {
 	registration_vec all = finder->registrations[0];
 	size_t kept = 0;
@@ -253,7 +269,8 @@ static void gather_registrations(struct finder *finder, struct probe_registratio
 	if (all.count)
 		qsort(all.at, all.count, sizeof(*all.at), compare_registrations);
 	for (size_t i = 0; i < all.count; i++)
-		if (!kept || all.at[kept - 1].call != all.at[i].call || all.at[kept - 1].slot != all.at[i].slot)
+		if (!kept || all.at[kept - 1].call != all.at[i].call ||
+		    all.at[kept - 1].slot != all.at[i].slot)
 			all.at[kept++] = all.at[i];
 	*out = all.at;
 	*count = kept;
@@ -263,9 +280,12 @@ void probe_sites_find(const struct eval_world *world, struct probe_sites *out)
 {
 	struct finder finder = { .world = world, .code = { .file = world->file } };
 	bool section = world->infos_end > world->infos;
-	struct sweep sweep = { .file = world->file, .form = section ? SWEEP_ADDRESS : SWEEP_LOAD16,
-			       .low = section ? world->infos : world->slots, .high = section ? world->infos_end : world->slots_end,
-			       .place = at_place, .context = &finder };
+	struct sweep sweep = { .file = world->file,
+			       .form = section ? SWEEP_ADDRESS : SWEEP_LOAD16,
+			       .low = section ? world->infos : world->slots,
+			       .high = section ? world->infos_end : world->slots_end,
+			       .place = at_place,
+			       .context = &finder };
 	uint64_t shifts = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -303,11 +323,12 @@ static bool may_begin(const uint8_t *code)
 }
 
 /*
- * The constants in the argument registers of the call at `call`. Code can't be decoded backwards; so every place in front of it where such an
- * instruction may begin is tried, the farthest first, until one leads to the call with all its arguments known.
+ * The constants in the argument registers of the call at `call`. Code can't be decoded backwards;
+ * so every place in front of it where such an instruction may begin is tried, the farthest first,
+ * until one leads to the call with all its arguments known.
  */
-static bool read_registration(const struct finder *finder, uint64_t call, const struct probe_target *target,
-			      struct probe_registration *out)
+static bool read_registration(const struct finder *finder, uint64_t call,
+			      const struct probe_target *target, struct probe_registration *out)
 {
 	struct flow_instruction in;
 	struct eval eval;
@@ -323,7 +344,8 @@ static bool read_registration(const struct finder *finder, uint64_t call, const 
 			eval_step(&eval, &in);
 			at = in.next;
 		}
-		if (at == call && see_registration(finder->world, &eval, call, target->vaddr, target->registers, out))
+		if (at == call && see_registration(finder->world, &eval, call, target->vaddr,
+						   target->registers, out))
 			return true;
 	}
 	return false;
@@ -338,24 +360,33 @@ static bool at_call(void *context, unsigned worker, uint64_t vaddr, uint64_t add
 		if (counter->targets[i].vaddr != address)
 			continue;
 		counter->calls[i][worker]++;
-		if (counter->targets[i].registers && read_registration(&counter->finder, vaddr, &counter->targets[i], &registration))
+		if (counter->targets[i].registers &&
+		    read_registration(&counter->finder, vaddr, &counter->targets[i], &registration))
 			*vec_push(&counter->finder.registrations[worker]) = registration;
 	}
 	return true;
 }
 
-void probe_sites_count(const struct eval_world *world, struct probe_target *targets, size_t count, struct probe_registration **out,
-		       size_t *out_count)
+void probe_sites_count(const struct eval_world *world, struct probe_target *targets, size_t count,
+		       struct probe_registration **out, size_t *out_count)
 {
-	struct counter counter = { .finder = { .world = world, .code = { .file = world->file } }, .targets = targets, .count = count,
+	struct counter counter = { .finder = { .world = world, .code = { .file = world->file } },
+				   .targets = targets,
+				   .count = count,
 				   .calls = mem_zero(count + 1, sizeof(*counter.calls)) };
 	uint64_t *only = mem_zero(count + 1, sizeof(*only));
 
 	for (size_t i = 0; i < count; i++)
 		only[i] = targets[i].vaddr;
 	if (count) {
-		struct sweep sweep = { .file = world->file, .form = SWEEP_CALL, .low = only[0], .high = only[count - 1] + 1, .only = only,
-				       .only_count = count, .place = at_call, .context = &counter };
+		struct sweep sweep = { .file = world->file,
+				       .form = SWEEP_CALL,
+				       .low = only[0],
+				       .high = only[count - 1] + 1,
+				       .only = only,
+				       .only_count = count,
+				       .place = at_call,
+				       .context = &counter };
 
 		sweep_code(&sweep);
 	}

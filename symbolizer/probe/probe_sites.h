@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_sites.h: where a file's code makes Oilpan objects: the calls that get a type's index, and the calls that register a type.
+ * probe_sites.h: where a file's code makes Oilpan objects: the calls that get a type's index, and
+ * the calls that register a type.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: sweep_code()'s while it works.
  */
@@ -36,7 +37,8 @@ struct probe_sites {
 	size_t site_count;
 	struct probe_registration *registrations; /* by call */
 	size_t registration_count;
-	unsigned info_shift; /* log2 of a GCInfo's size, as all sites compute it; 0: none seen, or they differ */
+	unsigned info_shift; /* log2 of a GCInfo's size, as all sites compute it; 0: none seen, or
+	                      * they differ */
 };
 
 /* First sweep: what looks like either, from the GCInfos or the variables in `world`. */
@@ -47,14 +49,16 @@ void probe_sites_deinit(struct probe_sites *sites);
 struct probe_target {
 	uint64_t vaddr;
 	uint32_t calls;     /* out: calls and jumps to it, whatever their arguments */
-	uint32_t registers; /* it registers types: so many arguments, the variable's address and functions. 0: it doesn't */
+	uint32_t registers; /* it registers types: so many arguments, the variable's address and
+	                     * functions. 0: it doesn't */
 };
 
 /*
- * Second sweep, targets being known, sorted by address: counts their calls, and finds all that register a type. The caller frees what comes
- * out; a call whose arguments aren't constants isn't in it.
+ * Second sweep, targets being known, sorted by address: counts their calls, and finds all that
+ * register a type. The caller frees what comes out; a call whose arguments aren't constants isn't
+ * in it.
  */
-void probe_sites_count(const struct eval_world *world, struct probe_target *targets, size_t count, struct probe_registration **out,
-		       size_t *out_count);
+void probe_sites_count(const struct eval_world *world, struct probe_target *targets, size_t count,
+		       struct probe_registration **out, size_t *out_count);
 
 #endif

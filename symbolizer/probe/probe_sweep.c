@@ -2,13 +2,15 @@
 /*
  * probe_sweep.c: see probe_sweep.h.
  *
- * Decoding all 236 MB of Chromium's code takes a minute. But what is looked for names its address relative to the instruction's end, in
- * its last four bytes, behind two or three bytes that are always the same; so the bytes are compared at every position, 16 at once, and
- * only where they fit is the address worked out. Of 60,000 such places in Chromium 156 that name one in the 256 KB of its GCInfos,
- * a third are chance; the decoder that starts there sees it.
+ * Decoding all 236 MB of Chromium's code takes a minute. But what is looked for names its address
+ * relative to the instruction's end, in its last four bytes, behind two or three bytes that are
+ * always the same; so the bytes are compared at every position, 16 at once, and only where they fit
+ * is the address worked out. Of 60,000 such places in Chromium 156 that name one in the 256 KB of
+ * its GCInfos, a third are chance; the decoder that starts there sees it.
  *
- * Windows of 4 MiB are handed out to the threads in order. They are read by mapping, asked for as a whole (a page at a time, as the
- * rest of the file is, would cost a disk access each), and given back.
+ * Windows of 4 MiB are handed out to the threads in order. They are read by mapping, asked for as a
+ * whole (a page at a time, as the rest of the file is, would cost a disk access each), and given
+ * back.
  */
 #define _GNU_SOURCE
 #include "probe_sweep.h"
@@ -38,11 +40,13 @@ static bool is_code(const Elf64_Phdr *segment)
 }
 
 /* Window number `number` of all; false: there are fewer. */
-static bool window_at(const struct elf_file *file, size_t number, uint64_t *vaddr, uint64_t *bytes, uint64_t *room, bool *first)
+static bool window_at(const struct elf_file *file, size_t number, uint64_t *vaddr, uint64_t *bytes,
+		      uint64_t *room, bool *first)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
-		uint64_t all = is_code(segment) ? elf_file_room(file, segment->p_vaddr) : 0, windows = (all + WINDOW - 1) / WINDOW;
+		uint64_t all = is_code(segment) ? elf_file_room(file, segment->p_vaddr) : 0,
+			 windows = (all + WINDOW - 1) / WINDOW;
 
 		if (number < windows) {
 			*vaddr = segment->p_vaddr + number * (uint64_t)WINDOW;
@@ -76,10 +80,12 @@ static bool wanted(const struct sweep *sweep, uint64_t address)
 }
 
 /*
- * The opcode's bytes are at `code`, which runs at `vaddr`; `extra` bytes of them are in front of the address. A prefix in front of the opcode
- * is part of the instruction; at the segment's start there is none.
+ * The opcode's bytes are at `code`, which runs at `vaddr`; `extra` bytes of them are in front of
+ * the address. A prefix in front of the opcode is part of the instruction; at the segment's start
+ * there is none.
  */
-static bool report(struct worker *worker, const uint8_t *code, uint64_t vaddr, size_t extra, bool first)
+static bool report(struct worker *worker, const uint8_t *code, uint64_t vaddr, size_t extra,
+		   bool first)
 {
 	const struct sweep *sweep = worker->list->sweep;
 	uint8_t prefix = first ? 0 : code[-1];
@@ -103,25 +109,33 @@ static unsigned fitting(enum sweep_form form, const uint8_t *at)
 
 	switch (form) {
 	case SWEEP_ADDRESS: /* 8d, ModRM 00 reg 101 */
-		second = _mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)(at + 1)), _mm_set1_epi8((char)0xc7));
-		return (unsigned)_mm_movemask_epi8(_mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8((char)0x8d)),
-								 _mm_cmpeq_epi8(second, _mm_set1_epi8(0x05))));
+		second = _mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)(at + 1)),
+				       _mm_set1_epi8((char)0xc7));
+		return (unsigned)_mm_movemask_epi8(
+			_mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8((char)0x8d)),
+				      _mm_cmpeq_epi8(second, _mm_set1_epi8(0x05))));
 	case SWEEP_LOAD16: /* 0f b7, ModRM 00 reg 101 */
 		second = _mm_loadu_si128((const __m128i *)(const void *)(at + 1));
-		third = _mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)(at + 2)), _mm_set1_epi8((char)0xc7));
-		return (unsigned)_mm_movemask_epi8(_mm_and_si128(_mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8(0x0f)),
-									      _mm_cmpeq_epi8(second, _mm_set1_epi8((char)0xb7))),
-								 _mm_cmpeq_epi8(third, _mm_set1_epi8(0x05))));
+		third = _mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)(at + 2)),
+				      _mm_set1_epi8((char)0xc7));
+		return (unsigned)_mm_movemask_epi8(_mm_and_si128(
+			_mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8(0x0f)),
+				      _mm_cmpeq_epi8(second, _mm_set1_epi8((char)0xb7))),
+			_mm_cmpeq_epi8(third, _mm_set1_epi8(0x05))));
 	default: /* e8, e9 */
 		first = _mm_and_si128(first, _mm_set1_epi8((char)0xfe));
-		return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(first, _mm_set1_epi8((char)0xe8)));
+		return (unsigned)_mm_movemask_epi8(
+			_mm_cmpeq_epi8(first, _mm_set1_epi8((char)0xe8)));
 	}
 }
 
 /* Places that begin in the first `bytes` of `room` bytes of code. */
-static bool sweep_window(struct worker *worker, const uint8_t *code, uint64_t vaddr, uint64_t bytes, uint64_t room, bool first)
+static bool sweep_window(struct worker *worker, const uint8_t *code, uint64_t vaddr, uint64_t bytes,
+			 uint64_t room, bool first)
 {
-	static const uint8_t lengths[] = {[SWEEP_ADDRESS] = 2, [SWEEP_LOAD16] = 3, [SWEEP_CALL] = 1};
+	static const uint8_t lengths[] = {
+		[SWEEP_ADDRESS] = 2, [SWEEP_LOAD16] = 3, [SWEEP_CALL] = 1
+	};
 	enum sweep_form form = worker->list->sweep->form;
 	size_t extra = lengths[form];
 	uint8_t tail[64];
@@ -130,7 +144,8 @@ static bool sweep_window(struct worker *worker, const uint8_t *code, uint64_t va
 		const uint8_t *here = code + at;
 		unsigned mask;
 
-		if (room - at < REACH + 8) { /* the segment's last bytes: none behind them may be read */
+		/* the segment's last bytes: none behind them may be read */
+		if (room - at < REACH + 8) {
 			memset(tail, 0, sizeof(tail));
 			memcpy(tail, here, room - at);
 			here = tail;
@@ -138,7 +153,8 @@ static bool sweep_window(struct worker *worker, const uint8_t *code, uint64_t va
 		for (mask = fitting(form, here); mask; mask &= mask - 1) {
 			size_t place = at + (unsigned)__builtin_ctz(mask);
 
-			if (place < bytes && room - place >= extra + 4 && !report(worker, code + place, vaddr + place, extra, first && !place))
+			if (place < bytes && room - place >= extra + 4 &&
+			    !report(worker, code + place, vaddr + place, extra, first && !place))
 				return false;
 		}
 	}
@@ -154,7 +170,8 @@ static void *run(void *argument)
 	uint64_t vaddr, bytes, room;
 	bool first;
 
-	while (!atomic_load(&list->stop) && window_at(file, atomic_fetch_add(&list->next, 1), &vaddr, &bytes, &room, &first)) {
+	while (!atomic_load(&list->stop) &&
+	       window_at(file, atomic_fetch_add(&list->next, 1), &vaddr, &bytes, &room, &first)) {
 		const uint8_t *code = elf_file_at(file, vaddr, room);
 		uintptr_t from = (uintptr_t)code & ~(page - 1);
 
@@ -176,12 +193,15 @@ bool sweep_code(const struct sweep *sweep)
 	struct worker workers[SWEEP_WORKERS];
 	pthread_t threads[SWEEP_WORKERS];
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned started = 0, wanted_threads = processors < 1 ? 1 : processors > SWEEP_WORKERS ? SWEEP_WORKERS : (unsigned)processors;
+	unsigned started = 0, wanted_threads = processors < 1		    ? 1
+					       : processors > SWEEP_WORKERS ? SWEEP_WORKERS
+									    : (unsigned)processors;
 
 	for (unsigned i = 0; i < wanted_threads; i++)
 		workers[i] = (struct worker){ &list, i };
 	/* the last one's work is done here, and all of it if no thread can be started */
-	while (started + 1 < wanted_threads && !pthread_create(&threads[started], NULL, run, &workers[started]))
+	while (started + 1 < wanted_threads &&
+	       !pthread_create(&threads[started], NULL, run, &workers[started]))
 		started++;
 	run(&workers[wanted_threads - 1]);
 	for (unsigned i = 0; i < started; i++)

@@ -2,10 +2,12 @@
 /*
  * probe_sweep.h: finds the places in a file's code that name an address in a given range.
  *
- * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: its own, as many as there are processors, four at most.
+ * Runs: CLI, sidecar. Signals: no. Allocates: no. Threads: its own, as many as there are
+ * processors, four at most.
  *
- * What is found are bytes that look like the instruction; whether one begins there is for the caller to find out. No memory is kept of
- * what was read: the file's pages are given back as the sweep goes on.
+ * What is found are bytes that look like the instruction; whether one begins there is for the
+ * caller to find out. No memory is kept of what was read: the file's pages are given back as the
+ * sweep goes on.
  */
 #ifndef SHINY_SYM_PROBE_SWEEP_H
 #define SHINY_SYM_PROBE_SWEEP_H
@@ -29,8 +31,8 @@ struct sweep {
 	const uint64_t *only;      /* sorted, `only_count` of them; NULL: any in the range */
 	size_t only_count;
 	/*
-	 * Called for each place, by several threads at once, each with its own `worker` number below SWEEP_WORKERS; in the order of
-	 * addresses for one worker only. False ends the sweep.
+	 * Called for each place, by several threads at once, each with its own `worker` number
+	 * below SWEEP_WORKERS; in the order of addresses for one worker only. False ends the sweep.
 	 */
 	bool (*place)(void *context, unsigned worker, uint64_t vaddr, uint64_t address);
 	void *context;

@@ -2,9 +2,10 @@
 /*
  * probe_types.c: see probe_types.h.
  *
- * A type has one of three sorts of name. Most have their own in their callback. The callback of the others asks the object, by a virtual
- * function; but a type is made at sites, a site's code stores the object's vtable, and what the function in that vtable answers is
- * mostly a constant. In Chromium 156 that leaves 22 of 8,021 types without a name.
+ * A type has one of three sorts of name. Most have their own in their callback. The callback of the
+ * others asks the object, by a virtual function; but a type is made at sites, a site's code stores
+ * the object's vtable, and what the function in that vtable answers is mostly a constant. In
+ * Chromium 156 that leaves 22 of 8,021 types without a name.
  */
 #include "probe_types.h"
 
@@ -33,11 +34,13 @@ struct name_counts {
 
 static void name_type(struct oilpan *o, struct shiny_probe_type *type, struct name_counts *counts)
 {
-	struct callback_name name = type->callback ? callback_name(&o->world, type->callback) : (struct callback_name){ .name = NULL };
+	struct callback_name name = type->callback ? callback_name(&o->world, type->callback)
+						   : (struct callback_name){ .name = NULL };
 	char label[64];
 
 	type->naming = (uint8_t)name.naming;
-	type->confidence = name.naming == SHINY_PROBE_NAME_NONE ? SHINY_PROBE_UNKNOWN : SHINY_PROBE_EXACT;
+	type->confidence =
+		name.naming == SHINY_PROBE_NAME_NONE ? SHINY_PROBE_UNKNOWN : SHINY_PROBE_EXACT;
 	type->vptr_at = name.vptr_at;
 	type->vtable_slot = name.vtable_slot;
 	counts->by_naming[name.naming]++;
@@ -45,7 +48,8 @@ static void name_type(struct oilpan *o, struct shiny_probe_type *type, struct na
 		counts->hidden = name.hidden;
 	if (name.naming == SHINY_PROBE_NAME_VIRTUAL && !counts->slots[0])
 		counts->slots[0] = name.vtable_slot;
-	counts->slots[1] += name.naming == SHINY_PROBE_NAME_VIRTUAL && name.vtable_slot != counts->slots[0];
+	counts->slots[1] +=
+		name.naming == SHINY_PROBE_NAME_VIRTUAL && name.vtable_slot != counts->slots[0];
 	if (name.naming == SHINY_PROBE_NAME_STATIC) {
 		type->name = probe_draft_text(o->draft, name.name);
 		return;
@@ -69,7 +73,9 @@ static struct shiny_probe_type *type_of(struct oilpan *o, uint64_t info)
 {
 	const struct shiny_probe_type key = { .info = info };
 
-	return o->draft->types.count ? bsearch(&key, o->draft->types.at, o->draft->types.count, sizeof(key), oilpan_by_info) : NULL;
+	return o->draft->types.count ? bsearch(&key, o->draft->types.at, o->draft->types.count,
+					       sizeof(key), oilpan_by_info)
+				     : NULL;
 }
 
 /* ---- classes ---- */
@@ -84,14 +90,16 @@ struct asked {
 };
 enum { SITES_ASKED = 4 };
 
-static void ask_site(struct oilpan *o, const struct probe_site *site, const struct shiny_probe_type *type, struct asked *asked)
+static void ask_site(struct oilpan *o, const struct probe_site *site,
+		     const struct shiny_probe_type *type, struct asked *asked)
 {
 	struct flow_code code = { .file = o->world.file };
 	struct flow_instruction call;
 	const char *name;
 	uint64_t vtable;
 
-	if (asked->sites >= SITES_ASKED || !flow_decode(&code, site->call, &call) || call.decoded.meta.category != ZYDIS_CATEGORY_CALL)
+	if (asked->sites >= SITES_ASKED || !flow_decode(&code, site->call, &call) ||
+	    call.decoded.meta.category != ZYDIS_CATEGORY_CALL)
 		return;
 	asked->sites++;
 	vtable = site_vtable(&o->world, call.next, type->vptr_at, o->draft->head.header_index_at);
@@ -118,8 +126,9 @@ static int by_function(const void *a, const void *b)
 }
 
 /*
- * The function that most classes answer with, of those that answer differently in different classes; 0: there is none. An element of the DOM
- * has one of its own, which makes up a text with its tag; but it is of a class that has the common one, too, further up, and what that would
+ * The function that most classes answer with, of those that answer differently in different
+ * classes; 0: there is none. An element of the DOM has one of its own, which makes up a text with
+ * its tag; but it is of a class that has the common one, too, further up, and what that would
  * answer is the name of its interface: HTMLDivElement.
  */
 static uint64_t common_function(struct oilpan *o, const struct asked *asked)
@@ -131,7 +140,11 @@ static uint64_t common_function(struct oilpan *o, const struct asked *asked)
 	for (size_t i = 0; i < o->draft->types.count; i++)
 		if (asked[i].name)
 			answers[count++] = (struct answer){
-				reloc_word(o->relocs, asked[i].vtable + o->draft->types.at[i].vtable_slot).value, asked[i].name };
+				reloc_word(o->relocs,
+					   asked[i].vtable + o->draft->types.at[i].vtable_slot)
+					.value,
+				asked[i].name
+			};
 	if (count)
 		qsort(answers, count, sizeof(*answers), by_function);
 	for (size_t i = 0, first; i < count;) {
@@ -157,7 +170,9 @@ static void name_classes(struct oilpan *o)
 
 	for (size_t i = 0; i < o->sites.site_count; i++) {
 		const struct candidate *c = oilpan_candidate(o, o->sites.sites[i].target);
-		const struct shiny_probe_type *type = c && o->sites.sites[i].index == c->facts.index ? type_of(o, o->sites.sites[i].info) : NULL;
+		const struct shiny_probe_type *type = c && o->sites.sites[i].index == c->facts.index
+							      ? type_of(o, o->sites.sites[i].info)
+							      : NULL;
 
 		if (type && type->naming == SHINY_PROBE_NAME_VIRTUAL)
 			ask_site(o, &o->sites.sites[i], type, &asked[type - o->draft->types.at]);
@@ -167,7 +182,8 @@ static void name_classes(struct oilpan *o)
 		struct shiny_probe_type *type = &o->draft->types.at[i];
 
 		if (common && asked[i].vtable && !asked[i].name) {
-			asked[i].name = vtable_name_by(&o->world, o->relocs, asked[i].vtable, common);
+			asked[i].name =
+				vtable_name_by(&o->world, o->relocs, asked[i].vtable, common);
 			asked[i].borrowed = true;
 		}
 		if (!asked[i].name || asked[i].different)
@@ -178,9 +194,14 @@ static void name_classes(struct oilpan *o)
 		*(asked[i].borrowed ? &borrowed : &own) += 1;
 	}
 	if (own)
-		probe_draft_note(o->draft, "names", SHINY_PROBE_HIGH, "%u of these answer a constant, as the vtables say that their sites store", own);
+		probe_draft_note(
+			o->draft, "names", SHINY_PROBE_HIGH,
+			"%u of these answer a constant, as the vtables say that their sites store",
+			own);
 	if (borrowed)
-		probe_draft_note(o->draft, "names", SHINY_PROBE_MEDIUM, "%u make up their answer, but have the name of an interface", borrowed);
+		probe_draft_note(o->draft, "names", SHINY_PROBE_MEDIUM,
+				 "%u make up their answer, but have the name of an interface",
+				 borrowed);
 	free(asked);
 }
 
@@ -188,16 +209,21 @@ static void note_names(struct oilpan *o, const struct name_counts *counts)
 {
 	size_t all = o->draft->types.count, stat = counts->by_naming[SHINY_PROBE_NAME_STATIC];
 
-	probe_draft_note(o->draft, "names", all && stat * 10 >= all * 5 ? SHINY_PROBE_EXACT : SHINY_PROBE_HIGH,
-			 "%zu of %zu types have their C++ name in their callback%s%s%s", stat, all, counts->hidden ? ", next to \"" : "",
-			 counts->hidden ? counts->hidden : "", counts->hidden ? "\"" : "");
+	probe_draft_note(o->draft, "names",
+			 all && stat * 10 >= all * 5 ? SHINY_PROBE_EXACT : SHINY_PROBE_HIGH,
+			 "%zu of %zu types have their C++ name in their callback%s%s%s", stat, all,
+			 counts->hidden ? ", next to \"" : "", counts->hidden ? counts->hidden : "",
+			 counts->hidden ? "\"" : "");
 	if (counts->by_naming[SHINY_PROBE_NAME_VIRTUAL]) {
-		probe_draft_note(o->draft, "names", SHINY_PROBE_EXACT, "%u ask their objects, by the function at %u in the vtable%s",
-				 counts->by_naming[SHINY_PROBE_NAME_VIRTUAL], counts->slots[0], counts->slots[1] ? " or another one" : "");
+		probe_draft_note(o->draft, "names", SHINY_PROBE_EXACT,
+				 "%u ask their objects, by the function at %u in the vtable%s",
+				 counts->by_naming[SHINY_PROBE_NAME_VIRTUAL], counts->slots[0],
+				 counts->slots[1] ? " or another one" : "");
 		name_classes(o);
 	}
 	if (counts->by_naming[SHINY_PROBE_NAME_NONE])
-		probe_draft_note(o->draft, "names", SHINY_PROBE_UNKNOWN, "%u have none", counts->by_naming[SHINY_PROBE_NAME_NONE]);
+		probe_draft_note(o->draft, "names", SHINY_PROBE_UNKNOWN, "%u have none",
+				 counts->by_naming[SHINY_PROBE_NAME_NONE]);
 }
 
 void oilpan_name_types(struct oilpan *o)
@@ -217,7 +243,8 @@ static size_t join_sites(struct oilpan *o)
 	for (size_t i = 0; i < o->sites.site_count; i++) {
 		const struct probe_site *site = &o->sites.sites[i];
 		const struct candidate *c = oilpan_candidate(o, site->target);
-		struct shiny_probe_type *type = c && site->index == c->facts.index ? type_of(o, site->info) : NULL;
+		struct shiny_probe_type *type =
+			c && site->index == c->facts.index ? type_of(o, site->info) : NULL;
 		uint32_t size;
 
 		if (!c || site->index != c->facts.index)
@@ -233,7 +260,8 @@ static size_t join_sites(struct oilpan *o)
 	for (size_t i = 0; i < o->draft->types.count; i++)
 		with += o->draft->types.at[i].sites != 0;
 	if (strangers)
-		probe_draft_note(o->draft, "types", SHINY_PROBE_LOW, "%zu sites pass an index that belongs to no type", strangers);
+		probe_draft_note(o->draft, "types", SHINY_PROBE_LOW,
+				 "%zu sites pass an index that belongs to no type", strangers);
 	return with;
 }
 
@@ -242,13 +270,15 @@ static void judge_coverage(struct oilpan *o, size_t with)
 {
 	size_t all = o->draft->types.count;
 
-	probe_draft_note(o->draft, "types", with * 2 >= all ? SHINY_PROBE_EXACT : SHINY_PROBE_LOW, "%zu of %zu types are made by a site that was seen",
-			 with, all);
+	probe_draft_note(o->draft, "types", with * 2 >= all ? SHINY_PROBE_EXACT : SHINY_PROBE_LOW,
+			 "%zu of %zu types are made by a site that was seen", with, all);
 	if (!all || with * 2 >= all)
 		return;
 	for (uint32_t i = 0; i < o->draft->head.entry_count; i++)
 		o->draft->head.entries[i].confidence = SHINY_PROBE_LOW;
-	probe_draft_note(o->draft, "entries", SHINY_PROBE_LOW, "most objects are made by code inlined into their callers: not to be patched");
+	probe_draft_note(
+		o->draft, "entries", SHINY_PROBE_LOW,
+		"most objects are made by code inlined into their callers: not to be patched");
 }
 
 void oilpan_join_sites(struct oilpan *o)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_types.h: the types of Oilpan: names, sizes, sites; and what probe_oilpan.c has found when it asks for them.
+ * probe_types.h: the types of Oilpan: names, sizes, sites; and what probe_oilpan.c has found when
+ * it asks for them.
  *
  * Runs: CLI, sidecar. Signals: no. Allocates: yes. Threads: one at a time a file.
  */
@@ -35,7 +36,8 @@ struct oilpan {
 	struct reloc_index *relocs;
 	struct eval_world world;
 	struct probe_sites sites;
-	VEC(struct candidate) candidates; /* by address; in the end only the believed ones, most sites first */
+	/* by address; in the end only the believed ones, most sites first */
+	VEC(struct candidate) candidates;
 	struct registrar registrars[OILPAN_REGISTRARS];
 	size_t registrar_count;
 	struct probe_registration *registrations;
@@ -48,7 +50,8 @@ int oilpan_by_info(const void *a, const void *b);
 /* Names the draft's types, which are sorted by info, and says how many have which sort of name. */
 void oilpan_name_types(struct oilpan *o);
 
-/* Adds what the sites know of the types. If most types are made by no site that was seen, entries lose their confidence. */
+/* Adds what the sites know of the types. If most types are made by no site that was seen, entries
+ * lose their confidence. */
 void oilpan_join_sites(struct oilpan *o);
 
 #endif

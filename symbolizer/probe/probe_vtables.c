@@ -27,7 +27,8 @@ struct search {
 
 static bool is_object(const struct eval_value *value)
 {
-	return value->kind == EVAL_ARGUMENT && value->at == 0 && value->other == 0xff && !value->shift;
+	return value->kind == EVAL_ARGUMENT && value->at == 0 && value->other == 0xff &&
+	       !value->shift;
 }
 
 static void see_write(struct search *s, const struct eval *eval, const struct flow_instruction *in)
@@ -35,7 +36,8 @@ static void see_write(struct search *s, const struct eval *eval, const struct fl
 	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];
 	struct eval_value address, value;
 
-	if (in->decoded.operand_count_visible != 2 || to->type != ZYDIS_OPERAND_TYPE_MEMORY || !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+	if (in->decoded.operand_count_visible != 2 || to->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	    !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 		return;
 	address = eval_address(eval, in, to);
 	if (!is_object(&address))
@@ -45,7 +47,8 @@ static void see_write(struct search *s, const struct eval *eval, const struct fl
 	if (address.add != s->vptr_at || to->size < 64)
 		return;
 	value = eval_operand(eval, in, from);
-	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && from->reg.value >= ZYDIS_REGISTER_XMM0 && from->reg.value <= ZYDIS_REGISTER_XMM15)
+	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER && from->reg.value >= ZYDIS_REGISTER_XMM0 &&
+	    from->reg.value <= ZYDIS_REGISTER_XMM15)
 		value = eval->low[from->reg.value - ZYDIS_REGISTER_XMM0];
 	s->vtable = value.kind == EVAL_CONST ? value.at : 0;
 }
@@ -54,9 +57,12 @@ static void follow(struct search *s, struct eval *eval, uint64_t vaddr, unsigned
 {
 	struct flow_instruction in;
 
-	for (unsigned step = 0; step < STEPS && s->steps < ALL_STEPS && !s->finished && flow_decode(&s->code, vaddr, &in); step++, s->steps++) {
+	for (unsigned step = 0; step < STEPS && s->steps < ALL_STEPS && !s->finished &&
+				flow_decode(&s->code, vaddr, &in);
+	     step++, s->steps++) {
 		uint64_t target;
-		bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+		bool direct = in.decoded.operand_count_visible &&
+			      in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 			      flow_address(&in, &in.operands[0], &target);
 		struct eval_value first = eval_argument(eval, 0);
 
@@ -65,8 +71,10 @@ static void follow(struct search *s, struct eval *eval, uint64_t vaddr, unsigned
 		case ZYDIS_CATEGORY_RET:
 		case ZYDIS_CATEGORY_INTERRUPT: return;
 		case ZYDIS_CATEGORY_CALL:
-			/* a constructor of the object or, if the vptr isn't at its start, of the part with it */
-			if (direct && depth < DEPTH && is_object(&first) && first.add >= 0 && first.add <= s->vptr_at) {
+			/* a constructor of the object or, if the vptr isn't at its start, of the
+			 * part with it */
+			if (direct && depth < DEPTH && is_object(&first) && first.add >= 0 &&
+			    first.add <= s->vptr_at) {
 				struct search inner = *s;
 				struct eval callee;
 
@@ -94,9 +102,13 @@ static void follow(struct search *s, struct eval *eval, uint64_t vaddr, unsigned
 	}
 }
 
-uint64_t site_vtable(const struct eval_world *world, uint64_t vaddr, uint32_t vptr_at, uint32_t header_at)
+uint64_t site_vtable(const struct eval_world *world, uint64_t vaddr, uint32_t vptr_at,
+		     uint32_t header_at)
 {
-	struct search search = { .code = { .file = world->file }, .world = world, .vptr_at = vptr_at, .header_at = header_at };
+	struct search search = { .code = { .file = world->file },
+				 .world = world,
+				 .vptr_at = vptr_at,
+				 .header_at = header_at };
 	struct eval eval;
 
 	eval_init(&eval, world, false);

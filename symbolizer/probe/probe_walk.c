@@ -9,11 +9,14 @@ enum { STEPS = 4000, WAY_STEPS = 200, WORD = 8 };
 static void note_store(struct walk_way *way, const struct flow_instruction *in)
 {
 	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];
-	struct walk_store stored = { .address = eval_address(&way->eval, in, to), .bytes = to->size / 8 };
+	struct walk_store stored = { .address = eval_address(&way->eval, in, to),
+				     .bytes = to->size / 8 };
 	struct eval_value high = { .kind = EVAL_UNKNOWN };
-	int vector = from->type == ZYDIS_OPERAND_TYPE_REGISTER && from->reg.value >= ZYDIS_REGISTER_XMM0 &&
-				     from->reg.value <= ZYDIS_REGISTER_XMM15 ?
-			     (int)(from->reg.value - ZYDIS_REGISTER_XMM0) : -1;
+	int vector = from->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+				     from->reg.value >= ZYDIS_REGISTER_XMM0 &&
+				     from->reg.value <= ZYDIS_REGISTER_XMM15
+			     ? (int)(from->reg.value - ZYDIS_REGISTER_XMM0)
+			     : -1;
 
 	if (vector >= 0) {
 		stored.value = way->eval.low[vector];
@@ -29,7 +32,8 @@ static void note_store(struct walk_way *way, const struct flow_instruction *in)
 		}
 		/* an older store to the same place is gone */
 		for (unsigned i = 0; i < way->store_count; i++)
-			if (way->stores[i].address.kind == stored.address.kind && way->stores[i].address.at == stored.address.at &&
+			if (way->stores[i].address.kind == stored.address.kind &&
+			    way->stores[i].address.at == stored.address.at &&
 			    way->stores[i].address.add == stored.address.add)
 				way->stores[i] = way->stores[--way->store_count];
 		if (way->store_count < WALK_STORES)
@@ -39,7 +43,8 @@ static void note_store(struct walk_way *way, const struct flow_instruction *in)
 
 bool walk_is_store(const struct flow_instruction *in)
 {
-	return in->decoded.operand_count_visible == 2 && in->operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	return in->decoded.operand_count_visible == 2 &&
+	       in->operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
 	       in->operands[0].actions == ZYDIS_OPERAND_ACTION_WRITE;
 }
 
@@ -51,8 +56,9 @@ static void note_limit(struct walk_way *way, const struct flow_instruction *in)
 		return;
 	value = eval_operand(&way->eval, in, &in->operands[0]);
 	limit = eval_operand(&way->eval, in, &in->operands[1]);
-	if (value.kind == EVAL_ARGUMENT && !value.shift && !value.add && value.other == 0xff && limit.kind == EVAL_CONST &&
-	    limit.at > 1 && limit.at <= UINT16_MAX && !(limit.at & (limit.at - 1)))
+	if (value.kind == EVAL_ARGUMENT && !value.shift && !value.add && value.other == 0xff &&
+	    limit.kind == EVAL_CONST && limit.at > 1 && limit.at <= UINT16_MAX &&
+	    !(limit.at & (limit.at - 1)))
 		way->limits[value.at] = (uint16_t)limit.at;
 }
 
@@ -62,14 +68,16 @@ static void note_overhead(struct walk_way *way)
 	for (unsigned r = 0; !way->overhead && r < EVAL_REGISTERS; r++) {
 		const struct eval_value *value = &way->eval.reg[r];
 
-		if (value->kind == EVAL_ARGUMENT && !value->shift && value->add >= 8 && value->add < 32) {
+		if (value->kind == EVAL_ARGUMENT && !value->shift && value->add >= 8 &&
+		    value->add < 32) {
 			way->sized = (uint8_t)value->at;
 			way->overhead = (uint8_t)value->add;
 		}
 	}
 }
 
-bool walk_function(struct walker *walker, const struct eval_world *world, uint64_t vaddr, walk_fn *at_return, walk_fn *at_call, void *context)
+bool walk_function(struct walker *walker, const struct eval_world *world, uint64_t vaddr,
+		   walk_fn *at_return, walk_fn *at_call, void *context)
 {
 	struct flow_instruction in;
 	uint64_t target;
@@ -84,9 +92,12 @@ bool walk_function(struct walker *walker, const struct eval_world *world, uint64
 		struct walk_way way = walker->arms[--walker->arm_count];
 		bool on = true;
 
-		/* behind a call that never returns stands another function: a way of its own length would not end there */
-		while (on && walker->steps++ < STEPS && way.steps++ < WAY_STEPS && flow_decode(&walker->code, way.vaddr, &in)) {
-			bool direct = in.decoded.operand_count_visible && in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+		/* behind a call that never returns stands another function: a way of its own length
+		 * would not end there */
+		while (on && walker->steps++ < STEPS && way.steps++ < WAY_STEPS &&
+		       flow_decode(&walker->code, way.vaddr, &in)) {
+			bool direct = in.decoded.operand_count_visible &&
+				      in.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 				      flow_address(&in, &in.operands[0], &target);
 
 			way.vaddr = in.next;

@@ -26,8 +26,10 @@ struct walk_way {
 	uint64_t vaddr;
 	struct walk_store stores[WALK_STORES]; /* the last ones to each address */
 	unsigned store_count;
-	uint16_t limits[EVAL_ARGUMENTS]; /* argument n was compared with this power of two; 0: with none */
-	uint8_t sized, overhead;         /* the first argument that 8 to 31 was added to, by lea or add; 0, 0: none */
+	uint16_t limits[EVAL_ARGUMENTS]; /* argument n was compared with this power of two; 0: with
+	                                  * none */
+	uint8_t sized, overhead;         /* the first argument that 8 to 31 was added to, by lea or
+	                                  * add; 0, 0: none */
 	unsigned steps;
 };
 
@@ -41,10 +43,12 @@ struct walker {
 typedef bool walk_fn(const struct walk_way *way, const struct flow_instruction *in, void *context);
 
 /*
- * Walks from `vaddr`, both arms of each branch, the one that goes straight on first, until `at_return` or `at_call` accept. `at_call` is asked at
- * calls and at indirect jumps. Either may be NULL. False: neither did, within bounds.
+ * Walks from `vaddr`, both arms of each branch, the one that goes straight on first, until
+ * `at_return` or `at_call` accept. `at_call` is asked at calls and at indirect jumps. Either may be
+ * NULL. False: neither did, within bounds.
  */
-bool walk_function(struct walker *walker, const struct eval_world *world, uint64_t vaddr, walk_fn *at_return, walk_fn *at_call, void *context);
+bool walk_function(struct walker *walker, const struct eval_world *world, uint64_t vaddr,
+		   walk_fn *at_return, walk_fn *at_call, void *context);
 
 /* Does the instruction only write its first operand, in memory, from its second? */
 bool walk_is_store(const struct flow_instruction *in);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_block.c: blocks whose columns are damaged but whose checksum is right, as only malice makes them. The unpacker's own checks
- * have to hold: an error or at most as many events as the block may have; no crash, no wild read (the sanitizer build proves it).
+ * fuzz_block.c: blocks whose columns are damaged but whose checksum is right, as only malice makes
+ * them. The unpacker's own checks have to hold: an error or at most as many events as the block may
+ * have; no crash, no wild read (the sanitizer build proves it).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,9 @@ static void add_events(struct packer *packer)
 
 	for (int i = 0; i < EVENTS; i++) {
 		uint64_t *slot = &live[next_random() % 200];
-		struct event e = { .time = time += next_random() % 4000, .process = 1, .thread = (uint32_t)(next_random() % 3),
+		struct event e = { .time = time += next_random() % 4000,
+				   .process = 1,
+				   .thread = (uint32_t)(next_random() % 3),
 				   .stack = (uint32_t)(next_random() % 30) };
 
 		e.kind = !*slot ? EVENT_ALLOC : (uint8_t)(EVENT_FREE + next_random() % 4);
@@ -67,9 +70,11 @@ int main(int argc, char **argv)
 	if (err)
 		fail(err->message);
 
-	size_t bytes = (size_t)ZSTD_getFrameContentSize(block.data, block.bytes), room = ZSTD_compressBound(bytes);
+	size_t bytes = (size_t)ZSTD_getFrameContentSize(block.data, block.bytes),
+	       room = ZSTD_compressBound(bytes);
 	uint8_t *good = malloc(bytes), *bad = malloc(bytes), *packed = malloc(room);
-	if (!good || !bad || !packed || ZSTD_decompress(good, bytes, block.data, block.bytes) != bytes)
+	if (!good || !bad || !packed ||
+	    ZSTD_decompress(good, bytes, block.data, block.bytes) != bytes)
 		fail("the block does not come out of its compression");
 	for (int round = 0; round < rounds; round++) {
 		uint32_t seen = 0;

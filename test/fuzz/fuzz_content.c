@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_content.c: sessions that are well-formed databases with hostile content. SQL changes rows, cells, ids, types of cells, blobs of events, and the
- * schema; every third one has well-packed events that no program can have caused: sizes, addresses and times beyond any, thousands of processes
- * and forks. Then each verb that reads a session runs on it, in a child of its own. None may crash, print what a terminal obeys, take more
- * than 20 s of processor time or 1 GB. The seed is fixed, the time bounded; the sanitizer build proves that nothing is read wild.
+ * fuzz_content.c: sessions that are well-formed databases with hostile content. SQL changes rows,
+ * cells, ids, types of cells, blobs of events, and the schema; every third one has well-packed
+ * events that no program can have caused: sizes, addresses and times beyond any, thousands of
+ * processes and forks. Then each verb that reads a session runs on it, in a child of its own. None
+ * may crash, print what a terminal obeys, take more than 20 s of processor time or 1 GB. The seed
+ * is fixed, the time bounded; the sanitizer build proves that nothing is read wild.
  *
- *   fuzz_content [SECONDS [SESSION...]]    without sessions, one that it writes down, with something of everything
+ *   fuzz_content [SECONDS [SESSION...]]    without sessions, one that it writes down, with
+ *                                          something of everything
  *
  * Prints what was worst. A finding is left in the directory that it names.
  */
@@ -26,7 +29,16 @@
 #include "../unit/session_writer.h"
 #include "victim.h"
 
-enum { SECONDS = 8, LONG_SECONDS = 60, RUN_SECONDS = 20, RUN_KB = 1 << 20, EVENTS = 3000, PER_VICTIM = 6, TABLES = 64, NAME = 32 };
+enum {
+	SECONDS = 8,
+	LONG_SECONDS = 60,
+	RUN_SECONDS = 20,
+	RUN_KB = 1 << 20,
+	EVENTS = 3000,
+	PER_VICTIM = 6,
+	TABLES = 64,
+	NAME = 32
+};
 
 /* ---- a session with something of everything ---- */
 
@@ -59,13 +71,19 @@ static uint64_t wild_number(void)
 
 static void put_events(struct store *s, const struct shape *shape)
 {
-	static const uint8_t kinds[] = { EVENT_ALLOC, EVENT_ALLOC, EVENT_FREE, EVENT_REALLOC, EVENT_VPTR, EVENT_MAP, EVENT_CONSTRUCT, EVENT_DESTROY };
+	static const uint8_t kinds[] = { EVENT_ALLOC, EVENT_ALLOC, EVENT_FREE,	    EVENT_REALLOC,
+					 EVENT_VPTR,  EVENT_MAP,   EVENT_CONSTRUCT, EVENT_DESTROY };
 	uint64_t live[64] = { 0 };
 
 	for (uint32_t i = 0; i < shape->events; i++) {
 		uint64_t *slot = &live[next_random() % 64];
-		struct event e = { .time = 1000 + i * 37, .process = 1 + (uint32_t)(next_random() % shape->processes), .thread = 1 + (i & 1),
-				   .stack = 1 + i % (shape->stacks - 1), .kind = kinds[next_random() % sizeof(kinds)], .tag = i % 3, .size = 8 + next_random() % 300 };
+		struct event e = { .time = 1000 + i * 37,
+				   .process = 1 + (uint32_t)(next_random() % shape->processes),
+				   .thread = 1 + (i & 1),
+				   .stack = 1 + i % (shape->stacks - 1),
+				   .kind = kinds[next_random() % sizeof(kinds)],
+				   .tag = i % 3,
+				   .size = 8 + next_random() % 300 };
 
 		if (e.kind == EVENT_FREE || e.kind == EVENT_VPTR || e.kind == EVENT_REALLOC)
 			e.old_address = e.address = *slot ? *slot : 4096;
@@ -86,9 +104,12 @@ static void put_events(struct store *s, const struct shape *shape)
 		if (runs_wild(shape))
 			e.kind = (uint8_t)next_random();
 		if (runs_wild(shape))
-			e.process = (uint32_t)(next_random() % 2 ? next_random() % 70000 : wild_number());
+			e.process = (uint32_t)(next_random() % 2 ? next_random() % 70000
+								 : wild_number());
 		if (runs_wild(shape))
-			e.stack = e.vtable = e.thread = e.tag = (uint32_t)(next_random() % 2 ? next_random() % 70000 : wild_number());
+			e.stack = e.vtable = e.thread = e.tag =
+				(uint32_t)(next_random() % 2 ? next_random() % 70000
+							     : wild_number());
 		must(store_put_events(s, &e, 1));
 	}
 }
@@ -100,30 +121,71 @@ static uint64_t number_of(const struct shape *shape, uint64_t number)
 
 static void put_row(struct store *s, const struct shape *shape, uint32_t i)
 {
-	must(store_put_thread(s, &(struct store_thread){ .id = i, .process = i, .tid = 100 + i, .name = "main" }));
+	must(store_put_thread(s, &(struct store_thread){
+					 .id = i, .process = i, .tid = 100 + i, .name = "main" }));
 	must(store_put_tag(s, i, i == 1 ? "load" : "show"));
-	must(store_put_mark(s, &(struct store_mark){ .process = 1, .thread = 1, .time = number_of(shape, i * 40000), .name = i == 1 ? "begin" : "end" }));
-	must(store_put_mapping(s, &(struct store_mapping){ .process = i, .module = 1, .start = number_of(shape, 0x400000), .end = number_of(shape, 0x500000) }));
-	must(store_put_memory(s, &(struct store_memory){ .process = i, .time = number_of(shape, 50000 * i), .rss = number_of(shape, 1 << 20) }));
-	must(store_put_segment(s, &(struct store_segment){ .id = i, .process = i, .origin = i, .start = number_of(shape, i << 20),
-							   .end = number_of(shape, (i + 1) << 20), .source = "mmap", .owner = "malloc", .detail = "ring" }));
-	must(store_put_residency(s, &(struct store_residency){ .segment = i, .malloc = true, .time = number_of(shape, 50000),
-							       .committed = number_of(shape, 8192), .rss = 4096 }));
-	must(store_put_page(s, &(struct store_page){ .process = i, .page = number_of(shape, 16 + i), .blocks = 3, .live_bytes = (uint32_t)number_of(shape, 300) }));
-	must(store_put_bucket(s, &(struct store_bucket){ .process = i, .start = number_of(shape, 0), .length = number_of(shape, 100000), .allocs = 10,
-							 .alloc_bytes = number_of(shape, 1000), .live_bytes = number_of(shape, 500) }));
+	must(store_put_mark(s, &(struct store_mark){ .process = 1,
+						     .thread = 1,
+						     .time = number_of(shape, i * 40000),
+						     .name = i == 1 ? "begin" : "end" }));
+	must(store_put_mapping(s, &(struct store_mapping){ .process = i,
+							   .module = 1,
+							   .start = number_of(shape, 0x400000),
+							   .end = number_of(shape, 0x500000) }));
+	must(store_put_memory(s, &(struct store_memory){ .process = i,
+							 .time = number_of(shape, 50000 * i),
+							 .rss = number_of(shape, 1 << 20) }));
+	must(store_put_segment(s, &(struct store_segment){ .id = i,
+							   .process = i,
+							   .origin = i,
+							   .start = number_of(shape, i << 20),
+							   .end = number_of(shape, (i + 1) << 20),
+							   .source = "mmap",
+							   .owner = "malloc",
+							   .detail = "ring" }));
+	must(store_put_residency(s, &(struct store_residency){ .segment = i,
+							       .malloc = true,
+							       .time = number_of(shape, 50000),
+							       .committed = number_of(shape, 8192),
+							       .rss = 4096 }));
+	must(store_put_page(s,
+			    &(struct store_page){ .process = i,
+						  .page = number_of(shape, 16 + i),
+						  .blocks = 3,
+						  .live_bytes = (uint32_t)number_of(shape, 300) }));
+	must(store_put_bucket(s, &(struct store_bucket){ .process = i,
+							 .start = number_of(shape, 0),
+							 .length = number_of(shape, 100000),
+							 .allocs = 10,
+							 .alloc_bytes = number_of(shape, 1000),
+							 .live_bytes = number_of(shape, 500) }));
 }
 
 static void put_sums(struct store *s, const struct shape *shape, uint32_t i)
 {
 	put_site(s, i, i & 1 ? "work(int)" : "std::vector<int>::push_back");
-	must(store_put_stat(s, &(struct store_stat){ .process = 1 + i % 2, .stack = i, .vtable = i == 1, .tag = i % 3, .allocs = number_of(shape, 50 * i),
-						     .frees = number_of(shape, 40 * i), .live = number_of(shape, 10 * i), .bytes = number_of(shape, 5000),
-						     .live_bytes = number_of(shape, 1000), .max_size = number_of(shape, 300), .min_size = number_of(shape, 8),
+	must(store_put_stat(s, &(struct store_stat){ .process = 1 + i % 2,
+						     .stack = i,
+						     .vtable = i == 1,
+						     .tag = i % 3,
+						     .allocs = number_of(shape, 50 * i),
+						     .frees = number_of(shape, 40 * i),
+						     .live = number_of(shape, 10 * i),
+						     .bytes = number_of(shape, 5000),
+						     .live_bytes = number_of(shape, 1000),
+						     .max_size = number_of(shape, 300),
+						     .min_size = number_of(shape, 8),
 						     .type = 1 + i % 2 }));
-	must(store_put_lifetime(s, &(struct store_lifetime){ .process = 1, .stack = i, .type = 1, .bin = (uint8_t)number_of(shape, i),
-							     .count = number_of(shape, i), .bytes = 10 }));
-	must(store_put_peak(s, &(struct store_peak){ .process = 1, .stack = i, .peak_blocks = number_of(shape, 5), .peak_bytes = number_of(shape, 500),
+	must(store_put_lifetime(s, &(struct store_lifetime){ .process = 1,
+							     .stack = i,
+							     .type = 1,
+							     .bin = (uint8_t)number_of(shape, i),
+							     .count = number_of(shape, i),
+							     .bytes = 10 }));
+	must(store_put_peak(s, &(struct store_peak){ .process = 1,
+						     .stack = i,
+						     .peak_blocks = number_of(shape, 5),
+						     .peak_bytes = number_of(shape, 500),
 						     .peak_time = number_of(shape, 3000) }));
 }
 
@@ -131,17 +193,35 @@ static void make_session(const char *path, const struct shape *shape)
 {
 	struct store *s = session_begin(path, number_of(shape, 200000));
 
-	put_process(s, (struct store_process){ .id = 1, .command = "prog x", .end = number_of(shape, 200000) });
+	put_process(s, (struct store_process){
+			       .id = 1, .command = "prog x", .end = number_of(shape, 200000) });
 	for (uint32_t i = 2; i <= shape->processes; i++)
-		put_process(s, (struct store_process){ .id = i, .parent = runs_wild(shape) ? i - 1 : 1, .forked = number_of(shape, 5000), .role = "renderer",
-						       .start = number_of(shape, 0), .end = number_of(shape, 150000) });
+		put_process(s, (struct store_process){ .id = i,
+						       .parent = runs_wild(shape) ? i - 1 : 1,
+						       .forked = number_of(shape, 5000),
+						       .role = "renderer",
+						       .start = number_of(shape, 0),
+						       .end = number_of(shape, 150000) });
 	for (uint32_t i = 1; i < 3; i++)
 		put_row(s, shape, i);
 	put_program(s);
-	must(store_put_vtable(s, &(struct store_vtable){ .id = 1, .module = 1, .vaddr = 0x100, .source = "rtti", .type = "Shape", .class_bytes = 16 }));
-	must(store_put_class(s, &(struct store_class){ .id = 1, .module = 1, .name = "Shape", .bytes = 16, .constructors = 1, .destructors = 1 }));
-	put_type(s, (struct store_type){ .id = 1, .name = "Shape", .rule = "constructor", .bytes = 16 });
-	put_type(s, (struct store_type){ .id = 2, .name = "char", .container = "std::string", .form = "buffer" });
+	must(store_put_vtable(s, &(struct store_vtable){ .id = 1,
+							 .module = 1,
+							 .vaddr = 0x100,
+							 .source = "rtti",
+							 .type = "Shape",
+							 .class_bytes = 16 }));
+	must(store_put_class(s, &(struct store_class){ .id = 1,
+						       .module = 1,
+						       .name = "Shape",
+						       .bytes = 16,
+						       .constructors = 1,
+						       .destructors = 1 }));
+	put_type(s, (struct store_type){
+			    .id = 1, .name = "Shape", .rule = "constructor", .bytes = 16 });
+	put_type(s,
+		 (struct store_type){
+			 .id = 2, .name = "char", .container = "std::string", .form = "buffer" });
 	for (uint32_t i = 1; i < shape->stacks; i++)
 		put_sums(s, shape, i);
 	must(store_put_counter(s, 1, "LOST", "loss", 1, "it was lost"));
@@ -153,8 +233,11 @@ static void make_session(const char *path, const struct shape *shape)
 /* Few are of many processes, which take long; as the next number says. */
 static void make_wild_session(const char *path)
 {
-	static const unsigned processes[] = { 2, 2, 3, 10, 10, 300, 3000 }, often[] = { 4, 20, 100, 1000 };
-	struct shape shape = { .processes = processes[next_random() % 7], .stacks = 10, .events = (uint32_t)(next_random() % 3 ? 500 : 10000),
+	static const unsigned processes[] = { 2, 2, 3, 10, 10, 300, 3000 },
+			      often[] = { 4, 20, 100, 1000 };
+	struct shape shape = { .processes = processes[next_random() % 7],
+			       .stacks = 10,
+			       .events = (uint32_t)(next_random() % 3 ? 500 : 10000),
 			       .wild = often[next_random() % 4] };
 
 	make_session(path, &shape);
@@ -189,7 +272,8 @@ static void pick(char out[NAME], const char *query)
 	sqlite3_stmt *row = NULL;
 
 	snprintf(out, NAME, "x");
-	if (sqlite3_prepare_v2(database, query, -1, &row, NULL) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW && sqlite3_column_text(row, 0))
+	if (sqlite3_prepare_v2(database, query, -1, &row, NULL) == SQLITE_OK &&
+	    sqlite3_step(row) == SQLITE_ROW && sqlite3_column_text(row, 0))
 		snprintf(out, NAME, "%s", (const char *)sqlite3_column_text(row, 0));
 	sqlite3_finalize(row);
 }
@@ -198,8 +282,11 @@ static void pick_table(char out[NAME])
 {
 	char query[160];
 
-	snprintf(query, sizeof(query), "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%%' AND name <> 'documentation' "
-				      "ORDER BY (rowid * %" PRIu64 " + %" PRIu64 ") %% 1009 LIMIT 1", next_random() % 1000 + 1, next_random() % 1009);
+	snprintf(query, sizeof(query),
+		 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%%' "
+		 "AND name <> 'documentation' "
+		 "ORDER BY (rowid * %" PRIu64 " + %" PRIu64 ") %% 1009 LIMIT 1",
+		 next_random() % 1000 + 1, next_random() % 1009);
 	pick(out, query);
 }
 
@@ -207,8 +294,10 @@ static void pick_column(const char *table, char out[NAME])
 {
 	char query[160];
 
-	snprintf(query, sizeof(query), "SELECT name FROM pragma_table_info('%s') ORDER BY (cid * %" PRIu64 " + %" PRIu64 ") %% 101 LIMIT 1", table,
-		 next_random() % 100 + 1, next_random() % 101);
+	snprintf(query, sizeof(query),
+		 "SELECT name FROM pragma_table_info('%s') ORDER BY (cid * %" PRIu64 " + %" PRIu64
+		 ") %% 101 LIMIT 1",
+		 table, next_random() % 100 + 1, next_random() % 101);
 	pick(out, query);
 }
 
@@ -216,14 +305,36 @@ static void pick_column(const char *table, char out[NAME])
 static void pick_value(char *out, size_t room)
 {
 	static const char *const values[] = {
-		"NULL", "''", "'x'", "'-1'", "0.5", "-1e300", "9e999", "zeroblob(10)", "zeroblob(70000)", "randomblob(33)", "x'00ff00'", "'1' || char(0) || '2'",
-		"char(27) || ']0;evil' || char(7) || char(27) || '[2J' || char(10) || char(9) || char(13) || char(0x9b) || char(0x202e) || 'x'",
-		"CAST(x'c328fe80ff1b5b6d0a' AS TEXT)", "replace(hex(zeroblob(20000)), '00', 'a::b<')", "replace(hex(zeroblob(300000)), '00', 'xy')",
-		"replace(hex(zeroblob(5000)), '00', '/')", "'%s%n%n'", "'../../../../etc/passwd'", "'replaced'", "'renderer'", "'label'", "'exact'", "'array'",
+		"NULL",
+		"''",
+		"'x'",
+		"'-1'",
+		"0.5",
+		"-1e300",
+		"9e999",
+		"zeroblob(10)",
+		"zeroblob(70000)",
+		"randomblob(33)",
+		"x'00ff00'",
+		"'1' || char(0) || '2'",
+		"char(27) || ']0;evil' || char(7) || char(27) || '[2J' || char(10) || char(9) || "
+		"char(13) || char(0x9b) || char(0x202e) || 'x'",
+		"CAST(x'c328fe80ff1b5b6d0a' AS TEXT)",
+		"replace(hex(zeroblob(20000)), '00', 'a::b<')",
+		"replace(hex(zeroblob(300000)), '00', 'xy')",
+		"replace(hex(zeroblob(5000)), '00', '/')",
+		"'%s%n%n'",
+		"'../../../../etc/passwd'",
+		"'replaced'",
+		"'renderer'",
+		"'label'",
+		"'exact'",
+		"'array'",
 	};
 
 	if (next_random() % 2)
-		snprintf(out, room, "%s", values[next_random() % (sizeof(values) / sizeof(*values))]);
+		snprintf(out, room, "%s",
+			 values[next_random() % (sizeof(values) / sizeof(*values))]);
 	else if (next_random() % 3)
 		snprintf(out, room, "%" PRId64, (int64_t)hurtful[next_random() % HURTFUL]);
 	else
@@ -239,7 +350,8 @@ static void change_cells(void)
 	pick_value(value, sizeof(value));
 	snprintf(which, sizeof(which), "rowid %% %" PRIu64 " = 0", next_random() % 5 + 1);
 	sql("UPDATE OR REPLACE %s SET \"%s\" = %s WHERE %s", table, column, value, which);
-	sql("UPDATE OR REPLACE %s SET \"%s\" = %s", table, column, value); /* those WITHOUT ROWID; half of the others */
+	/* those WITHOUT ROWID; half of the others */
+	sql("UPDATE OR REPLACE %s SET \"%s\" = %s", table, column, value);
 }
 
 static void change_one(void)
@@ -249,8 +361,9 @@ static void change_one(void)
 	pick_table(table);
 	pick_column(table, column);
 	pick_value(value, sizeof(value));
-	sql("UPDATE OR REPLACE %s SET \"%s\" = %s WHERE rowid = (SELECT rowid FROM %s ORDER BY rowid LIMIT 1 OFFSET %" PRIu64 ")", table, column, value,
-	    table, next_random() % 10);
+	sql("UPDATE OR REPLACE %s SET \"%s\" = %s WHERE rowid = (SELECT rowid FROM %s ORDER BY "
+	    "rowid LIMIT 1 OFFSET %" PRIu64 ")",
+	    table, column, value, table, next_random() % 10);
 }
 
 static void change_rows(void)
@@ -271,13 +384,17 @@ static void change_rows(void)
 			sql("INSERT OR IGNORE INTO %s SELECT * FROM %s", table, table);
 		break;
 	case 3:
-		sql("UPDATE OR IGNORE %s SET \"%s\" = \"%s\" + %" PRId64, table, column, column, (int64_t)hurtful[next_random() % HURTFUL]);
+		sql("UPDATE OR IGNORE %s SET \"%s\" = \"%s\" + %" PRId64, table, column, column,
+		    (int64_t)hurtful[next_random() % HURTFUL]);
 		break;
 	case 4:
-		sql("UPDATE OR IGNORE %s SET \"%s\" = \"%s\" * %d", table, column, column, next_random() & 1 ? -1 : 1000003);
+		sql("UPDATE OR IGNORE %s SET \"%s\" = \"%s\" * %d", table, column, column,
+		    next_random() & 1 ? -1 : 1000003);
 		break;
 	default: /* a thousand rows with ids of their own and one key */
-		sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT OR IGNORE INTO %s(id) SELECT i FROM n", table);
+		sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+		    "1000) INSERT OR IGNORE INTO %s(id) SELECT i FROM n",
+		    table);
 		break;
 	}
 }
@@ -285,27 +402,64 @@ static void change_rows(void)
 static void change_relations(void)
 {
 	static const char *const ways[] = {
-		"UPDATE process SET parent = id", "UPDATE process SET parent = 3 - id, forked_ns = 100", "UPDATE process SET forked_ns = start_ns + 1",
-		"UPDATE stack_tail SET tail = id", "UPDATE stack SET tail = 1, frame0 = 1", "UPDATE stack_tail SET tail = (id % 3) + 1",
-		"UPDATE stack SET site = -1", "UPDATE site SET frame = id * 1000000", "UPDATE frame_line SET depth = depth * 1000",
-		"UPDATE thread SET creator = id", "UPDATE segment SET origin = id, start_address = 0, end_address = -1", "UPDATE segment SET process = 1",
-		"UPDATE stat SET process = 1", "UPDATE stat SET type = 2147483647", "UPDATE stat SET stack = stack + 4294967296", "UPDATE stat SET vtable = 4294967296",
-		"UPDATE mark SET ns = -ns", "UPDATE bucket SET length_ns = 0", "UPDATE bucket SET start_ns = -1, length_ns = 1", "UPDATE page SET page = -1",
-		"UPDATE session SET value = -1 WHERE key LIKE '%_ns'", "UPDATE session SET value = 9223372036854775807 WHERE key LIKE '%_ns'",
-		"UPDATE session SET value = 'x' WHERE key = 'duration_ns'", "DELETE FROM session WHERE key = 'duration_ns'", "UPDATE session SET value = 0 WHERE key = 'complete'",
-		"UPDATE process SET end_ns = -1", "UPDATE process SET end_ns = 1, start_ns = 9223372036854775807", "UPDATE process SET ending = 'replaced'",
-		"UPDATE lifetime SET bin = 64", "UPDATE lifetime SET bin = -1", "UPDATE lifetime SET bin = 63, count = 9223372036854775807",
-		"UPDATE memory SET ns = 9223372036854775807", "UPDATE residency SET ns = -5", "UPDATE browser_look SET process = 7",
-		"INSERT INTO process(id, parent) WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) SELECT i, i - 1 FROM n",
-		"INSERT INTO process(id, parent, forked_ns) WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i, i - 1, i FROM n",
-		"INSERT INTO process(id, parent, forked_ns) WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, 1, 9000 FROM n",
-		"INSERT INTO frame_line(frame, depth, function) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT 1, i, 1 FROM n",
-		"INSERT INTO stack(id, site, frame0) WITH RECURSIVE n(i) AS (SELECT 20 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, 1, 1 FROM n",
-		"INSERT INTO thread(id, process) WITH RECURSIVE n(i) AS (SELECT 20 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, 1 FROM n",
-		"INSERT INTO type SELECT id + 1000000, name, container, form, rule, confidence, source, bytes, or_derived FROM type",
-		"UPDATE class SET id = 2147483647", "UPDATE type SET id = 2147483647 WHERE id = 1", "UPDATE process SET id = 2147483647 WHERE id = 1",
-		"UPDATE stack SET id = -id", "UPDATE tag SET id = 4611686018427387904 WHERE id = 1", "UPDATE site SET id = 4294967295 WHERE id = 1",
-		"UPDATE frame SET id = 4294967297 WHERE id = 1", "UPDATE module SET id = 60000", "UPDATE stack_tail SET id = id + 65000", "UPDATE type SET id = id + 65000",
+		"UPDATE process SET parent = id",
+		"UPDATE process SET parent = 3 - id, forked_ns = 100",
+		"UPDATE process SET forked_ns = start_ns + 1",
+		"UPDATE stack_tail SET tail = id",
+		"UPDATE stack SET tail = 1, frame0 = 1",
+		"UPDATE stack_tail SET tail = (id % 3) + 1",
+		"UPDATE stack SET site = -1",
+		"UPDATE site SET frame = id * 1000000",
+		"UPDATE frame_line SET depth = depth * 1000",
+		"UPDATE thread SET creator = id",
+		"UPDATE segment SET origin = id, start_address = 0, end_address = -1",
+		"UPDATE segment SET process = 1",
+		"UPDATE stat SET process = 1",
+		"UPDATE stat SET type = 2147483647",
+		"UPDATE stat SET stack = stack + 4294967296",
+		"UPDATE stat SET vtable = 4294967296",
+		"UPDATE mark SET ns = -ns",
+		"UPDATE bucket SET length_ns = 0",
+		"UPDATE bucket SET start_ns = -1, length_ns = 1",
+		"UPDATE page SET page = -1",
+		"UPDATE session SET value = -1 WHERE key LIKE '%_ns'",
+		"UPDATE session SET value = 9223372036854775807 WHERE key LIKE '%_ns'",
+		"UPDATE session SET value = 'x' WHERE key = 'duration_ns'",
+		"DELETE FROM session WHERE key = 'duration_ns'",
+		"UPDATE session SET value = 0 WHERE key = 'complete'",
+		"UPDATE process SET end_ns = -1",
+		"UPDATE process SET end_ns = 1, start_ns = 9223372036854775807",
+		"UPDATE process SET ending = 'replaced'",
+		"UPDATE lifetime SET bin = 64",
+		"UPDATE lifetime SET bin = -1",
+		"UPDATE lifetime SET bin = 63, count = 9223372036854775807",
+		"UPDATE memory SET ns = 9223372036854775807",
+		"UPDATE residency SET ns = -5",
+		"UPDATE browser_look SET process = 7",
+		"INSERT INTO process(id, parent) WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT "
+		"i + 1 FROM n WHERE i < 9000) SELECT i, i - 1 FROM n",
+		"INSERT INTO process(id, parent, forked_ns) WITH RECURSIVE n(i) AS (SELECT 3 UNION "
+		"ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i, i - 1, i FROM n",
+		"INSERT INTO process(id, parent, forked_ns) WITH RECURSIVE n(i) AS (SELECT 3 UNION "
+		"ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, 1, 9000 FROM n",
+		"INSERT INTO frame_line(frame, depth, function) WITH RECURSIVE n(i) AS (SELECT 1 "
+		"UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT 1, i, 1 FROM n",
+		"INSERT INTO stack(id, site, frame0) WITH RECURSIVE n(i) AS (SELECT 20 UNION ALL "
+		"SELECT i + 1 FROM n WHERE i < 30000) SELECT i, 1, 1 FROM n",
+		"INSERT INTO thread(id, process) WITH RECURSIVE n(i) AS (SELECT 20 UNION ALL "
+		"SELECT i + 1 FROM n WHERE i < 30000) SELECT i, 1 FROM n",
+		"INSERT INTO type SELECT id + 1000000, name, container, form, rule, confidence, "
+		"source, bytes, or_derived FROM type",
+		"UPDATE class SET id = 2147483647",
+		"UPDATE type SET id = 2147483647 WHERE id = 1",
+		"UPDATE process SET id = 2147483647 WHERE id = 1",
+		"UPDATE stack SET id = -id",
+		"UPDATE tag SET id = 4611686018427387904 WHERE id = 1",
+		"UPDATE site SET id = 4294967295 WHERE id = 1",
+		"UPDATE frame SET id = 4294967297 WHERE id = 1",
+		"UPDATE module SET id = 60000",
+		"UPDATE stack_tail SET id = id + 65000",
+		"UPDATE type SET id = id + 65000",
 		"UPDATE process SET id = id + 65000",
 	};
 
@@ -317,11 +471,13 @@ static int damage_blob(void *context, int columns, char **values, char **names)
 	sqlite3_blob *blob = NULL;
 
 	(void)columns, (void)names, (void)context;
-	if (sqlite3_blob_open(database, "main", "events", "data", atoll(values[0]), 1, &blob) != SQLITE_OK)
+	if (sqlite3_blob_open(database, "main", "events", "data", atoll(values[0]), 1, &blob) !=
+	    SQLITE_OK)
 		return 0;
 	for (uint64_t n = next_random() % 4 + 1; n; n--) {
 		uint8_t bytes[8] = { 0 };
-		int size = sqlite3_blob_bytes(blob), at = size > 8 ? (int)(next_random() % (uint64_t)(size - 8)) : 0;
+		int size = sqlite3_blob_bytes(blob),
+		    at = size > 8 ? (int)(next_random() % (uint64_t)(size - 8)) : 0;
 
 		put_hurtful(bytes, sizeof(bytes), 0);
 		if (size > 8)
@@ -338,20 +494,25 @@ static void change_events(void)
 		sqlite3_exec(database, "SELECT id FROM events", damage_blob, NULL, NULL);
 		break;
 	case 1:
-		sql("UPDATE events SET data = substr(data, 1, length(data) - %" PRIu64 ")", next_random() % 300);
+		sql("UPDATE events SET data = substr(data, 1, length(data) - %" PRIu64 ")",
+		    next_random() % 300);
 		break;
 	case 2:
 		sql("UPDATE events SET data = data || randomblob(40)");
 		break;
 	case 3:
-		sql("UPDATE events SET count = %" PRId64, (int64_t)hurtful[next_random() % HURTFUL]);
+		sql("UPDATE events SET count = %" PRId64,
+		    (int64_t)hurtful[next_random() % HURTFUL]);
 		break;
 	case 4:
-		sql("UPDATE events SET first_ns = %" PRId64 ", last_ns = %" PRId64, (int64_t)hurtful[next_random() % HURTFUL], (int64_t)hurtful[next_random() % HURTFUL]);
+		sql("UPDATE events SET first_ns = %" PRId64 ", last_ns = %" PRId64,
+		    (int64_t)hurtful[next_random() % HURTFUL],
+		    (int64_t)hurtful[next_random() % HURTFUL]);
 		break;
 	case 5: /* a block again and again */
 		for (int i = 0; i < 5; i++)
-			sql("INSERT INTO events SELECT id + (SELECT MAX(id) FROM events), first_ns, last_ns, count, data FROM events LIMIT 40");
+			sql("INSERT INTO events SELECT id + (SELECT MAX(id) FROM events), "
+			    "first_ns, last_ns, count, data FROM events LIMIT 40");
 		break;
 	default:
 		sql("UPDATE events SET data = 'text'");
@@ -369,7 +530,9 @@ static void change_schema(void)
 	switch (next_random() % 9) {
 	case 0:
 		sql("DROP VIEW %s", view);
-		sql("CREATE VIEW %s AS WITH RECURSIVE n(process) AS (SELECT 1 UNION ALL SELECT process + 1 FROM n) SELECT process FROM n", view);
+		sql("CREATE VIEW %s AS WITH RECURSIVE n(process) AS (SELECT 1 UNION ALL SELECT "
+		    "process + 1 FROM n) SELECT process FROM n",
+		    view);
 		break;
 	case 1:
 		sql("DROP VIEW %s", view);
@@ -391,12 +554,16 @@ static void change_schema(void)
 		break;
 	case 7: /* past SQLite's own checks */
 		sql("PRAGMA writable_schema = ON");
-		sql("UPDATE sqlite_schema SET rootpage = (SELECT MAX(rootpage) FROM sqlite_schema) WHERE name = '%s'", table);
+		sql("UPDATE sqlite_schema SET rootpage = (SELECT MAX(rootpage) FROM sqlite_schema) "
+		    "WHERE name = '%s'",
+		    table);
 		sql("PRAGMA writable_schema = RESET");
 		break;
 	default:
 		sql("PRAGMA writable_schema = ON");
-		sql("UPDATE sqlite_schema SET sql = replace(sql, 'INTEGER', 'TEXT') WHERE name = '%s'", table);
+		sql("UPDATE sqlite_schema SET sql = replace(sql, 'INTEGER', 'TEXT') WHERE name = "
+		    "'%s'",
+		    table);
 		sql("PRAGMA writable_schema = RESET");
 		break;
 	}
@@ -407,7 +574,8 @@ static void change(const char *path)
 	if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		must(shiny_err(SHINY_ERR_OTHER, "the fuzzer cannot open its own victim"));
 	sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
-	sql("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA ignore_check_constraints = ON; BEGIN");
+	sql("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA "
+	    "ignore_check_constraints = ON; BEGIN");
 	for (uint64_t n = next_random() % 4 + 1; n; n--)
 		switch (next_random() % 16) {
 		case 0:
@@ -435,12 +603,51 @@ static void change(const char *path)
 
 /* ---- running the verbs ---- */
 
-static const char *const lines[] = { /* the file goes behind */
-	"report", "types", "types --members", "types --by module", "sites", "sites --by tag --stacks", "activity", "peak", "lifetimes", "lifetimes --by site", "objects",
-	"sizes", "pooling", "diagnose", "paper", "growth", "marks", "mismatches", "leaks", "leaks --by site", "pages", "processes", "tree", "tree --by component",
-	"tree --by role,module,type", "memory", "memory --tree", "browser", "info", "info --modules", "info --schema", "doctor", "symbols",
-	"report --tag load", "report --between begin..end", "report --process renderer", "types --process id:2", "activity --by type",
-	"explain FILE work", "explain FILE 0x10010", "diff FILE", "check FILE live_bytes<=1k", "check FILE peak_bytes<=1 mismatches==0 strays==0 leaked_bytes<=0",
+static const char *const lines[] = {
+	/* the file goes behind */
+	"report",
+	"types",
+	"types --members",
+	"types --by module",
+	"sites",
+	"sites --by tag --stacks",
+	"activity",
+	"peak",
+	"lifetimes",
+	"lifetimes --by site",
+	"objects",
+	"sizes",
+	"pooling",
+	"diagnose",
+	"paper",
+	"growth",
+	"marks",
+	"mismatches",
+	"leaks",
+	"leaks --by site",
+	"pages",
+	"processes",
+	"tree",
+	"tree --by component",
+	"tree --by role,module,type",
+	"memory",
+	"memory --tree",
+	"browser",
+	"info",
+	"info --modules",
+	"info --schema",
+	"doctor",
+	"symbols",
+	"report --tag load",
+	"report --between begin..end",
+	"report --process renderer",
+	"types --process id:2",
+	"activity --by type",
+	"explain FILE work",
+	"explain FILE 0x10010",
+	"diff FILE",
+	"check FILE live_bytes<=1k",
+	"check FILE peak_bytes<=1 mismatches==0 strays==0 leaked_bytes<=0",
 };
 enum { LINES = sizeof(lines) / sizeof(*lines) };
 
@@ -471,7 +678,9 @@ static int run_words(int count, char **words)
 
 	while (verb < VERB_COUNT && strcmp(verbs[verb].name, words[0]) != 0)
 		verb++;
-	err = verb == VERB_COUNT ? shiny_err(SHINY_ERR_USAGE, "no such verb") : options_parse((enum verb_id)verb, count - 1, words + 1, &ctl.options);
+	err = verb == VERB_COUNT
+		      ? shiny_err(SHINY_ERR_USAGE, "no such verb")
+		      : options_parse((enum verb_id)verb, count - 1, words + 1, &ctl.options);
 	if (!err) {
 		style_init(&ctl.style, stdout, false);
 		err = verbs[verb].run(&ctl);
@@ -488,13 +697,15 @@ static int run_words(int count, char **words)
 static const char *harm_in(const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) {
-		unsigned char c = (unsigned char)text[i], next = i + 1 < bytes ? (unsigned char)text[i + 1] : 0;
+		unsigned char c = (unsigned char)text[i],
+			      next = i + 1 < bytes ? (unsigned char)text[i + 1] : 0;
 
 		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
 			return "a control character";
 		if (c == 0xc2 && next < 0xa0)
 			return "a C1 control character";
-		if (c == 0xe2 && next == 0x80 && i + 2 < bytes && (unsigned char)text[i + 2] >= 0xa8 && (unsigned char)text[i + 2] <= 0xae)
+		if (c == 0xe2 && next == 0x80 && i + 2 < bytes &&
+		    (unsigned char)text[i + 2] >= 0xa8 && (unsigned char)text[i + 2] <= 0xae)
 			return "a character that turns lines";
 	}
 	return NULL;
@@ -528,7 +739,8 @@ static const char *run_line(const char *line, char *path, bool json, struct wors
 		_exit(run_words(count, words));
 	}
 	wait4(child, &status, 0, &usage);
-	double seconds = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	double seconds = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+			 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 	off_t bytes = lseek(out, 0, SEEK_END);
 	char *text = bytes > 0 ? mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, out, 0) : NULL;
 	const char *harm = text && text != MAP_FAILED ? harm_in(text, (size_t)bytes) : NULL;
@@ -540,14 +752,19 @@ static const char *run_line(const char *line, char *path, bool json, struct wors
 	worst->refused += WIFEXITED(status) && WEXITSTATUS(status) == SHINY_ERR_OTHER;
 	if (seconds > worst->seconds) {
 		worst->seconds = seconds;
-		snprintf(worst->seconds_line, sizeof(worst->seconds_line), "%s%s", line, json ? " --json" : "");
+		snprintf(worst->seconds_line, sizeof(worst->seconds_line), "%s%s", line,
+			 json ? " --json" : "");
 	}
 	if (usage.ru_maxrss > worst->kb) {
 		worst->kb = usage.ru_maxrss;
-		snprintf(worst->kb_line, sizeof(worst->kb_line), "%s%s", line, json ? " --json" : "");
+		snprintf(worst->kb_line, sizeof(worst->kb_line), "%s%s", line,
+			 json ? " --json" : "");
 	}
 	if (WIFSIGNALED(status))
-		snprintf(wrong, sizeof(wrong), "%s", WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "it takes more than 20 s" : "it is ended by a signal");
+		snprintf(wrong, sizeof(wrong), "%s",
+			 WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL
+				 ? "it takes more than 20 s"
+				 : "it is ended by a signal");
 	else if (WEXITSTATUS(status) != 0 && (WEXITSTATUS(status) < 1 || WEXITSTATUS(status) > 4))
 		snprintf(wrong, sizeof(wrong), "exit status %d", WEXITSTATUS(status));
 	else if (WEXITSTATUS(status) == 1 && strncmp(line, "check", 5) != 0)
@@ -565,7 +782,10 @@ int main(int argc, char **argv)
 {
 	char directory[] = "/tmp/fuzz_content.XXXXXX", path[80], kept[100], made[80];
 	const char *lengthy = getenv("SHINY_TEST_LONG");
-	int seconds = argc > 1 ? atoi(argv[1]) : lengthy && *lengthy == '1' ? LONG_SECONDS : SECONDS, findings = 0;
+	int seconds = argc > 1			   ? atoi(argv[1])
+		      : lengthy && *lengthy == '1' ? LONG_SECONDS
+						   : SECONDS,
+	    findings = 0;
 	struct content seeds[16];
 	size_t seed_count = 0;
 	struct worst worst = { 0 };
@@ -619,7 +839,8 @@ int main(int argc, char **argv)
 			snprintf(kept, sizeof(kept), "%s/finding%d.shiny", directory, ++findings);
 			content_write(kept, victim.data, victim.bytes);
 			free(victim.data);
-			printf("not ok content/%s%s: %s (%s)\n", line, json ? " --json" : "", wrong, kept);
+			printf("not ok content/%s%s: %s (%s)\n", line, json ? " --json" : "", wrong,
+			       kept);
 			break;
 		}
 	}
@@ -628,8 +849,10 @@ int main(int argc, char **argv)
 	unlink(path);
 	unlink(made);
 	rmdir(directory);
-	printf("# %" PRIu64 " sessions changed, %" PRIu64 " runs, %" PRIu64 " refused; longest %.2f s (%s), largest %ld MB (%s)\n", victims, worst.runs, worst.refused,
-	       worst.seconds, worst.seconds_line, worst.kb >> 10, worst.kb_line);
+	printf("# %" PRIu64 " sessions changed, %" PRIu64 " runs, %" PRIu64
+	       " refused; longest %.2f s (%s), largest %ld MB (%s)\n",
+	       victims, worst.runs, worst.refused, worst.seconds, worst.seconds_line,
+	       worst.kb >> 10, worst.kb_line);
 	if (!findings)
 		printf("ok fuzz_content\n");
 	return findings != 0;

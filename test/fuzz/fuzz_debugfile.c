@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_debugfile.c: damaged debug files (.dwp, .dwo, separate, packed with zstd, alternate) give fewer names, never a crash, an endless
- * loop or memory without bound.
+ * fuzz_debugfile.c: damaged debug files (.dwp, .dwo, separate, packed with zstd, alternate) give
+ * fewer names, never a crash, an endless loop or memory without bound.
  *
- * A small program is compiled in each way; then the file that is not the program itself is damaged in a fixed sequence (the seed is a
- * constant, so a failure repeats): bytes set, words set to values that hurt, cut short, and by hand: indexes with absurd counts, sizes that
- * unpack to anything. Each victim is asked about in a child process. `fuzz_debugfile N` runs N mutations a kind, 300 without an argument.
+ * A small program is compiled in each way; then the file that is not the program itself is damaged
+ * in a fixed sequence (the seed is a constant, so a failure repeats): bytes set, words set to
+ * values that hurt, cut short, and by hand: indexes with absurd counts, sizes that unpack to
+ * anything. Each victim is asked about in a child process. `fuzz_debugfile N` runs N mutations a
+ * kind, 300 without an argument.
  */
 #include "../unit/fixtures/sym_fixture.h"
 #include "victim.h"
@@ -46,7 +48,8 @@ static struct content section_of(struct content file, const char *name)
 	for (size_t i = 0; i < header->e_shnum; i++) {
 		const Elf64_Shdr *s = &sections[i];
 
-		if ((name ? !strcmp(text + s->sh_name, name) : i == chance) && s->sh_type != SHT_NOBITS && s->sh_size)
+		if ((name ? !strcmp(text + s->sh_name, name) : i == chance) &&
+		    s->sh_type != SHT_NOBITS && s->sh_size)
 			return (struct content){ file.data + s->sh_offset, s->sh_size };
 	}
 	return (struct content){ NULL, 0 };
@@ -60,8 +63,10 @@ static size_t damage(uint8_t *victim, struct content good)
 	memcpy(victim, good.data, good.bytes);
 	for (unsigned i = 0; i < changes; i++) {
 		uint64_t kind = next_random() % 4;
-		struct content part = kind == 0 ? section_of(good, ".debug_cu_index") : kind == 1 ? section_of(good, ".debug_abbrev.dwo") :
-				      kind == 2 ? section_of(good, NULL) : good;
+		struct content part = kind == 0	  ? section_of(good, ".debug_cu_index")
+				      : kind == 1 ? section_of(good, ".debug_abbrev.dwo")
+				      : kind == 2 ? section_of(good, NULL)
+						  : good;
 
 		if (!part.data)
 			part = good;
@@ -70,7 +75,8 @@ static size_t damage(uint8_t *victim, struct content good)
 
 		/* headers of sections, counts of indexes and of units are in the first bytes */
 		if (next_random() % 3 == 0)
-			at = (size_t)(part.data - good.data) + next_random() % (part.bytes < 64 ? part.bytes : 64);
+			at = (size_t)(part.data - good.data) +
+			     next_random() % (part.bytes < 64 ? part.bytes : 64);
 		if (next_random() % 2)
 			victim[at] = (uint8_t)next_random();
 		else
@@ -94,7 +100,8 @@ static void ask(const char *program, const char *symbols)
 }
 
 /* Damages `name` in every way and asks about `program`. */
-static void fuzz(const char *label, const char *name, const char *program, const char *symbols, unsigned long count)
+static void fuzz(const char *label, const char *name, const char *program, const char *symbols,
+		 unsigned long count)
 {
 	struct content good = read_file(name);
 	uint8_t *victim = malloc(good.bytes + 1);
@@ -130,14 +137,17 @@ static void fuzz(const char *label, const char *name, const char *program, const
 			damage(victim, good);
 		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 			crashed++;
-			printf("# %s, mutations %lu to %lu: status %#x, kept as /tmp/shiny-fuzz-%s\n", label, at, at + BATCH, (unsigned)status, label);
+			printf("# %s, mutations %lu to %lu: status %#x, kept as "
+			       "/tmp/shiny-fuzz-%s\n",
+			       label, at, at + BATCH, (unsigned)status, label);
 			if (!fixture_run("cp %s /tmp/shiny-fuzz-%s", name, label))
 				printf("# could not keep it\n");
 		}
 	}
 	getrusage(RUSAGE_CHILDREN, &usage);
-	fixture_result(good.data && !crashed && usage.ru_maxrss < RSS_MAX_KB, label, "%lu batches of %d crashed, %zu bytes, at most %ld KB used",
-		       crashed, BATCH, good.bytes, usage.ru_maxrss);
+	fixture_result(good.data && !crashed && usage.ru_maxrss < RSS_MAX_KB, label,
+		       "%lu batches of %d crashed, %zu bytes, at most %ld KB used", crashed, BATCH,
+		       good.bytes, usage.ru_maxrss);
 	/* the next kinds want it whole */
 	if (good.data && !write_file(name, good.data, good.bytes))
 		exit(1);
@@ -194,12 +204,18 @@ int main(int argc, char **argv)
 	unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 300;
 
 	fixture_begin();
-	if (!fixture_run("S=\"$OLDPWD\"/%s && clang -O1 -g -gdwarf-5 -gsplit-dwarf -c $S/split_a.c -o a.o && "
-			 "clang++ -O1 -g -gdwarf-5 -gsplit-dwarf -c $S/split_b.cc -o b.o && clang++ a.o b.o -o program && "
-			 "llvm-dwp -e program -o program.dwp && mkdir away && mv *.dwo away && cp program moved && "
-			 "g++ -O1 -g -gdwarf-4 -fno-omit-frame-pointer $S/split_b.cc -x c $S/split_a.c -o whole && "
-			 "cp whole packed && objcopy --compress-debug-sections=zstd packed && objcopy --only-keep-debug whole whole.debug && "
-			 "cp whole stripped && strip stripped", fixture_source())) {
+	if (!fixture_run("S=\"$OLDPWD\"/%s && clang -O1 -g -gdwarf-5 -gsplit-dwarf -c $S/split_a.c "
+			 "-o a.o && "
+			 "clang++ -O1 -g -gdwarf-5 -gsplit-dwarf -c $S/split_b.cc -o b.o && "
+			 "clang++ a.o b.o -o program && "
+			 "llvm-dwp -e program -o program.dwp && mkdir away && mv *.dwo away && cp "
+			 "program moved && "
+			 "g++ -O1 -g -gdwarf-4 -fno-omit-frame-pointer $S/split_b.cc -x c "
+			 "$S/split_a.c -o whole && "
+			 "cp whole packed && objcopy --compress-debug-sections=zstd packed && "
+			 "objcopy --only-keep-debug whole whole.debug && "
+			 "cp whole stripped && strip stripped",
+			 fixture_source())) {
 		printf("skip fuzz_debugfile: clang, llvm-dwp or objcopy with zstd\n");
 		return 77;
 	}

@@ -2,10 +2,11 @@
 /*
  * fuzz_elf.c: damaged ELF files give errors or "unknown", never a crash or an endless loop.
  *
- * A small program with symbols, DWARF, RTTI and packed relocations is compiled, then damaged in a fixed sequence (the seed is a constant,
- * so a failure repeats): bytes set, words set to values that hurt, cut short. Each victim is opened in a child process, asked about
- * addresses, variables and types all over, and must exit by itself. `fuzz_elf N` runs N mutations, 2,000 without an argument.
- * `fuzz_elf N FILE` damages FILE.
+ * A small program with symbols, DWARF, RTTI and packed relocations is compiled, then damaged in a
+ * fixed sequence (the seed is a constant, so a failure repeats): bytes set, words set to values
+ * that hurt, cut short. Each victim is opened in a child process, asked about addresses, variables
+ * and types all over, and must exit by itself. `fuzz_elf N` runs N mutations, 2,000 without an
+ * argument. `fuzz_elf N FILE` damages FILE.
  */
 #include "../unit/fixtures/sym_fixture.h"
 
@@ -69,7 +70,8 @@ static void ask_type(struct dwarf_units *units, const struct die_type *type)
 
 static void ask_dwarf(const char *path, uint64_t entry)
 {
-	static const char *const classes[] = { "Derived", "Multiple", "Diamond", "Box<int>", "std::runtime_error" };
+	static const char *const classes[] = { "Derived", "Multiple", "Diamond", "Box<int>",
+					       "std::runtime_error" };
 	struct names names = { 0 };
 	struct elf_file file;
 	struct dwarf_units *units;
@@ -87,7 +89,8 @@ static void ask_dwarf(const char *path, uint64_t entry)
 		count = dwarf_units_scopes(units, vaddr, scopes, 8);
 		for (size_t i = 0; i < count; i++) {
 			die_function_path(units, &scopes[i].die);
-			if (die_is_constructor(units, &scopes[i].die, &type) || die_type_class_of(units, &scopes[i].die, &type))
+			if (die_is_constructor(units, &scopes[i].die, &type) ||
+			    die_type_class_of(units, &scopes[i].die, &type))
 				ask_type(units, &type);
 			dwarf_units_inlined_behind(units, vaddr, &scopes[i], inlined, 8);
 		}
@@ -106,7 +109,8 @@ static void ask_dwarf(const char *path, uint64_t entry)
 	for (uint64_t vaddr = 0; units && vaddr < 0x8000; vaddr += 8) {
 		struct dwarf_variable variable;
 
-		if (dwarf_units_global(units, vaddr, &variable) && die_type(units, &variable.type, &type))
+		if (dwarf_units_global(units, vaddr, &variable) &&
+		    die_type(units, &variable.type, &type))
 			ask_type(units, &type);
 	}
 	dwarf_units_destroy(units);
@@ -126,13 +130,15 @@ static size_t damage_at(const uint8_t *file, size_t bytes)
 		at = header->e_shoff;
 		range = bytes - at;
 	} else if (kind != 3 && header->e_shnum) {
-		/* a section's content, each as likely as the others: .debug_* and .dynamic are small */
+		/* a section's content, each as likely as the others: .debug_* and .dynamic are
+		 * small */
 		const Elf64_Shdr *sections = (const Elf64_Shdr *)(file + header->e_shoff);
 		const Elf64_Shdr *section = &sections[next_random() % header->e_shnum];
 		const char *names = (const char *)file + sections[header->e_shstrndx].sh_offset;
 
 		/* and twice as often one of .debug_* */
-		for (int i = 0; kind > 3 && i < 100 && strncmp(names + section->sh_name, ".debug", 6); i++)
+		for (int i = 0;
+		     kind > 3 && i < 100 && strncmp(names + section->sh_name, ".debug", 6); i++)
 			section = &sections[next_random() % header->e_shnum];
 		if (section->sh_type != SHT_NOBITS && section->sh_size) {
 			at = section->sh_offset;
@@ -170,8 +176,10 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/victim", fixture_dir);
 	if (argc > 2) {
 		snprintf(program, sizeof(program), "%s", argv[2]);
-	} else if (!fixture_run("g++ -O1 -g -Wl,-z,pack-relative-relocs \"$OLDPWD\"/%s/sym_classes.cc -o program || "
-				"g++ -O1 -g \"$OLDPWD\"/%s/sym_classes.cc -o program", fixture_source(), fixture_source())) {
+	} else if (!fixture_run("g++ -O1 -g -Wl,-z,pack-relative-relocs "
+				"\"$OLDPWD\"/%s/sym_classes.cc -o program || "
+				"g++ -O1 -g \"$OLDPWD\"/%s/sym_classes.cc -o program",
+				fixture_source(), fixture_source())) {
 		printf("skip fuzz_elf: g++\n");
 		return 77;
 	}
@@ -216,7 +224,8 @@ int main(int argc, char **argv)
 
 			crashed++;
 			snprintf(keep, sizeof(keep), "/tmp/shiny-fuzz-elf-%lu", at);
-			printf("# mutations %lu to %lu: status %#x, victim kept as %s\n", at - BATCH, at, (unsigned)status, keep);
+			printf("# mutations %lu to %lu: status %#x, victim kept as %s\n",
+			       at - BATCH, at, (unsigned)status, keep);
 			if (!fixture_run("cp victim %s", keep))
 				printf("# could not keep it\n");
 		}

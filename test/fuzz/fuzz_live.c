@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_live.c: rings that are lied into while the sidecar reads them. Three processes to a round: a sidecar; an honest program with a ring of its
- * own, whose every allocation is counted; and an attacker of the same user, who maps another ring of the session and writes what it likes
- * where it likes, by aim and at random, cuts it short, and fills the directory with what is no ring. The sidecar has to end by itself,
- * with a session in which the honest program's numbers are right; it may not crash, take more than 20 s of processor time or 1 GB, or send
- * a signal to any process that a ring names. The sequence is the same each time, the times at which it strikes are not.
+ * fuzz_live.c: rings that are lied into while the sidecar reads them. Three processes to a round: a
+ * sidecar; an honest program with a ring of its own, whose every allocation is counted; and an
+ * attacker of the same user, who maps another ring of the session and writes what it likes where it
+ * likes, by aim and at random, cuts it short, and fills the directory with what is no ring. The
+ * sidecar has to end by itself, with a session in which the honest program's numbers are right; it
+ * may not crash, take more than 20 s of processor time or 1 GB, or send a signal to any process
+ * that a ring names. The sequence is the same each time, the times at which it strikes are not.
  *
  *   fuzz_live [SECONDS]
  */
@@ -30,7 +32,16 @@
 #include "../unit/check.h"
 #include "victim.h"
 
-enum { SECONDS = 8, LONG_SECONDS = 60, ROUND_MS = 400, PATIENCE_MS = 10000, RUN_SECONDS = 20, RUN_KB = 1 << 20, EVENTS_A_ROUND = 20000, STREAMS = 3 };
+enum {
+	SECONDS = 8,
+	LONG_SECONDS = 60,
+	ROUND_MS = 400,
+	PATIENCE_MS = 10000,
+	RUN_SECONDS = 20,
+	RUN_KB = 1 << 20,
+	EVENTS_A_ROUND = 20000,
+	STREAMS = 3
+};
 
 static char directory[64], session_path[96], honest_path[96], victim_path[96];
 static const long between_strikes = 100000; /* ns */
@@ -74,15 +85,18 @@ static uint64_t record_honestly(struct shiny_header *h, uint64_t end)
 
 		n = __rdtsc() - h->start_ticks > n ? __rdtsc() - h->start_ticks : n;
 		if (made >= 64)
-			while (!put_event(&w, ++n, SHINY_REC_FREE, address, 0, 0, SHINY_API_FREE) && now_ms() < end + PATIENCE_MS)
+			while (!put_event(&w, ++n, SHINY_REC_FREE, address, 0, 0, SHINY_API_FREE) &&
+			       now_ms() < end + PATIENCE_MS)
 				nap(1000000);
-		while (!put_event(&w, ++n, SHINY_REC_ALLOC, address, 16, 1, SHINY_API_MALLOC) && now_ms() < end + PATIENCE_MS)
+		while (!put_event(&w, ++n, SHINY_REC_ALLOC, address, 16, 1, SHINY_API_MALLOC) &&
+		       now_ms() < end + PATIENCE_MS)
 			nap(1000000);
 		if (++made % 500 == 0)
 			nap(1000000);
 	}
 	writer_seal(&w);
-	__atomic_store_n(&shiny_threads(h)[0].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE); /* [slot] */
+	/* [slot] */
+	__atomic_store_n(&shiny_threads(h)[0].state, SHINY_SLOT_DONE, __ATOMIC_RELEASE);
 	return made;
 }
 
@@ -109,25 +123,31 @@ static uint64_t *aim(struct shiny_header *h, const struct shiny_header *shape)
 		at = offsetof(struct shiny_header, recording) / 8 * 8 + next_random() % 128;
 		break;
 	case 2 ... 3:
-		at = shape->processes_at + next_random() % 8 * sizeof(struct shiny_process) + next_random() % 56;
+		at = shape->processes_at + next_random() % 8 * sizeof(struct shiny_process) +
+		     next_random() % 56;
 		break;
 	case 4 ... 5:
-		at = shape->threads_at + next_random() % 8 * sizeof(struct shiny_thread) + next_random() % 64;
+		at = shape->threads_at + next_random() % 8 * sizeof(struct shiny_thread) +
+		     next_random() % 64;
 		break;
 	case 6 ... 7:
 		at = shape->states_at + next_random() % chunks * 8;
 		break;
 	case 8:
-		at = shape->notices_at + next_random() % 4 * sizeof(struct shiny_notice) + next_random() % sizeof(struct shiny_notice);
+		at = shape->notices_at + next_random() % 4 * sizeof(struct shiny_notice) +
+		     next_random() % sizeof(struct shiny_notice);
 		break;
 	case 9:
-		at = shape->smalls_at + next_random() % smalls * SHINY_SMALL_BYTES + next_random() % 64;
+		at = shape->smalls_at + next_random() % smalls * SHINY_SMALL_BYTES +
+		     next_random() % 64;
 		break;
 	case 10:
-		at = shape->smalls_at + next_random() % smalls * SHINY_SMALL_BYTES + next_random() % SHINY_SMALL_BYTES;
+		at = shape->smalls_at + next_random() % smalls * SHINY_SMALL_BYTES +
+		     next_random() % SHINY_SMALL_BYTES;
 		break;
 	default:
-		at = shape->chunks_at + next_random() % (chunks - smalls) * SHINY_CHUNK_BYTES + next_random() % 4096;
+		at = shape->chunks_at + next_random() % (chunks - smalls) * SHINY_CHUNK_BYTES +
+		     next_random() % 4096;
 		break;
 	}
 	return (uint64_t *)((char *)h + at / 8 * 8);
@@ -135,17 +155,23 @@ static uint64_t *aim(struct shiny_header *h, const struct shiny_header *shape)
 
 static void lie(struct shiny_header *h, const struct shiny_header *shape, const uint32_t *pids)
 {
-	struct shiny_process *p = (struct shiny_process *)((char *)h + shape->processes_at) + next_random() % 8;
-	struct shiny_thread *t = (struct shiny_thread *)((char *)h + shape->threads_at) + next_random() % 8;
-	uint64_t *state = (uint64_t *)((char *)h + shape->states_at) + next_random() % shape->chunks, *word = aim(h, shape);
+	struct shiny_process *p =
+		(struct shiny_process *)((char *)h + shape->processes_at) + next_random() % 8;
+	struct shiny_thread *t =
+		(struct shiny_thread *)((char *)h + shape->threads_at) + next_random() % 8;
+	uint64_t *state =
+			 (uint64_t *)((char *)h + shape->states_at) + next_random() % shape->chunks,
+		 *word = aim(h, shape);
 
 	switch (next_random() % 16) {
-	case 0: /* a process that is its own ancestor, of somebody else's pid, forked in the future */
+	/* a process that is its own ancestor, of somebody else's pid, forked in the future */
+	case 0:
 		p->generation += (uint32_t)(next_random() % 3);
 		p->parent_slot = (int32_t)(next_random() % 9) - 1;
 		p->parent_generation = (uint32_t)(next_random() % 3);
 		p->pid = pids[next_random() % 4];
-		p->fork_at = next_random() % 2 ? UINT64_MAX - next_random() % 9 : h->start_ticks + next_random() % 100000;
+		p->fork_at = next_random() % 2 ? UINT64_MAX - next_random() % 9
+					       : h->start_ticks + next_random() % 100000;
 		p->state = SHINY_SLOT_LIVE;
 		break;
 	case 1:
@@ -166,8 +192,11 @@ static void lie(struct shiny_header *h, const struct shiny_header *shape, const 
 		*state = SHINY_CHUNK_STATE(next_random() % 4, next_random() % 8, next_random() % 4 ? next_random() % 50 : next_random());
 		break;
 	case 4: {
-		struct shiny_chunks chunks = { .small = (char *)h + shape->smalls_at, .large = (char *)h + shape->chunks_at, .smalls = shape->smalls };
-		struct shiny_chunk *c = shiny_chunk_at(&chunks, (uint32_t)(next_random() % shape->chunks));
+		struct shiny_chunks chunks = { .small = (char *)h + shape->smalls_at,
+					       .large = (char *)h + shape->chunks_at,
+					       .smalls = shape->smalls };
+		struct shiny_chunk *c =
+			shiny_chunk_at(&chunks, (uint32_t)(next_random() % shape->chunks));
 
 		c->thread_slot = (uint32_t)(next_random() % 8);
 		c->thread_generation = (uint32_t)(next_random() % 4);
@@ -175,7 +204,9 @@ static void lie(struct shiny_header *h, const struct shiny_header *shape, const 
 		c->process_generation = (uint32_t)(next_random() % 4);
 		c->base = h->start_ticks + next_random() % 1000000;
 		for (int i = 0; i < 40; i++)
-			((uint64_t *)c->records)[next_random() % 100] = next_random() % 2 ? next_random() : hurtful[next_random() % HURTFUL];
+			((uint64_t *)c->records)[next_random() % 100] =
+				next_random() % 2 ? next_random()
+						  : hurtful[next_random() % HURTFUL];
 		break;
 	}
 	case 5:
@@ -183,7 +214,8 @@ static void lie(struct shiny_header *h, const struct shiny_header *shape, const 
 		h->self_at = next_random();
 		break;
 	case 6:
-		h->processes_used = h->threads_used = h->processes_ready = h->threads_ready = (uint32_t)next_random();
+		h->processes_used = h->threads_used = h->processes_ready = h->threads_ready =
+			(uint32_t)next_random();
 		break;
 	case 7:
 		h->notices = next_random() % 2 ? next_random() : h->notices + 1;
@@ -206,11 +238,14 @@ static void lie(struct shiny_header *h, const struct shiny_header *shape, const 
 /* What is no ring, under a ring's name, and no mark, under a mark's. */
 static void litter(unsigned n)
 {
-	static const char *const targets[] = { "/etc/passwd", "/dev/zero", "/dev/full", "loop", "/proc/self/mem" };
+	static const char *const targets[] = { "/etc/passwd", "/dev/zero", "/dev/full", "loop",
+					       "/proc/self/mem" };
 	char path[160], ring[160];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s%u.%u", directory, next_random() % 3 ? SHINY_RING_PREFIX : SHINY_MARK_PREFIX, 900000 + n % 300, n % 7);
+	snprintf(path, sizeof(path), "%s/%s%u.%u", directory,
+		 next_random() % 3 ? SHINY_RING_PREFIX : SHINY_MARK_PREFIX, 900000 + n % 300,
+		 n % 7);
 	snprintf(ring, sizeof(ring), "%s/%s%u.0", directory, SHINY_RING_PREFIX, 800000 + n % 300);
 	switch (next_random() % 8) {
 	case 0:
@@ -264,7 +299,10 @@ static void attack(struct shiny_header *h, const struct shiny_header *shape, con
 			litter(n++);
 		nap(between_strikes);
 		if (cuts && n++ > 40) {
-			(void)!truncate(victim_path, (off_t)(next_random() % 2 ? next_random() % shape->ring_bytes : next_random() % 8192));
+			(void)!truncate(victim_path,
+					(off_t)(next_random() % 2
+							? next_random() % shape->ring_bytes
+							: next_random() % 8192));
 			while (!told_to_end) /* what it maps would be a SIGBUS for it, too */
 				nap(1000000);
 		}
@@ -311,22 +349,31 @@ static bool numbers_right(uint64_t made)
 		shiny_err_free(err);
 		return false;
 	}
-	allocs = ask_number(store, "SELECT COALESCE(SUM(s.allocs), 0) FROM stat s JOIN process p ON p.id = s.process WHERE p.executable = '/nowhere/honest'");
-	frees = ask_number(store, "SELECT COALESCE(SUM(s.frees), 0) FROM stat s JOIN process p ON p.id = s.process WHERE p.executable = '/nowhere/honest'");
-	worst.torn += ask_number(store, "SELECT COALESCE(SUM(count), 0) FROM counter WHERE name = 'TORN'");
+	allocs = ask_number(store, "SELECT COALESCE(SUM(s.allocs), 0) FROM stat s JOIN process p "
+				   "ON p.id = s.process WHERE p.executable = '/nowhere/honest'");
+	frees = ask_number(store, "SELECT COALESCE(SUM(s.frees), 0) FROM stat s JOIN process p ON "
+				  "p.id = s.process WHERE p.executable = '/nowhere/honest'");
+	worst.torn += ask_number(store,
+				 "SELECT COALESCE(SUM(count), 0) FROM counter WHERE name = 'TORN'");
 	if (allocs != made) {
 		struct query *q = NULL;
 		bool row = true;
 
-		must(store_query(store, "SELECT process, name, count FROM counter UNION ALL SELECT process, text, 0 FROM note", &q));
+		must(store_query(store,
+				 "SELECT process, name, count FROM counter UNION ALL SELECT "
+				 "process, text, 0 FROM note",
+				 &q));
 		for (must(query_step(q, &row)); row; must(query_step(q, &row)))
-			printf("# process %" PRId64 ": %s %" PRId64 "\n", query_number(q, 0), query_text(q, 1), query_number(q, 2));
+			printf("# process %" PRId64 ": %s %" PRId64 "\n", query_number(q, 0),
+			       query_text(q, 1), query_number(q, 2));
 		query_end(q);
 	}
 	store_close(store);
 	if (allocs == made && frees == made - 64)
 		return true;
-	printf("# the honest program made %" PRIu64 " blocks; the session says %" PRIu64 ", freed %" PRIu64 "\n", made, allocs, frees);
+	printf("# the honest program made %" PRIu64 " blocks; the session says %" PRIu64
+	       ", freed %" PRIu64 "\n",
+	       made, allocs, frees);
 	return false;
 }
 
@@ -340,8 +387,13 @@ static pid_t begin_sidecar(int *program_gone, const int held[2])
 	fflush(stdout);
 	child = fork();
 	if (child == 0) {
-		struct sidecar_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true, .launcher_fd = ends[0],
-						     .memory_period = 50, .no_site_types = true };
+		struct sidecar_options options = { .directory = directory,
+						   .out = session_path,
+						   .force = true,
+						   .with_events = true,
+						   .launcher_fd = ends[0],
+						   .memory_period = 50,
+						   .no_site_types = true };
 		struct sidecar_summary summary;
 		struct shiny_err *err;
 
@@ -376,11 +428,15 @@ static const char *wait_for_sidecar(pid_t sidecar)
 		}
 		nap(2000000);
 	}
-	seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 	worst.seconds = seconds > worst.seconds ? seconds : worst.seconds;
 	worst.kb = usage.ru_maxrss > worst.kb ? usage.ru_maxrss : worst.kb;
-	return WIFSIGNALED(status) ? "it is ended by a signal" : WEXITSTATUS(status) == 5 ? "it makes no session" : WEXITSTATUS(status) ? "a sanitizer ends it" :
-	       usage.ru_maxrss > RUN_KB ? "it takes more than 1 GB" : NULL;
+	return WIFSIGNALED(status)	  ? "it is ended by a signal"
+	       : WEXITSTATUS(status) == 5 ? "it makes no session"
+	       : WEXITSTATUS(status)	  ? "a sanitizer ends it"
+	       : usage.ru_maxrss > RUN_KB ? "it takes more than 1 GB"
+					  : NULL;
 }
 
 /* The first round has no attacker. NULL, or what is wrong. */
@@ -459,13 +515,17 @@ static const char *run_round(bool attacked)
 int main(int argc, char **argv)
 {
 	const char *lengthy = getenv("SHINY_TEST_LONG"), *wrong;
-	int seconds = argc > 1 ? atoi(argv[1]) : lengthy && *lengthy == '1' ? LONG_SECONDS : SECONDS, findings = 0;
+	int seconds = argc > 1			   ? atoi(argv[1])
+		      : lengthy && *lengthy == '1' ? LONG_SECONDS
+						   : SECONDS,
+	    findings = 0;
 	uint64_t end = now_ms() + (uint64_t)seconds * 1000;
 
 	snprintf(directory, sizeof(directory), "/dev/shm/shiny-fuzz-live-%d", (int)getpid());
 	if (access("/dev/shm", W_OK) != 0)
 		snprintf(directory, sizeof(directory), "/tmp/shiny-fuzz-live-%d", (int)getpid());
-	snprintf(session_path, sizeof(session_path), "/tmp/shiny-fuzz-live-%d.shiny", (int)getpid());
+	snprintf(session_path, sizeof(session_path), "/tmp/shiny-fuzz-live-%d.shiny",
+		 (int)getpid());
 	snprintf(honest_path, sizeof(honest_path), "%s/" SHINY_RING_PREFIX "1.0", directory);
 	snprintf(victim_path, sizeof(victim_path), "%s/" SHINY_RING_PREFIX "2.0", directory);
 	if (getenv("FUZZ_SEED"))
@@ -478,7 +538,9 @@ int main(int argc, char **argv)
 		findings++;
 	}
 	remove_everything();
-	printf("# %" PRIu64 " rounds, %" PRIu64 " rings cut short; a sidecar took at most %.2f s and %ld MB\n", worst.rounds, worst.torn, worst.seconds, worst.kb >> 10);
+	printf("# %" PRIu64 " rounds, %" PRIu64
+	       " rings cut short; a sidecar took at most %.2f s and %ld MB\n",
+	       worst.rounds, worst.torn, worst.seconds, worst.kb >> 10);
 	if (!findings)
 		printf("ok fuzz_live\n");
 	return findings != 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_probe.c: the probe of damaged programs, and damaged results in the cache: no crash, no hang, bounded memory; what is said to be sure can
- * be followed.
+ * fuzz_probe.c: the probe of damaged programs, and damaged results in the cache: no crash, no hang,
+ * bounded memory; what is said to be sure can be followed.
  *
- * Programs with a heap of numbered types (test/e2e/collected.cxx), in both shapes, are damaged in a fixed sequence: most of it in the code,
- * the array of types, the relocations and the headers. Each victim is probed in a child process. A result's file is damaged, too, and its
- * checksums made right again: whatever then passes for good is read in full. `fuzz_probe N` runs N mutations of each program, 600 without an
- * argument.
+ * Programs with a heap of numbered types (test/e2e/collected.cxx), in both shapes, are damaged in a
+ * fixed sequence: most of it in the code, the array of types, the relocations and the headers. Each
+ * victim is probed in a child process. A result's file is damaged, too, and its checksums made
+ * right again: whatever then passes for good is read in full. `fuzz_probe N` runs N mutations of
+ * each program, 600 without an argument.
  */
 #include "../unit/fixtures/sym_fixture.h"
 
@@ -24,7 +25,8 @@
 #include "../../symbolizer/probe/probe_file.h"
 #include "victim.h"
 
-/* A child that works longer than this on one victim hangs: the slowest honest one takes some tenths of a second under a sanitizer. */
+/* A child that works longer than this on one victim hangs: the slowest honest one takes some tenths
+ * of a second under a sanitizer. */
 #define SECONDS_MAX 60
 #define BATCH 25
 #define FILE_BYTES_MAX (1u << 24)
@@ -33,7 +35,8 @@
 static size_t damage_at(const struct content *program)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)program->data;
-	const Elf64_Shdr *sections = (const Elf64_Shdr *)(const void *)(program->data + header->e_shoff);
+	const Elf64_Shdr *sections =
+		(const Elf64_Shdr *)(const void *)(program->data + header->e_shoff);
 	const Elf64_Shdr *section = &sections[next_random() % header->e_shnum];
 
 	switch (next_random() % 6) {
@@ -41,7 +44,8 @@ static size_t damage_at(const struct content *program)
 	case 1: return header->e_shoff + next_random() % (header->e_shnum * sizeof(*sections));
 	case 2: /* the code */
 		for (unsigned i = 0; i < header->e_shnum; i++)
-			if (sections[i].sh_flags & SHF_EXECINSTR && sections[i].sh_size > section->sh_size)
+			if (sections[i].sh_flags & SHF_EXECINSTR &&
+			    sections[i].sh_size > section->sh_size)
 				section = &sections[i];
 		break;
 	case 3: return next_random() % program->bytes;
@@ -74,7 +78,8 @@ static bool follow(const struct probe *probe)
 	const struct shiny_probe_file *f = probe->file;
 	size_t length = 0;
 
-	if (f->entry_count > SHINY_PROBE_ENTRIES || f->index_limit < 2 || f->header_index_shift > 15 || f->type_count > 1u << 20)
+	if (f->entry_count > SHINY_PROBE_ENTRIES || f->index_limit < 2 ||
+	    f->header_index_shift > 15 || f->type_count > 1u << 20)
 		return false;
 	for (uint32_t i = 0; i < f->entry_count; i++) {
 		const struct shiny_probe_entry *e = &f->entries[i];
@@ -84,9 +89,11 @@ static bool follow(const struct probe *probe)
 		    (e->size > 5 || e->index > 5 || e->size == e->index || e->code_bytes < 16))
 			return false;
 		if (e->recipe_bytes) {
-			const struct shiny_patch_recipe *recipe = (const void *)((const char *)f + e->recipe_at);
+			const struct shiny_patch_recipe *recipe =
+				(const void *)((const char *)f + e->recipe_at);
 
-			if (recipe->expected_bytes > SHINY_PATCH_EXPECTED || recipe->code_bytes > SHINY_PATCH_CODE)
+			if (recipe->expected_bytes > SHINY_PATCH_EXPECTED ||
+			    recipe->code_bytes > SHINY_PATCH_CODE)
 				return false;
 		}
 	}
@@ -94,11 +101,13 @@ static bool follow(const struct probe *probe)
 		const struct shiny_probe_type *type = &probe_types(probe)[i];
 
 		length += strlen(probe_text(probe, type->name));
-		if (probe_type(probe, f->shape == SHINY_PROBE_SECTION ? type->index : type->info) != type)
+		if (probe_type(probe, f->shape == SHINY_PROBE_SECTION ? type->index : type->info) !=
+		    type)
 			return false;
 	}
 	for (uint32_t i = 0; i < f->note_count; i++)
-		length += strlen(probe_text(probe, probe_notes(probe)[i].text)) + strlen(probe_text(probe, probe_notes(probe)[i].about));
+		length += strlen(probe_text(probe, probe_notes(probe)[i].text)) +
+			  strlen(probe_text(probe, probe_notes(probe)[i].about));
 	return length < FILE_BYTES_MAX;
 }
 
@@ -113,7 +122,8 @@ static bool ask(const char *path)
 		shiny_err_free(err);
 		return true;
 	}
-	good = follow(&probe) && probe_file_good(probe.file, probe.file->file_bytes, probe.file->build_id, probe.file->build_id_bytes);
+	good = follow(&probe) && probe_file_good(probe.file, probe.file->file_bytes,
+						 probe.file->build_id, probe.file->build_id_bytes);
 	probe_close(&probe);
 	return good;
 }
@@ -150,7 +160,9 @@ static unsigned fuzz_program(const struct content *program, const char *name, un
 			damage(victim, program);
 		if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 			crashed++;
-			printf("# %s, mutations %lu to %lu: status %#x, victim kept as /tmp/shiny-fuzz-probe\n", name, end - BATCH, end, (unsigned)status);
+			printf("# %s, mutations %lu to %lu: status %#x, victim kept as "
+			       "/tmp/shiny-fuzz-probe\n",
+			       name, end - BATCH, end, (unsigned)status);
 			if (!fixture_run("cp victim /tmp/shiny-fuzz-probe"))
 				printf("# could not keep it\n");
 		}
@@ -179,15 +191,23 @@ static bool fuzz_result(const char *path, unsigned long count, unsigned long *be
 
 		memcpy(at, probe.file, bytes);
 		for (uint64_t n = 1 + next_random() % 3; n; n--) {
-			size_t place = next_random() % (next_random() % 2 ? sizeof(struct shiny_probe_file) : bytes);
+			size_t place =
+				next_random() %
+				(next_random() % 2 ? sizeof(struct shiny_probe_file) : bytes);
 
-			at[place] = (uint8_t)(next_random() % 2 ? next_random() : next_random() % 2 ? 0xff : 0);
+			at[place] = (uint8_t)(next_random() % 2	  ? next_random()
+					      : next_random() % 2 ? 0xff
+								  : 0);
 		}
-		if (other.file->head_bytes >= sizeof(*other.file) && other.file->head_bytes <= bytes) {
-			other.file->body_checksum = XXH3_64bits(at + other.file->head_bytes, bytes - other.file->head_bytes);
-			other.file->head_checksum = XXH3_64bits(at + checked, other.file->head_bytes - checked);
+		if (other.file->head_bytes >= sizeof(*other.file) &&
+		    other.file->head_bytes <= bytes) {
+			other.file->body_checksum = XXH3_64bits(at + other.file->head_bytes,
+								bytes - other.file->head_bytes);
+			other.file->head_checksum =
+				XXH3_64bits(at + checked, other.file->head_bytes - checked);
 		}
-		if (!probe_file_good(other.file, bytes, probe.file->build_id, probe.file->build_id_bytes))
+		if (!probe_file_good(other.file, bytes, probe.file->build_id,
+				     probe.file->build_id_bytes))
 			continue;
 		++*believed;
 		/* its rows may be wrong, but none leads outside */
@@ -196,7 +216,9 @@ static bool fuzz_result(const char *path, unsigned long count, unsigned long *be
 		for (uint32_t k = 0; k < other.file->note_count; k++)
 			good &= strlen(probe_text(&other, probe_notes(&other)[k].text)) < bytes;
 		for (uint32_t k = 0; k < other.file->entry_count; k++)
-			good &= other.file->entries[k].recipe_at + (uint64_t)other.file->entries[k].recipe_bytes <= other.file->head_bytes ||
+			good &= other.file->entries[k].recipe_at +
+						(uint64_t)other.file->entries[k].recipe_bytes <=
+					other.file->head_bytes ||
 				!other.file->entries[k].recipe_bytes;
 		probe_type(&other, next_random());
 	}
@@ -229,16 +251,19 @@ int main(int argc, char **argv)
 		if (!fixture_have(strncmp(builds[i].command, "g++", 3) ? "clang++" : "g++"))
 			continue;
 		tried++;
-		if (!fixture_run("%s -std=c++17 \"$OLDPWD\"/%s/../../e2e/collected.cxx -o program && strip program", builds[i].command,
-				 fixture_source()) ||
+		if (!fixture_run("%s -std=c++17 \"$OLDPWD\"/%s/../../e2e/collected.cxx -o program "
+				 "&& strip program",
+				 builds[i].command, fixture_source()) ||
 		    !(program = content_read(path)).data) {
 			fixture_result(false, builds[i].name, "it can't be compiled");
 			continue;
 		}
 		crashed = fuzz_program(&program, builds[i].name, count);
-		fixture_result(!crashed, builds[i].name, "%u batches of %d crashed, hung or lied", crashed, BATCH);
-		fixture_result(fuzz_result(path, count * 20, &believed) && believed && believed < count * 20, "damaged result",
-			       "%lu of %lu believed", believed, count * 20);
+		fixture_result(!crashed, builds[i].name, "%u batches of %d crashed, hung or lied",
+			       crashed, BATCH);
+		fixture_result(fuzz_result(path, count * 20, &believed) && believed &&
+				       believed < count * 20,
+			       "damaged result", "%lu of %lu believed", believed, count * 20);
 		free(program.data);
 	}
 	if (!tried) {

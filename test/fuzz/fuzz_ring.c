@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_ring.c: an honest ring, then the same with random words changed, collected. It must end, and must not crash; what the
- * session says does not matter. Fixed seed, so a failure comes again: fuzz_ring [first round [rounds]].
+ * fuzz_ring.c: an honest ring, then the same with random words changed, collected. It must end, and
+ * must not crash; what the session says does not matter. Fixed seed, so a failure comes again:
+ * fuzz_ring [first round [rounds]].
  */
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -34,8 +35,10 @@ static struct shiny_header *honest(void)
 
 		switch (next_random() % 8) {
 		case 0:
-			put_event(&w[i], n, SHINY_REC_REALLOC_BEGIN, address, 0, 0, SHINY_API_REALLOC);
-			put_event(&w[i], n, SHINY_REC_REALLOC_DONE, address ^ 16, n, 1 + i, SHINY_API_REALLOC);
+			put_event(&w[i], n, SHINY_REC_REALLOC_BEGIN, address, 0, 0,
+				  SHINY_API_REALLOC);
+			put_event(&w[i], n, SHINY_REC_REALLOC_DONE, address ^ 16, n, 1 + i,
+				  SHINY_API_REALLOC);
 			break;
 		case 1:
 			put_vptr(&w[i], address, 0x510000 + n % 7 * 8, (unsigned)(n % 4));
@@ -54,7 +57,8 @@ static struct shiny_header *honest(void)
 /* Changes a few words: in records, chunk headers, states, slots, rarely the header. */
 static void damage(struct shiny_header *h)
 {
-	uint64_t bytes = h->ring_bytes, changes = 1 + next_random() % 40, smalls_at = h->smalls_at, chunks_at = h->chunks_at, states_at = h->states_at;
+	uint64_t bytes = h->ring_bytes, changes = 1 + next_random() % 40, smalls_at = h->smalls_at,
+		 chunks_at = h->chunks_at, states_at = h->states_at;
 
 	for (uint64_t n = 0; n < changes; n++) {
 		uint64_t at, *word;
@@ -74,16 +78,19 @@ static void damage(struct shiny_header *h)
 			break;
 		case 6:
 		case 7:
-			at = smalls_at + next_random() % 8 * SHINY_SMALL_BYTES + next_random() % SHINY_SMALL_BYTES;
+			at = smalls_at + next_random() % 8 * SHINY_SMALL_BYTES +
+			     next_random() % SHINY_SMALL_BYTES;
 			break;
 		case 3:
 			at = 4096 + next_random() % 512;
 			break;
 		case 4:
-			at = 4096 + WRITER_PROCESSES * sizeof(struct shiny_process) + next_random() % 256;
+			at = 4096 + WRITER_PROCESSES * sizeof(struct shiny_process) +
+			     next_random() % 256;
 			break;
 		default:
-			at = chunks_at + next_random() % 3 * SHINY_CHUNK_BYTES + next_random() % SHINY_CHUNK_BYTES;
+			at = chunks_at + next_random() % 3 * SHINY_CHUNK_BYTES +
+			     next_random() % SHINY_CHUNK_BYTES;
 		}
 		word = (uint64_t *)((char *)h + at / 8 * 8);
 		if ((char *)word + 8 > (char *)h + bytes)
@@ -106,14 +113,19 @@ static void damage(struct shiny_header *h)
 
 int main(int argc, char **argv)
 {
-	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 40, accepted = 0;
+	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 0,
+		      rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 40, accepted = 0;
 
 	snprintf(directory, sizeof(directory), "/tmp/shiny-fuzz-%d", (int)getpid());
 	snprintf(session_path, sizeof(session_path), "%s.shiny", directory);
 	snprintf(ring_path, sizeof(ring_path), "%s/ring.1.0", directory);
 	for (unsigned long round = first; round < first + rounds; round++) {
-		struct sidecar_options options = { .directory = directory, .out = session_path, .force = true, .with_events = true,
-						     .leftover = true, .launcher_fd = -1 };
+		struct sidecar_options options = { .directory = directory,
+						   .out = session_path,
+						   .force = true,
+						   .with_events = true,
+						   .leftover = true,
+						   .launcher_fd = -1 };
 		struct sidecar_summary summary;
 		struct shiny_header *h;
 		struct shiny_err *err;
@@ -129,7 +141,8 @@ int main(int argc, char **argv)
 		munmap(h, bytes);
 		err = sidecar_run(&options, &summary);
 		if (!round && (err || summary.processes != 2 || summary.events < 9000)) {
-			printf("not ok honest: %s\n", err ? err->message : "not all of it was read");
+			printf("not ok honest: %s\n",
+			       err ? err->message : "not all of it was read");
 			return 1;
 		}
 		accepted += !err;
@@ -141,7 +154,8 @@ int main(int argc, char **argv)
 	unlink(ring_path);
 	rmdir(directory);
 	if (accepted * 4 < rounds) {
-		printf("not ok fuzz: only %lu of %lu rings got as far as being read\n", accepted, rounds);
+		printf("not ok fuzz: only %lu of %lu rings got as far as being read\n", accepted,
+		       rounds);
 		return 1;
 	}
 	printf("ok fuzz\n# %lu of %lu rings accepted\n", accepted, rounds);

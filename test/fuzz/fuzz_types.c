@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_types.c: damaged programs give their call sites fewer types, or other ones, but never a crash, an endless loop or memory without bound.
+ * fuzz_types.c: damaged programs give their call sites fewer types, or other ones, but never a
+ * crash, an endless loop or memory without bound.
  *
- * A program that has an allocation for each rule is compiled by two compilers and damaged in a fixed sequence (the seed is a constant, so a
- * failure repeats). One byte of .debug_abbrev can make the whole unit unreadable, and such victims say little about the rules; so half of the
- * damage leaves the DIEs readable and changes what they say: a reference is bent to any other DIE, a number or a location becomes another
- * one. The rest goes to the code around the calls, to the sections, and anywhere.
- * In a child process each victim is asked what its calls allocate, with evidence and without, for blocks of many sizes, and for some that
- * have a vptr. What comes back must be whole: texts that end, enumerators that exist. `fuzz_types N` damages each program N times, 400
- * without an argument; `fuzz_types N FILE` damages FILE.
+ * A program that has an allocation for each rule is compiled by two compilers and damaged in a
+ * fixed sequence (the seed is a constant, so a failure repeats). One byte of .debug_abbrev can make
+ * the whole unit unreadable, and such victims say little about the rules; so half of the damage
+ * leaves the DIEs readable and changes what they say: a reference is bent to any other DIE, a
+ * number or a location becomes another one. The rest goes to the code around the calls, to the
+ * sections, and anywhere. In a child process each victim is asked what its calls allocate, with
+ * evidence and without, for blocks of many sizes, and for some that have a vptr. What comes back
+ * must be whole: texts that end, enumerators that exist. `fuzz_types N` damages each program N
+ * times, 400 without an argument; `fuzz_types N FILE` damages FILE.
  */
 #include "../unit/fixtures/sym_fixture.h"
 #include "victim.h"
@@ -31,7 +34,8 @@ struct field {
 	enum { FIELD_NUMBER, FIELD_REFERENCE, FIELD_TEXT, FIELD_LOCATION } kind;
 };
 
-/* The undamaged program, where its calls of allocation functions return to, and what its DIEs say. */
+/* The undamaged program, where its calls of allocation functions return to, and what its DIEs
+ * say. */
 struct program {
 	uint8_t *data;
 	size_t bytes;
@@ -58,7 +62,9 @@ static void note_call(void *context, uint64_t ret)
 static int note_field(Dwarf_Attribute *attribute, void *context)
 {
 	struct program *program = context;
-	struct field field = { (size_t)((const uint8_t *)attribute->valp - program->mapped) + program->info, 0, FIELD_NUMBER };
+	struct field field = { (size_t)((const uint8_t *)attribute->valp - program->mapped) +
+				       program->info,
+			       0, FIELD_NUMBER };
 	Dwarf_Block block;
 
 	switch (attribute->form) {
@@ -71,7 +77,8 @@ static int note_field(Dwarf_Attribute *attribute, void *context)
 	case DW_FORM_exprloc:
 		if (dwarf_formblock(attribute, &block) || !block.length)
 			return DWARF_CB_OK;
-		field = (struct field){ (size_t)(block.data - program->mapped) + program->info, block.length, FIELD_LOCATION };
+		field = (struct field){ (size_t)(block.data - program->mapped) + program->info,
+					block.length, FIELD_LOCATION };
 		break;
 	default: return DWARF_CB_OK;
 	}
@@ -92,7 +99,8 @@ static void note_dies(struct program *program, Dwarf_Die *die)
 	do {
 		if (program->die_count == program->die_room) {
 			program->die_room = program->die_room * 2 + 1024;
-			program->dies = realloc(program->dies, program->die_room * sizeof(*program->dies));
+			program->dies =
+				realloc(program->dies, program->die_room * sizeof(*program->dies));
 		}
 		program->dies[program->die_count++] = (uint32_t)dwarf_cuoffset(die);
 		program->mapped = (const uint8_t *)die->addr - dwarf_dieoffset(die);
@@ -113,7 +121,9 @@ static void find_fields(struct program *program, const char *path)
 	Dwarf_Die die;
 
 	for (unsigned i = 0; i < header->e_shnum; i++)
-		if (!strcmp((const char *)program->data + sections[header->e_shstrndx].sh_offset + sections[i].sh_name, ".debug_info") &&
+		if (!strcmp((const char *)program->data + sections[header->e_shstrndx].sh_offset +
+				    sections[i].sh_name,
+			    ".debug_info") &&
 		    !(sections[i].sh_flags & SHF_COMPRESSED))
 			program->info = sections[i].sh_offset;
 	while (program->info && dwarf && !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL))
@@ -140,7 +150,8 @@ static void note_line(void *context, unsigned depth, const char *text)
 
 static void check(struct checker *checker, const struct sym_type *type)
 {
-	checker->broken |= type->rule > SYM_RULE_LEARNED || type->form > SYM_FORM_BUFFER || type->confidence > SYM_EXACT;
+	checker->broken |= type->rule > SYM_RULE_LEARNED || type->form > SYM_FORM_BUFFER ||
+			   type->confidence > SYM_EXACT;
 	checker->broken |= !type->type && type->confidence != SYM_LABEL;
 	checker->characters += type->type ? strlen(type->type) : 0;
 	checker->characters += type->container ? strlen(type->container) : 0;
@@ -151,7 +162,9 @@ static void check(struct checker *checker, const struct sym_type *type)
 /* False: an answer is broken. */
 static bool ask(const struct program *program, const char *path)
 {
-	static const struct sym_sizes sizes[] = { { 8, 8, 0 }, { 24, 24, 0 }, { 40, 4000, 8 }, { 1, UINT64_MAX, 1 }, { 0, 0, 0 } };
+	static const struct sym_sizes sizes[] = {
+		{ 8, 8, 0 }, { 24, 24, 0 }, { 40, 4000, 8 }, { 1, UINT64_MAX, 1 }, { 0, 0, 0 }
+	};
 	static const unsigned apis[] = { 0, 4, 5 };
 	const struct sym_options options = { .no_cache = true };
 	struct checker checker = { 0 };
@@ -165,9 +178,13 @@ static bool ask(const struct program *program, const char *path)
 		const uint64_t *rets = i < program->call_count ? program->calls : found.calls;
 		size_t at = i < program->call_count ? i : i - program->call_count;
 		/* callers that may be asked too: others of these places stand for them */
-		struct sym_call calls[3] = { { module, rets[at] }, { module, program->calls[at % program->call_count] }, { module, rets[at / 2] } };
+		struct sym_call calls[3] = { { module, rets[at] },
+					     { module, program->calls[at % program->call_count] },
+					     { module, rets[at / 2] } };
 		const struct sym_sizes *size = &sizes[i % (sizeof(sizes) / sizeof(*sizes))];
-		struct sym_reading reading = { .young = i % 3 == 1, .dying = i % 3 == 2, .second_word = i % 5 == 4 };
+		struct sym_reading reading = { .young = i % 3 == 1,
+					       .dying = i % 3 == 2,
+					       .second_word = i % 5 == 4 };
 		struct sym_vtable vtable;
 		struct sym_type type, both;
 
@@ -183,7 +200,8 @@ static bool ask(const struct program *program, const char *path)
 		check(&checker, &both);
 	}
 	for (uint64_t i = 0; i < 30; i++) { /* places that may be no calls at all */
-		struct sym_call call = { module, program->calls[i % program->call_count] + next_random() % 64 - 32 };
+		struct sym_call call = { module, program->calls[i % program->call_count] +
+							 next_random() % 64 - 32 };
 		struct sym_type type;
 
 		sym_site_type(sym, &call, 1, 0, &sizes[1], &type, &evidence);
@@ -206,12 +224,27 @@ static bool is_any(const char *name, const char *const *names)
 /* Makes an attribute say something else. */
 static void bend(uint8_t *victim, const struct program *program)
 {
-	static const uint64_t numbers[] = { 0, 1, 2, 7, 8, 16, 24, 255, 4096, 0x7fffffff, 0x80000000, UINT64_MAX, 0x7fffffffffffffff };
+	static const uint64_t numbers[] = { 0,
+					    1,
+					    2,
+					    7,
+					    8,
+					    16,
+					    24,
+					    255,
+					    4096,
+					    0x7fffffff,
+					    0x80000000,
+					    UINT64_MAX,
+					    0x7fffffffffffffff };
 	const struct field *field = &program->fields[next_random() % program->field_count], *other;
-	uint64_t value = next_random() % 3 ? numbers[next_random() % (sizeof(numbers) / sizeof(*numbers))] : next_random();
+	uint64_t value = next_random() % 3
+				 ? numbers[next_random() % (sizeof(numbers) / sizeof(*numbers))]
+				 : next_random();
 
 	/* a kind each, as often: most fields are line numbers */
-	for (unsigned wanted = next_random() % 4, tries = 0; field->kind != wanted && tries < 1000; tries++)
+	for (unsigned wanted = next_random() % 4, tries = 0; field->kind != wanted && tries < 1000;
+	     tries++)
 		field = &program->fields[next_random() % program->field_count];
 	switch (field->kind) {
 	case FIELD_REFERENCE:
@@ -239,24 +272,34 @@ static void bend(uint8_t *victim, const struct program *program)
 static size_t damage_at(const struct program *program)
 {
 	static const char *const dies[] = { ".debug_info", ".debug_abbrev", NULL };
-	static const char *const others[] = { ".debug_info", ".debug_abbrev", ".debug_line", ".debug_rnglists", ".debug_loclists", ".debug_ranges",
-					      ".debug_loc", ".debug_addr", ".debug_str_offsets", ".debug_str", ".symtab", ".strtab", ".rela.dyn",
-					      ".rela.plt", ".data.rel.ro", ".rodata", ".eh_frame", ".dynsym", ".dynamic", NULL };
+	static const char *const others[] = {
+		".debug_info",	      ".debug_abbrev", ".debug_line",  ".debug_rnglists",
+		".debug_loclists",    ".debug_ranges", ".debug_loc",   ".debug_addr",
+		".debug_str_offsets", ".debug_str",    ".symtab",      ".strtab",
+		".rela.dyn",	      ".rela.plt",     ".data.rel.ro", ".rodata",
+		".eh_frame",	      ".dynsym",       ".dynamic",     NULL
+	};
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)program->data;
-	const Elf64_Shdr *sections = (const Elf64_Shdr *)(program->data + header->e_shoff), *section;
+	const Elf64_Shdr *sections = (const Elf64_Shdr *)(program->data + header->e_shoff),
+			 *section;
 	const char *names = (const char *)program->data + sections[header->e_shstrndx].sh_offset;
 	uint64_t kind = next_random() % 16;
 
-	if (kind < 8) { /* in front of and behind a call; code is at the file's place of its address in these programs, or near it */
-		size_t at = (size_t)(program->calls[next_random() % program->call_count] - 24 + next_random() % 160);
+	/* in front of and behind a call; code is at the file's place of its address in these
+	 * programs, or near it */
+	if (kind < 8) {
+		size_t at = (size_t)(program->calls[next_random() % program->call_count] - 24 +
+				     next_random() % 160);
 
 		return at < program->bytes ? at : 0;
 	}
 	if (kind < 15 && header->e_shnum) {
 		for (int tries = 0; tries < 10000; tries++) {
 			section = &sections[next_random() % header->e_shnum];
-			if (section->sh_size && section->sh_type != SHT_NOBITS && is_any(names + section->sh_name, kind < 9 ? dies : others))
-				return (size_t)(section->sh_offset + next_random() % section->sh_size);
+			if (section->sh_size && section->sh_type != SHT_NOBITS &&
+			    is_any(names + section->sh_name, kind < 9 ? dies : others))
+				return (size_t)(section->sh_offset +
+						next_random() % section->sh_size);
 		}
 	}
 	return next_random() % program->bytes;
@@ -288,7 +331,9 @@ static size_t damage(uint8_t *victim, const struct program *program)
 		case 0:
 			put_hurtful(victim, program->bytes, at);
 			break;
-		case 1: /* what is right somewhere else: references to DIEs of other kinds, other instructions */
+		/* what is right somewhere else: references to DIEs of other kinds, other
+		 * instructions */
+		case 1:
 			from = damage_at(program);
 			if (at + 4 <= program->bytes && from + 4 <= program->bytes)
 				memcpy(victim + at, program->data + from, 4);
@@ -345,8 +390,11 @@ static unsigned run(const struct program *program, const char *name, unsigned lo
 			return 1;
 		if (WIFEXITED(status) && !WEXITSTATUS(status))
 			continue;
-		snprintf(keep, sizeof(keep), "/tmp/shiny-fuzz-types-%u-%lu", (unsigned)getpid(), at);
-		printf("# %s, victims from %lu: status %#x (0x100: a broken answer, 0x200: memory), kept as %s\n", name, at, (unsigned)status, keep);
+		snprintf(keep, sizeof(keep), "/tmp/shiny-fuzz-types-%u-%lu", (unsigned)getpid(),
+			 at);
+		printf("# %s, victims from %lu: status %#x (0x100: a broken answer, 0x200: "
+		       "memory), kept as %s\n",
+		       name, at, (unsigned)status, keep);
 		if (!fixture_run("cp victim %s", keep))
 			printf("# could not keep it\n");
 		failed++;
@@ -371,8 +419,10 @@ static void fuzz(const char *name, const char *path, unsigned long count)
 		find_fields(&program, path);
 		failed = run(&program, name, count);
 	}
-	printf("# %s: %zu calls, %zu DIEs, %zu attributes\n", name, program.call_count, program.die_count, program.field_count);
-	fixture_result(program.call_count && !failed, name, "%zu calls, %u batches failed", program.call_count, failed);
+	printf("# %s: %zu calls, %zu DIEs, %zu attributes\n", name, program.call_count,
+	       program.die_count, program.field_count);
+	fixture_result(program.call_count && !failed, name, "%zu calls, %u batches failed",
+		       program.call_count, failed);
 	free(program.data);
 	free(program.fields);
 	free(program.dies);
@@ -388,8 +438,10 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		fuzz(argv[2], argv[2], count);
 	for (size_t i = 0; argc <= 2 && i < 2; i++) {
-		if (!fixture_run("%s -std=c++17 -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls \"$OLDPWD\"/%s/site_types.cc -o program",
-				 compilers[i], fixture_source())) {
+		if (!fixture_run(
+			    "%s -std=c++17 -O2 -g -fno-omit-frame-pointer "
+			    "-fno-optimize-sibling-calls \"$OLDPWD\"/%s/site_types.cc -o program",
+			    compilers[i], fixture_source())) {
 			fixture_skip(compilers[i], "can't compile");
 			continue;
 		}

@@ -48,7 +48,18 @@ static inline bool content_write(const char *path, const uint8_t *data, size_t b
 }
 
 /* Counts, offsets and sizes at which sums overflow and signs change. */
-static const uint64_t hurtful[] = { 0, 1, 2, 8, 0x7f, 0x1000, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff, 0x7fffffffffffffff, 0x8000000000000000,
+static const uint64_t hurtful[] = { 0,
+				    1,
+				    2,
+				    8,
+				    0x7f,
+				    0x1000,
+				    0x7fffffff,
+				    0x80000000,
+				    0xfffffff0,
+				    0xffffffff,
+				    0x7fffffffffffffff,
+				    0x8000000000000000,
 				    UINT64_MAX };
 enum { HURTFUL = sizeof(hurtful) / sizeof(*hurtful) };
 

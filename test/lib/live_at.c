@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live_at: prints how many blocks of which size were live at given moments, for tests that know it from elsewhere.
- * Usage: live_at SESSION SHIFT NS...: the moments in ns since the session's start, ascending. One line "at NS", then a line a process,
- * region (address >> SHIFT), api and size: process region api size count.
+ * live_at: prints how many blocks of which size were live at given moments, for tests that know it
+ * from elsewhere. Usage: live_at SESSION SHIFT NS...: the moments in ns since the session's start,
+ * ascending. One line "at NS", then a line a process, region (address >> SHIFT), api and size:
+ * process region api size count.
  *
  * Runs: CLI, in tests. Allocates: what lives_run does, and a table of the lines. Threads: one.
  */
@@ -54,7 +55,8 @@ static uint64_t print_moment(void *context, const struct lives *lives, uint64_t 
 
 			if (k + 1 < lines->keys.count && by_key(key, key + 1) == 0)
 				continue;
-			printf("%u %lu %u %lu %zu\n", p->id, key->region, key->api, key->size, k + 1 - from);
+			printf("%u %lu %u %lu %zu\n", p->id, key->region, key->api, key->size,
+			       k + 1 - from);
 			from = k + 1;
 		}
 	}
@@ -76,7 +78,9 @@ int main(int argc, char **argv)
 		moments[i - 3] = strtoull(argv[i], NULL, 10);
 	moments[argc - 3] = UINT64_MAX;
 	struct lines lines = { .shift = atoi(argv[2]), .moments = moments };
-	struct lives_observer observer = { .context = &lines, .moment = print_moment, .first_moment = moments[0] };
+	struct lives_observer observer = { .context = &lines,
+					   .moment = print_moment,
+					   .first_moment = moments[0] };
 	err = store_open(argv[1], &store);
 	if (!err)
 		err = scope_resolve(store, NULL, &all);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live_types: prints how many blocks of which type were live at given moments, for tests that know it from elsewhere.
- * Usage: live_types [--whole] SESSION NS...: the moments in ns since the session's start, ascending. One line "at NS", then a line a
- * process and type, separated by tabs: process type api count bytes. --whole: bytes with a collected object's header, in whole
- * words, and none of objects that have a page of their own: as heap snapshots of Chromium count them.
+ * live_types: prints how many blocks of which type were live at given moments, for tests that know
+ * it from elsewhere. Usage: live_types [--whole] SESSION NS...: the moments in ns since the
+ * session's start, ascending. One line "at NS", then a line a process and type, separated by tabs:
+ * process type api count bytes. --whole: bytes with a collected object's header, in whole words,
+ * and none of objects that have a page of their own: as heap snapshots of Chromium count them.
  *
  * Runs: CLI, in tests. Allocates: what replay.h does, and a row a type. Threads: one.
  */
@@ -35,7 +36,8 @@ static uint64_t bytes_of(const struct life *life, bool whole)
 {
 	if (!whole)
 		return life->size;
-	return life->address % PAGE_BYTES < BITMAP_BYTES ? 0 : (life->size + HEADER_BYTES + 7) / 8 * 8;
+	return life->address % PAGE_BYTES < BITMAP_BYTES ? 0
+							 : (life->size + HEADER_BYTES + 7) / 8 * 8;
 }
 
 static uint64_t print_moment(void *context, const struct lives *lives, uint64_t moment)
@@ -50,14 +52,17 @@ static uint64_t print_moment(void *context, const struct lives *lives, uint64_t 
 			at->rows[k] = (struct row){ 0 };
 		if (p->start <= moment && moment < p->end)
 			lives_each(p, life) {
-				struct row *row = &at->rows[groups_find(&at->groups, lives, p, life) * APIS + life->api % APIS];
+				struct row *row =
+					&at->rows[groups_find(&at->groups, lives, p, life) * APIS +
+						  life->api % APIS];
 
 				row->count++;
 				row->bytes += bytes_of(life, at->whole);
 			}
 		for (size_t k = 0; k < at->groups.count * APIS; k++)
 			if (at->rows[k].count)
-				printf("%u\t%s\t%zu\t%" PRIu64 "\t%" PRIu64 "\n", p->id, at->groups.names[k / APIS], k % APIS, at->rows[k].count,
+				printf("%u\t%s\t%zu\t%" PRIu64 "\t%" PRIu64 "\n", p->id,
+				       at->groups.names[k / APIS], k % APIS, at->rows[k].count,
 				       at->rows[k].bytes);
 	}
 	return ++at->next < at->count ? at->moments[at->next] : UINT64_MAX;
@@ -67,7 +72,8 @@ int main(int argc, char **argv)
 {
 	bool whole = argc > 1 && strcmp(argv[1], "--whole") == 0;
 	int first = whole ? 2 : 1;
-	struct at at = { .count = argc > first + 1 ? (size_t)(argc - first - 1) : 0, .whole = whole };
+	struct at at = { .count = argc > first + 1 ? (size_t)(argc - first - 1) : 0,
+			 .whole = whole };
 	struct lives_observer observer = { .context = &at, .moment = print_moment };
 	struct scope all = { 0 };
 	struct store *store = NULL;

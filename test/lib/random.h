@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random.h: the same random numbers each time (G. Marsaglia's xorshift64, 13, 7, 17). A test that wants another sequence sets random_state,
- * not to 0.
+ * random.h: the same random numbers each time (G. Marsaglia's xorshift64, 13, 7, 17). A test that
+ * wants another sequence sets random_state, not to 0.
  *
  * Runs: tests. Signals: no. Allocates: nothing. Threads: one.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_spelling: prints type names, one a line on standard input, the way sessions spell them, for tests that know them from elsewhere.
+ * type_spelling: prints type names, one a line on standard input, the way sessions spell them, for
+ * tests that know them from elsewhere.
  *
  * Runs: CLI, in tests. Allocates: yes. Threads: one.
  */

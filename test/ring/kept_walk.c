@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack_memo.c: a walk that is not made again (interpose/unwind/stack_memo.h) must be the one that would have been made.
+ * stack_memo.c: a walk that is not made again (interpose/unwind/stack_memo.h) must be the one that
+ * would have been made.
  *
- * Two ways. On a stack of our own, of chains of random shape, whose words, rows, end, stream and ids are changed one at a time: whatever is
- * answered is what a walk made then and there finds, and nothing behind the stack's end is read. And with functions that really call each other, from
- * the same place under different callers, at any depth, after a longjmp, on the stack of a thread that is gone: against glibc's backtrace().
+ * Two ways. On a stack of our own, of chains of random shape, whose words, rows, end, stream and
+ * ids are changed one at a time: whatever is answered is what a walk made then and there finds, and
+ * nothing behind the stack's end is read. And with functions that really call each other, from the
+ * same place under different callers, at any depth, after a longjmp, on the stack of a thread that
+ * is gone: against glibc's backtrace().
  *
  * Runs: test, against interpose/ built with sanitizers.
  */
@@ -38,13 +41,15 @@ static uintptr_t pc_of(uint64_t number)
 	return 65536 + number % PCS * 16;
 }
 
-/* Frames from `fp` outwards, of the sizes and callers that `shape` says: the same for the same shape. */
+/* Frames from `fp` outwards, of the sizes and callers that `shape` says: the same for the same
+ * shape. */
 static void chain(uintptr_t *stack, uintptr_t *fp, uint64_t shape)
 {
 	for (unsigned i = 0; i < LINKS; i++) {
 		uintptr_t *next = fp + 2 + (shape >> i) % 4 * 2;
 
-		fp[1] = shape % 5 == 3 && i == 9 ? shape % 4096 : pc_of(shape >> i % 8 * 4); /* no address: the end of a walk by frame pointers */
+		/* no address: the end of a walk by frame pointers */
+		fp[1] = shape % 5 == 3 && i == 9 ? shape % 4096 : pc_of(shape >> i % 8 * 4);
 		if (next + 2 > stack + WORDS) {
 			fp[0] = shape % 3 ? 0 : 12345;
 			return;
@@ -56,9 +61,17 @@ static void chain(uintptr_t *stack, uintptr_t *fp, uint64_t shape)
 
 static uint64_t some_row(uint64_t r)
 {
-	static const uint64_t rows[] = { SI_ROW(SI_ROW_BARE, 16, 16), SI_ROW_FP, SI_ROW_FP, SI_ROW(SI_ROW_BARE, 16, 16), SI_ROW_FP,
-					 SI_ROW_FP | SI_ROW_MIXED, SI_ROW(SI_ROW_SP, 32, 16), SI_ROW(SI_ROW_BP, 32, 16),
-					 SI_ROW(SI_ROW_NOWHERE, 0, 0), SI_ROW(SI_ROW_END, 0, 0), SI_ROW(SI_ROW_STOP, 0, 0) };
+	static const uint64_t rows[] = { SI_ROW(SI_ROW_BARE, 16, 16),
+					 SI_ROW_FP,
+					 SI_ROW_FP,
+					 SI_ROW(SI_ROW_BARE, 16, 16),
+					 SI_ROW_FP,
+					 SI_ROW_FP | SI_ROW_MIXED,
+					 SI_ROW(SI_ROW_SP, 32, 16),
+					 SI_ROW(SI_ROW_BP, 32, 16),
+					 SI_ROW(SI_ROW_NOWHERE, 0, 0),
+					 SI_ROW(SI_ROW_END, 0, 0),
+					 SI_ROW(SI_ROW_STOP, 0, 0) };
 
 	return rows[r % 4 ? r / 4 % 5 : r / 4 % (sizeof(rows) / sizeof(*rows))];
 }
@@ -82,7 +95,8 @@ static void change(struct si_writer *w, uintptr_t *stack, uintptr_t *fp, unsigne
 			fp[0] = *(uintptr_t *)fp[0];
 		break;
 	case 2: /* an address leads astray */
-		si_row_doubt(pc_of(r), si_modules_generation, r & 1 << 20 ? SI_ROW(SI_ROW_STOP, 0, 0) : some_row(r >> 24));
+		si_row_doubt(pc_of(r), si_modules_generation,
+			     r & 1 << 20 ? SI_ROW(SI_ROW_STOP, 0, 0) : some_row(r >> 24));
 		break;
 	case 3: /* another thread's stack, which ends earlier; behind it there is nothing to read */
 		si_tls.stack_high = (uintptr_t)(stack + (r & 1 ? WORDS : WORDS / 2));
@@ -91,17 +105,22 @@ static void change(struct si_writer *w, uintptr_t *stack, uintptr_t *fp, unsigne
 		si_writer_salt(w);
 		break;
 	case 5: /* an id has another meaning */
-		w->cache[(r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) & ((w->cache_mask + 1) * SI_CACHE_WAYS - 1)] = next_random();
+		w->cache[(r % 8 ? si_kept_walk_slot(w, fp)->id - 1 : r >> 8) &
+			 ((w->cache_mask + 1) * SI_CACHE_WAYS - 1)] = next_random();
 		break;
 	case 6: /* modules have changed */
-		__atomic_store_n(&si_modules_generation, si_modules_generation + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&si_modules_generation, si_modules_generation + 1,
+				 __ATOMIC_RELEASE);
 		__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 		for (unsigned i = 0; i < PCS; i++)
 			si_row_store(pc_of(i), si_modules_generation, some_row(next_random()));
 		break;
-	default: /* any word; what may be taken for a return address is none of the stack's, or its row would push out another one */
+	/* any word; what may be taken for a return address is none of the stack's, or its row would
+	 * push out another one */
+	default:
 		r = r >> 8;
-		fp[r % 48] = r % 2 || r & 1 << 20 ? next_random() | UINT64_C(1) << 63 : (uintptr_t)(stack + ((r >> 24) % WORDS & ~1u));
+		fp[r % 48] = r % 2 || r & 1 << 20 ? next_random() | UINT64_C(1) << 63
+						  : (uintptr_t)(stack + ((r >> 24) % WORDS & ~1u));
 	}
 }
 
@@ -111,7 +130,8 @@ static void ask(struct si_writer *w, const uintptr_t *fp, uint32_t depth, unsign
 	struct si_walked walked;
 	uint32_t count, made, answer;
 
-	/* a walk may find that an address leads astray, or make a row: what counts is what it would find afterwards */
+	/* a walk may find that an address leads astray, or make a row: what counts is what it would
+	 * find afterwards */
 	answer = si_kept_walk_find(w, fp, depth);
 	count = si_stack_walk(w, fp, depth, frames, &walked);
 	made = si_stack_find(w, si_stack_key(w, frames, count));
@@ -126,7 +146,8 @@ static void ask(struct si_writer *w, const uintptr_t *fp, uint32_t depth, unsign
 
 static void any_stack(void)
 {
-	uintptr_t *stack = mmap(NULL, WORDS * 8 + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t *stack =
+		mmap(NULL, WORDS * 8 + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uintptr_t low = si_tls.stack_low, high = si_tls.stack_high;
 	uint64_t generation = si_modules_generation;
 	struct si_writer *w = si_enter_any(FP);
@@ -142,13 +163,16 @@ static void any_stack(void)
 		si_row_store(pc_of(i), si_modules_generation, some_row(next_random()));
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint64_t r = next_random();
-		uintptr_t *fp = stack + (r % 2 ? 2 + r / 4 % 8 * 2 : (r % 4 ? WORDS : WORDS / 2) - ROOM - r / 4 % 16 * 2);
+		uintptr_t *fp =
+			stack + (r % 2 ? 2 + r / 4 % 8 * 2
+				       : (r % 4 ? WORDS : WORDS / 2) - ROOM - r / 4 % 16 * 2);
 		unsigned changed = 99;
 
 		if (r >> 20 & 1)
 			si_tls.stack_high = (uintptr_t)(stack + WORDS);
 		chain(stack, fp, (r >> 24) % 5 * UINT64_C(0x1234567890abcd));
-		if (si_tls.stack_high < (uintptr_t)(stack + WORDS)) /* the other thread's: what lies behind its end can't be read */
+		/* the other thread's: what lies behind its end can't be read */
+		if (si_tls.stack_high < (uintptr_t)(stack + WORDS))
 			mprotect(stack + WORDS / 2, WORDS / 2 * 8, PROT_NONE);
 		if (si_tls.stack_high >= (uintptr_t)(fp + ROOM))
 			ask(w, fp, r >> 40 & 1 ? 16 : 2 + (uint32_t)(r >> 41) % 20, 98);
@@ -169,9 +193,12 @@ static void any_stack(void)
 	__atomic_fetch_add(&si_rows_epoch, 1, __ATOMIC_RELEASE);
 	si_writer_salt(w);
 	si_leave(w);
-	checkf("any stack/as walked", told.wrong == 0, "%lu of %lu answers are not what a walk finds; the first after change %u", told.wrong,
-	       told.answered, told.worst);
-	checkf("any stack/answers", told.answered * 8 > told.asked || si_settings.unwind == SI_UNWIND_FP, "only %lu of %lu were answered", told.answered, told.asked);
+	checkf("any stack/as walked", told.wrong == 0,
+	       "%lu of %lu answers are not what a walk finds; the first after change %u",
+	       told.wrong, told.answered, told.worst);
+	checkf("any stack/answers",
+	       told.answered * 8 > told.asked || si_settings.unwind == SI_UNWIND_FP,
+	       "only %lu of %lu were answered", told.answered, told.asked);
 	printf("# %lu of %lu walks were not made again\n", told.answered, told.asked);
 }
 
@@ -220,7 +247,8 @@ static __attribute__((noinline)) void leaf(void)
 
 static void finish(const char *name)
 {
-	checkf(name, compared && !wrong && answered, "%lu of %lu stacks are wrong; %lu were not walked again", wrong, compared, answered);
+	checkf(name, compared && !wrong && answered,
+	       "%lu of %lu stacks are wrong; %lu were not walked again", wrong, compared, answered);
 	compared = answered = wrong = 0;
 }
 
@@ -236,11 +264,11 @@ static PLAIN void middle(void)
 	sink++;
 }
 
-#define CALLER(n)                                                                                                              \
-	static PLAIN void caller##n(void)                                                                                      \
-	{                                                                                                                      \
-		middle();                                                                                                      \
-		sink += n;                                                                                                     \
+#define CALLER(n)                         \
+	static PLAIN void caller##n(void) \
+	{                                 \
+		middle();                 \
+		sink += n;                \
 	}
 CALLER(1) CALLER(2) CALLER(3) CALLER(4)
 static void (*const callers[])(void) = { caller1, caller2, caller3, caller4 };
@@ -349,7 +377,8 @@ int main(int argc, char **argv)
 		return 1;
 	for (unsigned i = 0; i < 3; i++) {
 		char *arguments[] = { argv[0], (char *)(uintptr_t)modes[i], NULL };
-		char *environment[] = { session, unwind, (char *)"SHINY_COLLECT=off", (char *)"SHINY_RING=256m", NULL };
+		char *environment[] = { session, unwind, (char *)"SHINY_COLLECT=off",
+					(char *)"SHINY_RING=256m", NULL };
 		int status = -1;
 		pid_t pid;
 

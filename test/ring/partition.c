@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * partition.c: the recipe decoder and the attachment to a dispatch chain, on entries assembled here.
+ * partition.c: the recipe decoder and the attachment to a dispatch chain, on entries assembled
+ * here.
  *
  * Runs:      a test program, against interpose/ built with sanitizers.
  *
- * The entries are byte for byte in the shapes of Chromium 150's and 156's, with the slots of each version, in a page of their own
- * next to a table; then each is spoilt in one way, and must be refused with nothing changed. Last they are run, with other tables put in front
- * of ours as Chromium's heap sampler does: the events, which are caught here, must name the program's own calls.
+ * The entries are byte for byte in the shapes of Chromium 150's and 156's, with the slots of each
+ * version, in a page of their own next to a table; then each is spoilt in one way, and must be
+ * refused with nothing changed. Last they are run, with other tables put in front of ours as
+ * Chromium's heap sampler does: the events, which are caught here, must name the program's own
+ * calls.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -31,7 +34,8 @@ void si_event_alloc(const uintptr_t *fp, void *block, size_t size, enum shiny_ap
 	seen.allocs++;
 }
 
-bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api, si_release_fn *release)
+bool si_event_free(const uintptr_t *fp, void *block, size_t claimed, enum shiny_api api,
+		   si_release_fn *release)
 {
 	seen.site = fp[1];
 	seen.api = api;
@@ -72,8 +76,22 @@ static struct world {
 	char text_out[SHINY_TEXT];
 } w;
 
-/* What malloc, nothrow, calloc, memalign, nothrow aligned, realloc, free, sized, aligned, both, usable go through, version by version. */
-enum { MALLOC, NOTHROW, CALLOC, ALIGN, ALIGN_NOTHROW, REALLOC, FREE, SIZED, ALIGNED, BOTH, USABLE, SHAPES };
+/* What malloc, nothrow, calloc, memalign, nothrow aligned, realloc, free, sized, aligned, both,
+ * usable go through, version by version. */
+enum {
+	MALLOC,
+	NOTHROW,
+	CALLOC,
+	ALIGN,
+	ALIGN_NOTHROW,
+	REALLOC,
+	FREE,
+	SIZED,
+	ALIGNED,
+	BOTH,
+	USABLE,
+	SHAPES
+};
 struct version {
 	const char *name;
 	unsigned slots; /* of the table */
@@ -96,17 +114,33 @@ static const struct version versions[] = {
 	{ "later", 25, false, true, { 0, 1, 2, 4, 5, 6, 8, 9, 10, 11, 12 }, "" },
 };
 enum { VERSIONS = sizeof(versions) / sizeof(versions[0]) };
-static const struct version *const v156 = &versions[VERSIONS - 2], *const v150 = &versions[VERSIONS - 3], *const v92 = &versions[1];
+static const struct version *const v156 = &versions[VERSIONS - 2],
+				   *const v150 = &versions[VERSIONS - 3], *const v92 = &versions[1];
 
 static unsigned shape_of(const char *symbol)
 {
-	static const struct { const char *symbol; unsigned shape; } exact[] = {
-		{ "calloc", CALLOC }, { "realloc", REALLOC }, { "free", FREE }, { "cfree", FREE }, { "malloc", MALLOC },
-		{ "__libc_calloc", CALLOC }, { "__libc_realloc", REALLOC }, { "__libc_free", FREE }, { "__libc_malloc", MALLOC },
-		{ "malloc_usable_size", USABLE }, { "_ZdlPvm", SIZED }, { "_ZdaPvm", SIZED },
-		{ "_ZnwmRKSt9nothrow_t", NOTHROW }, { "_ZnamRKSt9nothrow_t", NOTHROW }, { "_Znwm", MALLOC }, { "_Znam", MALLOC },
-		{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW }, { "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW },
-		{ "_ZdlPvmSt11align_val_t", BOTH }, { "_ZdaPvmSt11align_val_t", BOTH },
+	static const struct { const char *symbol; unsigned shape;
+	} exact[] = {
+		{ "calloc", CALLOC },
+		{ "realloc", REALLOC },
+		{ "free", FREE },
+		{ "cfree", FREE },
+		{ "malloc", MALLOC },
+		{ "__libc_calloc", CALLOC },
+		{ "__libc_realloc", REALLOC },
+		{ "__libc_free", FREE },
+		{ "__libc_malloc", MALLOC },
+		{ "malloc_usable_size", USABLE },
+		{ "_ZdlPvm", SIZED },
+		{ "_ZdaPvm", SIZED },
+		{ "_ZnwmRKSt9nothrow_t", NOTHROW },
+		{ "_ZnamRKSt9nothrow_t", NOTHROW },
+		{ "_Znwm", MALLOC },
+		{ "_Znam", MALLOC },
+		{ "_ZnwmSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW },
+		{ "_ZnamSt11align_val_tRKSt9nothrow_t", ALIGN_NOTHROW },
+		{ "_ZdlPvmSt11align_val_t", BOTH },
+		{ "_ZdaPvmSt11align_val_t", BOTH },
 	};
 
 	for (unsigned i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
@@ -153,11 +187,13 @@ static const char *order_of(const char *symbol)
 }
 
 /* An entry that allocates: calls; one that frees or may fail: jumps. */
-static size_t assemble(uint8_t *at, const char *symbol, const struct version *v, unsigned slot, const void *head)
+static size_t assemble(uint8_t *at, const char *symbol, const struct version *v, unsigned slot,
+		       const void *head)
 {
 	static const char *const zero[] = { "31ff", "31f6", "31d2", "31c9", "4531c0", "4531c9" };
 	unsigned shape = shape_of(symbol), wide = shape >= CALLOC && shape <= REALLOC ? 2 : 1;
-	bool calls = shape == MALLOC || shape == CALLOC || shape == ALIGN || shape == REALLOC, r12 = shape == ALIGN;
+	bool calls = shape == MALLOC || shape == CALLOC || shape == ALIGN || shape == REALLOC,
+	     r12 = shape == ALIGN;
 	bool allocates = shape <= REALLOC;
 	size_t n = put(at, calls ? "55 4889e5 4157 4156 53 50 4889f3 4989fe" : "55 4889e5");
 
@@ -208,11 +244,14 @@ static void build(const struct version *v)
 
 		e->symbol = si_entry_symbol(w.count);
 		e->at = (uintptr_t)w.text + (size_t)w.count * ENTRY_BYTES;
-		e->size = assemble((uint8_t *)e->at, e->symbol, v, v->slot[shape_of(e->symbol)], &w.data[0]);
+		e->size = assemble((uint8_t *)e->at, e->symbol, v, v->slot[shape_of(e->symbol)],
+				   &w.data[0]);
 	}
 	w.image = (struct si_image){ .segments = 2 };
-	w.image.segment[0] = (struct si_segment){ (uintptr_t)w.text, (uintptr_t)w.text + TEXT_BYTES, true, false };
-	w.image.segment[1] = (struct si_segment){ (uintptr_t)w.data, (uintptr_t)w.data + DATA_BYTES, false, true };
+	w.image.segment[0] = (struct si_segment){ (uintptr_t)w.text, (uintptr_t)w.text + TEXT_BYTES,
+						  true, false };
+	w.image.segment[1] = (struct si_segment){ (uintptr_t)w.data, (uintptr_t)w.data + DATA_BYTES,
+						  false, true };
 }
 
 static struct si_entry *entry(const char *symbol)
@@ -236,9 +275,13 @@ static void accepts(const char *name, const struct version *v)
 	build(v);
 	check(name, attach(), w.text_out);
 	ours = (uintptr_t *)w.data[0];
-	check(name, ours != &w.data[16] && ours[v->slots - 1] == (uintptr_t)&w.data[16], "the old head is not our next");
-	check(name, ours[v->slot[MALLOC]] != w.data[16] && ours[v->slot[FREE]] != w.data[16 + v->slot[FREE]] &&
-	      ours[v->slot[USABLE]] == w.data[16 + v->slot[USABLE]], "the wrong slots are ours");
+	check(name, ours != &w.data[16] && ours[v->slots - 1] == (uintptr_t)&w.data[16],
+	      "the old head is not our next");
+	check(name,
+	      ours[v->slot[MALLOC]] != w.data[16] &&
+		      ours[v->slot[FREE]] != w.data[16 + v->slot[FREE]] &&
+		      ours[v->slot[USABLE]] == w.data[16 + v->slot[USABLE]],
+	      "the wrong slots are ours");
 }
 
 /* After something was spoilt: refused, `words` named, nothing changed. */
@@ -246,7 +289,8 @@ static void refuses(const char *name, const char *words)
 {
 	bool hooked = attach();
 
-	check(name, !hooked && w.data[0] == (uintptr_t)&w.data[16] && strstr(w.text_out, words), hooked ? "it was hooked" : w.text_out);
+	check(name, !hooked && w.data[0] == (uintptr_t)&w.data[16] && strstr(w.text_out, words),
+	      hooked ? "it was hooked" : w.text_out);
 }
 
 static void hostile(const struct version *v)
@@ -326,21 +370,26 @@ static void hostile(const struct version *v)
 
 	build(v);
 	w.data[0] = (uintptr_t)w.data + DATA_BYTES - 8;
-	check("a table beyond the data", !attach() && w.data[0] == (uintptr_t)w.data + DATA_BYTES - 8, w.text_out);
+	check("a table beyond the data",
+	      !attach() && w.data[0] == (uintptr_t)w.data + DATA_BYTES - 8, w.text_out);
 }
 
-/* An allocator below that has none of what could tell 14, 16 and 17 slots apart, and zeros behind the table. */
+/* An allocator below that has none of what could tell 14, 16 and 17 slots apart, and zeros behind
+ * the table. */
 static void ambiguous(void)
 {
 	build(v92);
 	for (unsigned i = 7; i <= 24; i++)
 		w.data[16 + i] = 0;
-	refuses("a table of two versions", "could be that of Chromium 86 to 107 and that of Chromium 109 to 117");
-	w.data[16 + 14] = 1; /* not code: the next thing in memory is no function of a table with more slots */
+	refuses("a table of two versions",
+		"could be that of Chromium 86 to 107 and that of Chromium 109 to 117");
+	/* not code: the next thing in memory is no function of a table with more slots */
+	w.data[16 + 14] = 1;
 	check("the same before something else", attach(), w.text_out);
 }
 
-/* No input may make the decoder read outside, or loop: every byte of an entry, spoilt in every way. */
+/* No input may make the decoder read outside, or loop: every byte of an entry, spoilt in every
+ * way. */
 static void noise(const struct version *v)
 {
 	struct si_recipe recipe;
@@ -358,7 +407,8 @@ static void noise(const struct version *v)
 				uint8_t before = copy[at];
 
 				copy[at] = (uint8_t)value;
-				accepted += si_decode_dispatch(copy, size, w.entries[i].at, &recipe, &error);
+				accepted += si_decode_dispatch(copy, size, w.entries[i].at, &recipe,
+							       &error);
 				copy[at] = before;
 			}
 	}
@@ -368,7 +418,15 @@ static void noise(const struct version *v)
 /* ---- other tables in front of ours, and the program running ---- */
 
 /* Where things lie in the text behind the entries, and in the data behind the table. */
-enum { ALLOCATOR = 6144, PROGRAM = 6400, SAMPLER = 6656, SAMPLER_2 = 7424, FRONT = 128, FRONT_2 = 192, FUNCTION = 64 };
+enum {
+	ALLOCATOR = 6144,
+	PROGRAM = 6400,
+	SAMPLER = 6656,
+	SAMPLER_2 = 7424,
+	FRONT = 128,
+	FRONT_2 = 192,
+	FUNCTION = 64
+};
 static char block[64];
 
 /* mov $target,%rax */
@@ -387,7 +445,8 @@ static void bottom(unsigned slot)
 	w.data[16 + slot] = (uintptr_t)at;
 }
 
-/* The program: calls an entry. `calls_slot` >= 0: goes through the head itself, as code inside the executable does. */
+/* The program: calls an entry. `calls_slot` >= 0: goes through the head itself, as code inside the
+ * executable does. */
 static uintptr_t program(const char *symbol, int calls_slot)
 {
 	uint8_t *at = w.text + PROGRAM;
@@ -442,8 +501,8 @@ static void sees(const char *name, uintptr_t site, unsigned api)
 	char why[128];
 
 	run();
-	snprintf(why, sizeof(why), "site %#lx, api %u; the program's call is %#lx, api %u", (unsigned long)seen.site, seen.api,
-		 (unsigned long)site, api);
+	snprintf(why, sizeof(why), "site %#lx, api %u; the program's call is %#lx, api %u",
+		 (unsigned long)seen.site, seen.api, (unsigned long)site, api);
 	check(name, seen.allocs + seen.frees == 1 && seen.site == site && seen.api == api, why);
 }
 
@@ -456,7 +515,8 @@ static void attach_to(const struct version *v, unsigned slot)
 
 static void front(const struct version *v)
 {
-	unsigned malloc_slot = v->slot[MALLOC], free_slot = v->slot[FREE], size_slot = v->slot[SIZED];
+	unsigned malloc_slot = v->slot[MALLOC], free_slot = v->slot[FREE],
+		 size_slot = v->slot[SIZED];
 	uintptr_t ours;
 
 	attach_to(v, malloc_slot);
@@ -467,7 +527,8 @@ static void front(const struct version *v)
 	w.data[0] = (uintptr_t)&w.data[FRONT];
 	sees("sampler: malloc", program("malloc", -1), SHINY_API_MALLOC);
 	sees("sampler: new", program("_Znwm", -1), SHINY_API_NEW);
-	sees("sampler: the executable's own call", program(NULL, (int)malloc_slot), SHINY_API_EITHER_ALLOC);
+	sees("sampler: the executable's own call", program(NULL, (int)malloc_slot),
+	     SHINY_API_EITHER_ALLOC);
 	put_table(FRONT_2);
 	sampler(SAMPLER_2, FRONT_2, malloc_slot, CALLS);
 	w.data[0] = (uintptr_t)&w.data[FRONT_2];
@@ -482,7 +543,8 @@ static void front(const struct version *v)
 		put_table(FRONT);
 		sampler(SAMPLER, FRONT, free_slot, (enum style)style);
 		w.data[0] = (uintptr_t)&w.data[FRONT];
-		sees(style == CALLS ? "sampler that calls: free" : "sampler that jumps: free", program("free", -1), SHINY_API_EITHER_FREE);
+		sees(style == CALLS ? "sampler that calls: free" : "sampler that jumps: free",
+		     program("free", -1), SHINY_API_EITHER_FREE);
 	}
 	attach_to(v, size_slot);
 	put_table(FRONT);
@@ -497,7 +559,8 @@ static void front(const struct version *v)
 	sees("a table with others' slots", program("malloc", -1), SHINY_API_MALLOC);
 }
 
-/* Tables in front that are not what they should be: nothing is followed outside, nothing runs for ever, the program goes on. */
+/* Tables in front that are not what they should be: nothing is followed outside, nothing runs for
+ * ever, the program goes on. */
 static void bad_front(const struct version *v)
 {
 	unsigned slot = v->slot[MALLOC];
@@ -509,7 +572,9 @@ static void bad_front(const struct version *v)
 	w.data[0] = (uintptr_t)&w.data[FRONT];
 	program("malloc", -1);
 	run();
-	check("function without a frame", seen.allocs == 1 && seen.site - (uintptr_t)w.text - SAMPLER < FUNCTION, "its frame was stepped over");
+	check("function without a frame",
+	      seen.allocs == 1 && seen.site - (uintptr_t)w.text - SAMPLER < FUNCTION,
+	      "its frame was stepped over");
 
 	attach_to(v, slot);
 	put_table(FRONT);
@@ -539,7 +604,8 @@ static void bad_front(const struct version *v)
 
 int main(void)
 {
-	uint8_t *room = mmap(NULL, TEXT_BYTES + DATA_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *room = mmap(NULL, TEXT_BYTES + DATA_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (room == MAP_FAILED)
 		return 77;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reader.h: a second, independent reader of a ring, for tests of the writer: it takes the published records of every stream and
- * checks ring.h's invariants I1 (where asked), I2 and I3 on the way. It shares wire.h with the sidecar, and no code.
+ * reader.h: a second, independent reader of a ring, for tests of the writer: it takes the published
+ * records of every stream and checks ring.h's invariants I1 (where asked), I2 and I3 on the way. It
+ * shares wire.h with the sidecar, and no code.
  *
- * Runs: tests. Allocates: yes. Threads: one, after the writers are gone (or a snapshot of what they have published).
+ * Runs: tests. Allocates: yes. Threads: one, after the writers are gone (or a snapshot of what they
+ * have published).
  */
 #ifndef TEST_READER_H
 #define TEST_READER_H
@@ -111,27 +113,33 @@ static inline bool rd_is_run(unsigned kind)
 	return kind < SHINY_REC_KINDS && layouts[kind] == RUN;
 }
 
-/* A definition: of `before` (the one before it in the chunk, or NULL) and its own payload. NULL: against the rules. */
+/* A definition: of `before` (the one before it in the chunk, or NULL) and its own payload. NULL:
+ * against the rules. */
 static inline struct rd_stack *rd_define(const struct shiny_record *rec, struct rd_stack *before)
 {
 	const uint64_t *fresh = (const uint64_t *)(rec + 1);
-	uint64_t aux = rec->w0 >> SHINY_ADDRESS_SHIFT, size = rec->w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1);
+	uint64_t aux = rec->w0 >> SHINY_ADDRESS_SHIFT,
+		 size = rec->w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1);
 	bool like = (rec->w1 & 63) == SHINY_REC_STACK_LIKE;
-	uint64_t frames = like ? aux & 0xff : aux, inner = like ? aux >> 8 & 0xff : 0, skip = like ? aux >> 16 & 0xff : 0;
+	uint64_t frames = like ? aux & 0xff : aux, inner = like ? aux >> 8 & 0xff : 0,
+		 skip = like ? aux >> 16 & 0xff : 0;
 	uint64_t kept = like ? aux >> 24 & 0xff : 0;
 	struct rd_stack *s;
 
-	if (frames == 0 || frames > SHINY_FRAMES_MAX || inner + kept > frames || size != (frames - kept + 1) / 2 ||
+	if (frames == 0 || frames > SHINY_FRAMES_MAX || inner + kept > frames ||
+	    size != (frames - kept + 1) / 2 ||
 	    (like && (!before || !kept || skip + kept > before->frames)))
 		return NULL;
 	s = malloc(sizeof(*s));
 	s->frames = (uint32_t)frames;
 	for (uint64_t i = 0; i < frames; i++)
-		s->frame[i] = i >= inner && i < inner + kept ? before->frame[skip + i - inner] : *fresh++;
+		s->frame[i] =
+			i >= inner && i < inner + kept ? before->frame[skip + i - inner] : *fresh++;
 	return s;
 }
 
-static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, uint32_t room, rd_fn *fn, void *context, struct rd_stack **stacks,
+static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, uint32_t room,
+				    rd_fn *fn, void *context, struct rd_stack **stacks,
 				    struct rd_stack **all)
 {
 	struct rd_stack *last = NULL;
@@ -144,15 +152,21 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, u
 		unsigned kind = (unsigned)(w1 & 63);
 		uint64_t size = w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1);
 		uint32_t id = (uint32_t)(w0 & (SHINY_STACK_LIMIT - 1));
-		struct rd_event e = { .kind = kind, .api = (unsigned)(w1 >> SHINY_API_SHIFT & 15), .process = c->process_slot,
-				      .thread = c->thread_slot, .generation = c->thread_generation, .size = size, .stack = id };
+		struct rd_event e = { .kind = kind,
+				      .api = (unsigned)(w1 >> SHINY_API_SHIFT & 15),
+				      .process = c->process_slot,
+				      .thread = c->thread_slot,
+				      .generation = c->thread_generation,
+				      .size = size,
+				      .stack = id };
 
 		if (kind == SHINY_REC_NONE)
 			break;
 		if (kind >= SHINY_REC_KINDS)
 			return RD_FAIL(r, "I2: record %u has kind %u", i, kind);
 		if (rd_is_run(kind) && i + 1 + size > room)
-			return RD_FAIL(r, "I2: run at %u of %llu records leaves its chunk", i, (unsigned long long)size);
+			return RD_FAIL(r, "I2: run at %u of %llu records leaves its chunk", i,
+				       (unsigned long long)size);
 		r->count[kind]++;
 		r->records++;
 		e.time = base + (w1 >> SHINY_DT_SHIFT);
@@ -180,7 +194,8 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, u
 		if (kind == SHINY_REC_STACK || kind == SHINY_REC_STACK_LIKE) {
 			last = id ? rd_define(rec, last) : NULL;
 			if (!last)
-				return RD_FAIL(r, "I2: stack %u, aux %llx, in %llu records", id, (unsigned long long)(w0 >> SHINY_ADDRESS_SHIFT),
+				return RD_FAIL(r, "I2: stack %u, aux %llx, in %llu records", id,
+					       (unsigned long long)(w0 >> SHINY_ADDRESS_SHIFT),
 					       (unsigned long long)size);
 			last->before = *all;
 			*all = last;
@@ -190,7 +205,8 @@ static inline bool rd_chunk_records(struct rd *r, const struct shiny_chunk *c, u
 			stacks[id] = last;
 			e.frames = last->frames;
 			e.frame = last->frame;
-		} else if (id && kind != SHINY_REC_LOSS && kind != SHINY_REC_TIME && kind != SHINY_REC_VPTR) {
+		} else if (id && kind != SHINY_REC_LOSS && kind != SHINY_REC_TIME &&
+			   kind != SHINY_REC_VPTR) {
 			if (stacks[id]) {
 				e.frames = stacks[id]->frames;
 				e.frame = stacks[id]->frame;
@@ -209,7 +225,8 @@ static inline const struct shiny_chunk *rd_chunk_at(const struct rd *r, uint32_t
 {
 	const char *at = (const char *)r->h;
 
-	at += i < r->h->smalls ? r->h->smalls_at + (uint64_t)i * 4096 : r->h->chunks_at + (uint64_t)(i - r->h->smalls) * 65536;
+	at += i < r->h->smalls ? r->h->smalls_at + (uint64_t)i * 4096
+			       : r->h->chunks_at + (uint64_t)(i - r->h->smalls) * 65536;
 	return (const struct shiny_chunk *)at;
 }
 
@@ -218,7 +235,8 @@ static inline uint32_t rd_room(const struct rd *r, uint32_t i)
 	return i < r->h->smalls ? 252 : 4092;
 }
 
-/* Streams one after the other, each in its own order. False: an invariant is broken, r->error says which. */
+/* Streams one after the other, each in its own order. False: an invariant is broken, r->error says
+ * which. */
 static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 {
 	const uint64_t *states = (const uint64_t *)((const char *)r->h + r->h->states_at);
@@ -233,30 +251,37 @@ static inline bool rd_walk(struct rd *r, rd_fn *fn, void *context)
 		uint64_t word = __atomic_load_n(&states[i], __ATOMIC_ACQUIRE); /* [seal] */
 		const struct shiny_chunk *c;
 
-		if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_OPEN && SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FULL)
+		if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_OPEN &&
+		    SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FULL)
 			continue;
 		c = rd_chunk_at(r, i);
 		if (c->records[0].w1 == 0)
 			continue; /* claimed, nothing published: its header may not be filled in */
 		if (c->thread_slot != SHINY_CHUNK_THREAD(word))
-			good = RD_FAIL(r, "chunk %u: header says t%u, state t%u", i, c->thread_slot, SHINY_CHUNK_THREAD(word));
+			good = RD_FAIL(r, "chunk %u: header says t%u, state t%u", i, c->thread_slot,
+				       SHINY_CHUNK_THREAD(word));
 		r->sizes[i >= r->h->smalls]++;
-		list[n].key = (uint64_t)c->thread_slot << 48 | (uint64_t)(c->thread_generation & 0xffff) << 32 |
+		list[n].key = (uint64_t)c->thread_slot << 48 |
+			      (uint64_t)(c->thread_generation & 0xffff) << 32 |
 			      SHINY_CHUNK_SEQUENCE(word);
 		list[n++].index = i;
 	}
 	qsort(list, n, sizeof(*list), rd_compare);
 	for (uint32_t i = 0; i < n && good; i++) {
 		bool first = i == 0 || list[i].key >> 32 != list[i - 1].key >> 32;
-		uint32_t sequence = (uint32_t)list[i].key, expected = first ? 0 : (uint32_t)list[i - 1].key + 1;
+		uint32_t sequence = (uint32_t)list[i].key,
+			 expected = first ? 0 : (uint32_t)list[i - 1].key + 1;
 
 		if (first) {
 			r->streams++;
 			memset(stacks, 0, RD_IDS * sizeof(*stacks));
 		}
 		if (sequence != expected)
-			good = RD_FAIL(r, "I3: thread slot %u: sequence %u where %u was due", (unsigned)(list[i].key >> 48), sequence, expected);
-		good = good && rd_chunk_records(r, rd_chunk_at(r, list[i].index), rd_room(r, list[i].index), fn, context, stacks, &all);
+			good = RD_FAIL(r, "I3: thread slot %u: sequence %u where %u was due",
+				       (unsigned)(list[i].key >> 48), sequence, expected);
+		good = good &&
+		       rd_chunk_records(r, rd_chunk_at(r, list[i].index), rd_room(r, list[i].index),
+					fn, context, stacks, &all);
 	}
 	free(list);
 	free(stacks);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * streams.c: the engine under threads, forks, signals, SIGKILL and a full ring. Each case runs in a process of its own, which keeps
- * its own book in shared memory; the test then reads the ring that is left behind with reader.h and compares.
+ * streams.c: the engine under threads, forks, signals, SIGKILL and a full ring. Each case runs in a
+ * process of its own, which keeps its own book in shared memory; the test then reads the ring that
+ * is left behind with reader.h and compares.
  *
- * Runs: test, against interpose/ built with sanitizers. Reads of freed blocks, torn tables and races on them end the child's run.
+ * Runs: test, against interpose/ built with sanitizers. Reads of freed blocks, torn tables and
+ * races on them end the child's run.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,16 +30,24 @@
 
 void si_boot_test_constructor(void);
 
-enum { THREADS = 64, SLOTS = 256, THREAD_SLOTS = 32768, PROCESS_SLOTS = 16384 /* in the largest ring here */ };
-static const uint64_t ghost = UINT64_C(0x100000000); /* addresses that are nobody's: never put into the nursery, as whole pages */
+enum {
+	THREADS = 64,
+	SLOTS = 256,
+	THREAD_SLOTS = 32768,
+	PROCESS_SLOTS = 16384 /* in the largest ring here */
+};
+static const uint64_t ghost = UINT64_C(0x100000000); /* addresses that are nobody's: never put into
+                                                      * the nursery, as whole pages */
 
 /* The child's own book. */
 struct book {
-	_Atomic uint64_t begun[SLOTS], done[SLOTS]; /* events by worker: about to be reported, reported */
+	_Atomic uint64_t begun[SLOTS], done[SLOTS]; /* events by worker: about to be reported,
+	                                             * reported */
 	uint64_t code; /* where descend_left is */
 	_Atomic uint64_t tried; /* allocations about to be reported */
 	_Atomic uint64_t allocs, frees, reallocs, processes, released, handler_events;
-	_Atomic uint64_t drained; /* allocations that the child itself took out of the ring, as a sidecar would */
+	_Atomic uint64_t drained; /* allocations that the child itself took out of the ring, as a
+	                           * sidecar would */
 	_Atomic uint64_t waited;  /* seconds */
 };
 static struct book *book;
@@ -77,7 +87,8 @@ static void run_kinds(void)
 			if (!si_event_realloc_begin(FP, (void *)(uintptr_t)at))
 				abort();
 			if (i % 2)
-				si_event_realloc_done(FP, (void *)(uintptr_t)(at + 4), 8192); /* not on an 8-byte boundary: wide */
+				si_event_realloc_done(FP, (void *)(uintptr_t)(at + 4),
+						      8192); /* not on an 8-byte boundary: wide */
 			else
 				si_event_realloc_failed(FP);
 			book->reallocs++;
@@ -86,11 +97,13 @@ static void run_kinds(void)
 }
 
 /*
- * Two functions that call each other down to `depth`, by a path that `path`'s bits choose; the block's size tells both. Each call site
- * leaves its mark in the stack: a frame is told from its caller's by which of the two functions it lies in.
+ * Two functions that call each other down to `depth`, by a path that `path`'s bits choose; the
+ * block's size tells both. Each call site leaves its mark in the stack: a frame is told from its
+ * caller's by which of the two functions it lies in.
  */
 static void descend_left(uint64_t path, unsigned depth, uint64_t at, size_t size);
-static __attribute__((noinline)) void descend_right(uint64_t path, unsigned depth, uint64_t at, size_t size)
+static __attribute__((noinline)) void descend_right(uint64_t path, unsigned depth, uint64_t at,
+						    size_t size)
 {
 	if (depth == 0)
 		note_alloc(at, size);
@@ -101,7 +114,8 @@ static __attribute__((noinline)) void descend_right(uint64_t path, unsigned dept
 	__asm__ volatile("");
 }
 
-static __attribute__((noinline)) void descend_left(uint64_t path, unsigned depth, uint64_t at, size_t size)
+static __attribute__((noinline)) void descend_left(uint64_t path, unsigned depth, uint64_t at,
+						   size_t size)
 {
 	if (depth == 0)
 		note_alloc(at, size);
@@ -128,10 +142,12 @@ static void run_stacks(void)
 	}
 }
 
-/* Where the code of the function that `address` lies in is, of the two; the parent knows them, as it is the same executable. */
+/* Where the code of the function that `address` lies in is, of the two; the parent knows them, as
+ * it is the same executable. */
 static int side(uint64_t address, int64_t slide)
 {
-	uint64_t at = address - (uint64_t)slide, left = (uintptr_t)descend_left, right = (uintptr_t)descend_right;
+	uint64_t at = address - (uint64_t)slide, left = (uintptr_t)descend_left,
+		 right = (uintptr_t)descend_right;
 	bool left_is_lower = left < right;
 	uint64_t lower = left_is_lower ? left : right, upper = left_is_lower ? right : left;
 
@@ -140,7 +156,8 @@ static int side(uint64_t address, int64_t slide)
 	return (at >= upper) == left_is_lower; /* 0: left, 1: right */
 }
 
-/* What the stack of a block of run_stacks must be: at each depth the function that the path had chosen. */
+/* What the stack of a block of run_stacks must be: at each depth the function that the path had
+ * chosen. */
 static bool right_stack(const struct rd_event *e, int64_t slide)
 {
 	uint64_t told = e->size - 4096, path = told >> 5;
@@ -277,11 +294,14 @@ static void release(void *block)
 
 static uint64_t handed_over(void)
 {
-	return __atomic_load_n(&si_ring.processes[si_process.slot].counters[SHINY_COUNT_FREES_HANDED_OVER], __ATOMIC_RELAXED);
+	return __atomic_load_n(
+		&si_ring.processes[si_process.slot].counters[SHINY_COUNT_FREES_HANDED_OVER],
+		__ATOMIC_RELAXED);
 }
 
 static void *_Atomic shared_blocks[SLOTS];
-static void *const relocated = &book; /* lies where vtables do, in read-only relocated data, wherever the program is loaded */
+static void *const relocated = &book; /* lies where vtables do, in read-only relocated data,
+                                       * wherever the program is loaded */
 static void *churn(void *seed)
 {
 	uint64_t x = (uintptr_t)seed * UINT64_C(0x9e3779b97f4a7c15);
@@ -307,8 +327,9 @@ static void *churn(void *seed)
 }
 
 /*
- * Holds a read open until another thread has freed what is being read: the block is in a slot that all churn, so one soon does. Bounded, as
- * the others may have ended; and a few times only, once it has come to that, as each takes its time.
+ * Holds a read open until another thread has freed what is being read: the block is in a slot that
+ * all churn, so one soon does. Bounded, as the others may have ended; and a few times only, once it
+ * has come to that, as each takes its time.
  */
 static void linger(void)
 {
@@ -355,7 +376,8 @@ static __attribute__((noinline)) void handled(void)
 
 static __attribute__((noinline)) void finish_record(struct si_writer *w)
 {
-	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_MALLOC, ghost * 90, 4096, 0, si_ticks());
+	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_MALLOC, ghost * 90, 4096,
+		       0, si_ticks());
 	si_leave(w);
 }
 
@@ -431,13 +453,15 @@ static __attribute__((noinline)) void claim_some(unsigned jump_at)
 
 static void *claimer(void *argument)
 {
-	unsigned jump_at = (unsigned)(uintptr_t)argument; /* the place in a claim at which a handler leaves by longjmp; 0: none does */
+	/* the place in a claim at which a handler leaves by longjmp; 0: none does */
+	unsigned jump_at = (unsigned)(uintptr_t)argument;
 	pthread_attr_t self;
 	void *low;
 	size_t bytes;
 	struct si_writer *w;
 
-	if (pthread_getattr_np(pthread_self(), &self) != 0 || pthread_attr_getstack(&self, &low, &bytes) != 0)
+	if (pthread_getattr_np(pthread_self(), &self) != 0 ||
+	    pthread_attr_getstack(&self, &low, &bytes) != 0)
 		abort();
 	pthread_attr_destroy(&self);
 	si_tls.stack_low = (uintptr_t)low;
@@ -487,7 +511,9 @@ static void drain(uint32_t index)
 		if (kind == SHINY_REC_NONE)
 			break;
 		book->drained += kind == SHINY_REC_ALLOC;
-		i += 1 + (si_kind_is_run(kind) ? (uint32_t)(w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1)) : 0);
+		i += 1 + (si_kind_is_run(kind)
+				  ? (uint32_t)(w1 >> SHINY_SIZE_SHIFT & (SHINY_SIZE_LIMIT - 1))
+				  : 0);
 	}
 	shiny_chunk_give(si_ring.header, &si_ring.chunks, index, room);
 }
@@ -495,7 +521,9 @@ static void drain(uint32_t index)
 static bool drain_one(void)
 {
 	for (uint32_t i = 0; i < si_ring.chunks.count; i++)
-		if (SHINY_CHUNK_PHASE(__atomic_load_n(&si_ring.chunks.states[i], __ATOMIC_ACQUIRE)) == SHINY_CHUNK_FULL) { /* [seal] */
+		if (SHINY_CHUNK_PHASE(
+			    __atomic_load_n(&si_ring.chunks.states[i], __ATOMIC_ACQUIRE)) ==
+		    SHINY_CHUNK_FULL) { /* [seal] */
 			drain(i);
 			return true;
 		}
@@ -535,7 +563,10 @@ static void sign_other(unsigned step)
 {
 	for (uint32_t i = 0; i < si_ring.chunks.count; i++)
 		if (SHINY_CHUNK_PHASE(si_ring.chunks.states[i]) == SHINY_CHUNK_FULL) {
-			__atomic_store_n(&si_ring.chunks.states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, THREAD_SLOTS - 1, step), __ATOMIC_RELEASE);
+			__atomic_store_n(&si_ring.chunks.states[i],
+					 SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, THREAD_SLOTS - 1,
+							   step),
+					 __ATOMIC_RELEASE);
 			__atomic_fetch_add(&si_ring.header->given, 1, __ATOMIC_RELEASE);
 			return;
 		}
@@ -555,12 +586,16 @@ static void *fill(void *argument)
 static void beat_ago(double seconds)
 {
 	const struct shiny_header *h = si_ring.header;
-	double rate = (double)(si_ticks() - h->start_ticks) / (double)(si_clock_ns(CLOCK_BOOTTIME) - h->start_boottime);
+	double rate = (double)(si_ticks() - h->start_ticks) /
+		      (double)(si_clock_ns(CLOCK_BOOTTIME) - h->start_boottime);
 
-	__atomic_store_n(&si_ring.header->sidecar_beat, si_ticks() - (uint64_t)(int64_t)(seconds * 1e9 * rate), __ATOMIC_RELAXED); /* [ctl] */
+	/* [ctl] */
+	__atomic_store_n(&si_ring.header->sidecar_beat,
+			 si_ticks() - (uint64_t)(int64_t)(seconds * 1e9 * rate), __ATOMIC_RELAXED);
 }
 
-/* Writes what all chunks hold and `more` small ones. In a thread, as its end seals the last of them. */
+/* Writes what all chunks hold and `more` small ones. In a thread, as its end seals the last of
+ * them. */
 static void overfill(unsigned more, struct slow *slow)
 {
 	pthread_t writer, sidecar;
@@ -604,7 +639,8 @@ static void run_still(void)
 	book->waited = (si_clock_ns(CLOCK_MONOTONIC) - start) / 1000000000;
 }
 
-/* One that was held up for two seconds is waited for; one that has not been heard of for eleven is not. */
+/* One that was held up for two seconds is waited for; one that has not been heard of for eleven is
+ * not. */
 static void run_aged(void)
 {
 	sleep_ms(20);
@@ -631,7 +667,8 @@ static void add_up(void *context, const struct rd_event *e)
 	struct sums *s = context;
 
 	if (e->thread < THREAD_SLOTS && e->kind != SHINY_REC_VPTR) {
-		if (s->last_generation[e->thread] == e->generation && e->time < s->last_time[e->thread])
+		if (s->last_generation[e->thread] == e->generation &&
+		    e->time < s->last_time[e->thread])
 			s->backwards = true;
 		s->last_generation[e->thread] = e->generation;
 		s->last_time[e->thread] = e->time;
@@ -672,7 +709,8 @@ static pid_t start(const char *mode, const char *ring, const char *self)
 	snprintf(size, sizeof(size), "SHINY_RING=%s", ring);
 	child = fork();
 	if (child == 0) {
-		char *arguments[] = { (char *)(uintptr_t)self, (char *)(uintptr_t)mode, truth, NULL };
+		char *arguments[] = { (char *)(uintptr_t)self, (char *)(uintptr_t)mode, truth,
+				      NULL };
 		char *environment[] = { session, "SHINY_COLLECT=off", size, NULL };
 
 		execve("/proc/self/exe", arguments, environment);
@@ -683,7 +721,8 @@ static pid_t start(const char *mode, const char *ring, const char *self)
 
 static uint64_t counted(const struct rd *r, enum shiny_counter which)
 {
-	const struct shiny_process *p = (const struct shiny_process *)((const char *)r->h + r->h->processes_at);
+	const struct shiny_process *p =
+		(const struct shiny_process *)((const char *)r->h + r->h->processes_at);
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < r->h->processes; i++)
@@ -701,11 +740,13 @@ static uint64_t losses(const struct rd *r)
 /* A thread has one stream that is its own; what handlers needed beside it is marked. */
 static bool one_own_stream(const struct rd *r)
 {
-	const struct shiny_thread *t = (const struct shiny_thread *)((const char *)r->h + r->h->threads_at);
+	const struct shiny_thread *t =
+		(const struct shiny_thread *)((const char *)r->h + r->h->threads_at);
 
 	for (unsigned i = 0; i < r->h->threads_used; i++)
 		for (unsigned k = 0; k < i; k++)
-			if (t[i].state >= SHINY_SLOT_LIVE && t[k].state >= SHINY_SLOT_LIVE && t[i].tid == t[k].tid && !t[i].nested && !t[k].nested)
+			if (t[i].state >= SHINY_SLOT_LIVE && t[k].state >= SHINY_SLOT_LIVE &&
+			    t[i].tid == t[k].tid && !t[i].nested && !t[k].nested)
 				return false;
 	return true;
 }
@@ -721,7 +762,8 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 	const char *problem = NULL;
 
 	if (kill_after) {
-		while (book->done[1] + book->done[2] + book->done[3] + book->done[4] < kill_after && waitpid(child, &status, WNOHANG) == 0)
+		while (book->done[1] + book->done[2] + book->done[3] + book->done[4] < kill_after &&
+		       waitpid(child, &status, WNOHANG) == 0)
 			sched_yield();
 		kill(child, SIGKILL);
 	}
@@ -745,59 +787,86 @@ static void one_case(const char *mode, const char *ring, const char *self, unsig
 		problem = "time goes back within a stream";
 	else if (r.undefined_stacks)
 		problem = "an event has a stack that its stream has not defined";
-	if (!problem && s.stacks && (s.wrong_stacks || !r.count[SHINY_REC_STACK_LIKE] || !r.count[SHINY_REC_STACK])) {
-		snprintf(why, sizeof(why), "%llu stacks are not the program's; %llu definitions by another one's frames, %llu whole",
-			 (unsigned long long)s.wrong_stacks, (unsigned long long)r.count[SHINY_REC_STACK_LIKE],
+	if (!problem && s.stacks &&
+	    (s.wrong_stacks || !r.count[SHINY_REC_STACK_LIKE] || !r.count[SHINY_REC_STACK])) {
+		snprintf(why, sizeof(why),
+			 "%llu stacks are not the program's; %llu definitions by another one's "
+			 "frames, %llu whole",
+			 (unsigned long long)s.wrong_stacks,
+			 (unsigned long long)r.count[SHINY_REC_STACK_LIKE],
 			 (unsigned long long)r.count[SHINY_REC_STACK]);
 		problem = why;
 	}
 	if (!problem && kill_after) {
 		/* what was reported is there; what was begun may be there */
 		for (unsigned i = 1; i <= 4; i++)
-			if (s.by_worker[i] < book->done[i] || s.by_worker[i] > book->begun[i] || s.gap) {
-				snprintf(why, sizeof(why), "worker %u reported %llu, began %llu, the ring has %llu", i,
-					 (unsigned long long)book->done[i], (unsigned long long)book->begun[i],
+			if (s.by_worker[i] < book->done[i] || s.by_worker[i] > book->begun[i] ||
+			    s.gap) {
+				snprintf(why, sizeof(why),
+					 "worker %u reported %llu, began %llu, the ring has %llu",
+					 i, (unsigned long long)book->done[i],
+					 (unsigned long long)book->begun[i],
 					 (unsigned long long)s.by_worker[i]);
 				problem = why;
 			}
 	} else if (!problem) {
-		bool may_fill = strcmp(mode, "full") == 0 || strcmp(mode, "still") == 0 || strcmp(mode, "aged") == 0;
+		bool may_fill = strcmp(mode, "full") == 0 || strcmp(mode, "still") == 0 ||
+				strcmp(mode, "aged") == 0;
 		uint64_t missing, deep = strcmp(mode, "deep") == 0 ? 1 : 0;
-		bool jumped = strcmp(mode, "signals") == 0 && s.allocs <= book->tried; /* out of the book-keeping, too */
+		/* out of the book-keeping, too */
+		bool jumped = strcmp(mode, "signals") == 0 && s.allocs <= book->tried;
 
 		s.allocs += book->drained;
-		missing = book->allocs + book->frees + book->reallocs - s.allocs - s.frees - s.reallocs;
-		if ((missing != losses(&r) || s.allocs > book->allocs || s.frees > book->frees) && !(jumped && s.allocs + losses(&r) >= book->allocs)) {
-			snprintf(why, sizeof(why), "told %llu/%llu/%llu, found %llu/%llu/%llu, counted lost %llu", (unsigned long long)book->allocs,
-				 (unsigned long long)book->frees, (unsigned long long)book->reallocs, (unsigned long long)s.allocs,
-				 (unsigned long long)s.frees, (unsigned long long)s.reallocs, (unsigned long long)losses(&r));
+		missing = book->allocs + book->frees + book->reallocs - s.allocs - s.frees -
+			  s.reallocs;
+		if ((missing != losses(&r) || s.allocs > book->allocs || s.frees > book->frees) &&
+		    !(jumped && s.allocs + losses(&r) >= book->allocs)) {
+			snprintf(why, sizeof(why),
+				 "told %llu/%llu/%llu, found %llu/%llu/%llu, counted lost %llu",
+				 (unsigned long long)book->allocs, (unsigned long long)book->frees,
+				 (unsigned long long)book->reallocs, (unsigned long long)s.allocs,
+				 (unsigned long long)s.frees, (unsigned long long)s.reallocs,
+				 (unsigned long long)losses(&r));
 			problem = why;
-		} else if (!may_fill && counted(&r, SHINY_COUNT_DROPPED_FULL) + counted(&r, SHINY_COUNT_DROPPED_NO_THREAD)) {
+		} else if (!may_fill && counted(&r, SHINY_COUNT_DROPPED_FULL) +
+						counted(&r, SHINY_COUNT_DROPPED_NO_THREAD)) {
 			problem = "events were lost in a ring with room";
 		} else if (may_fill && losses(&r) == 0) {
 			problem = "nothing was lost in a ring that is too small";
 		} else if (counted(&r, SHINY_COUNT_DROPPED_NESTED) != deep) {
-			snprintf(why, sizeof(why), "%llu events were dropped because of others' records, %llu were due",
-				 (unsigned long long)counted(&r, SHINY_COUNT_DROPPED_NESTED), (unsigned long long)deep);
+			snprintf(why, sizeof(why),
+				 "%llu events were dropped because of others' records, %llu were "
+				 "due",
+				 (unsigned long long)counted(&r, SHINY_COUNT_DROPPED_NESTED),
+				 (unsigned long long)deep);
 			problem = why;
 		} else if (strcmp(mode, "claims") == 0 && !one_own_stream(&r)) {
 			problem = "a thread has two streams of its own";
 		} else if (strcmp(mode, "slow") == 0 && !counted(&r, SHINY_COUNT_WAITED_FULL)) {
 			problem = "nobody had to wait";
 		} else if (strcmp(mode, "aged") == 0 && counted(&r, SHINY_COUNT_WAITED_FULL) != 1) {
-			snprintf(why, sizeof(why), "%llu waits", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL));
+			snprintf(why, sizeof(why), "%llu waits",
+				 (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL));
 			problem = why;
-		} else if (strcmp(mode, "still") == 0 && (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited >= 10)) {
-			/* one wait of three seconds, or ten where it does not notice that nothing moves; two where each thread finds out for itself */
-			snprintf(why, sizeof(why), "%llu waits, %llu seconds", (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
+		} else if (strcmp(mode, "still") == 0 &&
+			   (counted(&r, SHINY_COUNT_WAITED_FULL) != 1 || book->waited >= 10)) {
+			/* one wait of three seconds, or ten where it does not notice that nothing
+			 * moves; two where each thread finds out for itself */
+			snprintf(why, sizeof(why), "%llu waits, %llu seconds",
+				 (unsigned long long)counted(&r, SHINY_COUNT_WAITED_FULL),
 				 (unsigned long long)book->waited);
 			problem = why;
 		} else if (book->processes && s.processes != book->processes) {
-			snprintf(why, sizeof(why), "%llu processes ran, %llu have records", (unsigned long long)book->processes,
+			snprintf(why, sizeof(why), "%llu processes ran, %llu have records",
+				 (unsigned long long)book->processes,
 				 (unsigned long long)s.processes);
 			problem = why;
-		} else if (strcmp(mode, "nursery") == 0 && (r.count[SHINY_REC_VPTR] == 0 || !counted(&r, SHINY_COUNT_FREES_HANDED_OVER))) {
-			snprintf(why, sizeof(why), "%llu vptrs were read, %llu blocks freed while they were", (unsigned long long)r.count[SHINY_REC_VPTR],
+		} else if (strcmp(mode, "nursery") == 0 &&
+			   (r.count[SHINY_REC_VPTR] == 0 ||
+			    !counted(&r, SHINY_COUNT_FREES_HANDED_OVER))) {
+			snprintf(why, sizeof(why),
+				 "%llu vptrs were read, %llu blocks freed while they were",
+				 (unsigned long long)r.count[SHINY_REC_VPTR],
 				 (unsigned long long)counted(&r, SHINY_COUNT_FREES_HANDED_OVER));
 			problem = why;
 		} else if (strcmp(mode, "nursery") == 0 && book->released != book->frees) {
@@ -815,11 +884,13 @@ int main(int argc, char **argv)
 		const char *mode, *ring;
 		void (*run)(void);
 	} cases[] = {
-		{ "kinds", "8m", run_kinds },   { "threads", "64m", run_threads }, { "forks", "64m", run_forks },
-		{ "signals", "32m", run_signals }, { "nursery", "64m", run_nursery }, { "full", "1m", run_full },
-		{ "stacks", "32m", run_stacks }, { "nested", "8m", run_nested }, { "deep", "8m", run_too_deep },
-		{ "claims", "32m", run_claims }, { "slow", "1m", run_slow }, { "still", "1m", run_still },
-		{ "aged", "1m", run_aged },     { "killed", "64m", run_until_killed },
+		{ "kinds", "8m", run_kinds },	   { "threads", "64m", run_threads },
+		{ "forks", "64m", run_forks },	   { "signals", "32m", run_signals },
+		{ "nursery", "64m", run_nursery }, { "full", "1m", run_full },
+		{ "stacks", "32m", run_stacks },   { "nested", "8m", run_nested },
+		{ "deep", "8m", run_too_deep },	   { "claims", "32m", run_claims },
+		{ "slow", "1m", run_slow },	   { "still", "1m", run_still },
+		{ "aged", "1m", run_aged },	   { "killed", "64m", run_until_killed },
 	};
 	enum { CASES = sizeof(cases) / sizeof(*cases) };
 	const char *truth = argc == 3 ? argv[2] : NULL;

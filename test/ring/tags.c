@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tags.c: tags of threads, and streams that say them: pushed and popped at random, in handlers that interrupt records, inherited, by forked
- * children, over many chunks. A child process does it and keeps a book of the tag that each of its blocks must have; the test reads the ring that
- * is left behind.
+ * tags.c: tags of threads, and streams that say them: pushed and popped at random, in handlers that
+ * interrupt records, inherited, by forked children, over many chunks. A child process does it and
+ * keeps a book of the tag that each of its blocks must have; the test reads the ring that is left
+ * behind.
  *
  * Runs: test, against interpose/ built with sanitizers.
  */
@@ -63,7 +64,8 @@ static __attribute__((noinline)) void make_block(const struct shadow *s)
 	if (block >= BLOCKS)
 		abort();
 	book->name[block] = (uint8_t)now(s);
-	si_event_alloc(FP, (void *)(uintptr_t)(ghost + (uint64_t)block * SPREAD), 100, SHINY_API_MALLOC);
+	si_event_alloc(FP, (void *)(uintptr_t)(ghost + (uint64_t)block * SPREAD), 100,
+		       SHINY_API_MALLOC);
 }
 
 static void push(struct shadow *s, unsigned name)
@@ -84,7 +86,8 @@ static void pop(struct shadow *s)
 	si_tag_pop(FP);
 }
 
-/* What a handler does that interrupts a record: it uses another stream, and leaves the thread's tags as they were. */
+/* What a handler does that interrupts a record: it uses another stream, and leaves the thread's
+ * tags as they were. */
 static __attribute__((noinline)) void interrupted(struct shadow *s, unsigned depth)
 {
 	struct si_writer *w = si_enter(FP);
@@ -181,7 +184,8 @@ static void see_name(void *context, const struct rd_event *e)
 	const struct shiny_tag *tag = e->payload;
 	char text[SHINY_TAG_NAME_MAX + 1] = "";
 
-	if (e->kind != SHINY_REC_TAG_NAME || tag->index >= SI_TAGS || tag->name_bytes > SHINY_TAG_NAME_MAX)
+	if (e->kind != SHINY_REC_TAG_NAME || tag->index >= SI_TAGS ||
+	    tag->name_bytes > SHINY_TAG_NAME_MAX)
 		return;
 	memcpy(text, tag + 1, tag->name_bytes);
 	reading->names[e->process][tag->index] = (uint8_t)strtoul(text + 4, NULL, 10);
@@ -196,7 +200,8 @@ static void see_block(void *context, const struct rd_event *e)
 	if (e->kind != SHINY_REC_ALLOC || e->address < ghost || block >= book->blocks)
 		return;
 	/* a child knows what its parent has told */
-	name = reading->names[e->process][e->tag] ? reading->names[e->process][e->tag] : reading->names[0][e->tag];
+	name = reading->names[e->process][e->tag] ? reading->names[e->process][e->tag]
+						  : reading->names[0][e->tag];
 	reading->seen++;
 	reading->tagged += book->name[block] != 0;
 	reading->wrong += e->tag ? name != book->name[block] || !name : book->name[block] != 0;
@@ -226,7 +231,9 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (pid == 0) {
 		char session[64], *arguments[] = { argv[0], directory, NULL };
-		char *environment[] = { session, (char *)(uintptr_t)"SHINY_COLLECT=off", (char *)(uintptr_t)"SHINY_RING=64m", (char *)(uintptr_t)"SHINY_TYPES=off", NULL };
+		char *environment[] = { session, (char *)(uintptr_t) "SHINY_COLLECT=off",
+					(char *)(uintptr_t) "SHINY_RING=64m",
+					(char *)(uintptr_t) "SHINY_TYPES=off", NULL };
 
 		snprintf(session, sizeof(session), "SHINY_SESSION=%s", directory);
 		execve("/proc/self/exe", arguments, environment);
@@ -238,12 +245,17 @@ int main(int argc, char **argv)
 		bool good = rd_walk(&r, see_name, &reading) && rd_walk(&r, see_block, &reading);
 
 		check("the ring's invariants", good, r.error);
-		checkf("every block is there", reading.seen == book->blocks && reading.seen > STEPS, "%" PRIu64, reading.seen);
+		checkf("every block is there", reading.seen == book->blocks && reading.seen > STEPS,
+		       "%" PRIu64, reading.seen);
 		number("every block has its tag", reading.wrong, 0);
-		checkf("most have one", reading.tagged > reading.seen / 2, "%" PRIu64, reading.tagged);
-		checkf("names are told once a process", r.count[SHINY_REC_TAG_NAME] >= NAMES && r.count[SHINY_REC_TAG_NAME] < 2 * NAMES + THREADS * NAMES / 4,
+		checkf("most have one", reading.tagged > reading.seen / 2, "%" PRIu64,
+		       reading.tagged);
+		checkf("names are told once a process",
+		       r.count[SHINY_REC_TAG_NAME] >= NAMES &&
+			       r.count[SHINY_REC_TAG_NAME] < 2 * NAMES + THREADS * NAMES / 4,
 		       "%" PRIu64, r.count[SHINY_REC_TAG_NAME]);
-		printf("# %llu blocks, %llu changes of a tag\n", (unsigned long long)reading.seen, (unsigned long long)r.count[SHINY_REC_TAG]);
+		printf("# %llu blocks, %llu changes of a tag\n", (unsigned long long)reading.seen,
+		       (unsigned long long)r.count[SHINY_REC_TAG]);
 		rd_close(&r);
 		unlink(path);
 	} else {

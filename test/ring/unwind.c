@@ -2,10 +2,12 @@
 /*
  * unwind.c: stacks as the inside walks them, against the stacks that glibc's backtrace() prints.
  *
- * Libraries are compiled here (fixtures/walks.c) with and without frame pointers, and their functions of all shapes call each other at
- * random; at the bottom both ways of walking are compared, frame by frame: by rows, and by what si_stack_id has put into the
- * stream. Then: at every single instruction of some libc functions, from a signal handler, on both kinds of stack; in a library that
- * takes the place of one that is gone; and with .eh_frame bytes and rows that are rubbish.
+ * Libraries are compiled here (fixtures/walks.c) with and without frame pointers, and their
+ * functions of all shapes call each other at random; at the bottom both ways of walking are
+ * compared, frame by frame: by rows, and by what si_stack_id has put into the stream. Then: at
+ * every single instruction of some libc functions, from a signal handler, on both kinds of stack;
+ * in a library that takes the place of one that is gone; and with .eh_frame bytes and rows that are
+ * rubbish.
  *
  * Runs: test, against interpose/ built with sanitizers.
  */
@@ -63,27 +65,32 @@ static struct {
 	uintptr_t frames[SHINY_FRAMES_MAX];
 } defined[IDS];
 
-static void disagree(const char *how, void **truth, unsigned truths, const uintptr_t *frames, uint32_t count)
+static void disagree(const char *how, void **truth, unsigned truths, const uintptr_t *frames,
+		     uint32_t count)
 {
 	size_t used;
 
 	if (seen.wrong[0])
 		return;
-	used = (size_t)snprintf(seen.wrong, sizeof(seen.wrong), "%s, after %lu walks: ", how, seen.walks);
+	used = (size_t)snprintf(seen.wrong, sizeof(seen.wrong), "%s, after %lu walks: ", how,
+				seen.walks);
 	for (unsigned i = 0; i < truths || i < count; i++) {
 		void *at = i < truths ? truth[i] : (void *)frames[i];
 		Dl_info info = { 0 };
 
 		dladdr(at, &info);
-		used += (size_t)snprintf(seen.wrong + used, sizeof(seen.wrong) - used, "\n#   %2u %p %p %s", i, i < truths ? truth[i] : NULL,
-					 i < count ? (void *)frames[i] : NULL, info.dli_sname ? info.dli_sname : "?");
+		used += (size_t)snprintf(seen.wrong + used, sizeof(seen.wrong) - used,
+					 "\n#   %2u %p %p %s", i, i < truths ? truth[i] : NULL,
+					 i < count ? (void *)frames[i] : NULL,
+					 info.dli_sname ? info.dli_sname : "?");
 		if (used >= sizeof(seen.wrong))
 			break;
 	}
 }
 
 /* Whether the two agree on all that was told; an interrupted address is told as one more. */
-static bool agree(void **truth, unsigned truths, const uintptr_t *frames, uint32_t count, uintptr_t interrupted)
+static bool agree(void **truth, unsigned truths, const uintptr_t *frames, uint32_t count,
+		  uintptr_t interrupted)
 {
 	if (count > truths || count == 0)
 		return false;
@@ -98,8 +105,10 @@ static bool agree(void **truth, unsigned truths, const uintptr_t *frames, uint32
 	return true;
 }
 
-/* The stack outside of the caller. `interrupted`: the address in it that is no return address, or 0. */
-static __attribute__((noinline)) void compare_walks(const uintptr_t *fp, uint32_t depth, uintptr_t interrupted)
+/* The stack outside of the caller. `interrupted`: the address in it that is no return address, or
+ * 0. */
+static __attribute__((noinline)) void compare_walks(const uintptr_t *fp, uint32_t depth,
+						    uintptr_t interrupted)
 {
 	uintptr_t frames[SHINY_FRAMES_MAX];
 	void *buffer[TRUTH], **truth = buffer;
@@ -136,7 +145,8 @@ static __attribute__((noinline)) void compare_walks(const uintptr_t *fp, uint32_
 		disagree("rows", truth, truths, frames, count);
 	else if (count != wanted && !cut)
 		disagree("rows end early and don't say so", truth, truths, frames, count);
-	else if (!id || !agree(truth, truths, defined[id].frames, defined[id].count, interrupted) || defined[id].count != count)
+	else if (!id || !agree(truth, truths, defined[id].frames, defined[id].count, interrupted) ||
+		 defined[id].count != count)
 		disagree("stream", truth, truths, defined[id].frames, id ? defined[id].count : 0);
 }
 
@@ -178,7 +188,8 @@ static void finish(const char *name, unsigned share)
 	if (seen.wrong[0])
 		result(name, false, seen.wrong);
 	else if (seen.walks == 0 || seen.whole * 1000 < seen.walks * share) {
-		snprintf(why, sizeof(why), "of %lu walks %lu reached the end and %lu were cut", seen.walks, seen.whole, seen.cut);
+		snprintf(why, sizeof(why), "of %lu walks %lu reached the end and %lu were cut",
+			 seen.walks, seen.whole, seen.cut);
 		result(name, false, why);
 	} else {
 		result(name, true, "");
@@ -256,7 +267,8 @@ static void steps(int number, siginfo_t *info, void *context)
 	static uint64_t trapped;
 	ucontext_t *c = context;
 
-	/* each fiftieth, and the next ones to it: all instructions come round, as this is not a divisor of a loop's length for long */
+	/* each fiftieth, and the next ones to it: all instructions come round, as this is not a
+	 * divisor of a loop's length for long */
 	if (trapped++ % 53 < 3)
 		compare_walks(FP, 64, (uintptr_t)c->uc_mcontext.gregs[REG_RIP]);
 }
@@ -288,7 +300,8 @@ static void stepping(struct walks *w)
 
 static void signals(int flags, const char *raised, const char *stepped)
 {
-	struct sigaction action = { .sa_sigaction = interrupted, .sa_flags = SA_SIGINFO | SA_NODEFER | flags };
+	struct sigaction action = { .sa_sigaction = interrupted,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER | flags };
 	struct walks w = { .seed = 99, .probe = raising };
 
 	take_shapes(&w, libraries[0]);
@@ -300,17 +313,21 @@ static void signals(int flags, const char *raised, const char *stepped)
 	sigaction(SIGTRAP, &action, NULL);
 	w.probe = stepping;
 	walk_with(&w, libraries[0], 12);
-	finish(stepped, 950); /* the stubs through which libraries are called have rows of no kind that is known */
+	/* the stubs through which libraries are called have rows of no kind that is known */
+	finish(stepped, 950);
 }
 
 static void alternate(void)
 {
 	size_t bytes = 256 * 1024;
-	stack_t stack = { .ss_size = bytes, .ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) };
+	stack_t stack = { .ss_size = bytes,
+			  .ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) };
 	uintptr_t low = si_tls.stack_low;
 
 	signals(0, "interrupted", "every instruction");
-	/* the alternate stack is no one's until the page's end: what is told must be right, if less */
+	/* the alternate stack is no one's until the page's end: what is told must be right, if
+	 * less */
 	sigaltstack(&stack, NULL);
 	signals(SA_ONSTACK, "alternate stack", "every instruction, alternate stack");
 	si_tls.stack_low = low;
@@ -342,7 +359,8 @@ static void replaced(const char *directory)
 		dlclose(library);
 		si_event_modules_changed();
 	}
-	result("replaced at the same address", base[0] == base[1], "the loader has put them apart: nothing was tested");
+	result("replaced at the same address", base[0] == base[1],
+	       "the loader has put them apart: nothing was tested");
 	finish("replaced", 1000);
 }
 
@@ -355,8 +373,8 @@ static bool sound(uint64_t row)
 	switch (SI_ROW_KIND(row)) {
 	case SI_ROW_SP:
 	case SI_ROW_BP:
-		return cfa >= 8 && cfa <= SI_CFA_MAX && cfa % 8 == 0 && saved >= 8 && saved % 8 == 0 &&
-			(SI_ROW_KIND(row) == SI_ROW_BP || saved <= cfa);
+		return cfa >= 8 && cfa <= SI_CFA_MAX && cfa % 8 == 0 && saved >= 8 &&
+		       saved % 8 == 0 && (SI_ROW_KIND(row) == SI_ROW_BP || saved <= cfa);
 	case SI_ROW_REALIGN:
 	case SI_ROW_SIGNAL:
 	case SI_ROW_BARE:
@@ -368,7 +386,8 @@ static bool sound(uint64_t row)
 	}
 }
 
-/* Copies of `pc`'s segment, cut short and with bytes changed; the sanitizer sees any read beyond the copy's ends. */
+/* Copies of `pc`'s segment, cut short and with bytes changed; the sanitizer sees any read beyond
+ * the copy's ends. */
 static void mutated(const char *name, uintptr_t pc, unsigned rounds)
 {
 	struct si_cfi_view view, copied;
@@ -400,15 +419,22 @@ static void mutated(const char *name, uintptr_t pc, unsigned rounds)
 			had = have;
 		}
 		copy = kept;
-		copied = (struct si_cfi_view){ (uintptr_t)copy + table, (uintptr_t)copy, (uintptr_t)copy + have };
+		copied = (struct si_cfi_view){ (uintptr_t)copy + table, (uintptr_t)copy,
+					       (uintptr_t)copy + have };
 		for (unsigned n = 0; n < changes && have > table; n++) {
 			/* mostly in the entries, now and then in the table's own head */
-			at[n] = next_random() % 16 == 0 ? table + next_random() % 16 : table + next_random() % (have - table);
+			at[n] = next_random() % 16 == 0 ? table + next_random() % 16
+							: table + next_random() % (have - table);
 			if (at[n] < have)
-				copy[at[n]] = next_random() % 2 ? (uint8_t)next_random() : (uint8_t)(copy[at[n]] ^ 1 << next_random() % 8);
+				copy[at[n]] =
+					next_random() % 2
+						? (uint8_t)next_random()
+						: (uint8_t)(copy[at[n]] ^ 1 << next_random() % 8);
 		}
 		for (unsigned n = 0; n < 8; n++) {
-			struct si_cfi found = si_cfi_find(&copied, (uintptr_t)copy + (pc - (uintptr_t)from) - 2048 + next_random() % 4096);
+			struct si_cfi found =
+				si_cfi_find(&copied, (uintptr_t)copy + (pc - (uintptr_t)from) -
+							     2048 + next_random() % 4096);
 
 			bad += !sound(found.row);
 			if (sound(found.row))
@@ -422,8 +448,9 @@ static void mutated(const char *name, uintptr_t pc, unsigned rounds)
 			kept = NULL;
 		}
 	}
-	snprintf(why, sizeof(why), "%lu rows are unsound; of %lu by rsp, %lu by rbp, %lu bare, %lu stop", bad, kinds[SI_ROW_SP],
-		 kinds[SI_ROW_BP], kinds[SI_ROW_BARE], kinds[SI_ROW_STOP]);
+	snprintf(why, sizeof(why),
+		 "%lu rows are unsound; of %lu by rsp, %lu by rbp, %lu bare, %lu stop", bad,
+		 kinds[SI_ROW_SP], kinds[SI_ROW_BP], kinds[SI_ROW_BARE], kinds[SI_ROW_STOP]);
 	result(name, bad == 0 && kinds[SI_ROW_SP] && kinds[SI_ROW_STOP] && kinds[SI_ROW_BARE], why);
 	printf("# %s\n", why);
 }
@@ -433,7 +460,8 @@ static void any_rows(void)
 {
 	enum { WORDS = 4096 / 8 * 4, PCS = 64, ROUNDS = 200000 };
 	uint64_t generation = si_modules_generation, told = 0, rows[PCS];
-	uintptr_t *stack = mmap(NULL, WORDS * 8 + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t *stack =
+		mmap(NULL, WORDS * 8 + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uintptr_t low = si_tls.stack_low, high = si_tls.stack_high, frames[SHINY_FRAMES_MAX];
 	struct si_writer *w = si_enter_any(FP);
 	struct si_walked walked;
@@ -444,22 +472,36 @@ static void any_rows(void)
 	si_tls.stack_low = (uintptr_t)stack;
 	si_tls.stack_high = (uintptr_t)(stack + WORDS);
 	for (unsigned i = 0; i < ROUNDS && w; i++) {
-		uintptr_t *fp = stack + (i % 5 ? next_random() % 64 : WORDS - 2 - next_random() % 32);
+		uintptr_t *fp =
+			stack + (i % 5 ? next_random() % 64 : WORDS - 2 - next_random() % 32);
 		uint32_t count;
 
 		for (unsigned n = 0; n < 16; n++) {
 			uint64_t r = next_random();
 
-			stack[r % 8 ? r % 256 : WORDS - 1 - r % 64] = r & 3 << 24 ? 65536 + (r >> 30) % PCS * 16 :
-				r & 1 << 21 ? (uintptr_t)(stack + (r >> 30) % WORDS) : r & 1 << 22 ? (uintptr_t)(stack + WORDS) - r % 32 : next_random();
+			stack[r % 8 ? r % 256 : WORDS - 1 - r % 64] =
+				r & 3 << 24   ? 65536 + (r >> 30) % PCS * 16
+				: r & 1 << 21 ? (uintptr_t)(stack + (r >> 30) % WORDS)
+				: r & 1 << 22 ? (uintptr_t)(stack + WORDS) - r % 32
+					      : next_random();
 		}
 		for (unsigned n = 0; n < 4; n++) {
-			uint64_t r = next_random(), saved = 8 + r % 16 * 8, cfa = r & 256 ? saved + (r >> 10) % 64 * 8 : next_random() % SI_CFA_MAX & ~7u;
-			unsigned kind = r & 3 << 16 ? SI_ROW_SP : 1 + (unsigned)(r >> 40) % SI_ROW_STOP;
+			uint64_t r = next_random(), saved = 8 + r % 16 * 8,
+				 cfa = r & 256 ? saved + (r >> 10) % 64 * 8
+					       : next_random() % SI_CFA_MAX & ~7u;
+			unsigned kind =
+				r & 3 << 16 ? SI_ROW_SP : 1 + (unsigned)(r >> 40) % SI_ROW_STOP;
 
-			rows[(r >> 20) % PCS] = kind == SI_ROW_SP ? SI_ROW(kind, cfa < saved ? saved : cfa, saved) :
-				kind == SI_ROW_REALIGN ? SI_ROW(kind, (uint32_t)(int32_t)(8 * (int)((r >> 50) % 16) - 64), 0) : SI_ROW(kind, cfa + 8, saved);
-			si_row_store(65536 + (r >> 20) % PCS * 16, generation, rows[(r >> 20) % PCS]);
+			rows[(r >> 20) % PCS] =
+				kind == SI_ROW_SP ? SI_ROW(kind, cfa < saved ? saved : cfa, saved)
+				: kind == SI_ROW_REALIGN
+					? SI_ROW(kind,
+						 (uint32_t)(int32_t)(8 * (int)((r >> 50) % 16) -
+								     64),
+						 0)
+					: SI_ROW(kind, cfa + 8, saved);
+			si_row_store(65536 + (r >> 20) % PCS * 16, generation,
+				     rows[(r >> 20) % PCS]);
 		}
 		fp[1] = 65536 + next_random() % PCS * 16;
 		count = si_unwind_walk(w, fp, 1 + i % 64, frames, &walked);
@@ -500,7 +542,8 @@ static void child(const char *directory)
 	replaced(directory);
 	if (strcmp(mode, "rows") == 0)
 		return;
-	mutated("mutated library", (uintptr_t)*(walks_shape *const *)dlsym(libraries[0], "walks_start"), 60000);
+	mutated("mutated library",
+		(uintptr_t) * (walks_shape *const *)dlsym(libraries[0], "walks_start"), 60000);
 	mutated("mutated libc", (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main"), 2000);
 	any_rows();
 }
@@ -510,14 +553,17 @@ static bool compile(const char *directory, const char *output, const char *flags
 	const char *cc = getenv("CC");
 	char command[800];
 
-	snprintf(command, sizeof(command), "%s -O2 -g -fPIC -shared -Itest/ring/fixtures %s test/ring/fixtures/walks.c -o %s/%s",
+	snprintf(command, sizeof(command),
+		 "%s -O2 -g -fPIC -shared -Itest/ring/fixtures %s test/ring/fixtures/walks.c -o "
+		 "%s/%s",
 		 cc && *cc ? cc : "cc", flags, directory, output);
 	return system(command) == 0;
 }
 
 int main(int argc, char **argv)
 {
-	char directory[] = "/tmp/shiny-unwind.XXXXXX", session[100], unwind[40], command[100], size[] = "SHINY_RING=64m";
+	char directory[] = "/tmp/shiny-unwind.XXXXXX", session[100], unwind[40], command[100],
+	     size[] = "SHINY_RING=64m";
 	static const char *const modes[] = { "auto", "rows" };
 
 	if (argc == 3) {
@@ -528,7 +574,8 @@ int main(int argc, char **argv)
 	mode = "setup";
 	if (!mkdtemp(directory))
 		return 1;
-	if (!compile(directory, "walks0.so", "-fomit-frame-pointer") || !compile(directory, "walks1.so", "-fno-omit-frame-pointer") ||
+	if (!compile(directory, "walks0.so", "-fomit-frame-pointer") ||
+	    !compile(directory, "walks1.so", "-fno-omit-frame-pointer") ||
 	    !compile(directory, "other0.so", "-fomit-frame-pointer -DSIZE=40") ||
 	    !compile(directory, "other1.so", "-fomit-frame-pointer -DSIZE=64")) {
 		result("compile", false, "the libraries could not be compiled");
@@ -536,7 +583,10 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		char *arguments[] = { argv[0], (char *)(uintptr_t)modes[i], directory, NULL };
-		char *environment[] = { session, unwind, (char *)"SHINY_COLLECT=off", (char *)"LD_BIND_NOW=1", size, NULL };
+		char *environment[] = {
+			session, unwind, (char *)"SHINY_COLLECT=off", (char *)"LD_BIND_NOW=1",
+			size,	 NULL
+		};
 		int status = -1;
 		pid_t pid;
 

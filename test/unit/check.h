@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check.h: how a test says what it found: a line `ok NAME` or `not ok NAME: why` a case; main returns failures != 0.
+ * check.h: how a test says what it found: a line `ok NAME` or `not ok NAME: why` a case; main
+ * returns failures != 0.
  *
  * Runs: tests. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -18,8 +19,10 @@
 
 static int failures;
 
-/* A case, and why it is not good, as for printf. The line is written at once: a test may fork, or be killed. */
-static inline __attribute__((format(printf, 3, 4))) void checkf(const char *name, bool good, const char *format, ...)
+/* A case, and why it is not good, as for printf. The line is written at once: a test may fork, or
+ * be killed. */
+static inline __attribute__((format(printf, 3, 4))) void checkf(const char *name, bool good,
+								const char *format, ...)
 {
 	va_list args;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring_writer.h: a ring made by hand, in a file, with ring.h's own writer functions: what the tests of the sidecar read.
+ * ring_writer.h: a ring made by hand, in a file, with ring.h's own writer functions: what the tests
+ * of the sidecar read.
  *
  * Runs: tests. Allocates: yes. Threads: one.
  */
@@ -44,15 +45,22 @@ static inline void read_boot_id_bytes(uint8_t *out)
 		fclose(file);
 }
 
-enum { WRITER_PROCESSES = 256, WRITER_THREADS = 4096, WRITER_SMALL_FIRST = 2 /* small chunks of each stream */ };
+enum {
+	WRITER_PROCESSES = 256,
+	WRITER_THREADS = 4096,
+	WRITER_SMALL_FIRST = 2 /* small chunks of each stream */
+};
 
 /* Times are start_ticks + n; start_ticks lies a second in the past, so that small n are honest. */
 static inline struct shiny_header *ring_make(const char *path, uint32_t smalls, uint32_t larges)
 {
-	uint64_t notices_at = 4096, processes_at = notices_at + SHINY_NOTICES * sizeof(struct shiny_notice), threads_at = processes_at + WRITER_PROCESSES * sizeof(struct shiny_process);
+	uint64_t notices_at = 4096,
+		 processes_at = notices_at + SHINY_NOTICES * sizeof(struct shiny_notice),
+		 threads_at = processes_at + WRITER_PROCESSES * sizeof(struct shiny_process);
 	uint64_t states_at = threads_at + WRITER_THREADS * sizeof(struct shiny_thread);
 	uint64_t smalls_at = (states_at + (smalls + larges) * 8 + 4095) / 4096 * 4096;
-	uint64_t chunks_at = smalls_at + (uint64_t)smalls * SHINY_SMALL_BYTES, bytes = chunks_at + (uint64_t)larges * SHINY_CHUNK_BYTES;
+	uint64_t chunks_at = smalls_at + (uint64_t)smalls * SHINY_SMALL_BYTES,
+		 bytes = chunks_at + (uint64_t)larges * SHINY_CHUNK_BYTES;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct shiny_header *h;
 	struct timespec now;
@@ -64,12 +72,31 @@ static inline struct shiny_header *ring_make(const char *path, uint32_t smalls, 
 	if (h == MAP_FAILED)
 		return NULL;
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	*h = (struct shiny_header){ .magic = SHINY_MAGIC, .version = SHINY_VERSION, .header_bytes = sizeof(*h), .layout = SHINY_LAYOUT,
-				    .ring_bytes = bytes, .notices_at = notices_at, .processes_at = processes_at, .threads_at = threads_at, .states_at = states_at,
-				    .smalls_at = smalls_at, .chunks_at = chunks_at, .processes = WRITER_PROCESSES, .threads = WRITER_THREADS,
-				    .processes_ready = WRITER_PROCESSES, .threads_ready = WRITER_THREADS, .smalls = smalls,
-				    .chunks = smalls + larges, .small_bytes = SHINY_SMALL_BYTES, .chunk_bytes = SHINY_CHUNK_BYTES, .clock = SHINY_CLOCK_TSC, .attach = SHINY_ATTACH_SYMBOLS,
-				    .recording = 1, .depth = 16, .ticks_per_second = 1000000000, .executable = "/nowhere/synthetic",
+	*h = (struct shiny_header){ .magic = SHINY_MAGIC,
+				    .version = SHINY_VERSION,
+				    .header_bytes = sizeof(*h),
+				    .layout = SHINY_LAYOUT,
+				    .ring_bytes = bytes,
+				    .notices_at = notices_at,
+				    .processes_at = processes_at,
+				    .threads_at = threads_at,
+				    .states_at = states_at,
+				    .smalls_at = smalls_at,
+				    .chunks_at = chunks_at,
+				    .processes = WRITER_PROCESSES,
+				    .threads = WRITER_THREADS,
+				    .processes_ready = WRITER_PROCESSES,
+				    .threads_ready = WRITER_THREADS,
+				    .smalls = smalls,
+				    .chunks = smalls + larges,
+				    .small_bytes = SHINY_SMALL_BYTES,
+				    .chunk_bytes = SHINY_CHUNK_BYTES,
+				    .clock = SHINY_CLOCK_TSC,
+				    .attach = SHINY_ATTACH_SYMBOLS,
+				    .recording = 1,
+				    .depth = 16,
+				    .ticks_per_second = 1000000000,
+				    .executable = "/nowhere/synthetic",
 				    .pid = 4000000 };
 	h->start_ticks = __rdtsc() - 2000000000;
 	h->start_boottime = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - 1000000000;
@@ -79,12 +106,17 @@ static inline struct shiny_header *ring_make(const char *path, uint32_t smalls, 
 	return h;
 }
 
-static inline void process_make(struct shiny_header *h, uint32_t slot, int32_t parent, uint64_t fork_at)
+static inline void process_make(struct shiny_header *h, uint32_t slot, int32_t parent,
+				uint64_t fork_at)
 {
 	struct shiny_process *p = &shiny_processes(h)[slot];
 
-	*p = (struct shiny_process){ .generation = 1, .pid = 4000000 + slot, .parent_slot = parent, .parent_generation = 1,
-				     .start = h->start_ticks + fork_at, .fork_at = h->start_ticks + fork_at };
+	*p = (struct shiny_process){ .generation = 1,
+				     .pid = 4000000 + slot,
+				     .parent_slot = parent,
+				     .parent_generation = 1,
+				     .start = h->start_ticks + fork_at,
+				     .fork_at = h->start_ticks + fork_at };
 	shiny_slot_claimed(&h->process_hint, &h->processes_used, slot);
 	__atomic_store_n(&p->state, SHINY_SLOT_LIVE, __ATOMIC_RELEASE); /* [slot] */
 }
@@ -109,7 +141,9 @@ static inline void writer_seal(struct writer *w)
 /* Room for `count` records; NULL when the ring is full. */
 static inline struct shiny_record *writer_room(struct writer *w, uint64_t time, uint32_t count)
 {
-	if (w->chunk >= 0 && (w->position + count > shiny_chunk_room(&w->chunks, (uint32_t)w->chunk) || time - w->base >= SHINY_DT_LIMIT))
+	if (w->chunk >= 0 &&
+	    (w->position + count > shiny_chunk_room(&w->chunks, (uint32_t)w->chunk) ||
+	     time - w->base >= SHINY_DT_LIMIT))
 		writer_seal(w);
 	if (w->chunk < 0) {
 		struct shiny_chunk *c;
@@ -118,7 +152,8 @@ static inline struct shiny_record *writer_room(struct writer *w, uint64_t time, 
 		w->chunk = w->sequence < WRITER_SMALL_FIRST && count <= SHINY_SMALL_RECORDS ?
 			shiny_chunk_claim(w->header, &w->chunks, false, w->slot, w->sequence) : -1;
 		if (w->chunk < 0)
-			w->chunk = shiny_chunk_claim(w->header, &w->chunks, true, w->slot, w->sequence);
+			w->chunk = shiny_chunk_claim(w->header, &w->chunks, true, w->slot,
+						     w->sequence);
 		if (w->chunk < 0)
 			return NULL;
 		c = shiny_chunk_at(&w->chunks, (uint32_t)w->chunk);
@@ -133,18 +168,20 @@ static inline struct shiny_record *writer_room(struct writer *w, uint64_t time, 
 	return &shiny_chunk_at(&w->chunks, (uint32_t)w->chunk)->records[w->position - count];
 }
 
-static inline bool put_event(struct writer *w, uint64_t n, unsigned kind, uint64_t address, uint64_t size, uint32_t stack, unsigned api)
+static inline bool put_event(struct writer *w, uint64_t n, unsigned kind, uint64_t address,
+			     uint64_t size, uint32_t stack, unsigned api)
 {
 	uint64_t time = w->header->start_ticks + n;
 	struct shiny_record *r = writer_room(w, time, 1);
 
 	if (r)
-		shiny_publish(r, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_w1(time - w->base, size, api, kind));
+		shiny_publish(r, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack),
+			      shiny_w1(time - w->base, size, api, kind));
 	return r != NULL;
 }
 
-static inline bool put_run(struct writer *w, uint64_t n, unsigned kind, uint64_t aux, uint32_t stack, unsigned api, const void *payload,
-			   size_t bytes)
+static inline bool put_run(struct writer *w, uint64_t n, unsigned kind, uint64_t aux,
+			   uint32_t stack, unsigned api, const void *payload, size_t bytes)
 {
 	uint64_t time = w->header->start_ticks + n;
 	uint32_t count = (uint32_t)((bytes + 15) / 16);
@@ -157,20 +194,26 @@ static inline bool put_run(struct writer *w, uint64_t n, unsigned kind, uint64_t
 	return true;
 }
 
-static inline bool put_stack(struct writer *w, uint64_t n, uint32_t id, const uint64_t *frames, uint32_t count)
+static inline bool put_stack(struct writer *w, uint64_t n, uint32_t id, const uint64_t *frames,
+			     uint32_t count)
 {
 	return put_run(w, n, SHINY_REC_STACK, count, id, 0, frames, count * sizeof(*frames));
 }
 
-static inline bool put_module(struct writer *w, uint64_t n, uint64_t start, uint64_t end, const char *path)
+static inline bool put_module(struct writer *w, uint64_t n, uint64_t start, uint64_t end,
+			      const char *path)
 {
 	struct {
 		struct shiny_module module;
 		char path[240];
-	} m = { .module = { .start = start, .end = end, .bias = start, .path_bytes = (uint16_t)strlen(path) } };
+	} m = { .module = { .start = start,
+			    .end = end,
+			    .bias = start,
+			    .path_bytes = (uint16_t)strlen(path) } };
 
 	strcpy(m.path, path);
-	return put_run(w, n, SHINY_REC_MODULE, 0, 0, 0, &m, sizeof(m.module) + (strlen(path) + 15) / 16 * 16);
+	return put_run(w, n, SHINY_REC_MODULE, 0, 0, 0, &m,
+		       sizeof(m.module) + (strlen(path) + 15) / 16 * 16);
 }
 
 static inline bool put_vptr(struct writer *w, uint64_t address, uint64_t word, unsigned reading)
@@ -179,18 +222,21 @@ static inline bool put_vptr(struct writer *w, uint64_t address, uint64_t word, u
 
 	if (r)
 		shiny_publish(r, shiny_w0(address >> SHINY_GRANULE_SHIFT, 0),
-			      word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT | (uint64_t)reading << SHINY_API_SHIFT | SHINY_REC_VPTR);
+			      word >> SHINY_GRANULE_SHIFT << SHINY_VTABLE_SHIFT |
+				      (uint64_t)reading << SHINY_API_SHIFT | SHINY_REC_VPTR);
 	return r != NULL;
 }
 
 /* A garbage-collected object of the kind `index`, in its short form. */
-static inline bool put_object(struct writer *w, uint64_t n, uint64_t address, uint64_t size, uint32_t stack, uint32_t index)
+static inline bool put_object(struct writer *w, uint64_t n, uint64_t address, uint64_t size,
+			      uint32_t stack, uint32_t index)
 {
 	uint64_t time = w->header->start_ticks + n;
 	struct shiny_record *r = writer_room(w, time, 1);
 
 	if (r)
-		shiny_publish(r, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack), shiny_object_w1(time - w->base, index, size));
+		shiny_publish(r, shiny_w0(address >> SHINY_GRANULE_SHIFT, stack),
+			      shiny_object_w1(time - w->base, index, size));
 	return r != NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_writer.h: sessions that a test writes down. What it does not say is that of a plain program that ran to its end.
+ * session_writer.h: sessions that a test writes down. What it does not say is that of a plain
+ * program that ran to its end.
  *
  * Runs: tests. Signals: no. Allocates: the store does. Threads: one.
  */
@@ -39,7 +40,11 @@ static inline void put_process(struct store *s, struct store_process p)
 /* Module 1, that of all sites. */
 static inline void put_program(struct store *s)
 {
-	must(store_put_module(s, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "", .symbols = "dwarf", .note = "" }));
+	must(store_put_module(s, &(struct store_module){ .id = 1,
+							 .path = "/bin/prog",
+							 .build_id = "",
+							 .symbols = "dwarf",
+							 .note = "" }));
 }
 
 /* A frame, and a stack of it alone, both numbered `id`: line 10 * id of /src/a.c. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_activity.c: every number of every interval and phase of a session that is made at random, beside a plain model: what is live stands in an
- * array, and is added up anew at the end of each interval, byte by byte where it is about pages and lines.
+ * test_activity.c: every number of every interval and phase of a session that is made at random,
+ * beside a plain model: what is live stands in an array, and is added up anew at the end of each
+ * interval, byte by byte where it is about pages and lines.
  */
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ enum {
 static const uint64_t base = 0x7f0000000200;
 
 struct block {
-	uint64_t birth, death, size; /* ns; death UINT64_MAX: never, or behind the last interval's beginning */
+	uint64_t birth, death, size; /* ns; death UINT64_MAX: never, or behind the last interval's
+	                              * beginning */
 	uint32_t stack, type;
 };
 static VEC(struct block) blocks;
@@ -90,7 +92,8 @@ static void count_resize(uint32_t process, uint64_t before, uint64_t size)
 	}
 }
 
-static void put_block(uint32_t process, uint64_t place, uint64_t size, uint32_t stack, uint64_t time)
+static void put_block(uint32_t process, uint64_t place, uint64_t size, uint32_t stack,
+		      uint64_t time)
 {
 	places[process][place] = (struct place){ true, stack, 0, size, blocks.count, false };
 	*vec_push(&blocks) = (struct block){ time, UINT64_MAX, size, stack, type_of(stack, 0) };
@@ -121,7 +124,8 @@ static void add_up(uint32_t first, uint32_t last, struct activity_point *out)
 			out->blocks++;
 			out->bytes += place->size;
 			types[type_of(place->stack, place->vtable)] = true;
-			for (uint64_t byte = from; byte < from + (place->size ? place->size : 1); byte++)
+			for (uint64_t byte = from; byte < from + (place->size ? place->size : 1);
+			     byte++)
 				lines[byte / 64] = pages[byte / 4096] = 1;
 		}
 		for (size_t i = 0; i < sizeof(lines); i++)
@@ -191,11 +195,19 @@ static void advance(uint64_t time)
 
 /* ---- the session ---- */
 
-static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t place, uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
+static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t place, uint64_t size,
+		uint64_t old, uint32_t stack, uint8_t api)
 {
-	put_event(session, (struct event){ .time = time, .address = base + place * STRIDE, .size = size,
-					   .old_address = old ? base + place * STRIDE : 0, .process = process + 1, .thread = 1,
-					   .stack = stack, .kind = kind, .api = api, .vtable = kind == EVENT_VPTR ? VTABLE : 0 });
+	put_event(session, (struct event){ .time = time,
+					   .address = base + place * STRIDE,
+					   .size = size,
+					   .old_address = old ? base + place * STRIDE : 0,
+					   .process = process + 1,
+					   .thread = 1,
+					   .stack = stack,
+					   .kind = kind,
+					   .api = api,
+					   .vtable = kind == EVENT_VPTR ? VTABLE : 0 });
 }
 
 static void put_names(void)
@@ -204,7 +216,8 @@ static void put_names(void)
 	for (uint32_t i = 1; i <= TYPES; i++) {
 		char *name = mem_format("T%u", i);
 
-		put_type(session, (struct store_type){ .id = i, .name = name, .confidence = "exact" });
+		put_type(session,
+			 (struct store_type){ .id = i, .name = name, .confidence = "exact" });
 		free(name);
 	}
 	for (uint32_t i = 1; i <= STACKS; i++) {
@@ -213,23 +226,39 @@ static void put_names(void)
 		put_site(session, i, name);
 		free(name);
 		for (uint32_t p = 1; p <= PROCESSES; p++) {
-			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .type = type_of(i, 0) }));
-			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .vtable = VTABLE, .type = type_of(i, VTABLE) }));
+			must(store_put_stat(session,
+					    &(struct store_stat){ .process = p,
+								  .stack = i,
+								  .type = type_of(i, 0) }));
+			must(store_put_stat(session,
+					    &(struct store_stat){ .process = p,
+								  .stack = i,
+								  .vtable = VTABLE,
+								  .type = type_of(i, VTABLE) }));
 		}
 	}
 	for (uint32_t p = 1; p <= PROCESSES; p++)
-		put_process(session, (struct store_process){ .id = p, .parent = p == 2, .role = p == 3 ? "helper" : "", .start = 1,
-							     .end = p == 2 ? EXITED : p == 3 ? DURATION - 100 : 0, .forked = p == 2 ? FORKED : 0, .early = p == 2 });
+		put_process(session, (struct store_process){ .id = p,
+							     .parent = p == 2,
+							     .role = p == 3 ? "helper" : "",
+							     .start = 1,
+							     .end = p == 2   ? EXITED
+								    : p == 3 ? DURATION - 100
+									     : 0,
+							     .forked = p == 2 ? FORKED : 0,
+							     .early = p == 2 });
 }
 
 static void step(uint64_t time)
 {
 	bool rising = time / 10000 % 2 == 0;
-	uint32_t process = (uint32_t)random_below(PROCESSES), stack = 1 + (uint32_t)random_below(1 + random_below(STACKS));
+	uint32_t process = (uint32_t)random_below(PROCESSES),
+		 stack = 1 + (uint32_t)random_below(1 + random_below(STACKS));
 	uint64_t i = random_below(PLACES), size = random_below(STRIDE - 16);
 	struct place *place;
 
-	if (process == 1 && (time <= FORKED || time > EXITED - 20)) /* what comes late is no further behind */
+	/* what comes late is no further behind */
+	if (process == 1 && (time <= FORKED || time > EXITED - 20))
 		process = 0;
 	place = &places[process][i];
 	if (place->live && random_below(10) == 0) {
@@ -249,10 +278,12 @@ static void step(uint64_t time)
 		count_event(process, true, size);
 		place->vtable = vtable;
 		blocks.at[place->block].type = type_of(stack, vtable);
-	} else if (place->live && random_below(12) == 0) { /* a collected object that changes its size */
+	} else if (place->live && random_below(12) == 0) {
+		/* a collected object that changes its size */
 		put(time, process, EVENT_REALLOC, i, size, 1, stack, SHINY_API_COLLECTED);
 		if (!place->inherited) {
-			more(process, (int64_t)size - (int64_t)place->size, (at + 1) * INTERVAL - INTERVAL);
+			more(process, (int64_t)size - (int64_t)place->size,
+			     (at + 1) * INTERVAL - INTERVAL);
 			count_resize(process, place->size, size);
 			blocks.at[place->block].size = size;
 		}
@@ -286,7 +317,9 @@ static void record(void)
 			time += 3 * INTERVAL; /* nothing for a while */
 		if (time > DURATION - 50)
 			break;
-		told = random_below(50) == 0 && time > 20 && time < FORKED ? time - random_below(20) : time; /* some come late */
+		/* some come late */
+		told = random_below(50) == 0 && time > 20 && time < FORKED ? time - random_below(20)
+									   : time;
 		if (told / INTERVAL == time / INTERVAL)
 			advance(time);
 		step(told < (at * INTERVAL) + 1 ? time : told);
@@ -305,17 +338,23 @@ static void compare(const char *name, const struct activity_series *got, const s
 
 	for (size_t i = 0; i < COUNT; i++) {
 		static const struct activity_point none;
-		const struct activity_point *p = i >= got->first && i - got->first < got->count ? &got->points[i - got->first] : &none;
+		const struct activity_point *p = i >= got->first && i - got->first < got->count
+							 ? &got->points[i - got->first]
+							 : &none;
 		const struct activity_point *w = &want->points[i];
 
 		seen += w->blocks > 0;
 		if (memcmp(p, w, sizeof(*p)) == 0)
 			continue;
 		if (!wrong++)
-			printf("not ok %s/interval %zu: blocks %" PRIu64 " %" PRIu64 ", bytes %" PRIu64 " %" PRIu64 ", types %" PRIu64 " %" PRIu64
-			       ", pages %" PRIu64 " %" PRIu64 ", lines %" PRIu64 " %" PRIu64 ", most %" PRIu64 " %" PRIu64 ", allocs %" PRIu64 " %" PRIu64
-			       ", frees %" PRIu64 " %" PRIu64 "\n", name, i, p->blocks, w->blocks, p->bytes, w->bytes, p->types, w->types, p->pages, w->pages,
-			       p->lines, w->lines, p->most_bytes, w->most_bytes, p->allocs, w->allocs, p->frees, w->frees);
+			printf("not ok %s/interval %zu: blocks %" PRIu64 " %" PRIu64
+			       ", bytes %" PRIu64 " %" PRIu64 ", types %" PRIu64 " %" PRIu64
+			       ", pages %" PRIu64 " %" PRIu64 ", lines %" PRIu64 " %" PRIu64
+			       ", most %" PRIu64 " %" PRIu64 ", allocs %" PRIu64 " %" PRIu64
+			       ", frees %" PRIu64 " %" PRIu64 "\n",
+			       name, i, p->blocks, w->blocks, p->bytes, w->bytes, p->types,
+			       w->types, p->pages, w->pages, p->lines, w->lines, p->most_bytes,
+			       w->most_bytes, p->allocs, w->allocs, p->frees, w->frees);
 	}
 	number(name, wrong, 0);
 	if (seen < 30) {
@@ -342,7 +381,8 @@ static const struct phase_row *find_row(const struct phase_row rows[PHASE_ROWS],
 	return NULL;
 }
 
-/* The rows are what the blocks say, and no group that is left out weighs more than one that is there. */
+/* The rows are what the blocks say, and no group that is left out weighs more than one that is
+ * there. */
 static uint64_t wrong_rows(const struct activity *a, size_t phase, bool by_type)
 {
 	struct phase_row want[TYPES + 1] = { 0 };
@@ -370,8 +410,11 @@ static uint64_t wrong_rows(const struct activity *a, size_t phase, bool by_type)
 		want[i].name = row ? name : NULL;
 		if (row && phase_weight(p, row) < least)
 			least = phase_weight(p, row);
-		if (row && (row->blocks != want[i].blocks || row->bytes != want[i].bytes || row->kept_blocks != want[i].kept_blocks ||
-			    row->kept_bytes != want[i].kept_bytes || row->ended_blocks != want[i].ended_blocks || row->ended_bytes != want[i].ended_bytes))
+		if (row && (row->blocks != want[i].blocks || row->bytes != want[i].bytes ||
+			    row->kept_blocks != want[i].kept_blocks ||
+			    row->kept_bytes != want[i].kept_bytes ||
+			    row->ended_blocks != want[i].ended_blocks ||
+			    row->ended_bytes != want[i].ended_bytes))
 			wrong++;
 		found += row != NULL;
 		there += phase_weight(p, &want[i]) > 0;
@@ -390,8 +433,12 @@ static void check_phases(const struct activity *a)
 	for (size_t i = 0; i < a->phase_count; i++) {
 		const struct phase *p = &a->phases[i];
 
-		wrong += p->first != next || p->begin_bytes != (next ? a->total.points[next - 1].bytes : 0) || p->end_bytes != a->total.points[p->last].bytes;
-		wrong += p->end != (p->last + 1 == COUNT ? (uint64_t)DURATION : (p->last + 1) * INTERVAL) || p->begin != p->first * INTERVAL;
+		wrong += p->first != next ||
+			 p->begin_bytes != (next ? a->total.points[next - 1].bytes : 0) ||
+			 p->end_bytes != a->total.points[p->last].bytes;
+		wrong += p->end != (p->last + 1 == COUNT ? (uint64_t)DURATION
+							 : (p->last + 1) * INTERVAL) ||
+			 p->begin != p->first * INTERVAL;
 		next = p->last + 1;
 		allocs += p->allocs;
 		number("phase/types", wrong_rows(a, i, true), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_block.c: what is packed comes back exactly, and what was damaged is an error or the same, never anything else.
+ * test_block.c: what is packed comes back exactly, and what was damaged is an error or the same,
+ * never anything else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +21,22 @@ static uint64_t any_number(void)
 static void make_wild(struct event *e, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		e[i] = (struct event){ .time = any_number(), .address = any_number(), .size = any_number(), .old_address = any_number(),
-				       .process = (uint32_t)any_number(), .thread = (uint32_t)any_number(),
-				       .stack = (uint32_t)any_number(), .vtable = (uint32_t)any_number(),
+		e[i] = (struct event){ .time = any_number(),
+				       .address = any_number(),
+				       .size = any_number(),
+				       .old_address = any_number(),
+				       .process = (uint32_t)any_number(),
+				       .thread = (uint32_t)any_number(),
+				       .stack = (uint32_t)any_number(),
+				       .vtable = (uint32_t)any_number(),
 				       .tag = next_random() & 3 ? 0 : (uint32_t)any_number(),
-				       .kind = (uint8_t)(next_random() % (next_random() & 7 ? 8 : 256)), .api = (uint8_t)next_random() };
+				       .kind = (uint8_t)(next_random() %
+							 (next_random() & 7 ? 8 : 256)),
+				       .api = (uint8_t)next_random() };
 }
 
-/* Something like a program: a few processes and threads, live blocks, frees, reallocs in place and moving, vptrs, mappings. */
+/* Something like a program: a few processes and threads, live blocks, frees, reallocs in place and
+ * moving, vptrs, mappings. */
 static void make_tame(struct event *e, size_t count, bool tagged)
 {
 	enum { LIVE = 1000 };
@@ -42,7 +51,10 @@ static void make_tame(struct event *e, size_t count, bool tagged)
 		time += next_random() % 300 - (next_random() % 64 == 0 ? 100 : 0);
 		if (next_random() % 1000 == 0)
 			time += any_number() >> 20;
-		e[i] = (struct event){ .time = time, .process = thread / 2 + 1, .thread = thread, .stack = (uint32_t)(next_random() % 40),
+		e[i] = (struct event){ .time = time,
+				       .process = thread / 2 + 1,
+				       .thread = thread,
+				       .stack = (uint32_t)(next_random() % 40),
 				       .tag = thread & 1 && tagged ? (uint32_t)(i / 50 % 7) : 0 };
 		if (next_random() % 500 == 0) {
 			e[i].kind = EVENT_MAP;
@@ -93,9 +105,11 @@ struct compare {
 
 static bool same(const struct event *a, const struct event *b)
 {
-	return a->time == b->time && a->address == b->address && a->size == b->size && a->old_address == b->old_address &&
-	       a->process == b->process && a->thread == b->thread && a->stack == b->stack && a->vtable == b->vtable && a->kind == b->kind &&
-	       a->api == b->api && a->tag == (b->kind == EVENT_ALLOC || b->kind == EVENT_REALLOC ? b->tag : 0);
+	return a->time == b->time && a->address == b->address && a->size == b->size &&
+	       a->old_address == b->old_address && a->process == b->process &&
+	       a->thread == b->thread && a->stack == b->stack && a->vtable == b->vtable &&
+	       a->kind == b->kind && a->api == b->api &&
+	       a->tag == (b->kind == EVENT_ALLOC || b->kind == EVENT_REALLOC ? b->tag : 0);
 }
 
 static bool compare_events(void *context, const struct event *events, size_t count)
@@ -111,8 +125,10 @@ static bool compare_events(void *context, const struct event *events, size_t cou
 	return !c->why && c->at != c->stop_at;
 }
 
-/* Packs and unpacks `count` events, in as many blocks as the packer wants; NULL or why it is wrong. */
-static const char *roundtrip(struct packer *packer, struct unpacker *unpacker, const struct event *events, size_t count, size_t *bytes)
+/* Packs and unpacks `count` events, in as many blocks as the packer wants; NULL or why it is
+ * wrong. */
+static const char *roundtrip(struct packer *packer, struct unpacker *unpacker,
+			     const struct event *events, size_t count, size_t *bytes)
 {
 	struct compare c = { .want = events, .count = count };
 	struct shiny_err *err = NULL;
@@ -181,11 +197,13 @@ static void test_roundtrips(struct packer *packer, struct unpacker *unpacker)
 	bytes = 0;
 	make_tame(events, MOST, true);
 	verdict("the same with tags", roundtrip(packer, unpacker, events, MOST, &bytes));
-	printf("# %.2f bytes an event, half of the threads with another tag every fifty events\n", (double)bytes / MOST);
+	printf("# %.2f bytes an event, half of the threads with another tag every fifty events\n",
+	       (double)bytes / MOST);
 	memset(events, 0, MOST * sizeof(*events));
 	bytes = 0;
 	verdict("all zero", roundtrip(packer, unpacker, events, MOST, &bytes));
-	verdict("repetition costs nothing", bytes < 2000 ? NULL : "300,000 equal events took over 2000 bytes");
+	verdict("repetition costs nothing",
+		bytes < 2000 ? NULL : "300,000 equal events took over 2000 bytes");
 	memset(events, 0xff, MOST * sizeof(*events));
 	verdict("all ones", roundtrip(packer, unpacker, events, MOST, &bytes));
 	free(events);
@@ -205,11 +223,15 @@ static void test_stop(struct packer *packer, struct unpacker *unpacker)
 	err = packer_finish(packer, &block);
 	if (!err)
 		err = unpacker_run(unpacker, block.data, block.bytes, compare_events, &c, &stopped);
-	verdict("a reader may stop early", err ? err->message : c.why ? c.why : !stopped || c.at != STOP ? "it did not stop there" : NULL);
+	verdict("a reader may stop early", err			      ? err->message
+					   : c.why		      ? c.why
+					   : !stopped || c.at != STOP ? "it did not stop there"
+								      : NULL);
 	shiny_err_free(err);
 }
 
-/* Any byte of a block changed, or any tail cut off: an error, or (in bytes that mean nothing) the same events. */
+/* Any byte of a block changed, or any tail cut off: an error, or (in bytes that mean nothing) the
+ * same events. */
 static void test_damage(struct packer *packer, struct unpacker *unpacker)
 {
 	enum { COUNT = 2000 };

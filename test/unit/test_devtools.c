@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_devtools.c: what Chromium's DevTools send, as streams: cut anywhere, cut off, hostile; and into a session. */
+/* test_devtools.c: what Chromium's DevTools send, as streams: cut anywhere, cut off, hostile; and
+ * into a session. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,19 +25,23 @@ static char *told(const struct counts *counts)
 	for (size_t i = 0; i < counts->looks.count; i++) {
 		const struct counts_look *look = counts->looks.at[i];
 
-		fprintf(out, "%s[%u %" PRIu64 " %s]", i ? " " : "", look->pid, look->time, look->title);
+		fprintf(out, "%s[%u %" PRIu64 " %s]", i ? " " : "", look->pid, look->time,
+			look->title);
 		for (size_t k = 0; k < look->rows.count; k++) {
 			const struct count_row *row = &look->rows.at[k];
 
-			fprintf(out, " %s%s%s:%" PRIu64 ",%" PRIu64 ",%" PRIu64, row->kind ? counts->names.strings[row->kind - 1] : "",
-				row->kind ? "=" : "", counts->names.strings[row->name - 1], row->count, row->bytes, row->effective);
+			fprintf(out, " %s%s%s:%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+				row->kind ? counts->names.strings[row->kind - 1] : "",
+				row->kind ? "=" : "", counts->names.strings[row->name - 1],
+				row->count, row->bytes, row->effective);
 		}
 	}
 	fclose(out);
 	return text;
 }
 
-static struct shiny_err *read_trace(const char *text, size_t length, size_t cut, struct counts *counts)
+static struct shiny_err *read_trace(const char *text, size_t length, size_t cut,
+				    struct counts *counts)
 {
 	struct trace *trace = mem_zero(1, sizeof(*trace));
 	struct shiny_err *err;
@@ -50,7 +55,8 @@ static struct shiny_err *read_trace(const char *text, size_t length, size_t cut,
 	return err;
 }
 
-static struct shiny_err *read_snapshot(const char *text, size_t length, size_t cut, struct counts *counts)
+static struct shiny_err *read_snapshot(const char *text, size_t length, size_t cut,
+				       struct counts *counts)
 {
 	struct snapshot *snapshot = mem_zero(1, sizeof(*snapshot));
 	struct shiny_err *err;
@@ -64,9 +70,11 @@ static struct shiny_err *read_snapshot(const char *text, size_t length, size_t c
 	return err;
 }
 
-typedef struct shiny_err *(*read_fn)(const char *text, size_t length, size_t cut, struct counts *counts);
+typedef struct shiny_err *(*read_fn)(const char *text, size_t length, size_t cut,
+				     struct counts *counts);
 
-/* In two pieces, cut at every byte: the same each time. Cut off at every byte: an error each time. */
+/* In two pieces, cut at every byte: the same each time. Cut off at every byte: an error each
+ * time. */
 static void cut(const char *name, read_fn read, const char *text, const char *want)
 {
 	size_t length = strlen(text), wrong = 0, accepted = 0;
@@ -111,46 +119,69 @@ static void refused(const char *name, read_fn read, const char *text, const char
 }
 
 static const char trace_text[] =
-	"{\"traceEvents\":[{\"args\":{\"name\":\"Bro\\u0077ser\"},\"name\":\"process_name\",\"ph\":\"M\",\"pid\":7,\"ts\":0},"
-	"{\"ph\":\"v\",\"pid\":7,\"ts\":100,\"args\":{\"dumps\":{\"level_of_detail\":\"detailed\",\"allocators\":{"
-	"\"malloc\":{\"attrs\":{\"size\":{\"type\":\"scalar\",\"units\":\"bytes\",\"value\":\"1f\"},\"effective_size\":{\"value\":\"10\"}},\"guid\":\"5\"},"
-	"\"malloc/a/b/c/d\":{\"attrs\":{\"size\":{\"value\":\"1\"}}},\"malloc/__12ab\":{\"attrs\":{\"size\":{\"value\":\"1\"}}},"
-	"\"malloc/empty\":{\"guid\":\"9\"},\"blink.objects\":{\"attrs\":{\"object_count\":{\"value\":\"ff\"}}}}}}},"
-	"{\"args\":{\"memory_dump_provider\":{\"name\":\"Malloc\"}},\"dur\":20,\"name\":\"MemoryDumpManager::InvokeOnMemoryDump\",\"ph\":\"X\",\"pid\":7,\"ts\":110},"
-	"{\"args\":{\"dumps\":{\"allocators\":{\"v8\":{\"attrs\":{\"size\":{\"value\":\"2\"}}}}}},\"ph\":\"v\",\"pid\":8,\"ts\":101}],\"metadata\":{\"a\":[[1]]}}";
-static const char trace_told[] = "[7 130005 Browser] malloc:0,31,16 blink.objects:255,0,0 [8 101005 ] v8:0,2,0";
+	"{\"traceEvents\":[{\"args\":{\"name\":\"Bro\\u0077ser\"},\"name\":\"process_name\",\"ph\":"
+	"\"M\",\"pid\":7,\"ts\":0},"
+	"{\"ph\":\"v\",\"pid\":7,\"ts\":100,\"args\":{\"dumps\":{\"level_of_detail\":\"detailed\","
+	"\"allocators\":{"
+	"\"malloc\":{\"attrs\":{\"size\":{\"type\":\"scalar\",\"units\":\"bytes\",\"value\":\"1f\"}"
+	",\"effective_size\":{\"value\":\"10\"}},\"guid\":\"5\"},"
+	"\"malloc/a/b/c/d\":{\"attrs\":{\"size\":{\"value\":\"1\"}}},\"malloc/"
+	"__12ab\":{\"attrs\":{\"size\":{\"value\":\"1\"}}},"
+	"\"malloc/"
+	"empty\":{\"guid\":\"9\"},\"blink.objects\":{\"attrs\":{\"object_count\":{\"value\":\"ff\"}"
+	"}}}}}},"
+	"{\"args\":{\"memory_dump_provider\":{\"name\":\"Malloc\"}},\"dur\":20,\"name\":"
+	"\"MemoryDumpManager::InvokeOnMemoryDump\",\"ph\":\"X\",\"pid\":7,\"ts\":110},"
+	"{\"args\":{\"dumps\":{\"allocators\":{\"v8\":{\"attrs\":{\"size\":{\"value\":\"2\"}}}}}},"
+	"\"ph\":\"v\",\"pid\":8,\"ts\":101}],\"metadata\":{\"a\":[[1]]}}";
+static const char trace_told[] =
+	"[7 130005 Browser] malloc:0,31,16 blink.objects:255,0,0 [8 101005 ] v8:0,2,0";
 
 static const char snapshot_text[] =
-	"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\"],\"node_types\":[[\"hidden\",\"string\",\"native\"],\"string\","
-	"\"number\",\"number\"],\"edge_fields\":[\"type\"],\"edge_types\":[[\"context\"]]},\"node_count\":5},\n"
-	"\"nodes\":[2,1,1,16\n,2,1,3,24,1,0,5,8,1,2,7,9,0,3,9,4],\n\"edges\":[0,1,2],\"samples\":[],\"strings\":[\"x\",\"blink::\\u004eode\",\"y\",\"z\"]}";
-static const char snapshot_told[] = "[0 0 ] native=blink::Node:2,40,0 hidden=z:1,4,0 string=:2,17,0";
+	"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\"],\"node_"
+	"types\":[[\"hidden\",\"string\",\"native\"],\"string\","
+	"\"number\",\"number\"],\"edge_fields\":[\"type\"],\"edge_types\":[[\"context\"]]},\"node_"
+	"count\":5},\n"
+	"\"nodes\":[2,1,1,16\n,2,1,3,24,1,0,5,8,1,2,7,9,0,3,9,4],\n\"edges\":[0,1,2],\"samples\":[]"
+	",\"strings\":[\"x\",\"blink::\\u004eode\",\"y\",\"z\"]}";
+static const char snapshot_told[] =
+	"[0 0 ] native=blink::Node:2,40,0 hidden=z:1,4,0 string=:2,17,0";
 
 static void test_documents(void)
 {
 	cut("trace", read_trace, trace_text, trace_told);
 	cut("trace_array", read_trace,
-	    "[{\"ph\":\"v\",\"pid\":8,\"ts\":1,\"args\":{\"dumps\":{\"allocators\":{\"v8\":{\"attrs\":{\"size\":{\"value\":\"2\"}}}}}}}]", "[8 1005 ] v8:0,2,0");
+	    "[{\"ph\":\"v\",\"pid\":8,\"ts\":1,\"args\":{\"dumps\":{\"allocators\":{\"v8\":{"
+	    "\"attrs\":{\"size\":{\"value\":\"2\"}}}}}}}]",
+	    "[8 1005 ] v8:0,2,0");
 	cut("snapshot", read_snapshot, snapshot_text, snapshot_told);
 	refused("snapshot/kind", read_snapshot,
-		"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_types\":[[\"native\"]]}},\"nodes\":[1,0,1],\"strings\":[\"a\"]}",
+		"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_"
+		"types\":[[\"native\"]]}},\"nodes\":[1,0,1],\"strings\":[\"a\"]}",
 		"the heap snapshot cannot be read: it is not what was expected");
 	refused("snapshot/name", read_snapshot,
-		"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_types\":[[\"native\"]]}},\"nodes\":[0,7,1],\"strings\":[\"a\"]}",
+		"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_"
+		"types\":[[\"native\"]]}},\"nodes\":[0,7,1],\"strings\":[\"a\"]}",
 		"the heap snapshot cannot be read: names are missing");
 	refused("snapshot/half_a_node", read_snapshot,
-		"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_types\":[[\"native\"]]}},\"nodes\":[0,0],\"strings\":[\"a\"]}",
+		"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_"
+		"types\":[[\"native\"]]}},\"nodes\":[0,0],\"strings\":[\"a\"]}",
 		"the heap snapshot cannot be read: it is not what was expected");
-	refused("snapshot/no_meta", read_snapshot, "{\"nodes\":[0,0,1],\"strings\":[\"a\"]}", "the heap snapshot cannot be read: it is not what was expected");
-	refused("snapshot/empty", read_snapshot, "{}", "the heap snapshot cannot be read: it has no objects");
-	refused("snapshot/no_json", read_snapshot, "{nodes", "the heap snapshot cannot be read: it is no JSON");
+	refused("snapshot/no_meta", read_snapshot, "{\"nodes\":[0,0,1],\"strings\":[\"a\"]}",
+		"the heap snapshot cannot be read: it is not what was expected");
+	refused("snapshot/empty", read_snapshot, "{}",
+		"the heap snapshot cannot be read: it has no objects");
+	refused("snapshot/no_json", read_snapshot, "{nodes",
+		"the heap snapshot cannot be read: it is no JSON");
 	refused("trace/nothing", read_trace, " ", "the memory dump cannot be read: it is cut off");
 }
 
 static void test_page(void)
 {
-	static const char text[] = "{\"traceEvents\":[{\"args\":{\"data\":{\"frames\":[{\"frame\":\"F1\",\"processId\":3},{\"frame\":\"F2\",\"processId\":4},"
-				   "{\"frame\":\"F3\",\"processId\":5}]}},\"ph\":\"I\",\"pid\":1,\"ts\":1}]}";
+	static const char text[] =
+		"{\"traceEvents\":[{\"args\":{\"data\":{\"frames\":[{\"frame\":\"F1\","
+		"\"processId\":3},{\"frame\":\"F2\",\"processId\":4},"
+		"{\"frame\":\"F3\",\"processId\":5}]}},\"ph\":\"I\",\"pid\":1,\"ts\":1}]}";
 	struct counts counts = { 0 };
 	struct trace *trace = mem_zero(1, sizeof(*trace));
 
@@ -170,11 +201,14 @@ static long peak_kib(void)
 	return usage.ru_maxrss;
 }
 
-/* A gigabyte of one string, of nesting, of digits, of blanks: an end long before, in bounded memory. */
+/* A gigabyte of one string, of nesting, of digits, of blanks: an end long before, in bounded
+ * memory. */
 static void test_hostile(void)
 {
-	static const struct { const char *name, *start, *more, *why; } cases[] = {
-		{ "string", "{\"nodes\":\"", "aaaaaaaaaaaaaaaa", "it holds a text that is too long" },
+	static const struct { const char *name, *start, *more, *why;
+	} cases[] = {
+		{ "string", "{\"nodes\":\"", "aaaaaaaaaaaaaaaa",
+		  "it holds a text that is too long" },
 		{ "key", "{\"", "\\u0061\\u0061bbbb", "it holds a text that is too long" },
 		{ "nesting", "", "[[[[[[[[[[[[[[[[", "it is nested too deeply" },
 		{ "objects", "", "{\"a\":{\"a\":{\"a\":", "it is nested too deeply" },
@@ -200,7 +234,8 @@ static void test_hostile(void)
 			fed += PIECE;
 		err = json_stream_end(s, "it");
 		snprintf(name, sizeof(name), "hostile/%s", cases[i].name);
-		text_is(name, err && strlen(err->message) > 19 ? err->message + 19 : "accepted", cases[i].why);
+		text_is(name, err && strlen(err->message) > 19 ? err->message + 19 : "accepted",
+			cases[i].why);
 		snprintf(name, sizeof(name), "hostile/%s/memory", cases[i].name);
 		check(name, peak_kib() - before < 4 * (JSON_STREAM_TEXT >> 10), "it took too much");
 		shiny_err_free(err);
@@ -212,7 +247,9 @@ static void test_hostile(void)
 /* Ten million objects of one name: their number takes no memory. */
 static void test_many(void)
 {
-	static const char start[] = "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_types\":[[\"native\"]]}},\"nodes\":[0,0,1";
+	static const char start[] =
+		"{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"self_size\"],\"node_"
+		"types\":[[\"native\"]]}},\"nodes\":[0,0,1";
 	static char piece[6000];
 	struct counts counts = { 0 };
 	struct snapshot *s = mem_zero(1, sizeof(*s));
@@ -228,8 +265,11 @@ static void test_many(void)
 	snapshot_feed(s, "],\"strings\":[\"T\"]}", 18);
 	err = snapshot_end(s);
 	check("many/read", !err, err ? err->message : "");
-	check("many/counted", counts.looks.at[0]->rows.count == 1 && counts.looks.at[0]->rows.at[0].count == 10000001 &&
-	      counts.looks.at[0]->rows.at[0].bytes == 80000001, "not ten million and one");
+	check("many/counted",
+	      counts.looks.at[0]->rows.count == 1 &&
+		      counts.looks.at[0]->rows.at[0].count == 10000001 &&
+		      counts.looks.at[0]->rows.at[0].bytes == 80000001,
+	      "not ten million and one");
 	check("many/memory", peak_kib() - before < 8192, "it took too much");
 	shiny_err_free(err);
 	snapshot_deinit(s);
@@ -262,7 +302,8 @@ static void test_messages(void)
 		message_init(m, &pieces, take);                               \
 		json_stream_feed(&m->json, text, strlen(text));               \
 	} while (0)
-	READ("{\"method\":\"HeapProfiler.addHeapSnapshotChunk\",\"params\":{\"chunk\":\"{\\\"a\\\"\"},\"sessionId\":\"S\"}");
+	READ("{\"method\":\"HeapProfiler.addHeapSnapshotChunk\",\"params\":{\"chunk\":\"{"
+	     "\\\"a\\\"\"},\"sessionId\":\"S\"}");
 	text_is("message/chunk", pieces.text, "{\"a\"");
 	check("message/chunk_of", pieces.snapshot && !m->id, "it is no snapshot's");
 	message_deinit(m);
@@ -272,7 +313,8 @@ static void test_messages(void)
 	message_deinit(m);
 	READ("{\"id\":12,\"result\":{\"base64Encoded\":false,\"data\":\"[1]\",\"eof\":true}}");
 	text_is("message/data", pieces.text, "[1]");
-	check("message/eof", m->id == 12 && m->eof && !m->encoded && !m->failed, "answer is misread");
+	check("message/eof", m->id == 12 && m->eof && !m->encoded && !m->failed,
+	      "answer is misread");
 	message_deinit(m);
 	READ("{\"id\":3,\"error\":{\"code\":-1,\"message\":\"not\\nfound\"}}");
 	check("message/error", m->failed && strcmp(m->error, "not\nfound") == 0, m->error);
@@ -280,9 +322,12 @@ static void test_messages(void)
 	READ("{\"id\":3,\"result\":{\"dumpGuid\":\"0x1\",\"success\":false}}");
 	check("message/no_success", m->failed, "taken for a success");
 	message_deinit(m);
-	READ("{\"id\":4,\"result\":{\"targetInfos\":[{\"targetId\":\"A\",\"type\":\"page\",\"url\":\"u\"},{\"targetId\":\"B\",\"type\":\"other\",\"x\":{\"type\":\"page\"}}]}}");
-	check("message/targets", m->targets.count == 2 && !strcmp(m->targets.at[0].id, "A") && !strcmp(m->targets.at[0].url, "u") &&
-	      !strcmp(m->targets.at[1].type, "other"), "targets are misread");
+	READ("{\"id\":4,\"result\":{\"targetInfos\":[{\"targetId\":\"A\",\"type\":\"page\",\"url\":"
+	     "\"u\"},{\"targetId\":\"B\",\"type\":\"other\",\"x\":{\"type\":\"page\"}}]}}");
+	check("message/targets",
+	      m->targets.count == 2 && !strcmp(m->targets.at[0].id, "A") &&
+		      !strcmp(m->targets.at[0].url, "u") && !strcmp(m->targets.at[1].type, "other"),
+	      "targets are misread");
 	message_deinit(m);
 	free(m);
 }
@@ -295,8 +340,17 @@ static struct shiny_err *make_session(const char *path, bool finish)
 	if (!err)
 		err = store_put_number(store, "started_boottime_ns", 100000);
 	for (uint32_t i = 1; i <= 2 && !err; i++) {
-		struct store_process process = { .id = i, .pid = 7, .name = "p", .role = "", .executable = "", .command = "", .start = i * 10000,
-						 .ending = "exited", .attach = "none", .attach_text = "", .purpose = "" };
+		struct store_process process = { .id = i,
+						 .pid = 7,
+						 .name = "p",
+						 .role = "",
+						 .executable = "",
+						 .command = "",
+						 .start = i * 10000,
+						 .ending = "exited",
+						 .attach = "none",
+						 .attach_text = "",
+						 .purpose = "" };
 
 		err = store_put_process(store, &process);
 	}
@@ -318,13 +372,15 @@ static void test_store(void)
 	char path[4096];
 	bool row = false;
 
-	snprintf(path, sizeof(path), "%s/devtools.shiny", getenv("SHINY_TEST_TMP") ? getenv("SHINY_TEST_TMP") : "/tmp");
+	snprintf(path, sizeof(path), "%s/devtools.shiny",
+		 getenv("SHINY_TEST_TMP") ? getenv("SHINY_TEST_TMP") : "/tmp");
 	shiny_err_free(read_trace(trace_text, strlen(trace_text), 0, &counts));
 	shiny_err_free(read_snapshot(snapshot_text, strlen(snapshot_text), 0, &counts));
 	err = make_session(path, false);
 	if (!err)
 		err = counts_store(&counts, path);
-	check("store/unfinished", err && strstr(err->message, "is not finished"), err ? err->message : "accepted");
+	check("store/unfinished", err && strstr(err->message, "is not finished"),
+	      err ? err->message : "accepted");
 	shiny_err_free(err);
 	err = make_session(path, true);
 	if (!err)
@@ -332,15 +388,22 @@ static void test_store(void)
 	if (!err)
 		err = store_open(path, &store);
 	if (!err)
-		err = store_query(store, "SELECT (SELECT group_concat(process || ' ' || at_ns || ' ' || name || ' ' || bytes || ' ' || effective_bytes || ' ' || objects, "
-				  "'; ') FROM (SELECT * FROM v_browser_allocators ORDER BY at_ns DESC, name)) || ' | ' || (SELECT group_concat(kind || '=' || name || ' ' || "
-				  "objects || ' ' || bytes, '; ') FROM (SELECT * FROM v_browser_objects ORDER BY kind))", &query);
+		err = store_query(
+			store,
+			"SELECT (SELECT group_concat(process || ' ' || at_ns || ' ' || name || ' ' "
+			"|| bytes || ' ' || effective_bytes || ' ' || objects, "
+			"'; ') FROM (SELECT * FROM v_browser_allocators ORDER BY at_ns DESC, "
+			"name)) || ' | ' || (SELECT group_concat(kind || '=' || name || ' ' || "
+			"objects || ' ' || bytes, '; ') FROM (SELECT * FROM v_browser_objects "
+			"ORDER BY kind))",
+			&query);
 	if (!err)
 		err = query_step(query, &row);
 	check("store/written", !err && row, err ? err->message : "no row");
 	if (!err && row) {
-		text_is("store/rows", query_text(query, 0), "2 30005 blink.objects 0 0 255; 2 30005 malloc 31 16 0; 0 1005 v8 2 0 0 | "
-		     "hidden=z 1 4; native=blink::Node 2 40; string= 2 17");
+		text_is("store/rows", query_text(query, 0),
+			"2 30005 blink.objects 0 0 255; 2 30005 malloc 31 16 0; 0 1005 v8 2 0 0 | "
+			"hidden=z 1 4; native=blink::Node 2 40; string= 2 17");
 		query_end(query);
 	}
 	shiny_err_free(err);

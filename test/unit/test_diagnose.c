@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_diagnose.c: heaps of which each has one symptom, or none, written down moment by moment: a second in steps, on a clock of 3 GHz. What
- * the same shapes look like in a recording is diagnose_test's matter, which cannot say how long anything takes.
+ * test_diagnose.c: heaps of which each has one symptom, or none, written down moment by moment: a
+ * second in steps, on a clock of 3 GHz. What the same shapes look like in a recording is
+ * diagnose_test's matter, which cannot say how long anything takes.
  */
 #include <unistd.h>
 
@@ -20,14 +21,23 @@ static uint64_t make(uint64_t time, uint32_t stack, uint64_t size, uint64_t stri
 	uint64_t address = next_address;
 
 	next_address += stride;
-	put_event(session, (struct event){ .time = time, .address = address, .size = size, .process = 1, .thread = 1, .stack = stack,
+	put_event(session, (struct event){ .time = time,
+					   .address = address,
+					   .size = size,
+					   .process = 1,
+					   .thread = 1,
+					   .stack = stack,
 					   .kind = EVENT_ALLOC });
 	return address;
 }
 
 static void end(uint64_t time, uint64_t address)
 {
-	put_event(session, (struct event){ .time = time, .address = address, .process = 1, .thread = 1, .kind = EVENT_FREE });
+	put_event(session, (struct event){ .time = time,
+					   .address = address,
+					   .process = 1,
+					   .thread = 1,
+					   .kind = EVENT_FREE });
 }
 
 static void begin(bool table)
@@ -36,7 +46,9 @@ static void begin(bool table)
 	must(store_put_number(session, "ticks_per_second", 3 * (uint64_t)SECOND));
 	put_program(session);
 	put_process(session, (struct store_process){ .id = 1 });
-	must(store_put_thread(session, &(struct store_thread){ .id = 1, .process = 1, .tid = 101, .name = "prog" }));
+	must(store_put_thread(session,
+			      &(struct store_thread){
+				      .id = 1, .process = 1, .tid = 101, .name = "prog" }));
 	put_site(session, TABLE, "table");
 	put_site(session, MAKER, "maker");
 	next_address = 0x10000000;
@@ -60,18 +72,23 @@ static void has(const char *name, enum symptom wanted)
 	must(diagnose_know(session, &all, false, false, &known));
 	must(diagnose_load(session, &all, &known, false, false, &d));
 	for (enum symptom s = 0; s < SYMPTOMS; s++) {
-		enum verdict verdict = s == SYMPTOM_HARDWARE ? VERDICT_UNKNOWN : s == wanted ? VERDICT_YES : VERDICT_NO;
+		enum verdict verdict = s == SYMPTOM_HARDWARE ? VERDICT_UNKNOWN
+				       : s == wanted	     ? VERDICT_YES
+							     : VERDICT_NO;
 
 		snprintf(text, sizeof(text), "%s/%s", name, symptom_names[s]);
-		checkf(text, d.at[s].verdict == verdict, "%s: %s", verdict_names[d.at[s].verdict], d.at[s].measure);
+		checkf(text, d.at[s].verdict == verdict, "%s: %s", verdict_names[d.at[s].verdict],
+		       d.at[s].measure);
 		snprintf(text, sizeof(text), "%s/%s/advice", name, symptom_names[s]);
-		check(text, !d.at[s].advice == (verdict != VERDICT_YES), "advice for what is not there, or none");
+		check(text, !d.at[s].advice == (verdict != VERDICT_YES),
+		      "advice for what is not there, or none");
 	}
 	if (wanted != SYMPTOMS) {
 		const char *first = d.at[wanted].rows[0].name;
 
 		snprintf(text, sizeof(text), "%s/whose", name);
-		checkf(text, first && strncmp(first, "maker", 5) == 0, "%s", first ? first : "nobody's");
+		checkf(text, first && strncmp(first, "maker", 5) == 0, "%s",
+		       first ? first : "nobody's");
 	}
 	diagnose_deinit(&d);
 	diagnose_forget(&known);
@@ -98,7 +115,8 @@ int main(void)
 	has("churn", SYMPTOM_CHURN);
 	begin(true); /* 0.75 % */
 	for (int i = 0; i < 90000; i++)
-		end(1000 + (uint64_t)i * 10000 + 100, make(1000 + (uint64_t)i * 10000, MAKER, 40, 0));
+		end(1000 + (uint64_t)i * 10000 + 100,
+		    make(1000 + (uint64_t)i * 10000, MAKER, 40, 0));
 	has("less churn", SYMPTOMS);
 
 	begin(true); /* 12 MiB in the middle, 16 MiB at the end */
@@ -121,7 +139,8 @@ int main(void)
 		make(1000 + i, MAKER, 2500, PAGE);
 	has("less empty", SYMPTOMS);
 
-	for (int large = 1; large >= 0; large--) { /* 32 MiB more than usual, for a moment; or less than half of the usual */
+	/* 32 MiB more than usual, for a moment; or less than half of the usual */
+	for (int large = 1; large >= 0; large--) {
 		begin(true);
 		for (unsigned i = 0; i < 512; i++)
 			blocks[i] = make(step_time(30) + i, MAKER, large ? 65536 : 7000, 65536);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_die_type.c: types, their names and layouts, and where variables live, for every place that DWARF can be in. The truth is what the
- * programs that are compiled here print of themselves: sizeof, offsetof, registers, addresses, and what the C++ runtime calls a type.
+ * test_die_type.c: types, their names and layouts, and where variables live, for every place that
+ * DWARF can be in. The truth is what the programs that are compiled here print of themselves:
+ * sizeof, offsetof, registers, addresses, and what the C++ runtime calls a type.
  */
 #include "fixtures/sym_fixture.h"
 
@@ -37,8 +38,10 @@ static void close_program(struct program *program)
 		fclose(program->truth);
 }
 
-/* Builds the sources (paths from the fixtures' directory, "@" stands for it) and runs the program into "truth". */
-static bool build(const char *name, const char *compiler, const char *flags, const char *sources, const char *then)
+/* Builds the sources (paths from the fixtures' directory, "@" stands for it) and runs the program
+ * into "truth". */
+static bool build(const char *name, const char *compiler, const char *flags, const char *sources,
+		  const char *then)
 {
 	char command[3000], *out = command;
 
@@ -47,8 +50,10 @@ static bool build(const char *name, const char *compiler, const char *flags, con
 		return false;
 	}
 	for (const char *at = sources; *at && out < command + sizeof(command) - 300; at++)
-		out += *at == '@' ? sprintf(out, "\"$OLDPWD\"/%s/", fixture_source()) : sprintf(out, "%c", *at);
-	if (!fixture_run("rm -rf program* *.dwo truth; %s -w %s %s -o program && ./program > truth", compiler, flags, command) ||
+		out += *at == '@' ? sprintf(out, "\"$OLDPWD\"/%s/", fixture_source())
+				  : sprintf(out, "%c", *at);
+	if (!fixture_run("rm -rf program* *.dwo truth; %s -w %s %s -o program && ./program > truth",
+			 compiler, flags, command) ||
 	    (then && !fixture_run("%s", then))) {
 		/* what Debian's clang and a system without dwz can't do */
 		if (strstr(flags, "simple-template") || (then && strstr(then, "dwz")))
@@ -78,7 +83,8 @@ static void spelling(void)
 		{ "unsigned", "unsigned int" },
 		{ "signed char", "signed char" },
 		{ "long double", "long double" },
-		{ "std::vector<int, std::allocator<int> >", "std::vector<int, std::allocator<int>>" },
+		{ "std::vector<int, std::allocator<int> >",
+		  "std::vector<int, std::allocator<int>>" },
 		{ "std::vector<int,std::allocator<int>>", "std::vector<int, std::allocator<int>>" },
 		{ "X<char const*>", "X<const char*>" },
 		{ "X<const char *>", "X<const char*>" },
@@ -102,7 +108,8 @@ static void spelling(void)
 		{ "U<3, 4u, -5l>", "U<3, 4, -5>" },
 		{ "C<(char)65>", "C<65>" },
 		{ "C<'A'>", "C<65>" },
-		{ "C<'\\n', '\\'', '\\\\', '\\000', '\\101', '\\x41'>", "C<10, 39, 92, 0, 65, 65>" },
+		{ "C<'\\n', '\\'', '\\\\', '\\000', '\\101', '\\x41'>",
+		  "C<10, 39, 92, 0, 65, 65>" },
 		{ "C<(unsigned char)'\\xc8'>", "C<200>" },
 		{ "S<(short)-4>", "S<-4>" },
 		{ "E<(Color)1>", "E<(Color)1>" },
@@ -142,7 +149,8 @@ static void spelling(void)
 		if (pairs[i][1]) {
 			const char *again = got ? die_type_normalize(&names, got) : NULL;
 
-			fixture_result(got && !strcmp(got, pairs[i][1]), pairs[i][0], "%s", got ? got : "-");
+			fixture_result(got && !strcmp(got, pairs[i][1]), pairs[i][0], "%s",
+				       got ? got : "-");
 			twice += again != got;
 		} else {
 			fixture_result(got, pairs[i][0], "nothing");
@@ -157,7 +165,8 @@ static void spelling(void)
 	if (deep) {
 		memset(deep, '<', bytes);
 		deep[bytes] = 0;
-		fixture_result(die_type_normalize(&names, deep), "a quarter of a million brackets", "nothing");
+		fixture_result(die_type_normalize(&names, deep), "a quarter of a million brackets",
+			       "nothing");
 		for (size_t i = 0; i < bytes; i++)
 			deep[i] = "((a)1"[i % 5];
 		fixture_result(die_type_normalize(&names, deep), "casts all along", "nothing");
@@ -174,8 +183,9 @@ static bool pointed_by(struct program *program, unsigned long vaddr, struct die_
 	struct dwarf_variable variable;
 	struct die_type pointer;
 
-	return dwarf_units_global(program->units, vaddr, &variable) && die_type(program->units, &variable.type, &pointer) &&
-	       pointer.kind == DIE_POINTER && die_type_target(program->units, &pointer, out);
+	return dwarf_units_global(program->units, vaddr, &variable) &&
+	       die_type(program->units, &variable.type, &pointer) && pointer.kind == DIE_POINTER &&
+	       die_type_target(program->units, &pointer, out);
 }
 
 /* Not in DWARF as the demangler has it: lambdas, which have a place instead of a number. */
@@ -184,8 +194,10 @@ static bool is_lambda(const char *name)
 	return strstr(name, "{lambda") || strstr(name, "$_");
 }
 
-/* `nameless`: how many local classes' functions clang forgets to name. `text`: DW_AT_name alone must give the name too. */
-static void names_of(const char *name, const char *compiler, const char *flags, unsigned nameless, bool text)
+/* `nameless`: how many local classes' functions clang forgets to name. `text`: DW_AT_name alone
+ * must give the name too. */
+static void names_of(const char *name, const char *compiler, const char *flags, unsigned nameless,
+		     bool text)
 {
 	/* in gcc's type units the text is all there is to say about an argument */
 	unsigned placed = strstr(flags, "types-section") && *compiler == 'g' ? 1 : 2;
@@ -226,16 +238,23 @@ static void names_of(const char *name, const char *compiler, const char *flags, 
 			continue;
 		}
 		if ((strcmp(type.name, truth) || type.bytes != bytes) && !wrong++)
-			snprintf(first, sizeof(first), "%s of %lu, truth %s of %lu", type.name, (unsigned long)type.bytes, truth, bytes);
+			snprintf(first, sizeof(first), "%s of %lu, truth %s of %lu", type.name,
+				 (unsigned long)type.bytes, truth, bytes);
 		own = dwarf_diename(&type.die);
-		own = own && !strstr(truth, "<(") ? die_type_normalize(&program.names, own) : NULL; /* enumerators are words in the text */
-		if (own && (strlen(own) > strlen(truth) || strcmp(truth + strlen(truth) - strlen(own), own)) && text && !wrong++)
+		/* enumerators are words in the text */
+		own = own && !strstr(truth, "<(") ? die_type_normalize(&program.names, own) : NULL;
+		if (own &&
+		    (strlen(own) > strlen(truth) ||
+		     strcmp(truth + strlen(truth) - strlen(own), own)) &&
+		    text && !wrong++)
 			snprintf(first, sizeof(first), "DW_AT_name gives %s, truth %s", own, truth);
 		spelled += own != NULL;
 	}
-	fixture_result(lines == 75 && !wrong && lambdas == placed && forgotten <= nameless && spelled > 60, name,
-		       "%u of %u wrong, %u lambdas, %u without their function, %u with a text, first: %s", wrong, lines, lambdas,
-		       forgotten, spelled, first);
+	fixture_result(
+		lines == 75 && !wrong && lambdas == placed && forgotten <= nameless && spelled > 60,
+		name,
+		"%u of %u wrong, %u lambdas, %u without their function, %u with a text, first: %s",
+		wrong, lines, lambdas, forgotten, spelled, first);
 	close_program(&program);
 }
 
@@ -244,16 +263,26 @@ static void names(void)
 	names_of("names, gcc DWARF 5", "g++", "-std=c++17 -O0 -gdwarf-5", 0, true);
 	names_of("names, gcc DWARF 4", "g++", "-std=c++17 -O2 -gdwarf-4", 0, true);
 	names_of("names, gcc split", "g++", "-std=c++17 -O2 -gdwarf-5 -gsplit-dwarf", 0, true);
-	names_of("names, gcc split DWARF 4", "g++", "-std=c++17 -O0 -gdwarf-4 -gsplit-dwarf", 0, true);
-	names_of("names, gcc type units", "g++", "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section", 0, true);
-	names_of("names, gcc type units DWARF 4", "g++", "-std=c++17 -O0 -gdwarf-4 -fdebug-types-section", 0, true);
-	names_of("names, clang DWARF 5", "clang++", "-std=c++17 -O0 -gdwarf-5 -fstandalone-debug", 0, true);
-	names_of("names, clang DWARF 4", "clang++", "-std=c++17 -O2 -gdwarf-4 -fstandalone-debug", 3, true);
-	names_of("names, clang split", "clang++", "-std=c++17 -O0 -gdwarf-5 -gsplit-dwarf -fstandalone-debug", 0, true);
-	names_of("names, clang split DWARF 4", "clang++", "-std=c++17 -O0 -gdwarf-4 -gsplit-dwarf -fstandalone-debug", 0, true);
-	names_of("names, clang type units", "clang++", "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section -fstandalone-debug", 3, true);
-	names_of("names, clang type units DWARF 4", "clang++", "-std=c++17 -O0 -gdwarf-4 -fdebug-types-section -fstandalone-debug", 3, true);
-	names_of("names, clang simple template names", "clang++", "-std=c++17 -O0 -g -gsimple-template-names -fstandalone-debug", 0, false);
+	names_of("names, gcc split DWARF 4", "g++", "-std=c++17 -O0 -gdwarf-4 -gsplit-dwarf", 0,
+		 true);
+	names_of("names, gcc type units", "g++", "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section",
+		 0, true);
+	names_of("names, gcc type units DWARF 4", "g++",
+		 "-std=c++17 -O0 -gdwarf-4 -fdebug-types-section", 0, true);
+	names_of("names, clang DWARF 5", "clang++", "-std=c++17 -O0 -gdwarf-5 -fstandalone-debug",
+		 0, true);
+	names_of("names, clang DWARF 4", "clang++", "-std=c++17 -O2 -gdwarf-4 -fstandalone-debug",
+		 3, true);
+	names_of("names, clang split", "clang++",
+		 "-std=c++17 -O0 -gdwarf-5 -gsplit-dwarf -fstandalone-debug", 0, true);
+	names_of("names, clang split DWARF 4", "clang++",
+		 "-std=c++17 -O0 -gdwarf-4 -gsplit-dwarf -fstandalone-debug", 0, true);
+	names_of("names, clang type units", "clang++",
+		 "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section -fstandalone-debug", 3, true);
+	names_of("names, clang type units DWARF 4", "clang++",
+		 "-std=c++17 -O0 -gdwarf-4 -fdebug-types-section -fstandalone-debug", 3, true);
+	names_of("names, clang simple template names", "clang++",
+		 "-std=c++17 -O0 -g -gsimple-template-names -fstandalone-debug", 0, false);
 }
 
 /* ---- layout ---- */
@@ -272,7 +301,8 @@ static bool take_row(void *context, const struct die_member *member)
 	return rows->count < 256;
 }
 
-/* The row "a.b": b one deeper, behind a. Members of an anonymous union belong to the class around it. */
+/* The row "a.b": b one deeper, behind a. Members of an anonymous union belong to the class around
+ * it. */
 static const struct die_member *row_of(const struct rows *rows, const char *path)
 {
 	const char *dot = strchr(path, '.');
@@ -282,13 +312,14 @@ static const struct die_member *row_of(const struct rows *rows, const char *path
 		const struct die_member *row = &rows->at[i];
 		bool inside = row->depth == 1 && i && !strcmp(path, "u");
 
-		if ((row->depth && !inside) || !row->name || strlen(row->name) != length || strncmp(row->name, path, length) ||
-		    row->what != DIE_MEMBER)
+		if ((row->depth && !inside) || !row->name || strlen(row->name) != length ||
+		    strncmp(row->name, path, length) || row->what != DIE_MEMBER)
 			continue;
 		if (!dot)
 			return row;
 		for (i++; i < rows->count && rows->at[i].depth; i++)
-			if (rows->at[i].depth == 1 && rows->at[i].name && !strcmp(rows->at[i].name, dot + 1))
+			if (rows->at[i].depth == 1 && rows->at[i].name &&
+			    !strcmp(rows->at[i].name, dot + 1))
 				return &rows->at[i];
 	}
 	return NULL;
@@ -299,19 +330,22 @@ static uint64_t unused_in(const struct rows *rows)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (!rows->at[i].depth && (rows->at[i].what == DIE_HOLE || rows->at[i].what == DIE_PADDING))
+		if (!rows->at[i].depth &&
+		    (rows->at[i].what == DIE_HOLE || rows->at[i].what == DIE_PADDING))
 			bytes += rows->at[i].bytes;
 	return bytes;
 }
 
-/* Rows of depth 0 in order, without gap and without overlap but for reused padding: every bit of the class is in one. */
+/* Rows of depth 0 in order, without gap and without overlap but for reused padding: every bit of
+ * the class is in one. */
 static bool covers(const struct rows *rows, uint64_t bytes)
 {
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct die_member *row = &rows->at[i];
-		uint64_t from = row->offset * 8 + row->bit_offset, bits = row->bytes * 8 + row->bit_size;
+		uint64_t from = row->offset * 8 + row->bit_offset,
+			 bits = row->bytes * 8 + row->bit_size;
 
 		if (row->depth)
 			continue;
@@ -350,20 +384,24 @@ static void layout(const char *name, const char *compiler, const char *flags)
 		checked++;
 		if (sscanf(line, "class %199s %lu %lu %lu", type_name, &a, &b, &c) == 4) {
 			rows.count = leads = 0;
-			good = dwarf_units_definition(program.units, type_name, &die) && die_type(program.units, &die, &type);
+			good = dwarf_units_definition(program.units, type_name, &die) &&
+			       die_type(program.units, &die, &type);
 			if (good) {
 				leads = die_type_leading(program.units, &type, leading, 16);
 				die_type_layout(program.units, &type, take_row, &rows);
-				good = type.bytes == a && type.polymorphic == (b != 0) && type.trailing_array == (c != 0) &&
+				good = type.bytes == a && type.polymorphic == (b != 0) &&
+				       type.trailing_array == (c != 0) &&
 				       !strcmp(type.name, type_name) &&
-				       (!strcmp(type_name, "Either") || !strcmp(type_name, "Virtual") || covers(&rows, a));
+				       (!strcmp(type_name, "Either") ||
+					!strcmp(type_name, "Virtual") || covers(&rows, a));
 			}
 		} else if (sscanf(line, "member %199s %lu %lu", word, &a, &b) == 3) {
 			row = row_of(&rows, word);
 			good = row && row->offset == a && row->bytes == b;
 		} else if (sscanf(line, "field %199s %lu %lu", word, &a, &b) == 3) {
 			row = row_of(&rows, word);
-			good = row && row->offset * 8 + row->bit_offset == a && row->bit_size == b && !row->bytes;
+			good = row && row->offset * 8 + row->bit_offset == a &&
+			       row->bit_size == b && !row->bytes;
 		} else if (sscanf(line, "lead %199s", word) == 1) {
 			for (size_t i = 0; i < leads; i++)
 				good = good || !strcmp(leading[i], word);
@@ -373,7 +411,8 @@ static void layout(const char *name, const char *compiler, const char *flags)
 		if (!good && !wrong++)
 			snprintf(first, sizeof(first), "%s: %.200s", type_name, line);
 	}
-	fixture_result(checked > 70 && !wrong, name, "%u of %u wrong, first: %s", wrong, checked, first);
+	fixture_result(checked > 70 && !wrong, name, "%u of %u wrong, first: %s", wrong, checked,
+		       first);
 	close_program(&program);
 }
 
@@ -410,12 +449,16 @@ static void members(void)
 		Dwarf_Die die;
 		struct die_type type, member = { 0 };
 		const char *own = NULL;
-		bool good = dwarf_units_definition(program.units, cases[i].class, &die) && die_type(program.units, &die, &type);
-		bool found = good && die_type_member_at(program.units, &type, cases[i].offset, &member, &own);
+		bool good = dwarf_units_definition(program.units, cases[i].class, &die) &&
+			    die_type(program.units, &die, &type);
+		bool found = good && die_type_member_at(program.units, &type, cases[i].offset,
+							&member, &own);
 
-		snprintf(name, sizeof(name), "member of %s at %u", cases[i].class, (unsigned)cases[i].offset);
+		snprintf(name, sizeof(name), "member of %s at %u", cases[i].class,
+			 (unsigned)cases[i].offset);
 		fixture_result(good && found == (cases[i].type != NULL) &&
-				       (!found || (!strcmp(member.name, cases[i].type) && own && !strcmp(own, cases[i].name))),
+				       (!found || (!strcmp(member.name, cases[i].type) && own &&
+						   !strcmp(own, cases[i].name))),
 			       name, "%d %s %s", found, found ? member.name : "-", own ? own : "-");
 	}
 	close_program(&program);
@@ -424,7 +467,8 @@ static void members(void)
 /* What one unit declares and another defines. */
 static void definitions(const char *name, const char *compiler, const char *flags)
 {
-	/* clang's type units are known by their class's name: of two with one name the linker keeps the first */
+	/* clang's type units are known by their class's name: of two with one name the linker keeps
+	 * the first */
 	uint64_t twice = *compiler == 'c' && strstr(flags, "types-section") ? 4 : 0;
 
 	struct program program;
@@ -438,23 +482,32 @@ static void definitions(const char *name, const char *compiler, const char *flag
 		exit(1);
 	dwarf_units_hold(program.units, true);
 
-	bool good = dwarf_units_definition(program.units, "User", &die) && die_type(program.units, &die, &user) &&
-		    die_type_member_at(program.units, &user, 0, &pointer, &member) && die_type_target(program.units, &pointer, &opaque) &&
-		    die_type_member_at(program.units, &user, 8, &pointer, &member) && die_type_target(program.units, &pointer, &other);
+	bool good = dwarf_units_definition(program.units, "User", &die) &&
+		    die_type(program.units, &die, &user) &&
+		    die_type_member_at(program.units, &user, 0, &pointer, &member) &&
+		    die_type_target(program.units, &pointer, &opaque) &&
+		    die_type_member_at(program.units, &user, 8, &pointer, &member) &&
+		    die_type_target(program.units, &pointer, &other);
 	bool box = dwarf_units_definition(program.units, "space::Box<unsigned long>", &die);
-	bool nested = dwarf_units_definition(program.units, "space::Deep::Deeper", &die) && die_type(program.units, &die, &deep);
-	bool none = dwarf_units_definition(program.units, "space::Nothing", &die) || dwarf_units_definition(program.units, "Deeper", &die);
+	bool nested = dwarf_units_definition(program.units, "space::Deep::Deeper", &die) &&
+		      die_type(program.units, &die, &deep);
+	bool none = dwarf_units_definition(program.units, "space::Nothing", &die) ||
+		    dwarf_units_definition(program.units, "Deeper", &die);
 
-	fixture_result(good && opaque.bytes == 24 && !strcmp(opaque.name, "Opaque") && other.bytes == twice && !strcmp(other.name, "Opaque2") && box &&
-			       nested && deep.bytes == 40 && !none && !strcmp(deep.name, "space::Deep::Deeper"),
-		       name, "%d, %lu, %lu, %d, %d %lu %s, %d", good, (unsigned long)opaque.bytes, (unsigned long)other.bytes, box, nested,
-		       (unsigned long)deep.bytes, deep.name ? deep.name : "-", none);
+	fixture_result(good && opaque.bytes == 24 && !strcmp(opaque.name, "Opaque") &&
+			       other.bytes == twice && !strcmp(other.name, "Opaque2") && box &&
+			       nested && deep.bytes == 40 && !none &&
+			       !strcmp(deep.name, "space::Deep::Deeper"),
+		       name, "%d, %lu, %lu, %d, %d %lu %s, %d", good, (unsigned long)opaque.bytes,
+		       (unsigned long)other.bytes, box, nested, (unsigned long)deep.bytes,
+		       deep.name ? deep.name : "-", none);
 	close_program(&program);
 }
 
 /* ---- variables ---- */
 
-static const struct dwarf_variable *variable_of(const struct dwarf_variable *variables, size_t count, const char *name)
+static const struct dwarf_variable *variable_of(const struct dwarf_variable *variables,
+						size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
 		if (variables[i].name && !strcmp(variables[i].name, name))
@@ -462,8 +515,10 @@ static const struct dwarf_variable *variable_of(const struct dwarf_variable *var
 	return NULL;
 }
 
-/* Checks every line of truth; `need`: how many variables must have been checked by register or address. */
-static void variables(const char *name, const char *compiler, const char *flags, unsigned need, const char *then)
+/* Checks every line of truth; `need`: how many variables must have been checked by register or
+ * address. */
+static void variables(const char *name, const char *compiler, const char *flags, unsigned need,
+		      const char *then)
 {
 	struct dwarf_variable found[64];
 	size_t count = 0;
@@ -485,39 +540,48 @@ static void variables(const char *name, const char *compiler, const char *flags,
 		if (sscanf(line, "pc %lx", &value) == 1) {
 			dwarf_units_hold(program.units, true);
 			count = dwarf_units_variables(program.units, value, found, 64);
-			good = count && !variable_of(found, count, "behind"); /* a block that doesn't cover the address */
+			/* a block that doesn't cover the address */
+			good = count && !variable_of(found, count, "behind");
 		} else if (!strncmp(line, "registers", 9)) {
 			char *next = line + 9;
 
 			for (at = 0; at < 16; at++)
 				registers[at] = strtoul(next, &next, 16);
-		} else if (sscanf(line, "variable %99s %lx %lx %u", word, &value, &address, &depth) == 4) {
+		} else if (sscanf(line, "variable %99s %lx %lx %u", word, &value, &address,
+				  &depth) == 4) {
 			const struct dwarf_variable *variable = variable_of(found, count, word);
 
 			if (!variable)
-				continue; /* the compiler says of some that they are nowhere; `need` sees to the others */
+				continue; /* the compiler says of some that they are nowhere; `need`
+					     sees to the others */
 			good = variable->depth == depth;
 			if (good && variable->place == DWARF_PLACE_REGISTER) {
 				good = value && registers[variable->reg] == value;
 				by_register++;
 			} else if (good && address) {
 				good = variable->place == DWARF_PLACE_MEMORY &&
-				       registers[variable->reg] + (unsigned long)variable->displacement == address;
+				       registers[variable->reg] +
+						       (unsigned long)variable->displacement ==
+					       address;
 				by_address++;
 			}
-		} else if (sscanf(line, "global %99s %lx %99s %lu", word, &address, type_name, &value) == 4) {
+		} else if (sscanf(line, "global %99s %lx %99s %lu", word, &address, type_name,
+				  &value) == 4) {
 			struct dwarf_variable variable;
 			struct die_type type;
 
-			good = dwarf_units_global(program.units, address, &variable) && variable.name && !strcmp(variable.name, word) &&
-			       die_type(program.units, &variable.type, &type) && !strcmp(type.name, type_name) && type.bytes == value;
+			good = dwarf_units_global(program.units, address, &variable) &&
+			       variable.name && !strcmp(variable.name, word) &&
+			       die_type(program.units, &variable.type, &type) &&
+			       !strcmp(type.name, type_name) && type.bytes == value;
 			globals++;
 		}
 		if (!good && !wrong++)
 			snprintf(first, sizeof(first), "%.300s", line);
 	}
 	fixture_result(!wrong && by_register + by_address >= need && globals == 5, name,
-		       "%u wrong, %u by register, %u by address, %u globals, first: %s", wrong, by_register, by_address, globals, first);
+		       "%u wrong, %u by register, %u by address, %u globals, first: %s", wrong,
+		       by_register, by_address, globals, first);
 	close_program(&program);
 }
 
@@ -544,7 +608,8 @@ static void sites(const char *name, const char *compiler, const char *flags)
 
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "(%u) ", good);
 		if (sscanf(line, "function %lx", &vaddr) == 1) {
-			good += dwarf_units_function_at(program.units, vaddr, &function) && !dwarf_units_function_at(program.units, vaddr + 1, &function);
+			good += dwarf_units_function_at(program.units, vaddr, &function) &&
+				!dwarf_units_function_at(program.units, vaddr + 1, &function);
 			continue;
 		}
 		if (sscanf(line, "site %lx %99s", &vaddr, word) != 2)
@@ -554,37 +619,50 @@ static void sites(const char *name, const char *compiler, const char *flags)
 		size_t count = dwarf_units_scopes(program.units, vaddr - 1, scopes, 16), behind;
 		const char *path = count ? die_function_path(program.units, &scopes[0].die) : NULL;
 
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s: %zu %.60s; ", word, count, path ? path : "-");
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s: %zu %.60s; ", word,
+			 count, path ? path : "-");
 		if (!path)
 			continue;
 		if (!strcmp(word, "direct")) {
 			bool constructor = false;
 
-			behind = dwarf_units_inlined_behind(program.units, vaddr, &scopes[0], inlined, 16);
+			behind = dwarf_units_inlined_behind(program.units, vaddr, &scopes[0],
+							    inlined, 16);
 			for (size_t i = 0; i < behind; i++)
-				constructor = constructor || (inlined[i].low >= vaddr && die_is_constructor(program.units, &inlined[i].die, &type) &&
-							      !strcmp(type.name, "shop::Item") && type.bytes == 8);
-			good += !strcmp(path, "direct") && count == 1 && constructor && !die_is_constructor(program.units, &scopes[0].die, &type) &&
+				constructor = constructor ||
+					      (inlined[i].low >= vaddr &&
+					       die_is_constructor(program.units, &inlined[i].die,
+								  &type) &&
+					       !strcmp(type.name, "shop::Item") && type.bytes == 8);
+			good += !strcmp(path, "direct") && count == 1 && constructor &&
+				!die_is_constructor(program.units, &scopes[0].die, &type) &&
 				!die_type_class_of(program.units, &scopes[0].die, &type);
 		} else if (!strcmp(word, "shelf")) {
 			struct die_type argument, value;
 
 			good += !strcmp(path, "shop::Shelf::Shelf") && scopes[0].inlined &&
-				die_is_constructor(program.units, &scopes[0].die, &type) && !strcmp(type.name, "shop::Shelf<shop::Item>") &&
-				die_type_argument(program.units, &type.die, 0, &argument) && !strcmp(argument.name, "shop::Item") &&
+				die_is_constructor(program.units, &scopes[0].die, &type) &&
+				!strcmp(type.name, "shop::Shelf<shop::Item>") &&
+				die_type_argument(program.units, &type.die, 0, &argument) &&
+				!strcmp(argument.name, "shop::Item") &&
 				!die_type_argument(program.units, &type.die, 1, &argument) &&
-				die_type_typedef(program.units, &type.die, "value_type", &value) && !strcmp(value.name, "shop::Item") &&
+				die_type_typedef(program.units, &type.die, "value_type", &value) &&
+				!strcmp(value.name, "shop::Item") &&
 				!die_type_typedef(program.units, &type.die, "nothing", &value) &&
 				/* the constructor's own arguments: A = {int, int} */
-				die_type_argument(program.units, &scopes[0].die, 1, &argument) && !strcmp(argument.name, "int");
+				die_type_argument(program.units, &scopes[0].die, 1, &argument) &&
+				!strcmp(argument.name, "int");
 		} else if (!strcmp(word, "vector")) {
 			struct die_type argument = { 0 };
 
-			/* whatever of allocate() and its callers was inlined: one of them belongs to the vector */
+			/* whatever of allocate() and its callers was inlined: one of them belongs
+			 * to the vector */
 			for (size_t i = 0; i < count; i++)
 				if (die_type_class_of(program.units, &scopes[i].die, &type) &&
-				    !strcmp(type.name, "std::vector<shop::Item, std::allocator<shop::Item>>") &&
-				    die_type_argument(program.units, &type.die, 0, &argument) && !strcmp(argument.name, "shop::Item")) {
+				    !strcmp(type.name, "std::vector<shop::Item, "
+						       "std::allocator<shop::Item>>") &&
+				    die_type_argument(program.units, &type.die, 0, &argument) &&
+				    !strcmp(argument.name, "shop::Item")) {
 					good++;
 					break;
 				}
@@ -620,7 +698,8 @@ static void libc(void)
 		struct die_type type;
 		struct rows rows = { 0 };
 
-		if (dwarf_units_definition(units, known[i].name, &die) && die_type(units, &die, &type) && type.bytes == known[i].bytes) {
+		if (dwarf_units_definition(units, known[i].name, &die) &&
+		    die_type(units, &die, &type) && type.bytes == known[i].bytes) {
 			die_type_layout(units, &type, take_row, &rows);
 			good += covers(&rows, type.bytes);
 		}
@@ -651,13 +730,16 @@ int main(void)
 	definitions("definitions, gcc type units", "g++", "-g -fdebug-types-section");
 	definitions("definitions, gcc split", "g++", "-g -gsplit-dwarf");
 	definitions("definitions, clang", "clang++", "-g");
-	definitions("definitions, clang type units DWARF 4", "clang++", "-gdwarf-4 -fdebug-types-section");
+	definitions("definitions, clang type units DWARF 4", "clang++",
+		    "-gdwarf-4 -fdebug-types-section");
 	variables("variables, gcc -O2", "gcc", "-O2 -g", 6, NULL);
 	variables("variables, gcc -O2 DWARF 4", "gcc", "-O2 -gdwarf-4", 6, NULL);
-	variables("variables, gcc -O1 with frame pointers", "gcc", "-O1 -g -fno-omit-frame-pointer", 6, NULL);
+	variables("variables, gcc -O1 with frame pointers", "gcc", "-O1 -g -fno-omit-frame-pointer",
+		  6, NULL);
 	variables("variables, gcc -O0", "gcc", "-O0 -g -DMEMORY", 7, NULL);
 	variables("variables, gcc -O2 split", "gcc", "-O2 -g -gsplit-dwarf", 6, NULL);
-	variables("variables, gcc no .eh_frame", "gcc", "-O2 -g -fno-asynchronous-unwind-tables", 6, NULL);
+	variables("variables, gcc no .eh_frame", "gcc", "-O2 -g -fno-asynchronous-unwind-tables", 6,
+		  NULL);
 	variables("variables, gcc not PIE", "gcc", "-O2 -g -no-pie -fno-pie", 6, NULL);
 	variables("variables, gcc dwz", "gcc", "-O2 -g", 6, "dwz program");
 	variables("variables, clang -O2", "clang", "-O2 -g", 6, NULL);

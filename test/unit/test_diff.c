@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_diff.c: rows of two written-down sessions: what of one is what of the other (lines shifted, sites added, functions renamed and moved, files renamed,
- * no names at all), and the numbers that are compared.
+ * test_diff.c: rows of two written-down sessions: what of one is what of the other (lines shifted,
+ * sites added, functions renamed and moved, files renamed, no names at all), and the numbers that
+ * are compared.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -24,7 +25,8 @@ enum { PROGRAM = 1, LIBRARY, LIBC };
 
 static bool early; /* the program ended before the session's end */
 
-/* `stripped`: the program's frames have no names. The program has another file in each session; the library another version. */
+/* `stripped`: the program's frames have no names. The program has another file in each session; the
+ * library another version. */
 static void begin(int side, const char *const build_ids[2])
 {
 	const char *program = side ? "/new/prog-2" : "/old/prog";
@@ -32,20 +34,52 @@ static void begin(int side, const char *const build_ids[2])
 	must(store_create(paths[side], true, true, &session));
 	must(store_put_number(session, "duration_ns", 100000));
 	must(store_put_text(session, "executable", program));
-	must(store_put_process(session, &(struct store_process){ .id = 1, .pid = 100, .name = program + 5, .role = "", .executable = program, .command = "",
-		.ending = "exited", .attach = "symbols", .attach_text = "", .end = 90000, .early = early }));
-	must(store_put_module(session, &(struct store_module){ .id = PROGRAM, .path = program, .build_id = build_ids[side], .symbols = "dwarf", .note = "" }));
-	must(store_put_module(session, &(struct store_module){ .id = LIBRARY, .path = side ? "/lib/libfoo.so.1.3" : "/lib/libfoo.so.1.2",
-		.build_id = side ? "f2" : "f1", .symbols = "dwarf", .note = "" }));
-	must(store_put_module(session, &(struct store_module){ .id = LIBC, .path = "/lib/libc.so.6", .build_id = "cc", .symbols = "dynsym", .note = "" }));
-	must(store_put_type(session, &(struct store_type){ .id = 1, .name = "Widget", .form = "object", .rule = "vptr", .confidence = side ? "low" : "exact",
-		.source = "rtti", .bytes = 32 }));
-	must(store_put_type(session, &(struct store_type){ .id = 2, .name = "Gadget", .form = "object", .rule = "constructor", .confidence = "exact", .source = "site" }));
+	must(store_put_process(session, &(struct store_process){ .id = 1,
+								 .pid = 100,
+								 .name = program + 5,
+								 .role = "",
+								 .executable = program,
+								 .command = "",
+								 .ending = "exited",
+								 .attach = "symbols",
+								 .attach_text = "",
+								 .end = 90000,
+								 .early = early }));
+	must(store_put_module(session, &(struct store_module){ .id = PROGRAM,
+							       .path = program,
+							       .build_id = build_ids[side],
+							       .symbols = "dwarf",
+							       .note = "" }));
+	must(store_put_module(session, &(struct store_module){ .id = LIBRARY,
+							       .path = side ? "/lib/libfoo.so.1.3"
+									    : "/lib/libfoo.so.1.2",
+							       .build_id = side ? "f2" : "f1",
+							       .symbols = "dwarf",
+							       .note = "" }));
+	must(store_put_module(session, &(struct store_module){ .id = LIBC,
+							       .path = "/lib/libc.so.6",
+							       .build_id = "cc",
+							       .symbols = "dynsym",
+							       .note = "" }));
+	must(store_put_type(session, &(struct store_type){ .id = 1,
+							   .name = "Widget",
+							   .form = "object",
+							   .rule = "vptr",
+							   .confidence = side ? "low" : "exact",
+							   .source = "rtti",
+							   .bytes = 32 }));
+	must(store_put_type(session, &(struct store_type){ .id = 2,
+							   .name = "Gadget",
+							   .form = "object",
+							   .rule = "constructor",
+							   .confidence = "exact",
+							   .source = "site" }));
 	frames = stacks = 0;
 }
 
 /* A frame; NULL: without a name. */
-static uint32_t frame(uint32_t module, uint64_t vaddr, const char *function, const char *file, uint32_t line)
+static uint32_t frame(uint32_t module, uint64_t vaddr, const char *function, const char *file,
+		      uint32_t line)
 {
 	struct store_frame_line at = { function, file, line, false };
 
@@ -54,16 +88,26 @@ static uint32_t frame(uint32_t module, uint64_t vaddr, const char *function, con
 }
 
 /* Blocks of a stack: `allocs`, of which `live` live at the end. Its id. */
-static uint32_t blocks(const uint32_t *of, size_t depth, uint32_t type, uint64_t size, uint64_t allocs, uint64_t live)
+static uint32_t blocks(const uint32_t *of, size_t depth, uint32_t type, uint64_t size,
+		       uint64_t allocs, uint64_t live)
 {
 	must(store_put_stack(session, ++stacks, of, depth));
-	must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = stacks, .type = type, .allocs = allocs, .frees = allocs - live,
-		.bytes = allocs * size, .live = live, .live_bytes = live * size, .min_size = size, .max_size = size, .api = SHINY_API_NEW }));
+	must(store_put_stat(session, &(struct store_stat){ .process = 1,
+							   .stack = stacks,
+							   .type = type,
+							   .allocs = allocs,
+							   .frees = allocs - live,
+							   .bytes = allocs * size,
+							   .live = live,
+							   .live_bytes = live * size,
+							   .min_size = size,
+							   .max_size = size,
+							   .api = SHINY_API_NEW }));
 	return stacks;
 }
 
-static uint32_t site(uint32_t module, uint64_t vaddr, const char *function, const char *file, uint32_t line, uint32_t type, uint64_t size, uint64_t allocs,
-		     uint64_t live)
+static uint32_t site(uint32_t module, uint64_t vaddr, const char *function, const char *file,
+		     uint32_t line, uint32_t type, uint64_t size, uint64_t allocs, uint64_t live)
 {
 	uint32_t f = frame(module, vaddr, function, file, line);
 
@@ -72,7 +116,13 @@ static uint32_t site(uint32_t module, uint64_t vaddr, const char *function, cons
 
 static void event(uint64_t time, uint8_t kind, uint64_t address, uint64_t size, uint32_t stack)
 {
-	struct event e = { .time = time, .address = address, .size = size, .process = 1, .thread = 1, .stack = stack, .kind = kind };
+	struct event e = { .time = time,
+			   .address = address,
+			   .size = size,
+			   .process = 1,
+			   .thread = 1,
+			   .stack = stack,
+			   .kind = kind };
 
 	must(store_put_events(session, &e, 1));
 }
@@ -109,14 +159,20 @@ static const struct diff_row *row_named(const struct diff *d, const char *name)
 }
 
 /* The row has these numbers of blocks, and was matched so. */
-static void is_row(const struct diff *d, const char *name, uint64_t base, uint64_t new, enum match_how how)
+static void is_row(const struct diff *d, const char *name, uint64_t base, uint64_t new,
+		   enum match_how how)
 {
 	const struct diff_row *row = row_named(d, name);
-	char *why = row ? mem_format("%llu -> %llu, matched by %s", (unsigned long long)row->sides[0].sums.allocs,
-				     (unsigned long long)row->sides[1].sums.allocs, match_names[row->how])
+	char *why = row ? mem_format("%llu -> %llu, matched by %s",
+				     (unsigned long long)row->sides[0].sums.allocs,
+				     (unsigned long long)row->sides[1].sums.allocs,
+				     match_names[row->how])
 			: mem_text("no such row is different");
 
-	check(name, row && row->sides[0].sums.allocs == base && row->sides[1].sums.allocs == new && row->how == how, why);
+	check(name,
+	      row && row->sides[0].sums.allocs == base && row->sides[1].sums.allocs == new &&
+		      row->how == how,
+	      why);
 	free(why);
 }
 
@@ -130,17 +186,25 @@ static void write_named(int side)
 	begin(side, builds);
 	/* the same, with other lines and addresses */
 	site(PROGRAM, 0x1000 + 0x900 * side, "same(int)", "/src/a.c", 10 + down, 2, 16, 5, 0);
-	/* three in one function; in the newer session, one more between the first and the second, of the same kind */
+	/* three in one function; in the newer session, one more between the first and the second,
+	 * of the same kind */
 	site(PROGRAM, 0x2000, "three(int)", "/src/a.c", 20 + down, 1, 32, 100, 0);
 	if (side)
 		site(PROGRAM, 0x2010, "three(int)", "/src/a.c", 22 + down, 1, 32, 70, 0);
 	site(PROGRAM, 0x2020, "three(int)", "/src/a.c", 24 + down + 3 * side, 2, 48, 200, 0);
-	site(PROGRAM, 0x2030, "three(int)", "/src/a.c", 28 + down + 3 * side, 1, 32, side ? 301 : 300, 0);
+	site(PROGRAM, 0x2030, "three(int)", "/src/a.c", 28 + down + 3 * side, 1, 32,
+	     side ? 301 : 300, 0);
 	/* a clone, other parameters, another file, a lambda with another number */
-	site(PROGRAM, 0x3000, side ? "cloned(int) [clone .isra.0]" : "cloned(int)", "/src/a.c", 40, 2, 16, 7, 0);
-	site(PROGRAM, 0x4000, side ? "changed(long, int)" : "changed(int)", "/src/a.c", 50, 2, 16, side ? 9 : 8, 0);
-	site(PROGRAM, 0x5000, "moved()", side ? "/src/b.c" : "/src/a.c", 60, 2, 16, side ? 4 : 3, 0);
-	site(PROGRAM, 0x6000, side ? "run()::{lambda()#3}::operator()() const" : "run()::{lambda()#1}::operator()() const", "/src/a.c", 70, 2, 16, side ? 2 : 1, 0);
+	site(PROGRAM, 0x3000, side ? "cloned(int) [clone .isra.0]" : "cloned(int)", "/src/a.c", 40,
+	     2, 16, 7, 0);
+	site(PROGRAM, 0x4000, side ? "changed(long, int)" : "changed(int)", "/src/a.c", 50, 2, 16,
+	     side ? 9 : 8, 0);
+	site(PROGRAM, 0x5000, "moved()", side ? "/src/b.c" : "/src/a.c", 60, 2, 16, side ? 4 : 3,
+	     0);
+	site(PROGRAM, 0x6000,
+	     side ? "run()::{lambda()#3}::operator()() const"
+		  : "run()::{lambda()#1}::operator()() const",
+	     "/src/a.c", 70, 2, 16, side ? 2 : 1, 0);
 	/* of one name in two files, and in a library whose version is another */
 	site(PROGRAM, 0x7000, "init()", "/src/x.c", 5, 2, 16, 1, 0);
 	site(PROGRAM, 0x7100, "init()", "/src/y.c", 5, 2, 16, side ? 3 : 2, 0);
@@ -167,10 +231,15 @@ static void named(void)
 	write_named(BASE);
 	write_named(NEW);
 	compare(CENSUS_SITE, &d);
-	check("lines are not names", !row_named(&d, "same(int) (a.c:60)") && !row_named(&d, "same(int) (a.c:10)"), "it is different");
+	check("lines are not names",
+	      !row_named(&d, "same(int) (a.c:60)") && !row_named(&d, "same(int) (a.c:10)"),
+	      "it is different");
 	is_row(&d, "three(int) (a.c:72)", 0, 70, MATCH_ONLY);
 	is_row(&d, "three(int) (a.c:81)", 300, 301, MATCH_ORDER);
-	check("clones are their function", !row_named(&d, "cloned(int) [clone .isra.0] (a.c:40)") && !row_named(&d, "cloned(int) (a.c:40)"), "it is different");
+	check("clones are their function",
+	      !row_named(&d, "cloned(int) [clone .isra.0] (a.c:40)") &&
+		      !row_named(&d, "cloned(int) (a.c:40)"),
+	      "it is different");
 	is_row(&d, "changed(long, int) (a.c:50)", 8, 9, MATCH_MOVED);
 	is_row(&d, "moved() (b.c:60)", 3, 4, MATCH_MOVED);
 	is_row(&d, "run()::{lambda()#3}::operator()() const (a.c:70)", 1, 2, MATCH_MOVED);
@@ -183,17 +252,24 @@ static void named(void)
 	is_row(&d, "former() (a.c:90)", 11, 0, MATCH_ONLY);
 	number("nothing else is different", d.count, 12);
 	number("the same", d.same, 6);
-	check("what grew most comes first", d.count && strcmp(d.rows[0].name, "three(int) (a.c:72)") == 0, d.count ? d.rows[0].name : "nothing");
-	check("what is less comes last", d.count && strcmp(d.rows[d.count - 1].name, "former() (a.c:90)") == 0, "it does not");
+	check("what grew most comes first",
+	      d.count && strcmp(d.rows[0].name, "three(int) (a.c:72)") == 0,
+	      d.count ? d.rows[0].name : "nothing");
+	check("what is less comes last",
+	      d.count && strcmp(d.rows[d.count - 1].name, "former() (a.c:90)") == 0, "it does not");
 	diff_deinit(&d);
 
 	compare(CENSUS_TYPE, &d);
 	is_row(&d, "Widget", 413, 471, MATCH_NAME); /* how surely it is known is not its name */
 	number("types", d.count, 2);
-	check("mostly", row_named(&d, "Widget") && strcmp(row_named(&d, "Widget")->mostly, "three(int) (a.c:72)") == 0, "another site");
+	check("mostly",
+	      row_named(&d, "Widget") &&
+		      strcmp(row_named(&d, "Widget")->mostly, "three(int) (a.c:72)") == 0,
+	      "another site");
 	diff_deinit(&d);
 	compare(CENSUS_ROLE, &d);
-	is_row(&d, "prog-2", 643 + 13 + 12 + 14 + 16, 719 + 13 + 15 + 16, MATCH_NAME); /* the program, whatever its file is called */
+	/* the program, whatever its file is called */
+	is_row(&d, "prog-2", 643 + 13 + 12 + 14 + 16, 719 + 13 + 15 + 16, MATCH_NAME);
 	number("roles", d.count, 1);
 	diff_deinit(&d);
 }
@@ -208,7 +284,8 @@ static void same_file(void)
 	for (int side = 0; side < 2; side++) {
 		begin(side, builds);
 		site(PROGRAM, 0x1000, NULL, NULL, 0, 2, 16, side ? 6 : 5, 0);
-		site(PROGRAM, side ? 0x1010 : 0x1020, NULL, NULL, 0, 2, 16, 3, 0); /* of equal size and number, but not the same */
+		/* of equal size and number, but not the same */
+		site(PROGRAM, side ? 0x1010 : 0x1020, NULL, NULL, 0, 2, 16, 3, 0);
 		if (!side)
 			site(PROGRAM, 0x2000, "f()", "/src/a.c", 10, 2, 16, 3, 0);
 		site(PROGRAM, 0x2010, "f()", "/src/a.c", 12, 2, 16, side ? 4 : 5, 0);
@@ -229,7 +306,8 @@ static void same_file(void)
 
 /* ---- no names, another build ---- */
 
-/* Functions A and B, called by main, which libc called; each makes blocks in several places. In the newer session B stands in front of A. */
+/* Functions A and B, called by main, which libc called; each makes blocks in several places. In the
+ * newer session B stands in front of A. */
 static void write_stripped(int side)
 {
 	static const char *const builds[2] = { "b1", "b2" };
@@ -242,14 +320,20 @@ static void write_stripped(int side)
 	main_b = frame(PROGRAM, side ? 0x140 : 0x4140, NULL, NULL, 0);
 	main_c = frame(PROGRAM, side ? 0x180 : 0x4180, NULL, NULL, 0);
 	/* A: sizes tell its two apart; the newer session has 1 more of the second */
-	blocks((uint32_t[]){ frame(PROGRAM, a + 8, NULL, NULL, 0), main_a, start }, 3, 0, 24, 10, 0);
-	blocks((uint32_t[]){ frame(PROGRAM, a + (side ? 48 : 40), NULL, NULL, 0), main_a, start }, 3, 0, 40, side ? 21 : 20, 0);
+	blocks((uint32_t[]){ frame(PROGRAM, a + 8, NULL, NULL, 0), main_a, start }, 3, 0, 24, 10,
+	       0);
+	blocks((uint32_t[]){ frame(PROGRAM, a + (side ? 48 : 40), NULL, NULL, 0), main_a, start },
+	       3, 0, 40, side ? 21 : 20, 0);
 	/* B: two that only their distance orders; one grew */
-	blocks((uint32_t[]){ frame(PROGRAM, b + 8, NULL, NULL, 0), main_b, start }, 3, 0, 64, 30, 0);
-	blocks((uint32_t[]){ frame(PROGRAM, b + 56, NULL, NULL, 0), main_b, start }, 3, 0, 64, side ? 44 : 40, 0);
+	blocks((uint32_t[]){ frame(PROGRAM, b + 8, NULL, NULL, 0), main_b, start }, 3, 0, 64, 30,
+	       0);
+	blocks((uint32_t[]){ frame(PROGRAM, b + 56, NULL, NULL, 0), main_b, start }, 3, 0, 64,
+	       side ? 44 : 40, 0);
 	/* C: two that nothing tells apart, as its code is another now */
-	blocks((uint32_t[]){ frame(PROGRAM, c + 8, NULL, NULL, 0), main_c, start }, 3, 0, 128, 7, 0);
-	blocks((uint32_t[]){ frame(PROGRAM, c + (side ? 72 : 56), NULL, NULL, 0), main_c, start }, 3, 0, 128, side ? 9 : 8, 0);
+	blocks((uint32_t[]){ frame(PROGRAM, c + 8, NULL, NULL, 0), main_c, start }, 3, 0, 128, 7,
+	       0);
+	blocks((uint32_t[]){ frame(PROGRAM, c + (side ? 72 : 56), NULL, NULL, 0), main_c, start },
+	       3, 0, 128, side ? 9 : 8, 0);
 	end();
 }
 
@@ -272,7 +356,8 @@ static void stripped(void)
 
 /* ---- numbers over time ---- */
 
-/* Ten blocks one after the other, with so many others meanwhile; then one that stays, and two at once. */
+/* Ten blocks one after the other, with so many others meanwhile; then one that stays, and two at
+ * once. */
 static void write_lives(int side)
 {
 	static const char *const builds[2] = { "a1", "a1" };
@@ -287,13 +372,36 @@ static void write_lives(int side)
 	leak = site(PROGRAM, 0x3000, "leak()", "/src/a.c", 3, 2, 100, 1, side);
 	wide = site(PROGRAM, 0x4000, "wide()", "/src/a.c", 4, 2, side ? 56 : 40, 2, 0);
 	if (side) /* the vptr of one of other()'s blocks was not read in time */
-		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = other, .vtable = 9, .type = 0, .allocs = 1, .frees = 1, .bytes = 32,
-			.min_size = 32, .max_size = 32 }));
+		must(store_put_stat(session, &(struct store_stat){ .process = 1,
+								   .stack = other,
+								   .vtable = 9,
+								   .type = 0,
+								   .allocs = 1,
+								   .frees = 1,
+								   .bytes = 32,
+								   .min_size = 32,
+								   .max_size = 32 }));
 	/* another process, when the first one is gone */
-	must(store_put_process(session, &(struct store_process){ .id = 2, .pid = 101, .name = "late", .role = "", .executable = "/late", .command = "",
-		.ending = "exited", .attach = "symbols", .attach_text = "", .start = 91000, .end = 99000 }));
-	must(store_put_stat(session, &(struct store_stat){ .process = 2, .stack = leak, .type = 2, .allocs = 1, .bytes = 200, .live = 1, .live_bytes = 200,
-		.min_size = 200, .max_size = 200 }));
+	must(store_put_process(session, &(struct store_process){ .id = 2,
+								 .pid = 101,
+								 .name = "late",
+								 .role = "",
+								 .executable = "/late",
+								 .command = "",
+								 .ending = "exited",
+								 .attach = "symbols",
+								 .attach_text = "",
+								 .start = 91000,
+								 .end = 99000 }));
+	must(store_put_stat(session, &(struct store_stat){ .process = 2,
+							   .stack = leak,
+							   .type = 2,
+							   .allocs = 1,
+							   .bytes = 200,
+							   .live = 1,
+							   .live_bytes = 200,
+							   .min_size = 200,
+							   .max_size = 200 }));
 	for (int i = 0; i < 10; i++) {
 		event(time += 10, EVENT_ALLOC, 0x900000, 16, slow);
 		if (!side)
@@ -312,8 +420,15 @@ static void write_lives(int side)
 	event(time += 10, EVENT_ALLOC, 0xb10000, side ? 56 : 40, wide);
 	event(time += 10, EVENT_FREE, 0xb00000, 0, 0);
 	event(time += 10, EVENT_FREE, 0xb10000, 0, 0);
-	must(store_put_events(session, &(struct event){ .time = 95000, .address = 0xc00000, .size = 200, .process = 2, .thread = 2, .stack = leak,
-							.kind = EVENT_ALLOC }, 1));
+	must(store_put_events(session,
+			      &(struct event){ .time = 95000,
+					       .address = 0xc00000,
+					       .size = 200,
+					       .process = 2,
+					       .thread = 2,
+					       .stack = leak,
+					       .kind = EVENT_ALLOC },
+			      1));
 	end();
 }
 
@@ -327,18 +442,28 @@ static void over_time(void)
 	compare(CENSUS_SITE, &d);
 	number("lives: rows", d.count, 3);
 	row = row_named(&d, "slow() (a.c:1)");
-	check("lives: a longer one", row && row->places[DIFF_LIFETIME] == 1 && row->ranks[DIFF_LIFETIME] > 0 && !row->places[DIFF_BLOCKS], "no");
+	check("lives: a longer one",
+	      row && row->places[DIFF_LIFETIME] == 1 && row->ranks[DIFF_LIFETIME] > 0 &&
+		      !row->places[DIFF_BLOCKS],
+	      "no");
 	number("lives: p50 in the base", row ? row->sides[0].p50_steps : 99, 0);
 	number("lives: p50 in the new one", row ? row->sides[1].p50_steps : 99, 3);
 	number("lives: episodes", row ? row->sides[1].episodes : 0, 10);
 	check("lives: others are not", d.counts[DIFF_LIFETIME] == 1, "another one");
 	row = row_named(&d, "leak() (a.c:3)");
-	check("lives: the leak", row && row->places[DIFF_LIVE] == 1 && d.counts[DIFF_LIVE] == 1 && row->sides[1].sums.live_bytes == 300, "no");
+	check("lives: the leak",
+	      row && row->places[DIFF_LIVE] == 1 && d.counts[DIFF_LIVE] == 1 &&
+		      row->sides[1].sums.live_bytes == 300,
+	      "no");
 	row = row_named(&d, "wide() (a.c:4)");
-	check("lives: the size", row && row->places[DIFF_SIZE] == 1 && row->sides[0].size == 40 && row->sides[1].size == 56 && row->ranks[DIFF_SIZE] == 32, "no");
+	check("lives: the size",
+	      row && row->places[DIFF_SIZE] == 1 && row->sides[0].size == 40 &&
+		      row->sides[1].size == 56 && row->ranks[DIFF_SIZE] == 32,
+	      "no");
 	number("lives: the peak", row ? row->sides[1].peak_bytes : 0, 112);
 	number("lives: all peaks", d.sessions[0].peak_bytes, 200);
-	number("lives: all peaks, new", d.sessions[1].peak_bytes, 100 + 112); /* the leak is there until its process ends, and not longer */
+	/* the leak is there until its process ends, and not longer */
+	number("lives: all peaks, new", d.sessions[1].peak_bytes, 100 + 112);
 	diff_deinit(&d);
 	compare(CENSUS_TYPE, &d);
 	check("lives: without a type", !row_named(&d, "(no type)"), "a row");
@@ -348,7 +473,8 @@ static void over_time(void)
 int main(void)
 {
 	for (int side = 0; side < 2; side++)
-		snprintf(paths[side], sizeof(paths[side]), "/tmp/shiny-test-diff-%d-%d.shiny", (int)getpid(), side);
+		snprintf(paths[side], sizeof(paths[side]), "/tmp/shiny-test-diff-%d-%d.shiny",
+			 (int)getpid(), side);
 	named();
 	same_file();
 	stripped();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_drain: what a stream's cursor makes of records that are written while the sidecar is busy with others. */
+/* test_drain: what a stream's cursor makes of records that are written while the sidecar is busy
+ * with others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #include "../../src/sidecar/session.h"
 #include "check.h"
 
-/* One ring with one chunk, one stream that reads it, and a clock that runs at about the TSC's rate. */
+/* One ring with one chunk, one stream that reads it, and a clock that runs at about the TSC's
+ * rate. */
 struct bed {
 	struct session *session;
 	struct ring_file ring;
@@ -28,11 +30,19 @@ static void bed_init(struct bed *b)
 	b->process = mem_zero(1, sizeof(*b->process));
 	b->chunk = mem_zero(1, SHINY_CHUNK_BYTES);
 	b->session->ticks.kind = SHINY_CLOCK_TSC;
-	b->session->ticks.rate = UINT64_C(1) << 32; /* a tick is a nanosecond: a "second" of tolerance is 1e9 ticks */
+	/* a tick is a nanosecond: a "second" of tolerance is 1e9 ticks */
+	b->session->ticks.rate = UINT64_C(1) << 32;
 	b->state = SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, 0, 0);
 	b->owner = &b->stream;
-	b->ring = (struct ring_file){ .chunks = { .states = &b->state, .large = (char *)b->chunk, .count = 1 }, .owners = &b->owner, .whole = &b->whole };
-	b->stream = (struct stream){ .ring = &b->ring, .process = b->process, .chunk = 0, .cursor = { .chunk = b->chunk, .room = SHINY_CHUNK_RECORDS } };
+	b->ring = (struct ring_file){
+		.chunks = { .states = &b->state, .large = (char *)b->chunk, .count = 1 },
+		.owners = &b->owner,
+		.whole = &b->whole
+	};
+	b->stream = (struct stream){ .ring = &b->ring,
+				     .process = b->process,
+				     .chunk = 0,
+				     .cursor = { .chunk = b->chunk, .room = SHINY_CHUNK_RECORDS } };
 	b->chunk->base = b->stream.cursor.base = ticks_now(&b->session->ticks);
 }
 
@@ -57,13 +67,17 @@ int main(void)
 	bed_init(&b);
 	b.session->latest = b.chunk->base - 1;
 	publish(&b, 0, ticks_now(&b.session->ticks));
-	check("a record younger than the last look at the clock", drain_pull(b.session, &b.stream) && !b.process->noticed.bad_records,
+	check("a record younger than the last look at the clock",
+	      drain_pull(b.session, &b.stream) && !b.process->noticed.bad_records,
 	      "it was taken for a lie");
 	bed_deinit(&b);
 
 	bed_init(&b);
-	publish(&b, 0, b.chunk->base + UINT64_C(16000000000)); /* fits dt, and lies beyond any second of tolerance */
-	check("a record from the future", !drain_pull(b.session, &b.stream) && b.process->noticed.bad_records == 1, "it was believed");
+	/* fits dt, and lies beyond any second of tolerance */
+	publish(&b, 0, b.chunk->base + UINT64_C(16000000000));
+	check("a record from the future",
+	      !drain_pull(b.session, &b.stream) && b.process->noticed.bad_records == 1,
+	      "it was believed");
 	bed_deinit(&b);
 	return failures != 0;
 }

@@ -27,15 +27,18 @@ int main(void)
 	struct shiny_err *err = shiny_err(SHINY_ERR_USAGE, "cannot read %s: %d", "x", 7);
 	int reached = 0;
 
-	check_that("text and code", strcmp(err->message, "cannot read x: 7") == 0 && err->code == SHINY_ERR_USAGE && !err->advice);
+	check_that("text and code", strcmp(err->message, "cannot read x: 7") == 0 &&
+					    err->code == SHINY_ERR_USAGE && !err->advice);
 	err = shiny_err_advise(err, "try %s", "y");
 	err = shiny_err_advise(err, "try %s", "z");
 	check_that("the last advice counts", strcmp(err->advice, "try z") == 0);
 	shiny_err_free(err);
 
 	err = shiny_err_os(ENOENT, "cannot open %s", "a\nb\033[1m");
-	check_that("system errors say why, on one line", strcmp(err->message, "cannot open a\xe2\x90\x8a" "b\xe2\x90\x9b[1m: No such file or directory") == 0 &&
-							 err->code == SHINY_ERR_OTHER);
+	check_that("system errors say why, on one line",
+		   strcmp(err->message, "cannot open a\xe2\x90\x8a"
+					"b\xe2\x90\x9b[1m: No such file or directory") == 0 &&
+			   err->code == SHINY_ERR_OTHER);
 	shiny_err_free(err);
 	shiny_err_free(NULL);
 	check_that("no advice on success", shiny_err_advise(NULL, "x") == NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_errands.c: who hands over an errand that takes for ever goes on, and gets what it brought when
- * it has ended.
+ * test_errands.c: who hands over an errand that takes for ever goes on, and gets what it brought
+ * when it has ended.
  */
 #include <pthread.h>
 #include <semaphore.h>

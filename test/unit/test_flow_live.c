@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_flow_live.c: what flow says about where a pointer is, against a processor that runs the code.
+ * test_flow_live.c: what flow says about where a pointer is, against a processor that runs the
+ * code.
  *
- * A program of 36 ways to allocate is single-stepped from behind each call that returns a block to where flow's walk ends. In front of each
- * instruction every register and slot that is said to hold the pointer must hold it, rsp must be where it is said to be, and a fact that is
- * said to be certain must come true: the argument of the call, the value in memory behind the store, rax at the return. Calls are run, not
- * stepped through. Skipped where ptrace is refused.
+ * A program of 36 ways to allocate is single-stepped from behind each call that returns a block to
+ * where flow's walk ends. In front of each instruction every register and slot that is said to hold
+ * the pointer must hold it, rsp must be where it is said to be, and a fact that is said to be
+ * certain must come true: the argument of the call, the value in memory behind the store, rax at
+ * the return. Calls are run, not stepped through. Skipped where ptrace is refused.
  */
 #include "fixtures/sym_fixture.h"
 
@@ -74,7 +76,8 @@ static bool resume(enum __ptrace_request how, struct user_regs_struct *registers
 	int status, signal = 0;
 
 	while (!gone) {
-		if (ptrace(how, pid, 0, signal) || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) {
+		if (ptrace(how, pid, 0, signal) || waitpid(pid, &status, 0) != pid ||
+		    !WIFSTOPPED(status)) {
 			gone = true;
 			break;
 		}
@@ -95,15 +98,18 @@ static void back(struct user_regs_struct *registers, uint8_t byte)
 
 static uint64_t in_register(const struct user_regs_struct *r, unsigned number)
 {
-	const unsigned long long values[FLOW_REGISTERS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-							    r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+	const unsigned long long values[FLOW_REGISTERS] = { r->rax, r->rdx, r->rcx, r->rbx,
+							    r->rsi, r->rdi, r->rbp, r->rsp,
+							    r->r8,  r->r9,  r->r10, r->r11,
+							    r->r12, r->r13, r->r14, r->r15 };
 
 	return values[number];
 }
 
 /* ---- comparing ---- */
 
-static void compare_state(const struct flow_state *state, const struct user_regs_struct *now, const struct user_regs_struct *start)
+static void compare_state(const struct flow_state *state, const struct user_regs_struct *now,
+			  const struct user_regs_struct *start)
 {
 	uint64_t pointer = start->rax;
 
@@ -113,24 +119,28 @@ static void compare_state(const struct flow_state *state, const struct user_regs
 		counts.claims++;
 		if (in_register(now, i) != pointer + (uint64_t)(int64_t)state->offsets[i]) {
 			counts.wrong++;
-			wrong("at 0x%llx register %u isn't the pointer%+d", (unsigned long long)state->vaddr, i, state->offsets[i]);
+			wrong("at 0x%llx register %u isn't the pointer%+d",
+			      (unsigned long long)state->vaddr, i, state->offsets[i]);
 		}
 	}
 	for (unsigned i = 0; i < state->slot_count; i++) {
 		const struct flow_slot *slot = &state->slots[i];
-		uint64_t base = slot->base == FLOW_RSP ? start->rsp : start->rbp, at = base + (uint64_t)slot->displacement;
+		uint64_t base = slot->base == FLOW_RSP ? start->rsp : start->rbp,
+			 at = base + (uint64_t)slot->displacement;
 
 		if (slot->base == FLOW_RSP && at < now->rsp)
 			continue; /* popped */
 		counts.slots++;
 		if (peek(at) != pointer + (uint64_t)slot->offset) {
 			counts.wrong++;
-			wrong("at 0x%llx slot %lld isn't the pointer", (unsigned long long)state->vaddr, (long long)slot->displacement);
+			wrong("at 0x%llx slot %lld isn't the pointer",
+			      (unsigned long long)state->vaddr, (long long)slot->displacement);
 		}
 	}
 	if (state->rsp != FLOW_RSP_UNKNOWN && start->rsp + (uint64_t)state->rsp != now->rsp) {
 		counts.wrong++;
-		wrong("at 0x%llx rsp isn't where it is said to be", (unsigned long long)state->vaddr);
+		wrong("at 0x%llx rsp isn't where it is said to be",
+		      (unsigned long long)state->vaddr);
 	}
 }
 
@@ -139,25 +149,33 @@ static void fact_is(bool right, const struct flow_fact *fact)
 	counts.facts += right;
 	counts.false_facts += !right;
 	if (!right)
-		wrong("at 0x%llx fact of kind %u doesn't come true", (unsigned long long)fact->vaddr, fact->kind);
+		wrong("at 0x%llx fact of kind %u doesn't come true",
+		      (unsigned long long)fact->vaddr, fact->kind);
 }
 
 /* In front of the instruction. */
-static void compare_before(const struct flow_fact *fact, const struct user_regs_struct *now, uint64_t pointer)
+static void compare_before(const struct flow_fact *fact, const struct user_regs_struct *now,
+			   uint64_t pointer)
 {
-	static const unsigned arguments[FLOW_ARGUMENTS] = { FLOW_RDI, FLOW_RSI, FLOW_RDX, FLOW_RCX, 8, 9 };
+	static const unsigned arguments[FLOW_ARGUMENTS] = { FLOW_RDI, FLOW_RSI, FLOW_RDX,
+							    FLOW_RCX, 8,	9 };
 
 	if (fact->kind == FLOW_CALL || fact->kind == FLOW_JUMP)
-		fact_is(in_register(now, arguments[fact->argument]) == pointer + (uint64_t)fact->offset, fact);
+		fact_is(in_register(now, arguments[fact->argument]) ==
+				pointer + (uint64_t)fact->offset,
+			fact);
 	else if (fact->kind == FLOW_RETURN)
 		fact_is(now->rax == pointer + (uint64_t)fact->offset, fact);
 }
 
 /* Behind it. */
-static void compare_behind(const struct flow_fact *fact, const struct user_regs_struct *before, uint64_t pointer)
+static void compare_behind(const struct flow_fact *fact, const struct user_regs_struct *before,
+			   uint64_t pointer)
 {
 	if (fact->kind == FLOW_STORE && !fact->scale && (fact->base != FLOW_NONE || fact->value)) {
-		uint64_t at = fact->base == FLOW_NONE ? fact->value + bias : in_register(before, fact->base) + (uint64_t)fact->displacement;
+		uint64_t at = fact->base == FLOW_NONE ? fact->value + bias
+						      : in_register(before, fact->base) +
+								(uint64_t)fact->displacement;
 
 		fact_is(peek(at) == pointer + (uint64_t)fact->offset, fact);
 	} else if (fact->kind == FLOW_VTABLE && fact->value) {
@@ -199,21 +217,25 @@ static void follow(const struct site *site, const struct user_regs_struct *start
 		struct flow_instruction instruction;
 
 		/* once around a loop it is another block's turn */
-		if (!state || (step && now.rip - bias == site->ret) || !flow_decode(&code, state->vaddr, &instruction))
+		if (!state || (step && now.rip - bias == site->ret) ||
+		    !flow_decode(&code, state->vaddr, &instruction))
 			break;
 		compare_state(state, &now, start);
 		for (size_t i = 0; i < flow.fact_count; i++)
-			if (flow.facts[i].vaddr == state->vaddr && flow.facts[i].certain && !seen[i])
+			if (flow.facts[i].vaddr == state->vaddr && flow.facts[i].certain &&
+			    !seen[i])
 				compare_before(&flow.facts[i], &now, start->rax);
 		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_RET)
 			break;
 		if (!resume(PTRACE_SINGLESTEP, &now))
 			break;
 		counts.steps++;
-		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL && !run_call(before.rip + instruction.decoded.length, before.rsp, &now))
+		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL &&
+		    !run_call(before.rip + instruction.decoded.length, before.rsp, &now))
 			break;
 		for (size_t i = 0; i < flow.fact_count; i++) {
-			if (flow.facts[i].vaddr != state->vaddr || !flow.facts[i].certain || seen[i])
+			if (flow.facts[i].vaddr != state->vaddr || !flow.facts[i].certain ||
+			    seen[i])
 				continue;
 			compare_behind(&flow.facts[i], &before, start->rax);
 			seen[i] = true;
@@ -229,7 +251,9 @@ static void note_site(void *context, uint64_t ret)
 	const struct symbol *function = symbols_find(&symtab.functions, ret - 1);
 
 	if (function && site_count < SITES_MAX)
-		sites[site_count++] = (struct site){ .ret = ret, .low = function->value, .high = function->value + function->size };
+		sites[site_count++] = (struct site){ .ret = ret,
+						     .low = function->value,
+						     .high = function->value + function->size };
 }
 
 static uint64_t auxiliary(uint64_t type)
@@ -325,7 +349,9 @@ static bool program(const char *name, const char *compiler, const char *flags)
 		fixture_skip(name, compiler);
 		return true;
 	}
-	if (!fixture_run("%s -std=c++17 %s -fno-omit-frame-pointer \"$OLDPWD\"/%s/site_types.cc -o program", compiler, flags, fixture_source())) {
+	if (!fixture_run("%s -std=c++17 %s -fno-omit-frame-pointer \"$OLDPWD\"/%s/site_types.cc -o "
+			 "program",
+			 compiler, flags, fixture_source())) {
 		fixture_result(false, name, "can't be built");
 		return true;
 	}
@@ -347,12 +373,17 @@ static bool program(const char *name, const char *compiler, const char *flags)
 	traced = start(path, ((const Elf64_Ehdr *)file.data)->e_entry);
 	if (traced) {
 		run();
-		printf("# %s: %u of %zu call sites, %u instructions: %u registers, %u slots, %u facts; wrong: %u, %u\n", name, counts.followed,
-		       site_count, counts.steps, counts.claims, counts.slots, counts.facts, counts.wrong, counts.false_facts);
-		fixture_result(!counts.wrong && !counts.false_facts, name, "%u wrong, %u facts false; %s", counts.wrong, counts.false_facts, first_wrong);
+		printf("# %s: %u of %zu call sites, %u instructions: %u registers, %u slots, %u "
+		       "facts; wrong: %u, %u\n",
+		       name, counts.followed, site_count, counts.steps, counts.claims, counts.slots,
+		       counts.facts, counts.wrong, counts.false_facts);
+		fixture_result(!counts.wrong && !counts.false_facts, name,
+			       "%u wrong, %u facts false; %s", counts.wrong, counts.false_facts,
+			       first_wrong);
 		snprintf(path, sizeof(path), "%s: enough", name);
-		fixture_result(counts.followed >= 30 && counts.claims >= 300 && counts.facts >= 20, path, "%u sites, %u registers, %u facts",
-			       counts.followed, counts.claims, counts.facts);
+		fixture_result(counts.followed >= 30 && counts.claims >= 300 && counts.facts >= 20,
+			       path, "%u sites, %u registers, %u facts", counts.followed,
+			       counts.claims, counts.facts);
 	}
 	symtab_deinit(&symtab);
 	reloc_index_deinit(&relocs);
@@ -365,8 +396,10 @@ int main(void)
 	bool traced;
 
 	fixture_begin();
-	traced = program("gcc -O0", "g++", "-O0") && program("gcc -O2", "g++", "-O2") && program("gcc -Os", "g++", "-Os") &&
-		 program("clang -O0", "clang++", "-O0") && program("clang -O2", "clang++", "-O2") && program("clang -O3", "clang++", "-O3 -fno-plt");
+	traced = program("gcc -O0", "g++", "-O0") && program("gcc -O2", "g++", "-O2") &&
+		 program("gcc -Os", "g++", "-Os") && program("clang -O0", "clang++", "-O0") &&
+		 program("clang -O2", "clang++", "-O2") &&
+		 program("clang -O3", "clang++", "-O3 -fno-plt");
 	if (!traced && !fixture_failures) {
 		fixture_end();
 		printf("skip live: ptrace is refused here\n");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_growth.c: buffers whose growth is known. The figures of the buffer that grows to 1 MiB are the ones that Firefox's developers worked out
- * for theirs: by single bytes 549,756,338,176 bytes in all, by 4 KiB 134,742,016, by doubling from 4 KiB 2,093,056.
+ * test_growth.c: buffers whose growth is known. The figures of the buffer that grows to 1 MiB are
+ * the ones that Firefox's developers worked out for theirs: by single bytes 549,756,338,176 bytes
+ * in all, by 4 KiB 134,742,016, by doubling from 4 KiB 2,093,056.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +20,10 @@ static uint64_t now;
 
 /* Call sites, a stack each. */
 enum { BY_BYTES = 1, BY_PAGES, BY_DOUBLING, VECTOR, STRINGS, SHRINKS, SITES };
-static const char *const functions[SITES] = { [BY_BYTES] = "by_bytes", [BY_PAGES] = "by_pages", [BY_DOUBLING] = "by_doubling",
-					      [VECTOR] = "fill_vector", [STRINGS] = "strings", [SHRINKS] = "shrinks" };
+static const char *const functions[SITES] = {
+	[BY_BYTES] = "by_bytes",  [BY_PAGES] = "by_pages", [BY_DOUBLING] = "by_doubling",
+	[VECTOR] = "fill_vector", [STRINGS] = "strings",   [SHRINKS] = "shrinks"
+};
 
 static void begin(void)
 {
@@ -33,10 +36,17 @@ static void begin(void)
 	}
 }
 
-static void event(uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t thread, uint32_t site)
+static void event(uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t thread,
+		  uint32_t site)
 {
-	put_event(session, (struct event){ .time = ++now, .address = address, .size = size, .old_address = old, .process = 1,
-					   .thread = thread, .stack = site, .kind = kind });
+	put_event(session, (struct event){ .time = ++now,
+					   .address = address,
+					   .size = size,
+					   .old_address = old,
+					   .process = 1,
+					   .thread = thread,
+					   .stack = site,
+					   .kind = kind });
 }
 
 static const struct growth_row *row_of(const struct growth *growth, const char *name)
@@ -58,13 +68,16 @@ static void record(void)
 	for (uint64_t size = 2; size <= 1 << 20; size++)
 		event(EVENT_REALLOC, 0x10000, size, 0x10000, 1, BY_BYTES);
 	event(EVENT_FREE, 0x10000, 0, 0, 1, 0);
-	event(EVENT_REALLOC, 0x21000, 4096, 0, 1, BY_PAGES); /* realloc of nothing begins a buffer; it moves every time */
+	/* realloc of nothing begins a buffer; it moves every time */
+	event(EVENT_REALLOC, 0x21000, 4096, 0, 1, BY_PAGES);
 	for (uint64_t size = 8192; size <= 1 << 20; size += 4096)
-		event(EVENT_REALLOC, 0x20000 + size % 8192, size, 0x20000 + (size - 4096) % 8192, 1, BY_PAGES);
+		event(EVENT_REALLOC, 0x20000 + size % 8192, size, 0x20000 + (size - 4096) % 8192, 1,
+		      BY_PAGES);
 	event(EVENT_ALLOC, 0x40000, 4096, 0, 1, BY_DOUBLING);
 	for (uint64_t size = 8192; size <= 1 << 20; size *= 2)
 		event(EVENT_REALLOC, 0x40000, size, 0x40000, 1, BY_DOUBLING);
-	/* a vector on each of two threads at once: the larger block, then the free of the smaller one */
+	/* a vector on each of two threads at once: the larger block, then the free of the smaller
+	 * one */
 	for (uint64_t size = 16; size <= 4096; size = size * 3 / 2, at += 0x10000)
 		for (uint32_t thread = 1; thread <= 2; thread++) {
 			event(EVENT_ALLOC, at + (thread << 28), size, 0, thread, VECTOR);

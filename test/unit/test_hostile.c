@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_hostile.c: sessions with well-packed events that no program can have caused, each in a few kilobytes: blocks beyond any address space, blocks that
- * cover all of one, millions of events and of copies by forks. Each analysis ends in an error that says so, or in numbers, within seconds
+ * test_hostile.c: sessions with well-packed events that no program can have caused, each in a few
+ * kilobytes: blocks beyond any address space, blocks that cover all of one, millions of events and
+ * of copies by forks. Each analysis ends in an error that says so, or in numbers, within seconds
  * and within the memory that the header of its module states.
  */
 #define _GNU_SOURCE
@@ -34,7 +35,12 @@ static char path[64];
 static struct shiny_err *see_pages(struct store *s, const struct scope *all)
 {
 	struct pages pages;
-	struct shiny_err *err = pages_load(s, all, &(struct pages_ask){ .at = PAGES_AT_PEAK, .under = 512, .points = 10, .history = true }, &pages);
+	struct shiny_err *err = pages_load(s, all,
+					   &(struct pages_ask){ .at = PAGES_AT_PEAK,
+								.under = 512,
+								.points = 10,
+								.history = true },
+					   &pages);
 
 	if (!err)
 		pages_deinit(&pages);
@@ -85,7 +91,8 @@ static const struct analysis {
 	const char *name;
 	struct shiny_err *(*see)(struct store *s, const struct scope *all);
 } analyses[] = {
-	{ "pages", see_pages }, { "pooling", see_pooling }, { "activity", see_activity }, { "mismatches", see_mismatches }, { "narrow", see_narrow },
+	{ "pages", see_pages },		  { "pooling", see_pooling }, { "activity", see_activity },
+	{ "mismatches", see_mismatches }, { "narrow", see_narrow },
 };
 enum { ANALYSES = sizeof(analyses) / sizeof(*analyses) };
 
@@ -99,10 +106,13 @@ static int see(const struct analysis *analysis)
 	must(store_open(path, &s));
 	must(scope_resolve(s, NULL, &all));
 	err = analysis->see(s, &all);
-	return !err ? 0 : strstr(err->message, "damaged") || strstr(err->message, "more work") ? 4 : 5;
+	return !err								      ? 0
+	       : strstr(err->message, "damaged") || strstr(err->message, "more work") ? 4
+										      : 5;
 }
 
-/* Each of the analyses named in `which` in a process of its own. It must not take the file, or `takes` it. */
+/* Each of the analyses named in `which` in a process of its own. It must not take the file, or
+ * `takes` it. */
 static void look(const char *name, const char *which, bool takes)
 {
 	for (size_t i = 0; i < ANALYSES; i++) {
@@ -122,12 +132,18 @@ static void look(const char *name, const char *which, bool takes)
 		wait4(child, &status, 0, &usage);
 		snprintf(label, sizeof(label), "%s/%s", name, analyses[i].name);
 		if (WIFSIGNALED(status))
-			checkf(label, false, WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "it takes more than %d s" : "signal %d",
-			       WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? RUN_SECONDS : WTERMSIG(status));
+			checkf(label, false,
+			       WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL
+				       ? "it takes more than %d s"
+				       : "signal %d",
+			       WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL
+				       ? RUN_SECONDS
+				       : WTERMSIG(status));
 		else if (usage.ru_maxrss > RUN_KB)
 			checkf(label, false, "it takes %ld MB", usage.ru_maxrss >> 10);
 		else
-			checkf(label, WEXITSTATUS(status) == (takes ? 0 : 4), "exit status %d", WEXITSTATUS(status));
+			checkf(label, WEXITSTATUS(status) == (takes ? 0 : 4), "exit status %d",
+			       WEXITSTATUS(status));
 	}
 }
 
@@ -146,7 +162,13 @@ static struct store *begin(void)
 
 static void put_block(struct store *s, uint64_t time, uint64_t address, uint64_t size)
 {
-	put_event(s, (struct event){ .time = time, .address = address, .size = size, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_ALLOC });
+	put_event(s, (struct event){ .time = time,
+				     .address = address,
+				     .size = size,
+				     .process = 1,
+				     .thread = 1,
+				     .stack = 1,
+				     .kind = EVENT_ALLOC });
 }
 
 static void one_block(const char *name, uint64_t address, uint64_t size)
@@ -185,7 +207,12 @@ static void many_events(void)
 
 	for (uint64_t i = 1; i <= 5000000; i++) {
 		put_block(s, 2 * i, 4096, 16);
-		put_event(s, (struct event){ .time = 2 * i + 1, .address = 4096, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_FREE });
+		put_event(s, (struct event){ .time = 2 * i + 1,
+					     .address = 4096,
+					     .process = 1,
+					     .thread = 1,
+					     .stack = 1,
+					     .kind = EVENT_FREE });
 	}
 	must(store_finish(s, NULL));
 	look("ten million events", "mismatches", false);
@@ -196,7 +223,8 @@ static void many_forks(void)
 	struct store *s = begin();
 
 	for (uint32_t i = 2; i < 1000; i++)
-		put_process(s, (struct store_process){ .id = i, .parent = 1, .forked = 1000000 + i });
+		put_process(s,
+			    (struct store_process){ .id = i, .parent = 1, .forked = 1000000 + i });
 	for (uint64_t i = 1; i <= 40000; i++)
 		put_block(s, i, i << 12, 16);
 	must(store_finish(s, NULL));
@@ -209,7 +237,8 @@ static void many_ends(void)
 	struct store *s = begin();
 
 	for (uint32_t i = 2; i < 100000; i++)
-		put_process(s, (struct store_process){ .id = i, .start = i, .end = 1000 + i, .early = true });
+		put_process(s, (struct store_process){
+				       .id = i, .start = i, .end = 1000 + i, .early = true });
 	put_block(s, 1, 4096, 16);
 	must(store_finish(s, NULL));
 	look("ends of many processes", "pages pooling activity", true);
@@ -222,14 +251,23 @@ static void wrong_bin(void)
 	struct scope all;
 	struct overview overview;
 
-	must(store_put_lifetime(s, &(struct store_lifetime){ .process = 1, .stack = 1, .type = 1, .bin = 0, .count = 10, .bytes = 10 }));
-	must(store_put_lifetime(s, &(struct store_lifetime){ .process = 1, .stack = 1, .type = 1, .bin = 200, .count = 90, .bytes = 10 }));
+	must(store_put_lifetime(
+		s,
+		&(struct store_lifetime){
+			.process = 1, .stack = 1, .type = 1, .bin = 0, .count = 10, .bytes = 10 }));
+	must(store_put_lifetime(s, &(struct store_lifetime){ .process = 1,
+							     .stack = 1,
+							     .type = 1,
+							     .bin = 200,
+							     .count = 90,
+							     .bytes = 10 }));
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
 	must(scope_resolve(s, NULL, &all));
 	must(overview_load(s, &all, 1000000, true, &overview));
 	number("a wrong bin/rows", overview.churn.count, 1);
-	number("a wrong bin/typical", overview.churn.count ? overview.churn.rows[0].typical_ns : 0, UINT64_MAX);
+	number("a wrong bin/typical", overview.churn.count ? overview.churn.rows[0].typical_ns : 0,
+	       UINT64_MAX);
 	overview_deinit(&overview);
 	scope_deinit(&all);
 	store_close(s);

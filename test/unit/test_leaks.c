@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_leaks.c: what grows to the end and what does not, of call sites whose live blocks follow known curves; and processes that are gone. */
+/* test_leaks.c: what grows to the end and what does not, of call sites whose live blocks follow
+ * known curves; and processes that are gone. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,16 +31,27 @@ static const struct curve {
 	unsigned (*live)(unsigned ms);
 	bool grows;
 } curves[] = {
-	{ "steady", steady, true }, { "noisy", noisy, true }, { "table", table, false }, { "phase", phase, false }, { "levels_off", levels_off, false },
-	{ "in_and_out", in_and_out, false }, { "late", late, false }, { "sawtooth", sawtooth, false },
+	{ "steady", steady, true },
+	{ "noisy", noisy, true },
+	{ "table", table, false },
+	{ "phase", phase, false },
+	{ "levels_off", levels_off, false },
+	{ "in_and_out", in_and_out, false },
+	{ "late", late, false },
+	{ "sawtooth", sawtooth, false },
 };
 enum { CURVES = sizeof(curves) / sizeof(*curves) };
 
-static void put(struct store *s, unsigned ms, uint8_t kind, uint32_t process, unsigned curve, unsigned index)
+static void put(struct store *s, unsigned ms, uint8_t kind, uint32_t process, unsigned curve,
+		unsigned index)
 {
-	put_event(s, (struct event){ .time = ms * MS, .address = 0x100000000 * (curve + 1) + index * 64,
-				     .size = kind == EVENT_ALLOC ? 10 * (curve + 1) : 0, .process = process, .thread = 1,
-				     .stack = kind == EVENT_ALLOC ? curve + 1 : 0, .kind = kind });
+	put_event(s, (struct event){ .time = ms * MS,
+				     .address = 0x100000000 * (curve + 1) + index * 64,
+				     .size = kind == EVENT_ALLOC ? 10 * (curve + 1) : 0,
+				     .process = process,
+				     .thread = 1,
+				     .stack = kind == EVENT_ALLOC ? curve + 1 : 0,
+				     .kind = kind });
 }
 
 static void record(void)
@@ -81,7 +93,8 @@ int main(void)
 		unsigned live = curves[c].live(DURATION_MS - 10);
 
 		for (size_t i = 0; i < leaks.count; i++)
-			if (strncmp(leaks.rows[i].name, curves[c].function, strlen(curves[c].function)) == 0)
+			if (strncmp(leaks.rows[i].name, curves[c].function,
+				    strlen(curves[c].function)) == 0)
 				row = &leaks.rows[i];
 		number(curves[c].function, row ? row->grows : false, curves[c].grows);
 		number("blocks", row ? row->blocks : 0, live);
@@ -89,7 +102,10 @@ int main(void)
 		if (c == 0 && row)
 			number("slope of 100 a second", fabs(row->slope - 100) < 0.5, 1);
 	}
-	number("those that grow come first", leaks.count > 2 && leaks.rows[0].grows && leaks.rows[1].grows && !leaks.rows[2].grows, 1);
+	number("those that grow come first",
+	       leaks.count > 2 && leaks.rows[0].grows && leaks.rows[1].grows &&
+		       !leaks.rows[2].grows,
+	       1);
 	leaks_deinit(&leaks);
 	scope_deinit(&all);
 	store_close(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_limits.c: rules as they are understood: selectors, measures, units, changes; what keeps to them; and where a wrong one is wrong. */
+/* test_limits.c: rules as they are understood: selectors, measures, units, changes; what keeps to
+ * them; and where a wrong one is wrong. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ static char *spell(const struct limit_rule *r)
 	char *text = mem_text(r->each ? "each " : ""), *all;
 
 	for (size_t i = 0; i < r->filter_count; i++) {
-		char *more = mem_format("%s%s(%s) ", text, census_names[r->filters[i].by], r->filters[i].pattern);
+		char *more = mem_format("%s%s(%s) ", text, census_names[r->filters[i].by],
+					r->filters[i].pattern);
 
 		free(text);
 		text = more;
@@ -30,7 +32,8 @@ static char *spell(const struct limit_rule *r)
 		free(text);
 		text = more;
 	}
-	all = mem_format("%s%s %s %s%g%% %g", text, limit_measures[r->measure].name, limit_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
+	all = mem_format("%s%s %s %s%g%% %g", text, limit_measures[r->measure].name,
+			 limit_ops[r->op], r->relative ? "base " : "", r->share * 100, r->amount);
 	free(text);
 	return all;
 }
@@ -60,13 +63,16 @@ static void understood(void)
 	means("allocs == +0", "allocs == base 0% 0");
 	means("allocs >= -5", "allocs >= base 0% -5");
 	means("each type(*).live_bytes<1m", "each type(*) live_bytes < 0% 1.04858e+06");
-	means("role(renderer).component(blink).type(a).site(b).live > 3", "role(renderer) component(blink) type(a) site(b) live > 0% 3");
-	means("site(operator()(int) const).allocs<=1", "site(operator()(int) const) allocs <= 0% 1");
+	means("role(renderer).component(blink).type(a).site(b).live > 3",
+	      "role(renderer) component(blink) type(a) site(b) live > 0% 3");
+	means("site(operator()(int) const).allocs<=1",
+	      "site(operator()(int) const) allocs <= 0% 1");
 	means("site(\"a) (b.c\").allocs<=1", "site(a) (b.c) allocs <= 0% 1");
 	means("mismatches==0", "mismatches == 0% 0");
 	means("tag(startup).live_bytes<=1k", "tag(startup) live_bytes <= 0% 1024");
 	means("between(load..idle).allocs +5%", "between(load..idle) allocs <= base 5% 0");
-	means("between(a b..).type(c).tag(d,-).live<1", "type(c) tag(d,-) between(a b..) live < 0% 1");
+	means("between(a b..).type(c).tag(d,-).live<1",
+	      "type(c) tag(d,-) between(a b..) live < 0% 1");
 	means("each tag(*).type(*).live<1", "each type(*) tag(*) live < 0% 1");
 	means("between(..2s).duration<1s", "between(..2s) duration < 0% 1e+09");
 	means("tag(a).growing==0", "tag(a) growing == 0% 0");
@@ -77,29 +83,46 @@ static void wrong(void)
 {
 	means("", "rule '', column 1: the measure is missing, such as live_bytes");
 	means("+5%", "rule '+5%', column 1: a measure comes here, such as live_bytes");
-	means("alocs<=1", "rule 'alocs<=1', column 1: there is no measure 'alocs'; the nearest is allocs");
-	means("xyzzyplugh<=1", "rule 'xyzzyplugh<=1', column 1: there is no measure 'xyzzyplugh'; `shinyctl help check` lists them");
-	means("allocs", "rule 'allocs', column 7: the comparison is missing, such as <=24MB, or +5% against a base");
-	means("allocs 5", "rule 'allocs 5', column 8: a comparison comes here: <= < >= > == != and a value, or a change against the base such as +5%");
+	means("alocs<=1",
+	      "rule 'alocs<=1', column 1: there is no measure 'alocs'; the nearest is allocs");
+	means("xyzzyplugh<=1", "rule 'xyzzyplugh<=1', column 1: there is no measure 'xyzzyplugh'; "
+			       "`shinyctl help check` lists them");
+	means("allocs", "rule 'allocs', column 7: the comparison is missing, such as <=24MB, or "
+			"+5% against a base");
+	means("allocs 5", "rule 'allocs 5', column 8: a comparison comes here: <= < >= > == != and "
+			  "a value, or a change against the base such as +5%");
 	means("allocs=5", "rule 'allocs=5', column 7: a comparison is one of <= < >= > == !=");
-	means("allocs<=5MB", "rule 'allocs<=5MB', column 9: allocs takes a number such as 1500 or 2k here");
+	means("allocs<=5MB",
+	      "rule 'allocs<=5MB', column 9: allocs takes a number such as 1500 or 2k here");
 	means("allocs +5%%", "rule 'allocs +5%%', column 11: '%' is too much");
 	means("allocs +1.2.3%", "rule 'allocs +1.2.3%', column 9: no percentage");
-	means("allocs +", "rule 'allocs +', column 9: allocs takes a number such as 1500 or 2k here");
-	means("type(é).live==x", "rule 'type(é).live==x', column 15: live takes a number such as 1500 or 2k here");
+	means("allocs +",
+	      "rule 'allocs +', column 9: allocs takes a number such as 1500 or 2k here");
+	means("type(é).live==x",
+	      "rule 'type(é).live==x', column 15: live takes a number such as 1500 or 2k here");
 	means("type(a).type(b).type(c).type(d).type(e).live<=1",
-	      "rule 'type(a).type(b).type(c).type(d).type(e).live<=1', column 33: more than 4 selectors");
+	      "rule 'type(a).type(b).type(c).type(d).type(e).live<=1', column 33: more than 4 "
+	      "selectors");
 	means("tag(a).tag(b).live<=1", "rule 'tag(a).tag(b).live<=1', column 8: a second tag()");
-	means("between(a).live<=1", "rule 'between(a).live<=1', column 9: between() takes FROM..TO, each the name of a mark or a time, such as load..idle");
+	means("between(a).live<=1",
+	      "rule 'between(a).live<=1', column 9: between() takes FROM..TO, each the name of a "
+	      "mark or a time, such as load..idle");
 	means("between().live<=1", "rule 'between().live<=1', column 9: between() means nothing");
 	means("tag().live<=1", "rule 'tag().live<=1', column 5: tag() means nothing; * means all");
-	means("tag(a).lost==0", "rule 'tag(a).lost==0', column 8: lost is of the whole session: no tag() can stand in front of it");
-	means("between(a..b).lost==0", "rule 'between(a..b).lost==0', column 15: lost is of the whole session: no between() can stand in front of it");
-	means("tag(a).duration<=1s", "rule 'tag(a).duration<=1s', column 8: duration is of the whole session: no tag() can stand in front of it");
-	means("each tag(a).live<=1", "rule 'each tag(a).live<=1', column 13: 'each' needs a selector, such as each type(*).live");
-	means("tga(a).live<=1", "rule 'tga(a).live<=1', column 1: there is no selector 'tga'; the nearest is tag");
-	means("size<=99999999999999999999", "rule 'size<=99999999999999999999', column 7: size takes a size such as 24MB here");
-	means("each lost==0", "rule 'each lost==0', column 6: 'each' needs a selector, such as each type(*).lost");
+	means("tag(a).lost==0", "rule 'tag(a).lost==0', column 8: lost is of the whole session: no "
+				"tag() can stand in front of it");
+	means("between(a..b).lost==0", "rule 'between(a..b).lost==0', column 15: lost is of the "
+				       "whole session: no between() can stand in front of it");
+	means("tag(a).duration<=1s", "rule 'tag(a).duration<=1s', column 8: duration is of the "
+				     "whole session: no tag() can stand in front of it");
+	means("each tag(a).live<=1", "rule 'each tag(a).live<=1', column 13: 'each' needs a "
+				     "selector, such as each type(*).live");
+	means("tga(a).live<=1",
+	      "rule 'tga(a).live<=1', column 1: there is no selector 'tga'; the nearest is tag");
+	means("size<=99999999999999999999",
+	      "rule 'size<=99999999999999999999', column 7: size takes a size such as 24MB here");
+	means("each lost==0",
+	      "rule 'each lost==0', column 6: 'each' needs a selector, such as each type(*).lost");
 }
 
 static bool holds(const char *text, double value, double base)
@@ -115,14 +138,27 @@ static bool holds(const char *text, double value, double base)
 
 static void kept(void)
 {
-	check_that("at the limit", holds("allocs<=100", 100, 0) && !holds("allocs<=100", 101, 0) && !holds("allocs<100", 100, 0) && holds("allocs<100", 99, 0));
-	check_that("from below", holds("allocs>=100", 100, 0) && !holds("allocs>=100", 99, 0) && !holds("allocs>100", 100, 0) && holds("allocs>100", 101, 0));
-	check_that("equal", holds("allocs==7", 7, 0) && !holds("allocs==7", 8, 0) && holds("allocs!=7", 8, 0) && !holds("allocs!=7", 7, 0));
-	check_that("5 % of 60 is 3", holds("allocs +5%", 63, 60) && !holds("allocs +5%", 64, 60) && holds("allocs >= +5%", 63, 60) && holds("allocs == +5%", 63, 60));
-	check_that("5 % of 30 is 1.5", holds("allocs +5%", 31, 30) && !holds("allocs +5%", 32, 30) && !holds("allocs >= +5%", 31, 30) && holds("allocs >= +5%", 32, 30));
-	check_that("a share of nothing is nothing", !holds("bytes +5%", 1, 0) && holds("bytes +5%+1", 1, 0) && holds("bytes +5%", 0, 0));
-	check_that("at least that much less", holds("bytes -10%", 90, 100) && !holds("bytes -10%", 91, 100));
-	check_that("much", holds("bytes +0", 0x1p60, 0x1p60) && !holds("bytes +1%", 1.02 * 0x1p60, 0x1p60));
+	check_that("at the limit", holds("allocs<=100", 100, 0) && !holds("allocs<=100", 101, 0) &&
+					   !holds("allocs<100", 100, 0) &&
+					   holds("allocs<100", 99, 0));
+	check_that("from below", holds("allocs>=100", 100, 0) && !holds("allocs>=100", 99, 0) &&
+					 !holds("allocs>100", 100, 0) &&
+					 holds("allocs>100", 101, 0));
+	check_that("equal", holds("allocs==7", 7, 0) && !holds("allocs==7", 8, 0) &&
+				    holds("allocs!=7", 8, 0) && !holds("allocs!=7", 7, 0));
+	check_that("5 % of 60 is 3", holds("allocs +5%", 63, 60) && !holds("allocs +5%", 64, 60) &&
+					     holds("allocs >= +5%", 63, 60) &&
+					     holds("allocs == +5%", 63, 60));
+	check_that("5 % of 30 is 1.5",
+		   holds("allocs +5%", 31, 30) && !holds("allocs +5%", 32, 30) &&
+			   !holds("allocs >= +5%", 31, 30) && holds("allocs >= +5%", 32, 30));
+	check_that("a share of nothing is nothing", !holds("bytes +5%", 1, 0) &&
+							    holds("bytes +5%+1", 1, 0) &&
+							    holds("bytes +5%", 0, 0));
+	check_that("at least that much less",
+		   holds("bytes -10%", 90, 100) && !holds("bytes -10%", 91, 100));
+	check_that("much",
+		   holds("bytes +0", 0x1p60, 0x1p60) && !holds("bytes +1%", 1.02 * 0x1p60, 0x1p60));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_lives.c: every birth and death of sessions of which they are known: one written down, one made at random beside a plain model; and what
- * the lifetimes of them add up to.
+ * test_lives.c: every birth and death of sessions of which they are known: one written down, one
+ * made at random beside a plain model; and what the lifetimes of them add up to.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,40 +23,54 @@ static struct store *begin(unsigned processes, uint64_t duration, const uint64_t
 	struct store *s = session_begin(path, duration);
 
 	for (unsigned i = 0; i < processes; i++)
-		put_process(s, (struct store_process){ .id = i + 1, .parent = i, .start = forked[i], .forked = forked[i] });
+		put_process(s, (struct store_process){ .id = i + 1,
+						       .parent = i,
+						       .start = forked[i],
+						       .forked = forked[i] });
 	return s;
 }
 
-static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t thread,
-		uint32_t stack, uint8_t api)
+static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
+		uint64_t size, uint64_t old, uint32_t thread, uint32_t stack, uint8_t api)
 {
-	put_event(s, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
-				     .thread = thread, .stack = stack, .kind = kind, .api = api });
+	put_event(s, (struct event){ .time = time,
+				     .address = address,
+				     .size = size,
+				     .old_address = old,
+				     .process = process,
+				     .thread = thread,
+				     .stack = stack,
+				     .kind = kind,
+				     .api = api });
 }
 
 /* ---- a session that is written down ---- */
 
 struct seen {
-	uint64_t births, deaths[LIFE_ENDS], inherited, strays, grown, moments, live_at_moment, types;
+	uint64_t births, deaths[LIFE_ENDS], inherited, strays, grown, moments, live_at_moment,
+		types;
 };
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	((struct seen *)context)->births++;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct seen *s = context;
 
 	s->deaths[death->end]++;
 	s->inherited += life->inherited;
-	s->grown += death->end == LIFE_REALLOCED && death->next && death->next->size == 2 * life->size;
+	s->grown +=
+		death->end == LIFE_REALLOCED && death->next && death->next->size == 2 * life->size;
 	s->types += lives_type(lives, process, life);
 }
 
-static void see_stray(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event)
+static void see_stray(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct event *event)
 {
 	((struct seen *)context)->strays++;
 }
@@ -77,12 +91,15 @@ struct followed {
 	uint64_t births, moves, resizes, before, at, size, deaths, birth;
 };
 
-static void follow_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void follow_birth(void *context, const struct lives *lives,
+			 const struct lives_process *process, const struct life *life)
 {
 	((struct followed *)context)->births++;
 }
 
-static void follow_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void follow_move(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
+			uint64_t before)
 {
 	struct followed *f = context;
 
@@ -92,7 +109,9 @@ static void follow_move(void *context, const struct lives *lives, const struct l
 	f->birth = lives_find(process, life->address) == life ? life->birth : 0;
 }
 
-static void follow_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void follow_resize(void *context, const struct lives *lives,
+			  const struct lives_process *process, const struct life *life,
+			  uint64_t before)
 {
 	struct followed *f = context;
 
@@ -100,7 +119,8 @@ static void follow_resize(void *context, const struct lives *lives, const struct
 	f->size = life->size * 1000 + before;
 }
 
-static void follow_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void follow_death(void *context, const struct lives *lives,
+			 const struct lives_process *process, const struct life *life,
 			 const struct life_death *death)
 {
 	((struct followed *)context)->deaths++;
@@ -111,7 +131,11 @@ static void collected(void)
 {
 	struct store *s = begin(1, 1000, (const uint64_t[]){ 0 });
 	struct followed f = { 0 };
-	struct lives_observer observer = { .context = &f, .birth = follow_birth, .move = follow_move, .resize = follow_resize, .death = follow_death };
+	struct lives_observer observer = { .context = &f,
+					   .birth = follow_birth,
+					   .move = follow_move,
+					   .resize = follow_resize,
+					   .death = follow_death };
 	struct scope all;
 
 	put(s, 100, 1, EVENT_ALLOC, 0x1000, 16, 0, 1, 1, SHINY_API_COLLECTED);
@@ -119,7 +143,8 @@ static void collected(void)
 	put(s, 102, 1, EVENT_ALLOC, 0x2000, 8, 0, 1, 1, SHINY_API_COLLECTED);
 	put(s, 110, 1, EVENT_REALLOC, 0x1000, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
 	put(s, 120, 1, EVENT_REALLOC, 0x0ff8, 24, 0x1000, 1, 1, SHINY_API_COLLECTED);
-	put(s, 130, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, EVENT_END_RELEASED); /* nothing is there any more */
+	/* nothing is there any more */
+	put(s, 130, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, EVENT_END_RELEASED);
 	put(s, 140, 1, EVENT_FREE, 0x0ff8, 0, 0, 1, 0, EVENT_END_RELEASED);
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
@@ -142,27 +167,42 @@ static void written_down(void)
 	const uint64_t forked[] = { 0, 500 };
 	struct store *s = begin(2, 1000, forked);
 	struct seen seen = { 0 };
-	struct lives_observer observer = { .context = &seen, .birth = see_birth, .death = see_death, .stray = see_stray, .moment = see_moment,
+	struct lives_observer observer = { .context = &seen,
+					   .birth = see_birth,
+					   .death = see_death,
+					   .stray = see_stray,
+					   .moment = see_moment,
 					   .first_moment = 250 };
 	struct scope all;
 	struct lifetimes l;
 
-	must(store_put_type(s, &(struct store_type){ .id = 7, .name = "Widget", .form = "object", .rule = "vptr", .confidence = "high", .source = "rtti" }));
-	must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = 1, .vtable = 3, .type = 7 }));
+	must(store_put_type(s, &(struct store_type){ .id = 7,
+						     .name = "Widget",
+						     .form = "object",
+						     .rule = "vptr",
+						     .confidence = "high",
+						     .source = "rtti" }));
+	must(store_put_stat(s, &(struct store_stat){
+				       .process = 1, .stack = 1, .vtable = 3, .type = 7 }));
 	put(s, 100, 1, EVENT_ALLOC, 0x1000, 10, 0, 1, 1, SHINY_API_NEW);
 	put(s, 110, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, SHINY_API_DELETE);         /* temporary */
 	put(s, 120, 1, EVENT_ALLOC, 0x1000, 20, 0, 1, 1, SHINY_API_NEW);
 	put(s, 130, 1, EVENT_VPTR, 0x1000, 0, 0, 1, 1, 0);
 	put(s, 140, 1, EVENT_ALLOC, 0x2000, 30, 0, 1, 1, SHINY_API_MALLOC);
-	put(s, 150, 1, EVENT_REALLOC, 0x2000, 60, 0x2000, 1, 1, SHINY_API_REALLOC); /* in place; what was realloced was temporary */
+	/* in place; what was realloced was temporary */
+	put(s, 150, 1, EVENT_REALLOC, 0x2000, 60, 0x2000, 1, 1, SHINY_API_REALLOC);
 	put(s, 160, 1, EVENT_REALLOC, 0x3000, 40, 0, 1, 1, SHINY_API_REALLOC);      /* of NULL */
 	put(s, 170, 1, EVENT_FREE, 0x9000, 0, 0, 1, 0, SHINY_API_FREE);             /* never seen */
-	put(s, 180, 1, EVENT_REALLOC, 0x4000, 8, 0x8000, 1, 1, SHINY_API_REALLOC);  /* nor this one */
-	put(s, 190, 1, EVENT_ALLOC, 0x4000, 9, 0, 1, 1, SHINY_API_MALLOC);          /* over one that lives */
-	put(s, 300, 1, EVENT_FREE, 0x3000, 0, 0, 2, 0, SHINY_API_FREE);             /* by another thread */
+	/* nor this one */
+	put(s, 180, 1, EVENT_REALLOC, 0x4000, 8, 0x8000, 1, 1, SHINY_API_REALLOC);
+	/* over one that lives */
+	put(s, 190, 1, EVENT_ALLOC, 0x4000, 9, 0, 1, 1, SHINY_API_MALLOC);
+	/* by another thread */
+	put(s, 300, 1, EVENT_FREE, 0x3000, 0, 0, 2, 0, SHINY_API_FREE);
 	put(s, 400, 1, EVENT_ALLOC, 0x5000, 16, 0, 1, 1, SHINY_API_COLLECTED);
 	put(s, 410, 1, EVENT_FREE, 0x5000, 0, 0, 1, 0, EVENT_END_REUSED);
-	put(s, 600, 2, EVENT_FREE, 0x1000, 0, 0, 3, 0, SHINY_API_FREE);             /* the child's, of what it inherited */
+	/* the child's, of what it inherited */
+	put(s, 600, 2, EVENT_FREE, 0x1000, 0, 0, 3, 0, SHINY_API_FREE);
 	put(s, 900, 1, EVENT_FREE, 0x1000, 0, 0, 1, 0, SHINY_API_DELETE);
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
@@ -186,7 +226,8 @@ static void written_down(void)
 	number("lifetimes/persistent", l.total.persistent, 2);
 	number("lifetimes/temporary", l.total.temporary, 2);
 	number("lifetimes/elsewhere", l.total.elsewhere, 1);
-	number("lifetimes/short", l.total.population[POPULATION_SHORT], 4);   /* up to 10 ns: 0x1000, 0x2000, 0x4000 first, 0x5000 */
+	/* up to 10 ns: 0x1000, 0x2000, 0x4000 first, 0x5000 */
+	number("lifetimes/short", l.total.population[POPULATION_SHORT], 4);
 	number("lifetimes/middle", l.total.population[POPULATION_MIDDLE], 1); /* 0x3000: 140 ns */
 	number("lifetimes/tail", l.total.population[POPULATION_TAIL], 3);
 	number("lifetimes/p50", distribution_quantile(&l.total.ages, 0.5), 10);
@@ -198,7 +239,8 @@ static void written_down(void)
 	store_close(s);
 }
 
-/* A ring that the sidecar saw late: a parent's first event comes behind one of somebody else that lies after the fork. */
+/* A ring that the sidecar saw late: a parent's first event comes behind one of somebody else that
+ * lies after the fork. */
 static void late_ring(void)
 {
 	struct store *s = session_begin(path, 1000);
@@ -230,7 +272,8 @@ static void late_ring(void)
 	must(lives_run(s, &all, observers, 2, NULL));
 	number("late ring/births", seen.births, 5);
 	number("late ring/freed", seen.deaths[LIFE_FREED], 5);
-	number("late ring/inherited", seen.inherited, 6); /* 3 and 4: 0x3000, 0x4000; 5: 0x3000, 0x5000 */
+	/* 3 and 4: 0x3000, 0x4000; 5: 0x3000, 0x5000 */
+	number("late ring/inherited", seen.inherited, 6);
 	number("late ring/strays", seen.strays, 0);
 	number("late ring/live at the end", seen.deaths[LIFE_NEVER], 6);
 	number("late ring/live in the middle", middle.live_at_moment, 6);
@@ -257,12 +300,14 @@ static void end_place(struct place *p, uint64_t time)
 	p->live = false;
 }
 
-static void count_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void count_birth(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life)
 {
 	got.births++;
 }
 
-static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
 			const struct life_death *death)
 {
 	got.deaths++;
@@ -292,12 +337,14 @@ static void at_random(void)
 		p = &model[process][address];
 		if (p->live) {
 			end_place(p, time);
-			put(s, time, process + 1, EVENT_FREE, 0x10000 + address * 16, 0, 0, 1, 0, SHINY_API_FREE);
+			put(s, time, process + 1, EVENT_FREE, 0x10000 + address * 16, 0, 0, 1, 0,
+			    SHINY_API_FREE);
 			continue;
 		}
 		*p = (struct place){ 1 + next_random() % 5000, time, true };
 		expected.births++;
-		put(s, time, process + 1, EVENT_ALLOC, 0x10000 + address * 16, p->size, 0, 1, 0, SHINY_API_MALLOC);
+		put(s, time, process + 1, EVENT_ALLOC, 0x10000 + address * 16, p->size, 0, 1, 0,
+		    SHINY_API_MALLOC);
 	}
 	for (unsigned i = 0; i < PROCESSES; i++)
 		for (unsigned k = 0; k < PLACES; k++)
@@ -340,18 +387,26 @@ static void quantiles(void)
 	distribution_merge(&d, &half);
 	qsort(values, COUNT, sizeof(*values), by_value);
 	for (double q = 0.01; q < 1; q += 0.01) {
-		double exact = (double)values[(size_t)ceil(q * COUNT) - 1], is = (double)distribution_quantile(&d, q);
+		double exact = (double)values[(size_t)ceil(q * COUNT) - 1],
+		       is = (double)distribution_quantile(&d, q);
 
 		if (exact > 0 && fabs(is - exact) / exact > worst)
 			worst = fabs(is - exact) / exact;
 	}
-	check("distribution/quantiles", worst <= 0.067, "a quantile is further off than its bin is wide");
-	check("distribution/mean", fabs(distribution_mean(&d) - sum / COUNT) <= sum / COUNT * 1e-9, "not the mean");
-	check("distribution/geometric mean", fabs(log(distribution_geometric_mean(&d)) - logs / COUNT) < 1e-6, "not the geometric mean");
+	check("distribution/quantiles", worst <= 0.067,
+	      "a quantile is further off than its bin is wide");
+	check("distribution/mean", fabs(distribution_mean(&d) - sum / COUNT) <= sum / COUNT * 1e-9,
+	      "not the mean");
+	check("distribution/geometric mean",
+	      fabs(log(distribution_geometric_mean(&d)) - logs / COUNT) < 1e-6,
+	      "not the geometric mean");
 	number("distribution/max", d.max, values[COUNT - 1]);
-	check("distribution/bins", distribution_bin_of(15) == 15 && distribution_bin_of(UINT64_MAX) < 512, "a value without a bin");
+	check("distribution/bins",
+	      distribution_bin_of(15) == 15 && distribution_bin_of(UINT64_MAX) < 512,
+	      "a value without a bin");
 	for (unsigned bin = 0; bin < 500; bin++)
-		if (distribution_bin_start(bin) != UINT64_MAX && distribution_bin_of(distribution_bin_start(bin)) != bin)
+		if (distribution_bin_start(bin) != UINT64_MAX &&
+		    distribution_bin_of(distribution_bin_start(bin)) != bin)
 			check("distribution/bins agree", false, "a bin's first value is not in it");
 	number("distribution/empty", distribution_quantile(&empty, 0.5), 0);
 	distribution_deinit(&d);
@@ -372,8 +427,10 @@ static void kaplan_meier(void)
 	distribution_add(&d, 9, true);
 	check("survival/before any", fabs(distribution_survival(&d, 2) - 1) < 1e-12, "not 1");
 	check("survival/after 3", fabs(distribution_survival(&d, 3) - 5.0 / 6) < 1e-12, "not 5/6");
-	check("survival/after 5", fabs(distribution_survival(&d, 5) - 5.0 / 6 * 3 / 4) < 1e-12, "not 5/6 * 3/4");
-	check("survival/after 8", fabs(distribution_survival(&d, 8) - 5.0 / 6 * 3 / 4 / 2) < 1e-12, "not 5/6 * 3/4 * 1/2");
+	check("survival/after 5", fabs(distribution_survival(&d, 5) - 5.0 / 6 * 3 / 4) < 1e-12,
+	      "not 5/6 * 3/4");
+	check("survival/after 8", fabs(distribution_survival(&d, 8) - 5.0 / 6 * 3 / 4 / 2) < 1e-12,
+	      "not 5/6 * 3/4 * 1/2");
 	number("survival/median", distribution_survival_quantile(&d, 0.5), 8);
 	number("survival/never so few", distribution_survival_quantile(&d, 0.1), UINT64_MAX);
 	distribution_deinit(&d);

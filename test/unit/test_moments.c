@@ -13,24 +13,81 @@ enum { A = 0x1000, B = 0x2000, C = 0x3000, D = 0x4000, E = 0x5000 };
 static void make_session(const char *path)
 {
 	static const struct event events[] = {
-		{ .time = 10, .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = A, .size = 100 },
-		{ .time = 20, .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = B, .size = 50 },
-		{ .time = 300, .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = C, .size = 7 }, /* the fork's own moment: inherited */
-		{ .time = 301, .kind = EVENT_FREE, .process = 1, .thread = 1, .address = A },             /* the child keeps its copy */
-		{ .time = 310, .kind = EVENT_ALLOC, .process = 2, .thread = 2, .address = D, .size = 1 },
-		{ .time = 320, .kind = EVENT_FREE, .process = 2, .thread = 2, .address = B },             /* and may free what it inherited */
-		{ .time = 400, .kind = EVENT_REALLOC, .process = 1, .thread = 1, .address = E, .size = 60, .old_address = B },
+		{ .time = 10,
+		  .kind = EVENT_ALLOC,
+		  .process = 1,
+		  .thread = 1,
+		  .address = A,
+		  .size = 100 },
+		{ .time = 20,
+		  .kind = EVENT_ALLOC,
+		  .process = 1,
+		  .thread = 1,
+		  .address = B,
+		  .size = 50 },
+		{ .time = 300,
+		  .kind = EVENT_ALLOC,
+		  .process = 1,
+		  .thread = 1,
+		  .address = C,
+		  .size = 7 }, /* the fork's own moment: inherited */
+		/* the child keeps its copy */
+		{ .time = 301, .kind = EVENT_FREE, .process = 1, .thread = 1, .address = A },
+		{ .time = 310,
+		  .kind = EVENT_ALLOC,
+		  .process = 2,
+		  .thread = 2,
+		  .address = D,
+		  .size = 1 },
+		{ .time = 320,
+		  .kind = EVENT_FREE,
+		  .process = 2,
+		  .thread = 2,
+		  .address = B }, /* and may free what it inherited */
+		{ .time = 400,
+		  .kind = EVENT_REALLOC,
+		  .process = 1,
+		  .thread = 1,
+		  .address = E,
+		  .size = 60,
+		  .old_address = B },
 		{ .time = 500, .kind = EVENT_FREE, .process = 2, .thread = 2, .address = C },
-		{ .time = 600, .kind = EVENT_VPTR, .process = 1, .thread = 1, .address = E, .vtable = 9 },
-		{ .time = 650, .kind = EVENT_REALLOC, .process = 1, .thread = 1, .address = E, .size = 70, .old_address = E },
-		{ .time = 660, .kind = EVENT_FREE, .process = 1, .thread = 1, .address = 0x9000 },        /* nothing is there */
-		{ .time = 700, .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = E, .size = 80 }, /* its free was not seen */
+		{ .time = 600,
+		  .kind = EVENT_VPTR,
+		  .process = 1,
+		  .thread = 1,
+		  .address = E,
+		  .vtable = 9 },
+		{ .time = 650,
+		  .kind = EVENT_REALLOC,
+		  .process = 1,
+		  .thread = 1,
+		  .address = E,
+		  .size = 70,
+		  .old_address = E },
+		{ .time = 660,
+		  .kind = EVENT_FREE,
+		  .process = 1,
+		  .thread = 1,
+		  .address = 0x9000 }, /* nothing is there */
+		/* its free was not seen */
+		{ .time = 700,
+		  .kind = EVENT_ALLOC,
+		  .process = 1,
+		  .thread = 1,
+		  .address = E,
+		  .size = 80 },
 	};
 	struct store *s = session_begin(path, 2000);
 
 	put_process(s, (struct store_process){ .id = 1, .end = 1000 });
-	put_process(s, (struct store_process){ .id = 2, .parent = 1, .start = 305, .forked = 300, .end = 900 });
-	put_process(s, (struct store_process){ .id = 3, .parent = 2, .start = 510, .forked = 500, .ending = "running" });
+	put_process(s, (struct store_process){
+			       .id = 2, .parent = 1, .start = 305, .forked = 300, .end = 900 });
+	put_process(s, (struct store_process){ .id = 3,
+					       .parent = 2,
+					       .start = 510,
+					       .forked = 500,
+					       .ending = "running" });
 	must(store_put_events(s, events, sizeof(events) / sizeof(events[0])));
 	must(store_finish(s, NULL));
 }
@@ -74,22 +131,27 @@ static uint64_t at(void *context, const struct lives *lives, uint64_t moment)
 			count++;
 			bytes += life->size;
 		}
-		good = p->id == i + 1 && running(lives, p, moment) == want->process[i].running && count == want->process[i].count &&
-		       p->blocks.count == count && bytes == want->process[i].bytes && p->bytes == bytes;
+		good = p->id == i + 1 && running(lives, p, moment) == want->process[i].running &&
+		       count == want->process[i].count && p->blocks.count == count &&
+		       bytes == want->process[i].bytes && p->bytes == bytes;
 	}
 	if (good && moment == 650) {
 		const struct life *life = lives_find(&lives->processes[0], E);
 
-		good = life && life->size == 70 && life->birth == 650 && life->realloced && life->vtable == 9;
+		good = life && life->size == 70 && life->birth == 650 && life->realloced &&
+		       life->vtable == 9;
 		life = lives_find(&lives->processes[1], A);
-		good = good && life && life->inherited && life->birth == 10 && !lives_find(&lives->processes[1], B);
+		good = good && life && life->inherited && life->birth == 10 &&
+		       !lives_find(&lives->processes[1], B);
 	}
 	if (good) {
 		printf("ok moments/%lu\n", moment);
 	} else {
 		printf("not ok moments/%lu: other blocks than by hand:", moment);
 		for (size_t i = 0; i < lives->process_count; i++)
-			printf(" %s %zu blocks %lu bytes", running(lives, &lives->processes[i], moment) ? "running" : "not running",
+			printf(" %s %zu blocks %lu bytes",
+			       running(lives, &lives->processes[i], moment) ? "running"
+									    : "not running",
 			       lives->processes[i].blocks.count, lives->processes[i].bytes);
 		printf("\n");
 		failures++;
@@ -111,7 +173,9 @@ static uint64_t look_at_many(void *context, const struct lives *lives, uint64_t 
 		for (size_t k = 0; k < 2; k++) {
 			const struct life *life = lives_find(&lives->processes[k], i * 48);
 
-			wrong += k && i % 3 == 1 ? life != NULL : !life || life->size != i || life->inherited != (k == 1);
+			wrong += k && i % 3 == 1
+					 ? life != NULL
+					 : !life || life->size != i || life->inherited != (k == 1);
 		}
 	for (size_t k = 0; k < 2; k++) {
 		uint64_t sum = 0, want = 0;
@@ -131,18 +195,37 @@ static uint64_t look_at_many(void *context, const struct lives *lives, uint64_t 
 static void many(const char *path)
 {
 	enum { MANY = 300000 };
-	struct lives_observer observer = { .context = &(size_t){ MANY }, .moment = look_at_many, .first_moment = 2 * MANY };
+	struct lives_observer observer = { .context = &(size_t){ MANY },
+					   .moment = look_at_many,
+					   .first_moment = 2 * MANY };
 	struct scope all;
 	struct store *s;
 
 	must(store_create(path, true, true, &s));
 	must(store_put_number(s, "duration_ns", 3 * MANY));
 	put_process(s, (struct store_process){ .id = 1, .ending = "running" });
-	put_process(s, (struct store_process){ .id = 2, .parent = 1, .start = MANY, .forked = MANY, .ending = "running" });
+	put_process(s, (struct store_process){ .id = 2,
+					       .parent = 1,
+					       .start = MANY,
+					       .forked = MANY,
+					       .ending = "running" });
 	for (size_t i = 1; i <= MANY; i++)
-		must(store_put_events(s, &(struct event){ .time = i, .kind = EVENT_ALLOC, .process = 1, .thread = 1, .address = i * 48, .size = i }, 1));
+		must(store_put_events(s,
+				      &(struct event){ .time = i,
+						       .kind = EVENT_ALLOC,
+						       .process = 1,
+						       .thread = 1,
+						       .address = i * 48,
+						       .size = i },
+				      1));
 	for (size_t i = 1; i <= MANY; i += 3)
-		must(store_put_events(s, &(struct event){ .time = MANY + i, .kind = EVENT_FREE, .process = 2, .thread = 2, .address = i * 48 }, 1));
+		must(store_put_events(s,
+				      &(struct event){ .time = MANY + i,
+						       .kind = EVENT_FREE,
+						       .process = 2,
+						       .thread = 2,
+						       .address = i * 48 },
+				      1));
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
 	must(scope_resolve(s, NULL, &all));
@@ -156,7 +239,9 @@ int main(void)
 {
 	char path[] = "/tmp/shiny-moments-XXXXXX";
 	size_t all = STATES, some = 2;
-	struct lives_observer observer = { .context = &all, .moment = at, .first_moment = expected[0].moment };
+	struct lives_observer observer = { .context = &all,
+					   .moment = at,
+					   .first_moment = expected[0].moment };
 	struct scope scope;
 	struct store *s;
 	int fd = mkstemp(path);

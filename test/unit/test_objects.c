@@ -79,7 +79,8 @@ static void against_bytes(void)
 	}
 	check("nothing is missed", !missed, "an object in the range was not found");
 	check("nothing is made up", !wrong, "what was found is no object of the range");
-	check("objects were buried, and some begin in front of the range", buried > 1000 && partly > 100, "the test tests nothing");
+	check("objects were buried, and some begin in front of the range",
+	      buried > 1000 && partly > 100, "the test tests nothing");
 	objects_deinit(&objects);
 }
 
@@ -89,23 +90,34 @@ static void ranges(void)
 
 	check("empty", !objects_find(&objects, 0, UINT64_MAX), "something was found");
 	objects_add(&objects, 0x7f0000000008, 1);
-	check("one byte", objects_find(&objects, 0x7f0000000008, 0x7f0000000009) == 0x7f0000000008, "not found");
+	check("one byte", objects_find(&objects, 0x7f0000000008, 0x7f0000000009) == 0x7f0000000008,
+	      "not found");
 	check("behind it", !objects_find(&objects, 0x7f0000000010, 0x7f0000000100), "found");
 	check("in front of it", !objects_find(&objects, 0x7f0000000000, 0x7f0000000008), "found");
-	check("all there is", objects_find(&objects, 0, UINT64_MAX) == 0x7f0000000008, "not found in a range of many pages");
+	check("all there is", objects_find(&objects, 0, UINT64_MAX) == 0x7f0000000008,
+	      "not found in a range of many pages");
 	check("an empty range", !objects_find(&objects, 0x7f0000000008, 0x7f0000000008), "found");
 	objects_add(&objects, 0x7f0000020048, 1 << 20);
-	check("a large one by its end", objects_find(&objects, 0x7f0000120047, 0x7f0000120050) == 0x7f0000020048, "not found");
-	check("one with its own page is not cut", !objects_cut(&objects, 0x7f0000020048, 0x7f0000030000), "it was");
+	check("a large one by its end",
+	      objects_find(&objects, 0x7f0000120047, 0x7f0000120050) == 0x7f0000020048,
+	      "not found");
+	check("one with its own page is not cut",
+	      !objects_cut(&objects, 0x7f0000020048, 0x7f0000030000), "it was");
 	objects_remove(&objects, 0x7f0000020048);
 	objects_add(&objects, 0x7f0000020848, 100000);
-	check("one that has grown is cut", objects_cut(&objects, 0x7f0000020848, 0x7f0000020888), "it was not");
-	check("what is left of the grown one", objects_find(&objects, 0x7f0000020880, 0x7f0000030000) == 0x7f0000020848, "not found");
-	check("what was cut off the grown one", !objects_find(&objects, 0x7f0000020888, 0x7f0000040000), "found");
+	check("one that has grown is cut", objects_cut(&objects, 0x7f0000020848, 0x7f0000020888),
+	      "it was not");
+	check("what is left of the grown one",
+	      objects_find(&objects, 0x7f0000020880, 0x7f0000030000) == 0x7f0000020848,
+	      "not found");
+	check("what was cut off the grown one",
+	      !objects_find(&objects, 0x7f0000020888, 0x7f0000040000), "found");
 	objects_remove(&objects, 0x7f0000020848);
 	objects_add(&objects, 0x7f0000000020, 100);
 	check("cut", objects_cut(&objects, 0x7f0000000020, 0x7f0000000040), "it was not");
-	check("what is left of it", objects_find(&objects, 0x7f0000000038, 0x7f0000000100) == 0x7f0000000020, "not found");
+	check("what is left of it",
+	      objects_find(&objects, 0x7f0000000038, 0x7f0000000100) == 0x7f0000000020,
+	      "not found");
 	check("what was cut off", !objects_find(&objects, 0x7f0000000040, 0x7f0000000100), "found");
 	objects_remove(&objects, 0x7f0000000020);
 	objects_remove(&objects, 0x7f0000000008);
@@ -117,7 +129,9 @@ static void ranges(void)
 static void kinds(void)
 {
 	struct objects objects = { 0 }, child = { 0 };
-	const struct shiny_object_kinds table = { .place = 0x1000, .first = 1, .count = 100, .step = 32 };
+	const struct shiny_object_kinds table = {
+		.place = 0x1000, .first = 1, .count = 100, .step = 32
+	};
 	const struct shiny_object_kinds one = { .place = 0x9000, .first = 200, .count = 1 };
 	const struct shiny_object_kinds other = { .place = 0xa000, .first = 150, .count = 1 };
 	const struct shiny_object_kinds bad[] = {
@@ -128,15 +142,24 @@ static void kinds(void)
 	};
 
 	check("unknown", !objects_place(&objects, 1), "a place without kinds");
-	check("kinds", objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one) && objects_set_kinds(&objects, &other),
+	check("kinds",
+	      objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one) &&
+		      objects_set_kinds(&objects, &other),
 	      "refused");
-	check("the same again", objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one), "refused");
+	check("the same again",
+	      objects_set_kinds(&objects, &table) && objects_set_kinds(&objects, &one), "refused");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		check("kinds without sense", !objects_set_kinds(&objects, &bad[i]), "taken");
 	objects_clone_kinds(&child, &objects);
-	check("places", objects_place(&child, 1) == 0x1000 && objects_place(&child, 100) == 0x1000 + 99 * 32 && objects_place(&child, 200) == 0x9000 &&
-	      objects_place(&child, 150) == 0xa000, "wrong");
-	check("between them", !objects_place(&child, 0) && !objects_place(&child, 101) && !objects_place(&child, 201), "a place of none");
+	check("places",
+	      objects_place(&child, 1) == 0x1000 &&
+		      objects_place(&child, 100) == 0x1000 + 99 * 32 &&
+		      objects_place(&child, 200) == 0x9000 && objects_place(&child, 150) == 0xa000,
+	      "wrong");
+	check("between them",
+	      !objects_place(&child, 0) && !objects_place(&child, 101) &&
+		      !objects_place(&child, 201),
+	      "a place of none");
 	objects_deinit(&objects);
 	objects_deinit(&child);
 }

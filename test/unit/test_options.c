@@ -48,7 +48,8 @@ static void test_good(void)
 	text_is("run_plain_program", o.operands[0], "ls");
 	number("run_plain_depth", o.given[OPT_DEPTH], 0);
 
-	text_is("run_options", parse(VERB_RUN, "-d 32 --ring=128m --on-full drop -- --odd -x", &o), NULL);
+	text_is("run_options", parse(VERB_RUN, "-d 32 --ring=128m --on-full drop -- --odd -x", &o),
+		NULL);
 	number("run_depth", o.number[OPT_DEPTH], 32);
 	number("run_ring", o.number[OPT_RING], 128 << 20);
 	number("run_choice", o.number[OPT_ON_FULL], 1);
@@ -83,15 +84,20 @@ static void test_good(void)
 
 static void test_bad(void)
 {
-	refused("unknown", VERB_TYPES, "f --sotr x", "types: unknown option --sotr; the nearest is --sort");
+	refused("unknown", VERB_TYPES, "f --sotr x",
+		"types: unknown option --sotr; the nearest is --sort");
 	refused("unknown_far", VERB_TYPES, "f --xyzzy", "types: unknown option --xyzzy");
 	refused("unknown_short", VERB_TYPES, "-Z f", "types: unknown option -Z");
 	refused("other_verbs_option", VERB_TYPES, "f --depth 3", "types: unknown option --depth");
-	refused("no_value", VERB_RUN, "--depth", "run: --depth needs a value: a number from 1 to 64");
-	refused("range", VERB_RUN, "--depth 65 x", "run: --depth '65': it takes a number from 1 to 64");
-	refused("range_low", VERB_RUN, "--depth 0 x", "run: --depth '0': it takes a number from 1 to 64");
+	refused("no_value", VERB_RUN, "--depth",
+		"run: --depth needs a value: a number from 1 to 64");
+	refused("range", VERB_RUN, "--depth 65 x",
+		"run: --depth '65': it takes a number from 1 to 64");
+	refused("range_low", VERB_RUN, "--depth 0 x",
+		"run: --depth '0': it takes a number from 1 to 64");
 	refused("size", VERB_RUN, "--ring 5g x", "run: --ring '5g': it takes a size from 1m to 4g");
-	refused("choice", VERB_RUN, "--on-full dorp x", "run: --on-full 'dorp': it takes wait or drop; the nearest is drop");
+	refused("choice", VERB_RUN, "--on-full dorp x",
+		"run: --on-full 'dorp': it takes wait or drop; the nearest is drop");
 	refused("flag_value", VERB_RUN, "--force=1 x", "run: --force takes no value");
 	refused("too_many", VERB_TYPES, "a b", "types: 'b' is one argument too many");
 	refused("too_few", VERB_TYPES, "", "types: it needs FILE");
@@ -99,18 +105,23 @@ static void test_bad(void)
 	refused("empty_dashes", VERB_RUN, "--", "run: it needs [--] PROGRAM [ARGUMENT...]");
 }
 
-/* Within one verb no name and no letter may mean two things, and what the help promises must parse. */
+/* Within one verb no name and no letter may mean two things, and what the help promises must
+ * parse. */
 static void test_tables(void)
 {
 	for (size_t v = 0; v < VERB_COUNT; v++)
 		for (size_t i = 0; i < OPT_COUNT; i++)
 			for (size_t j = i + 1; j < OPT_COUNT; j++) {
-				const struct option_spec *a = &option_specs[i], *b = &option_specs[j];
+				const struct option_spec *a = &option_specs[i],
+							 *b = &option_specs[j];
 
 				if (!(a->verbs >> v & 1) || !(b->verbs >> v & 1))
 					continue;
-				if (strcmp(a->name, b->name) == 0 || (a->letter && a->letter == b->letter) || a->letter == 'h') {
-					printf("not ok tables: %s has --%s and --%s for one name or letter\n", verbs[v].name, a->name, b->name);
+				if (strcmp(a->name, b->name) == 0 ||
+				    (a->letter && a->letter == b->letter) || a->letter == 'h') {
+					printf("not ok tables: %s has --%s and --%s for one name "
+					       "or letter\n",
+					       verbs[v].name, a->name, b->name);
 					failures++;
 				}
 			}
@@ -118,8 +129,10 @@ static void test_tables(void)
 		uint64_t n;
 		char why[160];
 
-		if (!value_parse(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, &n, why, sizeof(why))) {
-			printf("not ok tables: default of %s: it takes %s\n", env_specs[i].name, why);
+		if (!value_parse(env_specs[i].kind, env_specs[i].allowed, env_specs[i].fallback, &n,
+				 why, sizeof(why))) {
+			printf("not ok tables: default of %s: it takes %s\n", env_specs[i].name,
+			       why);
 			failures++;
 		}
 	}
@@ -128,7 +141,13 @@ static void test_tables(void)
 
 static void test_environment(void)
 {
-	char *const wrong[] = {"HOME=/", "SHINY_DPETH=3", "SHINY_RING=3", "SHINY_DEPTH=7", "SHINY_ON_FULL=dorp", "SHINYX=1", NULL};
+	char *const wrong[] = { "HOME=/",
+				"SHINY_DPETH=3",
+				"SHINY_RING=3",
+				"SHINY_DEPTH=7",
+				"SHINY_ON_FULL=dorp",
+				"SHINYX=1",
+				NULL };
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -136,16 +155,19 @@ static void test_environment(void)
 	number("complaints", env_complain(wrong, out), 3);
 	fclose(out);
 	text_is("complaint_text", text,
-	     "shinyctl: environment: SHINY_DPETH is not known and is ignored; the nearest is SHINY_DEPTH\n"
-	     "shinyctl: environment: SHINY_RING=3: it takes a size from 1m to 4g; using 64m\n"
-	     "shinyctl: environment: SHINY_ON_FULL=dorp: it takes wait or drop; the nearest is drop; using wait\n");
+		"shinyctl: environment: SHINY_DPETH is not known and is ignored; the nearest is "
+		"SHINY_DEPTH\n"
+		"shinyctl: environment: SHINY_RING=3: it takes a size from 1m to 4g; using 64m\n"
+		"shinyctl: environment: SHINY_ON_FULL=dorp: it takes wait or drop; the nearest is "
+		"drop; using wait\n");
 	free(text);
 	out = open_memstream(&text, &size);
 	number("old_name", env_complain((char *const[]){"SHINY_ARENA=3", NULL}, out), 2);
 	fclose(out);
 	text_is("old_name_text", text,
-	     "shinyctl: environment: SHINY_ARENA is now called SHINY_RING; the old name is read for one version\n"
-	     "shinyctl: environment: SHINY_RING=3: it takes a size from 1m to 4g; using 64m\n");
+		"shinyctl: environment: SHINY_ARENA is now called SHINY_RING; the old name is read "
+		"for one version\n"
+		"shinyctl: environment: SHINY_RING=3: it takes a size from 1m to 4g; using 64m\n");
 	free(text);
 	setenv("SHINY_ARENA", "2m", 1);
 	number("old_name_read", env_number(ENV_SHINY_RING), 2 << 20);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pages.c: pages at moments of sessions of which they are known: one written down, one made at random beside a model that has an array a
- * page and knows nothing of orders or runs.
+ * test_pages.c: pages at moments of sessions of which they are known: one written down, one made at
+ * random beside a model that has an array a page and knows nothing of orders or runs.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,12 +18,19 @@
 
 static char path[64];
 
-static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack,
-		uint8_t api)
+static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
+		uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
 {
-	put_event(s, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
-				     .thread = process, .stack = kind == EVENT_VPTR ? 0 : stack, .vtable = kind == EVENT_VPTR ? stack : 0,
-				     .kind = kind, .api = api });
+	put_event(s, (struct event){ .time = time,
+				     .address = address,
+				     .size = size,
+				     .old_address = old,
+				     .process = process,
+				     .thread = process,
+				     .stack = kind == EVENT_VPTR ? 0 : stack,
+				     .vtable = kind == EVENT_VPTR ? stack : 0,
+				     .kind = kind,
+				     .api = api });
 }
 
 enum { SITES = 4, TYPES = 2 };
@@ -36,18 +43,30 @@ static struct store *begin(uint64_t duration)
 
 	put_program(s);
 	for (uint32_t i = 1; i <= TYPES; i++)
-		put_type(s, (struct store_type){ .id = i, .name = i == 1 ? "Odd" : "Even", .rule = "vptr", .source = "rtti" });
+		put_type(s, (struct store_type){ .id = i,
+						 .name = i == 1 ? "Odd" : "Even",
+						 .rule = "vptr",
+						 .source = "rtti" });
 	for (uint32_t i = 1; i <= SITES; i++)
 		put_site(s, i, site_names[i - 1]);
 	return s;
 }
 
-static void put_running(struct store *s, uint32_t id, uint32_t parent, uint64_t start, uint64_t end, uint64_t forked, const char *ending)
+static void put_running(struct store *s, uint32_t id, uint32_t parent, uint64_t start, uint64_t end,
+			uint64_t forked, const char *ending)
 {
-	put_process(s, (struct store_process){ .id = id, .parent = parent, .start = start, .end = end, .ending = ending, .forked = forked,
-						 .early = end && strcmp(ending, "replaced") });
+	put_process(s, (struct store_process){ .id = id,
+					       .parent = parent,
+					       .start = start,
+					       .end = end,
+					       .ending = ending,
+					       .forked = forked,
+					       .early = end && strcmp(ending, "replaced") });
 	for (uint32_t i = 1; i <= SITES; i++)
-		must(store_put_stat(s, &(struct store_stat){ .process = id, .stack = i, .vtable = 0, .type = i % 2 ? 1 : 2 }));
+		must(store_put_stat(s, &(struct store_stat){ .process = id,
+							     .stack = i,
+							     .vtable = 0,
+							     .type = i % 2 ? 1 : 2 }));
 }
 
 static const struct pages_pin *pin_of(const struct pages_pins *pins, const char *name)
@@ -85,23 +104,36 @@ static void written_down(void)
 	struct pages p;
 
 	put_running(s, 1, 0, 0, 0, 0, "running");
-	must(store_put_stat(s, &(struct store_stat){ .process = 1, .stack = 2, .vtable = 9, .type = 1 }));
-	put(s, 100, 1, EVENT_ALLOC, BASE + 0x10, 0x20, 0, 1, SHINY_API_MALLOC);     /* alone on the first page */
-	put(s, 110, 1, EVENT_ALLOC, BASE + 0x1f00, 0x3200, 0, 2, SHINY_API_MALLOC); /* the end of one, three whole pages, 0x100 on a last one */
-	put(s, 120, 1, EVENT_ALLOC, BASE + 0x5200, 0, 0, 1, SHINY_API_MALLOC);      /* no bytes: holds its line */
-	put(s, 130, 1, EVENT_ALLOC, BASE + 0x8000, 0x1000, 0, 4, SHINY_API_MALLOC); /* fills its page */
+	must(store_put_stat(s, &(struct store_stat){
+				       .process = 1, .stack = 2, .vtable = 9, .type = 1 }));
+	/* alone on the first page */
+	put(s, 100, 1, EVENT_ALLOC, BASE + 0x10, 0x20, 0, 1, SHINY_API_MALLOC);
+	/* the end of one, three whole pages, 0x100 on a last one */
+	put(s, 110, 1, EVENT_ALLOC, BASE + 0x1f00, 0x3200, 0, 2, SHINY_API_MALLOC);
+	/* no bytes: holds its line */
+	put(s, 120, 1, EVENT_ALLOC, BASE + 0x5200, 0, 0, 1, SHINY_API_MALLOC);
+	/* fills its page */
+	put(s, 130, 1, EVENT_ALLOC, BASE + 0x8000, 0x1000, 0, 4, SHINY_API_MALLOC);
 	put(s, 140, 1, EVENT_ALLOC, BASE + 0x9000, 0x100, 0, 3, SHINY_API_MALLOC);
-	put(s, 150, 1, EVENT_ALLOC, BASE + 0x9080, 0x100, 0, 3, SHINY_API_MALLOC);  /* half of it over the one before */
+	/* half of it over the one before */
+	put(s, 150, 1, EVENT_ALLOC, BASE + 0x9080, 0x100, 0, 3, SHINY_API_MALLOC);
 	put(s, 160, 1, EVENT_ALLOC, BASE + 0x9040, 0x20, 0, 4, SHINY_API_MALLOC);   /* all of it */
 	put(s, 200, 1, EVENT_ALLOC, BASE + 0x200f00, 600, 0, 1, SHINY_API_COLLECTED);
-	put(s, 400, 1, EVENT_REALLOC, BASE + 0x200f00, 100, BASE + 0x200f00, 1, SHINY_API_COLLECTED); /* smaller from now on */
+	/* smaller from now on */
+	put(s, 400, 1, EVENT_REALLOC, BASE + 0x200f00, 100, BASE + 0x200f00, 1,
+	    SHINY_API_COLLECTED);
 	put(s, 500, 1, EVENT_FREE, BASE + 0x10, 0, 0, 0, SHINY_API_FREE);
 	put(s, 510, 1, EVENT_VPTR, BASE + 0x1f00, 0, 0, 9, 0); /* known only now */
 	put(s, 600, 1, EVENT_FREE, BASE + 0x200f00, 0, 0, 0, EVENT_END_RELEASED);
 	put(s, 700, 1, EVENT_REALLOC, BASE + 0xa000, 10, BASE + 0x8000, 4, SHINY_API_REALLOC);
 	must(store_finish(s, NULL));
 
-	load((struct pages_ask){ .at = PAGES_AT_TIME, .time = 300, .history = true, .full_names = true, .points = 10 }, &p);
+	load((struct pages_ask){ .at = PAGES_AT_TIME,
+				 .time = 300,
+				 .history = true,
+				 .full_names = true,
+				 .points = 10 },
+	     &p);
 	number("at 300/blocks", p.total.blocks, 8);
 	number("at 300/pages", p.total.pages, 10);
 	number("at 300/bytes", p.total.bytes, 0x20 + 0x3200 + 0x1000 + 0x220 + 600);
@@ -111,7 +143,8 @@ static void written_down(void)
 	number("at 300/ranges", p.total.ranges, 2);
 	number("at 300/under", p.total.under, 6);
 	number("at 300/under bytes", p.total.under_bytes, 0x20 + 0x100 + 0x100 + 0x180 + 600);
-	number("at 300/single", p.total.single, 4); /* the first, 0x1f00's first, both of the collected one */
+	/* the first, 0x1f00's first, both of the collected one */
+	number("at 300/single", p.total.single, 4);
 	number("at 300/pinned", p.total.pinned, 6);
 	number("at 300/fates P", p.total.fates[PAGE_PERSISTENT], 6);
 	number("at 300/fates D", p.total.fates[PAGE_DESTROYED], 2);
@@ -131,7 +164,8 @@ static void written_down(void)
 	load((struct pages_ask){ .at = PAGES_AT_END, .history = true }, &p);
 	number("end/pages", p.total.pages, 7);
 	number("end/ever D", p.total.ever[PAGE_DESTROYED], 2);
-	number("end/ever R", p.total.ever[PAGE_REUSED], 2); /* the second is what it lost when it became smaller */
+	/* the second is what it lost when it became smaller */
+	number("end/ever R", p.total.ever[PAGE_REUSED], 2);
 	number("end/ever P", p.total.ever[PAGE_PERSISTENT], 7);
 	number("end/ranges R", p.total.ever_ranges[PAGE_REUSED], 1);
 	pages_deinit(&p);
@@ -150,7 +184,8 @@ static void written_down(void)
 
 	must(store_open(path, &s));
 	must(scope_resolve(s, NULL, &all));
-	err = pages_load(s, &all, &(struct pages_ask){ .at = PAGES_AT_TIME, .time = 1001, .under = 1 }, &p);
+	err = pages_load(s, &all,
+			 &(struct pages_ask){ .at = PAGES_AT_TIME, .time = 1001, .under = 1 }, &p);
 	number("behind the end", err ? err->code : 0, SHINY_ERR_USAGE);
 	shiny_err_free(err);
 	scope_deinit(&all);
@@ -171,20 +206,26 @@ static void history(void)
 {
 	struct page_history h = { 0 };
 
-	page_history_mark(&h, BASE + 0x1000, 0x2001, PAGE_REUSED);                   /* three pages, which are filled later */
-	page_history_mark(&h, BASE, 2 * RANGE_BYTES + 1, PAGE_DESTROYED);            /* two ranges and a page of a third */
-	page_history_mark(&h, BASE + RANGE_BYTES + 0x1ff000, 0x2000, PAGE_PERSISTENT); /* the last page of one, the first of the next */
+	/* three pages, which are filled later */
+	page_history_mark(&h, BASE + 0x1000, 0x2001, PAGE_REUSED);
+	/* two ranges and a page of a third */
+	page_history_mark(&h, BASE, 2 * RANGE_BYTES + 1, PAGE_DESTROYED);
+	/* the last page of one, the first of the next */
+	page_history_mark(&h, BASE + RANGE_BYTES + 0x1ff000, 0x2000, PAGE_PERSISTENT);
 	page_history_each(&h, see_sets, NULL);
 	number("history/D+R", sets_seen[PAGE_DESTROYED | PAGE_REUSED], 3);
 	number("history/D+P", sets_seen[PAGE_DESTROYED | PAGE_PERSISTENT], 2);
 	number("history/D", sets_seen[PAGE_DESTROYED], 2 * RANGE_PAGES + 1 - 5);
 	number("history/none", sets_seen[0], RANGE_PAGES - 1);
-	number("history/of a page", page_history_of(&h, (BASE + RANGE_BYTES) / PAGE_BYTES + 511), PAGE_DESTROYED | PAGE_PERSISTENT);
-	number("history/of one that nothing lay on", page_history_of(&h, BASE / PAGE_BYTES + 5000), 0);
+	number("history/of a page", page_history_of(&h, (BASE + RANGE_BYTES) / PAGE_BYTES + 511),
+	       PAGE_DESTROYED | PAGE_PERSISTENT);
+	number("history/of one that nothing lay on", page_history_of(&h, BASE / PAGE_BYTES + 5000),
+	       0);
 	page_history_deinit(&h);
 }
 
-/* ---- damage: a block of half an address space, one at the end of the largest; what lies beyond is test_hostile's matter ---- */
+/* ---- damage: a block of half an address space, one at the end of the largest; what lies beyond is
+ * test_hostile's matter ---- */
 
 static void damaged(void)
 {
@@ -197,15 +238,26 @@ static void damaged(void)
 	put(s, 300, 1, EVENT_FREE, BASE, 0, 0, 1, SHINY_API_FREE);
 	put(s, 400, 1, EVENT_FREE, EVENT_SPACE - 100, 0, 0, 1, SHINY_API_FREE);
 	must(store_finish(s, NULL));
-	load((struct pages_ask){ .at = PAGES_AT_TIME, .time = 250, .history = true, .points = 4 }, &p);
+	load((struct pages_ask){ .at = PAGES_AT_TIME, .time = 250, .history = true, .points = 4 },
+	     &p);
 	number("damaged/blocks", p.total.blocks, 2);
-	number("damaged/pages of the large one", p.total.pages >= (UINT64_C(1) << 28) && p.total.pages <= (UINT64_C(1) << 28) + 2, true);
+	number("damaged/pages of the large one",
+	       p.total.pages >= (UINT64_C(1) << 28) && p.total.pages <= (UINT64_C(1) << 28) + 2,
+	       true);
 	pages_deinit(&p);
 }
 
 /* ---- at random, beside a model ---- */
 
-enum { PROCESSES = 4, STEPS = 6000, ROOM = 12 << 20, UNITS = ROOM / 16, PAGES = ROOM / 4096, MOMENTS = 9, POINTS = 7 };
+enum {
+	PROCESSES = 4,
+	STEPS = 6000,
+	ROOM = 12 << 20,
+	UNITS = ROOM / 16,
+	PAGES = ROOM / 4096,
+	MOMENTS = 9,
+	POINTS = 7
+};
 #define RING (UINT64_C(0x7f1234000000) - (3 << 19)) /* neither end is a range's */
 #define DURATION (UINT64_C(10) * STEPS)
 
@@ -219,8 +271,15 @@ struct object {
 };
 static VEC(struct object) objects;
 static uint8_t used[PROCESSES][UNITS];
-static const struct { uint32_t parent; uint64_t start, end, forked; bool replaced; } lived[PROCESSES] = {
-	{ 0, 0, 0, 0, false }, { 1, 15005, 48005, 15005, false }, { 2, 20005, 30005, 20005, true }, { 0, 1005, 0, 0, false },
+static const struct {
+	uint32_t parent;
+	uint64_t start, end, forked;
+	bool replaced;
+} lived[PROCESSES] = {
+	{ 0, 0, 0, 0, false },
+	{ 1, 15005, 48005, 15005, false },
+	{ 2, 20005, 30005, 20005, true },
+	{ 0, 1005, 0, 0, false },
 };
 
 static bool runs(unsigned process, uint64_t time)
@@ -230,21 +289,25 @@ static bool runs(unsigned process, uint64_t time)
 
 static void use(const struct object *o, uint8_t set)
 {
-	memset(&used[o->process][(o->address - RING) / 16], set, (o->size + 15) / 16 + (o->size == 0));
+	memset(&used[o->process][(o->address - RING) / 16], set,
+	       (o->size + 15) / 16 + (o->size == 0));
 }
 
 static bool is_free(unsigned process, uint64_t address, uint64_t size)
 {
-	return address + size + 16 <= RING + ROOM && !memchr(&used[process][(address - RING) / 16], 1, (size + 15) / 16 + 1);
+	return address + size + 16 <= RING + ROOM &&
+	       !memchr(&used[process][(address - RING) / 16], 1, (size + 15) / 16 + 1);
 }
 
-static struct object *begin_object(struct store *s, unsigned process, uint64_t time, uint64_t address, uint64_t size, uint64_t old)
+static struct object *begin_object(struct store *s, unsigned process, uint64_t time,
+				   uint64_t address, uint64_t size, uint64_t old)
 {
 	struct object *o = vec_push(&objects);
 
 	*o = (struct object){ process, address, size, time, UINT64_MAX, PAGE_PERSISTENT, (uint32_t)(1 + next_random() % SITES), 0, false };
 	use(o, 1);
-	put(s, time, process + 1, old ? EVENT_REALLOC : EVENT_ALLOC, address, size, old, o->site, old ? SHINY_API_REALLOC : SHINY_API_MALLOC);
+	put(s, time, process + 1, old ? EVENT_REALLOC : EVENT_ALLOC, address, size, old, o->site,
+	    old ? SHINY_API_REALLOC : SHINY_API_MALLOC);
 	return o;
 }
 
@@ -283,7 +346,8 @@ static void move_object(struct store *s, size_t index, uint64_t time, uint64_t a
 {
 	struct object moved = objects.at[index], *old = &objects.at[index];
 
-	put(s, time, moved.process + 1, EVENT_REALLOC, address, moved.size, moved.address, moved.site, SHINY_API_COLLECTED);
+	put(s, time, moved.process + 1, EVENT_REALLOC, address, moved.size, moved.address,
+	    moved.site, SHINY_API_COLLECTED);
 	use(old, 0);
 	old->death = time;
 	old->state = PAGE_REUSED;
@@ -320,7 +384,8 @@ static void inherit(unsigned child)
 
 static void step(struct store *s, unsigned process, uint64_t time)
 {
-	uint64_t what = next_random() % 100, size = random_size(), address = find_room(process, size);
+	uint64_t what = next_random() % 100, size = random_size(),
+		 address = find_room(process, size);
 	size_t index = objects.count ? next_random() % objects.count : 0;
 	struct object *o = objects.count ? &objects.at[index] : NULL;
 
@@ -335,7 +400,8 @@ static void step(struct store *s, unsigned process, uint64_t time)
 		} else if (what < 95) { /* another one has its place, and it was not freed */
 			o->death = time;
 			o->state = PAGE_REUSED;
-			begin_object(s, process, time, o->address, o->size - next_random() % o->size, 0);
+			begin_object(s, process, time, o->address,
+				     o->size - next_random() % o->size, 0);
 		} else if (address) {
 			uint64_t old = o->address;
 
@@ -366,7 +432,12 @@ static struct model model;
 
 static unsigned bucket_of(uint64_t size)
 {
-	return size <= 64 ? 0 : size <= 256 ? 1 : size <= 1024 ? 2 : size <= 4096 ? 3 : size <= 16384 ? 4 : 5;
+	return size <= 64      ? 0
+	       : size <= 256   ? 1
+	       : size <= 1024  ? 2
+	       : size <= 4096  ? 3
+	       : size <= 16384 ? 4
+			       : 5;
 }
 
 /* Marks every byte. */
@@ -376,7 +447,8 @@ static void lay(const struct object *o)
 	struct model_page *last = NULL;
 
 	for (uint64_t byte = o->address; byte < o->address + (o->size ? o->size : 1); byte++) {
-		struct model_page *page = &model.pages[o->process][first + byte / 4096 - o->address / 4096];
+		struct model_page *page =
+			&model.pages[o->process][first + byte / 4096 - o->address / 4096];
 
 		page->lines[byte % 4096 / 64] = true;
 		page->bytes += o->size != 0;
@@ -391,7 +463,8 @@ static void lay(const struct object *o)
 	}
 }
 
-static void count_pin(struct pages_pin *pin, const struct model_page *page, uint32_t blocks, uint64_t bytes, bool pinned)
+static void count_pin(struct pages_pin *pin, const struct model_page *page, uint32_t blocks,
+		      uint64_t bytes, bool pinned)
 {
 	if (!blocks)
 		return;
@@ -438,9 +511,11 @@ static void sum_up(unsigned process, uint64_t under)
 			alone_bytes[k] += page->buckets == 1u << k ? page->bytes : 0;
 		}
 		for (unsigned k = 0; k < SITES; k++)
-			count_pin(&model.sites[k], page, page->site_blocks[k], page->site_bytes[k], pinned);
+			count_pin(&model.sites[k], page, page->site_blocks[k], page->site_bytes[k],
+				  pinned);
 		for (unsigned k = 0; k < TYPES; k++)
-			count_pin(&model.types[k], page, page->site_blocks[k] + page->site_blocks[k + 2],
+			count_pin(&model.types[k], page,
+				  page->site_blocks[k] + page->site_blocks[k + 2],
 				  page->site_bytes[k] + page->site_bytes[k + 2], pinned);
 	}
 	for (unsigned i = 0; i < PAGES / 512 + 3; i++) {
@@ -449,7 +524,9 @@ static void sum_up(unsigned process, uint64_t under)
 			continue;
 		t->ranges++;
 		t->fate_ranges[fates[i]]++;
-		t->ranges_by_use[bytes_in_range[i] == 2 << 20 ? 9 : bytes_in_range[i] * 10 / (2 << 20)]++;
+		t->ranges_by_use[bytes_in_range[i] == 2 << 20
+					 ? 9
+					 : bytes_in_range[i] * 10 / (2 << 20)]++;
 		t->ranges_by_pages[in_range[i] == 512 ? 9 : in_range[i] * 10 / 512]++;
 	}
 	for (unsigned k = 0; k < PAGES_BUCKETS; k++) {
@@ -471,7 +548,9 @@ static void build(bool end, uint64_t time, uint64_t under)
 
 		if (!model.there[o->process] || (!end && o->birth > time))
 			continue;
-		for (uint64_t last = (o->address + (o->size ? o->size - 1 : 0)) / 4096 - RING / 4096; page <= last; page++)
+		for (uint64_t last =
+			     (o->address + (o->size ? o->size - 1 : 0)) / 4096 - RING / 4096;
+		     page <= last; page++)
 			model.pages[o->process][page].ever |= live ? PAGE_PERSISTENT : o->state;
 		if (!live)
 			continue;
@@ -491,7 +570,8 @@ static void build(bool end, uint64_t time, uint64_t under)
 		sum_up(i, under);
 }
 
-static unsigned compare_pins(const struct pages_pins *got, const struct pages_pin *want, const char *const *names, size_t count)
+static unsigned compare_pins(const struct pages_pins *got, const struct pages_pin *want,
+			     const char *const *names, size_t count)
 {
 	unsigned wrong = got->count != count;
 
@@ -524,13 +604,17 @@ static void compare(const char *name, struct pages *p)
 		there++;
 		wrong_sums += memcmp(&q->sums, &model.sums[q->id - 1], sizeof(q->sums)) != 0;
 		for (size_t k = 0; k < q->run_count; k++)
-			for (uint64_t page = q->runs[k].page; page < q->runs[k].page + q->runs[k].count; page++, pages++) {
+			for (uint64_t page = q->runs[k].page;
+			     page < q->runs[k].page + q->runs[k].count; page++, pages++) {
 				const struct model_page *m = &at[page - RING / 4096];
 
-				wrong_runs += m->blocks != q->runs[k].blocks || m->bytes != q->runs[k].bytes || m->fates != q->runs[k].fates;
+				wrong_runs += m->blocks != q->runs[k].blocks ||
+					      m->bytes != q->runs[k].bytes ||
+					      m->fates != q->runs[k].fates;
 			}
 		for (unsigned k = 0; k <= PAGES; k++)
-			wrong_history += page_history_of(&q->history, RING / 4096 + k) != at[k].ever;
+			wrong_history +=
+				page_history_of(&q->history, RING / 4096 + k) != at[k].ever;
 	}
 	snprintf(text, sizeof(text), "%s/blocks", name);
 	number(text, p->total.blocks, model.blocks);
@@ -564,7 +648,10 @@ static uint64_t peak_time(void)
 		for (size_t i = 0; i < objects.count; i++) {
 			const struct object *o = &objects.at[i];
 
-			bytes += o->birth <= time && time < o->death && !o->inherited && runs(o->process, time) ? o->size : 0;
+			bytes += o->birth <= time && time < o->death && !o->inherited &&
+						 runs(o->process, time)
+					 ? o->size
+					 : 0;
 		}
 		if (bytes > most) {
 			most = bytes;
@@ -602,7 +689,8 @@ static void at_random(void)
 	struct pages p;
 
 	for (uint32_t i = 0; i < PROCESSES; i++)
-		put_running(s, i + 1, lived[i].parent, lived[i].start, lived[i].end, lived[i].forked, lived[i].replaced ? "replaced" : "exited");
+		put_running(s, i + 1, lived[i].parent, lived[i].start, lived[i].end,
+			    lived[i].forked, lived[i].replaced ? "replaced" : "exited");
 	for (uint64_t time = 10, forks = 0; time < DURATION; time += 10) {
 		unsigned process = (unsigned)(next_random() % PROCESSES);
 
@@ -616,8 +704,13 @@ static void at_random(void)
 	}
 	must(store_finish(s, NULL));
 	for (unsigned i = 1; i <= MOMENTS; i++) {
-		struct pages_ask ask = { .at = PAGES_AT_TIME, .time = i == MOMENTS ? lived[1].end : DURATION * i / (MOMENTS + 1), .under = 100 * i,
-					 .history = true, .points = i == 1 ? POINTS : 0, .full_names = true };
+		struct pages_ask ask = { .at = PAGES_AT_TIME,
+					 .time = i == MOMENTS ? lived[1].end
+							      : DURATION * i / (MOMENTS + 1),
+					 .under = 100 * i,
+					 .history = true,
+					 .points = i == 1 ? POINTS : 0,
+					 .full_names = true };
 		char name[32];
 
 		load(ask, &p);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_patch_recipe.c: the recipes for every exported function of the libraries that this program itself has mapped, read back by the decoder:
- * each displaced instruction is there, in order, and means the same at the trampoline's place as at its own. test/ring/patch runs such
- * functions; here are thousands of others.
+ * test_patch_recipe.c: the recipes for every exported function of the libraries that this program
+ * itself has mapped, read back by the decoder: each displaced instruction is there, in order, and
+ * means the same at the trampoline's place as at its own. test/ring/patch runs such functions; here
+ * are thousands of others.
  */
 #define _GNU_SOURCE
 #include <link.h>
@@ -24,7 +25,8 @@ struct instruction {
 
 static bool decode(const uint8_t *bytes, size_t room, struct instruction *out)
 {
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, room, &out->decoded, out->operands));
+	return ZYAN_SUCCESS(
+		ZydisDecoderDecodeFull(&decoder, bytes, room, &out->decoded, out->operands));
 }
 
 /* The address that operand `n` names by its distance from the instruction. */
@@ -41,11 +43,13 @@ static bool absolute(const struct instruction *i, unsigned n, uint64_t at, uint6
 }
 
 /* What is different; NULL: nothing. */
-static const char *compare(const struct instruction *a, uint64_t at_a, const uint8_t *bytes_a, const struct instruction *b, uint64_t at_b, const uint8_t *bytes_b)
+static const char *compare(const struct instruction *a, uint64_t at_a, const uint8_t *bytes_a,
+			   const struct instruction *b, uint64_t at_b, const uint8_t *bytes_b)
 {
 	bool moved = false;
 
-	if (a->decoded.mnemonic != b->decoded.mnemonic || a->decoded.operand_count_visible != b->decoded.operand_count_visible)
+	if (a->decoded.mnemonic != b->decoded.mnemonic ||
+	    a->decoded.operand_count_visible != b->decoded.operand_count_visible)
 		return "another instruction";
 	for (unsigned n = 0; n < a->decoded.operand_count_visible; n++) {
 		uint64_t x = 0, y = 0;
@@ -54,37 +58,47 @@ static const char *compare(const struct instruction *a, uint64_t at_a, const uin
 		if (relative != absolute(b, n, at_b, &y) || x != y)
 			return "another address";
 		moved = moved || relative;
-		if (a->operands[n].type == ZYDIS_OPERAND_TYPE_REGISTER && a->operands[n].reg.value != b->operands[n].reg.value)
+		if (a->operands[n].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    a->operands[n].reg.value != b->operands[n].reg.value)
 			return "another register";
-		if (a->operands[n].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !relative && a->operands[n].imm.value.u != b->operands[n].imm.value.u)
+		if (a->operands[n].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !relative &&
+		    a->operands[n].imm.value.u != b->operands[n].imm.value.u)
 			return "another constant";
 	}
-	if (!moved && (a->decoded.length != b->decoded.length || memcmp(bytes_a, bytes_b, a->decoded.length) != 0))
+	if (!moved && (a->decoded.length != b->decoded.length ||
+		       memcmp(bytes_a, bytes_b, a->decoded.length) != 0))
 		return "other bytes";
 	return NULL;
 }
 
 /*
- * A call has become five instructions: push, lea of the address behind the call, xchg, jmp to the same target. Their bytes, 0: they are not
- * that.
+ * A call has become five instructions: push, lea of the address behind the call, xchg, jmp to the
+ * same target. Their bytes, 0: they are not that.
  */
-static unsigned moved_call(const struct instruction *a, uint64_t at_a, const uint8_t *code, size_t room, uint64_t place)
+static unsigned moved_call(const struct instruction *a, uint64_t at_a, const uint8_t *code,
+			   size_t room, uint64_t place)
 {
-	static const ZydisMnemonic expected[] = { ZYDIS_MNEMONIC_PUSH, ZYDIS_MNEMONIC_LEA, ZYDIS_MNEMONIC_XCHG, ZYDIS_MNEMONIC_JMP };
+	static const ZydisMnemonic expected[] = { ZYDIS_MNEMONIC_PUSH, ZYDIS_MNEMONIC_LEA,
+						  ZYDIS_MNEMONIC_XCHG, ZYDIS_MNEMONIC_JMP };
 	uint64_t back = 0, from = 0, to = 0;
 	struct instruction b;
 	unsigned used = 0;
 
 	for (unsigned n = 0; n < 4; n++) {
-		if (used >= room || !decode(code + used, room - used, &b) || b.decoded.mnemonic != expected[n])
+		if (used >= room || !decode(code + used, room - used, &b) ||
+		    b.decoded.mnemonic != expected[n])
 			return 0;
 		if (n == 0 && b.operands[0].reg.value != ZYDIS_REGISTER_RAX)
 			return 0;
-		if (n == 1 && (b.operands[0].reg.value != ZYDIS_REGISTER_RAX || !absolute(&b, 1, place + used, &back)))
+		if (n == 1 && (b.operands[0].reg.value != ZYDIS_REGISTER_RAX ||
+			       !absolute(&b, 1, place + used, &back)))
 			return 0;
-		if (n == 2 && (b.operands[0].mem.base != ZYDIS_REGISTER_RSP || b.operands[0].mem.disp.value || b.operands[1].reg.value != ZYDIS_REGISTER_RAX))
+		if (n == 2 &&
+		    (b.operands[0].mem.base != ZYDIS_REGISTER_RSP || b.operands[0].mem.disp.value ||
+		     b.operands[1].reg.value != ZYDIS_REGISTER_RAX))
 			return 0;
-		if (n == 3 && (b.operands[0].type != a->operands[0].type || !absolute(&b, 0, place + used, &to) || !absolute(a, 0, at_a, &from)))
+		if (n == 3 && (b.operands[0].type != a->operands[0].type ||
+			       !absolute(&b, 0, place + used, &to) || !absolute(a, 0, at_a, &from)))
 			return 0;
 		used += b.decoded.length;
 	}
@@ -92,7 +106,8 @@ static unsigned moved_call(const struct instruction *a, uint64_t at_a, const uin
 }
 
 /* Carries a recipe out as the library would, for a trampoline at `place`, and reads it back. */
-static const char *read_back(const struct elf_file *file, const struct shiny_patch_recipe *r, uint64_t place)
+static const char *read_back(const struct elf_file *file, const struct shiny_patch_recipe *r,
+			     uint64_t place)
 {
 	uint8_t code[SHINY_PATCH_CODE];
 	const uint8_t *bytes = elf_file_at(file, r->vaddr, r->expected_bytes);
@@ -100,7 +115,8 @@ static const char *read_back(const struct elf_file *file, const struct shiny_pat
 	unsigned used = 0;
 	bool ended = false;
 
-	if (!bytes || memcmp(bytes, r->expected, r->expected_bytes) != 0 || r->displaced < SHINY_PATCH_JUMP || r->expected_bytes < r->skip + r->displaced)
+	if (!bytes || memcmp(bytes, r->expected, r->expected_bytes) != 0 ||
+	    r->displaced < SHINY_PATCH_JUMP || r->expected_bytes < r->skip + r->displaced)
 		return "its numbers are wrong";
 	memcpy(code, r->code, sizeof(code));
 	for (unsigned i = 0; i < r->fixup_count; i++) {
@@ -116,10 +132,14 @@ static const char *read_back(const struct elf_file *file, const struct shiny_pat
 		if (!decode(original, (size_t)(r->expected_bytes - (at - r->vaddr)), &a))
 			return "its own code is none";
 		if (ended) {
-			if (a.decoded.mnemonic != ZYDIS_MNEMONIC_NOP && a.decoded.mnemonic != ZYDIS_MNEMONIC_INT3)
+			if (a.decoded.mnemonic != ZYDIS_MNEMONIC_NOP &&
+			    a.decoded.mnemonic != ZYDIS_MNEMONIC_INT3)
 				return "it displaces what follows it";
 		} else {
-			unsigned call = a.decoded.meta.category == ZYDIS_CATEGORY_CALL ? moved_call(&a, at, code + used, r->code_bytes - used, place + used) : 0;
+			unsigned call = a.decoded.meta.category == ZYDIS_CATEGORY_CALL
+						? moved_call(&a, at, code + used,
+							     r->code_bytes - used, place + used)
+						: 0;
 
 			if (a.decoded.meta.category == ZYDIS_CATEGORY_CALL) {
 				if (!call || at + a.decoded.length != end)
@@ -134,12 +154,14 @@ static const char *read_back(const struct elf_file *file, const struct shiny_pat
 			if (why)
 				return why;
 			used += b.decoded.length;
-			ended = a.decoded.meta.category == ZYDIS_CATEGORY_RET || a.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+			ended = a.decoded.meta.category == ZYDIS_CATEGORY_RET ||
+				a.decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
 				a.decoded.mnemonic == ZYDIS_MNEMONIC_UD2;
 		}
 		at += a.decoded.length;
 	}
-	return at != end || used != r->code_bytes ? "it is cut in the middle of an instruction" : NULL;
+	return at != end || used != r->code_bytes ? "it is cut in the middle of an instruction"
+						  : NULL;
 }
 
 struct counts {
@@ -170,7 +192,8 @@ static void try_file(const char *path)
 
 	if (elf_file_open(&file, path) != ELF_OPEN_OK)
 		return;
-	if (!elf_file_section_typed(&file, SHT_DYNSYM, &table) || !elf_file_section(&file, table.sh_link, &strings)) {
+	if (!elf_file_section_typed(&file, SHT_DYNSYM, &table) ||
+	    !elf_file_section(&file, table.sh_link, &strings)) {
 		elf_file_close(&file);
 		return;
 	}
@@ -182,10 +205,12 @@ static void try_file(const char *path)
 		const char *why;
 
 		memcpy(&symbol, symbols.data + at, sizeof(symbol));
-		if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size)
+		if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
+		    !symbol.st_size)
 			continue;
 		c.functions++;
-		why = patch_recipe_make(&file, symbol.st_value, symbol.st_value + symbol.st_size, &recipe);
+		why = patch_recipe_make(&file, symbol.st_value, symbol.st_value + symbol.st_size,
+					&recipe);
 		if (why) {
 			count_refusal(&c, why);
 			continue;
@@ -194,7 +219,11 @@ static void try_file(const char *path)
 		for (unsigned p = 0; p < 2; p++) {
 			why = read_back(&file, &recipe, places[p]);
 			if (why && c.wrong++ < 3)
-				printf("# %s: %s\n", symbol.st_name < names.bytes ? (const char *)names.data + symbol.st_name : "?", why);
+				printf("# %s: %s\n",
+				       symbol.st_name < names.bytes
+					       ? (const char *)names.data + symbol.st_name
+					       : "?",
+				       why);
 		}
 	}
 	printf("# %s: %u of %u functions", path, c.made, c.functions);
@@ -203,7 +232,8 @@ static void try_file(const char *path)
 	printf("\n");
 	check(path, !c.wrong, "see above");
 	if (c.functions >= 500)
-		checkf("most of them", c.made >= c.functions * 8 / 10, "%s: %u of %u", path, c.made, c.functions);
+		checkf("most of them", c.made >= c.functions * 8 / 10, "%s: %u of %u", path, c.made,
+		       c.functions);
 	elf_file_close(&file);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_peak.c: peaks of a session that is made at random beside a plain model, which keeps every block for ever and adds up anew for every question;
- * and of one that is written down, by type, site and component.
+ * test_peak.c: peaks of a session that is made at random beside a plain model, which keeps every
+ * block for ever and adds up anew for every question; and of one that is written down, by type,
+ * site and component.
  */
 #include <string.h>
 #include <unistd.h>
@@ -34,10 +35,18 @@ static void begin(uint64_t duration, const char *const *functions, uint32_t coun
 		put_site(session, i, functions[i - 1]);
 }
 
-static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t stack, uint8_t api)
+static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size,
+		uint64_t old, uint32_t stack, uint8_t api)
 {
-	put_event(session, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
-					   .thread = 1, .stack = stack, .kind = kind, .api = api });
+	put_event(session, (struct event){ .time = time,
+					   .address = address,
+					   .size = size,
+					   .old_address = old,
+					   .process = process,
+					   .thread = 1,
+					   .stack = stack,
+					   .kind = kind,
+					   .api = api });
 }
 
 static struct scope all;
@@ -76,7 +85,8 @@ struct block {
 static VEC(struct block) blocks;
 #define INHERITED SIZE_MAX /* it stands apart */
 static size_t places[PROCESSES][PLACES]; /* in `blocks`, plus 1; INHERITED */
-static struct change { uint64_t time, bytes, own[PROCESSES]; } *changes; /* what is live behind each */
+/* what is live behind each */
+static struct change { uint64_t time, bytes, own[PROCESSES]; } *changes;
 static size_t change_count;
 
 static void change(uint64_t time)
@@ -99,7 +109,8 @@ static void model_born(uint32_t process, uint64_t place, uint64_t size, uint32_t
 
 static void model_died(uint32_t process, uint64_t place)
 {
-	struct block *b = places[process][place] == INHERITED ? NULL : &blocks.at[places[process][place] - 1];
+	struct block *b =
+		places[process][place] == INHERITED ? NULL : &blocks.at[places[process][place] - 1];
 
 	places[process][place] = 0;
 	if (!b)
@@ -126,7 +137,8 @@ static void model_exit(uint32_t process, uint64_t time)
 			model_died(process, i);
 }
 
-static void check_peak(const char *name, const struct peak *peak, size_t at, uint32_t process, uint64_t duration)
+static void check_peak(const char *name, const struct peak *peak, size_t at, uint32_t process,
+		       uint64_t duration)
 {
 	struct peak_row want[SITES + 1] = { 0 };
 	uint64_t count = 0, bytes = 0, wrong = 0;
@@ -135,7 +147,8 @@ static void check_peak(const char *name, const struct peak *peak, size_t at, uin
 		const struct block *b = &blocks.at[i];
 		bool soon;
 
-		if (b->birth > at || b->death <= at || (process != PROCESSES && b->process != process))
+		if (b->birth > at || b->death <= at ||
+		    (process != PROCESSES && b->process != process))
 			continue;
 		soon = b->death != NEVER && b->death_time <= changes[at].time + SOON;
 		count++;
@@ -151,12 +164,15 @@ static void check_peak(const char *name, const struct peak *peak, size_t at, uin
 
 		snprintf(site, sizeof(site), "site_%u ", s);
 		row = row_of(peak, site);
-		wrong += row->blocks != want[s].blocks || row->bytes != want[s].bytes || row->soon_blocks != want[s].soon_blocks ||
+		wrong += row->blocks != want[s].blocks || row->bytes != want[s].bytes ||
+			 row->soon_blocks != want[s].soon_blocks ||
 			 row->soon_bytes != want[s].soon_bytes;
 	}
-	checkf(name, peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes && !wrong && count > 100 &&
-		     changes[at].time + SOON <= duration,
-	       "time %" PRIu64 ", want %" PRIu64 "; %" PRIu64 " blocks, want %" PRIu64 "; %" PRIu64 " bytes, want %" PRIu64 "; %" PRIu64 " wrong rows",
+	checkf(name,
+	       peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes &&
+		       !wrong && count > 100 && changes[at].time + SOON <= duration,
+	       "time %" PRIu64 ", want %" PRIu64 "; %" PRIu64 " blocks, want %" PRIu64 "; %" PRIu64
+	       " bytes, want %" PRIu64 "; %" PRIu64 " wrong rows",
 	       peak->time, changes[at].time, peak->blocks, count, peak->bytes, bytes, wrong);
 }
 
@@ -195,7 +211,8 @@ static size_t find_peaks(size_t out[PEAK_MARKS])
 
 static void make(void)
 {
-	static const char *const functions[SITES] = { "site_1", "site_2", "site_3", "site_4", "site_5" };
+	static const char *const functions[SITES] = { "site_1", "site_2", "site_3", "site_4",
+						      "site_5" };
 	const uint64_t forked = STEPS / 3, exits = STEPS * 3 / 4;
 	uint64_t time = 10;
 	bool has_forked = false, has_exited = false;
@@ -203,13 +220,20 @@ static void make(void)
 	changes = mem_zero(STEPS + 10, sizeof(*changes));
 	begin(STEPS * 2 + 1000, functions, SITES);
 	put_process(session, (struct store_process){ .id = 1, .start = 1 });
-	put_process(session, (struct store_process){ .id = 2, .parent = 1, .start = forked, .end = exits, .forked = forked,
-						      .early = true });
+	put_process(session, (struct store_process){ .id = 2,
+						     .parent = 1,
+						     .start = forked,
+						     .end = exits,
+						     .forked = forked,
+						     .early = true });
 	put_process(session, (struct store_process){ .id = 3, .start = 2 });
 	for (size_t step = 0; step < STEPS; step++) {
 		bool rising = step * WAVES / STEPS % 2 == 0;
-		uint64_t place = random_below(PLACES), size = random_below(step * WAVES / STEPS * 100 + 300), address = 0x10000 + place * 0x10000;
-		uint32_t process = (uint32_t)random_below(PROCESSES), site = 1 + (uint32_t)random_below(SITES);
+		uint64_t place = random_below(PLACES),
+			 size = random_below(step * WAVES / STEPS * 100 + 300),
+			 address = 0x10000 + place * 0x10000;
+		uint32_t process = (uint32_t)random_below(PROCESSES),
+			 site = 1 + (uint32_t)random_below(SITES);
 
 		time += random_below(3); /* many at the same time */
 		if (time > forked && !has_forked) {
@@ -226,7 +250,8 @@ static void make(void)
 			change(time);
 			model_died(process, place);
 			model_born(process, place, size, site);
-			put(time, process + 1, EVENT_REALLOC, address, size, address, site, SHINY_API_REALLOC);
+			put(time, process + 1, EVENT_REALLOC, address, size, address, site,
+			    SHINY_API_REALLOC);
 		} else if (places[process][place] && (!rising || random_below(8) == 0)) {
 			change(time);
 			model_died(process, place);
@@ -234,7 +259,8 @@ static void make(void)
 		} else if (!places[process][place] && (rising || random_below(8) == 0)) {
 			change(time);
 			model_born(process, place, size, site);
-			put(time, process + 1, EVENT_ALLOC, address, size, 0, site, SHINY_API_MALLOC);
+			put(time, process + 1, EVENT_ALLOC, address, size, 0, site,
+			    SHINY_API_MALLOC);
 		}
 	}
 }
@@ -291,8 +317,14 @@ static void written_down(void)
 	begin(100000, functions, 3);
 	put_process(session, (struct store_process){ .id = 1, .start = 1 });
 	for (uint32_t i = 1; i <= 3; i++)
-		must(store_put_stat(session, &(struct store_stat){ .process = 1, .stack = i, .type = i < 3 ? 1 : 0 }));
-	must(store_put_type(session, &(struct store_type){ .id = 1, .name = "Page", .form = "object", .rule = "variable", .confidence = "exact",
+		must(store_put_stat(session, &(struct store_stat){ .process = 1,
+								   .stack = i,
+								   .type = i < 3 ? 1 : 0 }));
+	must(store_put_type(session, &(struct store_type){ .id = 1,
+							   .name = "Page",
+							   .form = "object",
+							   .rule = "variable",
+							   .confidence = "exact",
 							   .source = "site" }));
 	for (unsigned i = 0; i < 10; i++) {
 		put(100 + i, 1, EVENT_ALLOC, 0x1000 * (i + 1), 1000, 0, 1, SHINY_API_NEW);
@@ -302,11 +334,15 @@ static void written_down(void)
 	put(200, 1, EVENT_ALLOC, 0x900000, 5000, 0, 3, SHINY_API_COLLECTED);
 	put(210, 1, EVENT_ALLOC, 0x800000, 50000, 0, 2, SHINY_API_MALLOC);
 	put(220, 1, EVENT_REALLOC, 0x700000, 60000, 0x800000, 2, SHINY_API_REALLOC);
-	put(221, 1, EVENT_ALLOC, 0x600000, 0, 0, 2, SHINY_API_MALLOC); /* behind the moment, and of no size */
+	/* behind the moment, and of no size */
+	put(221, 1, EVENT_ALLOC, 0x600000, 0, 0, 2, SHINY_API_MALLOC);
 	put(230, 1, EVENT_FREE, 0x700000, 0, 0, 0, SHINY_API_FREE);
-	put(240, 1, EVENT_REALLOC, 0x900000, 2000, 0x900000, 3, SHINY_API_COLLECTED); /* smaller from now on */
-	put(1220, 1, EVENT_FREE, 0x1000, 0, 0, 0, SHINY_API_DELETE);                    /* just within a hundredth */
-	put(1221, 1, EVENT_FREE, 0x2000, 0, 0, 0, SHINY_API_DELETE);                    /* just not */
+	/* smaller from now on */
+	put(240, 1, EVENT_REALLOC, 0x900000, 2000, 0x900000, 3, SHINY_API_COLLECTED);
+	/* just within a hundredth */
+	put(1220, 1, EVENT_FREE, 0x1000, 0, 0, 0, SHINY_API_DELETE);
+	/* just not */
+	put(1221, 1, EVENT_FREE, 0x2000, 0, 0, 0, SHINY_API_DELETE);
 	open_again();
 	load(GROUP_SITE, 0, &peaks);
 	peak = &peaks.peaks[0];

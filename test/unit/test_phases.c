@@ -39,7 +39,8 @@ static void shake(uint64_t by)
 	}
 }
 
-/* `expected`: kinds and their last intervals, "rise 9, steady 49"; ends may be off by so many intervals. */
+/* `expected`: kinds and their last intervals, "rise 9, steady 49"; ends may be off by so many
+ * intervals. */
 static void phases(const char *name, const char *expected, size_t off)
 {
 	struct phase_range found[PHASES_MAX];
@@ -48,17 +49,22 @@ static void phases(const char *name, const char *expected, size_t off)
 	bool good = true;
 
 	for (size_t i = 0; i < n; i++) {
-		sprintf(got + strlen(got), "%s%s %zu", i ? ", " : "", phase_kind_names[found[i].kind], found[i].last);
+		sprintf(got + strlen(got), "%s%s %zu", i ? ", " : "",
+			phase_kind_names[found[i].kind], found[i].last);
 		good = good && found[i].first == next && found[i].last >= found[i].first;
 		next = found[i].last + 1;
 	}
 	good = good && next == count;
-	for (const char *at = expected; good && at; at = strchr(at, ','), at = at ? at + 2 : NULL, matched++) {
+	for (const char *at = expected; good && at;
+	     at = strchr(at, ','), at = at ? at + 2 : NULL, matched++) {
 		char kind[16];
 		size_t last;
 
-		good = sscanf(at, "%15s %zu", kind, &last) == 2 && matched < n && strcmp(kind, phase_kind_names[found[matched].kind]) == 0 &&
-		       (last > found[matched].last ? last - found[matched].last : found[matched].last - last) <= (last == count - 1 ? 0 : off);
+		good = sscanf(at, "%15s %zu", kind, &last) == 2 && matched < n &&
+		       strcmp(kind, phase_kind_names[found[matched].kind]) == 0 &&
+		       (last > found[matched].last
+				? last - found[matched].last
+				: found[matched].last - last) <= (last == count - 1 ? 0 : off);
 	}
 	good = good && matched == n;
 	checkf(name, good, "got %s, want %s", got, expected);
@@ -110,7 +116,8 @@ int main(void)
 	line(1000000, 2);
 	draw(990000);
 	line(990000, 40);
-	phases("and by a little", "rise 39, steady 79, rise 82, steady 121, fall 125, steady 165", 0);
+	phases("and by a little", "rise 39, steady 79, rise 82, steady 121, fall 125, steady 165",
+	       0);
 	line(1000000, 2);
 	line(1000000, 10);
 	line(3000000, 2);
@@ -143,7 +150,10 @@ int main(void)
 		draw(1000000 * (i + 1));
 		line(1000000 * (i + 1), 19);
 	}
-	phases("stairs", "rise 0, steady 19, rise 20, steady 39, rise 40, steady 59, rise 60, steady 79, rise 80, steady 99", 0);
+	phases("stairs",
+	       "rise 0, steady 19, rise 20, steady 39, rise 40, steady 59, rise 60, steady 79, "
+	       "rise 80, steady 99",
+	       0);
 	for (unsigned i = 0; i < 100; i++) {
 		draw(1000000 * (i + 1));
 		line(1000000 * (i + 1), 3);
@@ -168,6 +178,7 @@ int main(void)
 	line(1000000, 1400);
 	line(0, 200);
 	line(0, 1000);
-	phases("more intervals than are looked at", "rise 599, steady 1999, fall 2199, steady 3199", 8);
+	phases("more intervals than are looked at", "rise 599, steady 1999, fall 2199, steady 3199",
+	       8);
 	return failures != 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pooling.c: the model of pooling.h worked out a second time, plainly, over a session made at random whose blocks are all known: lists, linear
- * searches, a byte a page. And one session small enough to be worked out by hand.
+ * test_pooling.c: the model of pooling.h worked out a second time, plainly, over a session made at
+ * random whose blocks are all known: lists, linear searches, a byte a page. And one session small
+ * enough to be worked out by hand.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +32,15 @@ static void begin(uint64_t duration, unsigned processes)
 		const char *library = p == 1 ? "/lib/libc.so.6" : "/lib/libjemalloc.so.2";
 
 		put_process(session, (struct store_process){ .id = p });
-		must(store_put_module(session, &(struct store_module){ .id = p, .path = library, .build_id = "", .symbols = "none", .note = "" }));
-		must(store_put_mapping(session, &(struct store_mapping){ .process = p, .module = p, .start = 0x1000, .end = 0x2000 }));
+		must(store_put_module(session, &(struct store_module){ .id = p,
+								       .path = library,
+								       .build_id = "",
+								       .symbols = "none",
+								       .note = "" }));
+		must(store_put_mapping(session, &(struct store_mapping){ .process = p,
+									 .module = p,
+									 .start = 0x1000,
+									 .end = 0x2000 }));
 	}
 	for (uint32_t i = 1; i <= SITES; i++) {
 		char name[16];
@@ -41,16 +49,30 @@ static void begin(uint64_t duration, unsigned processes)
 		put_site(session, i, name);
 		snprintf(name, sizeof(name), "type%u", i);
 		if (i < SITES)
-			put_type(session, (struct store_type){ .id = i, .name = name, .form = i % 2 ? "object" : "buffer" });
+			put_type(session,
+				 (struct store_type){ .id = i,
+						      .name = name,
+						      .form = i % 2 ? "object" : "buffer" });
 		for (uint32_t p = 1; p <= processes; p++)
-			must(store_put_stat(session, &(struct store_stat){ .process = p, .stack = i, .type = i < SITES ? i : 0 }));
+			must(store_put_stat(session,
+					    &(struct store_stat){ .process = p,
+								  .stack = i,
+								  .type = i < SITES ? i : 0 }));
 	}
 }
 
-static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t site, uint8_t api)
+static void put(uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size,
+		uint64_t old, uint32_t site, uint8_t api)
 {
-	put_event(session, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
-					   .thread = 1, .stack = site, .kind = kind, .api = api });
+	put_event(session, (struct event){ .time = time,
+					   .address = address,
+					   .size = size,
+					   .old_address = old,
+					   .process = process,
+					   .thread = 1,
+					   .stack = site,
+					   .kind = kind,
+					   .api = api });
 }
 
 static void load(const struct pooling_constants *constants, struct pooling *out)
@@ -68,8 +90,9 @@ static void load(const struct pooling_constants *constants, struct pooling *out)
 /* ---- by hand ---- */
 
 /*
- * From one site, 9 objects of 1,000 bytes, each on a page of its own: three stay, six live 10 ns, one after the other; so the site is short, and
- * 4 slots of 1,008 bytes do, which are a chunk of 4 KiB. And 6 MiB for a moment, and 200,000 bytes in a mapping of their own.
+ * From one site, 9 objects of 1,000 bytes, each on a page of its own: three stay, six live 10 ns,
+ * one after the other; so the site is short, and 4 slots of 1,008 bytes do, which are a chunk of 4
+ * KiB. And 6 MiB for a moment, and 200,000 bytes in a mapping of their own.
  */
 static void by_hand(void)
 {
@@ -81,11 +104,14 @@ static void by_hand(void)
 	for (uint64_t i = 0; i < 3; i++)
 		put(10 + i, 1, EVENT_ALLOC, 0x100020 + i * 0x1000, 1000, 0, 1, SHINY_API_NEW);
 	for (uint64_t i = 0; i < 6; i++) {
-		put(1000 + i * 100, 1, EVENT_ALLOC, 0x200020 + i * 0x1000, 1000, 0, 1, SHINY_API_NEW);
-		put(1010 + i * 100, 1, EVENT_FREE, 0x200020 + i * 0x1000, 0, 0, 0, SHINY_API_DELETE);
+		put(1000 + i * 100, 1, EVENT_ALLOC, 0x200020 + i * 0x1000, 1000, 0, 1,
+		    SHINY_API_NEW);
+		put(1010 + i * 100, 1, EVENT_FREE, 0x200020 + i * 0x1000, 0, 0, 0,
+		    SHINY_API_DELETE);
 	}
 	put(80000, 1, EVENT_ALLOC, 0x400000, 1 << 20, 0, 3, SHINY_API_COLLECTED);
-	put(85000, 1, EVENT_ALLOC, 0x10000000 + 8176, 6 << 20, 0, 4, SHINY_API_MALLOC); /* huge: two whole ranges of 2 MiB, and parts of two */
+	/* huge: two whole ranges of 2 MiB, and parts of two */
+	put(85000, 1, EVENT_ALLOC, 0x10000000 + 8176, 6 << 20, 0, 4, SHINY_API_MALLOC);
 	put(85001, 1, EVENT_FREE, 0x10000000 + 8176, 0, 0, 0, SHINY_API_FREE);
 	put(90000, 1, EVENT_ALLOC, 0x300010, 200000, 0, 2, SHINY_API_MALLOC);
 	must(pooling_parse("slow=1k,reuse=1,chunk=4k", &constants));
@@ -115,9 +141,12 @@ static void by_hand(void)
 	number("mapped/saved", (uint64_t)-pooling_saved(row), 1);
 	number("mapped/pages", row->without.end_pages, 49);
 	number("mapped/pooled pages", row->with.end_pages, 49);
-	number("total/cycles", pooling_cycles(&p, &p.total.without, p.total.destroyed), 1950 + 1000 + 250 + 9 * 300 + 6 * 200);
-	number("total/pooled cycles", pooling_cycles(&p, &p.total.with, p.total.destroyed), 1015 + 1001 + 1002 + 9 * 300 + 6 * 200);
-	number("total/deferred cycles", pooling_cycles(&p, &p.total.with, p.total.deferred), 1015 + 1001 + 1002 + 9 * 300 + 4 * 200);
+	number("total/cycles", pooling_cycles(&p, &p.total.without, p.total.destroyed),
+	       1950 + 1000 + 250 + 9 * 300 + 6 * 200);
+	number("total/pooled cycles", pooling_cycles(&p, &p.total.with, p.total.destroyed),
+	       1015 + 1001 + 1002 + 9 * 300 + 6 * 200);
+	number("total/deferred cycles", pooling_cycles(&p, &p.total.with, p.total.deferred),
+	       1015 + 1001 + 1002 + 9 * 300 + 4 * 200);
 	number("total/peak pages", p.total.without.peak_pages, 3 + 1537);
 	number("total/pooled peak pages", p.total.with.peak_pages, 1 + 1536);
 	number("total/end pages", p.total.without.end_pages, 3 + 49);
@@ -127,13 +156,23 @@ static void by_hand(void)
 	number("peak is at", p.peak_time, 85000);
 	number("collected", p.collected, 1);
 	number("types", p.type_count, 3);
-	number("types/most saved first", p.type_count && strcmp(p.types[0].name, "type1") == 0 && pooling_saved(&p.types[0]) == 935, 1);
+	number("types/most saved first",
+	       p.type_count && strcmp(p.types[0].name, "type1") == 0 &&
+		       pooling_saved(&p.types[0]) == 935,
+	       1);
 	pooling_deinit(&p);
 }
 
 /* ---- at random ---- */
 
-enum { STEPS = 12000, STEP = 10, DURATION = STEPS * STEP, PAGES = 1 << 15, MOST_POOLS = 20000, CHUNK = 16384 };
+enum {
+	STEPS = 12000,
+	STEP = 10,
+	DURATION = STEPS * STEP,
+	PAGES = 1 << 15,
+	MOST_POOLS = 20000,
+	CHUNK = 16384
+};
 
 struct block {
 	uint64_t address, size, birth, death; /* death 0: none */
@@ -156,7 +195,12 @@ static size_t pool_count;
 
 static uint32_t bucket_of(uint64_t size)
 {
-	return size <= 64 ? 0 : size <= 256 ? 1 : size <= 1024 ? 2 : size <= 4096 ? 3 : size <= 16384 ? 4 : 5;
+	return size <= 64      ? 0
+	       : size <= 256   ? 1
+	       : size <= 1024  ? 2
+	       : size <= 4096  ? 3
+	       : size <= 16384 ? 4
+			       : 5;
 }
 
 static uint32_t plain_take(uint32_t process, uint32_t of, uint64_t slot, uint32_t *at)
@@ -164,7 +208,8 @@ static uint32_t plain_take(uint32_t process, uint32_t of, uint64_t slot, uint32_
 	size_t i = 0;
 	struct plain_pool *p;
 
-	while (i < pool_count && (pools[i].process != process || pools[i].of != of || pools[i].slot != slot))
+	while (i < pool_count &&
+	       (pools[i].process != process || pools[i].of != of || pools[i].slot != slot))
 		i++;
 	p = &pools[i];
 	if (i == pool_count) {
@@ -187,7 +232,12 @@ static struct block *birth(uint64_t time, uint32_t process, uint32_t site)
 {
 	static uint64_t next[3] = { 0, 0x1000000, 0x1000000 };
 	struct block *b = &blocks[block_count++];
-	uint64_t longest = site == 1 ? 64 : site == 2 ? 400 : site == 3 ? 3000 : site == 4 ? 12000 : 40000, roll = next_random() % 10;
+	uint64_t longest = site == 1   ? 64
+			   : site == 2 ? 400
+			   : site == 3 ? 3000
+			   : site == 4 ? 12000
+				       : 40000,
+		 roll = next_random() % 10;
 
 	*b = (struct block){ .address = next[process] + 16, .birth = time, .process = process, .site = site };
 	b->size = next_random() % longest;
@@ -217,13 +267,16 @@ static void play(void)
 			due->death = time;
 			due->realloced = true;
 			b = birth(time, due->process, 5);
-			put(time, due->process, EVENT_REALLOC, b->address, b->size, due->address, 5, SHINY_API_REALLOC);
+			put(time, due->process, EVENT_REALLOC, b->address, b->size, due->address, 5,
+			    SHINY_API_REALLOC);
 		} else if (due) {
 			due->death = time;
 			put(time, due->process, EVENT_FREE, due->address, 0, 0, 0, SHINY_API_FREE);
 		} else {
-			b = birth(time, 1 + next_random() % 2, 1 + (uint32_t)(next_random() % SITES));
-			put(time, b->process, EVENT_ALLOC, b->address, b->size, 0, b->site, b->site <= 3 ? SHINY_API_NEW : SHINY_API_MALLOC);
+			b = birth(time, 1 + next_random() % 2,
+				  1 + (uint32_t)(next_random() % SITES));
+			put(time, b->process, EVENT_ALLOC, b->address, b->size, 0, b->site,
+			    b->site <= 3 ? SHINY_API_NEW : SHINY_API_MALLOC);
 		}
 	}
 }
@@ -233,9 +286,11 @@ static uint64_t age_of(const struct block *b)
 	return (b->death ? b->death : DURATION) - b->birth;
 }
 
-/* What the module has to say, for `of`: 0 to 17 a bucket and a lifetime, 18 and above a site's type. */
+/* What the module has to say, for `of`: 0 to 17 a bucket and a lifetime, 18 and above a site's
+ * type. */
 struct plain {
-	uint64_t blocks, bytes, calls, slow, cycles, pooled_calls, pooled_cycles, most, objects, destroyed, deferred, pages[2][2];
+	uint64_t blocks, bytes, calls, slow, cycles, pooled_calls, pooled_cycles, most, objects,
+		destroyed, deferred, pages[2][2];
 };
 enum { GROUPS = 18, ROWS = GROUPS + SITES + 1 };
 static struct plain rows[ROWS];
@@ -249,7 +304,9 @@ static void count_pages(uint64_t moment, unsigned when, unsigned in, uint64_t *t
 		for (size_t i = 0; i < block_count; i++) {
 			const struct block *b = &blocks[i];
 			const struct plain_pool *p = &pools[b->pool[in]];
-			uint64_t slots = p->slot > CHUNK ? 1 : CHUNK / p->slot, chunk = p->slot > CHUNK ? (p->slot + 4095) / 4096 * 4096 : CHUNK, from, to;
+			uint64_t slots = p->slot > CHUNK ? 1 : CHUNK / p->slot,
+				 chunk = p->slot > CHUNK ? (p->slot + 4095) / 4096 * 4096 : CHUNK,
+				 from, to;
 
 			if (b->birth > moment || (b->death && b->death <= moment) || p->of != of)
 				continue;
@@ -273,7 +330,10 @@ static void count_pages(uint64_t moment, unsigned when, unsigned in, uint64_t *t
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < block_count; i++)
 		if (blocks[i].birth <= moment && (!blocks[i].death || blocks[i].death > moment))
-			for (uint64_t page = blocks[i].address / 4096; page <= (blocks[i].address + (blocks[i].size ? blocks[i].size - 1 : 0)) / 4096; page++) {
+			for (uint64_t page = blocks[i].address / 4096;
+			     page <=
+			     (blocks[i].address + (blocks[i].size ? blocks[i].size - 1 : 0)) / 4096;
+			     page++) {
 				*total += !seen[blocks[i].process][page];
 				seen[blocks[i].process][page] = 1;
 			}
@@ -281,7 +341,8 @@ static void count_pages(uint64_t moment, unsigned when, unsigned in, uint64_t *t
 
 static bool is_object(const struct block *b)
 {
-	return b->site == 1 || b->site == 3; /* from new, and not known to be a buffer, as site 2's are */
+	/* from new, and not known to be a buffer, as site 2's are */
+	return b->site == 1 || b->site == 3;
 }
 
 static void model(uint64_t *peak_time, uint64_t total_pages[2])
@@ -290,7 +351,9 @@ static void model(uint64_t *peak_time, uint64_t total_pages[2])
 	size_t next = 0;
 
 	for (size_t i = 0; i < block_count; i++)
-		lives[blocks[i].site][age_of(&blocks[i]) <= DURATION / 100 ? 0 : age_of(&blocks[i]) <= DURATION / 2 ? 1 : 2]++;
+		lives[blocks[i].site][age_of(&blocks[i]) <= DURATION / 100 ? 0
+				      : age_of(&blocks[i]) <= DURATION / 2 ? 1
+									   : 2]++;
 	for (uint64_t time = STEP; time < DURATION; time += STEP) {
 		for (size_t i = 0; i < next; i++)
 			if (blocks[i].death == time) {
@@ -300,14 +363,16 @@ static void model(uint64_t *peak_time, uint64_t total_pages[2])
 			}
 		for (; next < block_count && blocks[next].birth == time; next++) {
 			struct block *b = &blocks[next];
-			enum size_allocator allocator = b->process == 1 ? SIZE_GLIBC : SIZE_JEMALLOC;
+			enum size_allocator allocator =
+				b->process == 1 ? SIZE_GLIBC : SIZE_JEMALLOC;
 			struct size_room room = size_room(allocator, b->size, b->address);
 			uint32_t life = lives[b->site][1] > lives[b->site][0] ? 1 : 0;
 
 			life = lives[b->site][2] > lives[b->site][life] ? 2 : life;
 			b->mapped = room.mapped;
 			b->slot = size_bin(allocator, room.slot);
-			b->pool[0] = plain_take(b->process, bucket_of(b->size) * 3 + life, b->slot, &b->at[0]);
+			b->pool[0] = plain_take(b->process, bucket_of(b->size) * 3 + life, b->slot,
+						&b->at[0]);
 			b->pool[1] = plain_take(b->process, GROUPS + b->site, b->slot, &b->at[1]);
 			live += b->size;
 			if (live > most) {
@@ -326,7 +391,9 @@ static void model(uint64_t *peak_time, uint64_t total_pages[2])
 			row->bytes += b->size;
 			row->calls += 1 + (b->death && !b->realloced);
 			row->slow += b->mapped ? 1 + (b->death != 0) : 0;
-			row->cycles += (b->mapped ? 2750 : 150) + (!b->death ? 0 : b->mapped ? 2750 : 100);
+			row->cycles += (b->mapped ? 2750 : 150) + (!b->death   ? 0
+								   : b->mapped ? 2750
+									       : 100);
 			row->objects += is_object(b);
 			row->destroyed += is_object(b) && b->death;
 		}
@@ -336,7 +403,8 @@ static void model(uint64_t *peak_time, uint64_t total_pages[2])
 		uint64_t slots = pools[i].slot > CHUNK ? 1 : CHUNK / pools[i].slot, destroyed = 0;
 
 		for (size_t k = 0; k < block_count; k++)
-			destroyed += (blocks[k].pool[0] == i || blocks[k].pool[1] == i) && is_object(&blocks[k]) && blocks[k].death;
+			destroyed += (blocks[k].pool[0] == i || blocks[k].pool[1] == i) &&
+				     is_object(&blocks[k]) && blocks[k].death;
 		row->most += pools[i].high;
 		row->pooled_calls += (pools[i].high + slots - 1) / slots;
 		row->pooled_cycles += (pools[i].high + slots - 1) / slots * 2750;
@@ -354,17 +422,28 @@ static void model(uint64_t *peak_time, uint64_t total_pages[2])
 static void same(const char *name, const struct pooling_row *got, const struct plain *want)
 {
 	const uint64_t pairs[][2] = {
-		{ got->blocks, want->blocks }, { got->bytes, want->bytes }, { got->without.calls, want->calls }, { got->without.slow, want->slow },
-		{ got->without.cycles, want->cycles }, { got->with.calls, want->pooled_calls }, { got->with.cycles, want->pooled_cycles },
-		{ got->most, want->most }, { got->objects, want->objects }, { got->destroyed, want->destroyed }, { got->deferred, want->deferred },
-		{ got->without.peak_pages, want->pages[0][0] }, { got->with.peak_pages, want->pages[0][1] },
-		{ got->without.end_pages, want->pages[1][0] }, { got->with.end_pages, want->pages[1][1] },
+		{ got->blocks, want->blocks },
+		{ got->bytes, want->bytes },
+		{ got->without.calls, want->calls },
+		{ got->without.slow, want->slow },
+		{ got->without.cycles, want->cycles },
+		{ got->with.calls, want->pooled_calls },
+		{ got->with.cycles, want->pooled_cycles },
+		{ got->most, want->most },
+		{ got->objects, want->objects },
+		{ got->destroyed, want->destroyed },
+		{ got->deferred, want->deferred },
+		{ got->without.peak_pages, want->pages[0][0] },
+		{ got->with.peak_pages, want->pages[0][1] },
+		{ got->without.end_pages, want->pages[1][0] },
+		{ got->with.end_pages, want->pages[1][1] },
 	};
 	unsigned wrong = 0;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 		if (pairs[i][0] != pairs[i][1]) {
-			printf("%s, number %zu: got %" PRIu64 ", want %" PRIu64 "\n", name, i, pairs[i][0], pairs[i][1]);
+			printf("%s, number %zu: got %" PRIu64 ", want %" PRIu64 "\n", name, i,
+			       pairs[i][0], pairs[i][1]);
 			wrong++;
 		}
 	number(name, wrong, 0);
@@ -388,12 +467,15 @@ static void at_random(void)
 		char name[64];
 
 		filled += rows[g].blocks != 0;
-		snprintf(name, sizeof(name), "random/group %u: %" PRIu64 " blocks", g, rows[g].blocks);
+		snprintf(name, sizeof(name), "random/group %u: %" PRIu64 " blocks", g,
+			 rows[g].blocks);
 		same(name, &p.groups[g / 3][g % 3], &rows[g]);
 	}
 	number("random/groups with blocks", filled >= 12, 1);
 	for (size_t i = 0; i < p.type_count; i++) {
-		uint32_t site = strncmp(p.types[i].name, "type", 4) == 0 ? (uint32_t)atoi(p.types[i].name + 4) : SITES;
+		uint32_t site = strncmp(p.types[i].name, "type", 4) == 0
+					? (uint32_t)atoi(p.types[i].name + 4)
+					: SITES;
 
 		same(p.types[i].name, &p.types[i], &rows[GROUPS + site]);
 	}
@@ -416,12 +498,14 @@ static void slots(void)
 	uint32_t live = 0, wrong = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
-		bool take = !live || (live < SLOTS && next_random() % 100 < (i / 20000 % 2 ? 35 : 65));
+		bool take =
+			!live || (live < SLOTS && next_random() % 100 < (i / 20000 % 2 ? 35 : 65));
 
 		if (take) {
 			uint32_t slot = pool_take(&pool);
 
-			for (uint32_t k = i % 50 ? slot : 0; k < slot; k++) /* now and then: is there a lower one? */
+			/* now and then: is there a lower one? */
+			for (uint32_t k = i % 50 ? slot : 0; k < slot; k++)
 				wrong += !used[k];
 			wrong += used[slot];
 			used[slot] = true;

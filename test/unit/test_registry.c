@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_registry.c: the registry against a plain model; the order heap; the budget of bytes a live block. */
+/* test_registry.c: the registry against a plain model; the order heap; the budget of bytes a live
+ * block. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +30,8 @@ static void model(void)
 
 		wrong += found ? found->size != sizes[i] : sizes[i] != 0;
 		if (sizes[i]) {
-			wrong += !registry_remove(&registry, address, &removed) || removed.size != sizes[i];
+			wrong += !registry_remove(&registry, address, &removed) ||
+				 removed.size != sizes[i];
 			sizes[i] = 0;
 		} else {
 			struct entry entry = { .address = address, .size = n };
@@ -44,13 +46,15 @@ static void model(void)
 	}
 	registry_each(&registry, count_one, &seen);
 	check("registry/model", !wrong, "an answer differed from the model's");
-	check("registry/each", seen == sum && registry.count == live, "the walk does not see every block once");
+	check("registry/each", seen == sum && registry.count == live,
+	      "the walk does not see every block once");
 	registry_deinit(&registry);
 }
 
 /*
- * At no size are there more than 100 bytes a live block, once there are more than a few segments' worth, however near or far from each other the
- * blocks are; and all are found, not far from where they would like to be.
+ * At no size are there more than 100 bytes a live block, once there are more than a few segments'
+ * worth, however near or far from each other the blocks are; and all are found, not far from where
+ * they would like to be.
  */
 static void budget(const char *name, uint64_t step, uint64_t every)
 {
@@ -76,16 +80,20 @@ static void budget(const char *name, uint64_t step, uint64_t every)
 		const struct entry *found = registry_find(&registry, address);
 
 		missing += !found;
-		steps += found ? ((size_t)(found - s->cells) - registry_home(address)) & (REGISTRY_CELLS - 1) : 0;
+		steps += found ? ((size_t)(found - s->cells) - registry_home(address)) &
+					 (REGISTRY_CELLS - 1)
+			       : 0;
 	}
-	checkf(name, worst <= 100 && !missing && steps < BLOCKS * 6, "%zu bytes, %" PRIu64 " missing, %.1f cells too far", worst, missing,
+	checkf(name, worst <= 100 && !missing && steps < BLOCKS * 6,
+	       "%zu bytes, %" PRIu64 " missing, %.1f cells too far", worst, missing,
 	       (double)steps / BLOCKS);
-	printf("# %s: worst %zu bytes a live block, at the end %zu; %.2f cells too far\n", name, worst, registry_bytes(&registry) / BLOCKS,
-	       (double)steps / BLOCKS);
+	printf("# %s: worst %zu bytes a live block, at the end %zu; %.2f cells too far\n", name,
+	       worst, registry_bytes(&registry) / BLOCKS, (double)steps / BLOCKS);
 	registry_deinit(&registry);
 }
 
-/* Blocks that no allocator makes, one byte apart: some are refused, and none of them makes the tables grow without bounds. */
+/* Blocks that no allocator makes, one byte apart: some are refused, and none of them makes the
+ * tables grow without bounds. */
 static void crowd(void)
 {
 	struct registry registry;
@@ -102,8 +110,11 @@ static void crowd(void)
 
 		wrong += found && found->size != i;
 	}
-	checkf("registry/crowd", kept > 30000 && !wrong && registry.count == kept && registry_bytes(&registry) < 16 << 20,
-	       "%" PRIu64 " of 40000 kept, %" PRIu64 " wrong, %zu bytes", kept, wrong, registry_bytes(&registry));
+	checkf("registry/crowd",
+	       kept > 30000 && !wrong && registry.count == kept &&
+		       registry_bytes(&registry) < 16 << 20,
+	       "%" PRIu64 " of 40000 kept, %" PRIu64 " wrong, %zu bytes", kept, wrong,
+	       registry_bytes(&registry));
 	registry_deinit(&registry);
 }
 

@@ -28,65 +28,139 @@
 #include "../../src/analysis/totals/types.h"
 #include "check.h"
 
-static void put_stat(struct store *s, uint32_t process, uint32_t stack, uint32_t vtable, uint32_t type, uint8_t reading, uint64_t allocs,
-		     uint64_t frees, uint64_t each, uint64_t inherited)
+static void put_stat(struct store *s, uint32_t process, uint32_t stack, uint32_t vtable,
+		     uint32_t type, uint8_t reading, uint64_t allocs, uint64_t frees, uint64_t each,
+		     uint64_t inherited)
 {
 	uint64_t live = allocs + inherited - frees;
 
 	must(store_put_stat(s, &(struct store_stat){
-		.process = process, .stack = stack, .vtable = vtable, .reading = reading, .allocs = allocs, .frees = frees, .bytes = allocs * each,
-		.live = live, .live_bytes = live * each, .inherited = inherited, .inherited_bytes = inherited * each,
-		.max_size = each, .min_size = each, .type = type,
-	}));
+				       .process = process,
+				       .stack = stack,
+				       .vtable = vtable,
+				       .reading = reading,
+				       .allocs = allocs,
+				       .frees = frees,
+				       .bytes = allocs * each,
+				       .live = live,
+				       .live_bytes = live * each,
+				       .inherited = inherited,
+				       .inherited_bytes = inherited * each,
+				       .max_size = each,
+				       .min_size = each,
+				       .type = type,
+			       }));
 }
 
 /* Of process 2, which exec replaced: nothing of it lives. */
-static void put_gone(struct store *s, uint32_t stack, uint32_t type, uint64_t allocs, uint64_t each, uint64_t inherited)
+static void put_gone(struct store *s, uint32_t stack, uint32_t type, uint64_t allocs, uint64_t each,
+		     uint64_t inherited)
 {
 	must(store_put_stat(s, &(struct store_stat){
-		.process = 2, .stack = stack, .allocs = allocs, .bytes = allocs * each, .gone = allocs + inherited,
-		.gone_bytes = (allocs + inherited) * each, .inherited = inherited, .inherited_bytes = inherited * each,
-		.max_size = each, .min_size = each, .type = type,
-	}));
+				       .process = 2,
+				       .stack = stack,
+				       .allocs = allocs,
+				       .bytes = allocs * each,
+				       .gone = allocs + inherited,
+				       .gone_bytes = (allocs + inherited) * each,
+				       .inherited = inherited,
+				       .inherited_bytes = inherited * each,
+				       .max_size = each,
+				       .min_size = each,
+				       .type = type,
+			       }));
 }
 
 enum { WIDGET = 1, WIDGET_TOO, GADGET, INTS, INTS_LOOSE, LABEL };
 
-static void put_type(struct store *s, uint32_t id, const char *name, const char *container, const char *form, const char *rule,
-		     const char *confidence, uint64_t bytes, bool or_derived)
+static void put_type(struct store *s, uint32_t id, const char *name, const char *container,
+		     const char *form, const char *rule, const char *confidence, uint64_t bytes,
+		     bool or_derived)
 {
-	must(store_put_type(s, &(struct store_type){.id = id, .name = name, .container = container, .form = form, .rule = rule,
-		.confidence = confidence, .source = "site", .bytes = bytes, .or_derived = or_derived}));
+	must(store_put_type(s, &(struct store_type){ .id = id,
+						     .name = name,
+						     .container = container,
+						     .form = form,
+						     .rule = rule,
+						     .confidence = confidence,
+						     .source = "site",
+						     .bytes = bytes,
+						     .or_derived = or_derived }));
 }
 
 static void make_session(const char *path)
 {
 	struct store_frame_line outer[] = {{"main", "/src/a.c", 10, false}};
-	struct store_frame_line inner[] = {{"helper()", "/src/b.c", 20, true}, {"main", "/src/a.c", 11, false}};
+	struct store_frame_line inner[] = { { "helper()", "/src/b.c", 20, true },
+					    { "main", "/src/a.c", 11, false } };
 	uint32_t one[] = {1}, two[] = {2};
 	struct store *s;
 
 	must(store_create(path, true, true, &s));
 	must(store_put_number(s, "started_ns", 1000000000));
 	must(store_put_number(s, "duration_ns", 2000000000));
-	must(store_put_process(s, &(struct store_process){.id = 1, .pid = 100, .namespace_pid = 100, .name = "prog", .role = "", .executable = "/bin/prog",
-		.command = "prog -x", .start = 0, .end = 2000000000, .ending = "exited", .attach = "symbols", .attach_text = "", .events = 10}));
-	must(store_put_process(s, &(struct store_process){.id = 2, .parent = 1, .pid = 101, .namespace_pid = 1, .name = "prog", .role = "helper",
-		.executable = "/bin/prog", .command = "prog", .start = 1000000000, .end = 2000000000, .ending = "killed", .attach = "none",
-		.attach_text = "why not", .events = 5}));
-	must(store_put_thread(s, &(struct store_thread){.id = 1, .process = 1, .tid = 100, .name = "prog"}));
-	must(store_put_module(s, &(struct store_module){.id = 1, .path = "/bin/prog", .build_id = "ab", .symbols = "dwarf", .debug_file = NULL, .note = ""}));
+	must(store_put_process(s, &(struct store_process){ .id = 1,
+							   .pid = 100,
+							   .namespace_pid = 100,
+							   .name = "prog",
+							   .role = "",
+							   .executable = "/bin/prog",
+							   .command = "prog -x",
+							   .start = 0,
+							   .end = 2000000000,
+							   .ending = "exited",
+							   .attach = "symbols",
+							   .attach_text = "",
+							   .events = 10 }));
+	must(store_put_process(s, &(struct store_process){ .id = 2,
+							   .parent = 1,
+							   .pid = 101,
+							   .namespace_pid = 1,
+							   .name = "prog",
+							   .role = "helper",
+							   .executable = "/bin/prog",
+							   .command = "prog",
+							   .start = 1000000000,
+							   .end = 2000000000,
+							   .ending = "killed",
+							   .attach = "none",
+							   .attach_text = "why not",
+							   .events = 5 }));
+	must(store_put_thread(s, &(struct store_thread){
+					 .id = 1, .process = 1, .tid = 100, .name = "prog" }));
+	must(store_put_module(s, &(struct store_module){ .id = 1,
+							 .path = "/bin/prog",
+							 .build_id = "ab",
+							 .symbols = "dwarf",
+							 .debug_file = NULL,
+							 .note = "" }));
 	must(store_put_frame(s, 1, 1, 0x1000, outer, 1));
 	must(store_put_frame(s, 2, 1, 0x2000, inner, 2));
 	must(store_put_stack(s, 1, one, 1));
 	must(store_put_stack(s, 2, two, 1));
-	must(store_put_vtable(s, &(struct store_vtable){.id = 1, .module = 1, .vaddr = 0x3000, .source = "symbol", .type = "Widget", .class_bytes = 48}));
-	must(store_put_vtable(s, &(struct store_vtable){.id = 2, .module = 1, .vaddr = 0x3100, .source = "symbol", .type = "Widget", .class_bytes = 48}));
-	must(store_put_vtable(s, &(struct store_vtable){.id = 3, .module = 1, .vaddr = 0x4000, .source = "rtti", .type = "Gadget", .class_bytes = 0}));
+	must(store_put_vtable(s, &(struct store_vtable){ .id = 1,
+							 .module = 1,
+							 .vaddr = 0x3000,
+							 .source = "symbol",
+							 .type = "Widget",
+							 .class_bytes = 48 }));
+	must(store_put_vtable(s, &(struct store_vtable){ .id = 2,
+							 .module = 1,
+							 .vaddr = 0x3100,
+							 .source = "symbol",
+							 .type = "Widget",
+							 .class_bytes = 48 }));
+	must(store_put_vtable(s, &(struct store_vtable){ .id = 3,
+							 .module = 1,
+							 .vaddr = 0x4000,
+							 .source = "rtti",
+							 .type = "Gadget",
+							 .class_bytes = 0 }));
 	put_type(s, WIDGET, "Widget", NULL, "object", "both", "exact", 48, false);
 	put_type(s, WIDGET_TOO, "Widget", NULL, "object", "constructor", "exact", 48, false);
 	put_type(s, GADGET, "Gadget", NULL, "object", "vptr", "high", 0, false);
-	put_type(s, INTS, "int", "std::vector<int, std::allocator<int>>", "buffer", "allocator", "medium", 4, false);
+	put_type(s, INTS, "int", "std::vector<int, std::allocator<int>>", "buffer", "allocator",
+		 "medium", 4, false);
 	put_type(s, INTS_LOOSE, "int", NULL, "array", "variable", "low", 4, true);
 	put_type(s, LABEL, "storage of Pool", NULL, "object", "none", "label", 0, false);
 	put_stat(s, 1, 1, 1, WIDGET, SHINY_VPTR_SETTLED, 10, 4, 48, 0); /* live 6, 288 B */
@@ -95,15 +169,36 @@ static void make_session(const char *path)
 	put_stat(s, 1, 2, 0, 0, 0, 20, 20, 8, 0);
 	put_stat(s, 2, 1, 1, WIDGET, SHINY_VPTR_SETTLED, 1, 2, 48, 6);  /* live 5, 240 B */
 	put_stat(s, 2, 0, 0, 0, 0, 7, 0, 100, 0);                  /* live 7, 700 B, no stack */
-	must(store_put_peak(s, &(struct store_peak){.process = 1, .stack = 1, .peak_blocks = 9, .peak_bytes = 432, .peak_time = 5}));
-	must(store_put_peak(s, &(struct store_peak){.process = 2, .stack = 1, .peak_blocks = 6, .peak_bytes = 288, .peak_time = 6}));
+	must(store_put_peak(s, &(struct store_peak){ .process = 1,
+						     .stack = 1,
+						     .peak_blocks = 9,
+						     .peak_bytes = 432,
+						     .peak_time = 5 }));
+	must(store_put_peak(s, &(struct store_peak){ .process = 2,
+						     .stack = 1,
+						     .peak_blocks = 6,
+						     .peak_bytes = 288,
+						     .peak_time = 6 }));
 	/* the peak: 5000 + 800 at 1.2 s, when the helper's last value still stands */
-	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 0, .length = 100000000, .live_bytes = 4000}));
-	must(store_put_bucket(s, &(struct store_bucket){.process = 2, .start = 1000000000, .length = 100000000, .live_bytes = 800}));
-	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 1100000000, .length = 100000000, .live_bytes = 5000}));
-	must(store_put_bucket(s, &(struct store_bucket){.process = 1, .start = 1900000000, .length = 100000000, .live_bytes = 3288}));
-	must(store_put_counter(s, 1, "DROPPED_FULL", "loss", 4, "events dropped: the ring was full"));
-	must(store_put_counter(s, 2, "DROPPED_FULL", "loss", 3, "events dropped: the ring was full"));
+	must(store_put_bucket(
+		s, &(struct store_bucket){
+			   .process = 1, .start = 0, .length = 100000000, .live_bytes = 4000 }));
+	must(store_put_bucket(s, &(struct store_bucket){ .process = 2,
+							 .start = 1000000000,
+							 .length = 100000000,
+							 .live_bytes = 800 }));
+	must(store_put_bucket(s, &(struct store_bucket){ .process = 1,
+							 .start = 1100000000,
+							 .length = 100000000,
+							 .live_bytes = 5000 }));
+	must(store_put_bucket(s, &(struct store_bucket){ .process = 1,
+							 .start = 1900000000,
+							 .length = 100000000,
+							 .live_bytes = 3288 }));
+	must(store_put_counter(s, 1, "DROPPED_FULL", "loss", 4,
+			       "events dropped: the ring was full"));
+	must(store_put_counter(s, 2, "DROPPED_FULL", "loss", 3,
+			       "events dropped: the ring was full"));
 	must(store_put_counter(s, 1, "WAITED_FULL", "note", 9, "waits"));
 	must(store_finish(s, NULL));
 }
@@ -153,30 +248,73 @@ static void test_types(struct store *s)
 static void make_exec_session(const char *path)
 {
 	struct store_frame_line wrapper[] = {{"xmalloc", "/src/w.c", 5, false}};
-	struct store_frame_line run30[] = {{"run", "/src/a.c", 30, false}}, run40[] = {{"run", "/src/a.c", 40, false}};
+	struct store_frame_line run30[] = { { "run", "/src/a.c", 30, false } },
+				run40[] = { { "run", "/src/a.c", 40, false } };
 	struct event events[] = {
-		{.time = 10, .address = 0x1000, .size = 100, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_ALLOC},
-		{.time = 20, .address = 0x1000, .process = 1, .thread = 1, .kind = EVENT_FREE},
-		{.time = 30, .address = 0x1000, .size = 64, .process = 1, .thread = 1, .stack = 2, .kind = EVENT_ALLOC},
-		{.time = 40, .address = 0x2000, .size = 8, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_ALLOC},
-		{.time = 50, .address = 0x3000, .size = 16, .old_address = 0x2000, .process = 1, .thread = 1, .stack = 1, .kind = EVENT_REALLOC},
+		{ .time = 10,
+		  .address = 0x1000,
+		  .size = 100,
+		  .process = 1,
+		  .thread = 1,
+		  .stack = 1,
+		  .kind = EVENT_ALLOC },
+		{ .time = 20, .address = 0x1000, .process = 1, .thread = 1, .kind = EVENT_FREE },
+		{ .time = 30,
+		  .address = 0x1000,
+		  .size = 64,
+		  .process = 1,
+		  .thread = 1,
+		  .stack = 2,
+		  .kind = EVENT_ALLOC },
+		{ .time = 40,
+		  .address = 0x2000,
+		  .size = 8,
+		  .process = 1,
+		  .thread = 1,
+		  .stack = 1,
+		  .kind = EVENT_ALLOC },
+		{ .time = 50,
+		  .address = 0x3000,
+		  .size = 16,
+		  .old_address = 0x2000,
+		  .process = 1,
+		  .thread = 1,
+		  .stack = 1,
+		  .kind = EVENT_REALLOC },
 	};
 	struct store *s;
 
 	must(store_create(path, true, true, &s));
 	for (uint32_t id = 1; id <= 3; id++)
-		must(store_put_process(s, &(struct store_process){.id = id, .parent = id > 1, .pid = id < 3 ? 100 + id : 102, .name = id < 3 ? "sh" : "true",
-			.role = "", .executable = "", .command = "", .ending = id == 2 ? "replaced" : "exited", .attach = "symbols", .attach_text = "",
-			.end = 1000}));
-	must(store_put_thread(s, &(struct store_thread){.id = 1, .process = 1, .tid = 101, .name = "sh"}));
-	must(store_put_module(s, &(struct store_module){.id = 1, .path = "/bin/sh", .build_id = "", .symbols = "dwarf", .note = ""}));
+		must(store_put_process(s, &(struct store_process){ .id = id,
+								   .parent = id > 1,
+								   .pid = id < 3 ? 100 + id : 102,
+								   .name = id < 3 ? "sh" : "true",
+								   .role = "",
+								   .executable = "",
+								   .command = "",
+								   .ending = id == 2 ? "replaced"
+										     : "exited",
+								   .attach = "symbols",
+								   .attach_text = "",
+								   .end = 1000 }));
+	must(store_put_thread(s, &(struct store_thread){
+					 .id = 1, .process = 1, .tid = 101, .name = "sh" }));
+	must(store_put_module(s, &(struct store_module){ .id = 1,
+							 .path = "/bin/sh",
+							 .build_id = "",
+							 .symbols = "dwarf",
+							 .note = "" }));
 	must(store_put_frame(s, 1, 1, 0x1000, wrapper, 1));
 	must(store_put_frame(s, 2, 1, 0x2000, run30, 1));
 	must(store_put_frame(s, 3, 1, 0x3000, run40, 1));
 	must(store_put_stack(s, 1, (uint32_t[]){1, 2}, 2));
 	must(store_put_stack(s, 2, (uint32_t[]){1, 3}, 2));
-	put_type(s, WIDGET, "std::_Rb_tree_node<int>", "std::set<int, std::less<int>, std::allocator<int>>", "node", "allocator", "exact", 40, false);
-	put_type(s, INTS, "int", "std::vector<int, std::allocator<int>>", "buffer", "allocator", "medium", 4, false);
+	put_type(s, WIDGET, "std::_Rb_tree_node<int>",
+		 "std::set<int, std::less<int>, std::allocator<int>>", "node", "allocator", "exact",
+		 40, false);
+	put_type(s, INTS, "int", "std::vector<int, std::allocator<int>>", "buffer", "allocator",
+		 "medium", 4, false);
 	put_type(s, INTS_LOOSE, "int", NULL, "array", "variable", "low", 4, true);
 	put_type(s, LABEL, "in run()", NULL, "object", "none", "label", 0, false);
 	put_stat(s, 1, 1, 0, INTS, 0, 4, 1, 16, 0);       /* live 3, 48 B */
@@ -195,7 +333,10 @@ static void sum_of(struct store *s, const char *view)
 	char sql[200], label[64], got[64];
 	bool row = false;
 
-	snprintf(sql, sizeof(sql), "SELECT SUM(live) || ' ' || SUM(live_bytes) || ' ' || SUM(gone) || ' ' || SUM(gone_bytes) FROM %s", view);
+	snprintf(sql, sizeof(sql),
+		 "SELECT SUM(live) || ' ' || SUM(live_bytes) || ' ' || SUM(gone) || ' ' || "
+		 "SUM(gone_bytes) FROM %s",
+		 view);
 	must(store_query(s, sql, &q));
 	must(query_step(q, &row));
 	snprintf(label, sizeof(label), "gone_%s", view);
@@ -207,7 +348,8 @@ static void sum_of(struct store *s, const char *view)
 /* A process that exec replaced has nothing that lives, in every report and view alike. */
 static void test_gone(struct store *s)
 {
-	static const char *const views[] = {"v_processes", "v_types", "v_process_types", "v_sites", "v_site_types", "v_stacks"};
+	static const char *const views[] = { "v_processes", "v_types",	    "v_process_types",
+					     "v_sites",	    "v_site_types", "v_stacks" };
 	struct processes processes;
 	struct summary summary;
 	struct tree_node root;
@@ -221,7 +363,8 @@ static void test_gone(struct store *s)
 	number("gone_summary_live_bytes", summary.sums.live_bytes, 122);
 	number("gone_summary", summary.sums.gone, 5);
 	number("gone_summary_bytes", summary.sums.gone_bytes, 128);
-	number("gone_balance", summary.sums.allocs + summary.sums.inherited, summary.sums.frees + summary.sums.live + summary.sums.gone);
+	number("gone_balance", summary.sums.allocs + summary.sums.inherited,
+	       summary.sums.frees + summary.sums.live + summary.sums.gone);
 	summary_deinit(&summary);
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
 		sum_of(s, views[i]);
@@ -245,7 +388,8 @@ static void test_gone(struct store *s)
 	scope_deinit(&all);
 }
 
-static const struct type_row *row_named(const struct types *types, const char *name, const char *confidence)
+static const struct type_row *row_named(const struct types *types, const char *name,
+					const char *confidence)
 {
 	for (size_t i = 0; i < types->count; i++) {
 		const struct type_row *row = &types->rows[i];
@@ -272,14 +416,17 @@ static void test_groupings(struct store *s)
 	text_is("by_block_form", row->form, "buffer");
 	number("by_block_derived", row_named(&t, "int", "low")->or_derived, 1);
 	types_deinit(&t);
-	must(types_load(s, &all, TYPES_BY_TYPE, NULL, ORDER_LIVE, &t)); /* the vector's storage counts as int */
+	/* the vector's storage counts as int */
+	must(types_load(s, &all, TYPES_BY_TYPE, NULL, ORDER_LIVE, &t));
 	number("by_type", t.count, 2);
 	row = row_named(&t, "int", NULL);
 	number("by_type_allocs", row->sums.allocs, 6);
 	text_is("by_type_agreed", row->confidence, NULL);
 	types_deinit(&t);
-	must(types_load(s, &all, TYPES_BY_CONTAINER, NULL, ORDER_LIVE, &t)); /* and as the vector's */
-	number("by_container", row_named(&t, "std::vector<int, std::allocator<int>>", NULL)->sums.allocs, 5);
+	/* and as the vector's */
+	must(types_load(s, &all, TYPES_BY_CONTAINER, NULL, ORDER_LIVE, &t));
+	number("by_container",
+	       row_named(&t, "std::vector<int, std::allocator<int>>", NULL)->sums.allocs, 5);
 	number("by_container_none", row_named(&t, NULL, NULL)->sums.allocs, 3);
 	types_deinit(&t);
 	must(types_load(s, &all, TYPES_BY_RULE, NULL, ORDER_LIVE, &t));
@@ -291,7 +438,8 @@ static void test_groupings(struct store *s)
 	must(types_load(s, &all, TYPES_BY_MODULE, NULL, ORDER_LIVE, &t));
 	number("by_module", row_named(&t, "/bin/sh", NULL)->sums.allocs, 6);
 	types_deinit(&t);
-	must(types_load(s, &all, TYPES_BY_BLOCK, "std::vector<int>", ORDER_LIVE, &t)); /* a short name finds the long one */
+	/* a short name finds the long one */
+	must(types_load(s, &all, TYPES_BY_BLOCK, "std::vector<int>", ORDER_LIVE, &t));
 	number("types_match_short", t.count, 1);
 	types_deinit(&t);
 	scope_deinit(&all);
@@ -328,7 +476,8 @@ static void test_places(struct store *s)
 	snprintf(id, sizeof(id), "#%u", second);
 	number("place_id", found(s, &all, id, &got), 1);
 	number("place_id_site", got, second);
-	number("place_wrapper", found(s, &all, "xmalloc", &got), 2); /* boring, so no site: those that it leads to */
+	/* boring, so no site: those that it leads to */
+	number("place_wrapper", found(s, &all, "xmalloc", &got), 2);
 	number("place_wrapper_line", found(s, &all, "w.c:5", &got), 2);
 	number("place_offset", found(s, &all, "sh+0x1000", &got), 2);
 	number("place_offset_site", found(s, &all, "sh+0x2000", &got), 1);
@@ -432,9 +581,11 @@ static void test_tree(struct store *s)
 	tree_deinit(&root);
 	must(tree_load(s, &all, TREE_ALLOCS, TREE_BY_SITE, NULL, 0.3, false, &root));
 	number("tree_allocs", root.value, 46);
-	text_is("tree_site", root.children[0].children[0].children[0].name, "helper() (/src/b.c:20)");
+	text_is("tree_site", root.children[0].children[0].children[0].name,
+		"helper() (/src/b.c:20)");
 	tree_deinit(&root);
-	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0.99, false, &root)); /* both processes fold */
+	/* both processes fold */
+	must(tree_load(s, &all, TREE_LIVE, TREE_BY_TYPE, NULL, 0.99, false, &root));
 	number("tree_fold", root.count, 1);
 	number("tree_folded", root.children[0].folded, 2);
 	number("tree_fold_value", root.children[0].value, 4228);
@@ -457,7 +608,8 @@ static void test_summary(struct store *s)
 	text_is("summary_program", summary.program, "prog");
 	number("summary_duration", summary.duration, 2000000000);
 	number("summary_allocs", summary.sums.allocs, 46);
-	number("summary_balance", summary.sums.allocs + summary.sums.inherited, summary.sums.frees + summary.sums.live);
+	number("summary_balance", summary.sums.allocs + summary.sums.inherited,
+	       summary.sums.frees + summary.sums.live);
 	number("summary_types", summary.types, 2);
 	number("summary_vtables", summary.vtables, 3);
 	number("summary_sites", summary.sites, 2);
@@ -474,7 +626,8 @@ static void test_summary(struct store *s)
 	losses_deinit(&losses);
 	err = scope_resolve(s, "nobody", &none);
 	number("scope_none", err ? (uint64_t)err->code : 0, SHINY_ERR_USAGE);
-	text_is("scope_none_advice", err ? err->advice : "", "there are: helper, prog; or a pid, or id:N");
+	text_is("scope_none_advice", err ? err->advice : "",
+		"there are: helper, prog; or a pid, or id:N");
 	shiny_err_free(err);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_scope.c: which blocks --tag and --between mean, and what marks say, of a session that is written down: two processes, the second forked,
- * three tags, marks of which two have the same name.
+ * test_scope.c: which blocks --tag and --between mean, and what marks say, of a session that is
+ * written down: two processes, the second forked, three tags, marks of which two have the same
+ * name.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -16,26 +17,45 @@ static char path[64];
 
 enum { LOAD = 1, PARSE = 2, LOAD_LATE = 3, ALL_NS = 1000 };
 
-static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address, uint64_t size, uint64_t old, uint32_t tag)
+static void put(struct store *s, uint64_t time, uint32_t process, uint8_t kind, uint64_t address,
+		uint64_t size, uint64_t old, uint32_t tag)
 {
-	put_event(s, (struct event){ .time = time, .address = address, .size = size, .old_address = old, .process = process,
-				     .thread = process, .kind = kind, .tag = tag });
+	put_event(s, (struct event){ .time = time,
+				     .address = address,
+				     .size = size,
+				     .old_address = old,
+				     .process = process,
+				     .thread = process,
+				     .kind = kind,
+				     .tag = tag });
 }
 
 static void write_session(void)
 {
-	static const struct { uint64_t time; const char *name; } marks[] = {
-		{ 250, "half#1" }, { 100, "start" }, { 500, "frame" }, { 300, "frame" }, { 900, "done..well" },
+	static const struct { uint64_t time; const char *name;
+	} marks[] = {
+		{ 250, "half#1" }, { 100, "start" },	  { 500, "frame" },
+		{ 300, "frame" },  { 900, "done..well" },
 	};
 	struct store *s = session_begin(path, ALL_NS);
 
 	put_process(s, (struct store_process){ .id = 1, .pid = 11, .name = "p", .end = ALL_NS });
-	put_process(s, (struct store_process){ .id = 2, .parent = 1, .pid = 12, .name = "p", .start = 400, .end = 700, .forked = 400, .early = true });
+	put_process(s, (struct store_process){ .id = 2,
+					       .parent = 1,
+					       .pid = 12,
+					       .name = "p",
+					       .start = 400,
+					       .end = 700,
+					       .forked = 400,
+					       .early = true });
 	must(store_put_tag(s, LOAD, "load"));
 	must(store_put_tag(s, PARSE, "parse"));
 	must(store_put_tag(s, LOAD_LATE, "load late"));
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
-		must(store_put_mark(s, &(struct store_mark){ .process = 1, .thread = 1, .time = marks[i].time, .name = marks[i].name }));
+		must(store_put_mark(s, &(struct store_mark){ .process = 1,
+							     .thread = 1,
+							     .time = marks[i].time,
+							     .name = marks[i].name }));
 	put(s, 50, 1, EVENT_ALLOC, 0x1000, 10, 0, 0);
 	put(s, 150, 1, EVENT_ALLOC, 0x2000, 20, 0, LOAD);
 	put(s, 200, 1, EVENT_ALLOC, 0x3000, 40, 0, PARSE);
@@ -54,14 +74,15 @@ struct told {
 	uint64_t births, bytes, deaths, freed, left;
 };
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	((struct told *)context)->births++;
 	((struct told *)context)->bytes += life->size;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	((struct told *)context)->deaths++;
 	((struct told *)context)->freed += death->end == LIFE_FREED;
@@ -77,7 +98,11 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 static struct told tell(struct store *s, const struct scope *scope)
 {
 	struct told told = { 0 };
-	struct lives_observer observer = { .context = &told, .birth = see_birth, .death = see_death, .moment = see_moment, .first_moment = 950 };
+	struct lives_observer observer = { .context = &told,
+					   .birth = see_birth,
+					   .death = see_death,
+					   .moment = see_moment,
+					   .first_moment = 950 };
 
 	must(lives_run(s, scope, &observer, 1, NULL));
 	return told;
@@ -149,7 +174,8 @@ static void test_between(struct store *s)
 	number("the same name/bytes", with(s, NULL, "frame..frame").bytes, 80 + 160 + 320);
 	number("numbered/bytes", with(s, NULL, "frame#2..").bytes, 640);
 	number("a name with #/bytes", with(s, NULL, "half#1..frame").bytes, 0);
-	number("a time/bytes", with(s, NULL, "0.00000015s..frame#2").bytes, 20 + 40 + 80 + 160 + 320);
+	number("a time/bytes", with(s, NULL, "0.00000015s..frame#2").bytes,
+	       20 + 40 + 80 + 160 + 320);
 	number("everything/bytes", with(s, NULL, "..").bytes, 10 + 20 + 40 + 80 + 160 + 320 + 640);
 	number("both/bytes", with(s, "load", "frame..frame").bytes, 80 + 160);
 	refuses(s, "backwards", NULL, "frame#2..start");
@@ -164,8 +190,12 @@ static void test_marks(struct store *s)
 {
 	/* at, live then, bytes until the next, peak */
 	static const uint64_t want[][4] = {
-		{ 0, 0, 10, 10 }, { 100, 10, 60, 70 }, { 250, 70, 0, 70 }, { 300, 70, 560, 270 + 320 },
-		{ 500, 270 + 320, 640, 10 + 20 + 160 + 640 }, { 900, 830, 0, 830 },
+		{ 0, 0, 10, 10 },
+		{ 100, 10, 60, 70 },
+		{ 250, 70, 0, 70 },
+		{ 300, 70, 560, 270 + 320 },
+		{ 500, 270 + 320, 640, 10 + 20 + 160 + 640 },
+		{ 900, 830, 0, 830 },
 	};
 	struct scope scope = { 0 };
 	struct marks marks;
@@ -186,7 +216,8 @@ static void test_marks(struct store *s)
 	marks_deinit(&marks);
 	must(scope_tags(s, "load", &scope));
 	must(marks_load(s, &scope, false, &marks));
-	number("marks/of a tag", marks.rows[4].live_bytes, 20 + 80 + 160); /* the child's copies stand apart */
+	/* the child's copies stand apart */
+	number("marks/of a tag", marks.rows[4].live_bytes, 20 + 80 + 160);
 	number("marks/of a tag at the end", marks.live_bytes, 20 + 160);
 	marks_deinit(&marks);
 	scope_deinit(&scope);

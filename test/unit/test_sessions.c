@@ -12,7 +12,9 @@
 
 int main(void)
 {
-	static struct shiny_header header = { .magic = SHINY_MAGIC, .version = SHINY_VERSION, .layout = SHINY_LAYOUT };
+	static struct shiny_header header = { .magic = SHINY_MAGIC,
+					      .version = SHINY_VERSION,
+					      .layout = SHINY_LAYOUT };
 	char directory[] = "/tmp/test_sessions.XXXXXX", path[64];
 	struct session_directory look;
 	int fd;
@@ -23,20 +25,27 @@ int main(void)
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return 1;
-	checkf("an empty file is a ring being made", sessions_look(directory, &look) && look.rings == 1 && look.used == 1, "%u rings are used", look.used);
+	checkf("an empty file is a ring being made",
+	       sessions_look(directory, &look) && look.rings == 1 && look.used == 1,
+	       "%u rings are used", look.used);
 	if (write(fd, &header, sizeof(header)) != sizeof(header))
 		return 1;
-	checkf("a header that is not ready too", sessions_look(directory, &look) && look.used == 1, "%u rings are used", look.used);
+	checkf("a header that is not ready too", sessions_look(directory, &look) && look.used == 1,
+	       "%u rings are used", look.used);
 	header.ready = 1;
 	if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
 		return 1;
-	checkf("one that is ready and that nobody holds is left behind", sessions_look(directory, &look) && look.used == 0, "%u rings are used", look.used);
+	checkf("one that is ready and that nobody holds is left behind",
+	       sessions_look(directory, &look) && look.used == 0, "%u rings are used", look.used);
 	if (flock(fd, LOCK_SH))
 		return 1;
-	checkf("and used when somebody does", sessions_look(directory, &look) && look.used == 1, "%u rings are used", look.used);
+	checkf("and used when somebody does", sessions_look(directory, &look) && look.used == 1,
+	       "%u rings are used", look.used);
 	close(fd);
 	unlink(path);
-	checkf("an empty directory", sessions_look(directory, &look) && look.rings == 0 && look.used == 0, "%u rings are used", look.used);
+	checkf("an empty directory",
+	       sessions_look(directory, &look) && look.rings == 0 && look.used == 0,
+	       "%u rings are used", look.used);
 	rmdir(directory);
 	return failures != 0;
 }

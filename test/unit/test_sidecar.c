@@ -28,8 +28,11 @@ static struct shiny_header *begin(uint32_t chunks)
 
 static struct shiny_err *collect(struct shiny_header *h, struct sidecar_summary *out)
 {
-	struct sidecar_options options = { .directory = directory, .out = session_path, .with_events = true, .leftover = true,
-					     .launcher_fd = -1 };
+	struct sidecar_options options = { .directory = directory,
+					   .out = session_path,
+					   .with_events = true,
+					   .leftover = true,
+					   .launcher_fd = -1 };
 
 	if (h)
 		munmap(h, h->ring_bytes);
@@ -74,7 +77,8 @@ static bool collected(const char *name, struct shiny_header *h, struct sidecar_s
 	return true;
 }
 
-/* A block freed by one thread and handed out to another: the streams are read in the wrong order, the times say what happened. */
+/* A block freed by one thread and handed out to another: the streams are read in the wrong order,
+ * the times say what happened. */
 static void threads(void)
 {
 	struct sidecar_summary s;
@@ -111,7 +115,8 @@ static void reallocs(void)
 	put_event(&w, 6, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
 	put_event(&w, 7, SHINY_REC_REALLOC_DONE, 0x2000, 1000, 0, SHINY_API_REALLOC); /* moved */
 	put_run(&w, 8, SHINY_REC_ALLOC_WIDE, 0, 0, SHINY_API_MALLOC, &wide, sizeof(wide));
-	put_event(&w, 9, SHINY_REC_REALLOC_BEGIN, 0x2000, 0, 0, SHINY_API_REALLOC); /* the stream ends in it: it lives */
+	/* the stream ends in it: it lives */
+	put_event(&w, 9, SHINY_REC_REALLOC_BEGIN, 0x2000, 0, 0, SHINY_API_REALLOC);
 	if (!collected("realloc/collect", h, &s))
 		return;
 	number("realloc/allocs", s.allocs, 4);
@@ -119,7 +124,10 @@ static void reallocs(void)
 	number("realloc/live", s.live, 2);
 	number("realloc/live_bytes", s.live_bytes, 1000 + wide.size);
 	number("realloc/reallocs", (uint64_t)ask("SELECT SUM(reallocs) FROM stat"), 2);
-	number("realloc/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + live + gone"), 0);
+	number("realloc/balance",
+	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
+			     "live + gone"),
+	       0);
 }
 
 /* What a thread is at, and what a liar says of it. */
@@ -128,8 +136,16 @@ static void tags(void)
 	struct sidecar_summary s;
 	struct shiny_header *h = begin(8);
 	struct writer w = writer_make(h, 0, 0), child = writer_make(h, 1, 1);
-	struct { struct shiny_tag tag; char name[16]; } load = { { 5, 4, 0 }, "load" }, again = { { 9, 4, 0 }, "load" }, own = { { 5, 5, 0 }, "other" };
-	struct { struct shiny_tag tag; char name[16]; } zero = { { 0, 4, 0 }, "zero" }, holes = { { 6, 4, 0 }, "a\0b" }, endless = { { 7, 60, 0 }, "endless" };
+	struct {
+		struct shiny_tag tag;
+		char name[16];
+	} load = { { 5, 4, 0 }, "load" }, again = { { 9, 4, 0 }, "load" },
+	  own = { { 5, 5, 0 }, "other" };
+	struct {
+		struct shiny_tag tag;
+		char name[16];
+	} zero = { { 0, 4, 0 }, "zero" }, holes = { { 6, 4, 0 }, "a\0b" },
+	  endless = { { 7, 60, 0 }, "endless" };
 	struct { struct shiny_tag tag; char name[16]; } far = { { UINT32_MAX, 3, 0 }, "far" };
 
 	process_make(h, 1, 0, 60);
@@ -137,7 +153,8 @@ static void tags(void)
 	put_event(&w, 2, SHINY_REC_ALLOC, 0x1000, 1, 0, SHINY_API_MALLOC);
 	put_event(&w, 3, SHINY_REC_TAG, 0, 5, 0, 0);
 	put_event(&w, 4, SHINY_REC_ALLOC, 0x2000, 2, 0, SHINY_API_MALLOC);
-	put_run(&w, 5, SHINY_REC_TAG_NAME, 0, 0, 0, &again, sizeof(again)); /* the same name by another index */
+	/* the same name by another index */
+	put_run(&w, 5, SHINY_REC_TAG_NAME, 0, 0, 0, &again, sizeof(again));
 	put_event(&w, 6, SHINY_REC_TAG, 0, 9, 0, 0);
 	put_event(&w, 7, SHINY_REC_ALLOC, 0x3000, 4, 0, SHINY_API_MALLOC);
 	put_event(&w, 8, SHINY_REC_TAG, 0, 123456, 0, 0); /* never told */
@@ -154,7 +171,8 @@ static void tags(void)
 	put_event(&w, 50, SHINY_REC_ALLOC, 0x5000, 32, 0, SHINY_API_MALLOC);
 	put_event(&child, 100, SHINY_REC_TAG, 0, 5, 0, 0); /* as its parent told */
 	put_event(&child, 101, SHINY_REC_ALLOC, 0x6000, 64, 0, SHINY_API_MALLOC);
-	put_run(&child, 102, SHINY_REC_TAG_NAME, 0, 0, 0, &own, sizeof(own)); /* another from here on, in the child only */
+	/* another from here on, in the child only */
+	put_run(&child, 102, SHINY_REC_TAG_NAME, 0, 0, 0, &own, sizeof(own));
 	put_event(&child, 103, SHINY_REC_TAG, 0, 5, 0, 0);
 	put_event(&child, 104, SHINY_REC_ALLOC, 0x7000, 128, 0, SHINY_API_MALLOC);
 	put_event(&w, 105, SHINY_REC_TAG, 0, 5, 0, 0);
@@ -162,16 +180,32 @@ static void tags(void)
 	put_event(&w, 107, SHINY_REC_FREE, 0x2000, 0, 0, SHINY_API_FREE);
 	if (!collected("tags/collect", h, &s))
 		return;
-	number("tags/load", (uint64_t)ask("SELECT SUM(bytes) FROM v_tags WHERE tag = 'load'"), 2 + 4 + 16 + 32 + 64 + 256);
-	number("tags/none", (uint64_t)ask("SELECT SUM(bytes) FROM v_tags WHERE tag = '(no tag)'"), 1 + 8);
-	number("tags/the child's own", (uint64_t)ask("SELECT bytes FROM v_tags WHERE tag = 'other' AND process = 2"), 128);
-	number("tags/freed without a tag", (uint64_t)ask("SELECT SUM(frees) FROM v_tags WHERE tag = 'load' AND process = 1"), 1);
-	number("tags/inherited", (uint64_t)ask("SELECT inherited_bytes FROM v_tags WHERE tag = 'load' AND process = 2"), 2 + 4 + 16 + 32);
-	number("tags/names", (uint64_t)ask("SELECT COUNT(*) FROM tag"), 3); /* far's index makes no sense, its name does */
-	number("tags/marks", (uint64_t)ask("SELECT COUNT(*) FROM mark WHERE name = 'load' AND process = 1 AND thread > 0"), 1);
+	number("tags/load", (uint64_t)ask("SELECT SUM(bytes) FROM v_tags WHERE tag = 'load'"),
+	       2 + 4 + 16 + 32 + 64 + 256);
+	number("tags/none", (uint64_t)ask("SELECT SUM(bytes) FROM v_tags WHERE tag = '(no tag)'"),
+	       1 + 8);
+	number("tags/the child's own",
+	       (uint64_t)ask("SELECT bytes FROM v_tags WHERE tag = 'other' AND process = 2"), 128);
+	number("tags/freed without a tag",
+	       (uint64_t)ask("SELECT SUM(frees) FROM v_tags WHERE tag = 'load' AND process = 1"),
+	       1);
+	number("tags/inherited",
+	       (uint64_t)ask(
+		       "SELECT inherited_bytes FROM v_tags WHERE tag = 'load' AND process = 2"),
+	       2 + 4 + 16 + 32);
+	/* far's index makes no sense, its name does */
+	number("tags/names", (uint64_t)ask("SELECT COUNT(*) FROM tag"), 3);
+	number("tags/marks",
+	       (uint64_t)ask("SELECT COUNT(*) FROM mark WHERE name = 'load' AND process = 1 AND "
+			     "thread > 0"),
+	       1);
 	number("tags/all marks", (uint64_t)ask("SELECT COUNT(*) FROM mark"), 1);
-	number("tags/unnamed", (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNNAMED_TAGS'"), 1);
-	number("tags/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + live + gone"), 0);
+	number("tags/unnamed",
+	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNNAMED_TAGS'"), 1);
+	number("tags/balance",
+	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
+			     "live + gone"),
+	       0);
 }
 
 /* The parent frees after the fork, before the child is noticed: the child still has the block. */
@@ -192,17 +226,22 @@ static void forks(void)
 	if (!collected("fork/collect", h, &s))
 		return;
 	number("fork/processes", s.processes, 2);
-	number("fork/parent live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 2 + 4 + 8);
-	number("fork/child live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 2"), 16);
-	number("fork/child frees what it inherited", (uint64_t)ask("SELECT SUM(inherited_frees) FROM stat WHERE process = 2"), 1);
-	number("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 3);
-	number("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"), 1);
+	number("fork/parent live",
+	       (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 2 + 4 + 8);
+	number("fork/child live",
+	       (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 2"), 16);
+	number("fork/child frees what it inherited",
+	       (uint64_t)ask("SELECT SUM(inherited_frees) FROM stat WHERE process = 2"), 1);
+	number("fork/inherited", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"),
+	       3);
+	number("fork/child allocs", (uint64_t)ask("SELECT SUM(allocs) FROM stat WHERE process = 2"),
+	       1);
 	number("fork/parent of", (uint64_t)ask("SELECT parent FROM process WHERE id = 2"), 1);
 }
 
 /*
- * An image that exec replaced, and the one that came after it under the same pid: what the first had left is gone, and not live; of the
- * second it is live.
+ * An image that exec replaced, and the one that came after it under the same pid: what the first
+ * had left is gone, and not live; of the second it is live.
  */
 static void replaced(void)
 {
@@ -225,14 +264,24 @@ static void replaced(void)
 	munmap(other, other->ring_bytes);
 	if (!collected("replaced/collect", h, &s))
 		return;
-	number("replaced/known", (uint64_t)ask("SELECT COUNT(*) FROM process WHERE id = 1 AND ending = 'replaced'"), 1);
+	number("replaced/known",
+	       (uint64_t)ask("SELECT COUNT(*) FROM process WHERE id = 1 AND ending = 'replaced'"),
+	       1);
 	number("replaced/live", s.live, 1);
 	number("replaced/live_bytes", s.live_bytes, 40);
-	number("replaced/gone", (uint64_t)ask("SELECT SUM(gone) * 1000 + SUM(gone_bytes) FROM v_processes WHERE process = 1"), 1020);
-	number("replaced/none live", (uint64_t)ask("SELECT SUM(live) + SUM(live_bytes) FROM v_types WHERE gone"), 40 + 1);
-	number("replaced/sites", (uint64_t)ask("SELECT SUM(live_bytes) * 100 + SUM(gone_bytes) FROM v_sites"), 4020);
+	number("replaced/gone",
+	       (uint64_t)ask("SELECT SUM(gone) * 1000 + SUM(gone_bytes) FROM v_processes WHERE "
+			     "process = 1"),
+	       1020);
+	number("replaced/none live",
+	       (uint64_t)ask("SELECT SUM(live) + SUM(live_bytes) FROM v_types WHERE gone"), 40 + 1);
+	number("replaced/sites",
+	       (uint64_t)ask("SELECT SUM(live_bytes) * 100 + SUM(gone_bytes) FROM v_sites"), 4020);
 	number("replaced/pages", (uint64_t)ask("SELECT COUNT(*) FROM page WHERE process = 1"), 0);
-	number("replaced/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + live + gone"), 0);
+	number("replaced/balance",
+	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
+			     "live + gone"),
+	       0);
 }
 
 static void stacks_and_losses(void)
@@ -259,13 +308,20 @@ static void stacks_and_losses(void)
 	if (!collected("losses/collect", h, &s))
 		return;
 	number("losses/allocs", s.allocs, 3);
-	number("losses/lost chunk", (uint64_t)ask("SELECT count FROM counter WHERE name = 'LOST_CHUNKS'"), 1);
-	number("losses/bad record", (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 1);
-	number("losses/reused", (uint64_t)ask("SELECT count FROM counter WHERE name = 'REUSED'"), 1);
-	number("losses/void stack", (uint64_t)ask("SELECT count FROM counter WHERE name = 'VOID_STACKS'"), 1);
-	number("losses/unknown free", (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
+	number("losses/lost chunk",
+	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'LOST_CHUNKS'"), 1);
+	number("losses/bad record",
+	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 1);
+	number("losses/reused", (uint64_t)ask("SELECT count FROM counter WHERE name = 'REUSED'"),
+	       1);
+	number("losses/void stack",
+	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'VOID_STACKS'"), 1);
+	number("losses/unknown free",
+	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
 	number("stacks/one", (uint64_t)ask("SELECT COUNT(*) FROM stack"), 1);
-	number("stacks/frames", (uint64_t)ask("SELECT COUNT(*) FROM frame WHERE module IS NOT NULL AND module > 0"), 2);
+	number("stacks/frames",
+	       (uint64_t)ask("SELECT COUNT(*) FROM frame WHERE module IS NOT NULL AND module > 0"),
+	       2);
 }
 
 static void sizes(void)
@@ -280,22 +336,34 @@ static void sizes(void)
 		put_stack(&w, n++, stack, frames, 1);
 		for (uint64_t k = 0; k < 20; k++, n++) {
 			static const uint64_t irregular[20] = { 100, 160, 100, 130, 100, 190, 190 };
-			uint64_t bytes = stack == 1 ? 32 : stack == 2 ? 48 + 24 * (k * 7 % 20) : k < 7 ? irregular[k] : 160;
+			uint64_t bytes = stack == 1   ? 32
+					 : stack == 2 ? 48 + 24 * (k * 7 % 20)
+					 : k < 7      ? irregular[k]
+						      : 160;
 
-			put_event(&w, n, SHINY_REC_ALLOC, n << 12, bytes, stack, stack == 2 ? SHINY_API_NEW_ARRAY : SHINY_API_CALLOC);
+			put_event(&w, n, SHINY_REC_ALLOC, n << 12, bytes, stack,
+				  stack == 2 ? SHINY_API_NEW_ARRAY : SHINY_API_CALLOC);
 		}
 	}
 	if (!collected("sizes/collect", h, &s))
 		return;
-	number("sizes/all the same", (uint64_t)ask("SELECT SUM(size_step) * 1000 + SUM(min_size) FROM stat WHERE max_size = 32"), 32);
+	number("sizes/all the same",
+	       (uint64_t)ask("SELECT SUM(size_step) * 1000 + SUM(min_size) FROM stat WHERE "
+			     "max_size = 32"),
+	       32);
 	number("sizes/step", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 48"), 24);
-	number("sizes/largest", (uint64_t)ask("SELECT max_size FROM stat WHERE min_size = 48"), 48 + 24 * 19);
-	number("sizes/step that is no power of two of a few", (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 100"), 30);
-	number("sizes/api", (uint64_t)ask("SELECT api FROM stat WHERE min_size = 48"), SHINY_API_NEW_ARRAY);
-	number("sizes/unknown types", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE type <> 0"), 0);
+	number("sizes/largest", (uint64_t)ask("SELECT max_size FROM stat WHERE min_size = 48"),
+	       48 + 24 * 19);
+	number("sizes/step that is no power of two of a few",
+	       (uint64_t)ask("SELECT size_step FROM stat WHERE min_size = 100"), 30);
+	number("sizes/api", (uint64_t)ask("SELECT api FROM stat WHERE min_size = 48"),
+	       SHINY_API_NEW_ARRAY);
+	number("sizes/unknown types", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE type <> 0"),
+	       0);
 }
 
-/* Blocks of one stack, of a class of the C++ library's: eleven live and were read, three died too soon, two more of another size. */
+/* Blocks of one stack, of a class of the C++ library's: eleven live and were read, three died too
+ * soon, two more of another size. */
 static void learning(void)
 {
 	struct sidecar_summary s;
@@ -307,7 +375,8 @@ static void learning(void)
 	Dl_info info;
 
 	if (!vtable || !dladdr(vtable, &info)) {
-		check("learning/library", false, "libstdc++.so.6 has no vtable of std::runtime_error");
+		check("learning/library", false,
+		      "libstdc++.so.6 has no vtable of std::runtime_error");
 		return;
 	}
 	h = begin(16);
@@ -317,14 +386,19 @@ static void learning(void)
 	for (; n < 19; n++)
 		put_event(&w, n, SHINY_REC_ALLOC, n << 12, n < 17 ? 16 : 40, 1, SHINY_API_NEW);
 	for (uint64_t k = 3; k < 14; k++)
-		put_vptr(&w, k << 12, at + (uint64_t)(vtable + 16 - (const char *)info.dli_fbase), SHINY_VPTR_SETTLED);
+		put_vptr(&w, k << 12, at + (uint64_t)(vtable + 16 - (const char *)info.dli_fbase),
+			 SHINY_VPTR_SETTLED);
 	for (uint64_t k = 14; k < 19; k++)
 		put_event(&w, n++, SHINY_REC_FREE, k << 12, 0, 0, SHINY_API_FREE);
 	if (!collected("learning/collect", h, &s))
 		return;
-	number("learning/read", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'vptr' AND type = 'std::runtime_error'"), 11);
+	number("learning/read",
+	       (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'vptr' AND type = "
+			     "'std::runtime_error'"),
+	       11);
 	/* those that died are one row of two sizes: nothing is learned for it */
-	number("learning/not of other sizes", (uint64_t)ask("SELECT COUNT(*) FROM v_types WHERE rule = 'learned'"), 0);
+	number("learning/not of other sizes",
+	       (uint64_t)ask("SELECT COUNT(*) FROM v_types WHERE rule = 'learned'"), 0);
 
 	h = begin(16);
 	w = writer_make(h, 0, 0);
@@ -333,17 +407,25 @@ static void learning(void)
 	for (n = 3; n < 17; n++)
 		put_event(&w, n, SHINY_REC_ALLOC, n << 12, 16, 1, SHINY_API_NEW);
 	for (uint64_t k = 3; k < 14; k++)
-		put_vptr(&w, k << 12, at + (uint64_t)(vtable + 16 - (const char *)info.dli_fbase), SHINY_VPTR_SETTLED);
+		put_vptr(&w, k << 12, at + (uint64_t)(vtable + 16 - (const char *)info.dli_fbase),
+			 SHINY_VPTR_SETTLED);
 	for (uint64_t k = 14; k < 17; k++)
 		put_event(&w, n++, SHINY_REC_FREE, k << 12, 0, 0, SHINY_API_FREE);
 	if (!collected("learning/collect again", h, &s))
 		return;
-	number("learning/learned", (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'learned' AND type = 'std::runtime_error' AND "
-						"confidence = 'medium' AND source IN ('symbol', 'rtti')"), 3);
-	number("learning/lifetimes", (uint64_t)ask("SELECT SUM(count) FROM v_lifetimes WHERE type = 'std::runtime_error' AND NOT censored"), 3);
+	number("learning/learned",
+	       (uint64_t)ask("SELECT allocs FROM v_types WHERE rule = 'learned' AND type = "
+			     "'std::runtime_error' AND "
+			     "confidence = 'medium' AND source IN ('symbol', 'rtti')"),
+	       3);
+	number("learning/lifetimes",
+	       (uint64_t)ask("SELECT SUM(count) FROM v_lifetimes WHERE type = 'std::runtime_error' "
+			     "AND NOT censored"),
+	       3);
 }
 
-/* Garbage-collected objects: their ends are of three sorts, and their types are those of their kinds. */
+/* Garbage-collected objects: their ends are of three sorts, and their types are those of their
+ * kinds. */
 static void objects(void)
 {
 	struct sidecar_summary s;
@@ -351,8 +433,11 @@ static void objects(void)
 	struct writer w = writer_make(h, 0, 0), child;
 	const uint64_t module = 0x555500000000, heap = 0x7e0000000000;
 	const uint64_t frames[] = { module + 0x1234 };
-	const struct shiny_object_kinds kinds = { .place = module + 0x8000, .first = 1, .count = 10, .step = 32 };
-	const struct shiny_wide large = { heap + 0x20000 + 8, 100000 | UINT64_C(3) << SHINY_OBJECT_WIDE_SHIFT };
+	const struct shiny_object_kinds kinds = {
+		.place = module + 0x8000, .first = 1, .count = 10, .step = 32
+	};
+	const struct shiny_wide large = { heap + 0x20000 + 8,
+					  100000 | UINT64_C(3) << SHINY_OBJECT_WIDE_SHIFT };
 	const struct shiny_map unmap = { .address = heap + 0x20000, .bytes = 0x20000 };
 
 	put_module(&w, 1, module, module + 0x10000, "/nowhere/browser");
@@ -361,39 +446,61 @@ static void objects(void)
 	for (unsigned i = 0; i < 4; i++) /* in a row: headers between them */
 		put_object(&w, 10 + i, heap + 8 + i * 32, 24, 1, 1);
 	put_event(&w, 20, SHINY_REC_FINALIZED, heap + 8, 0, 0, SHINY_API_COLLECTED);
-	put_object(&w, 30, heap + 8 + 32, 40, 1, 2); /* buries the second, and by its tail the third */
+	/* buries the second, and by its tail the third */
+	put_object(&w, 30, heap + 8 + 32, 40, 1, 2);
 	put_object(&w, 31, heap + 0x60000 + 8, 200, 1, 4);
-	put_object(&w, 32, heap + 0x60000 + 8 + 64, 16, 1, 5); /* has the rest of it, which it gave away */
+	/* has the rest of it, which it gave away */
+	put_object(&w, 32, heap + 0x60000 + 8 + 64, 16, 1, 5);
 	put_run(&w, 40, SHINY_REC_OBJECT_WIDE, 0, 1, 0, &large, sizeof(large));
 	process_make(h, 1, 0, 45);
 	child = writer_make(h, 1, 1);
-	put_object(&child, 46, heap + 8 + 96, 8, 0, 7); /* the child buries the fourth: its parent's lives on */
+	/* the child buries the fourth: its parent's lives on */
+	put_object(&child, 46, heap + 8 + 96, 8, 0, 7);
 	put_run(&w, 50, SHINY_REC_MAP, 0, 0, SHINY_MAP_MUNMAP, &unmap, sizeof(unmap));
 	put_object(&w, 60, heap + 0x40000 + 8, 16, 0, 99); /* nobody said what this kind is */
 	for (unsigned i = 0; i < 5; i++)
 		put_object(&w, 70 + i, heap + 0x80000 + 8 + i * 32, 24, 1, 6);
 	/* the sweeper: the second and the third are dead, and the fifth has given away its end */
 	put_event(&w, 80, SHINY_REC_SWEPT, heap + 0x80000 + 32, 64, 0, SHINY_API_COLLECTED);
-	put_event(&w, 81, SHINY_REC_SWEPT, heap + 0x80000 + 8 + 4 * 32 + 8, 16, 0, SHINY_API_COLLECTED);
+	put_event(&w, 81, SHINY_REC_SWEPT, heap + 0x80000 + 8 + 4 * 32 + 8, 16, 0,
+		  SHINY_API_COLLECTED);
 	if (!collected("objects/collect", h, &s))
 		return;
 	number("objects/allocs", s.allocs, 15);
 	number("objects/lost", s.lost.events, 0);
 	number("objects/frees", (uint64_t)ask("SELECT SUM(frees) FROM stat WHERE process = 1"), 6);
-	number("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"), 2);
-	number("objects/released", (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 3);
-	number("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"), 24 + 40 + 16 + 56 + 16 + 24 + 24 + 8);
-	number("objects/cut", (uint64_t)ask("SELECT live_bytes FROM v_types WHERE type = 'browser!kind+0x8060'"), 56); /* the child's copy stands apart */
-	number("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"), 5);
-	number("objects/child buries", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);
-	number("objects/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + live + gone"), 0);
-	number("objects/kinds", (uint64_t)ask("SELECT allocs FROM v_types WHERE type = 'browser!kind+0x8000' AND rule = 'kind' AND source = 'kind' "
-					     "AND confidence = 'label'"), 4);
-	number("objects/another kind", (uint64_t)ask("SELECT max_size FROM v_types WHERE type = 'browser!kind+0x8040'"), 100000);
-	number("objects/without a kind", (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type IS NULL"), 1);
+	number("objects/reused", (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 1"),
+	       2);
+	number("objects/released",
+	       (uint64_t)ask("SELECT SUM(released) FROM stat WHERE process = 1"), 3);
+	number("objects/live", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat WHERE process = 1"),
+	       24 + 40 + 16 + 56 + 16 + 24 + 24 + 8);
+	/* the child's copy stands apart */
+	number("objects/cut",
+	       (uint64_t)ask("SELECT live_bytes FROM v_types WHERE type = 'browser!kind+0x8060'"),
+	       56);
+	number("objects/child", (uint64_t)ask("SELECT SUM(inherited) FROM stat WHERE process = 2"),
+	       5);
+	number("objects/child buries",
+	       (uint64_t)ask("SELECT SUM(reused) FROM stat WHERE process = 2"), 1);
+	number("objects/balance",
+	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
+			     "live + gone"),
+	       0);
+	number("objects/kinds",
+	       (uint64_t)ask("SELECT allocs FROM v_types WHERE type = 'browser!kind+0x8000' AND "
+			     "rule = 'kind' AND source = 'kind' "
+			     "AND confidence = 'label'"),
+	       4);
+	number("objects/another kind",
+	       (uint64_t)ask("SELECT max_size FROM v_types WHERE type = 'browser!kind+0x8040'"),
+	       100000);
+	number("objects/without a kind",
+	       (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type IS NULL"), 1);
 }
 
-/* A collection that compacts, and objects that are resized in place: they are the ones that they were. */
+/* A collection that compacts, and objects that are resized in place: they are the ones that they
+ * were. */
 static void moves(void)
 {
 	struct sidecar_summary s;
@@ -401,10 +508,15 @@ static void moves(void)
 	struct writer w = writer_make(h, 0, 0);
 	const uint64_t module = 0x555500000000, heap = 0x7e0000000000;
 	const uint64_t frames[] = { module + 0x1234 };
-	const struct shiny_object_kinds kinds = { .place = module + 0x8000, .first = 1, .count = 10, .step = 32 };
-	/* the third takes the first one's place and more, by which it overlaps itself; the fourth follows it; then one that nobody knows */
-	const struct shiny_wide third = { heap + 8 + 2 * 32, heap + 8 + 32 + 8 }, fourth = { heap + 8 + 3 * 32, heap + 8 + 64 + 8 };
-	const struct shiny_wide unknown = { heap + 0x5008, heap + 0x6008 }, wild = { heap + 8 + 4 * 32, UINT64_MAX - 7 };
+	const struct shiny_object_kinds kinds = {
+		.place = module + 0x8000, .first = 1, .count = 10, .step = 32
+	};
+	/* the third takes the first one's place and more, by which it overlaps itself; the fourth
+	 * follows it; then one that nobody knows */
+	const struct shiny_wide third = { heap + 8 + 2 * 32, heap + 8 + 32 + 8 },
+				fourth = { heap + 8 + 3 * 32, heap + 8 + 64 + 8 };
+	const struct shiny_wide unknown = { heap + 0x5008, heap + 0x6008 },
+				wild = { heap + 8 + 4 * 32, UINT64_MAX - 7 };
 	const struct shiny_wide large = { heap + 0x20000 + 8, 3 << 20 };
 
 	put_module(&w, 1, module, module + 0x10000, "/nowhere/browser");
@@ -416,26 +528,36 @@ static void moves(void)
 	put_run(&w, 21, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &fourth, sizeof(fourth));
 	put_run(&w, 22, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &unknown, sizeof(unknown));
 	put_run(&w, 23, SHINY_REC_MOVED, SHINY_API_COLLECTED, 0, 0, &wild, sizeof(wild));
-	put_event(&w, 30, SHINY_REC_FINALIZED, heap + 8 + 64 + 8, 0, 0, SHINY_API_COLLECTED); /* the fourth, where it lies now */
+	/* the fourth, where it lies now */
+	put_event(&w, 30, SHINY_REC_FINALIZED, heap + 8 + 64 + 8, 0, 0, SHINY_API_COLLECTED);
 	put_object(&w, 40, heap + 0x20000 + 8, 16, 1, 6);
 	put_event(&w, 41, SHINY_REC_RESIZED, heap + 0x20000 + 8, 4000, 0, SHINY_API_COLLECTED);
 	put_object(&w, 42, heap + 0x20000 + 8 + 4008, 8, 1, 7); /* behind its new end: both live */
 	put_event(&w, 43, SHINY_REC_RESIZED, heap + 0x20000 + 8, 100, 0, SHINY_API_COLLECTED);
 	put_object(&w, 44, heap + 0x20000 + 8 + 112, 8, 1, 8);
-	put_event(&w, 45, SHINY_REC_RESIZED, heap + 0x30008, 8, 0, SHINY_API_COLLECTED); /* nobody knows it */
-	put_run(&w, 46, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, 0, 0, &large, sizeof(large)); /* that buries both */
+	/* nobody knows it */
+	put_event(&w, 45, SHINY_REC_RESIZED, heap + 0x30008, 8, 0, SHINY_API_COLLECTED);
+	/* that buries both */
+	put_run(&w, 46, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED, 0, 0, &large, sizeof(large));
 	if (!collected("moves/collect", h, &s))
 		return;
 	number("moves/allocs", s.allocs, 8);
 	number("moves/refused", s.lost.events, 1);
 	number("moves/moved over", (uint64_t)ask("SELECT SUM(released) FROM stat"), 1);
 	number("moves/grown over", (uint64_t)ask("SELECT SUM(reused) FROM stat"), 2);
-	number("moves/finalized", (uint64_t)ask("SELECT frees FROM v_types WHERE type = 'browser!kind+0x8060'"), 1);
+	number("moves/finalized",
+	       (uint64_t)ask("SELECT frees FROM v_types WHERE type = 'browser!kind+0x8060'"), 1);
 	number("moves/live", (uint64_t)ask("SELECT SUM(live) FROM stat"), 4);
-	number("moves/bytes", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat"), 3 * 24 + (3 << 20));
-	number("moves/type kept", (uint64_t)ask("SELECT live FROM v_types WHERE type = 'browser!kind+0x8040'"), 1);
-	number("moves/unknown", (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 2);
-	number("moves/balance", (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + live + gone"), 0);
+	number("moves/bytes", (uint64_t)ask("SELECT SUM(live_bytes) FROM stat"),
+	       3 * 24 + (3 << 20));
+	number("moves/type kept",
+	       (uint64_t)ask("SELECT live FROM v_types WHERE type = 'browser!kind+0x8040'"), 1);
+	number("moves/unknown",
+	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 2);
+	number("moves/balance",
+	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
+			     "live + gone"),
+	       0);
 }
 
 static void refused(const char *name, const char *needs)
@@ -445,7 +567,8 @@ static void refused(const char *name, const char *needs)
 
 	check(name, err && strstr(err->message, needs), err ? err->message : "it was accepted");
 	shiny_err_free(err);
-	check(name, access(session_path, F_OK) != 0 && access(ring_path, F_OK) == 0, "the session was written, or the ring deleted");
+	check(name, access(session_path, F_OK) != 0 && access(ring_path, F_OK) == 0,
+	      "the session was written, or the ring deleted");
 }
 
 /* Its size may be asked for before its maker has given it the last one: then it is being made. */

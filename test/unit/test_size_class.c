@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_size_class.c: the sizes that size_room() says, against malloc_usable_size() of the allocators that are installed: this program runs itself
- * with each of them in front, asks for every size up to 70,000 bytes and many above, and compares. PartitionAlloc and Oilpan, which are in no
- * library, against values that their sources state; sizes_test asks Chromium itself.
+ * test_size_class.c: the sizes that size_room() says, against malloc_usable_size() of the
+ * allocators that are installed: this program runs itself with each of them in front, asks for
+ * every size up to 70,000 bytes and many above, and compares. PartitionAlloc and Oilpan, which are
+ * in no library, against values that their sources state; sizes_test asks Chromium itself.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -22,7 +23,8 @@
 
 enum { EVERY = 70000, LARGE = 4000 };
 
-/* Size, address within its page and usable size of a new block, in binary. Blocks stay: a free chunk that is taken again may be larger. */
+/* Size, address within its page and usable size of a new block, in binary. Blocks stay: a free
+ * chunk that is taken again may be larger. */
 static void one(size_t size, bool keep)
 {
 	void *volatile block = malloc(size);
@@ -84,18 +86,21 @@ static void against(const char *name, enum size_allocator allocator, const char 
 		if (room.usable == row[2] && room.slot >= room.usable)
 			continue;
 		if (!wrong++)
-			printf("%s: %" PRIu64 " bytes have %" PRIu64 " usable, not %" PRIu64 "\n", name, row[0], row[2], room.usable);
+			printf("%s: %" PRIu64 " bytes have %" PRIu64 " usable, not %" PRIu64 "\n",
+			       name, row[0], row[2], room.usable);
 	}
 	fclose(in);
 	waitpid(child, &status, 0);
 	if (status || rows != EVERY + 1 + LARGE)
-		checkf("the program that asks runs", false, "%s: status %d, %" PRIu64 " sizes", name, status, rows);
+		checkf("the program that asks runs", false, "%s: status %d, %" PRIu64 " sizes",
+		       name, status, rows);
 	number(name, wrong, 0);
 }
 
 /* ---- what sources say ---- */
 
-static void usable(const char *name, enum size_allocator allocator, uint64_t size, uint64_t slot, uint64_t want)
+static void usable(const char *name, enum size_allocator allocator, uint64_t size, uint64_t slot,
+		   uint64_t want)
 {
 	struct size_room room = size_room(allocator, size, 0);
 	char text[96];
@@ -108,7 +113,8 @@ static void usable(const char *name, enum size_allocator allocator, uint64_t siz
 
 static void partition(void)
 {
-	/* "order 8 is 128, 144, 160, ..., 240"; four an octave above; eight with the denser distribution; the largest is 983,040 */
+	/* "order 8 is 128, 144, 160, ..., 240"; four an octave above; eight with the denser
+	 * distribution; the largest is 983,040 */
 	usable("partition", SIZE_PARTITION, 0, 16, 16);
 	usable("partition", SIZE_PARTITION, 129, 144, 144);
 	usable("partition", SIZE_PARTITION, 257, 320, 320);
@@ -122,7 +128,8 @@ static void partition(void)
 	usable("partition dense", SIZE_PARTITION_DENSE, 900000, 917504, 900000);
 	number("partition/direct map", size_room(SIZE_PARTITION, 983041, 0).mapped, true);
 	number("partition/bucket", size_room(SIZE_PARTITION, 983040, 0).mapped, false);
-	/* HeapObjectHeader 8, kAllocationGranularity 8, kFreeListEntrySize 16, kLargeObjectSizeThreshold 64 KiB */
+	/* HeapObjectHeader 8, kAllocationGranularity 8, kFreeListEntrySize 16,
+	 * kLargeObjectSizeThreshold 64 KiB */
 	usable("oilpan", SIZE_OILPAN, 0, 16, 8);
 	usable("oilpan", SIZE_OILPAN, 8, 16, 8);
 	usable("oilpan", SIZE_OILPAN, 9, 24, 16);
@@ -130,7 +137,8 @@ static void partition(void)
 	usable("not known", SIZE_UNKNOWN, 100, 100, 100);
 	/* by its address glibc's block is in its heap, whatever its size */
 	number("glibc/heap", size_room(SIZE_GLIBC, 1 << 20, 0x7f0000002020).usable, (1 << 20) + 8);
-	number("glibc/mapped", size_room(SIZE_GLIBC, 1 << 20, 0x7f0000002010).slot, (1 << 20) + 4096);
+	number("glibc/mapped", size_room(SIZE_GLIBC, 1 << 20, 0x7f0000002010).slot,
+	       (1 << 20) + 4096);
 	/* bins: 16 bytes apart up to 1 KiB, then 64, 512, 4 KiB, 32 KiB, 256 KiB */
 	number("bin/small", size_bin(SIZE_GLIBC, 112), 112);
 	number("bin/64", size_bin(SIZE_GLIBC, 1040), 1088);
@@ -151,14 +159,20 @@ static void processes(void)
 		{ "symbols", "", "", "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", SIZE_JEMALLOC },
 		{ "symbols", "", "", "/opt/libtcmalloc_minimal.so.4.5.10", SIZE_TCMALLOC },
 		{ "symbols", "", "", "/opt/libmimalloc.so.2.0", SIZE_MIMALLOC },
-		{ "entries", "12 functions of the program's own allocator patched: malloc free mallocx rallocx dallocx", "", "/opt/libjemalloc.so.2", SIZE_JEMALLOC },
-		{ "entries", "2 functions of the program's own allocator patched: malloc free", "", "/lib/libc.so.6", SIZE_UNKNOWN },
+		{ "entries",
+		  "12 functions of the program's own allocator patched: malloc free mallocx "
+		  "rallocx dallocx",
+		  "", "/opt/libjemalloc.so.2", SIZE_JEMALLOC },
+		{ "entries", "2 functions of the program's own allocator patched: malloc free", "",
+		  "/lib/libc.so.6", SIZE_UNKNOWN },
 		{ "partition_alloc", "", "browser", "/lib/libc.so.6", SIZE_PARTITION_DENSE },
 		{ "partition_alloc", "", "renderer", "/lib/libc.so.6", SIZE_PARTITION_CHILD },
-		{ "partition_alloc", "", "utility:network", "/lib/libc.so.6", SIZE_PARTITION_CHILD },
+		{ "partition_alloc", "", "utility:network", "/lib/libc.so.6",
+		  SIZE_PARTITION_CHILD },
 		{ "partition_alloc", "", "zygote", "/lib/libc.so.6", SIZE_PARTITION },
 		{ "partition_alloc", "", "", "/lib/libc.so.6", SIZE_PARTITION },
-		{ "partition_alloc", "", "", "/lib/libc.so.6", SIZE_PARTITION_CHILD }, /* a zygote's */
+		/* a zygote's */
+		{ "partition_alloc", "", "", "/lib/libc.so.6", SIZE_PARTITION_CHILD },
 	};
 	enum { COUNT = sizeof(all) / sizeof(*all), ZYGOTE = 10 };
 	struct size_classes classes;
@@ -168,10 +182,26 @@ static void processes(void)
 	snprintf(path, sizeof(path), "/tmp/shiny-test-size-class-%d.shiny", (int)getpid());
 	must(store_create(path, true, true, &s));
 	for (uint32_t i = 0; i < COUNT; i++) {
-		must(store_put_process(s, &(struct store_process){ .id = i + 1, .parent = i == COUNT - 1 ? ZYGOTE : 0, .pid = 100 + i, .name = "prog", .role = all[i].role, .executable = "", .command = "",
-			.ending = "exited", .attach = all[i].attach, .attach_text = all[i].text }));
-		must(store_put_module(s, &(struct store_module){ .id = i + 1, .path = all[i].library, .build_id = "", .symbols = "none", .note = "" }));
-		must(store_put_mapping(s, &(struct store_mapping){ .process = i + 1, .module = i + 1, .start = 0x1000, .end = 0x2000 }));
+		must(store_put_process(s, &(struct store_process){ .id = i + 1,
+								   .parent = i == COUNT - 1 ? ZYGOTE
+											    : 0,
+								   .pid = 100 + i,
+								   .name = "prog",
+								   .role = all[i].role,
+								   .executable = "",
+								   .command = "",
+								   .ending = "exited",
+								   .attach = all[i].attach,
+								   .attach_text = all[i].text }));
+		must(store_put_module(s, &(struct store_module){ .id = i + 1,
+								 .path = all[i].library,
+								 .build_id = "",
+								 .symbols = "none",
+								 .note = "" }));
+		must(store_put_mapping(s, &(struct store_mapping){ .process = i + 1,
+								   .module = i + 1,
+								   .start = 0x1000,
+								   .end = 0x2000 }));
 	}
 	must(store_finish(s, NULL));
 	must(store_open(path, &s));
@@ -179,11 +209,14 @@ static void processes(void)
 	for (uint32_t i = 0; i < COUNT; i++) {
 		char name[64];
 
-		snprintf(name, sizeof(name), "process %u: %s", i + 1, size_allocator_names[all[i].want]);
+		snprintf(name, sizeof(name), "process %u: %s", i + 1,
+			 size_allocator_names[all[i].want]);
 		number(name, size_allocator_of(&classes, i + 1, SHINY_API_MALLOC), all[i].want);
 	}
-	number("collected objects are Oilpan's", size_allocator_of(&classes, 8, SHINY_API_COLLECTED), SIZE_OILPAN);
-	number("no such process", size_allocator_of(&classes, COUNT + 1, SHINY_API_MALLOC), SIZE_UNKNOWN);
+	number("collected objects are Oilpan's",
+	       size_allocator_of(&classes, 8, SHINY_API_COLLECTED), SIZE_OILPAN);
+	number("no such process", size_allocator_of(&classes, COUNT + 1, SHINY_API_MALLOC),
+	       SIZE_UNKNOWN);
 	size_classes_deinit(&classes);
 	store_close(s);
 	unlink(path);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_split.c: units from a .dwp, and from a .dwo that was moved, say what they say when libdw finds them by itself.
+ * test_split.c: units from a .dwp, and from a .dwo that was moved, say what they say when libdw
+ * finds them by itself.
  *
- * The truth is libdw with the .dwo files in their places: every DIE with its name, addresses, ranges, type, file and locations is printed,
- * then the files are moved away and the same is printed through split_unit().
+ * The truth is libdw with the .dwo files in their places: every DIE with its name, addresses,
+ * ranges, type, file and locations is printed, then the files are moved away and the same is
+ * printed through split_unit().
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -32,17 +34,21 @@ static void print_locations(FILE *out, Dwarf_Die *die)
 
 			fprintf(out, " %x", ops[i].atom);
 			if ((ops[i].atom == DW_OP_addrx || ops[i].atom == DW_OP_GNU_addr_index)) {
-				if (!dwarf_getlocation_attr(&attribute, &ops[i], &moved) && !dwarf_formaddr(&moved, &address))
+				if (!dwarf_getlocation_attr(&attribute, &ops[i], &moved) &&
+				    !dwarf_formaddr(&moved, &address))
 					fprintf(out, "@%lx", (unsigned long)address);
-			} else if (ops[i].atom != DW_OP_entry_value && ops[i].atom != DW_OP_GNU_entry_value) {
-				fprintf(out, ",%lx,%lx", (unsigned long)ops[i].number, (unsigned long)ops[i].number2);
+			} else if (ops[i].atom != DW_OP_entry_value &&
+				   ops[i].atom != DW_OP_GNU_entry_value) {
+				fprintf(out, ",%lx,%lx", (unsigned long)ops[i].number,
+					(unsigned long)ops[i].number2);
 			}
 		}
 	}
 	fprintf(out, at < 0 ? " loc-error" : "");
 }
 
-/* The file table is the unit's own or its skeleton's. (dwarf_decl_file() fails an assertion on split units.) */
+/* The file table is the unit's own or its skeleton's. (dwarf_decl_file() fails an assertion on
+ * split units.) */
 static const char *file_of(Dwarf_Die *die, Dwarf_Die *skeleton)
 {
 	Dwarf_Attribute attribute;
@@ -54,7 +60,9 @@ static const char *file_of(Dwarf_Die *die, Dwarf_Die *skeleton)
 	if (!dwarf_attr(die, DW_AT_decl_file, &attribute) || dwarf_formudata(&attribute, &number))
 		return NULL;
 	if (!dwarf_diecu(die, &unit, NULL, NULL) ||
-	    (dwarf_getsrcfiles(&unit, &files, &count) && dwarf_getsrcfiles(skeleton, &files, &count)) || number >= count)
+	    (dwarf_getsrcfiles(&unit, &files, &count) &&
+	     dwarf_getsrcfiles(skeleton, &files, &count)) ||
+	    number >= count)
 		return "?";
 	return dwarf_filesrc(files, number, NULL, NULL);
 }
@@ -69,13 +77,15 @@ static void print_die(FILE *out, Dwarf_Die *die, Dwarf_Die *skeleton, unsigned d
 	ptrdiff_t at = 0;
 
 	/* the unit's own DIE may have its addresses in the skeleton */
-	fprintf(out, "%*s%x %s", (int)depth, "", depth ? (unsigned)dwarf_tag(die) : 0, name ? name : "-");
+	fprintf(out, "%*s%x %s", (int)depth, "", depth ? (unsigned)dwarf_tag(die) : 0,
+		name ? name : "-");
 	while (depth && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
 		fprintf(out, " %lx-%lx", (unsigned long)start, (unsigned long)end);
 	if (!dwarf_decl_line(die, &line))
 		fprintf(out, " %s:%d", file ? file : "?", line);
 	if (dwarf_attr(die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, &type))
-		fprintf(out, " type %lx %s", (unsigned long)dwarf_cuoffset(&type), dwarf_diename(&type) ? dwarf_diename(&type) : "-");
+		fprintf(out, " type %lx %s", (unsigned long)dwarf_cuoffset(&type),
+			dwarf_diename(&type) ? dwarf_diename(&type) : "-");
 	print_locations(out, die);
 	fprintf(out, "\n");
 	if (depth < DEPTH_MAX && !dwarf_child(die, &child))
@@ -106,10 +116,12 @@ static unsigned print_units(const char *program, const char *to, bool ours, cons
 		uint8_t type;
 		bool found;
 
-		if (dwarf_cu_info(cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) || type != DW_UT_skeleton)
+		if (dwarf_cu_info(cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+		    type != DW_UT_skeleton)
 			continue;
-		found = ours ? split_unit(split, &skeleton, &split_die) :
-			       !dwarf_cu_info(cu, NULL, NULL, NULL, &split_die, NULL, NULL, NULL) && split_die.addr;
+		found = ours ? split_unit(split, &skeleton, &split_die)
+			     : !dwarf_cu_info(cu, NULL, NULL, NULL, &split_die, NULL, NULL, NULL) &&
+					split_die.addr;
 		if (!found)
 			continue;
 		count++;
@@ -122,7 +134,8 @@ static unsigned print_units(const char *program, const char *to, bool ours, cons
 	return count;
 }
 
-static void test_variant(const char *compiler, const char *flags, const char *dwp, const char *label)
+static void test_variant(const char *compiler, const char *flags, const char *dwp,
+			 const char *label)
 {
 	char name[96], away[128];
 	const char *dirs[] = { away, NULL };
@@ -131,9 +144,11 @@ static void test_variant(const char *compiler, const char *flags, const char *dw
 
 	snprintf(away, sizeof(away), "%s/away", fixture_dir);
 	snprintf(program, sizeof(program), "%s/program", fixture_dir);
-	if (!fixture_run("rm -rf away *.dwo *.dwp program && C=%s && X=$(echo $C | sed 's/gcc/g++/;s/clang/clang++/') && F='%s' && "
+	if (!fixture_run("rm -rf away *.dwo *.dwp program && C=%s && X=$(echo $C | sed "
+			 "'s/gcc/g++/;s/clang/clang++/') && F='%s' && "
 			 "$C -O2 -gsplit-dwarf $F -c \"$OLDPWD\"/%s/split_a.c -o a.o && "
-			 "$X -O2 -gsplit-dwarf $F -c \"$OLDPWD\"/%s/split_b.cc -o b.o && $X a.o b.o -o program && mkdir away && cp *.dwo away",
+			 "$X -O2 -gsplit-dwarf $F -c \"$OLDPWD\"/%s/split_b.cc -o b.o && $X a.o "
+			 "b.o -o program && mkdir away && cp *.dwo away",
 			 compiler, flags, fixture_source(), fixture_source())) {
 		fixture_result(false, label, "%s could not build it", compiler);
 		return;
@@ -143,21 +158,25 @@ static void test_variant(const char *compiler, const char *flags, const char *dw
 
 	split_check(program, NULL, NULL, &report);
 	snprintf(name, sizeof(name), "%s/check/there", label);
-	fixture_result(truth == 2 && report.units == 2 && !report.missing, name, "%u units, report %zu, missing %zu", truth, report.units,
-		       report.missing);
+	fixture_result(truth == 2 && report.units == 2 && !report.missing, name,
+		       "%u units, report %zu, missing %zu", truth, report.units, report.missing);
 	if (!fixture_run("rm *.dwo"))
 		exit(1);
 	split_check(program, NULL, NULL, &report);
 	snprintf(name, sizeof(name), "%s/check/gone", label);
-	fixture_result(report.units == 2 && report.missing == 2 && strstr(report.example, ".dwo"), name, "report %zu, missing %zu, '%s'",
-		       report.units, report.missing, report.example);
+	fixture_result(report.units == 2 && report.missing == 2 && strstr(report.example, ".dwo"),
+		       name, "report %zu, missing %zu, '%s'", report.units, report.missing,
+		       report.example);
 	snprintf(name, sizeof(name), "%s/gone", label);
-	fixture_result(!print_units("program", "gone", true, NULL), name, "a unit came out of nothing");
+	fixture_result(!print_units("program", "gone", true, NULL), name,
+		       "a unit came out of nothing");
 
 	unsigned moved = print_units("program", "moved", true, dirs);
 
 	snprintf(name, sizeof(name), "%s/moved", label);
-	fixture_result(moved == 2 && fixture_run("test $(wc -l <truth) -gt 500 && diff truth moved"), name, "%u units; see the difference", moved);
+	fixture_result(moved == 2 &&
+			       fixture_run("test $(wc -l <truth) -gt 500 && diff truth moved"),
+		       name, "%u units; see the difference", moved);
 	if (!dwp || !fixture_have(dwp)) {
 		snprintf(name, sizeof(name), "%s/dwp", label);
 		fixture_skip(name, "no tool makes one of this");
@@ -169,11 +188,14 @@ static void test_variant(const char *compiler, const char *flags, const char *dw
 	}
 	snprintf(name, sizeof(name), "%s/dwp", label);
 	truth = print_units("program", "packed", true, NULL);
-	fixture_result(truth == 2 && fixture_run("diff truth packed"), name, "%u units; see the difference", truth);
+	fixture_result(truth == 2 && fixture_run("diff truth packed"), name,
+		       "%u units; see the difference", truth);
 	split_check(program, NULL, NULL, &report);
 	snprintf(name, sizeof(name), "%s/check/dwp", label);
-	fixture_result(report.units == 2 && !report.missing && strstr(report.dwp, ".dwp") && !report.trouble, name,
-		       "report %zu, missing %zu, '%s' %s", report.units, report.missing, report.dwp, report.trouble ? report.trouble : "");
+	fixture_result(report.units == 2 && !report.missing && strstr(report.dwp, ".dwp") &&
+			       !report.trouble,
+		       name, "report %zu, missing %zu, '%s' %s", report.units, report.missing,
+		       report.dwp, report.trouble ? report.trouble : "");
 }
 
 int main(void)
@@ -190,6 +212,7 @@ int main(void)
 	test_variant("gcc", "-g -gdwarf-5", NULL, "gcc/5");
 	test_variant("gcc", "-g -gdwarf-4", "dwp", "gcc/4");
 	if (fixture_have("clang"))
-		test_variant("clang", "-g -gdwarf-5 -fdebug-types-section", "llvm-dwp", "clang/5/types");
+		test_variant("clang", "-g -gdwarf-5 -fdebug-types-section", "llvm-dwp",
+			     "clang/5/types");
 	return fixture_end();
 }

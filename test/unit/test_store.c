@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_store.c: what is put into a session is found in its views; events are found by process and time; a recording that was
- * killed can be read up to its last commit, and reading leaves no trace in the directory.
+ * test_store.c: what is put into a session is found in its views; events are found by process and
+ * time; a recording that was killed can be read up to its last commit, and reading leaves no trace
+ * in the directory.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -51,29 +52,63 @@ static void put_session(struct store *store)
 	must(store_put_number(store, "size", 7));
 	must(store_put_number(store, "size", 8));
 	for (uint32_t id = 1; id <= 2; id++) {
-		struct store_process p = { .id = id, .parent = id - 1, .pid = 100 + id, .name = "prog", .role = id == 2 ? "renderer" : "",
-					   .executable = "/bin/prog", .command = "prog -x", .start = id, .end = 1000, .ending = "exited",
-					   .attach = "symbols", .events = 5 };
+		struct store_process p = { .id = id,
+					   .parent = id - 1,
+					   .pid = 100 + id,
+					   .name = "prog",
+					   .role = id == 2 ? "renderer" : "",
+					   .executable = "/bin/prog",
+					   .command = "prog -x",
+					   .start = id,
+					   .end = 1000,
+					   .ending = "exited",
+					   .attach = "symbols",
+					   .events = 5 };
 		must(store_put_process(store, &p));
-		must(store_put_thread(store, &(struct store_thread){ .id = id, .process = id, .tid = 100 + id, .name = "main" }));
+		must(store_put_thread(
+			store, &(struct store_thread){
+				       .id = id, .process = id, .tid = 100 + id, .name = "main" }));
 	}
-	must(store_put_module(store, &(struct store_module){ .id = 1, .path = "/bin/prog", .build_id = "abcd", .symbols = "dwarf" }));
-	must(store_put_module(store, &(struct store_module){ .id = 2, .path = "/usr/lib/libc.so.6", .symbols = "dynsym" }));
-	must(store_put_module(store, &(struct store_module){ .id = 3, .path = "/lib/stripped.so", .symbols = "none", .note = "no names" }));
-	must(store_put_mapping(store, &(struct store_mapping){ .process = 1, .module = 1, .start = 4096, .end = 8192, .loaded = 1 }));
+	must(store_put_module(store, &(struct store_module){ .id = 1,
+							     .path = "/bin/prog",
+							     .build_id = "abcd",
+							     .symbols = "dwarf" }));
+	must(store_put_module(store, &(struct store_module){ .id = 2,
+							     .path = "/usr/lib/libc.so.6",
+							     .symbols = "dynsym" }));
+	must(store_put_module(store, &(struct store_module){ .id = 3,
+							     .path = "/lib/stripped.so",
+							     .symbols = "none",
+							     .note = "no names" }));
+	must(store_put_mapping(
+		store,
+		&(struct store_mapping){
+			.process = 1, .module = 1, .start = 4096, .end = 8192, .loaded = 1 }));
 
-	/* a vector's growth inlined into push; strdup in libc; a function without a name; two lines of one function */
+	/* a vector's growth inlined into push; strdup in libc; a function without a name; two lines
+	 * of one function */
 	struct store_frame_line grow[] = {
-		{ .function = "void std::vector<int, A<int> >::grow<int>(int&&)", .file = "vector", .line = 9, .inlined = true },
+		{ .function = "void std::vector<int, A<int> >::grow<int>(int&&)",
+		  .file = "vector",
+		  .line = 9,
+		  .inlined = true },
 		{ .function = "push(std::vector<int>&)", .file = "a.cc", .line = 12 },
 	};
 	must(store_put_frame(store, 1, 1, 0x100, NULL, 0));
 	must(store_put_frame(store, 1, 1, 0x100, grow, 2)); /* named later */
-	must(store_put_frame(store, 2, 2, 0x200, &(struct store_frame_line){ .function = "strdup" }, 1));
+	must(store_put_frame(store, 2, 2, 0x200, &(struct store_frame_line){ .function = "strdup" },
+			     1));
 	must(store_put_frame(store, 3, 3, 0x1234, NULL, 0));
-	must(store_put_frame(store, 4, 1, 0x400, &(struct store_frame_line){ .function = "main", .file = "a.cc", .line = 40 }, 1));
-	must(store_put_frame(store, 5, 1, 0x500, &(struct store_frame_line){ .function = "main", .file = "a.cc", .line = 50 }, 1));
-	must(store_put_frame(store, 6, 1, 0x600, &(struct store_frame_line){ .function = "mallocator(int)", .file = "a.cc", .line = 60 }, 1));
+	must(store_put_frame(
+		store, 4, 1, 0x400,
+		&(struct store_frame_line){ .function = "main", .file = "a.cc", .line = 40 }, 1));
+	must(store_put_frame(
+		store, 5, 1, 0x500,
+		&(struct store_frame_line){ .function = "main", .file = "a.cc", .line = 50 }, 1));
+	must(store_put_frame(store, 6, 1, 0x600,
+			     &(struct store_frame_line){
+				     .function = "mallocator(int)", .file = "a.cc", .line = 60 },
+			     1));
 	must(store_put_stack(store, 1, (uint32_t[]){ 1, 4 }, 2));
 	must(store_put_stack(store, 2, (uint32_t[]){ 2, 3, 4 }, 3));
 	must(store_put_stack(store, 3, (uint32_t[]){ 2, 4 }, 2));
@@ -81,7 +116,8 @@ static void put_session(struct store *store)
 	must(store_put_stack(store, 5, (uint32_t[]){ 5 }, 1));
 	must(store_put_stack(store, 6, (uint32_t[]){ 2 }, 1));
 	must(store_put_stack(store, 7, (uint32_t[]){ 6, 5 }, 2));
-	/* deep ones: 8 has 40 frames, 9 another innermost one and then the same, 10 only boring ones but for the 14th */
+	/* deep ones: 8 has 40 frames, 9 another innermost one and then the same, 10 only boring
+	 * ones but for the 14th */
 	uint32_t deep[40];
 	for (uint32_t i = 0; i < 40; i++)
 		deep[i] = 1 + i * 7 % 6;
@@ -93,42 +129,125 @@ static void put_session(struct store *store)
 	deep[13] = 5;
 	must(store_put_stack(store, 10, deep, 40));
 	must(store_put_stack(store, 11, NULL, 0));
-	/* wrappers around malloc, from many programs, and what only looks like one; all called by main in line 50 */
-	static const char *const wrappers[] = { "xmalloc", "xrealloc", "sh_xmalloc", "g_malloc0_n", "CRYPTO_zalloc", "uv__realloc", "PyMem_RawMalloc",
-		"llvm::User::operator new(unsigned long, unsigned int)", "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long)",
-		"v8::internal::AllocAtLeastWithRetry(unsigned long)", "my::Thing::operator new[](unsigned long)" };
-	static const char *const sites[] = { "my::operator newish(int)", "malloc_stats", "xml_parse", "call(my::operator new_tag)", "safe_mallocator" };
+	/* wrappers around malloc, from many programs, and what only looks like one; all called by
+	 * main in line 50 */
+	static const char *const wrappers[] = {
+		"xmalloc",
+		"xrealloc",
+		"sh_xmalloc",
+		"g_malloc0_n",
+		"CRYPTO_zalloc",
+		"uv__realloc",
+		"PyMem_RawMalloc",
+		"llvm::User::operator new(unsigned long, unsigned int)",
+		"llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long)",
+		"v8::internal::AllocAtLeastWithRetry(unsigned long)",
+		"my::Thing::operator new[](unsigned long)"
+	};
+	static const char *const sites[] = { "my::operator newish(int)", "malloc_stats",
+					     "xml_parse", "call(my::operator new_tag)",
+					     "safe_mallocator" };
 	for (uint32_t i = 0; i < 16; i++) {
 		const char *name = i < 11 ? wrappers[i] : sites[i - 11];
 
-		must(store_put_frame(store, 20 + i, 1, 0x2000 + i, &(struct store_frame_line){ .function = name, .file = "b.cc", .line = i }, 1));
+		must(store_put_frame(store, 20 + i, 1, 0x2000 + i,
+				     &(struct store_frame_line){
+					     .function = name, .file = "b.cc", .line = i },
+				     1));
 		must(store_put_stack(store, 20 + i, (uint32_t[]){ 20 + i, 5 }, 2));
 	}
-	must(store_put_vtable(store, &(struct store_vtable){ .id = 1, .module = 1, .vaddr = 16, .source = "symbol", .type = "Shape", .class_bytes = 24 }));
-	must(store_put_vtable(store, &(struct store_vtable){ .id = 2, .module = 3, .vaddr = 32, .source = "label", .type = "stripped.so!vtable+0x20" }));
-	must(store_put_type(store, &(struct store_type){ .id = 1, .name = "Shape", .form = "object", .rule = "vptr", .confidence = "exact",
-			.source = "symbol", .bytes = 24 }));
-	must(store_put_type(store, &(struct store_type){ .id = 2, .name = "stripped.so!vtable+0x20", .form = "object", .rule = "vptr",
-			.confidence = "label", .source = "label" }));
-	must(store_put_type(store, &(struct store_type){ .id = 3, .name = "int", .container = "std::vector<int, std::allocator<int>>", .form = "buffer",
-			.rule = "allocator", .confidence = "exact", .source = "site", .bytes = 4 }));
+	must(store_put_vtable(store, &(struct store_vtable){ .id = 1,
+							     .module = 1,
+							     .vaddr = 16,
+							     .source = "symbol",
+							     .type = "Shape",
+							     .class_bytes = 24 }));
+	must(store_put_vtable(store, &(struct store_vtable){ .id = 2,
+							     .module = 3,
+							     .vaddr = 32,
+							     .source = "label",
+							     .type = "stripped.so!vtable+0x20" }));
+	must(store_put_type(store, &(struct store_type){ .id = 1,
+							 .name = "Shape",
+							 .form = "object",
+							 .rule = "vptr",
+							 .confidence = "exact",
+							 .source = "symbol",
+							 .bytes = 24 }));
+	must(store_put_type(store, &(struct store_type){ .id = 2,
+							 .name = "stripped.so!vtable+0x20",
+							 .form = "object",
+							 .rule = "vptr",
+							 .confidence = "label",
+							 .source = "label" }));
+	must(store_put_type(store, &(struct store_type){
+					   .id = 3,
+					   .name = "int",
+					   .container = "std::vector<int, std::allocator<int>>",
+					   .form = "buffer",
+					   .rule = "allocator",
+					   .confidence = "exact",
+					   .source = "site",
+					   .bytes = 4 }));
 	for (uint32_t stack = 1; stack <= 7; stack++)
 		for (uint32_t process = 1; process <= 2; process++)
-			must(store_put_stat(store, &(struct store_stat){ .process = process, .stack = stack, .vtable = stack % 3, .reading = stack == 4 ? 3 : 0,
-					.size_step = 4, .api = 4, .type = stack == 6 ? 3 : stack % 3,
-					.allocs = 10 * stack, .frees = 4 * stack, .bytes = 100 * stack, .live = 6 * stack, .live_bytes = 60 * stack,
-					.max_size = 20, .min_size = stack }));
-	must(store_put_stat(store, &(struct store_stat){ .process = 1, .allocs = 1, .bytes = UINT32_MAX, .live = 1, .live_bytes = UINT32_MAX }));
-	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 1, .type = 1, .bin = 12, .count = 3, .bytes = 30 }));
+			must(store_put_stat(store, &(struct store_stat){
+							   .process = process,
+							   .stack = stack,
+							   .vtable = stack % 3,
+							   .reading = stack == 4 ? 3 : 0,
+							   .size_step = 4,
+							   .api = 4,
+							   .type = stack == 6 ? 3 : stack % 3,
+							   .allocs = 10 * stack,
+							   .frees = 4 * stack,
+							   .bytes = 100 * stack,
+							   .live = 6 * stack,
+							   .live_bytes = 60 * stack,
+							   .max_size = 20,
+							   .min_size = stack }));
+	must(store_put_stat(store, &(struct store_stat){ .process = 1,
+							 .allocs = 1,
+							 .bytes = UINT32_MAX,
+							 .live = 1,
+							 .live_bytes = UINT32_MAX }));
+	must(store_put_lifetime(
+		store,
+		&(struct store_lifetime){
+			.process = 1, .stack = 1, .type = 1, .bin = 12, .count = 3, .bytes = 30 }));
 	/* stacks 3 and 4 are of one site; bin 13 is theirs together, alive and dead apart */
 	for (uint32_t stack = 3; stack <= 4; stack++)
-		must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = stack, .bin = 13, .count = stack, .bytes = 10 }));
-	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 3, .bin = 13, .censored = true, .count = 100, .bytes = 1 }));
-	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1, .stack = 0, .bin = 13, .count = 200, .bytes = 1 }));
-	must(store_put_peak(store, &(struct store_peak){ .process = 1, .stack = 4, .peak_blocks = 2, .peak_bytes = 50, .peak_time = 9 }));
-	must(store_put_peak(store, &(struct store_peak){ .process = 1, .stack = 3, .peak_blocks = 2, .peak_bytes = 70, .peak_time = 9 }));
-	must(store_put_bucket(store, &(struct store_bucket){ .process = 1, .start = 0, .length = 100, .allocs = 5, .live_bytes = 77 }));
-	must(store_put_page(store, &(struct store_page){ .process = 1, .page = 16, .blocks = 3, .live_bytes = 1024 }));
+		must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1,
+									 .stack = stack,
+									 .bin = 13,
+									 .count = stack,
+									 .bytes = 10 }));
+	must(store_put_lifetime(store, &(struct store_lifetime){ .process = 1,
+								 .stack = 3,
+								 .bin = 13,
+								 .censored = true,
+								 .count = 100,
+								 .bytes = 1 }));
+	must(store_put_lifetime(
+		store, &(struct store_lifetime){
+			       .process = 1, .stack = 0, .bin = 13, .count = 200, .bytes = 1 }));
+	must(store_put_peak(store, &(struct store_peak){ .process = 1,
+							 .stack = 4,
+							 .peak_blocks = 2,
+							 .peak_bytes = 50,
+							 .peak_time = 9 }));
+	must(store_put_peak(store, &(struct store_peak){ .process = 1,
+							 .stack = 3,
+							 .peak_blocks = 2,
+							 .peak_bytes = 70,
+							 .peak_time = 9 }));
+	must(store_put_bucket(
+		store,
+		&(struct store_bucket){
+			.process = 1, .start = 0, .length = 100, .allocs = 5, .live_bytes = 77 }));
+	must(store_put_page(store,
+			    &(struct store_page){
+				    .process = 1, .page = 16, .blocks = 3, .live_bytes = 1024 }));
 	must(store_put_counter(store, 1, "DROPPED", "loss", 3, "why"));
 	must(store_put_counter(store, 1, "WAITED", "note", 4, "waits"));
 	must(store_put_note(store, 0, "hello"));
@@ -138,8 +257,14 @@ static void put_session(struct store *store)
 static void put_events(struct store *store, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct event e = { .time = i, .kind = EVENT_ALLOC, .api = 1, .address = 4096 + i * 16, .size = i % 50, .stack = i % 7,
-				   .process = i < count / 2 ? 1 : 2, .thread = 1 };
+		struct event e = { .time = i,
+				   .kind = EVENT_ALLOC,
+				   .api = 1,
+				   .address = 4096 + i * 16,
+				   .size = i % 50,
+				   .stack = i % 7,
+				   .process = i < count / 2 ? 1 : 2,
+				   .thread = 1 };
 
 		must(store_put_events(store, &e, 1));
 	}
@@ -159,14 +284,16 @@ static bool tally_event(void *context, const struct event *event)
 	return t->count != t->stop_at;
 }
 
-static void expect_events(struct store *store, const char *name, uint32_t process, uint64_t from, uint64_t to, uint64_t stop_at,
-			  uint64_t count, uint64_t first, uint64_t last)
+static void expect_events(struct store *store, const char *name, uint32_t process, uint64_t from,
+			  uint64_t to, uint64_t stop_at, uint64_t count, uint64_t first,
+			  uint64_t last)
 {
 	struct tally t = { .stop_at = stop_at };
 	char why[200];
 
 	must(store_each_event(store, process, from, to, tally_event, &t));
-	snprintf(why, sizeof(why), "%" PRIu64 " events from %" PRIu64 " to %" PRIu64, t.count, t.first, t.last);
+	snprintf(why, sizeof(why), "%" PRIu64 " events from %" PRIu64 " to %" PRIu64, t.count,
+		 t.first, t.last);
 	check(name, t.count == count && t.first == first && t.last == last, why);
 }
 
@@ -185,15 +312,23 @@ static int files_in_directory(void)
 static void test_documentation(struct store *store)
 {
 	expect(store, "every column is documented",
-	       "SELECT count(*) || ' ' || COALESCE(group_concat(m.name || '.' || c.name), '') FROM sqlite_master m, pragma_table_info(m.name) c "
-	       "WHERE m.type IN ('table', 'view') AND NOT EXISTS (SELECT 1 FROM documentation d WHERE d.object = m.name AND d.name = c.name "
-	       "AND d.position = c.cid + 1 AND length(d.text) > 3)", "0 ");
+	       "SELECT count(*) || ' ' || COALESCE(group_concat(m.name || '.' || c.name), '') FROM "
+	       "sqlite_master m, pragma_table_info(m.name) c "
+	       "WHERE m.type IN ('table', 'view') AND NOT EXISTS (SELECT 1 FROM documentation d "
+	       "WHERE d.object = m.name AND d.name = c.name "
+	       "AND d.position = c.cid + 1 AND length(d.text) > 3)",
+	       "0 ");
 	expect(store, "no text without a column",
-	       "SELECT count(*) || ' ' || COALESCE(group_concat(object || '.' || name), '') FROM documentation d WHERE d.name <> '' AND NOT EXISTS "
-	       "(SELECT 1 FROM pragma_table_info(d.object) c WHERE c.name = d.name)", "0 ");
+	       "SELECT count(*) || ' ' || COALESCE(group_concat(object || '.' || name), '') FROM "
+	       "documentation d WHERE d.name <> '' AND NOT EXISTS "
+	       "(SELECT 1 FROM pragma_table_info(d.object) c WHERE c.name = d.name)",
+	       "0 ");
 	expect(store, "every object is documented",
-	       "SELECT count(*) || ' ' || COALESCE(group_concat(m.name), '') FROM sqlite_master m WHERE m.type IN ('table', 'view') AND "
-	       "NOT EXISTS (SELECT 1 FROM documentation d WHERE d.object = m.name AND d.name = '' AND length(d.text) > 10)", "0 ");
+	       "SELECT count(*) || ' ' || COALESCE(group_concat(m.name), '') FROM sqlite_master m "
+	       "WHERE m.type IN ('table', 'view') AND "
+	       "NOT EXISTS (SELECT 1 FROM documentation d WHERE d.object = m.name AND d.name = '' "
+	       "AND length(d.text) > 10)",
+	       "0 ");
 }
 
 /* The example that each view's documentation ends with is a statement that works. */
@@ -203,7 +338,8 @@ static void test_examples(struct store *store)
 	bool row = true;
 	int ran = 0;
 
-	must(store_query(store, "SELECT text FROM documentation WHERE kind = 'view' AND name = ''", &query));
+	must(store_query(store, "SELECT text FROM documentation WHERE kind = 'view' AND name = ''",
+			 &query));
 	for (must(query_step(query, &row)); row; must(query_step(query, &row))) {
 		const char *example = strstr(query_text(query, 0), "Example: ");
 		struct query *tried;
@@ -237,62 +373,119 @@ static void test_finished(void)
 	chmod(path, 0400);
 	must(store_open(path, &store));
 	check("a finished session is complete", store_complete(store), "it says not");
-	expect(store, "the last value of a key counts", "SELECT value FROM v_session WHERE key = 'size'", "8");
-	expect(store, "processes", "SELECT group_concat(name || role || pid || ':' || allocs || ':' || lost || ':' || threads || ':' || live_bytes) FROM v_processes",
+	expect(store, "the last value of a key counts",
+	       "SELECT value FROM v_session WHERE key = 'size'", "8");
+	expect(store, "processes",
+	       "SELECT group_concat(name || role || pid || ':' || allocs || ':' || lost || ':' || "
+	       "threads || ':' || live_bytes) FROM v_processes",
 	       "prog101:281:3:1:4294968975,progrenderer102:280:0:1:1680");
-	expect(store, "file names of modules", "SELECT group_concat(name) FROM v_modules", "prog,libc.so.6,stripped.so");
-	expect(store, "types", "SELECT group_concat(COALESCE(type, '-') || ' ' || source || ' ' || COALESCE(certainty, '-') || ' ' || allocs || ' ' || stacks, ', ')"
-	       " FROM v_types", "- none - 61 2, Shape symbol high 240 3, int site high 120 1, stripped.so!vtable+0x20 label label 140 2");
-	expect(store, "how a type is known", "SELECT container || ' ' || form || ' ' || rule || ' ' || confidence || ' ' || class_bytes FROM v_types "
-	       "WHERE type = 'int'", "std::vector<int, std::allocator<int>> buffer allocator exact 4");
-	expect(store, "a label is not a type", "SELECT typed_allocs || ' ' || vptr_allocs FROM v_processes WHERE process = 2", "180 190");
-	expect(store, "lifetimes of a type", "SELECT group_concat(COALESCE(type, '-') || bin || ':' || count, ' ') FROM v_lifetimes WHERE bin = 12", "Shape12:3");
-	expect(store, "types of a process", "SELECT allocs FROM v_process_types WHERE process = 2 AND type = 'Shape'", "120");
+	expect(store, "file names of modules", "SELECT group_concat(name) FROM v_modules",
+	       "prog,libc.so.6,stripped.so");
+	expect(store, "types",
+	       "SELECT group_concat(COALESCE(type, '-') || ' ' || source || ' ' || "
+	       "COALESCE(certainty, '-') || ' ' || allocs || ' ' || stacks, ', ')"
+	       " FROM v_types",
+	       "- none - 61 2, Shape symbol high 240 3, int site high 120 1, "
+	       "stripped.so!vtable+0x20 label label 140 2");
+	expect(store, "how a type is known",
+	       "SELECT container || ' ' || form || ' ' || rule || ' ' || confidence || ' ' || "
+	       "class_bytes FROM v_types "
+	       "WHERE type = 'int'",
+	       "std::vector<int, std::allocator<int>> buffer allocator exact 4");
+	expect(store, "a label is not a type",
+	       "SELECT typed_allocs || ' ' || vptr_allocs FROM v_processes WHERE process = 2",
+	       "180 190");
+	expect(store, "lifetimes of a type",
+	       "SELECT group_concat(COALESCE(type, '-') || bin || ':' || count, ' ') FROM "
+	       "v_lifetimes WHERE bin = 12",
+	       "Shape12:3");
+	expect(store, "types of a process",
+	       "SELECT allocs FROM v_process_types WHERE process = 2 AND type = 'Shape'", "120");
 	expect(store, "a site is beyond library and inlined code",
-	       "SELECT function || source || line FROM v_sites JOIN stack k USING (site) WHERE k.id = 1", "push(std::vector<int>&)a.cc12");
-	expect(store, "a nameless function is a site", "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 2", "stripped.so+0x1234");
-	expect(store, "stacks of one line share a site", "SELECT function || line || ' ' || stacks || ' ' || allocs || ' ' || peak_bytes_at_most "
-	       "FROM v_sites JOIN stack k USING (site) WHERE k.id = 4", "main40 2 140 120");
-	expect(store, "another line is another site", "SELECT stacks FROM v_sites JOIN stack k USING (site) WHERE k.id = 5", "1");
-	expect(store, "all boring: the innermost", "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 6", "strdup");
-	expect(store, "a longer name is another function", "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 7", "mallocator(int)");
+	       "SELECT function || source || line FROM v_sites JOIN stack k USING (site) WHERE "
+	       "k.id = 1",
+	       "push(std::vector<int>&)a.cc12");
+	expect(store, "a nameless function is a site",
+	       "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 2",
+	       "stripped.so+0x1234");
+	expect(store, "stacks of one line share a site",
+	       "SELECT function || line || ' ' || stacks || ' ' || allocs || ' ' || "
+	       "peak_bytes_at_most "
+	       "FROM v_sites JOIN stack k USING (site) WHERE k.id = 4",
+	       "main40 2 140 120");
+	expect(store, "another line is another site",
+	       "SELECT stacks FROM v_sites JOIN stack k USING (site) WHERE k.id = 5", "1");
+	expect(store, "all boring: the innermost",
+	       "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 6", "strdup");
+	expect(store, "a longer name is another function",
+	       "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 7",
+	       "mallocator(int)");
 	expect(store, "no stack", "SELECT allocs FROM v_sites WHERE site IS NULL", "1");
 	expect(store, "sites hold every allocation", "SELECT SUM(allocs) FROM v_sites", "561");
 	expect(store, "so do their types", "SELECT SUM(allocs) FROM v_site_types", "561");
 	expect(store, "rendered stacks", "SELECT text FROM v_stacks WHERE stack = 1",
 	       "void std::vector<int, A<int> >::grow<int>(int&&) < push(std::vector<int>&) < main");
-	expect(store, "a deep stack, in order", "SELECT count(*) || ' ' || group_concat(frame) FROM (SELECT frame FROM v_stack_frames WHERE stack = 8 "
-	       "AND depth = 0 ORDER BY level)", "40 1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4");
-	expect(store, "tails are shared", "SELECT (SELECT tail FROM stack WHERE id = 8) = (SELECT tail FROM stack WHERE id = 9)", "1");
-	expect(store, "the site of boring frames lies outwards", "SELECT (SELECT site FROM stack WHERE id = 10) = (SELECT site FROM stack WHERE id = 5)", "1");
-	expect(store, "an empty stack has no frames and no site", "SELECT (SELECT count(*) FROM v_stack_frames WHERE stack = 11) || "
-	       "(SELECT site IS NULL FROM stack WHERE id = 11)", "01");
-	expect(store, "a site's statistics are those of its stacks", "SELECT group_concat(x || ' ' || y) FROM (SELECT (SELECT SUM(allocs) || ' ' || "
-	       "SUM(frees) || ' ' || SUM(live_bytes) || ' ' || MIN(min_size) || ' ' || MAX(max_size) FROM stat s WHERE s.process = 1 AND s.stack IN (3, 4)) AS x, "
-	       "(SELECT SUM(allocs) || ' ' || SUM(frees) || ' ' || SUM(live_bytes) || ' ' || MIN(min_size) || ' ' || MAX(max_size) FROM site_stat s "
-	       "WHERE s.process = 1 AND s.site = (SELECT site FROM stack WHERE id = 4)) AS y)", "70 28 420 3 20 70 28 420 3 20");
-	expect(store, "all blocks are in them", "SELECT (SELECT SUM(allocs) FROM stat) = (SELECT SUM(allocs) FROM site_stat)", "1");
-	expect(store, "wrappers of allocation are not sites", "SELECT count(*) || ' ' || COALESCE(group_concat((SELECT n.name FROM frame_line l JOIN "
-	       "function n ON n.id = l.function WHERE l.frame = k.frame0)), '') FROM stack k WHERE id BETWEEN 20 AND 30 AND site <> "
-	       "(SELECT site FROM stack WHERE id = 5)", "0 ");
-	expect(store, "names that look like them are", "SELECT count(DISTINCT site) FROM stack WHERE id BETWEEN 31 AND 35 AND site <> "
-	       "(SELECT site FROM stack WHERE id = 5)", "5");
-	expect(store, "lifetimes are added up a site", "SELECT group_concat(count || ':' || bytes || ':' || censored, ' ') FROM (SELECT * FROM "
-	       "v_site_lifetimes WHERE bin = 13 ORDER BY site IS NULL, censored)", "7:20:0 100:1:1 200:1:0");
+	expect(store, "a deep stack, in order",
+	       "SELECT count(*) || ' ' || group_concat(frame) FROM (SELECT frame FROM "
+	       "v_stack_frames WHERE stack = 8 "
+	       "AND depth = 0 ORDER BY level)",
+	       "40 "
+	       "1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4,5,6,1,2,3,4");
+	expect(store, "tails are shared",
+	       "SELECT (SELECT tail FROM stack WHERE id = 8) = (SELECT tail FROM stack WHERE id = "
+	       "9)",
+	       "1");
+	expect(store, "the site of boring frames lies outwards",
+	       "SELECT (SELECT site FROM stack WHERE id = 10) = (SELECT site FROM stack WHERE id = "
+	       "5)",
+	       "1");
+	expect(store, "an empty stack has no frames and no site",
+	       "SELECT (SELECT count(*) FROM v_stack_frames WHERE stack = 11) || "
+	       "(SELECT site IS NULL FROM stack WHERE id = 11)",
+	       "01");
+	expect(store, "a site's statistics are those of its stacks",
+	       "SELECT group_concat(x || ' ' || y) FROM (SELECT (SELECT SUM(allocs) || ' ' || "
+	       "SUM(frees) || ' ' || SUM(live_bytes) || ' ' || MIN(min_size) || ' ' || "
+	       "MAX(max_size) FROM stat s WHERE s.process = 1 AND s.stack IN (3, 4)) AS x, "
+	       "(SELECT SUM(allocs) || ' ' || SUM(frees) || ' ' || SUM(live_bytes) || ' ' || "
+	       "MIN(min_size) || ' ' || MAX(max_size) FROM site_stat s "
+	       "WHERE s.process = 1 AND s.site = (SELECT site FROM stack WHERE id = 4)) AS y)",
+	       "70 28 420 3 20 70 28 420 3 20");
+	expect(store, "all blocks are in them",
+	       "SELECT (SELECT SUM(allocs) FROM stat) = (SELECT SUM(allocs) FROM site_stat)", "1");
+	expect(store, "wrappers of allocation are not sites",
+	       "SELECT count(*) || ' ' || COALESCE(group_concat((SELECT n.name FROM frame_line l "
+	       "JOIN "
+	       "function n ON n.id = l.function WHERE l.frame = k.frame0)), '') FROM stack k WHERE "
+	       "id BETWEEN 20 AND 30 AND site <> "
+	       "(SELECT site FROM stack WHERE id = 5)",
+	       "0 ");
+	expect(store, "names that look like them are",
+	       "SELECT count(DISTINCT site) FROM stack WHERE id BETWEEN 31 AND 35 AND site <> "
+	       "(SELECT site FROM stack WHERE id = 5)",
+	       "5");
+	expect(store, "lifetimes are added up a site",
+	       "SELECT group_concat(count || ':' || bytes || ':' || censored, ' ') FROM (SELECT * "
+	       "FROM "
+	       "v_site_lifetimes WHERE bin = 13 ORDER BY site IS NULL, censored)",
+	       "7:20:0 100:1:1 200:1:0");
 	expect(store, "losses", "SELECT group_concat(name || count) FROM v_losses", "DROPPED3");
 	expect(store, "pages", "SELECT used FROM v_pages", "0.25");
-	expect(store, "strings are stored once", "SELECT count(*) FROM function WHERE name = 'main'", "1");
+	expect(store, "strings are stored once",
+	       "SELECT count(*) FROM function WHERE name = 'main'", "1");
 	test_documentation(store);
 	test_examples(store);
 
 	expect_events(store, "all events", 0, 0, UINT64_MAX, 0, events, 0, events - 1);
-	expect_events(store, "events of a process", 2, 0, UINT64_MAX, 0, events / 2, events / 2, events - 1);
+	expect_events(store, "events of a process", 2, 0, UINT64_MAX, 0, events / 2, events / 2,
+		      events - 1);
 	expect_events(store, "events of a time", 0, 262000, 263000, 0, 1001, 262000, 263000);
 	expect_events(store, "of both", 1, 299990, 300010, 0, 10, 299990, 299999);
 	expect_events(store, "no events", 3, 0, UINT64_MAX, 0, 0, 0, 0);
 	expect_events(store, "stop early", 0, 100, UINT64_MAX, 5, 5, 100, 104);
 	err = store_query(store, "SELECT x FROM nowhere", &(struct query *){ NULL });
-	check("a wrong query is an error", err && strstr(err->message, "nowhere"), err ? err->message : "it is not");
+	check("a wrong query is an error", err && strstr(err->message, "nowhere"),
+	      err ? err->message : "it is not");
 	shiny_err_free(err);
 	store_close(store);
 	check("reading leaves no trace", files_in_directory() == 1, "there are companions");
@@ -303,13 +496,15 @@ static void test_finished(void)
 	must(store_finish(store, NULL));
 	must(store_open(path, &store));
 	err = store_each_event(store, 0, 0, UINT64_MAX, tally_event, &(struct tally){ 0 });
-	check("without events, says so", err && strstr(err->message, "holds no events") && err->advice, "it does not");
+	check("without events, says so",
+	      err && strstr(err->message, "holds no events") && err->advice, "it does not");
 	shiny_err_free(err);
 	store_close(store);
 	unlink(path);
 }
 
-/* A writer killed in the middle: the file holds what was committed, whether or not its log is still beside it. */
+/* A writer killed in the middle: the file holds what was committed, whether or not its log is still
+ * beside it. */
 static void test_killed(void)
 {
 	int ready[2];
@@ -341,7 +536,8 @@ static void test_killed(void)
 	expect_events(store, "and has what was committed", 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
 	store_close(store);
 	struct shiny_err *err = store_create(path, true, true, &store);
-	check("a live recording is not replaced", err && strstr(err->message, "being recorded"), "it is");
+	check("a live recording is not replaced", err && strstr(err->message, "being recorded"),
+	      "it is");
 	shiny_err_free(err);
 
 	kill(child, SIGKILL);
@@ -352,7 +548,8 @@ static void test_killed(void)
 	must(store_open(path, &store));
 	check("a killed recording is not complete", !store_complete(store), "it says so");
 	expect(store, "what was committed is there", "SELECT count(*) FROM process", "2");
-	expect(store, "what was not is not", "SELECT count(*) FROM session WHERE key = 'after'", "0");
+	expect(store, "what was not is not", "SELECT count(*) FROM session WHERE key = 'after'",
+	       "0");
 	expect_events(store, "so are its events", 0, 0, UINT64_MAX, 0, 300000, 0, 299999);
 	store_close(store);
 	chmod(directory, 0700);
@@ -361,7 +558,8 @@ static void test_killed(void)
 	expect(store, "so it can be read again", "SELECT count(*) FROM process", "2");
 	store_close(store);
 
-	must(store_create(path, true, true, &store)); /* --force, over the left-behind file and its log */
+	/* --force, over the left-behind file and its log */
+	must(store_create(path, true, true, &store));
 	must(store_finish(store, NULL));
 	must(store_open(path, &store));
 	expect(store, "--force replaces all of it", "SELECT count(*) FROM process", "0");
@@ -376,7 +574,8 @@ static void refused(const char *name, const char *want)
 	struct shiny_err *err = store_open(path, &store);
 	char why[600];
 
-	snprintf(why, sizeof(why), "wanted ...%s..., got %s", want, err ? err->message : "a session");
+	snprintf(why, sizeof(why), "wanted ...%s..., got %s", want,
+		 err ? err->message : "a session");
 	check(name, err && strstr(err->message, want) && strstr(err->message, path), why);
 	if (err)
 		printf("# %s | %s\n", err->message, err->advice ? err->advice : "");
@@ -397,7 +596,8 @@ static void execute(const char *statement)
 {
 	sqlite3 *db = NULL;
 
-	if (sqlite3_open(path, &db) != SQLITE_OK || sqlite3_exec(db, statement, NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_open(path, &db) != SQLITE_OK ||
+	    sqlite3_exec(db, statement, NULL, NULL, NULL) != SQLITE_OK)
 		printf("# failed: %s: %s\n", statement, sqlite3_errmsg(db));
 	sqlite3_close(db);
 }
@@ -414,7 +614,9 @@ static void test_refusals(void)
 	write_file("hello, this is a text file that is no session\n", 46);
 	refused("text", "not a session file");
 	err = store_create(path, false, true, &store);
-	check("an existing file is not replaced", err && strstr(err->message, "exists already") && stat(path, &st) == 0 && st.st_size == 46,
+	check("an existing file is not replaced",
+	      err && strstr(err->message, "exists already") && stat(path, &st) == 0 &&
+		      st.st_size == 46,
 	      "it was");
 	shiny_err_free(err);
 	chmod(path, 0);
@@ -451,7 +653,8 @@ static void test_refusals(void)
 	refused("newer", "format 99");
 	unlink(path);
 	err = store_create("/nonexistent/x.shiny", false, true, &store);
-	check("no directory", err && strstr(err->message, "/nonexistent/x.shiny") && err->advice, "no such error");
+	check("no directory", err && strstr(err->message, "/nonexistent/x.shiny") && err->advice,
+	      "no such error");
 	shiny_err_free(err);
 }
 
@@ -464,7 +667,10 @@ static pid_t start_reader(const char *file)
 		sqlite3 *db = NULL;
 
 		if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK)
-			sqlite3_exec(db, "BEGIN; SELECT COUNT(*) FROM sqlite_master; SELECT COUNT(*) FROM session; COMMIT", NULL, NULL, NULL);
+			sqlite3_exec(db,
+				     "BEGIN; SELECT COUNT(*) FROM sqlite_master; SELECT COUNT(*) "
+				     "FROM session; COMMIT",
+				     NULL, NULL, NULL);
 		sqlite3_close(db);
 		usleep(500);
 	}
@@ -498,15 +704,18 @@ static void test_watched(void)
 enum { SOMEBODY = 65534, ROUNDS = 20 };
 
 /*
- * Root reads the file as it begins to have a log: SQLite then makes the log's companion, and gives it to the file's owner afterwards. Here it
- * takes its time between the two. False: the writer was faster.
+ * Root reads the file as it begins to have a log: SQLite then makes the log's companion, and gives
+ * it to the file's owner afterwards. Here it takes its time between the two. False: the writer was
+ * faster.
  */
 static bool read_as_root(pid_t writer, const char *companion)
 {
 	siginfo_t ended = { 0 };
 	int fd;
 
-	while (access(path, F_OK) != 0 && waitid(P_PID, (id_t)writer, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && !ended.si_pid)
+	while (access(path, F_OK) != 0 &&
+	       waitid(P_PID, (id_t)writer, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       !ended.si_pid)
 		sched_yield();
 	fd = open(companion, O_RDWR | O_CREAT | O_EXCL, 0644);
 	if (fd < 0)
@@ -550,14 +759,16 @@ static void test_root_reads(void)
 	}
 	check("a recording that root reads as it begins", status == 0, "it failed");
 	if (!met)
-		printf("skip root came in time: the log was there each time, so it proved nothing\n");
+		printf("skip root came in time: the log was there each time, so it proved "
+		       "nothing\n");
 }
 
 int main(void)
 {
 	if (!mkdtemp(directory))
 		return 1;
-	snprintf(path, sizeof(path), "%s/a%%b?c#.shiny", directory); /* characters that mean something in a URI */
+	/* characters that mean something in a URI */
+	snprintf(path, sizeof(path), "%s/a%%b?c#.shiny", directory);
 	test_finished();
 	test_killed();
 	test_refusals();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_sym_frames.c: function, file, line and inline chain of addresses, against what the program that was compiled says of itself, and
- * against another symbolizer on some hundreds of addresses; for every place that DWARF can be in.
+ * test_sym_frames.c: function, file, line and inline chain of addresses, against what the program
+ * that was compiled says of itself, and against another symbolizer on some hundreds of addresses;
+ * for every place that DWARF can be in.
  */
 #include "fixtures/sym_fixture.h"
 
@@ -14,7 +15,8 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path ? path : "-";
 }
 
-/* What must be known: nothing; the physical function; that with its scopes and parameters and all the lines. */
+/* What must be known: nothing; the physical function; that with its scopes and parameters and all
+ * the lines. */
 enum expect { NOTHING, SYMBOLS, ALL };
 
 static bool same_function(const char *got, const char *truth, bool inlined)
@@ -27,11 +29,14 @@ static bool same_function(const char *got, const char *truth, bool inlined)
 		got += 5;
 	/* inlined functions without a linkage name have no parameters */
 	return !strcmp(got, truth) ||
-	       (inlined && strchr(truth, '(') && strlen(got) < length && !strncmp(got, truth, strlen(got)) && truth[strlen(got)] == '(');
+	       (inlined && strchr(truth, '(') && strlen(got) < length &&
+		!strncmp(got, truth, strlen(got)) && truth[strlen(got)] == '(');
 }
 
-/* Checks one line of truth: "VADDR FUNCTION:LINE FUNCTION:LINE". Spaces occur in function names, so split at ":DIGITS". */
-static bool check_line(struct sym_module *module, char *text, enum expect expect, char *why, size_t room)
+/* Checks one line of truth: "VADDR FUNCTION:LINE FUNCTION:LINE". Spaces occur in function names, so
+ * split at ":DIGITS". */
+static bool check_line(struct sym_module *module, char *text, enum expect expect, char *why,
+		       size_t room)
 {
 	struct sym_frame frames[16], few[1];
 	char *at;
@@ -39,7 +44,8 @@ static bool check_line(struct sym_module *module, char *text, enum expect expect
 	size_t count = sym_frames(module, vaddr - 1, frames, 16), i = 0;
 	size_t first = sym_frames(module, vaddr - 1, few, 1);
 
-	snprintf(why, room, "%lx: %zu frames, first %s %s:%u", vaddr, count, count && frames[0].function ? frames[0].function : "-",
+	snprintf(why, room, "%lx: %zu frames, first %s %s:%u", vaddr, count,
+		 count && frames[0].function ? frames[0].function : "-",
 		 count ? base_of(frames[0].file) : "-", count ? frames[0].line : 0);
 	if (expect == NOTHING)
 		return count == 0;
@@ -59,15 +65,21 @@ static bool check_line(struct sym_module *module, char *text, enum expect expect
 		bool last = *at != ' ';
 
 		if (expect == SYMBOLS) {
-			if (last && (count != 1 || !same_function(frames[0].function, name, false) || frames[0].file))
+			if (last &&
+			    (count != 1 || !same_function(frames[0].function, name, false) ||
+			     frames[0].file))
 				return false;
 			continue;
 		}
-		if (i >= count || !same_function(frames[i].function, name, !last) || frames[i].line != line ||
-		    frames[i].inlined == last || strcmp(base_of(frames[i].file), SOURCE)) {
-			snprintf(why, room, "%lx frame %zu: %s %s:%u inlined %d, truth %s:%lu", vaddr, i,
-				 i < count && frames[i].function ? frames[i].function : "-", i < count ? base_of(frames[i].file) : "-",
-				 i < count ? frames[i].line : 0, i < count && frames[i].inlined, name, line);
+		if (i >= count || !same_function(frames[i].function, name, !last) ||
+		    frames[i].line != line || frames[i].inlined == last ||
+		    strcmp(base_of(frames[i].file), SOURCE)) {
+			snprintf(why, room, "%lx frame %zu: %s %s:%u inlined %d, truth %s:%lu",
+				 vaddr, i,
+				 i < count && frames[i].function ? frames[i].function : "-",
+				 i < count ? base_of(frames[i].file) : "-",
+				 i < count ? frames[i].line : 0, i < count && frames[i].inlined,
+				 name, line);
 			return false;
 		}
 		i++;
@@ -96,8 +108,10 @@ static void check_program(const char *name, const struct sym_options *options, e
 	}
 	if (truth)
 		fclose(truth);
-	fixture_result(lines == 4 && !wrong && (expect != ALL || info->dwarf) && (expect == ALL || *info->note), name,
-		       "%u of %u wrong, dwarf %d, note '%s', first: %s", wrong, lines, info->dwarf, info->note, first);
+	fixture_result(lines == 4 && !wrong && (expect != ALL || info->dwarf) &&
+			       (expect == ALL || *info->note),
+		       name, "%u of %u wrong, dwarf %d, note '%s', first: %s", wrong, lines,
+		       info->dwarf, info->note, first);
 	sym_destroy(sym);
 }
 
@@ -108,8 +122,11 @@ static bool build(const char *name, const char *compiler, const char *flags, con
 		fixture_skip(name, compiler);
 		return false;
 	}
-	if (!fixture_run("rm -rf program* *.dwo .debug d truth; %s -std=c++17 %s \"$OLDPWD\"/%s/" SOURCE " -o program && "
-			 "./program > truth", compiler, flags, fixture_source()) ||
+	if (!fixture_run(
+		    "rm -rf program* *.dwo .debug d truth; %s -std=c++17 %s \"$OLDPWD\"/%s/" SOURCE
+		    " -o program && "
+		    "./program > truth",
+		    compiler, flags, fixture_source()) ||
 	    (then && !fixture_run("%s", then))) {
 		fixture_skip(name, "this tool chain can't build it");
 		return false;
@@ -138,23 +155,36 @@ static void against_truth(void)
 		{ "clang DWARF 4", "clang++", "-O2 -g -gdwarf-4", NULL, ALL },
 		{ "clang split", "clang++", "-O2 -g -gsplit-dwarf", NULL, ALL },
 		{ "debug link beside it", "g++", "-O2 -g -Wl,--build-id=none",
-		  "objcopy --only-keep-debug program program.debug && strip program && objcopy --add-gnu-debuglink=program.debug program", ALL },
+		  "objcopy --only-keep-debug program program.debug && strip program && objcopy "
+		  "--add-gnu-debuglink=program.debug program",
+		  ALL },
 		{ "debug link in .debug", "g++", "-O2 -g",
-		  "mkdir .debug && objcopy --only-keep-debug program .debug/program.debug && strip program && "
-		  "objcopy --add-gnu-debuglink=.debug/program.debug program", ALL },
+		  "mkdir .debug && objcopy --only-keep-debug program .debug/program.debug && strip "
+		  "program && "
+		  "objcopy --add-gnu-debuglink=.debug/program.debug program",
+		  ALL },
 		{ "debug link, wrong checksum", "g++", "-O2 -g -Wl,--build-id=none",
-		  "objcopy --only-keep-debug program program.debug && strip program && objcopy --add-gnu-debuglink=program.debug program && "
-		  "echo >> program.debug", NOTHING },
+		  "objcopy --only-keep-debug program program.debug && strip program && objcopy "
+		  "--add-gnu-debuglink=program.debug program && "
+		  "echo >> program.debug",
+		  NOTHING },
 		{ "debug link, other build-id", "g++", "-O2 -g -Wl,--build-id=0x12345678",
-		  "objcopy --only-keep-debug program program.debug && strip program && objcopy --add-gnu-debuglink=program.debug program && "
-		  "objcopy --remove-section=.note.gnu.build-id program.debug", NOTHING },
+		  "objcopy --only-keep-debug program program.debug && strip program && objcopy "
+		  "--add-gnu-debuglink=program.debug program && "
+		  "objcopy --remove-section=.note.gnu.build-id program.debug",
+		  NOTHING },
 		{ "mini debug information", "g++", "-O2",
-		  "objcopy -S --add-section .comment2=/dev/null program stripped; nm program > /dev/null && "
+		  "objcopy -S --add-section .comment2=/dev/null program stripped; nm program > "
+		  "/dev/null && "
 		  "objcopy --only-keep-debug program mini && xz -k mini && strip program && "
-		  "objcopy --add-section .gnu_debugdata=mini.xz program; rm -f mini mini.xz stripped", SYMBOLS },
+		  "objcopy --add-section .gnu_debugdata=mini.xz program; rm -f mini mini.xz "
+		  "stripped",
+		  SYMBOLS },
 		{ "dwz", "g++", "-O2 -g", "dwz program", ALL },
 		{ "dwz with an alternate file", "g++", "-O2 -g",
-		  "cp program program2 && dwz -m program.alt program program2 && test -f program.alt", ALL },
+		  "cp program program2 && dwz -m program.alt program program2 && test -f "
+		  "program.alt",
+		  ALL },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -167,9 +197,11 @@ static void against_truth(void)
 
 	snprintf(dir, sizeof(dir), "%s/d", fixture_dir);
 	if (build("build-id directory", "g++", "-O2 -g -Wl,--build-id=0xabcdef0123",
-		  "mkdir -p d/.build-id/ab && objcopy --only-keep-debug program d/.build-id/ab/cdef0123.debug && strip program"))
+		  "mkdir -p d/.build-id/ab && objcopy --only-keep-debug program "
+		  "d/.build-id/ab/cdef0123.debug && strip program"))
 		check_program("build-id directory", &options, ALL);
-	if (build("unstripped file in a directory", "g++", "-O2 -g", "mkdir d && cp program d/program && strip program"))
+	if (build("unstripped file in a directory", "g++", "-O2 -g",
+		  "mkdir d && cp program d/program && strip program"))
 		check_program("unstripped file in a directory", &options, ALL);
 	options = (struct sym_options){ .no_dwarf = true };
 	if (build("DWARF not wanted", "g++", "-O2 -g", NULL)) {
@@ -188,15 +220,17 @@ static void against_truth(void)
 			fclose(truth);
 		snprintf(path, sizeof(path), "%s/program", fixture_dir);
 		module = fixture_open(sym, path);
-		fixture_result(sym_frames(module, vaddr - 1, &frame, 1) == 1 && !frame.file && frame.function, "DWARF not wanted",
-			       "vaddr %lx", vaddr);
+		fixture_result(sym_frames(module, vaddr - 1, &frame, 1) == 1 && !frame.file &&
+				       frame.function,
+			       "DWARF not wanted", "vaddr %lx", vaddr);
 		sym_destroy(sym);
 	}
 }
 
 /*
- * Addresses all over the program's code, against llvm-symbolizer: depth and lines must agree everywhere but in start-up code, where it
- * knows the file from a symbol. Names aren't compared: demanglers differ in spelling, and the truth above covers them.
+ * Addresses all over the program's code, against llvm-symbolizer: depth and lines must agree
+ * everywhere but in start-up code, where it knows the file from a symbol. Names aren't compared:
+ * demanglers differ in spelling, and the truth above covers them.
  */
 static void against_other(const char *name, const char *compiler, const char *flags)
 {
@@ -212,8 +246,10 @@ static void against_other(const char *name, const char *compiler, const char *fl
 		return;
 	}
 	/* every 127th byte of .text */
-	if (!fixture_run("readelf -SW program | sed 's/.*] *//' | awk '$1 == \".text\" { print $3, $5 }' > text") ||
-	    !fixture_run("read -r from size < text; from=$((0x$from)); end=$((from + 0x$size)); while [ $from -lt $end ]; do "
+	if (!fixture_run("readelf -SW program | sed 's/.*] *//' | awk '$1 == \".text\" { print $3, "
+			 "$5 }' > text") ||
+	    !fixture_run("read -r from size < text; from=$((0x$from)); end=$((from + 0x$size)); "
+			 "while [ $from -lt $end ]; do "
 			 "printf '0x%%x\\n' $from; from=$((from + 127)); done > addresses; "
 			 "llvm-symbolizer --obj=program -i --no-demangle < addresses > answers")) {
 		fixture_result(false, name, "can't run the reference");
@@ -254,7 +290,8 @@ static void against_other(const char *name, const char *compiler, const char *fl
 		for (size_t i = 0; i < count; i++) {
 			char ours[64];
 
-			snprintf(ours, sizeof(ours), "%s:%u", base_of(frames[i].file), frames[i].line);
+			snprintf(ours, sizeof(ours), "%s:%u", base_of(frames[i].file),
+				 frames[i].line);
 			if (strcmp(ours, reference[i])) {
 				places++;
 				break;
@@ -263,42 +300,55 @@ static void against_other(const char *name, const char *compiler, const char *fl
 	}
 	if (file)
 		fclose(file);
-	printf("# %s: %u addresses, %u with inlined functions, depth differs at %u, place at %u\n", name, asked, with_inlines, depth, places);
-	fixture_result(asked > 300 && with_inlines > 50 && depth * 200 <= asked && places * 200 <= asked, name,
-		       "%u addresses, %u with inlined functions, depth differs at %u, place at %u", asked, with_inlines, depth, places);
+	printf("# %s: %u addresses, %u with inlined functions, depth differs at %u, place at %u\n",
+	       name, asked, with_inlines, depth, places);
+	fixture_result(asked > 300 && with_inlines > 50 && depth * 200 <= asked &&
+			       places * 200 <= asked,
+		       name,
+		       "%u addresses, %u with inlined functions, depth differs at %u, place at %u",
+		       asked, with_inlines, depth, places);
 	sym_destroy(sym);
 }
 
 /* The file must be the one that was mapped. */
 static void identity(void)
 {
-	static const unsigned char id[] = { 0x12, 0x34, 0x56, 0x78 }, other[] = { 0x12, 0x34, 0x56, 0x79 };
+	static const unsigned char id[] = { 0x12, 0x34, 0x56, 0x78 },
+				   other[] = { 0x12, 0x34, 0x56, 0x79 };
 	struct sym *sym = fixture_sym(NULL);
 	struct sym_module *same, *changed, *missing, *foreign;
 	struct sym_frame frame;
 	struct sym_vtable vtable;
 	char path[256];
 
-	if (!fixture_run("echo 'int main(void) { return 0; }' > m.c && gcc -g -Wl,--build-id=0x12345678 m.c -o program")) {
+	if (!fixture_run("echo 'int main(void) { return 0; }' > m.c && gcc -g "
+			 "-Wl,--build-id=0x12345678 m.c -o program")) {
 		fixture_skip("identity", "gcc");
 		sym_destroy(sym);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/program", fixture_dir);
-	if (sym_module_open(sym, path, id, sizeof(id), &same) || sym_module_open(sym, path, other, sizeof(other), &changed) ||
-	    sym_module_open(sym, "/nowhere/at/all", id, sizeof(id), &missing) || sym_module_open(sym, "/etc/passwd", NULL, 0, &foreign))
+	if (sym_module_open(sym, path, id, sizeof(id), &same) ||
+	    sym_module_open(sym, path, other, sizeof(other), &changed) ||
+	    sym_module_open(sym, "/nowhere/at/all", id, sizeof(id), &missing) ||
+	    sym_module_open(sym, "/etc/passwd", NULL, 0, &foreign))
 		exit(1);
-	fixture_result(sym_module_info(same)->state == SYM_OK && !*sym_module_info(same)->note, "same build-id", "%s",
-		       sym_module_info(same)->note);
-	fixture_result(sym_module_info(changed)->state == SYM_CHANGED && strstr(sym_module_info(changed)->note, "12345679"),
+	fixture_result(sym_module_info(same)->state == SYM_OK && !*sym_module_info(same)->note,
+		       "same build-id", "%s", sym_module_info(same)->note);
+	fixture_result(sym_module_info(changed)->state == SYM_CHANGED &&
+			       strstr(sym_module_info(changed)->note, "12345679"),
 		       "other build-id", "%s", sym_module_info(changed)->note);
-	fixture_result(sym_module_info(missing)->state == SYM_MISSING && *sym_module_info(missing)->note, "missing file", "%s",
-		       sym_module_info(missing)->note);
-	fixture_result(sym_module_info(foreign)->state == SYM_NOT_ELF && *sym_module_info(foreign)->note, "foreign file", "%s",
-		       sym_module_info(foreign)->note);
+	fixture_result(sym_module_info(missing)->state == SYM_MISSING &&
+			       *sym_module_info(missing)->note,
+		       "missing file", "%s", sym_module_info(missing)->note);
+	fixture_result(sym_module_info(foreign)->state == SYM_NOT_ELF &&
+			       *sym_module_info(foreign)->note,
+		       "foreign file", "%s", sym_module_info(foreign)->note);
 	sym_vtable(changed, 0x4000, &vtable);
-	fixture_result(!sym_frames(changed, 0x1139, &frame, 1) && !sym_frames(missing, 0x1139, &frame, 1) &&
-			       vtable.source == SYM_VTABLE_NONE, "no answers from the wrong file", "answered");
+	fixture_result(!sym_frames(changed, 0x1139, &frame, 1) &&
+			       !sym_frames(missing, 0x1139, &frame, 1) &&
+			       vtable.source == SYM_VTABLE_NONE,
+		       "no answers from the wrong file", "answered");
 	sym_destroy(sym);
 }
 
@@ -307,7 +357,8 @@ static void demangling(void)
 	static const char *const names[][2] = {
 		{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },
 		{ "_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function" },
-		{ "_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backERKi",
+		  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
 		{ "_ZTV3Foo", "vtable for Foo" },
 		{ "malloc", "malloc" },
 		{ "_Znot_mangled", "_Znot_mangled" },
@@ -317,9 +368,11 @@ static void demangling(void)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const char *got = sym_demangle(sym, names[i][0]);
 
-		fixture_result(got && !strcmp(got, names[i][1]), names[i][0], "%s", got ? got : "-");
+		fixture_result(got && !strcmp(got, names[i][1]), names[i][0], "%s",
+			       got ? got : "-");
 	}
-	fixture_result(sym_demangle(sym, "_ZTV3Foo") == sym_demangle(sym, "_ZTV3Foo"), "one copy of a name", "two");
+	fixture_result(sym_demangle(sym, "_ZTV3Foo") == sym_demangle(sym, "_ZTV3Foo"),
+		       "one copy of a name", "two");
 	sym_destroy(sym);
 }
 

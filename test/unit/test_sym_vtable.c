@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_sym_vtable.c: the class behind a vptr, against what the program that was compiled says of itself, and, in real libraries that
- * have both, the RTTI names against the vtable symbols.
+ * test_sym_vtable.c: the class behind a vptr, against what the program that was compiled says of
+ * itself, and, in real libraries that have both, the RTTI names against the vtable symbols.
  */
 #include "fixtures/sym_fixture.h"
 
@@ -31,7 +31,8 @@ static bool same_type(const char *a, const char *b)
 
 enum expect { BY_SYMBOL, BY_RTTI, BY_LABEL };
 
-/* Checks each line that the program printed. `sizes`: how many class sizes must be known at least. */
+/* Checks each line that the program printed. `sizes`: how many class sizes must be known at
+ * least. */
 static void check_program(const char *name, enum expect expect, unsigned sizes)
 {
 	char path[256], line[512], why[700] = "";
@@ -53,7 +54,8 @@ static void check_program(const char *name, enum expect expect, unsigned sizes)
 		struct sym_vtable got;
 		bool good;
 
-		if (sscanf(line, "%15s %ld %lx %zu %255[^\n]", kind, &offset, &vaddr, &size, type) != 5)
+		if (sscanf(line, "%15s %ld %lx %zu %255[^\n]", kind, &offset, &vaddr, &size,
+			   type) != 5)
 			continue;
 		lines++;
 		sym_vtable(module, vaddr, &got);
@@ -61,30 +63,40 @@ static void check_program(const char *name, enum expect expect, unsigned sizes)
 			char label[64];
 
 			snprintf(label, sizeof(label), "program!vtable+0x%lx", vaddr);
-			good = got.offset_to_top == offset && (!got.class_bytes || got.class_bytes == size) &&
+			good = got.offset_to_top == offset &&
+			       (!got.class_bytes || got.class_bytes == size) &&
 			       got.address_point == vaddr;
 			if (expect == BY_SYMBOL)
-				good = good && got.source == SYM_VTABLE_SYMBOL && same_type(got.type, type);
+				good = good && got.source == SYM_VTABLE_SYMBOL &&
+				       same_type(got.type, type);
 			else if (expect == BY_RTTI)
-				good = good && got.source == SYM_VTABLE_RTTI && same_type(got.type, type);
+				good = good && got.source == SYM_VTABLE_RTTI &&
+				       same_type(got.type, type);
 			else
-				good = good && got.source == SYM_VTABLE_LABEL && same_type(got.type, label);
+				good = good && got.source == SYM_VTABLE_LABEL &&
+				       same_type(got.type, label);
 			sized += got.class_bytes != 0;
 		} else if (!strcmp(kind, "building")) {
-			good = expect == BY_SYMBOL ? got.source == SYM_VTABLE_BUILDING : got.source != SYM_VTABLE_NONE;
+			good = expect == BY_SYMBOL ? got.source == SYM_VTABLE_BUILDING
+						   : got.source != SYM_VTABLE_NONE;
 		} else {
-			/* without symbols a table of functions behind two zeros can't be told from a vtable */
-			good = got.source == SYM_VTABLE_NONE || (expect != BY_SYMBOL && got.source == SYM_VTABLE_LABEL &&
-								 !strcmp(type, "functions_table"));
+			/* without symbols a table of functions behind two zeros can't be told from
+			 * a vtable */
+			good = got.source == SYM_VTABLE_NONE ||
+			       (expect != BY_SYMBOL && got.source == SYM_VTABLE_LABEL &&
+				!strcmp(type, "functions_table"));
 		}
 		if (!good && !wrong++)
-			snprintf(why, sizeof(why), "%.200s -> source %d, type %.200s, offset %ld, size %lu", line, (int)got.source,
-				 got.type ? got.type : "-", (long)got.offset_to_top, (unsigned long)got.class_bytes);
+			snprintf(why, sizeof(why),
+				 "%.200s -> source %d, type %.200s, offset %ld, size %lu", line,
+				 (int)got.source, got.type ? got.type : "-",
+				 (long)got.offset_to_top, (unsigned long)got.class_bytes);
 	}
 	if (truth)
 		fclose(truth);
-	fixture_result(lines > 20 && !wrong && sized >= sizes, name, "%u of %u lines wrong, %u sizes of at least %u, first: %s", wrong,
-		       lines, sized, sizes, why);
+	fixture_result(lines > 20 && !wrong && sized >= sizes, name,
+		       "%u of %u lines wrong, %u sizes of at least %u, first: %s", wrong, lines,
+		       sized, sizes, why);
 	sym_destroy(sym);
 }
 
@@ -101,16 +113,20 @@ static void fixture_classes(void)
 		{ "gcc not PIE", "g++", "-O2 -no-pie -fno-pie", NULL, BY_SYMBOL, 10 },
 		{ "gcc stripped", "g++", "-O2", "strip", BY_RTTI, 0 },
 		{ "gcc not PIE stripped", "g++", "-O2 -no-pie -fno-pie", "strip", BY_RTTI, 0 },
-		{ "gcc packed relocations", "g++", "-O2 -Wl,-z,pack-relative-relocs", NULL, BY_SYMBOL, 10 },
-		{ "gcc packed relocations stripped", "g++", "-O2 -Wl,-z,pack-relative-relocs", "strip", BY_RTTI, 0 },
-		{ "gcc static libstdc++ stripped", "g++", "-O2 -static-libstdc++", "strip", BY_RTTI, 0 },
+		{ "gcc packed relocations", "g++", "-O2 -Wl,-z,pack-relative-relocs", NULL,
+		  BY_SYMBOL, 10 },
+		{ "gcc packed relocations stripped", "g++", "-O2 -Wl,-z,pack-relative-relocs",
+		  "strip", BY_RTTI, 0 },
+		{ "gcc static libstdc++ stripped", "g++", "-O2 -static-libstdc++", "strip", BY_RTTI,
+		  0 },
 		{ "gcc static stripped", "g++", "-O2 -static", "strip", BY_RTTI, 0 },
 		{ "gcc no sections", "g++", "-O2", "objcopy --strip-section-headers", BY_RTTI, 0 },
 		{ "gcc -fno-rtti", "g++", "-O2 -fno-rtti", NULL, BY_SYMBOL, 10 },
 		{ "clang -O2", "clang++", "-O2", NULL, BY_SYMBOL, 0 },
 		{ "clang -O2 sized", "clang++", "-O2 -fsized-deallocation", NULL, BY_SYMBOL, 10 },
 		{ "clang stripped", "clang++", "-O2", "strip", BY_RTTI, 0 },
-		{ "clang not PIE stripped", "clang++", "-O2 -no-pie -fno-pie", "strip", BY_RTTI, 0 },
+		{ "clang not PIE stripped", "clang++", "-O2 -no-pie -fno-pie", "strip", BY_RTTI,
+		  0 },
 		{ "clang -fno-rtti", "clang++", "-O1 -fno-rtti", NULL, BY_SYMBOL, 0 },
 	};
 
@@ -119,8 +135,9 @@ static void fixture_classes(void)
 			fixture_skip(cases[i].name, cases[i].compiler);
 			continue;
 		}
-		if (!fixture_run("%s %s \"$OLDPWD\"/%s/sym_classes.cc -o program && ./program > truth", cases[i].compiler, cases[i].flags,
-				 fixture_source())) {
+		if (!fixture_run(
+			    "%s %s \"$OLDPWD\"/%s/sym_classes.cc -o program && ./program > truth",
+			    cases[i].compiler, cases[i].flags, fixture_source())) {
 			fixture_skip(cases[i].name, "this tool chain can't build it");
 			continue;
 		}
@@ -132,7 +149,8 @@ static void fixture_classes(void)
 	}
 }
 
-/* Labels: with neither symbols nor RTTI. The file is built so that the truth's classes all lie in it. */
+/* Labels: with neither symbols nor RTTI. The file is built so that the truth's classes all lie in
+ * it. */
 static void fixture_labels(void)
 {
 	struct sym *sym;
@@ -141,7 +159,8 @@ static void fixture_labels(void)
 	unsigned labels = 0, slots = 0, wrong = 0;
 	FILE *truth;
 
-	if (!fixture_run("g++ -O2 -fno-rtti \"$OLDPWD\"/%s/sym_classes.cc -o program && ./program > truth && strip program",
+	if (!fixture_run("g++ -O2 -fno-rtti \"$OLDPWD\"/%s/sym_classes.cc -o program && ./program "
+			 "> truth && strip program",
 			 fixture_source())) {
 		fixture_skip("labels", "g++");
 		return;
@@ -160,15 +179,18 @@ static void fixture_labels(void)
 		if (sscanf(line, "class %ld %lx", &offset, &vaddr) == 2) {
 			snprintf(label, sizeof(label), "program!vtable+0x%lx", vaddr);
 			sym_vtable(module, vaddr, &got);
-			/* a class that has RTTI all the same: std::runtime_error of the library, Failure above it */
+			/* a class that has RTTI all the same: std::runtime_error of the library,
+			 * Failure above it */
 			if (got.source == SYM_VTABLE_RTTI)
 				continue;
 			/* the destructor's slots are 0 there: see vtable.c */
 			if (strstr(line, "outer::Abstract"))
 				continue;
 			labels++;
-			if (got.source != SYM_VTABLE_LABEL || strcmp(got.type, label) || got.offset_to_top != offset) {
-				printf("# %s -> %d %s\n", strtok(line, "\n"), (int)got.source, got.type ? got.type : "-");
+			if (got.source != SYM_VTABLE_LABEL || strcmp(got.type, label) ||
+			    got.offset_to_top != offset) {
+				printf("# %s -> %d %s\n", strtok(line, "\n"), (int)got.source,
+				       got.type ? got.type : "-");
 				wrong++;
 			}
 		} else if (sscanf(line, "slot %ld %lx", &offset, &vaddr) == 2) {
@@ -179,11 +201,13 @@ static void fixture_labels(void)
 	}
 	if (truth)
 		fclose(truth);
-	fixture_result(labels >= 10 && slots >= 8 && !wrong, "labels", "%u labels, %u slots, %u wrong", labels, slots, wrong);
+	fixture_result(labels >= 10 && slots >= 8 && !wrong, "labels",
+		       "%u labels, %u slots, %u wrong", labels, slots, wrong);
 	sym_destroy(sym);
 }
 
-/* In a library with both, the name from RTTI alone must be the vtable symbol's, for every vtable. */
+/* In a library with both, the name from RTTI alone must be the vtable symbol's, for every
+ * vtable. */
 static void real_library(const char *path)
 {
 	struct elf_file file;
@@ -212,11 +236,13 @@ static void real_library(const char *path)
 
 		if (strncmp(symbol->name, "_ZTV", 4) || symbol->size < 24)
 			continue;
-		/* the primary address point; a class with virtual bases has more words in front of it */
+		/* the primary address point; a class with virtual bases has more words in front of
+		 * it */
 		uint64_t point = symbol->value + 16;
 
 		vtable_read(&by_symbol, point, &a);
-		for (; a.source != SYM_VTABLE_SYMBOL && point + 8 < symbol->value + symbol->size; point += 8)
+		for (; a.source != SYM_VTABLE_SYMBOL && point + 8 < symbol->value + symbol->size;
+		     point += 8)
 			vtable_read(&by_symbol, point + 8, &a);
 		vtable_read(&by_rtti, point, &b);
 		if (symbols_find(&all.objects, point) != symbol)
@@ -233,9 +259,11 @@ static void real_library(const char *path)
 		if (!same_type(b.type, a.type) && !wrong++)
 			snprintf(why, sizeof(why), "%.200s, by RTTI %.200s", a.type, b.type);
 	}
-	printf("# %s: %u vtables, %u without RTTI, %u not by symbol, %u wrong\n", path, vtables, no_rtti, no_symbol, wrong);
+	printf("# %s: %u vtables, %u without RTTI, %u not by symbol, %u wrong\n", path, vtables,
+	       no_rtti, no_symbol, wrong);
 	fixture_result(vtables > 50 && !wrong && no_symbol == 0 && no_rtti * 100 <= vtables, path,
-		       "%u vtables, %u without RTTI, %u not by symbol, %u wrong: %s", vtables, no_rtti, no_symbol, wrong, why);
+		       "%u vtables, %u without RTTI, %u not by symbol, %u wrong: %s", vtables,
+		       no_rtti, no_symbol, wrong, why);
 	names_deinit(&names);
 	reloc_index_deinit(&relocs);
 	symtab_deinit(&all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_table.c: tables of the reports: no line is wider than the terminal, names in pipes are cut at a sane length and with
- * --wide not at all, and a column that says nothing is left out.
+ * test_table.c: tables of the reports: no line is wider than the terminal, names in pipes are cut
+ * at a sane length and with --wide not at all, and a column that says nothing is left out.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -45,7 +45,8 @@ static char *print(size_t width, size_t longest, const char *note)
 	return text;
 }
 
-/* A share of more than all, as damaged files have them: the bar is full, and not longer than it has room for. */
+/* A share of more than all, as damaged files have them: the bar is full, and not longer than it has
+ * room for. */
 static void wild_share(void)
 {
 	static const struct column bar = {.title = "", .kind = CELL_BAR};
@@ -64,7 +65,8 @@ static void wild_share(void)
 	table_print(&table, &style);
 	table_deinit(&table);
 	fclose(style.out);
-	check("a share of more than all", text && strstr(text, "\xe2\x96\x88") && size < 100, text ? text : "nothing");
+	check("a share of more than all", text && strstr(text, "\xe2\x96\x88") && size < 100,
+	      text ? text : "nothing");
 	free(text);
 }
 
@@ -89,7 +91,8 @@ int main(void)
 	check("no line is wider than the terminal", longest_line(text) <= 80, text);
 	free(text);
 	text = print(0, 120, "note");
-	check("in a pipe a name has at most 120 columns", longest_line(text) == 120 + 2 + 5 + 2 + 4, text);
+	check("in a pipe a name has at most 120 columns", longest_line(text) == 120 + 2 + 5 + 2 + 4,
+	      text);
 	free(text);
 	text = print(0, 0, "note");
 	check("with --wide it has all", longest_line(text) == 600 + 2 + 5 + 2 + 4, text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text.c: the text that people read and write: units, names cut to fit, nearest names, JSON. */
+/* test_text.c: the text that people read and write: units, names cut to fit, nearest names,
+ * JSON. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +51,10 @@ static void test_parse(void)
 	number("count", units_parse_count("1,234", &n) ? n : 0, 1234);
 	number("count_k", units_parse_count("10k", &n) ? n : 0, 10000);
 	number("count_fraction", units_parse_count("1.5", &n), 0);
-	number("share_percent", units_parse_share("5%", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 50);
-	number("share_plain", units_parse_share("0.25", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 250);
+	number("share_percent",
+	       units_parse_share("5%", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 50);
+	number("share_plain",
+	       units_parse_share("0.25", &share) ? (uint64_t)(share * 1000 + 0.5) : 0, 250);
 	number("share_over", units_parse_share("101%", &share), 0);
 	number("share_bad", units_parse_share("5%%", &share), 0);
 }
@@ -71,7 +74,8 @@ static void test_write(void)
 	text_is("noun_array", units_noun(UNITS_NOUN_BUF, 2, "array"), "2 arrays");
 	text_is("noun_branch", units_noun(UNITS_NOUN_BUF, 2, "branch"), "2 branches");
 	text_is("noun_call site", units_noun(UNITS_NOUN_BUF, 2, "call site"), "2 call sites");
-	text_is("noun_max", units_noun(UNITS_NOUN_BUF, UINT64_MAX, "garbage-collected object"), "18,446,744,073,709,551,615 garbage-collected objects");
+	text_is("noun_max", units_noun(UNITS_NOUN_BUF, UINT64_MAX, "garbage-collected object"),
+		"18,446,744,073,709,551,615 garbage-collected objects");
 	text_is("form", units_form(1, "is", "are"), "is");
 	text_is("forms", units_form(0, "is", "are"), "are");
 	text_is("count_max", units_count(UNITS_BUF, UINT64_MAX), "18,446,744,073,709,551,615");
@@ -92,14 +96,16 @@ static void test_write(void)
 	text_is("share_tiny", units_share(UNITS_BUF, 1, 100000), "<0.1 %");
 }
 
-static void fit(const char *name, const char *s, size_t columns, enum text_cut cut, const char *want)
+static void fit(const char *name, const char *s, size_t columns, enum text_cut cut,
+		const char *want)
 {
 	char out[512];
 	size_t used = text_fit(out, sizeof(out), s, columns, cut);
 
 	text_is(name, out, want);
 	if (used > columns || used != text_columns(out))
-		checkf(name, false, "%zu columns reported, %zu used, %zu allowed", used, text_columns(out), columns);
+		checkf(name, false, "%zu columns reported, %zu used, %zu allowed", used,
+		       text_columns(out), columns);
 }
 
 static void test_fit(void)
@@ -114,11 +120,15 @@ static void test_fit(void)
 	fit("malformed", "a\xff\xc3", 10, TEXT_CUT_END, "a??");
 	fit("overlong", "\xc0\xaf", 10, TEXT_CUT_END, "??");
 	fit("one_column", "abc", 1, TEXT_CUT_MIDDLE, "…");
-	fit("template_inner", "std::map<int, std::vector<std::string>>", 34, TEXT_CUT_MIDDLE, "std::map<int, std::vector<…>>");
-	fit("template_outer", "std::map<int, std::vector<std::string>>", 14, TEXT_CUT_MIDDLE, "std::map<…>");
+	fit("template_inner", "std::map<int, std::vector<std::string>>", 34, TEXT_CUT_MIDDLE,
+	    "std::map<int, std::vector<…>>");
+	fit("template_outer", "std::map<int, std::vector<std::string>>", 14, TEXT_CUT_MIDDLE,
+	    "std::map<…>");
 	fit("arguments", "a::f<int>(long, char const*)", 12, TEXT_CUT_MIDDLE, "a::f<…>(…)");
-	fit("arguments_in_parentheses", "(in a::f(long, char const*))", 16, TEXT_CUT_MIDDLE, "(in a::f(…))");
-	fit("anonymous", "(anonymous namespace)::f(int, int, int)", 30, TEXT_CUT_MIDDLE, "(anonymous namespace)::f(…)");
+	fit("arguments_in_parentheses", "(in a::f(long, char const*))", 16, TEXT_CUT_MIDDLE,
+	    "(in a::f(…))");
+	fit("anonymous", "(anonymous namespace)::f(int, int, int)", 30, TEXT_CUT_MIDDLE,
+	    "(anonymous namespace)::f(…)");
 	fit("operator_less", "operator<(int, int)", 12, TEXT_CUT_MIDDLE, "operator<(…)");
 	number("combining", text_columns("e\xcc\x81"), 1);
 }
@@ -143,8 +153,10 @@ static void test_nearest(void)
 	number("distance_same", nearest_distance("abc", "ABC"), 0);
 	text_is("nearest", nearest_name("reprot", names, 4), "report");
 	text_is("nearest_prefix", nearest_name("proc", names, 4), "processes");
-	text_is("nearest_none", nearest_name("xyzzy", names, 4) ? "something" : "nothing", "nothing");
-	text_is("nearest_of_none", nearest_name("x", names, 0) ? "something" : "nothing", "nothing");
+	text_is("nearest_none", nearest_name("xyzzy", names, 4) ? "something" : "nothing",
+		"nothing");
+	text_is("nearest_of_none", nearest_name("x", names, 0) ? "something" : "nothing",
+		"nothing");
 }
 
 static void test_json(void)
@@ -179,8 +191,10 @@ static void test_json(void)
 	json_end(&json);
 	fclose(out);
 	text_is("json", text,
-	     "{\n  \"s\": \"a\\\"b\\\\c\\n\\t\\u0001\\ufffdä\",\n  \"n\": 18446744073709551615,\n  \"i\": -1,\n  \"r\": 0.5,\n  \"nan\": null,\n"
-	     "  \"none\": null,\n  \"at\": \"0x7f00\",\n  \"rows\": [\n    {\"a\": true, \"b\": [1, 2]},\n    {}\n  ],\n  \"empty\": []\n}\n");
+		"{\n  \"s\": \"a\\\"b\\\\c\\n\\t\\u0001\\ufffdä\",\n  \"n\": "
+		"18446744073709551615,\n  \"i\": -1,\n  \"r\": 0.5,\n  \"nan\": null,\n"
+		"  \"none\": null,\n  \"at\": \"0x7f00\",\n  \"rows\": [\n    {\"a\": true, \"b\": "
+		"[1, 2]},\n    {}\n  ],\n  \"empty\": []\n}\n");
 	free(text);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ticks.c: what a moment was in nanoseconds when it was converted stays known while the clock's rate gets better. */
+/* test_ticks.c: what a moment was in nanoseconds when it was converted stays known while the
+ * clock's rate gets better. */
 #include <time.h>
 #include <x86intrin.h>
 
@@ -10,7 +11,8 @@
 
 enum { DRAINS = 200, EACH = 4 };
 
-/* What no counter of a processor can be is measured instead, and no time that such a ring says leads out of the numbers. */
+/* What no counter of a processor can be is measured instead, and no time that such a ring says
+ * leads out of the numbers. */
 static void lying_rates(void)
 {
 	static const uint64_t lies[] = { 1, 999999, UINT64_C(1) << 63, UINT64_MAX };
@@ -20,12 +22,17 @@ static void lying_rates(void)
 			struct ticks clock = { 0 };
 			char name[60];
 
-			ticks_init(&clock, SHINY_CLOCK_TSC, UINT64_MAX - 5, UINT64_C(1) << 63, lies[i], foreign);
-			snprintf(name, sizeof(name), "a rate of %" PRIu64 "%s", lies[i], foreign ? ", of another boot" : "");
-			checkf(name, ticks_per_second(&clock) >= 1000000 && ticks_per_second(&clock) <= UINT64_C(100000000000), "got %" PRIu64,
-			       ticks_per_second(&clock));
+			ticks_init(&clock, SHINY_CLOCK_TSC, UINT64_MAX - 5, UINT64_C(1) << 63,
+				   lies[i], foreign);
+			snprintf(name, sizeof(name), "a rate of %" PRIu64 "%s", lies[i],
+				 foreign ? ", of another boot" : "");
+			checkf(name,
+			       ticks_per_second(&clock) >= 1000000 &&
+				       ticks_per_second(&clock) <= UINT64_C(100000000000),
+			       "got %" PRIu64, ticks_per_second(&clock));
 			clock.anchor_ns = INT64_MAX - 1;
-			number("times stay in range", ticks_ns(&clock, UINT64_C(1) << 62) <= INT64_MAX, true);
+			number("times stay in range",
+			       ticks_ns(&clock, UINT64_C(1) << 62) <= INT64_MAX, true);
 			ticks_deinit(&clock);
 		}
 }
@@ -33,12 +40,14 @@ static void lying_rates(void)
 int main(void)
 {
 	struct ticks clock = { 0 };
-	uint64_t moments[DRAINS * EACH], said[DRAINS * EACH], until = 0, rates = 0, wrong = 0, moved = 0;
+	uint64_t moments[DRAINS * EACH], said[DRAINS * EACH], until = 0, rates = 0, wrong = 0,
+							      moved = 0;
 	struct timespec now;
 	size_t count = 0;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	ticks_init(&clock, SHINY_CLOCK_TSC, __rdtsc(), (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, 0, false);
+	ticks_init(&clock, SHINY_CLOCK_TSC, __rdtsc(),
+		   (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, 0, false);
 	for (unsigned i = 0; i < DRAINS; i++) {
 		uint64_t rate = clock.rate, first = count;
 
@@ -56,7 +65,8 @@ int main(void)
 	}
 	checkf("as they were", !wrong, "%" PRIu64 " of %zu are not", wrong, count);
 	/* else nothing is tested */
-	checkf("rates and moments moved", rates > 1 && moved, "%" PRIu64 " rates, %" PRIu64 " moments moved", rates, moved);
+	checkf("rates and moments moved", rates > 1 && moved,
+	       "%" PRIu64 " rates, %" PRIu64 " moments moved", rates, moved);
 	ticks_deinit(&clock);
 	lying_rates();
 	return failures != 0;

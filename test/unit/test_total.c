@@ -75,7 +75,8 @@ static void script(void)
 	stats_deinit(&last);
 }
 
-/* What a browser does when it closes: pages end, a spare renderer begins, others go on for a while. */
+/* What a browser does when it closes: pages end, a spare renderer begins, others go on for a
+ * while. */
 static void browser(void)
 {
 	struct stats main_one, page, spare;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_type_cache.c: answers that were put come back, from memory and from the file; a file that isn't whole, or not ours, is none. */
+/* test_type_cache.c: answers that were put come back, from memory and from the file; a file that
+ * isn't whole, or not ours, is none. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@
 
 static struct names names;
 static char directory[64], path[160];
-static const uint8_t id[20] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17 };
+static const uint8_t id[20] = { 0xab, 0xcd, 0xef, 1,  2,  3,  4,  5,  6,  7,
+				8,    9,    10,	  11, 12, 13, 14, 15, 16, 17 };
 enum { RULES = 77, HEADER = 104 };
 
 static struct type_cache *cache(uint64_t rules)
@@ -27,7 +29,10 @@ static struct type_cache *cache(uint64_t rules)
 /* An answer that has something in every field, different for each n. */
 static struct site_answer answer(unsigned n)
 {
-	struct site_answer a = { .count = n % (SITE_CANDIDATES + 1), .ambiguous = n & 1, .climbs = n & 2, .opaque = n & 4 };
+	struct site_answer a = { .count = n % (SITE_CANDIDATES + 1),
+				 .ambiguous = n & 1,
+				 .climbs = n & 2,
+				 .opaque = n & 4 };
 	char text[64];
 
 	for (unsigned i = 0; i < a.count; i++) {
@@ -35,7 +40,8 @@ static struct site_answer answer(unsigned n)
 
 		snprintf(text, sizeof(text), "ns::Type%u", n % 50 + i);
 		c->type = names_text(&names, text);
-		c->container = n % 3 ? names_text(&names, "std::vector<int, std::allocator<int>>") : NULL;
+		c->container =
+			n % 3 ? names_text(&names, "std::vector<int, std::allocator<int>>") : NULL;
 		c->bytes = n * UINT64_C(0x100000001);
 		c->header = i;
 		c->rule = SYM_RULE_ALLOCATOR + (n + i) % 5;
@@ -61,14 +67,16 @@ static bool same_text(const char *a, const char *b)
 
 static bool same(const struct site_answer *a, const struct site_answer *b)
 {
-	if (!a || a->count != b->count || a->ambiguous != b->ambiguous || a->climbs != b->climbs || a->opaque != b->opaque ||
-	    !same_text(a->label, b->label) || !same_text(a->callee, b->callee))
+	if (!a || a->count != b->count || a->ambiguous != b->ambiguous || a->climbs != b->climbs ||
+	    a->opaque != b->opaque || !same_text(a->label, b->label) ||
+	    !same_text(a->callee, b->callee))
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct site_candidate *c = &a->candidates[i], *d = &b->candidates[i];
 
-		if (!same_text(c->type, d->type) || !same_text(c->container, d->container) || c->bytes != d->bytes || c->header != d->header ||
-		    c->rule != d->rule || c->form != d->form || c->array != d->array || c->trailing != d->trailing ||
+		if (!same_text(c->type, d->type) || !same_text(c->container, d->container) ||
+		    c->bytes != d->bytes || c->header != d->header || c->rule != d->rule ||
+		    c->form != d->form || c->array != d->array || c->trailing != d->trailing ||
 		    c->or_derived != d->or_derived || c->flags != d->flags)
 			return false;
 		for (int k = 0; k < SITE_LEADING; k++)
@@ -150,11 +158,13 @@ static void test_round_trip(void)
 	good = true;
 	for (unsigned n = 3000; n--;)
 		good &= has(c, n * 37, n);
-	check_that("answers come back from the file", good && !type_cache_get(c, 38) && !type_cache_get(c, UINT64_MAX));
+	check_that("answers come back from the file",
+		   good && !type_cache_get(c, 38) && !type_cache_get(c, UINT64_MAX));
 	put(c, 38, 5);
 	type_cache_close(c);
 	c = cache(RULES);
-	check_that("what is added joins what was there", stored(c) == 3001 && has(c, 38, 5) && has(c, 2999 * 37, 2999));
+	check_that("what is added joins what was there",
+		   stored(c) == 3001 && has(c, 38, 5) && has(c, 2999 * 37, 2999));
 	put(c, 37, 2); /* another answer for the same address replaces it */
 	type_cache_close(c);
 	c = cache(RULES);
@@ -204,7 +214,8 @@ static bool survives(void)
 
 		good &= !a || a->count <= SITE_CANDIDATES;
 		for (size_t i = 0; a && i < a->count; i++)
-			good &= a->candidates[i].rule <= SYM_RULE_LEARNED && (!a->candidates[i].type || strlen(a->candidates[i].type) < 4096);
+			good &= a->candidates[i].rule <= SYM_RULE_LEARNED &&
+				(!a->candidates[i].type || strlen(a->candidates[i].type) < 4096);
 	}
 	type_cache_close(c);
 	return good;
@@ -241,7 +252,8 @@ static void test_damage(void)
 		memcpy(broken, whole, bytes);
 		for (unsigned k = 0; k < 20; k++) {
 			random = random * 6364136223846793005u + 1442695040888963407u;
-			broken[HEADER + (random >> 33) % (n & 1 ? 48000 : bytes - HEADER)] ^= (uint8_t)(1u << (random >> 61));
+			broken[HEADER + (random >> 33) % (n & 1 ? 48000 : bytes - HEADER)] ^=
+				(uint8_t)(1u << (random >> 61));
 		}
 		seal(broken, bytes);
 		write_file(broken, bytes);
@@ -295,17 +307,22 @@ static void test_places(void)
 	struct type_cache *c;
 	char home[128];
 
-	check_that("without a build-id: memory only", memory_only(type_cache_open(directory, NULL, 0, RULES, &names)));
+	check_that("without a build-id: memory only",
+		   memory_only(type_cache_open(directory, NULL, 0, RULES, &names)));
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
-	check_that("without a home: memory only", memory_only(type_cache_open(NULL, id, sizeof(id), RULES, &names)));
+	check_that("without a home: memory only",
+		   memory_only(type_cache_open(NULL, id, sizeof(id), RULES, &names)));
 	setenv("HOME", "relative", 1);
-	check_that("a relative home is none", memory_only(type_cache_open(NULL, id, sizeof(id), RULES, &names)));
+	check_that("a relative home is none",
+		   memory_only(type_cache_open(NULL, id, sizeof(id), RULES, &names)));
 	snprintf(home, sizeof(home), "%s/home", directory);
 	setenv("HOME", home, 1);
 	c = type_cache_open(NULL, id, sizeof(id), RULES, &names);
 	type_cache_info(c, &info);
-	check_that("HOME/.cache/shiny/types", info.path && !strncmp(info.path, home, strlen(home)) && strstr(info.path, "/.cache/shiny/types/abcdef0102"));
+	check_that("HOME/.cache/shiny/types",
+		   info.path && !strncmp(info.path, home, strlen(home)) &&
+			   strstr(info.path, "/.cache/shiny/types/abcdef0102"));
 	put(c, 1, 1);
 	type_cache_close(c);
 	c = type_cache_open(NULL, id, sizeof(id), RULES, &names);
@@ -314,13 +331,16 @@ static void test_places(void)
 	setenv("XDG_CACHE_HOME", directory, 1);
 	c = type_cache_open(NULL, id, sizeof(id), RULES, &names);
 	type_cache_info(c, &info);
-	check_that("XDG_CACHE_HOME goes first", info.path && !strncmp(info.path, directory, strlen(directory)) && strstr(info.path, "/shiny/types/"));
+	check_that("XDG_CACHE_HOME goes first",
+		   info.path && !strncmp(info.path, directory, strlen(directory)) &&
+			   strstr(info.path, "/shiny/types/"));
 	type_cache_close(c);
 	c = type_cache_open("/proc/nowhere", id, sizeof(id), RULES, &names);
 	put(c, 9, 9);
 	check_that("what can't be written still works", has(c, 9, 9));
 	type_cache_close(c);
-	check_that("no temporary file is left", !system("test -z \"$(find \"$XDG_CACHE_HOME\" -type f -name '*.[0-9]*')\""));
+	check_that("no temporary file is left",
+		   !system("test -z \"$(find \"$XDG_CACHE_HOME\" -type f -name '*.[0-9]*')\""));
 }
 
 int main(void)

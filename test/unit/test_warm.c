@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_warm.c: the calls of allocation functions that a scan of the text finds are those that objdump's disassembly shows.
+ * test_warm.c: the calls of allocation functions that a scan of the text finds are those that
+ * objdump's disassembly shows.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -32,7 +33,8 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Return addresses as the disassembler gives them: the address of the line behind a call of one of these. */
+/* Return addresses as the disassembler gives them: the address of the line behind a call of one of
+ * these. */
 static bool disassembled(const char *file, struct found *out)
 {
 	char command[512], line[1024];
@@ -52,9 +54,11 @@ static bool disassembled(const char *file, struct found *out)
 		vaddr = strtoull(line, NULL, 16);
 		if (call && out->count < 256)
 			out->at[out->count++] = vaddr;
-		call = strstr(colon, "call ") && (strstr(colon, "malloc@") || strstr(colon, "malloc>") || strstr(colon, "calloc@") ||
-						 strstr(colon, "realloc@") || strstr(colon, "_Znwm@") || strstr(colon, "_Znam@") ||
-						 strstr(colon, "<hop"));
+		call = strstr(colon, "call ") &&
+		       (strstr(colon, "malloc@") || strstr(colon, "malloc>") ||
+			strstr(colon, "calloc@") || strstr(colon, "realloc@") ||
+			strstr(colon, "_Znwm@") || strstr(colon, "_Znam@") ||
+			strstr(colon, "<hop"));
 	}
 	return pclose(pipe) == 0;
 }
@@ -80,7 +84,8 @@ static void compare(const char *name, const char *source, const char *flags)
 		return;
 	}
 	check(name, disassembled(binary, &want) && want.count >= 5, "objdump shows no calls");
-	if (sym_create(&(struct sym_options){.no_cache = true}, &sym) || sym_module_open(sym, binary, NULL, 0, &module))
+	if (sym_create(&(struct sym_options){ .no_cache = true }, &sym) ||
+	    sym_module_open(sym, binary, NULL, 0, &module))
 		exit(1);
 	sym_allocation_calls(module, take, &got);
 	qsort(got.at, got.count, sizeof(*got.at), by_value);
@@ -89,7 +94,8 @@ static void compare(const char *name, const char *source, const char *flags)
 	check(name, got.count == want.count, why);
 	for (size_t i = 0; i < got.count && i < want.count; i++)
 		if (got.at[i] != want.at[i]) {
-			snprintf(why, sizeof(why), "0x%" PRIx64 ", objdump has 0x%" PRIx64, got.at[i], want.at[i]);
+			snprintf(why, sizeof(why), "0x%" PRIx64 ", objdump has 0x%" PRIx64,
+				 got.at[i], want.at[i]);
 			check(name, false, why);
 			break;
 		}
@@ -105,9 +111,11 @@ int main(void)
 		"#include <stdlib.h>\n"
 		"void *sink[9];\n"
 		"__attribute__((noinline)) void *hop(size_t n) { return malloc(n); }\n"
-		"__attribute__((noinline)) void *grow(void *p) { void *q = realloc(p, 99); sink[8] = q; return q; }\n"
+		"__attribute__((noinline)) void *grow(void *p) { void *q = realloc(p, 99); sink[8] "
+		"= q; return q; }\n"
 		"__attribute__((noinline)) int other(int n) { return n + 1; }\n"
-		"int main(int c, char **v) { sink[0] = malloc(c); sink[1] = calloc(c, 8); sink[2] = grow(sink[0]); sink[3] = hop(c);\n"
+		"int main(int c, char **v) { sink[0] = malloc(c); sink[1] = calloc(c, 8); sink[2] "
+		"= grow(sink[0]); sink[3] = hop(c);\n"
 		"  sink[4] = malloc(c + 5); return other(c); }\n";
 
 	compare("plt", source, "-O2");

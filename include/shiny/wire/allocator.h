@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocator.h: recipes to patch the entries of an allocator that lives inside an executable: one file for each build-id, made outside
- * before the program starts, carried out by the constructor.
+ * allocator.h: recipes to patch the entries of an allocator that lives inside an executable: one
+ * file for each build-id, made outside before the program starts, carried out by the constructor.
  *
  * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
  *
- * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.allocator, beside the probe's (probe.h), mode 0600, replaced as a whole by rename. Numbers
- * are the machine's own: struct shiny_allocator_file, then `count` struct shiny_allocator_entry. A file without entries says that there is
- * nothing to patch, and in `why` why not. Its reader checks what probe.h says of readers, and before each patch the bytes in memory.
+ * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.allocator, beside the probe's (probe.h), mode
+ * 0600, replaced as a whole by rename. Numbers are the machine's own: struct shiny_allocator_file,
+ * then `count` struct shiny_allocator_entry. A file without entries says that there is nothing to
+ * patch, and in `why` why not. Its reader checks what probe.h says of readers, and before each
+ * patch the bytes in memory.
  */
 #ifndef SHINY_ALLOCATOR_H
 #define SHINY_ALLOCATOR_H
@@ -21,7 +23,8 @@
 #define SHINY_ALLOCATOR_SUFFIX ".allocator"
 
 enum {
-	SHINY_ALLOCATOR_VERSION = 4, /* counts up with the format, allocator.def, and what makes a recipe */
+	/* counts up with the format, allocator.def, and what makes a recipe */
+	SHINY_ALLOCATOR_VERSION = 4,
 	SHINY_ALLOCATOR_ENTRIES = 64,
 	SHINY_ALLOCATOR_SETTING = 64,
 	SHINY_ALLOCATOR_FAMILIES = 8,
@@ -40,9 +43,12 @@ enum shiny_allocator_function {
 struct shiny_allocator_entry {
 	uint16_t function; /* enum shiny_allocator_function */
 	uint16_t family;   /* index of its prefix */
-	uint16_t home;     /* of the prefix whose malloc and free serve its blocks: mi_malloc may be malloc by another name */
-	uint16_t either;   /* 1: it is operator new or malloc, or delete or free: they are one function */
-	struct shiny_patch_recipe recipe; /* of one that is not patched: vaddr and expected bytes only */
+	uint16_t home;     /* of the prefix whose malloc and free serve its blocks: mi_malloc may be
+	                    * malloc by another name */
+	uint16_t either;   /* 1: it is operator new or malloc, or delete or free: they are one
+	                    * function */
+	struct shiny_patch_recipe recipe; /* of one that is not patched: vaddr and expected bytes
+	                                   * only */
 };
 
 struct shiny_allocator_file {
@@ -52,10 +58,14 @@ struct shiny_allocator_file {
 	uint32_t count, build_id_bytes;
 	uint8_t build_id[SHINY_ALLOCATOR_BUILD_ID];
 	char setting[SHINY_ALLOCATOR_SETTING]; /* SHINY_ALLOCATOR when it was made */
-	char families[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX]; /* their prefixes; the first one is "" */
+	/* their prefixes; the first one is "" */
+	char families[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX];
 	char why[SHINY_ALLOCATOR_WHY]; /* what is left out, and why; "" nothing */
 };
 
-enum { SHINY_ALLOCATOR_FILE_MAX = sizeof(struct shiny_allocator_file) + SHINY_ALLOCATOR_ENTRIES * sizeof(struct shiny_allocator_entry) };
+enum {
+	SHINY_ALLOCATOR_FILE_MAX = sizeof(struct shiny_allocator_file) +
+				   SHINY_ALLOCATOR_ENTRIES * sizeof(struct shiny_allocator_entry)
+};
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctors.h: recipes to patch the entries of constructors and destructors: one file for each build-id and setting of SHINY_CTORS, made outside
- * before the program starts, carried out by the constructor.
+ * ctors.h: recipes to patch the entries of constructors and destructors: one file for each build-id
+ * and setting of SHINY_CTORS, made outside before the program starts, carried out by the
+ * constructor.
  *
  * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
  *
- * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.ctors-HASH, HASH being the 16 digits of XXH3_64bits of the setting; beside the probe's
- * (probe.h), mode 0600, replaced as a whole by rename. Numbers are the machine's own:
+ * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.ctors-HASH, HASH being the 16 digits of
+ * XXH3_64bits of the setting; beside the probe's (probe.h), mode 0600, replaced as a whole by
+ * rename. Numbers are the machine's own:
  *
  *   struct shiny_ctors_file
  *   struct shiny_ctors_class [class_count]
@@ -38,8 +40,10 @@ struct shiny_ctors_class {
 	uint32_t name_at, name_bytes; /* from the names' beginning */
 	uint32_t bytes;               /* sizeof, 0 unknown */
 	uint32_t constructors, destructors; /* entries of each that are patched */
-	uint32_t unpatched;           /* entries that can't be, or are a compiler's copies with other arguments */
-	uint32_t inlined;             /* places where one of them was inlined: what they make is not seen. UINT32_MAX: not known */
+	uint32_t unpatched;           /* entries that can't be, or are a compiler's copies with
+	                               * other arguments */
+	uint32_t inlined;             /* places where one of them was inlined: what they make is not
+	                               * seen. UINT32_MAX: not known */
 	uint32_t reserved;
 };
 
@@ -60,10 +64,13 @@ struct shiny_ctors_file {
 };
 
 enum {
-	SHINY_CTORS_FILE_MAX = sizeof(struct shiny_ctors_file) + SHINY_CTORS_CLASSES * sizeof(struct shiny_ctors_class) +
-			       SHINY_CTORS_ENTRIES * sizeof(struct shiny_ctors_entry) + SHINY_CTORS_NAMES,
+	SHINY_CTORS_FILE_MAX = sizeof(struct shiny_ctors_file) +
+			       SHINY_CTORS_CLASSES * sizeof(struct shiny_ctors_class) +
+			       SHINY_CTORS_ENTRIES * sizeof(struct shiny_ctors_entry) +
+			       SHINY_CTORS_NAMES,
 };
-_Static_assert(sizeof(struct shiny_ctors_class) == 32 && sizeof(struct shiny_ctors_entry) == 192 && sizeof(struct shiny_ctors_file) % 8 == 0,
+_Static_assert(sizeof(struct shiny_ctors_class) == 32 && sizeof(struct shiny_ctors_entry) == 192 &&
+		       sizeof(struct shiny_ctors_file) % 8 == 0,
 	       "the same on both sides");
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * observers.h: where an executable's PartitionAllocHooks::SetObserverHooks is: one file for each build-id, made outside from symbols before the
- * program starts, used by the constructor.
+ * observers.h: where an executable's PartitionAllocHooks::SetObserverHooks is: one file for each
+ * build-id, made outside from symbols before the program starts, used by the constructor.
  *
  * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
  *
- * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.observers, beside the probe's (probe.h), mode 0600, replaced as a whole by rename. Its
- * reader checks what probe.h says of readers, and that the function's code in memory is `code`.
+ * The file is $XDG_CACHE_HOME/shiny/probe/BUILD-ID.observers, beside the probe's (probe.h), mode
+ * 0600, replaced as a whole by rename. Its reader checks what probe.h says of readers, and that the
+ * function's code in memory is `code`.
  */
 #ifndef SHINY_OBSERVERS_H
 #define SHINY_OBSERVERS_H

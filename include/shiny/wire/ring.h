@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring.h: how the ring's words are written and read. This comment is the specification; the functions below are all there is.
+ * ring.h: how the ring's words are written and read. This comment is the specification; the
+ * functions below are all there is.
  *
  * Runs:      both sides.
- * Signals:   writer functions are async-signal-safe; one stream (thread slot) has one writer at a time.
+ * Signals:   writer functions are async-signal-safe; one stream (thread slot) has one writer at a
+ *            time.
  * Allocates: nothing, and makes no system call.
- * Threads:   any number of writers in any number of processes, one reader (the sidecar, or `shinyctl collect` on a leftover).
+ * Threads:   any number of writers in any number of processes, one reader (the sidecar, or
+ *            `shinyctl collect` on a leftover).
  *
  * Who runs it
- *   A writer is one thread's stream: a thread slot. It owns at most one OPEN chunk. The reader looks at all of them.
+ *   A writer is one thread's stream: a thread slot. It owns at most one OPEN chunk. The reader
+ *   looks at all of them.
  *
  *   states:   [FREE] [OPEN t7 #0] [FULL t3 #4] [OPEN t3 #5] [FREE] …          one 64-bit word a chunk
  *   chunk 1:  | header: base, t7, generation | r0 | r1 | r2 | 0 | 0 | 0 …      records appended from the left
@@ -16,50 +20,65 @@
  *   FREE ──[claim] writer──► OPEN ──[seal] writer──► FULL ──[give] reader──► FREE
  *    ▲                        └────────[reap] reader, owner is dead──────────┘
  *    └──[grow] reader──ABSENT    the file is as long as the header says, but its space is allocated as it is needed: zeroing 64 MiB
- *                                costs 16 ms at start-up, and most programs never fill it. Without a reader the library does it all.
+ *                                costs 16 ms at start-up, and most programs never fill it. Without
+ *                                a reader the library does it all.
  *
- *   Chunks come in two sizes (wire.h); the words of the small ones come first. Of each size the ABSENT ones are the last. Slots of
- *   processes and threads have no such phase: there is room for those below processes_ready and threads_ready. A search for a free
- *   chunk or slot begins at a hint and takes the lowest: what is in use stays close together, and one look finds it.
+ *   Chunks come in two sizes (wire.h); the words of the small ones come first. Of each size the
+ *   ABSENT ones are the last. Slots of processes and threads have no such phase: there is room for
+ *   those below processes_ready and threads_ready. A search for a free chunk or slot begins at a
+ *   hint and takes the lowest: what is in use stays close together, and one look finds it.
  *
  * Invariants
  *   I1  A FREE chunk is all zero in its records.
- *   I2  In an OPEN or FULL chunk the records with kind != 0 that precede the first one with kind == 0 are whole, and so is
- *       the payload of each RUN among them. What lies beyond is not looked at.
- *   I3  The sequence numbers of one thread slot's chunks within one generation count from 0 without a gap, in stream order.
- *   I4  Only the owner of a thread slot writes its chunks; only the reader writes FREE chunks' records (zeroes).
- *   I5  Per address, publication order is program order: a free is published before the real free is called, an allocation
- *       after the real allocation has returned and before the caller sees the block. So whoever sees a record also finds, if it
- *       then looks, every record that the allocator needed to have happened before it.
+ *   I2  In an OPEN or FULL chunk the records with kind != 0 that precede the first one with kind ==
+ *       0 are whole, and so is the payload of each RUN among them. What lies beyond is not looked
+ *       at.
+ *   I3  The sequence numbers of one thread slot's chunks within one generation count from 0 without
+ *       a gap, in stream order.
+ *   I4  Only the owner of a thread slot writes its chunks; only the reader writes FREE chunks'
+ *       records (zeroes).
+ *   I5  Per address, publication order is program order: a free is published before the real free
+ *       is called, an allocation after the real allocation has returned and before the caller sees
+ *       the block. So whoever sees a record also finds, if it then looks, every record that the
+ *       allocator needed to have happened before it.
  *
  * Ordering edges
- *   [ready]  header.ready = 1, release, after everything else in the header; reader: acquire. Before it: "being made".
- *   [slot]   slot.state = LIVE or DONE, release, after the slot's other fields; reader: acquire. Claim: compare-and-swap FREE→CLAIMED.
- *   [claim]  state word: compare-and-swap FREE→OPEN, acquire: the reader's zeroes are seen. The owner stands in the word
- *            itself, so there is no moment at which a chunk is taken and nobody knows by whom.
- *   [pub]    record.w1, release, after w0 and, for a RUN, after the whole payload; reader: acquire on w1, then w0 and payload.
- *            On x86-64 both are plain moves. There is no published counter: the kind field is the flag, one cache line less.
+ *   [ready]  header.ready = 1, release, after everything else in the header; reader: acquire.
+ *            Before it: "being made".
+ *   [slot]   slot.state = LIVE or DONE, release, after the slot's other fields; reader: acquire.
+ *            Claim: compare-and-swap FREE→CLAIMED.
+ *   [claim]  state word: compare-and-swap FREE→OPEN, acquire: the reader's zeroes are seen. The
+ *            owner stands in the word itself, so there is no moment at which a chunk is taken and
+ *            nobody knows by whom.
+ *   [pub]    record.w1, release, after w0 and, for a RUN, after the whole payload; reader: acquire
+ *            on w1, then w0 and payload. On x86-64 both are plain moves. There is no published
+ *            counter: the kind field is the flag, one cache line less.
  *   [seal]   state word: store FULL, release, after the last record; reader: acquire.
- *   [give]   state word: store FREE, release, after the records were zeroed; then header.given goes up, release. Likewise a slot's state.
- *            Who waits for any of them reads `given`, acquire, and looks for a free one when it has changed.
- *   [reap]   state word: compare-and-swap OPEN→FULL by the reader, only once the owner cannot run any more (its process has
- *            ended, or its thread is gone from /proc).
- *   [grow]   state word: store FREE, release, after the chunk's space was allocated; only ever from ABSENT, so nobody else writes it.
- *            Slots: processes_ready and threads_ready, release, after the space below them was allocated; they only grow.
+ *   [give]   state word: store FREE, release, after the records were zeroed; then header.given goes
+ *            up, release. Likewise a slot's state. Who waits for any of them reads `given`,
+ *            acquire, and looks for a free one when it has changed.
+ *   [reap]   state word: compare-and-swap OPEN→FULL by the reader, only once the owner cannot run
+ *            any more (its process has ended, or its thread is gone from /proc).
+ *   [grow]   state word: store FREE, release, after the chunk's space was allocated; only ever from
+ *            ABSENT, so nobody else writes it. Slots: processes_ready and threads_ready, release,
+ *            after the space below them was allocated; they only grow.
  *   [ctl]    control words: relaxed; a hook that misses a change sees it at its next event.
  *
  * A writer that dies
- *   before [claim]: nothing happened. After it, before the first [pub]: an OPEN chunk without a record; [reap]ed.
- *   Between w0 and w1, or inside a run's payload: that record is not published, I2 holds for the rest. Before [seal]: [reap]ed.
- *   With a slot CLAIMED: no chunk can name it yet; freed when the ring ends.
+ *   before [claim]: nothing happened. After it, before the first [pub]: an OPEN chunk without a
+ *   record; [reap]ed. Between w0 and w1, or inside a run's payload: that record is not published,
+ *   I2 holds for the rest. Before [seal]: [reap]ed. With a slot CLAIMED: no chunk can name it yet;
+ *   freed when the ring ends.
  *
  * A peer that lies
- *   The reader loads a word once, checks the copy, uses the copy: slots below the table's size, runs inside their chunk, kinds
- *   and ids in range. A record that breaks a rule ends that stream's chunk and is counted; it never ends the reader. A writer
- *   believes only state words, through a compare-and-swap: the worst that a lying reader can do to it is to lose events.
+ *   The reader loads a word once, checks the copy, uses the copy: slots below the table's size,
+ *   runs inside their chunk, kinds and ids in range. A record that breaks a rule ends that stream's
+ *   chunk and is counted; it never ends the reader. A writer believes only state words, through a
+ *   compare-and-swap: the worst that a lying reader can do to it is to lose events.
  *
- * Order between streams (the reader's rule, argued in src/sidecar/intake/order.h): take T = now, then read what is published; by I5
- * everything with time <= T whose cause has been seen is there. Merge by time up to T, keep the rest for the next round.
+ * Order between streams (the reader's rule, argued in src/sidecar/intake/order.h): take T = now,
+ * then read what is published; by I5 everything with time <= T whose cause has been seen is there.
+ * Merge by time up to T, keep the rest for the next round.
  */
 #ifndef SHINY_RING_H
 #define SHINY_RING_H
@@ -81,7 +100,8 @@ static inline uint64_t *shiny_chunk_states(struct shiny_header *h)
 	return (uint64_t *)((char *)h + h->states_at);
 }
 
-/* Where the chunks are, as each side keeps it for itself: the header is shared, and may lie later. */
+/* Where the chunks are, as each side keeps it for itself: the header is shared, and may lie
+ * later. */
 struct shiny_chunks {
 	uint64_t *states; /* [count] */
 	char *small, *large;
@@ -90,8 +110,11 @@ struct shiny_chunks {
 
 static inline struct shiny_chunks shiny_chunks(struct shiny_header *h)
 {
-	return (struct shiny_chunks){ .states = shiny_chunk_states(h), .small = (char *)h + h->smalls_at,
-				      .large = (char *)h + h->chunks_at, .smalls = h->smalls, .count = h->chunks };
+	return (struct shiny_chunks){ .states = shiny_chunk_states(h),
+				      .small = (char *)h + h->smalls_at,
+				      .large = (char *)h + h->chunks_at,
+				      .smalls = h->smalls,
+				      .count = h->chunks };
 }
 
 static inline struct shiny_chunk *shiny_chunk_at(const struct shiny_chunks *c, uint32_t i)
@@ -108,10 +131,13 @@ static inline uint32_t shiny_chunk_room(const struct shiny_chunks *c, uint32_t i
 
 /* ---- writers ---- */
 
-/* Takes a free chunk of one size for `thread`'s stream; its index, or -1 when none is free. Looks at each word of that size once. */
-static inline int32_t shiny_chunk_claim(struct shiny_header *h, const struct shiny_chunks *c, int large, uint32_t thread, uint32_t sequence)
+/* Takes a free chunk of one size for `thread`'s stream; its index, or -1 when none is free. Looks
+ * at each word of that size once. */
+static inline int32_t shiny_chunk_claim(struct shiny_header *h, const struct shiny_chunks *c,
+					int large, uint32_t thread, uint32_t sequence)
 {
-	uint32_t first = large ? c->smalls : 0, end = large ? c->count : c->smalls, *hint = &h->chunk_hint[!!large];
+	uint32_t first = large ? c->smalls : 0, end = large ? c->count : c->smalls,
+		 *hint = &h->chunk_hint[!!large];
 	uint32_t start = __atomic_load_n(hint, __ATOMIC_RELAXED);
 
 	if (start < first || start > end)
@@ -124,8 +150,10 @@ static inline int32_t shiny_chunk_claim(struct shiny_header *h, const struct shi
 				break;
 			if (SHINY_CHUNK_PHASE(word) != SHINY_CHUNK_FREE)
 				continue;
-			if (__atomic_compare_exchange_n(&c->states[i], &word, SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, thread, sequence), 0,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) { /* [claim] */
+			if (__atomic_compare_exchange_n(
+				    &c->states[i], &word,
+				    SHINY_CHUNK_STATE(SHINY_CHUNK_OPEN, thread, sequence), 0,
+				    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) { /* [claim] */
 				__atomic_store_n(hint, i + 1, __ATOMIC_RELAXED);
 				return (int32_t)i;
 			}
@@ -146,7 +174,8 @@ static inline void shiny_slot_claimed(uint32_t *hint, uint32_t *used, uint32_t i
 {
 	uint32_t high = __atomic_load_n(used, __ATOMIC_RELAXED);
 
-	while (high < i + 1 && !__atomic_compare_exchange_n(used, &high, i + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (high < i + 1 && !__atomic_compare_exchange_n(used, &high, i + 1, 1, __ATOMIC_RELAXED,
+							    __ATOMIC_RELAXED))
 		;
 	__atomic_store_n(hint, i + 1, __ATOMIC_RELAXED);
 }
@@ -161,7 +190,9 @@ static inline void shiny_publish(struct shiny_record *r, uint64_t w0, uint64_t w
 /* The owner is done with its chunk. */
 static inline void shiny_chunk_seal(uint64_t *state, uint32_t thread, uint32_t sequence)
 {
-	__atomic_store_n(state, SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, thread, sequence), __ATOMIC_RELEASE); /* [seal] */
+	/* [seal] */
+	__atomic_store_n(state, SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, thread, sequence),
+			 __ATOMIC_RELEASE);
 }
 
 static inline uint64_t shiny_w0(uint64_t aux, uint32_t stack)
@@ -171,13 +202,15 @@ static inline uint64_t shiny_w0(uint64_t aux, uint32_t stack)
 
 static inline uint64_t shiny_w1(uint64_t dt, uint64_t size, unsigned api, unsigned kind)
 {
-	return dt << SHINY_DT_SHIFT | size << SHINY_SIZE_SHIFT | (uint64_t)api << SHINY_API_SHIFT | kind;
+	return dt << SHINY_DT_SHIFT | size << SHINY_SIZE_SHIFT | (uint64_t)api << SHINY_API_SHIFT |
+	       kind;
 }
 
 /* An OBJECT's; each number is below its limit. */
 static inline uint64_t shiny_object_w1(uint64_t dt, uint64_t index, uint64_t size)
 {
-	return dt << SHINY_OBJECT_DT_SHIFT | index << SHINY_OBJECT_INDEX_SHIFT | size << SHINY_KIND_BITS | SHINY_REC_OBJECT;
+	return dt << SHINY_OBJECT_DT_SHIFT | index << SHINY_OBJECT_INDEX_SHIFT |
+	       size << SHINY_KIND_BITS | SHINY_REC_OBJECT;
 }
 
 /* ---- the reader ---- */
@@ -190,7 +223,8 @@ static inline unsigned shiny_poll(const struct shiny_record *r, struct shiny_rec
 	return (unsigned)(out->w1 & ((1u << SHINY_KIND_BITS) - 1));
 }
 
-/* Something was given back, and the lowest that is free may be `index` now: low ones are reused first, so fewer pages are touched. */
+/* Something was given back, and the lowest that is free may be `index` now: low ones are reused
+ * first, so fewer pages are touched. */
 static inline void shiny_given(struct shiny_header *h, uint32_t *hint, uint32_t index)
 {
 	if (index < __atomic_load_n(hint, __ATOMIC_RELAXED))
@@ -199,18 +233,25 @@ static inline void shiny_given(struct shiny_header *h, uint32_t *hint, uint32_t 
 }
 
 /* Gives a drained chunk back: zeroes `used` records from the start, then frees it. */
-static inline void shiny_chunk_give(struct shiny_header *h, const struct shiny_chunks *c, uint32_t index, uint32_t used)
+static inline void shiny_chunk_give(struct shiny_header *h, const struct shiny_chunks *c,
+				    uint32_t index, uint32_t used)
 {
-	__builtin_memset(shiny_chunk_at(c, index), 0, offsetof(struct shiny_chunk, records) + (size_t)used * SHINY_RECORD_BYTES);
-	__atomic_store_n(&c->states[index], SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [give] */
+	__builtin_memset(shiny_chunk_at(c, index), 0,
+			 offsetof(struct shiny_chunk, records) + (size_t)used * SHINY_RECORD_BYTES);
+	/* [give] */
+	__atomic_store_n(&c->states[index], SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0),
+			 __ATOMIC_RELEASE);
 	shiny_given(h, &h->chunk_hint[index >= c->smalls], index);
 }
 
-/* The space of chunks `first` to `end` - 1, all of one size, has been allocated: writers may have them. */
-static inline void shiny_chunk_grow(struct shiny_header *h, const struct shiny_chunks *c, uint32_t first, uint32_t end)
+/* The space of chunks `first` to `end` - 1, all of one size, has been allocated: writers may have
+ * them. */
+static inline void shiny_chunk_grow(struct shiny_header *h, const struct shiny_chunks *c,
+				    uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++)
-		__atomic_store_n(&c->states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0), __ATOMIC_RELEASE); /* [grow] */
+		__atomic_store_n(&c->states[i], SHINY_CHUNK_STATE(SHINY_CHUNK_FREE, 0, 0),
+				 __ATOMIC_RELEASE); /* [grow] */
 	shiny_given(h, &h->chunk_hint[first >= c->smalls], first);
 }
 

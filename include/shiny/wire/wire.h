@@ -5,8 +5,9 @@
  * Runs:      both sides. Nothing here executes.
  * Signals:   –    Allocates: –    Threads: –
  *
- * This file is the single source of truth of the format. It includes <stddef.h> and <stdint.h> only, and asserts the size
- * and offset of every field that crosses. How the words may be read and written, and in which order, is ring.h's.
+ * This file is the single source of truth of the format. It includes <stddef.h> and <stdint.h>
+ * only, and asserts the size and offset of every field that crosses. How the words may be read and
+ * written, and in which order, is ring.h's.
  *
  * A ring is one file an exec'd image, `ring.<pid>.<n>` in the session directory:
  *
@@ -18,12 +19,14 @@
  *   smalls_at     chunks 0 … smalls - 1                   SHINY_SMALL_BYTES each
  *   chunks_at     chunks smalls … chunks - 1              SHINY_CHUNK_BYTES each
  *
- * Each part begins on a page. A stream begins with small chunks and takes large ones once it has filled a few: a thread that writes
- * little costs a page of the ring, one that writes much meets a chunk's end seldom.
+ * Each part begins on a page. A stream begins with small chunks and takes large ones once it has
+ * filled a few: a thread that writes little costs a page of the ring, one that writes much meets a
+ * chunk's end seldom.
  *
- * Every file that maps the ring for writing holds a shared flock on it, taken before the mapping and never released by
- * hand: the lock belongs to the open file description, which the mapping itself keeps alive, through fork, until the last
- * process is gone. So "is anybody left?" is one try for the exclusive lock, right in every pid namespace and after SIGKILL.
+ * Every file that maps the ring for writing holds a shared flock on it, taken before the mapping
+ * and never released by hand: the lock belongs to the open file description, which the mapping
+ * itself keeps alive, through fork, until the last process is gone. So "is anybody left?" is one
+ * try for the exclusive lock, right in every pid namespace and after SIGKILL.
  */
 #ifndef SHINY_WIRE_H
 #define SHINY_WIRE_H
@@ -31,36 +34,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHINY_MAGIC   UINT64_C(0x31524e59494853ff) /* "\xffSHINYR1", little endian: not text, so no text file matches */
+/* "\xffSHINYR1", little endian: not text, so no text file matches */
+#define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
 #define SHINY_VERSION 2u
 
 /*
- * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of /dev/shm, $TMPDIR and /tmp that has
- * SHINY_ROOT_ROOM bytes free, or else the first that will do. A container's /dev/shm is often 64 MiB, and the program needs it too
- * (Chromium dies when it is full). One that `shinyctl run` made is called <pid>.<ticks>.<key>: programs of the session that
- * cannot reach it connect to the abstract socket SHINY_GUESTS<pid>.<ticks>, say the key, and get the boot id, with the
- * descriptor of a ring in it, locked as below (interpose/boot/guest.c). The key is 16 random hexadecimal digits. Files in it:
+ * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
+ * /dev/shm, $TMPDIR and /tmp that has SHINY_ROOT_ROOM bytes free, or else the first that will do. A
+ * container's /dev/shm is often 64 MiB, and the program needs it too (Chromium dies when it is
+ * full). One that `shinyctl run` made is called <pid>.<ticks>.<key>: programs of the session that
+ * cannot reach it connect to the abstract socket SHINY_GUESTS<pid>.<ticks>, say the key, and get
+ * the boot id, with the descriptor of a ring in it, locked as below (interpose/boot/guest.c). The
+ * key is 16 random hexadecimal digits. Files in it:
  */
 #define SHINY_GUESTS "shiny/"
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
 #define SHINY_RING_PREFIX "ring."            /* ring.<pid>.<n>, mode 0600 */
 #define SHINY_SIDECAR_LOCK "sidecar.lock"  /* flock held exclusively by the one sidecar while it serves the directory; not
-                                                * empty: it is writing the end of its session, and drains no ring any more */
+                                                * empty: it is writing the end of its session, and
+                                                * drains no ring any more */
 /*
- * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line
- * each: a word of unrecorded_reason.def, getppid(), more in words or nothing; and then the executable's path. The sidecar removes it.
+ * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link
+ * (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line each: a word
+ * of unrecorded_reason.def, getppid(), more in words or nothing; and then the executable's path.
+ * The sidecar removes it.
  */
 #define SHINY_UNRECORDED_PREFIX "unrecorded."
 #define SHINY_UNRECORDED_MAX 1024 /* bytes of the text; what is longer is cut */
-#define SHINY_MARK_PREFIX "mark."              /* mark.<CLOCK_BOOTTIME in ns>: a mark set from outside; the file holds its name. The sidecar removes it */
+/* mark.<CLOCK_BOOTTIME in ns>: a mark set from outside; the file holds its name. The sidecar
+ * removes it */
+#define SHINY_MARK_PREFIX "mark."
 
 enum {
 	SHINY_CHUNK_BYTES = 64 * 1024,
 	SHINY_SMALL_BYTES = 4 * 1024,
 	SHINY_RECORD_BYTES = 16,
-	SHINY_CHUNK_RECORDS = SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES - 4, /* the chunk's header takes four records' room */
+	SHINY_CHUNK_RECORDS = SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES -
+			      4, /* the chunk's header takes four records' room */
 	SHINY_SMALL_RECORDS = SHINY_SMALL_BYTES / SHINY_RECORD_BYTES - 4,
-	SHINY_PROCESSES_MAX = 64 * 1024, /* slots of a ring's tables; how many there are goes by its size (attach.c) */
+	SHINY_PROCESSES_MAX =
+		64 *
+		1024, /* slots of a ring's tables; how many there are goes by its size (attach.c) */
 	SHINY_THREADS_MAX = 64 * 1024,
 	SHINY_NOTICES = 256,
 	SHINY_FRAMES_MAX = 64,
@@ -112,26 +126,31 @@ enum shiny_counter {
  *   w1   63 ──────── 30 29 ────── 10 9 ─ 6 5 ── 0
  *        dt (34 bits)   size (20)    api   kind
  *
- * `dt` is the time in clock ticks since the time base in force: the chunk's, or the last TIME record's before this one.
- * `kind` is never 0 in a published record, and w1 is stored last: see [pub] in ring.h.
+ * `dt` is the time in clock ticks since the time base in force: the chunk's, or the last TIME
+ * record's before this one. `kind` is never 0 in a published record, and w1 is stored last: see
+ * [pub] in ring.h.
  *
  * Stack id 0 is "no stack" and is never defined.
- * EVENT   as drawn. Address 8-byte aligned and below 2^47, size below 2^20; what does not fit takes the _WIDE kind.
- * RUN     w0: stack id as drawn, the 44 bits hold `aux`; `size` is the number of payload records that follow.
- *         STACK: the id is the one being defined, aux the number of frames.
- *         STACK_LIKE: the same, aux as in SHINY_LIKE below: `inner` frames of the payload, then `kept` of the stack that was defined last
- *         in this chunk, without its first `skip`, then the rest of the payload, `frames` in all. The first definition in a
- *         chunk is a STACK, so that a chunk can be read without the one before it.
- *         A run never crosses a chunk's end.
- * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address point), 9..6 see shiny_vptr_api.
- *         Its time is that of the record before it in its stream.
- * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size; larger ones are OBJECT_WIDE.
- * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the record before it.
+ * EVENT   as drawn. Address 8-byte aligned and below 2^47, size below 2^20; what does not fit takes
+ *         the _WIDE kind.
+ * RUN     w0: stack id as drawn, the 44 bits hold `aux`; `size` is the number of payload records
+ *         that follow. STACK: the id is the one being defined, aux the number of frames.
+ *         STACK_LIKE: the same, aux as in SHINY_LIKE below: `inner` frames of the payload, then
+ *         `kept` of the stack that was defined last in this chunk, without its first `skip`, then
+ *         the rest of the payload, `frames` in all. The first definition in a chunk is a STACK, so
+ *         that a chunk can be read without the one before it. A run never crosses a chunk's end.
+ * VPTR    w0: address as drawn, stack id 0. w1: 63..20 the word's value >> 3 (a vtable address
+ *         point), 9..6 see shiny_vptr_api. Its time is that of the record before it in its stream.
+ * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size;
+ *         larger ones are OBJECT_WIDE.
+ * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the
+ *         record before it.
  * TIME    w0: the new base in ticks, all 64 bits.
- * TAG     stack id and address 0; size: the index of the tag that the stream's thread has from here on, 0 none. Said again at the beginning of
- *         each chunk: without it a chunk begins with no tag.
- * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted them.
- *         Stack ids that were defined before a LOSS are void after it.
+ * TAG     stack id and address 0; size: the index of the tag that the stream's thread has from here
+ *         on, 0 none. Said again at the beginning of each chunk: without it a chunk begins with no
+ *         tag.
+ * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted
+ *         them. Stack ids that were defined before a LOSS are void after it.
  */
 enum {
 	SHINY_STACK_BITS = 20,
@@ -170,12 +189,15 @@ struct shiny_record {
 #define SHINY_LIKE_SKIP(aux)   ((uint32_t)((aux) >> 16 & 0xff))
 #define SHINY_LIKE_KEPT(aux)   ((uint32_t)((aux) >> 24 & 0xff))
 
-/* When a vptr was read; the `api` of a VPTR record. Bit 3 set: the value is the block's second word (array cookie before it). */
+/* When a vptr was read; the `api` of a VPTR record. Bit 3 set: the value is the block's second word
+ * (array cookie before it). */
 enum shiny_vptr_api {
-	SHINY_VPTR_SETTLED = 0, /* a later allocation pushed the block out of the nursery: construction is long over */
+	/* a later allocation pushed the block out of the nursery: construction is long over */
+	SHINY_VPTR_SETTLED = 0,
 	SHINY_VPTR_FLUSH = 1,   /* the sidecar asked; the block may be very young */
 	SHINY_VPTR_EXIT = 2,    /* the thread or process ended */
-	SHINY_VPTR_FREE = 3,    /* just before the free: destructors have run, so the class is "at least" this */
+	/* just before the free: destructors have run, so the class is "at least" this */
+	SHINY_VPTR_FREE = 3,
 	SHINY_VPTR_SECOND_WORD = 8,
 };
 
@@ -187,16 +209,20 @@ struct shiny_wide {
 
 enum { SHINY_MAP_NAME_MAX = 32 };
 struct shiny_map {
-	uint64_t address; /* what the call returned, or was given (munmap, mprotect, madvise, name) */
+	uint64_t address; /* what the call returned, or was given (munmap, mprotect, madvise,
+	                   * name) */
 	uint64_t bytes;
 	union {
 		struct {
-			uint64_t old_address; /* mremap: the old mapping; brk: the old break; else 0 */
+			uint64_t old_address; /* mremap: the old mapping; brk: the old break; else
+			                       * 0 */
 			uint64_t old_bytes;
-			uint64_t begun;  /* ticks before the call, where it takes memory away; else 0. What began later was not meant by it */
+			uint64_t begun;  /* ticks before the call, where it takes memory away; else
+			                  * 0. What began later was not meant by it */
 			uint64_t offset; /* mmap: in the file */
 		};
-		char name[SHINY_MAP_NAME_MAX]; /* name: its beginning, ended by a zero or by the field's end */
+		char name[SHINY_MAP_NAME_MAX]; /* name: its beginning, ended by a zero or by the
+		                                * field's end */
 	};
 	uint32_t prot;  /* mmap, mprotect: PROT_*; madvise: the advice */
 	uint32_t flags; /* MAP_* or MREMAP_* */
@@ -205,8 +231,9 @@ struct shiny_map {
 };
 
 /*
- * Kinds `first` to `first + count - 1` of garbage-collected objects are described at `place`, `place + step`, …: addresses that tell kinds
- * apart in every process of this executable. In Chromium 156 the elements of a section, in Chromium 150 a variable each.
+ * Kinds `first` to `first + count - 1` of garbage-collected objects are described at `place`,
+ * `place + step`, …: addresses that tell kinds apart in every process of this executable. In
+ * Chromium 156 the elements of a section, in Chromium 150 a variable each.
  */
 struct shiny_object_kinds {
 	uint64_t place;
@@ -216,13 +243,15 @@ struct shiny_object_kinds {
 };
 
 /* What CONSTRUCTED and DESTROYED records of this process and its children mean by `index`. */
-enum { SHINY_CLASS_NAME_MAX = 1008, SHINY_THIS_ON_STACK = 1 }; /* the latter: of their `api`: `this` lies on the thread's own stack */
+/* the latter: of their `api`: `this` lies on the thread's own stack */
+enum { SHINY_CLASS_NAME_MAX = 1008, SHINY_THIS_ON_STACK = 1 };
 struct shiny_class {
 	uint64_t place; /* an address in the module that it belongs to */
 	uint32_t index;
 	uint32_t bytes; /* sizeof, 0 unknown */
 	uint32_t constructors, destructors, unpatched, inlined; /* as in struct shiny_ctors_class */
-	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole record */
+	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
+	                      * record */
 	uint32_t reserved[3];
 };
 
@@ -230,14 +259,17 @@ struct shiny_class {
 enum { SHINY_TAG_NAME_MAX = 64 };
 struct shiny_tag {
 	uint32_t index;
-	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole record */
+	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
+	                      * record */
 	uint64_t reserved;
 };
 
 enum {
 	SHINY_MODULE_MAIN = 1,     /* the executable itself */
 	SHINY_MODULE_FIXED = 2,    /* ET_EXEC: linked at its address */
-	SHINY_MODULE_GUESSED = 4,  /* its path was relative, and is completed by the directory that the program started in: /proc knows better */
+	/* its path was relative, and is completed by the directory that the program started in:
+	 * /proc knows better */
+	SHINY_MODULE_GUESSED = 4,
 	SHINY_BUILD_ID_MAX = 32,
 };
 struct shiny_module {
@@ -245,7 +277,8 @@ struct shiny_module {
 	uint64_t bias;       /* run-time address = bias + address in the file */
 	uint32_t flags;      /* SHINY_MODULE_* */
 	uint16_t build_id_bytes;
-	uint16_t path_bytes; /* the path follows, not terminated, padded with zeros to a whole record */
+	uint16_t path_bytes; /* the path follows, not terminated, padded with zeros to a whole
+	                      * record */
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 };
 
@@ -255,7 +288,8 @@ enum shiny_slot_state {
 	SHINY_SLOT_FREE = 0,
 	SHINY_SLOT_CLAIMED = 1, /* being filled in */
 	SHINY_SLOT_LIVE = 2,    /* [slot] filled in */
-	SHINY_SLOT_DONE = 3,    /* its owner is finished with it; the sidecar drains it and frees it */
+	/* its owner is finished with it; the sidecar drains it and frees it */
+	SHINY_SLOT_DONE = 3,
 };
 
 /* A process that shares this ring: the exec'd image (slot 0) or a forked descendant. */
@@ -265,22 +299,26 @@ struct shiny_process {
 	uint32_t pid;        /* getpid() in its own namespace */
 	int32_t parent_slot; /* -1 for the exec'd image */
 	uint32_t parent_generation;
-	uint32_t exec;    /* 1: in a call of exec. Should it not come back, another program has taken its memory's place */
+	uint32_t exec;    /* 1: in a call of exec. Should it not come back, another program has
+	                   * taken its memory's place */
 	uint64_t start;   /* ticks when the slot was claimed */
-	uint64_t fork_at; /* ticks of the last record that the parent had taken in the memory that this process inherited */
+	uint64_t fork_at; /* ticks of the last record that the parent had taken in the memory that
+	                   * this process inherited */
 	uint64_t exit_at; /* ticks when it said that it ends; 0: not said, or not yet */
 	uint32_t exit_status; /* then: 0 to 255 */
 	uint32_t parent_pid;  /* getppid() in its own namespace, of the exec'd image; else 0 */
 	uint32_t waits;       /* how often a thread of it has begun to wait for a chunk */
-	uint32_t may_sleep;   /* [ctl] the value of `waits` for which the sidecar has found no seccomp filter on any of its threads */
+	uint32_t may_sleep;   /* [ctl] the value of `waits` for which the sidecar has found no
+	                       * seccomp filter on any of its threads */
 	uint64_t counters[SHINY_COUNTERS];
 	uint64_t spare[32 - 8 - SHINY_COUNTERS];
 };
 
 /*
- * At header.self_at in the memory of every process that shares this ring: which slot it holds. Zero in one that holds none yet, forked
- * children among them: the page is wiped in each. So a reader of /proc/PID/mem can prove which process is which, where a pid cannot (each
- * sandboxed renderer is number 1).
+ * At header.self_at in the memory of every process that shares this ring: which slot it holds. Zero
+ * in one that holds none yet, forked children among them: the page is wiped in each. So a reader of
+ * /proc/PID/mem can prove which process is which, where a pid cannot (each sandboxed renderer is
+ * number 1).
  */
 struct shiny_self {
 	uint32_t generation; /* 0: no slot */
@@ -288,18 +326,28 @@ struct shiny_self {
 };
 
 /*
- * What a process says of other programs: it is about to become one (exec), it starts one (spawn), a child of its has ended. Notices are a
- * ring: number n is at [(n - 1) % SHINY_NOTICES], header.notices is the highest number taken. Whoever maps the ring writes, children
- * without a slot and those that share memory with their parent among them.
- *   [notice] number: 0 first, then the other fields, then n by release. A reader loads it by acquire, copies, and loads it again: the
- *   same number twice is a whole notice. state and pid of a start may change later, in this order of stores: pid, state.
+ * What a process says of other programs: it is about to become one (exec), it starts one (spawn), a
+ * child of its has ended. Notices are a ring: number n is at [(n - 1) % SHINY_NOTICES],
+ * header.notices is the highest number taken. Whoever maps the ring writes, children without a slot
+ * and those that share memory with their parent among them.
+ *   [notice] number: 0 first, then the other fields, then n by release. A reader loads it by
+ *   acquire, copies, and loads it again: the same number twice is a whole notice. state and pid of
+ *   a start may change later, in this order of stores: pid, state.
  */
-enum shiny_notice_kind { SHINY_NOTICE_NONE = 0, SHINY_NOTICE_EXEC = 1, SHINY_NOTICE_SPAWN = 2, SHINY_NOTICE_ENDED = 3 };
+enum shiny_notice_kind {
+	SHINY_NOTICE_NONE = 0,
+	SHINY_NOTICE_EXEC = 1,
+	SHINY_NOTICE_SPAWN = 2,
+	SHINY_NOTICE_ENDED = 3
+};
 enum shiny_notice_state { SHINY_NOTICE_BEGUN = 0, SHINY_NOTICE_DONE = 1, SHINY_NOTICE_FAILED = 2 };
 enum {
-	SHINY_NOTICE_PRELOADS = 1, /* flag: the environment that the program gets loads the library */
-	SHINY_NOTICE_BY_DESCRIPTOR = 2, /* flag: the program was given by a descriptor; the path is its argv[0], or below a directory's */
-	SHINY_NOTICE_NO_LIBRARY = 4, /* flag: the library is not there for it, so it was taken out of that environment */
+	/* flag: the environment that the program gets loads the library */
+	SHINY_NOTICE_PRELOADS = 1,
+	SHINY_NOTICE_BY_DESCRIPTOR = 2, /* flag: the program was given by a descriptor; the path is
+					   its argv[0], or below a directory's */
+	/* flag: the library is not there for it, so it was taken out of that environment */
+	SHINY_NOTICE_NO_LIBRARY = 4,
 	SHINY_NOTICE_UNREADABLE = 8, /* flag: likewise, its user may not go there */
 	SHINY_NOTICE_FILTERED = 16,  /* flag: likewise, it inherits a seccomp filter */
 	SHINY_NOTICE_PATH = 136,
@@ -307,10 +355,12 @@ enum {
 struct shiny_notice {
 	uint64_t number;     /* [notice] */
 	uint64_t time;       /* ticks */
-	uint32_t slot;       /* process slot of who says it, or of its nearest ancestor that has one; UINT32_MAX none */
+	uint32_t slot;       /* process slot of who says it, or of its nearest ancestor that has
+	                      * one; UINT32_MAX none */
 	uint32_t generation;
 	uint32_t kind;       /* enum shiny_notice_kind */
-	uint32_t state;      /* enum shiny_notice_state; of exec, DONE is never seen: the writer's memory has gone */
+	uint32_t state;      /* enum shiny_notice_state; of exec, DONE is never seen: the writer's
+	                      * memory has gone */
 	uint32_t pid;        /* of the program or child, as who says it sees it; 0 not known */
 	uint32_t flags;
 	int32_t status;      /* ended: as wait() says it */
@@ -319,14 +369,17 @@ struct shiny_notice {
 	char path[SHINY_NOTICE_PATH];
 };
 
-/* A stream of records: one for each thread, and one more for each depth at which signal handlers interrupted its writing. */
+/* A stream of records: one for each thread, and one more for each depth at which signal handlers
+ * interrupted its writing. */
 struct shiny_thread {
 	uint32_t state; /* enum shiny_slot_state, [slot] */
 	uint32_t generation;
 	uint32_t process_slot;
 	uint32_t tid;     /* gettid() in its own namespace */
-	uint32_t creator; /* thread slot + 1 that called pthread_create, 0: unknown or the main thread */
-	uint32_t nested;  /* 1: a stream of handlers that interrupted this tid's own stream, or another such */
+	uint32_t creator; /* thread slot + 1 that called pthread_create, 0: unknown or the main
+	                   * thread */
+	uint32_t nested;  /* 1: a stream of handlers that interrupted this tid's own stream, or
+	                   * another such */
 	uint64_t start;   /* ticks */
 	uint64_t stack;       /* an address in its stack */
 	uint64_t stack_bytes; /* 0 unknown */
@@ -339,7 +392,8 @@ enum shiny_chunk_phase {
 	SHINY_CHUNK_FREE = 0,
 	SHINY_CHUNK_OPEN = 1, /* its owner appends */
 	SHINY_CHUNK_FULL = 2, /* its owner is done with it */
-	SHINY_CHUNK_ABSENT = 3, /* the file has no space for it yet: touching it could be a SIGBUS */
+	/* the file has no space for it yet: touching it could be a SIGBUS */
+	SHINY_CHUNK_ABSENT = 3,
 };
 /*   63 ─── 32 31 ────── 8 7 ── 0
  *   sequence   thread slot  phase     sequence: 0, 1, 2, … within one generation of the thread slot
@@ -356,7 +410,8 @@ struct shiny_chunk {
 	uint32_t process_slot;
 	uint32_t process_generation;
 	uint64_t spare[5];
-	struct shiny_record records[]; /* [pub]; as many as the chunk's size has room for, all zero beyond the published part */
+	struct shiny_record records[]; /* [pub]; as many as the chunk's size has room for, all zero
+	                                * beyond the published part */
 };
 
 enum shiny_clock { SHINY_CLOCK_TSC = 0, SHINY_CLOCK_MONOTONIC = 1 };
@@ -384,7 +439,8 @@ struct shiny_header {
 	uint64_t ring_bytes;
 	/* offsets from the start of the file, bytes */
 	uint64_t notices_at, processes_at, threads_at, states_at, smalls_at, chunks_at;
-	uint32_t processes, threads, smalls, chunks; /* chunks: of both sizes, the small ones come first */
+	uint32_t processes, threads, smalls, chunks; /* chunks: of both sizes, the small ones come
+	                                              * first */
 	uint32_t small_bytes, chunk_bytes;
 	uint32_t ready; /* [ready] 1 when all of the above and below is filled in */
 	uint32_t clock; /* enum shiny_clock: what a tick is */
@@ -401,43 +457,67 @@ struct shiny_header {
 
 	/* control: written by the sidecar or shinyctl, read by hooks; a line of its own */
 	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */
-	uint32_t flush;          /* [ctl] raised by the sidecar: each process sweeps its nursery once for each value */
+	uint32_t flush;          /* [ctl] raised by the sidecar: each process sweeps its nursery
+	                          * once for each value */
 	uint32_t sidecar_pid;  /* 0: none yet */
-	uint32_t processes_ready, threads_ready; /* [grow] slots whose space is allocated: touching others could be a SIGBUS */
-	uint64_t sidecar_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead sidecar is pointless */
-	uint64_t given;          /* [give] times that the sidecar gave back or made room: who waits looks when it has changed */
+	uint32_t processes_ready, threads_ready; /* [grow] slots whose space is allocated: touching
+	                                          * others could be a SIGBUS */
+	uint64_t sidecar_beat; /* [ctl] ticks of the sidecar's last drain: waiting for a dead
+	                        * sidecar is pointless */
+	uint64_t given;          /* [give] times that the sidecar gave back or made room: who waits
+	                          * looks when it has changed */
 
 	/* shared by writers; lines of their own */
-	_Alignas(64) uint32_t chunk_hint[2]; /* no small, no large chunk below this one is likely to be free: a hint, any value is safe */
+	/* no small, no large chunk below this one is likely to be free: a hint, any value is
+	 * safe */
+	_Alignas(64) uint32_t chunk_hint[2];
 	uint32_t process_hint, thread_hint;  /* likewise of slots */
-	uint32_t processes_used, threads_used; /* one more than the highest slot that was ever claimed */
+	uint32_t processes_used, threads_used; /* one more than the highest slot that was ever
+	                                        * claimed */
 	uint64_t notices; /* [notice] */
 	_Alignas(64) uint64_t counters[SHINY_COUNTERS]; /* of processes that hold no slot */
 
 	_Alignas(64) char executable[SHINY_TEXT];  /* path of the executable */
 	char command[SHINY_COMMAND];  /* its arguments, separated by zeros, cut to fit */
-	char started_as[SHINY_STARTED_AS]; /* the path that exec was given (AT_EXECFN), cut to its end */
+	char started_as[SHINY_STARTED_AS]; /* the path that exec was given (AT_EXECFN), cut to its
+	                                    * end */
 	char attach_text[SHINY_TEXT]; /* how or why not, in words, with the evidence */
-	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and what was used instead */
-	struct { uint64_t start, end; } own[SHINY_OWN]; /* what the library maps for itself beside the ring: not the program's memory */
+	char notes[SHINY_TEXT];       /* one line each: environment variables that were wrong, and
+	                               * what was used instead */
+	struct { uint64_t start, end; } own[SHINY_OWN]; /* what the library maps for itself beside
+	                                                 * the ring: not the program's memory */
 };
 
 _Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
-_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 && sizeof(struct shiny_object_kinds) == 32 &&
-	       sizeof(struct shiny_class) == 48 && SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0 && sizeof(struct shiny_tag) == 16 &&
-	       SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0, "payloads");
-_Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32, "module payload");
+_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 &&
+		       sizeof(struct shiny_object_kinds) == 32 &&
+		       sizeof(struct shiny_class) == 48 &&
+		       SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0 &&
+		       sizeof(struct shiny_tag) == 16 &&
+		       SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0,
+	       "payloads");
+_Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32,
+	       "module payload");
 _Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
-_Static_assert(sizeof(struct shiny_process) == 256 && offsetof(struct shiny_process, counters) == 64, "process slot");
-_Static_assert(sizeof(struct shiny_notice) == 192 && offsetof(struct shiny_notice, path) == 56, "notice");
-_Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24, "thread slot");
-_Static_assert(sizeof(struct shiny_chunk) == 64 && offsetof(struct shiny_chunk, records) == 64, "chunk");
-_Static_assert(SHINY_SMALL_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_SMALL_BYTES &&
-	       SHINY_CHUNK_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_CHUNK_BYTES, "chunks are full of records");
-_Static_assert(offsetof(struct shiny_header, recording) % 64 == 0, "control words have a cache line of their own");
-_Static_assert(offsetof(struct shiny_header, chunk_hint) % 64 == 0, "so have the writers' shared words");
+_Static_assert(sizeof(struct shiny_process) == 256 &&
+		       offsetof(struct shiny_process, counters) == 64,
+	       "process slot");
+_Static_assert(sizeof(struct shiny_notice) == 192 && offsetof(struct shiny_notice, path) == 56,
+	       "notice");
+_Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24,
+	       "thread slot");
+_Static_assert(sizeof(struct shiny_chunk) == 64 && offsetof(struct shiny_chunk, records) == 64,
+	       "chunk");
+_Static_assert(SHINY_SMALL_RECORDS *SHINY_RECORD_BYTES + 64 == SHINY_SMALL_BYTES &&
+		       SHINY_CHUNK_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_CHUNK_BYTES,
+	       "chunks are full of records");
+_Static_assert(offsetof(struct shiny_header, recording) % 64 == 0,
+	       "control words have a cache line of their own");
+_Static_assert(offsetof(struct shiny_header, chunk_hint) % 64 == 0,
+	       "so have the writers' shared words");
 _Static_assert(sizeof(struct shiny_header) <= 4096, "the header fits its page");
-_Static_assert(SHINY_REC_KINDS <= 1 << SHINY_KIND_BITS && SHINY_APIS <= 1 << SHINY_API_BITS, "codes fit their fields");
+_Static_assert(SHINY_REC_KINDS <= 1 << SHINY_KIND_BITS && SHINY_APIS <= 1 << SHINY_API_BITS,
+	       "codes fit their fields");
 _Static_assert(SHINY_ADDRESS_SHIFT + 47 - SHINY_GRANULE_SHIFT == 64, "an address fills w0");
 _Static_assert(SHINY_DT_SHIFT + SHINY_DT_BITS == 64, "the fields fill w1");
 _Static_assert(SHINY_OBJECT_WIDE_SHIFT + SHINY_OBJECT_INDEX_BITS <= 64, "so do an object's");

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component.c: see component.h; what a rule may say, and in which order rules are asked, stands in components.rules.
+ * component.c: see component.h; what a rule may say, and in which order rules are asked, stands in
+ * components.rules.
  *
- * Names are many times fewer than stacks: each function, source file and module is put to the rules once, each stack then only walks
- * over numbers. A Chromium session's 260,000 stacks of 15 frames are walked in less time than SQLite takes to hand them over.
+ * Names are many times fewer than stacks: each function, source file and module is put to the rules
+ * once, each stack then only walks over numbers. A Chromium session's 260,000 stacks of 15 frames
+ * are walked in less time than SQLite takes to hand them over.
  *
- * The innermost function that a rule gives an owner is the wrong answer for base::flat_map and WTF::Vector: the component that uses
- * them owns the memory. So weak rules wait for something stronger. The wait must not go too far: at the far end of nearly every stack
- * of a browser stands content::ContentMain, and a loop that runs tasks for everybody. Hence `stop`.
+ * The innermost function that a rule gives an owner is the wrong answer for base::flat_map and
+ * WTF::Vector: the component that uses them owns the memory. So weak rules wait for something
+ * stronger. The wait must not go too far: at the far end of nearly every stack of a browser stands
+ * content::ContentMain, and a loop that runs tasks for everybody. Hence `stop`.
  *
- * A frame that only a module's rule knows is harder. In a library it says what there is to say. In Chromium with symbols it is
- * png_read_row or a lambda in an unnamed namespace, and the caller tells whose. But a callback of a program without names, called by
- * libglib's main loop, must not become libglib's. So the search goes on while the stack stays in the module, and no further.
+ * A frame that only a module's rule knows is harder. In a library it says what there is to say. In
+ * Chromium with symbols it is png_read_row or a lambda in an unnamed namespace, and the caller
+ * tells whose. But a callback of a program without names, called by libglib's main loop, must not
+ * become libglib's. So the search goes on while the stack stays in the module, and no further.
  *
- * Chromium as shipped has no function names at all. But the classes of many blocks are known, from vtables and from Oilpan's own table of
- * names. Where only a module's rule knows the stack, the rules of functions are asked about the block's class: blink::LayoutBlockFlow
- * is blink's.
+ * Chromium as shipped has no function names at all. But the classes of many blocks are known, from
+ * vtables and from Oilpan's own table of names. Where only a module's rule knows the stack, the
+ * rules of functions are asked about the block's class: blink::LayoutBlockFlow is blink's.
  */
 #define _GNU_SOURCE
 #include "component.h"
@@ -34,7 +38,8 @@
 #include <xxhash.h>
 
 #define UNDECIDED UINT32_MAX          /* rule: none matches */
-#define BY_MODULE (UINT32_C(1) << 31) /* beside a stack's owner: nothing but a module's rule says so */
+/* beside a stack's owner: nothing but a module's rule says so */
+#define BY_MODULE (UINT32_C(1) << 31)
 
 enum {
 	PART = 6,          /* frames in a row of tables stack and stack_tail */
@@ -71,10 +76,12 @@ struct attribution {
 	struct component_rules boring; /* the session's table, in the form of rules */
 	size_t user_count;
 	struct components out;
-	struct map names, owners, rows; /* what is in `out`, by: text's hash; rule and name; process, and name and type */
+	struct map names, owners, rows; /* what is in `out`, by: text's hash; rule and name;
+	                                 * process, and name and type */
 	struct verdict *functions, *sources, *types; /* by id */
 	struct module *modules;
-	size_t function_limit, source_limit, module_limit, frame_limit, stack_limit, tail_limit, type_limit;
+	size_t function_limit, source_limit, module_limit, frame_limit, stack_limit, tail_limit,
+		type_limit;
 	VEC(struct line) lines;
 	uint32_t *first_line; /* of a frame, plus 1 */
 	uint32_t (*tails)[PART + 1];
@@ -149,23 +156,28 @@ static uint32_t owner_named(struct attribution *a, char *text, const struct comp
 	return *at - 1;
 }
 
-static uint32_t owner_of(struct attribution *a, const struct component_rule *rule, const struct component_match *match)
+static uint32_t owner_of(struct attribution *a, const struct component_rule *rule,
+			 const struct component_match *match)
 {
 	return owner_named(a, component_rule_name(rule, match), rule);
 }
 
-static bool is_boring(const struct attribution *a, enum component_kind kind, const char *text, size_t length)
+static bool is_boring(const struct attribution *a, enum component_kind kind, const char *text,
+		      size_t length)
 {
 	struct component_match match;
 
 	for (size_t i = 0; i < a->boring.count; i++)
-		if (a->boring.at[i].kind == kind && component_pattern_matches(a->boring.at[i].pattern, kind, text, length, &match))
+		if (a->boring.at[i].kind == kind &&
+		    component_pattern_matches(a->boring.at[i].pattern, kind, text, length, &match))
 			return true;
 	return false;
 }
 
-/* The order of rules: users', then what is boring (place user_count), then the built-in ones (place in the table plus 1). */
-static struct verdict judge(struct attribution *a, enum component_kind kind, const char *text, size_t length)
+/* The order of rules: users', then what is boring (place user_count), then the built-in ones (place
+ * in the table plus 1). */
+static struct verdict judge(struct attribution *a, enum component_kind kind, const char *text,
+			    size_t length)
 {
 	struct component_match match;
 
@@ -174,9 +186,13 @@ static struct verdict judge(struct attribution *a, enum component_kind kind, con
 
 		if (i == a->user_count && is_boring(a, kind, text, length))
 			return (struct verdict){.rule = (uint32_t)i, .owner = NOBODY};
-		if (r->kind == kind && component_pattern_matches(r->pattern, kind, text, length, &match))
-			return (struct verdict){.rule = (uint32_t)(i + (i >= a->user_count)), .weak = r->weak, .stop = r->stop,
-						.owner = r->component ? owner_of(a, r, &match) : NOBODY};
+		if (r->kind == kind &&
+		    component_pattern_matches(r->pattern, kind, text, length, &match))
+			return (struct verdict){ .rule = (uint32_t)(i + (i >= a->user_count)),
+						 .weak = r->weak,
+						 .stop = r->stop,
+						 .owner = r->component ? owner_of(a, r, &match)
+								       : NOBODY };
 	}
 	return (struct verdict){.rule = UNDECIDED};
 }
@@ -189,7 +205,8 @@ static uint32_t owner_of_module(struct attribution *a, const char *text)
 	for (size_t i = 0; i < a->rules->count; i++) {
 		const struct component_rule *r = &a->rules->at[i];
 
-		if (r->kind == COMPONENT_MODULE && r->component && component_pattern_matches(r->pattern, r->kind, text, strlen(text), &match))
+		if (r->kind == COMPONENT_MODULE && r->component &&
+		    component_pattern_matches(r->pattern, r->kind, text, strlen(text), &match))
 			return owner_of(a, r, &match);
 	}
 	return NO_MODULE;
@@ -248,8 +265,11 @@ static void take_boring(struct attribution *a, const struct query *q)
 		a->boring.room = a->boring.room ? a->boring.room * 2 : 256;
 		a->boring.at = mem_resize(a->boring.at, a->boring.room, sizeof(*a->boring.at));
 	}
-	a->boring.at[a->boring.count++] = (struct component_rule){
-		.kind = strcmp(query_text(q, 0), "module") == 0 ? COMPONENT_MODULE : COMPONENT_FUNCTION, .pattern = pattern};
+	a->boring.at[a->boring.count++] =
+		(struct component_rule){ .kind = strcmp(query_text(q, 0), "module") == 0
+							 ? COMPONENT_MODULE
+							 : COMPONENT_FUNCTION,
+					 .pattern = pattern };
 }
 
 static void take_function(struct attribution *a, const struct query *q)
@@ -266,7 +286,8 @@ static void take_source(struct attribution *a, const struct query *q)
 	uint32_t id = query_id(q, 0, a->source_limit);
 
 	if (id)
-		a->sources[id] = judge(a, COMPONENT_SOURCE, query_text(q, 1), strlen(query_text(q, 1)));
+		a->sources[id] =
+			judge(a, COMPONENT_SOURCE, query_text(q, 1), strlen(query_text(q, 1)));
 }
 
 /* A class is asked about as its member functions would be. */
@@ -275,7 +296,8 @@ static void take_type(struct attribution *a, const struct query *q)
 	uint32_t id = query_id(q, 0, a->type_limit);
 
 	if (id)
-		a->types[id] = judge(a, COMPONENT_FUNCTION, query_text(q, 1), strlen(query_text(q, 1)));
+		a->types[id] =
+			judge(a, COMPONENT_FUNCTION, query_text(q, 1), strlen(query_text(q, 1)));
 }
 
 static void take_module(struct attribution *a, const struct query *q)
@@ -284,7 +306,8 @@ static void take_module(struct attribution *a, const struct query *q)
 	uint32_t id = query_id(q, 0, a->module_limit);
 
 	if (id)
-		a->modules[id] = (struct module){judge(a, COMPONENT_MODULE, name, strlen(name)), owner_of_module(a, name)};
+		a->modules[id] = (struct module){ judge(a, COMPONENT_MODULE, name, strlen(name)),
+						  owner_of_module(a, name) };
 }
 
 /* Rows: frame, module, depth, function, source; innermost first. */
@@ -292,7 +315,8 @@ static void take_line(struct attribution *a, const struct query *q)
 {
 	uint32_t frame = query_id(q, 0, a->frame_limit), module = query_id(q, 1, a->module_limit);
 	struct verdict best = a->modules[module].first;
-	struct verdict function = a->functions[query_id(q, 3, a->function_limit)], source = a->sources[query_id(q, 4, a->source_limit)];
+	struct verdict function = a->functions[query_id(q, 3, a->function_limit)],
+		       source = a->sources[query_id(q, 4, a->source_limit)];
 	bool by_module = true;
 
 	if (function.rule < best.rule) {
@@ -334,11 +358,15 @@ struct walk {
 
 static uint32_t settle(const struct walk *w)
 {
-	return w->weak ? w->weak : w->held ? w->held | BY_MODULE : w->passed ? w->passed | BY_MODULE : NO_MODULE;
+	return w->weak	   ? w->weak
+	       : w->held   ? w->held | BY_MODULE
+	       : w->passed ? w->passed | BY_MODULE
+			   : NO_MODULE;
 }
 
 /* Looks at one function; true: the stack's owner is *owner. */
-static bool step(const struct attribution *a, struct walk *w, const struct line *line, uint32_t *owner)
+static bool step(const struct attribution *a, struct walk *w, const struct line *line,
+		 uint32_t *owner)
 {
 	if (!w->passed && line->module)
 		w->passed = a->modules[line->module].owner;
@@ -365,12 +393,14 @@ static bool step(const struct attribution *a, struct walk *w, const struct line 
 }
 
 /* False: go on with the next part. */
-static bool walk_part(const struct attribution *a, struct walk *w, const uint32_t frames[PART], uint32_t *owner)
+static bool walk_part(const struct attribution *a, struct walk *w, const uint32_t frames[PART],
+		      uint32_t *owner)
 {
 	for (int i = 0; i < PART && frames[i]; i++) {
 		uint32_t at = a->first_line[frames[i]];
 
-		for (const struct line *line = at ? &a->lines.at[at - 1] : NULL; line; line = line->last ? NULL : line + 1)
+		for (const struct line *line = at ? &a->lines.at[at - 1] : NULL; line;
+		     line = line->last ? NULL : line + 1)
 			if (step(a, w, line, owner))
 				return true;
 	}
@@ -408,7 +438,8 @@ static bool asks_type(const struct attribution *a, uint32_t found)
 /* Rows: process, stack, type, value. */
 static void take_stat(struct attribution *a, const struct query *q)
 {
-	uint32_t process = (uint32_t)query_number(q, 0), stack = query_id(q, 1, a->stack_limit), type = (uint32_t)query_number(q, 2);
+	uint32_t process = (uint32_t)query_number(q, 0), stack = query_id(q, 1, a->stack_limit),
+		 type = (uint32_t)query_number(q, 2);
 	uint32_t found = stack ? a->owner_of_stack[stack] : NO_STACK, *at;
 	struct component_owner *owner = &a->out.owners[found & ~BY_MODULE];
 	uint64_t value = (uint64_t)query_number(q, 3);
@@ -421,7 +452,9 @@ static void take_stat(struct attribution *a, const struct query *q)
 			a->out.room = a->out.room ? a->out.room * 2 : 1024;
 			a->out.rows = mem_resize(a->out.rows, a->out.room, sizeof(*a->out.rows));
 		}
-		a->out.rows[a->out.count++] = (struct component_row){.process = process, .type = type, .name = owner->name};
+		a->out.rows[a->out.count++] = (struct component_row){ .process = process,
+								      .type = type,
+								      .name = owner->name };
 		*at = (uint32_t)a->out.count;
 	}
 	a->out.rows[*at - 1].value += value;
@@ -434,7 +467,8 @@ static int by_value(const void *left, const void *right)
 {
 	const struct component_owner *a = left, *b = right;
 
-	return a->value != b->value ? (a->value < b->value ? 1 : -1) : (a->rows < b->rows) - (a->rows > b->rows);
+	return a->value != b->value ? (a->value < b->value ? 1 : -1)
+				    : (a->rows < b->rows) - (a->rows > b->rows);
 }
 
 /* Leaves out those that own nothing here. */
@@ -466,12 +500,21 @@ static struct shiny_err *attribute(struct attribution *a)
 	if (!err)
 		err = each(a, "SELECT id, name FROM type WHERE confidence <> 'label'", take_type);
 	if (!err)
-		err = each(a, "SELECT f.id, f.module, l.depth, l.function, l.source FROM frame f LEFT JOIN frame_line l ON l.frame = f.id "
-			      "ORDER BY f.id, l.depth", take_line);
+		err = each(a,
+			   "SELECT f.id, f.module, l.depth, l.function, l.source FROM frame f LEFT "
+			   "JOIN frame_line l ON l.frame = f.id "
+			   "ORDER BY f.id, l.depth",
+			   take_line);
 	if (!err)
-		err = each(a, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail", take_tail);
+		err = each(a,
+			   "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
+			   "stack_tail",
+			   take_tail);
 	if (!err)
-		err = each(a, "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack", take_stack);
+		err = each(a,
+			   "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
+			   "stack",
+			   take_stack);
 	return err;
 }
 
@@ -504,10 +547,12 @@ static void end(struct attribution *a)
 	free(a->owner_of_stack);
 }
 
-struct shiny_err *components_load(struct store *store, const struct scope *scope, const struct component_rules *rules, const char *column,
+struct shiny_err *components_load(struct store *store, const struct scope *scope,
+				  const struct component_rules *rules, const char *column,
 				  struct components *out)
 {
-	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s", column, scope_blocks(scope));
+	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s",
+				 column, scope_blocks(scope));
 	struct attribution a;
 	struct shiny_err *err;
 
@@ -535,7 +580,8 @@ void components_deinit(struct components *components)
 	free(components->rows);
 }
 
-struct shiny_err *component_stacks_load(struct store *store, const struct component_rules *rules, struct component_stacks *out)
+struct shiny_err *component_stacks_load(struct store *store, const struct component_rules *rules,
+					struct component_stacks *out)
 {
 	struct component_stacks stacks = { 0 };
 	struct attribution a;
@@ -546,16 +592,19 @@ struct shiny_err *component_stacks_load(struct store *store, const struct compon
 	if (!err) {
 		stacks.stack_count = a.stack_limit;
 		stacks.of_stack = mem_zero(a.stack_limit, sizeof(*stacks.of_stack));
-		stacks.of_stack[0] = NO_STACK; /* the names of the constants are numbered as their owners */
+		/* the names of the constants are numbered as their owners */
+		stacks.of_stack[0] = NO_STACK;
 		for (size_t i = 1; i < a.stack_limit; i++) {
 			uint32_t found = a.owner_of_stack[i];
 
-			stacks.of_stack[i] = a.out.owners[found & ~BY_MODULE].name | (asks_type(&a, found) ? COMPONENT_ASK_TYPE : 0);
+			stacks.of_stack[i] = a.out.owners[found & ~BY_MODULE].name |
+					     (asks_type(&a, found) ? COMPONENT_ASK_TYPE : 0);
 		}
 		stacks.type_count = a.type_limit;
 		stacks.of_type = mem_zero(a.type_limit, sizeof(*stacks.of_type));
 		for (size_t i = 1; i < a.type_limit; i++)
-			stacks.of_type[i] = a.types[i].owner ? a.out.owners[a.types[i].owner].name : 0;
+			stacks.of_type[i] =
+				a.types[i].owner ? a.out.owners[a.types[i].owner].name : 0;
 		stacks.names = a.out.names;
 		stacks.name_count = a.out.name_count;
 		a.out.names = NULL;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component.h: which component of the program owns each allocation: blink, v8, net, a library, the program itself.
+ * component.h: which component of the program owns each allocation: blink, v8, net, a library, the
+ * program itself.
  *
  * Runs: CLI. Signals: no. Allocates: yes, about 20 bytes a stack and a frame. Threads: one a store.
  *
- * The session keeps stacks; who owns them is worked out when somebody asks, so that rules can be changed without recording again.
- * Every row of table stat is counted for exactly one component, so the sums are those of every other report.
+ * The session keeps stacks; who owns them is worked out when somebody asks, so that rules can be
+ * changed without recording again. Every row of table stat is counted for exactly one component, so
+ * the sums are those of every other report.
  */
 #ifndef SHINY_COMPONENT_H
 #define SHINY_COMPONENT_H
@@ -16,7 +18,8 @@
 /* A component, and the rule that gave it. */
 struct component_owner {
 	uint32_t name; /* names[name] of struct components */
-	const struct component_rule *rule; /* NULL: no rule, as there is no stack, or no module in it */
+	const struct component_rule *rule; /* NULL: no rule, as there is no stack, or no module in
+	                                    * it */
 	uint64_t value, rows; /* over all processes of the scope; rows: of table stat */
 };
 /* What one process has of one type from one component. */
@@ -25,7 +28,8 @@ struct component_row {
 	uint64_t value;
 };
 struct components {
-	struct component_row *rows; /* in no particular order; each (process, component, type) once */
+	struct component_row *rows; /* in no particular order; each (process, component, type)
+	                             * once */
 	size_t count, room;
 	struct component_owner *owners; /* largest value first */
 	size_t owner_count, owner_room;
@@ -35,13 +39,14 @@ struct components {
 };
 
 /* `column`: a number of table stat. `rules` must outlive the result. */
-SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const struct scope *scope, const struct component_rules *rules,
+SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const struct scope *scope,
+						   const struct component_rules *rules,
 						   const char *column, struct components *out);
 void components_deinit(struct components *components);
 
 /*
- * Whose each stack is, for analyses that count other things than table stat does. Where only a module's rule knows the stack, the block's
- * type is asked first.
+ * Whose each stack is, for analyses that count other things than table stat does. Where only a
+ * module's rule knows the stack, the block's type is asked first.
  */
 #define COMPONENT_ASK_TYPE (UINT32_C(1) << 31)
 struct component_stacks {
@@ -52,7 +57,9 @@ struct component_stacks {
 	uint32_t *of_type; /* by type id: a name, 0: of no component */
 	size_t type_count;
 };
-SHINY_MUST_CHECK struct shiny_err *component_stacks_load(struct store *store, const struct component_rules *rules, struct component_stacks *out);
+SHINY_MUST_CHECK struct shiny_err *component_stacks_load(struct store *store,
+							 const struct component_rules *rules,
+							 struct component_stacks *out);
 void component_stacks_deinit(struct component_stacks *stacks);
 
 #endif

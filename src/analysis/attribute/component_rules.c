@@ -18,7 +18,9 @@ enum { RULES_MAX = 20000, FILE_MAX = 4 << 20 };
 #define BUILTIN_NAME "components.rules"
 
 const char *const component_kind_names[COMPONENT_KINDS] = {
-	[COMPONENT_FUNCTION] = "function", [COMPONENT_SOURCE] = "source", [COMPONENT_MODULE] = "module",
+	[COMPONENT_FUNCTION] = "function",
+	[COMPONENT_SOURCE] = "source",
+	[COMPONENT_MODULE] = "module",
 };
 
 /* ---- reading ---- */
@@ -62,13 +64,15 @@ static bool good_pattern(const char *pattern)
 }
 
 /* The rule on one line, which is cut into words. An empty line leaves out->pattern NULL. */
-static struct shiny_err *parse(char *line, const char *file, unsigned number, struct component_rule *out)
+static struct shiny_err *parse(char *line, const char *file, unsigned number,
+			       struct component_rule *out)
 {
 	char *rest = NULL, *words[5];
 	size_t count = 0, kind = 0;
 
 	*out = (struct component_rule){.file = file, .line = number};
-	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#'; word = strtok_r(NULL, " \t\r", &rest)) {
+	for (char *word = strtok_r(line, " \t\r", &rest); word && *word != '#';
+	     word = strtok_r(NULL, " \t\r", &rest)) {
 		if (count == 5)
 			return wrong(file, number, "too many words at", word);
 		words[count++] = word;
@@ -80,11 +84,15 @@ static struct shiny_err *parse(char *line, const char *file, unsigned number, st
 	if (kind == COMPONENT_KINDS)
 		return wrong(file, number, "not function, source or module:", words[0]);
 	if (count < 3)
-		return wrong(file, number, "a pattern and a component are needed after", words[count - 1]);
+		return wrong(file, number, "a pattern and a component are needed after",
+			     words[count - 1]);
 	if (!good_pattern(words[1]))
 		return wrong(file, number, "a [ without characters and ] in", words[1]);
 	if (!good_component(words[2], stars_in(words[1])))
-		return wrong(file, number, "braces that are not {1} to {9}, or more than the pattern has stars, in", words[2]);
+		return wrong(
+			file, number,
+			"braces that are not {1} to {9}, or more than the pattern has stars, in",
+			words[2]);
 	out->kind = (enum component_kind)kind;
 	out->component = strcmp(words[2], "-") ? words[2] : NULL;
 	for (size_t i = 3; i < count; i++) {
@@ -100,7 +108,8 @@ static struct shiny_err *parse(char *line, const char *file, unsigned number, st
 }
 
 /* Takes `text` apart; the rules own it. */
-static struct shiny_err *add_all(struct component_rules *rules, char *text, const char *file, bool user)
+static struct shiny_err *add_all(struct component_rules *rules, char *text, const char *file,
+				 bool user)
 {
 	unsigned number = 0;
 
@@ -142,12 +151,14 @@ static struct shiny_err *read_all(const char *path, char **out)
 		return shiny_err_os(errno ? errno : EIO, "component rules %s", path);
 	text[bytes] = '\0';
 	if (strlen(text) != bytes || fgetc(file) != EOF)
-		return shiny_err(SHINY_ERR_USAGE, "component rules %s: not a text of at most %d MB", path, FILE_MAX >> 20);
+		return shiny_err(SHINY_ERR_USAGE, "component rules %s: not a text of at most %d MB",
+				 path, FILE_MAX >> 20);
 	*out = mem_resize(shiny_steal(text), bytes + 1, 1);
 	return NULL;
 }
 
-struct shiny_err *component_rules_load(const char *const *paths, size_t count, struct component_rules **out)
+struct shiny_err *component_rules_load(const char *const *paths, size_t count,
+				       struct component_rules **out)
 {
 	struct component_rules *rules = mem_zero(1, sizeof(*rules));
 	struct shiny_err *err = NULL;
@@ -182,7 +193,8 @@ void component_rules_free(struct component_rules *rules)
 
 /* ---- matching ---- */
 
-/* One character against the pattern's next element, whose end is returned; NULL: it is another one. */
+/* One character against the pattern's next element, whose end is returned; NULL: it is another
+ * one. */
 static const char *one(const char *pattern, char c)
 {
 	bool inside = false;
@@ -200,8 +212,10 @@ static const char *one(const char *pattern, char c)
 	return inside ? pattern + 1 : NULL;
 }
 
-/* Each star stands for as little as the ones behind it allow. Backtracks to the last one only: time is the product of the lengths. */
-bool component_pattern_matches(const char *pattern, enum component_kind kind, const char *text, size_t length, struct component_match *out)
+/* Each star stands for as little as the ones behind it allow. Backtracks to the last one only: time
+ * is the product of the lengths. */
+bool component_pattern_matches(const char *pattern, enum component_kind kind, const char *text,
+			       size_t length, struct component_match *out)
 {
 	const char *end = text + length, *star = NULL, *from = NULL, *next;
 	size_t stars = 0;
@@ -248,7 +262,8 @@ char *component_rule_name(const struct component_rule *rule, const struct compon
 		return mem_text(rule->component);
 	for (const char *c = rule->component; *c; c++) {
 		if (*c == '{') {
-			fwrite(match->stars[c[1] - '1'].text, 1, match->stars[c[1] - '1'].length, out);
+			fwrite(match->stars[c[1] - '1'].text, 1, match->stars[c[1] - '1'].length,
+			       out);
 			c += 2;
 		} else {
 			putc(*c, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_rules.h: the table components.rules, and users' own: which function, source file or module belongs to which component.
+ * component_rules.h: the table components.rules, and users' own: which function, source file or
+ * module belongs to which component.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: read-only after loading.
  */
@@ -31,8 +32,10 @@ struct component_rules {
 	size_t text_count;
 };
 
-/* Users' files in the order given, then the built-in table. A wrong line is a usage error that says which and why. */
-SHINY_MUST_CHECK struct shiny_err *component_rules_load(const char *const *paths, size_t count, struct component_rules **out);
+/* Users' files in the order given, then the built-in table. A wrong line is a usage error that says
+ * which and why. */
+SHINY_MUST_CHECK struct shiny_err *component_rules_load(const char *const *paths, size_t count,
+							struct component_rules **out);
 void component_rules_free(struct component_rules *rules); /* accepts NULL */
 
 /* What the stars of a pattern stand for. */
@@ -40,8 +43,10 @@ enum { COMPONENT_STARS = 9 };
 struct component_match {
 	struct { const char *text; size_t length; } stars[COMPONENT_STARS];
 };
-/* `text` is `length` bytes. Text behind the pattern that begins with < is accepted for functions. */
-bool component_pattern_matches(const char *pattern, enum component_kind kind, const char *text, size_t length, struct component_match *out);
+/* `text` is `length` bytes. Text behind the pattern that begins with < is accepted for
+ * functions. */
+bool component_pattern_matches(const char *pattern, enum component_kind kind, const char *text,
+			       size_t length, struct component_match *out);
 
 /* The rule's component with what the stars stand for; a new text, never empty. */
 char *component_rule_name(const struct component_rule *rule, const struct component_match *match);

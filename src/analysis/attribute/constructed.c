@@ -2,8 +2,9 @@
 /*
  * constructed.c: see constructed.h.
  *
- * An object is known by its address and class: a class and its base at offset 0 share the address. What is remembered of it is the number of the
- * block around it; when the block has ended is one bit, so no block needs to know its objects.
+ * An object is known by its address and class: a class and its base at offset 0 share the address.
+ * What is remembered of it is the number of the block around it; when the block has ended is one
+ * bit, so no block needs to know its objects.
  */
 #include "constructed.h"
 
@@ -18,7 +19,8 @@
 #include "../../sidecar/state/objects.h"
 
 const char *const constructed_place_names[PLACES] = {
-	[PLACE_START] = "start", [PLACE_INSIDE] = "inside", [PLACE_STACK] = "stack", [PLACE_STATIC] = "static", [PLACE_ELSEWHERE] = "elsewhere",
+	[PLACE_START] = "start",   [PLACE_INSIDE] = "inside",	    [PLACE_STACK] = "stack",
+	[PLACE_STATIC] = "static", [PLACE_ELSEWHERE] = "elsewhere",
 };
 
 struct object {
@@ -36,7 +38,8 @@ struct state { /* of a process */
 	struct objects blocks;
 	struct object *cells; /* open addressing; a power of two, or none */
 	size_t room, count;
-	struct bits ended, old_ended; /* blocks by number; those that came along have their parent's numbers */
+	struct bits ended, old_ended; /* blocks by number; those that came along have their parent's
+	                               * numbers */
 };
 struct mapped {
 	uint32_t process;
@@ -71,7 +74,8 @@ static struct object *cell_of(const struct state *s, uint64_t address, uint32_t 
 {
 	size_t i = hash_pair(address, class) & (s->room - 1);
 
-	while (s->cells[i].address && (s->cells[i].address != address || s->cells[i].class != class))
+	while (s->cells[i].address &&
+	       (s->cells[i].address != address || s->cells[i].class != class))
 		i = (i + 1) & (s->room - 1);
 	return &s->cells[i];
 }
@@ -102,7 +106,8 @@ static void put_object(struct state *s, const struct object *object)
 
 static void take_object(struct state *s, struct object *cell)
 {
-	hash_take_out(s->cells, s->room - 1, cell, address, other, hash_pair(other->address, other->class) & (s->room - 1));
+	hash_take_out(s->cells, s->room - 1, cell, address, other,
+		      hash_pair(other->address, other->class) & (s->room - 1));
 	s->count--;
 }
 
@@ -131,7 +136,8 @@ static struct state *state_of(struct finder *f, const struct lives_process *p)
 	return s;
 }
 
-static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
+static void see_fork(void *context, const struct lives *lives, const struct lives_process *parent,
+		     const struct lives_process *child)
 {
 	struct finder *f = context;
 	const struct state *from = &f->states[parent->id - 1];
@@ -149,7 +155,8 @@ static void see_fork(void *context, const struct lives *lives, const struct live
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life)
 {
 	struct finder *f = context;
 	bool begun = f->states[p->id - 1].begun;
@@ -161,7 +168,8 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 		objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life, const struct life_death *death)
 {
 	struct finder *f = context;
 	struct state *s;
@@ -175,7 +183,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	set_bit(life->inherited ? &s->old_ended : &s->ended, life->number);
 }
 
-static void put_again(struct finder *f, const struct lives_process *p, const struct life *life, uint64_t address)
+static void put_again(struct finder *f, const struct lives_process *p, const struct life *life,
+		      uint64_t address)
 {
 	struct state *s = state_of(f, p);
 
@@ -185,13 +194,15 @@ static void put_again(struct finder *f, const struct lives_process *p, const str
 	objects_add(&s->blocks, life->address & ~UINT64_C(7), bytes_of(life));
 }
 
-static void see_move(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+static void see_move(void *context, const struct lives *lives, const struct lives_process *p,
+		     const struct life *life, uint64_t before)
 {
 	(void)lives;
 	put_again(context, p, life, before);
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
+		       const struct life *life, uint64_t before)
 {
 	(void)lives;
 	(void)before;
@@ -205,14 +216,16 @@ static bool in_module(const struct finder *f, const struct event *e)
 	for (size_t i = 0; i < f->mapped.count; i++) {
 		const struct mapped *m = &f->mapped.at[i];
 
-		if (m->process == e->process && e->address - m->start < m->end - m->start && e->time >= m->loaded && (!m->unloaded || e->time <= m->unloaded))
+		if (m->process == e->process && e->address - m->start < m->end - m->start &&
+		    e->time >= m->loaded && (!m->unloaded || e->time <= m->unloaded))
 			return true;
 	}
 	return false;
 }
 
-static enum constructed_place place_of(struct finder *f, struct state *s, const struct lives_process *p, const struct event *e, struct constructed_row *row,
-				       struct object *object)
+static enum constructed_place place_of(struct finder *f, struct state *s,
+				       const struct lives_process *p, const struct event *e,
+				       struct constructed_row *row, struct object *object)
 {
 	uint64_t start;
 	const struct life *life;
@@ -224,13 +237,15 @@ static enum constructed_place place_of(struct finder *f, struct state *s, const 
 	if (life && e->address - life->address < bytes_of(life)) {
 		object->block = life->number;
 		object->old = life->inherited;
-		row->fitting += row->bytes && row->bytes <= life->size - (e->address - life->address);
+		row->fitting +=
+			row->bytes && row->bytes <= life->size - (e->address - life->address);
 		return e->address == life->address ? PLACE_START : PLACE_INSIDE;
 	}
 	return in_module(f, e) ? PLACE_STATIC : PLACE_ELSEWHERE;
 }
 
-/* Whether the stack's call stands in a constructor of the class: "a::B::B(int)" or "a::B<int>::B()" of "a::B", "a::B<int>". */
+/* Whether the stack's call stands in a constructor of the class: "a::B::B(int)" or "a::B<int>::B()"
+ * of "a::B", "a::B<int>". */
 static bool called_by_constructor(const struct finder *f, uint32_t stack, const char *class)
 {
 	const char *line = stack < f->caller_count ? f->callers[stack] : NULL, *base = class, *next;
@@ -248,20 +263,26 @@ static bool called_by_constructor(const struct finder *f, uint32_t stack, const 
 		const char *rest = line + bytes + 2;
 
 		next = line + strcspn(line, "\n");
-		if ((size_t)(next - line) < bytes + 2 + base_bytes || strncmp(line, class, bytes) || strncmp(line + bytes, "::", 2))
+		if ((size_t)(next - line) < bytes + 2 + base_bytes || strncmp(line, class, bytes) ||
+		    strncmp(line + bytes, "::", 2))
 			continue;
-		if (!strncmp(rest, base, base_bytes) && (rest[base_bytes] == '(' || rest[base_bytes] == '<' || rest[base_bytes] == '[' || rest + base_bytes == next))
+		if (!strncmp(rest, base, base_bytes) &&
+		    (rest[base_bytes] == '(' || rest[base_bytes] == '<' ||
+		     rest[base_bytes] == '[' || rest + base_bytes == next))
 			return true;
 	}
 	return false;
 }
 
-static void construct(struct finder *f, struct state *s, const struct lives_process *p, const struct event *e, struct constructed_row *row)
+static void construct(struct finder *f, struct state *s, const struct lives_process *p,
+		      const struct event *e, struct constructed_row *row)
 {
-	struct object *there = find_object(s, e->address, e->vtable), fresh = { .address = e->address, .class = e->vtable, .thread = e->thread };
+	struct object *there = find_object(s, e->address, e->vtable),
+		      fresh = { .address = e->address, .class = e->vtable, .thread = e->thread };
 
 	row->constructions++;
-	if (there && there->thread == e->thread && !was_freed(s, there) && called_by_constructor(f, e->stack, row->name)) {
+	if (there && there->thread == e->thread && !was_freed(s, there) &&
+	    called_by_constructor(f, e->stack, row->name)) {
 		row->delegated++;
 		return;
 	}
@@ -277,7 +298,8 @@ static void construct(struct finder *f, struct state *s, const struct lives_proc
 		put_object(s, &fresh);
 }
 
-static void see_constructor(void *context, const struct lives *lives, const struct lives_process *p, const struct event *e)
+static void see_constructor(void *context, const struct lives *lives, const struct lives_process *p,
+			    const struct event *e)
 {
 	struct finder *f = context;
 	struct constructed_row *row;
@@ -333,8 +355,12 @@ static struct shiny_err *load_classes(struct store *store, struct finder *f)
 	f->rows = mem_zero(f->row_count + 1, sizeof(*f->rows));
 	if (!f->row_count)
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "no constructors were recorded"),
-					"record with SHINY_CTORS='NAMESPACE::*', the names of the classes; the executable needs symbols");
-	err = store_query(store, "SELECT id, name, bytes, constructors, destructors, unpatched, inlined FROM class", &q);
+					"record with SHINY_CTORS='NAMESPACE::*', the names of the "
+					"classes; the executable needs symbols");
+	err = store_query(
+		store,
+		"SELECT id, name, bytes, constructors, destructors, unpatched, inlined FROM class",
+		&q);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, f->row_count + 1);
 		struct constructed_row *r = &f->rows[id - 1];
@@ -360,16 +386,22 @@ static struct shiny_err *load_mappings(struct store *store, struct finder *f)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT process, start_address, end_address, loaded_ns, unloaded_ns FROM mapping", &q);
+	struct shiny_err *err = store_query(
+		store,
+		"SELECT process, start_address, end_address, loaded_ns, unloaded_ns FROM mapping",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		*vec_push(&f->mapped) = (struct mapped){ (uint32_t)query_number(q, 0), (uint64_t)query_number(q, 1), (uint64_t)query_number(q, 2),
-							 (uint64_t)query_number(q, 3), (uint64_t)query_number(q, 4) };
+		*vec_push(&f->mapped) =
+			(struct mapped){ (uint32_t)query_number(q, 0), (uint64_t)query_number(q, 1),
+					 (uint64_t)query_number(q, 2), (uint64_t)query_number(q, 3),
+					 (uint64_t)query_number(q, 4) };
 	query_end(q);
 	return err;
 }
 
-/* Of the innermost return address of each stack: its function, and those that are inlined in it there. */
+/* Of the innermost return address of each stack: its function, and those that are inlined in it
+ * there. */
 static struct shiny_err *load_callers(struct store *store, struct finder *f)
 {
 	struct query *q = NULL;
@@ -378,8 +410,11 @@ static struct shiny_err *load_callers(struct store *store, struct finder *f)
 
 	f->caller_count = store_ids(store, "stack");
 	f->callers = mem_zero(f->caller_count, sizeof(*f->callers));
-	err = store_query(store, "SELECT s.id, group_concat(u.name, char(10)) FROM stack s JOIN frame_line l ON l.frame = s.frame0 "
-					 "JOIN function u ON u.id = l.function GROUP BY s.id", &q);
+	err = store_query(store,
+			  "SELECT s.id, group_concat(u.name, char(10)) FROM stack s JOIN "
+			  "frame_line l ON l.frame = s.frame0 "
+			  "JOIN function u ON u.id = l.function GROUP BY s.id",
+			  &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		char **text = &f->callers[query_id(q, 0, f->caller_count)];
 
@@ -435,11 +470,17 @@ static void deliver(struct finder *f, const char *match, struct constructed *out
 		qsort(out->rows, out->count, sizeof(*out->rows), by_constructions);
 }
 
-struct shiny_err *constructed_load(struct store *store, const struct scope *scope, const char *match, bool progress, struct constructed *out)
+struct shiny_err *constructed_load(struct store *store, const struct scope *scope,
+				   const char *match, bool progress, struct constructed *out)
 {
 	struct finder f = { 0 };
-	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .move = see_move,
-					   .fork = see_fork, .constructor = see_constructor };
+	struct lives_observer observer = { .context = &f,
+					   .birth = see_birth,
+					   .death = see_death,
+					   .resize = see_resize,
+					   .move = see_move,
+					   .fork = see_fork,
+					   .constructor = see_constructor };
 	struct shiny_err *err = load_classes(store, &f);
 
 	if (!err)

@@ -11,7 +11,10 @@
 #include "../query/type_name.h"
 
 const char *const group_names[] = {
-	[GROUP_TYPE] = "type", [GROUP_SITE] = "call site", [GROUP_COMPONENT] = "component", [GROUP_TAG] = "tag",
+	[GROUP_TYPE] = "type",
+	[GROUP_SITE] = "call site",
+	[GROUP_COMPONENT] = "component",
+	[GROUP_TAG] = "tag",
 };
 
 struct named {
@@ -38,7 +41,8 @@ static int by_name(const void *left, const void *right)
 	return order ? order : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Equal names become one group; the list's names become the groups'. `ids`: those of the list are below. */
+/* Equal names become one group; the list's names become the groups'. `ids`: those of the list are
+ * below. */
 static void take_names(struct groups *g, struct list *list, size_t ids, const char *none)
 {
 	g->of_count = ids;
@@ -62,7 +66,8 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 	struct list list = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
+	struct shiny_err *err = store_query(
+		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
@@ -72,8 +77,13 @@ static struct shiny_err *load_types(struct store *store, bool full, struct group
 			break;
 		}
 		named->id = query_id(q, 0, store_ids(store, "type"));
-		named->name = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
-			.form = query_text(q, 3), .confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full });
+		named->name = type_name_block(&(struct type_text){
+			.type = query_text(q, 1),
+			.container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+			.form = query_text(q, 3),
+			.confidence = query_text(q, 4),
+			.derived = query_number(q, 5) != 0,
+			.full = full });
 	}
 	query_end(q);
 	if (!err)
@@ -91,7 +101,8 @@ static char *site_name(const struct query *q)
 		return mem_format("%s (%s:%d)", function, text_base(file), (int)query_number(q, 3));
 	if (*function)
 		return mem_format("%s (%s)", function, text_base(path));
-	return mem_format("%s+0x%llx", *path ? text_base(path) : "", (unsigned long long)query_number(q, 5));
+	return mem_format("%s+0x%llx", *path ? text_base(path) : "",
+			  (unsigned long long)query_number(q, 5));
 }
 
 static struct shiny_err *load_sites(struct store *store, struct groups *g)
@@ -100,9 +111,13 @@ static struct shiny_err *load_sites(struct store *store, struct groups *g)
 	struct groups sites = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT i.id, n.name, o.path, i.line, m.path, f.vaddr FROM site i LEFT JOIN frame f ON f.id = i.frame "
-						   "LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
-						   "LEFT JOIN source o ON o.id = i.source", &q);
+	struct shiny_err *err = store_query(
+		store,
+		"SELECT i.id, n.name, o.path, i.line, m.path, f.vaddr FROM site i LEFT JOIN frame "
+		"f ON f.id = i.frame "
+		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
+		"LEFT JOIN source o ON o.id = i.source",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct named *named = rows_push(&list.at, &list.count, &list.room, sizeof(*named));
@@ -132,14 +147,20 @@ static struct shiny_err *load_sites(struct store *store, struct groups *g)
 	return err;
 }
 
-struct shiny_err *groups_load_components(struct store *store, const struct component_rules *rules, struct groups *out)
+struct shiny_err *groups_load_components(struct store *store, const struct component_rules *rules,
+					 struct groups *out)
 {
 	struct component_stacks stacks = { 0 };
 	struct shiny_err *err = component_stacks_load(store, rules, &stacks);
 
 	if (!err)
-		*out = (struct groups){ .by = GROUP_COMPONENT, .names = stacks.names, .count = stacks.name_count, .of = stacks.of_stack,
-					.of_count = stacks.stack_count, .of_type = stacks.of_type, .of_type_count = stacks.type_count };
+		*out = (struct groups){ .by = GROUP_COMPONENT,
+					.names = stacks.names,
+					.count = stacks.name_count,
+					.of = stacks.of_stack,
+					.of_count = stacks.stack_count,
+					.of_type = stacks.of_type,
+					.of_type_count = stacks.type_count };
 	return err;
 }
 
@@ -180,9 +201,10 @@ static struct shiny_err *load_tags(struct store *store, struct groups *g)
 struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out)
 {
 	struct groups groups = { .by = by };
-	struct shiny_err *err = by == GROUP_TYPE ? load_types(store, full, &groups) :
-				by == GROUP_SITE ? load_sites(store, &groups) :
-				by == GROUP_TAG ? load_tags(store, &groups) : load_components(store, &groups);
+	struct shiny_err *err = by == GROUP_TYPE   ? load_types(store, full, &groups)
+				: by == GROUP_SITE ? load_sites(store, &groups)
+				: by == GROUP_TAG  ? load_tags(store, &groups)
+						   : load_components(store, &groups);
 
 	if (err) {
 		groups_deinit(&groups);

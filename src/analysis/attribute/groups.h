@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * groups.h: what makes a row of an analysis over lives: the type of a block, its call site, the component that owns it, or the tag of
- * the thread that allocated it.
+ * groups.h: what makes a row of an analysis over lives: the type of a block, its call site, the
+ * component that owns it, or the tag of the thread that allocated it.
  *
- * Runs: CLI. Signals: no. Allocates: yes, by distinct types, sites and stacks. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: yes, by distinct types, sites and stacks. Threads: one a
+ * store.
  */
 #ifndef SHINY_GROUPS_H
 #define SHINY_GROUPS_H
@@ -16,26 +17,33 @@ extern const char *const group_names[]; /* "type", … */
 
 struct groups {
 	enum group_by by;
-	/* name: "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; group 0 is what has none */
+	/* name: "int[] in std::vector<int>", "parse (parser.c:12)", "blink"; group 0 is what has
+	 * none */
 	char **names;
 	size_t count;
-	uint32_t *of; /* type, stack or tag id → group; of components perhaps with COMPONENT_ASK_TYPE */
+	uint32_t *of; /* type, stack or tag id → group; of components perhaps with
+	               * COMPONENT_ASK_TYPE */
 	size_t of_count;
 	uint32_t *of_type; /* components: type id → group, 0 none */
 	size_t of_type_count;
 };
 
 /* `full`: type names are not shortened. Components are those of the built-in rules. */
-SHINY_MUST_CHECK struct shiny_err *groups_load(struct store *store, enum group_by by, bool full, struct groups *out);
+SHINY_MUST_CHECK struct shiny_err *groups_load(struct store *store, enum group_by by, bool full,
+					       struct groups *out);
 /* GROUP_COMPONENT with other rules; they need not outlive it. */
-SHINY_MUST_CHECK struct shiny_err *groups_load_components(struct store *store, const struct component_rules *rules, struct groups *out);
+SHINY_MUST_CHECK struct shiny_err *groups_load_components(struct store *store,
+							  const struct component_rules *rules,
+							  struct groups *out);
 void groups_deinit(struct groups *groups);
 
 /* The row that a block belongs to: below groups->count. */
-static inline uint32_t groups_find(const struct groups *groups, const struct lives *lives, const struct lives_process *process,
-				   const struct life *life)
+static inline uint32_t groups_find(const struct groups *groups, const struct lives *lives,
+				   const struct lives_process *process, const struct life *life)
 {
-	uint32_t id = groups->by == GROUP_TYPE ? lives_type(lives, process, life) : groups->by == GROUP_TAG ? life->tag : life->stack;
+	uint32_t id = groups->by == GROUP_TYPE	? lives_type(lives, process, life)
+		      : groups->by == GROUP_TAG ? life->tag
+						: life->stack;
 	uint32_t group = id < groups->of_count ? groups->of[id] : 0;
 
 	if (group & COMPONENT_ASK_TYPE) {

@@ -10,7 +10,10 @@
 #include "../../base/mem.h"
 
 const char *const mismatch_names[MISMATCH_KINDS] = {
-	[MISMATCH_FAMILY] = "family", [MISMATCH_SIZE] = "size", [MISMATCH_DOUBLE] = "double", [MISMATCH_UNKNOWN] = "unknown",
+	[MISMATCH_FAMILY] = "family",
+	[MISMATCH_SIZE] = "size",
+	[MISMATCH_DOUBLE] = "double",
+	[MISMATCH_UNKNOWN] = "unknown",
 };
 
 enum { RECENT = 65536 };
@@ -44,13 +47,16 @@ static struct ended *recent_of(const struct finder *f, uint32_t process, uint64_
 
 static bool same(const struct mismatch *a, const struct mismatch *b)
 {
-	return a->kind == b->kind && a->got == b->got && a->freed == b->freed && a->allocation == b->allocation && a->free == b->free &&
+	return a->kind == b->kind && a->got == b->got && a->freed == b->freed &&
+	       a->allocation == b->allocation && a->free == b->free &&
 	       a->first_free == b->first_free;
 }
 
 static uint32_t *slot_of(const struct finder *f, const struct mismatch *row)
 {
-	uint64_t hash = hash_pair((uint64_t)row->allocation << 32 | row->free, (uint64_t)row->first_free << 32 | row->kind << 16 | row->got << 8 | row->freed);
+	uint64_t hash = hash_pair((uint64_t)row->allocation << 32 | row->free,
+				  (uint64_t)row->first_free << 32 | row->kind << 16 |
+					  row->got << 8 | row->freed);
 	size_t i = hash & (f->slot_room - 1);
 
 	while (f->slots[i] && !same(&f->out->rows[f->slots[i] - 1], row))
@@ -90,12 +96,19 @@ static uint8_t family_of(uint64_t api)
 	return api < sizeof(families) ? families[api] : FAMILY_ANY;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct finder *f = context;
-	struct mismatch row = { .got = life->api, .freed = death->api, .allocation = life->stack, .free = death->stack, .size = life->size,
-				.claimed = death->claimed, .first_ns = death->time, .address = life->address, .process = process->id };
+	struct mismatch row = { .got = life->api,
+				.freed = death->api,
+				.allocation = life->stack,
+				.free = death->stack,
+				.size = life->size,
+				.claimed = death->claimed,
+				.first_ns = death->time,
+				.address = life->address,
+				.process = process->id };
 	uint8_t got = family_of(life->api), freed = family_of(death->api);
 
 	if (death->end != LIFE_FREED && death->end != LIFE_REALLOCED)
@@ -111,7 +124,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	struct ended *ended = recent_of(context, process->id, life->address);
 
@@ -119,12 +133,17 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 		ended->address = 0; /* handed out again: a free of it is this block's */
 }
 
-static void see_stray(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event)
+static void see_stray(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct event *event)
 {
 	struct finder *f = context;
 	uint64_t address = event->kind == EVENT_REALLOC ? event->old_address : event->address;
 	const struct ended *ended = recent_of(f, process->id, address);
-	struct mismatch row = { .kind = MISMATCH_UNKNOWN, .freed = event->api, .free = event->stack, .first_ns = event->time, .address = address,
+	struct mismatch row = { .kind = MISMATCH_UNKNOWN,
+				.freed = event->api,
+				.free = event->stack,
+				.first_ns = event->time,
+				.address = address,
 				.process = process->id };
 
 	if (event->api == SHINY_API_COLLECTED || event->api >= SHINY_APIS)
@@ -149,15 +168,19 @@ static int by_kind(const void *left, const void *right)
 	return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
-struct shiny_err *mismatches_load(struct store *store, const struct scope *scope, bool progress, struct mismatches *out)
+struct shiny_err *mismatches_load(struct store *store, const struct scope *scope, bool progress,
+				  struct mismatches *out)
 {
 	struct mismatches found = { 0 };
 	struct finder f = { .out = &found };
-	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .stray = see_stray };
+	struct lives_observer observer = {
+		.context = &f, .birth = see_birth, .death = see_death, .stray = see_stray
+	};
 	struct shiny_err *err;
 
 	f.recent = mem_zero(RECENT, sizeof(*f.recent));
-	err = lives_run(store, scope, &observer, 1, progress ? "comparing frees with allocations" : NULL);
+	err = lives_run(store, scope, &observer, 1,
+			progress ? "comparing frees with allocations" : NULL);
 	free(f.recent);
 	free(f.slots);
 	if (err) {

@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mismatches.h: blocks that were given back in another way than they were got, or twice, or were never got.
+ * mismatches.h: blocks that were given back in another way than they were got, or twice, or were
+ * never got.
  *
- * Runs: CLI. Signals: no. Allocates: a row for each pair of stacks, and a table of recent ends of fixed size. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: a row for each pair of stacks, and a table of recent ends of
+ * fixed size. Threads: one a store.
  *
- *   family    what one family of functions made another one freed: new[] and delete, malloc and delete, new and realloc, … (api.def)
+ *   family    what one family of functions made another one freed: new[] and delete, malloc and
+ *             delete, new and realloc, … (api.def)
  *   size      sized delete was told another size than was asked for
  *   double    the address was freed, and freed again before it was handed out again
- *   unknown   it was not known to be a block. Begun before the recording, or lost: only where nothing was lost it is the program's doing
+ *   unknown   it was not known to be a block. Begun before the recording, or lost: only where
+ *             nothing was lost it is the program's doing
  *
- * Where the executable is Chromium, functions of one address cannot be told apart (malloc and new, free and delete): those match anything.
- * A double free is known from the last 65,536 ends, at different addresses; older ones count as unknown.
+ * Where the executable is Chromium, functions of one address cannot be told apart (malloc and new,
+ * free and delete): those match anything. A double free is known from the last 65,536 ends, at
+ * different addresses; older ones count as unknown.
  */
 #ifndef SHINY_MISMATCHES_H
 #define SHINY_MISMATCHES_H
 
 #include "../replay/replay.h"
 
-enum mismatch_kind { MISMATCH_FAMILY, MISMATCH_SIZE, MISMATCH_DOUBLE, MISMATCH_UNKNOWN, MISMATCH_KINDS };
+enum mismatch_kind {
+	MISMATCH_FAMILY,
+	MISMATCH_SIZE,
+	MISMATCH_DOUBLE,
+	MISMATCH_UNKNOWN,
+	MISMATCH_KINDS
+};
 extern const char *const mismatch_names[MISMATCH_KINDS];
 
 struct mismatch {
@@ -36,7 +47,8 @@ struct mismatches {
 	uint64_t blocks[MISMATCH_KINDS]; /* all of each kind */
 };
 
-SHINY_MUST_CHECK struct shiny_err *mismatches_load(struct store *store, const struct scope *scope, bool progress, struct mismatches *out);
+SHINY_MUST_CHECK struct shiny_err *mismatches_load(struct store *store, const struct scope *scope,
+						   bool progress, struct mismatches *out);
 void mismatches_deinit(struct mismatches *mismatches);
 
 #endif

@@ -12,15 +12,29 @@
 
 /* What the libraries keep for themselves on a caller's behalf. */
 static const char *const kept[] = {
-	"^_IO_file_doallocate", "^_IO_wfile_doallocate", "^_dl_allocate_tls", "^__new_exitfn", "^__cxa_get_globals", "^setlocale$", "^_nl_*", "^__gconv*",
-	"^tzset", "^__tz*", "^__nss_*", "^_dl_new_object", "^_dl_map_object", "^_dl_check_map_versions", "^_dl_important_hwcaps",
+	"^_IO_file_doallocate",
+	"^_IO_wfile_doallocate",
+	"^_dl_allocate_tls",
+	"^__new_exitfn",
+	"^__cxa_get_globals",
+	"^setlocale$",
+	"^_nl_*",
+	"^__gconv*",
+	"^tzset",
+	"^__tz*",
+	"^__nss_*",
+	"^_dl_new_object",
+	"^_dl_map_object",
+	"^_dl_check_map_versions",
+	"^_dl_important_hwcaps",
 };
 
 struct finder {
 	struct suppressions out;
 	char **patterns; /* for text_matches() */
 	size_t count, room;
-	char **modules;  /* that are the libraries', from table boring: a name, or a prefix that ends in * */
+	char **modules;  /* that are the libraries', from table boring: a name, or a prefix that
+	                  * ends in * */
 	size_t module_count, module_room;
 };
 
@@ -30,8 +44,9 @@ static char *pattern_of(const char *text)
 	size_t length = strlen(text);
 	bool from_start = *text == '^', to_end = length && text[length - 1] == '$';
 
-	return mem_format("%s%.*s%s", from_start ? "" : "*", (int)(length - from_start - (to_end && length > from_start)), text + from_start,
-			  to_end ? "" : "*");
+	return mem_format("%s%.*s%s", from_start ? "" : "*",
+			  (int)(length - from_start - (to_end && length > from_start)),
+			  text + from_start, to_end ? "" : "*");
 }
 
 static void add(char ***list, size_t *count, size_t *room, char *text)
@@ -64,8 +79,10 @@ static struct shiny_err *read_patterns(const char *path, struct finder *s)
 		if (!*text || *text == '#')
 			continue;
 		if (strncmp(text, "leak:", 5) != 0 || !text[5]) {
-			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "%s:%zu: no suppression of leaks: %.80s", path, number, text),
-					       "a line is leak:PATTERN, or a comment that begins with #");
+			err = shiny_err_advise(
+				shiny_err(SHINY_ERR_USAGE, "%s:%zu: no suppression of leaks: %.80s",
+					  path, number, text),
+				"a line is leak:PATTERN, or a comment that begins with #");
 			break;
 		}
 		add(&s->patterns, &s->count, &s->room, pattern_of(text + 5));
@@ -79,7 +96,8 @@ static bool is_suppressed(const struct finder *s, const struct query *q)
 {
 	for (size_t i = 0; i < s->count; i++)
 		for (int column = 1; column <= 3; column++)
-			if (!query_is_null(q, column) && text_matches(s->patterns[i], query_text(q, column)))
+			if (!query_is_null(q, column) &&
+			    text_matches(s->patterns[i], query_text(q, column)))
 				return true;
 	return false;
 }
@@ -90,7 +108,8 @@ static struct shiny_err *find_stacks(struct store *store, struct finder *s)
 	struct query *q = NULL;
 	size_t frame_count = store_ids(store, "frame");
 	bool *frames = mem_zero(frame_count, sizeof(*frames)), row = false, any = false;
-	struct shiny_err *err = store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
+	struct shiny_err *err =
+		store_query(store, "SELECT frame, function, source, path FROM v_frames", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		if (is_suppressed(s, q))
@@ -116,7 +135,9 @@ static bool is_library(const struct finder *s, const char *path)
 	for (size_t i = 0; i < s->module_count; i++) {
 		size_t length = strlen(s->modules[i]);
 
-		if (length && s->modules[i][length - 1] == '*' ? strncmp(name, s->modules[i], length - 1) == 0 : strcmp(name, s->modules[i]) == 0)
+		if (length && s->modules[i][length - 1] == '*'
+			    ? strncmp(name, s->modules[i], length - 1) == 0
+			    : strcmp(name, s->modules[i]) == 0)
 			return true;
 	}
 	return false;
@@ -127,14 +148,18 @@ static struct shiny_err *find_libraries(struct store *store, struct finder *s)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT pattern FROM boring WHERE kind = 'module'", &q);
+	struct shiny_err *err =
+		store_query(store, "SELECT pattern FROM boring WHERE kind = 'module'", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		add(&s->modules, &s->module_count, &s->module_room, mem_text(query_text(q, 0)));
 	query_end(q);
 	q = NULL;
 	if (!err)
-		err = store_query(store, "SELECT k.id, m.path FROM site i JOIN module m ON m.id = i.module JOIN stack k ON k.site = i.id", &q);
+		err = store_query(store,
+				  "SELECT k.id, m.path FROM site i JOIN module m ON m.id = "
+				  "i.module JOIN stack k ON k.site = i.id",
+				  &q);
 	while (!err && !(err = query_step(q, &row)) && row)
 		if (is_library(s, query_text(q, 1)))
 			s->out.stacks[query_id(q, 0, s->out.stack_count)] = true;
@@ -142,7 +167,8 @@ static struct shiny_err *find_libraries(struct store *store, struct finder *s)
 	return err;
 }
 
-struct shiny_err *suppressions_load(struct store *store, const char *path, bool libraries, struct suppressions *out)
+struct shiny_err *suppressions_load(struct store *store, const char *path, bool libraries,
+				    struct suppressions *out)
 {
 	struct finder s = { 0 };
 	struct shiny_err *err = path ? read_patterns(path, &s) : NULL;

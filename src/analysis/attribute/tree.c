@@ -57,20 +57,23 @@ bool tree_arrange(struct tree_node *node, double least)
 	/* one small entry alone is shown: a fold of one says less in as many lines */
 	if (folded > 1 || (folded && !sum)) {
 		for (size_t i = 0; i < node->count; i++) {
-			if (node->children[i].kept || ((double)node->children[i].value >= least && node->children[i].value))
+			if (node->children[i].kept ||
+			    ((double)node->children[i].value >= least && node->children[i].value))
 				node->children[kept++] = node->children[i];
 			else
 				tree_deinit(&node->children[i]);
 		}
 		node->count = kept;
 		if (sum) {
-			struct tree_node *rest = rows_push(&node->children, &node->count, &node->room, sizeof(*rest));
+			struct tree_node *rest = rows_push(&node->children, &node->count,
+							   &node->room, sizeof(*rest));
 
 			if (!rest)
 				return false;
 			rest->folded = folded;
 			rest->value = sum;
-			if (asprintf(&rest->name, "<non-notable: %" PRIu64 " entries>", folded) < 0) {
+			if (asprintf(&rest->name, "<non-notable: %" PRIu64 " entries>", folded) <
+			    0) {
 				rest->name = NULL;
 				return false;
 			}
@@ -81,18 +84,23 @@ bool tree_arrange(struct tree_node *node, double least)
 	return true;
 }
 
-static struct shiny_err *add_row(struct tree_node *root, const struct query *q, enum tree_by by, const char *leaf, const char *match)
+static struct shiny_err *add_row(struct tree_node *root, const struct query *q, enum tree_by by,
+				 const char *leaf, const char *match)
 {
 	const char *path = query_text(q, 2);
 	uint64_t value = (uint64_t)query_number(q, 4);
 	struct tree_node *process, *module, *last;
 	char name[300];
 
-	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) && !text_matches(match, path))
+	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) &&
+	    !text_matches(match, path))
 		return NULL;
 	snprintf(name, sizeof(name), "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
 	process = tree_child(root, name);
-	module = process ? tree_child(process, by == TREE_BY_TAG ? path : *path ? text_base(path) : "(no module)") : NULL;
+	module = process ? tree_child(process, by == TREE_BY_TAG ? path
+					       : *path		 ? text_base(path)
+								 : "(no module)")
+			 : NULL;
 	last = module ? tree_child(module, leaf) : NULL;
 	if (!last)
 		return SHINY_NO_MEMORY;
@@ -103,46 +111,69 @@ static struct shiny_err *add_row(struct tree_node *root, const struct query *q, 
 	return NULL;
 }
 
-static struct shiny_err *read_row(struct tree_node *root, const struct query *q, enum tree_by by, bool typed, const char *match, bool full)
+static struct shiny_err *read_row(struct tree_node *root, const struct query *q, enum tree_by by,
+				  bool typed, const char *match, bool full)
 {
 	char *leaf = NULL;
 	struct shiny_err *err;
 
 	if (typed)
-		leaf = type_name_block(&(struct type_text){.type = query_is_null(q, 3) ? NULL : query_text(q, 3),
-			.container = query_is_null(q, 5) ? NULL : query_text(q, 5), .form = query_text(q, 6), .confidence = query_text(q, 7),
-			.derived = query_number(q, 8) != 0, .full = full});
+		leaf = type_name_block(&(struct type_text){
+			.type = query_is_null(q, 3) ? NULL : query_text(q, 3),
+			.container = query_is_null(q, 5) ? NULL : query_text(q, 5),
+			.form = query_text(q, 6),
+			.confidence = query_text(q, 7),
+			.derived = query_number(q, 8) != 0,
+			.full = full });
 	err = add_row(root, q, by, leaf ? leaf : query_text(q, 3), match);
 	free(leaf);
 	return err;
 }
 
 static const char *const measures[] = {
-	[TREE_LIVE] = "SUM(s.live_bytes)", [TREE_BYTES] = "SUM(s.bytes)", [TREE_ALLOCS] = "SUM(s.allocs)", [TREE_PEAK] = "SUM(s.peak_bytes)",
+	[TREE_LIVE] = "SUM(s.live_bytes)",
+	[TREE_BYTES] = "SUM(s.bytes)",
+	[TREE_ALLOCS] = "SUM(s.allocs)",
+	[TREE_PEAK] = "SUM(s.peak_bytes)",
 };
 
-struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by, const char *match,
+struct shiny_err *tree_load(struct store *store, const struct scope *scope,
+			    enum tree_measure measure, enum tree_by by, const char *match,
 			    double threshold, bool full, struct tree_node *root)
 {
 	/* peaks are known a site, not a type */
 	bool typed = (by == TREE_BY_TYPE || by == TREE_BY_TAG) && measure != TREE_PEAK;
-	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived"; /* what makes leaves of one name different */
+	/* what makes leaves of one name different */
+	static const char details[] = ", y.container, y.form, y.confidence, y.or_derived";
 	const char *home = by != TREE_BY_TAG ? "COALESCE(m.path, '')"
 			 : "COALESCE((SELECT g.name FROM tag g WHERE g.id = s.tag), '(no tag)')";
 	struct tree_node tree = {.name = strdup("all processes")};
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : query_format(store, &q,
-		"SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') AS who, p.pid, %s AS home, %s AS leaf, %s%s "
-		"FROM %s s LEFT JOIN process p ON p.id = s.process LEFT JOIN site i ON i.id = s.site "
-		"LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
-		home, typed ? "y.name"
-		      : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE COALESCE(n.name || COALESCE(' (' || o.path || ':' || i.line || ')', ''), "
-			"'+0x' || printf('%x', f.vaddr)) END",
-		measures[measure], typed ? details : "", measure == TREE_PEAK ? "peak" : "site_stat",
-		typed ? "LEFT JOIN type y ON y.id = s.type"
-		      : "LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source LEFT JOIN frame f ON f.id = i.frame",
-		scope_blocks(scope), typed ? details : "", typed ? details : "");
+	struct shiny_err *err =
+		!tree.name
+			? SHINY_NO_MEMORY
+			: query_format(store, &q,
+				       "SELECT COALESCE(NULLIF(p.role, ''), p.name, '(unknown)') "
+				       "AS who, p.pid, %s AS home, %s AS leaf, %s%s "
+				       "FROM %s s LEFT JOIN process p ON p.id = s.process LEFT "
+				       "JOIN site i ON i.id = s.site "
+				       "LEFT JOIN module m ON m.id = i.module %s WHERE %s GROUP BY "
+				       "s.process, home, leaf%s ORDER BY s.process, home, leaf%s",
+				       home,
+				       typed ? "y.name"
+					     : "CASE WHEN i.id IS NULL THEN '(no stack)' ELSE "
+					       "COALESCE(n.name || COALESCE(' (' || o.path || ':' "
+					       "|| i.line || ')', ''), "
+					       "'+0x' || printf('%x', f.vaddr)) END",
+				       measures[measure], typed ? details : "",
+				       measure == TREE_PEAK ? "peak" : "site_stat",
+				       typed ? "LEFT JOIN type y ON y.id = s.type"
+					     : "LEFT JOIN function n ON n.id = i.function LEFT "
+					       "JOIN source o ON o.id = i.source LEFT JOIN frame f "
+					       "ON f.id = i.frame",
+				       scope_blocks(scope), typed ? details : "",
+				       typed ? details : "");
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&tree, q, by, typed, match, full);
@@ -196,18 +227,28 @@ static struct shiny_err *load_captions(struct store *store, bool full, struct ca
 	out->processes = mem_zero(out->process_limit, sizeof(*out->processes));
 	out->type_limit = store_ids(store, "type");
 	out->types = mem_zero(out->type_limit, sizeof(*out->types));
-	err = store_query(store, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process", &q);
+	err = store_query(
+		store, "SELECT id, COALESCE(NULLIF(role, ''), name, '(unknown)'), pid FROM process",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		set_caption(out->processes, query_id(q, 0, out->process_limit), mem_format("%s, pid %" PRId64, query_text(q, 1), query_number(q, 2)));
+		set_caption(out->processes, query_id(q, 0, out->process_limit),
+			    mem_format("%s, pid %" PRId64, query_text(q, 1), query_number(q, 2)));
 	query_end(q);
 	q = NULL;
 	if (!err)
-		err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
+		err = store_query(
+			store, "SELECT id, name, container, form, confidence, or_derived FROM type",
+			&q);
 	while (!err && !(err = query_step(q, &row)) && row)
-		set_caption(out->types, query_id(q, 0, out->type_limit), type_name_block(&(struct type_text){
-			.type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2), .form = query_text(q, 3),
-			.confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full}));
+		set_caption(out->types, query_id(q, 0, out->type_limit),
+			    type_name_block(&(struct type_text){
+				    .type = query_text(q, 1),
+				    .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+				    .form = query_text(q, 3),
+				    .confidence = query_text(q, 4),
+				    .derived = query_number(q, 5) != 0,
+				    .full = full }));
 	set_caption(out->types, 0, type_name_block(&(struct type_text){.full = full}));
 	query_end(q);
 	return err;
@@ -236,7 +277,8 @@ static int by_place(const void *left, const void *right, void *context)
 	return strcmp(type_caption(c, a), type_caption(c, b));
 }
 
-static struct shiny_err *add_component_row(struct tree_node *root, const struct captions *c, const struct component_row *row, const char *match)
+static struct shiny_err *add_component_row(struct tree_node *root, const struct captions *c,
+					   const struct component_row *row, const char *match)
 {
 	const char *component = c->components->names[row->name], *leaf = type_caption(c, row);
 	struct tree_node *process, *owner, *last;
@@ -255,15 +297,21 @@ static struct shiny_err *add_component_row(struct tree_node *root, const struct 
 	return NULL;
 }
 
-struct shiny_err *tree_load_components(struct store *store, const struct scope *scope, enum tree_measure measure,
-				       const struct component_rules *rules, const char *match, double threshold, bool full,
-				       struct tree_node *root, struct components *components)
+struct shiny_err *tree_load_components(struct store *store, const struct scope *scope,
+				       enum tree_measure measure,
+				       const struct component_rules *rules, const char *match,
+				       double threshold, bool full, struct tree_node *root,
+				       struct components *components)
 {
-	static const char *const columns[] = {[TREE_LIVE] = "live_bytes", [TREE_BYTES] = "bytes", [TREE_ALLOCS] = "allocs"};
+	static const char *const columns[] = {
+		[TREE_LIVE] = "live_bytes", [TREE_BYTES] = "bytes", [TREE_ALLOCS] = "allocs"
+	};
 	struct tree_node tree = {.name = strdup("all processes")};
 	struct components found = { 0 };
 	struct captions captions = {.components = &found};
-	struct shiny_err *err = !tree.name ? SHINY_NO_MEMORY : components_load(store, scope, rules, columns[measure], &found);
+	struct shiny_err *err =
+		!tree.name ? SHINY_NO_MEMORY
+			   : components_load(store, scope, rules, columns[measure], &found);
 
 	if (!err)
 		err = load_captions(store, full, &captions);

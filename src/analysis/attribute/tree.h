@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree.h: one measure of a session as a tree: process, module of the call site, type or site; or process, component or tag, type.
+ * tree.h: one measure of a session as a tree: process, module of the call site, type or site; or
+ * process, component or tag, type.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -23,18 +24,22 @@ struct tree_node {
 	size_t count, room;
 };
 
-/* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into one. `full`: type names are not
- * shortened. For `by` other than TREE_BY_COMPONENT. */
-SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct scope *scope, enum tree_measure measure, enum tree_by by,
-					     const char *match, double threshold, bool full, struct tree_node *root);
-/* The same by component; also gives the components themselves. Not for TREE_PEAK: peaks are kept a site, not a stack. */
-SHINY_MUST_CHECK struct shiny_err *tree_load_components(struct store *store, const struct scope *scope, enum tree_measure measure,
-							const struct component_rules *rules, const char *match, double threshold, bool full,
-							struct tree_node *root, struct components *components);
+/* Children come largest first; those below `threshold` (a share of the total, 0..1) are folded into
+ * one. `full`: type names are not shortened. For `by` other than TREE_BY_COMPONENT. */
+SHINY_MUST_CHECK struct shiny_err *tree_load(struct store *store, const struct scope *scope,
+					     enum tree_measure measure, enum tree_by by,
+					     const char *match, double threshold, bool full,
+					     struct tree_node *root);
+/* The same by component; also gives the components themselves. Not for TREE_PEAK: peaks are kept a
+ * site, not a stack. */
+SHINY_MUST_CHECK struct shiny_err *tree_load_components(
+	struct store *store, const struct scope *scope, enum tree_measure measure,
+	const struct component_rules *rules, const char *match, double threshold, bool full,
+	struct tree_node *root, struct components *components);
 void tree_deinit(struct tree_node *root);
 
-/* For other trees: the last child if it has this name, else a new one (NULL without memory); order and folding, `least` in the tree's unit (false
- * without memory). */
+/* For other trees: the last child if it has this name, else a new one (NULL without memory); order
+ * and folding, `least` in the tree's unit (false without memory). */
 struct tree_node *tree_child(struct tree_node *parent, const char *name);
 bool tree_arrange(struct tree_node *node, double least);
 

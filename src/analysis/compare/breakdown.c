@@ -17,7 +17,10 @@
 #include <xxhash.h>
 
 const char *const census_names[CENSUS_DIMENSIONS] = {
-	[CENSUS_TYPE] = "type", [CENSUS_SITE] = "site", [CENSUS_COMPONENT] = "component", [CENSUS_ROLE] = "role",
+	[CENSUS_TYPE] = "type",
+	[CENSUS_SITE] = "site",
+	[CENSUS_COMPONENT] = "component",
+	[CENSUS_ROLE] = "role",
 };
 
 enum { SUMS_COLUMNS = 10 };
@@ -38,7 +41,8 @@ struct loading {
 	uint32_t *type_of; /* by type id */
 	uint32_t *site_of; /* by stack id */
 	size_t type_limit, stack_limit, site_limit;
-	uint32_t *only_type; /* by site: the place of the type that all its blocks with a type have; SEVERAL */
+	uint32_t *only_type; /* by site: the place of the type that all its blocks with a type have;
+	                      * SEVERAL */
 	char *executable;
 	uint32_t *cells; /* hash table: places in out->cells + 1; a power of two */
 	size_t cell_slots, cell_room;
@@ -103,7 +107,8 @@ static void take_module(struct loading *l, const struct query *q)
 	if (m == l->out->modules || m->key)
 		return;
 	m->name = mem_text(text_base(path));
-	m->key = l->executable && strcmp(path, l->executable) == 0 ? mem_text(PROGRAM) : without_version(m->name);
+	m->key = l->executable && strcmp(path, l->executable) == 0 ? mem_text(PROGRAM)
+								   : without_version(m->name);
 	m->build_id = mem_text(query_text(q, 2));
 }
 
@@ -111,16 +116,24 @@ static void take_type(struct loading *l, const struct query *q)
 {
 	uint32_t id = query_id(q, 0, l->type_limit), place;
 	bool label = strcmp(query_text(q, 4), "label") == 0;
-	int guess = strcmp(query_text(q, 4), "low") == 0 ? 2 : strcmp(query_text(q, 4), "medium") == 0;
+	int guess =
+		strcmp(query_text(q, 4), "low") == 0 ? 2 : strcmp(query_text(q, 4), "medium") == 0;
 	size_t before = l->out->names[CENSUS_TYPE].count;
-	char *text = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
-		.form = query_text(q, 3), .confidence = label ? "label" : "exact", .derived = false, .full = l->full });
+	char *text = type_name_block(
+		&(struct type_text){ .type = query_text(q, 1),
+				     .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+				     .form = query_text(q, 3),
+				     .confidence = label ? "label" : "exact",
+				     .derived = false,
+				     .full = l->full });
 
 	place = texts_put(&l->out->names[CENSUS_TYPE], text);
 	free(text);
 	if (place == before && (place & (place - 1)) == 0) {
-		l->out->labels = mem_resize(l->out->labels, place ? 2 * (size_t)place : 1, sizeof(*l->out->labels));
-		l->out->guesses = mem_resize(l->out->guesses, place ? 2 * (size_t)place : 1, sizeof(*l->out->guesses));
+		l->out->labels = mem_resize(l->out->labels, place ? 2 * (size_t)place : 1,
+					    sizeof(*l->out->labels));
+		l->out->guesses = mem_resize(l->out->guesses, place ? 2 * (size_t)place : 1,
+					     sizeof(*l->out->guesses));
 	}
 	if (place == before) {
 		l->out->labels[place] = label;
@@ -142,9 +155,12 @@ static void take_site(struct loading *l, const struct query *q)
 
 	if (!id || *text)
 		return;
-	*s = (struct census_site){ .function = *function ? mem_text(function) : NULL, .file = *file ? mem_text(file) : NULL,
-		.line = (uint32_t)query_number(q, 3), .module = query_id(q, 4, l->out->module_count), .frame = (uint32_t)query_number(q, 5),
-		.vaddr = (uint64_t)query_number(q, 6) };
+	*s = (struct census_site){ .function = *function ? mem_text(function) : NULL,
+				   .file = *file ? mem_text(file) : NULL,
+				   .line = (uint32_t)query_number(q, 3),
+				   .module = query_id(q, 4, l->out->module_count),
+				   .frame = (uint32_t)query_number(q, 5),
+				   .vaddr = (uint64_t)query_number(q, 6) };
 	module = l->out->modules[s->module].name;
 	if (*function && *file)
 		*text = mem_format("%s (%s:%u)", function, text_base(file), s->line);
@@ -162,7 +178,8 @@ static void take_stack(struct loading *l, const struct query *q)
 /* Rows: site, type. */
 static void take_site_type(struct loading *l, const struct query *q)
 {
-	uint32_t *only = &l->only_type[query_id(q, 0, l->site_limit)], type = l->type_of[query_id(q, 1, l->type_limit)];
+	uint32_t *only = &l->only_type[query_id(q, 0, l->site_limit)],
+		 type = l->type_of[query_id(q, 1, l->type_limit)];
 
 	if (type)
 		*only = *only && *only != type ? SEVERAL : type;
@@ -179,7 +196,8 @@ static void take_process(struct loading *l, const struct query *q)
 		return;
 	l->out->processes += query_number(q, 5) != 0;
 	if (*role) /* "utility:network" says its purpose already */
-		text = mem_format("%s%s%s", role, *purpose && !strchr(role, ':') ? ", " : "", strchr(role, ':') ? "" : purpose);
+		text = mem_format("%s%s%s", role, *purpose && !strchr(role, ':') ? ", " : "",
+				  strchr(role, ':') ? "" : purpose);
 	else
 		text = mem_format("%s%s", query_text(q, 3), query_number(q, 4) ? ", forked" : "");
 	l->out->role_of[id] = texts_put(&l->out->names[CENSUS_ROLE], text);
@@ -194,12 +212,14 @@ static size_t stat_home(const struct census *c, uint32_t process, uint32_t stack
 }
 
 /* The place of a row, or the empty one where it would be. */
-static struct census_stat *stat_at(const struct census *c, uint32_t process, uint32_t stack, uint32_t vtable)
+static struct census_stat *stat_at(const struct census *c, uint32_t process, uint32_t stack,
+				   uint32_t vtable)
 {
 	size_t i = stat_home(c, process, stack, vtable);
 
 	for (; c->stats[i].process; i = (i + 1) & (c->stat_room - 1))
-		if (c->stats[i].process == process && c->stats[i].stack == stack && c->stats[i].vtable == vtable)
+		if (c->stats[i].process == process && c->stats[i].stack == stack &&
+		    c->stats[i].vtable == vtable)
 			break;
 	return &c->stats[i];
 }
@@ -233,7 +253,8 @@ static uint32_t cell_of(struct loading *l, const uint32_t of[CENSUS_DIMENSIONS])
 		l->cell_slots = l->cell_slots ? l->cell_slots * 2 : 1024;
 		l->cells = mem_zero(l->cell_slots, sizeof(*l->cells));
 		for (size_t i = 0; i < c->cell_count; i++) {
-			at = XXH3_64bits(c->cells[i].of, sizeof(c->cells[i].of)) & (l->cell_slots - 1);
+			at = XXH3_64bits(c->cells[i].of, sizeof(c->cells[i].of)) &
+			     (l->cell_slots - 1);
 			while (l->cells[at])
 				at = (at + 1) & (l->cell_slots - 1);
 			l->cells[at] = (uint32_t)i + 1;
@@ -265,9 +286,11 @@ static uint32_t component_of(const struct loading *l, uint32_t stack, uint32_t t
 /* Rows: process, stack, vtable, type, least and most size, sums. */
 static void take_stat(struct loading *l, const struct query *q)
 {
-	struct census_stat row = { .process = (uint32_t)query_number(q, 0), .stack = (uint32_t)query_number(q, 1),
+	struct census_stat row = { .process = (uint32_t)query_number(q, 0),
+				   .stack = (uint32_t)query_number(q, 1),
 				   .vtable = (uint32_t)query_number(q, 2) };
-	uint32_t stack = row.stack < l->stack_limit ? row.stack : 0, type = query_id(q, 3, l->type_limit), of[CENSUS_DIMENSIONS];
+	uint32_t stack = row.stack < l->stack_limit ? row.stack : 0,
+		 type = query_id(q, 3, l->type_limit), of[CENSUS_DIMENSIONS];
 	uint64_t least = (uint64_t)query_number(q, 4), most = (uint64_t)query_number(q, 5);
 	struct census_cell *cell;
 	struct sums sums;
@@ -293,7 +316,8 @@ static void take_stat(struct loading *l, const struct query *q)
 	stat_put(l->out, &row);
 }
 
-/* Blocks begin without a vtable. Where no row of table stat is left without one, they are at first taken for what most of them turn out to be. */
+/* Blocks begin without a vtable. Where no row of table stat is left without one, they are at first
+ * taken for what most of them turn out to be. */
 static void add_beginnings(struct census *c)
 {
 	size_t count = 0;
@@ -332,11 +356,17 @@ static struct shiny_err *read_facts(struct loading *l, const struct scope *scope
 	return err;
 }
 
-static struct shiny_err *load(struct loading *l, const struct scope *scope, const struct component_rules *rules)
+static struct shiny_err *load(struct loading *l, const struct scope *scope,
+			      const struct component_rules *rules)
 {
-	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
-				 "s.live_bytes, s.inherited, s.inherited_bytes, s.inherited_frees, s.gone, s.gone_bytes, s.api FROM stat s WHERE %s", scope_blocks(scope));
-	char *processes = mem_format("SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s", scope->where);
+	char *stats = mem_format("SELECT s.process, s.stack, s.vtable, s.type, s.min_size, "
+				 "s.max_size, s.allocs, s.reallocs, s.frees, s.bytes, s.live, "
+				 "s.live_bytes, s.inherited, s.inherited_bytes, s.inherited_frees, "
+				 "s.gone, s.gone_bytes, s.api FROM stat s WHERE %s",
+				 scope_blocks(scope));
+	char *processes = mem_format(
+		"SELECT s.process, s.role, s.purpose, s.name, s.forked_ns, %s FROM v_processes s",
+		scope->where);
 	struct shiny_err *err = read_facts(l, scope);
 
 	take_limits(l);
@@ -352,12 +382,17 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope, cons
 	if (!err)
 		err = each(l, "SELECT id, name, container, form, confidence FROM type", take_type);
 	if (!err)
-		err = each(l, "SELECT i.id, n.name, o.path, i.line, i.module, i.frame, f.vaddr FROM site i LEFT JOIN frame f ON f.id = i.frame LEFT JOIN function n "
-			      "ON n.id = i.function LEFT JOIN source o ON o.id = i.source", take_site);
+		err = each(l,
+			   "SELECT i.id, n.name, o.path, i.line, i.module, i.frame, f.vaddr FROM "
+			   "site i LEFT JOIN frame f ON f.id = i.frame LEFT JOIN function n "
+			   "ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
+			   take_site);
 	if (!err)
 		err = each(l, "SELECT id, site FROM stack WHERE site > 0", take_stack);
 	if (!err)
-		err = each(l, "SELECT DISTINCT site, type FROM site_stat WHERE site > 0 AND type > 0", take_site_type);
+		err = each(l,
+			   "SELECT DISTINCT site, type FROM site_stat WHERE site > 0 AND type > 0",
+			   take_site_type);
 	if (!err)
 		err = each(l, processes, take_process);
 	if (!err && rules)
@@ -376,14 +411,16 @@ static struct shiny_err *load(struct loading *l, const struct scope *scope, cons
 	return err;
 }
 
-struct shiny_err *census_load(struct store *store, const struct scope *scope, const struct component_rules *rules, bool full, const char *title,
+struct shiny_err *census_load(struct store *store, const struct scope *scope,
+			      const struct component_rules *rules, bool full, const char *title,
 			      struct census *out)
 {
 	struct census census = { 0 };
 	struct loading l = { .out = &census, .store = store, .full = full, .title = title };
 	struct shiny_err *err = load(&l, scope, rules);
 
-	census.names[CENSUS_COMPONENT] = (struct texts){ .at = l.components.names, .count = l.components.name_count };
+	census.names[CENSUS_COMPONENT] =
+		(struct texts){ .at = l.components.names, .count = l.components.name_count };
 	l.components.names = NULL;
 	l.components.name_count = 0;
 	component_stacks_deinit(&l.components);
@@ -417,7 +454,8 @@ uint32_t census_cell(const struct census *c, uint32_t process, uint32_t stack, u
 		return CENSUS_NO_CELL;
 	at = stat_at(c, process, stack, vtable);
 	if (!at->process && vtable)
-		at = stat_at(c, process, stack, 0); /* a word that turned out to be no vptr is counted with those that had none */
+		at = stat_at(c, process, stack, 0); /* a word that turned out to be no vptr is
+						       counted with those that had none */
 	return at->process ? at->cell : CENSUS_NO_CELL;
 }
 

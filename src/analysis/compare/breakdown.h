@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * breakdown.h: one session counted four ways at once: by process role, component, call site and type. What diff.h and check_eval.h are made of: both ask
- * for sums over blocks that several of these describe, and for the rows that make up such a sum.
+ * breakdown.h: one session counted four ways at once: by process role, component, call site and
+ * type. What diff.h and check_eval.h are made of: both ask for sums over blocks that several of
+ * these describe, and for the rows that make up such a sum.
  *
- * Runs: CLI. Signals: no. Allocates: 120 bytes a cell (a role, component, site and type that have blocks together), 32 a row of table stat, and
- * names; never by the number of events. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 120 bytes a cell (a role, component, site and type that have
+ * blocks together), 32 a row of table stat, and names; never by the number of events. Threads: one
+ * a store.
  *
- *   role       what a process is: its role and purpose, else the name of its program, with ", forked" where it is a forked child
+ *   role       what a process is: its role and purpose, else the name of its program, with ",
+ *              forked" where it is a forked child
  *   component  component.h's
  *   site       table site's
- *   type       what a block is, as type_name.h writes it; not how surely it is known, which differs from run to run. Whether a block's vptr was
- *              read in time does, too: where all blocks of a site whose type is known have one type, those of unknown type count as it
+ *   type       what a block is, as type_name.h writes it; not how surely it is known, which differs
+ *              from run to run. Whether a block's vptr was read in time does, too: where all blocks
+ *              of a site whose type is known have one type, those of unknown type count as it
  *
- * Table stat is read once. Events are not: tracker.h follows what they say of cells. But of an interval (filter.h) the sums are in no table, and a pass
- * over the events makes them (subset.h).
+ * Table stat is read once. Events are not: tracker.h follows what they say of cells. But of an
+ * interval (filter.h) the sums are in no table, and a pass over the events makes them (subset.h).
  */
 #ifndef SHINY_BREAKDOWN_H
 #define SHINY_BREAKDOWN_H
@@ -43,10 +47,12 @@ struct census_cell {
 	uint64_t least_size, most_size; /* of the requests */
 };
 struct census {
-	struct texts names[CENSUS_DIMENSIONS]; /* 0 is what has none; sites: by id of table site, where texts may be equal */
+	struct texts names[CENSUS_DIMENSIONS]; /* 0 is what has none; sites: by id of table site,
+	                                        * where texts may be equal */
 	char *program;                /* file name of the program that was recorded; NULL unknown */
 	bool *labels;                 /* a type each: it is words, not a type */
-	uint8_t *guesses;             /* a type each: 1 medium, 2 low: the least sure that its blocks have */
+	uint8_t *guesses;             /* a type each: 1 medium, 2 low: the least sure that its
+	                               * blocks have */
 	struct census_module *modules; /* 0: none; else by id of table module */
 	size_t module_count;
 	struct census_site *sites;    /* by id; as many as names[CENSUS_SITE] */
@@ -65,15 +71,17 @@ struct census {
 };
 
 /*
- * `rules` NULL: all is of component 0, which saves the time. `full`: type names are not shortened. `title`: for the progress line where the
- * scope has an interval; NULL none.
+ * `rules` NULL: all is of component 0, which saves the time. `full`: type names are not shortened.
+ * `title`: for the progress line where the scope has an interval; NULL none.
  */
-SHINY_MUST_CHECK struct shiny_err *census_load(struct store *store, const struct scope *scope, const struct component_rules *rules, bool full,
+SHINY_MUST_CHECK struct shiny_err *census_load(struct store *store, const struct scope *scope,
+					       const struct component_rules *rules, bool full,
 					       const char *title, struct census *out);
 void census_deinit(struct census *census);
 
 /* The cell of a block, as far as its vtable is known; CENSUS_NO_CELL: none. */
 #define CENSUS_NO_CELL UINT32_MAX
-uint32_t census_cell(const struct census *census, uint32_t process, uint32_t stack, uint32_t vtable);
+uint32_t census_cell(const struct census *census, uint32_t process, uint32_t stack,
+		     uint32_t vtable);
 
 #endif

@@ -15,7 +15,9 @@
 #include "../attribute/mismatches.h"
 #include "tracker.h"
 
-const char *const limit_states[] = { [LIMIT_HOLDS] = "holds", [LIMIT_FAILS] = "fails", [LIMIT_UNKNOWN] = "unknown" };
+const char *const limit_states[] = {
+	[LIMIT_HOLDS] = "holds", [LIMIT_FAILS] = "fails", [LIMIT_UNKNOWN] = "unknown"
+};
 
 /* A rule's value, or its value in every row of a dimension. */
 struct plan {
@@ -28,7 +30,8 @@ struct plan {
 	bool *seen;           /* rows that either session has */
 	bool *selected[2];    /* by cell */
 	size_t first_watch;
-	bool parts;           /* of a peak: what the rows had when all of them together had `peaks` */
+	bool parts;           /* of a peak: what the rows had when all of them together had
+	                       * `peaks` */
 	double peaks[2];
 };
 
@@ -54,33 +57,40 @@ struct checking {
 static bool name_matches(const char *pattern, const char *text, size_t length)
 {
 	char *name = mem_format("%.*s", (int)length, text);
-	bool good = strpbrk(pattern, "*?") ? text_matches(pattern, name) : strcmp(pattern, name) == 0;
+	bool good =
+		strpbrk(pattern, "*?") ? text_matches(pattern, name) : strcmp(pattern, name) == 0;
 
 	free(name);
 	return good;
 }
 
-/* "int[] in std::vector<int>": by all of it, by what it is, with or without [], and by what it is in; a label also without its parentheses. */
+/* "int[] in std::vector<int>": by all of it, by what it is, with or without [], and by what it is
+ * in; a label also without its parentheses. */
 static bool type_matches(const char *pattern, const char *name)
 {
 	const char *in = strstr(name, " in ");
 	size_t length = strlen(name);
 
-	if (name_matches(pattern, name, length) || (*name == '(' && name_matches(pattern, name + 1, length - 2)))
+	if (name_matches(pattern, name, length) ||
+	    (*name == '(' && name_matches(pattern, name + 1, length - 2)))
 		return true;
 	if (!in && strncmp(name, "node of ", 8) == 0)
 		return name_matches(pattern, name + 8, length - 8);
 	if (in && name_matches(pattern, in + 4, strlen(in + 4)))
 		return true;
 	length = in ? (size_t)(in - name) : length;
-	return name_matches(pattern, name, length) || (length > 2 && strncmp(name + length - 2, "[]", 2) == 0 && name_matches(pattern, name, length - 2));
+	return name_matches(pattern, name, length) ||
+	       (length > 2 && strncmp(name + length - 2, "[]", 2) == 0 &&
+		name_matches(pattern, name, length - 2));
 }
 
-/* By the whole, by the function with and without its parameters, by the file, with and without its directory, by the module. */
+/* By the whole, by the function with and without its parameters, by the file, with and without its
+ * directory, by the module. */
 static bool site_matches(const char *pattern, const struct census *c, size_t site)
 {
 	const struct census_site *s = &c->sites[site];
-	const char *texts[] = { c->names[CENSUS_SITE].at[site], s->function, s->file, s->file ? text_base(s->file) : NULL, c->modules[s->module].name };
+	const char *texts[] = { c->names[CENSUS_SITE].at[site], s->function, s->file,
+				s->file ? text_base(s->file) : NULL, c->modules[s->module].name };
 	const char *start = s->function ? function_name_start(s->function) : NULL;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
@@ -95,8 +105,11 @@ static bool *names_selected(const struct census *c, const struct limit_filter *f
 	bool *selected = mem_zero(names->count + 1, sizeof(*selected));
 
 	for (size_t i = 0; i < names->count; i++)
-		selected[i] = filter->by == CENSUS_TYPE ? type_matches(filter->pattern, names->at[i])
-			      : filter->by == CENSUS_SITE ? site_matches(filter->pattern, c, i) : name_matches(filter->pattern, names->at[i], strlen(names->at[i]));
+		selected[i] =
+			filter->by == CENSUS_TYPE ? type_matches(filter->pattern, names->at[i])
+			: filter->by == CENSUS_SITE
+				? site_matches(filter->pattern, c, i)
+				: name_matches(filter->pattern, names->at[i], strlen(names->at[i]));
 	return selected;
 }
 
@@ -119,7 +132,8 @@ static bool *cells_selected(const struct census *c, const struct limit_rule *rul
 
 static struct shiny_err *need_match(struct checking *k, enum census_by by)
 {
-	const struct census *const censuses[2] = { k->with_base ? &k->censuses[0] : NULL, &k->censuses[1] };
+	const struct census *const censuses[2] = { k->with_base ? &k->censuses[0] : NULL,
+						   &k->censuses[1] };
 
 	if (k->matched[by])
 		return NULL;
@@ -132,7 +146,8 @@ static struct shiny_err *need_match(struct checking *k, enum census_by by)
 
 static uint32_t row_of(const struct checking *k, const struct plan *p, int side, size_t cell)
 {
-	return p->by_rows ? k->matches[p->by].row_of[side][k->censuses[side].cells[cell].of[p->by]] : 0;
+	return p->by_rows ? k->matches[p->by].row_of[side][k->censuses[side].cells[cell].of[p->by]]
+			  : 0;
 }
 
 static uint64_t sum_of(const struct census_cell *cell, enum limit_measure measure)
@@ -181,7 +196,8 @@ static void add_sums(const struct checking *k, struct plan *p, int side)
 }
 
 /* Which watches each cell has: those of the plans that select it. */
-static void watch_cells(const struct checking *k, struct plan *plans, size_t count, int side, struct watches *w)
+static void watch_cells(const struct checking *k, struct plan *plans, size_t count, int side,
+			struct watches *w)
 {
 	const struct census *c = &k->censuses[side];
 	uint32_t at = 0;
@@ -201,13 +217,17 @@ static void watch_cells(const struct checking *k, struct plan *plans, size_t cou
 		for (size_t r = 0; needs_events(p) && r < p->rows; r++)
 			w->at[p->first_watch + r].lifetimes = p->rule->measure == LIMIT_LIFETIME;
 		if (p->parts)
-			w->at[p->first_watch + p->rows] = (struct watch){ .target = (uint64_t)p->peaks[side], .parts = p->first_watch, .part_count = p->rows };
+			w->at[p->first_watch + p->rows] =
+				(struct watch){ .target = (uint64_t)p->peaks[side],
+						.parts = p->first_watch,
+						.part_count = p->rows };
 	}
 	for (size_t cell = 0; cell < c->cell_count; cell++) {
 		for (size_t i = 0; i < count; i++) {
 			if (!needs_events(&plans[i]) || !plans[i].selected[side][cell])
 				continue;
-			w->of[at++] = (uint32_t)(plans[i].first_watch + row_of(k, &plans[i], side, cell));
+			w->of[at++] =
+				(uint32_t)(plans[i].first_watch + row_of(k, &plans[i], side, cell));
 			if (plans[i].parts)
 				w->of[at++] = (uint32_t)(plans[i].first_watch + plans[i].rows);
 		}
@@ -221,10 +241,12 @@ static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t c
 	struct shiny_err *err;
 
 	watch_cells(k, plans, count, side, &watches);
-	err = watch_run(k->stores[side], &k->scopes[side], &k->censuses[side], &watches, k->options->progress ? "checking" : NULL);
+	err = watch_run(k->stores[side], &k->scopes[side], &k->censuses[side], &watches,
+			k->options->progress ? "checking" : NULL);
 	for (size_t i = 0; !err && i < count; i++)
 		for (size_t r = 0; needs_events(&plans[i]) && r < plans[i].rows; r++)
-			plans[i].values[side][r] = watched(&watches.at[plans[i].first_watch + r], plans[i].rule->measure, plans[i].parts);
+			plans[i].values[side][r] = watched(&watches.at[plans[i].first_watch + r],
+							   plans[i].rule->measure, plans[i].parts);
 	watches_deinit(&watches);
 	return err;
 }
@@ -271,7 +293,8 @@ static int by_weight(const void *left, const void *right, void *context)
 	const struct limit_part *a = left, *b = right;
 	const struct limit_rule *rule = context;
 	double sign = rule->op == LIMIT_GE || rule->op == LIMIT_GT ? -1 : 1;
-	double x = rule->relative ? sign * (a->value - a->base) : a->value, y = rule->relative ? sign * (b->value - b->base) : b->value;
+	double x = rule->relative ? sign * (a->value - a->base) : a->value,
+	       y = rule->relative ? sign * (b->value - b->base) : b->value;
 
 	return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
 }
@@ -279,7 +302,8 @@ static int by_weight(const void *left, const void *right, void *context)
 static void add_part(struct limit_result *r, char *name, double base, double value)
 {
 	if ((r->part_total & (r->part_total - 1)) == 0)
-		r->parts = mem_resize(r->parts, r->part_total ? 2 * r->part_total : 1, sizeof(*r->parts));
+		r->parts = mem_resize(r->parts, r->part_total ? 2 * r->part_total : 1,
+				      sizeof(*r->parts));
 	r->parts[r->part_total++] = (struct limit_part){ name, base, value };
 }
 
@@ -358,7 +382,8 @@ static char *site_of(struct checking *k, int side, uint32_t stack)
 	const struct texts *names = &k->censuses[side].names[CENSUS_SITE];
 	const char *name = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(k->stores[side], "SELECT site FROM stack WHERE id = ?", &q);
+	struct shiny_err *err =
+		store_query(k->stores[side], "SELECT site FROM stack WHERE id = ?", &q);
 
 	if (!err) {
 		query_bind_number(q, 1, stack);
@@ -371,7 +396,8 @@ static char *site_of(struct checking *k, int side, uint32_t stack)
 	return mem_text(name ? name : "(no stack)");
 }
 
-static struct shiny_err *count_mismatches(struct checking *k, int side, bool strays, double *value, struct limit_result *parts)
+static struct shiny_err *count_mismatches(struct checking *k, int side, bool strays, double *value,
+					  struct limit_result *parts)
 {
 	struct mismatches m;
 
@@ -387,7 +413,10 @@ static struct shiny_err *count_mismatches(struct checking *k, int side, bool str
 			continue;
 		allocation = site_of(k, side, row->allocation);
 		end = site_of(k, side, row->free);
-		add_part(parts, strays ? mem_format("unknown, freed by %s", end) : mem_format("%s: %s, freed by %s", mismatch_names[row->kind], allocation, end),
+		add_part(parts,
+			 strays ? mem_format("unknown, freed by %s", end)
+				: mem_format("%s: %s, freed by %s", mismatch_names[row->kind],
+					     allocation, end),
 			 0, (double)row->count);
 		free(allocation);
 		free(end);
@@ -396,22 +425,26 @@ static struct shiny_err *count_mismatches(struct checking *k, int side, bool str
 	return NULL;
 }
 
-static struct shiny_err *count_growing(struct checking *k, int side, double *value, struct limit_result *parts)
+static struct shiny_err *count_growing(struct checking *k, int side, double *value,
+				       struct limit_result *parts)
 {
 	struct leaks leaks;
 
-	SHINY_TRY(leaks_load(k->stores[side], &k->scopes[side], GROUP_SITE, NULL, k->options->suppressions, k->options->full_names,
-			     k->options->progress, &leaks));
+	SHINY_TRY(leaks_load(k->stores[side], &k->scopes[side], GROUP_SITE, NULL,
+			     k->options->suppressions, k->options->full_names, k->options->progress,
+			     &leaks));
 	for (size_t i = 0; i < leaks.count; i++) {
 		*value += leaks.rows[i].grows;
 		if (leaks.rows[i].grows && parts)
-			add_part(parts, mem_text(leaks.rows[i].name), 0, (double)leaks.rows[i].blocks);
+			add_part(parts, mem_text(leaks.rows[i].name), 0,
+				 (double)leaks.rows[i].blocks);
 	}
 	leaks_deinit(&leaks);
 	return NULL;
 }
 
-static struct shiny_err *count_lost(struct checking *k, int side, double *value, struct limit_result *parts)
+static struct shiny_err *count_lost(struct checking *k, int side, double *value,
+				    struct limit_result *parts)
 {
 	struct losses losses;
 
@@ -419,17 +452,22 @@ static struct shiny_err *count_lost(struct checking *k, int side, double *value,
 	*value = (double)losses.lost;
 	for (size_t i = 0; parts && i < losses.count; i++)
 		if (losses.rows[i].loss)
-			add_part(parts, mem_text(losses.rows[i].text ? losses.rows[i].text : losses.rows[i].name), 0, (double)losses.rows[i].count);
+			add_part(parts,
+				 mem_text(losses.rows[i].text ? losses.rows[i].text
+							      : losses.rows[i].name),
+				 0, (double)losses.rows[i].count);
 	losses_deinit(&losses);
 	return NULL;
 }
 
 static bool from_events(enum limit_measure measure)
 {
-	return limit_measures[measure].source == LIMIT_OF_EVENTS || measure == LIMIT_GROWING || measure == LIMIT_MISMATCHES || measure == LIMIT_UNKNOWN_FREES;
+	return limit_measures[measure].source == LIMIT_OF_EVENTS || measure == LIMIT_GROWING ||
+	       measure == LIMIT_MISMATCHES || measure == LIMIT_UNKNOWN_FREES;
 }
 
-static struct shiny_err *session_value(struct checking *k, int side, enum limit_measure measure, double *value, struct limit_result *parts)
+static struct shiny_err *session_value(struct checking *k, int side, enum limit_measure measure,
+				       double *value, struct limit_result *parts)
 {
 	*value = 0;
 	switch (measure) {
@@ -449,7 +487,8 @@ static struct shiny_err *session_value(struct checking *k, int side, enum limit_
 	}
 }
 
-static struct shiny_err *check_session(struct checking *k, const struct limit_rule *rule, struct limit_result *r)
+static struct shiny_err *check_session(struct checking *k, const struct limit_rule *rule,
+				       struct limit_result *r)
 {
 	double values[2] = { 0, 0 };
 
@@ -479,17 +518,26 @@ static struct shiny_err *check_rules(struct checking *k)
 
 		if (!k->mine[i])
 			continue;
-		if (rule->measure != LIMIT_LOST && !limit_narrows(rule->measure, k->names.tags, k->names.between))
-			unknown(&k->out->at[i], k->names.tags ? "it is of the whole session, not of a tag" : "it is of the whole session, not of an interval");
+		if (rule->measure != LIMIT_LOST &&
+		    !limit_narrows(rule->measure, k->names.tags, k->names.between))
+			unknown(&k->out->at[i],
+				k->names.tags ? "it is of the whole session, not of a tag"
+					      : "it is of the whole session, not of an interval");
 		else if (from_events(rule->measure) && !k->censuses[1].with_events)
 			unknown(&k->out->at[i], "the session has no events");
-		else if (from_events(rule->measure) && rule->relative && !k->censuses[0].with_events)
+		else if (from_events(rule->measure) && rule->relative &&
+			 !k->censuses[0].with_events)
 			unknown(&k->out->at[i], "the base has no events");
 		else if (is_of_session(rule))
 			err = check_session(k, rule, &k->out->at[i]);
 		else
-			plans[count++] = (struct plan){ .rule = rule, .result = i, .by_rows = rule->each,
-							.by = rule->each ? rule->filters[rule->filter_count - 1].by : CENSUS_TYPE };
+			plans[count++] = (struct plan){
+				.rule = rule,
+				.result = i,
+				.by_rows = rule->each,
+				.by = rule->each ? rule->filters[rule->filter_count - 1].by
+						 : CENSUS_TYPE
+			};
 	}
 	if (!err)
 		err = run_plans(k, plans, count);
@@ -513,12 +561,18 @@ static struct shiny_err *find_evidence(struct checking *k)
 
 	for (size_t i = 0; i < k->rules->count; i++) {
 		const struct limit_rule *rule = &k->rules->at[i];
-		bool of_site = rule->filter_count && rule->filters[rule->filter_count - 1].by == CENSUS_SITE;
+		bool of_site = rule->filter_count &&
+			       rule->filters[rule->filter_count - 1].by == CENSUS_SITE;
 
-		if (k->mine[i] && k->out->at[i].state == LIMIT_FAILS && !rule->each && !is_of_session(rule))
-			plans[count++] = (struct plan){ .rule = rule, .result = i, .by_rows = true, .by = of_site ? CENSUS_TYPE : CENSUS_SITE,
+		if (k->mine[i] && k->out->at[i].state == LIMIT_FAILS && !rule->each &&
+		    !is_of_session(rule))
+			plans[count++] = (struct plan){ .rule = rule,
+							.result = i,
+							.by_rows = true,
+							.by = of_site ? CENSUS_TYPE : CENSUS_SITE,
 							.parts = rule->measure == LIMIT_PEAK_BYTES,
-							.peaks = { k->out->at[i].base, k->out->at[i].value } };
+							.peaks = { k->out->at[i].base,
+								   k->out->at[i].value } };
 	}
 	err = run_plans(k, plans, count);
 	for (size_t i = 0; i < count; i++) {
@@ -526,10 +580,12 @@ static struct shiny_err *find_evidence(struct checking *k)
 		struct limit_result *r = &k->out->at[p->result];
 
 		for (size_t row = 0; !err && row < p->rows; row++) {
-			double base = isnan(p->values[0][row]) ? 0 : p->values[0][row], value = isnan(p->values[1][row]) ? 0 : p->values[1][row];
+			double base = isnan(p->values[0][row]) ? 0 : p->values[0][row],
+			       value = isnan(p->values[1][row]) ? 0 : p->values[1][row];
 
 			if (p->seen[row] && (p->rule->relative ? value != base : value != 0))
-				add_part(r, mem_text(k->matches[p->by].rows[row].name), base, value);
+				add_part(r, mem_text(k->matches[p->by].rows[row].name), base,
+					 value);
 		}
 		sort_parts(r, p->rule);
 		plan_deinit(p);
@@ -547,18 +603,23 @@ static struct shiny_err *load(struct checking *k)
 
 		if (!k->mine[i])
 			continue;
-		leaks = leaks || rule->measure == LIMIT_LEAKS || rule->measure == LIMIT_LEAKED_BYTES;
+		leaks = leaks || rule->measure == LIMIT_LEAKS ||
+			rule->measure == LIMIT_LEAKED_BYTES;
 		for (size_t f = 0; f < rule->filter_count; f++)
 			components = components || rule->filters[f].by == CENSUS_COMPONENT;
 	}
 	for (int side = k->first; side < 2; side++) {
-		SHINY_TRY(census_load(k->stores[side], &k->scopes[side], components ? k->options->components : NULL, k->options->full_names,
-				      k->options->progress ? "counting" : NULL, &k->censuses[side]));
+		SHINY_TRY(census_load(k->stores[side], &k->scopes[side],
+				      components ? k->options->components : NULL,
+				      k->options->full_names,
+				      k->options->progress ? "counting" : NULL,
+				      &k->censuses[side]));
 		k->out->lost[side] = k->censuses[side].lost;
 		k->out->losses[side] = k->censuses[side].losses;
 		k->out->complete[side] = k->censuses[side].complete;
 		if (leaks)
-			SHINY_TRY(suppressions_load(k->stores[side], k->options->suppressions, true, &k->hidden[side]));
+			SHINY_TRY(suppressions_load(k->stores[side], k->options->suppressions, true,
+						    &k->hidden[side]));
 	}
 	SHINY_TRY(check_rules(k));
 	return find_evidence(k);
@@ -590,7 +651,8 @@ static struct shiny_err *check_scope(struct checking *k, const struct limit_rule
 
 static struct scope_names names_of(const struct limit_rule *rule, const struct scope_names *names)
 {
-	return (struct scope_names){ names->process, rule->tags ? rule->tags : names->tags, rule->between ? rule->between : names->between };
+	return (struct scope_names){ names->process, rule->tags ? rule->tags : names->tags,
+				     rule->between ? rule->between : names->between };
 }
 
 static bool same_text(const char *a, const char *b)
@@ -598,23 +660,34 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-struct shiny_err *limits_load(struct store *const stores[2], const struct scope_names *names, const struct limit_rules *rules,
-			      const struct limit_options *options, struct limits *out)
+struct shiny_err *limits_load(struct store *const stores[2], const struct scope_names *names,
+			      const struct limit_rules *rules, const struct limit_options *options,
+			      struct limits *out)
 {
-	struct limits limits = { .at = mem_zero(rules->count + 1, sizeof(*limits.at)), .count = rules->count, .complete = { true, true } };
-	bool *done = mem_zero(rules->count + 1, sizeof(*done)), *mine = mem_zero(rules->count + 1, sizeof(*mine));
+	struct limits limits = { .at = mem_zero(rules->count + 1, sizeof(*limits.at)),
+				 .count = rules->count,
+				 .complete = { true, true } };
+	bool *done = mem_zero(rules->count + 1, sizeof(*done)),
+	     *mine = mem_zero(rules->count + 1, sizeof(*mine));
 	struct shiny_err *err = NULL;
 
 	for (size_t first = 0; !err && first < rules->count; first++) {
-		struct checking k = { .stores = stores, .names = names_of(&rules->at[first], names), .rules = rules, .mine = mine, .options = options,
-				      .out = &limits, .with_base = stores[0] != NULL, .first = stores[0] ? 0 : 1 };
+		struct checking k = { .stores = stores,
+				      .names = names_of(&rules->at[first], names),
+				      .rules = rules,
+				      .mine = mine,
+				      .options = options,
+				      .out = &limits,
+				      .with_base = stores[0] != NULL,
+				      .first = stores[0] ? 0 : 1 };
 
 		if (done[first])
 			continue;
 		for (size_t i = first; i < rules->count; i++) {
 			struct scope_names other = names_of(&rules->at[i], names);
 
-			mine[i] = same_text(other.tags, k.names.tags) && same_text(other.between, k.names.between);
+			mine[i] = same_text(other.tags, k.names.tags) &&
+				  same_text(other.between, k.names.between);
 			done[i] = done[i] || mine[i];
 		}
 		err = check_scope(&k, &rules->at[first]);

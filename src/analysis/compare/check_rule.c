@@ -14,13 +14,17 @@
 #include "../../base/units.h"
 
 const struct limit_measure_spec limit_measures[LIMIT_MEASURES] = {
-#define LIMIT_MEASURE(ID, text, quantity, of, words) [LIMIT_##ID] = { .name = text, .about = words, .unit = LIMIT_IN_##quantity, .source = LIMIT_OF_##of },
+#define LIMIT_MEASURE(ID, text, quantity, of, words)                                               \
+	[LIMIT_##ID] = {                                                                           \
+		.name = text, .about = words, .unit = LIMIT_IN_##quantity, .source = LIMIT_OF_##of \
+	},
 #include "check_measure.def"
 #undef LIMIT_MEASURE
 };
 
 const char *const limit_ops[] = {
-	[LIMIT_LE] = "<=", [LIMIT_LT] = "<", [LIMIT_GE] = ">=", [LIMIT_GT] = ">", [LIMIT_EQ] = "==", [LIMIT_NE] = "!=",
+	[LIMIT_LE] = "<=", [LIMIT_LT] = "<",  [LIMIT_GE] = ">=",
+	[LIMIT_GT] = ">",  [LIMIT_EQ] = "==", [LIMIT_NE] = "!=",
 };
 enum { OPS = sizeof(limit_ops) / sizeof(*limit_ops) };
 
@@ -29,7 +33,8 @@ struct parser {
 	struct limit_rule *rule;
 };
 
-static struct shiny_err *wrong(const struct parser *p, const char *at, const char *format, ...) SHINY_PRINTF(3, 4);
+static struct shiny_err *wrong(const struct parser *p, const char *at, const char *format, ...)
+	SHINY_PRINTF(3, 4);
 static struct shiny_err *wrong(const struct parser *p, const char *at, const char *format, ...)
 {
 	char why[400], where[300] = "";
@@ -43,7 +48,8 @@ static struct shiny_err *wrong(const struct parser *p, const char *at, const cha
 	va_end(args);
 	if (p->rule->file)
 		snprintf(where, sizeof(where), "%s:%u: ", p->rule->file, p->rule->line);
-	return shiny_err(SHINY_ERR_USAGE, "%srule '%.120s', column %u: %s", where, p->text, column, why);
+	return shiny_err(SHINY_ERR_USAGE, "%srule '%.120s', column %u: %s", where, p->text, column,
+			 why);
 }
 
 static void skip_space(struct parser *p)
@@ -100,17 +106,21 @@ static struct shiny_err *parse_pattern(struct parser *p, const char *selector, c
 		for (end = start; *end && (depth += (*end == '(') - (*end == ')')); end++)
 			;
 		if (!*end)
-			return wrong(p, start - 1, "this parenthesis is not closed; a text whose parentheses do not pair stands in \"\"");
+			return wrong(p, start - 1,
+				     "this parenthesis is not closed; a text whose parentheses do "
+				     "not pair stands in \"\"");
 		p->at = end;
 	}
 	p->at++;
 	if (end == start)
-		return wrong(p, start, "%s() means nothing%s", selector, strcmp(selector, "between") == 0 ? "" : "; * means all");
+		return wrong(p, start, "%s() means nothing%s", selector,
+			     strcmp(selector, "between") == 0 ? "" : "; * means all");
 	*out = mem_format("%.*s", (int)(end - start), start);
 	return NULL;
 }
 
-static struct shiny_err *unknown_word(const struct parser *p, const char *at, size_t length, bool selector)
+static struct shiny_err *unknown_word(const struct parser *p, const char *at, size_t length,
+				      bool selector)
 {
 	const char *names[SELECTORS + LIMIT_MEASURES], *near;
 	size_t count = 0;
@@ -123,9 +133,13 @@ static struct shiny_err *unknown_word(const struct parser *p, const char *at, si
 		names[count++] = limit_measures[i].name;
 	near = nearest_name(word, names, count);
 	if (near)
-		return wrong(p, at, "there is no %s '%s'; the nearest is %s", selector ? "selector" : "measure", word, near);
+		return wrong(p, at, "there is no %s '%s'; the nearest is %s",
+			     selector ? "selector" : "measure", word, near);
 	if (selector)
-		return wrong(p, at, "there is no selector '%s'; there are type(), site(), component(), role(), tag() and between()", word);
+		return wrong(p, at,
+			     "there is no selector '%s'; there are type(), site(), component(), "
+			     "role(), tag() and between()",
+			     word);
 	return wrong(p, at, "there is no measure '%s'; `shinyctl help check` lists them", word);
 }
 
@@ -137,7 +151,8 @@ static struct shiny_err *parse_selector(struct parser *p, size_t length)
 	char **narrower;
 	int by = 0;
 
-	while (by < SELECTORS && (strlen(selector_name(by)) != length || strncmp(selector_name(by), start, length) != 0))
+	while (by < SELECTORS && (strlen(selector_name(by)) != length ||
+				  strncmp(selector_name(by), start, length) != 0))
 		by++;
 	if (by == SELECTORS)
 		return unknown_word(p, start, length, true);
@@ -155,10 +170,14 @@ static struct shiny_err *parse_selector(struct parser *p, size_t length)
 		start = p->at;
 		SHINY_TRY(parse_pattern(p, selector_name(by), narrower));
 		if (by == BETWEEN && !strstr(rule->between, ".."))
-			return wrong(p, start, "between() takes FROM..TO, each the name of a mark or a time, such as load..idle");
+			return wrong(p, start,
+				     "between() takes FROM..TO, each the name of a mark or a time, "
+				     "such as load..idle");
 	}
 	if (*p->at != '.')
-		return wrong(p, p->at, "a '.' and a measure, or a further selector, come behind %s()", selector_name(by));
+		return wrong(p, p->at,
+			     "a '.' and a measure, or a further selector, come behind %s()",
+			     selector_name(by));
 	p->at++;
 	return NULL;
 }
@@ -172,18 +191,27 @@ static struct shiny_err *parse_measure(struct parser *p, size_t length)
 	int m = 0;
 
 	if (!length)
-		return wrong(p, start, *start ? "a measure comes here, such as live_bytes" : "the measure is missing, such as live_bytes");
-	while (m < LIMIT_MEASURES && (strlen(limit_measures[m].name) != length || strncmp(limit_measures[m].name, start, length) != 0))
+		return wrong(p, start,
+			     *start ? "a measure comes here, such as live_bytes"
+				    : "the measure is missing, such as live_bytes");
+	while (m < LIMIT_MEASURES && (strlen(limit_measures[m].name) != length ||
+				      strncmp(limit_measures[m].name, start, length) != 0))
 		m++;
 	if (m == LIMIT_MEASURES)
 		return unknown_word(p, start, length, false);
 	if (limit_measures[m].source == LIMIT_OF_SESSION && rule->filter_count)
-		return wrong(p, start, "%s is of the whole session: no selector can stand in front of it", limit_measures[m].name);
+		return wrong(p, start,
+			     "%s is of the whole session: no selector can stand in front of it",
+			     limit_measures[m].name);
 	if (!limit_narrows((enum limit_measure)m, rule->tags, rule->between))
-		return wrong(p, start, "%s is of the whole session: no %s() can stand in front of it", limit_measures[m].name,
-			     limit_narrows((enum limit_measure)m, rule->tags, false) ? "between" : "tag");
+		return wrong(p, start,
+			     "%s is of the whole session: no %s() can stand in front of it",
+			     limit_measures[m].name,
+			     limit_narrows((enum limit_measure)m, rule->tags, false) ? "between"
+										     : "tag");
 	if (rule->each && !rule->filter_count)
-		return wrong(p, start, "'each' needs a selector, such as each type(*).%s", limit_measures[m].name);
+		return wrong(p, start, "'each' needs a selector, such as each type(*).%s",
+			     limit_measures[m].name);
 	rule->measure = (enum limit_measure)m;
 	p->at += length;
 	return NULL;
@@ -193,7 +221,8 @@ static size_t number_length(const char *text)
 {
 	size_t n = 0;
 
-	while (text[n] && (isalnum((unsigned char)text[n]) || text[n] == '.' || text[n] == ',' || (text[n] & 0x80)))
+	while (text[n] && (isalnum((unsigned char)text[n]) || text[n] == '.' || text[n] == ',' ||
+			   (text[n] & 0x80)))
 		n++;
 	return n;
 }
@@ -201,7 +230,8 @@ static size_t number_length(const char *text)
 /* A number with the measure's unit. */
 static struct shiny_err *parse_amount(struct parser *p, double *amount)
 {
-	static const char *const examples[] = { [LIMIT_IN_COUNT] = "a number such as 1500 or 2k", [LIMIT_IN_BYTES] = "a size such as 24MB",
+	static const char *const examples[] = { [LIMIT_IN_COUNT] = "a number such as 1500 or 2k",
+						[LIMIT_IN_BYTES] = "a size such as 24MB",
 						[LIMIT_IN_TIME] = "a time such as 10ms" };
 	enum limit_unit unit = limit_measures[p->rule->measure].unit;
 	size_t length = number_length(p->at);
@@ -210,10 +240,12 @@ static struct shiny_err *parse_amount(struct parser *p, double *amount)
 	bool good;
 
 	snprintf(text, sizeof(text), "%.*s", (int)length, p->at);
-	good = length < sizeof(text) && (unit == LIMIT_IN_BYTES ? units_parse_bytes(text, &value) : unit == LIMIT_IN_TIME ? units_parse_time(text, &value)
-					: units_parse_count(text, &value));
+	good = length < sizeof(text) && (unit == LIMIT_IN_BYTES	 ? units_parse_bytes(text, &value)
+					 : unit == LIMIT_IN_TIME ? units_parse_time(text, &value)
+								 : units_parse_count(text, &value));
 	if (!good)
-		return wrong(p, p->at, "%s takes %s here", limit_measures[p->rule->measure].name, examples[unit]);
+		return wrong(p, p->at, "%s takes %s here", limit_measures[p->rule->measure].name,
+			     examples[unit]);
 	*amount = (double)value;
 	p->at += length;
 	return NULL;
@@ -255,16 +287,20 @@ static struct shiny_err *parse_comparison(struct parser *p)
 	int op = OPS;
 
 	for (int i = 0; i < OPS; i++) /* the longest: "<=" before "<" */
-		if (strncmp(start, limit_ops[i], strlen(limit_ops[i])) == 0 && (op == OPS || strlen(limit_ops[i]) > strlen(limit_ops[op])))
+		if (strncmp(start, limit_ops[i], strlen(limit_ops[i])) == 0 &&
+		    (op == OPS || strlen(limit_ops[i]) > strlen(limit_ops[op])))
 			op = i;
 	if (op < OPS) {
 		rule->op = (enum limit_op)op;
 		p->at += strlen(limit_ops[op]);
 		skip_space(p);
 	} else if (*start != '+' && *start != '-') {
-		return wrong(p, start, "%s", *start == '=' ? "a comparison is one of <= < >= > == !=" : *start ?
-			     "a comparison comes here: <= < >= > == != and a value, or a change against the base such as +5%" :
-			     "the comparison is missing, such as <=24MB, or +5% against a base");
+		return wrong(p, start, "%s",
+			     *start == '=' ? "a comparison is one of <= < >= > == !="
+			     : *start ? "a comparison comes here: <= < >= > == != and a value, or "
+					"a change against the base such as +5%"
+				      : "the comparison is missing, such as <=24MB, or +5% against "
+					"a base");
 	}
 	if (*p->at == '+' || *p->at == '-')
 		return parse_change(p);
@@ -304,9 +340,12 @@ static void rule_deinit(struct limit_rule *rule)
 	free(rule->file);
 }
 
-static struct shiny_err *add(struct limit_rules *rules, const char *text, const char *file, unsigned line)
+static struct shiny_err *add(struct limit_rules *rules, const char *text, const char *file,
+			     unsigned line)
 {
-	struct limit_rule rule = { .text = mem_text(text), .file = file ? mem_text(file) : NULL, .line = line };
+	struct limit_rule rule = { .text = mem_text(text),
+				   .file = file ? mem_text(file) : NULL,
+				   .line = line };
 	struct parser parser = { .text = rule.text, .at = rule.text, .rule = &rule };
 	struct shiny_err *err = parse(&parser);
 
@@ -333,7 +372,9 @@ struct shiny_err *limit_rules_read(struct limit_rules *rules, const char *path)
 	ssize_t n;
 
 	if (!file)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "cannot read the rules %s: %s", path, strerror(errno)), "--rules takes a file with a rule a line");
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "cannot read the rules %s: %s",
+						  path, strerror(errno)),
+					"--rules takes a file with a rule a line");
 	while (!err && (n = getline(&line, &room, file)) >= 0) {
 		char *text = line + strspn(line, " \t\r\n"), *end = line + n;
 
@@ -359,7 +400,8 @@ void limit_rules_deinit(struct limit_rules *rules)
 double limit_of(const struct limit_rule *rule, double base)
 {
 	/* 5 % of 60 is 3, not 3.0000000000000004 */
-	double limit = rule->relative ? base + round(rule->share * base * 1e6) / 1e6 + rule->amount : rule->amount;
+	double limit = rule->relative ? base + round(rule->share * base * 1e6) / 1e6 + rule->amount
+				      : rule->amount;
 
 	switch (rule->op) {
 	case LIMIT_LE:

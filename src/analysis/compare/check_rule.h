@@ -14,8 +14,9 @@
  *   OP          <= < >= > == !=
  *   VALUE       24MB, 1.5k, 10ms: units.h's, as fits the measure
  *
- * A rule is about the sum over all that its selectors mean; with `each`, about every single type, site, … that the last of them means. So
- * "type(net::*).bytes +5%" lets all of net's types together request 5 % more than in the base, "each type(net::*).bytes +5%" each of them.
+ * A rule is about the sum over all that its selectors mean; with `each`, about every single type,
+ * site, … that the last of them means. So "type(net::*).bytes +5%" lets all of net's types together
+ * request 5 % more than in the base, "each type(net::*).bytes +5%" each of them.
  */
 #ifndef SHINY_CHECK_RULE_H
 #define SHINY_CHECK_RULE_H
@@ -73,13 +74,15 @@ struct limit_rules {
 /* Whether there is such a value of the blocks of tags, and of those of an interval. */
 bool limit_narrows(enum limit_measure measure, bool tags, bool between);
 
-/* Adds a rule. A wrong one is a usage error in one line that says where: "rule 'live_byte<=1', column 1: …". */
+/* Adds a rule. A wrong one is a usage error in one line that says where: "rule 'live_byte<=1',
+ * column 1: …". */
 SHINY_MUST_CHECK struct shiny_err *limit_rules_add(struct limit_rules *rules, const char *text);
 /* Adds the rules of a file, one a line; empty lines and those that begin with # are none. */
 SHINY_MUST_CHECK struct shiny_err *limit_rules_read(struct limit_rules *rules, const char *path);
 void limit_rules_deinit(struct limit_rules *rules);
 
-/* The limit, given the base's value: a whole number, as values are; and whether a value keeps to it. */
+/* The limit, given the base's value: a whole number, as values are; and whether a value keeps to
+ * it. */
 double limit_of(const struct limit_rule *rule, double base);
 bool limit_holds(const struct limit_rule *rule, double value, double base);
 

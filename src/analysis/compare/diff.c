@@ -11,12 +11,13 @@
 #include "../../base/text.h"
 
 #define CLOCK_FACTOR   4.0
-#define CLOCK_LEAST_NS 100000 /* shorter lifetimes are the machine's business, and what recording costs */
+/* shorter lifetimes are the machine's business, and what recording costs */
+#define CLOCK_LEAST_NS 100000
 #define LEAST_OCTAVES  0.25 /* two bins of a distribution: less may be the bins' doing */
 
 const char *const diff_measure_names[DIFF_MEASURES] = {
-	[DIFF_LIVE] = "live", [DIFF_PEAK] = "peak", [DIFF_BYTES] = "bytes", [DIFF_BLOCKS] = "blocks", [DIFF_SIZE] = "size",
-	[DIFF_LIFETIME] = "lifetime",
+	[DIFF_LIVE] = "live",	  [DIFF_PEAK] = "peak", [DIFF_BYTES] = "bytes",
+	[DIFF_BLOCKS] = "blocks", [DIFF_SIZE] = "size", [DIFF_LIFETIME] = "lifetime",
 };
 
 struct comparing {
@@ -32,7 +33,8 @@ struct comparing {
 static void add_cells(struct comparing *c, int side)
 {
 	const struct census *census = &c->censuses[side];
-	uint64_t *least = mem_zero(c->match.count + 1, sizeof(*least)), *most = mem_zero(c->match.count + 1, sizeof(*most));
+	uint64_t *least = mem_zero(c->match.count + 1, sizeof(*least)),
+		 *most = mem_zero(c->match.count + 1, sizeof(*most));
 
 	for (size_t i = 0; i < census->cell_count; i++) {
 		const struct census_cell *cell = &census->cells[i];
@@ -41,7 +43,8 @@ static void add_cells(struct comparing *c, int side)
 		sums_add(&c->rows[row].sides[side].sums, &cell->sums);
 		if (cell->sums.allocs + cell->sums.inherited == 0)
 			continue;
-		least[row] = !most[row] || cell->least_size < least[row] ? cell->least_size : least[row];
+		least[row] =
+			!most[row] || cell->least_size < least[row] ? cell->least_size : least[row];
 		most[row] = cell->most_size > most[row] ? cell->most_size : most[row];
 	}
 	for (size_t i = 0; i < c->match.count; i++)
@@ -101,14 +104,18 @@ static double octaves(uint64_t base, uint64_t new)
 	return log2(((double)new + 1) / ((double)base + 1));
 }
 
-/* The whole distribution moved: one side's shortest tenth lives much longer than the other's longest tenth lived. */
-static bool clock_moved(const struct diff_side *shorter, const struct diff_side *longer, double slower)
+/* The whole distribution moved: one side's shortest tenth lives much longer than the other's
+ * longest tenth lived. */
+static bool clock_moved(const struct diff_side *shorter, const struct diff_side *longer,
+			double slower)
 {
-	return (double)longer->p10_ns > CLOCK_FACTOR * slower * (double)shorter->p90_ns && longer->p50_ns > shorter->p50_ns + CLOCK_LEAST_NS;
+	return (double)longer->p10_ns > CLOCK_FACTOR * slower * (double)shorter->p90_ns &&
+	       longer->p50_ns > shorter->p50_ns + CLOCK_LEAST_NS;
 }
 
 /* `slower`: the newer session's machine, by that factor. */
-static double lifetime_rank(const struct diff_side *base, const struct diff_side *new, double slower)
+static double lifetime_rank(const struct diff_side *base, const struct diff_side *new,
+			    double slower)
 {
 	uint64_t blocks = base->ended < new->ended ? base->ended : new->ended;
 	double by_steps = octaves(base->p50_steps, new->p50_steps), by_clock = 0;
@@ -130,7 +137,8 @@ static int by_real(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* The median over rows of how much longer blocks live by the clock, where the program did the same meanwhile. */
+/* The median over rows of how much longer blocks live by the clock, where the program did the same
+ * meanwhile. */
 static double slower_by(const struct comparing *c)
 {
 	enum { ENOUGH = 8 };
@@ -140,7 +148,8 @@ static double slower_by(const struct comparing *c)
 	for (size_t i = 0; i < c->match.count; i++) {
 		const struct diff_side *base = &c->rows[i].sides[0], *new = &c->rows[i].sides[1];
 
-		if (base->ended >= ENOUGH && new->ended >= ENOUGH && base->p50_steps == new->p50_steps && base->p50_ns && new->p50_ns)
+		if (base->ended >= ENOUGH && new->ended >= ENOUGH &&
+		    base->p50_steps == new->p50_steps && base->p50_ns && new->p50_ns)
 			ratios[count++] = (double)new->p50_ns / (double)base->p50_ns;
 	}
 	if (count >= ENOUGH) {
@@ -155,14 +164,16 @@ static double slower_by(const struct comparing *c)
 static bool rank_row(struct diff_row *row, bool timed, double slower)
 {
 	const struct diff_side *base = &row->sides[0], *new = &row->sides[1];
-	bool different = base->sums.allocs != new->sums.allocs || base->sums.bytes != new->sums.bytes || base->sums.live != new->sums.live ||
+	bool different = base->sums.allocs != new->sums.allocs ||
+			 base->sums.bytes != new->sums.bytes || base->sums.live != new->sums.live ||
 			 base->sums.live_bytes != new->sums.live_bytes;
 
 	row->ranks[DIFF_LIVE] = rank_of(base->sums.live_bytes, new->sums.live_bytes);
 	row->ranks[DIFF_BYTES] = rank_of(base->sums.bytes, new->sums.bytes);
 	row->ranks[DIFF_BLOCKS] = rank_of(base->sums.allocs, new->sums.allocs);
 	if (base->size && new->size)
-		row->ranks[DIFF_SIZE] = ((double)new->size - (double)base->size) * (double)(new->sums.allocs + new->sums.inherited);
+		row->ranks[DIFF_SIZE] = ((double)new->size - (double)base->size) *
+					(double)(new->sums.allocs + new->sums.inherited);
 	if (timed) {
 		row->ranks[DIFF_PEAK] = rank_of(base->peak_bytes, new->peak_bytes);
 		row->ranks[DIFF_LIFETIME] = lifetime_rank(base, new, slower);
@@ -175,7 +186,8 @@ static bool rank_row(struct diff_row *row, bool timed, double slower)
 static int by_rank(const void *left, const void *right, void *context)
 {
 	const struct diff_row *a = left, *b = right;
-	double x = a->ranks[*(enum diff_measure *)context], y = b->ranks[*(enum diff_measure *)context];
+	double x = a->ranks[*(enum diff_measure *)context],
+	       y = b->ranks[*(enum diff_measure *)context];
 
 	if (x == 0 && y == 0) { /* what changed otherwise */
 		x = a->ranks[DIFF_BYTES];
@@ -204,18 +216,22 @@ static int by_pair(const void *left, const void *right)
 
 static void find_mostly(struct comparing *c)
 {
-	struct part *parts = mem_alloc((c->censuses[0].cell_count + c->censuses[1].cell_count + 1) * sizeof(*parts));
+	struct part *parts = mem_alloc((c->censuses[0].cell_count + c->censuses[1].cell_count + 1) *
+				       sizeof(*parts));
 	struct part *most = mem_zero(c->match.count + 1, sizeof(*most)); /* a row each */
 	size_t count = 0;
 
 	for (int side = 0; side < 2; side++)
 		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
 			const struct census_cell *cell = &c->censuses[side].cells[i];
-			uint64_t row = c->match.row_of[side][cell->of[c->by]], other = c->others.row_of[side][cell->of[c->other]];
+			uint64_t row = c->match.row_of[side][cell->of[c->by]],
+				 other = c->others.row_of[side][cell->of[c->other]];
 			/* blocks break ties: a row may only have more or fewer of no bytes */
-			double value = (double)cell->sums.bytes + (double)cell->sums.live_bytes + (double)cell->sums.allocs;
+			double value = (double)cell->sums.bytes + (double)cell->sums.live_bytes +
+				       (double)cell->sums.allocs;
 
-			parts[count++] = (struct part){ row << 32 | other, side ? value : -value, value };
+			parts[count++] =
+				(struct part){ row << 32 | other, side ? value : -value, value };
 		}
 	if (count)
 		qsort(parts, count, sizeof(*parts), by_pair);
@@ -228,7 +244,8 @@ static void find_mostly(struct comparing *c)
 			sum.all += parts[end].all;
 		}
 		/* where nothing changed in these, as with lifetimes, what there is most of */
-		if (fabs(sum.change) < fabs(most[row].change) || (sum.change == most[row].change && sum.all <= most[row].all))
+		if (fabs(sum.change) < fabs(most[row].change) ||
+		    (sum.change == most[row].change && sum.all <= most[row].all))
 			continue;
 		most[row] = sum;
 		free(c->rows[row].mostly);
@@ -255,7 +272,8 @@ static bool is_label(const struct comparing *c, size_t row)
 	return false;
 }
 
-static void arrange(struct comparing *c, const char *match, enum diff_measure order, struct diff *out)
+static void arrange(struct comparing *c, const char *match, enum diff_measure order,
+		    struct diff *out)
 {
 	double slower = out->timed ? slower_by(c) : 1;
 	size_t kept = 0;
@@ -268,7 +286,8 @@ static void arrange(struct comparing *c, const char *match, enum diff_measure or
 		row->name = mem_text(matched->name);
 		row->how = matched->how;
 		memcpy(row->members, matched->members, sizeof(row->members));
-		if (!different && row->members[0] && row->members[1] && row->sides[1].sums.allocs + row->sides[1].sums.inherited)
+		if (!different && row->members[0] && row->members[1] &&
+		    row->sides[1].sums.allocs + row->sides[1].sums.inherited)
 			out->same++;
 		if (!different || (match && !text_matches(match, row->name))) {
 			row_deinit(row);
@@ -286,8 +305,10 @@ static void arrange(struct comparing *c, const char *match, enum diff_measure or
 		if (kept)
 			qsort_r(out->rows, kept, sizeof(*out->rows), by_rank, &measure);
 		out->counts[measure] = 0;
-		while (out->counts[measure] < kept && out->rows[out->counts[measure]].ranks[measure] != 0) {
-			out->rows[out->counts[measure]].places[measure] = (uint32_t)out->counts[measure] + 1;
+		while (out->counts[measure] < kept &&
+		       out->rows[out->counts[measure]].ranks[measure] != 0) {
+			out->rows[out->counts[measure]].places[measure] =
+				(uint32_t)out->counts[measure] + 1;
 			out->counts[measure]++;
 		}
 	}
@@ -310,7 +331,8 @@ static void count_sites(const struct comparing *c, const struct match *sites, st
 
 	for (int side = 0; side < 2; side++)
 		for (size_t i = 0; i < c->censuses[side].cell_count; i++) {
-			uint32_t row = sites->row_of[side][c->censuses[side].cells[i].of[CENSUS_SITE]];
+			uint32_t row =
+				sites->row_of[side][c->censuses[side].cells[i].of[CENSUS_SITE]];
 
 			out->sites[sites->rows[row].how] += !used[row];
 			used[row] = true;
@@ -318,7 +340,8 @@ static void count_sites(const struct comparing *c, const struct match *sites, st
 	free(used);
 }
 
-static struct shiny_err *match_both(struct comparing *c, struct store *const stores[2], struct diff *out)
+static struct shiny_err *match_both(struct comparing *c, struct store *const stores[2],
+				    struct diff *out)
 {
 	const struct census *const censuses[2] = { &c->censuses[0], &c->censuses[1] };
 	struct match types = { 0 }, sites = { 0 };
@@ -342,14 +365,18 @@ static struct shiny_err *match_both(struct comparing *c, struct store *const sto
 	return err;
 }
 
-static struct shiny_err *compare(struct comparing *c, struct store *const stores[2], const struct scope scopes[2],
-				 const struct component_rules *rules, bool full, bool progress, struct diff *out)
+static struct shiny_err *compare(struct comparing *c, struct store *const stores[2],
+				 const struct scope scopes[2], const struct component_rules *rules,
+				 bool full, bool progress, struct diff *out)
 {
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; !err && side < 2; side++)
 		err = census_load(stores[side], &scopes[side], rules, full,
-				  !progress ? NULL : side ? "counting the new session's blocks" : "counting the base's blocks", &c->censuses[side]);
+				  !progress ? NULL
+				  : side    ? "counting the new session's blocks"
+					    : "counting the base's blocks",
+				  &c->censuses[side]);
 	if (!err)
 		err = match_both(c, stores, out);
 	if (err)
@@ -363,7 +390,9 @@ static struct shiny_err *compare(struct comparing *c, struct store *const stores
 			continue;
 		watch_cells(c, side);
 		err = watch_run(stores[side], &scopes[side], &c->censuses[side], &c->watches[side],
-				!progress ? NULL : side ? "following the new session's blocks" : "following the base's blocks");
+				!progress ? NULL
+				: side	  ? "following the new session's blocks"
+					  : "following the base's blocks");
 		if (!err)
 			take_watches(c, side, &out->sessions[side].peak_bytes);
 	}
@@ -372,12 +401,15 @@ static struct shiny_err *compare(struct comparing *c, struct store *const stores
 	return err;
 }
 
-struct shiny_err *diff_load(struct store *const stores[2], const struct scope scopes[2], enum census_by by, const struct component_rules *rules,
-			    const char *match, enum diff_measure order, bool full_names, bool progress, struct diff *out)
+struct shiny_err *diff_load(struct store *const stores[2], const struct scope scopes[2],
+			    enum census_by by, const struct component_rules *rules,
+			    const char *match, enum diff_measure order, bool full_names,
+			    bool progress, struct diff *out)
 {
 	struct comparing c = { .by = by, .other = by == CENSUS_TYPE ? CENSUS_SITE : CENSUS_TYPE };
 	struct diff diff = { 0 };
-	struct shiny_err *err = compare(&c, stores, scopes, by == CENSUS_COMPONENT ? rules : NULL, full_names, progress, &diff);
+	struct shiny_err *err = compare(&c, stores, scopes, by == CENSUS_COMPONENT ? rules : NULL,
+					full_names, progress, &diff);
 
 	if (!err)
 		arrange(&c, match, order, &diff);

@@ -2,25 +2,29 @@
 /*
  * diff.h: what is different between two sessions, by type, call site, component or process role.
  *
- * Runs: CLI. Signals: no. Allocates: what breakdown.h, match.h and tracker.h say, for both sessions. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: what breakdown.h, match.h and tracker.h say, for both
+ * sessions. Threads: one a store.
  *
- * Rows are matched by names (match.h). A row is different when its number of blocks, their bytes, what of them is live at the end, its peak, the size
- * of its blocks or their lifetimes are.
+ * Rows are matched by names (match.h). A row is different when its number of blocks, their bytes,
+ * what of them is live at the end, its peak, the size of its blocks or their lifetimes are.
  *
  *   live      bytes live at the end (of each process)
  *   peak      most bytes live at once; needs events
  *   bytes     requested in all
  *   blocks    allocations
  *   size      of a block, where all of the row's have the same in each session
- *   lifetime  p50 over blocks that ended, in blocks allocated meanwhile (tracker.h): different when that is, by a quarter of an octave; by the clock only
- *             when the whole distribution moved: p10 of one is over four times the p90 of the other and 0.1 ms more, over DIFF_EPISODES episodes
- *             each, beyond the factor by which the machine was slower (the median of rows whose blocks saw as many others meanwhile). Needs
- *             events
+ *   lifetime  p50 over blocks that ended, in blocks allocated meanwhile (tracker.h): different when
+ *             that is, by a quarter of an octave; by the clock only when the whole distribution
+ *             moved: p10 of one is over four times the p90 of the other and 0.1 ms more, over
+ *             DIFF_EPISODES episodes each, beyond the factor by which the machine was slower (the
+ *             median of rows whose blocks saw as many others meanwhile). Needs events
  *
- * Ranks say what to look at first, growth before shrinking. Two runs of one program differ too, each row by chance and in proportion to what it
- * has. So a change counts by the share that it is of its row: of n and m, (m - n) |m - n| / (m + n), which is the square of the difference over its
- * variance if n and m are Poisson's; in the measure's unit. Of sizes the rank is the bytes that the change makes over the newer session's blocks;
- * of lifetimes the change in octaves times log2 of the blocks.
+ * Ranks say what to look at first, growth before shrinking. Two runs of one program differ too,
+ * each row by chance and in proportion to what it has. So a change counts by the share that it is
+ * of its row: of n and m, (m - n) |m - n| / (m + n), which is the square of the difference over its
+ * variance if n and m are Poisson's; in the measure's unit. Of sizes the rank is the bytes that the
+ * change makes over the newer session's blocks; of lifetimes the change in octaves times log2 of
+ * the blocks.
  */
 #ifndef SHINY_DIFF_H
 #define SHINY_DIFF_H
@@ -28,7 +32,15 @@
 #include "match.h"
 #include "tracker.h"
 
-enum diff_measure { DIFF_LIVE, DIFF_PEAK, DIFF_BYTES, DIFF_BLOCKS, DIFF_SIZE, DIFF_LIFETIME, DIFF_MEASURES };
+enum diff_measure {
+	DIFF_LIVE,
+	DIFF_PEAK,
+	DIFF_BYTES,
+	DIFF_BLOCKS,
+	DIFF_SIZE,
+	DIFF_LIFETIME,
+	DIFF_MEASURES
+};
 extern const char *const diff_measure_names[DIFF_MEASURES];
 enum { DIFF_EPISODES = 8 };
 
@@ -43,11 +55,14 @@ struct diff_row {
 	char *name;
 	enum match_how how;
 	bool label;                 /* the name is words, no type */
-	uint32_t members[2];        /* names of each session that it stands for; 0: it is not there */
+	uint32_t members[2];        /* names of each session that it stands for; 0: it is not
+	                             * there */
 	struct diff_side sides[2];  /* base, new */
 	double ranks[DIFF_MEASURES]; /* > 0: more in the newer one; 0: no difference */
-	uint32_t places[DIFF_MEASURES]; /* among the rows of each measure, by rank, from 1; 0: no difference */
-	char *mostly;               /* of types the call site, of others the type, whose blocks and bytes changed most; NULL none */
+	uint32_t places[DIFF_MEASURES]; /* among the rows of each measure, by rank, from 1; 0: no
+	                                 * difference */
+	char *mostly;               /* of types the call site, of others the type, whose blocks and
+	                             * bytes changed most; NULL none */
 };
 struct diff_session {
 	struct sums sums;
@@ -55,7 +70,8 @@ struct diff_session {
 	bool complete, with_events;
 };
 struct diff {
-	struct diff_row *rows;      /* those that are different; by the measure asked for, then by name */
+	struct diff_row *rows;      /* those that are different; by the measure asked for, then by
+	                             * name */
 	size_t count, same;         /* same: rows that are in both and not different */
 	size_t counts[DIFF_MEASURES]; /* rows that have a place in each measure */
 	struct diff_session sessions[2];
@@ -63,9 +79,12 @@ struct diff {
 	uint64_t sites[MATCH_HOWS]; /* how call sites were matched, in rows */
 };
 
-/* `stores` and `scopes`: base, new. `rules`: for components, else NULL. `match`: text_matches() on the row's name; NULL all. */
-SHINY_MUST_CHECK struct shiny_err *diff_load(struct store *const stores[2], const struct scope scopes[2], enum census_by by,
-					     const struct component_rules *rules, const char *match, enum diff_measure order, bool full_names,
+/* `stores` and `scopes`: base, new. `rules`: for components, else NULL. `match`: text_matches() on
+ * the row's name; NULL all. */
+SHINY_MUST_CHECK struct shiny_err *diff_load(struct store *const stores[2],
+					     const struct scope scopes[2], enum census_by by,
+					     const struct component_rules *rules, const char *match,
+					     enum diff_measure order, bool full_names,
 					     bool progress, struct diff *out);
 void diff_deinit(struct diff *diff);
 

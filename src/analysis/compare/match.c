@@ -11,8 +11,9 @@
 #include "match_calls.h"
 
 const char *const match_names[MATCH_HOWS] = {
-	[MATCH_ONLY] = "only", [MATCH_NAME] = "name", [MATCH_ADDRESS] = "address", [MATCH_ORDER] = "order", [MATCH_MOVED] = "moved",
-	[MATCH_CALLS] = "calls", [MATCH_TOGETHER] = "together",
+	[MATCH_ONLY] = "only",	       [MATCH_NAME] = "name",	[MATCH_ADDRESS] = "address",
+	[MATCH_ORDER] = "order",       [MATCH_MOVED] = "moved", [MATCH_CALLS] = "calls",
+	[MATCH_TOGETHER] = "together",
 };
 
 #define NO_ROW UINT32_MAX
@@ -66,21 +67,25 @@ static void begin(struct matching *m, enum census_by by)
 
 /* ---- types, components, roles ---- */
 
-static const struct census_module *module_named(const struct census *c, const char *name, size_t length)
+static const struct census_module *module_named(const struct census *c, const char *name,
+						size_t length)
 {
 	for (size_t i = 1; i < c->module_count; i++)
-		if (c->modules[i].name && strlen(c->modules[i].name) == length && strncmp(c->modules[i].name, name, length) == 0)
+		if (c->modules[i].name && strlen(c->modules[i].name) == length &&
+		    strncmp(c->modules[i].name, name, length) == 0)
 			return &c->modules[i];
 	return NULL;
 }
 
 static bool same_file(const struct census_module *a, const struct census_module *b)
 {
-	return a && b && a->build_id && b->build_id && *a->build_id && strcmp(a->build_id, b->build_id) == 0;
+	return a && b && a->build_id && b->build_id && *a->build_id &&
+	       strcmp(a->build_id, b->build_id) == 0;
 }
 
 /* What a name is compared by. `other`: the other session, or NULL. */
-static char *key_of(const struct census *c, const struct census *other, enum census_by by, uint32_t place)
+static char *key_of(const struct census *c, const struct census *other, enum census_by by,
+		    uint32_t place)
 {
 	const char *name = c->names[by].at[place], *rest = name, *start, *address;
 	size_t program = c->program ? strlen(c->program) : 0;
@@ -89,7 +94,8 @@ static char *key_of(const struct census *c, const struct census *other, enum cen
 	if (by == CENSUS_TYPE && c->labels[place] && *rest == '(')
 		rest++;
 	start = rest;
-	if (program && strncmp(rest, c->program, program) == 0 && (!rest[program] || strchr(",!+)", rest[program]))) {
+	if (program && strncmp(rest, c->program, program) == 0 &&
+	    (!rest[program] || strchr(",!+)", rest[program]))) {
 		rest += program;
 		ours = true;
 	}
@@ -102,7 +108,9 @@ static char *key_of(const struct census *c, const struct census *other, enum cen
 			if (other->modules[i].key && strcmp(other->modules[i].key, mine->key) == 0)
 				theirs = &other->modules[i];
 		if (!same_file(mine, theirs))
-			return mem_format("%s%.*s+?%s", ours ? "*" : "", (int)(address - rest), rest, address + 3 + strspn(address + 3, "0123456789abcdef"));
+			return mem_format("%s%.*s+?%s", ours ? "*" : "", (int)(address - rest),
+					  rest,
+					  address + 3 + strspn(address + 3, "0123456789abcdef"));
 	}
 	return mem_format("%s%s", ours ? "*" : "", ours ? rest : name);
 }
@@ -118,8 +126,10 @@ static void name_together(struct matching *m, enum census_by by)
 			continue;
 		row->how = MATCH_TOGETHER;
 		if (address) {
-			char *name = mem_format("%.*s+\xe2\x80\xa6%s", (int)(address - row->name), row->name,
-						address + 3 + strspn(address + 3, "0123456789abcdef"));
+			char *name =
+				mem_format("%.*s+\xe2\x80\xa6%s", (int)(address - row->name),
+					   row->name,
+					   address + 3 + strspn(address + 3, "0123456789abcdef"));
 
 			free(row->name);
 			row->name = name;
@@ -174,7 +184,8 @@ static struct match_feature *features_of(const struct census *c, const uint32_t 
 /* Bytes of a function's name without what compilers add to clones of it. */
 static size_t without_clone(const char *function)
 {
-	static const char *const marks[] = { " [clone", ".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm." };
+	static const char *const marks[] = { " [clone", ".constprop.", ".isra.", ".part.",
+					     ".cold",	".lto_priv.",  ".llvm." };
 	size_t length = strlen(function);
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
@@ -211,8 +222,10 @@ struct site_matching {
 	enum match_how how, how_of_several;
 };
 
-/* NULL: the site is not matched by such a key. In the same file, a site is what has the same line or address. */
-static char *site_key(const struct site_matching *m, int side, const struct census_site *s, enum site_key kind)
+/* NULL: the site is not matched by such a key. In the same file, a site is what has the same line
+ * or address. */
+static char *site_key(const struct site_matching *m, int side, const struct census_site *s,
+		      enum site_key kind)
 {
 	const struct census_module *module = &m->m->censuses[side]->modules[s->module];
 	char *bare, *key;
@@ -220,12 +233,15 @@ static char *site_key(const struct site_matching *m, int side, const struct cens
 	if (m->known[side][s->module] != (kind == KEY_SAME_FILE))
 		return NULL;
 	if (kind == KEY_SAME_FILE)
-		return s->function ? mem_format("%s\1%s\1%s\1%u", module->build_id, s->function, s->file ? s->file : "", s->line)
-				   : mem_format("%s\1%llx", module->build_id, (unsigned long long)s->vaddr);
+		return s->function ? mem_format("%s\1%s\1%s\1%u", module->build_id, s->function,
+						s->file ? s->file : "", s->line)
+				   : mem_format("%s\1%llx", module->build_id,
+						(unsigned long long)s->vaddr);
 	if (!s->function)
 		return NULL;
 	if (kind == KEY_FUNCTION)
-		return mem_format("%s\1%.*s\1%s", module->key ? module->key : "", (int)without_clone(s->function), s->function,
+		return mem_format("%s\1%.*s\1%s", module->key ? module->key : "",
+				  (int)without_clone(s->function), s->function,
 				  s->file ? text_base(s->file) : "");
 	bare = bare_name(s->function);
 	key = mem_format("%s\1%s", module->key ? module->key : "", bare);
@@ -251,15 +267,19 @@ static int by_key_and_place(const void *left, const void *right)
 
 static void pair(const struct site_matching *s, uint32_t base, uint32_t new, enum match_how how)
 {
-	uint32_t row = add_row(s->m, how == MATCH_ADDRESS && s->m->censuses[0]->sites[base].function ? MATCH_NAME : how);
+	uint32_t row = add_row(s->m, how == MATCH_ADDRESS && s->m->censuses[0]->sites[base].function
+					     ? MATCH_NAME
+					     : how);
 
 	join(s->m, row, 0, base, s->m->censuses[0]->names[CENSUS_SITE].at[base]);
 	join(s->m, row, 1, new, s->m->censuses[1]->names[CENSUS_SITE].at[new]);
 }
 
 /* How much speaks for two sites of a function being one. Any pair is better than none. */
-static int likeness(const struct site_matching *s, const struct member *a, const struct member *first_a, const struct member *last_a,
-		    const struct member *b, const struct member *first_b, const struct member *last_b)
+static int likeness(const struct site_matching *s, const struct member *a,
+		    const struct member *first_a, const struct member *last_a,
+		    const struct member *b, const struct member *first_b,
+		    const struct member *last_b)
 {
 	const struct match_feature *x = &s->features[0][a->site], *y = &s->features[1][b->site];
 	int score = 8;
@@ -267,12 +287,17 @@ static int likeness(const struct site_matching *s, const struct member *a, const
 	score += x->type == y->type ? 6 : 0;
 	score += x->least_size == y->least_size && x->most_size == y->most_size ? 4 : 0;
 	score += x->allocs == y->allocs ? 2 : 0;
-	score += a->line == b->line || a->line - first_a->line == b->line - first_b->line || last_a->line - a->line == last_b->line - b->line ? 2 : 0;
+	score += a->line == b->line || a->line - first_a->line == b->line - first_b->line ||
+				 last_a->line - a->line == last_b->line - b->line
+			 ? 2
+			 : 0;
 	return score;
 }
 
-/* Pairs sites of one function: those of `a` and `b` that are paired keep their order, and the sum of their likenesses is the highest. */
-static void align(const struct site_matching *s, const struct member *a, size_t n, const struct member *b, size_t m)
+/* Pairs sites of one function: those of `a` and `b` that are paired keep their order, and the sum
+ * of their likenesses is the highest. */
+static void align(const struct site_matching *s, const struct member *a, size_t n,
+		  const struct member *b, size_t m)
 {
 	size_t wide = m + 1;
 	int *best;
@@ -295,8 +320,11 @@ static void align(const struct site_matching *s, const struct member *a, size_t 
 	best = mem_zero((n + 1) * wide, sizeof(*best));
 	for (size_t i = n; i-- > 0;)
 		for (size_t j = m; j-- > 0;) {
-			int paired = best[(i + 1) * wide + j + 1] + likeness(s, &a[i], a, &a[n - 1], &b[j], b, &b[m - 1]);
-			int most = best[(i + 1) * wide + j] > best[i * wide + j + 1] ? best[(i + 1) * wide + j] : best[i * wide + j + 1];
+			int paired = best[(i + 1) * wide + j + 1] +
+				     likeness(s, &a[i], a, &a[n - 1], &b[j], b, &b[m - 1]);
+			int most = best[(i + 1) * wide + j] > best[i * wide + j + 1]
+					   ? best[(i + 1) * wide + j]
+					   : best[i * wide + j + 1];
 
 			best[i * wide + j] = paired > most ? paired : most;
 		}
@@ -312,18 +340,22 @@ static void align(const struct site_matching *s, const struct member *a, size_t 
 }
 
 /* The sites of one session that have a key and no row yet, by key and place in the source. */
-static struct member *members_of(const struct site_matching *s, int side, enum site_key kind, struct texts *keys, size_t *count)
+static struct member *members_of(const struct site_matching *s, int side, enum site_key kind,
+				 struct texts *keys, size_t *count)
 {
 	const struct census *c = s->m->censuses[side];
 	struct member *members = mem_alloc((c->names[CENSUS_SITE].count + 1) * sizeof(*members));
 
 	*count = 0;
 	for (uint32_t i = 1; i < c->names[CENSUS_SITE].count; i++) {
-		char *key = s->m->out.row_of[side][i] == NO_ROW && s->features[side][i].present ? site_key(s, side, &c->sites[i], kind) : NULL;
+		char *key = s->m->out.row_of[side][i] == NO_ROW && s->features[side][i].present
+				    ? site_key(s, side, &c->sites[i], kind)
+				    : NULL;
 
 		if (!key)
 			continue;
-		members[(*count)++] = (struct member){ texts_put(keys, key), i, c->sites[i].line, c->sites[i].file ? c->sites[i].file : "" };
+		members[(*count)++] = (struct member){ texts_put(keys, key), i, c->sites[i].line,
+						       c->sites[i].file ? c->sites[i].file : "" };
 		free(key);
 	}
 	if (*count)
@@ -331,7 +363,8 @@ static struct member *members_of(const struct site_matching *s, int side, enum s
 	return members;
 }
 
-static void match_sites_by(struct site_matching *s, enum site_key kind, enum match_how how, enum match_how how_of_several)
+static void match_sites_by(struct site_matching *s, enum site_key kind, enum match_how how,
+			   enum match_how how_of_several)
 {
 	struct texts keys = { 0 };
 	struct member *members[2];
@@ -367,9 +400,11 @@ static void take_calls(void *context, const uint32_t *const sites[2], const size
 
 	for (int side = 0; side < 2; side++)
 		for (size_t i = 0; i < counts[side]; i++)
-			join(s->m, row, side, sites[side][i], s->m->censuses[side]->names[CENSUS_SITE].at[sites[side][i]]);
+			join(s->m, row, side, sites[side][i],
+			     s->m->censuses[side]->names[CENSUS_SITE].at[sites[side][i]]);
 	if (!one) {
-		char *name = mem_format("%s and %zu more", s->m->out.rows[row].name, (counts[0] > counts[1] ? counts[0] : counts[1]) - 1);
+		char *name = mem_format("%s and %zu more", s->m->out.rows[row].name,
+					(counts[0] > counts[1] ? counts[0] : counts[1]) - 1);
 
 		free(s->m->out.rows[row].name);
 		s->m->out.rows[row].name = name;
@@ -394,14 +429,15 @@ static bool *open_sites(const struct site_matching *s, int side, size_t *count)
 
 	*count = 0;
 	for (size_t i = 1; i < c->names[CENSUS_SITE].count; i++) {
-		open[i] = !c->sites[i].function && s->m->out.row_of[side][i] == NO_ROW && s->features[side][i].present &&
-			  !s->known[side][c->sites[i].module];
+		open[i] = !c->sites[i].function && s->m->out.row_of[side][i] == NO_ROW &&
+			  s->features[side][i].present && !s->known[side][c->sites[i].module];
 		*count += open[i];
 	}
 	return open;
 }
 
-static struct shiny_err *match_sites(struct matching *m, struct store *const stores[2], const struct match *types)
+static struct shiny_err *match_sites(struct matching *m, struct store *const stores[2],
+				     const struct match *types)
 {
 	struct site_matching s = { .m = m };
 	struct shiny_err *err = NULL;
@@ -423,7 +459,9 @@ static struct shiny_err *match_sites(struct matching *m, struct store *const sto
 		for (int side = 0; side < 2; side++)
 			open[side] = open_sites(&s, side, &counts[side]);
 		if (counts[0] && counts[1])
-			err = match_calls(stores, m->censuses, s.features, (const bool *const[2]){ open[0], open[1] }, take_calls, &s);
+			err = match_calls(stores, m->censuses, s.features,
+					  (const bool *const[2]){ open[0], open[1] }, take_calls,
+					  &s);
 	}
 	free(open[0]);
 	free(open[1]);
@@ -434,8 +472,8 @@ static struct shiny_err *match_sites(struct matching *m, struct store *const sto
 	return err;
 }
 
-struct shiny_err *match_load(struct store *const stores[2], const struct census *const censuses[2], enum census_by by, const struct match *types,
-			     struct match *out)
+struct shiny_err *match_load(struct store *const stores[2], const struct census *const censuses[2],
+			     enum census_by by, const struct match *types, struct match *out)
 {
 	struct matching m = { .censuses = censuses };
 	struct shiny_err *err = NULL;
@@ -448,7 +486,8 @@ struct shiny_err *match_load(struct store *const stores[2], const struct census 
 	for (int side = 0; !err && side < 2; side++)
 		for (uint32_t i = 0; i < count_of(&m, side, by); i++)
 			if (m.out.row_of[side][i] == NO_ROW)
-				join(&m, add_row(&m, MATCH_ONLY), side, i, censuses[side]->names[by].at[i]);
+				join(&m, add_row(&m, MATCH_ONLY), side, i,
+				     censuses[side]->names[by].at[i]);
 	for (size_t i = 0; !err && i < m.out.count; i++)
 		if (!m.out.rows[i].members[0] || !m.out.rows[i].members[1])
 			m.out.rows[i].how = MATCH_ONLY;

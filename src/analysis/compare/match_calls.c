@@ -67,20 +67,31 @@ static struct shiny_err *read_frames(struct matcher *m, int side)
 	g->sites = mem_zero(g->frames, sizeof(*g->sites));
 	for (int i = 0; i <= RADIUS; i++)
 		g->labels[i] = mem_zero(g->frames, sizeof(*g->labels[i]));
-	err = store_query(m->stores[side], "SELECT f.id, f.module, f.vaddr, n.name FROM frame f LEFT JOIN frame_line l ON l.frame = f.id AND l.depth = 0 "
-					   "LEFT JOIN function n ON n.id = l.function", &q);
+	err = store_query(m->stores[side],
+			  "SELECT f.id, f.module, f.vaddr, n.name FROM frame f LEFT JOIN "
+			  "frame_line l ON l.frame = f.id AND l.depth = 0 "
+			  "LEFT JOIN function n ON n.id = l.function",
+			  &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
-		uint32_t id = query_id(q, 0, g->frames), module = query_id(q, 1, g->census->module_count);
+		uint32_t id = query_id(q, 0, g->frames),
+			 module = query_id(q, 1, g->census->module_count);
 		const struct census_module *mod = &g->census->modules[module];
 		const char *name = query_text(q, 3);
 
 		g->modules[id] = texts_put(&m->keys, mod->key ? mod->key : "");
 		g->addresses[id] = (uint64_t)query_number(q, 2);
-		for (size_t i = 1; mod->build_id && *mod->build_id && !g->known[id] && i < other->module_count; i++)
-			if (other->modules[i].build_id && strcmp(other->modules[i].build_id, mod->build_id) == 0)
-				g->known[id] = hash_pair(XXH3_64bits(mod->build_id, strlen(mod->build_id)), g->addresses[id]) | 1;
+		for (size_t i = 1;
+		     mod->build_id && *mod->build_id && !g->known[id] && i < other->module_count;
+		     i++)
+			if (other->modules[i].build_id &&
+			    strcmp(other->modules[i].build_id, mod->build_id) == 0)
+				g->known[id] =
+					hash_pair(XXH3_64bits(mod->build_id, strlen(mod->build_id)),
+						  g->addresses[id]) |
+					1;
 		if (!g->known[id] && *name)
-			g->known[id] = hash_pair(XXH3_64bits(name, strlen(name)), g->modules[id]) | 1;
+			g->known[id] =
+				hash_pair(XXH3_64bits(name, strlen(name)), g->modules[id]) | 1;
 	}
 	query_end(q);
 	return err;
@@ -118,7 +129,8 @@ static void sort_edges(struct graph *g)
 	g->edges.count = kept;
 }
 
-/* Rows of tables stack and stack_tail; a row's last frame is called by the first one of its tail. */
+/* Rows of tables stack and stack_tail; a row's last frame is called by the first one of its
+ * tail. */
 static struct shiny_err *read_calls(struct matcher *m, int side)
 {
 	enum { OFTEN = 1 << 20 };
@@ -136,8 +148,12 @@ static struct shiny_err *read_calls(struct matcher *m, int side)
 	query_end(q);
 	q = NULL;
 	if (!err)
-		err = store_query(m->stores[side], "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack UNION ALL "
-						   "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail", &q);
+		err = store_query(m->stores[side],
+				  "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail "
+				  "FROM stack UNION ALL "
+				  "SELECT id, frame0, frame1, frame2, frame3, frame4, frame5, tail "
+				  "FROM stack_tail",
+				  &q);
 	for (size_t next = OFTEN; !err && !(err = query_step(q, &row)) && row;) {
 		uint32_t callee = 0, tail = query_id(q, 1 + PART, tails);
 
@@ -184,7 +200,8 @@ static void label_all(struct graph *g, enum strictness strict)
 		for (uint32_t i = 1; i < g->frames; i++)
 			to[i] = hash_mix(from[i] + 1);
 		for (size_t i = 0; i < g->edges.count; i++) {
-			uint32_t callee = (uint32_t)(g->edges.at[i] >> 32), caller = (uint32_t)g->edges.at[i];
+			uint32_t callee = (uint32_t)(g->edges.at[i] >> 32),
+				 caller = (uint32_t)g->edges.at[i];
 
 			/* sums: the order of neighbours must not matter */
 			to[callee] += hash_mix(from[caller] ^ UINT64_C(0x9e3779b97f4a7c15));
@@ -229,7 +246,8 @@ static size_t run_of(const struct matcher *m, size_t from, size_t *middle)
 {
 	size_t end = from;
 
-	while (end < m->list.count && m->list.at[end].label == m->list.at[from].label && m->list.at[end].side == 0)
+	while (end < m->list.count && m->list.at[end].label == m->list.at[from].label &&
+	       m->list.at[end].side == 0)
 		end++;
 	*middle = end;
 	while (end < m->list.count && m->list.at[end].label == m->list.at[from].label)
@@ -243,7 +261,8 @@ static void tell(struct matcher *m, size_t from, size_t middle, size_t end)
 
 	for (size_t i = from; i < end; i++)
 		ids[i - from] = m->sides[m->list.at[i].side].sites[m->list.at[i].frame];
-	m->tell(m->context, (const uint32_t *const[2]){ ids, ids + (middle - from) }, (const size_t[2]){ middle - from, end - middle });
+	m->tell(m->context, (const uint32_t *const[2]){ ids, ids + (middle - from) },
+		(const size_t[2]){ middle - from, end - middle });
 	free(ids);
 }
 
@@ -255,7 +274,9 @@ static bool match_pair(struct matcher *m, size_t base, size_t new)
 	if (!m->sides[0].sites[a] != !m->sides[1].sites[b])
 		return false;
 	if (m->sides[0].sites[a])
-		m->tell(m->context, (const uint32_t *const[2]){ &m->sides[0].sites[a], &m->sides[1].sites[b] }, (const size_t[2]){ 1, 1 });
+		m->tell(m->context,
+			(const uint32_t *const[2]){ &m->sides[0].sites[a], &m->sides[1].sites[b] },
+			(const size_t[2]){ 1, 1 });
 	m->sides[0].known[a] = m->sides[1].known[b] = hash_mix(++m->pins) | 1;
 	return true;
 }
@@ -290,7 +311,8 @@ static bool match_in_order(struct matcher *m, int radius)
 		new = base + count;
 		same = count > 1 && end - middle == count;
 		for (size_t k = 1; same && k < count; k++)
-			same = base[k].address - base[k - 1].address == new[k].address - new[k - 1].address;
+			same = base[k].address - base[k - 1].address ==
+			       new[k].address - new[k - 1].address;
 		for (size_t k = 0; same && k < count; k++)
 			any |= match_pair(m, i + k, middle + k);
 	}
@@ -310,7 +332,8 @@ static void match_together(struct matcher *m, enum strictness strict)
 		tell(m, i, middle, end);
 		m->pins++;
 		for (size_t k = i; k < end; k++)
-			m->sides[m->list.at[k].side].known[m->list.at[k].frame] = hash_mix(m->pins) | 1;
+			m->sides[m->list.at[k].side].known[m->list.at[k].frame] =
+				hash_mix(m->pins) | 1;
 	}
 }
 
@@ -328,14 +351,17 @@ static void match_all(struct matcher *m)
 	match_together(m, STRICT_TYPE);
 }
 
-struct shiny_err *match_calls(struct store *const stores[2], const struct census *const censuses[2], const struct match_feature *const features[2],
+struct shiny_err *match_calls(struct store *const stores[2], const struct census *const censuses[2],
+			      const struct match_feature *const features[2],
 			      const bool *const open[2], match_calls_fn *found, void *context)
 {
 	struct matcher m = { .stores = stores, .tell = found, .context = context };
 	struct shiny_err *err = NULL;
 
 	for (int side = 0; side < 2; side++)
-		m.sides[side] = (struct graph){ .census = censuses[side], .features = features[side], .open = open[side] };
+		m.sides[side] = (struct graph){ .census = censuses[side],
+						.features = features[side],
+						.open = open[side] };
 	for (int side = 0; !err && side < 2; side++) {
 		struct graph *g = &m.sides[side];
 
@@ -343,7 +369,8 @@ struct shiny_err *match_calls(struct store *const stores[2], const struct census
 		if (!err)
 			err = read_calls(&m, side);
 		for (uint32_t i = 1; !err && i < censuses[side]->names[CENSUS_SITE].count; i++)
-			if (open[side][i] && censuses[side]->sites[i].frame < g->frames && !g->known[censuses[side]->sites[i].frame])
+			if (open[side][i] && censuses[side]->sites[i].frame < g->frames &&
+			    !g->known[censuses[side]->sites[i].frame])
 				g->sites[censuses[side]->sites[i].frame] = i;
 	}
 	if (!err)

@@ -55,7 +55,8 @@ static uint64_t *tally(struct tallies *t, uint64_t a, uint64_t b)
 	}
 	slot = slot_of(t, a, b);
 	if (!t->slots[slot]) {
-		t->rows = mem_reach(t->rows, &t->room, (t->count + 1) * (KEYS + t->width), sizeof(*t->rows), 1024);
+		t->rows = mem_reach(t->rows, &t->room, (t->count + 1) * (KEYS + t->width),
+				    sizeof(*t->rows), 1024);
 		row_at(t, t->count)[0] = a;
 		row_at(t, t->count)[1] = b;
 		t->slots[slot] = (uint32_t)++t->count;
@@ -71,12 +72,41 @@ static void tallies_deinit(struct tallies *t)
 
 /* ---- from the events ---- */
 
-enum { ALLOCS, REALLOCS, FREES, REUSED, RELEASED, BYTES, LIVE, LIVE_BYTES, GONE, GONE_BYTES, INHERITED, INHERITED_BYTES, INHERITED_FREES, MAX_SIZE, MIN_SIZE, API, TYPE,
-       STAT_SUMS };
+enum {
+	ALLOCS,
+	REALLOCS,
+	FREES,
+	REUSED,
+	RELEASED,
+	BYTES,
+	LIVE,
+	LIVE_BYTES,
+	GONE,
+	GONE_BYTES,
+	INHERITED,
+	INHERITED_BYTES,
+	INHERITED_FREES,
+	MAX_SIZE,
+	MIN_SIZE,
+	API,
+	TYPE,
+	STAT_SUMS
+};
 enum { AGE_COUNT, AGE_BYTES, AGE_SUMS };
 enum { PAGE_BLOCKS, PAGE_LIVE_BYTES, PAGE_SUMS };
-enum { PAGES_AT_LEAST = 1 << 20, PAGES_A_BYTE = 1 }; /* the whole session's are rows of six bytes of its file, unless it is unfinished */
-enum { BUCKET_ALLOCS, BUCKET_FREES, BUCKET_ALLOC_BYTES, BUCKET_FREE_BYTES, BUCKET_LIVE, BUCKET_LIVE_BYTES, BUCKET_MOST_BYTES, BUCKET_SUMS }; /* live: changes */
+enum { PAGES_AT_LEAST = 1 << 20, PAGES_A_BYTE = 1 }; /* the whole session's are rows of six bytes of
+                                                      * its file, unless it is unfinished */
+/* live: changes */
+enum {
+	BUCKET_ALLOCS,
+	BUCKET_FREES,
+	BUCKET_ALLOC_BYTES,
+	BUCKET_FREE_BYTES,
+	BUCKET_LIVE,
+	BUCKET_LIVE_BYTES,
+	BUCKET_MOST_BYTES,
+	BUCKET_SUMS
+};
 
 struct counting {
 	struct tallies stats;   /* process and stack, vtable and tag */
@@ -93,12 +123,15 @@ struct counting {
 	bool all;
 };
 
-static uint64_t *stat_of(struct counting *c, const struct lives_process *process, const struct life *life)
+static uint64_t *stat_of(struct counting *c, const struct lives_process *process,
+			 const struct life *life)
 {
-	return tally(&c->stats, (uint64_t)process->id << 32 | life->stack, (uint64_t)life->vtable << 32 | life->tag);
+	return tally(&c->stats, (uint64_t)process->id << 32 | life->stack,
+		     (uint64_t)life->vtable << 32 | life->tag);
 }
 
-static uint64_t *bucket_of(struct counting *c, const struct lives *lives, const struct lives_process *process, uint64_t time)
+static uint64_t *bucket_of(struct counting *c, const struct lives *lives,
+			   const struct lives_process *process, uint64_t time)
 {
 	if (!c->bucket_ns)
 		c->bucket_ns = lives->duration / NARROW_BUCKETS + 1;
@@ -107,37 +140,47 @@ static uint64_t *bucket_of(struct counting *c, const struct lives *lives, const 
 
 static void note_size(uint64_t *stat, uint64_t size)
 {
-	stat[MIN_SIZE] = stat[ALLOCS] + stat[INHERITED] > 1 && stat[MIN_SIZE] < size ? stat[MIN_SIZE] : size;
+	stat[MIN_SIZE] =
+		stat[ALLOCS] + stat[INHERITED] > 1 && stat[MIN_SIZE] < size ? stat[MIN_SIZE] : size;
 	stat[MAX_SIZE] = stat[MAX_SIZE] > size ? stat[MAX_SIZE] : size;
 }
 
-static void count_age(struct counting *c, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void count_age(struct counting *c, const struct lives *lives,
+		      const struct lives_process *process, const struct life *life,
 		      const struct life_death *death)
 {
 	uint32_t site = life->stack < c->stack_count ? c->site_of[life->stack] : 0;
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, *row;
 	unsigned bin = age ? 63 - (unsigned)__builtin_clzll(age) : 0;
 
-	row = tally(&c->ages, (uint64_t)process->id << 32 | site, (uint64_t)lives_type(lives, process, life) << 8 | bin << 1 | (death->end == LIFE_NEVER));
+	row = tally(&c->ages, (uint64_t)process->id << 32 | site,
+		    (uint64_t)lives_type(lives, process, life) << 8 | bin << 1 |
+			    (death->end == LIFE_NEVER));
 	row[AGE_COUNT]++;
 	row[AGE_BYTES] += life->size;
 }
 
-static void count_pages(struct counting *c, const struct lives_process *process, const struct life *life)
+static void count_pages(struct counting *c, const struct lives_process *process,
+			const struct life *life)
 {
-	uint64_t first = life->address >> PAGE_SHIFT, last = block_last(life->address, life->size) >> PAGE_SHIFT, end = life->address + life->size;
+	uint64_t first = life->address >> PAGE_SHIFT,
+		 last = block_last(life->address, life->size) >> PAGE_SHIFT,
+		 end = life->address + life->size;
 
 	last = last - first < STORE_BLOCK_PAGES ? last : first + STORE_BLOCK_PAGES - 1;
 	for (uint64_t page = first; page <= last && c->pages.count <= c->most_pages; page++) {
-		uint64_t *row = tally(&c->pages, process->id, page), from = page << PAGE_SHIFT, to = from + PAGE_BYTES;
+		uint64_t *row = tally(&c->pages, process->id, page), from = page << PAGE_SHIFT,
+			 to = from + PAGE_BYTES;
 
 		row[PAGE_BLOCKS]++;
-		row[PAGE_LIVE_BYTES] += (end < to ? end : to) - (life->address > from ? life->address : from);
+		row[PAGE_LIVE_BYTES] +=
+			(end < to ? end : to) - (life->address > from ? life->address : from);
 	}
 }
 
 /* What is live of the process is that much more from then on. */
-static void change_live(struct counting *c, const struct lives *lives, const struct lives_process *process, uint64_t time, uint64_t blocks,
+static void change_live(struct counting *c, const struct lives *lives,
+			const struct lives_process *process, uint64_t time, uint64_t blocks,
 			uint64_t bytes)
 {
 	uint64_t *bucket = bucket_of(c, lives, process, time), *now;
@@ -148,10 +191,12 @@ static void change_live(struct counting *c, const struct lives *lives, const str
 	*now += bytes;
 	bucket[BUCKET_LIVE] += blocks;
 	bucket[BUCKET_LIVE_BYTES] += bytes;
-	bucket[BUCKET_MOST_BYTES] = *now > bucket[BUCKET_MOST_BYTES] ? *now : bucket[BUCKET_MOST_BYTES];
+	bucket[BUCKET_MOST_BYTES] =
+		*now > bucket[BUCKET_MOST_BYTES] ? *now : bucket[BUCKET_MOST_BYTES];
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	struct counting *c = context;
 	uint64_t *bucket = bucket_of(c, lives, process, life->birth);
@@ -162,7 +207,9 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	change_live(c, lives, process, life->birth, 1, life->size);
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life,
+		       uint64_t before)
 {
 	struct counting *c = context;
 	uint64_t now = c->now > life->birth ? c->now : life->birth, *bucket;
@@ -170,7 +217,8 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	if (life->inherited)
 		return;
 	if (before > life->size)
-		stat_of(c, process, life)[BYTES] += before - life->size; /* its end will add the rest */
+		stat_of(c, process, life)[BYTES] +=
+			before - life->size; /* its end will add the rest */
 	if (!c->all)
 		return;
 	bucket = bucket_of(c, lives, process, now);
@@ -179,9 +227,10 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	change_live(c, lives, process, now, 0, life->size - before);
 }
 
-/* Of blocks that ended, or never did: what they are is known by then, and their size is the last that they had, as in the file. */
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+/* Of blocks that ended, or never did: what they are is known by then, and their size is the last
+ * that they had, as in the file. */
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct counting *c = context;
 	uint64_t *stat = stat_of(c, process, life), *bucket;
@@ -232,18 +281,21 @@ static struct shiny_err *execute(struct store *store, const char *sql)
 	return err;
 }
 
-/* A key's two numbers as columns, such as process, stack, vtable and tag: cut into 32 bits each where `halves` says so. */
+/* A key's two numbers as columns, such as process, stack, vtable and tag: cut into 32 bits each
+ * where `halves` says so. */
 static void put_key(FILE *out, const uint64_t key[KEYS], unsigned halves)
 {
 	for (unsigned k = 0; k < KEYS; k++)
 		if (halves & 1u << k)
-			fprintf(out, "%s%" PRIu64 ",%" PRIu64, k ? "," : "", key[k] >> 32, key[k] & UINT32_MAX);
+			fprintf(out, "%s%" PRIu64 ",%" PRIu64, k ? "," : "", key[k] >> 32,
+				key[k] & UINT32_MAX);
 		else
 			fprintf(out, "%s%" PRIu64, k ? "," : "", key[k]);
 }
 
 /* INSERT takes as many rows as make a text of a comfortable length. */
-static struct shiny_err *put_rows(struct store *store, const char *table, const struct tallies *t, unsigned halves)
+static struct shiny_err *put_rows(struct store *store, const char *table, const struct tallies *t,
+				  unsigned halves)
 {
 	enum { AT_ONCE = 500 };
 
@@ -272,51 +324,77 @@ static struct shiny_err *put_rows(struct store *store, const char *table, const 
 	return NULL;
 }
 
-#define SUMS_COLUMNS "allocs, reallocs, frees, reused, released, bytes, live, live_bytes, gone, gone_bytes, inherited, inherited_bytes, inherited_frees, max_size, min_size"
-#define SUMS_SUMS "SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(reused) AS reused, SUM(released) AS released, " \
-		  "SUM(bytes) AS bytes, SUM(live) AS live, SUM(live_bytes) AS live_bytes, SUM(gone) AS gone, SUM(gone_bytes) AS gone_bytes, " \
-		  "SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes, SUM(inherited_frees) AS inherited_frees, MAX(max_size) AS max_size, MIN(min_size) AS min_size"
+#define SUMS_COLUMNS                                                                             \
+	"allocs, reallocs, frees, reused, released, bytes, live, live_bytes, gone, gone_bytes, " \
+	"inherited, inherited_bytes, inherited_frees, max_size, min_size"
+#define SUMS_SUMS                                                                                \
+	"SUM(allocs) AS allocs, SUM(reallocs) AS reallocs, SUM(frees) AS frees, SUM(reused) AS " \
+	"reused, SUM(released) AS released, "                                                    \
+	"SUM(bytes) AS bytes, SUM(live) AS live, SUM(live_bytes) AS live_bytes, SUM(gone) AS "   \
+	"gone, SUM(gone_bytes) AS gone_bytes, "                                                  \
+	"SUM(inherited) AS inherited, SUM(inherited_bytes) AS inherited_bytes, "                 \
+	"SUM(inherited_frees) AS inherited_frees, MAX(max_size) AS max_size, MIN(min_size) AS "  \
+	"min_size"
 
-/* A word that turned out to be no vptr has no row in the file: its blocks are counted with those that had none. */
+/* A word that turned out to be no vptr has no row in the file: its blocks are counted with those
+ * that had none. */
 static struct shiny_err *make_stat(struct store *store, const struct counting *c)
 {
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_stat (process, stack, vtable, tag, " SUMS_COLUMNS ", api, type)"));
+	SHINY_TRY(execute(
+		store, "CREATE TEMP TABLE narrow_stat (process, stack, vtable, tag, " SUMS_COLUMNS
+		       ", api, type)"));
 	SHINY_TRY(put_rows(store, "narrow_stat", &c->stats, 3));
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS NULL THEN 0 ELSE vtable END AS vtable, tag, " SUMS_COLUMNS
-				 ", api, type, COALESCE(reading, 0) AS reading, 0 AS size_step FROM (SELECT n.*, (SELECT m.reading FROM main.stat m "
-				 "WHERE m.process = n.process AND m.stack = n.stack AND m.vtable = n.vtable LIMIT 1) AS reading FROM temp.narrow_stat n)"));
+	SHINY_TRY(execute(store,
+			  "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS "
+			  "NULL THEN 0 ELSE vtable END AS vtable, tag, " SUMS_COLUMNS
+			  ", api, type, COALESCE(reading, 0) AS reading, 0 AS size_step FROM "
+			  "(SELECT n.*, (SELECT m.reading FROM main.stat m "
+			  "WHERE m.process = n.process AND m.stack = n.stack AND m.vtable = "
+			  "n.vtable LIMIT 1) AS reading FROM temp.narrow_stat n)"));
 	return execute(store, "DROP TABLE temp.narrow_stat");
 }
 
-static struct shiny_err *make_others(struct store *store, const struct scope *scope, const struct counting *c)
+static struct shiny_err *make_others(struct store *store, const struct scope *scope,
+				     const struct counting *c)
 {
 	char *buckets, *peak;
 	struct shiny_err *err;
 
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE site_stat AS SELECT process, COALESCE((SELECT x.site FROM stack x WHERE x.id = s.stack), 0) AS site, type, "
-				 "vtable, reading, tag, " SUMS_SUMS " FROM temp.stat s GROUP BY 1, 2, 3, 4, 5, 6"));
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_lifetime (process, site, what, count, bytes)"));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE site_stat AS SELECT process, COALESCE((SELECT "
+				 "x.site FROM stack x WHERE x.id = s.stack), 0) AS site, type, "
+				 "vtable, reading, tag, " SUMS_SUMS
+				 " FROM temp.stat s GROUP BY 1, 2, 3, 4, 5, 6"));
+	SHINY_TRY(execute(store,
+			  "CREATE TEMP TABLE narrow_lifetime (process, site, what, count, bytes)"));
 	SHINY_TRY(put_rows(store, "narrow_lifetime", &c->ages, 1));
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE lifetime AS SELECT process, site, what >> 8 AS type, what >> 1 & 127 AS bin, what & 1 AS censored, count, bytes "
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE lifetime AS SELECT process, site, what >> 8 AS "
+				 "type, what >> 1 & 127 AS bin, what & 1 AS censored, count, bytes "
 				 "FROM temp.narrow_lifetime"));
 	SHINY_TRY(execute(store, "CREATE TEMP TABLE page (process, page, blocks, live_bytes)"));
 	SHINY_TRY(put_rows(store, "page", &c->pages, 0));
-	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_bucket (process, number, allocs, frees, alloc_bytes, free_bytes, blocks, bytes, most)"));
+	SHINY_TRY(execute(store, "CREATE TEMP TABLE narrow_bucket (process, number, allocs, frees, "
+				 "alloc_bytes, free_bytes, blocks, bytes, most)"));
 	SHINY_TRY(put_rows(store, "narrow_bucket", &c->buckets, 0));
-	buckets = mem_format("CREATE TEMP TABLE bucket AS SELECT process, number * %1$" PRIu64 " AS start_ns, %1$" PRIu64 " AS length_ns, allocs, frees, alloc_bytes, "
-			     "free_bytes, SUM(blocks) OVER w AS live_blocks, SUM(bytes) OVER w AS live_bytes, MAX(most, SUM(bytes) OVER w - bytes) AS most_bytes "
-			     "FROM temp.narrow_bucket "
-			     "WINDOW w AS (PARTITION BY process ORDER BY number)", c->bucket_ns);
+	buckets =
+		mem_format("CREATE TEMP TABLE bucket AS SELECT process, number * %1$" PRIu64
+			   " AS start_ns, %1$" PRIu64 " AS length_ns, allocs, frees, alloc_bytes, "
+			   "free_bytes, SUM(blocks) OVER w AS live_blocks, SUM(bytes) OVER w AS "
+			   "live_bytes, MAX(most, SUM(bytes) OVER w - bytes) AS most_bytes "
+			   "FROM temp.narrow_bucket "
+			   "WINDOW w AS (PARTITION BY process ORDER BY number)",
+			   c->bucket_ns);
 	err = execute(store, buckets);
 	free(buckets);
 	SHINY_TRY(err);
-	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %" PRIu64 " AS blocks, %" PRIu64 " AS bytes, %" PRIu64 " AS ns", c->peak.most.blocks,
-			  c->peak.most.bytes, c->peak.time);
+	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %" PRIu64
+			  " AS blocks, %" PRIu64 " AS bytes, %" PRIu64 " AS ns",
+			  c->peak.most.blocks, c->peak.most.bytes, c->peak.time);
 	err = execute(store, peak);
 	free(peak);
 	SHINY_TRY(err);
 	if (scope_timed(scope))
-		SHINY_TRY(execute(store, "CREATE TEMP TABLE peak AS SELECT * FROM main.peak WHERE 0"));
+		SHINY_TRY(execute(store,
+				  "CREATE TEMP TABLE peak AS SELECT * FROM main.peak WHERE 0"));
 	return NULL;
 }
 
@@ -329,17 +407,26 @@ static struct shiny_err *load_sites(struct store *store, struct counting *c)
 	c->stack_count = store_ids(store, "stack");
 	c->site_of = mem_zero(c->stack_count, sizeof(*c->site_of));
 	while (!err && !(err = query_step(q, &row)) && row)
-		c->site_of[query_id(q, 0, c->stack_count)] = query_id(q, 1, store_ids(store, "site"));
+		c->site_of[query_id(q, 0, c->stack_count)] =
+			query_id(q, 1, store_ids(store, "site"));
 	c->site_of[0] = 0;
 	query_end(q);
 	return err;
 }
 
-struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, enum narrow what, const char *title)
+struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, enum narrow what,
+			       const char *title)
 {
-	struct counting c = { .stats.width = STAT_SUMS, .ages.width = AGE_SUMS, .pages.width = PAGE_SUMS, .buckets.width = BUCKET_SUMS,
-			      .all = what == NARROW_ALL, .most_pages = store_bound(store, PAGES_AT_LEAST, PAGES_A_BYTE) };
-	struct lives_observer observers[] = { { .context = &c, .death = see_death, .resize = see_resize }, live_peak_observer(&c.peak) };
+	struct counting c = { .stats.width = STAT_SUMS,
+			      .ages.width = AGE_SUMS,
+			      .pages.width = PAGE_SUMS,
+			      .buckets.width = BUCKET_SUMS,
+			      .all = what == NARROW_ALL,
+			      .most_pages = store_bound(store, PAGES_AT_LEAST, PAGES_A_BYTE) };
+	struct lives_observer observers[] = {
+		{ .context = &c, .death = see_death, .resize = see_resize },
+		live_peak_observer(&c.peak)
+	};
 	struct shiny_err *err = NULL;
 
 	if (c.all) {
@@ -366,10 +453,16 @@ struct shiny_err *narrow_begin(struct store *store, const struct scope *scope, e
 
 struct shiny_err *narrow_end(struct store *store)
 {
-	static const char *const made[] = {"TABLE IF EXISTS temp.stat", "TABLE IF EXISTS temp.site_stat",
-		"TABLE IF EXISTS temp.lifetime", "TABLE IF EXISTS temp.page", "TABLE IF EXISTS temp.bucket", "TABLE IF EXISTS temp.peak",
-		"TABLE IF EXISTS temp.session_peak",
-		"TABLE IF EXISTS temp.narrow_stat", "TABLE IF EXISTS temp.narrow_lifetime", "TABLE IF EXISTS temp.narrow_bucket"};
+	static const char *const made[] = { "TABLE IF EXISTS temp.stat",
+					    "TABLE IF EXISTS temp.site_stat",
+					    "TABLE IF EXISTS temp.lifetime",
+					    "TABLE IF EXISTS temp.page",
+					    "TABLE IF EXISTS temp.bucket",
+					    "TABLE IF EXISTS temp.peak",
+					    "TABLE IF EXISTS temp.session_peak",
+					    "TABLE IF EXISTS temp.narrow_stat",
+					    "TABLE IF EXISTS temp.narrow_lifetime",
+					    "TABLE IF EXISTS temp.narrow_bucket" };
 	char drop[80];
 
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {

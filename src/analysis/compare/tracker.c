@@ -7,7 +7,8 @@
 #include "../replay/replay.h"
 #include "../replay/process_ends.h"
 
-/* What was last asked about a stack, by processes of equal last bits: nearly always what is asked next. */
+/* What was last asked about a stack, by processes of equal last bits: nearly always what is asked
+ * next. */
 enum { PROCESS_BITS = 2 };
 struct remembered {
 	uint32_t process, vtable, cell;
@@ -77,7 +78,8 @@ static void go(struct follower *f, uint32_t cell, uint64_t bytes)
 	}
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	struct follower *f = context;
 	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
@@ -86,12 +88,13 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 		come(f, cell, life->size, life->birth);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct follower *f = context;
 	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
-	uint64_t age = death->time > life->birth ? death->time - life->birth : 0, steps = process->births - life->number;
+	uint64_t age = death->time > life->birth ? death->time - life->birth : 0,
+		 steps = process->births - life->number;
 	bool leak = death->end == LIFE_NEVER && !life->inherited && !process->replaced &&
 		    !(f->watches->hidden && suppressions_hide(f->watches->hidden, life->stack));
 
@@ -115,7 +118,9 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	}
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life,
+		       uint64_t before)
 {
 	struct follower *f = context;
 	uint32_t cell = cell_of(f, process->id, life->stack, life->vtable);
@@ -131,10 +136,13 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	look_at_parts(f, cell);
 }
 
-static void see_vtable(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before)
+static void see_vtable(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life,
+		       uint32_t before)
 {
 	struct follower *f = context;
-	uint32_t old = cell_of(f, process->id, life->stack, before), cell = cell_of(f, process->id, life->stack, life->vtable);
+	uint32_t old = cell_of(f, process->id, life->stack, before),
+		 cell = cell_of(f, process->id, life->stack, life->vtable);
 
 	if (old == cell || life->inherited || has_ended(f, process))
 		return;
@@ -144,7 +152,8 @@ static void see_vtable(void *context, const struct lives *lives, const struct li
 		come(f, cell, life->size, life->birth);
 }
 
-/* Processes that end here: what they held is not live any more. Their blocks are still told as deaths, later. */
+/* Processes that end here: what they held is not live any more. Their blocks are still told as
+ * deaths, later. */
 static uint64_t see_moment(void *context, const struct lives *lives, uint64_t moment)
 {
 	struct follower *f = context;
@@ -166,11 +175,17 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 	return process_ends_time(&f->ends, lives);
 }
 
-struct shiny_err *watch_run(struct store *store, const struct scope *scope, const struct census *census, struct watches *watches,
-				const char *title)
+struct shiny_err *watch_run(struct store *store, const struct scope *scope,
+			    const struct census *census, struct watches *watches, const char *title)
 {
-	struct follower f = { .census = census, .watches = watches, .stack_count = census->stack_count };
-	struct lives_observer observer = { .context = &f, .birth = see_birth, .death = see_death, .resize = see_resize, .vtable = see_vtable,
+	struct follower f = { .census = census,
+			      .watches = watches,
+			      .stack_count = census->stack_count };
+	struct lives_observer observer = { .context = &f,
+					   .birth = see_birth,
+					   .death = see_death,
+					   .resize = see_resize,
+					   .vtable = see_vtable,
 					   .moment = see_moment };
 	struct shiny_err *err;
 

@@ -16,7 +16,8 @@ unsigned distribution_bin_of(uint64_t value)
 	if (value < EXACT)
 		return (unsigned)value;
 	octave = 63 - (unsigned)__builtin_clzll(value);
-	return EXACT + (octave - SUB_BITS - 1) * SUBS + (unsigned)(value >> (octave - SUB_BITS) & (SUBS - 1));
+	return EXACT + (octave - SUB_BITS - 1) * SUBS +
+	       (unsigned)(value >> (octave - SUB_BITS) & (SUBS - 1));
 }
 
 uint64_t distribution_bin_start(unsigned bin)
@@ -159,7 +160,8 @@ uint64_t distribution_survival_quantile(const struct distribution *d, double sha
 	return UINT64_MAX;
 }
 
-void distribution_octaves(const struct distribution *d, struct distribution_bin octaves[DISTRIBUTION_OCTAVES])
+void distribution_octaves(const struct distribution *d,
+			  struct distribution_bin octaves[DISTRIBUTION_OCTAVES])
 {
 	memset(octaves, 0, DISTRIBUTION_OCTAVES * sizeof(*octaves));
 	for (unsigned i = 0; i < d->count; i++) {

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * distribution.h: how long blocks live, or how large they are: a histogram in which ends that were seen and ends that were not are kept apart.
+ * distribution.h: how long blocks live, or how large they are: a histogram in which ends that were
+ * seen and ends that were not are kept apart.
  *
- * Runs: CLI. Signals: no. Allocates: 16 bytes a bin between the smallest and the largest value. Threads: one a distribution.
+ * Runs: CLI. Signals: no. Allocates: 16 bytes a bin between the smallest and the largest value.
+ * Threads: one a distribution.
  *
- * Bins are eighths of octaves: values below 16 have a bin each, bin of larger ones: 8 * floor(log2 v) + the next three bits. A quantile is
- * exact to within its bin, which is at most 1/8 of its value wide; the middle of the bin is given, so the error is at most 6.7 %.
+ * Bins are eighths of octaves: values below 16 have a bin each, bin of larger ones: 8 * floor(log2
+ * v) + the next three bits. A quantile is exact to within its bin, which is at most 1/8 of its
+ * value wide; the middle of the bin is given, so the error is at most 6.7 %.
  *
- * A block that was alive when the recording ended has lived *at least* so long: its lifetime is right-censored. The mean over the dead
- * says nothing about such a population, so besides quantiles over the dead there is the Kaplan-Meier estimate of the survival function
- * (E. L. Kaplan, P. Meier: Nonparametric Estimation from Incomplete Observations, JASA 53, 1958):
- *     S(t) = product over bins i up to t of (1 - d_i / n_i),   n_i = all with a value in bin i or above, d_i = those that ended in bin i
+ * A block that was alive when the recording ended has lived *at least* so long: its lifetime is
+ * right-censored. The mean over the dead says nothing about such a population, so besides quantiles
+ * over the dead there is the Kaplan-Meier estimate of the survival function (E. L. Kaplan, P.
+ * Meier: Nonparametric Estimation from Incomplete Observations, JASA 53, 1958):
+ *     S(t) = product over bins i up to t of (1 - d_i / n_i), n_i = all with a value in bin i or
+ *     above, d_i = those that ended in bin i
  * In one bin the censored are taken to have lived on.
  */
 #ifndef SHINY_DISTRIBUTION_H
@@ -42,14 +47,16 @@ uint64_t distribution_quantile(const struct distribution *distribution, double q
 double distribution_mean(const struct distribution *distribution);
 double distribution_geometric_mean(const struct distribution *distribution);
 
-/* Share in 0..1 that lives longer than `value` (to its bin's end), by Kaplan-Meier; 1 for an empty distribution. */
+/* Share in 0..1 that lives longer than `value` (to its bin's end), by Kaplan-Meier; 1 for an empty
+ * distribution. */
 double distribution_survival(const struct distribution *distribution, uint64_t value);
 /* The smallest value at which survival is at most `share`; UINT64_MAX: it never falls so far. */
 uint64_t distribution_survival_quantile(const struct distribution *distribution, double share);
 
 /* Whole octaves, of which the bins are eighths: [0] holds 0 and 1, [k] those from 2^k on. */
 enum { DISTRIBUTION_OCTAVES = 64 };
-void distribution_octaves(const struct distribution *distribution, struct distribution_bin octaves[DISTRIBUTION_OCTAVES]);
+void distribution_octaves(const struct distribution *distribution,
+			  struct distribution_bin octaves[DISTRIBUTION_OCTAVES]);
 
 /* Bins as they are: the least value of bin number `bin`, and the number of a value's. */
 unsigned distribution_bin_of(uint64_t value);

@@ -28,7 +28,8 @@ struct shiny_err *query_format(struct store *store, struct query **out, const ch
 	return err;
 }
 
-/* Whether the process in the current row (id, pid, namespace pid, role, name) is meant. Exact without wildcards. */
+/* Whether the process in the current row (id, pid, namespace pid, role, name) is meant. Exact
+ * without wildcards. */
 static bool meant(const struct query *q, const char *which)
 {
 	if (strncmp(which, "id:", 3) == 0)
@@ -36,7 +37,8 @@ static bool meant(const struct query *q, const char *which)
 	if (*which && strspn(which, "0123456789") == strlen(which))
 		return strtoll(which, NULL, 10) == query_number(q, 1);
 	for (int column = 3; column <= 4; column++)
-		if (strpbrk(which, "*?") ? text_matches(which, query_text(q, column)) : strcmp(which, query_text(q, column)) == 0)
+		if (strpbrk(which, "*?") ? text_matches(which, query_text(q, column))
+					 : strcmp(which, query_text(q, column)) == 0)
 			return true;
 	return false;
 }
@@ -45,8 +47,11 @@ static struct shiny_err *nothing_matches(struct store *store, const char *which)
 {
 	struct query *q = NULL;
 	char *list = NULL;
-	struct shiny_err *err = store_query(store, "SELECT group_concat(w, ', ') FROM (SELECT DISTINCT COALESCE(NULLIF(role, ''), name) AS w "
-						   "FROM process ORDER BY w LIMIT 12)", &q);
+	struct shiny_err *err = store_query(store,
+					    "SELECT group_concat(w, ', ') FROM (SELECT DISTINCT "
+					    "COALESCE(NULLIF(role, ''), name) AS w "
+					    "FROM process ORDER BY w LIMIT 12)",
+					    &q);
 	bool row = false;
 
 	if (!err)
@@ -58,7 +63,9 @@ static struct shiny_err *nothing_matches(struct store *store, const char *which)
 		free(list);
 		return err;
 	}
-	err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "--process '%s': no process of this session matches", which),
+	err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+					 "--process '%s': no process of this session matches",
+					 which),
 			       "there are: %s; or a pid, or id:N", list ? list : "none");
 	free(list);
 	return err;
@@ -75,7 +82,8 @@ struct shiny_err *scope_resolve(struct store *store, const char *which, struct s
 
 	if (!text)
 		return SHINY_NO_MEMORY;
-	err = store_query(store, "SELECT id, pid, namespace_pid, role, name FROM process ORDER BY id", &q);
+	err = store_query(store,
+			  "SELECT id, pid, namespace_pid, role, name FROM process ORDER BY id", &q);
 	if (which)
 		fputs("s.process IN (", text);
 	while (!err && !(err = query_step(q, &row)) && row) {
@@ -117,13 +125,17 @@ static struct shiny_err *no_such(struct store *store, const char *table, const c
 	struct shiny_err *err;
 	char *list = NULL;
 
-	err = query_format(store, &q, "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM %s ORDER BY id LIMIT 12)", table);
+	err = query_format(store, &q,
+			   "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM %s "
+			   "ORDER BY id LIMIT 12)",
+			   table);
 	if (!err && !(err = query_step(q, &row)) && row)
 		list = copy_column(q, 0, &list) ? list : NULL;
 	query_end(q);
 	if (!err)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "this session has no %s '%s'", table, name),
-				       "there are: %s", list ? list : "none; a program sets them with shiny.h");
+		err = shiny_err_advise(
+			shiny_err(SHINY_ERR_USAGE, "this session has no %s '%s'", table, name),
+			"there are: %s", list ? list : "none; a program sets them with shiny.h");
 	free(list);
 	return err;
 }
@@ -143,7 +155,8 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 	}
 	scope->tag_count = store_ids(store, "tag");
 	scope->tags = mem_zero(scope->tag_count, sizeof(*scope->tags));
-	for (char *name = strtok_r(copy, ",", &save); !err && name; name = strtok_r(NULL, ",", &save)) {
+	for (char *name = strtok_r(copy, ",", &save); !err && name;
+	     name = strtok_r(NULL, ",", &save)) {
 		bool found = strcmp(name, "-") == 0;
 
 		scope->tags[0] |= found;
@@ -153,7 +166,8 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 			uint32_t id = query_id(q, 0, scope->tag_count);
 			const char *tag = query_verbatim(q, 1);
 
-			if (id && (strpbrk(name, "*?") ? text_matches(name, tag) : strcmp(name, tag) == 0))
+			if (id && (strpbrk(name, "*?") ? text_matches(name, tag)
+						       : strcmp(name, tag) == 0))
 				found = scope->tags[id] = true;
 		}
 		query_end(q);
@@ -183,7 +197,8 @@ struct shiny_err *scope_tags(struct store *store, const char *names, struct scop
 }
 
 /* The `nth` mark (from 1) of that name at or behind `from`; *found: there is one. */
-static struct shiny_err *find_mark(struct store *store, const char *name, uint64_t nth, uint64_t from, bool *found, uint64_t *at)
+static struct shiny_err *find_mark(struct store *store, const char *name, uint64_t nth,
+				   uint64_t from, bool *found, uint64_t *at)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -192,7 +207,10 @@ static struct shiny_err *find_mark(struct store *store, const char *name, uint64
 	*found = false;
 	if (!nth)
 		return NULL;
-	err = store_query(store, "SELECT ns FROM mark WHERE name = ? AND ns >= ? ORDER BY ns, id LIMIT 1 OFFSET ?", &q);
+	err = store_query(
+		store,
+		"SELECT ns FROM mark WHERE name = ? AND ns >= ? ORDER BY ns, id LIMIT 1 OFFSET ?",
+		&q);
 	if (!err) {
 		query_bind_text(q, 1, name);
 		query_bind_number(q, 2, (int64_t)from);
@@ -208,7 +226,8 @@ static struct shiny_err *find_mark(struct store *store, const char *name, uint64
 }
 
 /* A mark by its name, or by its name and number; else a time. */
-static struct shiny_err *find_moment(struct store *store, const char *text, uint64_t from, uint64_t *at)
+static struct shiny_err *find_moment(struct store *store, const char *text, uint64_t from,
+				     uint64_t *at)
 {
 	const char *number = strrchr(text, '#');
 	bool found;
@@ -235,8 +254,10 @@ struct shiny_err *scope_between(struct store *store, const char *range, struct s
 	struct shiny_err *err = NULL;
 
 	if (!dots)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "--between '%s': it takes FROM..TO", range),
-					"each of them the name of a mark, or a time such as 2.5s: 'load..shown', '..1s', 'shown..'");
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+						  "--between '%s': it takes FROM..TO", range),
+					"each of them the name of a mark, or a time such as 2.5s: "
+					"'load..shown', '..1s', 'shown..'");
 	if (!from)
 		return SHINY_NO_MEMORY;
 	if (*from)
@@ -245,13 +266,16 @@ struct shiny_err *scope_between(struct store *store, const char *range, struct s
 		/* one mark's name twice: from each to the next */
 		err = find_moment(store, dots + 2, scope->from + (*from != 0), &scope->to);
 		if (!err && scope->to <= scope->from)
-			err = shiny_err(SHINY_ERR_USAGE, "--between '%s': its end is not behind its beginning", range);
+			err = shiny_err(SHINY_ERR_USAGE,
+					"--between '%s': its end is not behind its beginning",
+					range);
 	}
 	free(from);
 	return err;
 }
 
-struct shiny_err *scope_load(struct store *store, const struct scope_names *names, struct scope *out)
+struct shiny_err *scope_load(struct store *store, const struct scope_names *names,
+			     struct scope *out)
 {
 	struct scope scope = { 0 };
 	struct shiny_err *err = scope_resolve(store, names->process, &scope);
@@ -273,11 +297,16 @@ struct shiny_err *scope_load(struct store *store, const struct scope_names *name
 void sums_read(struct sums *sums, const struct query *query, int first)
 {
 	*sums = (struct sums){
-		.allocs = (uint64_t)query_number(query, first), .reallocs = (uint64_t)query_number(query, first + 1),
-		.frees = (uint64_t)query_number(query, first + 2), .bytes = (uint64_t)query_number(query, first + 3),
-		.live = (uint64_t)query_number(query, first + 4), .live_bytes = (uint64_t)query_number(query, first + 5),
-		.inherited = (uint64_t)query_number(query, first + 6), .inherited_bytes = (uint64_t)query_number(query, first + 7),
-		.inherited_frees = (uint64_t)query_number(query, first + 8), .gone = (uint64_t)query_number(query, first + 9),
+		.allocs = (uint64_t)query_number(query, first),
+		.reallocs = (uint64_t)query_number(query, first + 1),
+		.frees = (uint64_t)query_number(query, first + 2),
+		.bytes = (uint64_t)query_number(query, first + 3),
+		.live = (uint64_t)query_number(query, first + 4),
+		.live_bytes = (uint64_t)query_number(query, first + 5),
+		.inherited = (uint64_t)query_number(query, first + 6),
+		.inherited_bytes = (uint64_t)query_number(query, first + 7),
+		.inherited_frees = (uint64_t)query_number(query, first + 8),
+		.gone = (uint64_t)query_number(query, first + 9),
 		.gone_bytes = (uint64_t)query_number(query, first + 10),
 	};
 }
@@ -342,7 +371,8 @@ struct shiny_err *session_duration(struct store *store, uint64_t *ns)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
+	struct shiny_err *err =
+		store_query(store, "SELECT value FROM session WHERE key = 'duration_ns'", &q);
 
 	if (!err)
 		err = query_step(q, &row);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.h: what the analyses have in common: which processes they look at, the sums they give, growing arrays of rows.
+ * filter.h: what the analyses have in common: which processes they look at, the sums they give,
+ * growing arrays of rows.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
- * An analysis asks the session by SQL and returns rows; it reads and prints nothing of its own. Memory is bounded by the number
- * of rows, never by the number of events.
+ * An analysis asks the session by SQL and returns rows; it reads and prints nothing of its own.
+ * Memory is bounded by the number of rows, never by the number of events.
  */
 #ifndef SHINY_FILTER_H
 #define SHINY_FILTER_H
@@ -19,11 +20,15 @@
 
 /* The processes that a report is about, and the blocks. Times are for analyses over lives only. */
 struct scope {
-	char *where; /* SQL condition on column `process` of a table named s: "s.process IN (1,2)"; "1" for all */
-	char *blocks; /* the same for tables stat, site_stat and peak, with a condition on `tag` where there are `tags`; NULL: `where` */
+	char *where; /* SQL condition on column `process` of a table named s: "s.process IN (1,2)";
+	              * "1" for all */
+	char *blocks; /* the same for tables stat, site_stat and peak, with a condition on `tag`
+	               * where there are `tags`; NULL: `where` */
 	size_t processes;
-	uint64_t from, to; /* blocks born in [from, to), ns since the session's start; to 0: no end */
-	bool *tags;        /* [tag_count], by id of table tag: blocks born under one of these; NULL: whatever tag, or none */
+	uint64_t from, to; /* blocks born in [from, to), ns since the session's start; to 0: no
+	                    * end */
+	bool *tags;        /* [tag_count], by id of table tag: blocks born under one of these; NULL:
+	                    * whatever tag, or none */
 	size_t tag_count;
 };
 
@@ -39,7 +44,8 @@ static inline bool scope_time(const struct scope *scope, uint64_t time)
 
 static inline bool scope_birth(const struct scope *scope, uint64_t time, uint32_t tag)
 {
-	return scope_time(scope, time) && (!scope->tags || (tag < scope->tag_count && scope->tags[tag]));
+	return scope_time(scope, time) &&
+	       (!scope->tags || (tag < scope->tag_count && scope->tags[tag]));
 }
 
 /* It is about the blocks of an interval; of an interval or of tags. */
@@ -59,36 +65,51 @@ static inline uint64_t scope_length(const struct scope *scope, uint64_t duration
 	return end > scope->from ? end - scope->from : 0;
 }
 
-/* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing matches: a usage error that says what there is. */
-SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which, struct scope *out);
+/* `which`: NULL for all; "id:7"; or a pid, role or name, with * and ? as wildcards. Nothing
+ * matches: a usage error that says what there is. */
+SHINY_MUST_CHECK struct shiny_err *scope_resolve(struct store *store, const char *which,
+						 struct scope *out);
 void scope_deinit(struct scope *scope);
 /* What the options say of a scope; NULL: not given. */
 struct scope_names {
 	const char *process, *tags, *between;
 };
 /* All of them; nothing of it is left on an error. */
-SHINY_MUST_CHECK struct shiny_err *scope_load(struct store *store, const struct scope_names *names, struct scope *out);
+SHINY_MUST_CHECK struct shiny_err *scope_load(struct store *store, const struct scope_names *names,
+					      struct scope *out);
 /* `names`: of tags, separated by commas, with * and ? as wildcards; "-" is for what has none. */
-SHINY_MUST_CHECK struct shiny_err *scope_tags(struct store *store, const char *names, struct scope *scope);
+SHINY_MUST_CHECK struct shiny_err *scope_tags(struct store *store, const char *names,
+					      struct scope *scope);
 /*
- * `range`: "FROM..TO", each a mark's name or a time since the session's start such as 2.5s; without FROM from the beginning, without TO to the
- * end. Of marks with the same name FROM means the first, TO the first behind FROM; NAME#3 is the third.
+ * `range`: "FROM..TO", each a mark's name or a time since the session's start such as 2.5s; without
+ * FROM from the beginning, without TO to the end. Of marks with the same name FROM means the first,
+ * TO the first behind FROM; NAME#3 is the third.
  */
-SHINY_MUST_CHECK struct shiny_err *scope_between(struct store *store, const char *range, struct scope *scope);
+SHINY_MUST_CHECK struct shiny_err *scope_between(struct store *store, const char *range,
+						 struct scope *scope);
 
 /*
- * Sums over rows of table stat or site_stat; allocs + inherited_frees = frees + live + gone. `shinyctl help definitions` says what they are.
+ * Sums over rows of table stat or site_stat; allocs + inherited_frees = frees + live + gone.
+ * `shinyctl help definitions` says what they are.
  */
 struct sums {
-	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, inherited_frees, gone, gone_bytes;
+	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes,
+		inherited_frees, gone, gone_bytes;
 };
-/* The sums' columns, over table stat or site_stat named s, and their reading from column `first` on. */
-#define SUMS_SQL "SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, SUM(s.bytes) AS bytes, SUM(s.live) AS live, " \
-		 "SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) AS inherited_bytes, " \
-		 "SUM(s.inherited_frees) AS inherited_frees, SUM(s.gone) AS gone, SUM(s.gone_bytes) AS gone_bytes"
+/* The sums' columns, over table stat or site_stat named s, and their reading from column `first`
+ * on. */
+#define SUMS_SQL                                                                                  \
+	"SUM(s.allocs) AS allocs, SUM(s.reallocs) AS reallocs, SUM(s.frees) AS frees, "           \
+	"SUM(s.bytes) AS bytes, SUM(s.live) AS live, "                                            \
+	"SUM(s.live_bytes) AS live_bytes, SUM(s.inherited) AS inherited, SUM(s.inherited_bytes) " \
+	"AS inherited_bytes, "                                                                    \
+	"SUM(s.inherited_frees) AS inherited_frees, SUM(s.gone) AS gone, SUM(s.gone_bytes) AS "   \
+	"gone_bytes"
 /* The same columns again, of a query named r that has them. */
-#define SUMS_OF_R "r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, r.inherited_bytes, " \
-		  "r.inherited_frees, r.gone, r.gone_bytes"
+#define SUMS_OF_R                                                                     \
+	"r.allocs, r.reallocs, r.frees, r.bytes, r.live, r.live_bytes, r.inherited, " \
+	"r.inherited_bytes, "                                                         \
+	"r.inherited_frees, r.gone, r.gone_bytes"
 void sums_read(struct sums *sums, const struct query *query, int first);
 void sums_add(struct sums *to, const struct sums *more);
 
@@ -106,7 +127,8 @@ void *rows_push(void *rows_pointer, size_t *count, size_t *room, size_t size);
 bool copy_column(const struct query *query, int column, char **out);
 
 /* A query from parts, with printf's conversions. */
-SHINY_MUST_CHECK struct shiny_err *query_format(struct store *store, struct query **out, const char *format, ...) SHINY_PRINTF(3, 4);
+SHINY_MUST_CHECK struct shiny_err *query_format(struct store *store, struct query **out,
+						const char *format, ...) SHINY_PRINTF(3, 4);
 
 #define SHINY_NO_MEMORY shiny_err(SHINY_ERR_OTHER, "out of memory")
 

@@ -9,10 +9,15 @@
 enum { FIRST_ROOM = 16 };
 
 /*
- * Honest sessions: 34 MB for Chromium's of 51 MB. Half a gigabyte is the pages of a heap of 500 GB, or one end each of half a million blocks that
- * lie 64 KiB apart.
+ * Honest sessions: 34 MB for Chromium's of 51 MB. Half a gigabyte is the pages of a heap of 500 GB,
+ * or one end each of half a million blocks that lie 64 KiB apart.
  */
-enum { BYTES_AT_LEAST = 512 << 20, BYTES_A_BYTE = 64, RANGES_AT_LEAST = 1 << 29, RANGES_A_BYTE = 64 };
+enum {
+	BYTES_AT_LEAST = 512 << 20,
+	BYTES_A_BYTE = 64,
+	RANGES_AT_LEAST = 1 << 29,
+	RANGES_A_BYTE = 64
+};
 
 static struct { uint64_t bytes, ranges; bool spent; } account;
 
@@ -62,7 +67,9 @@ void *range_map_find_slow(struct range_map *map, uint64_t range)
 void range_map_put(struct range_map *map, uint64_t range, void *value)
 {
 	if ((map->count + 1) * 2 > map->room) {
-		struct range_map larger = { .room = map->room ? map->room * 2 : FIRST_ROOM, .count = map->count, .bytes = map->bytes };
+		struct range_map larger = { .room = map->room ? map->room * 2 : FIRST_ROOM,
+					    .count = map->count,
+					    .bytes = map->bytes };
 
 		larger.cells = mem_zero(larger.room, sizeof(*larger.cells));
 		for (size_t i = 0; i < map->room; i++)

@@ -2,10 +2,12 @@
 /*
  * range_map.h: something kept for each aligned range of 2 MiB of an address space.
  *
- * Runs: CLI. Signals: no. Allocates: 16 bytes a range, times at most 4; what a range has is its owner's. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: 16 bytes a range, times at most 4; what a range has is its
+ * owner's. Threads: one.
  *
- * A few bytes of a session file can say that a block lies on a million ranges, or a million blocks on a range each. So all maps share an
- * account: who begins with a session opens it, who fills a map asks it first, and leaves off when it is spent; the end result is an error then.
+ * A few bytes of a session file can say that a block lies on a million ranges, or a million blocks
+ * on a range each. So all maps share an account: who begins with a session opens it, who fills a
+ * map asks it first, and leaves off when it is spent; the end result is an error then.
  */
 #ifndef SHINY_RANGE_MAP_H
 #define SHINY_RANGE_MAP_H
@@ -16,10 +18,17 @@
 
 #include "../../store/store.h"
 
-enum { PAGE_SHIFT = 12, PAGE_BYTES = 1 << PAGE_SHIFT, LINE_SHIFT = 6, LINE_BYTES = 1 << LINE_SHIFT, PAGE_LINES = PAGE_BYTES / LINE_BYTES };
+enum {
+	PAGE_SHIFT = 12,
+	PAGE_BYTES = 1 << PAGE_SHIFT,
+	LINE_SHIFT = 6,
+	LINE_BYTES = 1 << LINE_SHIFT,
+	PAGE_LINES = PAGE_BYTES / LINE_BYTES
+};
 enum { RANGE_SHIFT = 21, RANGE_BYTES = 1 << RANGE_SHIFT, RANGE_PAGES = RANGE_BYTES / PAGE_BYTES };
 
-enum { RANGE_MAP_BYTES = 80 }; /* that a range costs beside what it has: cells, half of them empty, and while they are copied; the allocator's */
+enum { RANGE_MAP_BYTES = 80 }; /* that a range costs beside what it has: cells, half of them empty,
+                                * and while they are copied; the allocator's */
 
 struct range_cell {
 	uint64_t key; /* number of the range (address / 2 MiB) + 1; 0: the cell is empty */
@@ -29,12 +38,14 @@ struct range_map { /* zeroed: empty */
 	struct range_cell *cells; /* open addressing, a power of two, or none */
 	size_t room, count;
 	uint64_t bytes;           /* that it took from the account */
-	struct range_cell last;   /* the one that was asked for last: most events lie near each other */
+	struct range_cell last;   /* the one that was asked for last: most events lie near each
+	                           * other */
 };
 
 /* Opens the account, for a session of this store. */
 void range_maps_begin(const struct store *store);
-/* Whether so many ranges may be gone through, and so many bytes kept of them, in this map. Once not, never again. */
+/* Whether so many ranges may be gone through, and so many bytes kept of them, in this map. Once
+ * not, never again. */
 bool range_map_afford(struct range_map *map, uint64_t ranges, uint64_t bytes);
 /* NULL, or that the account is spent. */
 SHINY_MUST_CHECK struct shiny_err *range_maps_end(const struct store *store);

@@ -28,7 +28,8 @@ static bool number_of(const char *text, int base, uint64_t *out)
 {
 	char *end;
 
-	if (!*text || strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") != strlen(text))
+	if (!*text ||
+	    strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") != strlen(text))
 		return false;
 	*out = strtoull(text, &end, base);
 	return !*end;
@@ -44,7 +45,8 @@ static struct shiny_err *wish_read(const char *text, struct wish *out)
 		out->id = (uint32_t)number;
 	else if (plus && strncmp(plus, "+0x", 3) == 0 && number_of(plus + 3, 16, &out->offset))
 		out->at_offset = true;
-	else if (colon && colon > text && colon[-1] != ':' && number_of(colon + 1, 10, &number) && number <= UINT32_MAX)
+	else if (colon && colon > text && colon[-1] != ':' && number_of(colon + 1, 10, &number) &&
+		 number <= UINT32_MAX)
 		out->line = (uint32_t)number;
 	if (out->at_offset || out->line) {
 		out->front = strndup(text, (size_t)((out->at_offset ? plus : colon) - text));
@@ -66,7 +68,8 @@ static enum rank name_rank(const char *wanted, const char *name)
 		return RANK_WHOLE;
 	/* "f" is "ns::f(int)" and "f<int>(int)", not "off(int)" */
 	for (found = strstr(name, wanted); found && length; found = strstr(found + 1, wanted))
-		if ((found == name || strchr(": *&", found[-1])) && (!found[length] || strchr("(<[@", found[length])))
+		if ((found == name || strchr(": *&", found[-1])) &&
+		    (!found[length] || strchr("(<[@", found[length])))
 			return RANK_NAME;
 	return text_matches(wanted, name) ? RANK_PART : RANK_NO;
 }
@@ -79,9 +82,13 @@ static enum rank file_rank(const char *wanted, const char *path)
 		return RANK_NO;
 	if (strcmp(wanted, path) == 0)
 		return RANK_WHOLE;
-	if (bytes > length && path[bytes - length - 1] == '/' && strcmp(path + bytes - length, wanted) == 0)
+	if (bytes > length && path[bytes - length - 1] == '/' &&
+	    strcmp(path + bytes - length, wanted) == 0)
 		return RANK_NAME;
-	return strpbrk(wanted, "*?") && (text_matches(wanted, path) || text_matches(wanted, text_base(path))) ? RANK_PART : RANK_NO;
+	return strpbrk(wanted, "*?") &&
+			       (text_matches(wanted, path) || text_matches(wanted, text_base(path)))
+		       ? RANK_PART
+		       : RANK_NO;
 }
 
 /* Row: site, function, source, line, module, … */
@@ -106,9 +113,12 @@ static struct shiny_err *take_place(struct places *out, const struct query *q, u
 {
 	struct place *row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
 
-	if (!row || !copy_column(q, 1, &row->label) || !copy_column(q, 2, &row->file) || !copy_column(q, 4, &row->module))
+	if (!row || !copy_column(q, 1, &row->label) || !copy_column(q, 2, &row->file) ||
+	    !copy_column(q, 4, &row->module))
 		return SHINY_NO_MEMORY;
-	if (!row->label && asprintf(&row->label, "%s+0x%" PRIx64, row->module ? text_base(row->module) : "", (uint64_t)query_number(q, 5)) < 0) {
+	if (!row->label &&
+	    asprintf(&row->label, "%s+0x%" PRIx64, row->module ? text_base(row->module) : "",
+		     (uint64_t)query_number(q, 5)) < 0) {
 		row->label = NULL;
 		return SHINY_NO_MEMORY;
 	}
@@ -124,21 +134,30 @@ static int heaviest_place(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
 
-	return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1) : (a->site > b->site) - (a->site < b->site);
+	return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1)
+				      : (a->site > b->site) - (a->site < b->site);
 }
 
 #define PLACE_COLUMNS "i.id, n.name, o.path, i.line, m.path, f.vaddr, g.allocs, g.weight"
-#define PLACE_JOINS "JOIN site i ON i.id = g.site LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source " \
-		    "LEFT JOIN module m ON m.id = i.module LEFT JOIN frame f ON f.id = i.frame"
+#define PLACE_JOINS                                                                                \
+	"JOIN site i ON i.id = g.site LEFT JOIN function n ON n.id = i.function LEFT JOIN source " \
+	"o ON o.id = i.source "                                                                    \
+	"LEFT JOIN module m ON m.id = i.module LEFT JOIN frame f ON f.id = i.frame"
 
 /* Sites by name, file or id. */
-static struct shiny_err *find_named(struct store *store, const struct scope *scope, const struct wish *wish, struct places *out)
+static struct shiny_err *find_named(struct store *store, const struct scope *scope,
+				    const struct wish *wish, struct places *out)
 {
 	enum rank best = RANK_PART;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT " PLACE_COLUMNS " FROM (SELECT s.site AS site, SUM(s.allocs) AS allocs, "
-		"SUM(s.allocs + s.inherited) AS weight FROM site_stat s WHERE s.site AND %s GROUP BY s.site) g " PLACE_JOINS, scope->where);
+	struct shiny_err *err =
+		query_format(store, &q,
+			     "SELECT " PLACE_COLUMNS
+			     " FROM (SELECT s.site AS site, SUM(s.allocs) AS allocs, "
+			     "SUM(s.allocs + s.inherited) AS weight FROM site_stat s WHERE s.site "
+			     "AND %s GROUP BY s.site) g " PLACE_JOINS,
+			     scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		enum rank rank = rank_of(wish, q);
@@ -156,8 +175,10 @@ static struct shiny_err *find_named(struct store *store, const struct scope *sco
 	return err;
 }
 
-/* Sites that are reached through a function that is not anybody's site: a wrapper, a function of the library. */
-static struct shiny_err *find_through(struct store *store, const struct scope *scope, const struct wish *wish, struct places *out)
+/* Sites that are reached through a function that is not anybody's site: a wrapper, a function of
+ * the library. */
+static struct shiny_err *find_through(struct store *store, const struct scope *scope,
+				      const struct wish *wish, struct places *out)
 {
 	char *frames = NULL;
 	size_t size = 0, count = 0;
@@ -165,8 +186,13 @@ static struct shiny_err *find_through(struct store *store, const struct scope *s
 	enum rank best = RANK_PART;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = list ? store_query(store, "SELECT l.frame, n.name, o.path, l.line FROM frame_line l LEFT JOIN function n ON "
-						   "n.id = l.function LEFT JOIN source o ON o.id = l.source", &q) : SHINY_NO_MEMORY;
+	struct shiny_err *err =
+		list ? store_query(store,
+				   "SELECT l.frame, n.name, o.path, l.line FROM frame_line l LEFT "
+				   "JOIN function n ON "
+				   "n.id = l.function LEFT JOIN source o ON o.id = l.source",
+				   &q)
+		     : SHINY_NO_MEMORY;
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		enum rank rank = rank_of(wish, q);
@@ -185,9 +211,13 @@ static struct shiny_err *find_through(struct store *store, const struct scope *s
 	if (list && fclose(list) != 0 && !err)
 		err = SHINY_NO_MEMORY;
 	if (!err && count)
-		err = query_format(store, &q, "SELECT " PLACE_COLUMNS " FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, "
-			"SUM(s.allocs + s.inherited) AS weight FROM stat s JOIN stack x ON x.id = s.stack WHERE x.site AND %s AND (x.frame0 IN (%.*s) "
-			"OR x.frame1 IN (%.*s)) GROUP BY x.site) g " PLACE_JOINS, scope->where, (int)size, frames, (int)size, frames);
+		err = query_format(store, &q,
+				   "SELECT " PLACE_COLUMNS
+				   " FROM (SELECT x.site AS site, SUM(s.allocs) AS allocs, "
+				   "SUM(s.allocs + s.inherited) AS weight FROM stat s JOIN stack x "
+				   "ON x.id = s.stack WHERE x.site AND %s AND (x.frame0 IN (%.*s) "
+				   "OR x.frame1 IN (%.*s)) GROUP BY x.site) g " PLACE_JOINS,
+				   scope->where, (int)size, frames, (int)size, frames);
 	while (q && !err && !(err = query_step(q, &row)) && row)
 		err = take_place(out, q, 0);
 	query_end(q);
@@ -196,20 +226,31 @@ static struct shiny_err *find_through(struct store *store, const struct scope *s
 }
 
 /* Stacks whose innermost frame, or whose site's frame, is at this offset of the module. */
-static struct shiny_err *find_offset(struct store *store, const struct scope *scope, const struct wish *wish, struct places *out)
+static struct shiny_err *find_offset(struct store *store, const struct scope *scope,
+				     const struct wish *wish, struct places *out)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT " PLACE_COLUMNS ", g.frame, h.path FROM (SELECT x.site AS site, e.id AS frame, "
-		"e.module AS home, SUM(s.allocs) AS allocs, SUM(s.allocs + s.inherited) AS weight FROM frame e JOIN stack x ON x.frame0 = e.id "
-		"JOIN stat s ON s.stack = x.id WHERE e.vaddr = %" PRId64 " AND %s GROUP BY x.site, e.id) g JOIN module h ON h.id = g.home " PLACE_JOINS,
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT " PLACE_COLUMNS
+		", g.frame, h.path FROM (SELECT x.site AS site, e.id AS frame, "
+		"e.module AS home, SUM(s.allocs) AS allocs, SUM(s.allocs + s.inherited) AS weight "
+		"FROM frame e JOIN stack x ON x.frame0 = e.id "
+		"JOIN stat s ON s.stack = x.id WHERE e.vaddr = %" PRId64
+		" AND %s GROUP BY x.site, e.id) g JOIN module h ON h.id = g.home " PLACE_JOINS,
 		(int64_t)wish->offset, scope->where);
 
 	for (int inner = 1; inner >= 0 && !err && !out->count; inner--) {
 		if (!inner)
-			err = query_format(store, &q, "SELECT " PLACE_COLUMNS ", 0, m.path FROM (SELECT s.site AS site, SUM(s.allocs) AS allocs, "
-				"SUM(s.allocs + s.inherited) AS weight FROM site_stat s WHERE s.site AND %s GROUP BY s.site) g " PLACE_JOINS
-				" WHERE f.vaddr = %" PRId64, scope->where, (int64_t)wish->offset);
+			err = query_format(
+				store, &q,
+				"SELECT " PLACE_COLUMNS
+				", 0, m.path FROM (SELECT s.site AS site, SUM(s.allocs) AS allocs, "
+				"SUM(s.allocs + s.inherited) AS weight FROM site_stat s WHERE "
+				"s.site AND %s GROUP BY s.site) g " PLACE_JOINS
+				" WHERE f.vaddr = %" PRId64,
+				scope->where, (int64_t)wish->offset);
 		while (!err && !(err = query_step(q, &row)) && row)
 			if (file_rank(wish->front, query_text(q, 9)) != RANK_NO)
 				err = take_place(out, q, (uint32_t)query_number(q, 8));
@@ -219,14 +260,16 @@ static struct shiny_err *find_offset(struct store *store, const struct scope *sc
 	return err;
 }
 
-struct shiny_err *places_find(struct store *store, const struct scope *scope, const char *text, struct places *out)
+struct shiny_err *places_find(struct store *store, const struct scope *scope, const char *text,
+			      struct places *out)
 {
 	struct places places = { 0 };
 	struct wish wish = { 0 };
 	struct shiny_err *err = wish_read(text, &wish);
 
 	if (!err)
-		err = wish.at_offset ? find_offset(store, scope, &wish, &places) : find_named(store, scope, &wish, &places);
+		err = wish.at_offset ? find_offset(store, scope, &wish, &places)
+				     : find_named(store, scope, &wish, &places);
 	if (!err && !places.count && !wish.at_offset && !wish.id)
 		err = find_through(store, scope, &wish, &places);
 	free(wish.front);
@@ -281,7 +324,8 @@ static bool resized(struct search *search, const struct event *event)
 {
 	struct block_found *block = block_of(search, event->process);
 
-	if (!block || block->ended || block->address != event->old_address || search->address < event->address ||
+	if (!block || block->ended || block->address != event->old_address ||
+	    search->address < event->address ||
 	    search->address - event->address >= (event->size ? event->size : 1))
 		return false;
 	block->address = event->address;
@@ -302,7 +346,8 @@ static bool see(void *context, const struct event *event)
 		}
 		return true;
 	}
-	if (event->kind == EVENT_REALLOC && event->api == SHINY_API_COLLECTED && resized(search, event))
+	if (event->kind == EVENT_REALLOC && event->api == SHINY_API_COLLECTED &&
+	    resized(search, event))
 		return true;
 	if (event->kind == EVENT_REALLOC)
 		end_block(search, event, event->old_address);
@@ -310,11 +355,13 @@ static bool see(void *context, const struct event *event)
 		end_block(search, event, event->address);
 	if (event->kind != EVENT_ALLOC && event->kind != EVENT_REALLOC)
 		return true;
-	if (search->address < event->address || search->address - event->address >= (event->size ? event->size : 1))
+	if (search->address < event->address ||
+	    search->address - event->address >= (event->size ? event->size : 1))
 		return true;
 	block = block_of(search, event->process);
 	if (!block)
-		block = rows_push(&search->found.rows, &search->found.count, &search->found.room, sizeof(*block));
+		block = rows_push(&search->found.rows, &search->found.count, &search->found.room,
+				  sizeof(*block));
 	if (!block) {
 		search->no_memory = true;
 		return false;
@@ -330,23 +377,30 @@ static int live_then_latest(const void *left, const void *right)
 
 	if (!a->ended != !b->ended)
 		return a->ended ? 1 : -1;
-	return a->born != b->born ? (a->born < b->born ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
+	return a->born != b->born ? (a->born < b->born ? 1 : -1)
+				  : (a->process > b->process) - (a->process < b->process);
 }
 
-struct shiny_err *blocks_find(struct store *store, const struct scope *scope, uint64_t address, struct blocks_found *out)
+struct shiny_err *blocks_find(struct store *store, const struct scope *scope, uint64_t address,
+			      struct blocks_found *out)
 {
 	struct search search = {.address = address};
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = NULL;
 
-	/* one replay for all processes, else one for each: a session of a hundred processes is asked about one of them as a rule */
+	/* one replay for all processes, else one for each: a session of a hundred processes is
+	 * asked about one of them as a rule */
 	if (strcmp(scope->where, "1") == 0) {
 		err = store_each_event(store, 0, 0, UINT64_MAX, see, &search);
 	} else {
-		err = query_format(store, &q, "SELECT s.process FROM (SELECT id AS process FROM process) s WHERE %s", scope->where);
+		err = query_format(
+			store, &q,
+			"SELECT s.process FROM (SELECT id AS process FROM process) s WHERE %s",
+			scope->where);
 		while (!err && !(err = query_step(q, &row)) && row)
-			err = store_each_event(store, (uint32_t)query_number(q, 0), 0, UINT64_MAX, see, &search);
+			err = store_each_event(store, (uint32_t)query_number(q, 0), 0, UINT64_MAX,
+					       see, &search);
 		query_end(q);
 	}
 	if (!err && search.no_memory)
@@ -356,7 +410,8 @@ struct shiny_err *blocks_find(struct store *store, const struct scope *scope, ui
 		return err;
 	}
 	if (search.found.count)
-		qsort(search.found.rows, search.found.count, sizeof(*search.found.rows), live_then_latest);
+		qsort(search.found.rows, search.found.count, sizeof(*search.found.rows),
+		      live_then_latest);
 	*out = search.found;
 	return NULL;
 }
@@ -388,8 +443,9 @@ static struct shiny_err *add_origin(struct origins *out, const struct query *q)
 			row = &out->rows[i];
 	if (!row) { /* rows come heaviest first: this one stands for its type */
 		row = rows_push(&out->rows, &out->count, &out->room, sizeof(*row));
-		if (!row || !copy_column(q, 8, &row->name) || !copy_column(q, 9, &row->container) || !copy_column(q, 10, &row->form) ||
-		    !copy_column(q, 11, &row->rule) || !copy_column(q, 12, &row->confidence))
+		if (!row || !copy_column(q, 8, &row->name) || !copy_column(q, 9, &row->container) ||
+		    !copy_column(q, 10, &row->form) || !copy_column(q, 11, &row->rule) ||
+		    !copy_column(q, 12, &row->confidence))
 			return SHINY_NO_MEMORY;
 		row->stack = (uint32_t)query_number(q, 0);
 		row->vtable = (uint32_t)query_number(q, 1);
@@ -402,13 +458,18 @@ static struct shiny_err *add_origin(struct origins *out, const struct query *q)
 		row->or_derived = query_number(q, 13) != 0;
 	}
 	row->stacks++;
-	row->least_of_all = (uint64_t)query_number(q, 5) < row->least_of_all ? (uint64_t)query_number(q, 5) : row->least_of_all;
-	row->most_of_all = (uint64_t)query_number(q, 6) > row->most_of_all ? (uint64_t)query_number(q, 6) : row->most_of_all;
+	row->least_of_all = (uint64_t)query_number(q, 5) < row->least_of_all
+				    ? (uint64_t)query_number(q, 5)
+				    : row->least_of_all;
+	row->most_of_all = (uint64_t)query_number(q, 6) > row->most_of_all
+				   ? (uint64_t)query_number(q, 6)
+				   : row->most_of_all;
 	sums_add(&row->sums, &sums);
 	return NULL;
 }
 
-struct shiny_err *origins_load(struct store *store, const struct scope *scope, const struct place *place, uint32_t stack, uint32_t vtable,
+struct shiny_err *origins_load(struct store *store, const struct scope *scope,
+			       const struct place *place, uint32_t stack, uint32_t vtable,
 			       struct origins *out)
 {
 	struct origins origins = { 0 };
@@ -417,18 +478,27 @@ struct shiny_err *origins_load(struct store *store, const struct scope *scope, c
 	bool row = false;
 	struct shiny_err *err;
 
-	/* of several processes, the row of the heaviest one stands for all: SQLite takes bare columns beside MAX() from it */
+	/* of several processes, the row of the heaviest one stands for all: SQLite takes bare
+	 * columns beside MAX() from it */
 
 	if (stack)
-		snprintf(where, sizeof(where), "s.stack = %" PRIu32 " AND s.vtable = %" PRIu32, stack, vtable);
+		snprintf(where, sizeof(where), "s.stack = %" PRIu32 " AND s.vtable = %" PRIu32,
+			 stack, vtable);
 	else if (place->frame)
-		snprintf(where, sizeof(where), "x.site = %" PRIu32 " AND x.frame0 = %" PRIu32, place->site, place->frame);
+		snprintf(where, sizeof(where), "x.site = %" PRIu32 " AND x.frame0 = %" PRIu32,
+			 place->site, place->frame);
 	else
 		snprintf(where, sizeof(where), "x.site = %" PRIu32, place->site);
-	err = query_format(store, &q, "SELECT s.stack, s.vtable, s.type, s.reading, s.api, s.min_size, s.max_size, "
-		"s.size_step, y.name, y.container, y.form, y.rule, y.confidence, y.or_derived, " SUMS_SQL
-		", MAX(s.allocs + s.inherited) FROM stat s JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type WHERE %s AND %s "
-		"GROUP BY s.stack, s.vtable, s.type ORDER BY SUM(s.allocs + s.inherited) DESC, s.stack", where, scope->where);
+	err = query_format(
+		store, &q,
+		"SELECT s.stack, s.vtable, s.type, s.reading, s.api, s.min_size, s.max_size, "
+		"s.size_step, y.name, y.container, y.form, y.rule, y.confidence, "
+		"y.or_derived, " SUMS_SQL
+		", MAX(s.allocs + s.inherited) FROM stat s JOIN stack x ON x.id = s.stack LEFT "
+		"JOIN type y ON y.id = s.type WHERE %s AND %s "
+		"GROUP BY s.stack, s.vtable, s.type ORDER BY SUM(s.allocs + s.inherited) DESC, "
+		"s.stack",
+		where, scope->where);
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = add_origin(&origins, q);
 	query_end(q);
@@ -459,11 +529,15 @@ struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct s
 	struct stack_calls calls = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT f.module, f.vaddr FROM v_stack_frames r JOIN frame f ON f.id = r.frame "
-		"WHERE r.stack = %" PRIu32 " AND r.depth = 0 ORDER BY r.level", stack);
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT f.module, f.vaddr FROM v_stack_frames r JOIN frame f ON f.id = r.frame "
+		"WHERE r.stack = %" PRIu32 " AND r.depth = 0 ORDER BY r.level",
+		stack);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct stack_call *call = rows_push(&calls.rows, &calls.count, &calls.room, sizeof(*call));
+		struct stack_call *call =
+			rows_push(&calls.rows, &calls.count, &calls.room, sizeof(*call));
 
 		if (!call) {
 			err = SHINY_NO_MEMORY;

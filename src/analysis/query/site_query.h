@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * site_query.h: call sites by what people call them, blocks by their address, and the stacks behind both.
+ * site_query.h: call sites by what people call them, blocks by their address, and the stacks behind
+ * both.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  */
@@ -11,7 +12,8 @@
 
 /* A call site that a text may mean. */
 struct place {
-	uint32_t site, frame; /* frame 0: any of the site's stacks; else those that begin with it (module+0x…) */
+	uint32_t site, frame; /* frame 0: any of the site's stacks; else those that begin with it
+	                       * (module+0x…) */
 	char *label, *file, *module; /* NULL unknown */
 	uint32_t line;
 	uint64_t allocs, weight; /* weight: allocs and inherited */
@@ -21,10 +23,12 @@ struct places {
 	size_t count, room;
 };
 /*
- * `text` is "#12" (site id), "module+0x1f3", "file:line", "function:line", or a function: its whole name, its name without arguments, or
- * a part of it (* and ? are wildcards). The best way of reading it that finds anything wins: a whole name before a part.
+ * `text` is "#12" (site id), "module+0x1f3", "file:line", "function:line", or a function: its whole
+ * name, its name without arguments, or a part of it (* and ? are wildcards). The best way of
+ * reading it that finds anything wins: a whole name before a part.
  */
-SHINY_MUST_CHECK struct shiny_err *places_find(struct store *store, const struct scope *scope, const char *text, struct places *out);
+SHINY_MUST_CHECK struct shiny_err *places_find(struct store *store, const struct scope *scope,
+					       const char *text, struct places *out);
 void places_deinit(struct places *places);
 
 /* A block that covered an address: in each process the last one. */
@@ -38,16 +42,19 @@ struct blocks_found {
 	size_t count, room;
 };
 /* Replays the events of the scope. */
-SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct scope *scope, uint64_t address, struct blocks_found *out);
+SHINY_MUST_CHECK struct shiny_err *blocks_find(struct store *store, const struct scope *scope,
+					       uint64_t address, struct blocks_found *out);
 void blocks_deinit(struct blocks_found *blocks);
 
-/* Blocks of one stack and vtable, which the sidecar concluded one type for; rows of the same type are together, heaviest first. */
+/* Blocks of one stack and vtable, which the sidecar concluded one type for; rows of the same type
+ * are together, heaviest first. */
 struct origin {
 	uint32_t stack, vtable, type;
 	uint8_t reading, api;
 	uint64_t least, most, step; /* sizes of the row that stands for all */
 	uint64_t stacks, least_of_all, most_of_all; /* over all rows of the type */
-	char *name, *container, *form, *rule, *confidence; /* as the session has it; NULL: not known */
+	char *name, *container, *form, *rule, *confidence; /* as the session has it; NULL: not
+	                                                    * known */
 	bool or_derived;
 	struct sums sums;           /* over all rows of the type */
 };
@@ -56,7 +63,8 @@ struct origins {
 	size_t count, room;
 };
 /* Of a site, or, with `stack` not 0, of that stack (and vtable) alone. */
-SHINY_MUST_CHECK struct shiny_err *origins_load(struct store *store, const struct scope *scope, const struct place *place, uint32_t stack,
+SHINY_MUST_CHECK struct shiny_err *origins_load(struct store *store, const struct scope *scope,
+						const struct place *place, uint32_t stack,
 						uint32_t vtable, struct origins *out);
 void origins_deinit(struct origins *origins);
 
@@ -69,7 +77,8 @@ struct stack_calls {
 	struct stack_call *rows;
 	size_t count, room;
 };
-SHINY_MUST_CHECK struct shiny_err *stack_calls_load(struct store *store, uint32_t stack, struct stack_calls *out);
+SHINY_MUST_CHECK struct shiny_err *stack_calls_load(struct store *store, uint32_t stack,
+						    struct stack_calls *out);
 void stack_calls_deinit(struct stack_calls *calls);
 
 #endif

@@ -12,65 +12,79 @@
 enum { ARGUMENTS = 64, DEEPEST = 64 };
 
 /*
- * Default template arguments: of the template, from argument number `first` on. $0 and $1 stand for the arguments in front; ways
- * to write one default are separated by '|', since gcc, clang and the demangler put const on different sides.
+ * Default template arguments: of the template, from argument number `first` on. $0 and $1 stand for
+ * the arguments in front; ways to write one default are separated by '|', since gcc, clang and the
+ * demangler put const on different sides.
  */
-#define PAIR_ALLOCATOR "std::allocator<std::pair<$0 const, $1>>|std::allocator<std::pair<const $0, $1>>"
-#define ABSL_HASH "absl::container_internal::hash_default_hash<$0>|absl::hash_internal::Hash<$0>|absl::container_internal::StringHash"
-#define ABSL_EQUAL "absl::container_internal::hash_default_eq<$0>|std::equal_to<$0>|absl::container_internal::StringHashEq::Eq|" \
+#define PAIR_ALLOCATOR \
+	"std::allocator<std::pair<$0 const, $1>>|std::allocator<std::pair<const $0, $1>>"
+#define ABSL_HASH                                                                              \
+	"absl::container_internal::hash_default_hash<$0>|absl::hash_internal::Hash<$0>|absl::" \
+	"container_internal::StringHash"
+#define ABSL_EQUAL                                                                         \
+	"absl::container_internal::hash_default_eq<$0>|std::equal_to<$0>|absl::container_" \
+	"internal::StringHashEq::Eq|"                                                      \
 	"absl::container_internal::StringEq"
 static const struct {
 	const char *name;
 	int first;
 	const char *defaults[4];
 } rules[] = {
-	{"std::basic_string", 1, {"std::char_traits<$0>", "std::allocator<$0>"}},
-	{"std::basic_string_view", 1, {"std::char_traits<$0>"}},
-	{"std::basic_ios", 1, {"std::char_traits<$0>"}},
-	{"std::basic_istream", 1, {"std::char_traits<$0>"}},
-	{"std::basic_ostream", 1, {"std::char_traits<$0>"}},
-	{"std::basic_iostream", 1, {"std::char_traits<$0>"}},
-	{"std::basic_streambuf", 1, {"std::char_traits<$0>"}},
-	{"std::basic_filebuf", 1, {"std::char_traits<$0>"}},
-	{"std::basic_ifstream", 1, {"std::char_traits<$0>"}},
-	{"std::basic_ofstream", 1, {"std::char_traits<$0>"}},
-	{"std::basic_fstream", 1, {"std::char_traits<$0>"}},
-	{"std::basic_stringbuf", 1, {"std::char_traits<$0>", "std::allocator<$0>"}},
-	{"std::basic_istringstream", 1, {"std::char_traits<$0>", "std::allocator<$0>"}},
-	{"std::basic_ostringstream", 1, {"std::char_traits<$0>", "std::allocator<$0>"}},
-	{"std::basic_stringstream", 1, {"std::char_traits<$0>", "std::allocator<$0>"}},
-	{"std::istreambuf_iterator", 1, {"std::char_traits<$0>"}},
-	{"std::ostreambuf_iterator", 1, {"std::char_traits<$0>"}},
-	{"std::vector", 1, {"std::allocator<$0>"}},
-	{"std::list", 1, {"std::allocator<$0>"}},
-	{"std::forward_list", 1, {"std::allocator<$0>"}},
-	{"std::deque", 1, {"std::allocator<$0>"}},
-	{"std::stack", 1, {"std::deque<$0>"}},
-	{"std::queue", 1, {"std::deque<$0>"}},
-	{"std::priority_queue", 1, {"std::vector<$0>", "std::less<$0>"}},
-	{"std::set", 1, {"std::less<$0>", "std::allocator<$0>"}},
-	{"std::multiset", 1, {"std::less<$0>", "std::allocator<$0>"}},
-	{"std::map", 2, {"std::less<$0>", PAIR_ALLOCATOR}},
-	{"std::multimap", 2, {"std::less<$0>", PAIR_ALLOCATOR}},
-	{"std::unordered_set", 1, {"std::hash<$0>", "std::equal_to<$0>", "std::allocator<$0>"}},
-	{"std::unordered_multiset", 1, {"std::hash<$0>", "std::equal_to<$0>", "std::allocator<$0>"}},
-	{"std::unordered_map", 2, {"std::hash<$0>", "std::equal_to<$0>", PAIR_ALLOCATOR}},
-	{"std::unordered_multimap", 2, {"std::hash<$0>", "std::equal_to<$0>", PAIR_ALLOCATOR}},
-	{"std::unique_ptr", 1, {"std::default_delete<$0>"}},
-	{"std::__shared_ptr", 1, {"(__gnu_cxx::_Lock_policy)2"}},
-	{"std::_Sp_counted_ptr", 1, {"(__gnu_cxx::_Lock_policy)2"}},
-	{"std::_Sp_counted_ptr_inplace", 1, {"std::allocator<$0>|std::allocator<void>", "(__gnu_cxx::_Lock_policy)2"}},
-	{"absl::flat_hash_set", 1, {ABSL_HASH, ABSL_EQUAL, "std::allocator<$0>"}},
-	{"absl::node_hash_set", 1, {ABSL_HASH, ABSL_EQUAL, "std::allocator<$0>"}},
-	{"absl::flat_hash_map", 2, {ABSL_HASH, ABSL_EQUAL, PAIR_ALLOCATOR}},
-	{"absl::node_hash_map", 2, {ABSL_HASH, ABSL_EQUAL, PAIR_ALLOCATOR}},
-	{"absl::btree_set", 1, {"std::less<$0>", "std::allocator<$0>"}},
-	{"absl::btree_map", 2, {"std::less<$0>", PAIR_ALLOCATOR}},
-	{"absl::InlinedVector", 2, {"std::allocator<$0>"}},
+	{ "std::basic_string", 1, { "std::char_traits<$0>", "std::allocator<$0>" } },
+	{ "std::basic_string_view", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_ios", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_istream", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_ostream", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_iostream", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_streambuf", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_filebuf", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_ifstream", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_ofstream", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_fstream", 1, { "std::char_traits<$0>" } },
+	{ "std::basic_stringbuf", 1, { "std::char_traits<$0>", "std::allocator<$0>" } },
+	{ "std::basic_istringstream", 1, { "std::char_traits<$0>", "std::allocator<$0>" } },
+	{ "std::basic_ostringstream", 1, { "std::char_traits<$0>", "std::allocator<$0>" } },
+	{ "std::basic_stringstream", 1, { "std::char_traits<$0>", "std::allocator<$0>" } },
+	{ "std::istreambuf_iterator", 1, { "std::char_traits<$0>" } },
+	{ "std::ostreambuf_iterator", 1, { "std::char_traits<$0>" } },
+	{ "std::vector", 1, { "std::allocator<$0>" } },
+	{ "std::list", 1, { "std::allocator<$0>" } },
+	{ "std::forward_list", 1, { "std::allocator<$0>" } },
+	{ "std::deque", 1, { "std::allocator<$0>" } },
+	{ "std::stack", 1, { "std::deque<$0>" } },
+	{ "std::queue", 1, { "std::deque<$0>" } },
+	{ "std::priority_queue", 1, { "std::vector<$0>", "std::less<$0>" } },
+	{ "std::set", 1, { "std::less<$0>", "std::allocator<$0>" } },
+	{ "std::multiset", 1, { "std::less<$0>", "std::allocator<$0>" } },
+	{ "std::map", 2, { "std::less<$0>", PAIR_ALLOCATOR } },
+	{ "std::multimap", 2, { "std::less<$0>", PAIR_ALLOCATOR } },
+	{ "std::unordered_set", 1, { "std::hash<$0>", "std::equal_to<$0>", "std::allocator<$0>" } },
+	{ "std::unordered_multiset",
+	  1,
+	  { "std::hash<$0>", "std::equal_to<$0>", "std::allocator<$0>" } },
+	{ "std::unordered_map", 2, { "std::hash<$0>", "std::equal_to<$0>", PAIR_ALLOCATOR } },
+	{ "std::unordered_multimap", 2, { "std::hash<$0>", "std::equal_to<$0>", PAIR_ALLOCATOR } },
+	{ "std::unique_ptr", 1, { "std::default_delete<$0>" } },
+	{ "std::__shared_ptr", 1, { "(__gnu_cxx::_Lock_policy)2" } },
+	{ "std::_Sp_counted_ptr", 1, { "(__gnu_cxx::_Lock_policy)2" } },
+	{ "std::_Sp_counted_ptr_inplace",
+	  1,
+	  { "std::allocator<$0>|std::allocator<void>", "(__gnu_cxx::_Lock_policy)2" } },
+	{ "absl::flat_hash_set", 1, { ABSL_HASH, ABSL_EQUAL, "std::allocator<$0>" } },
+	{ "absl::node_hash_set", 1, { ABSL_HASH, ABSL_EQUAL, "std::allocator<$0>" } },
+	{ "absl::flat_hash_map", 2, { ABSL_HASH, ABSL_EQUAL, PAIR_ALLOCATOR } },
+	{ "absl::node_hash_map", 2, { ABSL_HASH, ABSL_EQUAL, PAIR_ALLOCATOR } },
+	{ "absl::btree_set", 1, { "std::less<$0>", "std::allocator<$0>" } },
+	{ "absl::btree_map", 2, { "std::less<$0>", PAIR_ALLOCATOR } },
+	{ "absl::InlinedVector", 2, { "std::allocator<$0>" } },
 };
-/* Streams and strings of char have names of their own, and those of wchar_t, by the same pattern. */
-static const char *const families[] = {"string", "string_view", "ios", "istream", "ostream", "iostream", "streambuf", "filebuf", "ifstream",
-				       "ofstream", "fstream", "stringbuf", "istringstream", "ostringstream", "stringstream"};
+/* Streams and strings of char have names of their own, and those of wchar_t, by the same
+ * pattern. */
+static const char *const families[] = { "string",	 "string_view",	  "ios",
+					"istream",	 "ostream",	  "iostream",
+					"streambuf",	 "filebuf",	  "ifstream",
+					"ofstream",	 "fstream",	  "stringbuf",
+					"istringstream", "ostringstream", "stringstream" };
 static const struct { const char *element, *prefix; } characters[] = {
 	{"char", ""}, {"wchar_t", "w"}, {"char16_t", "u16"}, {"char32_t", "u32"}, {"char8_t", "u8"},
 };
@@ -163,7 +177,8 @@ static size_t name_start(const text_t *text)
 
 static bool named(const text_t *text, size_t start, const char *name)
 {
-	return text->count - start == strlen(name) && memcmp(text->at + start, name, text->count - start) == 0;
+	return text->count - start == strlen(name) &&
+	       memcmp(text->at + start, name, text->count - start) == 0;
 }
 
 /* std::basic_X<C> has a shorter name: writes it over the text from `start` on. */
@@ -178,7 +193,8 @@ static bool take_family(text_t *text, size_t start, const char *element)
 		for (size_t c = 0; c < sizeof(characters) / sizeof(*characters); c++) {
 			if (strcmp(characters[c].element, element) != 0 || (c > 1 && f > 1))
 				continue;
-			snprintf(name, sizeof(name), "std::%s%s", characters[c].prefix, families[f]);
+			snprintf(name, sizeof(name), "std::%s%s", characters[c].prefix,
+				 families[f]);
 			text->count = start;
 			put(text, name, strlen(name));
 			return true;
@@ -212,8 +228,10 @@ static void parse_arguments(struct parser *p, text_t *out)
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules) && !p->bad; r++) {
 		if (!named(out, start, rules[r].name))
 			continue;
-		while (count > (size_t)rules[r].first && count - (size_t)rules[r].first <= 4 && rules[r].defaults[count - 1 - (size_t)rules[r].first] &&
-		       is_default(arguments[count - 1], rules[r].defaults[count - 1 - (size_t)rules[r].first], arguments))
+		while (count > (size_t)rules[r].first && count - (size_t)rules[r].first <= 4 &&
+		       rules[r].defaults[count - 1 - (size_t)rules[r].first] &&
+		       is_default(arguments[count - 1],
+				  rules[r].defaults[count - 1 - (size_t)rules[r].first], arguments))
 			count--;
 		break;
 	}
@@ -232,7 +250,9 @@ static void parse_arguments(struct parser *p, text_t *out)
 /* Behind the word "operator": its sign, which may look like a bracket. */
 static void copy_operator(struct parser *p, text_t *out)
 {
-	size_t bytes = strncmp(p->at, "()", 2) == 0 || strncmp(p->at, "[]", 2) == 0 ? 2 : strspn(p->at, "<>=!+-*/%&|^~,");
+	size_t bytes = strncmp(p->at, "()", 2) == 0 || strncmp(p->at, "[]", 2) == 0
+			       ? 2
+			       : strspn(p->at, "<>=!+-*/%&|^~,");
 
 	put(out, p->at, bytes);
 	p->at += bytes;
@@ -247,7 +267,8 @@ static void parse(struct parser *p, text_t *out, enum stop stop)
 	while (*p->at && !p->bad) {
 		char c = *p->at;
 
-		if ((stop == STOP_ARGUMENT && (c == ',' || c == '>')) || (stop == STOP_PARENTHESIS && c == ')'))
+		if ((stop == STOP_ARGUMENT && (c == ',' || c == '>')) ||
+		    (stop == STOP_PARENTHESIS && c == ')'))
 			break;
 		if (c == '<') {
 			p->at++;
@@ -297,23 +318,36 @@ char *type_name_short(const char *name)
 
 const char *type_name_mark(const char *confidence)
 {
-	return !confidence ? "" : strcmp(confidence, "medium") == 0 ? "~" : strcmp(confidence, "low") == 0 ? "?" : "";
+	return !confidence			   ? ""
+	       : strcmp(confidence, "medium") == 0 ? "~"
+	       : strcmp(confidence, "low") == 0	   ? "?"
+						   : "";
 }
 
 char *type_name_block(const struct type_text *what)
 {
 	bool label = what->confidence && strcmp(what->confidence, "label") == 0;
 	bool node = what->form && strcmp(what->form, "node") == 0 && what->container && !what->full;
-	bool many = what->form && (strcmp(what->form, "array") == 0 || strcmp(what->form, "buffer") == 0);
+	bool many = what->form &&
+		    (strcmp(what->form, "array") == 0 || strcmp(what->form, "buffer") == 0);
 	char *type, *container, *text;
 
 	if (!what->type && !what->container)
 		return mem_text("(no type)");
 	/* a node's own type is a detail of the library, and repeats the container's arguments */
-	type = node ? mem_text("node") : !what->type ? mem_text("storage") : what->full ? mem_text(what->type) : type_name_short(what->type);
-	container = !what->container ? NULL : what->full ? mem_text(what->container) : type_name_short(what->container);
-	text = mem_format("%s%s%s%s%s%s%s", label ? "(" : type_name_mark(what->confidence), type, many ? "[]" : "",
-			  what->derived ? "+" : "", !container ? "" : node ? " of " : " in ", container ? container : "", label ? ")" : "");
+	type = node	     ? mem_text("node")
+	       : !what->type ? mem_text("storage")
+	       : what->full  ? mem_text(what->type)
+			     : type_name_short(what->type);
+	container = !what->container ? NULL
+		    : what->full     ? mem_text(what->container)
+				     : type_name_short(what->container);
+	text = mem_format("%s%s%s%s%s%s%s", label ? "(" : type_name_mark(what->confidence), type,
+			  many ? "[]" : "", what->derived ? "+" : "",
+			  !container ? ""
+			  : node     ? " of "
+				     : " in ",
+			  container ? container : "", label ? ")" : "");
 	free(type);
 	free(container);
 	return text;

@@ -4,10 +4,11 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes (mem.h). Threads: any.
  *
- * A session keeps names in full, because only those are unique: std::__cxx11::basic_string<char, std::char_traits<char>,
- * std::allocator<char>>. A short name leaves out what a declaration may leave out: template arguments that are the default for
- * those in front of them, inline namespaces of the C++ libraries, and the long forms of std::string and its like. An argument that
- * differs from its default stays, so that two different types never get one short name by it.
+ * A session keeps names in full, because only those are unique: std::__cxx11::basic_string<char,
+ * std::char_traits<char>, std::allocator<char>>. A short name leaves out what a declaration may
+ * leave out: template arguments that are the default for those in front of them, inline namespaces
+ * of the C++ libraries, and the long forms of std::string and its like. An argument that differs
+ * from its default stays, so that two different types never get one short name by it.
  */
 #ifndef SHINY_TYPE_NAME_H
 #define SHINY_TYPE_NAME_H
@@ -16,8 +17,10 @@
 char *type_name_short(const char *name);
 
 /*
- * What a block is, in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container` NULL none; `form` as in
- * sym_form_name(). `derived`: or what is derived from it. A label is shown in parentheses. `full`: names are not shortened; otherwise a container's node is only called so: "node of std::set<int>".
+ * What a block is, in one line: "int[] in std::vector<int>". `type` NULL: "(no type)"; `container`
+ * NULL none; `form` as in sym_form_name(). `derived`: or what is derived from it. A label is shown
+ * in parentheses. `full`: names are not shortened; otherwise a container's node is only called so:
+ * "node of std::set<int>".
  */
 struct type_text {
 	const char *type, *container, *form, *confidence;

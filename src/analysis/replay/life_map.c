@@ -9,7 +9,8 @@ enum { FIRST_BITS = 6, WALK_AHEAD = 2 };
 _Static_assert(sizeof(struct life) == 64, "a life is a cache line");
 _Static_assert(sizeof(struct life) << LIFE_CHUNK_BITS == MEM_HUGE, "a chunk is a huge page");
 _Static_assert(sizeof(struct life_bucket) == 64, "a bucket is a cache line");
-_Static_assert(offsetof(struct life_bucket, passed) == LIFE_LANES * sizeof(uint32_t), "the hashes are compared four and four");
+_Static_assert(offsetof(struct life_bucket, passed) == LIFE_LANES * sizeof(uint32_t),
+	       "the hashes are compared four and four");
 
 void life_map_reserve(struct life_map *map, size_t more)
 {
@@ -28,7 +29,8 @@ void life_map_reserve(struct life_map *map, size_t more)
 		const struct life_bucket *bucket = &map->buckets[i];
 
 		for (unsigned lanes = bucket->used; lanes; lanes &= lanes - 1)
-			life_map_put(&larger, bucket->hashes[__builtin_ctz(lanes)], bucket->places[__builtin_ctz(lanes)]);
+			life_map_put(&larger, bucket->hashes[__builtin_ctz(lanes)],
+				     bucket->places[__builtin_ctz(lanes)]);
 	}
 	mem_pages_free(map->buckets, map->room * sizeof(*map->buckets));
 	*map = larger;
@@ -58,7 +60,8 @@ const struct life *life_map_next(const struct life_map *map, const struct life *
 		slot = life_map_slot(map, life->address, life_hash(life->address));
 		behind = LIFE_LANES_ALL & ~((2u << slot.lane) - 1);
 	}
-	for (size_t i = slot.bucket ? (size_t)(slot.bucket - map->buckets) : map->room; i < map->room; i++, behind = LIFE_LANES_ALL) {
+	for (size_t i = slot.bucket ? (size_t)(slot.bucket - map->buckets) : map->room;
+	     i < map->room; i++, behind = LIFE_LANES_ALL) {
 		unsigned lanes = map->buckets[i].used & behind;
 
 		if (behind == LIFE_LANES_ALL && i + WALK_AHEAD < map->room)

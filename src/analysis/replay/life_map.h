@@ -2,18 +2,23 @@
 /*
  * life_map.h: the live blocks of processes, by their addresses: what replay.c spends its time in.
  *
- * Runs: CLI. Signals: no. Allocates: 64 bytes a live block and 13 to 26 for finding it. Threads: one a pool.
+ * Runs: CLI. Signals: no. Allocates: 64 bytes a live block and 13 to 26 for finding it. Threads:
+ * one a pool.
  *
- * The lives lie in a pool that all processes share, one cache line each; a place that became free is the next to be used, so that what comes
- * and goes fast stays in the cache. A process finds its own by an index: the address's hash says which bucket, a bucket is a cache line of
- * seven entries, each half of the hash and the place, and all seven are compared at once. Looking one up misses the cache twice when the block
- * is an old one, so a reader that knows what will be asked for says so: life_map_expect() first, for many, then life_map_prepare().
+ * The lives lie in a pool that all processes share, one cache line each; a place that became free
+ * is the next to be used, so that what comes and goes fast stays in the cache. A process finds its
+ * own by an index: the address's hash says which bucket, a bucket is a cache line of seven entries,
+ * each half of the hash and the place, and all seven are compared at once. Looking one up misses
+ * the cache twice when the block is an old one, so a reader that knows what will be asked for says
+ * so: life_map_expect() first, for many, then life_map_prepare().
  *
- * A bucket that is full passes what comes on to the next one, and counts it; a search ends at the first bucket that has passed nothing on. This
- * is how F14 (N. Bronson and X. Shi, "Open-sourcing F14", 2019) does without marks for what was taken out, and without moving anything.
+ * A bucket that is full passes what comes on to the next one, and counts it; a search ends at the
+ * first bucket that has passed nothing on. This is how F14 (N. Bronson and X. Shi, "Open-sourcing
+ * F14", 2019) does without marks for what was taken out, and without moving anything.
  *
- * Rejected: lives in the index itself (measured: growing and closing gaps moves 64 bytes a step, and a short life touches another line each
- * time); cells of 8 bytes with linear probing, and gaps closed behind what is taken out: how far a search goes is what a processor cannot predict.
+ * Rejected: lives in the index itself (measured: growing and closing gaps moves 64 bytes a step,
+ * and a short life touches another line each time); cells of 8 bytes with linear probing, and gaps
+ * closed behind what is taken out: how far a search goes is what a processor cannot predict.
  */
 #ifndef SHINY_LIFE_MAP_H
 #define SHINY_LIFE_MAP_H
@@ -38,10 +43,12 @@ struct life {
 	uint8_t api;          /* enum shiny_api */
 	bool inherited;       /* came along in a fork */
 	bool realloced;       /* began by a realloc */
-	bool outside;         /* of what the scope is about: nobody is told of it, lives_each leaves it out */
+	bool outside;         /* of what the scope is about: nobody is told of it, lives_each leaves
+	                       * it out */
 };
 
-enum { LIFE_CHUNK_BITS = 15, LIFE_CHUNK = 1 << LIFE_CHUNK_BITS }; /* lives that are MEM_HUGE bytes */
+/* lives that are MEM_HUGE bytes */
+enum { LIFE_CHUNK_BITS = 15, LIFE_CHUNK = 1 << LIFE_CHUNK_BITS };
 
 struct life_pool { /* zeroed: empty */
 	VEC(struct life *) chunks;
@@ -49,11 +56,13 @@ struct life_pool { /* zeroed: empty */
 	uint32_t spare; /* list of free ones, through `number`; 0 ends it */
 };
 
-/* With 5 a bucket on the average one of seven has more than seven (Poisson), with 2.5, when the table has just grown, one of 235. */
+/* With 5 a bucket on the average one of seven has more than seven (Poisson), with 2.5, when the
+ * table has just grown, one of 235. */
 enum { LIFE_LANES = 7, LIFE_LANES_ALL = (1 << LIFE_LANES) - 1, LIFE_LOAD = 5 };
 struct life_bucket {
 	alignas(64) uint32_t hashes[LIFE_LANES];
-	uint32_t passed; /* entries of this bucket or of one before it that had to go on to a later one */
+	uint32_t passed; /* entries of this bucket or of one before it that had to go on to a later
+	                  * one */
 	uint32_t places[LIFE_LANES];
 	uint32_t used;   /* a bit a lane */
 };
@@ -69,7 +78,8 @@ static inline struct life *life_at(const struct life_pool *pool, uint32_t place)
 	return &pool->chunks.at[place >> LIFE_CHUNK_BITS][place & (LIFE_CHUNK - 1)];
 }
 
-/* D. Knuth's multiplicative hashing: the high bits are the best, and decide which bucket is a block's. */
+/* D. Knuth's multiplicative hashing: the high bits are the best, and decide which bucket is a
+ * block's. */
 static inline uint32_t life_hash(uint64_t address)
 {
 	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32);
@@ -79,26 +89,32 @@ static inline uint32_t life_hash(uint64_t address)
 static inline unsigned life_bucket_lanes(const struct life_bucket *bucket, uint32_t hash)
 {
 	__m128i key = _mm_set1_epi32((int)hash);
-	int low = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(key, _mm_load_si128((const __m128i *)bucket))));
-	int high = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(key, _mm_load_si128((const __m128i *)bucket + 1))));
+	int low = _mm_movemask_ps(
+		_mm_castsi128_ps(_mm_cmpeq_epi32(key, _mm_load_si128((const __m128i *)bucket))));
+	int high = _mm_movemask_ps(_mm_castsi128_ps(
+		_mm_cmpeq_epi32(key, _mm_load_si128((const __m128i *)bucket + 1))));
 
 	return (unsigned)(low | high << 4) & bucket->used;
 }
 
-static inline __attribute__((always_inline)) void life_map_expect(const struct life_map *map, uint32_t hash)
+static inline __attribute__((always_inline)) void life_map_expect(const struct life_map *map,
+								  uint32_t hash)
 {
 	if (map->room)
 		__builtin_prefetch(&map->buckets[hash >> map->shift], 1);
 }
 
-static inline __attribute__((always_inline)) void life_map_prepare(const struct life_map *map, uint32_t hash)
+static inline __attribute__((always_inline)) void life_map_prepare(const struct life_map *map,
+								   uint32_t hash)
 {
 	if (map->count) {
 		const struct life_bucket *bucket = &map->buckets[hash >> map->shift];
 		unsigned lanes = life_bucket_lanes(bucket, hash);
-		uint32_t place = bucket->places[__builtin_ctz(lanes | 1u << (LIFE_LANES - 1))]; /* anything where there is none */
+		/* anything where there is none */
+		uint32_t place = bucket->places[__builtin_ctz(lanes | 1u << (LIFE_LANES - 1))];
 
-		__builtin_prefetch(life_at(map->pool, place & -(uint32_t)(lanes != 0)), 1); /* 0 is none's, and in the cache */
+		/* 0 is none's, and in the cache */
+		__builtin_prefetch(life_at(map->pool, place & -(uint32_t)(lanes != 0)), 1);
 	}
 }
 
@@ -107,7 +123,8 @@ struct life_slot {
 	struct life_bucket *bucket;
 	unsigned lane;
 };
-static inline __attribute__((always_inline)) struct life_slot life_map_slot(const struct life_map *map, uint64_t address, uint32_t hash)
+static inline __attribute__((always_inline)) struct life_slot life_map_slot(
+	const struct life_map *map, uint64_t address, uint32_t hash)
 {
 	size_t home = hash >> map->shift, at = home;
 
@@ -150,7 +167,8 @@ static inline void life_map_put(struct life_map *map, uint32_t hash, uint32_t pl
 	if (map->count >= map->room * LIFE_LOAD)
 		life_map_reserve(map, 1);
 	at = hash >> map->shift;
-	for (bucket = &map->buckets[at]; bucket->used == LIFE_LANES_ALL; bucket = &map->buckets[at]) {
+	for (bucket = &map->buckets[at]; bucket->used == LIFE_LANES_ALL;
+	     bucket = &map->buckets[at]) {
 		bucket->passed++;
 		at = (at + 1) & (map->room - 1);
 	}
@@ -161,14 +179,17 @@ static inline void life_map_put(struct life_map *map, uint32_t hash, uint32_t pl
 	map->count++;
 }
 
-/* Takes the entry of an address out; the life stays at its place, which is returned, until life_pool_give. 0: it has none. */
-static inline __attribute__((always_inline)) uint32_t life_map_take(struct life_map *map, uint64_t address, uint32_t hash)
+/* Takes the entry of an address out; the life stays at its place, which is returned, until
+ * life_pool_give. 0: it has none. */
+static inline __attribute__((always_inline)) uint32_t life_map_take(struct life_map *map,
+								    uint64_t address, uint32_t hash)
 {
 	struct life_slot slot = life_map_slot(map, address, hash);
 
 	if (!slot.bucket)
 		return 0;
-	for (size_t at = hash >> map->shift; &map->buckets[at] != slot.bucket; at = (at + 1) & (map->room - 1))
+	for (size_t at = hash >> map->shift; &map->buckets[at] != slot.bucket;
+	     at = (at + 1) & (map->room - 1))
 		map->buckets[at].passed--;
 	slot.bucket->used &= ~(1u << slot.lane);
 	map->count--;

@@ -10,7 +10,8 @@ enum { GROUP_SHIFT = 4, GROUP_PAGES = 1 << GROUP_SHIFT, RANGE_GROUPS = RANGE_PAG
 
 struct group { /* blocks that have their first or last page here */
 	uint16_t pages[GROUP_PAGES];
-	uint8_t lines[GROUP_PAGES][PAGE_LINES]; /* blocks begin 8 bytes apart at least: 9 on a line, unless some overlap */
+	uint8_t lines[GROUP_PAGES][PAGE_LINES]; /* blocks begin 8 bytes apart at least: 9 on a line,
+	                                         * unless some overlap */
 };
 struct range {
 	uint32_t blocks; /* that have their first or last byte here */
@@ -30,7 +31,8 @@ static struct range *range_at(struct page_count *space, uint64_t number)
 }
 
 /* Lines `first` to `last` of a page have one block more (step 1) or less (-1). */
-static void count_lines(struct page_count *space, struct range *range, uint64_t page, unsigned first, unsigned last, int step)
+static void count_lines(struct page_count *space, struct range *range, uint64_t page,
+			unsigned first, unsigned last, int step)
 {
 	struct group **place = &range->groups[page % RANGE_PAGES >> GROUP_SHIFT], *group = *place;
 	unsigned in_group = page % GROUP_PAGES;
@@ -54,9 +56,11 @@ static void count_lines(struct page_count *space, struct range *range, uint64_t 
 
 static void count_block(struct page_count *space, uint64_t address, uint64_t size, int step)
 {
-	uint64_t last = block_last(address, size), first_page = address >> PAGE_SHIFT, last_page = last >> PAGE_SHIFT;
+	uint64_t last = block_last(address, size), first_page = address >> PAGE_SHIFT,
+		 last_page = last >> PAGE_SHIFT;
 	uint64_t first_range = address >> RANGE_SHIFT, last_range = last >> RANGE_SHIFT;
-	unsigned first_line = address >> LINE_SHIFT & (PAGE_LINES - 1), last_line = last >> LINE_SHIFT & (PAGE_LINES - 1);
+	unsigned first_line = address >> LINE_SHIFT & (PAGE_LINES - 1),
+		 last_line = last >> LINE_SHIFT & (PAGE_LINES - 1);
 	struct range *range;
 
 	if (!range_map_afford(&space->map, 0, 0))
@@ -66,7 +70,8 @@ static void count_block(struct page_count *space, uint64_t address, uint64_t siz
 		space->ranges += range->blocks++ == 0;
 	else
 		space->ranges -= --range->blocks == 0;
-	count_lines(space, range, first_page, first_line, first_page == last_page ? last_line : PAGE_LINES - 1, step);
+	count_lines(space, range, first_page, first_line,
+		    first_page == last_page ? last_line : PAGE_LINES - 1, step);
 	if (first_page == last_page)
 		return;
 	if (first_range != last_range) {
@@ -94,7 +99,8 @@ static struct page_count *space_of(struct page_counts *counts, uint32_t process)
 		size_t more = process * 2;
 
 		counts->spaces = mem_resize(counts->spaces, more, sizeof(*counts->spaces));
-		memset(counts->spaces + counts->count, 0, (more - counts->count) * sizeof(*counts->spaces));
+		memset(counts->spaces + counts->count, 0,
+		       (more - counts->count) * sizeof(*counts->spaces));
 		counts->count = more;
 	}
 	return &counts->spaces[process - 1];
@@ -110,7 +116,8 @@ static void sum_up(struct page_counts *counts, const struct page_count *space, u
 	counts->bytes += sign * space->bytes;
 }
 
-static void change(struct page_counts *counts, struct page_count *space, uint64_t address, uint64_t size, int step)
+static void change(struct page_counts *counts, struct page_count *space, uint64_t address,
+		   uint64_t size, int step)
 {
 	sum_up(counts, space, -UINT64_C(1));
 	count_block(space, address, size, step);
@@ -127,7 +134,8 @@ void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t addr
 		change(counts, space, address, size, 1);
 }
 
-void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size)
+void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address,
+			uint64_t size)
 {
 	struct page_count *space = space_of(counts, process);
 

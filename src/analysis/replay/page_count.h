@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_count.h: how many 4 KiB pages, 64-byte cache lines and 2 MiB ranges hold live blocks, kept up to date from birth to death (F11, F12 of
- * "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026).
+ * page_count.h: how many 4 KiB pages, 64-byte cache lines and 2 MiB ranges hold live blocks, kept
+ * up to date from birth to death (F11, F12 of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20,
+ * 2026).
  *
- * Runs: CLI. Signals: no. Allocates: 272 bytes a range and 1,056 a group of 16 pages in which an end of a block has ever lain; nothing for the pages
- * that one block fills from end to end. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: 272 bytes a range and 1,056 a group of 16 pages in which an
+ * end of a block has ever lain; nothing for the pages that one block fills from end to end.
+ * Threads: one.
  *
- * Exact: a page, line or range is counted while at least one byte of a live block lies in it, as requested (the allocator's own rounding
- * is not live); a block of 0 bytes holds the place where it begins. Every line of a block's first and last page has a count of
- * the blocks on it, every page in between is its own, and only added up: so an event costs the same whatever the size of its block.
- * Blocks that overlap (the end of one was not seen) count twice what both fill from end to end.
+ * Exact: a page, line or range is counted while at least one byte of a live block lies in it, as
+ * requested (the allocator's own rounding is not live); a block of 0 bytes holds the place where it
+ * begins. Every line of a block's first and last page has a count of the blocks on it, every page
+ * in between is its own, and only added up: so an event costs the same whatever the size of its
+ * block. Blocks that overlap (the end of one was not seen) count twice what both fill from end to
+ * end.
  *
- * Address spaces are kept apart: a fork doubles what its parent has, although the kernel copies pages only when they are written.
+ * Address spaces are kept apart: a fork doubles what its parent has, although the kernel copies
+ * pages only when they are written.
  *
- * As part of an observer of lives (replay.h), with `struct page_counts counts` zeroed in its context:
+ * As part of an observer of lives (replay.h), with `struct page_counts counts` zeroed in its
+ * context:
  *   birth     page_counts_add(&counts, process->id, life->address, life->size);
- *   death     if (death->end != LIFE_NEVER) page_counts_remove(&counts, process->id, life->address, life->size);
+ *   death     if (death->end != LIFE_NEVER) page_counts_remove(&counts, process->id, life->address,
+ *             life->size);
  *   resize    page_counts_remove(… , before) and page_counts_add(… , life->size)
- *   move      page_counts_remove(… , before, life->size) and page_counts_add(… , life->address, life->size)
+ *   move      page_counts_remove(… , before, life->size) and page_counts_add(… , life->address,
+ *             life->size)
  *   fork      page_counts_inherit(&counts, child);
- *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: lives are told of no end of a process
- * and then counts.pages, lines, ranges, blocks and bytes are the sums over all processes, at any time; page_counts_of() is one process.
+ *   moment    page_counts_end(&counts, p->id) for each process with p->end <= moment: lives are
+ *             told of no end of a process
+ * and then counts.pages, lines, ranges, blocks and bytes are the sums over all processes, at any
+ * time; page_counts_of() is one process.
  */
 #ifndef SHINY_PAGE_COUNT_H
 #define SHINY_PAGE_COUNT_H
@@ -43,7 +53,8 @@ struct page_counts {
 
 void page_counts_add(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size);
 /* With the very size that was added. */
-void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address, uint64_t size);
+void page_counts_remove(struct page_counts *counts, uint32_t process, uint64_t address,
+			uint64_t size);
 /* The child holds what `child->blocks` has, and nothing else. */
 void page_counts_inherit(struct page_counts *counts, const struct lives_process *child);
 /* Takes a process out of the sums for good; again: nothing. */

@@ -32,7 +32,8 @@ uint64_t process_ends_time(const struct process_ends *ends, const struct lives *
 	return ends->next < ends->count + ends->late ? lives->duration : UINT64_MAX;
 }
 
-const struct lives_process *process_ends_take(struct process_ends *ends, const struct lives *lives, uint64_t moment)
+const struct lives_process *process_ends_take(struct process_ends *ends, const struct lives *lives,
+					      uint64_t moment)
 {
 	while (process_ends_time(ends, lives) <= moment) {
 		const struct lives_process *p = &lives->processes[ends->order[ends->next] - 1];

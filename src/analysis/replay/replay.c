@@ -2,10 +2,11 @@
 /*
  * replay.c: see replay.h.
  *
- * Nearly all the time goes into waiting for memory: for the block's place in the index, the block itself, the type of its stack, each of
- * which is in no cache as a rule. So events are taken in batches, and while one is applied, what later ones of the batch will need is on its way:
- * the bucket of the index and the type, then the block, then the type that its vtable says. The functions that ask are always_inline: gcc 12
- * takes calls away whose only effect is a prefetch.
+ * Nearly all the time goes into waiting for memory: for the block's place in the index, the block
+ * itself, the type of its stack, each of which is in no cache as a rule. So events are taken in
+ * batches, and while one is applied, what later ones of the batch will need is on its way: the
+ * bucket of the index and the type, then the block, then the type that its vtable says. The
+ * functions that ask are always_inline: gcc 12 takes calls away whose only effect is a prefetch.
  */
 #include "replay.h"
 
@@ -20,18 +21,20 @@
 #include "type_table.h"
 
 const char *const life_end_names[LIFE_ENDS] = {
-	[LIFE_FREED] = "freed", [LIFE_REALLOCED] = "realloced", [LIFE_REUSED] = "reused", [LIFE_RELEASED] = "released", [LIFE_NEVER] = "never",
+	[LIFE_FREED] = "freed",	      [LIFE_REALLOCED] = "realloced", [LIFE_REUSED] = "reused",
+	[LIFE_RELEASED] = "released", [LIFE_NEVER] = "never",
 };
 
 /*
- * So many events before its turn an event's block is asked for, and its new type; its bucket twice as many. In 20 a memory access is done
- * several times over; with 32 (measured: bench_replay of ten million events) the beginning of each batch, where nothing is applied yet, costs more.
+ * So many events before its turn an event's block is asked for, and its new type; its bucket twice
+ * as many. In 20 a memory access is done several times over; with 32 (measured: bench_replay of ten
+ * million events) the beginning of each batch, where nothing is applied yet, costs more.
  */
 enum { AHEAD = 20, AHEAD_TYPE = AHEAD / 2 };
 
 /*
- * Blocks at one time, those that forks brought along among them. The densest recordings have six events a byte, and a fork's row and pages are more
- * bytes of file than its copies are of these.
+ * Blocks at one time, those that forks brought along among them. The densest recordings have six
+ * events a byte, and a fork's row and pages are more bytes of file than its copies are of these.
  */
 enum { LIVES_AT_LEAST = 1 << 20, LIVES_A_BYTE = 8 };
 
@@ -44,17 +47,20 @@ struct run {
 	struct lives lives; /* first: lives_find_type gets here from it */
 	struct life_pool pool;
 	uint64_t most; /* of its places */
-	bool too_much; /* the file says more than one of its size can: nothing else of it is looked at */
+	bool too_much; /* the file says more than one of its size can: nothing else of it is looked
+	                * at */
 	const struct scope *scope;
 	struct type_table types;
 	struct lives_observer *observers;
 	size_t observer_count;
 	uint64_t *moments; /* each observer's next one; UINT64_MAX none */
 	uint64_t next_moment, next_fork;
-	struct fork_time *forks; /* in their order; up to fork_next they were looked at, and some of those may wait (begin_telling) */
+	struct fork_time *forks; /* in their order; up to fork_next they were looked at, and some of
+	                          * those may wait (begin_telling) */
 	size_t fork_count, fork_next;
 	uint32_t *fork_place;    /* by process: its place in forks */
-	uint32_t *first_child, *next_child; /* by process: places + 1 of those that it forked, 0 none */
+	uint32_t *first_child, *next_child; /* by process: places + 1 of those that it forked, 0
+	                                     * none */
 	bool only_moments; /* nobody wants anything else */
 	struct progress progress;
 	uint64_t total;
@@ -62,7 +68,8 @@ struct run {
 
 /* ---- types ---- */
 
-uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process, uint32_t stack, uint32_t vtable)
+uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process,
+			 uint32_t stack, uint32_t vtable)
 {
 	return type_table_find(&((const struct run *)lives)->types, process->id, stack, vtable);
 }
@@ -82,60 +89,76 @@ static void tell_birth(struct run *run, const struct lives_process *p, const str
 			run->observers[i].birth(run->observers[i].context, &run->lives, p, life);
 }
 
-static void tell_death(struct run *run, const struct lives_process *p, const struct life *life, const struct life_death *death)
+static void tell_death(struct run *run, const struct lives_process *p, const struct life *life,
+		       const struct life_death *death)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].death)
-			run->observers[i].death(run->observers[i].context, &run->lives, p, life, death);
+			run->observers[i].death(run->observers[i].context, &run->lives, p, life,
+						death);
 }
 
-static void tell_resize(struct run *run, const struct lives_process *p, const struct life *life, uint64_t before)
+static void tell_resize(struct run *run, const struct lives_process *p, const struct life *life,
+			uint64_t before)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].resize)
-			run->observers[i].resize(run->observers[i].context, &run->lives, p, life, before);
+			run->observers[i].resize(run->observers[i].context, &run->lives, p, life,
+						 before);
 }
 
-static void tell_move(struct run *run, const struct lives_process *p, const struct life *life, uint64_t before)
+static void tell_move(struct run *run, const struct lives_process *p, const struct life *life,
+		      uint64_t before)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].move)
-			run->observers[i].move(run->observers[i].context, &run->lives, p, life, before);
+			run->observers[i].move(run->observers[i].context, &run->lives, p, life,
+					       before);
 }
 
-static void tell_vtable(struct run *run, const struct lives_process *p, const struct life *life, uint32_t before)
+static void tell_vtable(struct run *run, const struct lives_process *p, const struct life *life,
+			uint32_t before)
 {
 	for (size_t i = 0; p->wanted && !life->outside && i < run->observer_count; i++)
 		if (run->observers[i].vtable)
-			run->observers[i].vtable(run->observers[i].context, &run->lives, p, life, before);
+			run->observers[i].vtable(run->observers[i].context, &run->lives, p, life,
+						 before);
 }
 
 static void tell_stray(struct run *run, const struct lives_process *p, const struct event *event)
 {
-	for (size_t i = 0; p->wanted && !run->scope->tags && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+	for (size_t i = 0; p->wanted && !run->scope->tags && scope_time(run->scope, event->time) &&
+			   i < run->observer_count;
+	     i++)
 		if (run->observers[i].stray)
 			run->observers[i].stray(run->observers[i].context, &run->lives, p, event);
 }
 
 static void tell_map(struct run *run, const struct lives_process *p, const struct event *event)
 {
-	for (size_t i = 0; p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+	for (size_t i = 0;
+	     p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
 		if (run->observers[i].map)
 			run->observers[i].map(run->observers[i].context, &run->lives, p, event);
 }
 
-static void tell_constructor(struct run *run, const struct lives_process *p, const struct event *event)
+static void tell_constructor(struct run *run, const struct lives_process *p,
+			     const struct event *event)
 {
-	for (size_t i = 0; p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
+	for (size_t i = 0;
+	     p->wanted && scope_time(run->scope, event->time) && i < run->observer_count; i++)
 		if (run->observers[i].constructor)
-			run->observers[i].constructor(run->observers[i].context, &run->lives, p, event);
+			run->observers[i].constructor(run->observers[i].context, &run->lives, p,
+						      event);
 }
 
-static void tell_fork(struct run *run, const struct lives_process *parent, const struct lives_process *child)
+static void tell_fork(struct run *run, const struct lives_process *parent,
+		      const struct lives_process *child)
 {
 	for (size_t i = 0; child->wanted && i < run->observer_count; i++)
 		if (run->observers[i].fork)
-			run->observers[i].fork(run->observers[i].context, &run->lives, parent, child);
+			run->observers[i].fork(run->observers[i].context, &run->lives, parent,
+					       child);
 }
 
 /* ---- forks and moments ---- */
@@ -147,12 +170,14 @@ static bool has_room(struct run *run, size_t more)
 }
 
 /* The child's copies of what the parent holds. */
-static void inherit(struct run *run, const struct lives_process *parent, struct lives_process *child)
+static void inherit(struct run *run, const struct lives_process *parent,
+		    struct lives_process *child)
 {
 	if (!has_room(run, parent->blocks.count))
 		return;
 	life_map_reserve(&child->blocks, parent->blocks.count);
-	for (const struct life *life = life_map_next(&parent->blocks, NULL); life; life = life_map_next(&parent->blocks, life)) {
+	for (const struct life *life = life_map_next(&parent->blocks, NULL); life;
+	     life = life_map_next(&parent->blocks, life)) {
 		uint32_t hash = life_hash(life->address), place;
 		struct life *copy;
 
@@ -170,7 +195,8 @@ static void inherit(struct run *run, const struct lives_process *parent, struct 
 
 static struct lives_process *parent_of(const struct run *run, const struct lives_process *child)
 {
-	bool known = child->parent && child->parent <= run->lives.process_count && child->parent != child->id;
+	bool known = child->parent && child->parent <= run->lives.process_count &&
+		     child->parent != child->id;
 
 	return known ? &run->lives.processes[child->parent - 1] : NULL;
 }
@@ -192,11 +218,13 @@ static void go_to_fork(struct run *run, size_t place)
 	run->next_fork = place < run->fork_count ? run->forks[place].at : UINT64_MAX;
 }
 
-/* Forks before `time`, in their order: a child may be a parent already. One whose parent is silent stays (begin_telling). */
+/* Forks before `time`, in their order: a child may be a parent already. One whose parent is silent
+ * stays (begin_telling). */
 static void fork_until(struct run *run, uint64_t time)
 {
 	while (run->next_fork < time) {
-		struct lives_process *child = &run->lives.processes[run->forks[run->fork_next].child];
+		struct lives_process *child =
+			&run->lives.processes[run->forks[run->fork_next].child];
 		const struct lives_process *parent = parent_of(run, child);
 
 		if (child->forked && (!parent || parent->told || parent->blocks.count))
@@ -228,14 +256,19 @@ static void moments_until(struct run *run, uint64_t time)
 }
 
 /*
- * The first event of a process. Its ring may have been seen late, and all that it held at a fork comes only now, behind events of others that
- * lie after the fork: so its children have waited, as the sidecar knows nothing of them either before it sees the ring (src/sidecar/process/lifecycle.c).
+ * The first event of a process. Its ring may have been seen late, and all that it held at a fork
+ * comes only now, behind events of others that lie after the fork: so its children have waited, as
+ * the sidecar knows nothing of them either before it sees the ring
+ * (src/sidecar/process/lifecycle.c).
  */
-static __attribute__((noinline, cold)) void begin_telling(struct run *run, struct lives_process *p, uint64_t time)
+static __attribute__((noinline, cold)) void begin_telling(struct run *run, struct lives_process *p,
+							  uint64_t time)
 {
 	p->told = true;
-	for (uint32_t child = run->first_child[p->id - 1]; child; child = run->next_child[child - 1])
-		if (run->lives.processes[child - 1].forked && run->fork_place[child - 1] < run->fork_next)
+	for (uint32_t child = run->first_child[p->id - 1]; child;
+	     child = run->next_child[child - 1])
+		if (run->lives.processes[child - 1].forked &&
+		    run->fork_place[child - 1] < run->fork_next)
 			go_to_fork(run, run->fork_place[child - 1]);
 	if (!p->forked || p->forked >= time)
 		return;
@@ -248,7 +281,8 @@ static __attribute__((noinline, cold)) void begin_telling(struct run *run, struc
 /* ---- events ---- */
 
 /* The life at `place` has been taken out of the map. */
-static void die(struct run *run, struct lives_process *p, uint32_t place, const struct life_death *death)
+static void die(struct run *run, struct lives_process *p, uint32_t place,
+		const struct life_death *death)
 {
 	const struct life *life = life_at(&run->pool, place);
 
@@ -257,10 +291,17 @@ static void die(struct run *run, struct lives_process *p, uint32_t place, const 
 	life_pool_give(&run->pool, place);
 }
 
-static void apply_end(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+static void apply_end(struct run *run, struct lives_process *p, const struct event *e,
+		      uint32_t hash)
 {
-	struct life_death death = { .end = e->api == EVENT_END_REUSED ? LIFE_REUSED : e->api == EVENT_END_RELEASED ? LIFE_RELEASED : LIFE_FREED,
-				    .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .claimed = e->size };
+	struct life_death death = { .end = e->api == EVENT_END_REUSED	  ? LIFE_REUSED
+					   : e->api == EVENT_END_RELEASED ? LIFE_RELEASED
+									  : LIFE_FREED,
+				    .time = e->time,
+				    .thread = e->thread,
+				    .stack = e->stack,
+				    .api = e->api,
+				    .claimed = e->size };
 	uint32_t place = life_map_take(&p->blocks, e->address, hash);
 
 	if (death.end != LIFE_FREED)
@@ -272,12 +313,17 @@ static void apply_end(struct run *run, struct lives_process *p, const struct eve
 }
 
 /* Puts the life at `place` where the event says; who lives there has ended without a free. */
-static void settle(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash, uint32_t place)
+static void settle(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash,
+		   uint32_t place)
 {
 	uint32_t before = life_map_take(&p->blocks, e->address, hash);
 
 	if (before) {
-		struct life_death death = { .end = LIFE_REUSED, .time = e->time, .stack = e->stack, .api = e->api, .next = life_at(&run->pool, place) };
+		struct life_death death = { .end = LIFE_REUSED,
+					    .time = e->time,
+					    .stack = e->stack,
+					    .api = e->api,
+					    .next = life_at(&run->pool, place) };
 
 		die(run, p, before, &death);
 	}
@@ -285,7 +331,8 @@ static void settle(struct run *run, struct lives_process *p, const struct event 
 }
 
 /* A collected object of another size, or at another place: it is the one that it was. */
-static void change_collected(struct run *run, struct lives_process *p, uint32_t place, const struct event *e, uint32_t hash)
+static void change_collected(struct run *run, struct lives_process *p, uint32_t place,
+			     const struct event *e, uint32_t hash)
 {
 	struct life *life = life_at(&run->pool, place);
 	uint64_t before = life->address;
@@ -304,7 +351,8 @@ static void change_collected(struct run *run, struct lives_process *p, uint32_t 
 	}
 }
 
-static void apply_begin(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+static void apply_begin(struct run *run, struct lives_process *p, const struct event *e,
+			uint32_t hash)
 {
 	uint32_t old_hash = life_hash(e->old_address), old = 0, vtable = 0, place;
 	struct life *life;
@@ -316,15 +364,29 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 		return;
 	}
 	if (old)
-		vtable = life_at(&run->pool, old)->vtable; /* resized or copied: the object that it was */
+		vtable = life_at(&run->pool, old)
+				 ->vtable; /* resized or copied: the object that it was */
 	place = life_pool_take(&run->pool);
 	life = life_at(&run->pool, place);
-	*life = (struct life){ .address = e->address, .birth = e->time, .size = e->size, .number = ++p->births, .stack = e->stack, .vtable = vtable,
-			       .thread = e->thread, .tag = e->tag, .api = e->api,
-			       .realloced = e->kind == EVENT_REALLOC, .outside = !scope_birth(run->scope, e->time, e->tag) };
+	*life = (struct life){ .address = e->address,
+			       .birth = e->time,
+			       .size = e->size,
+			       .number = ++p->births,
+			       .stack = e->stack,
+			       .vtable = vtable,
+			       .thread = e->thread,
+			       .tag = e->tag,
+			       .api = e->api,
+			       .realloced = e->kind == EVENT_REALLOC,
+			       .outside = !scope_birth(run->scope, e->time, e->tag) };
 	set_type(run, p, life);
 	if (old) {
-		struct life_death death = { .end = LIFE_REALLOCED, .time = e->time, .thread = e->thread, .stack = e->stack, .api = e->api, .next = life };
+		struct life_death death = { .end = LIFE_REALLOCED,
+					    .time = e->time,
+					    .thread = e->thread,
+					    .stack = e->stack,
+					    .api = e->api,
+					    .next = life };
 
 		life_map_take(&p->blocks, e->old_address, old_hash);
 		die(run, p, old, &death);
@@ -340,7 +402,8 @@ static void apply_begin(struct run *run, struct lives_process *p, const struct e
 	tell_birth(run, p, life);
 }
 
-static void apply_vtable(struct run *run, struct lives_process *p, const struct event *e, uint32_t hash)
+static void apply_vtable(struct run *run, struct lives_process *p, const struct event *e,
+			 uint32_t hash)
 {
 	uint32_t place = life_map_find(&p->blocks, e->address, hash), before;
 	struct life *life = place ? life_at(&run->pool, place) : NULL;
@@ -388,10 +451,14 @@ static void apply(struct run *run, const struct event *e, struct lives_process *
 }
 
 /*
- * What the event will need first is asked for; then, when that is there and says which block it is about, the block. No branch asks here what
- * kind of event it is, which cannot be predicted: apply() will ask once.
+ * What the event will need first is asked for; then, when that is there and says which block it is
+ * about, the block. No branch asks here what kind of event it is, which cannot be predicted:
+ * apply() will ask once.
  */
-static inline __attribute__((always_inline)) void expect(const struct run *run, const struct event *e, const struct lives_process *p, uint32_t hash)
+static inline __attribute__((always_inline)) void expect(const struct run *run,
+							 const struct event *e,
+							 const struct lives_process *p,
+							 uint32_t hash)
 {
 	life_map_expect(&p->blocks, hash);
 	type_table_expect(&run->types, p->id, e->stack);
@@ -399,19 +466,24 @@ static inline __attribute__((always_inline)) void expect(const struct run *run, 
 		life_map_expect(&p->blocks, life_hash(e->old_address));
 }
 
-static inline __attribute__((always_inline)) void prepare(const struct event *e, const struct lives_process *p, uint32_t hash)
+static inline __attribute__((always_inline)) void prepare(const struct event *e,
+							  const struct lives_process *p,
+							  uint32_t hash)
 {
 	life_map_prepare(&p->blocks, e->kind == EVENT_REALLOC ? life_hash(e->old_address) : hash);
 }
 
 /* Of a block whose vtable becomes known, the type is looked up once more. */
-static inline __attribute__((always_inline)) void expect_vtable(const struct run *run, const struct event *e, const struct lives_process *p,
+static inline __attribute__((always_inline)) void expect_vtable(const struct run *run,
+								const struct event *e,
+								const struct lives_process *p,
 								uint32_t hash)
 {
 	uint32_t place = life_map_find(&p->blocks, e->address, hash);
 
 	if (place)
-		type_table_expect_vtable(&run->types, p->id, life_at(&run->pool, place)->stack, e->vtable);
+		type_table_expect_vtable(&run->types, p->id, life_at(&run->pool, place)->stack,
+					 e->vtable);
 }
 
 /* Several at a time: while one event is applied, later ones ask for what they will need. */
@@ -421,11 +493,14 @@ static bool see(void *context, const struct event *events, size_t count)
 	struct lives_process *of[BLOCK_BATCH];
 	uint32_t hashes[BLOCK_BATCH];
 
-	for (size_t i = 0, now; i < count + 2 * AHEAD; i++) { /* now: past the end where there is none yet */
+	/* now: past the end where there is none yet */
+	for (size_t i = 0, now; i < count + 2 * AHEAD; i++) {
 		if (i < count) {
 			const struct event *e = &events[i];
 
-			of[i] = e->process && e->process <= run->lives.process_count ? &run->lives.processes[e->process - 1] : NULL;
+			of[i] = e->process && e->process <= run->lives.process_count
+					? &run->lives.processes[e->process - 1]
+					: NULL;
 			hashes[i] = life_hash(e->address);
 			if (of[i])
 				expect(run, e, of[i], hashes[i]);
@@ -463,7 +538,8 @@ static int by_fork(const void *left, const void *right)
 {
 	const struct fork_time *a = left, *b = right;
 
-	return a->at != b->at ? (a->at > b->at) - (a->at < b->at) : (a->child > b->child) - (a->child < b->child);
+	return a->at != b->at ? (a->at > b->at) - (a->at < b->at)
+			      : (a->child > b->child) - (a->child < b->child);
 }
 
 static void order_forks(struct run *run)
@@ -475,7 +551,8 @@ static void order_forks(struct run *run)
 	run->first_child = mem_zero(count, sizeof(*run->first_child));
 	run->next_child = mem_zero(count, sizeof(*run->next_child));
 	for (uint32_t i = 0; i < count; i++) {
-		const struct lives_process *child = &run->lives.processes[i], *parent = parent_of(run, child);
+		const struct lives_process *child = &run->lives.processes[i],
+					   *parent = parent_of(run, child);
 
 		if (!child->forked)
 			continue;
@@ -492,14 +569,20 @@ static void order_forks(struct run *run)
 	go_to_fork(run, 0);
 }
 
-static struct shiny_err *load_processes(struct store *store, const struct scope *scope, struct run *run)
+static struct shiny_err *load_processes(struct store *store, const struct scope *scope,
+					struct run *run)
 {
 	struct query *q = NULL;
 	bool row = false;
-	/* how long an unfinished recording took is not written down: until the last that is known of it */
-	struct shiny_err *err = store_query(store, "SELECT COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
-						   "MAX((SELECT COALESCE(MAX(last_ns), 0) FROM events), (SELECT COALESCE(MAX(ns), 0) FROM memory))), "
-						   "(SELECT COALESCE(SUM(count), 0) FROM events)", &q);
+	/* how long an unfinished recording took is not written down: until the last that is known
+	 * of it */
+	struct shiny_err *err = store_query(
+		store,
+		"SELECT COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
+		"MAX((SELECT COALESCE(MAX(last_ns), 0) FROM events), (SELECT COALESCE(MAX(ns), 0) "
+		"FROM memory))), "
+		"(SELECT COALESCE(SUM(count), 0) FROM events)",
+		&q);
 
 	if (!err)
 		err = query_step(q, &row);
@@ -510,14 +593,19 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	query_end(q);
 	q = NULL;
 	run->lives.process_count = store_ids(store, "process") - 1;
-	run->lives.processes = mem_zero(run->lives.process_count + 1, sizeof(*run->lives.processes));
-	for (size_t i = 0; i < run->lives.process_count; i++) { /* a damaged file has events of processes that it does not list */
+	run->lives.processes =
+		mem_zero(run->lives.process_count + 1, sizeof(*run->lives.processes));
+	/* a damaged file has events of processes that it does not list */
+	for (size_t i = 0; i < run->lives.process_count; i++) {
 		run->lives.processes[i].id = (uint32_t)i + 1;
 		run->lives.processes[i].blocks.pool = &run->pool;
 	}
 	if (!err)
-		err = query_format(store, &q, "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, %s, s.ending = 'replaced', s.early "
-				   "FROM v_processes s", scope->where);
+		err = query_format(store, &q,
+				   "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, "
+				   "%s, s.ending = 'replaced', s.early "
+				   "FROM v_processes s",
+				   scope->where);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, run->lives.process_count + 1);
 		struct lives_process *p = &run->lives.processes[id - 1];
@@ -537,10 +625,16 @@ static struct shiny_err *load_processes(struct store *store, const struct scope 
 	return err;
 }
 
-struct shiny_err *lives_run(struct store *store, const struct scope *scope, struct lives_observer *observers, size_t count, const char *title)
+struct shiny_err *lives_run(struct store *store, const struct scope *scope,
+			    struct lives_observer *observers, size_t count, const char *title)
 {
-	struct run run = { .scope = scope, .observers = observers, .observer_count = count, .next_moment = UINT64_MAX, .next_fork = UINT64_MAX,
-			   .only_moments = true, .most = store_bound(store, LIVES_AT_LEAST, LIVES_A_BYTE) };
+	struct run run = { .scope = scope,
+			   .observers = observers,
+			   .observer_count = count,
+			   .next_moment = UINT64_MAX,
+			   .next_fork = UINT64_MAX,
+			   .only_moments = true,
+			   .most = store_bound(store, LIVES_AT_LEAST, LIVES_A_BYTE) };
 	struct shiny_err *err = load_processes(store, scope, &run);
 
 	if (!err)
@@ -549,7 +643,9 @@ struct shiny_err *lives_run(struct store *store, const struct scope *scope, stru
 	for (size_t i = 0; i < count; i++) {
 		const struct lives_observer *o = &observers[i];
 
-		run.only_moments &= !o->birth && !o->death && !o->resize && !o->move && !o->vtable && !o->stray && !o->map && !o->fork && !o->constructor;
+		run.only_moments &= !o->birth && !o->death && !o->resize && !o->move &&
+				    !o->vtable && !o->stray && !o->map && !o->fork &&
+				    !o->constructor;
 		run.moments[i] = o->moment ? o->first_moment : UINT64_MAX;
 		if (run.moments[i] < run.next_moment)
 			run.next_moment = run.moments[i];

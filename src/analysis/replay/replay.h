@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.h: every block's life, one after the other, from the events of a session: what all analyses over time are made of.
+ * replay.h: every block's life, one after the other, from the events of a session: what all
+ * analyses over time are made of.
  *
- * Runs: CLI. Signals: no. Allocates: 77 to 90 bytes a live block (life_map.h), 16 to 32 a type of a stack (type_table.h). Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 77 to 90 bytes a live block (life_map.h), 16 to 32 a type of a
+ * stack (type_table.h). Threads: one a store.
  *
- * One pass over the events, in the order of the file; observers are told of each birth and each death. So an analysis costs what it keeps,
- * never memory by the number of events; in time, bench/results/replay.txt. Events that the sidecar got later than others (counter `late`)
- * are told where they stand, with their own time.
+ * One pass over the events, in the order of the file; observers are told of each birth and each
+ * death. So an analysis costs what it keeps, never memory by the number of events; in time,
+ * bench/results/replay.txt. Events that the sidecar got later than others (counter `late`) are told
+ * where they stand, with their own time.
  *
- * A fork is told before the first event that lies after it. But a ring that was seen late tells all its events behind such ones: while a parent
- * has told nothing, a fork waits for its first event or the child's, and is told behind events, and moments, that lie after it.
+ * A fork is told before the first event that lies after it. But a ring that was seen late tells all
+ * its events behind such ones: while a parent has told nothing, a fork waits for its first event or
+ * the child's, and is told behind events, and moments, that lie after it.
  *
- * A block is born when its allocation has returned and dies when its free is called. Forked children start with what their parent held: those
- * blocks are told as deaths, or as alive at the end, with `inherited` set, and not as births; they count for nothing that is live. A realloc is the death of one block and the
- * birth of another, even at the same address. Not so of garbage-collected objects, which are resized in place, and moved by the collector.
+ * A block is born when its allocation has returned and dies when its free is called. Forked
+ * children start with what their parent held: those blocks are told as deaths, or as alive at the
+ * end, with `inherited` set, and not as births; they count for nothing that is live. A realloc is
+ * the death of one block and the birth of another, even at the same address. Not so of
+ * garbage-collected objects, which are resized in place, and moved by the collector.
  *
- * A scope with an interval or tags (filter.h) is about the blocks that were born in it; their deaths are told whenever they come.
+ * A scope with an interval or tags (filter.h) is about the blocks that were born in it; their
+ * deaths are told whenever they come.
  */
 #ifndef SHINY_REPLAY_H
 #define SHINY_REPLAY_H
@@ -32,7 +39,8 @@ enum life_end {
 	LIFE_FREED,
 	LIFE_REALLOCED, /* given to a realloc that succeeded: `next` is what it became */
 	LIFE_REUSED,    /* nobody freed it, and another block has its place */
-	LIFE_RELEASED,  /* a garbage-collected object whose memory was given back, to the free lists or to the system */
+	LIFE_RELEASED,  /* a garbage-collected object whose memory was given back, to the free lists
+	                 * or to the system */
 	LIFE_NEVER,     /* it lived when its process, its program (exec) or the recording ended */
 	LIFE_ENDS
 };
@@ -55,7 +63,8 @@ struct lives_process {
 	uint64_t forked;          /* ns; 0: it was not, or has its parent's blocks already */
 	bool wanted;              /* it is in the scope: observers are told of it */
 	bool replaced;            /* by exec */
-	bool early;               /* so, or it ended before the session's end: what it held then is gone, not live; else it is live until the session's end */
+	bool early;               /* so, or it ended before the session's end: what it held then is
+	                           * gone, not live; else it is live until the session's end */
 	bool told;                /* an event of it has come */
 	struct life_map blocks;   /* live */
 };
@@ -65,24 +74,38 @@ struct lives;
 /* Any function may be NULL. Lives are valid during the call. */
 struct lives_observer {
 	void *context;
-	void (*birth)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life);
-	void (*death)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death);
-	/* A garbage-collected object has another size from now on, which `life` has already; `before` it had that many bytes. */
-	void (*resize)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before);
-	/* A collection has moved a garbage-collected object: it lay at `before`. It is the same life, of the same size. */
-	void (*move)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before);
-	/* The block's vtable became known, or a better one than `before` (0: none was); lives_type() may say another type from now on. */
-	void (*vtable)(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before);
+	void (*birth)(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life);
+	void (*death)(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death);
+	/* A garbage-collected object has another size from now on, which `life` has already;
+	 * `before` it had that many bytes. */
+	void (*resize)(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life,
+		       uint64_t before);
+	/* A collection has moved a garbage-collected object: it lay at `before`. It is the same
+	 * life, of the same size. */
+	void (*move)(void *context, const struct lives *lives, const struct lives_process *process,
+		     const struct life *life, uint64_t before);
+	/* The block's vtable became known, or a better one than `before` (0: none was);
+	 * lives_type() may say another type from now on. */
+	void (*vtable)(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life,
+		       uint32_t before);
 	/* A free, or the old block of a realloc, that is not known to live. */
-	void (*stray)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
+	void (*stray)(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct event *event);
 	/* A mapping call. */
-	void (*map)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
+	void (*map)(void *context, const struct lives *lives, const struct lives_process *process,
+		    const struct event *event);
 	/* `child` has got what `parent` held. */
-	void (*fork)(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child);
+	void (*fork)(void *context, const struct lives *lives, const struct lives_process *parent,
+		     const struct lives_process *child);
 	/* A constructor or destructor was entered. */
-	void (*constructor)(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event);
-	/* Time has come to the moment that was asked for; returns the next one, UINT64_MAX no more. All before it has been told. */
+	void (*constructor)(void *context, const struct lives *lives,
+			    const struct lives_process *process, const struct event *event);
+	/* Time has come to the moment that was asked for; returns the next one, UINT64_MAX no more.
+	 * All before it has been told. */
 	uint64_t (*moment)(void *context, const struct lives *lives, uint64_t moment);
 	uint64_t first_moment; /* where `moment` is given: ns since the session's start */
 };
@@ -94,16 +117,22 @@ struct lives {
 	uint64_t events;   /* told so far */
 };
 
-/* Goes through the session for all observers at once. `title`: what the progress line on standard error says; NULL: none. */
-SHINY_MUST_CHECK struct shiny_err *lives_run(struct store *store, const struct scope *scope, struct lives_observer *observers, size_t count,
+/* Goes through the session for all observers at once. `title`: what the progress line on standard
+ * error says; NULL: none. */
+SHINY_MUST_CHECK struct shiny_err *lives_run(struct store *store, const struct scope *scope,
+					     struct lives_observer *observers, size_t count,
 					     const char *title);
 
 /* Id in table type of what the block is, as concluded at the end of the recording; 0 unknown. */
-uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process, uint32_t stack, uint32_t vtable);
-static inline uint32_t lives_type(const struct lives *lives, const struct lives_process *process, const struct life *life)
+uint32_t lives_find_type(const struct lives *lives, const struct lives_process *process,
+			 uint32_t stack, uint32_t vtable);
+static inline uint32_t lives_type(const struct lives *lives, const struct lives_process *process,
+				  const struct life *life)
 {
 	/* a copy may have got another vtable, to know what it was before */
-	return life->vtable == life->type_vtable ? life->type : lives_find_type(lives, process, life->stack, life->vtable);
+	return life->vtable == life->type_vtable
+		       ? life->type
+		       : lives_find_type(lives, process, life->stack, life->vtable);
 }
 
 /* The live block that begins there; NULL: none does. */
@@ -114,9 +143,11 @@ static inline const struct life *lives_find(const struct lives_process *process,
 	return place ? life_at(process->blocks.pool, place) : NULL;
 }
 
-/* Live blocks of a process that the scope is about, in no order. `births`, `bytes` and the count of `blocks` are those of all. */
-#define lives_each(process, life)                                                                                                           \
-	for (const struct life *life = life_map_next(&(process)->blocks, NULL); life; life = life_map_next(&(process)->blocks, life)) \
+/* Live blocks of a process that the scope is about, in no order. `births`, `bytes` and the count of
+ * `blocks` are those of all. */
+#define lives_each(process, life)                                                     \
+	for (const struct life *life = life_map_next(&(process)->blocks, NULL); life; \
+	     life = life_map_next(&(process)->blocks, life))                          \
 		if (!life->outside)
 
 #endif

@@ -12,7 +12,8 @@
 
 struct counting {
 	struct streams *streams;
-	size_t *rows;      /* of the process with id n: rows[n], 0 none, else the row's number from 1 */
+	size_t *rows;      /* of the process with id n: rows[n], 0 none, else the row's number from
+	                    * 1 */
 	size_t row_count;
 	bool *constructed; /* by type's id: a constructor has run in such a block */
 	size_t type_count;
@@ -20,10 +21,13 @@ struct counting {
 
 static struct streams_row *row_of(const struct counting *c, const struct lives_process *process)
 {
-	return process->id < c->row_count && c->rows[process->id] ? &c->streams->rows[c->rows[process->id] - 1] : &c->streams->total;
+	return process->id < c->row_count && c->rows[process->id]
+		       ? &c->streams->rows[c->rows[process->id] - 1]
+		       : &c->streams->total;
 }
 
-static void count_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void count_birth(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life)
 {
 	struct streams_row *row = row_of(context, process);
 
@@ -34,7 +38,8 @@ static void count_birth(void *context, const struct lives *lives, const struct l
 		row->allocations++;
 }
 
-static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
 			const struct life_death *death)
 {
 	const struct counting *c = context;
@@ -54,7 +59,8 @@ static void count_death(void *context, const struct lives *lives, const struct l
 	}
 }
 
-static void count_constructor(void *context, const struct lives *lives, const struct lives_process *process, const struct event *event)
+static void count_constructor(void *context, const struct lives *lives,
+			      const struct lives_process *process, const struct event *event)
 {
 	struct streams_row *row = row_of(context, process);
 
@@ -78,11 +84,15 @@ static struct streams_row *named_row(struct streams *out, const char *name)
 	return row;
 }
 
-static struct shiny_err *load_roles(struct store *store, const struct scope *scope, struct counting *c)
+static struct shiny_err *load_roles(struct store *store, const struct scope *scope,
+				    struct counting *c)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT s.process, COALESCE(NULLIF(s.role, ''), s.name) FROM v_processes s WHERE %s", scope->where);
+	struct shiny_err *err = query_format(store, &q,
+					     "SELECT s.process, COALESCE(NULLIF(s.role, ''), "
+					     "s.name) FROM v_processes s WHERE %s",
+					     scope->where);
 
 	c->row_count = store_ids(store, "process");
 	c->rows = mem_zero(c->row_count, sizeof(*c->rows));
@@ -104,8 +114,12 @@ static struct shiny_err *load_types(struct store *store, struct counting *c)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, rule IN ('constructor', 'vptr', 'both') OR (rule = 'learned' AND confidence IN ('exact', 'high')) "
-					    "FROM type", &q);
+	struct shiny_err *err =
+		store_query(store,
+			    "SELECT id, rule IN ('constructor', 'vptr', 'both') OR (rule = "
+			    "'learned' AND confidence IN ('exact', 'high')) "
+			    "FROM type",
+			    &q);
 
 	c->type_count = store_ids(store, "type");
 	c->constructed = mem_zero(c->type_count, sizeof(*c->constructed));
@@ -150,11 +164,15 @@ static int by_allocations(const void *a, const void *b)
 	return p != q ? (p < q) - (p > q) : strcmp(x->name, y->name);
 }
 
-struct shiny_err *streams_load(struct store *store, const struct scope *scope, bool progress, struct streams *out)
+struct shiny_err *streams_load(struct store *store, const struct scope *scope, bool progress,
+			       struct streams *out)
 {
 	struct streams streams = { 0 };
 	struct counting counting = { .streams = &streams };
-	struct lives_observer observer = { .context = &counting, .birth = count_birth, .death = count_death, .constructor = count_constructor };
+	struct lives_observer observer = { .context = &counting,
+					   .birth = count_birth,
+					   .death = count_death,
+					   .constructor = count_constructor };
 	struct shiny_err *err = load_recorded(store, &streams.recorded);
 
 	if (!err)
@@ -164,7 +182,8 @@ struct shiny_err *streams_load(struct store *store, const struct scope *scope, b
 	if (!err)
 		err = load_types(store, &counting);
 	if (!err)
-		err = lives_run(store, scope, &observer, 1, progress ? "counting the four streams" : NULL);
+		err = lives_run(store, scope, &observer, 1,
+				progress ? "counting the four streams" : NULL);
 	free(counting.rows);
 	free(counting.constructed);
 	if (err) {

@@ -7,17 +7,20 @@
 #include "../../base/mem.h"
 
 /* The row's cell, or the empty one where it would be. */
-static struct type_seen *seen_cell(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable)
+static struct type_seen *seen_cell(const struct type_table *table, uint32_t process, uint32_t stack,
+				   uint32_t vtable)
 {
 	size_t i = type_table_seen_home(table, process, stack, vtable);
 
 	for (; table->seen[i].process; i = (i + 1) & (table->seen_room - 1))
-		if (table->seen[i].process == process && table->seen[i].stack == stack && table->seen[i].vtable == vtable)
+		if (table->seen[i].process == process && table->seen[i].stack == stack &&
+		    table->seen[i].vtable == vtable)
 			break;
 	return &table->seen[i];
 }
 
-uint32_t type_table_find_vtable(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable)
+uint32_t type_table_find_vtable(const struct type_table *table, uint32_t process, uint32_t stack,
+				uint32_t vtable)
 {
 	const struct type_seen *cell = seen_cell(table, process, stack, vtable);
 
@@ -78,12 +81,19 @@ struct shiny_err *type_table_load(struct store *store, size_t processes, struct 
 	VEC(struct type_seen) rows = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT process, stack, vtable, type FROM stat WHERE process > 0 AND (type > 0 OR vtable > 0)", &q);
+	struct shiny_err *err = store_query(store,
+					    "SELECT process, stack, vtable, type FROM stat WHERE "
+					    "process > 0 AND (type > 0 OR vtable > 0)",
+					    &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
-		if (query_id(q, 0, processes + 1)) /* a damaged file has rows of processes that it does not list */
-			*vec_push(&rows) = (struct type_seen){ query_id(q, 0, processes + 1), (uint32_t)query_number(q, 1), (uint32_t)query_number(q, 2),
-							       query_id(q, 3, store_ids(store, "type")) };
+		if (query_id(q, 0, processes + 1)) /* a damaged file has rows of processes that it
+						      does not list */
+			*vec_push(&rows) =
+				(struct type_seen){ query_id(q, 0, processes + 1),
+						    (uint32_t)query_number(q, 1),
+						    (uint32_t)query_number(q, 2),
+						    query_id(q, 3, store_ids(store, "type")) };
 	query_end(q);
 	fill(&table, rows.at, rows.count);
 	free(rows.at);

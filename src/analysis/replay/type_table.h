@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * type_table.h: what blocks of a stack are, as concluded at the end of the recording: table stat's types, found by process, stack and vtable.
+ * type_table.h: what blocks of a stack are, as concluded at the end of the recording: table stat's
+ * types, found by process, stack and vtable.
  *
- * Runs: CLI. Signals: no. Allocates: 16 to 32 bytes a type of a stack, as much again for each vtable of it. Threads: one a table.
+ * Runs: CLI. Signals: no. Allocates: 16 to 32 bytes a type of a stack, as much again for each
+ * vtable of it. Threads: one a table.
  *
- * Every block that is born is looked up, nearly all of them before their vtable is known: those have a table a process, of 8 bytes a cell, so
- * that one number is compared and what a program uses at a time stays in the cache. At most half of the cells are full: how far a search goes
- * is what a processor cannot predict, and at a half it is one cell as a rule.
+ * Every block that is born is looked up, nearly all of them before their vtable is known: those
+ * have a table a process, of 8 bytes a cell, so that one number is compared and what a program uses
+ * at a time stays in the cache. At most half of the cells are full: how far a search goes is what a
+ * processor cannot predict, and at a half it is one cell as a rule.
  */
 #ifndef SHINY_TYPE_TABLE_H
 #define SHINY_TYPE_TABLE_H
@@ -24,7 +27,8 @@ struct type_seen { /* of those with one */
 	uint32_t process, stack, vtable, type; /* process 0: empty */
 };
 struct type_table { /* zeroed: empty */
-	struct { struct type_cell *cells; unsigned shift; } *processes; /* by id - 1; 2^(64 - shift) cells */
+	/* by id - 1; 2^(64 - shift) cells */
+	struct { struct type_cell *cells; unsigned shift; } *processes;
 	size_t process_count;
 	struct type_cell *cells; /* of all */
 	size_t cell_count;
@@ -32,7 +36,8 @@ struct type_table { /* zeroed: empty */
 	size_t seen_room; /* a power of two */
 };
 
-SHINY_MUST_CHECK struct shiny_err *type_table_load(struct store *store, size_t processes, struct type_table *out);
+SHINY_MUST_CHECK struct shiny_err *type_table_load(struct store *store, size_t processes,
+						   struct type_table *out);
 void type_table_deinit(struct type_table *table);
 
 static inline size_t type_table_home(uint32_t stack, unsigned shift)
@@ -41,25 +46,32 @@ static inline size_t type_table_home(uint32_t stack, unsigned shift)
 }
 
 /* That type_table_find will be asked. `process`: 1 to process_count. */
-static inline __attribute__((always_inline)) void type_table_expect(const struct type_table *table, uint32_t process, uint32_t stack)
+static inline __attribute__((always_inline)) void type_table_expect(const struct type_table *table,
+								    uint32_t process,
+								    uint32_t stack)
 {
-	__builtin_prefetch(&table->processes[process - 1].cells[type_table_home(stack, table->processes[process - 1].shift)]);
+	__builtin_prefetch(
+		&table->processes[process - 1]
+			 .cells[type_table_home(stack, table->processes[process - 1].shift)]);
 }
 
-static inline size_t type_table_seen_home(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable)
+static inline size_t type_table_seen_home(const struct type_table *table, uint32_t process,
+					  uint32_t stack, uint32_t vtable)
 {
 	return hash_pair((uint64_t)process << 32 | stack, vtable) & (table->seen_room - 1);
 }
-static inline __attribute__((always_inline)) void type_table_expect_vtable(const struct type_table *table, uint32_t process, uint32_t stack,
-									  uint32_t vtable)
+static inline __attribute__((always_inline)) void type_table_expect_vtable(
+	const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable)
 {
 	__builtin_prefetch(&table->seen[type_table_seen_home(table, process, stack, vtable)]);
 }
 
-uint32_t type_table_find_vtable(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable);
+uint32_t type_table_find_vtable(const struct type_table *table, uint32_t process, uint32_t stack,
+				uint32_t vtable);
 
 /* Id in table type; 0 unknown. */
-static inline uint32_t type_table_find(const struct type_table *table, uint32_t process, uint32_t stack, uint32_t vtable)
+static inline uint32_t type_table_find(const struct type_table *table, uint32_t process,
+				       uint32_t stack, uint32_t vtable)
 {
 	const struct type_cell *cells = table->processes[process - 1].cells;
 	unsigned shift = table->processes[process - 1].shift;

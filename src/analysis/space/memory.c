@@ -17,15 +17,21 @@
 /* The owners of one process (?1) at one of its looks (?2): view v_memory for a single moment. */
 static const char owners_sql[] =
 	"SELECT CASE WHEN b.malloc THEN 'malloc' ELSE g.owner END AS owner, "
-	"CASE WHEN b.malloc AND g.owner <> 'malloc' THEN g.owner ELSE COALESCE(g.detail, '') END AS detail, COUNT(DISTINCT g.id), "
-	"SUM(CASE WHEN b.malloc THEN COALESCE(r.committed, 0) ELSE g.end_address - g.start_address - COALESCE((SELECT y.committed FROM residency y "
-	"WHERE y.segment = g.id AND y.malloc = 1 AND y.ns <= ?2 ORDER BY y.ns DESC LIMIT 1), 0) END), "
-	"SUM(COALESCE(r.committed, 0)), SUM(COALESCE(r.rss, 0)) AS rss, SUM(COALESCE(r.pss, 0)), SUM(COALESCE(r.private, 0)), "
+	"CASE WHEN b.malloc AND g.owner <> 'malloc' THEN g.owner ELSE COALESCE(g.detail, '') END "
+	"AS detail, COUNT(DISTINCT g.id), "
+	"SUM(CASE WHEN b.malloc THEN COALESCE(r.committed, 0) ELSE g.end_address - g.start_address "
+	"- COALESCE((SELECT y.committed FROM residency y "
+	"WHERE y.segment = g.id AND y.malloc = 1 AND y.ns <= ?2 ORDER BY y.ns DESC LIMIT 1), 0) "
+	"END), "
+	"SUM(COALESCE(r.committed, 0)), SUM(COALESCE(r.rss, 0)) AS rss, SUM(COALESCE(r.pss, 0)), "
+	"SUM(COALESCE(r.private, 0)), "
 	"SUM(COALESCE(r.swap, 0)), SUM(COALESCE(r.live_blocks, 0)), SUM(COALESCE(r.live_bytes, 0)) "
 	"FROM segment g CROSS JOIN (SELECT 0 AS malloc UNION ALL SELECT 1) b "
 	"LEFT JOIN residency r ON r.segment = g.id AND r.malloc = b.malloc AND "
-	"r.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = b.malloc AND x.ns <= ?2) "
-	"WHERE g.process = ?1 AND g.born_ns <= ?2 AND (g.ended_ns = 0 OR g.ended_ns > ?2) AND (b.malloc = 0 OR r.committed > 0 OR r.rss > 0) "
+	"r.ns = (SELECT MAX(x.ns) FROM residency x WHERE x.segment = g.id AND x.malloc = b.malloc "
+	"AND x.ns <= ?2) "
+	"WHERE g.process = ?1 AND g.born_ns <= ?2 AND (g.ended_ns = 0 OR g.ended_ns > ?2) AND "
+	"(b.malloc = 0 OR r.committed > 0 OR r.rss > 0) "
 	"GROUP BY 1, 2";
 
 
@@ -54,7 +60,9 @@ static int by_owner(const void *left, const void *right, void *context)
 	int names = strcmp(a->owner, b->owner);
 
 	if (names)
-		return x.rss != y.rss ? (x.rss < y.rss ? 1 : -1) : x.reserved != y.reserved ? (x.reserved < y.reserved ? 1 : -1) : names;
+		return x.rss != y.rss		  ? (x.rss < y.rss ? 1 : -1)
+		       : x.reserved != y.reserved ? (x.reserved < y.reserved ? 1 : -1)
+						  : names;
 	if (a->sums.rss != b->sums.rss)
 		return a->sums.rss < b->sums.rss ? 1 : -1;
 	return strcmp(a->detail, b->detail);
@@ -72,28 +80,38 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 		query_bind_number(q, 2, (int64_t)p->time);
 	}
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
+		struct memory_owner *o =
+			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
-		if (!o || !(o->owner = strdup(query_text(q, 0))) || !(o->detail = strdup(query_text(q, 1)))) {
+		if (!o || !(o->owner = strdup(query_text(q, 0))) ||
+		    !(o->detail = strdup(query_text(q, 1)))) {
 			query_end(q);
 			return SHINY_NO_MEMORY;
 		}
 		o->sums = (struct memory_sums){
-			.segments = (uint64_t)query_number(q, 2), .reserved = (uint64_t)query_number(q, 3), .committed = (uint64_t)query_number(q, 4),
-			.rss = (uint64_t)query_number(q, 5), .pss = (uint64_t)query_number(q, 6), .private = (uint64_t)query_number(q, 7),
-			.swap = (uint64_t)query_number(q, 8), .live_blocks = (uint64_t)query_number(q, 9), .live_bytes = (uint64_t)query_number(q, 10),
+			.segments = (uint64_t)query_number(q, 2),
+			.reserved = (uint64_t)query_number(q, 3),
+			.committed = (uint64_t)query_number(q, 4),
+			.rss = (uint64_t)query_number(q, 5),
+			.pss = (uint64_t)query_number(q, 6),
+			.private = (uint64_t)query_number(q, 7),
+			.swap = (uint64_t)query_number(q, 8),
+			.live_blocks = (uint64_t)query_number(q, 9),
+			.live_bytes = (uint64_t)query_number(q, 10),
 		};
 	}
 	query_end(q);
 	if (err)
 		return err;
 	if (!total_of(p, "unclassified").found) { /* it is always said, also that it is nothing */
-		struct memory_owner *o = rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
+		struct memory_owner *o =
+			rows_push(&p->owners, &p->owner_count, &p->owner_room, sizeof(*o));
 
 		if (!o || !(o->owner = strdup("unclassified")) || !(o->detail = strdup("")))
 			return SHINY_NO_MEMORY;
 	}
-	order = mem_alloc(sizeof(*order)); /* the order asks for sums over the rows while they move: it is given a copy */
+	/* the order asks for sums over the rows while they move: it is given a copy */
+	order = mem_alloc(sizeof(*order));
 	*order = *p;
 	order->owners = mem_alloc(p->owner_count * sizeof(*p->owners));
 	memcpy(order->owners, p->owners, p->owner_count * sizeof(*p->owners));
@@ -103,15 +121,19 @@ static struct shiny_err *load_owners(struct store *store, struct memory_process 
 	return NULL;
 }
 
-static struct shiny_err *load_looks(struct store *store, const struct scope *scope, enum memory_moment moment, uint64_t time, struct memory *out)
+static struct shiny_err *load_looks(struct store *store, const struct scope *scope,
+				    enum memory_moment moment, uint64_t time, struct memory *out)
 {
 	struct memory_process *p = NULL;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, 
-		"SELECT s.process, p.pid, COALESCE(NULLIF(p.role, ''), p.name, '(unknown)'), s.ns, s.areas, s.rss, s.pss, s.private, s.swap, "
-		"s.live_blocks, s.live_bytes FROM memory s LEFT JOIN process p ON p.id = s.process WHERE %s ORDER BY s.process, s.ns",
-		scope->where);
+	struct shiny_err *err =
+		query_format(store, &q,
+			     "SELECT s.process, p.pid, COALESCE(NULLIF(p.role, ''), p.name, "
+			     "'(unknown)'), s.ns, s.areas, s.rss, s.pss, s.private, s.swap, "
+			     "s.live_blocks, s.live_bytes FROM memory s LEFT JOIN process p ON "
+			     "p.id = s.process WHERE %s ORDER BY s.process, s.ns",
+			     scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = (uint32_t)query_number(q, 0);
@@ -134,14 +156,18 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 			break;
 		}
 		*look = (struct memory_look){ at, rss };
-		if (p->time != UINT64_MAX && ((moment == MEMORY_AT && at > time) || (moment == MEMORY_PEAK && rss <= p->sums.rss)))
+		if (p->time != UINT64_MAX && ((moment == MEMORY_AT && at > time) ||
+					      (moment == MEMORY_PEAK && rss <= p->sums.rss)))
 			continue;
 		if (moment == MEMORY_AT && at > time)
 			continue;
 		p->time = at;
 		p->areas = (uint64_t)query_number(q, 4);
-		p->sums = (struct memory_sums){ .rss = rss, .pss = (uint64_t)query_number(q, 6), .private = (uint64_t)query_number(q, 7),
-						.swap = (uint64_t)query_number(q, 8), .live_blocks = (uint64_t)query_number(q, 9),
+		p->sums = (struct memory_sums){ .rss = rss,
+						.pss = (uint64_t)query_number(q, 6),
+						.private = (uint64_t)query_number(q, 7),
+						.swap = (uint64_t)query_number(q, 8),
+						.live_blocks = (uint64_t)query_number(q, 9),
 						.live_bytes = (uint64_t)query_number(q, 10) };
 	}
 	query_end(q);
@@ -190,7 +216,8 @@ static struct shiny_err *load_facts(struct store *store, struct memory *out)
 	return err;
 }
 
-struct shiny_err *memory_load(struct store *store, const struct scope *scope, enum memory_moment moment, uint64_t time, struct memory *out)
+struct shiny_err *memory_load(struct store *store, const struct scope *scope,
+			      enum memory_moment moment, uint64_t time, struct memory *out)
 {
 	struct memory memory = { 0 };
 	size_t kept = 0;
@@ -255,7 +282,8 @@ struct counting {
 	size_t types;
 };
 
-static void count_live(struct counting *c, struct live *live, uint32_t type, const struct life *life)
+static void count_live(struct counting *c, struct live *live, uint32_t type,
+		       const struct life *life)
 {
 	unsigned kind = life->api == SHINY_API_COLLECTED;
 
@@ -274,7 +302,10 @@ static uint64_t at_moment(void *context, const struct lives *lives, uint64_t mom
 
 	for (size_t i = 0; i < c->live_count; i++) {
 		struct live *live = &c->lives[i];
-		const struct lives_process *p = live->process && live->process <= lives->process_count ? &lives->processes[live->process - 1] : NULL;
+		const struct lives_process *p =
+			live->process && live->process <= lives->process_count
+				? &lives->processes[live->process - 1]
+				: NULL;
 
 		if (live->moment != moment || !p)
 			continue;
@@ -295,7 +326,9 @@ static int by_number(const void *left, const void *right)
 /* Fills `lives`, one a process. */
 static struct shiny_err *count_lives(struct store *store, struct live *lives, size_t count)
 {
-	struct counting c = { .lives = lives, .live_count = count, .moments = mem_alloc((count + 1) * sizeof(*c.moments)) };
+	struct counting c = { .lives = lives,
+			      .live_count = count,
+			      .moments = mem_alloc((count + 1) * sizeof(*c.moments)) };
 	struct lives_observer observer = { .context = &c, .moment = at_moment };
 	struct scope all = { 0 };
 	struct shiny_err *err;
@@ -322,7 +355,8 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
+	struct shiny_err *err = store_query(
+		store, "SELECT id, name, container, form, confidence, or_derived FROM type", &q);
 
 	*count = store_ids(store, "type");
 	*names = mem_zero(*count, sizeof(**names));
@@ -330,15 +364,21 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 		uint32_t id = query_id(q, 0, *count);
 
 		if (id && !(*names)[id])
-			(*names)[id] = type_name_block(&(struct type_text){ .type = query_text(q, 1), .container = query_is_null(q, 2) ? NULL : query_text(q, 2),
-				.form = query_text(q, 3), .confidence = query_text(q, 4), .derived = query_number(q, 5) != 0, .full = full });
+			(*names)[id] = type_name_block(&(struct type_text){
+				.type = query_text(q, 1),
+				.container = query_is_null(q, 2) ? NULL : query_text(q, 2),
+				.form = query_text(q, 3),
+				.confidence = query_text(q, 4),
+				.derived = query_number(q, 5) != 0,
+				.full = full });
 	}
 	query_end(q);
 	return err;
 }
 
 /* The node of an owner whose live blocks are known: they, by type, and the rest. */
-static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned kind, char *const *names, size_t name_count)
+static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned kind,
+		     char *const *names, size_t name_count)
 {
 	struct tree_node *blocks = tree_child(owner, kind ? "live objects" : "live blocks"), *rest;
 	uint64_t bytes = live->bytes[kind] < rss ? live->bytes[kind] : rss;
@@ -346,10 +386,12 @@ static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *l
 	if (!blocks)
 		return false;
 	blocks->value = bytes;
-	/* blocks that nobody has touched are not in memory: which of them are is not known, so types would not add up */
+	/* blocks that nobody has touched are not in memory: which of them are is not known, so
+	 * types would not add up */
 	for (size_t i = 0; bytes == live->bytes[kind] && i < live->types.count; i++) {
 		const struct live_type *t = &live->types.at[i];
-		const char *name = t->type < name_count && names[t->type] ? names[t->type] : "(type unknown)";
+		const char *name =
+			t->type < name_count && names[t->type] ? names[t->type] : "(type unknown)";
 		struct tree_node *leaf = t->bytes[kind] ? tree_child(blocks, name) : NULL;
 
 		if (t->bytes[kind] && !leaf)
@@ -357,7 +399,8 @@ static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *l
 		if (leaf)
 			leaf->value += t->bytes[kind];
 	}
-	rest = tree_child(owner, kind ? "not live: garbage, free memory and the heap's own data" : "not live: free memory and metadata of the allocator");
+	rest = tree_child(owner, kind ? "not live: garbage, free memory and the heap's own data"
+				      : "not live: free memory and metadata of the allocator");
 	if (!rest)
 		return false;
 	rest->value = rss - bytes;
@@ -365,7 +408,8 @@ static bool add_live(struct tree_node *owner, uint64_t rss, const struct live *l
 	return true;
 }
 
-static bool add_process(struct tree_node *root, const struct memory_process *p, const struct live *live, const char *match, char *const *names,
+static bool add_process(struct tree_node *root, const struct memory_process *p,
+			const struct live *live, const char *match, char *const *names,
 			size_t name_count)
 {
 	char *name = mem_format("%s, pid %" PRIu32, p->name, p->pid);
@@ -380,7 +424,8 @@ static bool add_process(struct tree_node *root, const struct memory_process *p, 
 
 		for (; end < p->owner_count && !strcmp(p->owners[end].owner, owner); end++)
 			rss += p->owners[end].sums.rss;
-		if ((match && !text_matches(match, owner)) || (!rss && strcmp(owner, "unclassified"))) {
+		if ((match && !text_matches(match, owner)) ||
+		    (!rss && strcmp(owner, "unclassified"))) {
 			i = end;
 			continue;
 		}
@@ -398,8 +443,11 @@ static bool add_process(struct tree_node *root, const struct memory_process *p, 
 		else if (!strcmp(owner, "oilpan") && live->bytes[1])
 			ok = add_live(node, rss, live, 1, names, name_count);
 		else
-			for (size_t k = i; ok && k < end && (end - i > 1 || *p->owners[k].detail); k++) {
-				struct tree_node *leaf = tree_child(node, *p->owners[k].detail ? p->owners[k].detail : "(other)");
+			for (size_t k = i; ok && k < end && (end - i > 1 || *p->owners[k].detail);
+			     k++) {
+				struct tree_node *leaf =
+					tree_child(node, *p->owners[k].detail ? p->owners[k].detail
+									      : "(other)");
 
 				ok = leaf != NULL;
 				if (leaf)
@@ -411,8 +459,8 @@ static bool add_process(struct tree_node *root, const struct memory_process *p, 
 	return ok;
 }
 
-struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match, double threshold, bool full,
-			      struct tree_node *root)
+struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match,
+			      double threshold, bool full, struct tree_node *root)
 {
 	struct live *lives = mem_zero(memory->count + 1, sizeof(*lives));
 	struct tree_node tree = { .name = strdup("all processes") };
@@ -422,7 +470,8 @@ struct shiny_err *memory_tree(struct store *store, const struct memory *memory, 
 	struct shiny_err *err = NULL;
 
 	for (size_t i = 0; i < memory->count; i++)
-		lives[i] = (struct live){ .process = memory->processes[i].id, .moment = memory->processes[i].time };
+		lives[i] = (struct live){ .process = memory->processes[i].id,
+					  .moment = memory->processes[i].time };
 	if (memory->count)
 		err = count_lives(store, lives, memory->count);
 	if (!err)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.h: whose the memory of each process was when the sidecar looked at it: reserved, accessible, resident.
+ * memory.h: whose the memory of each process was when the sidecar looked at it: reserved,
+ * accessible, resident.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
- * The resident bytes of a process's owners add up to what the kernel said of the process, `unclassified` included.
+ * The resident bytes of a process's owners add up to what the kernel said of the process,
+ * `unclassified` included.
  */
 #ifndef SHINY_MEMORY_H
 #define SHINY_MEMORY_H
@@ -15,7 +17,8 @@
 /* Bytes. */
 struct memory_sums {
 	uint64_t segments, reserved, committed, rss, pss, private, swap;
-	uint64_t live_blocks, live_bytes; /* of the owner malloc: its blocks; of others: garbage-collected objects */
+	uint64_t live_blocks, live_bytes; /* of the owner malloc: its blocks; of others:
+	                                   * garbage-collected objects */
 };
 struct memory_owner {
 	char *owner, *detail; /* detail "": nothing more to say */
@@ -30,7 +33,8 @@ struct memory_process {
 	uint64_t time;   /* of the look that this is about */
 	uint64_t areas;  /* mappings that the kernel listed; 0: it let us see the sum only */
 	struct memory_sums sums; /* live: malloc's */
-	struct memory_owner *owners; /* by owner, the one with most resident bytes first; within it by detail, likewise */
+	struct memory_owner *owners; /* by owner, the one with most resident bytes first; within it
+	                              * by detail, likewise */
 	size_t owner_count, owner_room;
 	struct memory_look *looks;   /* all of them */
 	size_t look_count, look_room;
@@ -38,21 +42,26 @@ struct memory_process {
 struct memory {
 	struct memory_process *processes; /* most resident bytes first */
 	size_t count, room;
-	size_t unseen; /* processes of the scope at which nobody looked: they lived too short, or looks were off */
+	size_t unseen; /* processes of the scope at which nobody looked: they lived too short, or
+	                * looks were off */
 	uint64_t period, cost, duration; /* ns; cost: of the sidecar's processor, for all looks */
 };
 
-enum memory_moment { MEMORY_LAST, MEMORY_PEAK, MEMORY_AT }; /* the last look; that with most resident bytes; the last until a time */
+enum memory_moment { MEMORY_LAST, MEMORY_PEAK, MEMORY_AT }; /* the last look; that with most
+                                                             * resident bytes; the last until a
+                                                             * time */
 
-SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct scope *scope, enum memory_moment moment, uint64_t time,
+SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct scope *scope,
+					       enum memory_moment moment, uint64_t time,
 					       struct memory *out);
 void memory_deinit(struct memory *memory);
 
 /*
- * Resident bytes as a tree: process, owner, detail; where events were kept, malloc's and the garbage collector's are the types of what was live at
- * that moment, and the rest.
+ * Resident bytes as a tree: process, owner, detail; where events were kept, malloc's and the
+ * garbage collector's are the types of what was live at that moment, and the rest.
  */
-SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store, const struct memory *memory, const char *match, double threshold, bool full,
+SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store, const struct memory *memory,
+					       const char *match, double threshold, bool full,
 					       struct tree_node *root);
 
 #endif

@@ -35,9 +35,11 @@ static struct range *range_at(struct page_history *history, uint64_t number, boo
 	return range;
 }
 
-void page_history_mark(struct page_history *history, uint64_t address, uint64_t size, enum page_state state)
+void page_history_mark(struct page_history *history, uint64_t address, uint64_t size,
+		       enum page_state state)
 {
-	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT, ranges = last / RANGE_PAGES - page / RANGE_PAGES + 1;
+	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT,
+		 ranges = last / RANGE_PAGES - page / RANGE_PAGES + 1;
 
 	if (!range_map_afford(&history->map, ranges, 0))
 		return;
@@ -60,12 +62,15 @@ unsigned page_history_of(struct page_history *history, uint64_t page)
 {
 	const struct range *range = range_map_find(&history->map, page / RANGE_PAGES);
 
-	return !range ? 0u : range->any ? (unsigned)(range->all | range->sets[page % RANGE_PAGES]) : range->all;
+	return !range	    ? 0u
+	       : range->any ? (unsigned)(range->all | range->sets[page % RANGE_PAGES])
+			    : range->all;
 }
 
 static int by_key(const void *left, const void *right)
 {
-	uint64_t a = ((const struct range_cell *)left)->key, b = ((const struct range_cell *)right)->key;
+	uint64_t a = ((const struct range_cell *)left)->key,
+		 b = ((const struct range_cell *)right)->key;
 
 	return (a > b) - (a < b);
 }

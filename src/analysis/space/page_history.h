@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_history.h: which lifetime states the objects had that ever lay on each page of an address space.
+ * page_history.h: which lifetime states the objects had that ever lay on each page of an address
+ * space.
  *
- * Runs: CLI. Signals: no. Allocates: 512 bytes a range of 2 MiB in which an object ended; 32 one that a single object filled. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: 512 bytes a range of 2 MiB in which an object ended; 32 one
+ * that a single object filled. Threads: one.
  */
 #ifndef SHINY_PAGE_HISTORY_H
 #define SHINY_PAGE_HISTORY_H
 
 #include "../query/range_map.h"
 
-/* The taxonomy of lifetimes.h, as bits of a set. Z (zombies) needs data on accesses, which a session does not have. */
+/* The taxonomy of lifetimes.h, as bits of a set. Z (zombies) needs data on accesses, which a
+ * session does not have. */
 enum page_state { PAGE_DESTROYED = 1, PAGE_REUSED = 2, PAGE_PERSISTENT = 4, PAGE_SETS = 8 };
 extern const char *const page_set_names[PAGE_SETS]; /* "R+P"; of the empty one "-" */
 
@@ -18,7 +21,8 @@ struct page_history { /* zeroed: empty */
 };
 
 /* An object of this state lay there. */
-void page_history_mark(struct page_history *history, uint64_t address, uint64_t size, enum page_state state);
+void page_history_mark(struct page_history *history, uint64_t address, uint64_t size,
+		       enum page_state state);
 /* The set of a page (address / 4096). */
 unsigned page_history_of(struct page_history *history, uint64_t page);
 

@@ -2,9 +2,10 @@
 /*
  * page_moment.c: see page_moment.h.
  *
- * At the moment every live block is written down by its address alone. What type it is and how it ends is told with its death, which
- * comes for each of them: replay.h tells the deaths of those that never die, too. That a death is one of these is known by its number,
- * without a look-up: the younger ones began behind the moment.
+ * At the moment every live block is written down by its address alone. What type it is and how it
+ * ends is told with its death, which comes for each of them: replay.h tells the deaths of those
+ * that never die, too. That a death is one of these is known by its number, without a look-up: the
+ * younger ones began behind the moment.
  */
 #include "page_moment.h"
 
@@ -15,12 +16,14 @@
 
 static int by_address(const void *left, const void *right)
 {
-	uint64_t a = ((const struct page_block *)left)->address, b = ((const struct page_block *)right)->address;
+	uint64_t a = ((const struct page_block *)left)->address,
+		 b = ((const struct page_block *)right)->address;
 
 	return (a > b) - (a < b);
 }
 
-static struct page_space *space_of(struct page_moment *m, const struct lives *lives, const struct lives_process *p)
+static struct page_space *space_of(struct page_moment *m, const struct lives *lives,
+				   const struct lives_process *p)
 {
 	if (!m->spaces) {
 		m->count = lives->process_count;
@@ -41,7 +44,8 @@ static struct page_block *push(struct page_space *space, const struct life *life
 		space->room = space->room ? space->room * 2 : 64;
 		space->blocks = mem_resize(space->blocks, space->room, sizeof(*space->blocks));
 	}
-	space->blocks[space->count] = (struct page_block){ .address = life->address, .size = size_of(life->size) };
+	space->blocks[space->count] =
+		(struct page_block){ .address = life->address, .size = size_of(life->size) };
 	return &space->blocks[space->count++];
 }
 
@@ -59,7 +63,8 @@ static void take(struct page_moment *m, const struct lives *lives)
 		lives_each(p, life) {
 			push(space, life);
 			if (m->history)
-				page_history_mark(&space->history, life->address, size_of(life->size), PAGE_PERSISTENT);
+				page_history_mark(&space->history, life->address,
+						  size_of(life->size), PAGE_PERSISTENT);
 		}
 		if (space->count)
 			qsort(space->blocks, space->count, sizeof(*space->blocks), by_address);
@@ -68,11 +73,13 @@ static void take(struct page_moment *m, const struct lives *lives)
 
 static enum page_state state_of(enum life_end end)
 {
-	return end == LIFE_FREED || end == LIFE_REALLOCED ? PAGE_DESTROYED : end == LIFE_NEVER ? PAGE_PERSISTENT : PAGE_REUSED;
+	return end == LIFE_FREED || end == LIFE_REALLOCED ? PAGE_DESTROYED
+	       : end == LIFE_NEVER			  ? PAGE_PERSISTENT
+							  : PAGE_REUSED;
 }
 
-static void tell(const struct page_moment *m, struct page_block *block, const struct lives *lives, const struct lives_process *process,
-		 const struct life *life, enum page_state fate)
+static void tell(const struct page_moment *m, struct page_block *block, const struct lives *lives,
+		 const struct lives_process *process, const struct life *life, enum page_state fate)
 {
 	block->fate = fate;
 	block->type = groups_find(m->types, lives, process, life);
@@ -110,7 +117,8 @@ static void grow(struct page_space *space)
 }
 
 /* The block of the moment that is at this address now; NULL: it is a younger one. */
-static struct page_block *block_of(const struct page_space *space, const struct life *life, uint64_t address)
+static struct page_block *block_of(const struct page_space *space, const struct life *life,
+				   uint64_t address)
 {
 	struct page_block key = { .address = address };
 
@@ -126,10 +134,11 @@ static struct page_block *block_of(const struct page_space *space, const struct 
 }
 
 /*
- * What is behind an address that was moved to is never out of date: something else can be there only after another move, which says so,
- * or if it is younger.
+ * What is behind an address that was moved to is never out of date: something else can be there
+ * only after another move, which says so, or if it is younger.
  */
-static void see_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void see_move(void *context, const struct lives *lives, const struct lives_process *process,
+		     const struct life *life, uint64_t before)
 {
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, lives, process);
@@ -139,7 +148,8 @@ static void see_move(void *context, const struct lives *lives, const struct live
 		return;
 	if (!m->taken) { /* also at the end */
 		if (m->history && !space->ended)
-			page_history_mark(&space->history, before, size_of(life->size), PAGE_REUSED);
+			page_history_mark(&space->history, before, size_of(life->size),
+					  PAGE_REUSED);
 		return;
 	}
 	block = block_of(space, life, before);
@@ -152,17 +162,20 @@ static void see_move(void *context, const struct lives *lives, const struct live
 }
 
 /* What a smaller object gives back is R, as all that a collector gives to others. */
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life,
+		       uint64_t before)
 {
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, lives, process);
 
 	if (m->history && !m->searching && !m->taken && !space->ended && life->size < before)
-		page_history_mark(&space->history, life->address + life->size, size_of(before - life->size), PAGE_REUSED);
+		page_history_mark(&space->history, life->address + life->size,
+				  size_of(before - life->size), PAGE_REUSED);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, lives, process);
@@ -175,20 +188,23 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		if (death->end == LIFE_NEVER)
 			tell(m, push(space, life), lives, process, life, PAGE_PERSISTENT);
 		if (m->history)
-			page_history_mark(&space->history, life->address, size_of(life->size), state_of(death->end));
+			page_history_mark(&space->history, life->address, size_of(life->size),
+					  state_of(death->end));
 	} else if (m->taken) {
 		struct page_block *block = block_of(space, life, life->address);
 
 		if (block)
 			tell(m, block, lives, process, life, state_of(death->end));
 	} else if (m->history && !space->ended) {
-		page_history_mark(&space->history, life->address, size_of(life->size), state_of(death->end));
+		page_history_mark(&space->history, life->address, size_of(life->size),
+				  state_of(death->end));
 	}
 }
 
 /* ---- the peak ---- */
 
-static void changed(struct page_moment *m, const struct lives *lives, struct page_space *space, uint64_t more, uint64_t now)
+static void changed(struct page_moment *m, const struct lives *lives, struct page_space *space,
+		    uint64_t more, uint64_t now)
 {
 	if (space->ended)
 		return;
@@ -202,7 +218,8 @@ static void changed(struct page_moment *m, const struct lives *lives, struct pag
 	}
 }
 
-static void sum_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void sum_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	struct page_moment *m = context;
 
@@ -210,7 +227,9 @@ static void sum_birth(void *context, const struct lives *lives, const struct liv
 	changed(m, lives, space_of(m, lives, process), life->size, life->birth);
 }
 
-static void sum_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void sum_resize(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life,
+		       uint64_t before)
 {
 	struct page_moment *m = context;
 
@@ -220,8 +239,8 @@ static void sum_resize(void *context, const struct lives *lives, const struct li
 	changed(m, lives, space_of(m, lives, process), life->size - before, m->now);
 }
 
-static void sum_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void sum_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct page_moment *m = context;
 	struct page_space *space = space_of(m, lives, process);
@@ -281,18 +300,26 @@ static void empty(struct page_moment *m)
 	m->bytes = 0;
 }
 
-struct shiny_err *page_moment_run(struct store *store, const struct scope *scope, struct page_moment *m, const struct lives_observer *others,
+struct shiny_err *page_moment_run(struct store *store, const struct scope *scope,
+				  struct page_moment *m, const struct lives_observer *others,
 				  size_t other_count, bool progress)
 {
 	struct lives_observer *observers = mem_zero(other_count + 1, sizeof(*observers));
 	struct shiny_err *err = NULL;
 
-	observers[0] = (struct lives_observer){ .context = m, .death = see_death, .resize = see_resize, .move = see_move };
+	observers[0] = (struct lives_observer){
+		.context = m, .death = see_death, .resize = see_resize, .move = see_move
+	};
 	if (m->when == PAGE_WHEN_PEAK) {
-		observers[0] = (struct lives_observer){ .context = m, .birth = sum_birth, .death = sum_death, .resize = sum_resize, .move = see_move,
+		observers[0] = (struct lives_observer){ .context = m,
+							.birth = sum_birth,
+							.death = sum_death,
+							.resize = sum_resize,
+							.move = see_move,
 							.moment = see_moment };
 		m->searching = true;
-		err = lives_run(store, scope, observers, 1, progress ? "looking for the peak" : NULL);
+		err = lives_run(store, scope, observers, 1,
+				progress ? "looking for the peak" : NULL);
 		m->searching = false;
 		empty(m);
 	} else if (m->when == PAGE_WHEN_TIME) {
@@ -302,10 +329,12 @@ struct shiny_err *page_moment_run(struct store *store, const struct scope *scope
 	for (size_t i = 0; i < other_count; i++)
 		observers[i + 1] = others[i];
 	if (!err)
-		err = lives_run(store, scope, observers, other_count + 1, progress ? "following every block" : NULL);
+		err = lives_run(store, scope, observers, other_count + 1,
+				progress ? "following every block" : NULL);
 	for (size_t i = 0; !err && m->when == PAGE_WHEN_END && i < m->count; i++)
 		if (m->spaces[i].count)
-			qsort(m->spaces[i].blocks, m->spaces[i].count, sizeof(*m->spaces[i].blocks), by_address);
+			qsort(m->spaces[i].blocks, m->spaces[i].count, sizeof(*m->spaces[i].blocks),
+			      by_address);
 	free(observers);
 	return err;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_moment.h: the blocks that were live at a moment, in the order of their addresses, with how each ends later; and what lay on their
- * pages before. What pages.c counts.
+ * page_moment.h: the blocks that were live at a moment, in the order of their addresses, with how
+ * each ends later; and what lay on their pages before. What pages.c counts.
  *
- * Runs: CLI. Signals: no. Allocates: 24 bytes a live block at the moment, 32 to 64 one that is moved later; what page_history.h says.
+ * Runs: CLI. Signals: no. Allocates: 24 bytes a live block at the moment, 32 to 64 one that is
+ * moved later; what page_history.h says.
  * Threads: one a store.
  *
- * The most live bytes (PAGES_AT_PEAK) are those of all processes of the scope that run, event by event; the moment is the first at which
- * they are reached. That needs a pass of its own: the moment is known only behind it.
+ * The most live bytes (PAGES_AT_PEAK) are those of all processes of the scope that run, event by
+ * event; the moment is the first at which they are reached. That needs a pass of its own: the
+ * moment is known only behind it.
  */
 #ifndef SHINY_PAGE_MOMENT_H
 #define SHINY_PAGE_MOMENT_H
@@ -35,7 +37,8 @@ struct page_space { /* of a process */
 	struct page_block *blocks; /* ascending by address */
 	size_t count, room;
 	struct page_history history;
-	struct page_moved *moved; /* since the moment, by a collection: open addressing, a power of two, or none */
+	struct page_moved *moved; /* since the moment, by a collection: open addressing, a power of
+	                           * two, or none */
 	size_t moved_room, moved_count;
 };
 
@@ -46,7 +49,8 @@ struct page_moment {
 	uint64_t time; /* asked for; the peak's, found */
 	bool history;
 	const struct groups *types, *sites;
-	struct page_space *spaces; /* process id n is n - 1; only those of the scope have anything */
+	struct page_space *spaces; /* process id n is n - 1; only those of the scope have
+	                            * anything */
 	size_t count;
 	/* working state */
 	bool searching, taken;
@@ -56,11 +60,13 @@ struct page_moment {
 };
 
 /*
- * Goes through the session. The first members up to `sites` are given, the others zero. `others`, `other_count`: observers that see the
- * same pass.
+ * Goes through the session. The first members up to `sites` are given, the others zero. `others`,
+ * `other_count`: observers that see the same pass.
  */
-SHINY_MUST_CHECK struct shiny_err *page_moment_run(struct store *store, const struct scope *scope, struct page_moment *moment,
-						   const struct lives_observer *others, size_t other_count, bool progress);
+SHINY_MUST_CHECK struct shiny_err *page_moment_run(struct store *store, const struct scope *scope,
+						   struct page_moment *moment,
+						   const struct lives_observer *others,
+						   size_t other_count, bool progress);
 void page_moment_deinit(struct page_moment *moment);
 
 #endif

@@ -14,9 +14,11 @@ static void push(struct page_refs *refs, uint64_t who, uint64_t page)
 	refs->at[refs->count++] = (struct page_ref){ page, who };
 }
 
-uint64_t page_refs_add(struct page_refs *refs, uint64_t who, uint32_t space, uint64_t address, uint64_t size)
+uint64_t page_refs_add(struct page_refs *refs, uint64_t who, uint32_t space, uint64_t address,
+		       uint64_t size)
 {
-	uint64_t first = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT, above = (uint64_t)space << (48 - PAGE_SHIFT);
+	uint64_t first = address >> PAGE_SHIFT, last = block_last(address, size) >> PAGE_SHIFT,
+		 above = (uint64_t)space << (48 - PAGE_SHIFT);
 
 	push(refs, who, above | first);
 	if (last > first)
@@ -28,7 +30,8 @@ static int compare(const void *left, const void *right)
 {
 	const struct page_ref *a = left, *b = right;
 
-	return a->page != b->page ? (a->page < b->page ? -1 : 1) : (a->who > b->who) - (a->who < b->who);
+	return a->page != b->page ? (a->page < b->page ? -1 : 1)
+				  : (a->who > b->who) - (a->who < b->who);
 }
 
 void page_refs_sort(struct page_refs *refs)

@@ -18,8 +18,10 @@ struct page_refs { /* zeroed: empty */
 	size_t count, room;
 };
 
-/* The pages on which a block begins and ends. Returns how many it fills in between: those are nobody else's, and are not kept. */
-uint64_t page_refs_add(struct page_refs *refs, uint64_t who, uint32_t space, uint64_t address, uint64_t size);
+/* The pages on which a block begins and ends. Returns how many it fills in between: those are
+ * nobody else's, and are not kept. */
+uint64_t page_refs_add(struct page_refs *refs, uint64_t who, uint32_t space, uint64_t address,
+		       uint64_t size);
 /* In the order of pages, then of who; each once. */
 void page_refs_sort(struct page_refs *refs);
 void page_refs_deinit(struct page_refs *refs);

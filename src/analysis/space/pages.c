@@ -2,8 +2,9 @@
 /*
  * pages.c: see pages.h.
  *
- * The blocks of a process come in the order of their addresses, so a page is done when a block begins behind it, and the blocks on it
- * stand next to each other. Pages inside a large block are all the same: they are counted without being looked at.
+ * The blocks of a process come in the order of their addresses, so a page is done when a block
+ * begins behind it, and the blocks on it stand next to each other. Pages inside a large block are
+ * all the same: they are counted without being looked at.
  */
 #define _GNU_SOURCE
 #include "pages.h"
@@ -19,7 +20,8 @@
 #include "../totals/process_names.h"
 
 const uint64_t pages_bucket_up_to[PAGES_BUCKETS] = { 64, 256, 1024, 4096, 16384, UINT64_MAX };
-const char *const pages_bucket_names[PAGES_BUCKETS] = { "0 - 64 B", "65 - 256 B", "257 B - 1 KiB", "1 - 4 KiB", "4 - 16 KiB", "over 16 KiB" };
+const char *const pages_bucket_names[PAGES_BUCKETS] = { "0 - 64 B",  "65 - 256 B", "257 B - 1 KiB",
+							"1 - 4 KiB", "4 - 16 KiB", "over 16 KiB" };
 
 /* ---- a process's pages ---- */
 
@@ -113,15 +115,18 @@ static void emit(struct sweep *s, const struct page_run *run, unsigned buckets)
 /* Bytes of a block on a page. */
 static uint64_t bytes_on(const struct page_block *block, uint64_t page)
 {
-	uint64_t from = page << PAGE_SHIFT, to = from + PAGE_BYTES, end = block->address + block->size;
+	uint64_t from = page << PAGE_SHIFT, to = from + PAGE_BYTES,
+		 end = block->address + block->size;
 
 	from = block->address > from ? block->address : from;
 	to = end < to ? end : to;
 	return to > from ? to - from : 0;
 }
 
-/* A block with this many bytes on the page is there, which has this serial number. `alone`: only blocks of its type or site are. */
-static void count_on(struct pinning *row, uint64_t serial, const struct page_run *run, uint64_t bytes, bool alone)
+/* A block with this many bytes on the page is there, which has this serial number. `alone`: only
+ * blocks of its type or site are. */
+static void count_on(struct pinning *row, uint64_t serial, const struct page_run *run,
+		     uint64_t bytes, bool alone)
 {
 	struct pages_pin *pin = &row->pin;
 
@@ -139,8 +144,12 @@ static void count_on(struct pinning *row, uint64_t serial, const struct page_run
 static void close_page(struct sweep *s, size_t to)
 {
 	struct pages_sums *sums = &s->p->sums;
-	struct page_run run = { s->page, 1, s->block_count, s->bytes, (uint8_t)__builtin_popcountll(s->lines), s->fates, false };
-	bool under = run.bytes < s->under, single = run.blocks == 1 && run.bytes < PAGE_BYTES, one_type = true, one_site = true;
+	struct page_run run = {
+		s->page,  1,	s->block_count, s->bytes, (uint8_t)__builtin_popcountll(s->lines),
+		s->fates, false
+	};
+	bool under = run.bytes < s->under, single = run.blocks == 1 && run.bytes < PAGE_BYTES,
+	     one_type = true, one_site = true;
 
 	if (!s->block_count)
 		return;
@@ -166,7 +175,8 @@ static void close_page(struct sweep *s, size_t to)
 	s->block_count = 0;
 }
 
-/* Bytes [from, to) of a page are of block `index`; of one with no bytes they are the place where it lies. */
+/* Bytes [from, to) of a page are of block `index`; of one with no bytes they are the place where it
+ * lies. */
 static void fill(struct sweep *s, size_t index, uint64_t page, unsigned from, unsigned to)
 {
 	const struct page_block *block = &s->blocks[index];
@@ -191,7 +201,8 @@ static void fill(struct sweep *s, size_t index, uint64_t page, unsigned from, un
 static void sweep_block(struct sweep *s, size_t index)
 {
 	const struct page_block *block = &s->blocks[index];
-	uint64_t last = block_last(block->address, block->size), first_page = block->address >> PAGE_SHIFT, last_page = last >> PAGE_SHIFT;
+	uint64_t last = block_last(block->address, block->size),
+		 first_page = block->address >> PAGE_SHIFT, last_page = last >> PAGE_SHIFT;
 	unsigned from = block->address % PAGE_BYTES;
 
 	if (first_page == last_page) {
@@ -200,8 +211,13 @@ static void sweep_block(struct sweep *s, size_t index)
 	}
 	fill(s, index, first_page, from, PAGE_BYTES);
 	close_page(s, index + 1);
-	if (last_page > first_page + 1 && range_map_afford(&s->space->history.map, (last_page - first_page) / RANGE_PAGES + 1, 0)) {
-		struct page_run run = { first_page + 1, last_page - first_page - 1, 1, PAGE_BYTES, PAGE_LINES, (uint8_t)block->fate, false };
+	if (last_page > first_page + 1 &&
+	    range_map_afford(&s->space->history.map, (last_page - first_page) / RANGE_PAGES + 1,
+			     0)) {
+		struct page_run run = {
+			first_page + 1, last_page - first_page - 1, 1,	  PAGE_BYTES,
+			PAGE_LINES,	(uint8_t)block->fate,	    false
+		};
 
 		emit(s, &run, 1u << block->bucket);
 		s->types[block->type].pin.pages += run.count;
@@ -210,7 +226,8 @@ static void sweep_block(struct sweep *s, size_t index)
 	fill(s, index, last_page, 0, (unsigned)(last % PAGE_BYTES) + 1);
 }
 
-/* Sums that need no pages; and each byte gets one owner: what begins first keeps what lies over it off. Returns how many blocks are left. */
+/* Sums that need no pages; and each byte gets one owner: what begins first keeps what lies over it
+ * off. Returns how many blocks are left. */
 static size_t part(struct sweep *s, struct page_block *blocks, size_t count)
 {
 	struct pages_sums *sums = &s->p->sums;
@@ -277,7 +294,8 @@ static void sweep_process(struct sweep *s, struct pages_process *p, struct page_
 	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
 		struct pages_bucket *bucket = &p->sums.buckets[i];
 
-		bucket->reclaimable = bucket->alone - (bucket->alone_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+		bucket->reclaimable =
+			bucket->alone - (bucket->alone_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 	}
 	p->history = space->history;
 	space->history = (struct page_history){ 0 };
@@ -298,19 +316,24 @@ static uint64_t moment_of(const struct series *s, size_t i)
 	return (uint64_t)((unsigned __int128)s->duration * (i + 1) / s->count);
 }
 
-static void series_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void series_birth(void *context, const struct lives *lives,
+			 const struct lives_process *process, const struct life *life)
 {
-	page_counts_add(&((struct series *)context)->counts, process->id, life->address, life->size);
+	page_counts_add(&((struct series *)context)->counts, process->id, life->address,
+			life->size);
 }
 
-static void series_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void series_death(void *context, const struct lives *lives,
+			 const struct lives_process *process, const struct life *life,
 			 const struct life_death *death)
 {
 	if (death->end != LIFE_NEVER)
-		page_counts_remove(&((struct series *)context)->counts, process->id, life->address, life->size);
+		page_counts_remove(&((struct series *)context)->counts, process->id, life->address,
+				   life->size);
 }
 
-static void series_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void series_resize(void *context, const struct lives *lives,
+			  const struct lives_process *process, const struct life *life,
 			  uint64_t before)
 {
 	struct page_counts *counts = &((struct series *)context)->counts;
@@ -319,7 +342,9 @@ static void series_resize(void *context, const struct lives *lives, const struct
 	page_counts_add(counts, process->id, life->address, life->size);
 }
 
-static void series_move(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t before)
+static void series_move(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
+			uint64_t before)
 {
 	struct page_counts *counts = &((struct series *)context)->counts;
 
@@ -327,12 +352,14 @@ static void series_move(void *context, const struct lives *lives, const struct l
 	page_counts_add(counts, process->id, life->address, life->size);
 }
 
-static void series_fork(void *context, const struct lives *lives, const struct lives_process *parent, const struct lives_process *child)
+static void series_fork(void *context, const struct lives *lives,
+			const struct lives_process *parent, const struct lives_process *child)
 {
 	page_counts_inherit(&((struct series *)context)->counts, child);
 }
 
-/* At the last moment, what ended since the one before is still told: most sessions end with their processes. */
+/* At the last moment, what ended since the one before is still told: most sessions end with their
+ * processes. */
 static uint64_t series_moment(void *context, const struct lives *lives, uint64_t now)
 {
 	struct series *s = context;
@@ -344,7 +371,9 @@ static uint64_t series_moment(void *context, const struct lives *lives, uint64_t
 			page_counts_end(&s->counts, lives->processes[i].id);
 	s->last = now;
 	while (s->done < s->count && moment_of(s, s->done) <= now)
-		s->points[s->done++] = (struct pages_point){ now, counts->blocks, counts->bytes, counts->pages, counts->lines, counts->ranges };
+		s->points[s->done++] =
+			(struct pages_point){ now,	     counts->blocks, counts->bytes,
+					      counts->pages, counts->lines,  counts->ranges };
 	return s->done < s->count ? moment_of(s, s->done) : UINT64_MAX;
 }
 
@@ -361,10 +390,13 @@ static void add_sums(struct pages_sums *to, const struct pages_sums *from)
 		sum[i] += more[i];
 }
 
-static struct shiny_err *load_looks(struct store *store, const struct scope *scope, struct pages *pages)
+static struct shiny_err *load_looks(struct store *store, const struct scope *scope,
+				    struct pages *pages)
 {
 	struct memory memory;
-	struct shiny_err *err = memory_load(store, scope, pages->at == PAGES_AT_END ? MEMORY_LAST : MEMORY_AT, pages->time, &memory);
+	struct shiny_err *err =
+		memory_load(store, scope, pages->at == PAGES_AT_END ? MEMORY_LAST : MEMORY_AT,
+			    pages->time, &memory);
 
 	if (err)
 		return err;
@@ -381,7 +413,8 @@ static struct shiny_err *load_looks(struct store *store, const struct scope *sco
 			for (size_t o = 0; o < look->owner_count; o++) {
 				const struct memory_sums *sums = &look->owners[o].sums;
 
-				if (!sums->live_bytes && strcmp(look->owners[o].owner, "malloc") != 0)
+				if (!sums->live_bytes &&
+				    strcmp(look->owners[o].owner, "malloc") != 0)
 					continue;
 				p->sums.committed += sums->committed;
 				p->sums.resident += sums->rss;
@@ -402,7 +435,8 @@ static int by_pages(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static struct shiny_err *load_processes(struct store *store, struct page_moment *moment, struct sweep *sweep, struct pages *out)
+static struct shiny_err *load_processes(struct store *store, struct page_moment *moment,
+					struct sweep *sweep, struct pages *out)
 {
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
@@ -443,7 +477,8 @@ static int by_pins(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void arrange(struct groups *groups, const struct pinning *rows, const char *match, struct pages_pins *out)
+static void arrange(struct groups *groups, const struct pinning *rows, const char *match,
+		    struct pages_pins *out)
 {
 	out->rows = mem_zero(groups->count + 1, sizeof(*out->rows));
 	for (size_t i = 0; i < groups->count; i++) {
@@ -455,22 +490,28 @@ static void arrange(struct groups *groups, const struct pinning *rows, const cha
 	qsort(out->rows, out->count, sizeof(*out->rows), by_pins);
 }
 
-static struct shiny_err *find_moment(struct store *store, const struct pages_ask *ask, struct pages *out)
+static struct shiny_err *find_moment(struct store *store, const struct pages_ask *ask,
+				     struct pages *out)
 {
 	struct shiny_err *err = session_duration(store, &out->duration);
 
 	out->at = ask->at == PAGES_AT_SHARE ? PAGES_AT_TIME : ask->at;
-	out->time = ask->at == PAGES_AT_SHARE ? (uint64_t)((double)out->duration * ask->share) : ask->at == PAGES_AT_TIME ? ask->time : out->duration;
+	out->time = ask->at == PAGES_AT_SHARE  ? (uint64_t)((double)out->duration * ask->share)
+		    : ask->at == PAGES_AT_TIME ? ask->time
+					       : out->duration;
 	if (!err && out->time > out->duration)
-		err = shiny_err(SHINY_ERR_USAGE, "pages: the session ends after %.3f s", (double)out->duration / 1e9);
+		err = shiny_err(SHINY_ERR_USAGE, "pages: the session ends after %.3f s",
+				(double)out->duration / 1e9);
 	return err;
 }
 
 /* What keeps the pages is told once they are all known. */
-static struct shiny_err *load_pages(struct store *store, const struct scope *scope, const struct pages_ask *ask, struct page_moment *moment,
+static struct shiny_err *load_pages(struct store *store, const struct scope *scope,
+				    const struct pages_ask *ask, struct page_moment *moment,
 				    struct groups *types, struct groups *sites, struct pages *out)
 {
-	struct sweep sweep = { .under = ask->under, .types = mem_zero(types->count + 1, sizeof(*sweep.types)),
+	struct sweep sweep = { .under = ask->under,
+			       .types = mem_zero(types->count + 1, sizeof(*sweep.types)),
 			       .sites = mem_zero(sites->count + 1, sizeof(*sweep.sites)) };
 	struct shiny_err *err = load_processes(store, moment, &sweep, out);
 
@@ -489,14 +530,20 @@ static struct shiny_err *load_pages(struct store *store, const struct scope *sco
 	return err;
 }
 
-struct shiny_err *pages_load(struct store *store, const struct scope *scope, const struct pages_ask *ask, struct pages *out)
+struct shiny_err *pages_load(struct store *store, const struct scope *scope,
+			     const struct pages_ask *ask, struct pages *out)
 {
 	struct pages pages = { 0 };
 	struct groups types = { 0 }, sites = { 0 };
 	struct page_moment moment = { .history = ask->history, .types = &types, .sites = &sites };
 	struct series series = { .count = ask->points };
-	struct lives_observer observer = { .context = &series, .birth = series_birth, .death = series_death, .resize = series_resize,
-					   .move = series_move, .fork = series_fork, .moment = series_moment };
+	struct lives_observer observer = { .context = &series,
+					   .birth = series_birth,
+					   .death = series_death,
+					   .resize = series_resize,
+					   .move = series_move,
+					   .fork = series_fork,
+					   .moment = series_moment };
 	struct shiny_err *err = find_moment(store, ask, &pages);
 
 	if (!err)
@@ -504,13 +551,16 @@ struct shiny_err *pages_load(struct store *store, const struct scope *scope, con
 	if (!err)
 		err = groups_load(store, GROUP_SITE, ask->full_names, &sites);
 	if (!err) {
-		moment.when = pages.at == PAGES_AT_END ? PAGE_WHEN_END : pages.at == PAGES_AT_PEAK ? PAGE_WHEN_PEAK : PAGE_WHEN_TIME;
+		moment.when = pages.at == PAGES_AT_END	  ? PAGE_WHEN_END
+			      : pages.at == PAGES_AT_PEAK ? PAGE_WHEN_PEAK
+							  : PAGE_WHEN_TIME;
 		moment.time = pages.time;
 		series.duration = pages.duration;
 		pages.points = series.points = mem_zero(series.count + 1, sizeof(*series.points));
 		observer.first_moment = series.count ? moment_of(&series, 0) : 0;
 		range_maps_begin(store);
-		err = page_moment_run(store, scope, &moment, &observer, ask->points != 0, ask->progress);
+		err = page_moment_run(store, scope, &moment, &observer, ask->points != 0,
+				      ask->progress);
 		if (!err)
 			err = range_maps_end(store);
 		pages.point_count = series.done;

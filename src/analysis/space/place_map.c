@@ -18,7 +18,8 @@ static struct place *cell_of(const struct place_map *map, uint32_t process, uint
 {
 	size_t i = home_of(map, process, address);
 
-	while (map->cells[i].address && (map->cells[i].address != address || map->cells[i].process != process))
+	while (map->cells[i].address &&
+	       (map->cells[i].address != address || map->cells[i].process != process))
 		i = (i + 1) & (map->room - 1);
 	return &map->cells[i];
 }
@@ -33,7 +34,8 @@ struct place *place_map_find(const struct place_map *map, uint32_t process, uint
 void place_map_add(struct place_map *map, const struct place *place)
 {
 	if ((map->count + 1) * 4 > map->room * 3) {
-		struct place_map larger = { .room = map->room ? 2 * map->room : FIRST_ROOM, .count = map->count };
+		struct place_map larger = { .room = map->room ? 2 * map->room : FIRST_ROOM,
+					    .count = map->count };
 
 		larger.cells = mem_zero(larger.room, sizeof(*larger.cells));
 		for (size_t i = 0; i < map->room; i++)
@@ -48,7 +50,8 @@ void place_map_add(struct place_map *map, const struct place *place)
 
 void place_map_remove(struct place_map *map, struct place *place)
 {
-	hash_take_out(map->cells, map->room - 1, place, address, other, home_of(map, other->process, other->address));
+	hash_take_out(map->cells, map->room - 1, place, address, other,
+		      home_of(map, other->process, other->address));
 	map->count--;
 }
 

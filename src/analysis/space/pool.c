@@ -15,7 +15,8 @@ static uint32_t summary_words(uint32_t words)
 
 static void grow(struct pool *pool)
 {
-	uint32_t words = pool->words ? 2 * pool->words : 1, before = summary_words(pool->words), after = summary_words(words);
+	uint32_t words = pool->words ? 2 * pool->words : 1, before = summary_words(pool->words),
+		 after = summary_words(words);
 
 	pool->free = mem_resize(pool->free, words, sizeof(*pool->free));
 	memset(pool->free + pool->words, 0, (words - pool->words) * sizeof(*pool->free));

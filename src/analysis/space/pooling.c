@@ -2,9 +2,11 @@
 /*
  * pooling.c: see pooling.h.
  *
- * The first pass learns how long each call site's blocks live, and when most bytes were live. The second one is told of every birth and death
- * again, and gives each block a slot in two pools: that of its size and lifetime, and that of its type. Where a block lies in its pools, with
- * the block's own address, is all that is needed to say at a moment which pages are held, without pools and with.
+ * The first pass learns how long each call site's blocks live, and when most bytes were live. The
+ * second one is told of every birth and death again, and gives each block a slot in two pools: that
+ * of its size and lifetime, and that of its type. Where a block lies in its pools, with the block's
+ * own address, is all that is needed to say at a moment which pages are held, without pools and
+ * with.
  */
 #define _GNU_SOURCE
 #include "pooling.h"
@@ -40,7 +42,8 @@ struct pool_cell {
 	uint64_t hash;
 	uint32_t pool; /* index in pools, plus 1; 0: the cell is empty */
 };
-/* Which pools blocks of one call stack, slot and bucket begin in, as long as they have no vptr: what most ask again. */
+/* Which pools blocks of one call stack, slot and bucket begin in, as long as they have no vptr:
+ * what most ask again. */
 struct recent {
 	uint32_t process, stack;
 	uint64_t slot;
@@ -50,7 +53,8 @@ enum { RECENT = 32768 };
 
 /* Pages at a moment; [0] without pools, [1] with. */
 struct held {
-	struct page_refs groups[2], types[2]; /* on which blocks begin or end; who: [0] a group, or GROUPS + type group; [1] a pool */
+	struct page_refs groups[2], types[2]; /* on which blocks begin or end; who: [0] a group, or
+	                                       * GROUPS + type group; [1] a pool */
 	uint64_t (*of)[2];                    /* by group, and GROUPS + type group */
 	uint64_t buckets[PAGES_BUCKETS][2], total[2];
 };
@@ -85,7 +89,8 @@ static bool is_pooled(const struct life *life)
 
 /* ---- first pass ---- */
 
-static void learn_live(struct model *m, const struct lives_process *process, int64_t bytes, uint64_t time)
+static void learn_live(struct model *m, const struct lives_process *process, int64_t bytes,
+		       uint64_t time)
 {
 	if (m->processes[process->id].ended)
 		return;
@@ -97,13 +102,15 @@ static void learn_live(struct model *m, const struct lives_process *process, int
 	}
 }
 
-static void learn_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void learn_birth(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life)
 {
 	if (is_pooled(life))
 		learn_live(context, process, (int64_t)life->size, life->birth);
 }
 
-static void learn_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void learn_death(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
 			const struct life_death *death)
 {
 	struct model *m = context;
@@ -113,7 +120,8 @@ static void learn_death(void *context, const struct lives *lives, const struct l
 		m->collected += !life->inherited;
 		return;
 	}
-	m->site_lives[groups_find(&m->sites, lives, process, life)][population_of(age, m->duration)]++;
+	m->site_lives[groups_find(&m->sites, lives, process, life)]
+		     [population_of(age, m->duration)]++;
 	if (death->end != LIFE_NEVER)
 		learn_live(m, process, -(int64_t)life->size, death->time);
 }
@@ -146,14 +154,16 @@ static enum population lifetime_of_site(const struct model *m, uint32_t site)
 
 /* ---- pools ---- */
 
-static struct pool_cell *pool_cell(const struct model *m, uint64_t hash, uint32_t process, uint32_t of, uint64_t slot)
+static struct pool_cell *pool_cell(const struct model *m, uint64_t hash, uint32_t process,
+				   uint32_t of, uint64_t slot)
 {
 	size_t i = hash & (m->pool_cell_room - 1);
 
 	for (; m->pool_cells[i].pool; i = (i + 1) & (m->pool_cell_room - 1)) {
 		const struct pooled *p = &m->pools[m->pool_cells[i].pool - 1];
 
-		if (m->pool_cells[i].hash == hash && p->process == process && p->of == of && p->slot == slot)
+		if (m->pool_cells[i].hash == hash && p->process == process && p->of == of &&
+		    p->slot == slot)
 			break;
 	}
 	return &m->pool_cells[i];
@@ -188,7 +198,8 @@ static uint32_t find_pool(struct model *m, uint32_t process, uint32_t of, uint64
 			m->pool_room = m->pool_room ? 2 * m->pool_room : 1024;
 			m->pools = mem_resize(m->pools, m->pool_room, sizeof(*m->pools));
 		}
-		m->pools[m->pool_count++] = (struct pooled){ .process = process, .of = of, .slot = slot };
+		m->pools[m->pool_count++] =
+			(struct pooled){ .process = process, .of = of, .slot = slot };
 		*cell = (struct pool_cell){ hash, (uint32_t)m->pool_count };
 	}
 	return cell->pool - 1;
@@ -204,20 +215,29 @@ static uint32_t bucket_of(uint64_t size)
 }
 
 /* Where a block begins: its two pools, and whether it has a mapping of its own. */
-static bool choose_pools(struct model *m, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t pools[PLACE_POOLS])
+static bool choose_pools(struct model *m, const struct lives *lives,
+			 const struct lives_process *process, const struct life *life,
+			 uint32_t pools[PLACE_POOLS])
 {
 	enum size_allocator allocator = size_allocator_of(&m->allocators, process->id, life->api);
 	struct size_room room = size_room(allocator, life->size, life->address);
 	uint64_t slot = size_bin(allocator, room.slot);
 	uint32_t bucket = bucket_of(life->size);
-	struct recent *recent = &m->recent[hash_pair((uint64_t)process->id << 32 | life->stack, slot) % RECENT];
+	struct recent *recent =
+		&m->recent[hash_pair((uint64_t)process->id << 32 | life->stack, slot) % RECENT];
 
-	if (!life->vtable && recent->process == process->id && recent->stack == life->stack && recent->slot == slot && recent->bucket == bucket) {
+	if (!life->vtable && recent->process == process->id && recent->stack == life->stack &&
+	    recent->slot == slot && recent->bucket == bucket) {
 		memcpy(pools, recent->pools, sizeof(recent->pools));
 		return room.mapped;
 	}
-	pools[0] = find_pool(m, process->id, bucket * POPULATIONS + lifetime_of_site(m, groups_find(&m->sites, lives, process, life)), slot);
-	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, lives, process, life), slot);
+	pools[0] =
+		find_pool(m, process->id,
+			  bucket * POPULATIONS +
+				  lifetime_of_site(m, groups_find(&m->sites, lives, process, life)),
+			  slot);
+	pools[1] = find_pool(m, process->id, GROUPS + groups_find(&m->types, lives, process, life),
+			     slot);
 	if (!life->vtable)
 		*recent = (struct recent){ process->id, life->stack, slot, bucket, { pools[0], pools[1] } };
 	return room.mapped;
@@ -225,7 +245,8 @@ static bool choose_pools(struct model *m, const struct lives *lives, const struc
 
 /* ---- second pass ---- */
 
-static void model_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void model_birth(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life)
 {
 	struct model *m = context;
 	uint32_t pools[PLACE_POOLS];
@@ -250,7 +271,9 @@ static void model_birth(void *context, const struct lives *lives, const struct l
 }
 
 /* Its type is known now, or a better one: it was in that type's pool all the time. */
-static void model_vtable(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint32_t before)
+static void model_vtable(void *context, const struct lives *lives,
+			 const struct lives_process *process, const struct life *life,
+			 uint32_t before)
 {
 	struct model *m = context;
 	struct place *place;
@@ -303,40 +326,49 @@ static uint64_t chunk_bytes(const struct model *m, uint64_t slot, uint64_t *slot
 }
 
 /* The block is live at the moment. */
-static void hold(struct model *m, struct held *held, const struct life *life, const struct place *place)
+static void hold(struct model *m, struct held *held, const struct life *life,
+		 const struct place *place)
 {
 	for (unsigned i = 0; i < PLACE_POOLS; i++) {
 		const struct pooled *p = &m->pools[place->in[i].pool];
 		struct page_refs *refs = i ? held->types : held->groups;
 		uint64_t slots, chunk = chunk_bytes(m, p->slot, &slots), slot = place->in[i].slot;
-		uint64_t whole = page_refs_add(&refs[0], p->of, place->process, life->address, life->size);
+		uint64_t whole =
+			page_refs_add(&refs[0], p->of, place->process, life->address, life->size);
 
 		held->of[p->of][0] += whole;
 		if (p->of < GROUPS) {
 			held->buckets[p->of / POPULATIONS][0] += whole;
 			held->total[0] += whole;
 		}
-		held->of[p->of][1] += page_refs_add(&refs[1], place->in[i].pool, 0, slot / slots * chunk + slot % slots * p->slot, life->size);
+		held->of[p->of][1] +=
+			page_refs_add(&refs[1], place->in[i].pool, 0,
+				      slot / slots * chunk + slot % slots * p->slot, life->size);
 	}
 }
 
 /* Adds up the different pages on which blocks begin or end, and forgets them. */
 static void hold_count(const struct model *m, struct held *held)
 {
-	struct page_refs *all[] = { &held->groups[0], &held->types[0], &held->groups[1], &held->types[1] };
+	struct page_refs *all[] = { &held->groups[0], &held->types[0], &held->groups[1],
+				    &held->types[1] };
 
 	for (unsigned i = 0; i < 4; i++) {
 		bool with = i >= 2;
 
 		page_refs_sort(all[i]);
 		for (size_t k = 0; k < all[i]->count; k++) {
-			const struct page_ref *ref = &all[i]->at[k], *before = k && ref[-1].page == ref->page ? &ref[-1] : NULL;
+			const struct page_ref *ref = &all[i]->at[k],
+					      *before = k && ref[-1].page == ref->page ? &ref[-1]
+										       : NULL;
 			uint64_t of = with ? m->pools[ref->who].of : ref->who;
 
 			held->of[of][with]++;
-			if (i == 0) { /* a page's groups stand together, and those of a bucket among them */
+			/* a page's groups stand together, and those of a bucket among them */
+			if (i == 0) {
 				held->total[0] += !before;
-				held->buckets[of / POPULATIONS][0] += !before || before->who / POPULATIONS != of / POPULATIONS;
+				held->buckets[of / POPULATIONS][0] +=
+					!before || before->who / POPULATIONS != of / POPULATIONS;
 			}
 		}
 		page_refs_deinit(all[i]);
@@ -357,15 +389,16 @@ static uint64_t model_peak(void *context, const struct lives *lives, uint64_t mo
 
 		if (!p->wanted || p->end < moment)
 			continue;
-		lives_each(p, life)
-			if (is_pooled(life) && (place = place_map_find(&m->places, p->id, life->address)))
-				hold(m, &m->peak, life, place);
+		lives_each(p, life) if (is_pooled(life) &&
+					(place = place_map_find(&m->places, p->id, life->address)))
+			hold(m, &m->peak, life, place);
 	}
 	hold_count(m, &m->peak);
 	return UINT64_MAX;
 }
 
-static void model_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void model_death(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
 			const struct life_death *death)
 {
 	struct model *m = context;
@@ -398,7 +431,8 @@ static void model_death(void *context, const struct lives *lives, const struct l
 
 /* ---- adding up ---- */
 
-static void add_counts(const struct pooling_constants *k, struct pooling_row *row, const struct counts *c)
+static void add_counts(const struct pooling_constants *k, struct pooling_row *row,
+		       const struct counts *c)
 {
 	uint64_t slow = c->slow_begun + c->slow_ended;
 
@@ -408,7 +442,8 @@ static void add_counts(const struct pooling_constants *k, struct pooling_row *ro
 	row->destroyed = c->destroyed;
 	row->without.calls = c->blocks + c->freed;
 	row->without.slow = slow;
-	row->without.cycles = (c->blocks - c->slow_begun) * k->alloc + (c->ended - c->slow_ended) * k->free + slow * k->slow;
+	row->without.cycles = (c->blocks - c->slow_begun) * k->alloc +
+			      (c->ended - c->slow_ended) * k->free + slow * k->slow;
 	row->with.cycles = (c->blocks + c->ended) * k->reuse;
 }
 
@@ -479,7 +514,8 @@ static int by_saving(const void *left, const void *right)
 
 static struct pooling_row *row_at(struct pooling *out, size_t of)
 {
-	return of < GROUPS ? &out->groups[of / POPULATIONS][of % POPULATIONS] : &out->types[of - GROUPS];
+	return of < GROUPS ? &out->groups[of / POPULATIONS][of % POPULATIONS]
+			   : &out->types[of - GROUPS];
 }
 
 static void finish(struct model *m, const char *match, struct pooling *out)
@@ -536,7 +572,9 @@ static struct shiny_err *load_forms(struct store *store, struct model *m)
 	m->type_ids = store_ids(store, "type");
 	m->is_object = mem_zero(m->type_ids + 1, sizeof(*m->is_object));
 	m->no_object = mem_zero(m->type_ids + 1, sizeof(*m->no_object));
-	err = store_query(store, "SELECT id, form IN ('object', 'node') FROM type WHERE confidence <> 'label'", &q);
+	err = store_query(
+		store,
+		"SELECT id, form IN ('object', 'node') FROM type WHERE confidence <> 'label'", &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, m->type_ids);
 
@@ -577,12 +615,19 @@ static void model_free(struct model *m)
 	free(m);
 }
 
-struct shiny_err *pooling_load(struct store *store, const struct scope *scope, const struct pooling_constants *constants, const char *match,
+struct shiny_err *pooling_load(struct store *store, const struct scope *scope,
+			       const struct pooling_constants *constants, const char *match,
 			       bool full_names, bool progress, struct pooling *out)
 {
 	struct model *m = mem_zero(1, sizeof(*m));
-	struct lives_observer learn = { .context = m, .birth = learn_birth, .death = learn_death, .moment = learn_ends };
-	struct lives_observer model = { .context = m, .birth = model_birth, .death = model_death, .vtable = model_vtable, .moment = model_peak };
+	struct lives_observer learn = {
+		.context = m, .birth = learn_birth, .death = learn_death, .moment = learn_ends
+	};
+	struct lives_observer model = { .context = m,
+					.birth = model_birth,
+					.death = model_death,
+					.vtable = model_vtable,
+					.moment = model_peak };
 	struct shiny_err *err = session_duration(store, &m->duration);
 
 	m->constants = constants;
@@ -602,11 +647,13 @@ struct shiny_err *pooling_load(struct store *store, const struct scope *scope, c
 	m->peak.of = mem_zero(GROUPS + m->types.count, sizeof(*m->peak.of));
 	m->end.of = mem_zero(GROUPS + m->types.count, sizeof(*m->end.of));
 	if (!err)
-		err = lives_run(store, scope, &learn, 1, progress ? "how long each call site's blocks live" : NULL);
+		err = lives_run(store, scope, &learn, 1,
+				progress ? "how long each call site's blocks live" : NULL);
 	model.first_moment = m->peak_time;
 	range_maps_begin(store);
 	if (!err)
-		err = lives_run(store, scope, &model, 1, progress ? "putting every block into pools" : NULL);
+		err = lives_run(store, scope, &model, 1,
+				progress ? "putting every block into pools" : NULL);
 	if (!err)
 		err = range_maps_end(store);
 	if (!err) {

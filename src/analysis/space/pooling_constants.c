@@ -20,7 +20,8 @@ const struct pooling_constant pooling_constant_list[POOLING_CONSTANTS] = {
 	{ "chunk", 65536, offsetof(struct pooling_constants, chunk) },
 };
 
-uint64_t pooling_constant_value(const struct pooling_constant *constant, const struct pooling_constants *constants)
+uint64_t pooling_constant_value(const struct pooling_constant *constant,
+				const struct pooling_constants *constants)
 {
 	return *(const uint64_t *)((const char *)constants + constant->offset);
 }
@@ -28,7 +29,8 @@ uint64_t pooling_constant_value(const struct pooling_constant *constant, const s
 static const struct pooling_constant *constant_of(const char *name, size_t length)
 {
 	for (size_t i = 0; i < POOLING_CONSTANTS; i++)
-		if (strlen(pooling_constant_list[i].name) == length && strncmp(pooling_constant_list[i].name, name, length) == 0)
+		if (strlen(pooling_constant_list[i].name) == length &&
+		    strncmp(pooling_constant_list[i].name, name, length) == 0)
 			return &pooling_constant_list[i];
 	return NULL;
 }
@@ -36,16 +38,22 @@ static const struct pooling_constant *constant_of(const char *name, size_t lengt
 static struct shiny_err *set_constant(const char *word, struct pooling_constants *constants)
 {
 	const char *sign = strchr(word, '=');
-	const struct pooling_constant *constant = sign ? constant_of(word, (size_t)(sign - word)) : NULL;
+	const struct pooling_constant *constant =
+		sign ? constant_of(word, (size_t)(sign - word)) : NULL;
 	bool is_chunk = constant && constant->offset == offsetof(struct pooling_constants, chunk);
 	uint64_t value;
 
 	if (!constant)
-		return shiny_err(SHINY_ERR_USAGE, "--constants: '%s': one of alloc, free, slow, ctor, dtor, reuse, chunk, with =NUMBER, is needed", word);
-	if (is_chunk ? !units_parse_bytes(sign + 1, &value) || value < PAGE_BYTES || value > UINT64_C(1) << 30
+		return shiny_err(SHINY_ERR_USAGE,
+				 "--constants: '%s': one of alloc, free, slow, ctor, dtor, reuse, "
+				 "chunk, with =NUMBER, is needed",
+				 word);
+	if (is_chunk ? !units_parse_bytes(sign + 1, &value) || value < PAGE_BYTES ||
+			       value > UINT64_C(1) << 30
 		     : !units_parse_count(sign + 1, &value) || value > 1000000)
 		return shiny_err(SHINY_ERR_USAGE, "--constants: %s: %s is needed", word,
-				 is_chunk ? "a size from 4k to 1g" : "a number of cycles from 0 to 1,000,000");
+				 is_chunk ? "a size from 4k to 1g"
+					  : "a number of cycles from 0 to 1,000,000");
 	if (is_chunk)
 		value = (value + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	*(uint64_t *)((char *)constants + constant->offset) = value;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pooling_constants.h: what things cost in the model of pooling.h, and where those numbers are from.
+ * pooling_constants.h: what things cost in the model of pooling.h, and where those numbers are
+ * from.
  *
  * Runs: CLI. Signals: no. Allocates: during the call. Threads: any.
  *
- * From "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026; REFERENCE.md, section 1), cycles: allocation 150 and deallocation 100 on the
- * fast path, 500 to 5,000 with a system call, of which slow is the middle; constructor 300, destructor 200. Ours: reuse 0, as the paper charges
- * pools nothing; chunk 64 KiB.
+ * From "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026; REFERENCE.md, section 1), cycles:
+ * allocation 150 and deallocation 100 on the fast path, 500 to 5,000 with a system call, of which
+ * slow is the middle; constructor 300, destructor 200. Ours: reuse 0, as the paper charges pools
+ * nothing; chunk 64 KiB.
  */
 #ifndef SHINY_POOLING_CONSTANTS_H
 #define SHINY_POOLING_CONSTANTS_H
@@ -30,8 +32,10 @@ struct pooling_constant {
 };
 enum { POOLING_CONSTANTS = 7 };
 extern const struct pooling_constant pooling_constant_list[POOLING_CONSTANTS];
-uint64_t pooling_constant_value(const struct pooling_constant *constant, const struct pooling_constants *constants);
-/* The usual ones, but those that `text` names, as "alloc=150,chunk=1m"; NULL: names none. An unknown name or a bad value is a usage error. */
+uint64_t pooling_constant_value(const struct pooling_constant *constant,
+				const struct pooling_constants *constants);
+/* The usual ones, but those that `text` names, as "alloc=150,chunk=1m"; NULL: names none. An
+ * unknown name or a bad value is a usage error. */
 SHINY_MUST_CHECK struct shiny_err *pooling_parse(const char *text, struct pooling_constants *out);
 
 #endif

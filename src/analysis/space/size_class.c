@@ -19,7 +19,8 @@ const char *const size_allocator_names[SIZE_ALLOCATORS] = {
 	[SIZE_OILPAN] = "Oilpan",
 };
 
-/* Slots up to `up_to` bytes are multiples of `step`; or of the given part of the power of two below them. */
+/* Slots up to `up_to` bytes are multiples of `step`; or of the given part of the power of two below
+ * them. */
 struct size_step {
 	uint64_t up_to, step;
 };
@@ -32,24 +33,40 @@ enum { GLIBC_THRESHOLD = 128 * 1024, GLIBC_PAGE = 4096, GLIBC_HEADER = 8 };
 
 /* malloc.c: smallbin_index, largebin_index_64 */
 static const struct size_step glibc_bins[] = {
-	{ 1024, 16 }, { 3072, 64 }, { 10752, 512 }, { 45056, 4096 }, { 163840, 32768 }, { 786432, 262144 }, { UINT64_MAX, 4096 },
+	{ 1024, 16 },	   { 3072, 64 },       { 10752, 512 },	     { 45056, 4096 },
+	{ 163840, 32768 }, { 786432, 262144 }, { UINT64_MAX, 4096 },
 };
 
-enum { PARTITION_LARGEST = 983040, PARTITION_EXACT = 32768 }; /* kMaxBucketed; slots above keep their request's size */
-static const struct size_step partition_steps[] = { { 256, 16 }, { 917504, QUARTERS }, { PARTITION_LARGEST, 65536 }, { UINT64_MAX, 4096 } };
-static const struct size_step partition_dense_steps[] = { { 256, 16 }, { PARTITION_LARGEST, EIGHTHS }, { UINT64_MAX, 4096 } };
+/* kMaxBucketed; slots above keep their request's size */
+enum { PARTITION_LARGEST = 983040, PARTITION_EXACT = 32768 };
+static const struct size_step partition_steps[] = {
+	{ 256, 16 }, { 917504, QUARTERS }, { PARTITION_LARGEST, 65536 }, { UINT64_MAX, 4096 }
+};
+static const struct size_step partition_dense_steps[] = { { 256, 16 },
+							  { PARTITION_LARGEST, EIGHTHS },
+							  { UINT64_MAX, 4096 } };
 
-static const struct size_step jemalloc_steps[] = { { 16, 8 }, { 128, 16 }, { UINT64_MAX, QUARTERS } };
+static const struct size_step jemalloc_steps[] = { { 16, 8 },
+						   { 128, 16 },
+						   { UINT64_MAX, QUARTERS } };
 
-/* 16 to 256 by 16, eighths of 256 to 768, then what fills a span of whole pages with the least waste */
+/* 16 to 256 by 16, eighths of 256 to 768, then what fills a span of whole pages with the least
+ * waste */
 static const struct size_step tcmalloc_steps[] = {
-	{ 16, 8 }, { 256, 16 }, { 512, 32 }, { 768, 64 }, { 1536, 128 }, { 3328, 256 }, { 4096, 4096 }, { 5120, 512 }, { 6144, 6144 },
-	{ 6656, 6656 }, { 8192, 8192 }, { 10240, 1024 }, { 12288, 12288 }, { 13312, 13312 }, { 16384, 16384 }, { 24576, 4096 }, { 26624, 26624 },
-	{ 32768, 32768 }, { UINT64_MAX, 8192 },
+	{ 16, 8 },	 { 256, 16 },	   { 512, 32 },	     { 768, 64 },	   { 1536, 128 },
+	{ 3328, 256 },	 { 4096, 4096 },   { 5120, 512 },    { 6144, 6144 },	   { 6656, 6656 },
+	{ 8192, 8192 },	 { 10240, 1024 },  { 12288, 12288 }, { 13312, 13312 },	   { 16384, 16384 },
+	{ 24576, 4096 }, { 26624, 26624 }, { 32768, 32768 }, { UINT64_MAX, 8192 },
 };
 
 static const struct size_step mimalloc_steps[] = {
-	{ 16, 8 }, { 128, 16 }, { 128 * KIB, QUARTERS }, { 512 * KIB, 64 * KIB }, { 8 * MIB, 512 * KIB }, { 32 * MIB, MIB }, { UINT64_MAX, 4 * MIB },
+	{ 16, 8 },
+	{ 128, 16 },
+	{ 128 * KIB, QUARTERS },
+	{ 512 * KIB, 64 * KIB },
+	{ 8 * MIB, 512 * KIB },
+	{ 32 * MIB, MIB },
+	{ UINT64_MAX, 4 * MIB },
 };
 
 static const struct size_step oilpan_steps[] = { { 64 * KIB, 8 }, { UINT64_MAX, 4096 } };
@@ -90,12 +107,15 @@ static uint64_t slot_of(enum size_allocator allocator, uint64_t size)
 {
 	uint64_t n = size + rules[allocator].extra;
 
-	return n < rules[allocator].least ? rules[allocator].least : step_up(rules[allocator].steps, n);
+	return n < rules[allocator].least ? rules[allocator].least
+					  : step_up(rules[allocator].steps, n);
 }
 
 uint64_t size_bin(enum size_allocator allocator, uint64_t slot)
 {
-	return allocator == SIZE_GLIBC || allocator == SIZE_UNKNOWN ? step_up(glibc_bins, slot ? slot : 1) : slot;
+	return allocator == SIZE_GLIBC || allocator == SIZE_UNKNOWN
+		       ? step_up(glibc_bins, slot ? slot : 1)
+		       : slot;
 }
 
 struct size_room size_room(enum size_allocator allocator, uint64_t size, uint64_t address)
@@ -108,7 +128,8 @@ struct size_room size_room(enum size_allocator allocator, uint64_t size, uint64_
 	room.usable = room.slot - rules[allocator].extra;
 	switch (allocator) {
 	case SIZE_GLIBC:
-		if (room.slot >= GLIBC_THRESHOLD && (!address || address % GLIBC_PAGE == 2 * GLIBC_HEADER)) {
+		if (room.slot >= GLIBC_THRESHOLD &&
+		    (!address || address % GLIBC_PAGE == 2 * GLIBC_HEADER)) {
 			room.slot = round_up(room.slot + GLIBC_HEADER, GLIBC_PAGE);
 			room.usable = room.slot - 2 * GLIBC_HEADER;
 			room.mapped = true;
@@ -135,7 +156,8 @@ struct size_room size_room(enum size_allocator allocator, uint64_t size, uint64_
 
 /* ---- whose malloc ---- */
 
-/* Which library's malloc it is, by the library's file name; of an allocator inside the program, by the names of its functions that were patched. */
+/* Which library's malloc it is, by the library's file name; of an allocator inside the program, by
+ * the names of its functions that were patched. */
 static const struct {
 	const char *pattern;
 	enum size_allocator allocator;
@@ -153,22 +175,28 @@ static enum size_allocator by_text(const char *text)
 	return SIZE_UNKNOWN;
 }
 
-/* A zygote's child whose role was not seen, as it ended too soon, is a renderer or the like all the same. */
+/* A zygote's child whose role was not seen, as it ended too soon, is a renderer or the like all the
+ * same. */
 static enum size_allocator by_role(const char *role, const char *parent)
 {
 	if (strcmp(role, "browser") == 0)
 		return SIZE_PARTITION_DENSE;
 	if (!*role)
 		return strcmp(parent, "zygote") == 0 ? SIZE_PARTITION_CHILD : SIZE_PARTITION;
-	return strcmp(role, "zygote") == 0 || strcmp(role, "crashpad-handler") == 0 ? SIZE_PARTITION : SIZE_PARTITION_CHILD;
+	return strcmp(role, "zygote") == 0 || strcmp(role, "crashpad-handler") == 0
+		       ? SIZE_PARTITION
+		       : SIZE_PARTITION_CHILD;
 }
 
 static struct shiny_err *load_processes(struct store *store, struct size_classes *classes)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT p.id, p.attach, p.attach_text, p.role, q.role FROM process p LEFT JOIN process q ON q.id = p.parent "
-						   "WHERE p.id > 0", &q);
+	struct shiny_err *err = store_query(store,
+					    "SELECT p.id, p.attach, p.attach_text, p.role, q.role "
+					    "FROM process p LEFT JOIN process q ON q.id = p.parent "
+					    "WHERE p.id > 0",
+					    &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint32_t id = query_id(q, 0, classes->count + 1);
@@ -176,8 +204,11 @@ static struct shiny_err *load_processes(struct store *store, struct size_classes
 
 		if (!id)
 			continue;
-		classes->allocators[id - 1] = strcmp(attach, "partition_alloc") == 0 ? by_role(query_text(q, 3), query_text(q, 4))
-					 : strcmp(attach, "entries") == 0 ? by_text(query_text(q, 2)) : SIZE_GLIBC;
+		classes->allocators[id - 1] = strcmp(attach, "partition_alloc") == 0
+						      ? by_role(query_text(q, 3), query_text(q, 4))
+					      : strcmp(attach, "entries") == 0
+						      ? by_text(query_text(q, 2))
+						      : SIZE_GLIBC;
 	}
 	query_end(q);
 	return err;
@@ -188,13 +219,17 @@ static struct shiny_err *load_libraries(struct store *store, struct size_classes
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT g.process, m.path FROM mapping g JOIN module m ON m.id = g.module", &q);
+	struct shiny_err *err = store_query(
+		store, "SELECT g.process, m.path FROM mapping g JOIN module m ON m.id = g.module",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		size_t i = (size_t)query_number(q, 0) - 1;
 
-		for (size_t k = 0; i < classes->count && k < sizeof(libraries) / sizeof(*libraries); k++)
-			if (classes->allocators[i] == SIZE_GLIBC && text_matches(libraries[k].pattern, text_base(query_text(q, 1))))
+		for (size_t k = 0; i < classes->count && k < sizeof(libraries) / sizeof(*libraries);
+		     k++)
+			if (classes->allocators[i] == SIZE_GLIBC &&
+			    text_matches(libraries[k].pattern, text_base(query_text(q, 1))))
 				classes->allocators[i] = (uint8_t)libraries[k].allocator;
 	}
 	query_end(q);

@@ -2,8 +2,9 @@
 /*
  * sizes.c: see sizes.h.
  *
- * All is counted when a block ends, as every block does, at the latest with the recording: its size is final then, and its lifetime known.
- * Blocks of up to SMALL bytes, which nearly all are, find their class by one look into a table that is filled as sizes come.
+ * All is counted when a block ends, as every block does, at the latest with the recording: its size
+ * is final then, and its lifetime known. Blocks of up to SMALL bytes, which nearly all are, find
+ * their class by one look into a table that is filled as sizes come.
  */
 #define _GNU_SOURCE
 #include "sizes.h"
@@ -16,7 +17,8 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
-enum { SMALL = 8192, SMALL_STEP = 4 }; /* no class of any allocator ends between two multiples of SMALL_STEP */
+enum { SMALL = 8192, SMALL_STEP = 4 }; /* no class of any allocator ends between two multiples of
+                                        * SMALL_STEP */
 
 struct counting {
 	struct groups types, sites;
@@ -28,21 +30,25 @@ struct counting {
 	size_t cell_room;
 	uint32_t small[SIZE_ALLOCATORS][SMALL / SMALL_STEP + 1]; /* likewise */
 	struct sizes_octave octaves[SIZES_OCTAVES];
-	struct { double count, x, y, xx, yy, xy; } logs; /* sums over the ended; x: ln(size), y: ln(lifetime) */
+	struct { double count, x, y, xx, yy, xy; } logs; /* sums over the ended; x: ln(size), y:
+	                                                  * ln(lifetime) */
 	double log_of[SMALL + 1];
 	uint64_t aligned;
 };
 
 /* ---- classes ---- */
 
-static uint32_t *cell_of(const struct counting *c, enum size_allocator allocator, const struct size_room *room)
+static uint32_t *cell_of(const struct counting *c, enum size_allocator allocator,
+			 const struct size_room *room)
 {
-	size_t i = hash_pair(room->slot, (uint64_t)allocator << 1 | room->mapped) & (c->cell_room - 1);
+	size_t i =
+		hash_pair(room->slot, (uint64_t)allocator << 1 | room->mapped) & (c->cell_room - 1);
 
 	for (; c->cells[i]; i = (i + 1) & (c->cell_room - 1)) {
 		const struct sizes_row *row = &c->classes[c->cells[i] - 1];
 
-		if (row->slot == room->slot && row->allocator == allocator && row->mapped == room->mapped)
+		if (row->slot == room->slot && row->allocator == allocator &&
+		    row->mapped == room->mapped)
 			break;
 	}
 	return &c->cells[i];
@@ -60,7 +66,8 @@ static void more_cells(struct counting *c)
 	}
 }
 
-static struct sizes_row *class_slow(struct counting *c, enum size_allocator allocator, const struct size_room *room)
+static struct sizes_row *class_slow(struct counting *c, enum size_allocator allocator,
+				    const struct size_room *room)
 {
 	uint32_t *cell;
 
@@ -72,14 +79,18 @@ static struct sizes_row *class_slow(struct counting *c, enum size_allocator allo
 			c->class_room = c->class_room ? 2 * c->class_room : 256;
 			c->classes = mem_resize(c->classes, c->class_room, sizeof(*c->classes));
 		}
-		c->classes[c->class_count++] = (struct sizes_row){ .slot = room->slot, .usable = room->usable, .allocator = allocator, .mapped = room->mapped };
+		c->classes[c->class_count++] = (struct sizes_row){ .slot = room->slot,
+								   .usable = room->usable,
+								   .allocator = allocator,
+								   .mapped = room->mapped };
 		*cell = (uint32_t)c->class_count;
 	}
 	return &c->classes[*cell - 1];
 }
 
 /* The block's class and its room. */
-static struct sizes_row *class_of(struct counting *c, enum size_allocator allocator, const struct life *life, struct size_room *room)
+static struct sizes_row *class_of(struct counting *c, enum size_allocator allocator,
+				  const struct life *life, struct size_room *room)
 {
 	uint64_t size = life->size;
 	struct sizes_row *row;
@@ -139,13 +150,16 @@ static void correlate(struct counting *c, uint64_t size, double y)
 
 static double correlation(const struct counting *c)
 {
-	double n = c->logs.count, xx = n * c->logs.xx - c->logs.x * c->logs.x, yy = n * c->logs.yy - c->logs.y * c->logs.y;
+	double n = c->logs.count, xx = n * c->logs.xx - c->logs.x * c->logs.x,
+	       yy = n * c->logs.yy - c->logs.y * c->logs.y;
 	double least = 1e-9 * n * n; /* what rounding leaves of nothing */
 
-	return xx > least && yy > least ? (n * c->logs.xy - c->logs.x * c->logs.y) / sqrt(xx * yy) : NAN;
+	return xx > least && yy > least ? (n * c->logs.xy - c->logs.x * c->logs.y) / sqrt(xx * yy)
+					: NAN;
 }
 
-static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
 			const struct life_death *death)
 {
 	struct counting *c = context;
@@ -157,7 +171,8 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		&c->by_site[groups_find(&c->sites, lives, process, life)],
 	};
 	struct sizes_octave *octave = &c->octaves[octave_of(life->size)];
-	bool persistent = death->end == LIFE_NEVER, live = persistent && !process->early && !life->inherited;
+	bool persistent = death->end == LIFE_NEVER,
+	     live = persistent && !process->early && !life->inherited;
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
 	double log_age = persistent || age < 2 ? 0 : log((double)age);
 
@@ -178,7 +193,9 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		distribution_add(&octave->ages, age, persistent);
 		if (!persistent)
 			correlate(c, life->size, log_age);
-		c->aligned += life->api == SHINY_API_MEMALIGN || life->api == SHINY_API_NEW_ALIGNED || life->api == SHINY_API_NEW_ARRAY_ALIGNED;
+		c->aligned += life->api == SHINY_API_MEMALIGN ||
+			      life->api == SHINY_API_NEW_ALIGNED ||
+			      life->api == SHINY_API_NEW_ARRAY_ALIGNED;
 	}
 	if (live) {
 		for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -225,7 +242,8 @@ static uint64_t value_of(const struct sizes_row *row, enum sizes_order order)
 
 static double mean_size(const struct sizes_row *row)
 {
-	return row->sums.blocks ? (double)row->sums.bytes / (double)row->sums.blocks : (double)row->sums.live_bytes / (double)row->sums.live;
+	return row->sums.blocks ? (double)row->sums.bytes / (double)row->sums.blocks
+				: (double)row->sums.live_bytes / (double)row->sums.live;
 }
 
 static int compare(const void *left, const void *right, void *context)
@@ -245,12 +263,14 @@ static int compare(const void *left, const void *right, void *context)
 }
 
 /* Keeps the rows that have blocks and match, in order. Takes `rows`, whose names are set. */
-static void arrange(struct sizes_rows *out, struct sizes_row *rows, size_t count, const char *match, enum sizes_order order)
+static void arrange(struct sizes_rows *out, struct sizes_row *rows, size_t count, const char *match,
+		    enum sizes_order order)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if ((!rows[i].sums.blocks && !rows[i].sums.live) || (match && !text_matches(match, rows[i].name)))
+		if ((!rows[i].sums.blocks && !rows[i].sums.live) ||
+		    (match && !text_matches(match, rows[i].name)))
 			free(rows[i].name);
 		else
 			rows[kept++] = rows[i];
@@ -278,7 +298,9 @@ static void finish(struct sizes *out, struct counting *c, const char *match, enu
 	for (size_t i = 0; i < c->class_count; i++) {
 		struct sizes_row *row = &c->classes[i];
 
-		row->name = mem_format("%s %llu%s", size_allocator_names[row->allocator], (unsigned long long)row->slot, row->mapped ? ", mapped" : "");
+		row->name =
+			mem_format("%s %llu%s", size_allocator_names[row->allocator],
+				   (unsigned long long)row->slot, row->mapped ? ", mapped" : "");
 		add_row(&out->total, row);
 		add_row(&out->allocators[row->allocator], row);
 	}
@@ -306,8 +328,9 @@ static void counting_free(struct counting *c)
 	free(c);
 }
 
-struct shiny_err *sizes_load(struct store *store, const struct scope *scope, const char *match, enum sizes_order order, bool full_names,
-			     bool progress, struct sizes *out)
+struct shiny_err *sizes_load(struct store *store, const struct scope *scope, const char *match,
+			     enum sizes_order order, bool full_names, bool progress,
+			     struct sizes *out)
 {
 	struct counting *c = mem_zero(1, sizeof(*c));
 	struct lives_observer observer = { .context = c, .death = count_death };
@@ -325,7 +348,8 @@ struct shiny_err *sizes_load(struct store *store, const struct scope *scope, con
 	if (!err) {
 		c->by_type = mem_zero(c->types.count, sizeof(*c->by_type));
 		c->by_site = mem_zero(c->sites.count, sizeof(*c->by_site));
-		err = lives_run(store, scope, &observer, 1, progress ? "measuring every block" : NULL);
+		err = lives_run(store, scope, &observer, 1,
+				progress ? "measuring every block" : NULL);
 	}
 	if (!err) {
 		finish(&sizes, c, match, order);
@@ -352,7 +376,8 @@ void sizes_deinit(struct sizes *s)
 	*s = (struct sizes){ 0 };
 }
 
-size_t sizes_extremes(const struct sizes *sizes, bool largest, size_t room, const struct sizes_row **out)
+size_t sizes_extremes(const struct sizes *sizes, bool largest, size_t room,
+		      const struct sizes_row **out)
 {
 	const struct size_sums *all = &sizes->total.sums;
 	size_t count = 0;
@@ -361,12 +386,14 @@ size_t sizes_extremes(const struct sizes *sizes, bool largest, size_t room, cons
 		const struct sizes_row *row = &sizes->types.rows[i];
 
 		if (row->unknown || !row->sums.blocks ||
-		    (row->sums.blocks * SIZES_NOTABLE < all->blocks && row->sums.bytes * SIZES_NOTABLE < all->bytes))
+		    (row->sums.blocks * SIZES_NOTABLE < all->blocks &&
+		     row->sums.bytes * SIZES_NOTABLE < all->bytes))
 			continue;
 		for (size_t k = 0; k < room; k++) { /* insertion, the most extreme first */
 			const struct sizes_row *moved;
 
-			if (k < count && (largest ? mean_size(out[k]) >= mean_size(row) : mean_size(out[k]) <= mean_size(row)))
+			if (k < count && (largest ? mean_size(out[k]) >= mean_size(row)
+						  : mean_size(out[k]) <= mean_size(row)))
 				continue;
 			moved = k < count ? out[k] : NULL;
 			out[k] = row;

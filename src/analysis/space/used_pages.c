@@ -14,7 +14,8 @@ struct range {
 
 void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, unsigned group)
 {
-	uint64_t page = address >> PAGE_SHIFT, last = block_last(address, size < MOST ? size : MOST) >> PAGE_SHIFT;
+	uint64_t page = address >> PAGE_SHIFT,
+		 last = block_last(address, size < MOST ? size : MOST) >> PAGE_SHIFT;
 
 	if (!range_map_afford(&used->map, last / RANGE_PAGES - page / RANGE_PAGES + 1, 0))
 		return;
@@ -44,7 +45,8 @@ void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, u
 void used_pages_each(const struct used_pages *used, used_pages_fn *each, void *context)
 {
 	for (size_t i = 0; i < used->map.room; i++) {
-		const struct range *range = used->map.cells[i].key ? used->map.cells[i].value : NULL;
+		const struct range *range =
+			used->map.cells[i].key ? used->map.cells[i].value : NULL;
 
 		if (range && !range->pages)
 			each(context, range->all, RANGE_PAGES);

@@ -2,7 +2,8 @@
 /*
  * used_pages.h: which groups of blocks ever lay on each page of an address space, a bit a group.
  *
- * Runs: CLI. Signals: no. Allocates: 2 KiB a range of 2 MiB in which a block began or ended; 16 bytes one that a block filled. Threads: one.
+ * Runs: CLI. Signals: no. Allocates: 2 KiB a range of 2 MiB in which a block began or ended; 16
+ * bytes one that a block filled. Threads: one.
  */
 #ifndef SHINY_USED_PAGES_H
 #define SHINY_USED_PAGES_H
@@ -13,7 +14,8 @@ struct used_pages { /* zeroed: empty */
 	struct range_map map;
 };
 
-/* A block of group 0 to 31 lay there. Of one of more than a TiB, which no machine has, the first TiB. */
+/* A block of group 0 to 31 lay there. Of one of more than a TiB, which no machine has, the first
+ * TiB. */
 void used_pages_mark(struct used_pages *used, uint64_t address, uint64_t size, unsigned group);
 
 /* So many pages had these groups on them; again for others. */

@@ -19,8 +19,10 @@ struct tally {
 	struct activity_series series;
 	size_t room;               /* of its points */
 	struct activity_point now; /* live, and since the last interval's end */
-	uint32_t **types;          /* live blocks by group of types, GROUPS_APART of them where there ever was one: most have few of all */
-	bool seen, ended, closed;  /* closed: the point of the interval in which it ended is there */
+	uint32_t **types;          /* live blocks by group of types, GROUPS_APART of them where
+	                            * there ever was one: most have few of all */
+	bool seen, ended, closed;  /* closed: the point of the interval in which it ended is
+	                            * there */
 };
 struct recorder {
 	const struct groups *groups;
@@ -45,7 +47,8 @@ static void begin(struct recorder *r, const struct lives *lives)
 	process_ends_init(&r->ends, lives);
 }
 
-static struct tally *tally_of(struct recorder *r, const struct lives *lives, const struct lives_process *p)
+static struct tally *tally_of(struct recorder *r, const struct lives *lives,
+			      const struct lives_process *p)
 {
 	struct tally *t;
 
@@ -54,7 +57,9 @@ static struct tally *tally_of(struct recorder *r, const struct lives *lives, con
 	if (!t->seen) {
 		t->seen = true;
 		t->types = mem_zero(r->groups->count / GROUPS_APART + 1, sizeof(*t->types));
-		t->series = (struct activity_series){ .process = p->id, .start = p->start, .end = p->end, .first = r->at };
+		t->series = (struct activity_series){
+			.process = p->id, .start = p->start, .end = p->end, .first = r->at
+		};
 	}
 	return t;
 }
@@ -109,7 +114,8 @@ static void died(struct tally *t, const struct life *life, bool live, uint32_t g
 	count_types(t, group, -1);
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life)
 {
 	struct recorder *r = context;
 	struct tally *t = tally_of(r, lives, p);
@@ -120,8 +126,8 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life, const struct life_death *death)
 {
 	struct recorder *r = context;
 	struct tally *t = tally_of(r, lives, p);
@@ -147,7 +153,8 @@ static void resized(struct tally *t, uint64_t before, uint64_t after)
 	t->now.free_bytes += before > after ? before - after : 0;
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
+		       const struct life *life, uint64_t before)
 {
 	struct recorder *r = context;
 	struct tally *t = tally_of(r, lives, p);
@@ -166,7 +173,8 @@ static void see_resize(void *context, const struct lives *lives, const struct li
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
-static void see_move(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+static void see_move(void *context, const struct lives *lives, const struct lives_process *p,
+		     const struct life *life, uint64_t before)
 {
 	struct recorder *r = context;
 
@@ -176,7 +184,8 @@ static void see_move(void *context, const struct lives *lives, const struct live
 	page_counts_add(&r->pages, p->id, life->address, life->size);
 }
 
-static void see_vtable(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint32_t before)
+static void see_vtable(void *context, const struct lives *lives, const struct lives_process *p,
+		       const struct life *life, uint32_t before)
 {
 	struct recorder *r = context;
 	struct tally *t = tally_of(r, lives, p);
@@ -209,7 +218,8 @@ static void leave(struct recorder *r, struct tally *t)
 	for (uint32_t i = 0; i <= r->groups->count / GROUPS_APART; i++) {
 		for (uint32_t k = 0; t->types[i] && k < GROUPS_APART; k++)
 			if (t->types[i][k])
-				count_types(&r->total, i * GROUPS_APART + k, -(int32_t)t->types[i][k]);
+				count_types(&r->total, i * GROUPS_APART + k,
+					    -(int32_t)t->types[i][k]);
 		free(t->types[i]);
 		t->types[i] = NULL;
 	}
@@ -287,7 +297,8 @@ static uint64_t usual_interval(uint64_t duration)
 		for (unsigned i = 0; i < 3; i++) {
 			uint64_t interval = tens * (const unsigned[]){ 1, 2, 5 }[i];
 
-			if (duration / interval < USUAL_INTERVALS || (duration / interval == USUAL_INTERVALS && duration % interval == 0))
+			if (duration / interval < USUAL_INTERVALS ||
+			    (duration / interval == USUAL_INTERVALS && duration % interval == 0))
 				return interval;
 		}
 }
@@ -299,22 +310,37 @@ static struct shiny_err *set_intervals(struct activity *a, uint64_t interval)
 	if (!a->count)
 		a->count = 1;
 	if (a->count > ACTIVITY_INTERVALS_MAX)
-		return shiny_err(SHINY_ERR_USAGE, "activity: intervals of %s make %s of them in %s: more than %s", units_time(UNITS_BUF, a->interval),
-				 units_count(UNITS_BUF, a->count), units_time(UNITS_BUF, a->duration), units_count(UNITS_BUF, ACTIVITY_INTERVALS_MAX));
+		return shiny_err(SHINY_ERR_USAGE,
+				 "activity: intervals of %s make %s of them in %s: more than %s",
+				 units_time(UNITS_BUF, a->interval),
+				 units_count(UNITS_BUF, a->count),
+				 units_time(UNITS_BUF, a->duration),
+				 units_count(UNITS_BUF, ACTIVITY_INTERVALS_MAX));
 	return NULL;
 }
 
-static struct shiny_err *record(struct store *store, const struct scope *scope, const struct groups *groups, bool progress, struct activity *a)
+static struct shiny_err *record(struct store *store, const struct scope *scope,
+				const struct groups *groups, bool progress, struct activity *a)
 {
-	struct recorder r = { .groups = groups, .interval = a->interval, .edge = a->interval, .duration = a->duration, .count = a->count };
-	struct lives_observer observer = { .context = &r, .birth = see_birth, .death = see_death, .resize = see_resize, .move = see_move, .vtable = see_vtable,
+	struct recorder r = { .groups = groups,
+			      .interval = a->interval,
+			      .edge = a->interval,
+			      .duration = a->duration,
+			      .count = a->count };
+	struct lives_observer observer = { .context = &r,
+					   .birth = see_birth,
+					   .death = see_death,
+					   .resize = see_resize,
+					   .move = see_move,
+					   .vtable = see_vtable,
 					   .moment = see_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = process_names_load(store, &names);
 
 	range_maps_begin(store);
 	if (!err)
-		err = lives_run(store, scope, &observer, 1, progress ? "counting what is live" : NULL);
+		err = lives_run(store, scope, &observer, 1,
+				progress ? "counting what is live" : NULL);
 	if (!err)
 		err = range_maps_end(store);
 	while (!err && r.at < r.count) /* the last one is shorter, or nothing was told in any */
@@ -346,7 +372,8 @@ static void fill_phase(const struct activity *a, struct phase *phase)
 	const struct activity_point *points = a->total.points, *end = &points[phase->last];
 
 	phase->begin = phase->first * a->interval;
-	phase->end = (phase->last + 1) * a->interval < a->duration ? (phase->last + 1) * a->interval : a->duration;
+	phase->end = (phase->last + 1) * a->interval < a->duration ? (phase->last + 1) * a->interval
+								   : a->duration;
 	if (phase->first) {
 		phase->begin_blocks = points[phase->first - 1].blocks;
 		phase->begin_bytes = points[phase->first - 1].bytes;
@@ -369,17 +396,21 @@ static void find_phases(struct activity *a)
 	struct phase_range ranges[PHASES_MAX];
 
 	for (size_t i = 0; i < a->count; i++)
-		samples[i] = (struct phase_sample){ a->total.points[i].bytes, a->total.points[i].most_bytes };
+		samples[i] = (struct phase_sample){ a->total.points[i].bytes,
+						    a->total.points[i].most_bytes };
 	a->phase_count = phases_find(0, samples, a->count, ranges);
 	a->phases = mem_zero(a->phase_count, sizeof(*a->phases));
 	for (size_t i = 0; i < a->phase_count; i++) {
-		a->phases[i] = (struct phase){ .kind = ranges[i].kind, .first = ranges[i].first, .last = ranges[i].last };
+		a->phases[i] = (struct phase){ .kind = ranges[i].kind,
+					       .first = ranges[i].first,
+					       .last = ranges[i].last };
 		fill_phase(a, &a->phases[i]);
 	}
 	free(samples);
 }
 
-struct shiny_err *activity_load(struct store *store, const struct scope *scope, uint64_t interval, unsigned flags, struct activity *out)
+struct shiny_err *activity_load(struct store *store, const struct scope *scope, uint64_t interval,
+				unsigned flags, struct activity *out)
 {
 	struct activity a = { 0 };
 	struct groups types = { 0 };

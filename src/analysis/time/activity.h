@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * activity.h: the heap over time: what is live, how fast it is made and freed, and the phases that a run falls into.
+ * activity.h: the heap over time: what is live, how fast it is made and freed, and the phases that
+ * a run falls into.
  *
- * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process that has blocks then, 4 a type of a process that runs, what
- * page_count.h says; with phases, 48 bytes a phase and type or site. Never by the number of events. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process that has blocks then, 4 a
+ * type of a process that runs, what page_count.h says; with phases, 48 bytes a phase and type or
+ * site. Never by the number of events. Threads: one a store.
  *
- * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all processes and per process:
- *   live at its end: blocks, bytes as requested, distinct types (names that the report has; blocks without one make none), 4 KiB pages
- *     and 64-byte cache lines that hold at least one live byte (F11 of "Shiny Objects", Upadhyay & Venkat, POMACS 10(1):20, 2026)
- *   in it: blocks that began and that ended, with their bytes; a realloc ends one and begins another; the most bytes live at any moment
- * An interval has what was told behind the end of the one before, up to and with its own end; events that came late count where they stand.
- * What is live is as `shinyctl help definitions` has it: at the end of the last interval, what is live at the session's end; what a fork
- * brought along is nobody's here. A garbage-collected object that changes its size counts with its new one from then on, what it grew by as
- * bytes that began, what it shrank by as bytes that ended: so live bytes are bytes begun less bytes ended, and less what processes held that
- * ended before the session's end.
+ * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all
+ * processes and per process:
+ *   live at its end: blocks, bytes as requested, distinct types (names that the report has; blocks
+ *   without one make none), 4 KiB pages
+ *     and 64-byte cache lines that hold at least one live byte (F11 of "Shiny Objects", Upadhyay &
+ *     Venkat, POMACS 10(1):20, 2026)
+ *   in it: blocks that began and that ended, with their bytes; a realloc ends one and begins
+ *   another; the most bytes live at any moment
+ * An interval has what was told behind the end of the one before, up to and with its own end;
+ * events that came late count where they stand. What is live is as `shinyctl help definitions` has
+ * it: at the end of the last interval, what is live at the session's end; what a fork brought along
+ * is nobody's here. A garbage-collected object that changes its size counts with its new one from
+ * then on, what it grew by as bytes that began, what it shrank by as bytes that ended: so live
+ * bytes are bytes begun less bytes ended, and less what processes held that ended before the
+ * session's end.
  *
  * In a phase, what a process held at its end has ended then. Types and sites are
  * those of the block's end; its bytes the last ones.
  *
- * Cost: one pass over the events; a second one with ACTIVITY_PHASES, as what is born in a phase and lives at its end can only be told
- * once it is known where phases end.
+ * Cost: one pass over the events; a second one with ACTIVITY_PHASES, as what is born in a phase and
+ * lives at its end can only be told once it is known where phases end.
  */
 #ifndef SHINY_ACTIVITY_H
 #define SHINY_ACTIVITY_H
@@ -43,7 +51,8 @@ struct phase_row { /* a type or a call site, in a phase */
 struct phase {
 	enum phase_kind kind;
 	size_t first, last;                        /* intervals, both included */
-	uint64_t begin, end;                       /* ns; the end of the last interval, or of the session */
+	uint64_t begin, end;                       /* ns; the end of the last interval, or of the
+	                                            * session */
 	uint64_t begin_blocks, begin_bytes;        /* live */
 	uint64_t end_blocks, end_bytes, most_bytes;
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
@@ -54,16 +63,20 @@ struct phase {
 /* What the rows of a phase are ordered by, bytes. */
 static inline uint64_t phase_weight(const struct phase *phase, const struct phase_row *row)
 {
-	return phase->kind == PHASE_RISE ? row->kept_bytes : phase->kind == PHASE_FALL ? row->ended_bytes : row->bytes;
+	return phase->kind == PHASE_RISE   ? row->kept_bytes
+	       : phase->kind == PHASE_FALL ? row->ended_bytes
+					   : row->bytes;
 }
 
 struct activity_series {
 	uint32_t process, pid; /* 0: all processes of the scope */
 	char *name;            /* "renderer", else the program's name; NULL for all */
 	uint64_t start, end;   /* ns; of the process, or of the session */
-	uint64_t peak_bytes, peak_blocks, peak_time; /* when most bytes were live, for the first time; the very event */
+	uint64_t peak_bytes, peak_blocks, peak_time; /* when most bytes were live, for the first
+	                                              * time; the very event */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
-	struct activity_point *points; /* [count], of the intervals from `first` on: behind its end, or before its first block, there are none */
+	struct activity_point *points; /* [count], of the intervals from `first` on: behind its end,
+	                                * or before its first block, there are none */
 	size_t first, count;
 };
 struct activity {
@@ -84,10 +97,11 @@ enum {
 };
 
 /*
- * `interval` in ns; 0: the least of 1, 2, 5, 10, 20, … that makes no more than 200 intervals. One that would make more than
- * ACTIVITY_INTERVALS_MAX is a usage error.
+ * `interval` in ns; 0: the least of 1, 2, 5, 10, 20, … that makes no more than 200 intervals. One
+ * that would make more than ACTIVITY_INTERVALS_MAX is a usage error.
  */
-SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const struct scope *scope, uint64_t interval, unsigned flags,
+SHINY_MUST_CHECK struct shiny_err *activity_load(struct store *store, const struct scope *scope,
+						 uint64_t interval, unsigned flags,
 						 struct activity *out);
 void activity_deinit(struct activity *activity);
 

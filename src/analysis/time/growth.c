@@ -14,7 +14,10 @@
 #define MAJORITY         0.7
 
 const char *const growth_policy_names[GROWTH_POLICIES] = {
-	[GROWTH_GEOMETRIC] = "geometric", [GROWTH_CONSTANT] = "constant", [GROWTH_JUST_ENOUGH] = "just enough", [GROWTH_MIXED] = "mixed",
+	[GROWTH_GEOMETRIC] = "geometric",
+	[GROWTH_CONSTANT] = "constant",
+	[GROWTH_JUST_ENOUGH] = "just enough",
+	[GROWTH_MIXED] = "mixed",
 };
 
 /* A buffer that has grown, by the block that it is now. */
@@ -52,7 +55,8 @@ static struct chain *chain_cell(const struct finder *f, uint32_t process, uint64
 {
 	size_t i = hash_pair(address, process) & (f->chain_room - 1);
 
-	while (f->chains[i].address && (f->chains[i].address != address || f->chains[i].process != process))
+	while (f->chains[i].address &&
+	       (f->chains[i].address != address || f->chains[i].process != process))
 		i = (i + 1) & (f->chain_room - 1);
 	return &f->chains[i];
 }
@@ -85,7 +89,8 @@ static bool chain_take(struct finder *f, uint32_t process, uint64_t address, str
 	if (!cell || !cell->address)
 		return false;
 	*out = *cell;
-	hash_take_out(f->chains, f->chain_room - 1, cell, address, other, hash_pair(other->address, other->process) & (f->chain_room - 1));
+	hash_take_out(f->chains, f->chain_room - 1, cell, address, other,
+		      hash_pair(other->address, other->process) & (f->chain_room - 1));
 	f->chain_count--;
 	return true;
 }
@@ -143,12 +148,15 @@ static void count_step(struct finder *f, struct chain *chain, uint64_t from, uin
 }
 
 /* The buffer that `old` was goes on in a larger block. */
-static void grow(struct finder *f, uint32_t process, uint32_t group, const struct life *old, uint64_t address, uint64_t size, bool by_realloc)
+static void grow(struct finder *f, uint32_t process, uint32_t group, const struct life *old,
+		 uint64_t address, uint64_t size, bool by_realloc)
 {
 	struct chain chain;
 
 	if (!chain_take(f, process, old->address, &chain))
-		chain = (struct chain){ .first = old->size, .size = old->size, .cumulative = old->size };
+		chain = (struct chain){ .first = old->size,
+					.size = old->size,
+					.cumulative = old->size };
 	chain.process = process;
 	chain.group = group; /* where the latest step was made */
 	chain.address = address;
@@ -157,7 +165,8 @@ static void grow(struct finder *f, uint32_t process, uint32_t group, const struc
 	chain_put(f, &chain);
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	struct finder *f = context;
 
@@ -165,8 +174,8 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 						       life->realloced };
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct finder *f = context;
 	uint32_t group = groups_find(f->groups, lives, process, life);
@@ -174,12 +183,13 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	struct chain chain;
 
 	if (death->end == LIFE_REALLOCED && death->next->size > life->size) {
-		grow(f, process->id, groups_find(f->groups, lives, process, death->next), life, death->next->address, death->next->size, true);
+		grow(f, process->id, groups_find(f->groups, lives, process, death->next), life,
+		     death->next->address, death->next->size, true);
 		return;
 	}
 	latest = latest_of(f, death->thread);
-	if (death->end == LIFE_FREED && !life->inherited && !latest->taken && latest->group == group && latest->number > life->number &&
-	    latest->size > life->size) {
+	if (death->end == LIFE_FREED && !life->inherited && !latest->taken &&
+	    latest->group == group && latest->number > life->number && latest->size > life->size) {
 		latest->taken = true;
 		grow(f, process->id, group, life, latest->address, latest->size, false);
 		return;
@@ -219,12 +229,14 @@ static int by_waste(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void arrange(struct growth *out, struct finder *f, struct groups *groups, const char *match, uint64_t least_steps)
+static void arrange(struct growth *out, struct finder *f, struct groups *groups, const char *match,
+		    uint64_t least_steps)
 {
 	for (size_t i = 0; i < groups->count; i++) {
 		struct growth_row *row = &f->rows[i];
 
-		if (row->steps < least_steps || !row->steps || (match && !text_matches(match, groups->names[i])))
+		if (row->steps < least_steps || !row->steps ||
+		    (match && !text_matches(match, groups->names[i])))
 			continue;
 		row->name = groups->names[i];
 		groups->names[i] = NULL;
@@ -235,8 +247,8 @@ static void arrange(struct growth *out, struct finder *f, struct groups *groups,
 		qsort(out->rows, out->count, sizeof(*out->rows), by_waste);
 }
 
-struct shiny_err *growth_load(struct store *store, const struct scope *scope, const char *match, uint64_t least_steps, bool progress,
-			      struct growth *out)
+struct shiny_err *growth_load(struct store *store, const struct scope *scope, const char *match,
+			      uint64_t least_steps, bool progress, struct growth *out)
 {
 	struct groups groups = { 0 };
 	struct finder f = { .groups = &groups };
@@ -247,7 +259,8 @@ struct shiny_err *growth_load(struct store *store, const struct scope *scope, co
 	if (!err) {
 		f.rows = mem_zero(groups.count, sizeof(*f.rows));
 		f.steps = mem_zero(groups.count, sizeof(*f.steps));
-		err = lives_run(store, scope, &observer, 1, progress ? "following every buffer" : NULL);
+		err = lives_run(store, scope, &observer, 1,
+				progress ? "following every buffer" : NULL);
 	}
 	if (!err) {
 		/* what lives on has ended with the recording: lives_run has told of it */

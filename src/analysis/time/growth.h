@@ -1,28 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * growth.h: buffers that grow step by step, by call site: how they grow, what that costs, and what doubling would have cost.
+ * growth.h: buffers that grow step by step, by call site: how they grow, what that costs, and what
+ * doubling would have cost.
  *
- * Runs: CLI. Signals: no. Allocates: a row a site, a chain a buffer that has grown and lives. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: a row a site, a chain a buffer that has grown and lives.
+ * Threads: one a store.
  *
- * A *chain* is the life of one buffer: a block, the larger one that took its place, and so on. Two things are a step:
+ * A *chain* is the life of one buffer: a block, the larger one that took its place, and so on. Two
+ * things are a step:
  *   realloc           to a larger size
- *   allocate, free    a block is freed, and what this thread allocated last came from the same call site, after it, and is larger: a vector
- *                     has moved its elements. Each block succeeds one other at most.
+ *   allocate, free    a block is freed, and what this thread allocated last came from the same call
+ *                     site, after it, and is larger: a vector has moved its elements. Each block
+ *                     succeeds one other at most.
  * A chain ends when its block ends in another way, or shrinks, or with the recording.
  *
- * Cost: the bytes of all its blocks, as allocators and memcpy see them: growing to n bytes in steps of c costs about n * n / 2c (Firefox's
- * buffer of 1 MiB that grew by single bytes: 549,756,338,176 bytes), doubling costs 2n. *Doubling* is what the same chain would have cost from
- * its first size to its last by doubling: first + 2 first + 4 first + … until the last size is reached. Waste is the difference, if positive.
+ * Cost: the bytes of all its blocks, as allocators and memcpy see them: growing to n bytes in steps
+ * of c costs about n * n / 2c (Firefox's buffer of 1 MiB that grew by single bytes: 549,756,338,176
+ * bytes), doubling costs 2n. *Doubling* is what the same chain would have cost from its first size
+ * to its last by doubling: first + 2 first + 4 first + … until the last size is reached. Waste is
+ * the difference, if positive.
  *
- * Policy, by what at least 7 of 10 steps of the site do: geometric (the size grows by a factor of at least 1.25; the factor is the geometric mean),
- * constant (by the same number of bytes as the step before), just enough (anything smaller), else mixed.
+ * Policy, by what at least 7 of 10 steps of the site do: geometric (the size grows by a factor of
+ * at least 1.25; the factor is the geometric mean), constant (by the same number of bytes as the
+ * step before), just enough (anything smaller), else mixed.
  */
 #ifndef SHINY_GROWTH_H
 #define SHINY_GROWTH_H
 
 #include "../attribute/groups.h"
 
-enum growth_policy { GROWTH_GEOMETRIC, GROWTH_CONSTANT, GROWTH_JUST_ENOUGH, GROWTH_MIXED, GROWTH_POLICIES };
+enum growth_policy {
+	GROWTH_GEOMETRIC,
+	GROWTH_CONSTANT,
+	GROWTH_JUST_ENOUGH,
+	GROWTH_MIXED,
+	GROWTH_POLICIES
+};
 extern const char *const growth_policy_names[GROWTH_POLICIES];
 
 struct growth_row {
@@ -33,7 +46,8 @@ struct growth_row {
 	uint64_t most_steps;               /* of one chain */
 	enum growth_policy policy;
 	double factor;                     /* GEOMETRIC */
-	uint64_t step_bytes;               /* CONSTANT: the most recent step; JUST_ENOUGH: the mean */
+	uint64_t step_bytes;               /* CONSTANT: the most recent step; JUST_ENOUGH: the
+	                                    * mean */
 };
 struct growth {
 	struct growth_row *rows; /* most waste first */
@@ -46,7 +60,8 @@ static inline uint64_t growth_waste(const struct growth_row *row)
 }
 
 /* `least_steps`: rows with fewer steps in all are left out. */
-SHINY_MUST_CHECK struct shiny_err *growth_load(struct store *store, const struct scope *scope, const char *match, uint64_t least_steps,
+SHINY_MUST_CHECK struct shiny_err *growth_load(struct store *store, const struct scope *scope,
+					       const char *match, uint64_t least_steps,
 					       bool progress, struct growth *out);
 void growth_deinit(struct growth *growth);
 

@@ -47,8 +47,8 @@ static uint64_t count_live(void *context, const struct lives *lives, uint64_t mo
 	return ++c->moment < LEAK_MOMENTS ? moment + c->step : UINT64_MAX;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct counting *c = context;
 	struct leak_row *row = &c->rows[groups_find(c->groups, lives, process, life)];
@@ -65,7 +65,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	row->bytes += life->size;
 	row->gone += process->early;
 	row->gone_bytes += process->early ? life->size : 0;
-	if (life->birth > row->youngest_ns || (life->birth == row->youngest_ns && life->stack > row->stack))
+	if (life->birth > row->youngest_ns ||
+	    (life->birth == row->youngest_ns && life->stack > row->stack))
 		row->stack = life->stack;
 	if (!row->oldest_ns || life->birth < row->oldest_ns)
 		row->oldest_ns = life->birth;
@@ -81,9 +82,11 @@ static bool rises(const struct leak_row *row)
 	uint32_t first = row->counts[SETTLING], last = row->counts[LEAK_MOMENTS - 1];
 
 	for (unsigned q = 0; q < QUARTERS; q++) {
-		uint32_t from = row->counts[SETTLING + q * QUARTER], to = row->counts[SETTLING + (q + 1) * QUARTER - 1];
+		uint32_t from = row->counts[SETTLING + q * QUARTER],
+			 to = row->counts[SETTLING + (q + 1) * QUARTER - 1];
 
-		if (last <= first || to <= from || (uint64_t)(to - from) * QUARTERS * QUARTERS < last - first)
+		if (last <= first || to <= from ||
+		    (uint64_t)(to - from) * QUARTERS * QUARTERS < last - first)
 			return false;
 	}
 	return true;
@@ -91,7 +94,8 @@ static bool rises(const struct leak_row *row)
 
 static void fit(struct leak_row *row, uint64_t step, uint64_t bytes_at_first)
 {
-	double n = LEAK_MOMENTS - SETTLING, seconds = (double)step / 1e9, mean_x = 0, mean_y = 0, xx = 0, xy = 0, residual = 0, a;
+	double n = LEAK_MOMENTS - SETTLING, seconds = (double)step / 1e9, mean_x = 0, mean_y = 0,
+	       xx = 0, xy = 0, residual = 0, a;
 
 	for (unsigned i = SETTLING; i < LEAK_MOMENTS; i++) {
 		mean_x += i * seconds / n;
@@ -114,7 +118,8 @@ static void fit(struct leak_row *row, uint64_t step, uint64_t bytes_at_first)
 	}
 	row->slope_error = sqrt(residual / (n - 2)) / sqrt(xx);
 	if (row->bytes > bytes_at_first)
-		row->bytes_slope = (double)(row->bytes - bytes_at_first) / (seconds * (LEAK_MOMENTS - SETTLING));
+		row->bytes_slope = (double)(row->bytes - bytes_at_first) /
+				   (seconds * (LEAK_MOMENTS - SETTLING));
 	row->grows = row->slope > LEAK_SURE * row->slope_error && rises(row);
 }
 
@@ -136,7 +141,8 @@ static void arrange(struct leaks *out, struct counting *c, struct groups *groups
 	for (size_t i = 0; i < groups->count; i++) {
 		struct leak_row *row = &c->rows[i];
 
-		if ((!row->blocks && !row->suppressed) || (match && !text_matches(match, groups->names[i])))
+		if ((!row->blocks && !row->suppressed) ||
+		    (match && !text_matches(match, groups->names[i])))
 			continue;
 		out->blocks += row->blocks;
 		out->bytes += row->bytes;
@@ -154,13 +160,16 @@ static void arrange(struct leaks *out, struct counting *c, struct groups *groups
 		qsort(out->rows, out->count, sizeof(*out->rows), by_growth);
 }
 
-struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enum group_by by, const char *match, const char *suppressions,
-			     bool full_names, bool progress, struct leaks *out)
+struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enum group_by by,
+			     const char *match, const char *suppressions, bool full_names,
+			     bool progress, struct leaks *out)
 {
 	struct groups groups = { 0 };
 	struct suppressions hidden = { 0 };
 	struct counting c = { .groups = &groups, .suppressions = &hidden };
-	struct lives_observer observer = { .context = &c, .death = see_death, .moment = count_live };
+	struct lives_observer observer = { .context = &c,
+					   .death = see_death,
+					   .moment = count_live };
 	struct leaks leaks = { 0 };
 	struct shiny_err *err = session_duration(store, &leaks.duration);
 
@@ -173,7 +182,8 @@ struct shiny_err *leaks_load(struct store *store, const struct scope *scope, enu
 		c.bytes_at_first = mem_zero(groups.count, sizeof(*c.bytes_at_first));
 		c.step = leaks.duration / LEAK_MOMENTS ?: 1;
 		observer.first_moment = c.step - 1; /* the last moment is the session's end */
-		err = lives_run(store, scope, &observer, 1, progress ? "looking for what stays" : NULL);
+		err = lives_run(store, scope, &observer, 1,
+				progress ? "looking for what stays" : NULL);
 	}
 	if (!err) {
 		leaks.rows = mem_zero(groups.count, sizeof(*leaks.rows));

@@ -31,8 +31,8 @@ struct ended {
 };
 
 /*
- * Rows and their bins are in no cache as a rule. So the dead wait in a line: the row is asked for when they enter it, its bin when they are
- * halfway through.
+ * Rows and their bins are in no cache as a rule. So the dead wait in a line: the row is asked for
+ * when they enter it, its bin when they are halfway through.
  */
 enum { LINE = 16 };
 
@@ -71,11 +71,13 @@ static void count_ended(struct counting *c, const struct ended *e)
 	row->population_bytes[population] += e->size;
 }
 
-static void count_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
+static void count_death(void *context, const struct lives *lives,
+			const struct lives_process *process, const struct life *life,
 			const struct life_death *death)
 {
 	struct counting *c = context;
-	struct ended *place = &c->line[c->next % LINE], *halfway = &c->line[(c->next + LINE / 2) % LINE];
+	struct ended *place = &c->line[c->next % LINE],
+		     *halfway = &c->line[(c->next + LINE / 2) % LINE];
 
 	if (life->inherited)
 		return;
@@ -85,10 +87,14 @@ static void count_death(void *context, const struct lives *lives, const struct l
 		distribution_expect(&halfway->row->ages, halfway->age);
 	/* a realloc's own birth is counted already when it is told of its old block's death */
 	*place = (struct ended){ .row = &c->rows[groups_find(c->groups, lives, process, life)],
-				 .age = death->time > life->birth ? death->time - life->birth : 0, .size = life->size, .end = death->end,
+				 .age = death->time > life->birth ? death->time - life->birth : 0,
+				 .size = life->size,
+				 .end = death->end,
 				 .elsewhere = death->thread != life->thread,
-				 .temporary = process->births == life->number + (death->end == LIFE_REALLOCED) };
-	for (const char *at = (const char *)place->row; at < (const char *)(place->row + 1); at += 64)
+				 .temporary = process->births ==
+					      life->number + (death->end == LIFE_REALLOCED) };
+	for (const char *at = (const char *)place->row; at < (const char *)(place->row + 1);
+	     at += 64)
 		__builtin_prefetch(at, 1);
 	c->next++;
 }
@@ -144,7 +150,8 @@ static void row_deinit(struct lifetime_row *row)
 }
 
 /* Keeps the rows that have blocks and match, named, in order. */
-static void arrange(struct lifetimes *out, struct groups *groups, const char *match, enum lifetimes_order order)
+static void arrange(struct lifetimes *out, struct groups *groups, const char *match,
+		    enum lifetimes_order order)
 {
 	size_t kept = 0;
 
@@ -165,8 +172,9 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 		qsort_r(out->rows, kept, sizeof(*out->rows), compare, &order);
 }
 
-struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope, enum group_by by, const char *match,
-				 enum lifetimes_order order, bool full_names, bool progress, struct lifetimes *out)
+struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope, enum group_by by,
+				 const char *match, enum lifetimes_order order, bool full_names,
+				 bool progress, struct lifetimes *out)
 {
 	struct groups groups = { 0 };
 	struct counting counting = { .groups = &groups };
@@ -180,7 +188,8 @@ struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
 	if (!err) {
 		lifetimes.count = groups.count;
 		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof(*lifetimes.rows));
-		err = lives_run(store, scope, &observer, 1, progress ? "following every block" : NULL);
+		err = lives_run(store, scope, &observer, 1,
+				progress ? "following every block" : NULL);
 	}
 	if (!err) {
 		count_rest(&counting);

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lifetimes.h: how long blocks live, by type or call site: who churns, who stays, and who only seems to.
+ * lifetimes.h: how long blocks live, by type or call site: who churns, who stays, and who only
+ * seems to.
  *
- * Runs: CLI. Signals: no. Allocates: a distribution a row: by distinct types or sites, never by events. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: a distribution a row: by distinct types or sites, never by
+ * events. Threads: one a store.
  *
- * Definitions, after "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), section on lifetimes:
+ * Definitions, after "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), section on
+ * lifetimes:
  *   D destroyed   the program ended it: free, delete, realloc, a collected object's destructor
- *   R reused      nobody did, and another block took its place; or its memory went back to the system
- *   P persistent  neither happened before its process, or the recording, ended. Its lifetime is right-censored: distribution.h
- * Algorithm 1 of the paper assigns these in one pass here: an address's map entry is its last birth.
- * Blocks that a fork brought along belong to the process in which they began, and are not counted again.
+ *   R reused      nobody did, and another block took its place; or its memory went back to the
+ *                 system
+ *   P persistent  neither happened before its process, or the recording, ended. Its lifetime is
+ *                 right-censored: distribution.h
+ * Algorithm 1 of the paper assigns these in one pass here: an address's map entry is its last
+ * birth. Blocks that a fork brought along belong to the process in which they began, and are not
+ * counted again.
  *
- * A *temporary* was freed before its process allocated anything else. *Elsewhere*: freed by another thread than the one that allocated it.
+ * A *temporary* was freed before its process allocated anything else. *Elsewhere*: freed by another
+ * thread than the one that allocated it.
  *
- * Populations, by the share of the session's duration that a block has lived: short up to 1 %, middle up to 50 %, tail above. A
- * persistent block counts by the age that it reached.
+ * Populations, by the share of the session's duration that a block has lived: short up to 1 %,
+ * middle up to 50 %, tail above. A persistent block counts by the age that it reached.
  */
 #ifndef SHINY_LIFETIMES_H
 #define SHINY_LIFETIMES_H
@@ -43,11 +50,19 @@ struct lifetimes {
 	uint64_t duration;         /* of the session, ns */
 };
 
-enum lifetimes_order { LIFETIMES_BY_BLOCKS, LIFETIMES_BY_BYTES, LIFETIMES_BY_PERSISTENT, LIFETIMES_BY_SHORT, LIFETIMES_BY_NAME };
+enum lifetimes_order {
+	LIFETIMES_BY_BLOCKS,
+	LIFETIMES_BY_BYTES,
+	LIFETIMES_BY_PERSISTENT,
+	LIFETIMES_BY_SHORT,
+	LIFETIMES_BY_NAME
+};
 
 /* `match`: text_matches() on the row's name; NULL all. */
-SHINY_MUST_CHECK struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope, enum group_by by, const char *match,
-						  enum lifetimes_order order, bool full_names, bool progress, struct lifetimes *out);
+SHINY_MUST_CHECK struct shiny_err *lifetimes_load(struct store *store, const struct scope *scope,
+						  enum group_by by, const char *match,
+						  enum lifetimes_order order, bool full_names,
+						  bool progress, struct lifetimes *out);
 void lifetimes_deinit(struct lifetimes *lifetimes);
 
 #endif

@@ -24,7 +24,8 @@ static void raise_peak(struct counter *c)
 		row->peak_bytes = c->live_bytes;
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life)
 {
 	struct counter *c = context;
 
@@ -37,8 +38,8 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	raise_peak(c);
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *process,
+		      const struct life *life, const struct life_death *death)
 {
 	struct counter *c = context;
 
@@ -53,7 +54,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	c->live_bytes -= life->size;
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *process, const struct life *life, uint64_t old)
+static void see_resize(void *context, const struct lives *lives,
+		       const struct lives_process *process, const struct life *life, uint64_t old)
 {
 	struct counter *c = context;
 
@@ -101,12 +103,17 @@ static uint64_t see_moment(void *context, const struct lives *lives, uint64_t mo
 	return next;
 }
 
-static struct shiny_err *count(struct store *store, const struct scope *scope, bool progress, struct marks *marks)
+static struct shiny_err *count(struct store *store, const struct scope *scope, bool progress,
+			       struct marks *marks)
 {
 	struct counter c = { .marks = marks };
-	struct lives_observer observer = { .context = &c, .birth = see_birth, .death = see_death, .resize = see_resize,
+	struct lives_observer observer = { .context = &c,
+					   .birth = see_birth,
+					   .death = see_death,
+					   .resize = see_resize,
 					   .moment = see_moment };
-	struct shiny_err *err = lives_run(store, scope, &observer, 1, progress ? "following blocks" : NULL);
+	struct shiny_err *err =
+		lives_run(store, scope, &observer, 1, progress ? "following blocks" : NULL);
 
 	process_ends_deinit(&c.ends);
 	marks->live = c.live;
@@ -114,15 +121,21 @@ static struct shiny_err *count(struct store *store, const struct scope *scope, b
 	return err;
 }
 
-static struct shiny_err *read_marks(struct store *store, const struct scope *scope, struct marks *marks)
+static struct shiny_err *read_marks(struct store *store, const struct scope *scope,
+				    struct marks *marks)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT s.ns, s.name, s.process, p.pid, t.tid FROM mark s LEFT JOIN process p ON p.id = s.process "
-					     "LEFT JOIN thread t ON t.id = s.thread WHERE %s OR s.process = 0 ORDER BY s.ns, s.id", scope->where);
+	struct shiny_err *err = query_format(store, &q,
+					     "SELECT s.ns, s.name, s.process, p.pid, t.tid FROM "
+					     "mark s LEFT JOIN process p ON p.id = s.process "
+					     "LEFT JOIN thread t ON t.id = s.thread WHERE %s OR "
+					     "s.process = 0 ORDER BY s.ns, s.id",
+					     scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct mark_row *mark = rows_push(&marks->rows, &marks->count, &marks->room, sizeof(*mark));
+		struct mark_row *mark =
+			rows_push(&marks->rows, &marks->count, &marks->room, sizeof(*mark));
 
 		if (!mark || !copy_column(q, 1, &mark->name)) {
 			err = SHINY_NO_MEMORY;
@@ -137,13 +150,17 @@ static struct shiny_err *read_marks(struct store *store, const struct scope *sco
 	return err;
 }
 
-struct shiny_err *marks_load(struct store *store, const struct scope *scope, bool progress, struct marks *out)
+struct shiny_err *marks_load(struct store *store, const struct scope *scope, bool progress,
+			     struct marks *out)
 {
 	struct marks marks = { 0 };
 	struct query *q = NULL;
 	bool row = false;
 	uint64_t duration = 0;
-	struct shiny_err *err = rows_push(&marks.rows, &marks.count, &marks.room, sizeof(*marks.rows)) ? NULL : SHINY_NO_MEMORY;
+	struct shiny_err *err =
+		rows_push(&marks.rows, &marks.count, &marks.room, sizeof(*marks.rows))
+			? NULL
+			: SHINY_NO_MEMORY;
 
 	if (!err)
 		err = read_marks(store, scope, &marks);

@@ -4,8 +4,9 @@
  *
  * Runs: CLI. Signals: no. Allocates: a row a mark, and what replay.h says. Threads: one a store.
  *
- * Live blocks and bytes are over all processes of the scope, as `shinyctl help definitions` has it. The peak is the most
- * live bytes at any moment from a mark to the next one, both included. Where the scope has tags, all of it is about blocks of these.
+ * Live blocks and bytes are over all processes of the scope, as `shinyctl help definitions` has it.
+ * The peak is the most live bytes at any moment from a mark to the next one, both included. Where
+ * the scope has tags, all of it is about blocks of these.
  *
  * Cost: one pass over the events.
  */
@@ -30,7 +31,8 @@ struct marks {
 	bool counted; /* the session has events: the rows' numbers are known */
 };
 
-SHINY_MUST_CHECK struct shiny_err *marks_load(struct store *store, const struct scope *scope, bool progress, struct marks *out);
+SHINY_MUST_CHECK struct shiny_err *marks_load(struct store *store, const struct scope *scope,
+					      bool progress, struct marks *out);
 void marks_deinit(struct marks *marks);
 
 #endif

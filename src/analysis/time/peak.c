@@ -2,14 +2,16 @@
 /*
  * peak.c: see peak.h.
  *
- * That a moment was the highest is known when bytes have fallen a good deal behind it; until then it may be exceeded at any time. So what was
- * live then is not copied (there may be a million such moments), but counted when it ends: a block lived at the moment if it had been born by
- * then. To know that exactly, events of the same nanosecond and ones that came late included, a moment has for each process how many
- * blocks it had seen born.
+ * That a moment was the highest is known when bytes have fallen a good deal behind it; until then
+ * it may be exceeded at any time. So what was live then is not copied (there may be a million such
+ * moments), but counted when it ends: a block lived at the moment if it had been born by then. To
+ * know that exactly, events of the same nanosecond and ones that came late included, a moment has
+ * for each process how many blocks it had seen born.
  *
- * A moment is *settled*, which is to say that these numbers are written down, just before what is live changes behind it. While bytes only rise, the
- * highest moment moves with every block and costs nothing. When a settled one is exceeded, what was counted for it is void: `round` goes up by one,
- * and cells of an earlier round are empty.
+ * A moment is *settled*, which is to say that these numbers are written down, just before what is
+ * live changes behind it. While bytes only rise, the highest moment moves with every block and
+ * costs nothing. When a settled one is exceeded, what was counted for it is void: `round` goes up
+ * by one, and cells of an earlier round are empty.
  */
 #define _GNU_SOURCE
 #include "peak.h"
@@ -27,10 +29,12 @@ struct cell { /* of a group */
 	uint64_t blocks, bytes, soon_blocks, soon_bytes;
 };
 struct moment {
-	uint64_t time, newest; /* ns; newest: no block that has begun later by its clock lived at it */
+	uint64_t time, newest; /* ns; newest: no block that has begun later by its clock lived at
+	                        * it */
 	uint64_t blocks, bytes;
 	uint64_t order;        /* of its settling; 0: it is not */
-	uint64_t *births;      /* by process: what it had seen born. Of those that did not run then: anything */
+	uint64_t *births;      /* by process: what it had seen born. Of those that did not run then:
+	                        * anything */
 	uint64_t own_births;   /* of a process's own moment: likewise */
 	uint32_t round;
 	struct cell *cells;    /* open addressing; a power of two, or none */
@@ -55,7 +59,8 @@ struct watch {
 	struct moment marks[PEAK_MARKS], rising; /* rising: the highest since the last valley */
 	size_t mark_count;
 	uint64_t newest;          /* of the marks */
-	bool falling;             /* a peak has been passed, and its valley has not: there is no `rising` */
+	bool falling;             /* a peak has been passed, and its valley has not: there is no
+	                           * `rising` */
 	uint64_t lowest;          /* bytes, while falling */
 };
 
@@ -110,7 +115,8 @@ static void move(struct moment *m, uint64_t time, uint64_t blocks, uint64_t byte
 }
 
 /* `unborn`: of process `p`'s births, those that are being told and do not belong to the moments. */
-static void settle(struct watch *w, const struct lives *lives, const struct lives_process *p, unsigned unborn)
+static void settle(struct watch *w, const struct lives *lives, const struct lives_process *p,
+		   unsigned unborn)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest, *m = &w->rising;
 
@@ -135,9 +141,11 @@ static bool was_born(uint64_t births, const struct life *life)
 	return life->number <= births;
 }
 
-static bool lived_at(const struct watch *w, const struct moment *m, uint32_t process, const struct life *life)
+static bool lived_at(const struct watch *w, const struct moment *m, uint32_t process,
+		     const struct life *life)
 {
-	return m->order && w->accounts[process - 1].ended > m->order && was_born(m->births[process - 1], life);
+	return m->order && w->accounts[process - 1].ended > m->order &&
+	       was_born(m->births[process - 1], life);
 }
 
 /* ---- the session's peaks ---- */
@@ -198,7 +206,8 @@ static void begin(struct watch *w, const struct lives *lives)
 	process_ends_init(&w->ends, lives);
 }
 
-static struct account *account_of(struct watch *w, const struct lives *lives, const struct lives_process *p)
+static struct account *account_of(struct watch *w, const struct lives *lives,
+				  const struct lives_process *p)
 {
 	struct account *a;
 
@@ -219,7 +228,8 @@ static void now(struct watch *w, uint64_t time)
 		w->clock = time;
 }
 
-static void see_birth(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life)
+static void see_birth(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life)
 {
 	struct watch *w = context;
 	struct account *a = account_of(w, lives, p);
@@ -236,8 +246,10 @@ static void see_birth(void *context, const struct lives *lives, const struct liv
 	look(w, a, life->birth);
 }
 
-/* `soon`: it has ended by then. `correct`: it had so many bytes more than it has now, and lives on. */
-static void count(struct moment *m, uint32_t group, const struct life *life, bool soon, uint64_t correct)
+/* `soon`: it has ended by then. `correct`: it had so many bytes more than it has now, and lives
+ * on. */
+static void count(struct moment *m, uint32_t group, const struct life *life, bool soon,
+		  uint64_t correct)
 {
 	struct cell *cell = cell_get(m, group);
 
@@ -259,8 +271,8 @@ static bool is_soon(const struct watch *w, const struct moment *m, const struct 
 }
 
 /* For each moment at which it lived; `death` NULL: it lives on. */
-static void count_all(struct watch *w, const struct lives *lives, const struct lives_process *p, const struct life *life,
-		      const struct life_death *death, uint64_t correct)
+static void count_all(struct watch *w, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life, const struct life_death *death, uint64_t correct)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest;
 	uint32_t group = UINT32_MAX;
@@ -273,7 +285,8 @@ static void count_all(struct watch *w, const struct lives *lives, const struct l
 		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
 		count(m, group, life, is_soon(w, m, death), correct);
 	}
-	if (!w->falling && life->birth <= w->rising.newest && lived_at(w, &w->rising, p->id, life)) {
+	if (!w->falling && life->birth <= w->rising.newest &&
+	    lived_at(w, &w->rising, p->id, life)) {
 		group = group != UINT32_MAX ? group : groups_find(w->groups, lives, p, life);
 		count(&w->rising, group, life, is_soon(w, &w->rising, death), correct);
 	}
@@ -283,8 +296,8 @@ static void count_all(struct watch *w, const struct lives *lives, const struct l
 	}
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life, const struct life_death *death)
 {
 	struct watch *w = context;
 	struct account *a = account_of(w, lives, p);
@@ -305,7 +318,8 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 		look(w, a, death->time);
 }
 
-static void see_resize(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life, uint64_t before)
+static void see_resize(void *context, const struct lives *lives, const struct lives_process *p,
+		       const struct life *life, uint64_t before)
 {
 	struct watch *w = context;
 	struct account *a = account_of(w, lives, p);
@@ -359,8 +373,8 @@ static int by_bytes(const void *left, const void *right)
 }
 
 /*
- * An object whose size has changed behind the peak is corrected in the row that it had then. Where its type became known behind that, it is a
- * number below zero there: nobody's, rather than that.
+ * An object whose size has changed behind the peak is corrected in the row that it had then. Where
+ * its type became known behind that, it is a number below zero there: nobody's, rather than that.
  */
 static void balance(struct peak *peak)
 {
@@ -386,8 +400,10 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 		const struct cell *cell = &m->cells[i];
 
 		if (cell->round == m->round && (cell->blocks || cell->bytes))
-			peak->rows[peak->count++] = (struct peak_row){ groups->names[cell->group], cell->blocks, cell->bytes, cell->soon_blocks,
-								       cell->soon_bytes };
+			peak->rows[peak->count++] =
+				(struct peak_row){ groups->names[cell->group], cell->blocks,
+						   cell->bytes, cell->soon_blocks,
+						   cell->soon_bytes };
 	}
 	balance(peak);
 	for (size_t i = 0; i < peak->count; i++) {
@@ -412,7 +428,8 @@ static int by_process_bytes(const void *left, const void *right)
 {
 	const struct peak *a = left, *b = right;
 
-	return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
+	return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1)
+				    : (a->process > b->process) - (a->process < b->process);
 }
 
 static void arrange(struct watch *w, struct process_names *names, struct peaks *out)
@@ -449,7 +466,8 @@ static void arrange(struct watch *w, struct process_names *names, struct peaks *
 		out->process_count++;
 	}
 	if (out->process_count)
-		qsort(out->processes, out->process_count, sizeof(*out->processes), by_process_bytes);
+		qsort(out->processes, out->process_count, sizeof(*out->processes),
+		      by_process_bytes);
 }
 
 /* ---- loading ---- */
@@ -472,12 +490,15 @@ static void watch_deinit(struct watch *w)
 	process_ends_deinit(&w->ends);
 }
 
-struct shiny_err *peak_load(struct store *store, const struct scope *scope, struct groups *groups, uint64_t soon, bool progress,
-			    struct peaks *out)
+struct shiny_err *peak_load(struct store *store, const struct scope *scope, struct groups *groups,
+			    uint64_t soon, bool progress, struct peaks *out)
 {
 	struct peaks peaks = { .groups = *groups };
 	struct watch w = { .groups = &peaks.groups };
-	struct lives_observer observer = { .context = &w, .birth = see_birth, .death = see_death, .resize = see_resize,
+	struct lives_observer observer = { .context = &w,
+					   .birth = see_birth,
+					   .death = see_death,
+					   .resize = see_resize,
 					   .moment = see_moment };
 	struct process_names names = { 0 };
 	struct shiny_err *err = session_duration(store, &peaks.duration);

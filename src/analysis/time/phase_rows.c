@@ -22,7 +22,8 @@ static size_t phase_of(const struct activity *a, uint64_t time)
 	return i;
 }
 
-static void count(struct phase_row *rows, size_t groups, uint32_t group, size_t born, size_t died, bool stays, uint64_t bytes)
+static void count(struct phase_row *rows, size_t groups, uint32_t group, size_t born, size_t died,
+		  bool stays, uint64_t bytes)
 {
 	struct phase_row *row = &rows[born * groups + group];
 
@@ -39,8 +40,8 @@ static void count(struct phase_row *rows, size_t groups, uint32_t group, size_t 
 	row->ended_bytes += bytes;
 }
 
-static void see_death(void *context, const struct lives *lives, const struct lives_process *p, const struct life *life,
-		      const struct life_death *death)
+static void see_death(void *context, const struct lives *lives, const struct lives_process *p,
+		      const struct life *life, const struct life_death *death)
 {
 	struct counter *c = context;
 	size_t born = phase_of(c->activity, life->birth), died = phase_of(c->activity, death->time);
@@ -48,18 +49,21 @@ static void see_death(void *context, const struct lives *lives, const struct liv
 	if (life->inherited)
 		return;
 	for (unsigned i = 0; i < 2; i++)
-		count(c->rows[i], c->groups[i]->count, groups_find(c->groups[i], lives, p, life), born, died < born ? born : died,
-		      death->end == LIFE_NEVER && !p->early, life->size);
+		count(c->rows[i], c->groups[i]->count, groups_find(c->groups[i], lives, p, life),
+		      born, died < born ? born : died, death->end == LIFE_NEVER && !p->early,
+		      life->size);
 }
 
-static void take_largest(const struct phase_row *rows, const struct groups *groups, const struct phase *phase, struct phase_row out[PHASE_ROWS])
+static void take_largest(const struct phase_row *rows, const struct groups *groups,
+			 const struct phase *phase, struct phase_row out[PHASE_ROWS])
 {
 	size_t top[PHASE_ROWS], count = 0;
 
 	for (size_t i = 0; i < groups->count; i++) {
 		size_t place = count;
 
-		while (place && phase_weight(phase, &rows[i]) > phase_weight(phase, &rows[top[place - 1]]))
+		while (place &&
+		       phase_weight(phase, &rows[i]) > phase_weight(phase, &rows[top[place - 1]]))
 			place--;
 		if (!phase_weight(phase, &rows[i]) || place == PHASE_ROWS)
 			continue;
@@ -73,7 +77,8 @@ static void take_largest(const struct phase_row *rows, const struct groups *grou
 	}
 }
 
-struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope, const struct groups *types, bool progress,
+struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope,
+				  const struct groups *types, bool progress,
 				  struct activity *activity)
 {
 	struct groups sites = { 0 };
@@ -82,9 +87,11 @@ struct shiny_err *phase_rows_load(struct store *store, const struct scope *scope
 	struct shiny_err *err = groups_load(store, GROUP_SITE, false, &sites);
 
 	for (unsigned i = 0; !err && i < 2; i++)
-		c.rows[i] = mem_zero(activity->phase_count * c.groups[i]->count, sizeof(*c.rows[i]));
+		c.rows[i] =
+			mem_zero(activity->phase_count * c.groups[i]->count, sizeof(*c.rows[i]));
 	if (!err)
-		err = lives_run(store, scope, &observer, 1, progress ? "asking whose phases are" : NULL);
+		err = lives_run(store, scope, &observer, 1,
+				progress ? "asking whose phases are" : NULL);
 	for (size_t i = 0; !err && i < activity->phase_count; i++) {
 		struct phase *phase = &activity->phases[i];
 

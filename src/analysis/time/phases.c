@@ -2,31 +2,38 @@
 /*
  * phases.c: see phases.h.
  *
- * The method is optimal partitioning (B. Jackson et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal
- * Processing Letters 12(2), 2005): of all ways to cut the series into pieces it finds the one with the least sum of each piece's cost and
- * a penalty a piece, exactly, by dynamic programming: F(t) = min over s < t of F(s) + cost(s, t) + penalty. The penalty is Schwarz's (BIC, 1978):
- * a further piece has two parameters more, where it begins and at which height, so it is 2 sigma^2 ln n, as cost is a sum of squares of errors
- * of variance sigma^2.
+ * The method is optimal partitioning (B. Jackson et al., "An algorithm for optimal partitioning of
+ * data on an interval", IEEE Signal Processing Letters 12(2), 2005): of all ways to cut the series
+ * into pieces it finds the one with the least sum of each piece's cost and a penalty a piece,
+ * exactly, by dynamic programming: F(t) = min over s < t of F(s) + cost(s, t) + penalty. The
+ * penalty is Schwarz's (BIC, 1978): a further piece has two parameters more, where it begins and at
+ * which height, so it is 2 sigma^2 ln n, as cost is a sum of squares of errors of variance sigma^2.
  *
- * A piece is the straight line between the two points of the series at its ends, its cost the squared distances of the points in between.
- * So pieces join: a heap that grows by 100 MB from one interval to the next has a piece for that step, where lines of least squares would show two
- * level ones and nobody who grew. PELT (Killick, Fearnhead and Eckley, JASA 107, 2012) would leave out most s, but needs a cost that never
- * rises when a piece is divided, as this one may; and a few hundred points are done in milliseconds without. Binary segmentation does not
- * find a short spike in a long level stretch, as the first cut gains nothing.
+ * A piece is the straight line between the two points of the series at its ends, its cost the
+ * squared distances of the points in between. So pieces join: a heap that grows by 100 MB from one
+ * interval to the next has a piece for that step, where lines of least squares would show two level
+ * ones and nobody who grew. PELT (Killick, Fearnhead and Eckley, JASA 107, 2012) would leave out
+ * most s, but needs a cost that never rises when a piece is divided, as this one may; and a few
+ * hundred points are done in milliseconds without. Binary segmentation does not find a short spike
+ * in a long level stretch, as the first cut gains nothing.
  *
- * Points are the ends of intervals, and between each two the middle of the interval: half-way between them, and higher by as much as the
- * most that was live in it stands out, less twice what it stands out in the median interval. So a spike that is shorter than an interval
- * is a spike, and a program that allocates and frees much in every interval is not one spike after the other.
+ * Points are the ends of intervals, and between each two the middle of the interval: half-way
+ * between them, and higher by as much as the most that was live in it stands out, less twice what
+ * it stands out in the median interval. So a spike that is shorter than an interval is a spike, and
+ * a program that allocates and frees much in every interval is not one spike after the other.
  *
- * Sigma, how far a heap strays from its line while nothing happens to it, comes from the second differences of the ends (for independent errors
- * their variance is 6 sigma^2; from their median, so that steps do not count), and is at least 1 % of the whole height, which nobody would see.
+ * Sigma, how far a heap strays from its line while nothing happens to it, comes from the second
+ * differences of the ends (for independent errors their variance is 6 sigma^2; from their median,
+ * so that steps do not count), and is at least 1 % of the whole height, which nobody would see.
  *
- * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady, or by less than half of that where it is PART of what is live;
- * neighbours of one kind become one phase, but for rises (falls) of which one is STEEPER times as steep as the other, unless both are over in
- * TINY of the time. A steady piece of less than TINY of the time belongs to the rise or fall beside it. What goes up and comes down again, up
- * to BACK of its height, within SHORT of the time is a spike. The interval beside a rise, fall or spike belongs to it, and not to the steady
- * phase, where it already goes (still goes) the same way. Where all this makes more phases than PHASES_MAX, the penalty is doubled until it
- * does not.
+ * Pieces that change by less than LEVEL of the height, or CLEAR sigma, are steady, or by less than
+ * half of that where it is PART of what is live; neighbours of one kind become one phase, but for
+ * rises (falls) of which one is STEEPER times as steep as the other, unless both are over in TINY
+ * of the time. A steady piece of less than TINY of the time belongs to the rise or fall beside it.
+ * What goes up and comes down again, up to BACK of its height, within SHORT of the time is a spike.
+ * The interval beside a rise, fall or spike belongs to it, and not to the steady phase, where it
+ * already goes (still goes) the same way. Where all this makes more phases than PHASES_MAX, the
+ * penalty is doubled until it does not.
  */
 #include "phases.h"
 
@@ -44,19 +51,25 @@
 #define BACK    0.34
 #define TINY    0.02
 
-enum { INTERVALS = 500 }; /* neighbours are put together where there are more: the time is quadratic */
+enum { INTERVALS = 500 }; /* neighbours are put together where there are more: the time is
+                           * quadratic */
 
 const char *const phase_kind_names[PHASE_KINDS] = {
-	[PHASE_STEADY] = "steady", [PHASE_RISE] = "rise", [PHASE_FALL] = "fall", [PHASE_SPIKE] = "spike",
+	[PHASE_STEADY] = "steady",
+	[PHASE_RISE] = "rise",
+	[PHASE_FALL] = "fall",
+	[PHASE_SPIKE] = "spike",
 };
 
-/* The series as points: 0, 2, 4, … are the ends of intervals, 1, 3, 5, … their middles. Heights are 0 to 1. */
+/* The series as points: 0, 2, 4, … are the ends of intervals, 1, 3, 5, … their middles. Heights are
+ * 0 to 1. */
 struct curve {
 	double *at;
 	size_t count;              /* points: 2 * intervals + 1 */
 	double *sum, *squares, *moments; /* of the points in front of each: y, y * y, k * y */
 	double ground;             /* what height 0 stands for, in heights */
-	double noise, sigma, level; /* noise: sigma without its floor; level: a change by less is none */
+	double noise, sigma, level; /* noise: sigma without its floor; level: a change by less is
+	                             * none */
 };
 
 struct piece {
@@ -98,7 +111,8 @@ static void set_middles(struct curve *c, const struct phase_sample *samples, dou
 	for (size_t i = 0; i < intervals; i++) {
 		double more = excess(c, samples, i) - 2 * usual;
 
-		c->at[2 * i + 1] = more > 0 ? fmax(c->at[2 * i], c->at[2 * i + 2]) + more : (c->at[2 * i] + c->at[2 * i + 2]) / 2;
+		c->at[2 * i + 1] = more > 0 ? fmax(c->at[2 * i], c->at[2 * i + 2]) + more
+					    : (c->at[2 * i] + c->at[2 * i + 2]) / 2;
 	}
 }
 
@@ -108,14 +122,17 @@ static void set_sigma(struct curve *c, double *values)
 
 	for (size_t i = 1; i < intervals; i++)
 		values[i - 1] = fabs(c->at[2 * i - 2] - 2 * c->at[2 * i] + c->at[2 * i + 2]);
-	c->noise = median(values, intervals - 1) * 1.4826 / sqrt(6); /* 1.4826: from the median deviation to the standard deviation */
+	/* 1.4826: from the median deviation to the standard deviation */
+	c->noise = median(values, intervals - 1) * 1.4826 / sqrt(6);
 	c->sigma = fmax(0.01, c->noise);
 	c->level = fmax(LEVEL, CLEAR * c->sigma);
 }
 
-static void curve_init(struct curve *c, uint64_t before, const struct phase_sample *samples, size_t count)
+static void curve_init(struct curve *c, uint64_t before, const struct phase_sample *samples,
+		       size_t count)
 {
-	double low = (double)before, high = (double)before, height, *values = mem_zero(count, sizeof(*values));
+	double low = (double)before, high = (double)before, height,
+	       *values = mem_zero(count, sizeof(*values));
 
 	c->count = 2 * count + 1;
 	c->at = mem_zero(c->count, sizeof(*c->at));
@@ -154,11 +171,15 @@ static void curve_deinit(struct curve *c)
 /* The squared distances of the points between `s` and `t` from the line between these two. */
 static double cost(const struct curve *c, size_t s, size_t t)
 {
-	double n = (double)(t - s - 1), from = c->at[s], slope = (c->at[t] - from) / (double)(t - s);
-	double squares = c->squares[t] - c->squares[s + 1] - 2 * from * (c->sum[t] - c->sum[s + 1]) + n * from * from;
-	double moments = c->moments[t] - c->moments[s + 1] - (double)s * (c->sum[t] - c->sum[s + 1]) - from * n * (n + 1) / 2;
+	double n = (double)(t - s - 1), from = c->at[s],
+	       slope = (c->at[t] - from) / (double)(t - s);
+	double squares = c->squares[t] - c->squares[s + 1] -
+			 2 * from * (c->sum[t] - c->sum[s + 1]) + n * from * from;
+	double moments = c->moments[t] - c->moments[s + 1] -
+			 (double)s * (c->sum[t] - c->sum[s + 1]) - from * n * (n + 1) / 2;
 
-	return fmax(0, squares - 2 * slope * moments + slope * slope * n * (n + 1) * (2 * n + 1) / 6);
+	return fmax(0,
+		    squares - 2 * slope * moments + slope * slope * n * (n + 1) * (2 * n + 1) / 6);
 }
 
 /* Optimal partitioning. Returns how many pieces; `pieces` has room for one a point. */
@@ -195,7 +216,8 @@ static size_t partition(const struct curve *c, double penalty, struct piece *pie
 
 static enum phase_kind kind_of(const struct curve *c, size_t first, size_t last)
 {
-	double change = c->at[last] - c->at[first], held = fmax(c->at[last], c->at[first]) + c->ground;
+	double change = c->at[last] - c->at[first],
+	       held = fmax(c->at[last], c->at[first]) + c->ground;
 	double enough = fabs(change) >= PART * held ? c->level / 2 : c->level;
 
 	return change >= enough ? PHASE_RISE : change <= -enough ? PHASE_FALL : PHASE_STEADY;
@@ -217,10 +239,12 @@ static bool alike(const struct curve *c, const struct piece *a, const struct pie
 
 	if (a->kind != b->kind || a->kind == PHASE_SPIKE)
 		return false;
-	return a->kind == PHASE_STEADY || (x < STEEPER * y && y < STEEPER * x) || (is_tiny(c, a) && is_tiny(c, b));
+	return a->kind == PHASE_STEADY || (x < STEEPER * y && y < STEEPER * x) ||
+	       (is_tiny(c, a) && is_tiny(c, b));
 }
 
-/* Neighbours that are alike become one, which may be of another kind: three times a little is a rise. */
+/* Neighbours that are alike become one, which may be of another kind: three times a little is a
+ * rise. */
 static size_t join(const struct curve *c, struct piece *pieces, size_t count)
 {
 	size_t kept = 0;
@@ -256,7 +280,8 @@ static size_t find_spikes(const struct curve *c, struct piece *pieces, size_t co
 	for (size_t i = 0; i < count; i++) {
 		struct piece p = pieces[i];
 
-		for (size_t k = kept; p.kind == PHASE_FALL && k-- > 0 && pieces[k].kind != PHASE_SPIKE;)
+		for (size_t k = kept;
+		     p.kind == PHASE_FALL && k-- > 0 && pieces[k].kind != PHASE_SPIKE;)
 			if (pieces[k].kind == PHASE_RISE && is_spike(c, pieces[k].first, p.last)) {
 				p = (struct piece){ pieces[k].first, p.last, PHASE_SPIKE };
 				kept = k;
@@ -277,7 +302,8 @@ static size_t absorb(const struct curve *c, struct piece *pieces, size_t count)
 			pieces[kept++] = p;
 		} else if (before && (before->kind == PHASE_RISE || before->kind == PHASE_FALL)) {
 			before->last = p.last;
-		} else if (i + 1 < count && (pieces[i + 1].kind == PHASE_RISE || pieces[i + 1].kind == PHASE_FALL)) {
+		} else if (i + 1 < count &&
+			   (pieces[i + 1].kind == PHASE_RISE || pieces[i + 1].kind == PHASE_FALL)) {
 			pieces[i + 1].first = p.first;
 		} else {
 			pieces[kept++] = p;
@@ -286,14 +312,16 @@ static size_t absorb(const struct curve *c, struct piece *pieces, size_t count)
 	return join(c, pieces, kept);
 }
 
-/* Phases begin and end with intervals: a middle goes to what ends there, but a spike has all that it touches. */
+/* Phases begin and end with intervals: a middle goes to what ends there, but a spike has all that
+ * it touches. */
 static size_t snap(const struct curve *c, struct piece *pieces, size_t count)
 {
 	size_t kept = 0, at = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct piece p = pieces[i];
-		bool before_spike = i + 1 < count && pieces[i + 1].kind == PHASE_SPIKE && p.kind != PHASE_SPIKE;
+		bool before_spike =
+			i + 1 < count && pieces[i + 1].kind == PHASE_SPIKE && p.kind != PHASE_SPIKE;
 
 		p.first = at;
 		p.last = before_spike ? p.last / 2 * 2 : (p.last + 1) / 2 * 2;
@@ -307,12 +335,15 @@ static size_t snap(const struct curve *c, struct piece *pieces, size_t count)
 	return join(c, pieces, kept);
 }
 
-/* A burst that lies across the end of an interval: what is in front of that, or behind it, may be too little for a point of its own. */
+/* A burst that lies across the end of an interval: what is in front of that, or behind it, may be
+ * too little for a point of its own. */
 static void stretch(const struct curve *c, struct piece *pieces, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct piece *p = &pieces[i], *before = i ? p - 1 : NULL, *next = i + 1 < count ? p + 1 : NULL;
-		double first_way = p->kind == PHASE_FALL ? -1 : 1, last_way = p->kind == PHASE_RISE ? 1 : -1;
+		struct piece *p = &pieces[i], *before = i ? p - 1 : NULL,
+			     *next = i + 1 < count ? p + 1 : NULL;
+		double first_way = p->kind == PHASE_FALL ? -1 : 1,
+		       last_way = p->kind == PHASE_RISE ? 1 : -1;
 
 		if (p->kind == PHASE_STEADY)
 			continue;
@@ -325,7 +356,8 @@ static void stretch(const struct curve *c, struct piece *pieces, size_t count)
 	}
 }
 
-static size_t find(const struct phase_sample *samples, size_t count, uint64_t before, struct phase_range out[PHASES_MAX])
+static size_t find(const struct phase_sample *samples, size_t count, uint64_t before,
+		   struct phase_range out[PHASES_MAX])
 {
 	struct curve c;
 	struct piece *pieces;
@@ -347,13 +379,15 @@ static size_t find(const struct phase_sample *samples, size_t count, uint64_t be
 	} while (found > PHASES_MAX);
 	stretch(&c, pieces, found);
 	for (size_t i = 0; i < found; i++)
-		out[i] = (struct phase_range){ pieces[i].kind, pieces[i].first / 2, pieces[i].last / 2 - 1 };
+		out[i] = (struct phase_range){ pieces[i].kind, pieces[i].first / 2,
+					       pieces[i].last / 2 - 1 };
 	free(pieces);
 	curve_deinit(&c);
 	return found;
 }
 
-size_t phases_find(uint64_t before, const struct phase_sample *samples, size_t count, struct phase_range out[PHASES_MAX])
+size_t phases_find(uint64_t before, const struct phase_sample *samples, size_t count,
+		   struct phase_range out[PHASES_MAX])
 {
 	size_t each = (count + INTERVALS - 1) / INTERVALS, found;
 	struct phase_sample *merged;

@@ -21,16 +21,20 @@ static const char malloc_name[] = "malloc", oilpan_name[] = "Oilpan";
 
 /* ---- the browser's side ---- */
 
-static struct shiny_err *load_looks(struct store *store, const struct scope *scope, uint64_t until, struct browser *b)
+static struct shiny_err *load_looks(struct store *store, const struct scope *scope, uint64_t until,
+				    struct browser *b)
 {
 	struct query *query;
 	struct shiny_err *err;
 	bool row;
 
 	SHINY_TRY(query_format(store, &query,
-			       "SELECT s.id, s.snapshot, s.process, s.pid, s.ns, s.title, COALESCE(NULLIF(p.role, ''), p.name, ''), s.ns = "
-			       "(SELECT MAX(x.ns) FROM browser_look x WHERE x.snapshot = s.snapshot AND x.process = s.process AND x.pid = s.pid AND "
-			       "(NOT x.snapshot OR x.title = s.title) AND x.ns <= %" PRIu64 ") FROM browser_look s LEFT JOIN process p ON p.id = "
+			       "SELECT s.id, s.snapshot, s.process, s.pid, s.ns, s.title, "
+			       "COALESCE(NULLIF(p.role, ''), p.name, ''), s.ns = "
+			       "(SELECT MAX(x.ns) FROM browser_look x WHERE x.snapshot = "
+			       "s.snapshot AND x.process = s.process AND x.pid = s.pid AND "
+			       "(NOT x.snapshot OR x.title = s.title) AND x.ns <= %" PRIu64
+			       ") FROM browser_look s LEFT JOIN process p ON p.id = "
 			       "s.process WHERE %s ORDER BY s.snapshot, s.process, s.ns",
 			       until > INT64_MAX ? (uint64_t)INT64_MAX : until, scope->where));
 	while (!(err = query_step(query, &row)) && row) {
@@ -70,17 +74,22 @@ static struct browser_row *add(struct browser_look *look, const char *kind, cons
 }
 
 /*
- * malloc as what is in use; what of its slots is free but waits in threads' caches, by itself; Oilpan as what is live in it; of the others the
- * outermost names.
+ * malloc as what is in use; what of its slots is free but waits in threads' caches, by itself;
+ * Oilpan as what is live in it; of the others the outermost names.
  */
 static const char allocators_sql[] =
-	", c AS (SELECT SUM(bytes) AS bytes FROM a WHERE name GLOB 'malloc/partitions/*/thread_cache') "
-	"SELECT 0, 'malloc', COALESCE((SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects/partitions') - (SELECT COALESCE(bytes, 0) FROM c), "
-	"(SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects')), (SELECT SUM(objects) FROM a WHERE name = 'malloc/allocated_objects') UNION ALL "
+	", c AS (SELECT SUM(bytes) AS bytes FROM a WHERE name GLOB "
+	"'malloc/partitions/*/thread_cache') "
+	"SELECT 0, 'malloc', COALESCE((SELECT SUM(bytes) FROM a WHERE name = "
+	"'malloc/allocated_objects/partitions') - (SELECT COALESCE(bytes, 0) FROM c), "
+	"(SELECT SUM(bytes) FROM a WHERE name = 'malloc/allocated_objects')), (SELECT SUM(objects) "
+	"FROM a WHERE name = 'malloc/allocated_objects') UNION ALL "
 	"SELECT 1, 'malloc: cached by threads', (SELECT bytes FROM c), 0 UNION ALL "
-	"SELECT 2, 'Oilpan', (SELECT SUM(bytes) FROM a WHERE name = 'blink_gc/main/allocated_objects'), "
+	"SELECT 2, 'Oilpan', (SELECT SUM(bytes) FROM a WHERE name = "
+	"'blink_gc/main/allocated_objects'), "
 	"(SELECT SUM(objects) FROM a WHERE name GLOB 'blink_objects/blink_gc/*') UNION ALL "
-	"SELECT 3, name, bytes, objects FROM a WHERE name NOT GLOB '*/*' AND name NOT IN ('malloc', 'blink_gc', 'blink_objects', 'global') AND "
+	"SELECT 3, name, bytes, objects FROM a WHERE name NOT GLOB '*/*' AND name NOT IN "
+	"('malloc', 'blink_gc', 'blink_objects', 'global') AND "
 	"bytes > 0 ORDER BY 1, 3 DESC";
 
 static struct shiny_err *load_dump(struct store *store, struct browser_look *look)
@@ -89,8 +98,11 @@ static struct shiny_err *load_dump(struct store *store, struct browser_look *loo
 	struct shiny_err *err;
 	bool step;
 
-	SHINY_TRY(query_format(store, &query, "WITH a AS (SELECT n.name AS name, x.bytes AS bytes, x.objects AS objects FROM browser_allocator x JOIN "
-			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32 ") %s", look->id, allocators_sql));
+	SHINY_TRY(query_format(store, &query,
+			       "WITH a AS (SELECT n.name AS name, x.bytes AS bytes, x.objects AS "
+			       "objects FROM browser_allocator x JOIN "
+			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32 ") %s",
+			       look->id, allocators_sql));
 	while (!(err = query_step(query, &step)) && step) {
 		struct browser_row *row;
 
@@ -102,7 +114,8 @@ static struct shiny_err *load_dump(struct store *store, struct browser_look *loo
 			break;
 		}
 		row->is_theirs = true;
-		row->theirs = (struct browser_side){ .bytes = (uint64_t)query_number(query, 2), .objects = (uint64_t)query_number(query, 3) };
+		row->theirs = (struct browser_side){ .bytes = (uint64_t)query_number(query, 2),
+						     .objects = (uint64_t)query_number(query, 3) };
 	}
 	query_end(query);
 	return err;
@@ -153,10 +166,14 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_look 
 	struct shiny_err *err;
 	bool step;
 
-	SHINY_TRY(query_format(store, &query, "SELECT k.name, n.name, x.objects, x.bytes FROM browser_object x JOIN browser_name k ON k.id = x.kind JOIN "
-			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32, look->id));
+	SHINY_TRY(query_format(store, &query,
+			       "SELECT k.name, n.name, x.objects, x.bytes FROM browser_object x "
+			       "JOIN browser_name k ON k.id = x.kind JOIN "
+			       "browser_name n ON n.id = x.name WHERE x.look = %" PRIu32,
+			       look->id));
 	while (!(err = query_step(query, &step)) && step) {
-		const char *kind = query_text(query, 0), *name = query_text(query, 1), *spelled = NULL;
+		const char *kind = query_text(query, 0), *name = query_text(query, 1),
+			   *spelled = NULL;
 		struct browser_row *row;
 
 		/* V8's own, though it has no better kind for them */
@@ -170,7 +187,8 @@ static struct shiny_err *load_snapshot(struct store *store, struct browser_look 
 			break;
 		}
 		row->is_theirs = true;
-		row->theirs = (struct browser_side){ .objects = (uint64_t)query_number(query, 2), .bytes = (uint64_t)query_number(query, 3) };
+		row->theirs = (struct browser_side){ .objects = (uint64_t)query_number(query, 2),
+						     .bytes = (uint64_t)query_number(query, 3) };
 	}
 	query_end(query);
 	names_deinit(&names);
@@ -210,7 +228,8 @@ static void count_dump(struct browser_look *look, const struct lives_process *p)
 	}
 }
 
-static void count_snapshot(struct counting *c, struct browser_look *look, const struct lives *lives, const struct lives_process *p)
+static void count_snapshot(struct counting *c, struct browser_look *look, const struct lives *lives,
+			   const struct lives_process *p)
 {
 	memset(c->types, 0, c->groups.count * sizeof(*c->types));
 	lives_each(p, life) {
@@ -225,7 +244,8 @@ static void count_snapshot(struct counting *c, struct browser_look *look, const 
 	for (size_t i = 0; i < c->groups.count; i++) {
 		const char *name = c->groups.names[i];
 		size_t length = strlen(name);
-		bool label = length > 1 && name[0] == '(' && name[length - 1] == ')'; /* our mark for names without a class */
+		/* our mark for names without a class */
+		bool label = length > 1 && name[0] == '(' && name[length - 1] == ')';
 		char *plain;
 		struct browser_row *row;
 
@@ -271,12 +291,15 @@ static uint64_t count_moment(void *context, const struct lives *lives, uint64_t 
 static struct shiny_err *compare(struct store *store, const struct scope *scope, struct browser *b)
 {
 	struct counting c = { .browser = b };
-	struct lives_observer observer = { .context = &c, .moment = count_moment, .first_moment = next_moment(b, 0) };
+	struct lives_observer observer = { .context = &c,
+					   .moment = count_moment,
+					   .first_moment = next_moment(b, 0) };
 	struct query *query;
 	bool row = false;
 	struct shiny_err *err;
 
-	SHINY_TRY(store_query(store, "SELECT 1 FROM session WHERE key = 'with_events' AND value = 1", &query));
+	SHINY_TRY(store_query(
+		store, "SELECT 1 FROM session WHERE key = 'with_events' AND value = 1", &query));
 	err = query_step(query, &row);
 	query_end(query);
 	if (err || !row || !b->count)
@@ -322,13 +345,15 @@ static void arrange(struct browser_look *look, const char *match)
 	qsort(look->rows, look->count, sizeof(*look->rows), by_bytes);
 }
 
-struct shiny_err *browser_load(struct store *store, const struct scope *scope, uint64_t until, const char *match, struct browser *out)
+struct shiny_err *browser_load(struct store *store, const struct scope *scope, uint64_t until,
+			       const char *match, struct browser *out)
 {
 	struct browser b = { 0 };
 	struct shiny_err *err = load_looks(store, scope, until, &b);
 
 	for (size_t i = 0; i < b.count && !err; i++)
-		err = b.looks[i].snapshot ? load_snapshot(store, &b.looks[i]) : load_dump(store, &b.looks[i]);
+		err = b.looks[i].snapshot ? load_snapshot(store, &b.looks[i])
+					  : load_dump(store, &b.looks[i]);
 	if (!err)
 		err = compare(store, scope, &b);
 	for (size_t i = 0; i < b.count && !err; i++)

@@ -12,13 +12,17 @@
 #include "losses.h"
 #include "types.h"
 
-const char *const finding_state_names[FINDING_STATES] = {[FINDING_OK] = "ok", [FINDING_WARN] = "warn", [FINDING_BAD] = "bad"};
+const char *const finding_state_names[FINDING_STATES] = {
+	[FINDING_OK] = "ok", [FINDING_WARN] = "warn", [FINDING_BAD] = "bad"
+};
 
-static struct shiny_err *add(struct coverage *coverage, enum finding_state state, const char *name, const char *advice, const char *format, ...)
-	SHINY_PRINTF(5, 6);
-static struct shiny_err *add(struct coverage *coverage, enum finding_state state, const char *name, const char *advice, const char *format, ...)
+static struct shiny_err *add(struct coverage *coverage, enum finding_state state, const char *name,
+			     const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
+static struct shiny_err *add(struct coverage *coverage, enum finding_state state, const char *name,
+			     const char *advice, const char *format, ...)
 {
-	struct finding *row = rows_push(&coverage->rows, &coverage->count, &coverage->room, sizeof(*row));
+	struct finding *row =
+		rows_push(&coverage->rows, &coverage->count, &coverage->room, sizeof(*row));
 	va_list args;
 	int length;
 
@@ -47,10 +51,13 @@ static struct shiny_err *add_processes(struct store *store, struct coverage *cov
 		const char *who = *p->role ? p->role : p->name;
 
 		if (strcmp(p->attach, "none") == 0)
-			err = add(coverage, FINDING_WARN, "process", "shinyctl doctor PROGRAM says more", "%s (pid %u) was not recorded: %s", who, p->pid,
+			err = add(coverage, FINDING_WARN, "process",
+				  "shinyctl doctor PROGRAM says more",
+				  "%s (pid %u) was not recorded: %s", who, p->pid,
 				  *p->attach_text ? p->attach_text : "no reason given");
 		else
-			err = add(coverage, FINDING_OK, "process", NULL, "%s (pid %u) by %s%s%s", who, p->pid, p->attach, *p->attach_text ? ": " : "",
+			err = add(coverage, FINDING_OK, "process", NULL, "%s (pid %u) by %s%s%s",
+				  who, p->pid, p->attach, *p->attach_text ? ": " : "",
 				  p->attach_text);
 	}
 	processes_deinit(&processes);
@@ -64,7 +71,9 @@ static struct shiny_err *add_unseen(struct store *store, struct coverage *covera
 	struct shiny_err *err = unrecorded_load(store, &unrecorded);
 
 	if (!err && unrecorded.missed)
-		err = add(coverage, FINDING_WARN, "process", NULL, "%s not recorded; what such a program starts is counted only where it is recorded itself",
+		err = add(coverage, FINDING_WARN, "process", NULL,
+			  "%s not recorded; what such a program starts is counted only where it is "
+			  "recorded itself",
 			  units_noun(UNITS_NOUN_BUF, unrecorded.missed, "program"));
 	unrecorded_deinit(&unrecorded);
 	return err;
@@ -76,14 +85,16 @@ static struct shiny_err *add_losses(struct store *store, struct coverage *covera
 	struct shiny_err *err = losses_load(store, &losses);
 
 	if (!err && losses.incomplete)
-		err = add(coverage, FINDING_WARN, "recording", "what came after the last commit is missing", "it was not finished");
+		err = add(coverage, FINDING_WARN, "recording",
+			  "what came after the last commit is missing", "it was not finished");
 	if (!err && !loss_any(&losses.sum))
 		err = add(coverage, FINDING_OK, "losses", NULL, "nothing was lost");
 	for (size_t i = 0; !err && i < losses.count; i++) {
 		const struct loss_row *row = &losses.rows[i];
 
-		err = add(coverage, row->loss ? FINDING_WARN : FINDING_OK, row->loss ? "lost" : "counted",
-			  row->loss ? row->advice : NULL, "%s %s", units_count(UNITS_BUF, row->count), row->text ? row->text : row->name);
+		err = add(coverage, row->loss ? FINDING_WARN : FINDING_OK,
+			  row->loss ? "lost" : "counted", row->loss ? row->advice : NULL, "%s %s",
+			  units_count(UNITS_BUF, row->count), row->text ? row->text : row->name);
 	}
 	losses_deinit(&losses);
 	return err;
@@ -98,21 +109,31 @@ static struct shiny_err *add_types(struct store *store, struct coverage *coverag
 	if (!err)
 		err = types_load(store, &scope, TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &types);
 	if (!err)
-		err = add(coverage, FINDING_OK, "types", "shinyctl symbols FILE says which modules lack debug information", "%s of the allocations have a type",
-			  types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs, (double)types.total.allocs) : "none");
+		err = add(coverage, FINDING_OK, "types",
+			  "shinyctl symbols FILE says which modules lack debug information",
+			  "%s of the allocations have a type",
+			  types.typed_allocs ? units_share(UNITS_BUF, (double)types.typed_allocs,
+							   (double)types.total.allocs)
+					     : "none");
 	types_deinit(&types);
 	scope_deinit(&scope);
 	return err;
 }
 
-/* One row for each way in which names are missing, with the modules that matter most: those with the most call sites. */
+/* One row for each way in which names are missing, with the modules that matter most: those with
+ * the most call sites. */
 static struct shiny_err *add_names(struct store *store, struct coverage *coverage)
 {
-	static const struct { const char *symbols, *text, *advice; } ways[] = {
-		{"dynsym", "exported functions only", "install their -dbgsym packages, or give the debug files' directory with --symbols"},
-		{"none", "no names at all", "install their -dbgsym packages, or give the debug files' directory with --symbols"},
-		{"missing", "the file was gone when names were looked up", NULL},
-		{"changed", "the file is not the one that was recorded", NULL},
+	static const struct { const char *symbols, *text, *advice;
+	} ways[] = {
+		{ "dynsym", "exported functions only",
+		  "install their -dbgsym packages, or give the debug files' directory with "
+		  "--symbols" },
+		{ "none", "no names at all",
+		  "install their -dbgsym packages, or give the debug files' directory with "
+		  "--symbols" },
+		{ "missing", "the file was gone when names were looked up", NULL },
+		{ "changed", "the file is not the one that was recorded", NULL },
 	};
 	bool any = false;
 
@@ -120,9 +141,13 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 		struct query *q = NULL;
 		bool row = false;
 		/* [vdso] and its like are no files */
-		struct shiny_err *err = store_query(store, "SELECT COUNT(*), group_concat(name, ', ') FILTER (WHERE place <= 4) FROM "
-			"(SELECT m.name AS name, ROW_NUMBER() OVER (ORDER BY (SELECT COUNT(*) FROM site s WHERE s.module = m.module) DESC, m.name) "
-			"AS place FROM v_modules m WHERE m.symbols = ? AND m.name NOT LIKE '[%')", &q);
+		struct shiny_err *err = store_query(
+			store,
+			"SELECT COUNT(*), group_concat(name, ', ') FILTER (WHERE place <= 4) FROM "
+			"(SELECT m.name AS name, ROW_NUMBER() OVER (ORDER BY (SELECT COUNT(*) FROM "
+			"site s WHERE s.module = m.module) DESC, m.name) "
+			"AS place FROM v_modules m WHERE m.symbols = ? AND m.name NOT LIKE '[%')",
+			&q);
 
 		if (!err) {
 			query_bind_text(q, 1, ways[i].symbols);
@@ -131,14 +156,17 @@ static struct shiny_err *add_names(struct store *store, struct coverage *coverag
 		if (!err && row && query_number(q, 0)) {
 			any = true;
 			err = add(coverage, FINDING_WARN, "names", ways[i].advice, "%s: %s: %s%s",
-				  units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0), "module"), ways[i].text, query_text(q, 1),
+				  units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 0),
+					     "module"),
+				  ways[i].text, query_text(q, 1),
 				  query_number(q, 0) > 4 ? ", ..." : "");
 		}
 		query_end(q);
 		if (err)
 			return err;
 	}
-	return any ? NULL : add(coverage, FINDING_OK, "names", NULL, "every module has a symbol table");
+	return any ? NULL
+		   : add(coverage, FINDING_OK, "names", NULL, "every module has a symbol table");
 }
 
 /* What the sidecar noted while it recorded. */
@@ -146,7 +174,8 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT text, COUNT(*) FROM v_notes GROUP BY text ORDER BY MIN(rowid)", &q);
+	struct shiny_err *err = store_query(
+		store, "SELECT text, COUNT(*) FROM v_notes GROUP BY text ORDER BY MIN(rowid)", &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = add(coverage, FINDING_WARN, "note", NULL, "%s", query_text(q, 0));

@@ -33,13 +33,18 @@ struct shiny_err *unrecorded_load(struct store *store, struct unrecorded *out)
 	struct unrecorded found = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store,
-		"SELECT u.name, MIN(u.executable), COALESCE(p.name, ''), u.reason, u.text, MIN(u.pid), MIN(u.parent), "
-		"COALESCE(MIN(p.pid), 0), COUNT(*), MIN(u.ns), u.choice FROM unrecorded u LEFT JOIN process p ON p.id = u.parent "
-		"GROUP BY u.choice, u.name, p.name, u.reason, u.text ORDER BY u.choice, MIN(u.id)", &q);
+	struct shiny_err *err = store_query(
+		store,
+		"SELECT u.name, MIN(u.executable), COALESCE(p.name, ''), u.reason, u.text, "
+		"MIN(u.pid), MIN(u.parent), "
+		"COALESCE(MIN(p.pid), 0), COUNT(*), MIN(u.ns), u.choice FROM unrecorded u LEFT "
+		"JOIN process p ON p.id = u.parent "
+		"GROUP BY u.choice, u.name, p.name, u.reason, u.text ORDER BY u.choice, MIN(u.id)",
+		&q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct unrecorded_row *r = rows_push(&found.rows, &found.count, &found.room, sizeof(*r));
+		struct unrecorded_row *r =
+			rows_push(&found.rows, &found.count, &found.room, sizeof(*r));
 
 		if (!r) {
 			err = SHINY_NO_MEMORY;
@@ -90,8 +95,8 @@ static char *who(const struct unrecorded_row *r)
 		snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ", r->count);
 	if (r->parent_pid)
 		snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", r->parent_pid);
-	return mem_format("%s%s%s%s%s", many, r->name, *r->parent_name ? ", exec'd by " : "", r->parent_name,
-			  *r->parent_name ? pid : "");
+	return mem_format("%s%s%s%s%s", many, r->name, *r->parent_name ? ", exec'd by " : "",
+			  r->parent_name, *r->parent_name ? pid : "");
 }
 
 char *unrecorded_line(const struct unrecorded_row *r)
@@ -116,7 +121,8 @@ static void add(struct headlines *h, const char *kind, const char *verb, char *t
 
 static bool is_crash(int number)
 {
-	static const int numbers[] = { SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGXFSZ, SIGXCPU };
+	static const int numbers[] = { SIGSEGV, SIGABRT, SIGBUS,  SIGILL, SIGFPE,
+				       SIGTRAP, SIGSYS,	 SIGXFSZ, SIGXCPU };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (numbers[i] == number)
@@ -130,8 +136,10 @@ static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 	struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err = store_query(store,
-		"SELECT name, status, COUNT(*), MIN(pid), MIN(end_ns), MIN(id) = 1 FROM process WHERE ending = 'killed' "
-		"GROUP BY name, status ORDER BY MIN(id) <> 1, MIN(id)", &q);
+					    "SELECT name, status, COUNT(*), MIN(pid), MIN(end_ns), "
+					    "MIN(id) = 1 FROM process WHERE ending = 'killed' "
+					    "GROUP BY name, status ORDER BY MIN(id) <> 1, MIN(id)",
+					    &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		int number = (int)query_number(q, 1);
@@ -143,32 +151,43 @@ static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 		if (!crash && number != SIGKILL && !query_number(q, 5))
 			continue;
 		if (count > 1)
-			snprintf(many, sizeof(many), "%" PRIu64 " processes, the first with pid %" PRIu32, count, (uint32_t)query_number(q, 3));
+			snprintf(many, sizeof(many),
+				 "%" PRIu64 " processes, the first with pid %" PRIu32, count,
+				 (uint32_t)query_number(q, 3));
 		else
 			snprintf(many, sizeof(many), "pid %" PRIu32, (uint32_t)query_number(q, 3));
 		add(h, crash ? "crashed" : "killed", "processes",
-		    mem_format("%s: %s (%s) by SIG%s after %s", crash ? "crashed" : "killed", query_text(q, 0), many, name ? name : "?",
+		    mem_format("%s: %s (%s) by SIG%s after %s", crash ? "crashed" : "killed",
+			       query_text(q, 0), many, name ? name : "?",
 			       units_time(UNITS_BUF, (uint64_t)query_number(q, 4))));
 	}
 	query_end(q);
 	return err;
 }
 
-/* Sums of counters that are about the program's frees; where events were lost, that may be why they look wrong. */
+/* Sums of counters that are about the program's frees; where events were lost, that may be why they
+ * look wrong. */
 static struct shiny_err *add_frees(struct store *store, struct headlines *h)
 {
-	static const struct { const char *name, *one, *many; } kinds[] = {
+	static const struct { const char *name, *one, *many;
+	} kinds[] = {
 		{ "DOUBLE_FREES", "double free", "double frees" },
-		{ "WRONG_FREES", "free by a function of another family", "frees by functions of another family" },
-		{ "WRONG_SIZES", "sized delete of the wrong size", "sized deletes of the wrong size" },
+		{ "WRONG_FREES", "free by a function of another family",
+		  "frees by functions of another family" },
+		{ "WRONG_SIZES", "sized delete of the wrong size",
+		  "sized deletes of the wrong size" },
 	};
 	char *text = mem_text(""), *more;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct query *q = NULL;
 		bool row = false;
-		struct shiny_err *err = store_query(store, "SELECT COALESCE(SUM(c.count), 0) FROM counter c WHERE c.name = ? "
-			"AND NOT EXISTS (SELECT 1 FROM counter l WHERE l.process = c.process AND l.weight = 'loss')", &q);
+		struct shiny_err *err = store_query(
+			store,
+			"SELECT COALESCE(SUM(c.count), 0) FROM counter c WHERE c.name = ? "
+			"AND NOT EXISTS (SELECT 1 FROM counter l WHERE l.process = c.process AND "
+			"l.weight = 'loss')",
+			&q);
 
 		if (!err) {
 			query_bind_text(q, 1, kinds[i].name);
@@ -177,7 +196,8 @@ static struct shiny_err *add_frees(struct store *store, struct headlines *h)
 		if (!err && row && query_number(q, 0) > 0) {
 			uint64_t count = (uint64_t)query_number(q, 0);
 
-			more = mem_format("%s%s%s %s", text, *text ? ", " : "", units_count(UNITS_BUF, count),
+			more = mem_format("%s%s%s %s", text, *text ? ", " : "",
+					  units_count(UNITS_BUF, count),
 					  count == 1 ? kinds[i].one : kinds[i].many);
 			free(text);
 			text = more;
@@ -210,23 +230,30 @@ static struct shiny_err *add_unrecorded(struct store *store, struct headlines *h
 		free(line);
 	}
 	if (shown < u.missed)
-		add(h, "not_recorded", "processes", mem_format("not recorded: %s, of %s that were started in this session",
-							       units_noun(UNITS_NOUN_BUF, u.missed - shown, "more program"),
-							       units_count(UNITS_BUF, u.missed)));
+		add(h, "not_recorded", "processes",
+		    mem_format("not recorded: %s, of %s that were started in this session",
+			       units_noun(UNITS_NOUN_BUF, u.missed - shown, "more program"),
+			       units_count(UNITS_BUF, u.missed)));
 	if (u.chosen)
-		add(h, "narrowed", "processes", mem_format("left out by SHINY_FOLLOW: %s", units_noun(UNITS_NOUN_BUF, u.chosen, "program")));
+		add(h, "narrowed", "processes",
+		    mem_format("left out by SHINY_FOLLOW: %s",
+			       units_noun(UNITS_NOUN_BUF, u.chosen, "program")));
 	unrecorded_deinit(&u);
 	return NULL;
 }
 
-/* Programs that were reached, and whose allocators are left alone: they are listed, with nothing in them. */
+/* Programs that were reached, and whose allocators are left alone: they are listed, with nothing in
+ * them. */
 static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 {
 	struct query *q = NULL;
 	bool row = false;
 	uint64_t shown = 0, more = 0;
-	struct shiny_err *err = store_query(store, "SELECT name, MIN(pid), COUNT(*) FROM process WHERE attach = 'none' "
-						   "GROUP BY name ORDER BY MIN(id)", &q);
+	struct shiny_err *err =
+		store_query(store,
+			    "SELECT name, MIN(pid), COUNT(*) FROM process WHERE attach = 'none' "
+			    "GROUP BY name ORDER BY MIN(id)",
+			    &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		uint64_t count = (uint64_t)query_number(q, 2);
@@ -239,26 +266,33 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 		if (count > 1)
 			snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ", count);
 		add(h, "not_recorded", "processes",
-		    mem_format("not recorded: %s%s (pid %" PRIu32 "): its allocator is left alone", many, query_text(q, 0),
-			       (uint32_t)query_number(q, 1)));
+		    mem_format("not recorded: %s%s (pid %" PRIu32 "): its allocator is left alone",
+			       many, query_text(q, 0), (uint32_t)query_number(q, 1)));
 	}
 	query_end(q);
 	if (!err && more)
-		add(h, "not_recorded", "processes", mem_format("not recorded: %s whose allocators are left alone",
-							       units_noun(UNITS_NOUN_BUF, more, "more process")));
+		add(h, "not_recorded", "processes",
+		    mem_format("not recorded: %s whose allocators are left alone",
+			       units_noun(UNITS_NOUN_BUF, more, "more process")));
 	return err;
 }
 
 /* What the session's own facts say. */
 static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 {
-	static const struct { const char *sql, *kind, *verb, *text; } facts[] = {
-		{ "SELECT NOT EXISTS (SELECT 1 FROM session WHERE key = 'complete' AND value <> 0)", "not_finished", NULL,
+	static const struct { const char *sql, *kind, *verb, *text;
+	} facts[] = {
+		{ "SELECT NOT EXISTS (SELECT 1 FROM session WHERE key = 'complete' AND value <> 0)",
+		  "not_finished", NULL,
 		  "not finished: this is what was recorded until the last commit" },
-		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'paused' AND value <> 0)", "narrowed", NULL,
-		  "recording was off for a part of the time (SHINY_START, shinyctl off): what began then is not here" },
-		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'leftover' AND value <> 0)", "narrowed", NULL,
-		  "collected from rings that were left behind: how processes ended is what they said themselves" },
+		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'paused' AND value <> 0)",
+		  "narrowed", NULL,
+		  "recording was off for a part of the time (SHINY_START, shinyctl off): what "
+		  "began then is not here" },
+		{ "SELECT EXISTS (SELECT 1 FROM session WHERE key = 'leftover' AND value <> 0)",
+		  "narrowed", NULL,
+		  "collected from rings that were left behind: how processes ended is what they "
+		  "said themselves" },
 	};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {

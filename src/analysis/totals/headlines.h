@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * headlines.h: what a reader has to know of a session before its numbers: what went wrong, and what the numbers leave out.
+ * headlines.h: what a reader has to know of a session before its numbers: what went wrong, and what
+ * the numbers leave out.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one a store.
  *
@@ -31,7 +32,8 @@ struct headlines {
 SHINY_MUST_CHECK struct shiny_err *headlines_load(struct store *store, struct headlines *out);
 void headlines_deinit(struct headlines *headlines);
 
-/* Programs that are not recorded, the same ones of one parent program and for one reason together; those that were meant to be first. */
+/* Programs that are not recorded, the same ones of one parent program and for one reason together;
+ * those that were meant to be first. */
 struct unrecorded_row {
 	char *name, *executable, *parent_name, *reason, *text; /* parent_name "": not known */
 	uint32_t pid, parent, parent_pid; /* of the first one; 0 unknown */

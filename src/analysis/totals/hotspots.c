@@ -11,14 +11,21 @@
 #define YOUNG_SHARE 100 /* of the session, one hundredth */
 
 /* What a block is and where it was made, for rows named r with columns site and type. */
-#define NAMES_SQL "y.name, y.container, y.form, y.confidence, y.or_derived, " \
-		  "CASE WHEN r.site = 0 THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, rtrim(m.path, replace(m.path, '/', '')), '') || " \
-		  "'+0x' || printf('%%x', f.vaddr), '0x' || printf('%%x', f.vaddr), '(unknown)') END, o.path, i.line"
-#define NAMES_JOIN_SQL "LEFT JOIN type y ON y.id = r.type LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON f.id = i.frame " \
-		       "LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source"
+#define NAMES_SQL                                                                             \
+	"y.name, y.container, y.form, y.confidence, y.or_derived, "                           \
+	"CASE WHEN r.site = 0 THEN '(no stack)' ELSE COALESCE(n.name, replace(m.path, "       \
+	"rtrim(m.path, replace(m.path, '/', '')), '') || "                                    \
+	"'+0x' || printf('%%x', f.vaddr), '0x' || printf('%%x', f.vaddr), '(unknown)') END, " \
+	"o.path, i.line"
+#define NAMES_JOIN_SQL                                                                           \
+	"LEFT JOIN type y ON y.id = r.type LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f " \
+	"ON f.id = i.frame "                                                                     \
+	"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT "  \
+	"JOIN source o ON o.id = i.source"
 
 /* The rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL. */
-static struct shiny_err *read_rows(struct store *store, const char *select, struct overview_rows *out, uint32_t (*keys)[2])
+static struct shiny_err *read_rows(struct store *store, const char *select,
+				   struct overview_rows *out, uint32_t (*keys)[2])
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -27,8 +34,9 @@ static struct shiny_err *read_rows(struct store *store, const char *select, stru
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct overview_row *r = rows_push(&out->rows, &out->count, &out->room, sizeof(*r));
 
-		if (!r || !copy_column(q, 6, &r->type) || !copy_column(q, 7, &r->container) || !copy_column(q, 8, &r->form) ||
-		    !copy_column(q, 9, &r->confidence) || !copy_column(q, 11, &r->label) || !copy_column(q, 12, &r->file)) {
+		if (!r || !copy_column(q, 6, &r->type) || !copy_column(q, 7, &r->container) ||
+		    !copy_column(q, 8, &r->form) || !copy_column(q, 9, &r->confidence) ||
+		    !copy_column(q, 11, &r->label) || !copy_column(q, 12, &r->file)) {
 			err = SHINY_NO_MEMORY;
 			break;
 		}
@@ -45,8 +53,10 @@ static struct shiny_err *read_rows(struct store *store, const char *select, stru
 	return err;
 }
 
-static struct shiny_err *load_rows(struct store *store, struct overview_rows *out, uint32_t (*keys)[2], const char *format, ...) SHINY_PRINTF(4, 5);
-static struct shiny_err *load_rows(struct store *store, struct overview_rows *out, uint32_t (*keys)[2], const char *format, ...)
+static struct shiny_err *load_rows(struct store *store, struct overview_rows *out,
+				   uint32_t (*keys)[2], const char *format, ...) SHINY_PRINTF(4, 5);
+static struct shiny_err *load_rows(struct store *store, struct overview_rows *out,
+				   uint32_t (*keys)[2], const char *format, ...)
 {
 	struct shiny_err *err;
 	va_list args;
@@ -63,15 +73,21 @@ static struct shiny_err *load_rows(struct store *store, struct overview_rows *ou
 	return err;
 }
 
-static struct shiny_err *load_roles(struct store *store, const struct scope *scope, struct overview_roles *out)
+static struct shiny_err *load_roles(struct store *store, const struct scope *scope,
+				    struct overview_roles *out)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT COALESCE(NULLIF(s.role, ''), s.name), COUNT(*), SUM(s.live), SUM(s.live_bytes), "
-		"MAX(s.peak_bytes), SUM(s.allocs) FROM v_processes s WHERE %s GROUP BY 1 ORDER BY 4 DESC, 6 DESC", scope->where);
+	struct shiny_err *err = query_format(store, &q,
+					     "SELECT COALESCE(NULLIF(s.role, ''), s.name), "
+					     "COUNT(*), SUM(s.live), SUM(s.live_bytes), "
+					     "MAX(s.peak_bytes), SUM(s.allocs) FROM v_processes s "
+					     "WHERE %s GROUP BY 1 ORDER BY 4 DESC, 6 DESC",
+					     scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct overview_role *role = rows_push(&out->rows, &out->count, &out->room, sizeof(*role));
+		struct overview_role *role =
+			rows_push(&out->rows, &out->count, &out->room, sizeof(*role));
 
 		if (!role || !copy_column(q, 0, &role->name)) {
 			err = SHINY_NO_MEMORY;
@@ -87,61 +103,95 @@ static struct shiny_err *load_roles(struct store *store, const struct scope *sco
 	return err;
 }
 
-static struct shiny_err *load_live(struct store *store, const struct scope *scope, struct overview_rows *out, uint32_t (*keys)[2])
+static struct shiny_err *load_live(struct store *store, const struct scope *scope,
+				   struct overview_rows *out, uint32_t (*keys)[2])
 {
-	return load_rows(store, out, keys,
-		"SELECT r.live, r.bytes, r.allocs, r.frees, r.site, r.type, " NAMES_SQL " FROM (SELECT s.site AS site, s.type AS type, SUM(s.live) AS live, "
-		"SUM(s.live_bytes) AS bytes, SUM(s.allocs + s.inherited) AS allocs, SUM(s.frees) AS frees FROM site_stat s WHERE %s GROUP BY s.site, s.type "
-		"HAVING SUM(s.live) > 0 ORDER BY 4 DESC, 3 DESC LIMIT %d) r " NAMES_JOIN_SQL " ORDER BY r.bytes DESC, r.live DESC",
+	return load_rows(
+		store, out, keys,
+		"SELECT r.live, r.bytes, r.allocs, r.frees, r.site, r.type, " NAMES_SQL
+		" FROM (SELECT s.site AS site, s.type AS type, SUM(s.live) AS live, "
+		"SUM(s.live_bytes) AS bytes, SUM(s.allocs + s.inherited) AS allocs, SUM(s.frees) "
+		"AS frees FROM site_stat s WHERE %s GROUP BY s.site, s.type "
+		"HAVING SUM(s.live) > 0 ORDER BY 4 DESC, 3 DESC LIMIT %d) r " NAMES_JOIN_SQL
+		" ORDER BY r.bytes DESC, r.live DESC",
 		scope_blocks(scope), OVERVIEW_MOST);
 }
 
-static struct shiny_err *load_churn(struct store *store, const struct scope *scope, uint64_t young, struct overview_rows *out, uint32_t (*keys)[2])
+static struct shiny_err *load_churn(struct store *store, const struct scope *scope, uint64_t young,
+				    struct overview_rows *out, uint32_t (*keys)[2])
 {
-	return load_rows(store, out, keys,
-		"SELECT r.young, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL " FROM (SELECT s.site AS site, s.type AS type, "
-		"SUM(s.count) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64 ") AS young, SUM(s.bytes) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64 ") "
-		"AS bytes, SUM(s.count) AS allocs, SUM(s.count) FILTER (WHERE NOT s.censored) AS ended FROM lifetime s WHERE %s GROUP BY s.site, s.type "
-		"HAVING young > 0 ORDER BY young DESC LIMIT %d) r " NAMES_JOIN_SQL " ORDER BY r.young DESC, r.bytes DESC", young, young, scope->where,
-		OVERVIEW_MOST);
+	return load_rows(
+		store, out, keys,
+		"SELECT r.young, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
+		" FROM (SELECT s.site AS site, s.type AS type, "
+		"SUM(s.count) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64
+		") AS young, SUM(s.bytes) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64 ") "
+		"AS bytes, SUM(s.count) AS allocs, SUM(s.count) FILTER (WHERE NOT s.censored) AS "
+		"ended FROM lifetime s WHERE %s GROUP BY s.site, s.type "
+		"HAVING young > 0 ORDER BY young DESC LIMIT %d) r " NAMES_JOIN_SQL
+		" ORDER BY r.young DESC, r.bytes DESC",
+		young, young, scope->where, OVERVIEW_MOST);
 }
 
-/* The sum must not be called as a column of what it sums: HAVING would take the column, of any of the rows. */
-static struct shiny_err *load_stays(struct store *store, const struct scope *scope, uint64_t duration, struct overview_rows *out, uint32_t (*keys)[2])
+/* The sum must not be called as a column of what it sums: HAVING would take the column, of any of
+ * the rows. */
+static struct shiny_err *load_stays(struct store *store, const struct scope *scope,
+				    uint64_t duration, struct overview_rows *out,
+				    uint32_t (*keys)[2])
 {
-	return load_rows(store, out, keys,
-		"SELECT r.stay, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL " FROM (SELECT s.site AS site, s.type AS type, "
-		"SUM(s.count) FILTER (WHERE s.late) AS stay, SUM(s.bytes) FILTER (WHERE s.late) AS bytes, SUM(s.count) AS allocs, "
-		"SUM(s.count) FILTER (WHERE NOT s.censored) AS ended FROM (SELECT s.*, s.censored AND NOT p.early AND "
-		"(2 << s.bin) <= (COALESCE(NULLIF(p.end_ns, 0), %" PRIu64 ") - p.start_ns) / 2 AS late FROM lifetime s JOIN process p ON p.id = s.process "
-		"WHERE %s) s GROUP BY s.site, s.type HAVING stay > 0 AND 2 * COALESCE(ended, 0) < SUM(s.count) ORDER BY 4 DESC LIMIT %d) r " NAMES_JOIN_SQL
-		" ORDER BY r.bytes DESC, r.stay DESC", duration, scope->where, OVERVIEW_MOST);
+	return load_rows(
+		store, out, keys,
+		"SELECT r.stay, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
+		" FROM (SELECT s.site AS site, s.type AS type, "
+		"SUM(s.count) FILTER (WHERE s.late) AS stay, SUM(s.bytes) FILTER (WHERE s.late) AS "
+		"bytes, SUM(s.count) AS allocs, "
+		"SUM(s.count) FILTER (WHERE NOT s.censored) AS ended FROM (SELECT s.*, s.censored "
+		"AND NOT p.early AND "
+		"(2 << s.bin) <= (COALESCE(NULLIF(p.end_ns, 0), %" PRIu64
+		") - p.start_ns) / 2 AS late FROM lifetime s JOIN process p ON p.id = s.process "
+		"WHERE %s) s GROUP BY s.site, s.type HAVING stay > 0 AND 2 * COALESCE(ended, 0) < "
+		"SUM(s.count) ORDER BY 4 DESC LIMIT %d) r " NAMES_JOIN_SQL
+		" ORDER BY r.bytes DESC, r.stay DESC",
+		duration, scope->where, OVERVIEW_MOST);
 }
 
 /* The end of the bin in which the middle one of those that ended lies. */
-static struct shiny_err *load_typical(struct store *store, const struct scope *scope, struct overview_row *row, const uint32_t key[2])
+static struct shiny_err *load_typical(struct store *store, const struct scope *scope,
+				      struct overview_row *row, const uint32_t key[2])
 {
 	struct query *q = NULL;
 	uint64_t seen = 0;
 	bool more = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT s.bin, SUM(s.count) FROM lifetime s WHERE s.site = %" PRIu32 " AND s.type = %" PRIu32
-					     " AND NOT s.censored AND %s GROUP BY s.bin ORDER BY s.bin", key[0], key[1], scope->where);
+	struct shiny_err *err =
+		query_format(store, &q,
+			     "SELECT s.bin, SUM(s.count) FROM lifetime s WHERE s.site = %" PRIu32
+			     " AND s.type = %" PRIu32
+			     " AND NOT s.censored AND %s GROUP BY s.bin ORDER BY s.bin",
+			     key[0], key[1], scope->where);
 
 	while (!err && 2 * seen < row->ended && !(err = query_step(q, &more)) && more) {
 		seen += (uint64_t)query_number(q, 1);
-		row->typical_ns = query_number(q, 0) >= 0 && query_number(q, 0) < 63 ? 2ull << query_number(q, 0) : UINT64_MAX;
+		row->typical_ns = query_number(q, 0) >= 0 && query_number(q, 0) < 63
+					  ? 2ull << query_number(q, 0)
+					  : UINT64_MAX;
 	}
 	query_end(q);
 	return err;
 }
 
-static struct shiny_err *load_sums(struct store *store, const struct scope *scope, uint64_t young, struct overview *out)
+static struct shiny_err *load_sums(struct store *store, const struct scope *scope, uint64_t young,
+				   struct overview *out)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT SUM(s.count), SUM(s.count) FILTER (WHERE NOT s.censored), SUM(s.count) FILTER "
-		"(WHERE NOT s.censored AND s.bin < %" PRIu64 "), SUM(s.bytes) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64 ") FROM lifetime s WHERE %s",
-		young, young, scope->where);
+	struct shiny_err *err =
+		query_format(store, &q,
+			     "SELECT SUM(s.count), SUM(s.count) FILTER (WHERE NOT s.censored), "
+			     "SUM(s.count) FILTER "
+			     "(WHERE NOT s.censored AND s.bin < %" PRIu64
+			     "), SUM(s.bytes) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64
+			     ") FROM lifetime s WHERE %s",
+			     young, young, scope->where);
 
 	if (!err && !(err = query_step(q, &row)) && row) {
 		out->blocks = (uint64_t)query_number(q, 0);
@@ -152,7 +202,9 @@ static struct shiny_err *load_sums(struct store *store, const struct scope *scop
 	query_end(q);
 	q = NULL;
 	if (!err)
-		err = query_format(store, &q, "SELECT COUNT(*), SUM(s.live_bytes) FROM page s WHERE %s", scope->where);
+		err = query_format(store, &q,
+				   "SELECT COUNT(*), SUM(s.live_bytes) FROM page s WHERE %s",
+				   scope->where);
 	if (!err && !(err = query_step(q, &row)) && row) {
 		out->pages = (uint64_t)query_number(q, 0);
 		out->pages_bytes = (uint64_t)query_number(q, 1);
@@ -161,7 +213,8 @@ static struct shiny_err *load_sums(struct store *store, const struct scope *scop
 	return err;
 }
 
-struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration, bool all, struct overview *out)
+struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration,
+				bool all, struct overview *out)
 {
 	struct overview overview = {.young_ns = 1};
 	uint32_t keys[OVERVIEW_MOST][2];

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hotspots.h: a session's first answers: what is live and whose, what churns, what stays and is added to.
+ * hotspots.h: a session's first answers: what is live and whose, what churns, what stays and is
+ * added to.
  *
  * Runs: CLI. Signals: no. Allocates: OVERVIEW_MOST rows a question. Threads: one a store.
  *
- * All of it comes from the sums that the sidecar keeps, by call site and type (tables site_stat, lifetime and page): no event is read,
- * so it takes as long for a billion events as for a thousand, and sessions without events have it too. The verbs for each question read
- * the events and know more.
+ * All of it comes from the sums that the sidecar keeps, by call site and type (tables site_stat,
+ * lifetime and page): no event is read, so it takes as long for a billion events as for a thousand,
+ * and sessions without events have it too. The verbs for each question read the events and know
+ * more.
  *
  * A row is the blocks of one call site that are of one type.
  *   live   by the bytes live at the end
- *   churn  by the number of blocks that died *young*: before they were as old as the largest power of two ns within 1 % of the session
- *   stays  by the bytes that are live at the end and *late*: at most half as old as their process, again by the power of two below it. Only
- *          rows that give back less than half of what they make: of all others some blocks are just under way. Whether they grow on and
- *          on is a question of time, which leaks.h answers.
+ *   churn  by the number of blocks that died *young*: before they were as old as the largest power
+ *          of two ns within 1 % of the session
+ *   stays  by the bytes that are live at the end and *late*: at most half as old as their process,
+ *          again by the power of two below it. Only rows that give back less than half of what they
+ *          make: of all others some blocks are just under way. Whether they grow on and on is a
+ *          question of time, which leaks.h answers.
  */
 #ifndef SHINY_HOTSPOTS_H
 #define SHINY_HOTSPOTS_H
@@ -29,7 +33,8 @@ struct overview_row {
 	uint32_t line;         /* 0 unknown */
 	uint64_t blocks, bytes; /* that the question is about: live, young, late */
 	uint64_t allocs, ended; /* of the row: blocks that began or were inherited; that ended */
-	uint64_t typical_ns;   /* CHURN: a lifetime at or below which half of the ended lie, to a power of two */
+	uint64_t typical_ns;   /* CHURN: a lifetime at or below which half of the ended lie, to a
+	                        * power of two */
 };
 struct overview_rows {
 	struct overview_row *rows; /* largest first, OVERVIEW_MOST at most */
@@ -47,13 +52,18 @@ struct overview_roles {
 struct overview {
 	struct overview_roles roles;
 	struct overview_rows live, churn, stays;
-	uint64_t blocks, ended, young, young_ns;    /* blocks that began or were inherited; of these ended, and young; the age that makes them so */
+	uint64_t blocks, ended, young, young_ns;    /* blocks that began or were inherited; of these
+	                                             * ended, and young; the age that makes them
+	                                             * so */
 	uint64_t young_bytes;
-	uint64_t pages, pages_bytes;                /* 4 KiB pages on which blocks were live at the end; bytes of these blocks in them */
+	uint64_t pages, pages_bytes;                /* 4 KiB pages on which blocks were live at the
+	                                             * end; bytes of these blocks in them */
 };
 
-/* `duration`: of the session, ns. Without `all` only what is live and where it was made: the rest is in tables that know no tags (subset.h). */
-SHINY_MUST_CHECK struct shiny_err *overview_load(struct store *store, const struct scope *scope, uint64_t duration, bool all, struct overview *out);
+/* `duration`: of the session, ns. Without `all` only what is live and where it was made: the rest
+ * is in tables that know no tags (subset.h). */
+SHINY_MUST_CHECK struct shiny_err *overview_load(struct store *store, const struct scope *scope,
+						 uint64_t duration, bool all, struct overview *out);
 void overview_deinit(struct overview *overview);
 
 #endif

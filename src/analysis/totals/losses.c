@@ -9,11 +9,15 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 	const struct loss_kind *kind;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT name, MAX(text), weight = 'loss', SUM(count) FROM v_counters GROUP BY name, weight "
-						   "HAVING SUM(count) > 0 ORDER BY 3 DESC, 4 DESC", &q);
+	struct shiny_err *err = store_query(store,
+					    "SELECT name, MAX(text), weight = 'loss', SUM(count) "
+					    "FROM v_counters GROUP BY name, weight "
+					    "HAVING SUM(count) > 0 ORDER BY 3 DESC, 4 DESC",
+					    &q);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct loss_row *loss = rows_push(&losses.rows, &losses.count, &losses.room, sizeof(*loss));
+		struct loss_row *loss =
+			rows_push(&losses.rows, &losses.count, &losses.room, sizeof(*loss));
 
 		if (!loss || !copy_column(q, 0, &loss->name) || !copy_column(q, 1, &loss->text)) {
 			err = SHINY_NO_MEMORY;
@@ -31,7 +35,9 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 	query_end(q);
 	q = NULL;
 	if (!err)
-		err = store_query(store, "SELECT COUNT(*) FROM v_session WHERE key = 'complete' AND value <> 0", &q);
+		err = store_query(
+			store,
+			"SELECT COUNT(*) FROM v_session WHERE key = 'complete' AND value <> 0", &q);
 	if (!err && !(err = query_step(q, &row)))
 		losses.incomplete = !row || query_number(q, 0) == 0;
 	losses.sum.cut_short = losses.sum.cut_short || losses.incomplete;

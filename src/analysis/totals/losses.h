@@ -21,7 +21,8 @@ struct losses {
 	size_t count, room;
 	uint64_t lost;         /* the counts of all losses, whatever their units */
 	struct loss_sum sum;   /* the same by unit, and what an unfinished recording lacks */
-	bool incomplete;       /* the recording was not finished: the file ends at the last commit, */
+	bool incomplete;       /* the recording was not finished: the file ends at the last
+	                        * commit, */
 	uint64_t events;       /* which has so many; 0 of a whole one */
 };
 

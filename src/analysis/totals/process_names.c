@@ -11,7 +11,9 @@ struct shiny_err *process_names_load(struct store *store, struct process_names *
 	struct process_names names = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT id, pid, CASE WHEN role > '' THEN role ELSE name END FROM process", &q);
+	struct shiny_err *err = store_query(
+		store, "SELECT id, pid, CASE WHEN role > '' THEN role ELSE name END FROM process",
+		&q);
 
 	names.count = store_ids(store, "process");
 	names.of = mem_zero(names.count, sizeof(*names.of));
@@ -19,7 +21,8 @@ struct shiny_err *process_names_load(struct store *store, struct process_names *
 		uint32_t id = query_id(q, 0, names.count);
 
 		if (id && !names.of[id].name)
-			names.of[id] = (struct process_name){ mem_text(text_base(query_text(q, 2))), (uint32_t)query_number(q, 1) };
+			names.of[id] = (struct process_name){ mem_text(text_base(query_text(q, 2))),
+							      (uint32_t)query_number(q, 1) };
 	}
 	query_end(q);
 	if (err) {

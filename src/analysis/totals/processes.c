@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 32 }; /* beyond that, and in a cycle that a damaged file holds, a process is shown as a root */
+enum { DEEPEST = 32 }; /* beyond that, and in a cycle that a damaged file holds, a process is shown
+                        * as a root */
 
 static struct shiny_err *read_row(struct processes *out, const struct query *q)
 {
@@ -14,7 +15,8 @@ static struct shiny_err *read_row(struct processes *out, const struct query *q)
 
 	if (!row)
 		return SHINY_NO_MEMORY;
-	char **texts[] = {&row->name, &row->role, &row->executable, &row->command, &row->ending, &row->attach, &row->attach_text};
+	char **texts[] = { &row->name,	 &row->role,   &row->executable, &row->command,
+			   &row->ending, &row->attach, &row->attach_text };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (!(*texts[i] = strdup(query_text(q, 4 + (int)i))))
@@ -35,7 +37,8 @@ static struct shiny_err *read_row(struct processes *out, const struct query *q)
 }
 
 /* Moves row `index` and its descendants to `to`, depth first. */
-static void place(struct processes *from, struct processes *to, size_t index, unsigned depth, size_t parent_row, bool *placed)
+static void place(struct processes *from, struct processes *to, size_t index, unsigned depth,
+		  size_t parent_row, bool *placed)
 {
 	size_t here = to->count, last = 0;
 	uint32_t id = from->rows[index].id;
@@ -57,7 +60,8 @@ static void place(struct processes *from, struct processes *to, size_t index, un
 
 static struct shiny_err *into_tree(struct processes *rows)
 {
-	struct processes tree = {.rows = calloc(rows->count + 1, sizeof(*tree.rows)), .room = rows->count + 1};
+	struct processes tree = { .rows = calloc(rows->count + 1, sizeof(*tree.rows)),
+				  .room = rows->count + 1 };
 	bool *placed = calloc(rows->count + 1, sizeof(*placed));
 
 	if (!tree.rows || !placed) {
@@ -85,10 +89,14 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 	struct processes rows = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store,
-		"SELECT process, parent, pid, namespace_pid, name, role, executable, command, ending, attach, attach_text, start_ns, end_ns, "
-		"events, threads, peak_bytes, lost, COALESCE(status, -1), allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
-		"inherited_frees, gone, gone_bytes FROM v_processes ORDER BY process", &q);
+	struct shiny_err *err =
+		store_query(store,
+			    "SELECT process, parent, pid, namespace_pid, name, role, executable, "
+			    "command, ending, attach, attach_text, start_ns, end_ns, "
+			    "events, threads, peak_bytes, lost, COALESCE(status, -1), allocs, "
+			    "reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes, "
+			    "inherited_frees, gone, gone_bytes FROM v_processes ORDER BY process",
+			    &q);
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&rows, q);
@@ -127,10 +135,15 @@ void processes_branch(const struct processes *processes, size_t index, char *out
 	*out = 0;
 	if (!row->depth)
 		return;
-	for (size_t up = row->parent_row; up && count < DEEPEST; up = processes->rows[up - 1].parent_row)
+	for (size_t up = row->parent_row; up && count < DEEPEST;
+	     up = processes->rows[up - 1].parent_row)
 		if (processes->rows[up - 1].depth)
 			chain[count++] = up - 1;
 	while (count && at + 16 < room)
-		at += (size_t)snprintf(out + at, room - at, "%s", processes->rows[chain[--count]].last_child ? "   " : "\xe2\x94\x82  ");
-	snprintf(out + at, room - at, "%s", row->last_child ? "\xe2\x94\x94\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80 ");
+		at += (size_t)snprintf(out + at, room - at, "%s",
+				       processes->rows[chain[--count]].last_child
+					       ? "   "
+					       : "\xe2\x94\x82  ");
+	snprintf(out + at, room - at, "%s",
+		 row->last_child ? "\xe2\x94\x94\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80 ");
 }

@@ -13,28 +13,34 @@ static int compare(const void *left, const void *right, void *context)
 {
 	const struct site_row *a = left, *b = right;
 	enum order order = *(enum order *)context;
-	uint64_t x = sums_by(&a->sums, order, a->peak_bytes), y = sums_by(&b->sums, order, b->peak_bytes);
+	uint64_t x = sums_by(&a->sums, order, a->peak_bytes),
+		 y = sums_by(&b->sums, order, b->peak_bytes);
 
 	if (order != ORDER_NAME && x != y)
 		return x < y ? 1 : -1;
 	if (order != ORDER_NAME && a->sums.allocs != b->sums.allocs)
 		return a->sums.allocs < b->sums.allocs ? 1 : -1;
-	return strcmp(a->label, b->label) ? strcmp(a->label, b->label) : (a->line > b->line) - (a->line < b->line);
+	return strcmp(a->label, b->label) ? strcmp(a->label, b->label)
+					  : (a->line > b->line) - (a->line < b->line);
 }
 
 /* What sites are grouped by, over site i and table site_stat, stat or peak s. */
 static const char *const keys[] = {
 	[SITES_BY_LINE] = "COALESCE(i.id, 0)",
-	[SITES_BY_FUNCTION] = "COALESCE(i.function || 'f' || COALESCE(i.module, 0), 's' || i.id, '')",
+	[SITES_BY_FUNCTION] =
+		"COALESCE(i.function || 'f' || COALESCE(i.module, 0), 's' || i.id, '')",
 	[SITES_BY_FILE] = "COALESCE(i.source || 'f', i.module || 'm', '')",
 	[SITES_BY_MODULE] = "COALESCE(i.module, 0)",
 	[SITES_BY_TAG] = "s.tag",
 };
-static const char *const order_columns[] = {"SUM(s.live_bytes)", "SUM(s.bytes)", "SUM(s.allocs)", "SUM(s.frees)", "SUM(s.live_bytes)", "SUM(s.live_bytes)"};
+static const char *const order_columns[] = { "SUM(s.live_bytes)", "SUM(s.bytes)",
+					     "SUM(s.allocs)",	  "SUM(s.frees)",
+					     "SUM(s.live_bytes)", "SUM(s.live_bytes)" };
 
 static char *label_of(const struct query *q, enum sites_by by)
 {
-	const char *function = query_text(q, 0), *file = query_text(q, 1), *module = query_text(q, 3);
+	const char *function = query_text(q, 0), *file = query_text(q, 1),
+		   *module = query_text(q, 3);
 	char *label = NULL;
 
 	if (by == SITES_BY_TAG)
@@ -46,20 +52,28 @@ static char *label_of(const struct query *q, enum sites_by by)
 	if (by == SITES_BY_FILE && *file)
 		return strdup(file);
 	if (by == SITES_BY_FILE)
-		return asprintf(&label, "%s (no line information)", *module ? text_base(module) : "(no module)") < 0 ? NULL : label;
+		return asprintf(&label, "%s (no line information)",
+				*module ? text_base(module) : "(no module)") < 0
+			       ? NULL
+			       : label;
 	if (*function)
 		return strdup(function);
 	if (query_is_null(q, 4))
 		return strdup("(unknown)");
-	return asprintf(&label, "%s%s0x%" PRIx64, text_base(module), *module ? "+" : "", (uint64_t)query_number(q, 4)) < 0 ? NULL : label;
+	return asprintf(&label, "%s%s0x%" PRIx64, text_base(module), *module ? "+" : "",
+			(uint64_t)query_number(q, 4)) < 0
+		       ? NULL
+		       : label;
 }
 
-static struct shiny_err *read_row(struct sites *sites, const struct query *q, enum sites_by by, const char *match)
+static struct shiny_err *read_row(struct sites *sites, const struct query *q, enum sites_by by,
+				  const char *match)
 {
 	char *label = label_of(q, by);
 	struct site_row *row;
 
-	if (label && match && !text_matches(match, label) && !text_matches(match, query_text(q, 1)) && !text_matches(match, query_text(q, 3)) &&
+	if (label && match && !text_matches(match, label) &&
+	    !text_matches(match, query_text(q, 1)) && !text_matches(match, query_text(q, 3)) &&
 	    !text_matches(match, query_text(q, 9)) && !text_matches(match, query_text(q, 10))) {
 		free(label);
 		return NULL;
@@ -70,8 +84,10 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 		return SHINY_NO_MEMORY;
 	}
 	row->label = label;
-	if ((by <= SITES_BY_FUNCTION && !copy_column(q, 0, &row->function)) || (by <= SITES_BY_FILE && !copy_column(q, 1, &row->file)) ||
-	    (by <= SITES_BY_MODULE && !copy_column(q, 3, &row->module)) || !copy_column(q, 9, &row->type) || !copy_column(q, 10, &row->container) ||
+	if ((by <= SITES_BY_FUNCTION && !copy_column(q, 0, &row->function)) ||
+	    (by <= SITES_BY_FILE && !copy_column(q, 1, &row->file)) ||
+	    (by <= SITES_BY_MODULE && !copy_column(q, 3, &row->module)) ||
+	    !copy_column(q, 9, &row->type) || !copy_column(q, 10, &row->container) ||
 	    !copy_column(q, 11, &row->form) || !copy_column(q, 12, &row->confidence))
 		return SHINY_NO_MEMORY;
 	row->line = by == SITES_BY_LINE ? (uint32_t)query_number(q, 2) : 0;
@@ -85,8 +101,8 @@ static struct shiny_err *read_row(struct sites *sites, const struct query *q, en
 	return NULL;
 }
 
-struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by, const char *match, enum order order,
-			     bool stacks, struct sites *out)
+struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by,
+			     const char *match, enum order order, bool stacks, struct sites *out)
 {
 	bool tagged = by == SITES_BY_TAG;
 	const char *key = by == SITES_BY_TAG && !tagged ? "0" : keys[by];
@@ -94,25 +110,40 @@ struct shiny_err *sites_load(struct store *store, const struct scope *scope, enu
 	struct query *q = NULL;
 	bool row = false;
 	/*
-	 * The sums, the most frequent type and the peaks come from tables with a row a site; only the stacks, if they are asked for,
-	 * need the large one. A bare column beside MAX() is the one of the row that holds the maximum: SQLite promises it.
+	 * The sums, the most frequent type and the peaks come from tables with a row a site; only
+	 * the stacks, if they are asked for, need the large one. A bare column beside MAX() is the
+	 * one of the row that holds the maximum: SQLite promises it.
 	 */
-	struct shiny_err *err = query_format(store, &q,
-		"WITH g AS (SELECT %s AS k, i.id AS id, s.* FROM site_stat s LEFT JOIN site i ON i.id = s.site WHERE %s), "
-		"t AS (SELECT k, name, container, form, confidence, or_derived, MAX(n), COUNT(DISTINCT CASE WHEN confidence <> 'label' THEN name END) "
-		"AS types FROM (SELECT g.k AS k, y.name, y.container, y.form, y.confidence, y.or_derived, SUM(g.allocs + g.inherited) + "
+	struct shiny_err *err = query_format(
+		store, &q,
+		"WITH g AS (SELECT %s AS k, i.id AS id, s.* FROM site_stat s LEFT JOIN site i ON "
+		"i.id = s.site WHERE %s), "
+		"t AS (SELECT k, name, container, form, confidence, or_derived, MAX(n), "
+		"COUNT(DISTINCT CASE WHEN confidence <> 'label' THEN name END) "
+		"AS types FROM (SELECT g.k AS k, y.name, y.container, y.form, y.confidence, "
+		"y.or_derived, SUM(g.allocs + g.inherited) + "
 		"(y.confidence <> 'label') * (1 << 50) AS n FROM g JOIN type y ON y.id = g.type "
-		"GROUP BY g.k, y.name, y.container, y.form, y.confidence, y.or_derived) GROUP BY k), "
-		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS site, s.stack AS stack, %s AS tag, %s AS n "
-		"FROM stat s LEFT JOIN stack x ON x.id = s.stack WHERE %s AND %s GROUP BY s.stack, tag) s LEFT JOIN site i ON i.id = s.site GROUP BY 1), "
-		"p AS (SELECT %s AS k, SUM(s.peak_bytes) AS peak FROM peak s LEFT JOIN site i ON i.id = s.site WHERE %s GROUP BY k) "
-		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, t.types, t.name, t.container, t.form, t.confidence, "
-		"t.or_derived, p.peak, %s, " SUMS_OF_R " FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "
+		"GROUP BY g.k, y.name, y.container, y.form, y.confidence, y.or_derived) GROUP BY "
+		"k), "
+		"h AS (SELECT %s AS k, stack, MAX(n), COUNT(*) AS stacks FROM (SELECT x.site AS "
+		"site, s.stack AS stack, %s AS tag, %s AS n "
+		"FROM stat s LEFT JOIN stack x ON x.id = s.stack WHERE %s AND %s GROUP BY s.stack, "
+		"tag) s LEFT JOIN site i ON i.id = s.site GROUP BY 1), "
+		"p AS (SELECT %s AS k, SUM(s.peak_bytes) AS peak FROM peak s LEFT JOIN site i ON "
+		"i.id = s.site WHERE %s GROUP BY k) "
+		"SELECT n.name, o.path, i.line, m.path, f.vaddr, h.stacks, r.site, h.stack, "
+		"t.types, t.name, t.container, t.form, t.confidence, "
+		"t.or_derived, p.peak, %s, " SUMS_OF_R
+		" FROM (SELECT s.k AS k, MAX(s.id) AS site, " SUMS_SQL " FROM g s GROUP BY s.k) r "
 		"LEFT JOIN t ON t.k = r.k LEFT JOIN h ON h.k = r.k "
-		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON f.id = i.frame "
-		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function LEFT JOIN source o ON o.id = i.source",
-		key, scope_blocks(scope), key, tagged ? "s.tag" : "0", order_columns[order], scope_blocks(scope), stacks ? "1" : "0", key,
-		scope_blocks(scope), tagged ? "COALESCE((SELECT name FROM tag WHERE id = r.k), '(no tag)')" : "'(no tag)'");
+		"LEFT JOIN p ON p.k = r.k LEFT JOIN site i ON i.id = r.site LEFT JOIN frame f ON "
+		"f.id = i.frame "
+		"LEFT JOIN module m ON m.id = i.module LEFT JOIN function n ON n.id = i.function "
+		"LEFT JOIN source o ON o.id = i.source",
+		key, scope_blocks(scope), key, tagged ? "s.tag" : "0", order_columns[order],
+		scope_blocks(scope), stacks ? "1" : "0", key, scope_blocks(scope),
+		tagged ? "COALESCE((SELECT name FROM tag WHERE id = r.k), '(no tag)')"
+		       : "'(no tag)'");
 
 	while (!err && !(err = query_step(q, &row)) && row)
 		err = read_row(&sites, q, by, match);
@@ -148,13 +179,18 @@ struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_l
 	struct stack_lines lines = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT label, source, path, line, inlined FROM v_stack_frames WHERE stack = %" PRIu32
-							" ORDER BY level, depth", stack);
+	struct shiny_err *err =
+		query_format(store, &q,
+			     "SELECT label, source, path, line, inlined FROM v_stack_frames WHERE "
+			     "stack = %" PRIu32 " ORDER BY level, depth",
+			     stack);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
-		struct stack_line *line = rows_push(&lines.rows, &lines.count, &lines.room, sizeof(*line));
+		struct stack_line *line =
+			rows_push(&lines.rows, &lines.count, &lines.room, sizeof(*line));
 
-		if (!line || !copy_column(q, 0, &line->label) || !copy_column(q, 1, &line->file) || !copy_column(q, 2, &line->module)) {
+		if (!line || !copy_column(q, 0, &line->label) || !copy_column(q, 1, &line->file) ||
+		    !copy_column(q, 2, &line->module)) {
 			err = SHINY_NO_MEMORY;
 			break;
 		}

@@ -16,8 +16,10 @@ struct site_row {
 	char *function, *file, *module; /* NULL unknown, or not part of the grouping */
 	uint32_t line;  /* 0 unknown */
 	uint64_t peak_bytes; /* sum of the peaks of its stacks: an upper bound */
-	uint64_t stacks, types; /* how many; stacks: 0 if not asked for; types: different ones that are known */
-	char *type, *container, *form, *confidence; /* the most frequent known type; a label only where no type is known; NULL none */
+	uint64_t stacks, types; /* how many; stacks: 0 if not asked for; types: different ones that
+	                         * are known */
+	char *type, *container, *form, *confidence; /* the most frequent known type; a label only
+	                                             * where no type is known; NULL none */
 	bool or_derived;
 	uint32_t stack; /* id of the stack that weighs most in the order asked for; 0 none */
 	struct sums sums;
@@ -30,8 +32,9 @@ struct sites {
 };
 
 /* `stacks`: also find `stacks` and `stack` of each row, which takes a look at every stack. */
-SHINY_MUST_CHECK struct shiny_err *sites_load(struct store *store, const struct scope *scope, enum sites_by by, const char *match,
-					      enum order order, bool stacks, struct sites *out);
+SHINY_MUST_CHECK struct shiny_err *sites_load(struct store *store, const struct scope *scope,
+					      enum sites_by by, const char *match, enum order order,
+					      bool stacks, struct sites *out);
 void sites_deinit(struct sites *sites);
 
 struct stack_line {
@@ -44,7 +47,8 @@ struct stack_lines {
 	size_t count, room;
 };
 /* A stack's functions, innermost first, inline functions expanded. */
-SHINY_MUST_CHECK struct shiny_err *stack_load(struct store *store, uint32_t stack, struct stack_lines *out);
+SHINY_MUST_CHECK struct shiny_err *stack_load(struct store *store, uint32_t stack,
+					      struct stack_lines *out);
 void stack_deinit(struct stack_lines *lines);
 
 #endif

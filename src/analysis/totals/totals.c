@@ -7,7 +7,8 @@
 #include "../replay/live_peak.h"
 
 /* Runs a query of one row, `before` and `where`; the numbers of its columns go to `out`. */
-static struct shiny_err *numbers(struct store *store, const char *where, const char *before, uint64_t *out, int count)
+static struct shiny_err *numbers(struct store *store, const char *where, const char *before,
+				 uint64_t *out, int count)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -25,7 +26,8 @@ static struct shiny_err *load_what_ran(struct store *store, struct summary *out)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = store_query(store, "SELECT name, command FROM process ORDER BY id LIMIT 1", &q);
+	struct shiny_err *err =
+		store_query(store, "SELECT name, command FROM process ORDER BY id LIMIT 1", &q);
 
 	if (!err)
 		err = query_step(q, &row);
@@ -44,27 +46,35 @@ static void note_live(struct summary *out, uint64_t from, uint64_t to, int64_t l
 {
 	double part = (double)out->duration / SUMMARY_TIMES;
 
-	for (size_t i = (size_t)((double)from / (part + 1)); live > 0 && i < SUMMARY_TIMES && (double)i * part < (double)to; i++)
+	for (size_t i = (size_t)((double)from / (part + 1));
+	     live > 0 && i < SUMMARY_TIMES && (double)i * part < (double)to; i++)
 		if ((double)(i + 1) * part > (double)from && (uint64_t)live > out->times[i])
 			out->times[i] = (uint64_t)live;
 }
 
 /*
- * The course of the sum over the processes. A process has a bucket only while something happens in it, so its last value stands until its next
- * one: add up the changes from bucket to bucket. Buckets are of 10 ms and more: what is high for less than that is in most_bytes alone.
+ * The course of the sum over the processes. A process has a bucket only while something happens in
+ * it, so its last value stands until its next one: add up the changes from bucket to bucket.
+ * Buckets are of 10 ms and more: what is high for less than that is in most_bytes alone.
  */
-static struct shiny_err *load_course(struct store *store, const struct scope *scope, struct summary *out)
+static struct shiny_err *load_course(struct store *store, const struct scope *scope,
+				     struct summary *out)
 {
 	struct query *q = NULL;
 	bool row = false;
 	int64_t now = 0;
 	uint64_t since = 0;
-	struct shiny_err *err = query_format(store, &q,
-		"SELECT at, SUM(change) FROM (SELECT s.start_ns + s.length_ns AS at, s.live_bytes - LAG(s.live_bytes, 1, 0) OVER "
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT at, SUM(change) FROM (SELECT s.start_ns + s.length_ns AS at, s.live_bytes "
+		"- LAG(s.live_bytes, 1, 0) OVER "
 		"(PARTITION BY s.process ORDER BY s.start_ns) AS change FROM bucket s WHERE %s "
-		"UNION ALL SELECT p.end_ns, -(SELECT b.live_bytes FROM bucket b WHERE b.process = p.id ORDER BY b.start_ns DESC LIMIT 1) "
-		"FROM process p JOIN (SELECT p.id AS process FROM process p) s ON s.process = p.id WHERE p.early AND %s) "
-		"GROUP BY at ORDER BY at", scope->where, scope->where);
+		"UNION ALL SELECT p.end_ns, -(SELECT b.live_bytes FROM bucket b WHERE b.process = "
+		"p.id ORDER BY b.start_ns DESC LIMIT 1) "
+		"FROM process p JOIN (SELECT p.id AS process FROM process p) s ON s.process = p.id "
+		"WHERE p.early AND %s) "
+		"GROUP BY at ORDER BY at",
+		scope->where, scope->where);
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		note_live(out, since, (uint64_t)query_number(q, 0), now);
@@ -80,18 +90,24 @@ static struct shiny_err *load_course(struct store *store, const struct scope *sc
 	return err;
 }
 
-/* From the events, where several processes are meant, but not all: nobody has added them up. Without events buckets are all there is. */
-static struct shiny_err *load_peak_of_some(struct store *store, const struct scope *scope, uint64_t out[2])
+/* From the events, where several processes are meant, but not all: nobody has added them up.
+ * Without events buckets are all there is. */
+static struct shiny_err *load_peak_of_some(struct store *store, const struct scope *scope,
+					   uint64_t out[2])
 {
 	uint64_t some = 0;
-	struct shiny_err *err = numbers(store, "", "SELECT EXISTS (SELECT 1 FROM events)", &some, 1);
+	struct shiny_err *err =
+		numbers(store, "", "SELECT EXISTS (SELECT 1 FROM events)", &some, 1);
 
 	if (!err && some)
 		return live_peak_load(store, scope, "looking for the peak", &out[0], &out[1]);
-	return err ? err : numbers(store, scope->where, "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ", out, 2);
+	return err ? err
+		   : numbers(store, scope->where,
+			     "SELECT MAX(s.most_bytes), s.start_ns FROM bucket s WHERE ", out, 2);
 }
 
-static struct shiny_err *load_peak(struct store *store, const struct scope *scope, struct summary *out)
+static struct shiny_err *load_peak(struct store *store, const struct scope *scope,
+				   struct summary *out)
 {
 	bool all = scope_narrow(scope) || strcmp(scope->where, "1") == 0;
 	uint64_t n[2] = { 0 };
@@ -118,30 +134,44 @@ struct shiny_err *summary_load(struct store *store, const struct scope *scope, s
 	bool row = false;
 
 	if (!err)
-		err = numbers(store, "", "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), COALESCE((SELECT value FROM v_session "
-			      "WHERE key = 'duration_ns'), (SELECT MAX(MAX(start_ns, end_ns)) FROM process)), "
-			      "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(id) FROM stack)", n, 4);
+		err = numbers(store, "",
+			      "SELECT (SELECT value FROM v_session WHERE key = 'started_ns'), "
+			      "COALESCE((SELECT value FROM v_session "
+			      "WHERE key = 'duration_ns'), (SELECT MAX(MAX(start_ns, end_ns)) FROM "
+			      "process)), "
+			      "(SELECT user_version FROM pragma_user_version), (SELECT COUNT(id) "
+			      "FROM stack)",
+			      n, 4);
 	s.started = n[0];
 	s.duration = n[1];
 	s.schema_version = n[2];
 	s.stacks = n[3];
 	if (!err)
-		err = numbers(store, scope->where, "SELECT COUNT(*), SUM(s.events), SUM(s.threads) FROM v_processes s WHERE ", n, 3);
+		err = numbers(
+			store, scope->where,
+			"SELECT COUNT(*), SUM(s.events), SUM(s.threads) FROM v_processes s WHERE ",
+			n, 3);
 	s.processes = n[0];
 	s.events = n[1];
 	s.threads = n[2];
 	if (!err)
-		err = numbers(store, scope_blocks(scope), "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
-			      "SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), COUNT(DISTINCT NULLIF(s.site, 0)), "
-			      "COUNT(DISTINCT CASE WHEN y.confidence = 'label' THEN y.name END) FROM site_stat s LEFT JOIN type y ON y.id = s.type "
-			      "WHERE ", n, 5);
+		err = numbers(store, scope_blocks(scope),
+			      "SELECT COUNT(DISTINCT CASE WHEN y.confidence <> 'label' THEN y.name "
+			      "END), COUNT(DISTINCT NULLIF(s.vtable, 0)), "
+			      "SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), "
+			      "COUNT(DISTINCT NULLIF(s.site, 0)), "
+			      "COUNT(DISTINCT CASE WHEN y.confidence = 'label' THEN y.name END) "
+			      "FROM site_stat s LEFT JOIN type y ON y.id = s.type "
+			      "WHERE ",
+			      n, 5);
 	s.types = n[0];
 	s.vtables = n[1];
 	s.typed_allocs = n[2];
 	s.sites = n[3];
 	s.labels = n[4];
 	if (!err)
-		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s", scope_blocks(scope));
+		err = query_format(store, &q, "SELECT " SUMS_SQL " FROM site_stat s WHERE %s",
+				   scope_blocks(scope));
 	if (!err && !(err = query_step(q, &row)) && row)
 		sums_read(&s.sums, q, 0);
 	query_end(q);

@@ -23,7 +23,9 @@ static const struct { const char *name, *key; } groupings[] = {
 };
 
 /* A column that all blocks of a row agree on, NULL in those of none; NULL if they don't. */
-#define AGREED(column) "CASE WHEN COUNT(" column ") = COUNT(*) AND MIN(" column ") = MAX(" column ") THEN MIN(" column ") END"
+#define AGREED(column)                                                             \
+	"CASE WHEN COUNT(" column ") = COUNT(*) AND MIN(" column ") = MAX(" column \
+	") THEN MIN(" column ") END"
 
 static int compare(const void *left, const void *right, void *context)
 {
@@ -38,7 +40,9 @@ static int compare(const void *left, const void *right, void *context)
 		return a->sums.allocs < b->sums.allocs ? 1 : -1;
 	if (names == 0)
 		names = strcmp(a->container ? a->container : "", b->container ? b->container : "");
-	return names ? names : strcmp(a->confidence ? a->confidence : "", b->confidence ? b->confidence : "");
+	return names ? names
+		     : strcmp(a->confidence ? a->confidence : "",
+			      b->confidence ? b->confidence : "");
 }
 
 /* "a,b" as SQL's group_concat makes it, with blanks. */
@@ -74,20 +78,23 @@ static bool short_matches(const char *match, const char *name)
 static bool wanted(const struct query *q, const char *match)
 {
 	for (int column = 0; column <= 2; column++) /* name, type, container */
-		if (!query_is_null(q, column) && (text_matches(match, query_text(q, column)) || short_matches(match, query_text(q, column))))
+		if (!query_is_null(q, column) && (text_matches(match, query_text(q, column)) ||
+						  short_matches(match, query_text(q, column))))
 			return true;
 	return text_matches(match, query_text(q, 7));
 }
 
-static struct shiny_err *read_row(struct types *types, const struct query *q, enum types_by by, const char *match)
+static struct shiny_err *read_row(struct types *types, const struct query *q, enum types_by by,
+				  const char *match)
 {
 	struct type_row *row;
 
 	if (match && !wanted(q, match))
 		return NULL;
 	row = rows_push(&types->rows, &types->count, &types->room, sizeof(*row));
-	if (!row || !copy_column(q, 0, &row->name) || !copy_column(q, 1, &row->type) || !copy_column(q, 2, &row->container) ||
-	    !copy_column(q, 3, &row->form) || !copy_column(q, 4, &row->confidence) || !copy_list(q, 5, &row->rules) ||
+	if (!row || !copy_column(q, 0, &row->name) || !copy_column(q, 1, &row->type) ||
+	    !copy_column(q, 2, &row->container) || !copy_column(q, 3, &row->form) ||
+	    !copy_column(q, 4, &row->confidence) || !copy_list(q, 5, &row->rules) ||
 	    !copy_list(q, 6, &row->sources) || !copy_column(q, 7, &row->module))
 		return SHINY_NO_MEMORY;
 	row->or_derived = by <= TYPES_BY_TYPE && query_number(q, 8) != 0;
@@ -104,12 +111,16 @@ static struct shiny_err *read_row(struct types *types, const struct query *q, en
 	return NULL;
 }
 
-static struct shiny_err *load_levels(struct store *store, const struct scope *scope, struct types *out)
+static struct shiny_err *load_levels(struct store *store, const struct scope *scope,
+				     struct types *out)
 {
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q, "SELECT COALESCE(y.confidence, 'none'), " SUMS_SQL
-					     " FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1", scope_blocks(scope));
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT COALESCE(y.confidence, 'none'), " SUMS_SQL
+		" FROM site_stat s LEFT JOIN type y ON y.id = s.type WHERE %s GROUP BY 1",
+		scope_blocks(scope));
 
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct sums sums;
@@ -123,21 +134,36 @@ static struct shiny_err *load_levels(struct store *store, const struct scope *sc
 	return err;
 }
 
-struct shiny_err *types_load(struct store *store, const struct scope *scope, enum types_by by, const char *match, enum order order,
-			     struct types *out)
+struct shiny_err *types_load(struct store *store, const struct scope *scope, enum types_by by,
+			     const char *match, enum order order, struct types *out)
 {
 	struct types types = { 0 };
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(store, &q,
-		"SELECT %s, " AGREED("y.name") ", " AGREED("y.container") ", " AGREED("y.form") ", " AGREED("y.confidence") ", "
-		"group_concat(DISTINCT y.rule), group_concat(DISTINCT y.source), MIN(m.path), MAX(y.or_derived), MAX(y.bytes), "
-		"SUM(CASE WHEN s.vtable AND s.reading & 7 = %d THEN s.allocs ELSE 0 END), COUNT(DISTINCT NULLIF(s.site, 0)), "
-		"COUNT(DISTINCT s.process), MIN(s.min_size), MAX(s.max_size), "
-		"SUM(CASE WHEN y.confidence <> 'label' THEN s.allocs ELSE 0 END), "
-		"SUM(CASE WHEN y.confidence <> 'label' THEN s.live_bytes ELSE 0 END), " SUMS_SQL
-		" FROM site_stat s LEFT JOIN type y ON y.id = s.type LEFT JOIN site i ON i.id = s.site LEFT JOIN module m ON m.id = i.module "
-		"WHERE %s GROUP BY %s",
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT %s, " AGREED("y.name") ", " AGREED("y.container") ", " AGREED(
+			"y.form") ", " AGREED("y.confidence") ", "
+							      "group_concat(DISTINCT y.rule), "
+							      "group_concat(DISTINCT y.source), "
+							      "MIN(m.path), MAX(y.or_derived), "
+							      "MAX(y.bytes), "
+							      "SUM(CASE WHEN s.vtable AND "
+							      "s.reading & 7 = %d THEN s.allocs "
+							      "ELSE 0 END), COUNT(DISTINCT "
+							      "NULLIF(s.site, 0)), "
+							      "COUNT(DISTINCT s.process), "
+							      "MIN(s.min_size), MAX(s.max_size), "
+							      "SUM(CASE WHEN y.confidence <> "
+							      "'label' THEN s.allocs ELSE 0 END), "
+							      "SUM(CASE WHEN y.confidence <> "
+							      "'label' THEN s.live_bytes ELSE 0 "
+							      "END), " SUMS_SQL
+							      " FROM site_stat s LEFT JOIN type y "
+							      "ON y.id = s.type LEFT JOIN site i "
+							      "ON i.id = s.site LEFT JOIN module m "
+							      "ON m.id = i.module "
+							      "WHERE %s GROUP BY %s",
 		groupings[by].name, SHINY_VPTR_FREE, scope_blocks(scope), groupings[by].key);
 
 	while (!err && !(err = query_step(q, &row)) && row)

@@ -15,7 +15,19 @@ enum {
 	BARS_LEAST = 16, BARS_PIPED = 60,
 };
 
-enum measure { BYTES, BLOCKS, TYPES, PAGES, LINES, ALLOCS, ALLOC_BYTES, FREES, FREE_BYTES, MOST_BYTES, MEASURES };
+enum measure {
+	BYTES,
+	BLOCKS,
+	TYPES,
+	PAGES,
+	LINES,
+	ALLOCS,
+	ALLOC_BYTES,
+	FREES,
+	FREE_BYTES,
+	MOST_BYTES,
+	MEASURES
+};
 static const struct {
 	const char *label, *key; /* label NULL: not drawn */
 	bool bytes, rate;        /* in bytes; in an interval, not at its end */
@@ -67,12 +79,16 @@ static size_t bars_columns(const struct ctl *ctl, size_t label)
 {
 	size_t used = label + 2 * VALUE + 2;
 
-	return !ctl->style.width ? BARS_PIPED : ctl->style.width > used + BARS_LEAST ? ctl->style.width - used : BARS_LEAST;
+	return !ctl->style.width		      ? BARS_PIPED
+	       : ctl->style.width > used + BARS_LEAST ? ctl->style.width - used
+						      : BARS_LEAST;
 }
 
 static char *number_text(char out[UNITS_TEXT], uint64_t value, bool bytes)
 {
-	return bytes ? units_bytes(out, value) : value < 10000000 ? units_count(out, value) : units_short(out, (double)value);
+	return bytes		  ? units_bytes(out, value)
+	       : value < 10000000 ? units_count(out, value)
+				  : units_short(out, (double)value);
 }
 
 static void print_answer(const struct ctl *ctl, const struct activity *a)
@@ -80,12 +96,18 @@ static void print_answer(const struct ctl *ctl, const struct activity *a)
 	const struct activity_series *t = &a->total;
 	const struct activity_point *end = &t->points[a->count - 1];
 
-	fprintf(stdout, "%s%s%s live at most, in %s, %s after the start; %s at the end, in %s\n", tint(&ctl->style, TINT_BOLD),
-		units_bytes(UNITS_BUF, t->peak_bytes), tint_end(&ctl->style, TINT_BOLD), units_noun(UNITS_NOUN_BUF, t->peak_blocks, "block"),
-		units_time(UNITS_BUF, t->peak_time), units_bytes(UNITS_BUF, end->bytes), units_count(UNITS_BUF, end->blocks));
-	fprintf(stdout, "%s (%s) and %s in %s: %s and %s a second\n", units_noun(UNITS_NOUN_BUF, t->allocs, "allocation"),
-		units_bytes(UNITS_BUF, t->alloc_bytes), units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, a->duration),
-		units_count(UNITS_BUF, per_second(t->allocs, a->duration)), units_count(UNITS_BUF, per_second(t->frees, a->duration)));
+	fprintf(stdout, "%s%s%s live at most, in %s, %s after the start; %s at the end, in %s\n",
+		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, t->peak_bytes),
+		tint_end(&ctl->style, TINT_BOLD),
+		units_noun(UNITS_NOUN_BUF, t->peak_blocks, "block"),
+		units_time(UNITS_BUF, t->peak_time), units_bytes(UNITS_BUF, end->bytes),
+		units_count(UNITS_BUF, end->blocks));
+	fprintf(stdout, "%s (%s) and %s in %s: %s and %s a second\n",
+		units_noun(UNITS_NOUN_BUF, t->allocs, "allocation"),
+		units_bytes(UNITS_BUF, t->alloc_bytes),
+		units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, a->duration),
+		units_count(UNITS_BUF, per_second(t->allocs, a->duration)),
+		units_count(UNITS_BUF, per_second(t->frees, a->duration)));
 }
 
 static void print_series(const struct ctl *ctl, const struct activity *a)
@@ -93,7 +115,8 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 	size_t columns = bars_columns(ctl, LABEL), drawn = a->count < columns ? a->count : columns;
 	uint64_t *values = mem_zero(a->count, sizeof(*values));
 
-	fprintf(stdout, "\n%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "", (int)drawn, "", VALUE, "most", VALUE, "at the end",
+	fprintf(stdout, "\n%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "",
+		(int)drawn, "", VALUE, "most", VALUE, "at the end",
 		tint_end(&ctl->style, TINT_DIM));
 	for (enum measure m = 0; m < MEASURES; m++) {
 		uint64_t most = 0, last;
@@ -110,26 +133,35 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 		}
 		last = value_of(&a->total.points[a->count - 1], m);
 		bars = bars_text(values, a->count, columns);
-		fprintf(stdout, "%-*s%s%s%s%*s", LABEL, measures[m].label, tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
+		fprintf(stdout, "%-*s%s%s%s%*s", LABEL, measures[m].label,
+			tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
 			number_text(UNITS_BUF, most, measures[m].bytes));
 		if (measures[m].rate)
 			fputc('\n', stdout);
 		else
-			fprintf(stdout, "%*s\n", VALUE, number_text(UNITS_BUF, last, measures[m].bytes));
+			fprintf(stdout, "%*s\n", VALUE,
+				number_text(UNITS_BUF, last, measures[m].bytes));
 		free(bars);
 	}
-	fprintf(stdout, "%s%-*s0%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "", (int)drawn - 1, units_time(UNITS_BUF, a->duration),
-		tint_end(&ctl->style, TINT_DIM));
+	fprintf(stdout, "%s%-*s0%*s%s\n", tint(&ctl->style, TINT_DIM), LABEL, "", (int)drawn - 1,
+		units_time(UNITS_BUF, a->duration), tint_end(&ctl->style, TINT_DIM));
 	free(values);
 }
 
 /* Types at the left, call sites at the right. */
 static char *phase_names(const struct ctl *ctl, const struct phase *phase)
 {
-	static const char *const words[PHASE_KINDS] = { [PHASE_STEADY] = "made", [PHASE_RISE] = "kept", [PHASE_FALL] = "gone", [PHASE_SPIKE] = "made" };
+	static const char *const words[PHASE_KINDS] = { [PHASE_STEADY] = "made",
+							[PHASE_RISE] = "kept",
+							[PHASE_FALL] = "gone",
+							[PHASE_SPIKE] = "made" };
 	enum { INDENT = 10, BYTES_COLUMNS = 11, LEAST = 14 };
-	size_t width = ctl->style.width ? ctl->style.width : ctl->style.longest ? ctl->style.longest : 400;
-	size_t room = (width - INDENT) / 2 > BYTES_COLUMNS + 2 + LEAST ? (width - INDENT) / 2 - BYTES_COLUMNS - 2 : LEAST;
+	size_t width = ctl->style.width	    ? ctl->style.width
+		       : ctl->style.longest ? ctl->style.longest
+					    : 400;
+	size_t room = (width - INDENT) / 2 > BYTES_COLUMNS + 2 + LEAST
+			      ? (width - INDENT) / 2 - BYTES_COLUMNS - 2
+			      : LEAST;
 	unsigned lines = phase->kind == PHASE_STEADY ? PHASE_ROWS / 2 : PHASE_ROWS;
 	char *text = mem_text(""), *name = mem_alloc(4 * room + 8);
 
@@ -146,8 +178,11 @@ static char *phase_names(const struct ctl *ctl, const struct phase *phase)
 			if (!row->name)
 				continue;
 			used = text_fit(name, 4 * room + 8, row->name, room, TEXT_CUT_MIDDLE);
-			more = mem_format("%s %*s %s%s%s%*s", text, BYTES_COLUMNS, units_bytes(UNITS_BUF, phase_weight(phase, row)),
-					  tint(&ctl->style, TINT_NAME), name, tint_end(&ctl->style, TINT_NAME), side ? 0 : (int)(room - used), "");
+			more = mem_format("%s %*s %s%s%s%*s", text, BYTES_COLUMNS,
+					  units_bytes(UNITS_BUF, phase_weight(phase, row)),
+					  tint(&ctl->style, TINT_NAME), name,
+					  tint_end(&ctl->style, TINT_NAME),
+					  side ? 0 : (int)(room - used), "");
 			free(text);
 			text = more;
 		}
@@ -161,13 +196,28 @@ static char *phase_names(const struct ctl *ctl, const struct phase *phase)
 
 static void print_phases(const struct ctl *ctl, const struct activity *a)
 {
-	enum { NUMBER, KIND, FROM, FOR, BEGIN, END, MOST, PHASE_ALLOCS, PHASE_FREES, PHASE_COLUMNS };
+	enum {
+		NUMBER,
+		KIND,
+		FROM,
+		FOR,
+		BEGIN,
+		END,
+		MOST,
+		PHASE_ALLOCS,
+		PHASE_FREES,
+		PHASE_COLUMNS
+	};
 	static const struct column columns[PHASE_COLUMNS] = {
-		[NUMBER] = {.title = "", .kind = CELL_COUNT}, [KIND] = {.title = "phase", .kind = CELL_TEXT, .tint = TINT_BOLD},
-		[FROM] = {.title = "from", .kind = CELL_TIME}, [FOR] = {.title = "for", .kind = CELL_TIME},
-		[BEGIN] = {.title = "live bytes", .kind = CELL_BYTES}, [END] = {.title = "then", .kind = CELL_BYTES},
-		[MOST] = {.title = "at most", .kind = CELL_BYTES}, [PHASE_ALLOCS] = {.title = "allocs/s", .kind = CELL_COUNT},
-		[PHASE_FREES] = {.title = "frees/s", .kind = CELL_COUNT, .drop = 1},
+		[NUMBER] = { .title = "", .kind = CELL_COUNT },
+		[KIND] = { .title = "phase", .kind = CELL_TEXT, .tint = TINT_BOLD },
+		[FROM] = { .title = "from", .kind = CELL_TIME },
+		[FOR] = { .title = "for", .kind = CELL_TIME },
+		[BEGIN] = { .title = "live bytes", .kind = CELL_BYTES },
+		[END] = { .title = "then", .kind = CELL_BYTES },
+		[MOST] = { .title = "at most", .kind = CELL_BYTES },
+		[PHASE_ALLOCS] = { .title = "allocs/s", .kind = CELL_COUNT },
+		[PHASE_FREES] = { .title = "frees/s", .kind = CELL_COUNT, .drop = 1 },
 	};
 	struct table table;
 
@@ -195,15 +245,19 @@ static void print_phases(const struct ctl *ctl, const struct activity *a)
 
 static int by_peak(const void *left, const void *right)
 {
-	const struct activity_series *a = *(const struct activity_series *const *)left, *b = *(const struct activity_series *const *)right;
+	const struct activity_series *a = *(const struct activity_series *const *)left,
+				     *b = *(const struct activity_series *const *)right;
 
-	return a->peak_bytes != b->peak_bytes ? (a->peak_bytes < b->peak_bytes ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
+	return a->peak_bytes != b->peak_bytes
+		       ? (a->peak_bytes < b->peak_bytes ? 1 : -1)
+		       : (a->process > b->process) - (a->process < b->process);
 }
 
 static void print_each(const struct ctl *ctl, const struct activity *a)
 {
 	const struct activity_series **order = mem_zero(a->process_count + 1, sizeof(*order));
-	size_t limit = ctl_limit(ctl, a->process_count, USUAL_PROCESSES), columns = bars_columns(ctl, PROCESS_LABEL);
+	size_t limit = ctl_limit(ctl, a->process_count, USUAL_PROCESSES),
+	       columns = bars_columns(ctl, PROCESS_LABEL);
 	size_t drawn = a->count < columns ? a->count : columns;
 	uint64_t *values = mem_zero(a->count, sizeof(*values));
 
@@ -211,8 +265,8 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 		order[i] = &a->processes[i];
 	qsort(order, a->process_count, sizeof(*order), by_peak);
 	ctl_heading(ctl, "Live bytes of each process", "");
-	fprintf(stdout, "%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), PROCESS_LABEL, "", (int)drawn, "", VALUE, "most", VALUE, "after",
-		tint_end(&ctl->style, TINT_DIM));
+	fprintf(stdout, "%s%-*s%-*s%*s%*s%s\n", tint(&ctl->style, TINT_DIM), PROCESS_LABEL, "",
+		(int)drawn, "", VALUE, "most", VALUE, "after", tint_end(&ctl->style, TINT_DIM));
 	for (size_t i = 0; i < limit; i++) {
 		const struct activity_series *s = order[i];
 		char *name = mem_format("%.*s %u", PROCESS_LABEL - 10, s->name, s->pid), *bars;
@@ -221,8 +275,10 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 		for (size_t k = 0; k < s->count; k++)
 			values[s->first + k] = s->points[k].most_bytes;
 		bars = bars_text(values, a->count, columns);
-		fprintf(stdout, "%s%-*s%s%s%s%s%*s%*s\n", tint(&ctl->style, TINT_NAME), PROCESS_LABEL, name, tint_end(&ctl->style, TINT_NAME),
-			tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE, units_bytes(UNITS_BUF, s->peak_bytes), VALUE,
+		fprintf(stdout, "%s%-*s%s%s%s%s%*s%*s\n", tint(&ctl->style, TINT_NAME),
+			PROCESS_LABEL, name, tint_end(&ctl->style, TINT_NAME),
+			tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
+			units_bytes(UNITS_BUF, s->peak_bytes), VALUE,
 			units_time(UNITS_BUF, s->peak_time));
 		free(bars);
 		free(name);
@@ -256,7 +312,8 @@ static void json_series(struct json *json, const struct activity_series *s)
 	json_end(json);
 }
 
-static void json_phase_rows(struct json *json, const char *key, const struct phase_row rows[PHASE_ROWS])
+static void json_phase_rows(struct json *json, const char *key,
+			    const struct phase_row rows[PHASE_ROWS])
 {
 	json_array(json, key);
 	for (unsigned i = 0; i < PHASE_ROWS && rows[i].name; i++) {
@@ -340,7 +397,8 @@ static void csv_series(const struct activity *a, const struct activity_series *s
 	for (size_t i = 0; i < s->count; i++) {
 		size_t at = s->first + i;
 
-		fprintf(stdout, "%llu,%llu,%u,%u,", (unsigned long long)(at * a->interval), (unsigned long long)length_of(a, at), s->process, s->pid);
+		fprintf(stdout, "%llu,%llu,%u,%u,", (unsigned long long)(at * a->interval),
+			(unsigned long long)length_of(a, at), s->process, s->pid);
 		csv_text(s->name ? s->name : "");
 		for (enum measure m = 0; m < MEASURES; m++)
 			fprintf(stdout, ",%llu", (unsigned long long)value_of(&s->points[i], m));
@@ -366,7 +424,8 @@ static struct shiny_err *interval_of(const struct ctl *ctl, uint64_t *interval)
 
 	*interval = 0;
 	if (ctl->options.given[OPT_INTERVAL] && (!units_parse_time(text, interval) || !*interval))
-		return shiny_err(SHINY_ERR_USAGE, "activity: --interval %s: not a time such as 100ms", text);
+		return shiny_err(SHINY_ERR_USAGE,
+				 "activity: --interval %s: not a time such as 100ms", text);
 	if (ctl->options.given[OPT_CSV] && CTL_JSON(ctl))
 		return shiny_err(SHINY_ERR_USAGE, "activity: --csv and --json: one of them");
 	return NULL;
@@ -380,12 +439,14 @@ struct shiny_err *cmd_activity(struct ctl *ctl)
 	struct scope scope = { 0 };
 	uint64_t interval;
 	struct shiny_err *err = interval_of(ctl, &interval);
-	unsigned flags = ACTIVITY_PROGRESS | (csv ? 0 : ACTIVITY_PHASES) | (ctl->options.given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);
+	unsigned flags = ACTIVITY_PROGRESS | (csv ? 0 : ACTIVITY_PHASES) |
+			 (ctl->options.given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);
 
 	if (!err)
 		err = ctl_begin(ctl, &store, &scope);
 	if (!err)
-		err = ctl_loaded(store, &scope, activity_load(store, &scope, interval, flags, &activity));
+		err = ctl_loaded(store, &scope,
+				 activity_load(store, &scope, interval, flags, &activity));
 	if (err)
 		return err;
 	if (CTL_JSON(ctl)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_browser.c: `shinyctl browser`: what Chromium says of its own memory, beside what was recorded. */
+/* cmd_browser.c: `shinyctl browser`: what Chromium says of its own memory, beside what was
+ * recorded. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ static void print_off(struct table *table, size_t column, uint64_t theirs, uint6
 
 	if (!theirs)
 		return;
-	snprintf(text, sizeof(text), "%+.1f %%", 100 * ((double)ours - (double)theirs) / (double)theirs);
+	snprintf(text, sizeof(text), "%+.1f %%",
+		 100 * ((double)ours - (double)theirs) / (double)theirs);
 	table_text(table, column, theirs == ours ? "=" : text);
 }
 
@@ -75,7 +77,8 @@ static void print_objects(struct ctl *ctl, const struct browser_look *look, bool
 	if (!count)
 		return;
 	limit = ctl_limit(ctl, count, USUAL_ROWS);
-	fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), native ? "garbage-collected C++ objects (Oilpan)" : "V8's objects",
+	fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD),
+		native ? "garbage-collected C++ objects (Oilpan)" : "V8's objects",
 		tint_end(&ctl->style, TINT_BOLD));
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < look->count && shown < limit; i++) {
@@ -115,10 +118,13 @@ static void print_agreement(struct ctl *ctl, const struct browser_look *look)
 		ours += row->ours.objects;
 	}
 	if (types)
-		fprintf(stdout, "%s%s %s known to both: %s in the browser, %s here; of %s the number is the same%s\n",
-			tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, types, "type"), units_form(types, "is", "are"),
-			units_noun(UNITS_NOUN_BUF, theirs, "object"), units_count(UNITS_BUF, ours), units_noun(UNITS_NOUN_BUF, equal, "type"),
-			tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout,
+			"%s%s %s known to both: %s in the browser, %s here; of %s the number is "
+			"the same%s\n",
+			tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, types, "type"),
+			units_form(types, "is", "are"),
+			units_noun(UNITS_NOUN_BUF, theirs, "object"), units_count(UNITS_BUF, ours),
+			units_noun(UNITS_NOUN_BUF, equal, "type"), tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print(struct ctl *ctl, const struct browser *browser)
@@ -128,9 +134,12 @@ static void print(struct ctl *ctl, const struct browser *browser)
 	for (size_t i = 0; i < browser->count; i++) {
 		const struct browser_look *look = &browser->looks[i];
 
-		fprintf(stdout, "%s%s, %s%s, pid %u%s: %s %.2f s after the start\n", tint(style, TINT_BOLD), look->title,
-			look->snapshot ? "heap snapshot" : "memory dump", tint_end(style, TINT_BOLD), look->pid,
-			look->process ? "" : " (not in the session)", look->snapshot ? "taken" : "counted", (double)look->time / 1e9);
+		fprintf(stdout, "%s%s, %s%s, pid %u%s: %s %.2f s after the start\n",
+			tint(style, TINT_BOLD), look->title,
+			look->snapshot ? "heap snapshot" : "memory dump",
+			tint_end(style, TINT_BOLD), look->pid,
+			look->process ? "" : " (not in the session)",
+			look->snapshot ? "taken" : "counted", (double)look->time / 1e9);
 		if (look->snapshot) {
 			print_objects(ctl, look, true);
 			print_agreement(ctl, look);
@@ -143,13 +152,16 @@ static void print(struct ctl *ctl, const struct browser *browser)
 	if (!browser->count)
 		fputs("the browser was not asked: record with shinyctl run --devtools\n", stdout);
 	else
-		fprintf(stdout, "%s%s in memory dumps and %s in all; --at shows earlier ones%s%s\n", tint(style, TINT_DIM),
-			units_noun(UNITS_NOUN_BUF, browser->dumps, "process count"), units_noun(UNITS_NOUN_BUF, browser->snapshots, "heap snapshot"),
+		fprintf(stdout, "%s%s in memory dumps and %s in all; --at shows earlier ones%s%s\n",
+			tint(style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, browser->dumps, "process count"),
+			units_noun(UNITS_NOUN_BUF, browser->snapshots, "heap snapshot"),
 			browser->compared ? "" : "; the session has no events to compare them with",
 			tint_end(style, TINT_DIM));
 }
 
-static void json_side(struct json *json, bool known, const char *objects, const char *bytes, const struct browser_side *side)
+static void json_side(struct json *json, bool known, const char *objects, const char *bytes,
+		      const struct browser_side *side)
 {
 	if (known) {
 		json_number(json, objects, side->objects);
@@ -194,10 +206,14 @@ struct shiny_err *cmd_browser(struct ctl *ctl)
 	struct shiny_err *err;
 
 	if (strcmp(at, "last") != 0 && !units_parse_time(at, &until))
-		return shiny_err(SHINY_ERR_USAGE, "browser: --at %s: not last or a time such as 2.5s since the start", at);
+		return shiny_err(
+			SHINY_ERR_USAGE,
+			"browser: --at %s: not last or a time such as 2.5s since the start", at);
 	err = ctl_begin(ctl, &store, &scope);
 	if (!err)
-		err = ctl_loaded(store, &scope, browser_load(store, &scope, until, ctl->options.text[OPT_MATCH], &browser));
+		err = ctl_loaded(store, &scope,
+				 browser_load(store, &scope, until, ctl->options.text[OPT_MATCH],
+					      &browser));
 	if (err)
 		return err;
 	if (CTL_JSON(ctl)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_check.c: `shinyctl check`: whether a session keeps to rules; for machines that build and test. */
+/* cmd_check.c: `shinyctl check`: whether a session keeps to rules; for machines that build and
+ * test. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,18 +15,24 @@ static struct shiny_err *read_rules(const struct ctl *ctl, struct limit_rules *r
 	for (size_t i = 1; !err && i < ctl->options.operand_count; i++)
 		err = limit_rules_add(rules, ctl->options.operands[i]);
 	if (!err && !rules->count)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s", path ? " in " : "", path ? path : ""),
-				       "such as: shinyctl check %s 'live_bytes<=24MB' leaks==0", ctl->options.operands[0]);
+		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: there is no rule%s%s",
+						 path ? " in " : "", path ? path : ""),
+				       "such as: shinyctl check %s 'live_bytes<=24MB' leaks==0",
+				       ctl->options.operands[0]);
 	for (size_t i = 0; !err && i < rules->count; i++)
 		if (rules->at[i].relative && !ctl->options.given[OPT_BASE])
-			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "check: rule '%.120s' is about a change, and there is nothing to compare with",
-							 rules->at[i].text), "give --base FILE, or a limit such as <=24MB");
+			err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+							 "check: rule '%.120s' is about a change, "
+							 "and there is nothing to compare with",
+							 rules->at[i].text),
+					       "give --base FILE, or a limit such as <=24MB");
 	return err;
 }
 
 typedef void write_fn(FILE *out, const struct verdict *verdict);
 
-static struct shiny_err *write_file(const char *path, write_fn *write, const struct verdict *verdict)
+static struct shiny_err *write_file(const char *path, write_fn *write,
+				    const struct verdict *verdict)
 {
 	FILE *out;
 	bool bad;
@@ -50,7 +57,8 @@ static struct shiny_err *write_files(const struct ctl *ctl, const struct verdict
 }
 
 /* A session that cannot be read: nothing can be said, which is status 3; the files say so too. */
-static struct shiny_err *unread(const struct ctl *ctl, struct verdict *verdict, struct shiny_err *err)
+static struct shiny_err *unread(const struct ctl *ctl, struct verdict *verdict,
+				struct shiny_err *err)
 {
 	struct shiny_err *more;
 
@@ -64,7 +72,8 @@ static struct shiny_err *unread(const struct ctl *ctl, struct verdict *verdict, 
 	return err;
 }
 
-static struct shiny_err *print(struct ctl *ctl, const struct pair *pair, const struct verdict *verdict)
+static struct shiny_err *print(struct ctl *ctl, const struct pair *pair,
+			       const struct verdict *verdict)
 {
 	static const char *const names[] = { "base", "new" };
 	struct shiny_err *err = NULL;
@@ -92,9 +101,10 @@ static struct shiny_err *print(struct ctl *ctl, const struct pair *pair, const s
 	}
 	if (CTL_JSON(ctl))
 		json_end(&ctl->json);
-	else if (!err && ctl->style.width && verdict->paths[0] && verdict_count(verdict, LIMIT_FAILS))
-		fprintf(stdout, "%snext:%s shinyctl diff %s %s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), verdict->paths[0],
-			verdict->paths[1]);
+	else if (!err && ctl->style.width && verdict->paths[0] &&
+		 verdict_count(verdict, LIMIT_FAILS))
+		fprintf(stdout, "%snext:%s shinyctl diff %s %s\n", tint(&ctl->style, TINT_DIM),
+			tint_end(&ctl->style, TINT_DIM), verdict->paths[0], verdict->paths[1]);
 	return err;
 }
 
@@ -102,8 +112,11 @@ struct shiny_err *cmd_check(struct ctl *ctl)
 {
 	struct limit_rules rules = { 0 };
 	struct limits limits = { 0 };
-	struct verdict verdict = { .rules = &rules, .paths = { ctl->options.text[OPT_BASE], ctl->options.operands[0] } };
-	struct limit_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS], .full_names = ctl->options.given[OPT_FULL_NAMES],
+	struct verdict verdict = {
+		.rules = &rules, .paths = { ctl->options.text[OPT_BASE], ctl->options.operands[0] }
+	};
+	struct limit_options options = { .suppressions = ctl->options.text[OPT_SUPPRESSIONS],
+					 .full_names = ctl->options.given[OPT_FULL_NAMES],
 					 .progress = true };
 	const struct scope_names names = ctl_names(ctl);
 	struct component_rules *components = NULL;
@@ -111,7 +124,8 @@ struct shiny_err *cmd_check(struct ctl *ctl)
 	struct shiny_err *err = read_rules(ctl, &rules);
 
 	if (!err)
-		err = component_rules_load(ctl->options.components, ctl->options.component_count, &components);
+		err = component_rules_load(ctl->options.components, ctl->options.component_count,
+					   &components);
 	options.components = components;
 	for (size_t i = 0; i < rules.count; i++)
 		verdict.loss_allowed = verdict.loss_allowed || rules.at[i].measure == LIMIT_LOST;

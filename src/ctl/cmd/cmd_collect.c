@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_collect.c: `shinyctl collect`: the sidecar as a command, and the list of session directories. */
+/* cmd_collect.c: `shinyctl collect`: the sidecar as a command, and the list of session
+ * directories. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
@@ -36,7 +37,8 @@ static void list_one(void *context, const struct session_directory *d)
 		json_end(json);
 		return;
 	}
-	fprintf(stdout, "%s  %s, %s, ", d->path, units_noun(UNITS_NOUN_BUF, d->rings, "ring"), units_bytes(UNITS_BUF, d->bytes));
+	fprintf(stdout, "%s  %s, %s, ", d->path, units_noun(UNITS_NOUN_BUF, d->rings, "ring"),
+		units_bytes(UNITS_BUF, d->bytes));
 	if (d->age)
 		fprintf(stdout, "%s old, ", units_time(UNITS_BUF, d->age));
 	fprintf(stdout, "%s\n", state);
@@ -55,7 +57,9 @@ static struct shiny_err *list(struct ctl *ctl)
 		json_end(&ctl->json);
 		json_end(&ctl->json);
 	} else if (!listing.count) {
-		fputs("no session directories: nothing is being recorded, and nothing was left behind\n", stdout);
+		fputs("no session directories: nothing is being recorded, and nothing was left "
+		      "behind\n",
+		      stdout);
 	} else if (ctl->style.width) {
 		fputs("next: shinyctl collect DIRECTORY, for one that was left behind\n", stdout);
 	}
@@ -82,8 +86,9 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		return list(ctl);
 	is_file = stat(o->operands[0], &st) == 0 && S_ISREG(st.st_mode);
 	if (!is_file && !sessions_look(o->operands[0], &look))
-		return shiny_err_advise(shiny_err_os(errno, "cannot open the session directory %s", o->operands[0]),
-					"`shinyctl collect` without a directory lists those that exist");
+		return shiny_err_advise(
+			shiny_err_os(errno, "cannot open the session directory %s", o->operands[0]),
+			"`shinyctl collect` without a directory lists those that exist");
 	env_complain(environ, stderr);
 	if (o->given[OPT_LIVE])
 		rlimits_raise();
@@ -92,7 +97,8 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 		.out = o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT),
 		.force = o->given[OPT_FORCE],
 		.with_events = !o->given[OPT_NO_EVENTS],
-		/* where processes still run, more may come; who starts us for one knows it also between an exec and the next image's start */
+		/* where processes still run, more may come; who starts us for one knows it also
+		 * between an exec and the next image's start */
 		.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LIVE]),
 		.launcher_fd = -1,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
@@ -105,7 +111,8 @@ struct shiny_err *cmd_collect(struct ctl *ctl)
 
 	if (is_file && !o->given[OPT_OUT])
 		options.out = NULL; /* beside the file */
-	err = is_file ? sidecar_recover(&options, o->operands[0], &summary) : sidecar_run(&options, &summary);
+	err = is_file ? sidecar_recover(&options, o->operands[0], &summary)
+		      : sidecar_run(&options, &summary);
 	if (err)
 		return err;
 	if (o->given[OPT_SUMMARY] && (err = closing_write(&summary, o->text[OPT_SUMMARY])))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_devtools.c: `shinyctl devtools`: the browser's own numbers of a Chromium that runs already, into the session that records it.
+ * cmd_devtools.c: `shinyctl devtools`: the browser's own numbers of a Chromium that runs already,
+ * into the session that records it.
  *
- * The sidecar owns the session's file until it is complete, so what the browser said is kept here and written behind it.
+ * The sidecar owns the session's file until it is complete, so what the browser said is kept here
+ * and written behind it.
  */
 #include <signal.h>
 #include <string.h>
@@ -61,7 +63,8 @@ static bool wait_complete(const char *path)
 
 static struct shiny_err *take(const struct ctl *ctl, struct devtools *devtools, const char *path)
 {
-	struct sigaction ask = {.sa_handler = ask_now, .sa_flags = SA_RESTART}, end = {.sa_handler = leave};
+	struct sigaction ask = { .sa_handler = ask_now, .sa_flags = SA_RESTART },
+			 end = { .sa_handler = leave };
 	struct shiny_err *err = devtools_start(devtools, 0);
 	const char *trouble;
 	size_t dumps = 0, snapshots = 0;
@@ -77,12 +80,19 @@ static struct shiny_err *take(const struct ctl *ctl, struct devtools *devtools, 
 	if (trouble)
 		return shiny_err(SHINY_ERR_OTHER, "devtools: %s", trouble);
 	if (!ctl->options.given[OPT_QUIET])
-		fprintf(stderr, "shinyctl: waiting until %s is complete, to write the browser's numbers into it\n", path);
+		fprintf(stderr,
+			"shinyctl: waiting until %s is complete, to write the browser's numbers "
+			"into it\n",
+			path);
 	if (!wait_complete(path))
-		return shiny_err(SHINY_ERR_OTHER, "devtools: told to end before %s was complete: the browser's numbers are not in it", path);
+		return shiny_err(SHINY_ERR_OTHER,
+				 "devtools: told to end before %s was complete: the browser's "
+				 "numbers are not in it",
+				 path);
 	err = devtools_store(devtools, path, &dumps, &snapshots);
 	if (!err && !ctl->options.given[OPT_QUIET])
-		fprintf(stderr, "shinyctl: %s, %s: shinyctl browser %s\n", units_noun(UNITS_NOUN_BUF, dumps, "memory dump"),
+		fprintf(stderr, "shinyctl: %s, %s: shinyctl browser %s\n",
+			units_noun(UNITS_NOUN_BUF, dumps, "memory dump"),
 			units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), path);
 	return err;
 }
@@ -96,13 +106,19 @@ struct shiny_err *cmd_devtools(struct ctl *ctl)
 	struct shiny_err *err;
 
 	if (!units_parse_count(ctl->options.operands[0], &port) || !port || port > UINT16_MAX)
-		return shiny_err(SHINY_ERR_USAGE, "devtools: %s: not a port, 1 to 65535", ctl->options.operands[0]);
-	if (ctl->options.given[OPT_EVERY] && (!units_parse_time(ctl->options.text[OPT_EVERY], &period) || !period))
-		return shiny_err(SHINY_ERR_USAGE, "devtools: --every %s: not a time such as 5s", ctl->options.text[OPT_EVERY]);
+		return shiny_err(SHINY_ERR_USAGE, "devtools: %s: not a port, 1 to 65535",
+				 ctl->options.operands[0]);
+	if (ctl->options.given[OPT_EVERY] &&
+	    (!units_parse_time(ctl->options.text[OPT_EVERY], &period) || !period))
+		return shiny_err(SHINY_ERR_USAGE, "devtools: --every %s: not a time such as 5s",
+				 ctl->options.text[OPT_EVERY]);
 	err = is_complete(path, &complete);
 	if (!err && complete)
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "devtools: %s is complete: nothing is recorded into it any more", path),
-				       "give the file of the recording that is under way");
+		err = shiny_err_advise(
+			shiny_err(SHINY_ERR_USAGE,
+				  "devtools: %s is complete: nothing is recorded into it any more",
+				  path),
+			"give the file of the recording that is under way");
 	if (!err)
 		err = devtools_create(period, (uint16_t)port, &devtools);
 	if (err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_diagnose.c: `shinyctl diagnose`: the five symptoms of a heap, what they come from, and what to do. */
+/* cmd_diagnose.c: `shinyctl diagnose`: the five symptoms of a heap, what they come from, and what
+ * to do. */
 #include <string.h>
 
 #include "../../analysis/diagnose.h"
@@ -12,7 +13,8 @@ static void print_wrapped(const struct style *style, const char *label, const ch
 	enum { INDENT = 14 };
 	size_t room = style->width > INDENT + 30 ? style->width - INDENT : style->width ? 30 : 4000;
 
-	fprintf(stdout, "   %s%-*s%s", tint(style, TINT_DIM), INDENT - 3, label, tint_end(style, TINT_DIM));
+	fprintf(stdout, "   %s%-*s%s", tint(style, TINT_DIM), INDENT - 3, label,
+		tint_end(style, TINT_DIM));
 	while (text_columns(text) > room) {
 		size_t cut = 0, columns = 0;
 
@@ -37,10 +39,14 @@ static void print_rows(const struct style *style, const struct diagnosis *d)
 {
 	enum { BYTES, BLOCKS, NAME, TEXT, COLUMNS };
 	static const struct column columns[COLUMNS] = {
-		[BYTES] = {.title = "bytes", .kind = CELL_BYTES},
-		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-		[NAME] = {.title = "call site", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME},
-		[TEXT] = {.title = "", .kind = CELL_TEXT},
+		[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[NAME] = { .title = "call site",
+			   .kind = CELL_TEXT,
+			   .flexible = true,
+			   .cut = TEXT_CUT_MIDDLE,
+			   .tint = TINT_NAME },
+		[TEXT] = { .title = "", .kind = CELL_TEXT },
 	};
 	struct table table;
 
@@ -59,16 +65,22 @@ static void print_rows(const struct style *style, const struct diagnosis *d)
 static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 {
 	static const char *const titles[SYMPTOMS] = {
-		[SYMPTOM_CHURN] = "Churn", [SYMPTOM_GROWTH] = "Heap growth", [SYMPTOM_UTILIZATION] = "Low use of pages",
-		[SYMPTOM_HARDWARE] = "Misses of caches and branches", [SYMPTOM_SPIKES] = "Transient spikes",
+		[SYMPTOM_CHURN] = "Churn",
+		[SYMPTOM_GROWTH] = "Heap growth",
+		[SYMPTOM_UTILIZATION] = "Low use of pages",
+		[SYMPTOM_HARDWARE] = "Misses of caches and branches",
+		[SYMPTOM_SPIKES] = "Transient spikes",
 	};
-	static const enum tint tints[VERDICTS] = {[VERDICT_NO] = TINT_GOOD, [VERDICT_YES] = TINT_WARN, [VERDICT_UNKNOWN] = TINT_DIM};
+	static const enum tint tints[VERDICTS] = {
+		[VERDICT_NO] = TINT_GOOD, [VERDICT_YES] = TINT_WARN, [VERDICT_UNKNOWN] = TINT_DIM
+	};
 	const struct style *style = &ctl->style;
 
 	for (size_t i = 0; i < SYMPTOMS; i++) {
 		const struct diagnosis *d = &diagnoses->at[i];
 
-		fprintf(stdout, "%s%zu. %s: %s%s%s\n", i ? "\n" : "", i + 1, titles[i], tint(style, tints[d->verdict]), verdict_names[d->verdict],
+		fprintf(stdout, "%s%zu. %s: %s%s%s\n", i ? "\n" : "", i + 1, titles[i],
+			tint(style, tints[d->verdict]), verdict_names[d->verdict],
 			tint_end(style, tints[d->verdict]));
 		print_wrapped(style, "measured", d->measure);
 		if (d->cause)
@@ -82,7 +94,8 @@ static void print(struct ctl *ctl, const struct diagnoses *diagnoses)
 		if (d->rows[0].name)
 			print_rows(style, d);
 		if (d->verb && d->verdict != VERDICT_NO)
-			fprintf(stdout, "   %smore%s       shinyctl %s %s\n", tint(style, TINT_DIM), tint_end(style, TINT_DIM), d->verb, ctl->options.operands[0]);
+			fprintf(stdout, "   %smore%s       shinyctl %s %s\n", tint(style, TINT_DIM),
+				tint_end(style, TINT_DIM), d->verb, ctl->options.operands[0]);
 	}
 }
 
@@ -118,7 +131,8 @@ static void json_rows(struct json *json, const struct diagnoses *diagnoses)
 	json_end(json);
 }
 
-static struct shiny_err *load(struct store *store, const struct scope *scope, bool full_names, struct diagnoses *out)
+static struct shiny_err *load(struct store *store, const struct scope *scope, bool full_names,
+			      struct diagnoses *out)
 {
 	struct diagnose_known known;
 	struct shiny_err *err = diagnose_know(store, scope, full_names, true, &known);
@@ -138,7 +152,9 @@ struct shiny_err *cmd_diagnose(struct ctl *ctl)
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope);
 
 	if (!err)
-		err = ctl_loaded(store, &scope, load(store, &scope, ctl->options.given[OPT_FULL_NAMES], &diagnoses));
+		err = ctl_loaded(store, &scope,
+				 load(store, &scope, ctl->options.given[OPT_FULL_NAMES],
+				      &diagnoses));
 	if (err)
 		return err;
 	if (CTL_JSON(ctl)) {

@@ -11,10 +11,14 @@
 
 enum { FIRST = 5 }; /* rows of each measure on the front page */
 
-static const struct { const char *title; pair_units_fn *units; } measures[DIFF_MEASURES] = {
-	[DIFF_LIVE] = {"live at the end", units_bytes}, [DIFF_PEAK] = {"most live at once", units_bytes},
-	[DIFF_BYTES] = {"bytes requested in all", units_bytes}, [DIFF_BLOCKS] = {"blocks allocated", units_count},
-	[DIFF_SIZE] = {"size of each block", units_bytes}, [DIFF_LIFETIME] = {"lifetime of half the blocks that ended", units_time},
+static const struct { const char *title; pair_units_fn *units;
+} measures[DIFF_MEASURES] = {
+	[DIFF_LIVE] = { "live at the end", units_bytes },
+	[DIFF_PEAK] = { "most live at once", units_bytes },
+	[DIFF_BYTES] = { "bytes requested in all", units_bytes },
+	[DIFF_BLOCKS] = { "blocks allocated", units_count },
+	[DIFF_SIZE] = { "size of each block", units_bytes },
+	[DIFF_LIFETIME] = { "lifetime of half the blocks that ended", units_time },
 };
 
 static uint64_t value_of(const struct diff_side *side, enum diff_measure measure)
@@ -31,7 +35,8 @@ static uint64_t value_of(const struct diff_side *side, enum diff_measure measure
 
 /* ---- the sessions ---- */
 
-static void print_value(struct table *table, const char *name, pair_units_fn *units, uint64_t base, uint64_t new)
+static void print_value(struct table *table, const char *name, pair_units_fn *units, uint64_t base,
+			uint64_t new)
 {
 	char text[UNITS_TEXT + 1];
 
@@ -47,16 +52,23 @@ static void print_value(struct table *table, const char *name, pair_units_fn *un
 
 static void print_sessions(struct ctl *ctl, const struct scope *scope, const struct diff *d)
 {
-	static const struct column columns[] = { {"", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NONE}, {.title = "base", .kind = CELL_RIGHT},
-		{.title = "new", .kind = CELL_RIGHT}, {.title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD}, {.title = "", .kind = CELL_RIGHT} };
+	static const struct column columns[] = {
+		{ "", CELL_TEXT, true, TEXT_CUT_END, 0, TINT_NONE },
+		{ .title = "base", .kind = CELL_RIGHT },
+		{ .title = "new", .kind = CELL_RIGHT },
+		{ .title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD },
+		{ .title = "", .kind = CELL_RIGHT }
+	};
 	const struct diff_session *base = &d->sessions[0], *new = &d->sessions[1];
 	struct table table;
 
 	table_init(&table, columns, sizeof(columns) / sizeof(*columns));
-	print_value(&table, "live at the end", units_bytes, base->sums.live_bytes, new->sums.live_bytes);
+	print_value(&table, "live at the end", units_bytes, base->sums.live_bytes,
+		    new->sums.live_bytes);
 	print_value(&table, "  blocks", units_count, base->sums.live, new->sums.live);
 	if (d->timed)
-		print_value(&table, "most live at once", units_bytes, base->peak_bytes, new->peak_bytes);
+		print_value(&table, "most live at once", units_bytes, base->peak_bytes,
+			    new->peak_bytes);
 	print_value(&table, "requested in all", units_bytes, base->sums.bytes, new->sums.bytes);
 	print_value(&table, "  blocks", units_count, base->sums.allocs, new->sums.allocs);
 	if (!scope_narrow(scope))
@@ -66,7 +78,8 @@ static void print_sessions(struct ctl *ctl, const struct scope *scope, const str
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 	if (scope_narrow(scope))
-		fprintf(stdout, "of the whole sessions, and not shown: processes%s\n", scope->tags ? ", duration" : "");
+		fprintf(stdout, "of the whole sessions, and not shown: processes%s\n",
+			scope->tags ? ", duration" : "");
 }
 
 /* ---- rows ---- */
@@ -87,7 +100,8 @@ static void print_row(struct table *table, const struct diff_row *row, enum diff
 	else if (base != new)
 		table_text(table, SHARE, pair_share(text, base, new));
 	if (measure == DIFF_LIFETIME) {
-		char *steps = mem_format("%s \xe2\x86\x92 %s", units_count(UNITS_BUF, row->sides[0].p50_steps),
+		char *steps = mem_format("%s \xe2\x86\x92 %s",
+					 units_count(UNITS_BUF, row->sides[0].p50_steps),
 					 units_count(UNITS_BUF, row->sides[1].p50_steps));
 
 		table_text(table, STEPS, steps);
@@ -98,14 +112,18 @@ static void print_row(struct table *table, const struct diff_row *row, enum diff
 		table_text(table, MOSTLY, row->mostly);
 }
 
-static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size_t count, enum diff_measure measure, enum census_by by)
+static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size_t count,
+		       enum diff_measure measure, enum census_by by)
 {
 	const struct column columns[COLUMNS] = {
-		[CHANGE] = {.title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD}, [BASE] = {.title = "base", .kind = CELL_RIGHT, .drop = 2},
-		[NEW] = {.title = "new", .kind = CELL_RIGHT}, [SHARE] = {.title = "", .kind = CELL_RIGHT},
-		[STEPS] = {.title = "blocks made meanwhile", .kind = CELL_RIGHT, .drop = 3},
-		[NAME] = {census_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-		[MOSTLY] = {by == CENSUS_TYPE ? "mostly at" : "mostly", CELL_TEXT, true, TEXT_CUT_MIDDLE, 4, TINT_DIM},
+		[CHANGE] = { .title = "change", .kind = CELL_RIGHT, .tint = TINT_BOLD },
+		[BASE] = { .title = "base", .kind = CELL_RIGHT, .drop = 2 },
+		[NEW] = { .title = "new", .kind = CELL_RIGHT },
+		[SHARE] = { .title = "", .kind = CELL_RIGHT },
+		[STEPS] = { .title = "blocks made meanwhile", .kind = CELL_RIGHT, .drop = 3 },
+		[NAME] = { census_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+		[MOSTLY] = { by == CENSUS_TYPE ? "mostly at" : "mostly", CELL_TEXT, true,
+			     TEXT_CUT_MIDDLE, 4, TINT_DIM },
 	};
 	struct table table;
 
@@ -116,7 +134,8 @@ static void print_rows(struct ctl *ctl, const struct diff_row *const *rows, size
 	table_deinit(&table);
 }
 
-static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure measure, enum census_by by, size_t limit)
+static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure measure,
+		       enum census_by by, size_t limit)
 {
 	size_t count = d->counts[measure];
 	const struct diff_row **rows = mem_zero(count + 1, sizeof(*rows));
@@ -130,33 +149,41 @@ static void print_view(struct ctl *ctl, const struct diff *d, enum diff_measure 
 	if (count)
 		print_rows(ctl, rows, limit < count ? limit : count, measure, by);
 	if (limit < count)
-		fprintf(stdout, "%s\xe2\x80\xa6 and %s more (--sort %s shows them)%s\n", tint(&ctl->style, TINT_DIM),
-			units_count(UNITS_BUF, count - limit), diff_measure_names[measure], tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout, "%s\xe2\x80\xa6 and %s more (--sort %s shows them)%s\n",
+			tint(&ctl->style, TINT_DIM), units_count(UNITS_BUF, count - limit),
+			diff_measure_names[measure], tint_end(&ctl->style, TINT_DIM));
 	free(rows);
 }
 
 /* What stands behind the numbers: how much of both could be matched at all. */
 static void print_matching(struct ctl *ctl, const struct diff *d, enum census_by by)
 {
-	fprintf(stdout, "\n%s %s different, %s the same\n", units_noun(UNITS_NOUN_BUF, d->count, "row"), units_form(d->count, "is", "are"),
+	fprintf(stdout, "\n%s %s different, %s the same\n",
+		units_noun(UNITS_NOUN_BUF, d->count, "row"), units_form(d->count, "is", "are"),
 		units_count(UNITS_BUF, d->same));
 	if (!d->timed)
-		fprintf(stdout, "%sno peaks and lifetimes:%s a session has no events\n", tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
+		fprintf(stdout, "%sno peaks and lifetimes:%s a session has no events\n",
+			tint(&ctl->style, TINT_WARN), tint_end(&ctl->style, TINT_WARN));
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
-		fprintf(stdout, "call sites without names: %s found by the calls around them", units_count(UNITS_BUF, d->sites[MATCH_CALLS]));
+		fprintf(stdout, "call sites without names: %s found by the calls around them",
+			units_count(UNITS_BUF, d->sites[MATCH_CALLS]));
 	if (d->sites[MATCH_TOGETHER])
-		fprintf(stdout, "; what cannot be told apart is counted together, in %s", units_noun(UNITS_NOUN_BUF, d->sites[MATCH_TOGETHER], "group"));
+		fprintf(stdout, "; what cannot be told apart is counted together, in %s",
+			units_noun(UNITS_NOUN_BUF, d->sites[MATCH_TOGETHER], "group"));
 	if (d->sites[MATCH_CALLS] || d->sites[MATCH_TOGETHER])
 		putc('\n', stdout);
 }
 
-static void print(struct ctl *ctl, const struct scope *scope, const struct diff *d, enum census_by by)
+static void print(struct ctl *ctl, const struct scope *scope, const struct diff *d,
+		  enum census_by by)
 {
 	ctl_narrowed(ctl);
 	print_sessions(ctl, scope, d);
 	if (!d->count) {
-		fprintf(stdout, "\n%sno difference%s by %s; %s %s the same\n", tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
-			census_names[by], units_noun(UNITS_NOUN_BUF, d->same, "row"), units_form(d->same, "is", "are"));
+		fprintf(stdout, "\n%sno difference%s by %s; %s %s the same\n",
+			tint(&ctl->style, TINT_GOOD), tint_end(&ctl->style, TINT_GOOD),
+			census_names[by], units_noun(UNITS_NOUN_BUF, d->same, "row"),
+			units_form(d->same, "is", "are"));
 		return;
 	}
 	if (ctl->options.given[OPT_DIFF_SORT]) {
@@ -166,14 +193,18 @@ static void print(struct ctl *ctl, const struct scope *scope, const struct diff 
 	} else {
 		for (int m = 0; m < DIFF_MEASURES; m++)
 			if (d->counts[m])
-				print_view(ctl, d, (enum diff_measure)m, by, ctl->options.given[OPT_LIMIT] ? ctl_limit(ctl, d->counts[m], FIRST) : FIRST);
+				print_view(ctl, d, (enum diff_measure)m, by,
+					   ctl->options.given[OPT_LIMIT]
+						   ? ctl_limit(ctl, d->counts[m], FIRST)
+						   : FIRST);
 	}
 	print_matching(ctl, d, by);
 }
 
 /* ---- JSON ---- */
 
-static void json_side(struct json *json, const char *key, const struct diff_row *row, int side, bool timed)
+static void json_side(struct json *json, const char *key, const struct diff_row *row, int side,
+		      bool timed)
 {
 	const struct diff_side *s = &row->sides[side];
 
@@ -223,7 +254,8 @@ static void json_rows(struct json *json, const struct diff *d, size_t limit)
 	json_end(json);
 }
 
-static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, int side, const struct diff *d)
+static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, int side,
+				      const struct diff *d)
 {
 	const struct diff_session *s = &d->sessions[side];
 	const struct scope *scope = &pair->scopes[side];
@@ -243,7 +275,8 @@ static struct shiny_err *json_session(struct ctl *ctl, const struct pair *pair, 
 	return err;
 }
 
-static struct shiny_err *json_diff(struct ctl *ctl, const struct pair *pair, const struct diff *d, enum census_by by)
+static struct shiny_err *json_diff(struct ctl *ctl, const struct pair *pair, const struct diff *d,
+				   enum census_by by)
 {
 	struct json *json = &ctl->json;
 	struct shiny_err *err;
@@ -270,7 +303,9 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 {
 	/* options.def lists both in the order of their enums */
 	enum census_by by = (enum census_by)ctl->options.number[OPT_DIFF_BY];
-	enum diff_measure order = ctl->options.given[OPT_DIFF_SORT] ? (enum diff_measure)ctl->options.number[OPT_DIFF_SORT] : DIFF_LIVE;
+	enum diff_measure order = ctl->options.given[OPT_DIFF_SORT]
+					  ? (enum diff_measure)ctl->options.number[OPT_DIFF_SORT]
+					  : DIFF_LIVE;
 	struct component_rules *rules = NULL;
 	struct pair pair = { 0 };
 	struct diff diff = { 0 };
@@ -279,11 +314,13 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 	if (ctl->options.component_count && by != CENSUS_COMPONENT)
 		return shiny_err(SHINY_ERR_USAGE, "diff: --components is for --by component");
 	if (by == CENSUS_COMPONENT)
-		err = component_rules_load(ctl->options.components, ctl->options.component_count, &rules);
+		err = component_rules_load(ctl->options.components, ctl->options.component_count,
+					   &rules);
 	if (!err)
 		err = pair_open(ctl, ctl->options.operands[0], ctl->options.operands[1], &pair);
 	if (!err)
-		err = diff_load(pair.stores, pair.scopes, by, rules, ctl->options.text[OPT_MATCH], order, ctl->options.given[OPT_FULL_NAMES], true, &diff);
+		err = diff_load(pair.stores, pair.scopes, by, rules, ctl->options.text[OPT_MATCH],
+				order, ctl->options.given[OPT_FULL_NAMES], true, &diff);
 	if (!err && CTL_JSON(ctl)) {
 		err = json_diff(ctl, &pair, &diff, by);
 	} else if (!err) {
@@ -294,8 +331,10 @@ struct shiny_err *cmd_diff(struct ctl *ctl)
 		}
 	}
 	if (!err && !CTL_JSON(ctl) && ctl->style.width)
-		fprintf(stdout, "%snext:%s shinyctl diff --by %s %s %s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
-			by == CENSUS_TYPE ? "site" : "type", ctl->options.operands[0], ctl->options.operands[1]);
+		fprintf(stdout, "%snext:%s shinyctl diff --by %s %s %s\n",
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
+			by == CENSUS_TYPE ? "site" : "type", ctl->options.operands[0],
+			ctl->options.operands[1]);
 	diff_deinit(&diff);
 	pair_close(&pair);
 	component_rules_free(rules);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_doctor.c: `shinyctl doctor`: what works here, for a program, or in a session; what doesn't, why, and what to do. */
+/* cmd_doctor.c: `shinyctl doctor`: what works here, for a program, or in a session; what doesn't,
+ * why, and what to do. */
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <dlfcn.h>
@@ -24,10 +25,13 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { SCRIPTS_MOST = 4 }; /* interpreters that are scripts themselves, as many as the kernel follows */
+enum { SCRIPTS_MOST = 4 }; /* interpreters that are scripts themselves, as many as the kernel
+                            * follows */
 
-static void check(struct ctl *ctl, enum finding_state state, const char *name, const char *advice, const char *format, ...) SHINY_PRINTF(5, 6);
-static void check(struct ctl *ctl, enum finding_state state, const char *name, const char *advice, const char *format, ...)
+static void check(struct ctl *ctl, enum finding_state state, const char *name, const char *advice,
+		  const char *format, ...) SHINY_PRINTF(5, 6);
+static void check(struct ctl *ctl, enum finding_state state, const char *name, const char *advice,
+		  const char *format, ...)
 {
 	const char *word = finding_state_names[state];
 	static const enum tint tints[] = {TINT_GOOD, TINT_WARN, TINT_BAD};
@@ -48,7 +52,8 @@ static void check(struct ctl *ctl, enum finding_state state, const char *name, c
 		json_end(&ctl->json);
 		return;
 	}
-	fprintf(stdout, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), word, tint_end(&ctl->style, tints[state]), name, text);
+	fprintf(stdout, "%s%-5s%s %-16s %s\n", tint(&ctl->style, tints[state]), word,
+		tint_end(&ctl->style, tints[state]), name, text);
 	if (advice)
 		fprintf(stdout, "%23s→ %s\n", "", advice);
 }
@@ -60,7 +65,8 @@ static void check_clock(struct ctl *ctl)
 	unsigned a = 0, b = 0, c = 0, d = 0;
 
 	if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1 << 8))
-		check(ctl, FINDING_OK, "clock", NULL, "the time stamp counter runs at a constant rate");
+		check(ctl, FINDING_OK, "clock", NULL,
+		      "the time stamp counter runs at a constant rate");
 	else
 		check(ctl, FINDING_WARN, "clock", "times still are right, each event costs more",
 		      "the time stamp counter is not said to be constant: clock_gettime is used");
@@ -72,9 +78,12 @@ static void check_fork_page(struct ctl *ctl)
 	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page != MAP_FAILED && madvise(page, bytes, MADV_WIPEONFORK) == 0)
-		check(ctl, FINDING_OK, "fork", NULL, "the kernel clears pages on fork (MADV_WIPEONFORK): forked children are told apart");
+		check(ctl, FINDING_OK, "fork", NULL,
+		      "the kernel clears pages on fork (MADV_WIPEONFORK): forked children are told "
+		      "apart");
 	else
-		check(ctl, FINDING_BAD, "fork", "Linux 4.14 or later is needed", "madvise(MADV_WIPEONFORK): %s", strerror(errno));
+		check(ctl, FINDING_BAD, "fork", "Linux 4.14 or later is needed",
+		      "madvise(MADV_WIPEONFORK): %s", strerror(errno));
 	if (page != MAP_FAILED)
 		munmap(page, bytes);
 }
@@ -85,18 +94,25 @@ static void check_shm(struct ctl *ctl)
 	uint64_t free_bytes, ring = env_number(ENV_SHINY_RING);
 
 	if (statvfs("/dev/shm", &fs) != 0) {
-		check(ctl, FINDING_WARN, "/dev/shm", "rings go to $TMPDIR or /tmp: mount a tmpfs on /dev/shm for speed", "%s", strerror(errno));
+		check(ctl, FINDING_WARN, "/dev/shm",
+		      "rings go to $TMPDIR or /tmp: mount a tmpfs on /dev/shm for speed", "%s",
+		      strerror(errno));
 		return;
 	}
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (access("/dev/shm", W_OK) != 0)
-		check(ctl, FINDING_WARN, "/dev/shm", "rings go to $TMPDIR or /tmp", "%s", strerror(errno));
+		check(ctl, FINDING_WARN, "/dev/shm", "rings go to $TMPDIR or /tmp", "%s",
+		      strerror(errno));
 	else if (free_bytes < ring)
-		check(ctl, FINDING_WARN, "/dev/shm", "a smaller ring is made; or mount it larger, or use --ring", "%s free, one ring takes %s",
-		      units_bytes(UNITS_BUF, free_bytes), units_bytes(UNITS_BUF, ring));
+		check(ctl, FINDING_WARN, "/dev/shm",
+		      "a smaller ring is made; or mount it larger, or use --ring",
+		      "%s free, one ring takes %s", units_bytes(UNITS_BUF, free_bytes),
+		      units_bytes(UNITS_BUF, ring));
 	else
-		check(ctl, FINDING_OK, "/dev/shm", NULL, "%s free, room for %s of %s", units_bytes(UNITS_BUF, free_bytes),
-		      units_noun(UNITS_NOUN_BUF, free_bytes / ring, "ring"), units_bytes(UNITS_BUF, ring));
+		check(ctl, FINDING_OK, "/dev/shm", NULL, "%s free, room for %s of %s",
+		      units_bytes(UNITS_BUF, free_bytes),
+		      units_noun(UNITS_NOUN_BUF, free_bytes / ring, "ring"),
+		      units_bytes(UNITS_BUF, ring));
 }
 
 static void check_library(struct ctl *ctl)
@@ -111,11 +127,13 @@ static void check_library(struct ctl *ctl)
 		check(ctl, FINDING_BAD, "libshiny.so", err->advice, "%s", err->message);
 		shiny_err_free(err);
 	} else {
-		check(ctl, FINDING_OK, "libshiny.so", NULL, "%s, build-id %.12s", library, *look.build_id ? look.build_id : "none");
+		check(ctl, FINDING_OK, "libshiny.so", NULL, "%s, build-id %.12s", library,
+		      *look.build_id ? look.build_id : "none");
 	}
 }
 
-/* A library that shinyctl itself runs with, by a function that tells its version; found where it is loaded, so no header is needed. */
+/* A library that shinyctl itself runs with, by a function that tells its version; found where it is
+ * loaded, so no header is needed. */
 static void check_loaded(struct ctl *ctl, const char *name, const char *function, bool number)
 {
 	void *symbol = dlsym(RTLD_DEFAULT, function);
@@ -137,9 +155,11 @@ static void check_ptrace(struct ctl *ctl)
 	if (fd >= 0)
 		close(fd);
 	if (n > 0)
-		check(ctl, FINDING_OK, "ptrace", NULL, "kernel.yama.ptrace_scope is %c; Shiny does not need ptrace", text[0]);
+		check(ctl, FINDING_OK, "ptrace", NULL,
+		      "kernel.yama.ptrace_scope is %c; Shiny does not need ptrace", text[0]);
 	else
-		check(ctl, FINDING_OK, "ptrace", NULL, "not restricted by yama; Shiny does not need ptrace");
+		check(ctl, FINDING_OK, "ptrace", NULL,
+		      "not restricted by yama; Shiny does not need ptrace");
 }
 
 static void check_machine(struct ctl *ctl)
@@ -166,7 +186,8 @@ static void check_machine(struct ctl *ctl)
 	if (env_complain(environ, stderr) == 0)
 		check(ctl, FINDING_OK, "environment", NULL, "no SHINY_ variable is wrong");
 	else
-		check(ctl, FINDING_WARN, "environment", "see the lines above", "SHINY_ variables are wrong");
+		check(ctl, FINDING_WARN, "environment", "see the lines above",
+		      "SHINY_ variables are wrong");
 }
 
 /* ---- a program ---- */
@@ -174,12 +195,16 @@ static void check_machine(struct ctl *ctl)
 static void check_names(struct ctl *ctl, const struct program_look *look)
 {
 	if (look->dwarf)
-		check(ctl, FINDING_OK, "names", NULL, "debug information inside: functions, files and lines");
+		check(ctl, FINDING_OK, "names", NULL,
+		      "debug information inside: functions, files and lines");
 	else if (look->symbols)
-		check(ctl, FINDING_OK, "names", "files and lines need its debug package", "symbol table inside: functions");
+		check(ctl, FINDING_OK, "names", "files and lines need its debug package",
+		      "symbol table inside: functions");
 	else
-		check(ctl, FINDING_WARN, "names", "install its debug package (-dbgsym), or point --symbols at the debug files",
-		      "stripped: exported functions only; build-id %s", *look->build_id ? look->build_id : "none");
+		check(ctl, FINDING_WARN, "names",
+		      "install its debug package (-dbgsym), or point --symbols at the debug files",
+		      "stripped: exported functions only; build-id %s",
+		      *look->build_id ? look->build_id : "none");
 }
 
 /* Chromium's setuid helper, beside the program. test/e2e/sandbox_test runs it. */
@@ -191,22 +216,29 @@ static void check_helper(struct ctl *ctl, const char *path)
 
 	snprintf(helper, sizeof(helper), "%.*schrome-sandbox", (int)(base - path), path);
 	if (stat(helper, &st) == 0 && st.st_mode & S_ISUID)
-		check(ctl, FINDING_OK, "setuid helper", NULL, "%s is not recorded itself: the dynamic linker ignores preloaded libraries in it. Chromium hands "
-		      "LD_PRELOAD on around it, so the zygotes and what they fork are recorded", helper);
+		check(ctl, FINDING_OK, "setuid helper", NULL,
+		      "%s is not recorded itself: the dynamic linker ignores preloaded libraries "
+		      "in it. Chromium hands "
+		      "LD_PRELOAD on around it, so the zygotes and what they fork are recorded",
+		      helper);
 }
 
 static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsigned scripts);
 
-/* What runs a script is what gets recorded: say that of its interpreter, and of what `env` finds. */
-static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, const struct program_look *look, unsigned scripts)
+/* What runs a script is what gets recorded: say that of its interpreter, and of what `env`
+ * finds. */
+static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script,
+					   const struct program_look *look, unsigned scripts)
 {
 	char path[PROGRAM_PATH];
 	struct shiny_err *err = NULL;
 
-	check(ctl, FINDING_OK, "script", NULL, "%s: its interpreter %s%s%s is recorded, and what it starts", script, look->interpreter,
-	      *look->argument ? " " : "", look->argument);
+	check(ctl, FINDING_OK, "script", NULL,
+	      "%s: its interpreter %s%s%s is recorded, and what it starts", script,
+	      look->interpreter, *look->argument ? " " : "", look->argument);
 	snprintf(path, sizeof(path), "%s", look->interpreter);
-	if (strcmp(text_base(look->interpreter), "env") == 0 && *look->argument && *look->argument != '-')
+	if (strcmp(text_base(look->interpreter), "env") == 0 && *look->argument &&
+	    *look->argument != '-')
 		err = program_find(look->argument, path);
 	else
 		err = program_find(look->interpreter, path);
@@ -218,13 +250,17 @@ static struct shiny_err *check_interpreter(struct ctl *ctl, const char *script, 
 	return NULL;
 }
 
-/* One that lies inside the executable, whatever its functions are called. Makes what the library needs to reach it. */
+/* One that lies inside the executable, whatever its functions are called. Makes what the library
+ * needs to reach it. */
 /* The garbage-collected heap of a program that holds PartitionAlloc: as the library will see it. */
 static void check_collected(struct ctl *ctl, const char *path)
 {
-	static const char *const seen[SHINY_PROBE_KINDS] = {[SHINY_PROBE_ALLOCATE] = "made", [SHINY_PROBE_FREE] = ", swept",
-							    [SHINY_PROBE_MOVE] = ", moved", [SHINY_PROBE_RESIZE] = ", resized",
-							    [SHINY_PROBE_RELEASE] = ", freed at once"};
+	static const char *const seen[SHINY_PROBE_KINDS] = { [SHINY_PROBE_ALLOCATE] = "made",
+							     [SHINY_PROBE_FREE] = ", swept",
+							     [SHINY_PROBE_MOVE] = ", moved",
+							     [SHINY_PROBE_RESIZE] = ", resized",
+							     [SHINY_PROBE_RELEASE] =
+								     ", freed at once" };
 	struct probe probe;
 	struct shiny_err *err = probe_open(path, &(struct probe_options){ 0 }, &probe);
 	uint32_t kinds = 0, count = 0, unfit = 0;
@@ -232,7 +268,8 @@ static void check_collected(struct ctl *ctl, const char *path)
 	size_t used = 0;
 
 	if (err) {
-		check(ctl, FINDING_WARN, "Oilpan", err->advice, "its objects are not seen: %s", err->message);
+		check(ctl, FINDING_WARN, "Oilpan", err->advice, "its objects are not seen: %s",
+		      err->message);
 		shiny_err_free(err);
 		return;
 	}
@@ -250,15 +287,20 @@ static void check_collected(struct ctl *ctl, const char *path)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", seen[k]);
 	if (count && !unfit && kinds >> SHINY_PROBE_ALLOCATE & 1)
 		check(ctl, FINDING_OK, "Oilpan", "shinyctl probe FILE shows the evidence",
-		      "the garbage collector's objects: %s to patch; they are seen when they are %s; their destructors, too, but not where the "
-		      "executable checks what it calls (control-flow integrity: the session says)", units_noun(UNITS_NOUN_BUF, count, "place"), text);
+		      "the garbage collector's objects: %s to patch; they are seen when they are "
+		      "%s; their destructors, too, but not where the "
+		      "executable checks what it calls (control-flow integrity: the session says)",
+		      units_noun(UNITS_NOUN_BUF, count, "place"), text);
 	else
-		check(ctl, FINDING_WARN, "Oilpan", "shinyctl probe FILE says why", "the garbage collector's objects are not seen: %s",
-		      count ? "not all functions that make them were found, or can be patched" : "no functions were found that make them");
+		check(ctl, FINDING_WARN, "Oilpan", "shinyctl probe FILE says why",
+		      "the garbage collector's objects are not seen: %s",
+		      count ? "not all functions that make them were found, or can be patched"
+			    : "no functions were found that make them");
 	probe_close(&probe);
 }
 
-static struct shiny_err *check_inside(struct ctl *ctl, const char *path, const struct program_look *look)
+static struct shiny_err *check_inside(struct ctl *ctl, const char *path,
+				      const struct program_look *look)
 {
 	const char *setting = env_text(ENV_SHINY_ALLOCATOR);
 	struct allocator_found found = {.why = ""};
@@ -267,14 +309,19 @@ static struct shiny_err *check_inside(struct ctl *ctl, const char *path, const s
 	if (err && err->code == SHINY_ERR_USAGE)
 		return err;
 	if (err)
-		check(ctl, FINDING_WARN, "allocator", err->advice, "inside the executable it cannot be reached: %s", err->message);
+		check(ctl, FINDING_WARN, "allocator", err->advice,
+		      "inside the executable it cannot be reached: %s", err->message);
 	else if (strcmp(setting, "off") == 0 && look->malloc == PROGRAM_MALLOC_OWN)
-		check(ctl, FINDING_WARN, "allocator", NULL, "its own malloc is left alone: SHINY_ALLOCATOR=off");
+		check(ctl, FINDING_WARN, "allocator", NULL,
+		      "its own malloc is left alone: SHINY_ALLOCATOR=off");
 	else if (found.patches)
-		check(ctl, FINDING_OK, "allocator", NULL, "its own, inside the executable: the entries of %u of its functions will be patched (%s)%s%s",
+		check(ctl, FINDING_OK, "allocator", NULL,
+		      "its own, inside the executable: the entries of %u of its functions will be "
+		      "patched (%s)%s%s",
 		      found.patches, found.path, *found.why ? "; left out: " : "", found.why);
 	else if (*found.why || look->malloc == PROGRAM_MALLOC_OWN)
-		check(ctl, FINDING_WARN, "allocator", NULL, "its own malloc, inside the executable, cannot be reached: %s",
+		check(ctl, FINDING_WARN, "allocator", NULL,
+		      "its own malloc, inside the executable, cannot be reached: %s",
 		      *found.why ? found.why : "its functions have no names");
 	shiny_err_free(err);
 	return NULL;
@@ -290,32 +337,44 @@ static struct shiny_err *check_program(struct ctl *ctl, const char *path, unsign
 		return err;
 	switch (look.kind) {
 	case PROGRAM_ELF:
-		check(ctl, FINDING_OK, "program", NULL, "%s: x86-64, dynamically linked by %s", path, look.interpreter);
+		check(ctl, FINDING_OK, "program", NULL, "%s: x86-64, dynamically linked by %s",
+		      path, look.interpreter);
 		break;
 	case PROGRAM_SCRIPT:
 		return check_interpreter(ctl, path, &look, scripts);
 	case PROGRAM_OTHER:
-		check(ctl, FINDING_BAD, "program", "give a program or a .shiny file", "%s: neither a program nor a session file", path);
+		check(ctl, FINDING_BAD, "program", "give a program or a .shiny file",
+		      "%s: neither a program nor a session file", path);
 		return NULL;
 	default:
 		break;
 	}
 	if (obstacle)
-		check(ctl, FINDING_BAD, "recording", look.kind == PROGRAM_SHARED ? "give the program that loads it" : "programs that it starts can still be recorded",
+		check(ctl, FINDING_BAD, "recording",
+		      look.kind == PROGRAM_SHARED ? "give the program that loads it"
+						  : "programs that it starts can still be recorded",
 		      "%s: %s", path, obstacle);
 	else if (look.privileged)
-		check(ctl, FINDING_WARN, "recording", "let root record it, or a copy of it without these rights",
-		      "%s is set-uid, set-gid or has file capabilities: for others than root the dynamic linker ignores preloaded libraries", path);
+		check(ctl, FINDING_WARN, "recording",
+		      "let root record it, or a copy of it without these rights",
+		      "%s is set-uid, set-gid or has file capabilities: for others than root the "
+		      "dynamic linker ignores preloaded libraries",
+		      path);
 	if (!obstacle && look.go)
-		check(ctl, FINDING_WARN, "heap", NULL, "a Go program: its heap is the Go run time's own; only what its C parts allocate is seen");
+		check(ctl, FINDING_WARN, "heap", NULL,
+		      "a Go program: its heap is the Go run time's own; only what its C parts "
+		      "allocate is seen");
 	if (look.kind != PROGRAM_ELF)
 		return NULL;
 	if (look.malloc == PROGRAM_MALLOC_PARTITION)
-		check(ctl, FINDING_OK, "allocator", "the session says per process whether it worked: shinyctl doctor FILE.shiny",
-		      "its own: it exports malloc and holds PartitionAlloc. Its exported entries are decoded at start; only if they agree is the "
+		check(ctl, FINDING_OK, "allocator",
+		      "the session says per process whether it worked: shinyctl doctor FILE.shiny",
+		      "its own: it exports malloc and holds PartitionAlloc. Its exported entries "
+		      "are decoded at start; only if they agree is the "
 		      "dispatch chain hooked, else it is left alone");
 	else if (look.malloc == PROGRAM_MALLOC_LIBRARY)
-		check(ctl, FINDING_OK, "allocator", NULL, "%s%s: reached by symbols", look.allocator ? look.allocator : "the C library's",
+		check(ctl, FINDING_OK, "allocator", NULL, "%s%s: reached by symbols",
+		      look.allocator ? look.allocator : "the C library's",
 		      look.allocator ? ", linked as a shared library" : "");
 	err = look.malloc != PROGRAM_MALLOC_PARTITION ? check_inside(ctl, path, &look) : NULL;
 	if (look.malloc == PROGRAM_MALLOC_PARTITION) {
@@ -334,7 +393,8 @@ static struct shiny_err *check_session(struct ctl *ctl, struct store *store)
 	struct shiny_err *err = coverage_load(store, &coverage);
 
 	for (size_t i = 0; !err && i < coverage.count; i++)
-		check(ctl, coverage.rows[i].state, coverage.rows[i].name, coverage.rows[i].advice, "%s", coverage.rows[i].text);
+		check(ctl, coverage.rows[i].state, coverage.rows[i].name, coverage.rows[i].advice,
+		      "%s", coverage.rows[i].text);
 	coverage_deinit(&coverage);
 	return err;
 }
@@ -344,7 +404,8 @@ static bool is_database(const char *path)
 	static const char magic[] = "SQLite format 3";
 	char head[sizeof(magic)] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool yes = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) && memcmp(head, magic, sizeof(magic)) == 0;
+	bool yes = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		   memcmp(head, magic, sizeof(magic)) == 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -363,7 +424,8 @@ struct shiny_err *cmd_doctor(struct ctl *ctl)
 	else if (what && strchr(what, '/'))
 		snprintf(path, sizeof(path), "%s", what);
 	else if (what)
-		err = access(what, R_OK) == 0 ? (snprintf(path, sizeof(path), "%s", what), NULL) : program_find(what, path);
+		err = access(what, R_OK) == 0 ? (snprintf(path, sizeof(path), "%s", what), NULL)
+					      : program_find(what, path);
 	if (err)
 		return err;
 	if (what && !store && access(path, R_OK) != 0)

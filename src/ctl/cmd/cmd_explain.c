@@ -2,9 +2,9 @@
 /*
  * cmd_explain.c: `shinyctl explain`: why a block has the type that a report says.
  *
- * Works the type out again from the files on disk, without the cache, and prints every step that leads to it. A session keeps only
- * conclusions; so where the files have changed since, or debug information was installed, the answer may differ from the session's,
- * and that is said.
+ * Works the type out again from the files on disk, without the cache, and prints every step that
+ * leads to it. A session keeps only conclusions; so where the files have changed since, or debug
+ * information was installed, the answer may differ from the session's, and that is said.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -64,11 +64,13 @@ static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sy
 		return NULL;
 	e->modules = mem_reach(e->modules, &e->module_limit, id, sizeof(*e->modules), 16);
 	if (!e->modules[id]) {
-		err = query_format(e->store, &q, "SELECT path, build_id FROM module WHERE id = %" PRIu32, id);
+		err = query_format(e->store, &q,
+				   "SELECT path, build_id FROM module WHERE id = %" PRIu32, id);
 		if (!err)
 			err = query_step(q, &row);
 		if (!err && row)
-			err = names_open_module(e->sym, query_text(q, 0), query_text(q, 1), &e->modules[id]);
+			err = names_open_module(e->sym, query_text(q, 0), query_text(q, 1),
+						&e->modules[id]);
 		query_end(q);
 		if (err)
 			return err;
@@ -82,7 +84,9 @@ static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_
 	struct sym_module *module = NULL;
 	struct query *q = NULL;
 	bool row = false;
-	struct shiny_err *err = query_format(e->store, &q, "SELECT module, vaddr FROM vtable WHERE id = %" PRIu32, id);
+	struct shiny_err *err =
+		query_format(e->store, &q, "SELECT module, vaddr FROM vtable WHERE id = %" PRIu32,
+			     id);
 
 	*out = (struct sym_vtable){.source = SYM_VTABLE_NONE};
 	if (!err)
@@ -95,7 +99,8 @@ static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_
 	return err;
 }
 
-static struct shiny_err *conclude(struct explainer *e, const struct origin *origin, struct conclusion *out)
+static struct shiny_err *conclude(struct explainer *e, const struct origin *origin,
+				  struct conclusion *out)
 {
 	struct sym_evidence evidence = {take_step, &out->steps};
 	struct sym_sizes sizes = {origin->least, origin->most, origin->step};
@@ -136,15 +141,23 @@ static void conclusion_deinit(struct conclusion *c)
 
 static char *concluded_name(const struct explainer *e, const struct sym_type *type)
 {
-	return type_name_block(&(struct type_text){.type = type->type, .container = type->container,
-		.form = type->type ? sym_form_name(type->form) : NULL, .confidence = type->type ? sym_confidence_name(type->confidence) : NULL,
-		.derived = type->or_derived, .full = e->full});
+	return type_name_block(&(struct type_text){
+		.type = type->type,
+		.container = type->container,
+		.form = type->type ? sym_form_name(type->form) : NULL,
+		.confidence = type->type ? sym_confidence_name(type->confidence) : NULL,
+		.derived = type->or_derived,
+		.full = e->full });
 }
 
 static char *recorded_name(const struct explainer *e, const struct origin *origin)
 {
-	return type_name_block(&(struct type_text){.type = origin->name, .container = origin->container, .form = origin->form,
-		.confidence = origin->confidence, .derived = origin->or_derived, .full = e->full});
+	return type_name_block(&(struct type_text){ .type = origin->name,
+						    .container = origin->container,
+						    .form = origin->form,
+						    .confidence = origin->confidence,
+						    .derived = origin->or_derived,
+						    .full = e->full });
 }
 
 /* ---- text ---- */
@@ -155,9 +168,13 @@ static void print_stack_of(struct explainer *e, const struct stack_lines *lines)
 
 	for (size_t i = 0; i < lines->count; i++) {
 		const struct stack_line *line = &lines->rows[i];
-		size_t room = style->width ? style->width - 8 : style->longest ? 2 * style->longest : 4000;
-		char *whole = line->file ? mem_format("%s  %s:%u", line->label, line->file, line->line)
-					 : mem_format("%s  %s", line->label, line->module ? line->module : "");
+		size_t room = style->width     ? style->width - 8
+			      : style->longest ? 2 * style->longest
+					       : 4000;
+		char *whole = line->file
+				      ? mem_format("%s  %s:%u", line->label, line->file, line->line)
+				      : mem_format("%s  %s", line->label,
+						   line->module ? line->module : "");
 		char *fitted = mem_alloc(4 * room + 8);
 
 		text_fit(fitted, 4 * room + 8, whole, room, TEXT_CUT_MIDDLE);
@@ -171,13 +188,15 @@ static void print_sizes(const struct origin *o)
 {
 	fputs(units_noun(UNITS_NOUN_BUF, o->least_of_all, "byte"), stdout);
 	if (o->most_of_all != o->least_of_all)
-		fprintf(stdout, " to %s%s%s", units_noun(UNITS_NOUN_BUF, o->most_of_all, "byte"), o->step > 1 ? " in steps of " : "",
+		fprintf(stdout, " to %s%s%s", units_noun(UNITS_NOUN_BUF, o->most_of_all, "byte"),
+			o->step > 1 ? " in steps of " : "",
 			o->step > 1 ? units_count(UNITS_BUF, o->step) : "");
 }
 
 static void print_wrapped(const struct style *style, const char *text, unsigned depth)
 {
-	size_t indent = 2 + 2 * depth, room = style->width > indent + 20 ? style->width - indent : 0, used = 0;
+	size_t indent = 2 + 2 * depth,
+	       room = style->width > indent + 20 ? style->width - indent : 0, used = 0;
 
 	fprintf(style->out, "%*s", (int)indent, "");
 	while (*text) {
@@ -210,17 +229,24 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 	if (!err) {
 		ctl_heading(e->ctl, name, "");
 		if (c->type.type)
-			fprintf(stdout, "  %s%s%s: %s%s", tint(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
-				sym_confidence_name(c->type.confidence), tint_end(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
-				sym_rule_name(c->type.rule), c->type.climbed ? ", found in a caller" : "");
+			fprintf(stdout, "  %s%s%s: %s%s",
+				tint(style, c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
+				sym_confidence_name(c->type.confidence),
+				tint_end(style,
+					 c->type.confidence >= SYM_HIGH ? TINT_GOOD : TINT_WARN),
+				sym_rule_name(c->type.rule),
+				c->type.climbed ? ", found in a caller" : "");
 		else
 			fprintf(stdout, "  nothing says what it is");
-		fprintf(stdout, "\n  %s by %s, %s live; ", units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"),
+		fprintf(stdout, "\n  %s by %s, %s live; ",
+			units_noun(UNITS_NOUN_BUF, o->sums.allocs, "allocation"),
 			name_of_api(o->api), units_count(UNITS_BUF, o->sums.live));
 		print_sizes(o);
 		fprintf(stdout, "; %s\n", units_noun(UNITS_NOUN_BUF, o->stacks, "stack"));
 		if (strcmp(name, recorded) != 0)
-			fprintf(stdout, "  %sthe session says %s%s: files or debug information have changed since, or the blocks were looked at together\n",
+			fprintf(stdout,
+				"  %sthe session says %s%s: files or debug information have "
+				"changed since, or the blocks were looked at together\n",
 				tint(style, TINT_WARN), recorded, tint_end(style, TINT_WARN));
 		ctl_heading(e->ctl, o->stacks > 1 ? "Stack (the heaviest)" : "Stack", "");
 		print_stack_of(e, &lines);
@@ -229,7 +255,8 @@ static struct shiny_err *print_conclusion(struct explainer *e, const struct conc
 		for (size_t i = 0; i < c->steps.count; i++)
 			print_wrapped(style, c->steps.at[i].text, c->steps.at[i].depth);
 		if (!c->steps.count)
-			fputs("  none: the stack has no frame in a file that can be read\n", stdout);
+			fputs("  none: the stack has no frame in a file that can be read\n",
+			      stdout);
 	}
 	free(name);
 	free(recorded);
@@ -245,24 +272,36 @@ static struct shiny_err *print_head(struct explainer *e)
 	struct shiny_err *err;
 
 	if (!b) {
-		fprintf(stdout, "%s%s%s", tint(style, TINT_BOLD), e->place.label, tint_end(style, TINT_BOLD));
+		fprintf(stdout, "%s%s%s", tint(style, TINT_BOLD), e->place.label,
+			tint_end(style, TINT_BOLD));
 		if (e->place.file)
 			fprintf(stdout, "  %s:%u", e->place.file, e->place.line);
-		fprintf(stdout, "   %ssite #%u%s%s%s\n", tint(style, TINT_DIM), e->place.site, e->place.module ? ", " : "",
-			e->place.module ? e->place.module : "", tint_end(style, TINT_DIM));
+		fprintf(stdout, "   %ssite #%u%s%s%s\n", tint(style, TINT_DIM), e->place.site,
+			e->place.module ? ", " : "", e->place.module ? e->place.module : "",
+			tint_end(style, TINT_DIM));
 		return NULL;
 	}
-	err = query_format(e->store, &q, "SELECT COALESCE(NULLIF(p.role, ''), p.name), p.pid, (SELECT name FROM thread WHERE id = %" PRIu32 "), "
-			   "(SELECT tid FROM thread WHERE id = %" PRIu32 ") FROM process p WHERE p.id = %" PRIu32, b->thread, b->thread, b->process);
+	err = query_format(e->store, &q,
+			   "SELECT COALESCE(NULLIF(p.role, ''), p.name), p.pid, (SELECT name FROM "
+			   "thread WHERE id = %" PRIu32 "), "
+			   "(SELECT tid FROM thread WHERE id = %" PRIu32
+			   ") FROM process p WHERE p.id = %" PRIu32,
+			   b->thread, b->thread, b->process);
 	if (!err)
 		err = query_step(q, &row);
 	if (!err && row) {
-		fprintf(stdout, "%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64 "), thread %" PRId64 "%s%s%s\n", tint(style, TINT_BOLD),
-			b->address, tint_end(style, TINT_BOLD), units_noun(UNITS_NOUN_BUF, b->size, "byte"), name_of_api(b->api),
-			query_text(q, 0), query_number(q, 1), query_number(q, 3), *query_text(q, 2) ? " (" : "", query_text(q, 2), *query_text(q, 2) ? ")" : "");
+		fprintf(stdout,
+			"%sblock 0x%" PRIx64 "%s: %s by %s, in %s (pid %" PRId64
+			"), thread %" PRId64 "%s%s%s\n",
+			tint(style, TINT_BOLD), b->address, tint_end(style, TINT_BOLD),
+			units_noun(UNITS_NOUN_BUF, b->size, "byte"), name_of_api(b->api),
+			query_text(q, 0), query_number(q, 1), query_number(q, 3),
+			*query_text(q, 2) ? " (" : "", query_text(q, 2),
+			*query_text(q, 2) ? ")" : "");
 		fprintf(stdout, "  allocated after %s, ", units_time(UNITS_BUF, b->born));
 		if (b->ended)
-			fprintf(stdout, "freed %s later\n", units_time(UNITS_BUF, b->ended - b->born));
+			fprintf(stdout, "freed %s later\n",
+				units_time(UNITS_BUF, b->ended - b->born));
 		else
 			fputs("live at the end\n", stdout);
 	}
@@ -288,7 +327,8 @@ static struct shiny_err *json_conclusion(struct explainer *e, const struct concl
 	json_text(json, "container", c->type.container);
 	json_text(json, "form", c->type.type ? sym_form_name(c->type.form) : NULL);
 	json_text(json, "rule", sym_rule_name(c->type.rule));
-	json_text(json, "confidence", c->type.type ? sym_confidence_name(c->type.confidence) : "none");
+	json_text(json, "confidence",
+		  c->type.type ? sym_confidence_name(c->type.confidence) : "none");
 	json_bool(json, "or_derived", c->type.or_derived);
 	json_number(json, "class_bytes", c->type.bytes);
 	json_number(json, "climbed", c->type.climbed);
@@ -392,7 +432,9 @@ static struct shiny_err *ambiguous_places(const char *text, const struct places 
 		char *brief = type_name_short(p->label), *cut = mem_alloc(4 * 60 + 8);
 
 		text_fit(cut, 4 * 60 + 8, brief, 60, TEXT_CUT_MIDDLE);
-		list[i] = p->file ? mem_format("#%u %s %s:%u", p->site, cut, text_base(p->file), p->line) : mem_format("#%u %s", p->site, cut);
+		list[i] = p->file ? mem_format("#%u %s %s:%u", p->site, cut, text_base(p->file),
+					       p->line)
+				  : mem_format("#%u %s", p->site, cut);
 		free(brief);
 		free(cut);
 	}
@@ -420,15 +462,20 @@ static struct shiny_err *explain_site(struct explainer *e, const char *text)
 	} else if (places.count) {
 		err = ambiguous_places(text, &places);
 	} else {
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "explain '%s': no call site of this session matches", text),
-				       "`shinyctl sites %s` lists them; a site is a function, function:line, file:line, module+0xoffset or #id, "
-				       "a block is 0xaddress", e->ctl->options.operands[0]);
+		err = shiny_err_advise(
+			shiny_err(SHINY_ERR_USAGE,
+				  "explain '%s': no call site of this session matches", text),
+			"`shinyctl sites %s` lists them; a site is a function, function:line, "
+			"file:line, module+0xoffset or #id, "
+			"a block is 0xaddress",
+			e->ctl->options.operands[0]);
 	}
 	places_deinit(&places);
 	return err;
 }
 
-static struct shiny_err *several_processes(struct explainer *e, const char *text, const struct blocks_found *blocks)
+static struct shiny_err *several_processes(struct explainer *e, const char *text,
+					   const struct blocks_found *blocks)
 {
 	char **list = mem_zero(blocks->count, sizeof(*list));
 	size_t count = 0;
@@ -438,12 +485,16 @@ static struct shiny_err *several_processes(struct explainer *e, const char *text
 		struct query *q = NULL;
 		bool row = false;
 
-		err = query_format(e->store, &q, "SELECT COALESCE(NULLIF(role, ''), name), pid FROM process WHERE id = %" PRIu32,
+		err = query_format(e->store, &q,
+				   "SELECT COALESCE(NULLIF(role, ''), name), pid FROM process "
+				   "WHERE id = %" PRIu32,
 				   blocks->rows[i].process);
 		if (!err)
 			err = query_step(q, &row);
 		if (!err)
-			list[count++] = mem_format("--process id:%u (%s, pid %" PRId64 ")", blocks->rows[i].process, query_text(q, 0), query_number(q, 1));
+			list[count++] = mem_format("--process id:%u (%s, pid %" PRId64 ")",
+						   blocks->rows[i].process, query_text(q, 0),
+						   query_number(q, 1));
 		query_end(q);
 	}
 	if (!err)
@@ -463,18 +514,26 @@ static struct shiny_err *explain_address(struct explainer *e, const char *text, 
 	if (err)
 		return err;
 	if (!blocks.count) {
-		err = shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "explain '%s': no block of this session was ever at that address", text),
-				       "for a place in the code write module+0xoffset, as `shinyctl sites` does");
+		err = shiny_err_advise(
+			shiny_err(SHINY_ERR_USAGE,
+				  "explain '%s': no block of this session was ever at that address",
+				  text),
+			"for a place in the code write module+0xoffset, as `shinyctl sites` does");
 	} else if (blocks.count > 1 && (!blocks.rows[0].ended == !blocks.rows[1].ended)) {
 		err = several_processes(e, text, &blocks);
 	} else {
 		e->block = &blocks.rows[0];
-		err = origins_load(e->store, &e->scope, NULL, e->block->stack, e->block->vtable, &origins);
-		/* the block's last vptr may be counted in another row; without one, its stack's other blocks speak for it */
+		err = origins_load(e->store, &e->scope, NULL, e->block->stack, e->block->vtable,
+				   &origins);
+		/* the block's last vptr may be counted in another row; without one, its stack's
+		 * other blocks speak for it */
 		if (!err && !origins.count)
 			err = origins_load(e->store, &e->scope, NULL, e->block->stack, 0, &origins);
 		if (!err && !origins.count)
-			err = shiny_err(SHINY_ERR_OTHER, "explain '%s': the block's stack was not recorded, so nothing says what it is", text);
+			err = shiny_err(SHINY_ERR_OTHER,
+					"explain '%s': the block's stack was not recorded, so "
+					"nothing says what it is",
+					text);
 		if (!err)
 			err = show(e, &origins);
 		origins_deinit(&origins);
@@ -496,8 +555,12 @@ static bool is_address(const char *text, uint64_t *out)
 struct shiny_err *cmd_explain(struct ctl *ctl)
 {
 	const char *text = ctl->options.operands[1];
-	struct sym_options options = {.debug_dirs = ctl->options.symbol_count ? ctl->options.symbols : NULL,
-				      .type_rules = ctl->options.text[OPT_TYPE_RULES], .no_cache = true, .progress = true};
+	struct sym_options options = { .debug_dirs = ctl->options.symbol_count
+							     ? ctl->options.symbols
+							     : NULL,
+				       .type_rules = ctl->options.text[OPT_TYPE_RULES],
+				       .no_cache = true,
+				       .progress = true };
 	struct explainer e = {.ctl = ctl, .full = ctl->options.given[OPT_FULL_NAMES]};
 	uint64_t address;
 	struct shiny_err *err = store_open(ctl->options.operands[0], &e.store);
@@ -507,7 +570,8 @@ struct shiny_err *cmd_explain(struct ctl *ctl)
 	if (!err)
 		err = sym_create(&options, &e.sym);
 	if (!err)
-		err = is_address(text, &address) ? explain_address(&e, text, address) : explain_site(&e, text);
+		err = is_address(text, &address) ? explain_address(&e, text, address)
+						 : explain_site(&e, text);
 	scope_deinit(&e.scope);
 	sym_destroy(e.sym);
 	free(e.modules);

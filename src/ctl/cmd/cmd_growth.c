@@ -26,7 +26,8 @@ static char *policy_text(const struct growth_row *row)
 	switch (row->policy) {
 	case GROWTH_GEOMETRIC: return mem_format("\xc3\x97 %.2f", row->factor);
 	case GROWTH_CONSTANT: return mem_format("+ %s", units_bytes(UNITS_BUF, row->step_bytes));
-	case GROWTH_JUST_ENOUGH: return mem_format("just enough, + %s", units_bytes(UNITS_BUF, row->step_bytes));
+	case GROWTH_JUST_ENOUGH:
+		return mem_format("just enough, + %s", units_bytes(UNITS_BUF, row->step_bytes));
 	default: return mem_text(growth_policy_names[row->policy]);
 	}
 }
@@ -96,7 +97,8 @@ struct shiny_err *cmd_growth(struct ctl *ctl)
 	if (!err)
 		err = ctl_loaded(store, &scope,
 				 growth_load(store, &scope, ctl->options.text[OPT_MATCH],
-					(uint64_t)ctl->options.number[OPT_LEAST_STEPS], true, &growth));
+					     (uint64_t)ctl->options.number[OPT_LEAST_STEPS], true,
+					     &growth));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, growth.count, 30);

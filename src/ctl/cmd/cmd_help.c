@@ -32,7 +32,8 @@ struct shiny_err *cmd_help(struct ctl *ctl)
 		}
 		names[VERB_COUNT] = HELP_DEFINITIONS;
 		near = nearest_name(word, names, VERB_COUNT + 1);
-		return shiny_err(SHINY_ERR_USAGE, "help: unknown verb '%s'%s%s%s", word, near ? "; the nearest is '" : "", near ? near : "",
+		return shiny_err(SHINY_ERR_USAGE, "help: unknown verb '%s'%s%s%s", word,
+				 near ? "; the nearest is '" : "", near ? near : "",
 				 near ? "'" : "");
 	}
 	return NULL;
@@ -46,7 +47,8 @@ struct shiny_err *cmd_version(struct ctl *ctl)
 		json_number(&ctl->json, "schema_version", STORE_SCHEMA_VERSION);
 		json_end(&ctl->json);
 	} else {
-		fprintf(stdout, "shinyctl %s (ring format %u, session format %d)\n", SHINY_VERSION_TEXT, SHINY_VERSION, STORE_SCHEMA_VERSION);
+		fprintf(stdout, "shinyctl %s (ring format %u, session format %d)\n",
+			SHINY_VERSION_TEXT, SHINY_VERSION, STORE_SCHEMA_VERSION);
 	}
 	return NULL;
 }

@@ -11,7 +11,8 @@
 
 /* Runs `sql` and hands every row to `each`. */
 typedef void row_fn(struct ctl *ctl, const struct query *q);
-static struct shiny_err *each_row(struct ctl *ctl, struct store *store, const char *sql, row_fn *each)
+static struct shiny_err *each_row(struct ctl *ctl, struct store *store, const char *sql,
+				  row_fn *each)
 {
 	struct query *q = NULL;
 	bool row = false;
@@ -42,12 +43,14 @@ static void key_row(struct ctl *ctl, const struct query *q)
 		char when[64];
 		struct tm tm;
 
-		if (localtime_r(&seconds, &tm) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm)) {
+		if (localtime_r(&seconds, &tm) &&
+		    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %z", &tm)) {
 			fprintf(stdout, "%s\n", when);
 			return;
 		}
 	}
-	if (number && length > 3 && strcmp(key + length - 3, "_ns") == 0 && query_number(q, 1) < INT64_C(1000000000000000))
+	if (number && length > 3 && strcmp(key + length - 3, "_ns") == 0 &&
+	    query_number(q, 1) < INT64_C(1000000000000000))
 		fprintf(stdout, "%s\n", units_time(UNITS_BUF, (uint64_t)query_number(q, 1)));
 	else if (number && length > 5 && strcmp(key + length - 5, "bytes") == 0)
 		fprintf(stdout, "%s\n", units_bytes(UNITS_BUF, (uint64_t)query_number(q, 1)));
@@ -63,7 +66,8 @@ static void note_row(struct ctl *ctl, const struct query *q)
 		json_text(&ctl->json, "text", query_text(q, 2));
 		json_end(&ctl->json);
 	} else if (*query_text(q, 1)) {
-		fprintf(stdout, "  %s (id:%" PRId64 "): %s\n", query_text(q, 1), query_number(q, 0), query_text(q, 2));
+		fprintf(stdout, "  %s (id:%" PRId64 "): %s\n", query_text(q, 1), query_number(q, 0),
+			query_text(q, 2));
 	} else {
 		fprintf(stdout, "  %s\n", query_text(q, 2));
 	}
@@ -78,7 +82,9 @@ static void unrecorded_row(struct ctl *ctl, const struct query *q)
 		json_text(&ctl->json, "text", query_text(q, 2));
 		json_end(&ctl->json);
 	} else {
-		fprintf(stdout, "  %15s  %s: %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0), query_text(q, 2));
+		fprintf(stdout, "  %15s  %s: %s\n",
+			units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0),
+			query_text(q, 2));
 	}
 }
 
@@ -94,10 +100,19 @@ static void json_module(struct ctl *ctl, const struct query *q)
 
 enum { MODULE_SYMBOLS, MODULE_PATH, MODULE_DEBUG, MODULE_NOTE, MODULE_COLUMNS };
 static const struct column module_columns[MODULE_COLUMNS] = {
-	[MODULE_SYMBOLS] = {.title = "names", .kind = CELL_TEXT},
-	[MODULE_PATH] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
-	[MODULE_DEBUG] = {.title = "from", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .drop = 2},
-	[MODULE_NOTE] = {.title = "note", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_END, .drop = 1, .tint = TINT_WARN},
+	[MODULE_SYMBOLS] = { .title = "names", .kind = CELL_TEXT },
+	[MODULE_PATH] = { "module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME },
+	[MODULE_DEBUG] = { .title = "from",
+			   .kind = CELL_TEXT,
+			   .flexible = true,
+			   .cut = TEXT_CUT_MIDDLE,
+			   .drop = 2 },
+	[MODULE_NOTE] = { .title = "note",
+			  .kind = CELL_TEXT,
+			  .flexible = true,
+			  .cut = TEXT_CUT_END,
+			  .drop = 1,
+			  .tint = TINT_WARN },
 };
 
 static struct shiny_err *print_modules(struct ctl *ctl, struct store *store, const char *sql)
@@ -124,7 +139,8 @@ static struct shiny_err *print_modules(struct ctl *ctl, struct store *store, con
 
 static void counter_row(struct ctl *ctl, const struct query *q)
 {
-	fprintf(stdout, "  %15s  %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 0)), query_text(q, 1));
+	fprintf(stdout, "  %15s  %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 0)),
+		query_text(q, 1));
 }
 
 static void table_row_of(struct ctl *ctl, const struct query *q)
@@ -135,31 +151,46 @@ static void table_row_of(struct ctl *ctl, const struct query *q)
 		json_signed(&ctl->json, "rows", query_number(q, 1));
 		json_end(&ctl->json);
 	} else {
-		fprintf(stdout, "  %15s  %s\n", units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0));
+		fprintf(stdout, "  %15s  %s\n",
+			units_count(UNITS_BUF, (uint64_t)query_number(q, 1)), query_text(q, 0));
 	}
 }
 
-/* COUNT(*) of a whole table goes through its pages without heeding the reader's account (guard.h), and a damaged one has no end. */
-static const char tables_sql[] = "SELECT 'processes', COUNT(id) FROM process UNION ALL SELECT 'threads', COUNT(id) FROM thread "
-	"UNION ALL SELECT 'modules', COUNT(id) FROM module UNION ALL SELECT 'stacks', COUNT(id) FROM stack "
-	"UNION ALL SELECT 'frames', COUNT(id) FROM frame UNION ALL SELECT 'sites', COUNT(DISTINCT NULLIF(site, 0)) FROM site_stat "
-	"UNION ALL SELECT 'vtables', COUNT(id) FROM vtable UNION ALL SELECT 'events kept', COALESCE(SUM(count), 0) FROM events";
+/* COUNT(*) of a whole table goes through its pages without heeding the reader's account (guard.h),
+ * and a damaged one has no end. */
+static const char tables_sql[] = "SELECT 'processes', COUNT(id) FROM process UNION ALL SELECT "
+				 "'threads', COUNT(id) FROM thread "
+				 "UNION ALL SELECT 'modules', COUNT(id) FROM module UNION ALL "
+				 "SELECT 'stacks', COUNT(id) FROM stack "
+				 "UNION ALL SELECT 'frames', COUNT(id) FROM frame UNION ALL SELECT "
+				 "'sites', COUNT(DISTINCT NULLIF(site, 0)) FROM site_stat "
+				 "UNION ALL SELECT 'vtables', COUNT(id) FROM vtable UNION ALL "
+				 "SELECT 'events kept', COALESCE(SUM(count), 0) FROM events";
 static const char keys_sql[] = "SELECT key, value, typeof(value) FROM v_session ORDER BY key";
 static const char notes_sql[] = "SELECT process, process_name, text FROM v_notes";
-static const char unrecorded_sql[] = "SELECT name, COUNT(*), text FROM unrecorded GROUP BY choice, name, text ORDER BY choice, 2 DESC, 1";
-static const char modules_sql[] = "SELECT path, build_id, symbols, debug_file, note FROM v_modules ORDER BY path";
-static const char counters_sql[] = "SELECT SUM(count), COALESCE(MAX(text), name) FROM v_counters WHERE weight <> 'loss' GROUP BY name "
+static const char unrecorded_sql[] = "SELECT name, COUNT(*), text FROM unrecorded GROUP BY choice, "
+				     "name, text ORDER BY choice, 2 DESC, 1";
+static const char modules_sql[] =
+	"SELECT path, build_id, symbols, debug_file, note FROM v_modules ORDER BY path";
+static const char counters_sql[] = "SELECT SUM(count), COALESCE(MAX(text), name) FROM v_counters "
+				   "WHERE weight <> 'loss' GROUP BY name "
 				   "HAVING SUM(count) > 0 ORDER BY 1 DESC";
-static const char symbols_sql[] = "SELECT COUNT(*), CASE symbols WHEN 'dwarf' THEN 'modules with functions, files and lines' WHEN 'symtab' "
-	"THEN 'modules with functions' WHEN 'dynsym' THEN 'modules with exported functions only' WHEN 'none' THEN 'modules without names' "
-	"ELSE 'modules whose file is ' || symbols END FROM v_modules GROUP BY symbols ORDER BY 1 DESC";
+static const char symbols_sql[] =
+	"SELECT COUNT(*), CASE symbols WHEN 'dwarf' THEN 'modules with functions, files and lines' "
+	"WHEN 'symtab' "
+	"THEN 'modules with functions' WHEN 'dynsym' THEN 'modules with exported functions only' "
+	"WHEN 'none' THEN 'modules without names' "
+	"ELSE 'modules whose file is ' || symbols END FROM v_modules GROUP BY symbols ORDER BY 1 "
+	"DESC";
 
-static struct shiny_err *section(struct ctl *ctl, struct store *store, const char *title, const char *key, bool object, const char *sql, row_fn *each)
+static struct shiny_err *section(struct ctl *ctl, struct store *store, const char *title,
+				 const char *key, bool object, const char *sql, row_fn *each)
 {
 	struct shiny_err *err;
 
 	if (!CTL_JSON(ctl))
-		fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), title, tint_end(&ctl->style, TINT_BOLD));
+		fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), title,
+			tint_end(&ctl->style, TINT_BOLD));
 	else if (object)
 		json_object(&ctl->json, key);
 	else
@@ -190,25 +221,32 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 	if (CTL_JSON(ctl))
 		ctl_document(ctl);
 	else if (!ctl->options.given[OPT_SCHEMA] && stat(file, &st) == 0)
-		fprintf(stdout, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), file, tint_end(&ctl->style, TINT_BOLD),
+		fprintf(stdout, "%s%s%s: %s\n", tint(&ctl->style, TINT_BOLD), file,
+			tint_end(&ctl->style, TINT_BOLD),
 			units_bytes(UNITS_BUF, (uint64_t)st.st_size));
 	if (ctl->options.given[OPT_SCHEMA]) {
 		if (CTL_JSON(ctl))
 			json_array(&ctl->json, "schema");
-		err = each_row(ctl, store, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'view', rowid", schema_row);
+		err = each_row(ctl, store,
+			       "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type "
+			       "= 'view', rowid",
+			       schema_row);
 		if (CTL_JSON(ctl))
 			json_end(&ctl->json);
 	} else {
 		err = section(ctl, store, "session", "session", true, keys_sql, key_row);
 		if (!err)
-			err = section(ctl, store, "contents", "tables", false, tables_sql, table_row_of);
+			err = section(ctl, store, "contents", "tables", false, tables_sql,
+				      table_row_of);
 		if (!err && !CTL_JSON(ctl))
 			err = section(ctl, store, "names", "", false, symbols_sql, counter_row);
 		if (!err && ctl->options.given[OPT_MODULES])
-			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false, modules_sql, json_module)
+			err = CTL_JSON(ctl) ? section(ctl, store, "", "modules", false, modules_sql,
+						      json_module)
 					    : print_modules(ctl, store, modules_sql);
 		if (!err)
-			err = section(ctl, store, "not recorded", "not_recorded", false, unrecorded_sql, unrecorded_row);
+			err = section(ctl, store, "not recorded", "not_recorded", false,
+				      unrecorded_sql, unrecorded_row);
 		if (!err)
 			err = section(ctl, store, "notes", "notes", false, notes_sql, note_row);
 		if (!err && !CTL_JSON(ctl))
@@ -218,7 +256,8 @@ struct shiny_err *cmd_info(struct ctl *ctl)
 		store_close(store);
 		return err;
 	}
-	closing = ctl_end(ctl, store, ctl->options.given[OPT_MODULES] ? "doctor" : "info --modules");
+	closing =
+		ctl_end(ctl, store, ctl->options.given[OPT_MODULES] ? "doctor" : "info --modules");
 	if (err) {
 		shiny_err_free(closing);
 		return err;

@@ -40,13 +40,18 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 
 	for (size_t i = 0; i < l->count; i++)
 		growing += l->rows[i].grows;
-	fprintf(stdout, "%s, %s, live at the end", units_noun(UNITS_NOUN_BUF, l->blocks - l->gone, "block"),
+	fprintf(stdout, "%s, %s, live at the end",
+		units_noun(UNITS_NOUN_BUF, l->blocks - l->gone, "block"),
 		units_bytes(UNITS_BUF, l->bytes - l->gone_bytes));
 	if (l->gone)
-		fprintf(stdout, "; %s, %s, gone with processes that ended before", units_count(UNITS_BUF, l->gone), units_bytes(UNITS_BUF, l->gone_bytes));
+		fprintf(stdout, "; %s, %s, gone with processes that ended before",
+			units_count(UNITS_BUF, l->gone), units_bytes(UNITS_BUF, l->gone_bytes));
 	if (l->suppressed)
-		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed), units_bytes(UNITS_BUF, l->suppressed_bytes));
-	fprintf(stdout, "\n%s %s to the end\n\n", units_noun(UNITS_NOUN_BUF, growing, group_names[by]), units_form(growing, "grows", "grow"));
+		fprintf(stdout, "; %s, %s, suppressed", units_count(UNITS_BUF, l->suppressed),
+			units_bytes(UNITS_BUF, l->suppressed_bytes));
+	fprintf(stdout, "\n%s %s to the end\n\n",
+		units_noun(UNITS_NOUN_BUF, growing, group_names[by]),
+		units_form(growing, "grows", "grow"));
 	memcpy(titled, columns, sizeof(titled));
 	titled[NAME].title = group_names[by];
 	table_init(&table, titled, COLUMNS);
@@ -65,7 +70,9 @@ static void print(struct ctl *ctl, const struct leaks *l, enum group_by by, size
 		free(trend);
 		table_number(&table, YOUNGEST, row->youngest_ns);
 		if (row->grows) {
-			char *rate = mem_format("%s (\xc2\xb1 %s), %s", units_short(UNITS_BUF, row->slope), units_short(UNITS_BUF, row->slope_error),
+			char *rate = mem_format("%s (\xc2\xb1 %s), %s",
+						units_short(UNITS_BUF, row->slope),
+						units_short(UNITS_BUF, row->slope_error),
 						units_bytes(UNITS_BUF, (uint64_t)row->bytes_slope));
 
 			table_text(&table, RATE, rate);
@@ -113,7 +120,9 @@ static void json_rows(struct json *json, const struct leaks *l, size_t limit)
 
 struct shiny_err *cmd_leaks(struct ctl *ctl)
 {
-	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE, GROUP_COMPONENT, GROUP_TAG }; /* in options.def's order */
+	/* in options.def's order */
+	static const enum group_by groups[] = { GROUP_SITE, GROUP_TYPE, GROUP_COMPONENT,
+						GROUP_TAG };
 	enum group_by by = groups[ctl->options.number[OPT_LEAKS_BY]];
 	struct leaks leaks;
 	struct store *store;
@@ -123,8 +132,9 @@ struct shiny_err *cmd_leaks(struct ctl *ctl)
 
 	if (!err)
 		err = ctl_loaded(store, &scope,
-				 leaks_load(store, &scope, by, ctl->options.text[OPT_MATCH], ctl->options.text[OPT_SUPPRESSIONS],
-				 ctl->options.given[OPT_FULL_NAMES], true, &leaks));
+				 leaks_load(store, &scope, by, ctl->options.text[OPT_MATCH],
+					    ctl->options.text[OPT_SUPPRESSIONS],
+					    ctl->options.given[OPT_FULL_NAMES], true, &leaks));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, leaks.count, 30);

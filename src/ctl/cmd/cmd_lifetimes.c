@@ -8,7 +8,24 @@
 #include "../../base/units.h"
 #include "../ctl.h"
 
-enum { SHARE, BAR, BLOCKS, BYTES, DESTROYED, REUSED, PERSISTENT, TEMPORARY, ELSEWHERE, P50, P90, P99, GEOMETRIC, SURVIVE, NAME, COLUMNS };
+enum {
+	SHARE,
+	BAR,
+	BLOCKS,
+	BYTES,
+	DESTROYED,
+	REUSED,
+	PERSISTENT,
+	TEMPORARY,
+	ELSEWHERE,
+	P50,
+	P90,
+	P99,
+	GEOMETRIC,
+	SURVIVE,
+	NAME,
+	COLUMNS
+};
 static const struct column columns[COLUMNS] = {
 	[NAME] = {"type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 	[SHARE] = {.title = "share", .kind = CELL_SHARE},
@@ -32,27 +49,38 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 	const struct lifetime_row *t = &l->total;
 	uint64_t half = distribution_survival_quantile(&t->ages, 0.5);
 
-	fprintf(stdout, "%s, %s, in %s\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes), units_time(UNITS_BUF, l->duration));
-	fprintf(stdout, "  destroyed %s, reused %s, persistent %s", units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
-		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks), units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
-	fprintf(stdout, "; temporary %s, freed by another thread %s\n", units_share(UNITS_BUF, (double)t->temporary, (double)t->blocks),
+	fprintf(stdout, "%s, %s, in %s\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
+		units_bytes(UNITS_BUF, t->bytes), units_time(UNITS_BUF, l->duration));
+	fprintf(stdout, "  destroyed %s, reused %s, persistent %s",
+		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
+		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
+		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
+	fprintf(stdout, "; temporary %s, freed by another thread %s\n",
+		units_share(UNITS_BUF, (double)t->temporary, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->elsewhere, (double)t->blocks));
-	fprintf(stdout, "  %s of %s ended: percentiles and means are theirs; how long the others live is not known\n", units_count(UNITS_BUF, t->ages.ended),
-		units_count(UNITS_BUF, t->blocks));
+	fprintf(stdout,
+		"  %s of %s ended: percentiles and means are theirs; how long the others live is "
+		"not known\n",
+		units_count(UNITS_BUF, t->ages.ended), units_count(UNITS_BUF, t->blocks));
 	if (half == UINT64_MAX)
 		fprintf(stdout, "  more than half outlive what was seen of them\n");
 	else
-		fprintf(stdout, "  half outlive %s, those that had not ended counted in %s(Kaplan-Meier)%s\n", units_time(UNITS_BUF, half),
-			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout,
+			"  half outlive %s, those that had not ended counted in "
+			"%s(Kaplan-Meier)%s\n",
+			units_time(UNITS_BUF, half), tint(&ctl->style, TINT_DIM),
+			tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_histogram(struct ctl *ctl, const struct lifetimes *l)
 {
 	enum { FROM, ENDED, ENDED_BAR, ALIVE, ALIVE_BAR, HISTOGRAM_COLUMNS };
 	static const struct column histogram[HISTOGRAM_COLUMNS] = {
-		[FROM] = {.title = "lifetime ≥", .kind = CELL_TIME}, [ENDED] = {.title = "ended", .kind = CELL_COUNT},
-		[ENDED_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD}, [ALIVE] = {.title = "still alive", .kind = CELL_COUNT},
-		[ALIVE_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_WARN},
+		[FROM] = { .title = "lifetime ≥", .kind = CELL_TIME },
+		[ENDED] = { .title = "ended", .kind = CELL_COUNT },
+		[ENDED_BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
+		[ALIVE] = { .title = "still alive", .kind = CELL_COUNT },
+		[ALIVE_BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_WARN },
 	};
 	struct distribution_bin octaves[DISTRIBUTION_OCTAVES];
 	unsigned first = DISTRIBUTION_OCTAVES, last = 0;
@@ -107,15 +135,20 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 					break;
 			}
 		}
-		fprintf(stdout, "%s%-6s%s %s of the blocks, %s of the bytes:", tint(&ctl->style, TINT_BOLD), population_names[p],
-			tint_end(&ctl->style, TINT_BOLD), units_share(UNITS_BUF, (double)l->total.population[p], (double)l->total.blocks),
-			units_share(UNITS_BUF, (double)l->total.population_bytes[p], (double)l->total.bytes));
+		fprintf(stdout,
+			"%s%-6s%s %s of the blocks, %s of the bytes:", tint(&ctl->style, TINT_BOLD),
+			population_names[p], tint_end(&ctl->style, TINT_BOLD),
+			units_share(UNITS_BUF, (double)l->total.population[p],
+				    (double)l->total.blocks),
+			units_share(UNITS_BUF, (double)l->total.population_bytes[p],
+				    (double)l->total.bytes));
 		for (unsigned k = 0; k < NAMED && top[k] && top[k]->population[p]; k++) {
 			char name[256];
 
 			text_fit(name, sizeof(name), top[k]->name, 48, TEXT_CUT_MIDDLE);
 			fprintf(stdout, "%s %s %s", k ? "," : "", name,
-				units_share(UNITS_BUF, (double)top[k]->population[p], (double)l->total.population[p]));
+				units_share(UNITS_BUF, (double)top[k]->population[p],
+					    (double)l->total.population[p]));
 		}
 		fputc('\n', stdout);
 	}
@@ -150,7 +183,8 @@ static void print_rows(struct ctl *ctl, const struct lifetimes *l, enum group_by
 			table_number(&table, P50, distribution_quantile(&row->ages, 0.5));
 			table_number(&table, P90, distribution_quantile(&row->ages, 0.9));
 			table_number(&table, P99, distribution_quantile(&row->ages, 0.99));
-			table_number(&table, GEOMETRIC, (uint64_t)distribution_geometric_mean(&row->ages));
+			table_number(&table, GEOMETRIC,
+				     (uint64_t)distribution_geometric_mean(&row->ages));
 		}
 		if (half != UINT64_MAX)
 			table_number(&table, SURVIVE, half);
@@ -182,9 +216,12 @@ static void json_row(struct json *json, const struct lifetime_row *row)
 		json_null(json, "mean_ns");
 		json_null(json, "geometric_mean_ns");
 	}
-	json_number_or_null(json, "p50_ns", distribution_quantile(&row->ages, 0.5), row->ages.ended);
-	json_number_or_null(json, "p90_ns", distribution_quantile(&row->ages, 0.9), row->ages.ended);
-	json_number_or_null(json, "p99_ns", distribution_quantile(&row->ages, 0.99), row->ages.ended);
+	json_number_or_null(json, "p50_ns", distribution_quantile(&row->ages, 0.5),
+			    row->ages.ended);
+	json_number_or_null(json, "p90_ns", distribution_quantile(&row->ages, 0.9),
+			    row->ages.ended);
+	json_number_or_null(json, "p99_ns", distribution_quantile(&row->ages, 0.99),
+			    row->ages.ended);
 	json_number_or_null(json, "max_ns", row->ages.max, row->ages.ended);
 	if (half == UINT64_MAX)
 		json_null(json, "half_life_ns");
@@ -243,8 +280,9 @@ struct shiny_err *cmd_lifetimes(struct ctl *ctl)
 
 	if (!err)
 		err = ctl_loaded(store, &scope,
-				 lifetimes_load(store, &scope, by, ctl->options.text[OPT_MATCH], order,
-					ctl->options.given[OPT_FULL_NAMES], true, &lifetimes));
+				 lifetimes_load(store, &scope, by, ctl->options.text[OPT_MATCH],
+						order, ctl->options.given[OPT_FULL_NAMES], true,
+						&lifetimes));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, lifetimes.count, 30);

@@ -12,19 +12,24 @@
 
 enum { AT, LENGTH, LIVE_BYTES, LIVE, PEAK, ALLOCS, BYTES, FREES, BY, NAME, COLUMNS };
 static const struct column columns[COLUMNS] = {
-	[AT] = {.title = "at", .kind = CELL_TIME},
-	[LENGTH] = {.title = "then for", .kind = CELL_TIME, .drop = 2},
-	[LIVE_BYTES] = {.title = "live then", .kind = CELL_BYTES},
-	[LIVE] = {.title = "blocks", .kind = CELL_COUNT, .drop = 4},
-	[PEAK] = {.title = "peak since", .kind = CELL_BYTES},
-	[ALLOCS] = {.title = "allocs", .kind = CELL_COUNT},
-	[BYTES] = {.title = "bytes", .kind = CELL_BYTES, .drop = 1},
-	[FREES] = {.title = "frees", .kind = CELL_COUNT, .drop = 3},
-	[BY] = {.title = "pid", .kind = CELL_RIGHT, .drop = 5},
-	[NAME] = {.title = "mark", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_END, .tint = TINT_NAME},
+	[AT] = { .title = "at", .kind = CELL_TIME },
+	[LENGTH] = { .title = "then for", .kind = CELL_TIME, .drop = 2 },
+	[LIVE_BYTES] = { .title = "live then", .kind = CELL_BYTES },
+	[LIVE] = { .title = "blocks", .kind = CELL_COUNT, .drop = 4 },
+	[PEAK] = { .title = "peak since", .kind = CELL_BYTES },
+	[ALLOCS] = { .title = "allocs", .kind = CELL_COUNT },
+	[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 1 },
+	[FREES] = { .title = "frees", .kind = CELL_COUNT, .drop = 3 },
+	[BY] = { .title = "pid", .kind = CELL_RIGHT, .drop = 5 },
+	[NAME] = { .title = "mark",
+		   .kind = CELL_TEXT,
+		   .flexible = true,
+		   .cut = TEXT_CUT_END,
+		   .tint = TINT_NAME },
 };
 
-/* A mark's name with its number among those of the same name, where there are several: as --between takes it. */
+/* A mark's name with its number among those of the same name, where there are several: as --between
+ * takes it. */
 static char *name_of(const struct marks *marks, size_t at)
 {
 	size_t before = 0, all = 0;
@@ -34,7 +39,8 @@ static char *name_of(const struct marks *marks, size_t at)
 			all++;
 			before += i <= at;
 		}
-	return all > 1 ? mem_format("%s#%zu", marks->rows[at].name, before) : mem_text(marks->rows[at].name);
+	return all > 1 ? mem_format("%s#%zu", marks->rows[at].name, before)
+		       : mem_text(marks->rows[at].name);
 }
 
 static void print(struct ctl *ctl, const struct marks *marks, size_t limit)
@@ -67,9 +73,12 @@ static void print(struct ctl *ctl, const struct marks *marks, size_t limit)
 	ctl_more(ctl, limit, marks->count);
 	table_deinit(&table);
 	if (marks->counted)
-		fprintf(stdout, "\nat the end %s live in %s\n", units_bytes(UNITS_BUF, marks->live_bytes), units_noun(UNITS_NOUN_BUF, marks->live, "block"));
+		fprintf(stdout, "\nat the end %s live in %s\n",
+			units_bytes(UNITS_BUF, marks->live_bytes),
+			units_noun(UNITS_NOUN_BUF, marks->live, "block"));
 	if (marks->count == 1)
-		fprintf(stdout, "no mark was set: a program sets them with shiny.h, `shinyctl mark` from outside\n");
+		fprintf(stdout, "no mark was set: a program sets them with shiny.h, `shinyctl "
+				"mark` from outside\n");
 }
 
 static void json_rows(struct json *json, const struct marks *marks, size_t limit)
@@ -130,11 +139,15 @@ struct shiny_err *cmd_mark(struct ctl *ctl)
 	const char *name = ctl->options.operands[1];
 	char directory[SESSIONS_PATH];
 	bool taken = false;
-	struct shiny_err *err = sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
+	struct shiny_err *err =
+		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
 
 	if (!err)
 		err = sessions_mark(directory, name, &taken);
 	if (!err)
-		fprintf(stdout, taken ? "mark '%s' is set in %s\n" : "mark '%s' waits in %s for its sidecar\n", name, directory);
+		fprintf(stdout,
+			taken ? "mark '%s' is set in %s\n"
+			      : "mark '%s' waits in %s for its sidecar\n",
+			name, directory);
 	return err;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_memory.c: `shinyctl memory`: whose the memory of each process is, reserved, accessible and resident. */
+/* cmd_memory.c: `shinyctl memory`: whose the memory of each process is, reserved, accessible and
+ * resident. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +45,17 @@ static char *overhead(const char *owner, const struct memory_sums *sums)
 	if (!sums->live_bytes)
 		return NULL;
 	if (sums->live_bytes > sums->rss)
-		return mem_format("     %s live in %s resident: blocks that nobody has touched yet\n", units_bytes(UNITS_BUF, sums->live_bytes),
-				  units_bytes(UNITS_BUF, sums->rss));
-	return mem_format("     %s live in %s resident: %s (%s) %s\n", units_bytes(UNITS_BUF, sums->live_bytes), units_bytes(UNITS_BUF, sums->rss),
-			  units_bytes(UNITS_BUF, sums->rss - sums->live_bytes),
-			  units_share(UNITS_BUF, (double)(sums->rss - sums->live_bytes), (double)sums->rss),
-			  strcmp(owner, "malloc") ? "garbage, free memory and the heap's own data" : "free memory, rounding and metadata of the allocator");
+		return mem_format(
+			"     %s live in %s resident: blocks that nobody has touched yet\n",
+			units_bytes(UNITS_BUF, sums->live_bytes),
+			units_bytes(UNITS_BUF, sums->rss));
+	return mem_format(
+		"     %s live in %s resident: %s (%s) %s\n",
+		units_bytes(UNITS_BUF, sums->live_bytes), units_bytes(UNITS_BUF, sums->rss),
+		units_bytes(UNITS_BUF, sums->rss - sums->live_bytes),
+		units_share(UNITS_BUF, (double)(sums->rss - sums->live_bytes), (double)sums->rss),
+		strcmp(owner, "malloc") ? "garbage, free memory and the heap's own data"
+					: "free memory, rounding and metadata of the allocator");
 }
 
 static void print_sums(struct table *table, const struct memory_sums *sums)
@@ -86,10 +92,12 @@ static size_t owner_sums(const struct memory_process *p, size_t i, struct memory
 	return i;
 }
 
-static void print_details(struct table *table, const struct memory_process *p, size_t from, size_t to)
+static void print_details(struct table *table, const struct memory_process *p, size_t from,
+			  size_t to)
 {
 	for (size_t i = from; i < to; i++) {
-		char *name = mem_format("     %s", *p->owners[i].detail ? p->owners[i].detail : "(other)");
+		char *name = mem_format("     %s",
+					*p->owners[i].detail ? p->owners[i].detail : "(other)");
 
 		table_row(table);
 		table_text(table, NAME, name);
@@ -106,16 +114,21 @@ static void print_process(struct ctl *ctl, const struct memory_process *p, bool 
 	struct table table;
 	char *bars = history(p);
 
-	fprintf(stdout, "%s%s, pid %u%s: %s resident, %.2f s after the start; %s\n", tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
-		units_bytes(UNITS_BUF, p->sums.rss), (double)p->time / 1e9, p->look_count > 1 ? bars : "looked at once");
+	fprintf(stdout, "%s%s, pid %u%s: %s resident, %.2f s after the start; %s\n",
+		tint(style, TINT_BOLD), p->name, p->pid, tint_end(style, TINT_BOLD),
+		units_bytes(UNITS_BUF, p->sums.rss), (double)p->time / 1e9,
+		p->look_count > 1 ? bars : "looked at once");
 	if (!p->areas)
-		fputs("  the kernel does not let this user look into it (/proc/PID/smaps): only the sum is known\n", stdout);
+		fputs("  the kernel does not let this user look into it (/proc/PID/smaps): only "
+		      "the sum is known\n",
+		      stdout);
 	free(bars);
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < p->owner_count;) {
 		struct memory_sums sums;
 		size_t end = owner_sums(p, i, &sums);
-		char *name = mem_format("  %s", p->owners[i].owner), *line = overhead(p->owners[i].owner, &sums);
+		char *name = mem_format("  %s", p->owners[i].owner),
+		     *line = overhead(p->owners[i].owner, &sums);
 
 		table_row(&table);
 		table_text(&table, NAME, name);
@@ -196,10 +209,13 @@ static void print(struct ctl *ctl, const struct memory *memory)
 	if (!memory->count && !memory->period)
 		fputs("nobody looked at the memory: SHINY_MEMORY_PERIOD was 0\n", stdout);
 	else if (memory->unseen)
-		fprintf(stdout, "%s%s %s not looked at: too short a life%s\n", tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, memory->unseen, "process"),
+		fprintf(stdout, "%s%s %s not looked at: too short a life%s\n",
+			tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, memory->unseen, "process"),
 			units_form(memory->unseen, "was", "were"), tint_end(&ctl->style, TINT_DIM));
 	if (memory->cost)
-		fprintf(stdout, "%slooking took %s of processor time%s\n", tint(&ctl->style, TINT_DIM), units_time(UNITS_BUF, memory->cost),
+		fprintf(stdout, "%slooking took %s of processor time%s\n",
+			tint(&ctl->style, TINT_DIM), units_time(UNITS_BUF, memory->cost),
 			tint_end(&ctl->style, TINT_DIM));
 }
 
@@ -215,7 +231,9 @@ static struct shiny_err *moment_of(const char *text, enum memory_moment *moment,
 	*moment = MEMORY_AT;
 	if (units_parse_time(text, time))
 		return NULL;
-	return shiny_err(SHINY_ERR_USAGE, "memory: --at %s: not last, peak or a time such as 2.5s since the start", text);
+	return shiny_err(SHINY_ERR_USAGE,
+			 "memory: --at %s: not last, peak or a time such as 2.5s since the start",
+			 text);
 }
 
 struct shiny_err *cmd_memory(struct ctl *ctl)
@@ -246,5 +264,7 @@ struct shiny_err *cmd_memory(struct ctl *ctl)
 		print(ctl, &memory);
 	}
 	memory_deinit(&memory);
-	return ctl_end(ctl, store, ctl->options.given[OPT_DETAILS] ? "tree --measure resident" : "memory --details");
+	return ctl_end(ctl, store,
+		       ctl->options.given[OPT_DETAILS] ? "tree --measure resident"
+						       : "memory --details");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_mismatches.c: `shinyctl mismatches`: frees that do not fit their allocations, with both stacks. */
+/* cmd_mismatches.c: `shinyctl mismatches`: frees that do not fit their allocations, with both
+ * stacks. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -21,16 +22,20 @@ static const char *const headings[MISMATCH_KINDS] = {
 static char *what_text(const struct mismatch *m)
 {
 	switch (m->kind) {
-	case MISMATCH_FAMILY: return mem_format("%s, then %s", name_of_api(m->got), name_of_api(m->freed));
+	case MISMATCH_FAMILY:
+		return mem_format("%s, then %s", name_of_api(m->got), name_of_api(m->freed));
 	case MISMATCH_SIZE:
-		return mem_format("%s of %s, %s of %s", name_of_api(m->got), units_bytes(UNITS_BUF, m->size), name_of_api(m->freed),
+		return mem_format("%s of %s, %s of %s", name_of_api(m->got),
+				  units_bytes(UNITS_BUF, m->size), name_of_api(m->freed),
 				  units_bytes(UNITS_BUF, m->claimed));
-	case MISMATCH_DOUBLE: return mem_format("%s, then %s again", name_of_api(m->got), name_of_api(m->freed));
+	case MISMATCH_DOUBLE:
+		return mem_format("%s, then %s again", name_of_api(m->got), name_of_api(m->freed));
 	default: return mem_text(name_of_api(m->freed));
 	}
 }
 
-static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store, const char *title, uint32_t stack)
+static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store, const char *title,
+				     uint32_t stack)
 {
 	const struct style *style = &ctl->style;
 	struct stack_lines lines = { 0 };
@@ -43,13 +48,18 @@ static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store,
 		return err;
 	for (size_t i = 0; i < lines.count && i < FRAMES_SHOWN; i++) {
 		const struct stack_line *line = &lines.rows[i];
-		char *text = line->file ? mem_format("%s  %s:%u", line->label, line->file, line->line)
-					: mem_format("%s  %s", line->label, line->module ? line->module : "");
-		size_t room = style->width ? style->width - 20 : style->longest ? 2 * style->longest : 4000;
+		char *text = line->file
+				     ? mem_format("%s  %s:%u", line->label, line->file, line->line)
+				     : mem_format("%s  %s", line->label,
+						  line->module ? line->module : "");
+		size_t room = style->width     ? style->width - 20
+			      : style->longest ? 2 * style->longest
+					       : 4000;
 		char *fitted = mem_alloc(4 * room + 8);
 
 		text_fit(fitted, 4 * room + 8, text, room, TEXT_CUT_MIDDLE);
-		fprintf(stdout, "    %-12s%s%s%s\n", i ? "" : title, tint(style, TINT_DIM), fitted, tint_end(style, TINT_DIM));
+		fprintf(stdout, "    %-12s%s%s%s\n", i ? "" : title, tint(style, TINT_DIM), fitted,
+			tint_end(style, TINT_DIM));
 		free(fitted);
 		free(text);
 	}
@@ -57,7 +67,8 @@ static struct shiny_err *print_stack(const struct ctl *ctl, struct store *store,
 	return NULL;
 }
 
-static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct mismatches *m, size_t limit)
+static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct mismatches *m,
+			       size_t limit)
 {
 	struct shiny_err *err = NULL;
 
@@ -66,14 +77,18 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 		char *what = what_text(row);
 
 		if (!i || row->kind != m->rows[i - 1].kind)
-			fprintf(stdout, "%s%s%s%s: %s\n", i ? "\n" : "", tint(&ctl->style, TINT_BOLD), headings[row->kind],
-				tint_end(&ctl->style, TINT_BOLD), units_count(UNITS_BUF, m->blocks[row->kind]));
-		fprintf(stdout, "  %s \xc3\x97 %s, first 0x%" PRIx64 " after %s\n", units_count(UNITS_BUF, row->count), what, row->address,
+			fprintf(stdout, "%s%s%s%s: %s\n", i ? "\n" : "",
+				tint(&ctl->style, TINT_BOLD), headings[row->kind],
+				tint_end(&ctl->style, TINT_BOLD),
+				units_count(UNITS_BUF, m->blocks[row->kind]));
+		fprintf(stdout, "  %s \xc3\x97 %s, first 0x%" PRIx64 " after %s\n",
+			units_count(UNITS_BUF, row->count), what, row->address,
 			units_time(UNITS_BUF, row->first_ns));
 		free(what);
 		err = print_stack(ctl, store, "allocated", row->allocation);
 		if (!err)
-			err = print_stack(ctl, store, "freed", row->first_free ? row->first_free : row->free);
+			err = print_stack(ctl, store, "freed",
+					  row->first_free ? row->first_free : row->free);
 		if (!err && row->first_free)
 			err = print_stack(ctl, store, "again", row->free);
 	}
@@ -83,7 +98,8 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 	return err;
 }
 
-static struct shiny_err *json_rows(struct json *json, struct store *store, const struct mismatches *m, size_t limit)
+static struct shiny_err *json_rows(struct json *json, struct store *store,
+				   const struct mismatches *m, size_t limit)
 {
 	struct shiny_err *err = NULL;
 
@@ -98,7 +114,8 @@ static struct shiny_err *json_rows(struct json *json, struct store *store, const
 		json_object(json, NULL);
 		json_text(json, "kind", mismatch_names[row->kind]);
 		json_number(json, "count", row->count);
-		json_text(json, "allocated_by", row->kind == MISMATCH_UNKNOWN ? NULL : name_of_api(row->got));
+		json_text(json, "allocated_by",
+			  row->kind == MISMATCH_UNKNOWN ? NULL : name_of_api(row->got));
 		json_text(json, "freed_by", name_of_api(row->freed));
 		json_number(json, "size", row->size);
 		json_number(json, "claimed", row->claimed);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_objects.c: `shinyctl objects`: what constructors and destructors say: objects by class, where they lay, how they ended. */
+/* cmd_objects.c: `shinyctl objects`: what constructors and destructors say: objects by class, where
+ * they lay, how they ended. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,7 +9,24 @@
 #include "../../base/units.h"
 #include "../ctl.h"
 
-enum { SHARE, BUILT, ENDED, START, INSIDE, STACK, STATIC, ELSEWHERE, DESTROYED, REUSED, FREED, PERSISTENT, BYTES, UNSEEN, NAME, COLUMNS };
+enum {
+	SHARE,
+	BUILT,
+	ENDED,
+	START,
+	INSIDE,
+	STACK,
+	STATIC,
+	ELSEWHERE,
+	DESTROYED,
+	REUSED,
+	FREED,
+	PERSISTENT,
+	BYTES,
+	UNSEEN,
+	NAME,
+	COLUMNS
+};
 static const struct column columns[COLUMNS] = {
 	[NAME] = {"class", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 	[SHARE] = {.title = "share", .kind = CELL_SHARE, .drop = 8},
@@ -33,7 +51,8 @@ static char *unseen_text(const struct constructed_row *r)
 	const char *none = r->constructors ? "" : ", no constructor";
 
 	if (r->inlined > 0 && r->unpatched)
-		return mem_format("%" PRId64 " inlined, %" PRIu64 " unpatched%s", r->inlined, r->unpatched, none);
+		return mem_format("%" PRId64 " inlined, %" PRIu64 " unpatched%s", r->inlined,
+				  r->unpatched, none);
 	if (r->inlined > 0)
 		return mem_format("%" PRId64 " inlined%s", r->inlined, none);
 	if (r->unpatched)
@@ -46,15 +65,24 @@ static void print(struct ctl *ctl, const struct constructed *c, size_t limit)
 	const struct constructed_row *t = &c->total;
 	struct table table;
 
-	fprintf(stdout, "%s, %s, %s, %s\n", units_noun(UNITS_NOUN_BUF, c->allocations, "allocation"),
-		units_noun(UNITS_NOUN_BUF, c->deallocations, "deallocation"), units_noun(UNITS_NOUN_BUF, t->constructions, "construction"),
+	fprintf(stdout, "%s, %s, %s, %s\n",
+		units_noun(UNITS_NOUN_BUF, c->allocations, "allocation"),
+		units_noun(UNITS_NOUN_BUF, c->deallocations, "deallocation"),
+		units_noun(UNITS_NOUN_BUF, t->constructions, "construction"),
 		units_noun(UNITS_NOUN_BUF, t->destructions, "destruction"));
-	fprintf(stdout, "  of the objects constructed, %s began a block, %s lay inside one, %s on the stack, %s in static data, %s elsewhere\n",
-		units_count(UNITS_BUF, t->places[PLACE_START]), units_count(UNITS_BUF, t->places[PLACE_INSIDE]),
-		units_count(UNITS_BUF, t->places[PLACE_STACK]), units_count(UNITS_BUF, t->places[PLACE_STATIC]),
+	fprintf(stdout,
+		"  of the objects constructed, %s began a block, %s lay inside one, %s on the "
+		"stack, %s in static data, %s elsewhere\n",
+		units_count(UNITS_BUF, t->places[PLACE_START]),
+		units_count(UNITS_BUF, t->places[PLACE_INSIDE]),
+		units_count(UNITS_BUF, t->places[PLACE_STACK]),
+		units_count(UNITS_BUF, t->places[PLACE_STATIC]),
 		units_count(UNITS_BUF, t->places[PLACE_ELSEWHERE]));
-	fprintf(stdout, "  destroyed (D) %s, constructed over (R) %s, freed with their block %s, persistent (P) %s\n", units_count(UNITS_BUF, t->destroyed),
-		units_count(UNITS_BUF, t->reused), units_count(UNITS_BUF, t->freed), units_count(UNITS_BUF, t->persistent));
+	fprintf(stdout,
+		"  destroyed (D) %s, constructed over (R) %s, freed with their block %s, "
+		"persistent (P) %s\n",
+		units_count(UNITS_BUF, t->destroyed), units_count(UNITS_BUF, t->reused),
+		units_count(UNITS_BUF, t->freed), units_count(UNITS_BUF, t->persistent));
 	table_init(&table, columns, COLUMNS);
 	table_total(&table, SHARE, t->constructions);
 	for (size_t i = 0; i < limit; i++) {
@@ -135,7 +163,9 @@ struct shiny_err *cmd_objects(struct ctl *ctl)
 	size_t limit;
 
 	if (!err)
-		err = ctl_loaded(store, &scope, constructed_load(store, &scope, ctl->options.text[OPT_MATCH], true, &constructed));
+		err = ctl_loaded(store, &scope,
+				 constructed_load(store, &scope, ctl->options.text[OPT_MATCH], true,
+						  &constructed));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, constructed.count, 30);

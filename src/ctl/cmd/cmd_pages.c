@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_pages.c: `shinyctl pages`: the pages of the heap at a moment: how full, of what, and what keeps them. */
+/* cmd_pages.c: `shinyctl pages`: the pages of the heap at a moment: how full, of what, and what
+ * keeps them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,40 +45,62 @@ static void print_answer(const struct ctl *ctl, const struct pages *p, uint64_t 
 	if (p->at == PAGES_AT_END)
 		fputs("at the end", stdout);
 	else
-		fprintf(stdout, "%s %s after the start", p->at == PAGES_AT_PEAK ? "at the peak of live bytes," : "at", units_time(UNITS_BUF, p->time));
+		fprintf(stdout, "%s %s after the start",
+			p->at == PAGES_AT_PEAK ? "at the peak of live bytes," : "at",
+			units_time(UNITS_BUF, p->time));
 	if (!t->pages) {
-		fprintf(stdout, ": nothing is live%s\n", p->at == PAGES_AT_TIME && !p->count ? ", and no process that had blocks still runs" : "");
+		fprintf(stdout, ": nothing is live%s\n",
+			p->at == PAGES_AT_TIME && !p->count
+				? ", and no process that had blocks still runs"
+				: "");
 		return;
 	}
 	fprintf(stdout, ": %s%s in use%s: %s in %s on %s (%s)\n", tint(&ctl->style, TINT_BOLD),
-		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES), tint_end(&ctl->style, TINT_BOLD),
-		units_bytes(UNITS_BUF, live_of(t)), units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_noun(UNITS_NOUN_BUF, t->pages, "page"),
-		PAGES_IN(t->pages));
-	fprintf(stdout, "  pinned       %s (%s), %s, by %s: %s %s less than %s, %s a single block\n", units_noun(UNITS_NOUN_BUF, t->pinned, "page"),
-		PAGES_IN(t->pinned), units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_bytes(UNITS_BUF, t->pinned_bytes),
-		units_count(UNITS_BUF, t->under), units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, under),
+		units_share(UNITS_BUF, (double)live_of(t), (double)t->pages * PAGE_BYTES),
+		tint_end(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, live_of(t)),
+		units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
+		units_noun(UNITS_NOUN_BUF, t->pages, "page"), PAGES_IN(t->pages));
+	fprintf(stdout,
+		"  pinned       %s (%s), %s, by %s: %s %s less than %s, %s a single block\n",
+		units_noun(UNITS_NOUN_BUF, t->pinned, "page"), PAGES_IN(t->pinned),
+		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages),
+		units_bytes(UNITS_BUF, t->pinned_bytes), units_count(UNITS_BUF, t->under),
+		units_form(t->under, "holds", "hold"), units_bytes(UNITS_BUF, under),
 		units_count(UNITS_BUF, t->single));
-	fprintf(stdout, "  reclaimable  %s (%s) if blocks of each size stood side by side\n", units_noun(UNITS_NOUN_BUF, reclaimable_of(t), "page"),
-		PAGES_IN(reclaimable_of(t)));
-	fprintf(stdout, "  huge pages   %s of %s of 2 MiB %s 90 %% of the pages in use; to back all takes %s more\n",
-		units_count(UNITS_BUF, fit_for_huge(t)), units_noun(UNITS_NOUN_BUF, t->ranges, "range"), units_form(fit_for_huge(t), "has", "have"),
+	fprintf(stdout, "  reclaimable  %s (%s) if blocks of each size stood side by side\n",
+		units_noun(UNITS_NOUN_BUF, reclaimable_of(t), "page"), PAGES_IN(reclaimable_of(t)));
+	fprintf(stdout,
+		"  huge pages   %s of %s of 2 MiB %s 90 %% of the pages in use; to back all takes "
+		"%s more\n",
+		units_count(UNITS_BUF, fit_for_huge(t)),
+		units_noun(UNITS_NOUN_BUF, t->ranges, "range"),
+		units_form(fit_for_huge(t), "has", "have"),
 		units_bytes(UNITS_BUF, t->ranges * RANGE_BYTES - t->pages * PAGE_BYTES));
-	fprintf(stdout, "  cache lines  %s of 64 B %s live bytes (%s)\n", units_count(UNITS_BUF, t->lines), units_form(t->lines, "holds", "hold"),
+	fprintf(stdout, "  cache lines  %s of 64 B %s live bytes (%s)\n",
+		units_count(UNITS_BUF, t->lines), units_form(t->lines, "holds", "hold"),
 		units_bytes(UNITS_BUF, t->lines * LINE_BYTES));
 	for (size_t i = 0; i < p->count; i++)
 		if (p->processes[i].sums.looked && p->processes[i].look_time < oldest)
 			oldest = p->processes[i].look_time;
 	if (t->looked)
-		fprintf(stdout, "  committed    %s by malloc and collected heaps, when %s of %s %s last looked at%s%s%s:\n"
-				"               %s resident, %s live then, %s of what was committed\n",
-			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked), units_noun(UNITS_NOUN_BUF, p->count, "process"),
-			units_form(t->looked, "was", "were"), p->at == PAGES_AT_END ? "" : ", up to ",
-			p->at == PAGES_AT_END ? "" : units_time(UNITS_BUF, p->time - oldest), p->at == PAGES_AT_END ? "" : " before",
-			units_bytes(UNITS_BUF, t->resident), units_bytes(UNITS_BUF, t->look_live),
+		fprintf(stdout,
+			"  committed    %s by malloc and collected heaps, when %s of %s %s last "
+			"looked at%s%s%s:\n"
+			"               %s resident, %s live then, %s of what was committed\n",
+			units_bytes(UNITS_BUF, t->committed), units_count(UNITS_BUF, t->looked),
+			units_noun(UNITS_NOUN_BUF, p->count, "process"),
+			units_form(t->looked, "was", "were"),
+			p->at == PAGES_AT_END ? "" : ", up to ",
+			p->at == PAGES_AT_END ? "" : units_time(UNITS_BUF, p->time - oldest),
+			p->at == PAGES_AT_END ? "" : " before", units_bytes(UNITS_BUF, t->resident),
+			units_bytes(UNITS_BUF, t->look_live),
 			units_share(UNITS_BUF, (double)t->look_live, (double)t->committed));
 	if (t->overlaps)
-		fprintf(stdout, "%s  %s %s inside others, whose end was not seen: %s count once%s\n", tint(&ctl->style, TINT_DIM),
-			units_noun(UNITS_NOUN_BUF, t->overlaps, "block"), units_form(t->overlaps, "begins", "begin"),
+		fprintf(stdout,
+			"%s  %s %s inside others, whose end was not seen: %s count once%s\n",
+			tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, t->overlaps, "block"),
+			units_form(t->overlaps, "begins", "begin"),
 			units_bytes(UNITS_BUF, t->overlap_bytes), tint_end(&ctl->style, TINT_DIM));
 }
 
@@ -85,11 +108,14 @@ static void print_use(const struct ctl *ctl, const struct pages_sums *t)
 {
 	enum { FROM, PAGES, PAGES_BAR, SHARE, RANGES, RANGES_BAR, THERE, THERE_BAR, USE_COLUMNS };
 	static const struct column columns[USE_COLUMNS] = {
-		[FROM] = {.title = "live", .kind = CELL_TEXT}, [PAGES] = {.title = "pages", .kind = CELL_COUNT},
-		[PAGES_BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD}, [SHARE] = {.title = "share", .kind = CELL_SHARE},
-		[RANGES] = {.title = "2 MiB ranges", .kind = CELL_COUNT}, [RANGES_BAR] = {.title = "", .kind = CELL_BAR, .drop = 2, .tint = TINT_GOOD},
-		[THERE] = {.title = "by pages in use", .kind = CELL_COUNT, .drop = 1},
-		[THERE_BAR] = {.title = "", .kind = CELL_BAR, .drop = 3, .tint = TINT_GOOD},
+		[FROM] = { .title = "live", .kind = CELL_TEXT },
+		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
+		[PAGES_BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
+		[SHARE] = { .title = "share", .kind = CELL_SHARE },
+		[RANGES] = { .title = "2 MiB ranges", .kind = CELL_COUNT },
+		[RANGES_BAR] = { .title = "", .kind = CELL_BAR, .drop = 2, .tint = TINT_GOOD },
+		[THERE] = { .title = "by pages in use", .kind = CELL_COUNT, .drop = 1 },
+		[THERE_BAR] = { .title = "", .kind = CELL_BAR, .drop = 3, .tint = TINT_GOOD },
 	};
 	struct table table;
 
@@ -100,7 +126,8 @@ static void print_use(const struct ctl *ctl, const struct pages_sums *t)
 	table_total(&table, RANGES_BAR, t->ranges);
 	table_total(&table, THERE_BAR, t->ranges);
 	for (unsigned i = 0; i < PAGES_TENTHS; i++) {
-		char *from = mem_format("%3u - %u %%", i * 100 / PAGES_TENTHS, (i + 1) * 100 / PAGES_TENTHS);
+		char *from = mem_format("%3u - %u %%", i * 100 / PAGES_TENTHS,
+					(i + 1) * 100 / PAGES_TENTHS);
 
 		table_row(&table);
 		table_text(&table, FROM, from);
@@ -117,13 +144,16 @@ static void print_use(const struct ctl *ctl, const struct pages_sums *t)
 	table_deinit(&table);
 }
 
-static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS], const uint64_t ranges[PAGE_SETS])
+static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS],
+		       const uint64_t ranges[PAGE_SETS])
 {
 	enum { SET, PAGES, SHARE, BAR, RANGES, SET_COLUMNS };
 	static const struct column columns[SET_COLUMNS] = {
-		[SET] = {.title = "states", .kind = CELL_TEXT, .tint = TINT_NAME}, [PAGES] = {.title = "pages", .kind = CELL_COUNT},
-		[SHARE] = {.title = "share", .kind = CELL_SHARE}, [BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD},
-		[RANGES] = {.title = "2 MiB ranges", .kind = CELL_COUNT},
+		[SET] = { .title = "states", .kind = CELL_TEXT, .tint = TINT_NAME },
+		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
+		[SHARE] = { .title = "share", .kind = CELL_SHARE },
+		[BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
+		[RANGES] = { .title = "2 MiB ranges", .kind = CELL_COUNT },
 	};
 	struct table table;
 	uint64_t all = 0;
@@ -148,12 +178,15 @@ static void print_sets(const struct ctl *ctl, const uint64_t pages[PAGE_SETS], c
 
 static void print_composition(const struct ctl *ctl, const struct pages *p)
 {
-	ctl_heading(ctl, "What ever lay on pages", p->at == PAGES_AT_END ? ": D destroyed, R reused without a free, P alive at the end"
-								    : " until then: D destroyed, R reused without a free, P live");
+	ctl_heading(ctl, "What ever lay on pages",
+		    p->at == PAGES_AT_END
+			    ? ": D destroyed, R reused without a free, P alive at the end"
+			    : " until then: D destroyed, R reused without a free, P live");
 	print_sets(ctl, p->total.ever, p->total.ever_ranges);
 	if (p->at == PAGES_AT_END)
 		return;
-	ctl_heading(ctl, "How what is live ends", ": D will be destroyed, R reused, P never ends: it keeps its page");
+	ctl_heading(ctl, "How what is live ends",
+		    ": D will be destroyed, R reused, P never ends: it keeps its page");
 	print_sets(ctl, p->total.fates, p->total.fate_ranges);
 }
 
@@ -161,15 +194,19 @@ static void print_buckets(const struct ctl *ctl, const struct pages_sums *t)
 {
 	enum { SIZE, BLOCKS, BYTES, PAGES, ALONE, RECLAIMABLE, RECLAIMABLE_BYTES, BUCKET_COLUMNS };
 	static const struct column columns[BUCKET_COLUMNS] = {
-		[SIZE] = {.title = "block size", .kind = CELL_TEXT}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-		[BYTES] = {.title = "live", .kind = CELL_BYTES}, [PAGES] = {.title = "pages", .kind = CELL_COUNT},
-		[ALONE] = {.title = "of this size only", .kind = CELL_COUNT, .drop = 1},
-		[RECLAIMABLE] = {.title = "reclaimable", .kind = CELL_COUNT, .tint = TINT_WARN},
-		[RECLAIMABLE_BYTES] = {.title = "", .kind = CELL_BYTES, .drop = 2},
+		[SIZE] = { .title = "block size", .kind = CELL_TEXT },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[BYTES] = { .title = "live", .kind = CELL_BYTES },
+		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
+		[ALONE] = { .title = "of this size only", .kind = CELL_COUNT, .drop = 1 },
+		[RECLAIMABLE] = { .title = "reclaimable", .kind = CELL_COUNT, .tint = TINT_WARN },
+		[RECLAIMABLE_BYTES] = { .title = "", .kind = CELL_BYTES, .drop = 2 },
 	};
 	struct table table;
 
-	ctl_heading(ctl, "By size", ": reclaimable are the pages of this size only, less what their blocks need side by side");
+	ctl_heading(ctl, "By size",
+		    ": reclaimable are the pages of this size only, less what their blocks need "
+		    "side by side");
 	table_init(&table, columns, BUCKET_COLUMNS);
 	for (unsigned i = 0; i < PAGES_BUCKETS; i++) {
 		const struct pages_bucket *bucket = &t->buckets[i];
@@ -191,10 +228,13 @@ static void print_pins(const struct ctl *ctl, const struct pages_pins *pins, con
 {
 	enum { IDLE, FREED, PINNED, HELD, BLOCKS, PAGES, NAME, PIN_COLUMNS };
 	const struct column columns[PIN_COLUMNS] = {
-		[IDLE] = {.title = "idle", .kind = CELL_BYTES, .tint = TINT_WARN}, [FREED] = {.title = "by it alone", .kind = CELL_COUNT},
-		[PINNED] = {.title = "pinned", .kind = CELL_COUNT}, [HELD] = {.title = "with", .kind = CELL_BYTES, .drop = 3},
-		[PAGES] = {.title = "of pages", .kind = CELL_COUNT, .drop = 1}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 2},
-		[NAME] = {what, CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+		[IDLE] = { .title = "idle", .kind = CELL_BYTES, .tint = TINT_WARN },
+		[FREED] = { .title = "by it alone", .kind = CELL_COUNT },
+		[PINNED] = { .title = "pinned", .kind = CELL_COUNT },
+		[HELD] = { .title = "with", .kind = CELL_BYTES, .drop = 3 },
+		[PAGES] = { .title = "of pages", .kind = CELL_COUNT, .drop = 1 },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 2 },
+		[NAME] = { what, CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	};
 	size_t count = 0, limit;
 	struct table table;
@@ -227,13 +267,15 @@ static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 {
 	enum { NAME, PID, PAGES, LIVE, USE, PINNED, RANGES, HUGE, COMMITTED, PROCESS_COLUMNS };
 	static const struct column columns[PROCESS_COLUMNS] = {
-		[NAME] = {"process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME}, [PID] = {.title = "pid", .kind = CELL_TEXT, .drop = 3},
-		[PAGES] = {.title = "pages", .kind = CELL_COUNT}, [LIVE] = {.title = "live", .kind = CELL_BYTES},
-		[USE] = {.title = "in use", .kind = CELL_TEXT},
-		[PINNED] = {.title = "pinned", .kind = CELL_COUNT, .tint = TINT_WARN},
-		[RANGES] = {.title = "2 MiB ranges", .kind = CELL_COUNT, .drop = 2},
-		[HUGE] = {.title = "fit for huge pages", .kind = CELL_COUNT, .drop = 1},
-		[COMMITTED] = {.title = "committed", .kind = CELL_BYTES, .drop = 4},
+		[NAME] = { "process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+		[PID] = { .title = "pid", .kind = CELL_TEXT, .drop = 3 },
+		[PAGES] = { .title = "pages", .kind = CELL_COUNT },
+		[LIVE] = { .title = "live", .kind = CELL_BYTES },
+		[USE] = { .title = "in use", .kind = CELL_TEXT },
+		[PINNED] = { .title = "pinned", .kind = CELL_COUNT, .tint = TINT_WARN },
+		[RANGES] = { .title = "2 MiB ranges", .kind = CELL_COUNT, .drop = 2 },
+		[HUGE] = { .title = "fit for huge pages", .kind = CELL_COUNT, .drop = 1 },
+		[COMMITTED] = { .title = "committed", .kind = CELL_BYTES, .drop = 4 },
 	};
 	size_t limit = ctl_limit(ctl, p->count, USUAL_PROCESSES);
 	struct table table;
@@ -251,7 +293,9 @@ static void print_processes_pages(const struct ctl *ctl, const struct pages *p)
 		table_text(&table, PID, pid);
 		table_number(&table, PAGES, process->sums.pages);
 		table_number(&table, LIVE, live_of(&process->sums));
-		table_text(&table, USE, units_share(UNITS_BUF, (double)live_of(&process->sums), (double)process->sums.pages * PAGE_BYTES));
+		table_text(&table, USE,
+			   units_share(UNITS_BUF, (double)live_of(&process->sums),
+				       (double)process->sums.pages * PAGE_BYTES));
 		table_number(&table, PINNED, process->sums.pinned);
 		table_number(&table, RANGES, process->sums.ranges);
 		table_number(&table, HUGE, fit_for_huge(&process->sums));
@@ -279,7 +323,9 @@ static void print_series(const struct ctl *ctl, const struct pages *p)
 	uint64_t *values = mem_zero(p->point_count + 1, sizeof(*values));
 
 	if (p->point_count)
-		ctl_heading(ctl, "Over time", ": bytes that are live, pages they lie on, and what share of these is not live");
+		ctl_heading(ctl, "Over time",
+			    ": bytes that are live, pages they lie on, and what share of these is "
+			    "not live");
 	for (unsigned k = 0; k < SERIES && p->point_count; k++) {
 		uint64_t most = 0, least = UINT64_MAX;
 		char *bars, *text;
@@ -297,9 +343,11 @@ static void print_series(const struct ctl *ctl, const struct pages *p)
 		if (k == 0)
 			text = mem_format("up to %s", units_bytes(UNITS_BUF, most));
 		else if (k == 1)
-			text = mem_format("up to %s (%s)", units_count(UNITS_BUF, most), PAGES_IN(most));
+			text = mem_format("up to %s (%s)", units_count(UNITS_BUF, most),
+					  PAGES_IN(most));
 		else
-			text = mem_format("%s to %s", units_share(UNITS_BUF, (double)least, 1000), units_share(UNITS_BUF, (double)most, 1000));
+			text = mem_format("%s to %s", units_share(UNITS_BUF, (double)least, 1000),
+					  units_share(UNITS_BUF, (double)most, 1000));
 		fprintf(stdout, "%-10s  %s  %s\n", names[k], bars, text);
 		free(bars);
 		free(text);
@@ -331,7 +379,8 @@ static void print_map(struct ctl *ctl, const struct pages *p, uint64_t under)
 		if (!p->processes[i].sums.pages)
 			continue;
 		putc('\n', stdout);
-		page_map_print(&ctl->style, &p->processes[i], (enum page_cell)ctl->options.number[OPT_CELL]);
+		page_map_print(&ctl->style, &p->processes[i],
+			       (enum page_cell)ctl->options.number[OPT_CELL]);
 	}
 	if (p->total.pages) {
 		putc('\n', stdout);
@@ -489,7 +538,9 @@ static void json_pins(struct ctl *ctl, const char *key, const struct pages_pins 
 
 static void json_pages(struct ctl *ctl, const struct pages *p, uint64_t under)
 {
-	static const char *const moments[] = { [PAGES_AT_END] = "end", [PAGES_AT_PEAK] = "peak", [PAGES_AT_TIME] = "time" };
+	static const char *const moments[] = {
+		[PAGES_AT_END] = "end", [PAGES_AT_PEAK] = "peak", [PAGES_AT_TIME] = "time"
+	};
 	struct json *json = &ctl->json;
 
 	json_text(json, "at", moments[p->at]);
@@ -543,7 +594,10 @@ static struct shiny_err *moment_of(const char *text, struct pages_ask *ask)
 	else if (units_parse_time(text, &ask->time))
 		ask->at = PAGES_AT_TIME;
 	else
-		return shiny_err(SHINY_ERR_USAGE, "pages: --at %s: not end, peak, a time such as 2.5s since the start, or a share such as 40%%", text);
+		return shiny_err(SHINY_ERR_USAGE,
+				 "pages: --at %s: not end, peak, a time such as 2.5s since the "
+				 "start, or a share such as 40%%",
+				 text);
 	return NULL;
 }
 
@@ -551,8 +605,12 @@ struct shiny_err *cmd_pages(struct ctl *ctl)
 {
 	bool map = ctl->options.given[OPT_MAP], json = CTL_JSON(ctl);
 	struct pages_ask ask = {
-		.under = ctl->options.number[OPT_UNDER], .points = map && !json ? 0 : PAGES_POINTS, .history = !map || json,
-		.match = ctl->options.text[OPT_MATCH], .full_names = ctl->options.given[OPT_FULL_NAMES], .progress = true,
+		.under = ctl->options.number[OPT_UNDER],
+		.points = map && !json ? 0 : PAGES_POINTS,
+		.history = !map || json,
+		.match = ctl->options.text[OPT_MATCH],
+		.full_names = ctl->options.given[OPT_FULL_NAMES],
+		.progress = true,
 	};
 	struct shiny_err *err = moment_of(ctl->options.text[OPT_PAGES_AT], &ask);
 	struct scope scope = { 0 };
@@ -574,5 +632,8 @@ struct shiny_err *cmd_pages(struct ctl *ctl)
 		print(ctl, &pages, ask.under);
 	}
 	pages_deinit(&pages);
-	return ctl_end(ctl, store, map ? "pages" : ask.at == PAGES_AT_END ? "pages --at peak" : "pages --map");
+	return ctl_end(ctl, store,
+		       map			? "pages"
+		       : ask.at == PAGES_AT_END ? "pages --at peak"
+						: "pages --map");
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_paper.c: `shinyctl paper`: the figures of "Shiny Objects" (Upadhyay & Venkat, POMACS 10(1):20, 2026), of a program that nobody rebuilt.
+ * cmd_paper.c: `shinyctl paper`: the figures of "Shiny Objects" (Upadhyay & Venkat, POMACS
+ * 10(1):20, 2026), of a program that nobody rebuilt.
  *
- * Each figure is what the analysis of its name says, in the paper's terms; the verb of that analysis says more.
+ * Each figure is what the analysis of its name says, in the paper's terms; the verb of that
+ * analysis says more.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,15 +38,20 @@ static void figures_deinit(struct figures *f)
 	diagnose_deinit(&f->diagnoses);
 }
 
-static struct shiny_err *figures_load(struct ctl *ctl, struct store *store, const struct scope *scope, struct figures *f)
+static struct shiny_err *figures_load(struct ctl *ctl, struct store *store,
+				      const struct scope *scope, struct figures *f)
 {
-	struct pages_ask ask = { .at = PAGES_AT_PEAK, .under = PAGES_UNDER, .history = true, .full_names = ctl->options.given[OPT_FULL_NAMES],
+	struct pages_ask ask = { .at = PAGES_AT_PEAK,
+				 .under = PAGES_UNDER,
+				 .history = true,
+				 .full_names = ctl->options.given[OPT_FULL_NAMES],
 				 .progress = true };
 	bool full = ask.full_names;
 	struct shiny_err *err = diagnose_know(store, scope, full, true, &f->known);
 
 	if (!err)
-		err = lifetimes_load(store, scope, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS, full, true, &f->lifetimes);
+		err = lifetimes_load(store, scope, GROUP_TYPE, NULL, LIFETIMES_BY_BLOCKS, full,
+				     true, &f->lifetimes);
 	if (!err)
 		err = sizes_load(store, scope, NULL, SIZES_BY_BLOCKS, full, true, &f->sizes);
 	if (!err)
@@ -56,17 +63,33 @@ static struct shiny_err *figures_load(struct ctl *ctl, struct store *store, cons
 
 /* ---- text ---- */
 
-enum { WHO, PROCESSES, ALLOCATIONS, DEALLOCATIONS, CONSTRUCTIONS, DESTRUCTIONS, RATIO, STREAM_COLUMNS };
+enum {
+	WHO,
+	PROCESSES,
+	ALLOCATIONS,
+	DEALLOCATIONS,
+	CONSTRUCTIONS,
+	DESTRUCTIONS,
+	RATIO,
+	STREAM_COLUMNS
+};
 static const struct column stream_columns[STREAM_COLUMNS] = {
-	[WHO] = {"role", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME}, [PROCESSES] = {.title = "processes", .kind = CELL_COUNT, .drop = 1},
-	[ALLOCATIONS] = {.title = "allocations", .kind = CELL_COUNT}, [DEALLOCATIONS] = {.title = "deallocations", .kind = CELL_COUNT},
-	[CONSTRUCTIONS] = {.title = "constructions", .kind = CELL_COUNT}, [DESTRUCTIONS] = {.title = "destructions", .kind = CELL_COUNT},
-	[RATIO] = {.title = "constructions/allocation", .kind = CELL_TEXT, .drop = 2},
+	[WHO] = { "role", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[PROCESSES] = { .title = "processes", .kind = CELL_COUNT, .drop = 1 },
+	[ALLOCATIONS] = { .title = "allocations", .kind = CELL_COUNT },
+	[DEALLOCATIONS] = { .title = "deallocations", .kind = CELL_COUNT },
+	[CONSTRUCTIONS] = { .title = "constructions", .kind = CELL_COUNT },
+	[DESTRUCTIONS] = { .title = "destructions", .kind = CELL_COUNT },
+	[RATIO] = { .title = "constructions/allocation", .kind = CELL_TEXT, .drop = 2 },
 };
 
-static void stream_row(struct table *table, const char *name, const struct streams *s, const struct streams_row *row)
+static void stream_row(struct table *table, const char *name, const struct streams *s,
+		       const struct streams_row *row)
 {
-	char *ratio = mem_format("%24.2f", row->allocations ? (double)streams_constructions(s, row) / (double)row->allocations : 0);
+	char *ratio =
+		mem_format("%24.2f", row->allocations ? (double)streams_constructions(s, row) /
+								(double)row->allocations
+						      : 0);
 
 	table_row(table);
 	table_text(table, WHO, name);
@@ -92,12 +115,16 @@ static void print_f6(struct ctl *ctl, const struct streams *s)
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 	if (!s->recorded)
-		fprintf(stdout, "%sconstructions and destructions are the least that there were: constructors were not recorded (SHINY_CTORS, for programs with "
-			"symbols)%s\n", tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout,
+			"%sconstructions and destructions are the least that there were: "
+			"constructors were not recorded (SHINY_CTORS, for programs with "
+			"symbols)%s\n",
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM));
 }
 
 /* The types with the most blocks in a population. Returns how many. */
-static size_t top_types(const struct lifetimes *l, enum population p, const struct lifetime_row *top[TYPES_NAMED])
+static size_t top_types(const struct lifetimes *l, enum population p,
+			const struct lifetime_row *top[TYPES_NAMED])
 {
 	size_t count = 0;
 
@@ -137,26 +164,33 @@ static void print_f7(struct ctl *ctl, const struct lifetimes *l)
 	}
 	if (first < DISTRIBUTION_OCTAVES) {
 		bars = bars_text(ended + first, last - first + 1, SERIES_COLUMNS);
-		fprintf(stdout, "ended        %s  %s to %s, an octave a column\n", bars, units_time(UNITS_BUF, first ? UINT64_C(1) << first : 0),
+		fprintf(stdout, "ended        %s  %s to %s, an octave a column\n", bars,
+			units_time(UNITS_BUF, first ? UINT64_C(1) << first : 0),
 			units_time(UNITS_BUF, UINT64_C(2) << last));
 		free(bars);
 		bars = bars_text(alive + first, last - first + 1, SERIES_COLUMNS);
 		fprintf(stdout, "never ended  %s  by age\n", bars);
 		free(bars);
 	}
-	fprintf(stdout, "of all: D destroyed %s, R reused %s, P persistent %s; Z needs accesses, which are not recorded\n",
-		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks), units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
+	fprintf(stdout,
+		"of all: D destroyed %s, R reused %s, P persistent %s; Z needs accesses, which are "
+		"not recorded\n",
+		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
+		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
 		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
 	for (enum population p = POPULATION_MIDDLE; p < POPULATIONS; p++) {
 		const struct lifetime_row *top[TYPES_NAMED + 1];
 		size_t count = top_types(l, p, top);
 
-		fprintf(stdout, "%-7s%s of the blocks:", population_names[p], units_share(UNITS_BUF, (double)t->population[p], (double)t->blocks));
+		fprintf(stdout, "%-7s%s of the blocks:", population_names[p],
+			units_share(UNITS_BUF, (double)t->population[p], (double)t->blocks));
 		for (size_t i = 0; i < count; i++) {
 			char name[256];
 
 			text_fit(name, sizeof(name), top[i]->name, 32, TEXT_CUT_MIDDLE);
-			fprintf(stdout, "%s %s %s", i ? "," : "", name, units_share(UNITS_BUF, (double)top[i]->population[p], (double)t->population[p]));
+			fprintf(stdout, "%s %s %s", i ? "," : "", name,
+				units_share(UNITS_BUF, (double)top[i]->population[p],
+					    (double)t->population[p]));
 		}
 		putc('\n', stdout);
 	}
@@ -166,9 +200,11 @@ static void print_f8(struct ctl *ctl, const struct sizes *s)
 {
 	enum { UP_TO, BLOCKS, BAR, LIVED, PERSISTENT, COLUMNS };
 	static const struct column columns[COLUMNS] = {
-		[UP_TO] = {.title = "size up to", .kind = CELL_BYTES}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-		[BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD}, [LIVED] = {.title = "lived, geometric mean", .kind = CELL_TIME},
-		[PERSISTENT] = {.title = "persistent", .kind = CELL_COUNT},
+		[UP_TO] = { .title = "size up to", .kind = CELL_BYTES },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
+		[LIVED] = { .title = "lived, geometric mean", .kind = CELL_TIME },
+		[PERSISTENT] = { .title = "persistent", .kind = CELL_COUNT },
 	};
 	struct table table;
 
@@ -185,7 +221,8 @@ static void print_f8(struct ctl *ctl, const struct sizes *s)
 		table_number(&table, BLOCKS, o->sums.blocks);
 		table_number(&table, BAR, o->sums.blocks);
 		if (o->ages.ended)
-			table_number(&table, LIVED, (uint64_t)distribution_geometric_mean(&o->ages));
+			table_number(&table, LIVED,
+				     (uint64_t)distribution_geometric_mean(&o->ages));
 		table_number(&table, PERSISTENT, o->ages.censored);
 	}
 	table_print(&table, &ctl->style);
@@ -202,23 +239,42 @@ static void print_f9(struct ctl *ctl, const struct pages *p)
 	for (unsigned set = 0; set < PAGE_SETS; set++) {
 		if (!t->ever[set])
 			continue;
-		fprintf(stdout, "%s %s %s", any ? "," : "", page_set_names[set], units_count(UNITS_BUF, t->ever[set]));
+		fprintf(stdout, "%s %s %s", any ? "," : "", page_set_names[set],
+			units_count(UNITS_BUF, t->ever[set]));
 		any = true;
 	}
 	fprintf(stdout, "%s\n", any ? " pages" : " nothing");
-	fprintf(stdout, "in use %s of the bytes of %s; %s of them, %s, %s kept by a single block or less than %d B\n",
-		units_share(UNITS_BUF, pages_utilization(t), 1), units_noun(UNITS_NOUN_BUF, t->pages, "page"), units_count(UNITS_BUF, t->pinned),
-		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages), units_form(t->pinned, "is", "are"), PAGES_UNDER);
+	fprintf(stdout,
+		"in use %s of the bytes of %s; %s of them, %s, %s kept by a single block or less "
+		"than %d B\n",
+		units_share(UNITS_BUF, pages_utilization(t), 1),
+		units_noun(UNITS_NOUN_BUF, t->pages, "page"), units_count(UNITS_BUF, t->pinned),
+		units_share(UNITS_BUF, (double)t->pinned, (double)t->pages),
+		units_form(t->pinned, "is", "are"), PAGES_UNDER);
 }
 
 static void print_f10(struct ctl *ctl, const struct pooling *p)
 {
-	enum { SIZE, BLOCKS, CALLS, POOLED, CYCLES, POOLED_CYCLES, FREE_PAGES, POOLED_PAGES, COLUMNS };
+	enum {
+		SIZE,
+		BLOCKS,
+		CALLS,
+		POOLED,
+		CYCLES,
+		POOLED_CYCLES,
+		FREE_PAGES,
+		POOLED_PAGES,
+		COLUMNS
+	};
 	static const struct column columns[COLUMNS] = {
-		[SIZE] = {.title = "size", .kind = CELL_TEXT, .tint = TINT_NAME}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 1},
-		[CALLS] = {.title = "calls", .kind = CELL_COUNT}, [POOLED] = {.title = "with pools", .kind = CELL_COUNT},
-		[CYCLES] = {.title = "cycles", .kind = CELL_COUNT, .drop = 2}, [POOLED_CYCLES] = {.title = "with pools", .kind = CELL_COUNT, .drop = 2},
-		[FREE_PAGES] = {.title = "reclaimable pages", .kind = CELL_COUNT}, [POOLED_PAGES] = {.title = "with pools", .kind = CELL_COUNT},
+		[SIZE] = { .title = "size", .kind = CELL_TEXT, .tint = TINT_NAME },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 1 },
+		[CALLS] = { .title = "calls", .kind = CELL_COUNT },
+		[POOLED] = { .title = "with pools", .kind = CELL_COUNT },
+		[CYCLES] = { .title = "cycles", .kind = CELL_COUNT, .drop = 2 },
+		[POOLED_CYCLES] = { .title = "with pools", .kind = CELL_COUNT, .drop = 2 },
+		[FREE_PAGES] = { .title = "reclaimable pages", .kind = CELL_COUNT },
+		[POOLED_PAGES] = { .title = "with pools", .kind = CELL_COUNT },
 	};
 	struct table table;
 
@@ -241,18 +297,21 @@ static void print_f10(struct ctl *ctl, const struct pooling *p)
 	table_deinit(&table);
 }
 
-static void print_series(const struct ctl *ctl, const char *name, const struct activity *a, size_t offset)
+static void print_series(const struct ctl *ctl, const char *name, const struct activity *a,
+			 size_t offset)
 {
 	uint64_t *values = mem_zero(a->count + 1, sizeof(*values)), most = 0;
 	char *bars;
 
 	for (size_t i = 0; i < a->total.count; i++) {
-		memcpy(&values[a->total.first + i], (const char *)&a->total.points[i] + offset, sizeof(*values));
+		memcpy(&values[a->total.first + i], (const char *)&a->total.points[i] + offset,
+		       sizeof(*values));
 		if (values[a->total.first + i] > most)
 			most = values[a->total.first + i];
 	}
 	bars = bars_text(values, a->count, SERIES_COLUMNS);
-	fprintf(stdout, "%-12s %s%s%s  at most %s\n", name, tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), units_count(UNITS_BUF, most));
+	fprintf(stdout, "%-12s %s%s%s  at most %s\n", name, tint(&ctl->style, TINT_GOOD), bars,
+		tint_end(&ctl->style, TINT_GOOD), units_count(UNITS_BUF, most));
 	free(bars);
 	free(values);
 }
@@ -264,7 +323,9 @@ static void print_f11(struct ctl *ctl, const struct activity *a)
 	print_series(ctl, "types", a, offsetof(struct activity_point, types));
 	print_series(ctl, "pages", a, offsetof(struct activity_point, pages));
 	print_series(ctl, "cache lines", a, offsetof(struct activity_point, lines));
-	ctl_heading(ctl, "F12 In use over time, and F13, mispredictions and heavy operations by type", "");
+	ctl_heading(ctl,
+		    "F12 In use over time, and F13, mispredictions and heavy operations by type",
+		    "");
 	fprintf(stdout, "accesses and hardware counters are not recorded\n");
 }
 
@@ -272,7 +333,8 @@ static void print_f14(struct ctl *ctl, const struct diagnoses *d)
 {
 	ctl_heading(ctl, "F14 Diagnosis (shinyctl diagnose)", "");
 	for (size_t i = 0; i < SYMPTOMS; i++)
-		fprintf(stdout, "%-12s %-8s%s\n", symptom_names[i], verdict_names[d->at[i].verdict], d->at[i].advice ? d->at[i].advice : d->at[i].measure);
+		fprintf(stdout, "%-12s %-8s%s\n", symptom_names[i], verdict_names[d->at[i].verdict],
+			d->at[i].advice ? d->at[i].advice : d->at[i].measure);
 }
 
 static void print(struct ctl *ctl, const struct figures *f)
@@ -288,7 +350,8 @@ static void print(struct ctl *ctl, const struct figures *f)
 
 /* ---- JSON ---- */
 
-static void json_streams_row(struct json *json, const char *key, const char *name, const struct streams *s, const struct streams_row *row)
+static void json_streams_row(struct json *json, const char *key, const char *name,
+			     const struct streams *s, const struct streams_row *row)
 {
 	json_object_line(json, key);
 	json_text(json, "name", name);
@@ -354,7 +417,8 @@ static void json_f8_to_f10(struct json *json, const struct figures *f)
 	json_end(json);
 	json_array(json, "F10");
 	for (unsigned i = 0; i <= PAGES_BUCKETS; i++) {
-		const struct pooling_row *row = i < PAGES_BUCKETS ? &f->known.pooling.buckets[i] : &f->known.pooling.total;
+		const struct pooling_row *row =
+			i < PAGES_BUCKETS ? &f->known.pooling.buckets[i] : &f->known.pooling.total;
 
 		json_object_line(json, NULL);
 		json_text(json, "size", i < PAGES_BUCKETS ? pages_bucket_names[i] : "all");
@@ -393,7 +457,8 @@ static void json_f11_to_f14(struct json *json, const struct figures *f)
 	json_end(json);
 }
 
-static void json_figures(struct json *json, const char *file, const struct streams *s, const struct figures *f)
+static void json_figures(struct json *json, const char *file, const struct streams *s,
+			 const struct figures *f)
 {
 	json_object(json, NULL);
 	json_text(json, "file", file);
@@ -428,7 +493,8 @@ static struct shiny_err *one(struct ctl *ctl)
 	if (!err && CTL_JSON(ctl)) {
 		ctl_document(ctl);
 		json_array(&ctl->json, "files");
-		json_figures(&ctl->json, ctl->options.operands[0], &figures.known.streams, &figures);
+		json_figures(&ctl->json, ctl->options.operands[0], &figures.known.streams,
+			     &figures);
 		json_end(&ctl->json);
 	} else if (!err) {
 		print(ctl, &figures);
@@ -477,7 +543,8 @@ static struct shiny_err *several(struct ctl *ctl)
 		titled[WHO].title = "session";
 		table_init(&table, titled, STREAM_COLUMNS);
 		for (size_t i = 0; i < count; i++)
-			stream_row(&table, text_base(ctl->options.operands[i]), &streams[i], &streams[i].total);
+			stream_row(&table, text_base(ctl->options.operands[i]), &streams[i],
+				   &streams[i].total);
 		table_print(&table, &ctl->style);
 		table_deinit(&table);
 	}

@@ -21,14 +21,20 @@ static const char *later(char out[UNITS_TEXT], const struct peaks *p)
 
 static void print_answer(const struct ctl *ctl, const struct peaks *p, const struct peak *peak)
 {
-	fprintf(stdout, "%s%s%s live %s, in %s, %s after the start, of %s\n", tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->bytes),
-		tint_end(&ctl->style, TINT_BOLD), peak == &p->peaks[p->highest] ? "at most" : "then", units_noun(UNITS_NOUN_BUF, peak->blocks, "block"),
+	fprintf(stdout, "%s%s%s live %s, in %s, %s after the start, of %s\n",
+		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->bytes),
+		tint_end(&ctl->style, TINT_BOLD),
+		peak == &p->peaks[p->highest] ? "at most" : "then",
+		units_noun(UNITS_NOUN_BUF, peak->blocks, "block"),
 		units_time(UNITS_BUF, peak->time), units_time(UNITS_BUF, p->duration));
-	fprintf(stdout, "  transient  %s (%s) in %s: gone %s\n", units_bytes(UNITS_BUF, peak->soon_bytes),
-		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes), units_noun(UNITS_NOUN_BUF, peak->soon_blocks, "block"),
-		later(UNITS_BUF, p));
-	fprintf(stdout, "  lasting    %s (%s) in %s\n", units_bytes(UNITS_BUF, peak->bytes - peak->soon_bytes),
-		units_share(UNITS_BUF, (double)(peak->bytes - peak->soon_bytes), (double)peak->bytes),
+	fprintf(stdout, "  transient  %s (%s) in %s: gone %s\n",
+		units_bytes(UNITS_BUF, peak->soon_bytes),
+		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes),
+		units_noun(UNITS_NOUN_BUF, peak->soon_blocks, "block"), later(UNITS_BUF, p));
+	fprintf(stdout, "  lasting    %s (%s) in %s\n",
+		units_bytes(UNITS_BUF, peak->bytes - peak->soon_bytes),
+		units_share(UNITS_BUF, (double)(peak->bytes - peak->soon_bytes),
+			    (double)peak->bytes),
 		units_noun(UNITS_NOUN_BUF, peak->blocks - peak->soon_blocks, "block"));
 }
 
@@ -36,9 +42,13 @@ static void print_peaks(const struct ctl *ctl, const struct peaks *p, const stru
 {
 	enum { SHOWN, NUMBER, TIME, BYTES, BAR, BLOCKS, SOON, PEAK_COLUMNS };
 	static const struct column columns[PEAK_COLUMNS] = {
-		[SHOWN] = {.title = " ", .kind = CELL_TEXT}, [NUMBER] = {.title = "peak", .kind = CELL_COUNT}, [TIME] = {.title = "after", .kind = CELL_TIME},
-		[BYTES] = {.title = "live bytes", .kind = CELL_BYTES}, [BAR] = {.title = "", .kind = CELL_BAR, .tint = TINT_GOOD},
-		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT}, [SOON] = {.title = "transient", .kind = CELL_BYTES},
+		[SHOWN] = { .title = " ", .kind = CELL_TEXT },
+		[NUMBER] = { .title = "peak", .kind = CELL_COUNT },
+		[TIME] = { .title = "after", .kind = CELL_TIME },
+		[BYTES] = { .title = "live bytes", .kind = CELL_BYTES },
+		[BAR] = { .title = "", .kind = CELL_BAR, .tint = TINT_GOOD },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[SOON] = { .title = "transient", .kind = CELL_BYTES },
 	};
 	struct table table;
 
@@ -63,14 +73,18 @@ static void print_peaks(const struct ctl *ctl, const struct peaks *p, const stru
 	table_deinit(&table);
 }
 
-static void print_rows(const struct ctl *ctl, const struct peak *peak, enum group_by by, size_t limit)
+static void print_rows(const struct ctl *ctl, const struct peak *peak, enum group_by by,
+		       size_t limit)
 {
 	enum { SHARE, BAR, BYTES, BLOCKS, SOON, LASTING, NAME, ROW_COLUMNS };
 	const struct column columns[ROW_COLUMNS] = {
-		[SHARE] = {.title = "share", .kind = CELL_SHARE}, [BAR] = {.title = "", .kind = CELL_BAR, .drop = 2, .tint = TINT_GOOD},
-		[BYTES] = {.title = "bytes", .kind = CELL_BYTES}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 1},
-		[SOON] = {.title = "transient", .kind = CELL_BYTES}, [LASTING] = {.title = "lasting", .kind = CELL_BYTES},
-		[NAME] = {group_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+		[SHARE] = { .title = "share", .kind = CELL_SHARE },
+		[BAR] = { .title = "", .kind = CELL_BAR, .drop = 2, .tint = TINT_GOOD },
+		[BYTES] = { .title = "bytes", .kind = CELL_BYTES },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 1 },
+		[SOON] = { .title = "transient", .kind = CELL_BYTES },
+		[LASTING] = { .title = "lasting", .kind = CELL_BYTES },
+		[NAME] = { group_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	};
 	struct table table;
 
@@ -99,10 +113,13 @@ static void print_each(const struct ctl *ctl, const struct peaks *p, enum group_
 {
 	enum { PROCESS, TIME, BYTES, BLOCKS, SOON, TOP_BYTES, TOP, PROCESS_COLUMNS };
 	const struct column columns[PROCESS_COLUMNS] = {
-		[PROCESS] = {.title = "process", .kind = CELL_TEXT, .tint = TINT_NAME}, [TIME] = {.title = "after", .kind = CELL_TIME},
-		[BYTES] = {.title = "live bytes", .kind = CELL_BYTES}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 1},
-		[SOON] = {.title = "transient", .kind = CELL_BYTES}, [TOP_BYTES] = {.title = "of that", .kind = CELL_BYTES},
-		[TOP] = {group_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+		[PROCESS] = { .title = "process", .kind = CELL_TEXT, .tint = TINT_NAME },
+		[TIME] = { .title = "after", .kind = CELL_TIME },
+		[BYTES] = { .title = "live bytes", .kind = CELL_BYTES },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 1 },
+		[SOON] = { .title = "transient", .kind = CELL_BYTES },
+		[TOP_BYTES] = { .title = "of that", .kind = CELL_BYTES },
+		[TOP] = { group_names[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	};
 	size_t limit = p->process_count < USUAL_PROCESSES ? p->process_count : USUAL_PROCESSES;
 	struct table table;
@@ -129,7 +146,8 @@ static void print_each(const struct ctl *ctl, const struct peaks *p, enum group_
 	}
 	table_print(&table, &ctl->style);
 	if (limit < p->process_count)
-		fprintf(stdout, "%s… and %s%s\n", tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, p->process_count - limit, "more process"),
+		fprintf(stdout, "%s… and %s%s\n", tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, p->process_count - limit, "more process"),
 			tint_end(&ctl->style, TINT_DIM));
 	table_deinit(&table);
 }
@@ -185,7 +203,8 @@ static void json_peaks(struct ctl *ctl, const struct peaks *p, enum group_by by)
 	json_end(json);
 }
 
-static struct shiny_err *load_groups(struct ctl *ctl, struct store *store, enum group_by by, struct groups *out)
+static struct shiny_err *load_groups(struct ctl *ctl, struct store *store, enum group_by by,
+				     struct groups *out)
 {
 	struct component_rules *rules = NULL;
 	struct shiny_err *err;
@@ -210,13 +229,16 @@ static struct shiny_err *transient_time(const struct ctl *ctl, uint64_t *soon)
 }
 
 /* Which of the peaks to tell about; NULL: nothing was ever live. */
-static struct shiny_err *choose(const struct ctl *ctl, const struct peaks *p, const struct peak **out)
+static struct shiny_err *choose(const struct ctl *ctl, const struct peaks *p,
+				const struct peak **out)
 {
-	uint64_t number = ctl->options.given[OPT_PEAK_NUMBER] ? ctl->options.number[OPT_PEAK_NUMBER] : p->highest + 1;
+	uint64_t number = ctl->options.given[OPT_PEAK_NUMBER] ? ctl->options.number[OPT_PEAK_NUMBER]
+							      : p->highest + 1;
 
 	*out = number <= p->count ? &p->peaks[number - 1] : NULL;
 	if (!*out && p->count)
-		return shiny_err(SHINY_ERR_USAGE, "peak: --number %s: there %s", ctl->options.text[OPT_PEAK_NUMBER],
+		return shiny_err(SHINY_ERR_USAGE, "peak: --number %s: there %s",
+				 ctl->options.text[OPT_PEAK_NUMBER],
 				 p->count == 1 ? "is one peak" : "are fewer peaks");
 	return NULL;
 }

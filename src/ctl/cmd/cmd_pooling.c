@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_pooling.c: `shinyctl pooling`: what pools of one size and lifetime would save; a model, and it says so. */
+/* cmd_pooling.c: `shinyctl pooling`: what pools of one size and lifetime would save; a model, and
+ * it says so. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +14,41 @@
 
 static void print_model(const struct ctl *ctl, const struct pooling *p)
 {
-	fprintf(stdout, "%sa model%s: what if blocks of one size class and one lifetime shared a pool?\n%sconstants:", tint(&ctl->style, TINT_BOLD),
-		tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, TINT_DIM));
+	fprintf(stdout,
+		"%sa model%s: what if blocks of one size class and one lifetime shared a "
+		"pool?\n%sconstants:",
+		tint(&ctl->style, TINT_BOLD), tint_end(&ctl->style, TINT_BOLD),
+		tint(&ctl->style, TINT_DIM));
 	for (size_t i = 0; i < POOLING_CONSTANTS; i++)
-		fprintf(stdout, " %s=%" PRIu64, pooling_constant_list[i].name, pooling_constant_value(&pooling_constant_list[i], &p->constants));
+		fprintf(stdout, " %s=%" PRIu64, pooling_constant_list[i].name,
+			pooling_constant_value(&pooling_constant_list[i], &p->constants));
 	fprintf(stdout, " (--constants)%s\n\n", tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_summary(struct ctl *ctl, const struct pooling *p)
 {
-	enum { WHAT, CALLS, SLOW, DESTRUCTORS, CYCLES, SHARE, PEAK, END, RECLAIMABLE, SUMMARY_COLUMNS };
+	enum {
+		WHAT,
+		CALLS,
+		SLOW,
+		DESTRUCTORS,
+		CYCLES,
+		SHARE,
+		PEAK,
+		END,
+		RECLAIMABLE,
+		SUMMARY_COLUMNS
+	};
 	static const struct column summary[SUMMARY_COLUMNS] = {
-		[WHAT] = {.title = "", .kind = CELL_TEXT, .tint = TINT_BOLD}, [CALLS] = {.title = "calls", .kind = CELL_COUNT},
-		[SLOW] = {.title = "slow", .kind = CELL_COUNT, .drop = 2}, [DESTRUCTORS] = {.title = "destructors", .kind = CELL_COUNT, .drop = 3},
-		[CYCLES] = {.title = "cycles", .kind = CELL_COUNT}, [SHARE] = {.title = "", .kind = CELL_SHARE},
-		[PEAK] = {.title = "pages at peak", .kind = CELL_COUNT}, [END] = {.title = "at end", .kind = CELL_COUNT},
-		[RECLAIMABLE] = {.title = "reclaimable", .kind = CELL_COUNT, .drop = 1},
+		[WHAT] = { .title = "", .kind = CELL_TEXT, .tint = TINT_BOLD },
+		[CALLS] = { .title = "calls", .kind = CELL_COUNT },
+		[SLOW] = { .title = "slow", .kind = CELL_COUNT, .drop = 2 },
+		[DESTRUCTORS] = { .title = "destructors", .kind = CELL_COUNT, .drop = 3 },
+		[CYCLES] = { .title = "cycles", .kind = CELL_COUNT },
+		[SHARE] = { .title = "", .kind = CELL_SHARE },
+		[PEAK] = { .title = "pages at peak", .kind = CELL_COUNT },
+		[END] = { .title = "at end", .kind = CELL_COUNT },
+		[RECLAIMABLE] = { .title = "reclaimable", .kind = CELL_COUNT, .drop = 1 },
 	};
 	const struct pooling_row *t = &p->total;
 	const struct {
@@ -60,11 +80,14 @@ static void print_summary(struct ctl *ctl, const struct pooling *p)
 	}
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	fprintf(stdout, "%s%s, %s, of them %s; %s with %s\nmost bytes were live at %s", tint(&ctl->style, TINT_DIM),
-		units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes), units_noun(UNITS_NOUN_BUF, t->objects, "object"),
-		units_noun(UNITS_NOUN_BUF, t->pools, "pool"), units_noun(UNITS_NOUN_BUF, t->most, "slot"), units_time(UNITS_BUF, p->peak_time));
+	fprintf(stdout, "%s%s, %s, of them %s; %s with %s\nmost bytes were live at %s",
+		tint(&ctl->style, TINT_DIM), units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
+		units_bytes(UNITS_BUF, t->bytes), units_noun(UNITS_NOUN_BUF, t->objects, "object"),
+		units_noun(UNITS_NOUN_BUF, t->pools, "pool"),
+		units_noun(UNITS_NOUN_BUF, t->most, "slot"), units_time(UNITS_BUF, p->peak_time));
 	if (p->collected)
-		fprintf(stdout, "; left out: %s", units_noun(UNITS_NOUN_BUF, p->collected, "garbage-collected object"));
+		fprintf(stdout, "; left out: %s",
+			units_noun(UNITS_NOUN_BUF, p->collected, "garbage-collected object"));
 	fprintf(stdout, "%s\n", tint_end(&ctl->style, TINT_DIM));
 }
 
@@ -82,7 +105,8 @@ static void print_best(const struct ctl *ctl, const struct pooling *p)
 	for (unsigned b = 0; b < PAGES_BUCKETS; b++)
 		for (unsigned l = 0; l < POPULATIONS; l++) {
 			const struct pooling_row *row = &p->groups[b][l];
-			char *name = mem_format("%s, %s", pages_bucket_names[b], population_names[l]);
+			char *name =
+				mem_format("%s, %s", pages_bucket_names[b], population_names[l]);
 
 			if (pooling_saved(row) > (cycles ? pooling_saved(cycles) : 0)) {
 				cycles = row;
@@ -97,28 +121,53 @@ static void print_best(const struct ctl *ctl, const struct pooling *p)
 			free(name);
 		}
 	if (cycles)
-		fprintf(stdout, "most cycles to gain: %s%s%s: %s, of all that calls cost %s\n", tint(&ctl->style, TINT_NAME), names[0],
-			tint_end(&ctl->style, TINT_NAME), units_count(UNITS_BUF, (uint64_t)pooling_saved(cycles)),
-			units_share(UNITS_BUF, (double)pooling_saved(cycles), (double)p->total.without.cycles));
+		fprintf(stdout, "most cycles to gain: %s%s%s: %s, of all that calls cost %s\n",
+			tint(&ctl->style, TINT_NAME), names[0], tint_end(&ctl->style, TINT_NAME),
+			units_count(UNITS_BUF, (uint64_t)pooling_saved(cycles)),
+			units_share(UNITS_BUF, (double)pooling_saved(cycles),
+				    (double)p->total.without.cycles));
 	if (pages)
-		fprintf(stdout, "most pages to gain: %s%s%s: its blocks lay on %s at the peak, and would on %s\n", tint(&ctl->style, TINT_NAME), names[1],
-			tint_end(&ctl->style, TINT_NAME), units_count(UNITS_BUF, pages->without.peak_pages), units_count(UNITS_BUF, pages->with.peak_pages));
+		fprintf(stdout,
+			"most pages to gain: %s%s%s: its blocks lay on %s at the peak, and would "
+			"on %s\n",
+			tint(&ctl->style, TINT_NAME), names[1], tint_end(&ctl->style, TINT_NAME),
+			units_count(UNITS_BUF, pages->without.peak_pages),
+			units_count(UNITS_BUF, pages->with.peak_pages));
 	free(names[0]);
 	free(names[1]);
 }
 
-enum { SAVED, BLOCKS, MOST, CALLS, POOLED, CYCLES, POOLED_CYCLES, PEAK, POOLED_PEAK, END, POOLED_END, NAME, COLUMNS };
+enum {
+	SAVED,
+	BLOCKS,
+	MOST,
+	CALLS,
+	POOLED,
+	CYCLES,
+	POOLED_CYCLES,
+	PEAK,
+	POOLED_PEAK,
+	END,
+	POOLED_END,
+	NAME,
+	COLUMNS
+};
 
 /* Columns of the two tables, which differ in what names their rows. */
 static void columns_of(struct column columns[COLUMNS], struct column name)
 {
 	static const struct column common[COLUMNS] = {
-		[SAVED] = {.title = "cycles saved", .kind = CELL_TEXT}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT, .drop = 5},
-		[MOST] = {.title = "most at once", .kind = CELL_COUNT, .drop = 4}, [CALLS] = {.title = "calls", .kind = CELL_COUNT},
-		[POOLED] = {.title = "pooled", .kind = CELL_COUNT}, [CYCLES] = {.title = "cycles", .kind = CELL_COUNT, .drop = 3},
-		[POOLED_CYCLES] = {.title = "pooled", .kind = CELL_COUNT, .drop = 3}, [PEAK] = {.title = "pages at peak", .kind = CELL_COUNT},
-		[POOLED_PEAK] = {.title = "pooled", .kind = CELL_COUNT}, [END] = {.title = "at end", .kind = CELL_COUNT, .drop = 2},
-		[POOLED_END] = {.title = "pooled", .kind = CELL_COUNT, .drop = 2},
+		[SAVED] = { .title = "cycles saved", .kind = CELL_TEXT },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT, .drop = 5 },
+		[MOST] = { .title = "most at once", .kind = CELL_COUNT, .drop = 4 },
+		[CALLS] = { .title = "calls", .kind = CELL_COUNT },
+		[POOLED] = { .title = "pooled", .kind = CELL_COUNT },
+		[CYCLES] = { .title = "cycles", .kind = CELL_COUNT, .drop = 3 },
+		[POOLED_CYCLES] = { .title = "pooled", .kind = CELL_COUNT, .drop = 3 },
+		[PEAK] = { .title = "pages at peak", .kind = CELL_COUNT },
+		[POOLED_PEAK] = { .title = "pooled", .kind = CELL_COUNT },
+		[END] = { .title = "at end", .kind = CELL_COUNT, .drop = 2 },
+		[POOLED_END] = { .title = "pooled", .kind = CELL_COUNT, .drop = 2 },
 	};
 
 	memcpy(columns, common, sizeof(common));
@@ -130,7 +179,8 @@ static void row_of(struct table *table, const struct pooling_row *row, const cha
 	int64_t saved = pooling_saved(row);
 	char text[UNITS_TEXT + 1];
 
-	snprintf(text, sizeof(text), "%s%s", saved < 0 ? "-" : "", units_count(UNITS_BUF, (uint64_t)(saved < 0 ? -saved : saved)));
+	snprintf(text, sizeof(text), "%s%s", saved < 0 ? "-" : "",
+		 units_count(UNITS_BUF, (uint64_t)(saved < 0 ? -saved : saved)));
 	table_row(table);
 	table_text(table, SAVED, text);
 	table_number(table, BLOCKS, row->blocks);
@@ -152,7 +202,9 @@ static void print_groups(struct ctl *ctl, const struct pooling *p)
 	struct column columns[COLUMNS];
 	struct table table;
 
-	columns_of(columns, (struct column){.title = "size and lifetime", .kind = CELL_TEXT, .tint = TINT_NAME});
+	columns_of(columns, (struct column){ .title = "size and lifetime",
+					     .kind = CELL_TEXT,
+					     .tint = TINT_NAME });
 	table_init(&table, columns, COLUMNS);
 	for (unsigned b = 0; b < PAGES_BUCKETS; b++) {
 		const char *bucket = pages_bucket_names[b];
@@ -177,7 +229,8 @@ static void print_type_rows(struct ctl *ctl, const struct pooling *p, size_t lim
 	struct column columns[COLUMNS];
 	struct table table;
 
-	columns_of(columns, (struct column){"a pool of each type's own", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME});
+	columns_of(columns, (struct column){ "a pool of each type's own", CELL_TEXT, true,
+					     TEXT_CUT_MIDDLE, 0, TINT_NAME });
 	table_init(&table, columns, COLUMNS);
 	for (size_t i = 0; i < limit; i++)
 		row_of(&table, &p->types[i], p->types[i].name);
@@ -189,7 +242,8 @@ static void print_type_rows(struct ctl *ctl, const struct pooling *p, size_t lim
 
 /* ---- JSON ---- */
 
-static void json_side(struct json *json, const char *key, const struct pooling_row *row, const struct pooling_side *side)
+static void json_side(struct json *json, const char *key, const struct pooling_row *row,
+		      const struct pooling_side *side)
 {
 	json_object(json, key);
 	json_number(json, "calls", side->calls);
@@ -225,7 +279,8 @@ static void json_pooling(struct ctl *ctl, const struct pooling *p, size_t limit)
 
 	json_object_line(json, "constants");
 	for (size_t i = 0; i < POOLING_CONSTANTS; i++)
-		json_number(json, pooling_constant_list[i].name, pooling_constant_value(&pooling_constant_list[i], &p->constants));
+		json_number(json, pooling_constant_list[i].name,
+			    pooling_constant_value(&pooling_constant_list[i], &p->constants));
 	json_end(json);
 	json_number(json, "duration_ns", p->duration);
 	json_number(json, "peak_ns", p->peak_time);
@@ -280,7 +335,9 @@ struct shiny_err *cmd_pooling(struct ctl *ctl)
 		err = ctl_begin(ctl, &store, &scope);
 	if (!err)
 		err = ctl_loaded(store, &scope,
-				 pooling_load(store, &scope, &constants, ctl->options.text[OPT_MATCH], ctl->options.given[OPT_FULL_NAMES], true, &pooling));
+				 pooling_load(store, &scope, &constants,
+					      ctl->options.text[OPT_MATCH],
+					      ctl->options.given[OPT_FULL_NAMES], true, &pooling));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, pooling.type_count, 30);

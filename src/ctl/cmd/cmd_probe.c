@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_probe.c: `shinyctl probe`: what an executable's file says of its own heaps, with the evidence. */
+/* cmd_probe.c: `shinyctl probe`: what an executable's file says of its own heaps, with the
+ * evidence. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,13 @@
 #include "../ctl.h"
 #include "../prepare.h"
 
-static const char *const shapes[] = {[SHINY_PROBE_NONE] = "none", [SHINY_PROBE_SECTION] = "section", [SHINY_PROBE_REGISTERED] = "registered"};
-static const char *const namings[] = {[SHINY_PROBE_NAME_NONE] = "none", [SHINY_PROBE_NAME_STATIC] = "static",
-				      [SHINY_PROBE_NAME_VIRTUAL] = "virtual", [SHINY_PROBE_NAME_CLASS] = "class"};
+static const char *const shapes[] = { [SHINY_PROBE_NONE] = "none",
+				      [SHINY_PROBE_SECTION] = "section",
+				      [SHINY_PROBE_REGISTERED] = "registered" };
+static const char *const namings[] = { [SHINY_PROBE_NAME_NONE] = "none",
+				       [SHINY_PROBE_NAME_STATIC] = "static",
+				       [SHINY_PROBE_NAME_VIRTUAL] = "virtual",
+				       [SHINY_PROBE_NAME_CLASS] = "class" };
 
 /* The arguments of an entry that mean something, by their names in the result. */
 struct role {
@@ -30,11 +35,29 @@ enum { ROLES = 11 };
 
 static size_t roles_of(const struct shiny_probe_entry *e, struct role out[ROLES])
 {
-	static const uint32_t meant[ROLES] = {MAKES, MAKES | ON_KIND(NEW) | ON_KIND(FREE) | ON_KIND(RESIZE), MAKES, MAKES, MAKES, ON_KIND(REGISTER), ON_KIND(REGISTER),
-					      ON_KIND(REGISTER), ON_KIND(REGISTER), ON_KIND(REGISTER), ON_KIND(DELETE)};
-	const struct role all[ROLES] = {{"handle", e->handle}, {"size", e->size}, {"alignment", e->alignment}, {"index", e->index},
-					{"space", e->space}, {"slot", e->slot}, {"trace", e->trace}, {"finalizer", e->finalizer},
-					{"name", e->name}, {"info", e->info}, {"block", 0}};
+	static const uint32_t meant[ROLES] = { MAKES,
+					       MAKES | ON_KIND(NEW) | ON_KIND(FREE) |
+						       ON_KIND(RESIZE),
+					       MAKES,
+					       MAKES,
+					       MAKES,
+					       ON_KIND(REGISTER),
+					       ON_KIND(REGISTER),
+					       ON_KIND(REGISTER),
+					       ON_KIND(REGISTER),
+					       ON_KIND(REGISTER),
+					       ON_KIND(DELETE) };
+	const struct role all[ROLES] = { { "handle", e->handle },
+					 { "size", e->size },
+					 { "alignment", e->alignment },
+					 { "index", e->index },
+					 { "space", e->space },
+					 { "slot", e->slot },
+					 { "trace", e->trace },
+					 { "finalizer", e->finalizer },
+					 { "name", e->name },
+					 { "info", e->info },
+					 { "block", 0 } };
 	size_t count = 0;
 
 	for (size_t i = 0; i < ROLES; i++)
@@ -52,15 +75,18 @@ static const char *register_name(uint8_t argument)
 
 static const char *kind_name(const struct shiny_probe_entry *e)
 {
-	static const char *const names[] = {[SHINY_PROBE_ALLOCATE] = "allocate", [SHINY_PROBE_REGISTER] = "register", [SHINY_PROBE_NEW] = "new",
-					    [SHINY_PROBE_DELETE] = "delete", [SHINY_PROBE_FREE] = "free",
-					    [SHINY_PROBE_MOVE] = "move", [SHINY_PROBE_RESIZE] = "resize",
-					    [SHINY_PROBE_RELEASE] = "release"};
+	static const char *const names[] = {
+		[SHINY_PROBE_ALLOCATE] = "allocate", [SHINY_PROBE_REGISTER] = "register",
+		[SHINY_PROBE_NEW] = "new",	     [SHINY_PROBE_DELETE] = "delete",
+		[SHINY_PROBE_FREE] = "free",	     [SHINY_PROBE_MOVE] = "move",
+		[SHINY_PROBE_RESIZE] = "resize",     [SHINY_PROBE_RELEASE] = "release"
+	};
 
 	return names[e->kind];
 }
 
-static void build_id_text(const struct shiny_probe_file *file, char out[2 * SHINY_PROBE_BUILD_ID + 1])
+static void build_id_text(const struct shiny_probe_file *file,
+			  char out[2 * SHINY_PROBE_BUILD_ID + 1])
 {
 	out[0] = 0;
 	for (uint32_t i = 0; i < file->build_id_bytes; i++)
@@ -71,7 +97,9 @@ static void build_id_text(const struct shiny_probe_file *file, char out[2 * SHIN
 
 static enum tint tint_of(uint32_t confidence)
 {
-	return confidence >= SHINY_PROBE_HIGH ? TINT_GOOD : confidence == SHINY_PROBE_MEDIUM ? TINT_NONE : TINT_WARN;
+	return confidence >= SHINY_PROBE_HIGH	  ? TINT_GOOD
+	       : confidence == SHINY_PROBE_MEDIUM ? TINT_NONE
+						  : TINT_WARN;
 }
 
 static void print_notes(struct ctl *ctl, const struct probe *probe)
@@ -80,11 +108,14 @@ static void print_notes(struct ctl *ctl, const struct probe *probe)
 	const char *last = "";
 
 	for (uint32_t i = 0; i < probe->file->note_count; i++) {
-		const char *about = probe_text(probe, notes[i].about), *sure = probe_confidence_name(notes[i].confidence);
+		const char *about = probe_text(probe, notes[i].about),
+			   *sure = probe_confidence_name(notes[i].confidence);
 		enum tint t = tint_of(notes[i].confidence);
 
-		fprintf(stdout, "  %s%-13s%s %s%-8s%s %s\n", tint(&ctl->style, TINT_BOLD), strcmp(about, last) ? about : "",
-			tint_end(&ctl->style, TINT_BOLD), tint(&ctl->style, t), sure, tint_end(&ctl->style, t), probe_text(probe, notes[i].text));
+		fprintf(stdout, "  %s%-13s%s %s%-8s%s %s\n", tint(&ctl->style, TINT_BOLD),
+			strcmp(about, last) ? about : "", tint_end(&ctl->style, TINT_BOLD),
+			tint(&ctl->style, t), sure, tint_end(&ctl->style, t),
+			probe_text(probe, notes[i].text));
 		last = about;
 	}
 }
@@ -100,7 +131,8 @@ static const struct column entry_columns[E_COLUMNS] = {
 	[E_PATCH] = {.title = "patch", .kind = CELL_TEXT, .drop = 2},
 };
 
-static const struct shiny_patch_recipe *recipe_of(const struct probe *probe, const struct shiny_probe_entry *e)
+static const struct shiny_patch_recipe *recipe_of(const struct probe *probe,
+						  const struct shiny_probe_entry *e)
 {
 	return e->recipe_bytes ? (const void *)((const char *)probe->file + e->recipe_at) : NULL;
 }
@@ -126,10 +158,13 @@ static void print_entries(struct ctl *ctl, const struct probe *probe)
 		table_text(&table, E_SURE, probe_confidence_name(e->confidence));
 		text[0] = 0;
 		for (size_t k = 0; k < count && used < sizeof(text); k++)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", k ? ", " : "", roles[k].name, register_name(roles[k].argument));
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+						 k ? ", " : "", roles[k].name,
+						 register_name(roles[k].argument));
 		table_text(&table, E_ARGUMENTS, text);
 		if (recipe)
-			snprintf(text, sizeof(text), "%s moved", units_noun(UNITS_NOUN_BUF, recipe->displaced, "byte"));
+			snprintf(text, sizeof(text), "%s moved",
+				 units_noun(UNITS_NOUN_BUF, recipe->displaced, "byte"));
 		table_text(&table, E_PATCH, recipe ? text : "no");
 	}
 	putc('\n', stdout);
@@ -175,23 +210,28 @@ static void print_types_found(struct ctl *ctl, const struct probe *probe)
 	table_deinit(&table);
 }
 
-static void print(struct ctl *ctl, const char *path, const struct probe *probe, const struct allocator_found *own)
+static void print(struct ctl *ctl, const char *path, const struct probe *probe,
+		  const struct allocator_found *own)
 {
 	char build_id[2 * SHINY_PROBE_BUILD_ID + 1];
 
 	build_id_text(probe->file, build_id);
-	fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), path, tint_end(&ctl->style, TINT_BOLD));
+	fprintf(stdout, "%s%s%s\n", tint(&ctl->style, TINT_BOLD), path,
+		tint_end(&ctl->style, TINT_BOLD));
 	fprintf(stdout, "  build-id      %s\n\n", *build_id ? build_id : "none");
 	print_notes(ctl, probe);
 	if (own->present)
-		fprintf(stdout, "  %s%-13s%s %s to patch%s%s%s%s\n", tint(&ctl->style, TINT_BOLD), "allocator", tint_end(&ctl->style, TINT_BOLD),
-			units_noun(UNITS_NOUN_BUF, own->patches, "entry"), *own->why ? "; left out: " : "", own->why, own->patches ? "; " : "",
+		fprintf(stdout, "  %s%-13s%s %s to patch%s%s%s%s\n", tint(&ctl->style, TINT_BOLD),
+			"allocator", tint_end(&ctl->style, TINT_BOLD),
+			units_noun(UNITS_NOUN_BUF, own->patches, "entry"),
+			*own->why ? "; left out: " : "", own->why, own->patches ? "; " : "",
 			own->patches ? own->path : "");
 	if (probe->file->entry_count)
 		print_entries(ctl, probe);
 	if (ctl->options.given[OPT_PROBE_TYPES])
 		print_types_found(ctl, probe);
-	fprintf(stdout, "\n%s in %s", probe->cached ? "read from the cache" : "found", units_time(UNITS_BUF, probe->ns));
+	fprintf(stdout, "\n%s in %s", probe->cached ? "read from the cache" : "found",
+		units_time(UNITS_BUF, probe->ns));
 	if (probe->cache_path)
 		fprintf(stdout, "%s %s", probe->cached ? ":" : "; kept in", probe->cache_path);
 	putc('\n', stdout);
@@ -199,7 +239,8 @@ static void print(struct ctl *ctl, const char *path, const struct probe *probe, 
 
 /* ---- JSON ---- */
 
-static void json_entry(struct json *json, const struct probe *probe, const struct shiny_probe_entry *e)
+static void json_entry(struct json *json, const struct probe *probe,
+		       const struct shiny_probe_entry *e)
 {
 	const struct shiny_patch_recipe *recipe = recipe_of(probe, e);
 	struct role roles[ROLES];
@@ -223,7 +264,8 @@ static void json_entry(struct json *json, const struct probe *probe, const struc
 	json_end(json);
 }
 
-static void json_type(struct json *json, const struct probe *probe, const struct shiny_probe_type *type)
+static void json_type(struct json *json, const struct probe *probe,
+		      const struct shiny_probe_type *type)
 {
 	json_object_line(json, NULL);
 	if (type->index)
@@ -245,7 +287,8 @@ static void json_type(struct json *json, const struct probe *probe, const struct
 	json_end(json);
 }
 
-static void print_json(struct ctl *ctl, const char *path, const struct probe *probe, const struct allocator_found *own)
+static void print_json(struct ctl *ctl, const char *path, const struct probe *probe,
+		       const struct allocator_found *own)
 {
 	const struct shiny_probe_file *file = probe->file;
 	struct json *json = &ctl->json;
@@ -297,7 +340,8 @@ static void print_json(struct ctl *ctl, const char *path, const struct probe *pr
 	for (uint32_t i = 0; i < file->note_count; i++) {
 		json_object_line(json, NULL);
 		json_text(json, "about", probe_text(probe, probe_notes(probe)[i].about));
-		json_text(json, "confidence", probe_confidence_name(probe_notes(probe)[i].confidence));
+		json_text(json, "confidence",
+			  probe_confidence_name(probe_notes(probe)[i].confidence));
 		json_text(json, "text", probe_text(probe, probe_notes(probe)[i].text));
 		json_end(json);
 	}
@@ -348,7 +392,8 @@ struct shiny_err *cmd_probe(struct ctl *ctl)
 		print_json(ctl, path, &probe, &own);
 	else
 		print(ctl, path, &probe, &own);
-	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count && !probe.file->slot_count && !own.present)
+	if (probe.file->shape == SHINY_PROBE_NONE && !probe.file->entry_count &&
+	    !probe.file->slot_count && !own.present)
 		ctl->status = 1;
 	probe_close(&probe);
 	return NULL;

@@ -10,7 +10,21 @@
 #include "../ctl.h"
 
 enum { UNRECORDED_USUAL = 20 };
-enum { PROCESS, PID, ID, ALLOCS, FREES, LIVE, LIVE_BYTES, PEAK, THREADS, TIME, ENDING, ATTACH, COLUMNS };
+enum {
+	PROCESS,
+	PID,
+	ID,
+	ALLOCS,
+	FREES,
+	LIVE,
+	LIVE_BYTES,
+	PEAK,
+	THREADS,
+	TIME,
+	ENDING,
+	ATTACH,
+	COLUMNS
+};
 static const struct column columns[COLUMNS] = {
 	[PROCESS] = {"process", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
 	[PID] = {.title = "pid", .kind = CELL_TEXT},
@@ -50,7 +64,10 @@ static void print(struct ctl *ctl, const struct processes *processes, size_t lim
 		char branch[256], pid[16], id[16], ending[32], *name;
 
 		processes_branch(processes, i, branch, sizeof(branch));
-		name = mem_format("%s%s", branch, *row->role ? row->role : *row->name ? row->name : "(unknown)");
+		name = mem_format("%s%s", branch,
+				  *row->role   ? row->role
+				  : *row->name ? row->name
+					       : "(unknown)");
 		snprintf(pid, sizeof(pid), "%u", row->pid);
 		snprintf(id, sizeof(id), "%u", row->id);
 		table_row(&table);
@@ -78,7 +95,8 @@ static void print(struct ctl *ctl, const struct processes *processes, size_t lim
 	ctl_more(ctl, limit, processes->count);
 }
 
-void json_processes(struct ctl *ctl, const char *key, const struct processes *processes, size_t limit)
+void json_processes(struct ctl *ctl, const char *key, const struct processes *processes,
+		    size_t limit)
 {
 	struct json *json = &ctl->json;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_report.c: `shinyctl report`: the front page of a session, which fits a screen: what is live and whose, what churns, what stays, what to
- * do next, what was not seen.
+ * cmd_report.c: `shinyctl report`: the front page of a session, which fits a screen: what is live
+ * and whose, what churns, what stays, what to do next, what was not seen.
  *
- * All of it comes from sums (hotspots.h, totals.h): no event is read. Advice here is where to look, with the number that says so; the verbs
- * it names read the events and know more. With --tag or --between the events are read after all, for such sums of the blocks that are meant
- * (subset.h); of tags, without events, what the file's own sums say of them, and in one line what they do not.
+ * All of it comes from sums (hotspots.h, totals.h): no event is read. Advice here is where to look,
+ * with the number that says so; the verbs it names read the events and know more. With --tag or
+ * --between the events are read after all, for such sums of the blocks that are meant (subset.h);
+ * of tags, without events, what the file's own sums say of them, and in one line what they do not.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,9 +48,11 @@ struct component_sum {
 	uint64_t bytes;
 };
 struct page {
-	bool narrow, partial;          /* of an interval or tags; and only what tables know that have tags */
+	bool narrow, partial;          /* of an interval or tags; and only what tables know that
+	                                * have tags */
 	uint64_t from, length;         /* what it is about: since the session's start; ns */
-	char *narrowing;               /* " --tag 'startup'": what a command needs that is to be about the same; "" nothing */
+	char *narrowing;               /* " --tag 'startup'": what a command needs that is to be
+	                                * about the same; "" nothing */
 	struct headlines headlines;
 	struct summary summary;
 	struct overview overview;
@@ -88,10 +91,12 @@ static int by_bytes(const void *a, const void *b)
 {
 	const struct component_sum *x = a, *y = b;
 
-	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : strcmp(x->name, y->name);
+	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+				    : strcmp(x->name, y->name);
 }
 
-static struct shiny_err *load_components(struct store *store, const struct scope *scope, struct page *page)
+static struct shiny_err *load_components(struct store *store, const struct scope *scope,
+					 struct page *page)
 {
 	struct components *c = &page->components;
 	struct shiny_err *err = component_rules_load(NULL, 0, &page->rules);
@@ -113,15 +118,20 @@ static struct shiny_err *load_components(struct store *store, const struct scope
 
 static char *type_of(const struct overview_row *row, bool full)
 {
-	return type_name_block(&(struct type_text){.type = row->type, .container = row->container, .form = row->form, .confidence = row->confidence,
-			       .derived = row->or_derived, .full = full});
+	return type_name_block(&(struct type_text){ .type = row->type,
+						    .container = row->container,
+						    .form = row->form,
+						    .confidence = row->confidence,
+						    .derived = row->or_derived,
+						    .full = full });
 }
 
 static char *site_of(const struct overview_row *row)
 {
 	if (!row->file)
 		return mem_text(row->label);
-	return row->line ? mem_format("%s (%s:%" PRIu32 ")", row->label, text_base(row->file), row->line)
+	return row->line ? mem_format("%s (%s:%" PRIu32 ")", row->label, text_base(row->file),
+				      row->line)
 			 : mem_format("%s (%s)", row->label, text_base(row->file));
 }
 
@@ -152,33 +162,50 @@ static void find_hints(struct page *page)
 	if (o->churn.count && (double)churn->blocks >= HINT_CHURN * (double)o->blocks) {
 		char *site = site_of(churn);
 
-		hint(page, "lifetimes --by site", mem_format("%s of all blocks come from %s and die young, half of them within %s: reuse them",
-			units_share(UNITS_BUF, (double)churn->blocks, (double)o->blocks), site, units_time(UNITS_BUF, churn->typical_ns)));
+		hint(page, "lifetimes --by site",
+		     mem_format("%s of all blocks come from %s and die young, half of them within "
+				"%s: reuse them",
+				units_share(UNITS_BUF, (double)churn->blocks, (double)o->blocks),
+				site, units_time(UNITS_BUF, churn->typical_ns)));
 		free(site);
 	}
 	if (o->stays.count && (double)stays->bytes >= HINT_STAYS * (double)live) {
 		char *site = site_of(stays);
 
-		hint(page, "leaks", mem_format("%s, %s of what is live, was made late by %s and stays: does it end?", units_bytes(UNITS_BUF, stays->bytes),
-			units_share(UNITS_BUF, (double)stays->bytes, (double)live), site));
+		hint(page, "leaks",
+		     mem_format(
+			     "%s, %s of what is live, was made late by %s and stays: does it end?",
+			     units_bytes(UNITS_BUF, stays->bytes),
+			     units_share(UNITS_BUF, (double)stays->bytes, (double)live), site));
 		free(site);
 	}
 	if (live && !page->partial && (double)s->peak_bytes >= HINT_PEAK * (double)live)
-		hint(page, "peak", mem_format("the peak was %.1f times what is live at the end: what made it up?", (double)s->peak_bytes / (double)live));
+		hint(page, "peak",
+		     mem_format("the peak was %.1f times what is live at the end: what made it up?",
+				(double)s->peak_bytes / (double)live));
 	if (o->pages && (double)o->pages_bytes < HINT_PAGES * (double)o->pages * 4096)
-		hint(page, "pages", mem_format("live blocks fill %s of the bytes of the pages they lie on: what keeps the rest?",
-			units_share(UNITS_BUF, (double)o->pages_bytes, (double)o->pages * 4096)));
+		hint(page, "pages",
+		     mem_format("live blocks fill %s of the bytes of the pages they lie on: what "
+				"keeps the rest?",
+				units_share(UNITS_BUF, (double)o->pages_bytes,
+					    (double)o->pages * 4096)));
 	if ((double)s->typed_allocs < HINT_TYPED * (double)s->sums.allocs)
-		add_hint(page, mem_text("symbols"), mem_format("%s of the allocations have no type: which modules lack debug information?",
-			units_share(UNITS_BUF, (double)(s->sums.allocs - s->typed_allocs), (double)s->sums.allocs)));
-	add_hint(page, mem_text("diagnose"), mem_text("symptoms, what they come from, and advice, from the events"));
+		add_hint(page, mem_text("symbols"),
+			 mem_format("%s of the allocations have no type: which modules lack debug "
+				    "information?",
+				    units_share(UNITS_BUF,
+						(double)(s->sums.allocs - s->typed_allocs),
+						(double)s->sums.allocs)));
+	add_hint(page, mem_text("diagnose"),
+		 mem_text("symptoms, what they come from, and advice, from the events"));
 }
 
 static char *narrowing(const struct ctl *ctl)
 {
 	const char *tags = ctl->options.text[OPT_TAG], *between = ctl->options.text[OPT_BETWEEN];
 
-	return mem_format("%s%s%s%s%s%s", tags ? " --tag '" : "", tags ? tags : "", tags ? "'" : "", between ? " --between '" : "", between ? between : "",
+	return mem_format("%s%s%s%s%s%s", tags ? " --tag '" : "", tags ? tags : "", tags ? "'" : "",
+			  between ? " --between '" : "", between ? between : "",
 			  between ? "'" : "");
 }
 
@@ -203,7 +230,8 @@ static struct shiny_err *narrow(struct store *store, const struct scope *scope, 
 	return narrow_begin(store, scope, NARROW_ALL, "following the blocks");
 }
 
-static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const struct scope *scope, struct page *page)
+static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const struct scope *scope,
+				   struct page *page)
 {
 	struct progress progress;
 	struct shiny_err *err = narrow(store, scope, page);
@@ -217,10 +245,12 @@ static struct shiny_err *page_load(struct ctl *ctl, struct store *store, const s
 	page->length = scope_length(scope, page->summary.duration);
 	progress_set(&progress, 1, 5);
 	if (!err)
-		err = overview_load(store, scope, page->summary.duration, !page->partial, &page->overview);
+		err = overview_load(store, scope, page->summary.duration, !page->partial,
+				    &page->overview);
 	progress_set(&progress, 2, 5);
 	if (!err)
-		err = types_load(store, scope, CTL_JSON(ctl) ? TYPES_BY_BLOCK : TYPES_BY_CONFIDENCE, NULL, ORDER_LIVE, &page->types);
+		err = types_load(store, scope, CTL_JSON(ctl) ? TYPES_BY_BLOCK : TYPES_BY_CONFIDENCE,
+				 NULL, ORDER_LIVE, &page->types);
 	progress_set(&progress, 3, 5);
 	if (!err)
 		err = load_components(store, scope, page);
@@ -265,22 +295,32 @@ static char *types_text(const struct summary *s, const struct types *types)
 
 	for (size_t level = 0; level < LEVEL_LABEL; level++)
 		if (types->levels[level].allocs)
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s %s", used ? ", " : "", level_names[level],
-						 units_share(UNITS_BUF, (double)types->levels[level].allocs, (double)s->sums.allocs));
-	return used ? mem_format("  with a type %15s   of allocations: %s", units_share(UNITS_BUF, (double)s->typed_allocs, (double)s->sums.allocs), list)
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s %s",
+						 used ? ", " : "", level_names[level],
+						 units_share(UNITS_BUF,
+							     (double)types->levels[level].allocs,
+							     (double)s->sums.allocs));
+	return used ? mem_format("  with a type %15s   of allocations: %s",
+				 units_share(UNITS_BUF, (double)s->typed_allocs,
+					     (double)s->sums.allocs),
+				 list)
 		    : mem_format("  with a type %15s", "none");
 }
 
-/* What --tag and --between leave of the session, and what is said of all of it all the same, or not at all. */
+/* What --tag and --between leave of the session, and what is said of all of it all the same, or not
+ * at all. */
 static void print_narrowed(struct ctl *ctl, const struct page *page)
 {
 	if (!page->narrow)
 		return;
 	ctl_narrowed(ctl);
 	if (page->length != page->summary.duration)
-		fprintf(stdout, "%s long, from %s on; ", units_time(UNITS_BUF, page->length), units_time(UNITS_BUF, page->from));
+		fprintf(stdout, "%s long, from %s on; ", units_time(UNITS_BUF, page->length),
+			units_time(UNITS_BUF, page->from));
 	fprintf(stdout, "of the whole session: processes, threads, what was not seen%s\n",
-		page->partial ? "\nnot known of a tag without events: the peak, whose the blocks are by process, what churns, what stays" : "");
+		page->partial ? "\nnot known of a tag without events: the peak, whose the blocks "
+				"are by process, what churns, what stays"
+			      : "");
 }
 
 static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
@@ -290,10 +330,12 @@ static void print_headlines(struct ctl *ctl, const struct headlines *headlines)
 		char *line;
 
 		if (i == HEADLINES) {
-			fprintf(stdout, "and %zu more: shinyctl processes %s\n", headlines->count - i, ctl->options.operands[0]);
+			fprintf(stdout, "and %zu more: shinyctl processes %s\n",
+				headlines->count - i, ctl->options.operands[0]);
 			return;
 		}
-		line = mem_format("%s%s%s", row->text, row->verb ? " \xe2\x86\x92 shinyctl " : "", row->verb ? row->verb : "");
+		line = mem_format("%s%s%s", row->text, row->verb ? " \xe2\x86\x92 shinyctl " : "",
+				  row->verb ? row->verb : "");
 		put_line(&ctl->style, TINT_WARN, line);
 		free(line);
 	}
@@ -304,38 +346,53 @@ static void print_head(struct ctl *ctl, const struct page *page)
 	const struct style *style = &ctl->style;
 	const struct summary *s = &page->summary;
 	size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
-	char *command = mem_alloc(4 * room + 8), *types = types_text(s, &page->types), when[64] = "", *line, *bars;
+	char *command = mem_alloc(4 * room + 8), *types = types_text(s, &page->types),
+	     when[64] = "", *line, *bars;
 	time_t started = (time_t)(s->started / 1000000000);
 	struct tm tm;
 
 	text_fit(command, 4 * room + 8, *s->command ? s->command : s->program, room, TEXT_CUT_END);
-	fprintf(style->out, "%s%s%s\n", tint(style, TINT_BOLD), command, tint_end(style, TINT_BOLD));
+	fprintf(style->out, "%s%s%s\n", tint(style, TINT_BOLD), command,
+		tint_end(style, TINT_BOLD));
 	free(command);
 	if (s->started && localtime_r(&started, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S, ", &tm);
-	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration), units_noun(UNITS_NOUN_BUF, s->processes, "process"),
-			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"), ctl->options.operands[0]);
+	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration),
+			  units_noun(UNITS_NOUN_BUF, s->processes, "process"),
+			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"),
+			  ctl->options.operands[0]);
 	put_line(style, TINT_NONE, line);
 	free(line);
 	print_narrowed(ctl, page);
 	print_headlines(ctl, &page->headlines);
 	putc('\n', style->out);
-	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live), units_bytes(UNITS_BUF, s->sums.live_bytes));
+	fprintf(style->out, "  live at end %15s   %s\n", units_count(UNITS_BUF, s->sums.live),
+		units_bytes(UNITS_BUF, s->sums.live_bytes));
 	if (s->sums.gone)
-		fprintf(style->out, "  gone        %15s   %s that ended with a process, by exit or exec, before the end\n",
-			units_count(UNITS_BUF, s->sums.gone), units_bytes(UNITS_BUF, s->sums.gone_bytes));
-	fprintf(style->out, "  freed       %15s   %s\n", units_count(UNITS_BUF, s->sums.frees - s->sums.inherited_frees),
+		fprintf(style->out,
+			"  gone        %15s   %s that ended with a process, by exit or exec, "
+			"before the end\n",
+			units_count(UNITS_BUF, s->sums.gone),
+			units_bytes(UNITS_BUF, s->sums.gone_bytes));
+	fprintf(style->out, "  freed       %15s   %s\n",
+		units_count(UNITS_BUF, s->sums.frees - s->sums.inherited_frees),
 		units_bytes(UNITS_BUF, s->sums.bytes - s->sums.live_bytes - s->sums.gone_bytes));
-	fprintf(style->out, "  allocations %15s   %s in all, %s a second\n", units_count(UNITS_BUF, s->sums.allocs),
-		units_bytes(UNITS_BUF, s->sums.bytes), units_short(UNITS_BUF, rate(page)));
+	fprintf(style->out, "  allocations %15s   %s in all, %s a second\n",
+		units_count(UNITS_BUF, s->sums.allocs), units_bytes(UNITS_BUF, s->sums.bytes),
+		units_short(UNITS_BUF, rate(page)));
 	put_line(style, TINT_NONE, types);
 	free(types);
 	if (s->sums.inherited)
-		fprintf(style->out, "  inherited   %15s   %s copied by forks: in none of the others; %s freed\n", units_count(UNITS_BUF, s->sums.inherited),
-			units_bytes(UNITS_BUF, s->sums.inherited_bytes), units_count(UNITS_BUF, s->sums.inherited_frees));
+		fprintf(style->out,
+			"  inherited   %15s   %s copied by forks: in none of the others; %s "
+			"freed\n",
+			units_count(UNITS_BUF, s->sums.inherited),
+			units_bytes(UNITS_BUF, s->sums.inherited_bytes),
+			units_count(UNITS_BUF, s->sums.inherited_frees));
 	if (s->peak_bytes && !page->partial) {
 		bars = bars_text(s->times, SUMMARY_TIMES, SUMMARY_TIMES);
-		fprintf(style->out, "  peak        %15s   after %s   %s%s%s\n", units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at),
+		fprintf(style->out, "  peak        %15s   after %s   %s%s%s\n",
+			units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_at),
 			tint(style, TINT_GOOD), bars, tint_end(style, TINT_GOOD));
 		free(bars);
 	}
@@ -346,7 +403,8 @@ struct others {
 	uint64_t processes, bytes, idle;
 };
 
-/* "  in browser 31.2 MiB, 3× renderer 20.1 MiB, …"; who has nothing live does not hide the others. */
+/* " in browser 31.2 MiB, 3× renderer 20.1 MiB, …"; who has nothing live does not hide the
+ * others. */
 static void print_whose(const struct style *style, const struct page *page)
 {
 	const struct overview_roles *roles = &page->overview.roles;
@@ -366,38 +424,53 @@ static void print_whose(const struct style *style, const struct page *page)
 			others.bytes += role->bytes;
 		} else {
 			if (role->processes > 1)
-				snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ", role->processes);
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%.60s %s", i ? ", " : "  in ", many, role->name,
+				snprintf(many, sizeof(many), "%" PRIu64 "\xc3\x97 ",
+					 role->processes);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%.60s %s",
+						 i ? ", " : "  in ", many, role->name,
 						 units_bytes(UNITS_BUF, role->bytes));
 		}
 	}
 	if (others.processes)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %s more %s", units_count(UNITS_BUF, others.processes),
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %s more %s",
+					 units_count(UNITS_BUF, others.processes),
 					 units_bytes(UNITS_BUF, others.bytes));
 	if (others.idle && used)
-		snprintf(text + used, sizeof(text) - used, ", and %s more that hold%s nothing", units_count(UNITS_BUF, others.idle),
-			 others.idle == 1 ? "s" : "");
+		snprintf(text + used, sizeof(text) - used, ", and %s more that hold%s nothing",
+			 units_count(UNITS_BUF, others.idle), others.idle == 1 ? "s" : "");
 	if (roles->count > 1 && used)
 		put_line(style, TINT_NONE, text);
 	used = 0;
-	for (size_t i = 0; i < page->components.name_count && i < NAMED && page->owners[i].bytes && used < sizeof(text) - TEXT_MOST; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.60s %s", i ? ", " : "  of ", page->owners[i].name,
-					 units_share(UNITS_BUF, (double)page->owners[i].bytes, (double)live));
+	for (size_t i = 0; i < page->components.name_count && i < NAMED && page->owners[i].bytes &&
+			   used < sizeof(text) - TEXT_MOST;
+	     i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.60s %s",
+					 i ? ", " : "  of ", page->owners[i].name,
+					 units_share(UNITS_BUF, (double)page->owners[i].bytes,
+						     (double)live));
 	if (used)
 		put_line(style, TINT_NONE, text);
 }
 
 enum { BYTES, SHARE, BLOCKS, TYPICAL, TYPE, SITE, COLUMNS };
 
-static void print_rows(struct ctl *ctl, const struct overview_rows *rows, size_t limit, bool by_blocks, uint64_t total)
+static void print_rows(struct ctl *ctl, const struct overview_rows *rows, size_t limit,
+		       bool by_blocks, uint64_t total)
 {
 	static const struct column columns[COLUMNS] = {
-		[BYTES] = {.title = "bytes", .kind = CELL_BYTES, .drop = 1},
-		[SHARE] = {.title = "share", .kind = CELL_SHARE},
-		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-		[TYPICAL] = {.title = "half within", .kind = CELL_TIME},
-		[TYPE] = {.title = "type", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .tint = TINT_NAME},
-		[SITE] = {.title = "made by", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE},
+		[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 1 },
+		[SHARE] = { .title = "share", .kind = CELL_SHARE },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[TYPICAL] = { .title = "half within", .kind = CELL_TIME },
+		[TYPE] = { .title = "type",
+			   .kind = CELL_TEXT,
+			   .flexible = true,
+			   .cut = TEXT_CUT_MIDDLE,
+			   .tint = TINT_NAME },
+		[SITE] = { .title = "made by",
+			   .kind = CELL_TEXT,
+			   .flexible = true,
+			   .cut = TEXT_CUT_MIDDLE },
 	};
 	struct table table;
 
@@ -430,7 +503,8 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 		const struct finding *row = &coverage->rows[i];
 		char *line;
 
-		if (row->state == FINDING_OK || strcmp(row->name, "lost") == 0) /* the last lines tell of what was lost */
+		/* the last lines tell of what was lost */
+		if (row->state == FINDING_OK || strcmp(row->name, "lost") == 0)
 			continue;
 		if (shown == NOT_SEEN) {
 			more++;
@@ -438,12 +512,14 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 		}
 		if (!shown++)
 			ctl_heading(ctl, "Not seen", "");
-		line = mem_format("  %s%s%s", row->text, row->advice ? " \xe2\x86\x92 " : "", row->advice ? row->advice : "");
+		line = mem_format("  %s%s%s", row->text, row->advice ? " \xe2\x86\x92 " : "",
+				  row->advice ? row->advice : "");
 		put_line(&ctl->style, TINT_NONE, line);
 		free(line);
 	}
 	if (more)
-		fprintf(stdout, "  and %zu more: shinyctl doctor %s\n", more, ctl->options.operands[0]);
+		fprintf(stdout, "  and %zu more: shinyctl doctor %s\n", more,
+			ctl->options.operands[0]);
 }
 
 static void print_page(struct ctl *ctl, const struct page *page)
@@ -459,19 +535,24 @@ static void print_page(struct ctl *ctl, const struct page *page)
 		print_rows(ctl, &o->live, ctl_limit(ctl, o->live.count, LIVE_ROWS), false, live);
 	}
 	if (o->churn.count) {
-		text = mem_format(" %s of %s died within %s", units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
-				  units_noun(UNITS_NOUN_BUF, o->blocks, "block"), units_time(UNITS_BUF, o->young_ns));
+		text = mem_format(" %s of %s died within %s",
+				  units_share(UNITS_BUF, (double)o->young, (double)o->blocks),
+				  units_noun(UNITS_NOUN_BUF, o->blocks, "block"),
+				  units_time(UNITS_BUF, o->young_ns));
 		ctl_heading(ctl, "Churns:", text);
 		free(text);
-		print_rows(ctl, &o->churn, ctl_limit(ctl, o->churn.count, OTHER_ROWS), true, o->blocks);
+		print_rows(ctl, &o->churn, ctl_limit(ctl, o->churn.count, OTHER_ROWS), true,
+			   o->blocks);
 	}
 	if (o->stays.count) {
-		ctl_heading(ctl, "Stays:", " made in the second half of its process, and live at the end");
+		ctl_heading(ctl, "Stays:",
+			    " made in the second half of its process, and live at the end");
 		print_rows(ctl, &o->stays, ctl_limit(ctl, o->stays.count, OTHER_ROWS), false, live);
 	}
 	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
-		text = mem_format("  shinyctl %-20s %s", page->hints[i].command, page->hints[i].text);
+		text = mem_format("  shinyctl %-20s %s", page->hints[i].command,
+				  page->hints[i].text);
 		put_line(&ctl->style, TINT_NONE, text);
 		free(text);
 	}
@@ -520,7 +601,9 @@ static void json_components(struct json *json, const struct page *page)
 
 static void json_overview(struct ctl *ctl, const struct page *page)
 {
-	static const char *const others[] = {"roles", "live_bytes_over_time", "young", "churn", "stays", "pages"};
+	static const char *const others[] = { "roles", "live_bytes_over_time",
+					      "young", "churn",
+					      "stays", "pages" };
 	const struct overview *o = &page->overview;
 	struct json *json = &ctl->json;
 
@@ -636,8 +719,10 @@ static struct shiny_err *json_page(struct ctl *ctl, struct store *store, const s
 	else
 		json_processes(ctl, "processes", &page->processes, page->processes.count);
 	json_levels(ctl, &page->types);
-	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK, ctl_limit(ctl, page->types.count, USUAL));
-	return json_sites(ctl, store, "sites", &page->sites, ctl_limit(ctl, page->sites.count, USUAL), false);
+	json_types(ctl, "types", &page->types, TYPES_BY_BLOCK,
+		   ctl_limit(ctl, page->types.count, USUAL));
+	return json_sites(ctl, store, "sites", &page->sites,
+			  ctl_limit(ctl, page->sites.count, USUAL), false);
 }
 
 struct shiny_err *cmd_report(struct ctl *ctl)

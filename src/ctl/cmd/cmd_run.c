@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_run.c: `shinyctl run`: starts the sidecar and the program, waits, passes the program's status on.
+ * cmd_run.c: `shinyctl run`: starts the sidecar and the program, waits, passes the program's status
+ * on.
  *
  *   launcher ─fork─► sidecar   setsid(); serves the session directory; ends when nobody maps a ring and `life` is closed
  *      │                       and then writes its result into `result`
  *      └─────fork─► program    LD_PRELOAD, SHINY_SESSION; `failure` tells why exec failed, and closes by itself when it worked
  *
- *   life     held open by the launcher until the program has ended: no ring yet does not mean that none will come; says how it ended
+ *   life     held open by the launcher until the program has ended: no ring yet does not mean that
+ *            none will come; says how it ended
  *   result   the sidecar's summary or error. End of file without one: it died
  *
- * The program must not notice: its input and output are untouched, signal dispositions are what the caller's were, the terminal
- * signals it and not the sidecar, no descriptor of ours reaches it. The sidecar must not hold the caller's pipes open either (a
- * shell waits for the writer's end), so its standard streams are /dev/null, but for standard error where that is a terminal.
+ * The program must not notice: its input and output are untouched, signal dispositions are what the
+ * caller's were, the terminal signals it and not the sidecar, no descriptor of ours reaches it. The
+ * sidecar must not hold the caller's pipes open either (a shell waits for the writer's end), so its
+ * standard streams are /dev/null, but for standard error where that is a terminal.
  *
- * The launcher takes the directory's lock before it forks, and the sidecar inherits it: so the library finds itself served from its first
- * instruction on. SHINY_COLLECT=off in the program's environment keeps it from starting another one should ours be killed.
+ * The launcher takes the directory's lock before it forks, and the sidecar inherits it: so the
+ * library finds itself served from its first instruction on. SHINY_COLLECT=off in the program's
+ * environment keeps it from starting another one should ours be killed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,7 +51,8 @@ struct result {
 
 struct run {
 	const struct options *options;
-	char library[PROGRAM_PATH], preload[PROGRAM_PATH], program[PROGRAM_PATH], directory[SESSIONS_PATH];
+	char library[PROGRAM_PATH], preload[PROGRAM_PATH], program[PROGRAM_PATH],
+		directory[SESSIONS_PATH];
 	const char *out;
 	int life[2], result[2], failure[2], lock, guests;
 	pid_t sidecar;
@@ -57,9 +62,11 @@ struct run {
 };
 
 static volatile sig_atomic_t program_pid, told_to_end;
-static struct devtools *volatile asked; /* whom to ask for a last dump before a signal is passed on */
+static struct devtools *volatile asked; /* whom to ask for a last dump before a signal is passed
+                                         * on */
 
-/* To the program; once that has ended, it is us who shall end: with its status, whatever the sidecar still has to do. */
+/* To the program; once that has ended, it is us who shall end: with its status, whatever the
+ * sidecar still has to do. */
 static void pass_on(int number)
 {
 	int saved = errno;
@@ -85,8 +92,9 @@ static void ask_now(int number)
 /* ---- before anything runs ---- */
 
 /*
- * The pattern's directory must be writable, and a name without a % must be free: better said now than after an hour of recording.
- * A directory that the pattern itself varies is the sidecar's to check.
+ * The pattern's directory must be writable, and a name without a % must be free: better said now
+ * than after an hour of recording. A directory that the pattern itself varies is the sidecar's to
+ * check.
  */
 static struct shiny_err *check_out(const char *pattern, bool force)
 {
@@ -96,34 +104,47 @@ static struct shiny_err *check_out(const char *pattern, bool force)
 
 	if (!*pattern)
 		err = shiny_err(SHINY_ERR_USAGE, "run: the name of the session file is empty");
-	else if (!strchr(directory, '%') && (stat(directory, &st) != 0 || access(directory, W_OK | X_OK) != 0))
-		err = shiny_err_advise(shiny_err_os(errno, "cannot write the session file into %s", directory), "choose another place with --out FILE");
+	else if (!strchr(directory, '%') &&
+		 (stat(directory, &st) != 0 || access(directory, W_OK | X_OK) != 0))
+		err = shiny_err_advise(shiny_err_os(errno, "cannot write the session file into %s",
+						    directory),
+				       "choose another place with --out FILE");
 	else if (!strchr(directory, '%') && !S_ISDIR(st.st_mode))
 		err = shiny_err_os(ENOTDIR, "cannot write the session file into %s", directory);
 	else if (!strchr(pattern, '%') && !force && lstat(pattern, &st) == 0)
-		err = shiny_err_advise(shiny_err_os(EEXIST, "will not overwrite %s", pattern), "--force overwrites it; %%p in the name makes each one new");
+		err = shiny_err_advise(shiny_err_os(EEXIST, "will not overwrite %s", pattern),
+				       "--force overwrites it; %%p in the name makes each one new");
 	free(copy);
 	return err;
 }
 
-/* A browser is told to listen on its pipe. What cannot be one is not given arguments that it does not know. */
+/* A browser is told to listen on its pipe. What cannot be one is not given arguments that it does
+ * not know. */
 static struct shiny_err *prepare_devtools(struct run *run, const struct program_look *look)
 {
 	static char flag[] = "--remote-debugging-pipe";
 	const struct options *o = run->options;
 	uint64_t period = 0;
 
-	if (!o->given[OPT_DEVTOOLS] && !o->given[OPT_DEVTOOLS_EVERY] && !o->given[OPT_DEVTOOLS_PORT])
+	if (!o->given[OPT_DEVTOOLS] && !o->given[OPT_DEVTOOLS_EVERY] &&
+	    !o->given[OPT_DEVTOOLS_PORT])
 		return NULL;
-	if (o->given[OPT_DEVTOOLS_EVERY] && (!units_parse_time(o->text[OPT_DEVTOOLS_EVERY], &period) || !period))
-		return shiny_err(SHINY_ERR_USAGE, "run: --devtools-every %s: not a time such as 5s", o->text[OPT_DEVTOOLS_EVERY]);
+	if (o->given[OPT_DEVTOOLS_EVERY] &&
+	    (!units_parse_time(o->text[OPT_DEVTOOLS_EVERY], &period) || !period))
+		return shiny_err(SHINY_ERR_USAGE, "run: --devtools-every %s: not a time such as 5s",
+				 o->text[OPT_DEVTOOLS_EVERY]);
 	if (o->given[OPT_DEVTOOLS_PORT])
-		return devtools_create(period, (uint16_t)o->number[OPT_DEVTOOLS_PORT], &run->devtools);
+		return devtools_create(period, (uint16_t)o->number[OPT_DEVTOOLS_PORT],
+				       &run->devtools);
 	if (look && look->kind != PROGRAM_SCRIPT && look->malloc != PROGRAM_MALLOC_PARTITION)
-		return shiny_err(SHINY_ERR_USAGE, "run: --devtools is for Chromium, and %s is none", run->program);
+		return shiny_err(SHINY_ERR_USAGE, "run: --devtools is for Chromium, and %s is none",
+				 run->program);
 	for (size_t i = 1; i < o->operand_count; i++)
 		if (strcmp(o->operands[i], flag) == 0)
-			return shiny_err(SHINY_ERR_USAGE, "run: the program has %s already: with --devtools, the pipe is ours", flag);
+			return shiny_err(SHINY_ERR_USAGE,
+					 "run: the program has %s already: with --devtools, the "
+					 "pipe is ours",
+					 flag);
 	run->arguments = mem_zero(o->operand_count + 2, sizeof(*run->arguments));
 	memcpy(run->arguments, o->operands, o->operand_count * sizeof(*run->arguments));
 	run->arguments[o->operand_count] = flag;
@@ -148,9 +169,13 @@ static struct shiny_err *prepare(struct run *run)
 		err = program_look(run->program, &look);
 		obstacle = err ? NULL : program_obstacle(&look);
 		if (obstacle)
-			fprintf(stderr, "shinyctl: %s will not be recorded itself, only what it starts: %s\n", run->program, obstacle);
+			fprintf(stderr,
+				"shinyctl: %s will not be recorded itself, only what it starts: "
+				"%s\n",
+				run->program, obstacle);
 		if (!err)
-			err = prepare_program(run->program, &look, o->symbol_count ? o->symbols : NULL);
+			err = prepare_program(run->program, &look,
+					      o->symbol_count ? o->symbols : NULL);
 		if (!err)
 			err = prepare_devtools(run, &look);
 	} else if (!err) {
@@ -191,7 +216,10 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 		.lock_fd = run->lock,
 		.guests_fd = run->guests,
 		.debug_dirs = o->symbol_count ? o->symbols : NULL,
-		.no_site_types = o->given[OPT_NO_TYPES] || strcmp(o->given[OPT_TYPES] ? o->text[OPT_TYPES] : env_text(ENV_SHINY_TYPES), "all") != 0,
+		.no_site_types =
+			o->given[OPT_NO_TYPES] ||
+			strcmp(o->given[OPT_TYPES] ? o->text[OPT_TYPES] : env_text(ENV_SHINY_TYPES),
+			       "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
 		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
 		.keep_rings = o->given[OPT_KEEP_RING],
@@ -215,7 +243,8 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	if (err) {
 		result->failed = (int)err->code;
 		snprintf(result->message, sizeof(result->message), "%s", err->message);
-		snprintf(result->advice, sizeof(result->advice), "%s", err->advice ? err->advice : "");
+		snprintf(result->advice, sizeof(result->advice), "%s",
+			 err->advice ? err->advice : "");
 	}
 	report_result(run->result[1], result);
 	close(run->result[1]); /* the launcher need not wait for the rest */
@@ -224,7 +253,8 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	_exit(0);
 }
 
-/* Waits up to `ms` (-1: for ever) for the sidecar's result; true when it came or can't come any more. */
+/* Waits up to `ms` (-1: for ever) for the sidecar's result; true when it came or can't come any
+ * more. */
 static bool wait_result(struct run *run, int ms)
 {
 	struct pollfd poll_fd = {.fd = run->result[0], .events = POLLIN};
@@ -250,7 +280,8 @@ static bool wait_result(struct run *run, int ms)
 		memset(run->end, 0, sizeof(*run->end));
 		run->end->failed = SHINY_ERR_OTHER;
 		snprintf(run->end->message, sizeof(run->end->message), "the sidecar died");
-		snprintf(run->end->advice, sizeof(run->end->advice), "shinyctl collect %s saves what is left", run->directory);
+		snprintf(run->end->advice, sizeof(run->end->advice),
+			 "shinyctl collect %s saves what is left", run->directory);
 	}
 	return true;
 }
@@ -261,7 +292,8 @@ static void put_environment(const struct run *run)
 {
 	const struct options *o = run->options;
 	const char *before = getenv("LD_PRELOAD");
-	char *preload = before && *before ? mem_format("%s:%s", run->preload, before) : mem_text(run->preload);
+	char *preload = before && *before ? mem_format("%s:%s", run->preload, before)
+					  : mem_text(run->preload);
 	char self[PROGRAM_PATH];
 
 	for (size_t i = 0; i < OPT_COUNT; i++)
@@ -283,7 +315,8 @@ struct dispositions {
 	sigset_t mask;
 };
 
-static __attribute__((noreturn)) void be_program(const struct run *run, const struct dispositions *old)
+static __attribute__((noreturn)) void be_program(const struct run *run,
+						 const struct dispositions *old)
 {
 	char **arguments = run->arguments ? run->arguments : run->options->operands;
 	int why, failure = run->failure[1];
@@ -297,7 +330,8 @@ static __attribute__((noreturn)) void be_program(const struct run *run, const st
 	sigprocmask(SIG_SETMASK, &old->mask, NULL);
 	if (run->devtools)
 		devtools_child(run->devtools, &failure);
-	/* execvp, not execv: it runs a script without a #! line as a shell does; argv[0] stays as the user wrote it */
+	/* execvp, not execv: it runs a script without a #! line as a shell does; argv[0] stays as
+	 * the user wrote it */
 	if (strchr(run->options->operands[0], '/'))
 		execvp(run->program, arguments);
 	else
@@ -389,16 +423,22 @@ static bool wait_sidecar(struct run *run)
 
 	while (!wait_result(run, 100)) {
 		if (told_to_end) {
-			fprintf(stderr, "shinyctl: told to end: the recording goes on in the background until its session file is complete\n");
+			fprintf(stderr, "shinyctl: told to end: the recording goes on in the "
+					"background until its session file is complete\n");
 			return false;
 		}
 		waited += 100;
 		/* no process left: it is only finishing its work */
 		if (waited < patience || !sessions_look(run->directory, &look) || !look.used)
 			continue;
-		fprintf(stderr, "shinyctl: %s has ended, processes that it started have not: the recording goes on in the background, and the "
-				"session file will be complete when they have ended\n", run->options->operands[0]);
-		fprintf(stderr, "shinyctl: shinyctl off %s  stops recording; --wait SECONDS waits longer\n", run->directory);
+		fprintf(stderr,
+			"shinyctl: %s has ended, processes that it started have not: the recording "
+			"goes on in the background, and the "
+			"session file will be complete when they have ended\n",
+			run->options->operands[0]);
+		fprintf(stderr,
+			"shinyctl: shinyctl off %s  stops recording; --wait SECONDS waits longer\n",
+			run->directory);
 		return false;
 	}
 	if (!run->end->summary.late)
@@ -411,15 +451,19 @@ static void keep_devtools(struct run *run)
 {
 	const char *path = run->end->summary.path, *trouble = devtools_trouble(run->devtools);
 	size_t dumps = 0, snapshots = 0;
-	struct shiny_err *err = run->end->failed ? NULL : devtools_store(run->devtools, path, &dumps, &snapshots);
+	struct shiny_err *err =
+		run->end->failed ? NULL : devtools_store(run->devtools, path, &dumps, &snapshots);
 
 	if (err)
-		fprintf(stderr, "shinyctl: the browser's own numbers are not in the session: %s\n", err->message);
+		fprintf(stderr, "shinyctl: the browser's own numbers are not in the session: %s\n",
+			err->message);
 	if (trouble)
 		fprintf(stderr, "shinyctl: --devtools: %s\n", trouble);
 	if ((dumps || snapshots) && !run->options->given[OPT_QUIET])
-		fprintf(stderr, "shinyctl: the browser's own numbers: %s, %s: shinyctl browser %s\n",
-			units_noun(UNITS_NOUN_BUF, dumps, "memory dump"), units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), path);
+		fprintf(stderr,
+			"shinyctl: the browser's own numbers: %s, %s: shinyctl browser %s\n",
+			units_noun(UNITS_NOUN_BUF, dumps, "memory dump"),
+			units_noun(UNITS_NOUN_BUF, snapshots, "heap snapshot"), path);
 	shiny_err_free(err);
 }
 
@@ -432,7 +476,8 @@ static struct shiny_err *close_recording(struct ctl *ctl, struct run *run)
 	if (end->failed) {
 		/* the program's own failure is the more important status */
 		if (ctl->status) {
-			fprintf(stderr, "shinyctl: %s\n%s%s%s", end->message, *end->advice ? "shinyctl: " : "", end->advice,
+			fprintf(stderr, "shinyctl: %s\n%s%s%s", end->message,
+				*end->advice ? "shinyctl: " : "", end->advice,
 				*end->advice ? "\n" : "");
 			return NULL;
 		}
@@ -441,7 +486,8 @@ static struct shiny_err *close_recording(struct ctl *ctl, struct run *run)
 	}
 	closing_print(&end->summary, o->given[OPT_QUIET]);
 	if (end->summary.late && !o->given[OPT_QUIET])
-		fprintf(stderr, "shinyctl: programs that began while this was being written are recorded into a session of their own, beside it\n");
+		fprintf(stderr, "shinyctl: programs that began while this was being written are "
+				"recorded into a session of their own, beside it\n");
 	if (o->given[OPT_STRICT] && loss_any(&end->summary.lost) && !ctl->status)
 		ctl->status = SHINY_ERR_STRICT;
 	return o->given[OPT_SUMMARY] ? closing_write(&end->summary, o->text[OPT_SUMMARY]) : NULL;
@@ -452,7 +498,8 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	struct shiny_err *err;
 	int status = 0;
 
-	if (pipe2(run->life, O_CLOEXEC) != 0 || pipe2(run->result, O_CLOEXEC) != 0 || pipe2(run->failure, O_CLOEXEC) != 0)
+	if (pipe2(run->life, O_CLOEXEC) != 0 || pipe2(run->result, O_CLOEXEC) != 0 ||
+	    pipe2(run->failure, O_CLOEXEC) != 0)
 		return shiny_err_os(errno, "cannot make a pipe");
 	err = sidecar_lock(run->directory, &run->lock);
 	if (err)
@@ -491,7 +538,8 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 		if (!run->end->summary.late)
 			sessions_remove_empty(run->directory);
 	} else if (run->devtools) {
-		fprintf(stderr, "shinyctl: the browser's own numbers will not be in it: only a finished session takes them\n");
+		fprintf(stderr, "shinyctl: the browser's own numbers will not be in it: only a "
+				"finished session takes them\n");
 	}
 	close(run->result[0]);
 	return err;

@@ -8,27 +8,57 @@
 #include "../../base/units.h"
 #include "../ctl.h"
 
-enum { SHARE, BAR, LIVE_BYTES, LIVE, ALLOCS, FREES, BYTES, PEAK, STACKS, SITE, WHERE, TYPE, MODULE, COLUMNS };
+enum {
+	SHARE,
+	BAR,
+	LIVE_BYTES,
+	LIVE,
+	ALLOCS,
+	FREES,
+	BYTES,
+	PEAK,
+	STACKS,
+	SITE,
+	WHERE,
+	TYPE,
+	MODULE,
+	COLUMNS
+};
 static const struct column columns[COLUMNS] = {
-	[SITE] = {"site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[WHERE] = {.title = "where", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_START, .drop = 2},
-	[LIVE_BYTES] = {.title = "live bytes", .kind = CELL_BYTES},
-	[SHARE] = {.title = "share", .kind = CELL_SHARE},
-	[BAR] = {.title = "", .kind = CELL_BAR, .drop = 7, .tint = TINT_GOOD},
-	[LIVE] = {.title = "live", .kind = CELL_COUNT, .drop = 3},
-	[ALLOCS] = {.title = "allocs", .kind = CELL_COUNT},
-	[FREES] = {.title = "frees", .kind = CELL_COUNT, .drop = 5},
-	[BYTES] = {.title = "bytes", .kind = CELL_BYTES, .drop = 4},
-	[PEAK] = {.title = "peak ≤", .kind = CELL_BYTES, .drop = 8},
-	[STACKS] = {.title = "stacks", .kind = CELL_COUNT, .drop = 9},
-	[TYPE] = {.title = "type", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .drop = 6},
-	[MODULE] = {.title = "module", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .drop = 10, .tint = TINT_DIM},
+	[SITE] = { "site", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[WHERE] = { .title = "where",
+		    .kind = CELL_TEXT,
+		    .flexible = true,
+		    .cut = TEXT_CUT_START,
+		    .drop = 2 },
+	[LIVE_BYTES] = { .title = "live bytes", .kind = CELL_BYTES },
+	[SHARE] = { .title = "share", .kind = CELL_SHARE },
+	[BAR] = { .title = "", .kind = CELL_BAR, .drop = 7, .tint = TINT_GOOD },
+	[LIVE] = { .title = "live", .kind = CELL_COUNT, .drop = 3 },
+	[ALLOCS] = { .title = "allocs", .kind = CELL_COUNT },
+	[FREES] = { .title = "frees", .kind = CELL_COUNT, .drop = 5 },
+	[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 4 },
+	[PEAK] = { .title = "peak ≤", .kind = CELL_BYTES, .drop = 8 },
+	[STACKS] = { .title = "stacks", .kind = CELL_COUNT, .drop = 9 },
+	[TYPE] = { .title = "type",
+		   .kind = CELL_TEXT,
+		   .flexible = true,
+		   .cut = TEXT_CUT_MIDDLE,
+		   .drop = 6 },
+	[MODULE] = { .title = "module",
+		     .kind = CELL_TEXT,
+		     .flexible = true,
+		     .cut = TEXT_CUT_MIDDLE,
+		     .drop = 10,
+		     .tint = TINT_DIM },
 };
 
 static enum order order_of(const struct ctl *ctl)
 {
-	static const struct { const char *word; enum order order; } words[] = {
-		{"bytes", ORDER_BYTES}, {"allocs", ORDER_ALLOCS}, {"frees", ORDER_FREES}, {"peak", ORDER_PEAK}, {"name", ORDER_NAME},
+	static const struct { const char *word; enum order order;
+	} words[] = {
+		{ "bytes", ORDER_BYTES }, { "allocs", ORDER_ALLOCS }, { "frees", ORDER_FREES },
+		{ "peak", ORDER_PEAK },	  { "name", ORDER_NAME },
 	};
 	const char *text = ctl->options.text[OPT_SITES_SORT];
 
@@ -49,12 +79,17 @@ static char *where_of(const struct site_row *row, bool whole)
 
 static char *type_of(const struct site_row *row, bool full)
 {
-	return type_name_block(&(struct type_text){.type = row->type, .container = row->container, .form = row->form,
-			       .confidence = row->confidence, .derived = row->or_derived, .full = full});
+	return type_name_block(&(struct type_text){ .type = row->type,
+						    .container = row->container,
+						    .form = row->form,
+						    .confidence = row->confidence,
+						    .derived = row->or_derived,
+						    .full = full });
 }
 
 /* Every function of the stack on a line of its own. */
-static struct shiny_err *stack_text(struct store *store, uint32_t stack, const struct style *style, char **out)
+static struct shiny_err *stack_text(struct store *store, uint32_t stack, const struct style *style,
+				    char **out)
 {
 	struct stack_lines lines;
 	struct shiny_err *err = stack_load(store, stack, &lines);
@@ -70,13 +105,18 @@ static struct shiny_err *stack_text(struct store *store, uint32_t stack, const s
 	}
 	for (size_t i = 0; i < lines.count; i++) {
 		const struct stack_line *line = &lines.rows[i];
-		size_t columns_left = style->width ? style->width - 8 : style->longest ? 2 * style->longest : 4000;
-		char *whole = line->file ? mem_format("%s  %s:%u", line->label, line->file, line->line)
-					 : mem_format("%s  %s", line->label, line->module ? line->module : "");
+		size_t columns_left = style->width     ? style->width - 8
+				      : style->longest ? 2 * style->longest
+						       : 4000;
+		char *whole = line->file
+				      ? mem_format("%s  %s:%u", line->label, line->file, line->line)
+				      : mem_format("%s  %s", line->label,
+						   line->module ? line->module : "");
 		char *fitted = mem_alloc(4 * columns_left + 8);
 
 		text_fit(fitted, 4 * columns_left + 8, whole, columns_left, TEXT_CUT_MIDDLE);
-		fprintf(text, "    %s%s%s%s\n", tint(style, TINT_DIM), line->inlined ? "\xe2\x86\xb3 " : "  ", fitted, tint_end(style, TINT_DIM));
+		fprintf(text, "    %s%s%s%s\n", tint(style, TINT_DIM),
+			line->inlined ? "\xe2\x86\xb3 " : "  ", fitted, tint_end(style, TINT_DIM));
 		free(fitted);
 		free(whole);
 	}
@@ -85,7 +125,8 @@ static struct shiny_err *stack_text(struct store *store, uint32_t stack, const s
 }
 
 /* `store`: to read stacks from; NULL: without them. */
-static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct sites *sites, enum sites_by by, size_t limit)
+static struct shiny_err *print(struct ctl *ctl, struct store *store, const struct sites *sites,
+			       enum sites_by by, size_t limit)
 {
 	enum order order = order_of(ctl);
 	uint64_t total = sums_by(&sites->total, order, 0);
@@ -100,7 +141,10 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 	for (size_t i = 0; i < limit && !err; i++) {
 		const struct site_row *row = &sites->rows[i];
 		uint64_t value = sums_by(&row->sums, order, row->peak_bytes);
-		char *where = by <= SITES_BY_FUNCTION ? where_of(row, !ctl->style.width || ctl->style.width >= 160) : NULL, *stack = NULL;
+		char *where = by <= SITES_BY_FUNCTION
+				      ? where_of(row, !ctl->style.width || ctl->style.width >= 160)
+				      : NULL,
+		     *stack = NULL;
 
 		table_row(&table);
 		table_text(&table, SITE, row->label);
@@ -118,7 +162,10 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 			table_number(&table, STACKS, row->stacks);
 		if (row->type) {
 			char *type = type_of(row, ctl->options.given[OPT_FULL_NAMES]);
-			char *text = row->types > 1 ? mem_format("%s and %s more", type, units_count(UNITS_BUF, row->types - 1)) : mem_text(type);
+			char *text = row->types > 1
+					     ? mem_format("%s and %s more", type,
+							  units_count(UNITS_BUF, row->types - 1))
+					     : mem_text(type);
 
 			table_text(&table, TYPE, text);
 			free(text);
@@ -126,7 +173,8 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 		}
 		if (row->module && by != SITES_BY_MODULE)
 			table_text(&table, MODULE, text_base(row->module));
-		if (store && row->stack && !(err = stack_text(store, row->stack, &ctl->style, &stack)))
+		if (store && row->stack &&
+		    !(err = stack_text(store, row->stack, &ctl->style, &stack)))
 			table_below(&table, stack);
 		free(where);
 	}
@@ -138,7 +186,8 @@ static struct shiny_err *print(struct ctl *ctl, struct store *store, const struc
 	return err;
 }
 
-struct shiny_err *json_stack(struct json *json, struct store *store, const char *key, uint32_t stack)
+struct shiny_err *json_stack(struct json *json, struct store *store, const char *key,
+			     uint32_t stack)
 {
 	struct stack_lines lines = { 0 };
 	struct shiny_err *err = stack ? stack_load(store, stack, &lines) : NULL;
@@ -160,7 +209,8 @@ struct shiny_err *json_stack(struct json *json, struct store *store, const char 
 	return NULL;
 }
 
-struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key, const struct sites *sites, size_t limit, bool stacks)
+struct shiny_err *json_sites(struct ctl *ctl, struct store *store, const char *key,
+			     const struct sites *sites, size_t limit, bool stacks)
 {
 	struct json *json = &ctl->json;
 
@@ -202,13 +252,15 @@ struct shiny_err *cmd_sites(struct ctl *ctl)
 	struct store *store;
 	struct scope scope = { 0 };
 	struct sites sites = { 0 };
-	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY]; /* options.def lists them in this order */
+	/* options.def lists them in this order */
+	enum sites_by by = (enum sites_by)ctl->options.number[OPT_SITES_BY];
 	bool stacks = ctl->options.given[OPT_STACKS];
 	struct shiny_err *err = ctl_begin(ctl, &store, &scope), *closing;
 
 	if (!err)
 		err = ctl_loaded(store, &scope,
-				 sites_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl), true, &sites));
+				 sites_load(store, &scope, by, ctl->options.text[OPT_MATCH],
+					    order_of(ctl), true, &sites));
 	if (err)
 		return err;
 	if (CTL_JSON(ctl)) {
@@ -216,9 +268,11 @@ struct shiny_err *cmd_sites(struct ctl *ctl)
 		json_object_line(&ctl->json, "total");
 		json_sums(&ctl->json, &sites.total);
 		json_end(&ctl->json);
-		err = json_sites(ctl, store, "rows", &sites, ctl_limit(ctl, sites.count, 30), stacks);
+		err = json_sites(ctl, store, "rows", &sites, ctl_limit(ctl, sites.count, 30),
+				 stacks);
 	} else {
-		err = print(ctl, stacks ? store : NULL, &sites, by, ctl_limit(ctl, sites.count, 30));
+		err = print(ctl, stacks ? store : NULL, &sites, by,
+			    ctl_limit(ctl, sites.count, 30));
 	}
 	sites_deinit(&sites);
 	closing = ctl_end(ctl, store, stacks ? "tree --by site" : "sites --stacks --limit 5");

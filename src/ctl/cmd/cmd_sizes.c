@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_sizes.c: `shinyctl sizes`: how large blocks are, what their allocators make of it, and how long those of each size live. */
+/* cmd_sizes.c: `shinyctl sizes`: how large blocks are, what their allocators make of it, and how
+ * long those of each size live. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,28 +24,44 @@ static void print_total(const struct ctl *ctl, const struct sizes *s)
 {
 	const struct size_sums *t = &s->total.sums;
 
-	fprintf(stdout, "%s, %s asked for, %s usable: slop %s, %s of it\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
-		units_bytes(UNITS_BUF, t->bytes), units_bytes(UNITS_BUF, t->usable), units_bytes(UNITS_BUF, size_slop(t)), units_share(UNITS_BUF, (double)size_slop(t), (double)t->usable));
-	fprintf(stdout, "live at the end: %s, %s asked for, slop %s, %s of what is usable\n", units_noun(UNITS_NOUN_BUF, t->live, "block"),
-		units_bytes(UNITS_BUF, t->live_bytes), units_bytes(UNITS_BUF, size_live_slop(t)),
+	fprintf(stdout, "%s, %s asked for, %s usable: slop %s, %s of it\n",
+		units_noun(UNITS_NOUN_BUF, t->blocks, "block"), units_bytes(UNITS_BUF, t->bytes),
+		units_bytes(UNITS_BUF, t->usable), units_bytes(UNITS_BUF, size_slop(t)),
+		units_share(UNITS_BUF, (double)size_slop(t), (double)t->usable));
+	fprintf(stdout, "live at the end: %s, %s asked for, slop %s, %s of what is usable\n",
+		units_noun(UNITS_NOUN_BUF, t->live, "block"), units_bytes(UNITS_BUF, t->live_bytes),
+		units_bytes(UNITS_BUF, size_live_slop(t)),
 		units_share(UNITS_BUF, (double)size_live_slop(t), (double)t->live_usable));
 	if (s->aligned)
-		fprintf(stdout, "%s%s asked for an alignment, which is not recorded: they may take more%s\n", tint(&ctl->style, TINT_DIM),
-			units_noun(UNITS_NOUN_BUF, s->aligned, "block"), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout,
+			"%s%s asked for an alignment, which is not recorded: they may take "
+			"more%s\n",
+			tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, s->aligned, "block"),
+			tint_end(&ctl->style, TINT_DIM));
 	if (s->allocators[SIZE_UNKNOWN].sums.blocks)
-		fprintf(stdout, "%s%s %s from an allocator that is not known: their slop is not counted%s\n", tint(&ctl->style, TINT_DIM),
-			units_noun(UNITS_NOUN_BUF, s->allocators[SIZE_UNKNOWN].sums.blocks, "block"),
-			units_form(s->allocators[SIZE_UNKNOWN].sums.blocks, "is", "are"), tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout,
+			"%s%s %s from an allocator that is not known: their slop is not "
+			"counted%s\n",
+			tint(&ctl->style, TINT_DIM),
+			units_noun(UNITS_NOUN_BUF, s->allocators[SIZE_UNKNOWN].sums.blocks,
+				   "block"),
+			units_form(s->allocators[SIZE_UNKNOWN].sums.blocks, "is", "are"),
+			tint_end(&ctl->style, TINT_DIM));
 }
 
 static void print_allocators(struct ctl *ctl, const struct sizes *s)
 {
 	enum { BLOCKS, BYTES, USABLE, SLOTS, SLOP, SHARE, LIVE_SLOP, NAME, ALLOCATOR_COLUMNS };
 	static const struct column allocators[ALLOCATOR_COLUMNS] = {
-		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT}, [BYTES] = {.title = "asked for", .kind = CELL_BYTES},
-		[USABLE] = {.title = "usable", .kind = CELL_BYTES}, [SLOTS] = {.title = "slots", .kind = CELL_BYTES, .drop = 1},
-		[SLOP] = {.title = "slop", .kind = CELL_BYTES}, [SHARE] = {.title = "share", .kind = CELL_TEXT},
-		[LIVE_SLOP] = {.title = "live slop", .kind = CELL_BYTES}, [NAME] = {.title = "allocator", .kind = CELL_TEXT, .tint = TINT_NAME},
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[BYTES] = { .title = "asked for", .kind = CELL_BYTES },
+		[USABLE] = { .title = "usable", .kind = CELL_BYTES },
+		[SLOTS] = { .title = "slots", .kind = CELL_BYTES, .drop = 1 },
+		[SLOP] = { .title = "slop", .kind = CELL_BYTES },
+		[SHARE] = { .title = "share", .kind = CELL_TEXT },
+		[LIVE_SLOP] = { .title = "live slop", .kind = CELL_BYTES },
+		[NAME] = { .title = "allocator", .kind = CELL_TEXT, .tint = TINT_NAME },
 	};
 	struct table table;
 
@@ -60,7 +77,8 @@ static void print_allocators(struct ctl *ctl, const struct sizes *s)
 		table_number(&table, USABLE, sums->usable);
 		table_number(&table, SLOTS, sums->slots);
 		table_number(&table, SLOP, size_slop(sums));
-		table_text(&table, SHARE, units_share(UNITS_BUF, (double)size_slop(sums), (double)sums->usable));
+		table_text(&table, SHARE,
+			   units_share(UNITS_BUF, (double)size_slop(sums), (double)sums->usable));
 		table_number(&table, LIVE_SLOP, size_live_slop(sums));
 		table_text(&table, NAME, size_allocator_names[i]);
 	}
@@ -81,13 +99,30 @@ static const char *correlation_text(double r)
 /* F8: lifetime against size. */
 static void print_octaves(struct ctl *ctl, const struct sizes *s)
 {
-	enum { UP_TO, BLOCKS, BAR, BYTES, SLOP, LIVE, GEOMETRIC, P50, P90, PERSISTENT, OCTAVE_COLUMNS };
+	enum {
+		UP_TO,
+		BLOCKS,
+		BAR,
+		BYTES,
+		SLOP,
+		LIVE,
+		GEOMETRIC,
+		P50,
+		P90,
+		PERSISTENT,
+		OCTAVE_COLUMNS
+	};
 	static const struct column octaves[OCTAVE_COLUMNS] = {
-		[UP_TO] = {.title = "size \xe2\x89\xa4", .kind = CELL_BYTES}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-		[BAR] = {.title = "", .kind = CELL_BAR, .drop = 4, .tint = TINT_GOOD}, [BYTES] = {.title = "asked for", .kind = CELL_BYTES},
-		[SLOP] = {.title = "slop", .kind = CELL_BYTES, .drop = 2}, [LIVE] = {.title = "live slop", .kind = CELL_BYTES, .drop = 3},
-		[GEOMETRIC] = {.title = "lived, geo mean", .kind = CELL_TIME}, [P50] = {.title = "p50", .kind = CELL_TIME},
-		[P90] = {.title = "p90", .kind = CELL_TIME, .drop = 1}, [PERSISTENT] = {.title = "never ended", .kind = CELL_COUNT},
+		[UP_TO] = { .title = "size \xe2\x89\xa4", .kind = CELL_BYTES },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[BAR] = { .title = "", .kind = CELL_BAR, .drop = 4, .tint = TINT_GOOD },
+		[BYTES] = { .title = "asked for", .kind = CELL_BYTES },
+		[SLOP] = { .title = "slop", .kind = CELL_BYTES, .drop = 2 },
+		[LIVE] = { .title = "live slop", .kind = CELL_BYTES, .drop = 3 },
+		[GEOMETRIC] = { .title = "lived, geo mean", .kind = CELL_TIME },
+		[P50] = { .title = "p50", .kind = CELL_TIME },
+		[P90] = { .title = "p90", .kind = CELL_TIME, .drop = 1 },
+		[PERSISTENT] = { .title = "never ended", .kind = CELL_COUNT },
 	};
 	struct table table;
 
@@ -106,7 +141,8 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 		table_number(&table, SLOP, size_slop(&o->sums));
 		table_number(&table, LIVE, size_live_slop(&o->sums));
 		if (o->ages.ended) {
-			table_number(&table, GEOMETRIC, (uint64_t)distribution_geometric_mean(&o->ages));
+			table_number(&table, GEOMETRIC,
+				     (uint64_t)distribution_geometric_mean(&o->ages));
 			table_number(&table, P50, distribution_quantile(&o->ages, 0.5));
 			table_number(&table, P90, distribution_quantile(&o->ages, 0.9));
 		}
@@ -116,9 +152,10 @@ static void print_octaves(struct ctl *ctl, const struct sizes *s)
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
 	if (isfinite(s->correlation))
-		fprintf(stdout, "%ssize and lifetime, correlation of their logarithms: %+.2f: %s%s\n", tint(&ctl->style, TINT_DIM), s->correlation,
-			correlation_text(s->correlation),
-			tint_end(&ctl->style, TINT_DIM));
+		fprintf(stdout,
+			"%ssize and lifetime, correlation of their logarithms: %+.2f: %s%s\n",
+			tint(&ctl->style, TINT_DIM), s->correlation,
+			correlation_text(s->correlation), tint_end(&ctl->style, TINT_DIM));
 }
 
 /* The types of the smallest blocks, then those of the largest that are not among them. */
@@ -126,12 +163,16 @@ static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 {
 	enum { MEAN, BLOCKS, BYTES, GEOMETRIC, NAME, EXTREME_COLUMNS };
 	const struct column extremes[EXTREME_COLUMNS] = {
-		[MEAN] = {.title = "mean size", .kind = CELL_BYTES}, [BLOCKS] = {.title = "blocks", .kind = CELL_COUNT},
-		[BYTES] = {.title = "asked for", .kind = CELL_BYTES}, [GEOMETRIC] = {.title = "lived, geo mean", .kind = CELL_TIME, .drop = 1},
-		[NAME] = {largest ? "largest types" : "smallest types", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+		[MEAN] = { .title = "mean size", .kind = CELL_BYTES },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[BYTES] = { .title = "asked for", .kind = CELL_BYTES },
+		[GEOMETRIC] = { .title = "lived, geo mean", .kind = CELL_TIME, .drop = 1 },
+		[NAME] = { largest ? "largest types" : "smallest types", CELL_TEXT, true,
+			   TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	};
 	const struct sizes_row *smallest[EXTREMES], *rows[EXTREMES];
-	size_t small = sizes_extremes(s, false, EXTREMES, smallest), count = sizes_extremes(s, largest, EXTREMES, rows);
+	size_t small = sizes_extremes(s, false, EXTREMES, smallest),
+	       count = sizes_extremes(s, largest, EXTREMES, rows);
 	struct table table;
 
 	table_init(&table, extremes, EXTREME_COLUMNS);
@@ -159,15 +200,33 @@ static void print_extremes(struct ctl *ctl, const struct sizes *s, bool largest)
 
 static void print_rows(struct ctl *ctl, const struct sizes *s, enum by by, size_t limit)
 {
-	enum { LIVE_SLOP, LIVE, SLOP, SHARE, BLOCKS, BYTES, LEAST, MOST, GEOMETRIC, PERSISTENT, NAME, COLUMNS };
+	enum {
+		LIVE_SLOP,
+		LIVE,
+		SLOP,
+		SHARE,
+		BLOCKS,
+		BYTES,
+		LEAST,
+		MOST,
+		GEOMETRIC,
+		PERSISTENT,
+		NAME,
+		COLUMNS
+	};
 	static const char *const titles[] = {"size class", "type", "site"};
 	const struct column columns[COLUMNS] = {
-		[LIVE_SLOP] = {.title = "live slop", .kind = CELL_BYTES}, [LIVE] = {.title = "live", .kind = CELL_COUNT},
-		[SLOP] = {.title = "slop", .kind = CELL_BYTES}, [SHARE] = {.title = "share", .kind = CELL_TEXT, .drop = 1},
-		[BLOCKS] = {.title = "blocks", .kind = CELL_COUNT}, [BYTES] = {.title = "asked for", .kind = CELL_BYTES, .drop = 2},
-		[LEAST] = {.title = "least", .kind = CELL_BYTES, .drop = 5}, [MOST] = {.title = "most", .kind = CELL_BYTES, .drop = 5},
-		[GEOMETRIC] = {.title = "lived, geo mean", .kind = CELL_TIME, .drop = 3}, [PERSISTENT] = {.title = "never ended", .kind = CELL_COUNT, .drop = 4},
-		[NAME] = {titles[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
+		[LIVE_SLOP] = { .title = "live slop", .kind = CELL_BYTES },
+		[LIVE] = { .title = "live", .kind = CELL_COUNT },
+		[SLOP] = { .title = "slop", .kind = CELL_BYTES },
+		[SHARE] = { .title = "share", .kind = CELL_TEXT, .drop = 1 },
+		[BLOCKS] = { .title = "blocks", .kind = CELL_COUNT },
+		[BYTES] = { .title = "asked for", .kind = CELL_BYTES, .drop = 2 },
+		[LEAST] = { .title = "least", .kind = CELL_BYTES, .drop = 5 },
+		[MOST] = { .title = "most", .kind = CELL_BYTES, .drop = 5 },
+		[GEOMETRIC] = { .title = "lived, geo mean", .kind = CELL_TIME, .drop = 3 },
+		[PERSISTENT] = { .title = "never ended", .kind = CELL_COUNT, .drop = 4 },
+		[NAME] = { titles[by], CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
 	};
 	const struct sizes_rows *rows = rows_of(s, by);
 	struct table table;
@@ -180,7 +239,9 @@ static void print_rows(struct ctl *ctl, const struct sizes *s, enum by by, size_
 		table_number(&table, LIVE_SLOP, size_live_slop(&row->sums));
 		table_number(&table, LIVE, row->sums.live);
 		table_number(&table, SLOP, size_slop(&row->sums));
-		table_text(&table, SHARE, units_share(UNITS_BUF, (double)size_slop(&row->sums), (double)row->sums.usable));
+		table_text(&table, SHARE,
+			   units_share(UNITS_BUF, (double)size_slop(&row->sums),
+				       (double)row->sums.usable));
 		table_number(&table, BLOCKS, row->sums.blocks);
 		table_number(&table, BYTES, row->sums.bytes);
 		if (row->sums.blocks) {
@@ -306,7 +367,8 @@ struct shiny_err *cmd_sizes(struct ctl *ctl)
 
 	if (!err)
 		err = ctl_loaded(store, &scope,
-				 sizes_load(store, &scope, ctl->options.text[OPT_MATCH], order, ctl->options.given[OPT_FULL_NAMES], true, &sizes));
+				 sizes_load(store, &scope, ctl->options.text[OPT_MATCH], order,
+					    ctl->options.given[OPT_FULL_NAMES], true, &sizes));
 	if (err)
 		return err;
 	limit = ctl_limit(ctl, rows_of(&sizes, by)->count, 30);

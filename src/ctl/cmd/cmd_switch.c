@@ -8,13 +8,15 @@ static struct shiny_err *switch_to(struct ctl *ctl, bool on)
 {
 	char directory[SESSIONS_PATH];
 	unsigned count = 0;
-	struct shiny_err *err = sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
+	struct shiny_err *err =
+		sessions_named(ctl->options.operands[0], verbs[ctl->options.verb].name, directory);
 
 	if (!err)
 		err = sessions_switch(directory, on, &count);
 	if (err)
 		return err;
-	fprintf(stdout, "recording is %s in %s of %s\n", on ? "on" : "off", units_noun(UNITS_NOUN_BUF, count, "ring"), directory);
+	fprintf(stdout, "recording is %s in %s of %s\n", on ? "on" : "off",
+		units_noun(UNITS_NOUN_BUF, count, "ring"), directory);
 	return NULL;
 }
 

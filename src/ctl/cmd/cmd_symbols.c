@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_symbols.c: `shinyctl symbols`: where names and types come from, file by file, and the cache of types filled ahead of time.
+ * cmd_symbols.c: `shinyctl symbols`: where names and types come from, file by file, and the cache
+ * of types filled ahead of time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,12 +60,16 @@ static struct shiny_err *add_session(subjects_t *subjects, const char *file)
 
 	if (err)
 		return err;
-	err = store_query(store, "SELECT m.path, m.build_id, (SELECT COUNT(*) FROM site i WHERE i.module = m.id) AS sites FROM module m "
-			  "ORDER BY sites DESC, m.path", &q);
+	err = store_query(store,
+			  "SELECT m.path, m.build_id, (SELECT COUNT(*) FROM site i WHERE i.module "
+			  "= m.id) AS sites FROM module m "
+			  "ORDER BY sites DESC, m.path",
+			  &q);
 	while (!err && !(err = query_step(q, &row)) && row) {
 		struct subject *s;
 
-		if (*query_text(q, 0) != '/' && access(query_text(q, 0), R_OK) != 0) /* [vdso] and the like */
+		/* [vdso] and the like */
+		if (*query_text(q, 0) != '/' && access(query_text(q, 0), R_OK) != 0)
 			continue;
 		s = add(subjects, query_text(q, 0), query_text(q, 1));
 		s->sites = (uint64_t)query_number(q, 2);
@@ -89,10 +94,14 @@ static struct shiny_err *add_binary(subjects_t *subjects, const char *name)
 		return shiny_err_os(errno, "cannot read %s", path);
 	SHINY_TRY(program_look(path, &look));
 	if (look.kind == PROGRAM_SCRIPT)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "symbols: %s is a script", path), "name the program that it starts");
+		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "symbols: %s is a script", path),
+					"name the program that it starts");
 	if (look.kind == PROGRAM_OTHER)
-		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "symbols: %s is neither a program, a library nor a session", path),
-					"usage: shinyctl symbols %s", verbs[VERB_SYMBOLS].operands);
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_USAGE,
+				  "symbols: %s is neither a program, a library nor a session",
+				  path),
+			"usage: shinyctl symbols %s", verbs[VERB_SYMBOLS].operands);
 	if (look.kind == PROGRAM_FOREIGN)
 		return shiny_err(SHINY_ERR_USAGE, "symbols: %s is not for x86-64", path);
 	add(subjects, path, look.build_id);
@@ -129,7 +138,10 @@ static char *extras_of(const struct sym_inventory *have)
 
 static struct shiny_err *look(const struct sym_options *options, struct subject *s)
 {
-	static const char *const states[] = {[SYM_OK] = "ok", [SYM_MISSING] = "missing", [SYM_CHANGED] = "changed", [SYM_NOT_ELF] = "not-elf"};
+	static const char *const states[] = { [SYM_OK] = "ok",
+					      [SYM_MISSING] = "missing",
+					      [SYM_CHANGED] = "changed",
+					      [SYM_NOT_ELF] = "not-elf" };
 	struct sym_module *module;
 	struct sym_inventory have;
 	const struct sym_module_info *info;
@@ -143,13 +155,18 @@ static struct shiny_err *look(const struct sym_options *options, struct subject 
 		info = sym_module_info(module);
 		sym_module_inventory(module, &have);
 		s->state = states[info->state];
-		s->names = info->dwarf ? "dwarf" : info->symtab ? "symtab" : info->dynsym ? "dynsym" : "none";
+		s->names = info->dwarf	  ? "dwarf"
+			   : info->symtab ? "symtab"
+			   : info->dynsym ? "dynsym"
+					  : "none";
 		s->way = way_of(info, &have);
 		s->extras = extras_of(&have);
 		s->debug_file = info->debug_file ? mem_text(info->debug_file) : NULL;
 		s->note = info->state == SYM_MISSING ? mem_text("the file is gone")
-			: info->state == SYM_CHANGED ? mem_text("the file is not the one that was recorded")
-			: *info->note ? mem_text(info->note) : NULL;
+			  : info->state == SYM_CHANGED
+				  ? mem_text("the file is not the one that was recorded")
+			  : *info->note ? mem_text(info->note)
+					: NULL;
 		s->cache_path = have.cache_path ? mem_text(have.cache_path) : NULL;
 		s->cached = have.cached;
 	}
@@ -171,13 +188,15 @@ static struct shiny_err *look_at_all(const struct sym_options *options, subjects
 	return err;
 }
 
-static struct shiny_err *warm_all(const struct sym_options *options, subjects_t *subjects, size_t jobs, struct warm_file **out)
+static struct shiny_err *warm_all(const struct sym_options *options, subjects_t *subjects,
+				  size_t jobs, struct warm_file **out)
 {
 	struct warm_file *files = mem_zero(subjects->count + 1, sizeof(*files));
 	struct shiny_err *err = NULL;
 
 	for (size_t i = 0; i < subjects->count; i++)
-		files[i] = (struct warm_file){.path = subjects->at[i].path, .build_id = subjects->at[i].build_id};
+		files[i] = (struct warm_file){ .path = subjects->at[i].path,
+					       .build_id = subjects->at[i].build_id };
 	warm_files(options, files, subjects->count, jobs);
 	for (size_t i = 0; i < subjects->count; i++) {
 		if (!err)
@@ -212,7 +231,9 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 	for (size_t i = 0; i < subjects->count; i++) {
 		const struct subject *s = &subjects->at[i];
 		char id[13] = "";
-		size_t room = style->width ? style->width : style->longest ? 2 * style->longest : 4000;
+		size_t room = style->width     ? style->width
+			      : style->longest ? 2 * style->longest
+					       : 4000;
 
 		snprintf(id, sizeof(id), "%.12s", s->build_id);
 		table_row(&table);
@@ -228,10 +249,12 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 		if (s->cached)
 			table_number(&table, CACHED, s->cached);
 		if (s->note) {
-			char *line = mem_format("    %s", s->note), *fitted = mem_alloc(4 * room + 8);
+			char *line = mem_format("    %s", s->note),
+			     *fitted = mem_alloc(4 * room + 8);
 
 			text_fit(fitted, 4 * room + 8, line, room, TEXT_CUT_END);
-			table_below(&table, mem_format("%s%s%s\n", tint(style, TINT_DIM), fitted, tint_end(style, TINT_DIM)));
+			table_below(&table, mem_format("%s%s%s\n", tint(style, TINT_DIM), fitted,
+						       tint_end(style, TINT_DIM)));
 			free(line);
 			free(fitted);
 		}
@@ -239,11 +262,24 @@ static void print_modules(struct ctl *ctl, const subjects_t *subjects)
 	}
 	table_print(&table, style);
 	table_deinit(&table);
-	fprintf(stdout, "\n%s, %s without debug information\n", units_noun(UNITS_NOUN_BUF, subjects->count, "module"),
+	fprintf(stdout, "\n%s, %s without debug information\n",
+		units_noun(UNITS_NOUN_BUF, subjects->count, "module"),
 		units_count(UNITS_BUF, without));
 }
 
-enum { W_MODULE, W_CALLS, W_EXACT, W_HIGH, W_MEDIUM, W_LOW, W_LABEL, W_NONE, W_WRAPPERS, W_TIME, W_COLUMNS };
+enum {
+	W_MODULE,
+	W_CALLS,
+	W_EXACT,
+	W_HIGH,
+	W_MEDIUM,
+	W_LOW,
+	W_LABEL,
+	W_NONE,
+	W_WRAPPERS,
+	W_TIME,
+	W_COLUMNS
+};
 static const struct column warm_columns[W_COLUMNS] = {
 	[W_MODULE] = {"module", CELL_TEXT, true, TEXT_CUT_START, 0, TINT_NAME},
 	[W_CALLS] = {.title = "calls", .kind = CELL_COUNT},
@@ -287,11 +323,15 @@ static void print_warmed(struct ctl *ctl, const struct warm_file *files, size_t 
 	putc('\n', stdout);
 	table_print(&table, &ctl->style);
 	table_deinit(&table);
-	fprintf(stdout, "\n%s of allocation functions: a type for %s, %s exact or high; %s in wrappers, whose callers know\n",
+	fprintf(stdout,
+		"\n%s of allocation functions: a type for %s, %s exact or high; %s in wrappers, "
+		"whose callers know\n",
 		units_noun(UNITS_NOUN_BUF, all.calls, "call"),
-		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH] + all.by_confidence[SYM_MEDIUM] +
-				       all.by_confidence[SYM_LOW]),
-		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH]), units_count(UNITS_BUF, all.wrappers));
+		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH] +
+					       all.by_confidence[SYM_MEDIUM] +
+					       all.by_confidence[SYM_LOW]),
+		units_count(UNITS_BUF, all.by_confidence[SYM_EXACT] + all.by_confidence[SYM_HIGH]),
+		units_count(UNITS_BUF, all.wrappers));
 }
 
 static void json_warmed(struct json *json, const struct warm_file *file)
@@ -299,7 +339,8 @@ static void json_warmed(struct json *json, const struct warm_file *file)
 	json_object_line(json, "warmed");
 	json_number(json, "calls", file->calls);
 	for (int c = SYM_EXACT; c >= SYM_LABEL; c--)
-		json_number(json, sym_confidence_name((enum sym_confidence)c), file->by_confidence[c]);
+		json_number(json, sym_confidence_name((enum sym_confidence)c),
+			    file->by_confidence[c]);
 	json_number(json, "none", file->none);
 	json_number(json, "wrappers", file->wrappers);
 	json_number(json, "ns", file->ns);
@@ -340,7 +381,8 @@ static bool is_session(const char *path)
 	static const char magic[] = "SQLite format 3";
 	char head[sizeof(magic)] = "";
 	FILE *file = fopen(path, "re");
-	bool yes = file && fread(head, sizeof(head), 1, file) == 1 && memcmp(head, magic, sizeof(magic)) == 0;
+	bool yes = file && fread(head, sizeof(head), 1, file) == 1 &&
+		   memcmp(head, magic, sizeof(magic)) == 0;
 
 	if (file)
 		fclose(file);
@@ -350,8 +392,9 @@ static bool is_session(const char *path)
 struct shiny_err *cmd_symbols(struct ctl *ctl)
 {
 	const struct options *o = &ctl->options;
-	struct sym_options options = {.debug_dirs = o->symbol_count ? o->symbols : NULL, .type_rules = o->text[OPT_TYPE_RULES],
-				      .progress = true};
+	struct sym_options options = { .debug_dirs = o->symbol_count ? o->symbols : NULL,
+				       .type_rules = o->text[OPT_TYPE_RULES],
+				       .progress = true };
 	bool warm = o->given[OPT_WARM];
 	subjects_t subjects = { 0 };
 	struct warm_file *files = NULL;

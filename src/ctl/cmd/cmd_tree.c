@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_tree.c: `shinyctl tree`: one measure as a tree with shares, in the manner of a browser's memory page. */
+/* cmd_tree.c: `shinyctl tree`: one measure as a tree with shares, in the manner of a browser's
+ * memory page. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@
 
 enum { BRANCH = 64 };
 
-static void print_node(const struct style *style, const struct tree_node *node, uint64_t total, bool blocks, const char *branch,
-		       const char *below)
+static void print_node(const struct style *style, const struct tree_node *node, uint64_t total,
+		       bool blocks, const char *branch, const char *below)
 {
 	char value[UNITS_TEXT], *line;
 	double share = total ? (double)node->value * 100 / (double)total : 0;
@@ -20,24 +21,31 @@ static void print_node(const struct style *style, const struct tree_node *node, 
 
 	units_count(value, node->value);
 	used = text_columns(branch) + strlen(value) + (blocks ? 0 : 2) + 14;
-	room = !style->width && style->longest ? style->longest : !style->width ? 4000 : style->width > used + 16 ? style->width - used : 16;
+	room = !style->width && style->longest ? style->longest
+	       : !style->width		       ? 4000
+	       : style->width > used + 16      ? style->width - used
+					       : 16;
 	line = mem_alloc(4 * room + 8);
 	text_fit(line, 4 * room + 8, node->name, room, TEXT_CUT_MIDDLE);
-	fprintf(style->out, "%s%s%s %s(%05.2f%%)%s %s %s%s%s\n", branch, value, blocks ? "" : " B", tint(style, TINT_DIM), share,
-		tint_end(style, TINT_DIM), node->folded ? "++" : "--", tint(style, node->folded ? TINT_DIM : TINT_NAME), line,
+	fprintf(style->out, "%s%s%s %s(%05.2f%%)%s %s %s%s%s\n", branch, value, blocks ? "" : " B",
+		tint(style, TINT_DIM), share, tint_end(style, TINT_DIM), node->folded ? "++" : "--",
+		tint(style, node->folded ? TINT_DIM : TINT_NAME), line,
 		tint_end(style, node->folded ? TINT_DIM : TINT_NAME));
 	free(line);
 	for (size_t i = 0; i < node->count; i++) {
 		bool last = i + 1 == node->count;
 		char next[BRANCH], after[BRANCH];
 
-		snprintf(next, sizeof(next), "%s%s", below, last ? "\xe2\x94\x94\xe2\x94\x80\xe2\x94\x80 " : "\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 ");
+		snprintf(next, sizeof(next), "%s%s", below,
+			 last ? "\xe2\x94\x94\xe2\x94\x80\xe2\x94\x80 "
+			      : "\xe2\x94\x9c\xe2\x94\x80\xe2\x94\x80 ");
 		snprintf(after, sizeof(after), "%s%s", below, last ? "    " : "\xe2\x94\x82   ");
 		print_node(style, &node->children[i], total, blocks, next, after);
 	}
 }
 
-static void json_node(struct json *json, const char *key, const struct tree_node *nodes, size_t count, uint64_t total)
+static void json_node(struct json *json, const char *key, const struct tree_node *nodes,
+		      size_t count, uint64_t total)
 {
 	json_array(json, key);
 	for (size_t i = 0; i < count; i++) {
@@ -97,7 +105,8 @@ static void json_components(struct json *json, const struct components *c)
 	free(told);
 }
 
-static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct component_rules *rules, struct tree_node *root,
+static struct shiny_err *load(struct ctl *ctl, struct store *store,
+			      const struct component_rules *rules, struct tree_node *root,
 			      struct components *components)
 {
 	enum tree_measure measure = (enum tree_measure)ctl->options.number[OPT_MEASURE];
@@ -116,7 +125,8 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 			err = memory_tree(store, &memory, match, threshold, full, root);
 		memory_deinit(&memory);
 	} else if (!err && by == TREE_BY_COMPONENT) {
-		err = tree_load_components(store, &scope, measure, rules, match, threshold, full, root, components);
+		err = tree_load_components(store, &scope, measure, rules, match, threshold, full,
+					   root, components);
 	} else if (!err) {
 		err = tree_load(store, &scope, measure, by, match, threshold, full, root);
 	}
@@ -127,7 +137,9 @@ static struct shiny_err *load(struct ctl *ctl, struct store *store, const struct
 struct shiny_err *cmd_tree(struct ctl *ctl)
 {
 	static const char *const titles[] = {
-		[TREE_LIVE] = "bytes live at the end", [TREE_BYTES] = "bytes requested in all", [TREE_ALLOCS] = "allocations",
+		[TREE_LIVE] = "bytes live at the end",
+		[TREE_BYTES] = "bytes requested in all",
+		[TREE_ALLOCS] = "allocations",
 		[TREE_PEAK] = "peak bytes (sum of the peaks of single stacks: an upper bound)",
 		[TREE_RESIDENT] = "bytes resident when each process was last looked at",
 	};
@@ -141,14 +153,20 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 	struct shiny_err *err = NULL;
 
 	if (measure == TREE_PEAK && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_SITE)
-		return shiny_err(SHINY_ERR_USAGE, "tree: --measure peak: peaks are known by site, not by %s; use --by site",
-				 ctl->options.text[OPT_TREE_BY]);
+		return shiny_err(
+			SHINY_ERR_USAGE,
+			"tree: --measure peak: peaks are known by site, not by %s; use --by site",
+			ctl->options.text[OPT_TREE_BY]);
 	if (measure == TREE_RESIDENT && ctl->options.given[OPT_TREE_BY] && by != TREE_BY_TYPE)
-		return shiny_err(SHINY_ERR_USAGE, "tree: --measure resident: what was live then is known by type, not by %s", ctl->options.text[OPT_TREE_BY]);
+		return shiny_err(
+			SHINY_ERR_USAGE,
+			"tree: --measure resident: what was live then is known by type, not by %s",
+			ctl->options.text[OPT_TREE_BY]);
 	if (ctl->options.component_count && by != TREE_BY_COMPONENT)
 		return shiny_err(SHINY_ERR_USAGE, "tree: --components is for --by component");
 	if (by == TREE_BY_COMPONENT)
-		err = component_rules_load(ctl->options.components, ctl->options.component_count, &rules);
+		err = component_rules_load(ctl->options.components, ctl->options.component_count,
+					   &rules);
 	if (err)
 		return err;
 	err = store_open(ctl->options.operands[0], &store);
@@ -177,5 +195,8 @@ struct shiny_err *cmd_tree(struct ctl *ctl)
 	tree_deinit(&root);
 	components_deinit(&components);
 	component_rules_free(rules);
-	return ctl_end(ctl, store, by == TREE_BY_TYPE || by == TREE_BY_TAG ? "tree --by component" : by == TREE_BY_COMPONENT ? "tree --by site" : "sites");
+	return ctl_end(ctl, store,
+		       by == TREE_BY_TYPE || by == TREE_BY_TAG ? "tree --by component"
+		       : by == TREE_BY_COMPONENT	       ? "tree --by site"
+							       : "sites");
 }

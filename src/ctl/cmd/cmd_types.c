@@ -9,32 +9,61 @@
 #include "../ctl.h"
 #include "../members.h"
 
-enum { SHARE, BAR, LIVE_BYTES, LIVE, ALLOCS, FREES, BYTES, SITES, CLASS, TYPE, RULE, CONFIDENCE, FROM, MODULE, COLUMNS };
+enum {
+	SHARE,
+	BAR,
+	LIVE_BYTES,
+	LIVE,
+	ALLOCS,
+	FREES,
+	BYTES,
+	SITES,
+	CLASS,
+	TYPE,
+	RULE,
+	CONFIDENCE,
+	FROM,
+	MODULE,
+	COLUMNS
+};
 static const struct column columns[COLUMNS] = {
-	[TYPE] = {"type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME},
-	[LIVE_BYTES] = {.title = "live bytes", .kind = CELL_BYTES},
-	[SHARE] = {.title = "share", .kind = CELL_SHARE},
-	[BAR] = {.title = "", .kind = CELL_BAR, .drop = 7, .tint = TINT_GOOD},
-	[LIVE] = {.title = "live", .kind = CELL_COUNT},
-	[ALLOCS] = {.title = "allocs", .kind = CELL_COUNT},
-	[FREES] = {.title = "frees", .kind = CELL_COUNT, .drop = 6},
-	[BYTES] = {.title = "bytes", .kind = CELL_BYTES, .drop = 3},
-	[CLASS] = {.title = "size", .kind = CELL_BYTES, .drop = 8},
-	[RULE] = {.title = "rule", .kind = CELL_TEXT, .drop = 2},
-	[CONFIDENCE] = {.title = "sure", .kind = CELL_TEXT, .drop = 1},
-	[FROM] = {.title = "from", .kind = CELL_TEXT, .drop = 9},
-	[SITES] = {.title = "sites", .kind = CELL_COUNT, .drop = 5},
-	[MODULE] = {.title = "module", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_MIDDLE, .drop = 10, .tint = TINT_DIM},
+	[TYPE] = { "type", CELL_TEXT, true, TEXT_CUT_MIDDLE, 0, TINT_NAME },
+	[LIVE_BYTES] = { .title = "live bytes", .kind = CELL_BYTES },
+	[SHARE] = { .title = "share", .kind = CELL_SHARE },
+	[BAR] = { .title = "", .kind = CELL_BAR, .drop = 7, .tint = TINT_GOOD },
+	[LIVE] = { .title = "live", .kind = CELL_COUNT },
+	[ALLOCS] = { .title = "allocs", .kind = CELL_COUNT },
+	[FREES] = { .title = "frees", .kind = CELL_COUNT, .drop = 6 },
+	[BYTES] = { .title = "bytes", .kind = CELL_BYTES, .drop = 3 },
+	[CLASS] = { .title = "size", .kind = CELL_BYTES, .drop = 8 },
+	[RULE] = { .title = "rule", .kind = CELL_TEXT, .drop = 2 },
+	[CONFIDENCE] = { .title = "sure", .kind = CELL_TEXT, .drop = 1 },
+	[FROM] = { .title = "from", .kind = CELL_TEXT, .drop = 9 },
+	[SITES] = { .title = "sites", .kind = CELL_COUNT, .drop = 5 },
+	[MODULE] = { .title = "module",
+		     .kind = CELL_TEXT,
+		     .flexible = true,
+		     .cut = TEXT_CUT_MIDDLE,
+		     .drop = 10,
+		     .tint = TINT_DIM },
 };
 static const char *const titles[] = {
-	[TYPES_BY_BLOCK] = "type", [TYPES_BY_TYPE] = "type", [TYPES_BY_CONTAINER] = "container", [TYPES_BY_RULE] = "rule",
-	[TYPES_BY_CONFIDENCE] = "confidence", [TYPES_BY_MODULE] = "module",
+	[TYPES_BY_BLOCK] = "type",
+	[TYPES_BY_TYPE] = "type",
+	[TYPES_BY_CONTAINER] = "container",
+	[TYPES_BY_RULE] = "rule",
+	[TYPES_BY_CONFIDENCE] = "confidence",
+	[TYPES_BY_MODULE] = "module",
 };
 
 static enum order order_of(const struct ctl *ctl)
 {
-	static const struct { const char *word; enum order order; } words[] = {
-		{"bytes", ORDER_BYTES}, {"allocs", ORDER_ALLOCS}, {"frees", ORDER_FREES}, {"name", ORDER_NAME},
+	static const struct { const char *word; enum order order;
+	} words[] = {
+		{ "bytes", ORDER_BYTES },
+		{ "allocs", ORDER_ALLOCS },
+		{ "frees", ORDER_FREES },
+		{ "name", ORDER_NAME },
 	};
 	const char *text = ctl->options.text[OPT_TYPES_SORT];
 
@@ -48,19 +77,32 @@ static enum order order_of(const struct ctl *ctl)
 static char *row_name(const struct type_row *row, enum types_by by, bool full)
 {
 	if (by == TYPES_BY_BLOCK)
-		return type_name_block(&(struct type_text){.type = row->type, .container = row->container, .form = row->form,
-				       .confidence = row->confidence, .derived = row->or_derived, .full = full});
+		return type_name_block(&(struct type_text){ .type = row->type,
+							    .container = row->container,
+							    .form = row->form,
+							    .confidence = row->confidence,
+							    .derived = row->or_derived,
+							    .full = full });
 	if (!row->name)
-		return mem_text(by == TYPES_BY_TYPE ? "(no type)" : by == TYPES_BY_CONTAINER ? "(no container)" : "(no module)");
+		return mem_text(by == TYPES_BY_TYPE	   ? "(no type)"
+				: by == TYPES_BY_CONTAINER ? "(no container)"
+							   : "(no module)");
 	if (by == TYPES_BY_TYPE)
-		return type_name_block(&(struct type_text){.type = row->name, .confidence = row->confidence, .derived = row->or_derived, .full = full});
+		return type_name_block(&(struct type_text){ .type = row->name,
+							    .confidence = row->confidence,
+							    .derived = row->or_derived,
+							    .full = full });
 	return by == TYPES_BY_CONTAINER && !full ? type_name_short(row->name) : mem_text(row->name);
 }
 
 static void print_legend(struct ctl *ctl, const struct types *types, size_t limit)
 {
-	static const struct { const char *sign, *meaning; } legend[] = {
-		{"~", "probably"}, {"?", "perhaps"}, {"(", "(…) no type, but where it comes from"}, {"+", "or a class derived from it"},
+	static const struct { const char *sign, *meaning;
+	} legend[] = {
+		{ "~", "probably" },
+		{ "?", "perhaps" },
+		{ "(", "(…) no type, but where it comes from" },
+		{ "+", "or a class derived from it" },
 	};
 	bool used[4] = {false}, any = false;
 
@@ -76,8 +118,8 @@ static void print_legend(struct ctl *ctl, const struct types *types, size_t limi
 	for (size_t i = 0; i < 4; i++) {
 		if (!used[i])
 			continue;
-		fprintf(stdout, "%s%s%s%s", any ? "; " : tint(&ctl->style, TINT_DIM), i == 2 ? "" : legend[i].sign, i == 2 ? "" : " ",
-			legend[i].meaning);
+		fprintf(stdout, "%s%s%s%s", any ? "; " : tint(&ctl->style, TINT_DIM),
+			i == 2 ? "" : legend[i].sign, i == 2 ? "" : " ", legend[i].meaning);
 		any = true;
 	}
 	if (any)
@@ -130,7 +172,8 @@ static void print_types(struct ctl *ctl, const struct types *types, enum types_b
 	print_legend(ctl, types, limit);
 }
 
-void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by, size_t limit)
+void json_types(struct ctl *ctl, const char *key, const struct types *types, enum types_by by,
+		size_t limit)
 {
 	struct json *json = &ctl->json;
 
@@ -188,16 +231,24 @@ static void print_levels(struct ctl *ctl, const struct types *types)
 {
 	enum { LEVEL, OF_ALLOCS, OF_BYTES, OF_LIVE, LEVEL_ALLOCS, MEANING, LEVEL_COLUMNS };
 	static const struct column level_columns[LEVEL_COLUMNS] = {
-		[LEVEL] = {.title = "how sure", .kind = CELL_TEXT, .tint = TINT_NAME},
-		[OF_ALLOCS] = {.title = "of allocations", .kind = CELL_SHARE},
-		[OF_BYTES] = {.title = "of bytes", .kind = CELL_SHARE},
-		[OF_LIVE] = {.title = "of live bytes", .kind = CELL_SHARE},
-		[LEVEL_ALLOCS] = {.title = "allocs", .kind = CELL_COUNT, .drop = 1},
-		[MEANING] = {.title = "", .kind = CELL_TEXT, .flexible = true, .cut = TEXT_CUT_END, .drop = 2, .tint = TINT_DIM},
+		[LEVEL] = { .title = "how sure", .kind = CELL_TEXT, .tint = TINT_NAME },
+		[OF_ALLOCS] = { .title = "of allocations", .kind = CELL_SHARE },
+		[OF_BYTES] = { .title = "of bytes", .kind = CELL_SHARE },
+		[OF_LIVE] = { .title = "of live bytes", .kind = CELL_SHARE },
+		[LEVEL_ALLOCS] = { .title = "allocs", .kind = CELL_COUNT, .drop = 1 },
+		[MEANING] = { .title = "",
+			      .kind = CELL_TEXT,
+			      .flexible = true,
+			      .cut = TEXT_CUT_END,
+			      .drop = 2,
+			      .tint = TINT_DIM },
 	};
 	static const char *const meanings[LEVELS] = {
-		[LEVEL_EXACT] = "the evidence leaves no other type", [LEVEL_HIGH] = "one kind of evidence, nothing against it",
-		[LEVEL_MEDIUM] = "a guess that is usually right", [LEVEL_LOW] = "a guess", [LEVEL_LABEL] = "no type, but where it comes from",
+		[LEVEL_EXACT] = "the evidence leaves no other type",
+		[LEVEL_HIGH] = "one kind of evidence, nothing against it",
+		[LEVEL_MEDIUM] = "a guess that is usually right",
+		[LEVEL_LOW] = "a guess",
+		[LEVEL_LABEL] = "no type, but where it comes from",
 		[LEVEL_NONE] = "not known",
 	};
 	struct sums all;
@@ -229,7 +280,8 @@ static void print_levels(struct ctl *ctl, const struct types *types)
 
 struct shiny_err *cmd_types(struct ctl *ctl)
 {
-	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY]; /* options.def lists them in this order */
+	/* options.def lists them in this order */
+	enum types_by by = (enum types_by)ctl->options.number[OPT_TYPES_BY];
 	struct store *store;
 	struct scope scope = { 0 };
 	struct types types = { 0 };
@@ -248,7 +300,8 @@ struct shiny_err *cmd_types(struct ctl *ctl)
 		return ctl_end(ctl, store, "types");
 	}
 	if (!err)
-		err = types_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl), &types);
+		err = types_load(store, &scope, by, ctl->options.text[OPT_MATCH], order_of(ctl),
+				 &types);
 	scope_deinit(&scope);
 	if (err) {
 		store_close(store);

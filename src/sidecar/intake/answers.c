@@ -3,10 +3,10 @@
  * answers.c: see answers.h.
  *
  * Problem. A thread that waits for the sidecar spins until it is told that no filter forbids it to
- * sleep (interpose/record/wait.c). A thousand that spin keep the processor from the one of them that the
- * kernel has stopped with the lock of its process's memory map in hand; and the sidecar's loop,
- * which reads /proc/PID/maps and pagemap at times, waits for that lock. Seen with 1,000 threads
- * that start at once: nobody moved for six seconds, and 534,298 events were lost.
+ * sleep (interpose/record/wait.c). A thousand that spin keep the processor from the one of them
+ * that the kernel has stopped with the lock of its process's memory map in hand; and the sidecar's
+ * loop, which reads /proc/PID/maps and pagemap at times, waits for that lock. Seen with 1,000
+ * threads that start at once: nobody moved for six seconds, and 534,298 events were lost.
  *
  * Approach. The answer comes from a thread of its own, which reads /proc/PID/task/TID/status only:
  * that takes no such lock. Rejected: answering from the loop, which may stand still.
@@ -40,12 +40,14 @@ struct asker {
 
 struct answers {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of `askers` and `stop`; held while /proc is read, so that no slot goes meanwhile */
+	pthread_mutex_t lock; /* of `askers` and `stop`; held while /proc is read, so that no slot
+	                       * goes meanwhile */
 	VEC(struct asker) askers;
 	bool stop;
 };
 
-/* Of this thread: where thousands spin, the time on the wall says how many they are, and not what a look costs. */
+/* Of this thread: where thousands spin, the time on the wall says how many they are, and not what a
+ * look costs. */
 static uint64_t processor_ns(void)
 {
 	struct timespec now;

@@ -2,7 +2,8 @@
 /*
  * answers.h: tells processes that wait for the sidecar whether their threads may sleep.
  *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the functions are the loop's.
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the functions are the
+ * loop's.
  */
 #ifndef SHINY_ANSWERS_H
 #define SHINY_ANSWERS_H

@@ -4,10 +4,12 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Which reading of a vptr counts: a block's class is what its word says between the end of its construction and the start of its
- * destruction. SETTLED (a later allocation pushed it out of the nursery) and EXIT lie there; FLUSH may catch a base constructor; FREE finds
- * what the destructors left. So SETTLED = EXIT > FLUSH > FREE, and within a rank the last one wins. The second word is a vptr only
- * behind an array cookie: it counts for new[] of at least 16 bytes, and never against a first word.
+ * Which reading of a vptr counts: a block's class is what its word says between the end of its
+ * construction and the start of its destruction. SETTLED (a later allocation pushed it out of the
+ * nursery) and EXIT lie there; FLUSH may catch a base constructor; FREE finds what the destructors
+ * left. So SETTLED = EXIT > FLUSH > FREE, and within a rank the last one wins. The second word is a
+ * vptr only behind an array cookie: it counts for new[] of at least 16 bytes, and never against a
+ * first word.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -17,17 +19,23 @@
 #include "apply.h"
 #include "../process/proc.h"
 
-static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3, [SHINY_VPTR_FLUSH] = 2, [SHINY_VPTR_EXIT] = 3, [SHINY_VPTR_FREE] = 1 };
+static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
+				  [SHINY_VPTR_FLUSH] = 2,
+				  [SHINY_VPTR_EXIT] = 3,
+				  [SHINY_VPTR_FREE] = 1 };
 
 enum { DOUBLE_STEPS = 16 << 20 };
 
-static void remember_death(struct process *p, const struct entry *entry, uint64_t time, const struct ticks *ticks)
+static void remember_death(struct process *p, const struct entry *entry, uint64_t time,
+			   const struct ticks *ticks)
 {
-	/* two seconds' worth of deaths, at most DEATHS_MAX: grown while the oldest one is younger than that */
+	/* two seconds' worth of deaths, at most DEATHS_MAX: grown while the oldest one is younger
+	 * than that */
 	if (p->deaths_count == p->deaths_room) {
 		const struct death *oldest = p->deaths_room ? &p->deaths[p->deaths_at] : NULL;
 
-		if (p->deaths_room < DEATHS_MAX && (!oldest || ticks_scale(ticks, (int64_t)(time - oldest->time)) < 2000000000)) {
+		if (p->deaths_room < DEATHS_MAX &&
+		    (!oldest || ticks_scale(ticks, (int64_t)(time - oldest->time)) < 2000000000)) {
 			size_t room = p->deaths_room ? p->deaths_room * 2 : 256;
 			struct death *larger = mem_alloc(room * sizeof(*larger));
 
@@ -48,12 +56,14 @@ static void remember_death(struct process *p, const struct entry *entry, uint64_
 	{
 		size_t at = p->deaths_at + p->deaths_count++;
 
-		p->deaths[at < p->deaths_room ? at : at - p->deaths_room] = (struct death){ *entry, time };
+		p->deaths[at < p->deaths_room ? at : at - p->deaths_room] =
+			(struct death){ *entry, time };
 	}
 }
 
 /* A block that has left the registry has ended, at the head's time. */
-static inline void block_ended(struct session *session, struct stream *s, const struct entry *entry, enum block_end how, uint64_t ns)
+static inline void block_ended(struct session *session, struct stream *s, const struct entry *entry,
+			       enum block_end how, uint64_t ns)
 {
 	struct process *p = s->process;
 	uint64_t time = s->head.time;
@@ -64,12 +74,14 @@ static inline void block_ended(struct session *session, struct stream *s, const 
 	remember_death(p, entry, time, &session->ticks);
 }
 
-void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry, enum block_end how, uint64_t ns)
+void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry,
+		       enum block_end how, uint64_t ns)
 {
 	block_ended(session, s, entry, how, ns);
 }
 
-static inline bool begin_block(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
+static inline bool begin_block(struct session *session, struct stream *s, const struct entry *entry,
+			       uint64_t ns)
 {
 	struct process *p = s->process;
 	struct entry old;
@@ -91,7 +103,8 @@ static inline bool begin_block(struct session *session, struct stream *s, const 
 	return true;
 }
 
-bool apply_block_began(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns)
+bool apply_block_began(struct session *session, struct stream *s, const struct entry *entry,
+		       uint64_t ns)
 {
 	return begin_block(session, s, entry, ns);
 }
@@ -99,8 +112,12 @@ bool apply_block_began(struct session *session, struct stream *s, const struct e
 /* Without an address where no block can be: it will be refused. */
 static struct entry entry_of(const struct raw *raw, uint32_t site, unsigned flags)
 {
-	return (struct entry){ .address = event_block_fits(raw->address, raw->size) ? raw->address : 0, .birth = raw->time,
-			       .size = raw->size & EVENT_BLOCK_MOST, .flags = (raw->api & ENTRY_API) | flags, .site = site };
+	return (struct entry){ .address =
+				       event_block_fits(raw->address, raw->size) ? raw->address : 0,
+			       .birth = raw->time,
+			       .size = raw->size & EVENT_BLOCK_MOST,
+			       .flags = (raw->api & ENTRY_API) | flags,
+			       .site = site };
 }
 
 static void apply_alloc(struct session *session, struct stream *s)
@@ -109,7 +126,8 @@ static void apply_alloc(struct session *session, struct stream *s)
 	uint64_t ns = apply_ns(session, s);
 
 	if (begin_block(session, s, &entry, ns))
-		apply_emit(session, s, ns, EVENT_ALLOC)->stack = s->process->stats.sites.at[entry.site].stack;
+		apply_emit(session, s, ns, EVENT_ALLOC)->stack =
+			s->process->stats.sites.at[entry.site].stack;
 }
 
 /* As in `shinyctl mismatches`, of what the registry knows anyway. */
@@ -131,14 +149,17 @@ static void compare_with_birth(struct stream *s, const struct entry *old, bool f
 		s->process->noticed.wrong_sizes++;
 }
 
-/* A block that is not known: was it freed before? Looking through all that is remembered is worth so much only. */
+/* A block that is not known: was it freed before? Looking through all that is remembered is worth
+ * so much only. */
 static void free_of_unknown(struct stream *s)
 {
 	struct process *p = s->process;
 
 	p->noticed.unknown_frees++;
-	for (size_t i = p->deaths_count; i-- > 0 && p->noticed.double_steps < DOUBLE_STEPS; p->noticed.double_steps++)
-		if (p->deaths[(p->deaths_at + i) % p->deaths_room].entry.address == s->head.address) {
+	for (size_t i = p->deaths_count; i-- > 0 && p->noticed.double_steps < DOUBLE_STEPS;
+	     p->noticed.double_steps++)
+		if (p->deaths[(p->deaths_at + i) % p->deaths_room].entry.address ==
+		    s->head.address) {
 			p->noticed.double_frees++;
 			return;
 		}
@@ -156,7 +177,8 @@ static void apply_free(struct session *session, struct stream *s)
 	} else {
 		free_of_unknown(s);
 	}
-	apply_emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+	apply_emit(session, s, ns, EVENT_FREE)->stack =
+		p->stats.sites.at[apply_site(s, s->head.stack)].stack;
 }
 
 /* The block that was given to a realloc that did not happen lives on. */
@@ -168,7 +190,8 @@ static void put_back(struct stream *s)
 	if (!s->realloc.address)
 		return;
 	if (registry_remove(&s->process->registry, s->realloc.address, &there))
-		s->process->noticed.broken_reallocs++; /* somebody got its address meanwhile: a lie; the later block stays */
+		s->process->noticed.broken_reallocs++; /* somebody got its address meanwhile: a lie;
+		                                        * the later block stays */
 	else
 		there = s->realloc;
 	if (!registry_add(&s->process->registry, &there))
@@ -185,7 +208,8 @@ static void apply_realloc_begin(struct stream *s)
 	s->realloc_address = s->head.address;
 	s->realloc_stack = s->head.stack;
 	s->realloc.address = 0;
-	if (s->head.address && !registry_remove(&s->process->registry, s->head.address, &s->realloc)) {
+	if (s->head.address &&
+	    !registry_remove(&s->process->registry, s->head.address, &s->realloc)) {
 		free_of_unknown(s);
 		s->realloc.address = 0;
 	}
@@ -201,7 +225,8 @@ static void apply_realloc_done(struct session *session, struct stream *s)
 	if (!s->realloc_address)
 		s->process->noticed.broken_reallocs++;
 	if (s->realloc.address) {
-		/* resized in place or copied: it is still the object that it was, as far as its class is known */
+		/* resized in place or copied: it is still the object that it was, as far as its
+		 * class is known */
 		entry.vtable = s->realloc.vtable;
 		entry.flags |= s->realloc.flags & (ENTRY_READING | ENTRY_SECOND_WORD);
 		compare_with_birth(s, &s->realloc, false);
@@ -233,26 +258,30 @@ static void apply_vptr(struct session *session, struct stream *s)
 	if (second) {
 		unsigned api = entry->flags & ENTRY_API;
 
-		if (entry->size < 16 || (api != SHINY_API_NEW_ARRAY && api != SHINY_API_NEW_ARRAY_ALIGNED && api != SHINY_API_EITHER_ALLOC))
+		if (entry->size < 16 ||
+		    (api != SHINY_API_NEW_ARRAY && api != SHINY_API_NEW_ARRAY_ALIGNED &&
+		     api != SHINY_API_EITHER_ALLOC))
 			return;
 		if (entry->vtable && !(entry->flags & ENTRY_SECOND_WORD))
 			return;
 	}
 	had = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
-	if (entry->vtable && ranks[reading] < ranks[had] && second == !!(entry->flags & ENTRY_SECOND_WORD))
+	if (entry->vtable && ranks[reading] < ranks[had] &&
+	    second == !!(entry->flags & ENTRY_SECOND_WORD))
 		return;
 	vtable = space_vtable(&p->space, &session->ids, s->head.size);
 	if (!vtable)
 		return;
 	entry->vtable = vtable;
-	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) | reading << ENTRY_READING_SHIFT |
-		       (second ? ENTRY_SECOND_WORD : 0);
+	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) |
+		       reading << ENTRY_READING_SHIFT | (second ? ENTRY_SECOND_WORD : 0);
 	e = apply_emit(session, s, apply_ns(session, s), EVENT_VPTR);
 	e->size = 0;
 	e->vtable = vtable;
 }
 
-/* The allocator was told the block's type: the text stands in a module, and speaks for the block as a vtable does. */
+/* The allocator was told the block's type: the text stands in a module, and speaks for the block as
+ * a vtable does. */
 static void apply_named(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
@@ -272,13 +301,15 @@ static void apply_named(struct session *session, struct stream *s)
 	e->vtable = entry->vtable;
 }
 
-/* The frames of the definition at the head, into s->defined. False: it leans on one that this chunk does not have. */
+/* The frames of the definition at the head, into s->defined. False: it leans on one that this chunk
+ * does not have. */
 static bool define(struct stream *s)
 {
 	uint64_t fresh[SHINY_FRAMES_MAX], kept[SHINY_FRAMES_MAX];
 	bool like = s->head.kind == SHINY_REC_STACK_LIKE;
 	uint64_t aux = s->head.size;
-	uint32_t count = like ? SHINY_LIKE_FRAMES(aux) : (uint32_t)aux, inner = like ? SHINY_LIKE_INNER(aux) : count;
+	uint32_t count = like ? SHINY_LIKE_FRAMES(aux) : (uint32_t)aux,
+		 inner = like ? SHINY_LIKE_INNER(aux) : count;
 	uint32_t skip = like ? SHINY_LIKE_SKIP(aux) : 0, shared = like ? SHINY_LIKE_KEPT(aux) : 0;
 
 	if (skip + shared > s->defined_count) {
@@ -289,7 +320,8 @@ static bool define(struct stream *s)
 	memcpy(kept, s->defined + skip, shared * sizeof(*kept));
 	memcpy(s->defined, fresh, inner * sizeof(*fresh));
 	memcpy(s->defined + inner, kept, shared * sizeof(*kept));
-	memcpy(s->defined + inner + shared, fresh + inner, (count - inner - shared) * sizeof(*fresh));
+	memcpy(s->defined + inner + shared, fresh + inner,
+	       (count - inner - shared) * sizeof(*fresh));
 	s->defined_count = count;
 	return true;
 }
@@ -330,7 +362,8 @@ static void read_mapped(struct errand *errand)
 }
 
 /* Replaces a path that the process could only guess, where /proc answers in time. */
-static void ask_path(struct session *session, uint32_t pid, uint64_t address, char path[SHINY_PATH_MAX + 1])
+static void ask_path(struct session *session, uint32_t pid, uint64_t address,
+		     char path[SHINY_PATH_MAX + 1])
 {
 	struct mapped *mapped = mem_zero(1, sizeof(*mapped));
 
@@ -348,18 +381,24 @@ static void apply_module(struct session *session, struct stream *s)
 		struct shiny_module module;
 		char path[SHINY_PATH_MAX + 1];
 	} in;
-	size_t bytes = decode_payload(&s->head, &in, sizeof(in.module) + SHINY_PATH_MAX), path_bytes = in.module.path_bytes;
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in.module) + SHINY_PATH_MAX),
+	       path_bytes = in.module.path_bytes;
 	struct mapping mapping;
 
-	if (path_bytes > bytes - sizeof(in.module) || in.module.build_id_bytes > SHINY_BUILD_ID_MAX || in.module.start >= in.module.end) {
+	if (path_bytes > bytes - sizeof(in.module) ||
+	    in.module.build_id_bytes > SHINY_BUILD_ID_MAX || in.module.start >= in.module.end) {
 		s->process->noticed.bad_records++;
 		return;
 	}
 	in.path[path_bytes] = '\0';
 	if (in.module.flags & SHINY_MODULE_GUESSED && s->process->pid && !s->process->gone)
 		ask_path(session, s->process->pid, in.module.start, in.path);
-	mapping = (struct mapping){ .start = in.module.start, .end = in.module.end, .bias = in.module.bias, .loaded = s->head.time,
-				    .module = ids_module(&session->ids, in.path, in.module.build_id, in.module.build_id_bytes) };
+	mapping = (struct mapping){ .start = in.module.start,
+				    .end = in.module.end,
+				    .bias = in.module.bias,
+				    .loaded = s->head.time,
+				    .module = ids_module(&session->ids, in.path, in.module.build_id,
+							 in.module.build_id_bytes) };
 	space_add(&s->process->space, &mapping);
 }
 
@@ -370,7 +409,8 @@ static bool releases(const struct shiny_map *map, unsigned call)
 	case SHINY_MAP_MUNMAP:
 		return true;
 	case SHINY_MAP_MADVISE:
-		return map->prot == MADV_DONTNEED || map->prot == MADV_FREE || map->prot == MADV_REMOVE;
+		return map->prot == MADV_DONTNEED || map->prot == MADV_FREE ||
+		       map->prot == MADV_REMOVE;
 	case SHINY_MAP_MMAP:
 		return map->flags & MAP_FIXED;
 	default:
@@ -411,7 +451,8 @@ void apply_record(struct session *session, struct stream *s)
 	if (p->stats.left)
 		total_returns(&session->total, &p->stats);
 	if (s->head.time > session->next_fork || p->pending)
-		process_take_over(session, s->head.time > p->fork_at ? s->head.time : p->fork_at + 1);
+		process_take_over(session,
+				  s->head.time > p->fork_at ? s->head.time : p->fork_at + 1);
 	if (s->head.time < session->applied_until)
 		p->noticed.late++;
 	p->events++;

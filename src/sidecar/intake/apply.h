@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply.h: what the modules that apply records share: apply.c for the allocator's blocks, apply_object.c for the garbage collector's, apply_class.c for
- * objects with constructors, apply_tag.c for what the program says itself.
+ * apply.h: what the modules that apply records share: apply.c for the allocator's blocks,
+ * apply_object.c for the garbage collector's, apply_class.c for objects with constructors,
+ * apply_tag.c for what the program says itself.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -10,22 +11,31 @@
 
 #include "../session.h"
 
-/* Late ones as they would have been in time: whether a fork lies before or behind them is told by these nanoseconds (analysis/lives.c). */
+/* Late ones as they would have been in time: whether a fork lies before or behind them is told by
+ * these nanoseconds (analysis/lives.c). */
 static inline uint64_t apply_ns(const struct session *session, const struct stream *s)
 {
-	return __builtin_expect(s->head.time <= session->applied_until, 0) ? ticks_ns_then(&session->ticks, s->head.time)
-									  : ticks_ns(&session->ticks, s->head.time);
+	return __builtin_expect(s->head.time <= session->applied_until, 0)
+		       ? ticks_ns_then(&session->ticks, s->head.time)
+		       : ticks_ns(&session->ticks, s->head.time);
 }
 
-static inline struct event *apply_emit(struct session *session, const struct stream *s, uint64_t ns, uint8_t kind)
+static inline struct event *apply_emit(struct session *session, const struct stream *s, uint64_t ns,
+				       uint8_t kind)
 {
 	struct event *e;
 
 	if (session->event_count == EVENT_BATCH)
 		session_flush_events(session);
 	e = &session->events[session->event_count++];
-	*e = (struct event){ .time = ns, .address = s->head.address, .size = s->head.size,
-			     .process = s->process->id, .thread = s->id, .kind = kind, .api = s->head.api, .tag = s->tag };
+	*e = (struct event){ .time = ns,
+			     .address = s->head.address,
+			     .size = s->head.size,
+			     .process = s->process->id,
+			     .thread = s->id,
+			     .kind = kind,
+			     .api = s->head.api,
+			     .tag = s->tag };
 	return e;
 }
 
@@ -49,9 +59,11 @@ static inline uint32_t apply_birth_site(struct stream *s, uint32_t stack)
 }
 
 /* A block that has left the registry has ended, at the head's time. */
-void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry, enum block_end how, uint64_t ns);
+void apply_block_ended(struct session *session, struct stream *s, const struct entry *entry,
+		       enum block_end how, uint64_t ns);
 /* False: no registry can take it. */
-bool apply_block_began(struct session *session, struct stream *s, const struct entry *entry, uint64_t ns);
+bool apply_block_began(struct session *session, struct stream *s, const struct entry *entry,
+		       uint64_t ns);
 
 /* ---- apply_object.c ---- */
 void apply_object(struct session *session, struct stream *s);

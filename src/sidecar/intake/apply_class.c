@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_class.c: constructors and destructors that were entered, into the event stream. They begin and end no block: what they mean is for who
- * reads them.
+ * apply_class.c: constructors and destructors that were entered, into the event stream. They begin
+ * and end no block: what they mean is for who reads them.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */
@@ -19,12 +19,14 @@ void apply_class(struct session *session, struct stream *s)
 	struct process *p = s->process;
 	const struct mapping *m;
 
-	if (in.class.name_bytes > bytes - sizeof(in.class) || memchr(in.name, 0, in.class.name_bytes)) {
+	if (in.class.name_bytes > bytes - sizeof(in.class) ||
+	    memchr(in.name, 0, in.class.name_bytes)) {
 		p->noticed.bad_records++;
 		return;
 	}
 	m = space_find(&p->space, in.class.place);
-	if (!indices_set(&p->classes, in.class.index, classes_id(&session->classes, m ? m->module : 0, &in.class, in.name)))
+	if (!indices_set(&p->classes, in.class.index,
+			 classes_id(&session->classes, m ? m->module : 0, &in.class, in.name)))
 		p->noticed.bad_records++;
 }
 

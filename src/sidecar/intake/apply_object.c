@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply_object.c: garbage-collected objects: they begin, some are finalized, most are just no longer there.
+ * apply_object.c: garbage-collected objects: they begin, some are finalized, most are just no
+ * longer there.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * An object ends when its destructor runs (D), when the sweeper puts its memory on a free list or the memory goes back to the system
- * (released), or, where neither was seen, when a later object takes its place (R). The object's own header, 8 bytes in front of it, belongs
- * to its place. A later one that begins in the middle of it has only its rest (objects.h): then it is resized, a REALLOC event to its
- * own address; so it is where the program resized it in place. A collection that compacts moves objects: a REALLOC event from the old address
- * to the new one, of the size it had, and a VPTR event. In the event stream an end that no call made is a FREE without a stack, whose api
- * says which it was (enum event_end). The kind of an object is known when it is made; in the stream a VPTR event behind its ALLOC tells it.
+ * An object ends when its destructor runs (D), when the sweeper puts its memory on a free list or
+ * the memory goes back to the system (released), or, where neither was seen, when a later object
+ * takes its place (R). The object's own header, 8 bytes in front of it, belongs to its place. A
+ * later one that begins in the middle of it has only its rest (objects.h): then it is resized, a
+ * REALLOC event to its own address; so it is where the program resized it in place. A collection
+ * that compacts moves objects: a REALLOC event from the old address to the new one, of the size it
+ * had, and a VPTR event. In the event stream an end that no call made is a FREE without a stack,
+ * whose api says which it was (enum event_end). The kind of an object is known when it is made; in
+ * the stream a VPTR event behind its ALLOC tells it.
  */
 #include "apply.h"
 
@@ -27,7 +31,8 @@ static struct entry *object_at(struct process *p, uint64_t address)
 	return there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED ? there : NULL;
 }
 
-static void end_object(struct session *session, struct stream *s, uint64_t address, enum block_end how, uint8_t why)
+static void end_object(struct session *session, struct stream *s, uint64_t address,
+		       enum block_end how, uint8_t why)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
@@ -45,7 +50,8 @@ static void end_object(struct session *session, struct stream *s, uint64_t addre
 }
 
 /* The object at the entry's address has `size` bytes; before, it was `entry` that lay at `from`. */
-static void tell_change(struct session *session, const struct stream *s, const struct entry *entry, uint64_t from, uint64_t size)
+static void tell_change(struct session *session, const struct stream *s, const struct entry *entry,
+			uint64_t from, uint64_t size)
 {
 	struct event *e = apply_emit(session, s, apply_ns(session, s), EVENT_REALLOC);
 
@@ -71,8 +77,10 @@ static bool cut_object(struct session *session, struct stream *s, uint64_t addre
 	return true;
 }
 
-/* [start, end) is not what it was: what begins there has ended, what reaches into it from the front is cut. */
-static void bury(struct session *session, struct stream *s, uint64_t start, uint64_t end, enum block_end how, uint8_t why)
+/* [start, end) is not what it was: what begins there has ended, what reaches into it from the front
+ * is cut. */
+static void bury(struct session *session, struct stream *s, uint64_t start, uint64_t end,
+		 enum block_end how, uint8_t why)
 {
 	uint64_t address;
 
@@ -93,7 +101,8 @@ static uint32_t kind_of(struct session *session, struct process *p, uint32_t ind
 		place = objects_place(&p->objects, index);
 		m = place ? space_find(&p->space, place) : NULL;
 		if (m)
-			p->objects.vtables[index] = ids_vtable(&session->ids, m->module, place - m->bias, true);
+			p->objects.vtables[index] =
+				ids_vtable(&session->ids, m->module, place - m->bias, true);
 	}
 	return p->objects.vtables[index];
 }
@@ -115,14 +124,19 @@ void apply_object(struct session *session, struct stream *s)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(session, s);
-	struct entry entry = { .address = s->head.address, .birth = s->head.time, .size = s->head.size, .flags = SHINY_API_COLLECTED,
-			       .site = apply_birth_site(s, s->head.stack), .vtable = kind_of(session, p, s->head.index) };
+	struct entry entry = { .address = s->head.address,
+			       .birth = s->head.time,
+			       .size = s->head.size,
+			       .flags = SHINY_API_COLLECTED,
+			       .site = apply_birth_site(s, s->head.stack),
+			       .vtable = kind_of(session, p, s->head.index) };
 
 	if (entry.address < HEADER_BYTES || !event_block_fits(entry.address, s->head.size)) {
 		p->noticed.refused++;
 		return;
 	}
-	bury(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry), END_REUSED, EVENT_END_REUSED);
+	bury(session, s, entry.address - HEADER_BYTES, entry.address + bytes_of(&entry), END_REUSED,
+	     EVENT_END_REUSED);
 	if (!apply_block_began(session, s, &entry, ns))
 		return;
 	objects_add(&p->objects, entry.address, bytes_of(&entry));
@@ -137,13 +151,15 @@ void apply_finalized(struct session *session, struct stream *s)
 	struct entry old;
 
 	/* made before we looked, or its begin was lost */
-	if (!object_at(p, s->head.address) || !registry_remove(&p->registry, s->head.address, &old)) {
+	if (!object_at(p, s->head.address) ||
+	    !registry_remove(&p->registry, s->head.address, &old)) {
 		p->noticed.unknown_frees++;
 	} else {
 		objects_remove(&p->objects, old.address);
 		apply_block_ended(session, s, &old, END_FREED, ns);
 	}
-	apply_emit(session, s, ns, EVENT_FREE)->stack = p->stats.sites.at[apply_site(s, s->head.stack)].stack;
+	apply_emit(session, s, ns, EVENT_FREE)->stack =
+		p->stats.sites.at[apply_site(s, s->head.stack)].stack;
 }
 
 void apply_swept(struct session *session, struct stream *s)
@@ -154,7 +170,8 @@ void apply_swept(struct session *session, struct stream *s)
 		bury(session, s, start, end, END_RELEASED, EVENT_END_RELEASED);
 }
 
-/* The compactor goes from the beginning of a space to its end: what it moves something onto is dead, or was moved before. */
+/* The compactor goes from the beginning of a space to its end: what it moves something onto is
+ * dead, or was moved before. */
 void apply_moved(struct session *session, struct stream *s, uint64_t from, uint64_t to)
 {
 	struct process *p = s->process;
@@ -164,13 +181,15 @@ void apply_moved(struct session *session, struct stream *s, uint64_t from, uint6
 		p->noticed.unknown_frees++; /* made before we looked, or its begin was lost */
 		return;
 	}
-	if (to < HEADER_BYTES || to % HEADER_BYTES || to >= EVENT_SPACE || from == to || !registry_remove(&p->registry, from, &entry)) {
+	if (to < HEADER_BYTES || to % HEADER_BYTES || to >= EVENT_SPACE || from == to ||
+	    !registry_remove(&p->registry, from, &entry)) {
 		p->noticed.refused++;
 		return;
 	}
 	objects_remove(&p->objects, from);
 	entry.address = to;
-	bury(session, s, to - HEADER_BYTES, to + bytes_of(&entry), END_RELEASED, EVENT_END_RELEASED);
+	bury(session, s, to - HEADER_BYTES, to + bytes_of(&entry), END_RELEASED,
+	     EVENT_END_RELEASED);
 	if (registry_put(&p->registry, &entry, &old)) {
 		objects_add(&p->objects, to, bytes_of(&entry));
 		tell_change(session, s, &entry, from, entry.size);
@@ -201,8 +220,10 @@ void apply_resized(struct session *session, struct stream *s)
 		return;
 	objects_remove(&p->objects, entry->address);
 	if (size > entry->size)
-		bury(session, s, entry->address + bytes_of(entry), entry->address + size, END_REUSED, EVENT_END_REUSED);
-	entry = object_at(p, s->head.address); /* what was buried has left the registry: others were moved in it */
+		bury(session, s, entry->address + bytes_of(entry), entry->address + size,
+		     END_REUSED, EVENT_END_REUSED);
+	/* what was buried has left the registry: others were moved in it */
+	entry = object_at(p, s->head.address);
 	if (!entry)
 		return;
 	stats_resize(&p->stats, entry, size, apply_ns(session, s), s->head.time);

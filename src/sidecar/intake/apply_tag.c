@@ -24,7 +24,8 @@ static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_T
 	} in;
 	size_t bytes = decode_payload(&s->head, &in, sizeof(in));
 
-	if (!in.tag.name_bytes || in.tag.name_bytes > bytes - sizeof(in.tag) || memchr(in.name, 0, in.tag.name_bytes)) {
+	if (!in.tag.name_bytes || in.tag.name_bytes > bytes - sizeof(in.tag) ||
+	    memchr(in.name, 0, in.tag.name_bytes)) {
 		s->process->noticed.bad_records++;
 		return false;
 	}
@@ -50,7 +51,8 @@ void apply_tag_name(struct session *session, struct stream *s)
 	char name[SHINY_TAG_NAME_MAX + 1];
 	uint32_t index;
 
-	if (read_name(s, &index, name) && (!index || !indices_set(&s->process->tags, index, tags_id(session, name))))
+	if (read_name(s, &index, name) &&
+	    (!index || !indices_set(&s->process->tags, index, tags_id(session, name))))
 		s->process->noticed.bad_records++;
 }
 
@@ -60,6 +62,10 @@ void apply_mark(struct session *session, struct stream *s)
 	uint32_t index;
 
 	if (read_name(s, &index, name))
-		session_fail(session, store_put_mark(session->store, &(struct store_mark){ .process = s->process->id, .thread = s->id,
-										     .time = apply_ns(session, s), .name = name }));
+		session_fail(session,
+			     store_put_mark(session->store,
+					    &(struct store_mark){ .process = s->process->id,
+								  .thread = s->id,
+								  .time = apply_ns(session, s),
+								  .name = name }));
 }

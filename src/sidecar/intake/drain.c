@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drain.c: chunk states → streams → one raw record at a time; chunks that were read go back at once.
+ * drain.c: chunk states → streams → one raw record at a time; chunks that were read go back at
+ * once.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Nothing is copied out of the ring: a stream is a cursor into the chunk that it reads, and the record at its head waits there until
- * its time has come. A scan looks at one word a chunk and attaches the new ones to their streams, sorted by sequence number.
+ * Nothing is copied out of the ring: a stream is a cursor into the chunk that it reads, and the
+ * record at its head waits there until its time has come. A scan looks at one word a chunk and
+ * attaches the new ones to their streams, sorted by sequence number.
  *
- * A scan is not one moment: while it runs, chunk 3 can be claimed behind its back as #5, sealed, and chunk 9 claimed as #6 before it
- * gets there. So a gap in the numbers is believed only when a second whole scan finds it again: the first one saw #6, thus the claim
- * of #5 was before it, and whoever looks afterwards sees it ([claim], [seal]).
+ * A scan is not one moment: while it runs, chunk 3 can be claimed behind its back as #5, sealed,
+ * and chunk 9 claimed as #6 before it gets there. So a gap in the numbers is believed only when a
+ * second whole scan finds it again: the first one saw #6, thus the claim of #5 was before it, and
+ * whoever looks afterwards sees it ([claim], [seal]).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,16 +35,21 @@ void stream_destroy(struct stream *stream)
 
 void stream_put(struct session *session, struct stream *stream, uint64_t end)
 {
-	struct store_thread row = { .id = stream->id, .process = stream->process->id, .tid = stream->tid, .creator = stream->creator,
-				    .name = stream->name, .start = ticks_ns(&session->ticks, stream->start),
-				    .end = end ? ticks_ns(&session->ticks, end) : 0, .nested = stream->nested };
+	struct store_thread row = { .id = stream->id,
+				    .process = stream->process->id,
+				    .tid = stream->tid,
+				    .creator = stream->creator,
+				    .name = stream->name,
+				    .start = ticks_ns(&session->ticks, stream->start),
+				    .end = end ? ticks_ns(&session->ticks, end) : 0,
+				    .nested = stream->nested };
 
 	session_fail(session, store_put_thread(session->store, &row));
 	stream->changed = false;
 }
 
-static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation,
-				    struct process *process)
+static struct stream *stream_create(struct session *session, struct ring_file *ring, uint32_t slot,
+				    uint32_t generation, struct process *process)
 {
 	struct stream *s = mem_zero(1, sizeof(*s));
 	const struct shiny_thread *t = &ring->threads[slot];
@@ -71,8 +79,9 @@ static struct stream *stream_create(struct session *session, struct ring_file *r
 }
 
 /*
- * Its writer will claim no more; what it had claimed shows in a scan that begins from now on, the one numbered `scan` or a later one. A
- * thread that waited for a chunk, got one, filled it and died between two scans owns chunks that nobody has seen yet.
+ * Its writer will claim no more; what it had claimed shows in a scan that begins from now on, the
+ * one numbered `scan` or a later one. A thread that waited for a chunk, got one, filled it and died
+ * between two scans owns chunks that nobody has seen yet.
  */
 static void finish(struct stream *stream, uint64_t scan)
 {
@@ -105,7 +114,8 @@ static void wait_in_line(struct stream *stream, uint32_t sequence, uint32_t chun
 static void attach(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word)
 {
 	const struct shiny_chunk *c = shiny_chunk_at(&ring->chunks, chunk);
-	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word), generation, process_slot, process_generation;
+	uint32_t slot = SHINY_CHUNK_THREAD(word), sequence = SHINY_CHUNK_SEQUENCE(word), generation,
+		 process_slot, process_generation;
 	bool full = SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FULL;
 	struct shiny_record first;
 	struct stream *stream;
@@ -129,10 +139,12 @@ static void attach(struct session *session, struct ring_file *ring, uint32_t chu
 	generation = __atomic_load_n(&c->thread_generation, __ATOMIC_RELAXED);
 	process_slot = __atomic_load_n(&c->process_slot, __ATOMIC_RELAXED);
 	process_generation = __atomic_load_n(&c->process_generation, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot || process_slot >= ring->processes_ready)
+	if (__atomic_load_n(&c->thread_slot, __ATOMIC_RELAXED) != slot ||
+	    process_slot >= ring->processes_ready)
 		goto bad;
 	if (stream && stream->generation != generation) {
-		finish(stream, ring->scans + 1); /* its slot has a new owner: what is left of it is read first */
+		/* its slot has a new owner: what is left of it is read first */
+		finish(stream, ring->scans + 1);
 		return;
 	}
 	if (!stream) {
@@ -157,29 +169,34 @@ bad:
 	}
 }
 
-/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any full ring. */
+/* Space for what lies there of the file; false: the writers wait or drop, and count it, as with any
+ * full ring. */
 static bool allocate(struct ring_file *ring, const void *at, size_t bytes)
 {
 	if (ring->no_space || ring->over)
 		return false;
-	ring->no_space = fallocate(ring->fd, 0, (const char *)at - (const char *)ring->header, (off_t)bytes) != 0;
+	ring->no_space = fallocate(ring->fd, 0, (const char *)at - (const char *)ring->header,
+				   (off_t)bytes) != 0;
 	return !ring->no_space;
 }
 
 /*
- * More space, before the writers need it: when a quarter of what there is of a size is in use, as much again (at a half, Chromium's
- * renderers, twelve threads each with a chunk of its own, still had to wait). A process that joins a session begins with three
- * large chunks (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many as the first
- * process of a session. ABSENT chunks are the last ones, and stay so.
+ * More space, before the writers need it: when a quarter of what there is of a size is in use, as
+ * much again (at a half, Chromium's renderers, twelve threads each with a chunk of its own, still
+ * had to wait). A process that joins a session begins with three large chunks
+ * (interpose/boot/attach.c); one that takes a large chunk is no short one, and gets at once as many
+ * as the first process of a session. ABSENT chunks are the last ones, and stay so.
  */
 enum { LARGE_ENOUGH = 48 };
 
 static void grow_chunks(struct ring_file *ring, int large)
 {
 	uint32_t first = large ? ring->chunks.smalls : 0, present = ring->present[large];
-	uint32_t absent = (large ? ring->chunks.count : ring->chunks.smalls) - first - present, more = present ? present : 1;
+	uint32_t absent = (large ? ring->chunks.count : ring->chunks.smalls) - first - present,
+		 more = present ? present : 1;
 
-	if (ring->busy[large] > present / 4 * 3) /* nearly out of them: thousands of threads may be waiting */
+	/* nearly out of them: thousands of threads may be waiting */
+	if (ring->busy[large] > present / 4 * 3)
 		more *= 3;
 	if (large && present < LARGE_ENOUGH && more < LARGE_ENOUGH - present)
 		more = LARGE_ENOUGH - present;
@@ -187,14 +204,16 @@ static void grow_chunks(struct ring_file *ring, int large)
 	if (!absent || ring->busy[large] * 4 < present)
 		return;
 	first += present;
-	if (!allocate(ring, shiny_chunk_at(&ring->chunks, first), (size_t)more * (large ? SHINY_CHUNK_BYTES : SHINY_SMALL_BYTES)))
+	if (!allocate(ring, shiny_chunk_at(&ring->chunks, first),
+		      (size_t)more * (large ? SHINY_CHUNK_BYTES : SHINY_SMALL_BYTES)))
 		return;
 	shiny_chunk_grow(ring->header, &ring->chunks, first, first + more);
 	ring->present[large] += more;
 }
 
 /* The same for a table of slots, by the lowest that may be free. */
-static void grow_slots(struct ring_file *ring, const void *table, size_t bytes, uint32_t count, uint32_t *ready, uint32_t *told, uint32_t *hint)
+static void grow_slots(struct ring_file *ring, const void *table, size_t bytes, uint32_t count,
+		       uint32_t *ready, uint32_t *told, uint32_t *hint)
 {
 	uint32_t more = *ready < count - *ready ? *ready : count - *ready;
 
@@ -212,21 +231,25 @@ static void grow(struct ring_file *ring)
 
 	grow_chunks(ring, 0);
 	grow_chunks(ring, 1);
-	grow_slots(ring, ring->processes, sizeof(*ring->processes), ring->process_count, &ring->processes_ready, &h->processes_ready,
-		   &h->process_hint);
-	grow_slots(ring, ring->threads, sizeof(*ring->threads), ring->thread_count, &ring->threads_ready, &h->threads_ready, &h->thread_hint);
+	grow_slots(ring, ring->processes, sizeof(*ring->processes), ring->process_count,
+		   &ring->processes_ready, &h->processes_ready, &h->process_hint);
+	grow_slots(ring, ring->threads, sizeof(*ring->threads), ring->thread_count,
+		   &ring->threads_ready, &h->threads_ready, &h->thread_hint);
 }
 
 /* Looks at each chunk that there is: `each` gets those that are in use. Counts them. */
-typedef void chunk_fn(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word);
+typedef void chunk_fn(struct session *session, struct ring_file *ring, uint32_t chunk,
+		      uint64_t word);
 
 static void each_chunk(struct session *session, struct ring_file *ring, chunk_fn *each)
 {
 	for (int large = 0; large < 2; large++) {
-		uint32_t first = large ? ring->chunks.smalls : 0, end = large ? ring->chunks.count : ring->chunks.smalls, i, busy = 0;
+		uint32_t first = large ? ring->chunks.smalls : 0,
+			 end = large ? ring->chunks.count : ring->chunks.smalls, i, busy = 0;
 
 		for (i = first; i < end; i++) {
-			uint64_t word = __atomic_load_n(&ring->chunks.states[i], __ATOMIC_ACQUIRE); /* [seal] */
+			/* [seal] */
+			uint64_t word = __atomic_load_n(&ring->chunks.states[i], __ATOMIC_ACQUIRE);
 
 			if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE)
 				continue;
@@ -247,18 +270,21 @@ void drain_grow(struct ring_file *ring)
 	grow(ring);
 }
 
-static void attach_new(struct session *session, struct ring_file *ring, uint32_t chunk, uint64_t word)
+static void attach_new(struct session *session, struct ring_file *ring, uint32_t chunk,
+		       uint64_t word)
 {
 	if (ring->owners[chunk])
 		return;
 	attach(session, ring, chunk, word);
 	if (ring->owners[chunk])
-		ring->turnover += chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
+		ring->turnover +=
+			chunk < ring->chunks.smalls ? SHINY_SMALL_BYTES : SHINY_CHUNK_BYTES;
 }
 
 void drain_scan(struct session *session, struct ring_file *ring)
 {
-	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never own one again */
+	/* [slot] first, then the chunks: a stream that is DONE and then owns no chunk will never
+	 * own one again */
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct stream *s = session->streams.at[i];
 		const struct shiny_thread *t = &ring->threads[s->slot];
@@ -295,10 +321,12 @@ static bool next_chunk(struct stream *s)
 	if (next.sequence != s->expected) {
 		if (s->gap_scans < 2)
 			return false;
-		/* a sidecar that comes to a running or leftover ring finds streams that an earlier one had begun to read */
+		/* a sidecar that comes to a running or leftover ring finds streams that an earlier
+		 * one had begun to read */
 		if (!s->cursor.chunk) {
 			s->process->noticed.drained_before += next.sequence;
-		} else if (next.sequence > s->expected) { /* definitions among what is missing show up as void stacks */
+		} else if (next.sequence > s->expected) {
+			/* definitions among what is missing show up as void stacks */
 			s->process->noticed.lost_chunks += next.sequence - s->expected;
 		}
 	}
@@ -314,10 +342,13 @@ static bool next_chunk(struct stream *s)
 	return true;
 }
 
-/* The latest time that a record read now can honestly have; a second more, as the ticks' rate is only being learnt. */
+/* The latest time that a record read now can honestly have; a second more, as the ticks' rate is
+ * only being learnt. */
 static uint64_t latest_now(const struct session *session)
 {
-	return session->ticks.foreign ? UINT64_MAX / 4 : ticks_now(&session->ticks) + ticks_per_second(&session->ticks);
+	return session->ticks.foreign
+		       ? UINT64_MAX / 4
+		       : ticks_now(&session->ticks) + ticks_per_second(&session->ticks);
 }
 
 bool drain_pull(struct session *session, struct stream *s)
@@ -328,15 +359,20 @@ bool drain_pull(struct session *session, struct stream *s)
 		enum decode_result result = decode_next(&s->cursor, session->latest, &s->head);
 		bool full = false;
 
-		if (result == DECODE_BAD) { /* or only written after the clock was last read: a merge can take seconds on a busy machine */
+		/* or only written after the clock was last read: a merge can take seconds on a busy
+		 * machine */
+		if (result == DECODE_BAD) {
 			session->latest = latest_now(session);
 			result = decode_next(&s->cursor, session->latest, &s->head);
 		}
 		if (result == DECODE_NONE) {
-			full = SHINY_CHUNK_PHASE(__atomic_load_n(&ring->chunks.states[s->chunk], __ATOMIC_ACQUIRE)) ==
+			full = SHINY_CHUNK_PHASE(__atomic_load_n(&ring->chunks.states[s->chunk],
+								 __ATOMIC_ACQUIRE)) ==
 			       SHINY_CHUNK_FULL; /* [seal] */
 			if (full) /* what was published between the two looks */
-				result = decode_next(&s->cursor, session->latest = latest_now(session), &s->head);
+				result = decode_next(&s->cursor,
+						     session->latest = latest_now(session),
+						     &s->head);
 		}
 		if (result == DECODE_RAW)
 			return s->has_head = true;
@@ -360,14 +396,18 @@ bool drain_pull(struct session *session, struct stream *s)
 static bool is_open(const struct ring_file *ring, uint32_t chunk, uint64_t *word)
 {
 	*word = __atomic_load_n(&ring->chunks.states[chunk], __ATOMIC_ACQUIRE);
-	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN && SHINY_CHUNK_THREAD(*word) < ring->threads_ready;
+	return SHINY_CHUNK_PHASE(*word) == SHINY_CHUNK_OPEN &&
+	       SHINY_CHUNK_THREAD(*word) < ring->threads_ready;
 }
 
 static void reap(struct ring_file *ring, uint32_t chunk, uint64_t word)
 {
-	uint64_t full = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_CHUNK_THREAD(word), SHINY_CHUNK_SEQUENCE(word));
+	uint64_t full = SHINY_CHUNK_STATE(SHINY_CHUNK_FULL, SHINY_CHUNK_THREAD(word),
+					  SHINY_CHUNK_SEQUENCE(word));
 
-	if (__atomic_compare_exchange_n(&ring->chunks.states[chunk], &word, full, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) /* [reap] */
+	/* [reap] */
+	if (__atomic_compare_exchange_n(&ring->chunks.states[chunk], &word, full, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		ring->whole[chunk] = 1;
 }
 
@@ -382,14 +422,18 @@ void drain_reap(struct ring_file *ring, const struct process *process)
 				reap(ring, i, word);
 			continue;
 		}
-		its = !process || (ring->owners[i] ? ring->owners[i]->process == process :
-				   __atomic_load_n(&ring->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) ==
-					   process->slot);
+		its = !process ||
+		      (ring->owners[i]
+			       ? ring->owners[i]->process == process
+			       : __atomic_load_n(
+					 &ring->threads[SHINY_CHUNK_THREAD(word)].process_slot,
+					 __ATOMIC_RELAXED) == process->slot);
 		if (its)
 			reap(ring, i, word);
 	}
 	for (uint32_t i = 0; i < ring->threads_ready; i++)
-		if (ring->streams[i] && (!process || ring->streams[i]->process == process) && !ring->streams[i]->done) {
+		if (ring->streams[i] && (!process || ring->streams[i]->process == process) &&
+		    !ring->streams[i]->done) {
 			finish(ring->streams[i], ring->scans);
 			ring->streams[i]->process->noticed.reaped++;
 		}
@@ -401,8 +445,8 @@ void drain_reap_threads(struct session *session, struct ring_file *ring)
 		struct stream *s = session->streams.at[i];
 		uint64_t word;
 
-		if (s->ring != ring || s->done || s->has_head || s->process->gone || !s->process->pid || !s->tid ||
-		    process_thread_alive(s->process, s->tid))
+		if (s->ring != ring || s->done || s->has_head || s->process->gone ||
+		    !s->process->pid || !s->tid || process_thread_alive(s->process, s->tid))
 			continue;
 		for (uint32_t c = 0; c < ring->chunks.count; c++)
 			if (is_open(ring, c, &word) && SHINY_CHUNK_THREAD(word) == s->slot)
@@ -420,10 +464,12 @@ bool drain_idle(const struct ring_file *ring, const struct process *process)
 	for (uint32_t i = 0; i < ring->chunks.count; i++) {
 		uint64_t word = __atomic_load_n(&ring->chunks.states[i], __ATOMIC_ACQUIRE);
 
-		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE || SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT ||
+		if (SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_FREE ||
+		    SHINY_CHUNK_PHASE(word) == SHINY_CHUNK_ABSENT ||
 		    SHINY_CHUNK_THREAD(word) >= ring->threads_ready)
 			continue;
-		if (__atomic_load_n(&ring->threads[SHINY_CHUNK_THREAD(word)].process_slot, __ATOMIC_RELAXED) == process->slot)
+		if (__atomic_load_n(&ring->threads[SHINY_CHUNK_THREAD(word)].process_slot,
+				    __ATOMIC_RELAXED) == process->slot)
 			return false;
 	}
 	return true;
@@ -437,7 +483,8 @@ static void free_thread_slot(struct ring_file *ring, const struct stream *s)
 	if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != s->generation)
 		return;
 	if ((state == SHINY_SLOT_DONE || state == SHINY_SLOT_LIVE) &&
-	    __atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [slot] */
+	    __atomic_compare_exchange_n(&t->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED)) /* [slot] */
 		shiny_given(ring->header, &ring->header->thread_hint, s->slot);
 }
 
@@ -446,7 +493,8 @@ void drain_end_streams(struct session *session)
 	for (size_t i = session->streams.count; i-- > 0;) {
 		struct stream *s = session->streams.at[i];
 
-		if (!s->done || s->ring->scans <= s->done_scan || s->has_head || s->chunk >= 0 || s->waiting.count)
+		if (!s->done || s->ring->scans <= s->done_scan || s->has_head || s->chunk >= 0 ||
+		    s->waiting.count)
 			continue;
 		apply_stream_end(session, s);
 		stream_put(session, s, s->cursor.last ? s->cursor.last : s->start);

@@ -2,14 +2,17 @@
 /*
  * guests.c: see guests.h; interpose/boot/guest.c says what it is for.
  *
- * What a guest gets is an open file, made by us in our directory like any other ring: what the rest of the sidecar sees of it is a
- * ring that is being made. The lock on it is taken here and belongs to the open file that the guest maps; our own copy is closed.
+ * What a guest gets is an open file, made by us in our directory like any other ring: what the rest
+ * of the sidecar sees of it is a ring that is being made. The lock on it is taken here and belongs
+ * to the open file that the guest maps; our own copy is closed.
  *
- * The socket's name is public (/proc/net/unix), and so anybody may connect. A stranger who does not say the key is hung up on; one
- * who says nothing takes one of a few places, and loses it to the next who comes. What a guest that knows the key
- * can do to the session is what any of its programs can do: to lie into its own ring.
+ * The socket's name is public (/proc/net/unix), and so anybody may connect. A stranger who does not
+ * say the key is hung up on; one who says nothing takes one of a few places, and loses it to the
+ * next who comes. What a guest that knows the key can do to the session is what any of its programs
+ * can do: to lie into its own ring.
  *
- * A thread of its own, because the loop may be busy for seconds and a program's start waits for the answer.
+ * A thread of its own, because the loop may be busy for seconds and a program's start waits for the
+ * answer.
  */
 #define _GNU_SOURCE
 #include "guests.h"
@@ -41,14 +44,16 @@ struct guests {
 	int directory;
 	char *key;
 	uint8_t boot_id[16];
-	struct pollfd at[PLACES]; /* STOP, LISTEN, and those who have not said anything yet, the oldest first */
+	struct pollfd at[PLACES]; /* STOP, LISTEN, and those who have not said anything yet, the
+	                           * oldest first */
 	nfds_t count;
 };
 
 /* The key in a directory's name; NULL: it has none, and takes no guests. */
 static const char *key_of(const char *directory)
 {
-	const char *name = text_base(directory), *first = strchr(name, '.'), *last = strrchr(name, '.');
+	const char *name = text_base(directory), *first = strchr(name, '.'),
+		   *last = strrchr(name, '.');
 
 	return first && first != last ? last + 1 : NULL;
 }
@@ -61,18 +66,22 @@ int guests_listen(const char *directory)
 
 	if (!key)
 		return -1;
-	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, SHINY_GUESTS "%.*s", (int)(key - 1 - name), name);
+	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, SHINY_GUESTS "%.*s",
+			  (int)(key - 1 - name), name);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && (length >= (int)sizeof(address.sun_path) - 1 ||
-			bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
-			listen(fd, BACKLOG))) {
+	if (fd >= 0 &&
+	    (length >= (int)sizeof(address.sun_path) - 1 ||
+	     bind(fd, (struct sockaddr *)&address,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
+	     listen(fd, BACKLOG))) {
 		close(fd);
 		return -1;
 	}
 	return fd;
 }
 
-/* An empty ring file, locked as its maker locks it; -1. `pid` as we see it: it names the file only. */
+/* An empty ring file, locked as its maker locks it; -1. `pid` as we see it: it names the file
+ * only. */
 static int make_ring(const struct guests *guests, int pid)
 {
 	char name[64];
@@ -80,7 +89,8 @@ static int make_ring(const struct guests *guests, int pid)
 
 	for (unsigned n = 0; n < TRIES; n++) {
 		snprintf(name, sizeof(name), SHINY_RING_PREFIX "%d.%u", pid, n);
-		fd = openat(guests->directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		fd = openat(guests->directory, name,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0)
 			return fd;
 		if (fd >= 0)
@@ -96,11 +106,17 @@ static void pass(struct guests *guests, int to, int fd)
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { .room = { 0 } };
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
 
-	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+					   .cmsg_level = SOL_SOCKET,
+					   .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* one who has hung up has no ring: its file says so */
+	/* one who has hung up has no ring: its file says so */
+	sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void answer(struct guests *guests, int from)
@@ -111,7 +127,8 @@ static void answer(struct guests *guests, int from)
 	ssize_t bytes = recv(from, said, sizeof(said), MSG_DONTWAIT);
 	int ring;
 
-	if (bytes != (ssize_t)strlen(guests->key) || memcmp(said, guests->key, (size_t)bytes) != 0 ||
+	if (bytes != (ssize_t)strlen(guests->key) ||
+	    memcmp(said, guests->key, (size_t)bytes) != 0 ||
 	    getsockopt(from, SOL_SOCKET, SO_PEERCRED, &peer, &length))
 		return;
 	pthread_mutex_lock(&guests->lock);
@@ -144,7 +161,8 @@ static void *answer_all(void *context)
 				answer(guests, guests->at[i].fd);
 				drop(guests, i);
 			}
-		if (!guests->at[LISTEN].revents || (fd = accept4(guests->at[LISTEN].fd, NULL, NULL, SOCK_CLOEXEC)) < 0)
+		if (!guests->at[LISTEN].revents ||
+		    (fd = accept4(guests->at[LISTEN].fd, NULL, NULL, SOCK_CLOEXEC)) < 0)
 			continue;
 		if (guests->count == PLACES)
 			drop(guests, FIRST);
@@ -181,7 +199,8 @@ struct guests *guests_start(const char *directory, int socket, const uint8_t boo
 	guests->at[STOP] = (struct pollfd){ .fd = stop, .events = POLLIN };
 	guests->count = FIRST;
 	pthread_mutex_init(&guests->lock, NULL);
-	if (stop >= 0 && guests->directory >= 0 && thread_start(&guests->thread, answer_all, guests))
+	if (stop >= 0 && guests->directory >= 0 &&
+	    thread_start(&guests->thread, answer_all, guests))
 		return guests;
 	destroy(guests);
 	return NULL;

@@ -2,7 +2,8 @@
 /*
  * guests.h: rings for programs of the session that cannot reach its directory.
  *
- * Runs: sidecar; guests_listen in who starts it. Signals: no. Allocates: yes. Threads: one of its own; the functions are the loop's.
+ * Runs: sidecar; guests_listen in who starts it. Signals: no. Allocates: yes. Threads: one of its
+ * own; the functions are the loop's.
  */
 #ifndef SHINY_GUESTS_H
 #define SHINY_GUESTS_H
@@ -12,10 +13,12 @@
 
 struct guests;
 
-/* The socket at which guests of this session ask; -1: there can be none. To be made before the first program runs. */
+/* The socket at which guests of this session ask; -1: there can be none. To be made before the
+ * first program runs. */
 int guests_listen(const char *directory);
 
-/* Starts the thread; the socket is its own. NULL: it cannot be had (`socket` < 0 likewise), and who asks is refused. */
+/* Starts the thread; the socket is its own. NULL: it cannot be had (`socket` < 0 likewise), and who
+ * asks is refused. */
 struct guests *guests_start(const char *directory, int socket, const uint8_t boot_id[16]);
 void guests_stop(struct guests *guests);
 

@@ -4,27 +4,34 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * The problem. Each stream is in order; between streams there are only clock readings, taken by threads that can be preempted
- * between reading the clock and publishing. Applied in the wrong order, "free X, then malloc returns X" becomes a block that
- * is freed while it lives. A wall-clock reorder window (wait 100 ms, hope) is both too long and never long enough.
+ * The problem. Each stream is in order; between streams there are only clock readings, taken by
+ * threads that can be preempted between reading the clock and publishing. Applied in the wrong
+ * order, "free X, then malloc returns X" becomes a block that is freed while it lives. A wall-clock
+ * reorder window (wait 100 ms, hope) is both too long and never long enough.
  *
- * The rule. A round is: T = now; only then read; merge by time all records with time <= T; leave the rest for the next round.
+ * The rule. A round is: T = now; only then read; merge by time all records with time <= T; leave
+ * the rest for the next round.
  *
- * Why it is enough. Take two records about one address, a before b in the program: a free published before the real free was
- * called and an allocation whose clock was read after the real allocation returned (ring.h, I5). Then
+ * Why it is enough. Take two records about one address, a before b in the program: a free published
+ * before the real free was called and an allocation whose clock was read after the real allocation
+ * returned (ring.h, I5). Then
  *     time(a) <= published(a) < real free(a) < real allocation(b) <= time(b).
- * If b is applied in this round, time(b) <= T, so a was published before T, and so before we began to read: it is in this round too, or
- * was in an earlier one, and time(a) < time(b) orders them. The same holds for an allocation a and the free b of its block: the caller
- * sees the block only after a was published, and b's clock is read later. So no window is needed, at any load, under any scheduling.
+ * If b is applied in this round, time(b) <= T, so a was published before T, and so before we began
+ * to read: it is in this round too, or was in an earlier one, and time(a) < time(b) orders them.
+ * The same holds for an allocation a and the free b of its block: the caller sees the block only
+ * after a was published, and b's clock is read later. So no window is needed, at any load, under
+ * any scheduling.
  *
- * What can still come late is a record whose thread slept between clock and publication: its time is <= an earlier T. Nothing
- * about its address can have been applied in between (its free was not yet executed; its block not yet seen by anyone), so it is applied on
- * arrival, with its true time, and counted. Times in the session's event stream are therefore nearly sorted, not sorted.
+ * What can still come late is a record whose thread slept between clock and publication: its time
+ * is <= an earlier T. Nothing about its address can have been applied in between (its free was not
+ * yet executed; its block not yet seen by anyone), so it is applied on arrival, with its true time,
+ * and counted. Times in the session's event stream are therefore nearly sorted, not sorted.
  *
- * Ties cannot happen at one address (a free and a malloc lie between), but where a coarse clock makes one, endings come first.
+ * Ties cannot happen at one address (a free and a malloc lie between), but where a coarse clock
+ * makes one, endings come first.
  *
- * Rejected: sorting each round's records (n log n on all, where streams bring order for nothing); a global sequence number taken
- * by writers (one contended cache line for every event).
+ * Rejected: sorting each round's records (n log n on all, where streams bring order for nothing); a
+ * global sequence number taken by writers (one contended cache line for every event).
  */
 #ifndef SHINY_ORDER_H
 #define SHINY_ORDER_H
@@ -44,7 +51,8 @@ struct order { /* zeroed: empty. A binary heap, smallest key first, entries from
 
 void order_deinit(struct order *order);
 void order_add(struct order *order, uint64_t key, void *stream);
-void order_change_first(struct order *order, uint64_t key); /* the first stream goes on with a later record */
+void order_change_first(struct order *order, uint64_t key); /* the first stream goes on with a later
+                                                             * record */
 void order_remove_first(struct order *order);
 
 static inline void *order_first(const struct order *order)

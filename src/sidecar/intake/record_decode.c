@@ -49,23 +49,28 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 	case SHINY_REC_STACK_LIKE: {
 		uint32_t frames = SHINY_LIKE_FRAMES(aux), kept = SHINY_LIKE_KEPT(aux);
 
-		return raw->stack && frames <= SHINY_FRAMES_MAX && kept && SHINY_LIKE_INNER(aux) + kept <= frames &&
-		       SHINY_LIKE_SKIP(aux) + kept <= SHINY_FRAMES_MAX && raw->count == (frames - kept + 1) / 2;
+		return raw->stack && frames <= SHINY_FRAMES_MAX && kept &&
+		       SHINY_LIKE_INNER(aux) + kept <= frames &&
+		       SHINY_LIKE_SKIP(aux) + kept <= SHINY_FRAMES_MAX &&
+		       raw->count == (frames - kept + 1) / 2;
 	}
 	case SHINY_REC_MODULE:
 		return raw->count >= sizeof(struct shiny_module) / SHINY_RECORD_BYTES &&
-		       raw->count <= (sizeof(struct shiny_module) + SHINY_PATH_MAX) / SHINY_RECORD_BYTES;
+		       raw->count <=
+			       (sizeof(struct shiny_module) + SHINY_PATH_MAX) / SHINY_RECORD_BYTES;
 	case SHINY_REC_MAP:
 		return raw->count == sizeof(struct shiny_map) / SHINY_RECORD_BYTES;
 	case SHINY_REC_OBJECT_KINDS:
 		return raw->count == sizeof(struct shiny_object_kinds) / SHINY_RECORD_BYTES;
 	case SHINY_REC_CLASS:
 		return raw->count >= sizeof(struct shiny_class) / SHINY_RECORD_BYTES &&
-		       raw->count <= (sizeof(struct shiny_class) + SHINY_CLASS_NAME_MAX) / SHINY_RECORD_BYTES;
+		       raw->count <= (sizeof(struct shiny_class) + SHINY_CLASS_NAME_MAX) /
+					     SHINY_RECORD_BYTES;
 	case SHINY_REC_TAG_NAME:
 	case SHINY_REC_MARK:
 		return raw->count > sizeof(struct shiny_tag) / SHINY_RECORD_BYTES &&
-		       raw->count <= (sizeof(struct shiny_tag) + SHINY_TAG_NAME_MAX) / SHINY_RECORD_BYTES;
+		       raw->count <=
+			       (sizeof(struct shiny_tag) + SHINY_TAG_NAME_MAX) / SHINY_RECORD_BYTES;
 	case SHINY_REC_PAD:
 		return true;
 	default: /* the wide events, MODULE_GONE and MOVED */
@@ -82,8 +87,10 @@ static bool set_time(struct cursor *c, uint64_t time, uint64_t latest)
 	return true;
 }
 
-/* One record at the cursor, which is moved behind it; DECODE_NONE also for those that only change the time or say nothing. */
-static enum decode_result decode_one(struct cursor *c, const struct shiny_record *r, uint64_t latest, struct raw *out)
+/* One record at the cursor, which is moved behind it; DECODE_NONE also for those that only change
+ * the time or say nothing. */
+static enum decode_result decode_one(struct cursor *c, const struct shiny_record *r,
+				     uint64_t latest, struct raw *out)
 {
 	uint32_t length = 1;
 
@@ -109,14 +116,16 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 			break;
 		if (out->kind == SHINY_REC_STACK || out->kind == SHINY_REC_STACK_LIKE) {
 			out->size = aux;
-		} else if (plain[out->kind] || out->kind == SHINY_REC_MODULE_GONE || out->kind == SHINY_REC_MOVED) {
+		} else if (plain[out->kind] || out->kind == SHINY_REC_MODULE_GONE ||
+			   out->kind == SHINY_REC_MOVED) {
 			if (plain[out->kind])
 				out->kind = plain[out->kind];
 			out->address = load(out->payload, 0);
 			out->size = load(out->payload, 1);
 		}
 		if (out->kind == SHINY_REC_OBJECT) {
-			out->index = (uint16_t)DECODE_BITS(out->size, SHINY_OBJECT_WIDE_SHIFT, SHINY_OBJECT_INDEX_BITS);
+			out->index = (uint16_t)DECODE_BITS(out->size, SHINY_OBJECT_WIDE_SHIFT,
+							   SHINY_OBJECT_INDEX_BITS);
 			out->size = DECODE_BITS(out->size, 0, SHINY_OBJECT_WIDE_SHIFT);
 			out->api = SHINY_API_COLLECTED;
 		}
@@ -140,7 +149,8 @@ static enum decode_result decode_one(struct cursor *c, const struct shiny_record
 		} else if (out->kind == SHINY_REC_OBJECT) {
 			out->api = SHINY_API_COLLECTED;
 			out->size = DECODE_BITS(r->w1, SHINY_KIND_BITS, SHINY_OBJECT_SIZE_BITS);
-			out->index = (uint16_t)DECODE_BITS(r->w1, SHINY_OBJECT_INDEX_SHIFT, SHINY_OBJECT_INDEX_BITS);
+			out->index = (uint16_t)DECODE_BITS(r->w1, SHINY_OBJECT_INDEX_SHIFT,
+							   SHINY_OBJECT_INDEX_BITS);
 			if (!set_time(c, c->base + (r->w1 >> SHINY_OBJECT_DT_SHIFT), latest))
 				return DECODE_BAD;
 		} else { /* LOSS */

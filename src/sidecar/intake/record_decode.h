@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_decode.h: the records of one chunk, one after the other, each loaded once, checked, and spelled out.
+ * record_decode.h: the records of one chunk, one after the other, each loaded once, checked, and
+ * spelled out.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: one.
  *
- * The chunk is still being written, by a stranger. A record is copied before it is looked at; a run must lie inside the chunk and have
- * the length that its kind needs. What breaks a rule ends the chunk (DECODE_BAD): behind a wrong length nothing can be trusted.
- * Times never go back within a chunk; a time that lies after `latest` is a lie, since its writer read the same clock before we did.
+ * The chunk is still being written, by a stranger. A record is copied before it is looked at; a run
+ * must lie inside the chunk and have the length that its kind needs. What breaks a rule ends the
+ * chunk (DECODE_BAD): behind a wrong length nothing can be trusted. Times never go back within a
+ * chunk; a time that lies after `latest` is a lie, since its writer read the same clock before we
+ * did.
  */
 #ifndef SHINY_RECORD_DECODE_H
 #define SHINY_RECORD_DECODE_H
@@ -28,7 +31,8 @@ struct raw {
 	};
 	uint8_t kind;   /* enum shiny_record_kind */
 	uint8_t api;
-	const struct shiny_record *payload; /* runs: in the chunk, still hostile: load each word once */
+	const struct shiny_record *payload; /* runs: in the chunk, still hostile: load each word
+	                                     * once */
 };
 
 struct cursor {
@@ -45,7 +49,8 @@ enum decode_result decode_slow(struct cursor *cursor, uint64_t latest, struct ra
 
 #define DECODE_BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
 
-/* The next record. Nearly all are events that fit one record; the rest, and what is not published yet, is the slow one's. */
+/* The next record. Nearly all are events that fit one record; the rest, and what is not published
+ * yet, is the slow one's. */
 static inline enum decode_result decode_next(struct cursor *c, uint64_t latest, struct raw *out)
 {
 	const uint64_t plain = UINT64_C(1) << SHINY_REC_ALLOC | UINT64_C(1) << SHINY_REC_FREE;
@@ -59,26 +64,32 @@ static inline enum decode_result decode_next(struct cursor *c, uint64_t latest, 
 			if (time > c->last)
 				c->last = time;
 			c->position++;
-			*out = (struct raw){ .time = c->last, .address = r.w0 >> SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT,
-					     .size = DECODE_BITS(r.w1, SHINY_SIZE_SHIFT, SHINY_SIZE_BITS),
-					     .stack = (uint32_t)DECODE_BITS(r.w0, 0, SHINY_STACK_BITS), .kind = (uint8_t)kind,
-					     .api = (uint8_t)DECODE_BITS(r.w1, SHINY_API_SHIFT, SHINY_API_BITS) };
+			*out = (struct raw){
+				.time = c->last,
+				.address = r.w0 >> SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT,
+				.size = DECODE_BITS(r.w1, SHINY_SIZE_SHIFT, SHINY_SIZE_BITS),
+				.stack = (uint32_t)DECODE_BITS(r.w0, 0, SHINY_STACK_BITS),
+				.kind = (uint8_t)kind,
+				.api = (uint8_t)DECODE_BITS(r.w1, SHINY_API_SHIFT, SHINY_API_BITS)
+			};
 			return DECODE_RAW;
 		}
 	}
 	return decode_slow(c, latest, out);
 }
 
-/* A hint: the address in the record that is `ahead` of the next one; any number where it is no event. */
+/* A hint: the address in the record that is `ahead` of the next one; any number where it is no
+ * event. */
 static inline uint64_t decode_peek(const struct cursor *c, uint32_t ahead)
 {
 	if (c->position + ahead >= c->room)
 		return 0;
-	return __atomic_load_n(&c->chunk->records[c->position + ahead].w0, __ATOMIC_RELAXED) >> SHINY_ADDRESS_SHIFT
-	       << SHINY_GRANULE_SHIFT;
+	return __atomic_load_n(&c->chunk->records[c->position + ahead].w0, __ATOMIC_RELAXED) >>
+	       SHINY_ADDRESS_SHIFT << SHINY_GRANULE_SHIFT;
 }
 
-/* Copies a run's payload, each word once; `room` in bytes, a multiple of 8. The number of bytes copied. */
+/* Copies a run's payload, each word once; `room` in bytes, a multiple of 8. The number of bytes
+ * copied. */
 size_t decode_payload(const struct raw *raw, void *out, size_t room);
 
 #endif

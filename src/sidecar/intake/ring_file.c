@@ -25,58 +25,88 @@ static void copy_text(char *to, const char *from, size_t room)
 /* True when [at, at + count * each) lies in the file behind the header, aligned. */
 static bool lies_inside(uint64_t at, uint64_t count, uint64_t each, uint64_t align, uint64_t bytes)
 {
-	return at >= sizeof(struct shiny_header) && at % align == 0 && at <= bytes && count && count <= (bytes - at) / each;
+	return at >= sizeof(struct shiny_header) && at % align == 0 && at <= bytes && count &&
+	       count <= (bytes - at) / each;
 }
 
 static struct shiny_err *check(struct ring_file *a)
 {
 	const volatile struct shiny_header *h = a->header;
 	uint64_t magic = h->magic, layout = h->layout, ring_bytes = h->ring_bytes;
-	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes, small_bytes = h->small_bytes;
-	uint64_t processes_at = h->processes_at, threads_at = h->threads_at, states_at = h->states_at, smalls_at = h->smalls_at;
+	uint32_t version = h->version, header_bytes = h->header_bytes, chunk_bytes = h->chunk_bytes,
+		 small_bytes = h->small_bytes;
+	uint64_t processes_at = h->processes_at, threads_at = h->threads_at,
+		 states_at = h->states_at, smalls_at = h->smalls_at;
 	uint64_t notices_at = h->notices_at, chunks_at = h->chunks_at;
 	uint32_t chunks = h->chunks, smalls = h->smalls;
 
 	if (magic != SHINY_MAGIC)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not a ring: it starts with %016" PRIx64 " where a ring has %016" PRIx64,
-						  a->path, magic, SHINY_MAGIC), NOT_OURS);
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						  "%s: not a ring: it starts with %016" PRIx64
+						  " where a ring has %016" PRIx64,
+						  a->path, magic, SHINY_MAGIC),
+					NOT_OURS);
 	if (version != SHINY_VERSION)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: a ring of format version %" PRIu32 "; this shinyctl reads version %u",
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						  "%s: a ring of format version %" PRIu32
+						  "; this shinyctl reads version %u",
 						  a->path, version, SHINY_VERSION),
-					"use the shinyctl that was installed with the libshiny.so that recorded it");
+					"use the shinyctl that was installed with the libshiny.so "
+					"that recorded it");
 	if (layout != SHINY_LAYOUT || header_bytes != sizeof(struct shiny_header))
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: the ring's layout is %016" PRIx64 " (header %" PRIu32
-						  " bytes); this shinyctl reads %016" PRIx64 " (%zu bytes)", a->path, layout,
-						  header_bytes, SHINY_LAYOUT, sizeof(struct shiny_header)),
-					"use the shinyctl that was installed with the libshiny.so that recorded it");
+		return shiny_err_advise(
+			shiny_err(SHINY_ERR_OTHER,
+				  "%s: the ring's layout is %016" PRIx64 " (header %" PRIu32
+				  " bytes); this shinyctl reads %016" PRIx64 " (%zu bytes)",
+				  a->path, layout, header_bytes, SHINY_LAYOUT,
+				  sizeof(struct shiny_header)),
+			"use the shinyctl that was installed with the libshiny.so that recorded "
+			"it");
 	if (ring_bytes != a->bytes)
-		return shiny_err(SHINY_ERR_OTHER, "%s: truncated or grown: the file has %zu bytes, its header says %" PRIu64,
-				 a->path, a->bytes, ring_bytes);
+		return shiny_err(
+			SHINY_ERR_OTHER,
+			"%s: truncated or grown: the file has %zu bytes, its header says %" PRIu64,
+			a->path, a->bytes, ring_bytes);
 	if (chunk_bytes != SHINY_CHUNK_BYTES || small_bytes != SHINY_SMALL_BYTES)
-		return shiny_err(SHINY_ERR_OTHER, "%s: chunks of %" PRIu32 " and %" PRIu32 " bytes; this shinyctl reads %d and %d", a->path,
-				 small_bytes, chunk_bytes, SHINY_SMALL_BYTES, SHINY_CHUNK_BYTES);
+		return shiny_err(SHINY_ERR_OTHER,
+				 "%s: chunks of %" PRIu32 " and %" PRIu32
+				 " bytes; this shinyctl reads %d and %d",
+				 a->path, small_bytes, chunk_bytes, SHINY_SMALL_BYTES,
+				 SHINY_CHUNK_BYTES);
 	a->process_count = h->processes;
 	a->thread_count = h->threads;
-	if (a->process_count > SHINY_PROCESSES_MAX || a->thread_count > SHINY_THREADS_MAX || smalls > chunks || chunks > INT32_MAX ||
+	if (a->process_count > SHINY_PROCESSES_MAX || a->thread_count > SHINY_THREADS_MAX ||
+	    smalls > chunks || chunks > INT32_MAX ||
 	    !lies_inside(notices_at, SHINY_NOTICES, sizeof(struct shiny_notice), 64, a->bytes) ||
-	    !lies_inside(processes_at, a->process_count, sizeof(struct shiny_process), 64, a->bytes) ||
+	    !lies_inside(processes_at, a->process_count, sizeof(struct shiny_process), 64,
+			 a->bytes) ||
 	    !lies_inside(threads_at, a->thread_count, sizeof(struct shiny_thread), 64, a->bytes) ||
 	    !lies_inside(states_at, chunks, sizeof(uint64_t), 8, a->bytes) ||
 	    (smalls && !lies_inside(smalls_at, smalls, SHINY_SMALL_BYTES, 4096, a->bytes)) ||
-	    (chunks > smalls && !lies_inside(chunks_at, chunks - smalls, SHINY_CHUNK_BYTES, 4096, a->bytes)))
-		return shiny_err(SHINY_ERR_OTHER, "%s: damaged header: %" PRIu32 " processes, %" PRIu32 " threads, %" PRIu32
-				 " chunks do not fit its %zu bytes", a->path, a->process_count, a->thread_count, chunks, a->bytes);
+	    (chunks > smalls &&
+	     !lies_inside(chunks_at, chunks - smalls, SHINY_CHUNK_BYTES, 4096, a->bytes)))
+		return shiny_err(SHINY_ERR_OTHER,
+				 "%s: damaged header: %" PRIu32 " processes, %" PRIu32
+				 " threads, %" PRIu32 " chunks do not fit its %zu bytes",
+				 a->path, a->process_count, a->thread_count, chunks, a->bytes);
 	a->notices = (struct shiny_notice *)((char *)a->header + notices_at);
 	a->processes = (struct shiny_process *)((char *)a->header + processes_at);
 	a->threads = (struct shiny_thread *)((char *)a->header + threads_at);
-	a->chunks = (struct shiny_chunks){ .states = (uint64_t *)((char *)a->header + states_at), .small = (char *)a->header + smalls_at,
-					   .large = (char *)a->header + chunks_at, .smalls = smalls, .count = chunks };
-	/* from here on they are ours to change; a sidecar that comes after another finds what that one had reached */
-	a->processes_ready = h->processes_ready < a->process_count ? h->processes_ready : a->process_count;
+	a->chunks = (struct shiny_chunks){ .states = (uint64_t *)((char *)a->header + states_at),
+					   .small = (char *)a->header + smalls_at,
+					   .large = (char *)a->header + chunks_at,
+					   .smalls = smalls,
+					   .count = chunks };
+	/* from here on they are ours to change; a sidecar that comes after another finds what that
+	 * one had reached */
+	a->processes_ready =
+		h->processes_ready < a->process_count ? h->processes_ready : a->process_count;
 	a->threads_ready = h->threads_ready < a->thread_count ? h->threads_ready : a->thread_count;
 	a->clock = h->clock;
 	if (a->clock != SHINY_CLOCK_TSC && a->clock != SHINY_CLOCK_MONOTONIC)
-		return shiny_err(SHINY_ERR_OTHER, "%s: unknown clock %" PRIu32 "; this shinyctl knows 0 and 1", a->path, a->clock);
+		return shiny_err(SHINY_ERR_OTHER,
+				 "%s: unknown clock %" PRIu32 "; this shinyctl knows 0 and 1",
+				 a->path, a->clock);
 	a->start_ticks = h->start_ticks;
 	a->start_realtime = h->start_realtime;
 	a->start_boottime = h->start_boottime;
@@ -108,13 +138,16 @@ static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *be
 	if (fstat(a->fd, &st))
 		return shiny_err_os(errno, "cannot look at the ring %s", a->path);
 	if (!S_ISREG(st.st_mode))
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "%s: not a ring: not a regular file", a->path), NOT_OURS);
+		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+						  "%s: not a ring: not a regular file", a->path),
+					NOT_OURS);
 	if ((size_t)st.st_size < sizeof(struct shiny_header)) {
 		if (patient) {
 			*being_made = true;
 			return NULL;
 		}
-		return shiny_err(SHINY_ERR_OTHER, "%s: truncated: %zu bytes, a ring's header alone has %zu", a->path,
+		return shiny_err(SHINY_ERR_OTHER,
+				 "%s: truncated: %zu bytes, a ring's header alone has %zu", a->path,
 				 (size_t)st.st_size, sizeof(struct shiny_header));
 	}
 	a->device = st.st_dev;
@@ -127,14 +160,17 @@ static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *be
 	if (__atomic_load_n(&a->header->ready, __ATOMIC_ACQUIRE) != 1) { /* [ready] */
 		struct shiny_err *err;
 
-		if (patient || ring_held(a)) { /* its maker waits for a probe of the program (interpose/boot/boot.c) */
+		/* its maker waits for a probe of the program (interpose/boot/boot.c) */
+		if (patient || ring_held(a)) {
 			*being_made = true;
 			return NULL;
 		}
 		err = check(a);
-		return err ? err : shiny_err(SHINY_ERR_OTHER, "%s: its maker never finished it", a->path);
+		return err ? err
+			   : shiny_err(SHINY_ERR_OTHER, "%s: its maker never finished it", a->path);
 	}
-	if (patient && a->header->ring_bytes != a->bytes) { /* finished since we asked for its size */
+	/* finished since we asked for its size */
+	if (patient && a->header->ring_bytes != a->bytes) {
 		*being_made = true;
 		return NULL;
 	}

@@ -4,9 +4,11 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Whatever made the file is a stranger: it may be truncated, of another version, somebody's text file, or lie in every word. All
- * that the reader relies on (offsets, counts) is loaded once, checked against the size of the file, and kept here; the mapped
- * copies are never looked at again. A file that is cut short while it is mapped reads as zeros from there on (torn.h), and is known by ring_torn.
+ * Whatever made the file is a stranger: it may be truncated, of another version, somebody's text
+ * file, or lie in every word. All that the reader relies on (offsets, counts) is loaded once,
+ * checked against the size of the file, and kept here; the mapped copies are never looked at again.
+ * A file that is cut short while it is mapped reads as zeros from there on (torn.h), and is known
+ * by ring_torn.
  */
 #ifndef SHINY_RING_FILE_H
 #define SHINY_RING_FILE_H
@@ -33,7 +35,8 @@ struct ring_file {
 	struct shiny_thread *threads;
 	struct shiny_chunks chunks;
 	uint32_t process_count, thread_count; /* slots, with and without space */
-	uint32_t processes_ready, threads_ready; /* those with space: what we have told the writers */
+	uint32_t processes_ready, threads_ready; /* those with space: what we have told the
+	                                          * writers */
 
 	/* the header's facts, copied */
 	uint64_t start_ticks, start_realtime, start_boottime, ticks_per_second;
@@ -42,11 +45,14 @@ struct ring_file {
 	uint32_t clock, pid, parent_pid, attach, depth;
 	uint8_t boot_id[16];
 	char started_as[SHINY_STARTED_AS];
-	char executable[SHINY_TEXT], command[SHINY_COMMAND], attach_text[SHINY_TEXT], notes[SHINY_TEXT]; /* terminated */
+	/* terminated */
+	char executable[SHINY_TEXT], command[SHINY_COMMAND], attach_text[SHINY_TEXT],
+		notes[SHINY_TEXT];
 
 	/* the reader's state */
 	bool ending;              /* nobody maps it for writing any more */
-	unsigned quiet, rounds;   /* since then: rounds in a row in which nothing came out of it, and all of them */
+	unsigned quiet, rounds;   /* since then: rounds in a row in which nothing came out of it,
+	                           * and all of them */
 	uint64_t seen;            /* events of its processes by then */
 	bool over;                /* and it was drained after that */
 	struct stream **streams;  /* by thread slot: the stream that is being read */
@@ -57,8 +63,10 @@ struct ring_file {
 	uint64_t counters[SHINY_COUNTERS]; /* of processes that held no slot, as last read */
 	uint32_t present[2];      /* small and large chunks that have space */
 	uint32_t busy[2];         /* and those that were in use at the last scan */
-	uint64_t turnover;        /* bytes of chunks that the last scan found and the one before had not */
-	uint64_t flush_at, flush_step; /* when the nurseries are asked for next, wall ns, and how long after that again */
+	uint64_t turnover;        /* bytes of chunks that the last scan found and the one before had
+	                           * not */
+	uint64_t flush_at, flush_step; /* when the nurseries are asked for next, wall ns, and how
+	                                * long after that again */
 	bool newcomer;            /* a process has started since that was last looked at */
 	uint64_t notices_read;    /* the number of the notice read last */
 	unsigned notice_tries;    /* for the next one, which is being written */
@@ -69,13 +77,16 @@ struct ring_file {
 };
 
 /*
- * Maps the ring. Not finished by its maker yet: no error and *out = NULL, if `patient`; else the error says what is wrong with it.
+ * Maps the ring. Not finished by its maker yet: no error and *out = NULL, if `patient`; else the
+ * error says what is wrong with it.
  */
-SHINY_MUST_CHECK struct shiny_err *ring_open(const char *path, bool patient, struct ring_file **out);
+SHINY_MUST_CHECK struct shiny_err *ring_open(const char *path, bool patient,
+					     struct ring_file **out);
 bool ring_held(const struct ring_file *ring); /* some process still maps it */
 bool ring_torn(const struct ring_file *ring); /* its file is shorter than what is mapped of it */
 void ring_read_counters(struct ring_file *ring);
-/* One more than the highest slot that was ever claimed, as far as there is space: those above were never touched. */
+/* One more than the highest slot that was ever claimed, as far as there is space: those above were
+ * never touched. */
 uint32_t ring_processes_used(const struct ring_file *ring);
 uint32_t ring_threads_used(const struct ring_file *ring);
 /* Gives back the mapping and the descriptor of a ring that is over; its facts stay. */

@@ -17,7 +17,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 
 	(void)context;
 	if (info->si_code == BUS_ADRERR &&
-	    mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+	    mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != MAP_FAILED)
 		__atomic_add_fetch(&pages, 1, __ATOMIC_RELAXED);
 	else
 		signal(number, SIG_DFL); /* it comes again, and ends us */
@@ -25,7 +26,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 
 void torn_begin(struct sigaction *was)
 {
-	struct sigaction action = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	struct sigaction action = { .sa_sigaction = on_bus_error,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER };
 
 	sigaction(SIGBUS, &action, was);
 }

@@ -2,9 +2,11 @@
 /*
  * block_types.c: see block_types.h.
  *
- * What a block is doesn't depend on the process that made it, so all rows of a stack are looked at together, of all processes: its site is
- * asked once for each set of sizes, and what the vptrs of its long-lived blocks say is learned for those that did not live long enough to
- * have one read: when enough of them all agree, and their site says nothing, blocks of the same size from the same stack are the same.
+ * What a block is doesn't depend on the process that made it, so all rows of a stack are looked at
+ * together, of all processes: its site is asked once for each set of sizes, and what the vptrs of
+ * its long-lived blocks say is learned for those that did not live long enough to have one read:
+ * when enough of them all agree, and their site says nothing, blocks of the same size from the same
+ * stack are the same.
  */
 #include "block_types.h"
 
@@ -35,7 +37,8 @@ struct concluder {
 	const struct types_names *names;
 	VEC(struct row) rows;         /* of the stack in hand */
 	VEC(struct store_type) types; /* made so far; [id - 1] */
-	uint32_t *slots;              /* ids, 0 empty; open addressing by content; a power of two > 2 * types.count */
+	uint32_t *slots;              /* ids, 0 empty; open addressing by content; a power of two >
+	                               * 2 * types.count */
 	size_t slot_count;
 };
 
@@ -80,8 +83,9 @@ static bool same_text(const char *a, const char *b)
 
 static bool same_type(const struct store_type *a, const struct store_type *b)
 {
-	return same_text(a->name, b->name) && same_text(a->container, b->container) && same_text(a->form, b->form) &&
-	       same_text(a->rule, b->rule) && same_text(a->confidence, b->confidence) && same_text(a->source, b->source) &&
+	return same_text(a->name, b->name) && same_text(a->container, b->container) &&
+	       same_text(a->form, b->form) && same_text(a->rule, b->rule) &&
+	       same_text(a->confidence, b->confidence) && same_text(a->source, b->source) &&
 	       a->bytes == b->bytes && a->or_derived == b->or_derived;
 }
 
@@ -98,14 +102,23 @@ static uint32_t *find_slot(const struct concluder *c, const struct store_type *t
 	return &c->slots[at];
 }
 
-/* The id of the type's row; writes it the first time. Strings are the context's and outlive this. */
+/* The id of the type's row; writes it the first time. Strings are the context's and outlive
+ * this. */
 static uint32_t type_id(struct concluder *c, const struct row *row)
 {
 	const struct sym_type *t = &row->type;
-	struct store_type type = { .name = t->type, .container = t->container, .form = sym_form_name(t->form), .rule = sym_rule_name(t->rule),
-				   .confidence = sym_confidence_name(t->confidence),
-				   .source = row->vtable ? sym_vtable_source_name(c->names->vtables[row->vtable].source) : "site", .bytes = t->bytes,
-				   .or_derived = t->or_derived };
+	struct store_type type = {
+		.name = t->type,
+		.container = t->container,
+		.form = sym_form_name(t->form),
+		.rule = sym_rule_name(t->rule),
+		.confidence = sym_confidence_name(t->confidence),
+		.source = row->vtable
+				  ? sym_vtable_source_name(c->names->vtables[row->vtable].source)
+				  : "site",
+		.bytes = t->bytes,
+		.or_derived = t->or_derived
+	};
 	uint32_t *slot;
 
 	if (!t->type)
@@ -128,7 +141,8 @@ static uint32_t type_id(struct concluder *c, const struct row *row)
 
 /* ---- a stack ---- */
 
-static void ask_site(struct concluder *c, uint32_t stack, uint32_t api, const struct sym_sizes *sizes, struct sym_type *out)
+static void ask_site(struct concluder *c, uint32_t stack, uint32_t api,
+		     const struct sym_sizes *sizes, struct sym_type *out)
 {
 	const struct ids *ids = &c->session->ids;
 	const struct id_stack *s = &ids->stacks.at[stack - 1];
@@ -136,9 +150,12 @@ static void ask_site(struct concluder *c, uint32_t stack, uint32_t api, const st
 	size_t count = s->count < SYM_CLIMB_MAX ? s->count : SYM_CLIMB_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct id_place *frame = &ids->frames.at[ids->stack_frames.at[s->first + i] - 1];
+		const struct id_place *frame =
+			&ids->frames.at[ids->stack_frames.at[s->first + i] - 1];
 
-		calls[i] = (struct sym_call){ frame->module ? c->names->modules[frame->module] : NULL, frame->vaddr };
+		calls[i] =
+			(struct sym_call){ frame->module ? c->names->modules[frame->module] : NULL,
+					   frame->vaddr };
 	}
 	sym_site_type(c->names->sym, calls, count, api, sizes, out, NULL);
 }
@@ -147,17 +164,20 @@ static void conclude_row(struct concluder *c, struct row *row, const struct sym_
 {
 	const struct tally *s = row->tally;
 	enum shiny_vptr_api when = stats_reading(s);
-	struct sym_reading reading = { .young = when == SHINY_VPTR_FLUSH, .dying = when == SHINY_VPTR_FREE, .second_word = s->second_word };
+	struct sym_reading reading = { .young = when == SHINY_VPTR_FLUSH,
+				       .dying = when == SHINY_VPTR_FREE,
+				       .second_word = s->second_word };
 
 	if (s->vtable)
 		reading.vtable = &c->names->vtables[s->vtable];
 	sym_type_combine(c->names->sym, site, &reading, &row->sizes, &row->type, NULL);
-	if (row->type.rule == SYM_RULE_VPTR || row->type.rule == SYM_RULE_BOTH || row->type.rule == SYM_RULE_KIND ||
-	    row->type.rule == SYM_RULE_NAMED)
+	if (row->type.rule == SYM_RULE_VPTR || row->type.rule == SYM_RULE_BOTH ||
+	    row->type.rule == SYM_RULE_KIND || row->type.rule == SYM_RULE_NAMED)
 		row->vtable = s->vtable;
 }
 
-/* What the long-lived blocks were, the short-lived ones of the same size are too, if their site has nothing to say. */
+/* What the long-lived blocks were, the short-lived ones of the same size are too, if their site has
+ * nothing to say. */
 static void learn(struct concluder *c)
 {
 	const struct row *teacher = NULL;
@@ -166,13 +186,16 @@ static void learn(struct concluder *c)
 	for (size_t i = 0; i < c->rows.count; i++) {
 		const struct row *row = &c->rows.at[i];
 
-		if (!row->tally->vtable || stats_reading(row->tally) != SHINY_VPTR_SETTLED || row->tally->second_word)
+		if (!row->tally->vtable || stats_reading(row->tally) != SHINY_VPTR_SETTLED ||
+		    row->tally->second_word)
 			continue;
-		if (teacher && (row->type.type != teacher->type.type || row->sizes.min != teacher->sizes.min))
+		if (teacher &&
+		    (row->type.type != teacher->type.type || row->sizes.min != teacher->sizes.min))
 			return;
 		teacher = row;
 		blocks += row->tally->settled;
-		if (!row->type.type || row->type.confidence < SYM_MEDIUM || row->type.rule != SYM_RULE_VPTR || row->sizes.step)
+		if (!row->type.type || row->type.confidence < SYM_MEDIUM ||
+		    row->type.rule != SYM_RULE_VPTR || row->sizes.step)
 			return;
 	}
 	for (size_t i = 0; blocks >= LEARN_BLOCKS && i < c->rows.count; i++) {
@@ -196,14 +219,17 @@ static void conclude_stack(struct concluder *c, const struct group *groups, size
 
 	c->rows.count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct site *at = &c->session->processes.at[groups[i].process]->stats.sites.at[groups[i].site];
+		struct site *at = &c->session->processes.at[groups[i].process]
+					   ->stats.sites.at[groups[i].site];
 
 		for (struct tally *s = at->stats; s; s = s->next) {
-			struct row row = { .tally = s, .sizes = { s->min_size, s->max_size, s->size_step } };
+			struct row row = { .tally = s,
+					   .sizes = { s->min_size, s->max_size, s->size_step } };
 
 			if (s->min_size == UINT64_MAX)
 				row.sizes = (struct sym_sizes){ 0 };
-			if (groups[i].stack && at->api != SHINY_API_COLLECTED && !c->session->options->no_site_types &&
+			if (groups[i].stack && at->api != SHINY_API_COLLECTED &&
+			    !c->session->options->no_site_types &&
 			    (asked_api != at->api || memcmp(&asked, &row.sizes, sizeof(asked)))) {
 				asked = row.sizes;
 				asked_api = at->api;
@@ -229,7 +255,8 @@ bool *types_innermost(const struct session *session)
 
 		for (size_t i = 0; i < stats->sites.count; i++) {
 			uint32_t stack = stats->sites.at[i].stack;
-			const struct id_stack *s = stack ? &session->ids.stacks.at[stack - 1] : NULL;
+			const struct id_stack *s =
+				stack ? &session->ids.stacks.at[stack - 1] : NULL;
 
 			if (s && s->count && stats->sites.at[i].stats)
 				innermost[session->ids.stack_frames.at[s->first] - 1] = true;
@@ -254,10 +281,11 @@ static int by_call(const void *left, const void *right)
 }
 
 /*
- * Asks the innermost frames of all stacks by address, then the next ones of the stacks whose first don't know, and so on. There are many
- * stacks and few frames: each frame is asked once.
+ * Asks the innermost frames of all stacks by address, then the next ones of the stacks whose first
+ * don't know, and so on. There are many stacks and few frames: each frame is asked once.
  */
-static void climb(const struct session *session, const struct types_names *names, const struct group *groups, size_t count)
+static void climb(const struct session *session, const struct types_names *names,
+		  const struct group *groups, size_t count)
 {
 	enum { NOT_ASKED, KNOWS, CLIMBS };
 	const struct ids *ids = &session->ids;
@@ -275,7 +303,8 @@ static void climb(const struct session *session, const struct types_names *names
 		climbers.count = 0;
 		for (size_t i = 0; i < left; i++) {
 			const struct id_stack *s = &ids->stacks.at[stacks[i] - 1];
-			uint32_t frame = depth < s->count ? ids->stack_frames.at[s->first + depth] - 1 : 0;
+			uint32_t frame =
+				depth < s->count ? ids->stack_frames.at[s->first + depth] - 1 : 0;
 			const struct id_place *place = &ids->frames.at[frame];
 
 			if (depth >= s->count || !place->module)
@@ -293,7 +322,9 @@ static void climb(const struct session *session, const struct types_names *names
 				answers[climbers.at[i].frame] = CLIMBS;
 		left = 0;
 		for (size_t i = 0; i < kept; i++)
-			if (answers[ids->stack_frames.at[ids->stacks.at[stacks[i] - 1].first + depth] - 1] == CLIMBS)
+			if (answers[ids->stack_frames
+					    .at[ids->stacks.at[stacks[i] - 1].first + depth] -
+				    1] == CLIMBS)
 				stacks[left++] = stacks[i];
 	}
 	free(answers);
@@ -322,7 +353,8 @@ void types_conclude(struct session *session, const struct types_names *names)
 	if (!session->options->no_site_types)
 		climb(session, names, groups.at, groups.count);
 	for (size_t i = 0, next; i < groups.count; i = next) {
-		for (next = i + 1; next < groups.count && groups.at[next].stack == groups.at[i].stack;)
+		for (next = i + 1;
+		     next < groups.count && groups.at[next].stack == groups.at[i].stack;)
 			next++;
 		conclude_stack(&c, &groups.at[i], next - i);
 		progress_set(&progress, i, groups.count);

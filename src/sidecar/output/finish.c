@@ -4,9 +4,10 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * While recording, what is new is written as it stands (frames without names, vtables without classes), so that a sidecar that
- * dies leaves ids that mean something. At the end each module's file is opened once and every distinct frame and vtable asked for its
- * name once; block_types.c then says what the blocks are.
+ * While recording, what is new is written as it stands (frames without names, vtables without
+ * classes), so that a sidecar that dies leaves ids that mean something. At the end each module's
+ * file is opened once and every distinct frame and vtable asked for its name once; block_types.c
+ * then says what the blocks are.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -35,12 +36,18 @@ static void put_module(struct session *session, uint32_t id, const struct sym_mo
 {
 	const struct id_module *m = &session->ids.modules.at[id - 1];
 	char build_id[2 * SHINY_BUILD_ID_MAX + 1];
-	struct store_module row = { .id = id, .path = m->path, .build_id = build_id, .symbols = "none", .note = "" };
+	struct store_module row = {
+		.id = id, .path = m->path, .build_id = build_id, .symbols = "none", .note = ""
+	};
 
 	build_id_text(m, build_id);
 	if (info) {
-		row.symbols = info->state == SYM_MISSING ? "missing" : info->state == SYM_CHANGED ? "changed" : info->dwarf ? "dwarf" :
-			      info->symtab ? "symtab" : info->dynsym ? "dynsym" : "none";
+		row.symbols = info->state == SYM_MISSING   ? "missing"
+			      : info->state == SYM_CHANGED ? "changed"
+			      : info->dwarf		   ? "dwarf"
+			      : info->symtab		   ? "symtab"
+			      : info->dynsym		   ? "dynsym"
+							   : "none";
 		row.debug_file = info->debug_file;
 		row.note = info->note;
 	}
@@ -52,9 +59,16 @@ static void write_new_classes(struct session *session)
 {
 	for (; session->classes_written < session->classes.list.count; session->classes_written++) {
 		const struct class *c = &session->classes.list.at[session->classes_written];
-		struct store_class row = { .id = (uint32_t)session->classes_written + 1, .module = c->module, .name = c->name, .bytes = c->of.bytes,
-					   .constructors = c->of.constructors, .destructors = c->of.destructors, .unpatched = c->of.unpatched,
-					   .inlined = c->of.inlined == UINT32_MAX ? -1 : (int64_t)c->of.inlined };
+		struct store_class row = { .id = (uint32_t)session->classes_written + 1,
+					   .module = c->module,
+					   .name = c->name,
+					   .bytes = c->of.bytes,
+					   .constructors = c->of.constructors,
+					   .destructors = c->of.destructors,
+					   .unpatched = c->of.unpatched,
+					   .inlined = c->of.inlined == UINT32_MAX
+							      ? -1
+							      : (int64_t)c->of.inlined };
 
 		session_fail(session, store_put_class(session->store, &row));
 	}
@@ -69,17 +83,22 @@ void finish_write_new(struct session *session)
 	for (; session->frames_written < ids->frames.count; session->frames_written++) {
 		const struct id_place *f = &ids->frames.at[session->frames_written];
 
-		session_fail(session, store_put_frame(session->store, (uint32_t)session->frames_written + 1, f->module, f->vaddr, NULL, 0));
+		session_fail(session,
+			     store_put_frame(session->store, (uint32_t)session->frames_written + 1,
+					     f->module, f->vaddr, NULL, 0));
 	}
 	for (; session->stacks_written < ids->stacks.count; session->stacks_written++) {
 		const struct id_stack *s = &ids->stacks.at[session->stacks_written];
 
-		session_fail(session, store_put_stack(session->store, (uint32_t)session->stacks_written + 1, &ids->stack_frames.at[s->first],
-						      s->count));
+		session_fail(session,
+			     store_put_stack(session->store, (uint32_t)session->stacks_written + 1,
+					     &ids->stack_frames.at[s->first], s->count));
 	}
 	for (; session->vtables_written < ids->vtables.count; session->vtables_written++) {
 		const struct id_place *v = &ids->vtables.at[session->vtables_written];
-		struct store_vtable row = { .id = (uint32_t)session->vtables_written + 1, .module = v->module, .vaddr = v->vaddr,
+		struct store_vtable row = { .id = (uint32_t)session->vtables_written + 1,
+					    .module = v->module,
+					    .vaddr = v->vaddr,
 					    .source = "none" };
 
 		session_fail(session, store_put_vtable(session->store, &row));
@@ -104,9 +123,10 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * By address: neighbours share a compilation unit, and only so many are kept loaded (a program with 24 units of 13 MB of DWARF each: 11 s
- * for 4,000 frames by address, 44 s in the order in which they were met). For the same reason those that have to say what they allocate are
- * asked here, while their unit is at hand; sym keeps the answers.
+ * By address: neighbours share a compilation unit, and only so many are kept loaded (a program with
+ * 24 units of 13 MB of DWARF each: 11 s for 4,000 frames by address, 44 s in the order in which
+ * they were met). For the same reason those that have to say what they allocate are asked here,
+ * while their unit is at hand; sym keeps the answers.
  */
 static void name_frames(struct session *session, struct sym *sym, struct sym_module **modules)
 {
@@ -117,18 +137,22 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 	struct progress progress;
 
 	for (size_t i = 0; i < session->ids.frames.count; i++)
-		order[i] = (struct frame_order){ (uint32_t)i, session->ids.frames.at[i].module, session->ids.frames.at[i].vaddr };
+		order[i] = (struct frame_order){ (uint32_t)i, session->ids.frames.at[i].module,
+						 session->ids.frames.at[i].vaddr };
 	qsort(order, session->ids.frames.count, sizeof(*order), by_place);
 	progress_begin(&progress, "resolving call sites", session->options->progress);
 	for (size_t done = 0; done < session->ids.frames.count; done++) {
 		size_t i = order[done].index;
 		const struct id_place *f = &session->ids.frames.at[i];
-		size_t count = f->module ? sym_frames(modules[f->module], f->vaddr - 1, frames, LINES) : 0;
+		size_t count =
+			f->module ? sym_frames(modules[f->module], f->vaddr - 1, frames, LINES) : 0;
 
 		for (size_t k = 0; k < count && k < LINES; k++)
-			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file, frames[k].line, frames[k].inlined };
+			lines[k] = (struct store_frame_line){ frames[k].function, frames[k].file,
+							      frames[k].line, frames[k].inlined };
 		if (count)
-			session_fail(session, store_put_frame(session->store, (uint32_t)i + 1, f->module, f->vaddr, lines,
+			session_fail(session, store_put_frame(session->store, (uint32_t)i + 1,
+							      f->module, f->vaddr, lines,
 							      count < LINES ? count : LINES));
 		if (f->module && innermost[i])
 			sym_site_warm(sym, &(struct sym_call){ modules[f->module], f->vaddr });
@@ -140,7 +164,8 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 }
 
 /* Names the vtables: vtables[id]. */
-static void name_vtables(struct session *session, struct sym_module **modules, struct sym_vtable *vtables)
+static void name_vtables(struct session *session, struct sym_module **modules,
+			 struct sym_vtable *vtables)
 {
 	struct progress progress;
 
@@ -148,7 +173,9 @@ static void name_vtables(struct session *session, struct sym_module **modules, s
 	for (size_t i = 0; i < session->ids.vtables.count; i++) {
 		const struct id_place *v = &session->ids.vtables.at[i];
 		struct sym_vtable *vtable = &vtables[i + 1];
-		struct store_vtable row = { .id = (uint32_t)i + 1, .module = v->module, .vaddr = v->vaddr };
+		struct store_vtable row = { .id = (uint32_t)i + 1,
+					    .module = v->module,
+					    .vaddr = v->vaddr };
 
 		if (v->kind)
 			sym_object_kind(modules[v->module], v->vaddr, vtable);
@@ -167,7 +194,8 @@ static void name_vtables(struct session *session, struct sym_module **modules, s
 
 /* ---- aggregates ---- */
 
-static void put_lifetimes(struct session *session, const struct store_lifetime *key, const struct bins *bins)
+static void put_lifetimes(struct session *session, const struct store_lifetime *key,
+			  const struct bins *bins)
 {
 	struct store_lifetime row = *key;
 
@@ -191,17 +219,34 @@ static void put_stats(struct session *session, const struct process *p, struct s
 
 		for (const struct tally *s = site->stats; s; s = s->next) {
 			struct store_stat row = {
-				.process = p->id, .stack = site->stack, .vtable = s->vtable, .tag = site->tag,
-				.reading = (uint8_t)(stats_reading(s) | (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)), .allocs = s->allocs,
-				.reallocs = s->reallocs, .frees = s->frees, .reused = s->reused, .released = s->released,
-				.bytes = s->bytes, .live = early ? 0 : s->live,
-				.live_bytes = early ? 0 : s->live_bytes, .gone = early ? s->live : 0,
-				.gone_bytes = early ? s->live_bytes : 0, .inherited = s->inherited, .inherited_bytes = s->inherited_bytes,
+				.process = p->id,
+				.stack = site->stack,
+				.vtable = s->vtable,
+				.tag = site->tag,
+				.reading = (uint8_t)(stats_reading(s) |
+						     (s->second_word ? SHINY_VPTR_SECOND_WORD : 0)),
+				.allocs = s->allocs,
+				.reallocs = s->reallocs,
+				.frees = s->frees,
+				.reused = s->reused,
+				.released = s->released,
+				.bytes = s->bytes,
+				.live = early ? 0 : s->live,
+				.live_bytes = early ? 0 : s->live_bytes,
+				.gone = early ? s->live : 0,
+				.gone_bytes = early ? s->live_bytes : 0,
+				.inherited = s->inherited,
+				.inherited_bytes = s->inherited_bytes,
 				.inherited_frees = s->inherited_frees,
-				.max_size = s->max_size, .min_size = s->min_size, .size_step = s->size_step, .api = (uint8_t)site->api,
+				.max_size = s->max_size,
+				.min_size = s->min_size,
+				.size_step = s->size_step,
+				.api = (uint8_t)site->api,
 				.type = s->type,
 			};
-			struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
+			struct store_lifetime key = { .process = p->id,
+						      .stack = site->stack,
+						      .type = s->type };
 
 			session_fail(session, store_put_stat(session->store, &row));
 			put_lifetimes(session, &key, &s->ended);
@@ -213,7 +258,11 @@ static void put_stats(struct session *session, const struct process *p, struct s
 			out->gone_bytes += row.gone_bytes;
 		}
 		if (site->peak_blocks) {
-			struct store_peak row = { p->id, site->stack, site->tag, site->peak_blocks, site->peak_bytes,
+			struct store_peak row = { p->id,
+						  site->stack,
+						  site->tag,
+						  site->peak_blocks,
+						  site->peak_bytes,
 						  ticks_ns(&session->ticks, site->peak_time) };
 
 			session_fail(session, store_put_peak(session->store, &row));
@@ -221,17 +270,24 @@ static void put_stats(struct session *session, const struct process *p, struct s
 	}
 }
 
-/* Those in which something happened: thousands of processes that sleep have two thousand others each. */
+/* Those in which something happened: thousands of processes that sleep have two thousand others
+ * each. */
 static void put_buckets(struct session *session, const struct process *p)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < p->stats.bucket_count; i++) {
 		const struct bucket *b = &p->stats.buckets[i];
-		struct store_bucket row = { .process = p->id, .start = (p->stats.bucket_first + i) * p->stats.bucket_ns,
-					    .length = p->stats.bucket_ns, .allocs = b->allocs, .frees = b->frees,
-					    .alloc_bytes = b->alloc_bytes, .free_bytes = b->free_bytes,
-					    .live_blocks = b->live_blocks, .live_bytes = b->live_bytes };
+		struct store_bucket row = { .process = p->id,
+					    .start = (p->stats.bucket_first + i) *
+						     p->stats.bucket_ns,
+					    .length = p->stats.bucket_ns,
+					    .allocs = b->allocs,
+					    .frees = b->frees,
+					    .alloc_bytes = b->alloc_bytes,
+					    .free_bytes = b->free_bytes,
+					    .live_blocks = b->live_blocks,
+					    .live_bytes = b->live_bytes };
 
 		if (!b->touched)
 			continue;
@@ -245,7 +301,8 @@ static void put_peak(struct session *session)
 {
 	struct total_peak peak = total_highest(&session->total);
 
-	session_fail(session, store_put_session_peak(session->store, peak.blocks, peak.bytes, ticks_ns(&session->ticks, peak.time)));
+	session_fail(session, store_put_session_peak(session->store, peak.blocks, peak.bytes,
+						     ticks_ns(&session->ticks, peak.time)));
 }
 
 static void put_mappings(struct session *session, const struct process *p)
@@ -253,35 +310,46 @@ static void put_mappings(struct session *session, const struct process *p)
 	size_t past = p->space.past.count;
 
 	for (size_t i = 0; i < past + p->space.live.count; i++) {
-		const struct mapping *m = i < past ? &p->space.past.at[i] : &p->space.live.at[i - past];
-		struct store_mapping row = { p->id, m->module, m->start, m->end, m->bias, ticks_ns(&session->ticks, m->loaded),
-					     m->unloaded ? ticks_ns(&session->ticks, m->unloaded) : 0 };
+		const struct mapping *m =
+			i < past ? &p->space.past.at[i] : &p->space.live.at[i - past];
+		struct store_mapping row = { p->id,
+					     m->module,
+					     m->start,
+					     m->end,
+					     m->bias,
+					     ticks_ns(&session->ticks, m->loaded),
+					     m->unloaded ? ticks_ns(&session->ticks, m->unloaded)
+							 : 0 };
 
 		session_fail(session, store_put_mapping(session->store, &row));
 	}
 }
 
-static void put_counter(struct session *session, const struct process *p, const char *name, uint64_t count, struct sidecar_summary *out)
+static void put_counter(struct session *session, const struct process *p, const char *name,
+			uint64_t count, struct sidecar_summary *out)
 {
 	const struct loss_kind *kind = loss_kind(name);
 
 	if (!count)
 		return;
-	session_fail(session, store_put_counter(session->store, p ? p->id : 0, name, kind->loss ? "loss" : "note", count, kind->text));
+	session_fail(session, store_put_counter(session->store, p ? p->id : 0, name,
+						kind->loss ? "loss" : "note", count, kind->text));
 	if (kind->loss)
 		loss_add(&out->lost, name, count);
 }
 
 /* A process's, or the session's own: then `inside` is of processes that held no slot. */
-static void put_counters(struct session *session, const struct process *p, const uint64_t inside[SHINY_COUNTERS],
-			 struct sidecar_summary *out)
+static void put_counters(struct session *session, const struct process *p,
+			 const uint64_t inside[SHINY_COUNTERS], struct sidecar_summary *out)
 {
 	const struct noticed *n = p ? &p->noticed : &session->noticed;
 
-#define SHINY_COUNTER(name, weight, text, advice) put_counter(session, p, #name, inside[SHINY_COUNT_##name], out);
+#define SHINY_COUNTER(name, weight, text, advice) \
+	put_counter(session, p, #name, inside[SHINY_COUNT_##name], out);
 #include <shiny/wire/counters.def>
 #undef SHINY_COUNTER
-#define SHINY_NOTICED(name, field, weight, unit, text, advice) put_counter(session, p, #name, n->field, out);
+#define SHINY_NOTICED(name, field, weight, unit, text, advice) \
+	put_counter(session, p, #name, n->field, out);
 #include "../../store/noticed.def"
 #undef SHINY_NOTICED
 }
@@ -315,27 +383,35 @@ static void put_machine(struct session *session)
 		session_fail(session, store_put_text(session->store, "host", kernel.nodename));
 		session_fail(session, store_put_text(session->store, "kernel", kernel.release));
 	}
-	session_fail(session, store_put_number(session->store, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
+	session_fail(session, store_put_number(session->store, "cpus",
+					       (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 static void put_session(struct session *session, struct sidecar_summary *out)
 {
 	const struct process *first = session->processes.count ? session->processes.at[0] : NULL;
 	session_fail(session, store_put_text(session->store, "version", SHINY_VERSION_TEXT));
-	session_fail(session, store_put_number(session->store, "started_ns", session->start_realtime));
-	session_fail(session, store_put_number(session->store, "started_boottime_ns", session->ticks.read_boottime));
+	session_fail(session,
+		     store_put_number(session->store, "started_ns", session->start_realtime));
+	session_fail(session, store_put_number(session->store, "started_boottime_ns",
+					       session->ticks.read_boottime));
 	session_fail(session, store_put_number(session->store, "duration_ns", out->duration));
 	session_fail(session, store_put_number(session->store, "rings", session->rings.count));
-	session_fail(session, store_put_number(session->store, "ring_bytes", session->rings.at[0]->bytes));
-	session_fail(session, store_put_number(session->store, "ticks_per_second", ticks_per_second(&session->ticks)));
-	session_fail(session, store_put_number(session->store, "leftover", session->options->leftover));
+	session_fail(session,
+		     store_put_number(session->store, "ring_bytes", session->rings.at[0]->bytes));
+	session_fail(session, store_put_number(session->store, "ticks_per_second",
+					       ticks_per_second(&session->ticks)));
+	session_fail(session,
+		     store_put_number(session->store, "leftover", session->options->leftover));
 	session_fail(session, store_put_number(session->store, "paused", session->paused));
 	session_fail(session, store_put_number(session->store, "rebooted", session->ticks.foreign));
 	session_fail(session, store_put_number(session->store, "records", session->total_events));
 	if (first) {
-		session_fail(session, store_put_text(session->store, "executable", first->executable));
+		session_fail(session,
+			     store_put_text(session->store, "executable", first->executable));
 		session_fail(session, store_put_text(session->store, "command", first->command));
-		session_fail(session, store_put_number(session->store, "depth", first->ring->depth));
+		session_fail(session,
+			     store_put_number(session->store, "depth", first->ring->depth));
 	}
 	put_machine(session);
 }
@@ -359,7 +435,8 @@ static struct sym *make_symbolizer(struct session *session)
 
 static void told_by_launcher(struct session *session)
 {
-	struct process *p = roster_before(&session->roster, (uint32_t)session->launched.pid, UINT64_MAX, NULL);
+	struct process *p =
+		roster_before(&session->roster, (uint32_t)session->launched.pid, UINT64_MAX, NULL);
 
 	if (p && p->told < 0 && !p->replaced)
 		p->told = session->launched.status;
@@ -371,7 +448,8 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 	size_t module_count = session->ids.modules.count;
 	struct sym_module **modules = mem_zero(module_count + 1, sizeof(struct sym_module *));
 	struct sym_vtable *vtables = mem_zero(session->ids.vtables.count + 1, sizeof(*vtables));
-	struct sym *sym = warm_take(session->warm, modules, module_count + 1, session->options->progress);
+	struct sym *sym =
+		warm_take(session->warm, modules, module_count + 1, session->options->progress);
 
 	session->warm = NULL;
 	total_until(&session->total, UINT64_MAX);
@@ -392,7 +470,10 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		const struct id_module *m = &session->ids.modules.at[i];
 
 		if (!modules[i + 1])
-			session_fail(session, sym_module_open(sym, m->path, m->build_id_bytes ? m->build_id : NULL, m->build_id_bytes, &modules[i + 1]));
+			session_fail(session,
+				     sym_module_open(sym, m->path,
+						     m->build_id_bytes ? m->build_id : NULL,
+						     m->build_id_bytes, &modules[i + 1]));
 		if (!session->err)
 			put_module(session, (uint32_t)i + 1, sym_module_info(modules[i + 1]));
 	}

@@ -4,12 +4,13 @@
  *
  * Runs: CLI. Signals: no. Allocates: yes, as the sidecar itself. Threads: one.
  *
- * What a sidecar that was killed, or had no room left, leaves behind are the events up to its last commit, and the modules, frames,
- * stacks, vtables, threads and processes that these name; every total, type, site and name is missing, as those come at the end. So the
- * events are applied once more, to registries and aggregates like the sidecar's, and the end is made that was not made. The clock is the
- * file's own: a tick is a nanosecond.
- * Not there, because no commit has it: the counters of what the library lost, mappings of modules, the memory beside malloc.
- * The file itself is only read.
+ * What a sidecar that was killed, or had no room left, leaves behind are the events up to its last
+ * commit, and the modules, frames, stacks, vtables, threads and processes that these name; every
+ * total, type, site and name is missing, as those come at the end. So the events are applied once
+ * more, to registries and aggregates like the sidecar's, and the end is made that was not made. The
+ * clock is the file's own: a tick is a nanosecond. Not there, because no commit has it: the
+ * counters of what the library lost, mappings of modules, the memory beside malloc. The file itself
+ * is only read.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -28,7 +29,8 @@ struct tail {
 struct recovery {
 	struct session *session;
 	struct store *from;
-	struct stream stream; /* the functions of apply.h want one: of it they see process and time */
+	struct stream stream; /* the functions of apply.h want one: of it they see process and
+	                       * time */
 	uint64_t until;
 	VEC(struct tail) tails;
 };
@@ -63,12 +65,14 @@ static void take_module(struct recovery *recovery, const struct query *row)
 
 static void take_frame(struct recovery *recovery, const struct query *row)
 {
-	ids_frame(&recovery->session->ids, (uint32_t)query_number(row, 0), (uint64_t)query_number(row, 1));
+	ids_frame(&recovery->session->ids, (uint32_t)query_number(row, 0),
+		  (uint64_t)query_number(row, 1));
 }
 
 static void take_vtable(struct recovery *recovery, const struct query *row)
 {
-	ids_vtable(&recovery->session->ids, (uint32_t)query_number(row, 0), (uint64_t)query_number(row, 1), false);
+	ids_vtable(&recovery->session->ids, (uint32_t)query_number(row, 0),
+		   (uint64_t)query_number(row, 1), false);
 }
 
 static void take_tail(struct recovery *recovery, const struct query *row)
@@ -82,12 +86,14 @@ static void take_tail(struct recovery *recovery, const struct query *row)
 
 static void take_stack(struct recovery *recovery, const struct query *row)
 {
-	uint32_t frames[SHINY_FRAMES_MAX + 6], count = 0, limit = (uint32_t)recovery->session->ids.frames.count;
+	uint32_t frames[SHINY_FRAMES_MAX + 6],
+		count = 0, limit = (uint32_t)recovery->session->ids.frames.count;
 	uint32_t next = (uint32_t)query_number(row, 6);
 
 	for (int i = 0; i < 6; i++)
 		frames[count++] = (uint32_t)query_number(row, i);
-	for (; next && next <= recovery->tails.count && count <= SHINY_FRAMES_MAX; next = recovery->tails.at[next - 1].next)
+	for (; next && next <= recovery->tails.count && count <= SHINY_FRAMES_MAX;
+	     next = recovery->tails.at[next - 1].next)
 		for (int i = 0; i < 6 && count < sizeof(frames) / sizeof(*frames); i++)
 			frames[count++] = recovery->tails.at[next - 1].frames[i];
 	while (count && !frames[count - 1])
@@ -95,15 +101,21 @@ static void take_stack(struct recovery *recovery, const struct query *row)
 	for (uint32_t i = 0; i < count; i++)
 		if (!frames[i] || frames[i] > limit)
 			count = i; /* a damaged file */
-	ids_stack(&recovery->session->ids, frames, count < SHINY_FRAMES_MAX ? count : SHINY_FRAMES_MAX);
+	ids_stack(&recovery->session->ids, frames,
+		  count < SHINY_FRAMES_MAX ? count : SHINY_FRAMES_MAX);
 }
 
 static void take_thread(struct recovery *recovery, const struct query *row)
 {
 	struct store_thread thread = {
-		.id = (uint32_t)query_number(row, 0), .process = (uint32_t)query_number(row, 1), .tid = (uint32_t)query_number(row, 2),
-		.creator = (uint32_t)query_number(row, 3), .name = query_verbatim(row, 4), .start = (uint64_t)query_number(row, 5),
-		.end = (uint64_t)query_number(row, 6), .nested = query_number(row, 7),
+		.id = (uint32_t)query_number(row, 0),
+		.process = (uint32_t)query_number(row, 1),
+		.tid = (uint32_t)query_number(row, 2),
+		.creator = (uint32_t)query_number(row, 3),
+		.name = query_verbatim(row, 4),
+		.start = (uint64_t)query_number(row, 5),
+		.end = (uint64_t)query_number(row, 6),
+		.nested = query_number(row, 7),
 	};
 
 	recovery->session->threads++;
@@ -117,8 +129,10 @@ static void take_tag(struct recovery *recovery, const struct query *row)
 
 static void take_mark(struct recovery *recovery, const struct query *row)
 {
-	struct store_mark mark = { .process = (uint32_t)query_number(row, 0), .thread = (uint32_t)query_number(row, 1),
-				   .time = (uint64_t)query_number(row, 2), .name = query_verbatim(row, 3) };
+	struct store_mark mark = { .process = (uint32_t)query_number(row, 0),
+				   .thread = (uint32_t)query_number(row, 1),
+				   .time = (uint64_t)query_number(row, 2),
+				   .name = query_verbatim(row, 3) };
 
 	session_fail(recovery->session, store_put_mark(recovery->session->store, &mark));
 }
@@ -126,9 +140,14 @@ static void take_mark(struct recovery *recovery, const struct query *row)
 static void take_unrecorded(struct recovery *recovery, const struct query *row)
 {
 	struct store_unrecorded program = {
-		.parent = (uint32_t)query_number(row, 0), .pid = (uint32_t)query_number(row, 1),
-		.name = query_verbatim(row, 2), .executable = query_verbatim(row, 3), .reason = query_verbatim(row, 4),
-		.text = query_verbatim(row, 5), .choice = query_number(row, 6), .time = (uint64_t)query_number(row, 7),
+		.parent = (uint32_t)query_number(row, 0),
+		.pid = (uint32_t)query_number(row, 1),
+		.name = query_verbatim(row, 2),
+		.executable = query_verbatim(row, 3),
+		.reason = query_verbatim(row, 4),
+		.text = query_verbatim(row, 5),
+		.choice = query_number(row, 6),
+		.time = (uint64_t)query_number(row, 7),
 	};
 
 	session_fail(recovery->session, store_put_unrecorded(recovery->session->store, &program));
@@ -136,7 +155,9 @@ static void take_unrecorded(struct recovery *recovery, const struct query *row)
 
 static void take_note(struct recovery *recovery, const struct query *row)
 {
-	session_fail(recovery->session, store_put_note(recovery->session->store, (uint32_t)query_number(row, 0), query_verbatim(row, 1)));
+	session_fail(recovery->session,
+		     store_put_note(recovery->session->store, (uint32_t)query_number(row, 0),
+				    query_verbatim(row, 1)));
 }
 
 /* What a ring is here: what its processes have in common. */
@@ -181,9 +202,11 @@ static void take_process(struct recovery *recovery, const struct query *row)
 	p->replaced = !strcmp(ending, "replaced");
 	p->gone = p->closed = p->end != 0;
 	if (!query_is_null(row, 14))
-		p->status = !strcmp(ending, "killed") ? (int)query_number(row, 14) : (int)query_number(row, 14) << 8;
+		p->status = !strcmp(ending, "killed") ? (int)query_number(row, 14)
+						      : (int)query_number(row, 14) << 8;
 	p->fork_at = (uint64_t)query_number(row, 15);
-	parent = p->fork_at && parent_id && parent_id < p->id ? session->processes.at[parent_id - 1] : NULL;
+	parent = p->fork_at && parent_id && parent_id < p->id ? session->processes.at[parent_id - 1]
+							      : NULL;
 	if (parent) {
 		p->forked = p->pending = true;
 		p->parent_slot = parent_id;
@@ -203,21 +226,43 @@ static void take_process(struct recovery *recovery, const struct query *row)
 
 static struct shiny_err *take_tables(struct recovery *recovery)
 {
-	struct shiny_err *err = each_row(recovery, "SELECT path, build_id FROM module ORDER BY id", take_module);
+	struct shiny_err *err =
+		each_row(recovery, "SELECT path, build_id FROM module ORDER BY id", take_module);
 
-	err = err ? err : each_row(recovery, "SELECT module, vaddr FROM frame ORDER BY id", take_frame);
-	err = err ? err : each_row(recovery, "SELECT module, vaddr FROM vtable ORDER BY id", take_vtable);
-	err = err ? err : each_row(recovery, "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail ORDER BY id", take_tail);
-	err = err ? err : each_row(recovery, "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack ORDER BY id", take_stack);
-	err = err ? err : each_row(recovery, "SELECT id, parent, pid, namespace_pid, executable, command, attach, attach_text, name, role, purpose, "
-				   "start_ns, end_ns, ending, status, forked_ns FROM process ORDER BY id", take_process);
-	err = err ? err : each_row(recovery, "SELECT id, process, tid, creator, name, start_ns, end_ns, nested FROM thread ORDER BY id", take_thread);
+	err = err ? err
+		  : each_row(recovery, "SELECT module, vaddr FROM frame ORDER BY id", take_frame);
+	err = err ? err
+		  : each_row(recovery, "SELECT module, vaddr FROM vtable ORDER BY id", take_vtable);
+	err = err ? err
+		  : each_row(recovery,
+			     "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
+			     "stack_tail ORDER BY id",
+			     take_tail);
+	err = err ? err
+		  : each_row(recovery,
+			     "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM "
+			     "stack ORDER BY id",
+			     take_stack);
+	err = err ? err
+		  : each_row(recovery,
+			     "SELECT id, parent, pid, namespace_pid, executable, command, attach, "
+			     "attach_text, name, role, purpose, "
+			     "start_ns, end_ns, ending, status, forked_ns FROM process ORDER BY id",
+			     take_process);
+	err = err ? err
+		  : each_row(recovery,
+			     "SELECT id, process, tid, creator, name, start_ns, end_ns, nested "
+			     "FROM thread ORDER BY id",
+			     take_thread);
 	if (!err)
 		err = each_row(recovery, "SELECT name FROM tag ORDER BY id", take_tag);
 	if (!err)
-		err = each_row(recovery, "SELECT process, thread, ns, name FROM mark ORDER BY id", take_mark);
+		err = each_row(recovery, "SELECT process, thread, ns, name FROM mark ORDER BY id",
+			       take_mark);
 	if (!err)
-		err = each_row(recovery, "SELECT parent, pid, name, executable, reason, text, choice, ns FROM unrecorded ORDER BY id",
+		err = each_row(recovery,
+			       "SELECT parent, pid, name, executable, reason, text, choice, ns "
+			       "FROM unrecorded ORDER BY id",
 			       take_unrecorded);
 	return err ? err : each_row(recovery, "SELECT process, text FROM note", take_note);
 }
@@ -226,7 +271,9 @@ static struct shiny_err *take_tables(struct recovery *recovery)
 
 static void end_block(struct recovery *recovery, struct process *p, const struct event *e)
 {
-	enum block_end how = e->api == EVENT_END_REUSED ? END_REUSED : e->api == EVENT_END_RELEASED ? END_RELEASED : END_FREED;
+	enum block_end how = e->api == EVENT_END_REUSED	    ? END_REUSED
+			     : e->api == EVENT_END_RELEASED ? END_RELEASED
+							    : END_FREED;
 	struct entry old;
 
 	if (registry_remove(&p->registry, e->address, &old))
@@ -235,7 +282,8 @@ static void end_block(struct recovery *recovery, struct process *p, const struct
 		p->noticed.unknown_frees++;
 }
 
-static void move_block(struct recovery *recovery, struct process *p, const struct event *e, struct entry *entry)
+static void move_block(struct recovery *recovery, struct process *p, const struct event *e,
+		       struct entry *entry)
 {
 	struct entry *there = registry_find(&p->registry, e->old_address), old = { 0 };
 
@@ -267,7 +315,8 @@ static void read_type(struct session *session, struct process *p, const struct e
 	if ((entry->flags & ENTRY_API) == SHINY_API_COLLECTED)
 		session->ids.vtables.at[e->vtable - 1].kind = true;
 	entry->vtable = e->vtable;
-	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) | (e->api & 3u) << ENTRY_READING_SHIFT |
+	entry->flags = (entry->flags & ~(unsigned)(ENTRY_READING | ENTRY_SECOND_WORD)) |
+		       (e->api & 3u) << ENTRY_READING_SHIFT |
 		       (e->api & SHINY_VPTR_SECOND_WORD ? ENTRY_SECOND_WORD : 0);
 }
 
@@ -275,7 +324,9 @@ static bool replay_event(void *context, const struct event *e)
 {
 	struct recovery *recovery = context;
 	struct session *session = recovery->session;
-	struct process *p = e->process && e->process <= session->processes.count ? session->processes.at[e->process - 1] : NULL;
+	struct process *p = e->process && e->process <= session->processes.count
+				    ? session->processes.at[e->process - 1]
+				    : NULL;
 	struct entry entry;
 
 	if (!p || session->err)
@@ -294,8 +345,13 @@ static bool replay_event(void *context, const struct event *e)
 	session->total_events++;
 	p->events++;
 	p->last = e->time > p->last ? e->time : p->last;
-	entry = (struct entry){ .address = e->address, .birth = e->time, .size = e->size & EVENT_BLOCK_MOST, .flags = e->api & ENTRY_API,
-				.site = stats_site(&p->stats, e->stack <= session->ids.stacks.count ? e->stack : 0) };
+	entry = (struct entry){
+		.address = e->address,
+		.birth = e->time,
+		.size = e->size & EVENT_BLOCK_MOST,
+		.flags = e->api & ENTRY_API,
+		.site = stats_site(&p->stats, e->stack <= session->ids.stacks.count ? e->stack : 0)
+	};
 	if (e->tag && e->tag <= session->tags.count)
 		entry.site = stats_tagged(&p->stats, entry.site, e->tag);
 	switch (e->kind) {
@@ -333,8 +389,11 @@ static struct shiny_err *recover(struct recovery *recovery, struct sidecar_summa
 	session_flush_events(session);
 	session->applied_until = recovery->until;
 	if (!session->rings.count)
-		return shiny_err(SHINY_ERR_OTHER, "nothing was committed before the recording ended");
-	snprintf(text, sizeof(text), "the recording did not finish: this is what it had committed, until %.3f s after its start",
+		return shiny_err(SHINY_ERR_OTHER,
+				 "nothing was committed before the recording ended");
+	snprintf(text, sizeof(text),
+		 "the recording did not finish: this is what it had committed, until %.3f s after "
+		 "its start",
 		 (double)recovery->until / 1e9);
 	session_fail(session, store_put_note(session->store, 0, text));
 	session->noticed.cut_short = 1;
@@ -342,28 +401,37 @@ static struct shiny_err *recover(struct recovery *recovery, struct sidecar_summa
 	return NULL;
 }
 
-struct shiny_err *sidecar_recover(const struct sidecar_options *options, const char *file, struct sidecar_summary *out)
+struct shiny_err *sidecar_recover(const struct sidecar_options *options, const char *file,
+				  struct sidecar_summary *out)
 {
 	struct recovery recovery = { .session = mem_zero(1, sizeof(struct session)) };
 	struct session *session = recovery.session;
 	struct sidecar_summary summary = { 0 };
 	struct store_totals totals;
-	size_t length = strlen(file), stem = length > 6 && !strcmp(file + length - 6, ".shiny") ? length - 6 : length;
+	size_t length = strlen(file),
+	       stem = length > 6 && !strcmp(file + length - 6, ".shiny") ? length - 6 : length;
 	struct shiny_err *err = store_open(file, &recovery.from);
 
 	session->options = options;
-	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs, .type_rules = options->type_rules,
-						 .cache_dir = options->type_cache, .no_cache = options->no_type_cache,
+	session->symbols = (struct sym_options){ .debug_dirs = options->debug_dirs,
+						 .type_rules = options->type_rules,
+						 .cache_dir = options->type_cache,
+						 .no_cache = options->no_type_cache,
 						 .progress = options->progress };
 	session->next_fork = UINT64_MAX;
 	total_init(&session->total);
 	/* as if another boot's: there is no "now" */
-	session->ticks = (struct ticks){ .kind = SHINY_CLOCK_MONOTONIC, .foreign = true, .settled = true, .rate = UINT64_C(1) << 32 };
+	session->ticks = (struct ticks){ .kind = SHINY_CLOCK_MONOTONIC,
+					 .foreign = true,
+					 .settled = true,
+					 .rate = UINT64_C(1) << 32 };
 	session->ticks_known = true;
 	session->memory = memory_watch_create(0);
-	session->path = options->out ? mem_text(options->out) : mem_format("%.*s.recovered.shiny", (int)stem, file);
+	session->path = options->out ? mem_text(options->out)
+				     : mem_format("%.*s.recovered.shiny", (int)stem, file);
 	if (!err && store_complete(recovery.from))
-		err = shiny_err(SHINY_ERR_OTHER, "%s: its recording was finished, nothing is to be recovered", file);
+		err = shiny_err(SHINY_ERR_OTHER,
+				"%s: its recording was finished, nothing is to be recovered", file);
 	if (!err)
 		err = store_create(session->path, options->force, true, &session->store);
 	if (!err)

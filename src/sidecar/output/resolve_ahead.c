@@ -2,15 +2,18 @@
 /*
  * resolve_ahead.c: see resolve_ahead.h.
  *
- * What is new goes through a ring of places (module, address) under a lock that is held for a copy. When it is full, offering stops where it
- * is and goes on the next time: nothing is lost, and the ring's size bounds what the two threads share. Of each new stack the two
- * innermost return addresses are offered: the second is asked where the first belongs to an allocation function. What a deeper one has
- * to say is found at the end. Stacks of one frame are those of frees, as a rule, and not offered.
+ * What is new goes through a ring of places (module, address) under a lock that is held for a copy.
+ * When it is full, offering stops where it is and goes on the next time: nothing is lost, and the
+ * ring's size bounds what the two threads share. Of each new stack the two innermost return
+ * addresses are offered: the second is asked where the first belongs to an allocation function.
+ * What a deeper one has to say is found at the end. Stacks of one frame are those of frees, as a
+ * rule, and not offered.
  *
- * The thread empties the ring at once and goes through what it got by address: places of one compilation unit are neighbours then, and only
- * so many units are kept loaded.
+ * The thread empties the ring at once and goes through what it got by address: places of one
+ * compilation unit are neighbours then, and only so many units are kept loaded.
  *
- * Nothing that goes wrong here matters to the recording: what was not found is looked for again, and what can't be found then has no type.
+ * Nothing that goes wrong here matters to the recording: what was not found is looked for again,
+ * and what can't be found then has no type.
  */
 #define _GNU_SOURCE
 #include "resolve_ahead.h"
@@ -63,8 +66,9 @@ static struct sym_module *module_of(struct warm *warm, uint32_t id, const struct
 	while (warm->modules.count < id)
 		*vec_push(&warm->modules) = NULL;
 	if (!warm->modules.at[id - 1]) {
-		err = sym_module_open(warm->sym, known->path, known->build_id_bytes ? known->build_id : NULL, known->build_id_bytes,
-				      &warm->modules.at[id - 1]);
+		err = sym_module_open(warm->sym, known->path,
+				      known->build_id_bytes ? known->build_id : NULL,
+				      known->build_id_bytes, &warm->modules.at[id - 1]);
 		if (err) {
 			shiny_err_free(err);
 			warm->modules.at[id - 1] = NULL;
@@ -223,7 +227,8 @@ void warm_offer(struct warm *warm, const struct ids *ids)
 		known &= mark(warm, frames[1]);
 		if (!known)
 			warm->ring[(warm->first + warm->count++) % RING] =
-				(struct place){ place->module, caller->module, place->vaddr, caller->vaddr };
+				(struct place){ place->module, caller->module, place->vaddr,
+						caller->vaddr };
 	}
 	pthread_cond_signal(&warm->news);
 	pthread_mutex_unlock(&warm->lock);

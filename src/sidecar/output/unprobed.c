@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unprobed.c: executables that have a garbage-collected heap which could not be seen, because nobody had probed them before they started.
+ * unprobed.c: executables that have a garbage-collected heap which could not be seen, because
+ * nobody had probed them before they started.
  *
  * Runs: sidecar, at the end. Signals: no. Allocates: yes. Threads: those of the probe.
  *
- * `shinyctl run` probes the program that it starts. What a script starts, or what was preloaded by hand, is found here: it is probed now, so that
- * the next recording has the heap, and the session says that this one has not.
+ * `shinyctl run` probes the program that it starts. What a script starts, or what was preloaded by
+ * hand, is found here: it is probed now, so that the next recording has the heap, and the session
+ * says that this one has not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +29,16 @@ bool unprobed_probe(struct session *session)
 		if (ring->attach != SHINY_ATTACH_PARTITION || strstr(ring->attach_text, "Oilpan"))
 			continue;
 		err = probe_open(ring->executable, &options, &probe);
-		if (err) { /* gone or unreadable: nothing can be done, and nothing is said that isn't sure */
+		/* gone or unreadable: nothing can be done, and nothing is said that isn't sure */
+		if (err) {
 			shiny_err_free(err);
 			continue;
 		}
 		if (!probe.cached && probe.cache_path && probe.file->shape != SHINY_PROBE_NONE) {
-			note = mem_format("%s: the objects of its garbage collector (Oilpan) were not recorded, since it had not been probed. It is "
-					  "now: the next recording has them", ring->executable);
+			note = mem_format("%s: the objects of its garbage collector (Oilpan) were "
+					  "not recorded, since it had not been probed. It is "
+					  "now: the next recording has them",
+					  ring->executable);
 			session_fail(session, store_put_note(session->store, 0, note));
 			free(note);
 			any = true;

@@ -2,7 +2,8 @@
 /*
  * errands.h: what is read of a process and may have to wait for a lock of that process.
  *
- * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the functions are the loop's.
+ * Runs: sidecar. Signals: no. Allocates: yes. Threads: one of its own; the functions are the
+ * loop's.
  *
  * Problem. The kernel gives out /proc/PID/maps, smaps, pagemap, mem, cmdline and environ under the
  * lock of that process's memory map. A program whose threads fight for it, or which changes a large
@@ -32,7 +33,8 @@ struct session;
 /* The first member of what is asked. */
 struct errand {
 	void (*run)(struct errand *errand); /* the thread's */
-	/* the loop's, of one that came late: takes it in, and frees it; only that without a session */
+	/* the loop's, of one that came late: takes it in, and frees it; only that without a
+	 * session */
 	void (*end)(struct session *session, struct errand *errand);
 	struct errand *next;
 };

@@ -2,20 +2,23 @@
 /*
  * identity.c: see identity.h.
  *
- * Problem. A slot holds the pid that the process sees itself, which is 1 in every sandboxed renderer, and several of them run at once.
- * Taking one for the other is no blemish: the sidecar takes chunks from a process that has ended, and would take them from one that lives.
+ * Problem. A slot holds the pid that the process sees itself, which is 1 in every sandboxed
+ * renderer, and several of them run at once. Taking one for the other is no blemish: the sidecar
+ * takes chunks from a process that has ended, and would take them from one that lives.
  *
- * Approach. The process maps the ring and has that innermost pid; that leaves its siblings, and children of them that have not taken
- * a slot yet. Each process keeps its slot's number where the header says, in a page that the kernel wipes in its children (wire.h), and
- * /proc/PID/mem shows it: proof, either way. Where memory is not to be read (yama's ptrace_scope, the setuid sandbox), the parent and the
- * start must fit, and there must be one such process only; else it is not known, and asked again. Should that one be a sibling of one
- * that is dead, nothing worse happens than that the dead one's chunks are taken late.
+ * Approach. The process maps the ring and has that innermost pid; that leaves its siblings, and
+ * children of them that have not taken a slot yet. Each process keeps its slot's number where the
+ * header says, in a page that the kernel wipes in its children (wire.h), and /proc/PID/mem shows
+ * it: proof, either way. Where memory is not to be read (yama's ptrace_scope, the setuid sandbox),
+ * the parent and the start must fit, and there must be one such process only; else it is not known,
+ * and asked again. Should that one be a sibling of one that is dead, nothing worse happens than
+ * that the dead one's chunks are taken late.
  *
- * A process that does not know its number either (interpose/record/tid.c: one that the kernel was not
- * asked to tell) is looked for among all.
+ * A process that does not know its number either (interpose/record/tid.c: one that the kernel was
+ * not asked to tell) is looked for among all.
  *
- * Rejected: the order in which siblings were forked (the second may allocate first: test/zoo/namespaces.c), their names (they
- * belong to the program).
+ * Rejected: the order in which siblings were forked (the second may allocate first:
+ * test/zoo/namespaces.c), their names (they belong to the program).
  */
 #define _GNU_SOURCE
 #include "identity.h"
@@ -40,20 +43,33 @@ struct search {
 	unsigned fit, hidden; /* how many */
 };
 
-void identity_begin(struct identity *identity, const struct session *session, const struct process *p, const struct process *parent)
+void identity_begin(struct identity *identity, const struct session *session,
+		    const struct process *p, const struct process *parent)
 {
 	const struct ring_file *ring = p->ring;
 	uint64_t zero = session->ticks.read_boottime;
-	/* The child of a process in our own namespace is there too, or starts a namespace as its number 1; that of another's is not. */
-	bool told = p->namespace_pid > 1 && parent && parent->pid, ours = told && parent->pid == parent->namespace_pid;
+	/* The child of a process in our own namespace is there too, or starts a namespace as its
+	 * number 1; that of another's is not. */
+	bool told = p->namespace_pid > 1 && parent && parent->pid,
+	     ours = told && parent->pid == parent->namespace_pid;
 
-	/* An image that exec made says where it is: one that is gone by now is not looked for in all of /proc. */
-	ours |= !p->forked && session->pid_namespace && ring->pid_namespace == session->pid_namespace;
-	*identity = (struct identity){ .slot = p->slot, .generation = p->generation, .namespace_pid = p->namespace_pid,
-				       .parent = parent && !parent->gone ? parent->pid : 0, .ours = ours,
-				       .elsewhere = p->namespace_pid <= 1 || told, .device = ring->device, .inode = ring->inode,
-				       .self_at = ring->self_at, .path = mem_text(ring->path),
-				       .executable = mem_text(ring->executable), .answer = PROC_UNKNOWN, .pidfd = -1 };
+	/* An image that exec made says where it is: one that is gone by now is not looked for in
+	 * all of /proc. */
+	ours |= !p->forked && session->pid_namespace &&
+		ring->pid_namespace == session->pid_namespace;
+	*identity = (struct identity){ .slot = p->slot,
+				       .generation = p->generation,
+				       .namespace_pid = p->namespace_pid,
+				       .parent = parent && !parent->gone ? parent->pid : 0,
+				       .ours = ours,
+				       .elsewhere = p->namespace_pid <= 1 || told,
+				       .device = ring->device,
+				       .inode = ring->inode,
+				       .self_at = ring->self_at,
+				       .path = mem_text(ring->path),
+				       .executable = mem_text(ring->executable),
+				       .answer = PROC_UNKNOWN,
+				       .pidfd = -1 };
 	/* born between its parent's last record before the fork and its own claim */
 	identity->until = zero + ticks_ns(&session->ticks, p->start) + CLOCK_STEP;
 	if (p->forked && p->fork_at)
@@ -97,7 +113,8 @@ static bool started_about_then(const struct identity *of, uint32_t pid)
 {
 	uint64_t started = proc_started(pid);
 
-	return !started || (started + CLOCK_DOUBT >= of->from && started <= of->until + CLOCK_DOUBT);
+	return !started ||
+	       (started + CLOCK_DOUBT >= of->from && started <= of->until + CLOCK_DOUBT);
 }
 
 static enum likeness compare(const struct identity *of, uint32_t pid)
@@ -110,19 +127,23 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 	 * is its parent's child, or runs what that runs
 	 */
 	if (is_taken(of, pid) || pid == (uint32_t)getpid() ||
-	    (!of->namespace_pid && (!of->parent || proc_parent(pid) != of->parent) && !proc_runs(pid, of->executable)))
+	    (!of->namespace_pid && (!of->parent || proc_parent(pid) != of->parent) &&
+	     !proc_runs(pid, of->executable)))
 		return LIKE_OTHER;
 	maps = proc_maps_file(pid, of->device, of->inode, of->path);
 	if (maps == PROC_NO)
 		return LIKE_OTHER;
 	if (maps == PROC_YES && of->self_at && proc_memory(pid, of->self_at, &self, sizeof(self)))
-		return self.slot == of->slot && self.generation == of->generation ? LIKE_PROVEN : LIKE_OTHER;
-	/* of what a stranger runs nothing may be known to us, but anybody may know when it started */
+		return self.slot == of->slot && self.generation == of->generation ? LIKE_PROVEN
+										  : LIKE_OTHER;
+	/* of what a stranger runs nothing may be known to us, but anybody may know when it
+	 * started */
 	if (!of->namespace_pid && !started_about_then(of, pid))
 		return LIKE_OTHER;
 	/*
-	 * A sibling that is just ending has neither map nor memory, and would fit whoever has no number
-	 * either. One that has both, and only its memory is not ours to read, may be the one.
+	 * A sibling that is just ending has neither map nor memory, and would fit whoever has no
+	 * number either. One that has both, and only its memory is not ours to read, may be the
+	 * one.
 	 */
 	if (!of->namespace_pid && proc_maps_file(pid, of->device, of->inode, of->path) != PROC_YES)
 		return proc_is_zombie(pid) ? LIKE_OTHER : LIKE_HIDDEN;
@@ -132,7 +153,8 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 		return LIKE_FITTING;
 	if (maps == PROC_YES)
 		return of->parent ? LIKE_HIDDEN : LIKE_FITTING;
-	if (proc_is_zombie(pid)) /* it has no map any more; that of a stranger is not worth waiting for */
+	/* it has no map any more; that of a stranger is not worth waiting for */
+	if (proc_is_zombie(pid))
 		return pid == of->namespace_pid ? LIKE_FITTING : LIKE_OTHER;
 	return LIKE_HIDDEN;
 }
@@ -165,7 +187,8 @@ static enum proc_answer search(struct identity *identity)
 	if (identity->ours || !identity->elsewhere) {
 		consider(&s, identity->namespace_pid);
 		if (s.fit || s.hidden)
-			identity->pid = identity->namespace_pid; /* where we may not look, it is the likeliest */
+			identity->pid = identity->namespace_pid; /* where we may not look, it is the
+								    likeliest */
 	}
 	if (!s.proven && !s.fit && !identity->ours) {
 		s.hidden = 0;

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lifecycle.c: who a process of a ring is, what it takes over from its parent, and when it has ended.
+ * lifecycle.c: who a process of a ring is, what it takes over from its parent, and when it has
+ * ended.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Identity (identity.c). Only what /proc proves is believed: a process whose pid cannot be told is not watched, and its chunks stay its
- * own until nobody maps the ring any more, because taking a chunk from a living writer would corrupt it. What /proc says of it
- * may come late (errands.h): it is taken in then, for its name even when it has ended.
+ * Identity (identity.c). Only what /proc proves is believed: a process whose pid cannot be told is
+ * not watched, and its chunks stay its own until nobody maps the ring any more, because taking a
+ * chunk from a living writer would corrupt it. What /proc says of it may come late (errands.h): it
+ * is taken in then, for its name even when it has ended.
  *
- * Fork. The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T, mostly before the merge has passed
- * fork_at: the copy is made when the merge gets there, exactly. A child that says so later (it slept, then allocated) finds its
- * parent further on: births after fork_at are left out, deaths after it are undone from the parent's ring of recent deaths (two seconds,
- * 256k blocks). What has fallen out of that ring is counted: the child's inherited set is then too small. A child that is heard of when its
- * parent was settled long ago inherits no blocks, but where the modules lie.
+ * Fork. The child's blocks are its parent's as of `fork_at`. Its slot is found in a scan after T,
+ * mostly before the merge has passed fork_at: the copy is made when the merge gets there, exactly.
+ * A child that says so later (it slept, then allocated) finds its parent further on: births after
+ * fork_at are left out, deaths after it are undone from the parent's ring of recent deaths (two
+ * seconds, 256k blocks). What has fallen out of that ring is counted: the child's inherited set is
+ * then too small. A child that is heard of when its parent was settled long ago inherits no blocks,
+ * but where the modules lie.
  *
- * End. A pidfd tells; an exec that brought a new ring under the same pid tells; and the ring's lock tells at the latest.
+ * End. A pidfd tells; an exec that brought a new ring under the same pid tells; and the ring's lock
+ * tells at the latest.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,13 +52,28 @@ void process_put(struct session *session, const struct process *p)
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
 	int status = p->status >= 0 ? p->status : p->told >= 0 ? p->told : p->said;
 	struct store_process row = {
-		.id = p->id, .parent = p->parent_id, .pid = p->pid, .namespace_pid = p->namespace_pid, .name = p->name, .role = p->role,
-		.executable = p->executable, .command = p->command, .start = ticks_ns(&session->ticks, p->start),
-		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0, .ending = !p->end ? "running" : p->replaced ? "replaced" : status < 0 ? "unknown" :
-			  WIFSIGNALED(status) ? "killed" : "exited",
+		.id = p->id,
+		.parent = p->parent_id,
+		.pid = p->pid,
+		.namespace_pid = p->namespace_pid,
+		.name = p->name,
+		.role = p->role,
+		.executable = p->executable,
+		.command = p->command,
+		.start = ticks_ns(&session->ticks, p->start),
+		.end = p->end ? ticks_ns(&session->ticks, p->end) : 0,
+		.ending = !p->end		? "running"
+			  : p->replaced		? "replaced"
+			  : status < 0		? "unknown"
+			  : WIFSIGNALED(status) ? "killed"
+						: "exited",
 		.attach = attach[p->ring->attach <= SHINY_ATTACH_ENTRIES ? p->ring->attach : 0],
-		.attach_text = p->ring->attach_text, .events = p->events,
-		.forked = p->forked ? ticks_ns_then(&session->ticks, p->fork_at) : 0, .purpose = p->purpose, .status = -1, .early = process_early(p),
+		.attach_text = p->ring->attach_text,
+		.events = p->events,
+		.forked = p->forked ? ticks_ns_then(&session->ticks, p->fork_at) : 0,
+		.purpose = p->purpose,
+		.status = -1,
+		.early = process_early(p),
 	};
 
 	if (status >= 0 && !p->replaced)
@@ -87,12 +107,14 @@ static void set_text(char **to, const char *text)
 
 /* ---- identity ---- */
 
-/* Its last word was a call of exec: what runs under its pid now, if anything, is another program. */
+/* Its last word was a call of exec: what runs under its pid now, if anything, is another
+ * program. */
 static bool called_exec(const struct process *p)
 {
 	const struct shiny_process *from = &p->ring->processes[p->slot];
 
-	return !p->closed && __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == p->generation &&
+	return !p->closed &&
+	       __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == p->generation &&
 	       __atomic_load_n(&from->exec, __ATOMIC_RELAXED) == 1;
 }
 
@@ -104,7 +126,8 @@ static void tell_end(struct session *session, struct process *p, uint64_t time)
 	total_ends(&session->total, &p->stats, time, p->replaced);
 }
 
-/* `time`: of its end, where it did not say so itself; 0: nobody knows better than that it is over now. */
+/* `time`: of its end, where it did not say so itself; 0: nobody knows better than that it is over
+ * now. */
 static void end_process_at(struct session *session, struct process *p, uint64_t time)
 {
 	if (p->gone)
@@ -113,7 +136,9 @@ static void end_process_at(struct session *session, struct process *p, uint64_t 
 	answers_remove(session->answers, &p->ring->processes[p->slot]);
 	p->replaced = p->replaced || called_exec(p);
 	process_read_counters(p);
-	p->end = p->said_end || session->ticks.foreign ? p->said_end : time ? time : ticks_now(&session->ticks);
+	p->end = p->said_end || session->ticks.foreign ? p->said_end
+		 : time				       ? time
+						       : ticks_now(&session->ticks);
 	if (p->end < p->last)
 		p->end = p->last;
 	drain_reap(p->ring, p);
@@ -132,7 +157,8 @@ void process_look_for_ends(struct session *session)
 		const struct shiny_process *from = &p->ring->processes[p->slot];
 		uint64_t end;
 
-		if (p->gone || p->ends || __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
+		if (p->gone || p->ends ||
+		    __atomic_load_n(&from->generation, __ATOMIC_RELAXED) != p->generation)
 			continue;
 		end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
 		if (end)
@@ -141,19 +167,22 @@ void process_look_for_ends(struct session *session)
 }
 
 /*
- * An image that exec made: it has replaced the one of its pid, or is a child's first. The number that it told of its parent is right also when
- * both have ended, but another one in another pid namespace. `certain`: its pid is; nothing is believed to have ended for a likely one.
+ * An image that exec made: it has replaced the one of its pid, or is a child's first. The number
+ * that it told of its parent is right also when both have ended, but another one in another pid
+ * namespace. `certain`: its pid is; nothing is believed to have ended for a likely one.
  */
 static void come_from(struct session *session, struct process *p, bool certain)
 {
 	uint32_t parent_pid = 0;
-	struct process *before = p->forked ? NULL : roster_before(&session->roster, p->pid, p->start, p);
+	struct process *before =
+		p->forked ? NULL : roster_before(&session->roster, p->pid, p->start, p);
 
 	if (p->forked || !p->pid)
 		return;
 	if (before)
 		process_read_counters(before);
-	if (before && !before->said_end && before->status < 0) { /* else it has ended, and its number was given away again */
+	/* else it has ended, and its number was given away again */
+	if (before && !before->said_end && before->status < 0) {
 		if (certain) {
 			before->replaced = true;
 			end_process_at(session, before, p->start);
@@ -180,20 +209,28 @@ static bool is_another(const struct session *session, const struct process *p, u
 static void locate(struct session *session, struct process *p, struct identity *found, bool first)
 {
 	struct ring_file *ring = p->ring;
-	struct process *parent = p->forked ? roster_find(&session->roster, ring, p->parent_slot, p->parent_generation) : NULL;
-	enum proc_answer answer = found->answer == PROC_YES && is_another(session, p, found->pid) ? PROC_UNKNOWN : found->answer;
+	struct process *parent = p->forked ? roster_find(&session->roster, ring, p->parent_slot,
+							 p->parent_generation)
+					   : NULL;
+	enum proc_answer answer = found->answer == PROC_YES && is_another(session, p, found->pid)
+					  ? PROC_UNKNOWN
+					  : found->answer;
 
 	if (answer == PROC_UNKNOWN) {
 		if (!p->pid)
-			roster_name(&session->roster, p, found->answer == PROC_YES ? 0 : found->pid);
+			roster_name(&session->roster, p,
+				    found->answer == PROC_YES ? 0 : found->pid);
 		p->wanderer = true;
 		come_from(session, p, false);
 		return;
 	}
 	p->wanderer = false;
 	if (answer == PROC_NO) {
-		if (first && p->namespace_pid > 1 && (!parent || parent->pid == parent->namespace_pid))
-			roster_name(&session->roster, p, p->namespace_pid); /* gone already; its number is all that is left */
+		if (first && p->namespace_pid > 1 &&
+		    (!parent || parent->pid == parent->namespace_pid))
+			roster_name(&session->roster, p,
+				    p->namespace_pid); /* gone already; its number is all that is
+							  left */
 		come_from(session, p, true);
 		if (p->forked || !ring_held(ring))
 			end_process(session, p);
@@ -211,10 +248,12 @@ static void locate(struct session *session, struct process *p, struct identity *
 		end_process(session, p);
 }
 
-/* What it calls itself now. A zygote's child takes a command line of its own some time after the fork. */
+/* What it calls itself now. A zygote's child takes a command line of its own some time after the
+ * fork. */
 static bool describe(struct process *p, const struct proc_about *about)
 {
-	bool changed = about->role[0] && (strcmp(p->role, about->role) || strcmp(p->purpose, about->purpose));
+	bool changed = about->role[0] &&
+		       (strcmp(p->role, about->role) || strcmp(p->purpose, about->purpose));
 
 	if (changed) {
 		set_text(&p->role, about->role);
@@ -236,7 +275,8 @@ struct inquiry {
 	bool first;
 	bool lost;               /* its pid is asked for; */
 	struct identity identity;
-	uint32_t pid;            /* else, or where it has to be guessed, it is this one; 0 unknown */
+	uint32_t pid;            /* else, or where it has to be guessed, it is this one; 0
+	                          * unknown */
 	bool execed;             /* whether it maps the ring still is asked for */
 	dev_t device;
 	ino_t inode;
@@ -314,13 +354,20 @@ static struct inquiry *inquiry_of(struct session *session, struct process *p)
 {
 	struct inquiry *q = mem_zero(1, sizeof(*q));
 
-	*q = (struct inquiry){ .errand = { .run = inquire, .end = inquired_late }, .process = p, .first = !p->looks,
-			       .lost = !p->pid || p->wanderer, .pid = p->pid, .maps = PROC_UNKNOWN,
-			       .chromium = p->ring->attach == SHINY_ATTACH_PARTITION && !p->forked };
+	*q = (struct inquiry){ .errand = { .run = inquire, .end = inquired_late },
+			       .process = p,
+			       .first = !p->looks,
+			       .lost = !p->pid || p->wanderer,
+			       .pid = p->pid,
+			       .maps = PROC_UNKNOWN,
+			       .chromium =
+				       p->ring->attach == SHINY_ATTACH_PARTITION && !p->forked };
 	q->name = mem_text(p->name);
 	if (q->lost)
-		identity_begin(&q->identity, session, p, p->forked ?
-			       roster_find(&session->roster, p->ring, p->parent_slot, p->parent_generation) : NULL);
+		identity_begin(&q->identity, session, p,
+			       p->forked ? roster_find(&session->roster, p->ring, p->parent_slot,
+						       p->parent_generation)
+					 : NULL);
 	if (called_exec(p)) {
 		q->execed = true;
 		q->path = mem_text(p->ring->path);
@@ -335,12 +382,15 @@ static void look(struct session *session, struct process *p, uint64_t wall)
 	struct inquiry *q;
 
 	if (!session->ticks.foreign)
-		session_beat(session); /* finding one in another pid namespace is a walk through all of /proc, and there may be hundreds of them */
+		session_beat(session); /* finding one in another pid namespace is a walk through all
+					  of /proc, and there may be hundreds of them */
 	p->looked_wall = wall;
 	if (p->inquired || p->gone || session->ticks.foreign)
 		return;
-	/* first: to prove who it is its memory is read, which may take as long as its threads have not been answered */
-	if (!p->pid && p->namespace_pid && session->pid_namespace && p->ring->pid_namespace == session->pid_namespace)
+	/* first: to prove who it is its memory is read, which may take as long as its threads have
+	 * not been answered */
+	if (!p->pid && p->namespace_pid && session->pid_namespace &&
+	    p->ring->pid_namespace == session->pid_namespace)
 		answers_put(session->answers, &p->ring->processes[p->slot], p->namespace_pid);
 	q = inquiry_of(session, p);
 	p->looks++;
@@ -355,7 +405,8 @@ void process_enlist(struct session *session, struct process *p)
 	roster_add(&session->roster, p);
 }
 
-static struct process *process_create(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation)
+static struct process *process_create(struct session *session, struct ring_file *ring,
+				      uint32_t slot, uint32_t generation)
 {
 	struct shiny_process *from = &ring->processes[slot];
 	struct process *p = mem_zero(1, sizeof(*p));
@@ -396,10 +447,12 @@ static struct process *process_create(struct session *session, struct ring_file 
 	return p;
 }
 
-struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot, uint32_t generation)
+struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot,
+			   uint32_t generation)
 {
 	struct process *p = ring->slots[slot];
-	uint32_t state = __atomic_load_n(&ring->processes[slot].state, __ATOMIC_ACQUIRE); /* [slot] */
+	/* [slot] */
+	uint32_t state = __atomic_load_n(&ring->processes[slot].state, __ATOMIC_ACQUIRE);
 
 	if (p && p->generation == generation)
 		return p;
@@ -416,10 +469,13 @@ void process_scan(struct session *session, struct ring_file *ring)
 	uint32_t used = ring_processes_used(ring);
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint32_t state = __atomic_load_n(&ring->processes[i].state, __ATOMIC_ACQUIRE); /* [slot] */
+		/* [slot] */
+		uint32_t state = __atomic_load_n(&ring->processes[i].state, __ATOMIC_ACQUIRE);
 
 		if (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE)
-			process_of(session, ring, i, __atomic_load_n(&ring->processes[i].generation, __ATOMIC_RELAXED));
+			process_of(session, ring, i,
+				   __atomic_load_n(&ring->processes[i].generation,
+						   __ATOMIC_RELAXED));
 	}
 }
 
@@ -454,7 +510,8 @@ static struct process *parent_of(struct session *session, const struct process *
 					     child->parent_generation);
 
 	if (!parent && child->ring->header && child->parent_slot < child->ring->processes_ready)
-		parent = process_of(session, child->ring, child->parent_slot, child->parent_generation);
+		parent = process_of(session, child->ring, child->parent_slot,
+				    child->parent_generation);
 	return parent;
 }
 
@@ -471,7 +528,8 @@ static void take_over(struct session *session, struct process *child)
 	if (parent->settled) /* its blocks are not known any more; all that they are called by is */
 		child->noticed.fork_horizon++;
 	child->parent_id = parent->id;
-	process_put(session, child); /* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
+	/* whose blocks it got is in the file, should the sidecar be killed (recover.c) */
+	process_put(session, child);
 	space_clone(&child->space, &parent->space, child->fork_at);
 	memory_fork(session, child, parent);
 	objects_clone_kinds(&child->objects, &parent->objects);
@@ -479,8 +537,10 @@ static void take_over(struct session *session, struct process *child)
 	indices_clone(&child->tags, &parent->tags);
 	stats_clone_sites(&child->stats, &parent->stats);
 	registry_each(&parent->registry, inherit, &heir);
-	for (size_t i = parent->deaths_count; i-- > 0;) { /* the latest first: nothing before fork_at matters */
-		const struct death *d = &parent->deaths[(parent->deaths_at + i) % parent->deaths_room];
+	/* the latest first: nothing before fork_at matters */
+	for (size_t i = parent->deaths_count; i-- > 0;) {
+		const struct death *d =
+			&parent->deaths[(parent->deaths_at + i) % parent->deaths_room];
 
 		if (d->time > child->fork_at)
 			inherit(&heir, &d->entry);
@@ -488,11 +548,13 @@ static void take_over(struct session *session, struct process *child)
 	if (parent->deaths_lost > child->fork_at)
 		child->noticed.fork_horizon++;
 	for (size_t i = 0; i < session->streams.count; i++)
-		if (session->streams.at[i]->process == parent && session->streams.at[i]->realloc.address)
+		if (session->streams.at[i]->process == parent &&
+		    session->streams.at[i]->realloc.address)
 			inherit(&heir, &session->streams.at[i]->realloc);
 }
 
-/* Its parent, where that has not got its own yet: both may have been forked after the same record. */
+/* Its parent, where that has not got its own yet: both may have been forked after the same
+ * record. */
 static struct process *first_in_line(struct session *session, struct process *child)
 {
 	for (unsigned n = 0; n < GENERATIONS; n++) {
@@ -542,7 +604,8 @@ void process_read_counters(struct process *p)
 		p->said = (int)(__atomic_load_n(&from->exit_status, __ATOMIC_RELAXED) & 0xff) << 8;
 }
 
-/* Between the moment that it ends and the moment that its parent asks, neither source may have an answer: asked again later. */
+/* Between the moment that it ends and the moment that its parent asks, neither source may have an
+ * answer: asked again later. */
 void process_read_status(struct process *p)
 {
 	struct pollfd wait = { .fd = p->pidfd, .events = POLLIN };
@@ -556,12 +619,14 @@ void process_read_status(struct process *p)
 	p->pidfd = -1;
 }
 
-/* How long until /proc is read again: soon at first (a zygote's child renames itself), then seldom. */
+/* How long until /proc is read again: soon at first (a zygote's child renames itself), then
+ * seldom. */
 static uint64_t patience(const struct process *p)
 {
 	static const uint64_t steps[] = { 20 * MS, 100 * MS, 300 * MS, 1000 * MS };
 
-	if (p->ring->attach == SHINY_ATTACH_PARTITION && (!p->role[0] || !strcmp(p->role, "zygote")))
+	if (p->ring->attach == SHINY_ATTACH_PARTITION &&
+	    (!p->role[0] || !strcmp(p->role, "zygote")))
 		return p->looks < 50 ? 50 * MS : 500 * MS;
 	return p->looks <= 4 ? steps[p->looks ? p->looks - 1 : 0] : 5000 * MS;
 }
@@ -587,11 +652,13 @@ void process_watch(struct session *session, uint64_t wall)
 		struct stream *s = session->streams.at[i];
 		char name[24];
 
-		if (s->done || s->process->gone || s->name_looks >= 3 || wall - s->process->looked_wall > 20 * MS)
+		if (s->done || s->process->gone || s->name_looks >= 3 ||
+		    wall - s->process->looked_wall > 20 * MS)
 			continue;
 		s->name_looks++;
 		if (!s->tid)
-			s->tid = s->process->namespace_pid; /* only who was forked has no number of its own: the first thread */
+			s->tid = s->process->namespace_pid; /* only who was forked has no number of
+							       its own: the first thread */
 		process_thread_name(s->process, s->tid, name, sizeof(name));
 		if (name[0] && strcmp(name, s->name)) {
 			memcpy(s->name, name, sizeof(name));
@@ -603,7 +670,9 @@ void process_watch(struct session *session, uint64_t wall)
 void process_thread_name(const struct process *p, uint32_t tid, char *out, size_t room)
 {
 	bool listed;
-	uint32_t thread = p->pid && !p->gone ? proc_thread(p->pid, tid, p->pid == p->namespace_pid, &listed) : 0;
+	uint32_t thread = p->pid && !p->gone
+				  ? proc_thread(p->pid, tid, p->pid == p->namespace_pid, &listed)
+				  : 0;
 
 	out[0] = '\0';
 	if (thread)
@@ -631,20 +700,24 @@ void process_close(struct session *session, struct process *p)
 	process_read_status(p);
 	if (p->end < p->last)
 		p->end = p->last;
-	total_ends(&session->total, &p->stats, p->end, p->replaced); /* should events have come behind its last word */
+	/* should events have come behind its last word */
+	total_ends(&session->total, &p->stats, p->end, p->replaced);
 	/* thread slots that it claimed and never wrote with */
 	for (uint32_t i = 0, used = ring_threads_used(p->ring); i < used; i++) {
 		struct shiny_thread *t = &p->ring->threads[i];
 		uint32_t thread_state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE); /* [slot] */
 
-		if ((thread_state == SHINY_SLOT_LIVE || thread_state == SHINY_SLOT_DONE) && !p->ring->streams[i] &&
+		if ((thread_state == SHINY_SLOT_LIVE || thread_state == SHINY_SLOT_DONE) &&
+		    !p->ring->streams[i] &&
 		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) == p->slot &&
-		    __atomic_compare_exchange_n(&t->state, &thread_state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(&t->state, &thread_state, SHINY_SLOT_FREE, 0,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			shiny_given(p->ring->header, &p->ring->header->thread_hint, i); /* [slot] */
 	}
 	if (__atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == p->generation &&
 	    (state == SHINY_SLOT_LIVE || state == SHINY_SLOT_DONE) &&
-	    __atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* [slot] */
+	    __atomic_compare_exchange_n(&slot->state, &state, SHINY_SLOT_FREE, 0, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED)) /* [slot] */
 		shiny_given(p->ring->header, &p->ring->header->process_hint, p->slot);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
@@ -669,7 +742,8 @@ struct census {
 	struct process *process;
 	VEC(struct page) pages;
 };
-/* A few records can say that there are terabytes: a process has so many pages, and more only while those of the session last. */
+/* A few records can say that there are terabytes: a process has so many pages, and more only while
+ * those of the session last. */
 enum { PAGE_SHIFT = 12, PAGES_OF_A_PROCESS = 1 << 16, PAGES_OF_A_SESSION = 1 << 23 };
 
 static bool has_pages_left(struct census *census)
@@ -686,14 +760,16 @@ static void count_live(void *context, const struct entry *entry)
 {
 	struct census *census = context;
 	struct process *p = census->process;
-	uint64_t end = p->end ? p->end : census->session->applied_until, at = entry->address, left = entry->size;
+	uint64_t end = p->end ? p->end : census->session->applied_until, at = entry->address,
+		 left = entry->size;
 	int64_t age = ticks_scale(&census->session->ticks, (int64_t)(end - entry->birth));
 
 	if (end == UINT64_MAX)
 		age = ticks_scale(&census->session->ticks, (int64_t)(p->last - entry->birth));
 	stats_live(&p->stats, entry, age > 0 ? (uint64_t)age : 0);
 	for (unsigned n = 0; n < STORE_BLOCK_PAGES && has_pages_left(census); n++) {
-		uint64_t in_page = (UINT64_C(1) << PAGE_SHIFT) - (at & ((UINT64_C(1) << PAGE_SHIFT) - 1));
+		uint64_t in_page =
+			(UINT64_C(1) << PAGE_SHIFT) - (at & ((UINT64_C(1) << PAGE_SHIFT) - 1));
 		uint64_t bytes = left < in_page ? left : in_page;
 
 		*vec_push(&census->pages) = (struct page){ at >> PAGE_SHIFT, (uint32_t)bytes };
@@ -727,7 +803,8 @@ void process_settle(struct session *session, struct process *p)
 			row.blocks++;
 			row.live_bytes += census.pages.at[i].bytes;
 		}
-		session_fail(session, store_put_page(session->store, &row)); /* finish.c drops them where they are not the session's */
+		/* finish.c drops them where they are not the session's */
+		session_fail(session, store_put_page(session->store, &row));
 	}
 	free(census.pages.at);
 	registry_deinit(&p->registry);

@@ -2,10 +2,12 @@
 /*
  * notices.c: see notices.h.
  *
- * Every program that is started makes a ring, or is not recorded. So a start is kept until it is known which of the two: a ring
- * of that pid, begun later, of a program that exec was given by the same path (a program that is not recorded may become one that is,
- * without a notice, under the same pid). A start whose pid is not known, as libc keeps that of system and popen to itself, is answered by the
- * ring of a child of who said it. While the program runs, /proc says why it has no ring; once it has ended, its file does.
+ * Every program that is started makes a ring, or is not recorded. So a start is kept until it is
+ * known which of the two: a ring of that pid, begun later, of a program that exec was given by the
+ * same path (a program that is not recorded may become one that is, without a notice, under the
+ * same pid). A start whose pid is not known, as libc keeps that of system and popen to itself, is
+ * answered by the ring of a child of who said it. While the program runs, /proc says why it has no
+ * ring; once it has ended, its file does.
  */
 #define _GNU_SOURCE
 #include "notices.h"
@@ -50,7 +52,8 @@ static uint32_t id_of(const struct process *p)
 	return p ? p->id : 0;
 }
 
-static void take_start(struct session *session, struct ring_file *ring, uint64_t number, const struct shiny_notice *n)
+static void take_start(struct session *session, struct ring_file *ring, uint64_t number,
+		       const struct shiny_notice *n)
 {
 	size_t bytes = n->path_bytes < SHINY_NOTICE_PATH ? n->path_bytes : SHINY_NOTICE_PATH;
 	struct start *start;
@@ -68,8 +71,10 @@ static void take_start(struct session *session, struct ring_file *ring, uint64_t
 	start->path[bytes] = '\0';
 }
 
-/* A child that the kernel gave a number of ours, or one whose own number is this one, where its parent lives in a namespace. */
-static void take_ending(struct session *session, const struct ring_file *ring, const struct shiny_notice *n)
+/* A child that the kernel gave a number of ours, or one whose own number is this one, where its
+ * parent lives in a namespace. */
+static void take_ending(struct session *session, const struct ring_file *ring,
+			const struct shiny_notice *n)
 {
 	const struct process *from = roster_find(&session->roster, ring, n->slot, n->generation);
 	struct process *found = NULL;
@@ -126,7 +131,8 @@ static bool same_end(const char *a, bool a_cut, const char *b, bool b_cut)
 
 	if (!a_cut && !b_cut)
 		return !strcmp(a, b);
-	return (x == least || !b_cut) && (y == least || !a_cut) && !memcmp(a + x - least, b + y - least, least);
+	return (x == least || !b_cut) && (y == least || !a_cut) &&
+	       !memcmp(a + x - least, b + y - least, least);
 }
 
 /* Is this the program that exec was given? */
@@ -141,11 +147,13 @@ static bool same_program(const struct start *start, const struct ring_file *ring
 		return !strncmp(ring->started_as, "/dev/fd/", 8);
 	if (!start->cut && !strchr(start->path, '/')) /* looked up on PATH */
 		return !strcmp(text_base(ring->started_as), start->path) ||
-		       (argument < ring->command + sizeof(ring->command) && !strcmp(text_base(argument), start->path));
+		       (argument < ring->command + sizeof(ring->command) &&
+			!strcmp(text_base(argument), start->path));
 	if (same_end(start->path, start->cut, ring->started_as, cut))
 		return true;
 	/* a script without #!: execvp gives it to a shell */
-	return !strcmp(text_base(ring->started_as), "sh") && argument < ring->command + sizeof(ring->command) &&
+	return !strcmp(text_base(ring->started_as), "sh") &&
+	       argument < ring->command + sizeof(ring->command) &&
 	       !strcmp(text_base(argument), text_base(start->path));
 }
 
@@ -154,13 +162,15 @@ static bool started_again(const struct session *session, const struct start *sta
 	for (size_t i = 0; i < session->starts.count; i++) {
 		const struct start *s = &session->starts.at[i];
 
-		if (s->pid == start->pid && s->time > start->time && s->time <= until && s->state != SHINY_NOTICE_FAILED)
+		if (s->pid == start->pid && s->time > start->time && s->time <= until &&
+		    s->state != SHINY_NOTICE_FAILED)
 			return true;
 	}
 	return false;
 }
 
-static bool answers(const struct session *session, const struct start *start, const struct ring_file *ring)
+static bool answers(const struct session *session, const struct start *start,
+		    const struct ring_file *ring)
 {
 	const struct process *from;
 
@@ -180,7 +190,8 @@ static bool answered(const struct session *session, const struct start *start)
 	for (size_t i = session->rings.count; i-- > 0 && older < DISORDER;) {
 		struct ring_file *ring = session->rings.at[i];
 
-		if (answers(session, start, ring) && (!first || ring->start_ticks < first->start_ticks))
+		if (answers(session, start, ring) &&
+		    (!first || ring->start_ticks < first->start_ticks))
 			first = ring;
 		older = ring->start_ticks < start->time ? older + 1 : 0;
 	}
@@ -197,7 +208,8 @@ static void refresh(struct start *start)
 		return;
 	n = &start->ring->notices[(start->number - 1) % SHINY_NOTICES];
 	if (__atomic_load_n(&n->number, __ATOMIC_ACQUIRE) == start->number) { /* [notice] */
-		uint32_t state = __atomic_load_n(&n->state, __ATOMIC_ACQUIRE), pid = __atomic_load_n(&n->pid, __ATOMIC_RELAXED);
+		uint32_t state = __atomic_load_n(&n->state, __ATOMIC_ACQUIRE),
+			 pid = __atomic_load_n(&n->pid, __ATOMIC_RELAXED);
 
 		if (__atomic_load_n(&n->number, __ATOMIC_ACQUIRE) != start->number)
 			return;
@@ -236,7 +248,8 @@ static void forget(struct session *session, size_t i)
 	free(session->starts.at[i].path);
 	free(session->starts.at[i].executable);
 	free(session->starts.at[i].detail);
-	memmove(&session->starts.at[i], &session->starts.at[i + 1], (session->starts.count - i - 1) * sizeof(*session->starts.at));
+	memmove(&session->starts.at[i], &session->starts.at[i + 1],
+		(session->starts.count - i - 1) * sizeof(*session->starts.at));
 	session->starts.count--;
 }
 

@@ -57,9 +57,12 @@ enum proc_answer proc_maps_file(uint32_t pid, dev_t device, ino_t inode, const c
 	if (!file) {
 		if (fd >= 0)
 			close(fd);
-		return access("/proc/self/maps", R_OK) == 0 && fd < 0 && proc_started(pid) == 0 ? PROC_NO : PROC_UNKNOWN;
+		return access("/proc/self/maps", R_OK) == 0 && fd < 0 && proc_started(pid) == 0
+			       ? PROC_NO
+			       : PROC_UNKNOWN;
 	}
-	snprintf(needle, sizeof(needle), " %02x:%02x %ju ", major(device), minor(device), (uintmax_t)inode);
+	snprintf(needle, sizeof(needle), " %02x:%02x %ju ", major(device), minor(device),
+		 (uintmax_t)inode);
 	while (answer == PROC_NO && (length = getline(&line, &room, file)) > 0) {
 		any = true;
 		if (strstr(line, needle) || strstr(line, path))
@@ -90,7 +93,8 @@ void proc_mapped_path(uint32_t pid, uint64_t address, char *path, size_t room)
 
 		if (line[length - 1] == '\n')
 			line[length - 1] = '\0';
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 || address < start || address >= end)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) != 2 || address < start ||
+		    address >= end)
 			continue;
 		at = strchr(line, '/');
 		if (at)
@@ -105,7 +109,8 @@ bool proc_is_zombie(uint32_t pid)
 {
 	char text[1024], *at;
 
-	return proc_read(pid, "stat", text, sizeof(text)) > 0 && (at = strrchr(text, ')')) && !strncmp(at, ") Z", 3);
+	return proc_read(pid, "stat", text, sizeof(text)) > 0 && (at = strrchr(text, ')')) &&
+	       !strncmp(at, ") Z", 3);
 }
 
 uint32_t proc_parent(uint32_t pid)
@@ -113,7 +118,8 @@ uint32_t proc_parent(uint32_t pid)
 	char text[1024], *at;
 	unsigned parent;
 
-	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) || sscanf(at + 1, " %*c %u", &parent) != 1)
+	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) ||
+	    sscanf(at + 1, " %*c %u", &parent) != 1)
 		return 0;
 	return parent;
 }
@@ -124,7 +130,10 @@ uint64_t proc_started(uint32_t pid)
 	unsigned long long started;
 
 	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) ||
-	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) != 1)
+	    sscanf(at + 1,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &started) != 1)
 		return 0;
 	return (uint64_t)started * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
 }
@@ -194,7 +203,9 @@ bool proc_filtered_as_we(uint32_t pid)
 		snprintf(name, sizeof(name), "task/%" PRIu32 "/status", thread);
 		looked = true;
 		/* one that has ended meanwhile has no filter */
-		same = !read_filters(pid, name, &mode, &count) ? mode < 0 : mode == our_mode && count == our_count;
+		same = !read_filters(pid, name, &mode, &count)
+			       ? mode < 0
+			       : mode == our_mode && count == our_count;
 	}
 	if (dir)
 		closedir(dir);
@@ -221,7 +232,8 @@ bool proc_runs(uint32_t pid, const char *executable)
 bool proc_memory(uint32_t pid, uint64_t address, void *out, size_t bytes)
 {
 	int fd = proc_open(pid, "mem");
-	bool got = fd >= 0 && address <= INT64_MAX && pread(fd, out, bytes, (off_t)address) == (ssize_t)bytes;
+	bool got = fd >= 0 && address <= INT64_MAX &&
+		   pread(fd, out, bytes, (off_t)address) == (ssize_t)bytes;
 
 	if (fd >= 0)
 		close(fd);
@@ -260,7 +272,8 @@ bool proc_any_preloaded(void)
 		ssize_t length = pid && pid != self ? proc_read(pid, "environ", text, ROOM) : 0;
 
 		for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(text + at) + 1)
-			found = !strncmp(text + at, name, sizeof(name) - 1) && strstr(text + at, "libshiny.so");
+			found = !strncmp(text + at, name, sizeof(name) - 1) &&
+				strstr(text + at, "libshiny.so");
 	}
 	if (dir)
 		closedir(dir);
@@ -330,14 +343,16 @@ int proc_exit_status(uint32_t pid, int pidfd)
 	if (ioctl(pidfd, GET_EXIT_INFO, &info) == 0 && info.mask & HAS_EXIT)
 		return info.exit_code;
 	/* not reaped yet, hence still the same process: the last field is its status */
-	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) || strncmp(at, ") Z", 3) ||
-	    !(at = strrchr(text, ' ')) || sscanf(at, "%d", &status) != 1)
+	if (proc_read(pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) ||
+	    strncmp(at, ") Z", 3) || !(at = strrchr(text, ' ')) || sscanf(at, "%d", &status) != 1)
 		return -1;
 	return status;
 }
 
-/* The value of `--option=` wherever it stands: a zygote's children write their command line as one string with spaces. */
-static bool option_value(const char *text, size_t length, const char *option, char *out, size_t room)
+/* The value of `--option=` wherever it stands: a zygote's children write their command line as one
+ * string with spaces. */
+static bool option_value(const char *text, size_t length, const char *option, char *out,
+			 size_t room)
 {
 	const char *at = memmem(text, length, option, strlen(option));
 	size_t n = 0;
@@ -351,9 +366,11 @@ static bool option_value(const char *text, size_t length, const char *option, ch
 }
 
 /* Switches of renderers that say what they are for. */
-static const struct { const char *option, *purpose; } purposes[] = {
-	{"--extension-process", "extension"}, {"--top-chrome-webui", "top-chrome-webui"}, {"--instant-process", "instant"},
-	{"--pdf-renderer", "pdf"}, {"--isolated-context", "isolated-context"}, {"--isolated-app", "isolated-app"},
+static const struct { const char *option, *purpose;
+} purposes[] = {
+	{ "--extension-process", "extension" },	      { "--top-chrome-webui", "top-chrome-webui" },
+	{ "--instant-process", "instant" },	      { "--pdf-renderer", "pdf" },
+	{ "--isolated-context", "isolated-context" }, { "--isolated-app", "isolated-app" },
 };
 
 static bool has_option(const char *text, size_t length, const char *option)
@@ -362,14 +379,16 @@ static bool has_option(const char *text, size_t length, const char *option)
 	const char *at = text, *end = text + length;
 
 	for (; (at = memmem(at, (size_t)(end - at), option, n)); at += n)
-		if ((at == text || at[-1] == ' ' || !at[-1]) && (at + n == end || at[n] == ' ' || !at[n]))
+		if ((at == text || at[-1] == ' ' || !at[-1]) &&
+		    (at + n == end || at[n] == ' ' || !at[n]))
 			return true;
 	return false;
 }
 
 void proc_describe(uint32_t pid, const char *name, bool chromium, struct proc_about *out)
 {
-	static const char *const known[] = { "renderer", "gpu-process", "zygote", "utility", "broker", "ppapi", "extension" };
+	static const char *const known[] = { "renderer", "gpu-process", "zygote",   "utility",
+					     "broker",	 "ppapi",	"extension" };
 	char command[16384], type[64];
 	ssize_t length = proc_read(pid, "cmdline", command, sizeof(command));
 	size_t bytes = length > 0 ? (size_t)length : 0;
@@ -393,11 +412,14 @@ void proc_describe(uint32_t pid, const char *name, bool chromium, struct proc_ab
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (!strcmp(type, known[i]))
 			snprintf(out->role, sizeof(out->role), "%s", type);
-	if (!strcmp(type, "utility") && option_value(command, bytes, "--utility-sub-type=", out->purpose, sizeof(out->purpose)))
-		snprintf(out->role, sizeof(out->role), "utility:%.*s", (int)strcspn(out->purpose, "."), out->purpose);
+	if (!strcmp(type, "utility") &&
+	    option_value(command, bytes, "--utility-sub-type=", out->purpose, sizeof(out->purpose)))
+		snprintf(out->role, sizeof(out->role), "utility:%.*s",
+			 (int)strcspn(out->purpose, "."), out->purpose);
 	if (!strcmp(type, "zygote") && has_option(command, bytes, "--no-zygote-sandbox"))
 		snprintf(out->purpose, sizeof(out->purpose), "no-zygote-sandbox");
-	for (size_t i = 0; !strcmp(type, "renderer") && i < sizeof(purposes) / sizeof(*purposes); i++)
+	for (size_t i = 0; !strcmp(type, "renderer") && i < sizeof(purposes) / sizeof(*purposes);
+	     i++)
 		if (has_option(command, bytes, purposes[i].option))
 			snprintf(out->purpose, sizeof(out->purpose), "%s", purposes[i].purpose);
 }

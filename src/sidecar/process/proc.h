@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc.h: what /proc says about a process of the session. All of it is best effort: it can be gone, or be hidden from us.
+ * proc.h: what /proc says about a process of the session. All of it is best effort: it can be gone,
+ * or be hidden from us.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: any.
  */
@@ -26,9 +27,11 @@ void proc_mapped_path(uint32_t pid, uint64_t address, char *path, size_t room);
 
 bool proc_is_zombie(uint32_t pid);
 uint32_t proc_parent(uint32_t pid);        /* 0 unknown */
-uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0 unknown */
+uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0
+                                            * unknown */
 
-/* Copies bytes of its memory; false where we may not, or there is nothing. It is neither stopped nor traced for that. */
+/* Copies bytes of its memory; false where we may not, or there is nothing. It is neither stopped
+ * nor traced for that. */
 bool proc_memory(uint32_t pid, uint64_t address, void *out, size_t bytes);
 
 uint32_t proc_namespace_pid(uint32_t pid); /* in its innermost namespace; 0 unknown */
@@ -45,16 +48,19 @@ bool proc_runs(uint32_t pid, const char *executable);
  */
 bool proc_each_named(uint32_t namespace_pid, bool (*each)(void *, uint32_t), void *context);
 
-/* Another process that we can see was started with libshiny.so in LD_PRELOAD, and has not ended: it may be about to make a ring. */
+/* Another process that we can see was started with libshiny.so in LD_PRELOAD, and has not ended: it
+ * may be about to make a ring. */
 bool proc_any_preloaded(void);
 
-/* The thread of `pid` whose innermost id is `tid`, as we see it; 0: there is none or we cannot tell. `listed`: the list was read. */
+/* The thread of `pid` whose innermost id is `tid`, as we see it; 0: there is none or we cannot
+ * tell. `listed`: the list was read. */
 uint32_t proc_thread(uint32_t pid, uint32_t tid, bool same_namespace, bool *listed);
 void proc_thread_name(uint32_t pid, uint32_t thread, char *out, size_t room); /* "" unknown */
 
 /*
- * How a process that has ended did so, as wait() would say it: from the pidfd where the kernel keeps it (Linux 6.15), or from the zombie.
- * Negative: not to be known, since nobody but the parent is told.
+ * How a process that has ended did so, as wait() would say it: from the pidfd where the kernel
+ * keeps it (Linux 6.15), or from the zombie. Negative: not to be known, since nobody but the parent
+ * is told.
  */
 int proc_exit_status(uint32_t pid, int pidfd);
 
@@ -62,7 +68,8 @@ int proc_exit_status(uint32_t pid, int pidfd);
 struct proc_about {
 	char command[4096]; /* the command line as one line, cut to fit */
 	char role[96];      /* Chromium's: browser, renderer, utility:network, ... */
-	char purpose[96];   /* what it says beyond that: extension, network.mojom.NetworkService, ... */
+	char purpose[96];   /* what it says beyond that: extension, network.mojom.NetworkService,
+	                     * ... */
 };
 /* chromium: without another role it is the browser. */
 void proc_describe(uint32_t pid, const char *name, bool chromium, struct proc_about *out);

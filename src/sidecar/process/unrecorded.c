@@ -2,12 +2,15 @@
 /*
  * unrecorded.c: see unrecorded.h.
  *
- * Why a program has no ring is seen best while it runs: /proc shows its file, also where it has another root, whether its environment
- * loads the library, and whether it can see library and session directory. Of one that has ended, the file that exec was given is
- * looked at: what it is made of does not change. And who started it has looked where the library is (interpose/hook/hooks_exec.c).
+ * Why a program has no ring is seen best while it runs: /proc shows its file, also where it has
+ * another root, whether its environment loads the library, and whether it can see library and
+ * session directory. Of one that has ended, the file that exec was given is looked at: what it is
+ * made of does not change. And who started it has looked where the library is
+ * (interpose/hook/hooks_exec.c).
  *
- * What a link says is a stranger's: it is cut where it must end, what a terminal would obey becomes '?', and a directory that somebody
- * fills with links costs a bounded number of rows; the rest is counted.
+ * What a link says is a stranger's: it is cut where it must end, what a terminal would obey becomes
+ * '?', and a directory that somebody fills with links costs a bounded number of rows; the rest is
+ * counted.
  */
 #define _GNU_SOURCE
 #include "unrecorded.h"
@@ -96,7 +99,8 @@ static bool read_link(int directory, const char *name, struct said *out)
 
 static char *words(enum shiny_unrecorded why, const char *detail)
 {
-	return *detail ? mem_format("%s: %s", reasons[why].text, detail) : mem_text(reasons[why].text);
+	return *detail ? mem_format("%s: %s", reasons[why].text, detail)
+		       : mem_text(reasons[why].text);
 }
 
 /* When the link was made: only the file system says. */
@@ -111,7 +115,8 @@ static uint64_t made_at(const struct session *session, int directory, const char
 	return wall > session->start_realtime ? wall - session->start_realtime : 0;
 }
 
-static void put(struct session *session, enum shiny_unrecorded why, const char *detail, struct store_unrecorded *row)
+static void put(struct session *session, enum shiny_unrecorded why, const char *detail,
+		struct store_unrecorded *row)
 {
 	char *text, *executable;
 
@@ -152,7 +157,8 @@ void unrecorded_take(struct session *session, int directory, const char *name)
 
 /* ---- programs that cannot say it themselves ---- */
 
-/* Where its file says it: which reason, `detail` in words ("" none). SHINY_UNRECORDED_UNKNOWN: it could be recorded. */
+/* Where its file says it: which reason, `detail` in words ("" none). SHINY_UNRECORDED_UNKNOWN: it
+ * could be recorded. */
 static enum shiny_unrecorded look_at_file(const char *path, char *detail, size_t room)
 {
 	struct program_look look;
@@ -177,7 +183,8 @@ static enum shiny_unrecorded look_at_file(const char *path, char *detail, size_t
 		return look.go ? SHINY_UNRECORDED_GO : SHINY_UNRECORDED_STATIC;
 	if (look.kind == PROGRAM_OTHER || look.kind == PROGRAM_SCRIPT)
 		return SHINY_UNRECORDED_NOT_A_PROGRAM;
-	if (look.kind == PROGRAM_ELF && strcmp(text_base(look.interpreter), "ld-linux-x86-64.so.2")) {
+	if (look.kind == PROGRAM_ELF &&
+	    strcmp(text_base(look.interpreter), "ld-linux-x86-64.so.2")) {
 		snprintf(detail, room, "its loader is %s", look.interpreter);
 		return SHINY_UNRECORDED_LIBC;
 	}
@@ -198,7 +205,8 @@ static enum proc_answer library_of(uint32_t pid, char *out, size_t room)
 
 		if (strncmp(text + at, name, sizeof(name) - 1))
 			continue;
-		for (char *path = strtok_r(text + at + sizeof(name) - 1, " :", &save); path && !found; path = strtok_r(NULL, " :", &save))
+		for (char *path = strtok_r(text + at + sizeof(name) - 1, " :", &save);
+		     path && !found; path = strtok_r(NULL, " :", &save))
 			if ((found = !strcmp(text_base(path), library)))
 				snprintf(out, room, "%s", path);
 		if (found)
@@ -218,7 +226,8 @@ static bool is_there(uint32_t pid, const char *path)
 	return there;
 }
 
-/* Whether somebody of these ids may do what `bits` (4 read, 1 search) say to a file that is there. */
+/* Whether somebody of these ids may do what `bits` (4 read, 1 search) say to a file that is
+ * there. */
 static bool may(const char *path, unsigned long uid, unsigned long gid, unsigned bits)
 {
 	struct stat st;
@@ -275,7 +284,8 @@ static enum shiny_unrecorded look_at_flags(uint32_t flags)
 						  SHINY_UNRECORDED_CLEARED;
 }
 
-/* What /proc says of a program while it runs: errands.h, as its environment is given out under its lock. */
+/* What /proc says of a program while it runs: errands.h, as its environment is given out under its
+ * lock. */
 struct program_inquiry {
 	struct errand errand;
 	const struct ring_file *teller; /* whose notice it is, */
@@ -299,7 +309,8 @@ static enum shiny_unrecorded look_at_process(const struct program_inquiry *q)
 	case PROC_NO:
 		return SHINY_UNRECORDED_CLEARED;
 	case PROC_YES:
-		return is_there(q->pid, library) ? unreachable(q->pid, q->ring, library) : SHINY_UNRECORDED_NO_LIBRARY;
+		return is_there(q->pid, library) ? unreachable(q->pid, q->ring, library)
+						 : SHINY_UNRECORDED_NO_LIBRARY;
 	default:
 		return SHINY_UNRECORDED_UNKNOWN;
 	}
@@ -399,7 +410,8 @@ char *unrecorded_first(const char *directory)
 	struct said said;
 
 	while (handle && !first && (entry = readdir(handle))) {
-		if (strncmp(entry->d_name, SHINY_UNRECORDED_PREFIX, strlen(SHINY_UNRECORDED_PREFIX)) ||
+		if (strncmp(entry->d_name, SHINY_UNRECORDED_PREFIX,
+			    strlen(SHINY_UNRECORDED_PREFIX)) ||
 		    !read_link(dirfd(handle), entry->d_name, &said))
 			continue;
 		why = words(said.why, said.detail);

@@ -15,10 +15,12 @@ void unrecorded_take(struct session *session, int directory, const char *name);
 /* What can be seen of it while it runs: why it has no ring. */
 void unrecorded_look(struct session *session, const struct start *start);
 
-/* It has ended, or the session has, and it was not recorded. `parent`: process that started it, 0 unknown. */
+/* It has ended, or the session has, and it was not recorded. `parent`: process that started it, 0
+ * unknown. */
 void unrecorded_put(struct session *session, const struct start *start, uint32_t parent);
 
-/* The first such link of a directory in which there is no ring: "PROGRAM: why"; NULL: there is none. */
+/* The first such link of a directory in which there is no ring: "PROGRAM: why"; NULL: there is
+ * none. */
 char *unrecorded_first(const char *directory);
 
 #endif

@@ -31,7 +31,8 @@ static uint32_t *slot_of(const struct classes *classes, uint32_t module, const c
 	return &classes->slots[i];
 }
 
-uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny_class *class, const char *name)
+uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny_class *class,
+		    const char *name)
 {
 	char *copy = strndup(name, class->name_bytes);
 	uint32_t *slot;

@@ -27,6 +27,7 @@ struct classes { /* zeroed: none; element i has id i + 1 */
 
 void classes_deinit(struct classes *classes);
 /* Its id. `name` has class->name_bytes bytes. */
-uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny_class *class, const char *name);
+uint32_t classes_id(struct classes *classes, uint32_t module, const struct shiny_class *class,
+		    const char *name);
 
 #endif

@@ -11,7 +11,8 @@
 typedef bool same_fn(const struct ids *ids, uint32_t id, const void *key);
 typedef uint64_t hash_fn(const struct ids *ids, uint32_t id);
 
-static uint32_t *slot_of(const struct ids *ids, const struct id_table *t, uint64_t hash, same_fn *same, const void *key)
+static uint32_t *slot_of(const struct ids *ids, const struct id_table *t, uint64_t hash,
+			 same_fn *same, const void *key)
 {
 	size_t i = hash & (t->room - 1);
 
@@ -21,7 +22,8 @@ static uint32_t *slot_of(const struct ids *ids, const struct id_table *t, uint64
 }
 
 /* The slot of the key: its id stands in it, or 0 and the caller fills it in. */
-static uint32_t *look_up(struct ids *ids, struct id_table *t, uint64_t hash, same_fn *same, hash_fn *rehash, const void *key)
+static uint32_t *look_up(struct ids *ids, struct id_table *t, uint64_t hash, same_fn *same,
+			 hash_fn *rehash, const void *key)
 {
 	if (t->count * 4 >= t->room * 3) {
 		struct id_table old = *t;
@@ -51,13 +53,15 @@ void ids_deinit(struct ids *ids)
 	*ids = (struct ids){ 0 };
 }
 
-uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id, uint32_t build_id_bytes)
+uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
+		    uint32_t build_id_bytes)
 {
 	struct id_module *m;
 
 	for (size_t i = 0; i < ids->modules.count; i++) {
 		m = &ids->modules.at[i];
-		if (m->build_id_bytes == build_id_bytes && !memcmp(m->build_id, build_id, build_id_bytes) && !strcmp(m->path, path))
+		if (m->build_id_bytes == build_id_bytes &&
+		    !memcmp(m->build_id, build_id, build_id_bytes) && !strcmp(m->path, path))
 			return (uint32_t)i + 1;
 	}
 	m = vec_push(&ids->modules);
@@ -81,7 +85,8 @@ static uint64_t hash_frame(const struct ids *ids, uint32_t id)
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr)
 {
 	struct id_place place = { .module = module, .vaddr = vaddr };
-	uint32_t *slot = look_up(ids, &ids->frame_table, hash_pair(module, vaddr), same_frame, hash_frame, &place);
+	uint32_t *slot = look_up(ids, &ids->frame_table, hash_pair(module, vaddr), same_frame,
+				 hash_frame, &place);
 
 	if (!*slot) {
 		*vec_push(&ids->frames) = place;
@@ -106,7 +111,8 @@ static uint64_t hash_vtable(const struct ids *ids, uint32_t id)
 uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind)
 {
 	struct id_place place = { .module = module, .kind = kind, .vaddr = vaddr };
-	uint32_t *slot = look_up(ids, &ids->vtable_table, hash_pair(module, vaddr), same_vtable, hash_vtable, &place);
+	uint32_t *slot = look_up(ids, &ids->vtable_table, hash_pair(module, vaddr), same_vtable,
+				 hash_vtable, &place);
 
 	if (!*slot) {
 		*vec_push(&ids->vtables) = place;
@@ -135,7 +141,8 @@ static bool same_stack(const struct ids *ids, uint32_t id, const void *key)
 	const struct id_stack *s = &ids->stacks.at[id - 1];
 	const struct stack_key *k = key;
 
-	return s->count == k->count && !memcmp(&ids->stack_frames.at[s->first], k->frames, k->count * sizeof(*k->frames));
+	return s->count == k->count &&
+	       !memcmp(&ids->stack_frames.at[s->first], k->frames, k->count * sizeof(*k->frames));
 }
 
 static uint64_t hash_stack(const struct ids *ids, uint32_t id)
@@ -148,7 +155,8 @@ static uint64_t hash_stack(const struct ids *ids, uint32_t id)
 uint32_t ids_stack(struct ids *ids, const uint32_t *frames, uint32_t count)
 {
 	struct stack_key key = { frames, count };
-	uint32_t *slot = look_up(ids, &ids->stack_table, hash_frames(frames, count), same_stack, hash_stack, &key);
+	uint32_t *slot = look_up(ids, &ids->stack_table, hash_frames(frames, count), same_stack,
+				 hash_stack, &key);
 
 	if (!*slot) {
 		*vec_push(&ids->stacks) = (struct id_stack){ (uint32_t)ids->stack_frames.count, count };

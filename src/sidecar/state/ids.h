@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ids.h: session-wide ids for modules, frames, stacks and vtables: one id a distinct thing, counted from 1, in order of appearance.
+ * ids.h: session-wide ids for modules, frames, stacks and vtables: one id a distinct thing, counted
+ * from 1, in order of appearance.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * Addresses are made relative to their module when they arrive, by the process's map of that moment, so the same code gets the same id in
- * every process and after a dlclose. An address in no known module has module 0 and stays absolute.
+ * Addresses are made relative to their module when they arrive, by the process's map of that
+ * moment, so the same code gets the same id in every process and after a dlclose. An address in no
+ * known module has module 0 and stays absolute.
  */
 #ifndef SHINY_IDS_H
 #define SHINY_IDS_H
@@ -23,7 +25,9 @@ struct id_module {
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
 };
-struct id_place { /* a frame (return address), a vtable's address point or the description of a garbage collector's kind */
+/* a frame (return address), a vtable's address point or the description of a garbage collector's
+ * kind */
+struct id_place {
 	uint32_t module;
 	bool kind; /* that */
 	uint64_t vaddr;
@@ -46,9 +50,11 @@ struct ids { /* element i of a vector has id i + 1 */
 };
 
 void ids_deinit(struct ids *ids);
-uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id, uint32_t build_id_bytes);
+uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
+		    uint32_t build_id_bytes);
 uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr);
-/* `kind`: the place does not hold a vtable but describes a kind of garbage-collected objects, and says their type as a vtable does. */
+/* `kind`: the place does not hold a vtable but describes a kind of garbage-collected objects, and
+ * says their type as a vtable does. */
 uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind);
 uint32_t ids_stack(struct ids *ids, const uint32_t *frames, uint32_t count);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * indices.h: what the numbers mean that a process gave to its classes or tags: ids of the session, by the process's own indices.
+ * indices.h: what the numbers mean that a process gave to its classes or tags: ids of the session,
+ * by the process's own indices.
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  */

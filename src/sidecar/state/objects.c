@@ -7,7 +7,14 @@
 
 #include "../../base/hash.h"
 
-enum { HEADER_MOST = 256, GUARD_BYTES = 4096, PAGE_SHIFT = 17, GRANULE_SHIFT = 3, WORDS = 1 << (PAGE_SHIFT - GRANULE_SHIFT - 6), KINDS_MAX = 1 << SHINY_OBJECT_INDEX_BITS };
+enum {
+	HEADER_MOST = 256,
+	GUARD_BYTES = 4096,
+	PAGE_SHIFT = 17,
+	GRANULE_SHIFT = 3,
+	WORDS = 1 << (PAGE_SHIFT - GRANULE_SHIFT - 6),
+	KINDS_MAX = 1 << SHINY_OBJECT_INDEX_BITS
+};
 
 struct object_page {
 	uint64_t number; /* address >> PAGE_SHIFT */
@@ -99,7 +106,8 @@ static int first_bit(const uint64_t *bits, unsigned from, unsigned to)
 	return -1;
 }
 
-/* The last beginning in front of `from` if no end lies at or behind it and in front of `from`; -1 none. */
+/* The last beginning in front of `from` if no end lies at or behind it and in front of `from`; -1
+ * none. */
 static int open_start(const struct object_page *page, unsigned from)
 {
 	for (unsigned w = from / 64 + 1; w-- > 0;) {
@@ -135,16 +143,18 @@ static size_t large_behind(const struct objects *o, uint64_t address)
 }
 
 /*
- * Half a page with its header gets a page of its own (cppgc's kLargeObjectSizeThreshold), unless it was resized to that in place.
+ * Half a page with its header gets a page of its own (cppgc's kLargeObjectSizeThreshold), unless it
+ * was resized to that in place.
  */
 static bool is_large(uint64_t start, uint64_t bytes)
 {
-	return bytes >= (1 << (PAGE_SHIFT - 1)) - 8 || start >> PAGE_SHIFT != (start + bytes - 1) >> PAGE_SHIFT;
+	return bytes >= (1 << (PAGE_SHIFT - 1)) - 8 ||
+	       start >> PAGE_SHIFT != (start + bytes - 1) >> PAGE_SHIFT;
 }
 
 /*
- * Of its own page an object is at the beginning, behind a small header; in others a bitmap of 2 KiB comes first. Builds before 2022 leave 4 KiB
- * in front of both.
+ * Of its own page an object is at the beginning, behind a small header; in others a bitmap of 2 KiB
+ * comes first. Builds before 2022 leave 4 KiB in front of both.
  */
 static bool has_own_page(uint64_t start)
 {
@@ -172,7 +182,8 @@ void objects_add(struct objects *o, uint64_t start, uint64_t bytes)
 		size_t at = large_behind(o, start);
 
 		(void)vec_push(&o->large);
-		memmove(&o->large.at[at + 1], &o->large.at[at], (o->large.count - 1 - at) * sizeof(*o->large.at));
+		memmove(&o->large.at[at + 1], &o->large.at[at],
+			(o->large.count - 1 - at) * sizeof(*o->large.at));
 		o->large.at[at] = (struct object_range){ start, start + bytes };
 		return;
 	}
@@ -189,7 +200,8 @@ void objects_remove(struct objects *o, uint64_t start)
 	int last;
 
 	if (at < o->large.count) {
-		memmove(&o->large.at[at], &o->large.at[at + 1], (o->large.count - 1 - at) * sizeof(*o->large.at));
+		memmove(&o->large.at[at], &o->large.at[at + 1],
+			(o->large.count - 1 - at) * sizeof(*o->large.at));
 		o->large.count--;
 		return;
 	}
@@ -197,7 +209,8 @@ void objects_remove(struct objects *o, uint64_t start)
 	if (!page || !(page->starts[from / 64] >> (from % 64) & 1))
 		return;
 	page->starts[from / 64] &= ~(UINT64_C(1) << (from % 64));
-	last = first_bit(page->ends, from, WORDS * 64 - 1); /* its own: none other lies in between */
+	/* its own: none other lies in between */
+	last = first_bit(page->ends, from, WORDS * 64 - 1);
 	if (last >= 0)
 		page->ends[last / 64] &= ~(UINT64_C(1) << (last % 64));
 }
@@ -236,7 +249,8 @@ static uint64_t find_in_pages(struct objects *o, uint64_t start, uint64_t end)
 				continue;
 			low = page->number << PAGE_SHIFT;
 			high = low + (UINT64_C(1) << PAGE_SHIFT);
-			found = find_in_page(page, start > low ? start : low, end < high ? end : high);
+			found = find_in_page(page, start > low ? start : low,
+					     end < high ? end : high);
 			if (found)
 				return found;
 		}
@@ -244,9 +258,12 @@ static uint64_t find_in_pages(struct objects *o, uint64_t start, uint64_t end)
 	}
 	for (uint64_t number = first; number <= last; number++) {
 		const struct object_page *page = page_find(o, number);
-		uint64_t low = number << PAGE_SHIFT, high = low + (UINT64_C(1) << PAGE_SHIFT), found;
+		uint64_t low = number << PAGE_SHIFT, high = low + (UINT64_C(1) << PAGE_SHIFT),
+			 found;
 
-		found = page ? find_in_page(page, start > low ? start : low, end < high ? end : high) : 0;
+		found = page ? find_in_page(page, start > low ? start : low,
+					    end < high ? end : high)
+			     : 0;
 		if (found)
 			return found;
 	}
@@ -291,10 +308,12 @@ bool objects_set_kinds(struct objects *o, const struct shiny_object_kinds *kinds
 		return false;
 	at = kinds_at(o, kinds->first);
 	if (at < o->kinds.count && o->kinds.at[at].first < kinds->first + kinds->count)
-		return o->kinds.at[at].first == kinds->first && o->kinds.at[at].count == kinds->count && o->kinds.at[at].place == kinds->place &&
-		       o->kinds.at[at].step == kinds->step;
+		return o->kinds.at[at].first == kinds->first &&
+		       o->kinds.at[at].count == kinds->count &&
+		       o->kinds.at[at].place == kinds->place && o->kinds.at[at].step == kinds->step;
 	(void)vec_push(&o->kinds);
-	memmove(&o->kinds.at[at + 1], &o->kinds.at[at], (o->kinds.count - 1 - at) * sizeof(*o->kinds.at));
+	memmove(&o->kinds.at[at + 1], &o->kinds.at[at],
+		(o->kinds.count - 1 - at) * sizeof(*o->kinds.at));
 	o->kinds.at[at] = *kinds;
 	if (!o->vtables)
 		o->vtables = mem_zero(KINDS_MAX, sizeof(*o->vtables));
@@ -307,7 +326,8 @@ uint64_t objects_place(const struct objects *o, uint32_t index)
 
 	if (at == o->kinds.count || o->kinds.at[at].first > index)
 		return 0;
-	return o->kinds.at[at].place + (uint64_t)(index - o->kinds.at[at].first) * o->kinds.at[at].step;
+	return o->kinds.at[at].place +
+	       (uint64_t)(index - o->kinds.at[at].first) * o->kinds.at[at].step;
 }
 
 void objects_clone_kinds(struct objects *o, const struct objects *parent)

@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum { CELLS = REGISTRY_CELLS, SPLIT_AT = CELLS / 4 * 3, DEPTH_MAX = 40, SPARSE = 32 };
-enum { CELL_BYTES = CELLS * sizeof(struct entry), FEW = 128, SMALL_SLAB = 4 }; /* a huge page for fewer would be over the budget */
+/* a huge page for fewer would be over the budget */
+enum { CELL_BYTES = CELLS * sizeof(struct entry), FEW = 128, SMALL_SLAB = 4 };
 
 /* Index in the directory. */
 static size_t directory_index(const struct registry *r, uint64_t hash)
@@ -20,7 +21,8 @@ static uint32_t segment_new(struct registry *r, uint32_t depth)
 	struct slab *slab = r->slabs.count ? &r->slabs.at[r->slabs.count - 1] : NULL;
 
 	if (!slab || slab->used == slab->bytes) {
-		size_t bytes = r->segments.count < FEW ? SMALL_SLAB * (size_t)CELL_BYTES : (size_t)MEM_HUGE;
+		size_t bytes = r->segments.count < FEW ? SMALL_SLAB * (size_t)CELL_BYTES
+						       : (size_t)MEM_HUGE;
 
 		slab = vec_push(&r->slabs);
 		*slab = (struct slab){ mem_pages(bytes), bytes, 0 };
@@ -68,7 +70,8 @@ static void split(struct registry *r, uint64_t hash)
 	first = index / (2 * span) * (2 * span);
 	for (size_t i = 0; i < span; i++)
 		r->directory[first + span + i] = one;
-	/* Rebuild the old half from a copy of its cells: linear probing leaves no cheaper way to take half of them out. */
+	/* Rebuild the old half from a copy of its cells: linear probing leaves no cheaper way to
+	 * take half of them out. */
 	{
 		struct entry copy[CELLS];
 
@@ -92,10 +95,14 @@ static __attribute__((noinline, cold)) struct segment *make_room(struct registry
 {
 	struct segment *s;
 
-	/* The hash is a bijection: two regions do not share the high bits for ever. The bounds are for a hostile choice of addresses. */
+	/* The hash is a bijection: two regions do not share the high bits for ever. The bounds are
+	 * for a hostile choice of addresses. */
 	while ((s = registry_segment(r, hash))->used >= SPLIT_AT) {
-		if (s->depth >= DEPTH_MAX || (s->depth == r->depth && (size_t)1 << r->depth >= SPARSE * (r->segments.count + SPARSE)))
-			/* a crowd at one place: fill the segment further rather than double a directory that says next to nothing */
+		if (s->depth >= DEPTH_MAX ||
+		    (s->depth == r->depth &&
+		     (size_t)1 << r->depth >= SPARSE * (r->segments.count + SPARSE)))
+			/* a crowd at one place: fill the segment further rather than double a
+			 * directory that says next to nothing */
 			return s->used < CELLS - 1 ? s : NULL;
 		split(r, hash);
 	}
@@ -148,7 +155,8 @@ bool registry_remove(struct registry *r, uint64_t address, struct entry *out)
 
 size_t registry_bytes(const struct registry *r)
 {
-	size_t bytes = ((size_t)1 << r->depth) * sizeof(*r->directory) + r->segments.room * sizeof(*r->segments.at);
+	size_t bytes = ((size_t)1 << r->depth) * sizeof(*r->directory) +
+		       r->segments.room * sizeof(*r->segments.at);
 
 	for (size_t i = 0; i < r->slabs.count; i++)
 		bytes += r->slabs.at[i].bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roster.c: see roster.h. Chains through the processes themselves; a table is doubled when it has as many processes as heads. */
+/* roster.c: see roster.h. Chains through the processes themselves; a table is doubled when it has
+ * as many processes as heads. */
 #include "roster.h"
 
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static void hang(struct roster_table *table, enum roster_key key, struct process
 static void put(struct roster_table *table, enum roster_key key, struct process *p)
 {
 	if (table->count++ == table->room) {
-		struct roster_table larger = { .room = table->room ? 2 * table->room : ROSTER_FIRST_ROOM,
+		struct roster_table larger = { .room = table->room ? 2 * table->room
+								   : ROSTER_FIRST_ROOM,
 					       .count = table->count };
 
 		larger.at = mem_zero(larger.room, sizeof(struct process *));
@@ -78,7 +80,8 @@ void roster_name(struct roster *roster, struct process *p, uint32_t pid)
 		put(&roster->pids, ROSTER_PID, p);
 }
 
-struct process *roster_find(const struct roster *roster, const struct ring_file *ring, uint32_t slot, uint32_t generation)
+struct process *roster_find(const struct roster *roster, const struct ring_file *ring,
+			    uint32_t slot, uint32_t generation)
 {
 	struct process *p;
 
@@ -97,8 +100,10 @@ struct process *roster_before(const struct roster *roster, uint32_t pid, uint64_
 
 	if (!pid || !roster->pids.room)
 		return NULL;
-	for (struct process *p = *head(&roster->pids, hash_mix(pid)); p; p = p->roster_next[ROSTER_PID])
-		if (p != except && p->pid == pid && p->start <= time && (!found || p->start > found->start))
+	for (struct process *p = *head(&roster->pids, hash_mix(pid)); p;
+	     p = p->roster_next[ROSTER_PID])
+		if (p != except && p->pid == pid && p->start <= time &&
+		    (!found || p->start > found->start))
 			found = p;
 	return found;
 }

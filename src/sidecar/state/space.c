@@ -60,7 +60,8 @@ void space_remove(struct space *space, uint64_t start, uint64_t end, uint64_t ti
 	}
 	if (last == first)
 		return;
-	memmove(&space->live.at[first], &space->live.at[last], (space->live.count - last) * sizeof(*space->live.at));
+	memmove(&space->live.at[first], &space->live.at[last],
+		(space->live.count - last) * sizeof(*space->live.at));
 	space->live.count -= last - first;
 	drop_caches(space);
 }
@@ -70,12 +71,14 @@ void space_add(struct space *space, const struct mapping *mapping)
 	const struct mapping *there = space_find(space, mapping->start);
 	size_t at;
 
-	if (there && there->start == mapping->start && there->end == mapping->end && there->module == mapping->module)
+	if (there && there->start == mapping->start && there->end == mapping->end &&
+	    there->module == mapping->module)
 		return;
 	space_remove(space, mapping->start, mapping->end, mapping->loaded);
 	at = first_behind(space, mapping->start);
 	(void)vec_push(&space->live);
-	memmove(&space->live.at[at + 1], &space->live.at[at], (space->live.count - 1 - at) * sizeof(*space->live.at));
+	memmove(&space->live.at[at + 1], &space->live.at[at],
+		(space->live.count - 1 - at) * sizeof(*space->live.at));
 	space->live.at[at] = *mapping;
 	drop_caches(space);
 }
@@ -84,7 +87,8 @@ const struct mapping *space_find(const struct space *space, uint64_t address)
 {
 	size_t i = first_behind(space, address);
 
-	return i < space->live.count && space->live.at[i].start <= address ? &space->live.at[i] : NULL;
+	return i < space->live.count && space->live.at[i].start <= address ? &space->live.at[i]
+									   : NULL;
 }
 
 static struct space_hit *hit_of(struct space_hit **cache, uint64_t address)
@@ -99,11 +103,13 @@ uint32_t space_frame(struct space *space, struct ids *ids, uint64_t address)
 	struct space_hit *hit = hit_of(&space->frames, address);
 
 	if (hit->address != address || !hit->id) {
-		/* a return address behind a call that never returns may be one past its module: look the call up */
+		/* a return address behind a call that never returns may be one past its module:
+		 * look the call up */
 		const struct mapping *m = space_find(space, address - 1);
 
 		hit->address = address;
-		hit->id = m ? ids_frame(ids, m->module, address - m->bias) : ids_frame(ids, 0, address);
+		hit->id = m ? ids_frame(ids, m->module, address - m->bias)
+			    : ids_frame(ids, 0, address);
 	}
 	return hit->id;
 }

@@ -35,8 +35,10 @@ void space_clone(struct space *space, const struct space *parent, uint64_t time)
 /* A module was mapped; what it overlaps is gone. The same mapping again changes nothing. */
 void space_add(struct space *space, const struct mapping *mapping);
 void space_remove(struct space *space, uint64_t start, uint64_t end, uint64_t time);
-const struct mapping *space_find(const struct space *space, uint64_t address); /* NULL: in no module */
-uint32_t space_frame(struct space *space, struct ids *ids, uint64_t address);  /* id of the frame there */
+/* NULL: in no module */
+const struct mapping *space_find(const struct space *space, uint64_t address);
+/* id of the frame there */
+uint32_t space_frame(struct space *space, struct ids *ids, uint64_t address);
 uint32_t space_vtable(struct space *space, struct ids *ids, uint64_t address); /* 0: in no module */
 
 #endif

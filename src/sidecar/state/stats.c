@@ -36,7 +36,8 @@ uint32_t stats_site(struct stats *stats, uint32_t stack)
 	struct site *site;
 
 	if (stack >= stats->by_stack_room)
-		stats->by_stack = mem_reach(stats->by_stack, &stats->by_stack_room, stack, sizeof(*stats->by_stack), 256);
+		stats->by_stack = mem_reach(stats->by_stack, &stats->by_stack_room, stack,
+					    sizeof(*stats->by_stack), 256);
 	if (!stats->by_stack[stack]) {
 		site = vec_push(&stats->sites);
 		*site = (struct site){ .stack = stack };
@@ -72,7 +73,8 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent)
 {
 	for (size_t i = 0; i < parent->sites.count; i++) {
 		const struct site *site = &parent->sites.at[i];
-		uint32_t index = stats_site(stats, site->stack); /* one with a tag comes behind the one without */
+		/* one with a tag comes behind the one without */
+		uint32_t index = stats_site(stats, site->stack);
 
 		if (site->tag)
 			stats_tagged(stats, index, site->tag);
@@ -128,7 +130,8 @@ static void count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
 
 /* ---- the timeline ---- */
 
-/* Halves the number of buckets; pairs are aligned to the session's start, so that all processes' buckets stay comparable. */
+/* Halves the number of buckets; pairs are aligned to the session's start, so that all processes'
+ * buckets stay comparable. */
 static void merge_buckets(struct stats *stats)
 {
 	uint64_t first = stats->bucket_first / 2;
@@ -166,7 +169,8 @@ static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uin
 
 	if (!stats->bucket_count)
 		stats->bucket_first = index;
-	if (index < stats->bucket_first) /* a late record from before the process's first: its bucket is the first */
+	/* a late record from before the process's first: its bucket is the first */
+	if (index < stats->bucket_first)
 		index = stats->bucket_first;
 	while (index - stats->bucket_first >= BUCKETS_MAX) {
 		if (stats->bucket_ns > UINT64_MAX / 4) {
@@ -181,7 +185,8 @@ static __attribute__((noinline, cold)) void find_bucket(struct stats *stats, uin
 	at = (size_t)(index - stats->bucket_first);
 	if (at >= stats->bucket_count) {
 		stats->buckets = mem_resize(stats->buckets, at + 1, sizeof(*stats->buckets));
-		memset(stats->buckets + stats->bucket_count, 0, (at + 1 - stats->bucket_count) * sizeof(*stats->buckets));
+		memset(stats->buckets + stats->bucket_count, 0,
+		       (at + 1 - stats->bucket_count) * sizeof(*stats->buckets));
 		stats->bucket_count = at + 1;
 	}
 	stats->current = &stats->buckets[at];
@@ -207,7 +212,8 @@ static void raise_live(struct stats *stats, const struct entry *entry)
 {
 	struct site *site = &stats->sites.at[entry->site];
 
-	site->api = entry->flags & ENTRY_API; /* the line is written anyhow; a test for the first block would cost more */
+	/* the line is written anyhow; a test for the first block would cost more */
+	site->api = entry->flags & ENTRY_API;
 	if (++site->live_blocks > site->peak_blocks)
 		site->peak_blocks = site->live_blocks;
 	site->live_bytes += entry->size;
@@ -242,14 +248,16 @@ static uint64_t common_step(uint64_t a, uint64_t b)
 }
 
 /*
- * The step of sizes is the greatest common divisor of their differences, for which those between neighbours in time are enough. Most
- * blocks have the size of the one before, and steps soon become powers of two, mostly 1 or 8: only the others divide.
+ * The step of sizes is the greatest common divisor of their differences, for which those between
+ * neighbours in time are enough. Most blocks have the size of the one before, and steps soon become
+ * powers of two, mostly 1 or 8: only the others divide.
  */
 static __attribute__((noinline)) void take_size(struct tally *s, uint64_t size)
 {
 	uint64_t difference = size > s->last_size ? size - s->last_size : s->last_size - size;
 
-	if (s->min_size != UINT64_MAX && ((s->size_step & (s->size_step - 1)) || !s->size_step || difference & (s->size_step - 1)))
+	if (s->min_size != UINT64_MAX && ((s->size_step & (s->size_step - 1)) || !s->size_step ||
+					  difference & (s->size_step - 1)))
 		s->size_step = common_step(s->size_step, difference);
 	s->last_size = size;
 	if (size > s->max_size)
@@ -281,7 +289,8 @@ static struct tally *count_block(struct stats *stats, const struct entry *entry)
 	return s;
 }
 
-void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns, uint64_t lifetime)
+void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
+	       uint64_t lifetime)
 {
 	struct site *site = &stats->sites.at[entry->site];
 	struct tally *s = count_block(stats, entry);
@@ -306,7 +315,8 @@ void stats_end(struct stats *stats, const struct entry *entry, enum block_end ho
 	bucket->free_bytes += entry->size;
 }
 
-void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns, uint64_t ticks)
+void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,
+		  uint64_t ticks)
 {
 	struct site *site = &stats->sites.at[entry->site];
 	bool grows = size > entry->size;

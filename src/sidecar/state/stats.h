@@ -2,23 +2,27 @@
 /*
  * stats.h: the aggregates of one process: per site and type, lifetimes, peaks, the timeline.
  *
- * Runs: sidecar. Signals: no. Allocates: yes; memory is bounded by distinct sites and types, never by the number of events.
+ * Runs: sidecar. Signals: no. Allocates: yes; memory is bounded by distinct sites and types, never
+ * by the number of events.
  * Threads: one.
  *
- * A block is counted when it ends, or as live when its process does: only then is its type known as well as it ever will be. So
- * "allocs" of a row = blocks of it that ended or live, without the inherited ones, and for every row
+ * A block is counted when it ends, or as live when its process does: only then is its type known as
+ * well as it ever will be. So "allocs" of a row = blocks of it that ended or live, without the
+ * inherited ones, and for every row
  *     allocs + inherited_frees = frees + live.
  * Where the process ended before the session's end, finish.c writes the live ones as gone.
  *
- * What a fork brought along stands apart: its pages are its parent's until somebody writes to them. Such a block is counted as inherited, and as a free
- * if the child frees it; it has no part in what is live, in lifetimes and in peaks.
+ * What a fork brought along stands apart: its pages are its parent's until somebody writes to them.
+ * Such a block is counted as inherited, and as a free if the child frees it; it has no part in what
+ * is live, in lifetimes and in peaks.
  *
- * An object that is resized in place has asked for what it grew by, and given back what it shrank by: bytes begun less bytes ended are always
- * the live ones, in each row and in each bucket.
+ * An object that is resized in place has asked for what it grew by, and given back what it shrank
+ * by: bytes begun less bytes ended are always the live ones, in each row and in each bucket.
  *
- * Peaks are per site and follow births, for which the type is not needed. A site is a process's own index of a session-wide stack id: events
- * reach their row by two array look-ups and no hash. A stack from which threads with tags have allocated has further sites, one a tag, chained
- * to the one without.
+ * Peaks are per site and follow births, for which the type is not needed. A site is a process's own
+ * index of a session-wide stack id: events reach their row by two array look-ups and no hash. A
+ * stack from which threads with tags have allocated has further sites, one a tag, chained to the
+ * one without.
  */
 #ifndef SHINY_STATS_H
 #define SHINY_STATS_H
@@ -40,11 +44,13 @@ struct bins { /* a dense range of log2 bins */
 	uint8_t first, count;
 };
 
-/* How a block ended: the states D and R of "Shiny Objects" (Upadhyay & Venkat, 2026), and a garbage-collected one's third way. */
+/* How a block ended: the states D and R of "Shiny Objects" (Upadhyay & Venkat, 2026), and a
+ * garbage-collected one's third way. */
 enum block_end {
 	END_FREED,    /* the program freed it, or its destructor ran */
 	END_REUSED,   /* nobody did: another one has its place */
-	END_RELEASED, /* nobody did: its memory was given back, to the collector's free lists or to the system */
+	END_RELEASED, /* nobody did: its memory was given back, to the collector's free lists or to
+	               * the system */
 };
 
 struct tally {
@@ -52,12 +58,15 @@ struct tally {
 	uint32_t vtable;
 	uint32_t type;           /* store_type id, 0 unknown: block_types.c */
 	bool second_word;        /* its vptrs were second words */
-	uint64_t settled, dying; /* blocks whose vptr was read in the middle of their lives, and only at the free */
+	uint64_t settled, dying; /* blocks whose vptr was read in the middle of their lives, and
+	                          * only at the free */
 	uint64_t allocs, reallocs, frees, bytes, live, live_bytes, inherited, inherited_bytes;
 	uint64_t reused, released;     /* of frees */
 	uint64_t inherited_frees;      /* likewise */
-	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none yet */
-	uint64_t last_size, size_step; /* every size is min_size + k * size_step; 0: all are the same */
+	uint64_t max_size, min_size;   /* of all, inherited ones too; min_size UINT64_MAX: none
+	                                * yet */
+	uint64_t last_size, size_step; /* every size is min_size + k * size_step; 0: all are the
+	                                * same */
 	struct bins ended, living;
 };
 
@@ -65,7 +74,8 @@ struct site {
 	uint32_t stack; /* session-wide id, 0 none */
 	uint32_t api;   /* enum shiny_api of its latest block */
 	uint32_t tag;   /* session-wide id, 0 none */
-	uint32_t next;  /* the next one of this stack with a tag, 0 none (site 0 has no tag); the most recently used first */
+	uint32_t next;  /* the next one of this stack with a tag, 0 none (site 0 has no tag); the
+	                 * most recently used first */
 	uint64_t live_blocks, live_bytes;
 	uint64_t peak_blocks, peak_bytes, peak_time; /* time in ticks, of peak_bytes */
 	struct tally *stats; /* most recently used first */
@@ -85,7 +95,8 @@ struct stats {
 	uint64_t live_blocks, live_bytes; /* without inherited ones */
 
 	struct total *total;   /* of all processes */
-	bool left, gone;       /* it has ended, as far as `total` knows; and the session went on without it */
+	bool left, gone;       /* it has ended, as far as `total` knows; and the session went on
+	                        * without it */
 
 	struct bucket *buckets;
 	size_t bucket_count;
@@ -106,13 +117,16 @@ void stats_clone_sites(struct stats *stats, const struct stats *parent);
 /* A block began. `ns` session time. */
 void stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns);
 /* A block ended after `lifetime` ns. */
-void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns, uint64_t lifetime);
-/* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else FLUSH, some may have been too young. */
+void stats_end(struct stats *stats, const struct entry *entry, enum block_end how, uint64_t ns,
+	       uint64_t lifetime);
+/* When its vptrs were read: for nearly all in the middle, SETTLED; for most at the free, FREE; else
+ * FLUSH, some may have been too young. */
 enum shiny_vptr_api stats_reading(const struct tally *tally);
 /* Adds one row to another, and frees it. */
 void stats_merge(struct tally *to, struct tally *from);
 /* The block has another size from now on; entry->size is still the old one. */
-void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns, uint64_t ticks);
+void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,
+		  uint64_t ticks);
 /* At the process's end: the block was not freed, and is `age` ns old. */
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age);
 

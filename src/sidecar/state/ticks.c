@@ -31,13 +31,15 @@ static uint64_t now_of(uint32_t kind)
 	return kind == SHINY_CLOCK_TSC ? __rdtsc() : clock_read(CLOCK_MONOTONIC);
 }
 
-/* Ticks and boottime at one moment: the pair whose two tick readings lie closest together of a few. */
+/* Ticks and boottime at one moment: the pair whose two tick readings lie closest together of a
+ * few. */
 static void read_pair(uint32_t kind, uint64_t *ticks, uint64_t *boottime)
 {
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = now_of(kind), time = clock_read(CLOCK_BOOTTIME), after = now_of(kind);
+		uint64_t before = now_of(kind), time = clock_read(CLOCK_BOOTTIME),
+			 after = now_of(kind);
 
 		if (after - before < best) {
 			best = after - before;
@@ -52,7 +54,8 @@ static uint64_t rate_of(uint64_t ns, uint64_t ticks)
 	return (uint64_t)(((unsigned __int128)ns << 32) / (ticks ? ticks : 1));
 }
 
-/* The rate of the counter here and now, over 20 ms: for ticks without a usable reading of their own. */
+/* The rate of the counter here and now, over 20 ms: for ticks without a usable reading of their
+ * own. */
 static uint64_t rate_here(uint32_t kind)
 {
 	uint64_t t0, b0, t1, b1;
@@ -64,7 +67,8 @@ static uint64_t rate_here(uint32_t kind)
 	return rate_of(b1 - b0, t1 - t0);
 }
 
-void ticks_init(struct ticks *clock, uint32_t kind, uint64_t read_ticks, uint64_t read_boottime, uint64_t per_second, bool foreign)
+void ticks_init(struct ticks *clock, uint32_t kind, uint64_t read_ticks, uint64_t read_boottime,
+		uint64_t per_second, bool foreign)
 {
 	*clock = (struct ticks){ .kind = kind, .foreign = foreign, .zero = read_ticks, .read_ticks = read_ticks,
 				 .read_boottime = read_boottime, .anchor_ticks = read_ticks };
@@ -89,7 +93,8 @@ void ticks_calibrate(struct ticks *clock, uint64_t converted)
 		return;
 	read_pair(clock->kind, &ticks, &boottime);
 	if (ticks <= clock->read_ticks || boottime <= clock->read_boottime + 2000000)
-		rate = clock->rate ? clock->rate : rate_here(clock->kind); /* too short a baseline */
+		rate = clock->rate ? clock->rate
+				   : rate_here(clock->kind); /* too short a baseline */
 	else
 		rate = rate_of(boottime - clock->read_boottime, ticks - clock->read_ticks);
 	if (clock->rate) {

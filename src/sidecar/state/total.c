@@ -147,7 +147,8 @@ struct total_peak total_highest(const struct total *total)
 		bytes += leaver->stats->live_bytes;
 		if (bytes + leaver->most.bytes > highest.bytes)
 			highest = (struct total_peak){ blocks + leaver->most.blocks,
-						       bytes + leaver->most.bytes, leaver->most.time };
+						       bytes + leaver->most.bytes,
+						       leaver->most.time };
 	}
 	return highest;
 }

@@ -53,7 +53,8 @@ struct total {
 	uint64_t blocks, bytes; /* running */
 	struct total_peak peak; /* of these */
 	VEC(struct total_leaver) leavers; /* by their ends */
-	uint64_t rise;          /* running bytes with which the first leaver is gone; UINT64_MAX none */
+	uint64_t rise;          /* running bytes with which the first leaver is gone; UINT64_MAX
+	                         * none */
 	VEC(struct total_moment) moments; /* that are still to come, in no order */
 	uint64_t next;                    /* time of the first; UINT64_MAX none */
 };
@@ -80,7 +81,8 @@ void total_rise(struct total *total);
 /* `bytes` of a running process are there from now on. */
 static inline void total_raise(struct total *t, uint64_t blocks, uint64_t bytes, uint64_t time)
 {
-	struct total_peak *since = t->leavers.count ? &t->leavers.at[t->leavers.count - 1].most : &t->peak;
+	struct total_peak *since =
+		t->leavers.count ? &t->leavers.at[t->leavers.count - 1].most : &t->peak;
 
 	t->blocks += blocks;
 	t->bytes += bytes;

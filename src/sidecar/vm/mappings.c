@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mappings.c: see mappings.h. Here: calls, forks, owners, rows. What is read from /proc is mappings_sample.c's. */
+/* mappings.c: see mappings.h. Here: calls, forks, owners, rows. What is read from /proc is
+ * mappings_sample.c's. */
 #define _GNU_SOURCE
 #include "mappings.h"
 
@@ -81,32 +82,45 @@ void memory_destroy(struct memory *memory)
 static bool page_range(uint64_t start, uint64_t bytes, uint64_t *end)
 {
 	*end = (start + bytes + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
-	return start % MEMORY_PAGE == 0 && bytes && bytes < UINT64_C(1) << 47 && *end > start && *end <= UINT64_C(1) << 47;
+	return start % MEMORY_PAGE == 0 && bytes && bytes < UINT64_C(1) << 47 && *end > start &&
+	       *end <= UINT64_C(1) << 47;
 }
 
-/* While the list was read, or after: what it says of this range may be older or newer than the call. */
-static void fluid(struct memory_watch *watch, const struct process *p, uint64_t start, uint64_t end, uint64_t time)
+/* While the list was read, or after: what it says of this range may be older or newer than the
+ * call. */
+static void fluid(struct memory_watch *watch, const struct process *p, uint64_t start, uint64_t end,
+		  uint64_t time)
 {
 	if (watch->looked_at == p && time >= watch->look_began)
 		*vec_push(&watch->flux) = (struct flux){ start, end };
 }
 
-static void mapped(struct memory_watch *watch, struct process *p, const struct shiny_map *map, uint64_t end, uint32_t stack, uint64_t time)
+static void mapped(struct memory_watch *watch, struct process *p, const struct shiny_map *map,
+		   uint64_t end, uint32_t stack, uint64_t time)
 {
 	bool anonymous = map->flags & MAP_ANONYMOUS;
-	struct vm_segment what = { .start = map->address, .end = end, .offset = anonymous ? 0 : map->offset, .stack = stack, .flags = map->flags,
-				.prot = map->prot & 7, .source = SEGMENT_MMAP, .shared = (map->flags & MAP_TYPE) != MAP_PRIVATE, .anonymous = anonymous };
+	struct vm_segment what = { .start = map->address,
+				   .end = end,
+				   .offset = anonymous ? 0 : map->offset,
+				   .stack = stack,
+				   .flags = map->flags,
+				   .prot = map->prot & 7,
+				   .source = SEGMENT_MMAP,
+				   .shared = (map->flags & MAP_TYPE) != MAP_PRIVATE,
+				   .anonymous = anonymous };
 
 	segments_map(&p->memory->segments, &what, time);
 	fluid(watch, p, what.start, what.end, time);
 }
 
-void memory_call(struct session *session, struct process *p, const struct shiny_map *map, unsigned call, uint32_t stack, uint64_t time)
+void memory_call(struct session *session, struct process *p, const struct shiny_map *map,
+		 unsigned call, uint32_t stack, uint64_t time)
 {
 	struct memory_watch *watch = session->memory;
 	struct segments *s = &p->memory->segments;
 	char name[SHINY_MAP_NAME_MAX + 1] = "";
-	uint64_t end, old_end, begun = map->begun ? map->begun : UINT64_MAX; /* 0: early calls, told all at once */
+	/* 0: early calls, told all at once */
+	uint64_t end, old_end, begun = map->begun ? map->begun : UINT64_MAX;
 
 	switch (call) {
 	case SHINY_MAP_MMAP:
@@ -125,7 +139,8 @@ void memory_call(struct session *session, struct process *p, const struct shiny_
 			break;
 		if (!map->old_bytes)
 			old_end = map->old_address;
-		segments_move(s, map->old_address, old_end - map->old_address, map->address, end - map->address, map->flags, stack, begun, time);
+		segments_move(s, map->old_address, old_end - map->old_address, map->address,
+			      end - map->address, map->flags, stack, begun, time);
 		fluid(watch, p, map->address, end, time);
 		fluid(watch, p, map->old_address, old_end, time);
 		break;
@@ -140,7 +155,9 @@ void memory_call(struct session *session, struct process *p, const struct shiny_
 			break;
 		segments_break(s, map->old_address, map->address, stack, watch->heap, time);
 		fluid(watch, p, map->address < map->old_address ? map->address : map->old_address,
-		      map->address > map->old_address ? map->address + MEMORY_PAGE : map->old_address + MEMORY_PAGE, time);
+		      map->address > map->old_address ? map->address + MEMORY_PAGE
+						      : map->old_address + MEMORY_PAGE,
+		      time);
 		break;
 	case SHINY_MAP_NAME:
 		memcpy(name, map->name, SHINY_MAP_NAME_MAX);
@@ -169,7 +186,8 @@ struct judge {
 static void facts_of_stack(const struct judge *judge, uint32_t stack, struct owner_facts *facts)
 {
 	const struct ids *ids = &judge->session->ids;
-	const struct id_stack *s = stack && stack <= ids->stacks.count ? &ids->stacks.at[stack - 1] : NULL;
+	const struct id_stack *s =
+		stack && stack <= ids->stacks.count ? &ids->stacks.at[stack - 1] : NULL;
 
 	for (uint32_t i = 0; s && i < s->count && i < OWNER_FRAMES; i++) {
 		uint32_t frame = ids->stack_frames.at[s->first + i];
@@ -192,10 +210,18 @@ static void judge_segment(const struct judge *judge, struct vm_segment *g)
 {
 	struct memory_watch *watch = judge->session->memory;
 	const struct ids *ids = &judge->session->ids;
-	struct owner_facts facts = { .start = g->start, .bytes = g->end - g->start, .own = g->own, .blocks = g->blocks,
-				     .call = g->stack != 0, .seen = !g->stack, .name = text_of(watch, g->name), .file = text_of(watch, g->file),
-				     .thread = text_of(watch, g->thread), .tls = g->tls,
-				     .module = g->module ? ids->modules.at[g->module - 1].path : NULL };
+	struct owner_facts facts = { .start = g->start,
+				     .bytes = g->end - g->start,
+				     .own = g->own,
+				     .blocks = g->blocks,
+				     .call = g->stack != 0,
+				     .seen = !g->stack,
+				     .name = text_of(watch, g->name),
+				     .file = text_of(watch, g->file),
+				     .thread = text_of(watch, g->thread),
+				     .tls = g->tls,
+				     .module = g->module ? ids->modules.at[g->module - 1].path
+							 : NULL };
 	const char *says;
 	unsigned owner;
 	uint32_t detail;
@@ -227,7 +253,8 @@ static void lend_owner(struct vm_segment *to, const struct vm_segment *from)
 
 static bool is_guard(const struct vm_segment *g)
 {
-	return !g->committed && g->anonymous && !g->shared && g->source >= SEGMENT_SEEN && !g->name && !g->stack;
+	return !g->committed && g->anonymous && !g->shared && g->source >= SEGMENT_SEEN &&
+	       !g->name && !g->stack;
 }
 
 static bool owned_by(const struct vm_segment *g, const char *owner)
@@ -236,8 +263,9 @@ static bool owned_by(const struct vm_segment *g, const char *owner)
 }
 
 /*
- * Segments in order of address: what is kept inaccessible in front of a stack or behind a ring of malloc's is a part of it. Only those of which
- * something new is known are judged: a Chromium has 8,000 segments, and this is done each second.
+ * Segments in order of address: what is kept inaccessible in front of a stack or behind a ring of
+ * malloc's is a part of it. Only those of which something new is known are judged: a Chromium has
+ * 8,000 segments, and this is done each second.
  */
 static void judge_process(const struct judge *judge, const struct process *p)
 {
@@ -277,11 +305,24 @@ static void put_segment(struct session *session, struct vm_segment *g)
 {
 	static const char *const sources[] = { "mmap", "mremap", "brk", "list", "fork" };
 	struct memory_watch *watch = session->memory;
-	struct store_segment row = { .id = g->id, .process = g->process, .origin = g->origin, .start = g->start, .end = g->end,
-				     .born = ticks_ns(&session->ticks, g->born), .ended = g->ended ? ticks_ns(&session->ticks, g->ended) : 0,
-				     .source = sources[g->source], .stack = g->stack, .prot = g->prot, .flags = g->flags, .shared = g->shared,
-				     .file = text_of(watch, g->file), .offset = g->offset, .name = text_of(watch, g->name),
-				     .owner = g->owner ? owners_name(g->owner - 1u) : "unclassified", .detail = text_of(watch, g->detail) };
+	struct store_segment row = { .id = g->id,
+				     .process = g->process,
+				     .origin = g->origin,
+				     .start = g->start,
+				     .end = g->end,
+				     .born = ticks_ns(&session->ticks, g->born),
+				     .ended = g->ended ? ticks_ns(&session->ticks, g->ended) : 0,
+				     .source = sources[g->source],
+				     .stack = g->stack,
+				     .prot = g->prot,
+				     .flags = g->flags,
+				     .shared = g->shared,
+				     .file = text_of(watch, g->file),
+				     .offset = g->offset,
+				     .name = text_of(watch, g->name),
+				     .owner =
+					     g->owner ? owners_name(g->owner - 1u) : "unclassified",
+				     .detail = text_of(watch, g->detail) };
 
 	if (row.ended && row.ended <= row.born)
 		row.ended = row.born + 1;
@@ -289,8 +330,8 @@ static void put_segment(struct session *session, struct vm_segment *g)
 	g->changed = false;
 }
 
-/* Ended ones leave their process. Those that nobody ever looked at and no call made tell nothing; of those that came and went between two looks,
- * so many are kept. */
+/* Ended ones leave their process. Those that nobody ever looked at and no call made tell nothing;
+ * of those that came and went between two looks, so many are kept. */
 static void collect_past(struct session *session, struct process *p)
 {
 	struct memory_watch *watch = session->memory;
@@ -300,7 +341,8 @@ static void collect_past(struct session *session, struct process *p)
 	for (size_t i = 0; i < s->past.count; i++) {
 		struct vm_segment *g = s->past.at[i];
 
-		if (!g->sampled && (g->source >= SEGMENT_SEEN || watch->brief >= MEMORY_BRIEF_MAX)) {
+		if (!g->sampled &&
+		    (g->source >= SEGMENT_SEEN || watch->brief >= MEMORY_BRIEF_MAX)) {
 			watch->brief_dropped += g->source < SEGMENT_SEEN;
 			free(g);
 			continue;
@@ -373,7 +415,8 @@ void memory_finish(struct session *session, struct sym_module **modules)
 	for (size_t i = 0; i < watch->past.count; i++) {
 		struct vm_segment *g = watch->past.at[i];
 
-		if (g->stack) /* what the kernel's list alone told of is judged by its neighbours, and has been */
+		/* what the kernel's list alone told of is judged by its neighbours, and has been */
+		if (g->stack)
 			judge_segment(&judge, g);
 	}
 	put_past(session, 0);
@@ -383,14 +426,22 @@ void memory_finish(struct session *session, struct sym_module **modules)
 		judge_process(&judge, p);
 		put_process(session, p);
 		if (p->memory->segments.corrected)
-			session_fail(session, store_put_counter(session->store, p->id, "SEGMENTS_CORRECTED", "note", p->memory->segments.corrected,
-								"changes of mapped memory that no call told of: /proc/PID/smaps did"));
+			session_fail(session,
+				     store_put_counter(session->store, p->id, "SEGMENTS_CORRECTED",
+						       "note", p->memory->segments.corrected,
+						       "changes of mapped memory that no call told "
+						       "of: /proc/PID/smaps did"));
 	}
 	if (watch->brief_dropped)
-		session_fail(session, store_put_counter(session->store, 0, "SEGMENTS_BRIEF", "note", watch->brief_dropped,
-							"mappings that came and went between two looks, beyond those kept: only their calls are in the session"));
+		session_fail(
+			session,
+			store_put_counter(session->store, 0, "SEGMENTS_BRIEF", "note",
+					  watch->brief_dropped,
+					  "mappings that came and went between two looks, beyond "
+					  "those kept: only their calls are in the session"));
 	session_fail(session, store_put_number(session->store, "memory_period_ns", watch->period));
 	session_fail(session, store_put_number(session->store, "memory_looks", watch->looks));
 	session_fail(session, store_put_number(session->store, "memory_cost_ns", watch->cost));
-	session_fail(session, store_put_number(session->store, "memory_longest_ns", watch->longest));
+	session_fail(session,
+		     store_put_number(session->store, "memory_longest_ns", watch->longest));
 }

@@ -44,15 +44,17 @@ static void spend(struct memory_watch *watch, uint64_t cost)
 		watch->longest = cost;
 }
 
-/* Of those that are due: one that nobody has looked at yet, else the one that has waited longest. */
+/* Of those that are due: one that nobody has looked at yet, else the one that has waited
+ * longest. */
 static bool comes_first(const struct memory *a, const struct memory *b)
 {
 	return !a->looks != !b->looks ? !a->looks : a->due < b->due;
 }
 
 /*
- * Nearly all of its ring's chunks are taken: its threads may be waiting for us. A look reads what the kernel gives out
- * only when it has the lock of the program's memory map, and who holds that may be kept from the processor by them.
+ * Nearly all of its ring's chunks are taken: its threads may be waiting for us. A look reads what
+ * the kernel gives out only when it has the lock of the program's memory map, and who holds that
+ * may be kept from the processor by them.
  */
 static bool is_pressed(const struct ring_file *a)
 {
@@ -66,14 +68,15 @@ static struct process *choose(const struct session *session, uint64_t wall)
 	for (size_t i = 0; i < session->running.count; i++) {
 		struct process *p = session->running.at[i];
 
-		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due && !is_pressed(p->ring) &&
-		    (!chosen || comes_first(p->memory, chosen->memory)))
+		if (!p->gone && p->pid && !p->pending && wall >= p->memory->due &&
+		    !is_pressed(p->ring) && (!chosen || comes_first(p->memory, chosen->memory)))
 			chosen = p;
 	}
 	return chosen;
 }
 
-/* Whether the list is this process's: its number may have gone to another, or it to another program by exec. */
+/* Whether the list is this process's: its number may have gone to another, or it to another program
+ * by exec. */
 static bool is_its_own(const struct process *p, const struct smaps *smaps)
 {
 	uint64_t device = (uint64_t)major(p->ring->device) << 20 | minor(p->ring->device);
@@ -82,7 +85,8 @@ static bool is_its_own(const struct process *p, const struct smaps *smaps)
 	if (p->pidfd >= 0 && poll(&wait, 1, 0) == 1)
 		return false;
 	for (size_t i = 0; i < smaps->areas.count; i++)
-		if (smaps->areas.at[i].inode == p->ring->inode && smaps->areas.at[i].device == device)
+		if (smaps->areas.at[i].inode == p->ring->inode &&
+		    smaps->areas.at[i].device == device)
 			return true;
 	return false;
 }
@@ -91,7 +95,8 @@ static bool is_its_own(const struct process *p, const struct smaps *smaps)
 static uint64_t until_next(const struct memory_watch *watch, unsigned looks)
 {
 	static const uint64_t early[] = { 100 * MS, 400 * MS };
-	uint64_t next = looks - 1 < sizeof(early) / sizeof(*early) ? early[looks - 1] : watch->period;
+	uint64_t next =
+		looks - 1 < sizeof(early) / sizeof(*early) ? early[looks - 1] : watch->period;
 
 	return next < watch->period ? next : watch->period;
 }
@@ -103,7 +108,10 @@ static bool read_stillness(const struct process *p, struct stillness *out)
 	char text[1024], *at;
 
 	if (proc_read(p->pid, "stat", text, sizeof(text)) <= 0 || !(at = strrchr(text, ')')) ||
-	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %llu %llu", &minor, &major, &bytes, &pages) != 4)
+	    sscanf(at + 1,
+		   " %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%*u %llu %llu",
+		   &minor, &major, &bytes, &pages) != 4)
 		return false;
 	*out = (struct stillness){ minor, major, bytes, pages, p->events };
 	return true;
@@ -151,7 +159,8 @@ static void count_pages(struct errand *errand)
 	for (size_t i = 0; i < look->shared.count; i++) {
 		struct shared_area *area = &look->shared.at[i];
 
-		area->counted = smaps_count_pages(look->pid, &look->bounds.at[area->first], area->ranges, &look->counts.at[area->first]);
+		area->counted = smaps_count_pages(look->pid, &look->bounds.at[area->first],
+						  area->ranges, &look->counts.at[area->first]);
 	}
 	look->cost += cpu_ns() - began;
 }
@@ -164,7 +173,8 @@ static void listed(struct session *session, struct errand *errand)
 
 	if (!watch)
 		return;
-	if (watch->looked_at && (look->error ? look->totals : is_its_own(watch->looked_at, &look->smaps))) {
+	if (watch->looked_at &&
+	    (look->error ? look->totals : is_its_own(watch->looked_at, &look->smaps))) {
 		watch->look_state = LOOK_LISTED;
 		return;
 	}
@@ -180,7 +190,8 @@ static void counted(struct session *session, struct errand *errand)
 		session->memory->look_state = LOOK_COUNTED;
 }
 
-static void ask(struct session *session, void (*run)(struct errand *), void (*end)(struct session *, struct errand *))
+static void ask(struct session *session, void (*run)(struct errand *),
+		void (*end)(struct session *, struct errand *))
 {
 	struct errand *errand = &session->memory->look.errand;
 
@@ -195,7 +206,8 @@ void memory_look(struct session *session)
 	uint64_t wall = ticks_wall_ns(), began;
 	struct process *p;
 
-	if (!watch->period || session->options->leftover || session->ticks.foreign || !session->store)
+	if (!watch->period || session->options->leftover || session->ticks.foreign ||
+	    !session->store)
 		return;
 	earn(watch, wall);
 	p = watch->credit > 0 && watch->look_state == LOOK_NONE ? choose(session, wall) : NULL;
@@ -242,7 +254,8 @@ static const uint64_t *counts_of(const struct look *look, const struct part *par
 			high = middle;
 	}
 	area = low < look->shared.count ? &look->shared.at[low] : NULL;
-	if (!area || !area->counted || area->ranges != count || look->bounds.at[area->first + count] != parts[count - 1].end)
+	if (!area || !area->counted || area->ranges != count ||
+	    look->bounds.at[area->first + count] != parts[count - 1].end)
 		return NULL;
 	for (size_t i = 0; i < count; i++)
 		if (look->bounds.at[area->first + i] != parts[i].start)
@@ -251,10 +264,12 @@ static const uint64_t *counts_of(const struct look *look, const struct part *par
 }
 
 /*
- * The kernel counts an area as a whole; where it has merged several mappings into one, their pages are counted one by one, and what the area has
- * is dealt out in proportion to them: the sum stays the kernel's, to the byte.
+ * The kernel counts an area as a whole; where it has merged several mappings into one, their pages
+ * are counted one by one, and what the area has is dealt out in proportion to them: the sum stays
+ * the kernel's, to the byte.
  */
-static void deal(struct memory_watch *watch, const struct smaps_area *area, struct part *parts, size_t count)
+static void deal(struct memory_watch *watch, const struct smaps_area *area, struct part *parts,
+		 size_t count)
 {
 	const uint64_t *counts = count > 1 ? counts_of(&watch->look, parts, count) : NULL;
 	uint64_t pages = 0, done[4] = { 0 }, so_far = 0;
@@ -267,7 +282,8 @@ static void deal(struct memory_watch *watch, const struct smaps_area *area, stru
 	for (size_t i = 0; !counts && i < count; i++)
 		pages += (parts[i].end - parts[i].start) / MEMORY_PAGE;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t *numbers[4] = { &parts[i].rss, &parts[i].pss, &parts[i].private, &parts[i].swap };
+		uint64_t *numbers[4] = { &parts[i].rss, &parts[i].pss, &parts[i].private,
+					 &parts[i].swap };
 
 		so_far += counts ? counts[i] : (parts[i].end - parts[i].start) / MEMORY_PAGE;
 		for (unsigned n = 0; n < 4; n++) {
@@ -279,11 +295,13 @@ static void deal(struct memory_watch *watch, const struct smaps_area *area, stru
 	}
 }
 
-static void want_counted(struct memory_watch *watch, const struct smaps_area *area, struct part *parts, size_t count)
+static void want_counted(struct memory_watch *watch, const struct smaps_area *area,
+			 struct part *parts, size_t count)
 {
 	struct look *look = &watch->look;
 
-	if (count < 2 || !area->rss || (area->end - area->start) / MEMORY_PAGE > MEMORY_COUNTED_PAGES)
+	if (count < 2 || !area->rss ||
+	    (area->end - area->start) / MEMORY_PAGE > MEMORY_COUNTED_PAGES)
 		return;
 	*vec_push(&look->shared) = (struct shared_area){ .first = look->bounds.count, .ranges = count };
 	for (size_t i = 0; i <= count; i++) {
@@ -294,7 +312,8 @@ static void want_counted(struct memory_watch *watch, const struct smaps_area *ar
 
 /* What of the areas lies in which segment. What lies in none (calls were moving it) is left out. */
 static void make_parts(struct memory_watch *watch, struct process *p,
-		       void (*each)(struct memory_watch *, const struct smaps_area *, struct part *, size_t))
+		       void (*each)(struct memory_watch *, const struct smaps_area *, struct part *,
+				    size_t))
 {
 	const struct segments *s = &p->memory->segments;
 
@@ -303,9 +322,12 @@ static void make_parts(struct memory_watch *watch, struct process *p,
 		const struct smaps_area *area = &watch->look.smaps.areas.at[n];
 		size_t first = watch->parts.count;
 
-		for (size_t i = segments_find(s, area->start); i < s->pieces.count && s->pieces.at[i].start < area->end; i++) {
+		for (size_t i = segments_find(s, area->start);
+		     i < s->pieces.count && s->pieces.at[i].start < area->end; i++) {
 			const struct piece *piece = &s->pieces.at[i];
-			struct part *part = watch->parts.count > first ? &watch->parts.at[watch->parts.count - 1] : NULL;
+			struct part *part = watch->parts.count > first
+						    ? &watch->parts.at[watch->parts.count - 1]
+						    : NULL;
 
 			if (!part || part->segment != piece->segment) {
 				part = vec_push(&watch->parts);
@@ -331,7 +353,9 @@ static struct part *part_of(struct memory_watch *watch, uint64_t address)
 		else
 			high = middle;
 	}
-	return low < watch->parts.count && watch->parts.at[low].start <= address ? &watch->parts.at[low] : NULL;
+	return low < watch->parts.count && watch->parts.at[low].start <= address
+		       ? &watch->parts.at[low]
+		       : NULL;
 }
 
 /* ---- evidence ---- */
@@ -365,11 +389,14 @@ static struct piece *piece_at(const struct segments *s, uint64_t address)
 {
 	size_t i = segments_find(s, address);
 
-	return address && i < s->pieces.count && s->pieces.at[i].start <= address ? &s->pieces.at[i] : NULL;
+	return address && i < s->pieces.count && s->pieces.at[i].start <= address ? &s->pieces.at[i]
+										  : NULL;
 }
 
-/* A thread's stack from where it becomes accessible, as long as it was made; the kernel may have joined it with what is above. */
-static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_t bytes, bool ended, uint64_t now)
+/* A thread's stack from where it becomes accessible, as long as it was made; the kernel may have
+ * joined it with what is above. */
+static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_t bytes, bool ended,
+				   uint64_t now)
 {
 	const struct piece *piece = piece_at(s, address);
 	struct vm_segment *g = piece ? piece->segment : NULL;
@@ -380,11 +407,13 @@ static struct vm_segment *stack_at(struct segments *s, uint64_t address, uint64_
 		return NULL;
 	if (bytes && g->source >= SEGMENT_SEEN && address < start + bytes && start + bytes < g->end)
 		return segments_split(s, start, start + bytes, now);
-	/* glibc keeps the stacks of threads that have ended; but their place may have gone to something else */
+	/* glibc keeps the stacks of threads that have ended; but their place may have gone to
+	 * something else */
 	return ended && g->end - start != bytes ? NULL : g;
 }
 
-/* Where the threads' stacks are, their slots say, also of those that ended, until the slots are taken again. */
+/* Where the threads' stacks are, their slots say, also of those that ended, until the slots are
+ * taken again. */
 static void find_stacks(struct session *session, struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
@@ -392,40 +421,51 @@ static void find_stacks(struct session *session, struct process *p, uint64_t now
 
 	for (uint32_t i = 0, used = ring_threads_used(ring); i < used; i++) {
 		const struct shiny_thread *t = &ring->threads[i];
-		uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE), tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+		uint32_t state = __atomic_load_n(&t->state, __ATOMIC_ACQUIRE),
+			 tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 		uint64_t tls = __atomic_load_n(&t->tls, __ATOMIC_RELAXED);
 		bool ended = state != SHINY_SLOT_LIVE;
 		struct vm_segment *g;
 		struct piece *piece;
 		char name[24] = "";
 
-		if (!__atomic_load_n(&t->generation, __ATOMIC_RELAXED) || state == SHINY_SLOT_CLAIMED ||
-		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) != p->slot || __atomic_load_n(&t->start, __ATOMIC_RELAXED) < p->start)
+		if (!__atomic_load_n(&t->generation, __ATOMIC_RELAXED) ||
+		    state == SHINY_SLOT_CLAIMED ||
+		    __atomic_load_n(&t->process_slot, __ATOMIC_RELAXED) != p->slot ||
+		    __atomic_load_n(&t->start, __ATOMIC_RELAXED) < p->start)
 			continue;
 		g = tid == p->namespace_pid ? NULL : /* the main thread's has a name of its own */
-			stack_at(s, __atomic_load_n(&t->stack, __ATOMIC_RELAXED), __atomic_load_n(&t->stack_bytes, __ATOMIC_RELAXED), ended, now);
-		if (g && !(g->thread && g->sampled)) { /* twice, since threads are named a little after their start */
+			    stack_at(s, __atomic_load_n(&t->stack, __ATOMIC_RELAXED),
+				     __atomic_load_n(&t->stack_bytes, __ATOMIC_RELAXED), ended,
+				     now);
+		/* twice, since threads are named a little after their start */
+		if (g && !(g->thread && g->sampled)) {
 			if (!ended)
 				process_thread_name(p, tid, name, sizeof(name));
 			if (!g->thread || name[0]) {
-				g->thread = memory_text(session->memory, name[0] ? name : "(ended)");
+				g->thread =
+					memory_text(session->memory, name[0] ? name : "(ended)");
 				g->changed = true;
 			}
 		}
 		piece = piece_at(s, tls);
-		if (piece && !piece->segment->thread && piece->segment->anonymous && piece->segment->source >= SEGMENT_SEEN && !piece->segment->tls)
+		if (piece && !piece->segment->thread && piece->segment->anonymous &&
+		    piece->segment->source >= SEGMENT_SEEN && !piece->segment->tls)
 			piece->segment->tls = piece->segment->changed = true;
 	}
 }
 
-/* The memory of a module that is no mapping of its file: .bss, which the kernel may have joined with what the loader mapped next. */
+/* The memory of a module that is no mapping of its file: .bss, which the kernel may have joined
+ * with what the loader mapped next. */
 static void find_modules(struct process *p, uint64_t now)
 {
 	struct segments *s = &p->memory->segments;
 
 	for (size_t i = 0; i < s->pieces.count; i++) {
 		struct vm_segment *g = s->pieces.at[i].segment;
-		const struct mapping *m = g->sampled || g->module || g->shared ? NULL : space_find(&p->space, g->start);
+		const struct mapping *m = g->sampled || g->module || g->shared
+						  ? NULL
+						  : space_find(&p->space, g->start);
 		uint64_t end = m ? (m->end + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE : 0;
 
 		if (m && g->end > end && g->source >= SEGMENT_SEEN)
@@ -444,14 +484,19 @@ static void find_own(struct process *p, uint64_t now)
 	for (unsigned i = 0; i < SHINY_OWN && p->ring->header; i++) {
 		uint64_t start = __atomic_load_n(&p->ring->header->own[i].start, __ATOMIC_RELAXED);
 		uint64_t end = __atomic_load_n(&p->ring->header->own[i].end, __ATOMIC_RELAXED);
-		struct vm_segment *g = start < end ? segments_split(s, start / MEMORY_PAGE * MEMORY_PAGE,
-								    (end + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE, now) : NULL;
+		struct vm_segment *g =
+			start < end ? segments_split(s, start / MEMORY_PAGE * MEMORY_PAGE,
+						     (end + MEMORY_PAGE - 1) / MEMORY_PAGE *
+							     MEMORY_PAGE,
+						     now)
+				    : NULL;
 
 		if (g && !g->own)
 			g->own = g->changed = true;
 	}
 	for (size_t i = 0; i < s->pieces.count; i++)
-		if (s->pieces.at[i].segment->inode == p->ring->inode && s->pieces.at[i].segment->shared && !s->pieces.at[i].segment->own)
+		if (s->pieces.at[i].segment->inode == p->ring->inode &&
+		    s->pieces.at[i].segment->shared && !s->pieces.at[i].segment->own)
 			s->pieces.at[i].segment->own = s->pieces.at[i].segment->changed = true;
 }
 
@@ -461,8 +506,8 @@ static bool is_pool(const struct memory_watch *watch, const struct vm_segment *g
 }
 
 /*
- * Which parts are malloc's: all of a segment in which its blocks lie; in PartitionAlloc's pools the super page, which has one owner while it is
- * used.
+ * Which parts are malloc's: all of a segment in which its blocks lie; in PartitionAlloc's pools the
+ * super page, which has one owner while it is used.
  */
 static void find_malloc(struct memory_watch *watch, struct memory *m)
 {
@@ -475,22 +520,26 @@ static void find_malloc(struct memory_watch *watch, struct memory *m)
 	for (size_t i = 0; i < watch->parts.count; i++) {
 		const struct part *part = &watch->parts.at[i];
 		uint64_t region = part->start >> SUPER_PAGE_SHIFT;
-		bool there = m->malloc_regions.count && m->malloc_regions.at[m->malloc_regions.count - 1] == region;
+		bool there = m->malloc_regions.count &&
+			     m->malloc_regions.at[m->malloc_regions.count - 1] == region;
 
 		if (!is_pool(watch, part->segment)) {
-			if (part->malloc_blocks && part->segment->anonymous && !part->segment->blocks)
+			if (part->malloc_blocks && part->segment->anonymous &&
+			    !part->segment->blocks)
 				part->segment->blocks = part->segment->changed = true;
 			continue;
 		}
 		while (old < old_count && before[old] < region)
 			old++;
-		if (!there && part->rss && (part->malloc_blocks || (old < old_count && before[old] == region)))
+		if (!there && part->rss &&
+		    (part->malloc_blocks || (old < old_count && before[old] == region)))
 			*vec_push(&m->malloc_regions) = region;
 	}
 	free(before);
 }
 
-static bool is_malloc(const struct memory_watch *watch, const struct memory *m, const struct part *part, size_t *region)
+static bool is_malloc(const struct memory_watch *watch, const struct memory *m,
+		      const struct part *part, size_t *region)
 {
 	uint64_t of = part->start >> SUPER_PAGE_SHIFT;
 
@@ -503,12 +552,20 @@ static bool is_malloc(const struct memory_watch *watch, const struct memory *m, 
 
 /* ---- rows ---- */
 
-static void put_portions(struct session *session, struct vm_segment *g, const struct portion *now, uint64_t ns)
+static void put_portions(struct session *session, struct vm_segment *g, const struct portion *now,
+			 uint64_t ns)
 {
 	for (unsigned i = 0; i < PORTIONS; i++) {
-		struct store_residency row = { .segment = g->id, .malloc = i == PORTION_MALLOC, .time = ns, .committed = now[i].committed,
-					       .rss = now[i].rss, .pss = now[i].pss, .private_bytes = now[i].private, .swap = now[i].swap,
-					       .live_blocks = now[i].live_blocks, .live_bytes = now[i].live_bytes };
+		struct store_residency row = { .segment = g->id,
+					       .malloc = i == PORTION_MALLOC,
+					       .time = ns,
+					       .committed = now[i].committed,
+					       .rss = now[i].rss,
+					       .pss = now[i].pss,
+					       .private_bytes = now[i].private,
+					       .swap = now[i].swap,
+					       .live_blocks = now[i].live_blocks,
+					       .live_bytes = now[i].live_bytes };
 
 		if (!memcmp(&now[i], &g->last[i], sizeof(now[i])))
 			continue;
@@ -529,7 +586,8 @@ static void add_part(struct portion *to, const struct part *part, bool malloc)
 }
 
 /* What no segment has: in flux, or of a process that does not let us look. */
-static void put_remainder(struct session *session, struct process *p, const struct portion *rest, uint64_t now, uint64_t ns)
+static void put_remainder(struct session *session, struct process *p, const struct portion *rest,
+			  uint64_t now, uint64_t ns)
 {
 	struct memory *m = p->memory;
 	struct portion portions[PORTIONS] = { [PORTION_OTHER] = *rest };
@@ -544,15 +602,25 @@ static void put_remainder(struct session *session, struct process *p, const stru
 		put_portions(session, m->remainder, portions, ns);
 }
 
-static void put_look(struct session *session, struct process *p, const struct counting *counted, uint64_t now)
+static void put_look(struct session *session, struct process *p, const struct counting *counted,
+		     uint64_t now)
 {
 	struct memory_watch *watch = session->memory;
 	struct memory *m = p->memory;
 	const struct smaps *all = &watch->look.smaps;
 	uint64_t ns = ticks_ns(&session->ticks, now);
-	struct portion rest = { .rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap };
-	struct store_memory row = { .process = p->id, .time = ns, .areas = all->areas.count, .rss = all->rss, .pss = all->pss,
-				    .private_bytes = all->private, .swap = all->swap, .live_blocks = counted->blocks, .live_bytes = counted->bytes };
+	struct portion rest = {
+		.rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap
+	};
+	struct store_memory row = { .process = p->id,
+				    .time = ns,
+				    .areas = all->areas.count,
+				    .rss = all->rss,
+				    .pss = all->pss,
+				    .private_bytes = all->private,
+				    .swap = all->swap,
+				    .live_blocks = counted->blocks,
+				    .live_bytes = counted->bytes };
 	size_t region = 0;
 
 	for (size_t i = 0; i < m->segments.pieces.count;) {
@@ -561,7 +629,9 @@ static void put_look(struct session *session, struct process *p, const struct co
 
 		for (; i < m->segments.pieces.count && m->segments.pieces.at[i].segment == g; i++)
 			;
-		for (struct part *part = part_of(watch, g->start); part && part < watch->parts.at + watch->parts.count && part->start < g->end; part++) {
+		for (struct part *part = part_of(watch, g->start);
+		     part && part < watch->parts.at + watch->parts.count && part->start < g->end;
+		     part++) {
 			bool malloc = is_malloc(watch, m, part, &region);
 
 			if (part->segment != g)
@@ -591,8 +661,10 @@ static void note_refused(struct session *session, struct process *p)
 	if (p->memory->refused)
 		return;
 	p->memory->refused = true;
-	session_fail(session, store_put_note(session->store, p->id, "its memory could not be looked into: /proc/PID/smaps is refused to this user; of what "
-							 "is resident only the sum is known"));
+	session_fail(session, store_put_note(session->store, p->id,
+					     "its memory could not be looked into: /proc/PID/smaps "
+					     "is refused to this user; of what "
+					     "is resident only the sum is known"));
 }
 
 /* The list is taken in, and the pages are asked for of areas that hold several segments. */
@@ -610,7 +682,8 @@ static void take_list(struct session *session, struct process *p, uint64_t now)
 	}
 	for (size_t i = 0; i < smaps->areas.count; i++)
 		smaps->areas.at[i].text = memory_text(watch, smaps->areas.at[i].path);
-	segments_observe(&p->memory->segments, smaps->areas.at, smaps->areas.count, watch->flux.at, watch->flux.count, now);
+	segments_observe(&p->memory->segments, smaps->areas.at, smaps->areas.count, watch->flux.at,
+			 watch->flux.count, now);
 	find_own(p, now);
 	find_modules(p, now);
 	find_stacks(session, p, now);
@@ -640,6 +713,7 @@ void memory_take(struct session *session, uint64_t now)
 		spend(watch, watch->look_cost);
 		watch->looked_at = NULL;
 	}
-	if (!watch->looked_at && watch->look_state != LOOK_ASKED && watch->look_state != LOOK_COUNTING)
+	if (!watch->looked_at && watch->look_state != LOOK_ASKED &&
+	    watch->look_state != LOOK_COUNTING)
 		watch->look_state = LOOK_NONE;
 }

@@ -15,7 +15,8 @@
 #include "smaps.h"
 
 #define MEMORY_FIRST  UINT64_C(10000000)  /* ns from a process's start to the first look */
-#define MEMORY_CREDIT INT64_C(20000000)   /* ns of looking that a session may begin with, and the most that it can save up */
+/* ns of looking that a session may begin with, and the most that it can save up */
+#define MEMORY_CREDIT INT64_C(20000000)
 enum {
 	MEMORY_SHARE = 50,          /* looks may take one fiftieth of the time */
 	MEMORY_PAGE = 4096,
@@ -37,7 +38,8 @@ struct stillness {
 	uint64_t events; /* records applied */
 };
 
-/* An area that holds several segments: `ranges` of them between its bounds, which begin at look.bounds[first]. */
+/* An area that holds several segments: `ranges` of them between its bounds, which begin at
+ * look.bounds[first]. */
 struct shared_area {
 	size_t first, ranges;
 	bool counted;
@@ -73,7 +75,8 @@ struct memory_watch {
 	uint32_t ids;    /* the last segment's */
 	struct intern texts;
 	uint32_t heap;     /* id of "[heap]" */
-	uint32_t pools[2]; /* of PartitionAlloc's name for its memory, as it gives it and as kernels show it */
+	uint32_t pools[2]; /* of PartitionAlloc's name for its memory, as it gives it and as kernels
+	                    * show it */
 	VEC(struct vm_segment *) past;
 	uint64_t brief, brief_dropped;
 
@@ -100,7 +103,8 @@ struct memory {
 	bool refused;
 	struct stillness before;  /* the last look */
 	struct store_memory seen; /* its row */
-	VEC(uint64_t) malloc_regions;        /* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
+	/* super pages of PartitionAlloc that hold, or held, malloc's blocks; sorted */
+	VEC(uint64_t) malloc_regions;
 	struct vm_segment *remainder;           /* what belongs to none */
 };
 

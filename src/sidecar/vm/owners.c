@@ -10,7 +10,18 @@
 #include "../../base/text.h"
 
 enum fact {
-	FACT_OWN, FACT_NAME, FACT_FILE, FACT_THREAD, FACT_TLS, FACT_BLOCKS, FACT_CALLER, FACT_FUNCTION, FACT_MODULE, FACT_ALIGNED, FACT_CALL, FACT_ANY
+	FACT_OWN,
+	FACT_NAME,
+	FACT_FILE,
+	FACT_THREAD,
+	FACT_TLS,
+	FACT_BLOCKS,
+	FACT_CALLER,
+	FACT_FUNCTION,
+	FACT_MODULE,
+	FACT_ALIGNED,
+	FACT_CALL,
+	FACT_ANY
 };
 
 static const struct {
@@ -18,13 +29,15 @@ static const struct {
 	enum fact fact;
 	uint64_t least, most;
 } rules[] = {
-#define SHINY_OWNER(owner, detail, fact, pattern, least, most) { #owner, detail, pattern, FACT_##fact, least, most },
+#define SHINY_OWNER(owner, detail, fact, pattern, least, most) \
+	{ #owner, detail, pattern, FACT_##fact, least, most },
 #include "owners.def"
 #undef SHINY_OWNER
 };
 enum { RULES = sizeof(rules) / sizeof(*rules) };
 
-/* Names of anonymous memory as the kernel shows them, "[anon:NAME]", and as the program gave them. */
+/* Names of anonymous memory as the kernel shows them, "[anon:NAME]", and as the program gave
+ * them. */
 static bool name_matches(const char *pattern, const char *name)
 {
 	char inner[128];
@@ -43,7 +56,8 @@ static bool name_matches(const char *pattern, const char *name)
 static const char *caller(const struct owner_facts *f)
 {
 	for (unsigned i = 0; i < OWNER_FRAMES; i++)
-		if (f->callers[i] && strncmp(text_base(f->callers[i]), "libc.so", 7) && strncmp(text_base(f->callers[i]), "ld-linux", 8))
+		if (f->callers[i] && strncmp(text_base(f->callers[i]), "libc.so", 7) &&
+		    strncmp(text_base(f->callers[i]), "ld-linux", 8))
 			return text_base(f->callers[i]);
 	return f->callers[0] ? text_base(f->callers[0]) : "";
 }
@@ -89,7 +103,8 @@ static bool fits(unsigned row, const struct owner_facts *f, const char **says)
 		*says = f->module ? text_base(f->module) : "";
 		return f->module && !fnmatch(pattern, says[0], 0);
 	case FACT_ALIGNED:
-		return f->seen && !f->file && !f->name && f->start % (strtoull(pattern, NULL, 10) << 20) == 0;
+		return f->seen && !f->file && !f->name &&
+		       f->start % (strtoull(pattern, NULL, 10) << 20) == 0;
 	case FACT_CALL:
 		*says = caller(f);
 		return f->call && !f->file;

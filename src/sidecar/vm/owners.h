@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owners.h: whose a segment of memory is: the rules of owners.def applied to what is known about it.
+ * owners.h: whose a segment of memory is: the rules of owners.def applied to what is known about
+ * it.
  *
  * Runs: sidecar. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -23,7 +24,8 @@ struct owner_facts {
 	const char *functions[OWNER_FRAMES]; /* and their functions */
 };
 
-/* The row of owners.def that decides, and in words what of the owner's it is (into the facts, or a constant). */
+/* The row of owners.def that decides, and in words what of the owner's it is (into the facts, or a
+ * constant). */
 unsigned owners_find(const struct owner_facts *facts, const char **detail);
 const char *owners_name(unsigned row);
 

@@ -26,7 +26,8 @@ void segments_init(struct segments *s, uint32_t *ids)
 void segments_deinit(struct segments *s)
 {
 	for (size_t i = 0; i < s->pieces.count; i++)
-		if (i + 1 == s->pieces.count || s->pieces.at[i + 1].segment != s->pieces.at[i].segment)
+		if (i + 1 == s->pieces.count ||
+		    s->pieces.at[i + 1].segment != s->pieces.at[i].segment)
 			free(s->pieces.at[i].segment);
 	for (size_t i = 0; i < s->past.count; i++)
 		free(s->past.at[i]);
@@ -55,13 +56,15 @@ size_t segments_find(const struct segments *s, uint64_t address)
 static void insert(struct segments *s, size_t at, struct piece piece)
 {
 	(void)vec_push(&s->pieces);
-	memmove(&s->pieces.at[at + 1], &s->pieces.at[at], (s->pieces.count - 1 - at) * sizeof(*s->pieces.at));
+	memmove(&s->pieces.at[at + 1], &s->pieces.at[at],
+		(s->pieces.count - 1 - at) * sizeof(*s->pieces.at));
 	s->pieces.at[at] = piece;
 }
 
 static void erase(struct segments *s, size_t from, size_t to)
 {
-	memmove(&s->pieces.at[from], &s->pieces.at[to], (s->pieces.count - to) * sizeof(*s->pieces.at));
+	memmove(&s->pieces.at[from], &s->pieces.at[to],
+		(s->pieces.count - to) * sizeof(*s->pieces.at));
 	s->pieces.count -= to - from;
 }
 
@@ -79,7 +82,8 @@ static size_t cut(struct segments *s, uint64_t address)
 	return i;
 }
 
-/* Joins neighbours that no longer differ, from the one in front of `from` to the one behind `to`. */
+/* Joins neighbours that no longer differ, from the one in front of `from` to the one behind
+ * `to`. */
 static void join(struct segments *s, size_t from, size_t to)
 {
 	size_t kept = from ? from - 1 : 0, i = kept + 1;
@@ -98,7 +102,8 @@ static void join(struct segments *s, size_t from, size_t to)
 
 /* ---- segments ---- */
 
-static struct vm_segment *begin(struct segments *s, const struct vm_segment *like, uint64_t start, uint64_t end, uint64_t time)
+static struct vm_segment *begin(struct segments *s, const struct vm_segment *like, uint64_t start,
+				uint64_t end, uint64_t time)
 {
 	struct vm_segment *g = mem_alloc(sizeof(*g));
 
@@ -135,7 +140,8 @@ static void give(struct segments *s, size_t i, uint64_t to, struct vm_segment *g
 }
 
 /* `g` goes on as [start, end) of itself, whose pieces are there. */
-static struct vm_segment *rebound(struct segments *s, struct vm_segment *g, uint64_t start, uint64_t stop, uint64_t time)
+static struct vm_segment *rebound(struct segments *s, struct vm_segment *g, uint64_t start,
+				  uint64_t stop, uint64_t time)
 {
 	uint64_t further = g->anonymous ? 0 : start - g->start;
 	struct vm_segment *next = g;
@@ -154,7 +160,8 @@ static struct vm_segment *rebound(struct segments *s, struct vm_segment *g, uint
 }
 
 /* [from, to) of `g` is gone. */
-static void release(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to, uint64_t time)
+static void release(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to,
+		    uint64_t time)
 {
 	uint64_t start = g->start, stop = g->end;
 	size_t i = cut(s, from), k = cut(s, to);
@@ -176,24 +183,29 @@ static void release(struct segments *s, struct vm_segment *g, uint64_t from, uin
 	}
 }
 
-void segments_unmap(struct segments *s, uint64_t start, uint64_t stop, uint64_t begun, uint64_t time)
+void segments_unmap(struct segments *s, uint64_t start, uint64_t stop, uint64_t begun,
+		    uint64_t time)
 {
 	while (start < stop) {
 		size_t i = segments_find(s, start);
-		struct vm_segment *g = i < s->pieces.count && s->pieces.at[i].start < stop ? s->pieces.at[i].segment : NULL;
+		struct vm_segment *g = i < s->pieces.count && s->pieces.at[i].start < stop
+					       ? s->pieces.at[i].segment
+					       : NULL;
 		uint64_t next;
 
 		if (!g)
 			return;
 		next = g->end;
 		if (g->mapped <= begun)
-			release(s, g, g->start > start ? g->start : start, g->end < stop ? g->end : stop, time);
+			release(s, g, g->start > start ? g->start : start,
+				g->end < stop ? g->end : stop, time);
 		start = next;
 	}
 }
 
 /* A new segment over what is there. */
-static struct vm_segment *put(struct segments *s, const struct vm_segment *what, uint64_t start, uint64_t stop, unsigned prot, uint64_t time)
+static struct vm_segment *put(struct segments *s, const struct vm_segment *what, uint64_t start,
+			      uint64_t stop, unsigned prot, uint64_t time)
 {
 	struct vm_segment *g;
 
@@ -208,7 +220,8 @@ static struct vm_segment *at_address(const struct segments *s, uint64_t address)
 {
 	size_t i = segments_find(s, address);
 
-	return i < s->pieces.count && s->pieces.at[i].start <= address ? s->pieces.at[i].segment : NULL;
+	return i < s->pieces.count && s->pieces.at[i].start <= address ? s->pieces.at[i].segment
+								       : NULL;
 }
 
 void segments_map(struct segments *s, const struct vm_segment *what, uint64_t time)
@@ -217,8 +230,9 @@ void segments_map(struct segments *s, const struct vm_segment *what, uint64_t ti
 
 	if (what->start >= what->end)
 		return;
-	if (there && what->flags & MAP_FIXED && what->anonymous && !what->shared && there->anonymous && !there->shared &&
-	    there->start <= what->start && what->end <= there->end && what->end - what->start < there->end - there->start) {
+	if (there && what->flags & MAP_FIXED && what->anonymous && !what->shared &&
+	    there->anonymous && !there->shared && there->start <= what->start &&
+	    what->end <= there->end && what->end - what->start < there->end - there->start) {
 		segments_protect(s, what->start, what->end, what->prot, NEVER);
 		return;
 	}
@@ -228,7 +242,8 @@ void segments_map(struct segments *s, const struct vm_segment *what, uint64_t ti
 }
 
 /* The same for the kernel's word: of every segment. */
-static void set_prot(struct segments *s, uint64_t start, uint64_t stop, unsigned prot, uint64_t begun)
+static void set_prot(struct segments *s, uint64_t start, uint64_t stop, unsigned prot,
+		     uint64_t begun)
 {
 	size_t first = cut(s, start), i, last = cut(s, stop);
 
@@ -244,14 +259,16 @@ static void set_prot(struct segments *s, uint64_t start, uint64_t stop, unsigned
 	join(s, first, last);
 }
 
-void segments_protect(struct segments *s, uint64_t start, uint64_t stop, unsigned prot, uint64_t begun)
+void segments_protect(struct segments *s, uint64_t start, uint64_t stop, unsigned prot,
+		      uint64_t begun)
 {
 	if (start < stop)
 		set_prot(s, start, stop, prot & (PROT_READ | PROT_WRITE | PROT_EXEC), begun);
 }
 
 /* `g` is now as long as up to `stop`, in the same place. */
-static void extend(struct segments *s, struct vm_segment *g, uint64_t stop, unsigned prot, uint64_t time)
+static void extend(struct segments *s, struct vm_segment *g, uint64_t stop, unsigned prot,
+		   uint64_t time)
 {
 	uint64_t from = g->end;
 	size_t i;
@@ -263,11 +280,14 @@ static void extend(struct segments *s, struct vm_segment *g, uint64_t stop, unsi
 	join(s, i, i);
 }
 
-void segments_move(struct segments *s, uint64_t old, uint64_t old_bytes, uint64_t at, uint64_t bytes, unsigned flags, uint32_t stack,
-		   uint64_t begun, uint64_t time)
+void segments_move(struct segments *s, uint64_t old, uint64_t old_bytes, uint64_t at,
+		   uint64_t bytes, unsigned flags, uint32_t stack, uint64_t begun, uint64_t time)
 {
 	size_t i = segments_find(s, old);
-	struct piece *p = i < s->pieces.count && s->pieces.at[i].start <= old && s->pieces.at[i].segment->mapped <= begun ? &s->pieces.at[i] : NULL;
+	struct piece *p = i < s->pieces.count && s->pieces.at[i].start <= old &&
+					  s->pieces.at[i].segment->mapped <= begun
+				  ? &s->pieces.at[i]
+				  : NULL;
 	struct vm_segment like = { .anonymous = true };
 	unsigned prot = PROT_READ | PROT_WRITE;
 
@@ -294,7 +314,8 @@ void segments_move(struct segments *s, uint64_t old, uint64_t old_bytes, uint64_
 	put(s, &like, at, at + bytes, prot, time);
 }
 
-void segments_break(struct segments *s, uint64_t from, uint64_t to, uint32_t stack, uint32_t name, uint64_t time)
+void segments_break(struct segments *s, uint64_t from, uint64_t to, uint32_t stack, uint32_t name,
+		    uint64_t time)
 {
 	const uint64_t page = 4096;
 	struct vm_segment *below;
@@ -310,12 +331,19 @@ void segments_break(struct segments *s, uint64_t from, uint64_t to, uint32_t sta
 		extend(s, below, to, PROT_READ | PROT_WRITE, time);
 		return;
 	}
-	put(s, &(struct vm_segment){ .anonymous = true, .source = SEGMENT_BRK, .prot = PROT_READ | PROT_WRITE, .stack = stack, .name = name,
-				  .mapped = time }, from, to, PROT_READ | PROT_WRITE, time);
+	put(s,
+	    &(struct vm_segment){ .anonymous = true,
+				  .source = SEGMENT_BRK,
+				  .prot = PROT_READ | PROT_WRITE,
+				  .stack = stack,
+				  .name = name,
+				  .mapped = time },
+	    from, to, PROT_READ | PROT_WRITE, time);
 }
 
 /* [from, to) of `g` becomes a segment of its own; all of its bounds stay mapped. */
-static struct vm_segment *part(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to, uint64_t time)
+static struct vm_segment *part(struct segments *s, struct vm_segment *g, uint64_t from, uint64_t to,
+			       uint64_t time)
 {
 	uint64_t start = g->start, stop = g->end;
 	struct vm_segment *right;
@@ -351,7 +379,9 @@ void segments_name(struct segments *s, uint64_t start, uint64_t stop, uint32_t n
 {
 	while (start < stop) {
 		size_t i = segments_find(s, start);
-		struct vm_segment *g = i < s->pieces.count && s->pieces.at[i].start < stop ? s->pieces.at[i].segment : NULL;
+		struct vm_segment *g = i < s->pieces.count && s->pieces.at[i].start < stop
+					       ? s->pieces.at[i].segment
+					       : NULL;
 		uint64_t from, to;
 
 		if (!g)
@@ -403,11 +433,14 @@ static bool fluid(const struct flux *flux, size_t count, uint64_t start, uint64_
 }
 
 /* What is there between two areas of the list is there no more. */
-static void clear(struct segments *s, uint64_t start, uint64_t stop, const struct flux *flux, size_t flux_count, uint64_t time)
+static void clear(struct segments *s, uint64_t start, uint64_t stop, const struct flux *flux,
+		  size_t flux_count, uint64_t time)
 {
 	while (start < stop) {
 		size_t i = segments_find(s, start);
-		const struct piece *p = i < s->pieces.count && s->pieces.at[i].start < stop ? &s->pieces.at[i] : NULL;
+		const struct piece *p = i < s->pieces.count && s->pieces.at[i].start < stop
+						? &s->pieces.at[i]
+						: NULL;
 		uint64_t from, to;
 
 		if (!p)
@@ -429,9 +462,16 @@ static bool has_file(const struct smaps_area *area)
 
 static struct vm_segment seen_as(const struct smaps_area *area, uint64_t start)
 {
-	return (struct vm_segment){ .source = SEGMENT_SEEN, .shared = area->shared, .anonymous = !has_file(area), .prot = area->prot,
-				 .offset = has_file(area) ? area->offset + (start - area->start) : 0, .inode = area->inode, .device = area->device,
-				 .file = has_file(area) ? area->text : 0, .name = has_file(area) ? 0 : area->text };
+	return (struct vm_segment){ .source = SEGMENT_SEEN,
+				    .shared = area->shared,
+				    .anonymous = !has_file(area),
+				    .prot = area->prot,
+				    .offset = has_file(area) ? area->offset + (start - area->start)
+							     : 0,
+				    .inode = area->inode,
+				    .device = area->device,
+				    .file = has_file(area) ? area->text : 0,
+				    .name = has_file(area) ? 0 : area->text };
 }
 
 /* Whether the list can mean the segment that we know; then what it knows more is added. */
@@ -442,7 +482,8 @@ static bool agrees(struct vm_segment *g, const struct smaps_area *area)
 	if (!has_file(area)) {
 		if (!g->anonymous)
 			return false;
-		if (area->text && g->name != area->text && (!g->name || g->source >= SEGMENT_SEEN)) {
+		if (area->text && g->name != area->text &&
+		    (!g->name || g->source >= SEGMENT_SEEN)) {
 			g->name = area->text;
 			g->changed = true;
 		}
@@ -461,18 +502,23 @@ static bool agrees(struct vm_segment *g, const struct smaps_area *area)
 
 static bool alike(const struct vm_segment *a, const struct vm_segment *b)
 {
-	return a->source == SEGMENT_SEEN && b->source == SEGMENT_SEEN && a->shared == b->shared && a->anonymous == b->anonymous &&
-	       a->name == b->name && a->file == b->file && a->inode == b->inode && a->thread == b->thread && a->module == b->module && a->tls == b->tls &&
-	       a->own == b->own;
+	return a->source == SEGMENT_SEEN && b->source == SEGMENT_SEEN && a->shared == b->shared &&
+	       a->anonymous == b->anonymous && a->name == b->name && a->file == b->file &&
+	       a->inode == b->inode && a->thread == b->thread && a->module == b->module &&
+	       a->tls == b->tls && a->own == b->own;
 }
 
-/* Segments known only from the list that the kernel has in one area are one: it grew, or was found in steps. */
+/* Segments known only from the list that the kernel has in one area are one: it grew, or was found
+ * in steps. */
 static void unite(struct segments *s, const struct smaps_area *area, uint64_t time)
 {
-	for (size_t i = segments_find(s, area->start); i + 1 < s->pieces.count && s->pieces.at[i + 1].start < area->end; i++) {
-		struct vm_segment *a = s->pieces.at[i].segment, *b = s->pieces.at[i + 1].segment, *one;
+	for (size_t i = segments_find(s, area->start);
+	     i + 1 < s->pieces.count && s->pieces.at[i + 1].start < area->end; i++) {
+		struct vm_segment *a = s->pieces.at[i].segment, *b = s->pieces.at[i + 1].segment,
+				  *one;
 
-		if (a == b || a->end != b->start || a->start < area->start || b->end > area->end || !alike(a, b))
+		if (a == b || a->end != b->start || a->start < area->start || b->end > area->end ||
+		    !alike(a, b))
 			continue;
 		one = rebound(s, a, a->start, b->end, time);
 		one->blocks |= b->blocks;
@@ -481,18 +527,25 @@ static void unite(struct segments *s, const struct smaps_area *area, uint64_t ti
 		else
 			free(b);
 		join(s, i + 1, i + 1);
-		i = segments_find(s, one->start) - 1; /* again from it, wherever its pieces begin now */
+		/* again from it, wherever its pieces begin now */
+		i = segments_find(s, one->start) - 1;
 	}
 }
 
-static void compare(struct segments *s, const struct smaps_area *area, const struct flux *flux, size_t flux_count, uint64_t time)
+static void compare(struct segments *s, const struct smaps_area *area, const struct flux *flux,
+		    size_t flux_count, uint64_t time)
 {
 	uint64_t at = area->start;
 
 	while (at < area->end) {
 		size_t i = segments_find(s, at);
-		struct piece *p = i < s->pieces.count && s->pieces.at[i].start < area->end ? &s->pieces.at[i] : NULL;
-		uint64_t to = !p ? area->end : p->start > at ? p->start : p->end < area->end ? p->end : area->end;
+		struct piece *p = i < s->pieces.count && s->pieces.at[i].start < area->end
+					  ? &s->pieces.at[i]
+					  : NULL;
+		uint64_t to = !p		   ? area->end
+			      : p->start > at	   ? p->start
+			      : p->end < area->end ? p->end
+						   : area->end;
 		struct vm_segment seen = seen_as(area, at);
 
 		if (fluid(flux, flux_count, at, to)) {
@@ -513,8 +566,8 @@ static void compare(struct segments *s, const struct smaps_area *area, const str
 	unite(s, area, time);
 }
 
-void segments_observe(struct segments *s, const struct smaps_area *areas, size_t count, const struct flux *flux, size_t flux_count,
-		      uint64_t time)
+void segments_observe(struct segments *s, const struct smaps_area *areas, size_t count,
+		      const struct flux *flux, size_t flux_count, uint64_t time)
 {
 	uint64_t from = 0;
 

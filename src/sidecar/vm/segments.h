@@ -4,24 +4,30 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: one.
  *
- * A segment is a range that one mapping call made, for as long as its bounds stay the same: where a part of it is unmapped, it ends, and
- * what is left goes on as new segments of the same origin. Changes of protection do not end it: `committed` follows them. So a reservation of
- * 16 GiB in which an allocator opens a page here and there is one segment, and the table stays as short as the story is. For the same
- * reason anonymous memory that is mapped over a part of a larger anonymous segment is a change of that one (allocators give pages back so).
+ * A segment is a range that one mapping call made, for as long as its bounds stay the same: where a
+ * part of it is unmapped, it ends, and what is left goes on as new segments of the same origin.
+ * Changes of protection do not end it: `committed` follows them. So a reservation of 16 GiB in
+ * which an allocator opens a page here and there is one segment, and the table stays as short as
+ * the story is. For the same reason anonymous memory that is mapped over a part of a larger
+ * anonymous segment is a change of that one (allocators give pages back so).
  *
  *   pieces    [a,b) s1 rw | [b,c) s1 none | [c,d) s2 r | …      sorted, disjoint; neighbours differ in segment or protection
- *   invariant a segment's pieces are neighbours and cover [start, end); committed = sum of those that are accessible
+ *   invariant a segment's pieces are neighbours and cover [start, end); committed = sum of those
+ *   that are accessible
  *
- * Two sources: calls that passed the hooks, in the order of their records; and what the kernel listed (segments_observe), which wins: the
- * loader, glibc's own malloc and threads, and raw system calls pass no hook. A segment that is known from the list only is SEGMENT_SEEN.
+ * Two sources: calls that passed the hooks, in the order of their records; and what the kernel
+ * listed (segments_observe), which wins: the loader, glibc's own malloc and threads, and raw system
+ * calls pass no hook. A segment that is known from the list only is SEGMENT_SEEN.
  *
- * Threads of the program race: A unmaps a range, B is given it at once, and B's record may come first. A call that takes memory away says when it
- * began (`begun`), and spares what was mapped later than that. UINT64_MAX spares nothing.
+ * Threads of the program race: A unmaps a range, B is given it at once, and B's record may come
+ * first. A call that takes memory away says when it began (`begun`), and spares what was mapped
+ * later than that. UINT64_MAX spares nothing.
  *
- * Not covered: memory that a raw system call unmaps and another maps again in the same place and manner between two looks is taken for the same.
+ * Not covered: memory that a raw system call unmaps and another maps again in the same place and
+ * manner between two looks is taken for the same.
  *
- * A segment that no sample has seen (`sampled`) has no history that anybody could ask for: it is trimmed in place. Allocators map more than
- * they need and cut off what is not aligned, at once.
+ * A segment that no sample has seen (`sampled`) has no history that anybody could ask for: it is
+ * trimmed in place. Allocators map more than they need and cut off what is not aligned, at once.
  */
 #ifndef SHINY_SEGMENTS_H
 #define SHINY_SEGMENTS_H
@@ -41,15 +47,18 @@ enum segment_source {
 	SEGMENT_INHERITED,                         /* came along in a fork */
 };
 
-/* What is in memory of a segment. Of PartitionAlloc's pools some parts are malloc's, others not: each kind has a portion of its own. */
+/* What is in memory of a segment. Of PartitionAlloc's pools some parts are malloc's, others not:
+ * each kind has a portion of its own. */
 enum { PORTION_OTHER, PORTION_MALLOC, PORTIONS };
 struct portion {
 	uint64_t committed, rss, pss, private, swap; /* bytes */
-	uint64_t live_blocks, live_bytes;            /* malloc's in the one, garbage-collected objects in the other */
+	uint64_t live_blocks, live_bytes;            /* malloc's in the one, garbage-collected
+	                                              * objects in the other */
 };
 
 struct vm_segment {
-	uint32_t id, origin;  /* rows of the session file; origin: the first of those that one call made */
+	uint32_t id, origin;  /* rows of the session file; origin: the first of those that one call
+	                       * made */
 	uint64_t start, end;
 	uint64_t mapped;      /* ticks: when the program was given the memory; 0 unknown */
 	uint64_t born, ended; /* ticks; ended 0: there */
@@ -87,7 +96,8 @@ struct segments {
 	VEC(struct vm_segment *) past; /* those that ended, for the caller to take */
 	uint32_t *ids;              /* the last id that was given to a segment */
 	uint32_t process;           /* id, for the caller */
-	uint64_t corrected;         /* changes that only the kernel's list told, of ranges that calls had told of */
+	uint64_t corrected;         /* changes that only the kernel's list told, of ranges that
+	                             * calls had told of */
 };
 
 /* `ids` is shared by all processes of a session. */
@@ -96,26 +106,34 @@ void segments_deinit(struct segments *segments);
 /* A forked child's, as of `time`. */
 void segments_clone(struct segments *segments, const struct segments *parent, uint64_t time);
 
-/* A mapping call at `time`; of `what` start, end, stack, flags, prot, source, shared, anonymous, offset, name are read. Bounds are whole pages. */
+/* A mapping call at `time`; of `what` start, end, stack, flags, prot, source, shared, anonymous,
+ * offset, name are read. Bounds are whole pages. */
 void segments_map(struct segments *segments, const struct vm_segment *what, uint64_t time);
-void segments_unmap(struct segments *segments, uint64_t start, uint64_t end, uint64_t begun, uint64_t time);
-void segments_protect(struct segments *segments, uint64_t start, uint64_t end, unsigned prot, uint64_t begun);
+void segments_unmap(struct segments *segments, uint64_t start, uint64_t end, uint64_t begun,
+		    uint64_t time);
+void segments_protect(struct segments *segments, uint64_t start, uint64_t end, unsigned prot,
+		      uint64_t begun);
 /* mremap; `flags` its MREMAP_*. */
-void segments_move(struct segments *segments, uint64_t old, uint64_t old_bytes, uint64_t at, uint64_t bytes, unsigned flags, uint32_t stack,
-		   uint64_t begun, uint64_t time);
+void segments_move(struct segments *segments, uint64_t old, uint64_t old_bytes, uint64_t at,
+		   uint64_t bytes, unsigned flags, uint32_t stack, uint64_t begun, uint64_t time);
 /* The break went from `from` to `to`; `name` is the text of "[heap]". */
-void segments_break(struct segments *segments, uint64_t from, uint64_t to, uint32_t stack, uint32_t name, uint64_t time);
-void segments_name(struct segments *segments, uint64_t start, uint64_t end, uint32_t name, uint64_t time);
+void segments_break(struct segments *segments, uint64_t from, uint64_t to, uint32_t stack,
+		    uint32_t name, uint64_t time);
+void segments_name(struct segments *segments, uint64_t start, uint64_t end, uint32_t name,
+		   uint64_t time);
 /* [start, end) of one segment becomes one of its own. NULL: it is not in one. */
-struct vm_segment *segments_split(struct segments *segments, uint64_t start, uint64_t end, uint64_t time);
+struct vm_segment *segments_split(struct segments *segments, uint64_t start, uint64_t end,
+				  uint64_t time);
 
-/* Ranges that calls touched while the list was being read: what it says of them is neither old nor new. */
+/* Ranges that calls touched while the list was being read: what it says of them is neither old nor
+ * new. */
 struct flux {
 	uint64_t start, end;
 };
-/* The kernel's list as of `time`, sorted: afterwards the pieces cover exactly what it covers, but for `flux`. */
-void segments_observe(struct segments *segments, const struct smaps_area *areas, size_t count, const struct flux *flux, size_t flux_count,
-		      uint64_t time);
+/* The kernel's list as of `time`, sorted: afterwards the pieces cover exactly what it covers, but
+ * for `flux`. */
+void segments_observe(struct segments *segments, const struct smaps_area *areas, size_t count,
+		      const struct flux *flux, size_t flux_count, uint64_t time);
 
 /* Index of the first piece that ends behind `address`. */
 size_t segments_find(const struct segments *segments, uint64_t address);

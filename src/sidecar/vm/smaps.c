@@ -21,7 +21,9 @@ static uint64_t hex(const char **at)
 	uint64_t value = 0;
 
 	for (;; (*at)++) {
-		unsigned c = (unsigned char)**at, digit = c - '0' < 10 ? c - '0' : (c | 32) - 'a' < 6 ? (c | 32) - 'a' + 10 : 16;
+		unsigned c = (unsigned char)**at, digit = c - '0' < 10	       ? c - '0'
+							  : (c | 32) - 'a' < 6 ? (c | 32) - 'a' + 10
+									       : 16;
 
 		if (digit > 15)
 			return value;
@@ -46,7 +48,8 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* "55ee9a36c000-55ee9a36e000 r--p 00000000 fe:00 247134      /usr/bin/cat"; `end` is the line's, which becomes a terminator. */
+/* "55ee9a36c000-55ee9a36e000 r--p 00000000 fe:00 247134 /usr/bin/cat"; `end` is the line's, which
+ * becomes a terminator. */
 static bool parse_head(const char *line, char *end, struct smaps_area *out)
 {
 	const char *at = line;
@@ -60,7 +63,8 @@ static bool parse_head(const char *line, char *end, struct smaps_area *out)
 	out->end = hex(&at);
 	if (!take(&at, ' ') || end - at < 5)
 		return false;
-	out->prot = (uint8_t)((at[0] == 'r' ? PROT_READ : 0) | (at[1] == 'w' ? PROT_WRITE : 0) | (at[2] == 'x' ? PROT_EXEC : 0));
+	out->prot = (uint8_t)((at[0] == 'r' ? PROT_READ : 0) | (at[1] == 'w' ? PROT_WRITE : 0) |
+			      (at[2] == 'x' ? PROT_EXEC : 0));
 	out->shared = at[3] == 's';
 	at += 4;
 	if (!take(&at, ' '))
@@ -88,8 +92,13 @@ static const struct {
 	size_t offset; /* in struct smaps_area; several keys may add to one number */
 } fields[] = {
 #define FIELD(text, member) { text, sizeof(text) - 1, offsetof(struct smaps_area, member) }
-	FIELD("Rss:", rss), FIELD("Pss:", pss), FIELD("Private_Clean:", private), FIELD("Private_Dirty:", private), FIELD("Swap:", swap),
-	/* huge pages of hugetlbfs are in memory, though the kernel does not count them as resident: neither do we */
+	FIELD("Rss:", rss),
+	FIELD("Pss:", pss),
+	FIELD("Private_Clean:", private),
+	FIELD("Private_Dirty:", private),
+	FIELD("Swap:", swap),
+	/* huge pages of hugetlbfs are in memory, though the kernel does not count them as resident:
+	 * neither do we */
 #undef FIELD
 };
 
@@ -110,7 +119,8 @@ int smaps_parse(struct smaps *smaps)
 			for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 				const char *at = line + fields[i].bytes;
 
-				if (*line != *fields[i].key || strncmp(line, fields[i].key, fields[i].bytes))
+				if (*line != *fields[i].key ||
+				    strncmp(line, fields[i].key, fields[i].bytes))
 					continue;
 				while (*at == ' ')
 					at++;
@@ -124,7 +134,8 @@ int smaps_parse(struct smaps *smaps)
 			smaps->areas.count = 0;
 			return EBADMSG;
 		}
-		/* between two pages of text the process may have moved things about: what was told already is not counted twice */
+		/* between two pages of text the process may have moved things about: what was told
+		 * already is not counted twice */
 		if (smaps->areas.count > 1 && area->start < area[-1].end) {
 			if (area->end <= area[-1].end) {
 				smaps->areas.count--;
@@ -160,7 +171,8 @@ int smaps_read(struct smaps *smaps, uint32_t pid)
 			smaps->text_room = smaps->text_room ? smaps->text_room * 2 : 2 * TEXT_LEAST;
 			smaps->text = mem_resize(smaps->text, smaps->text_room, 1);
 		}
-		got = read(fd, smaps->text + smaps->text_bytes, smaps->text_room - smaps->text_bytes - 1);
+		got = read(fd, smaps->text + smaps->text_bytes,
+			   smaps->text_room - smaps->text_bytes - 1);
 		if (got > 0)
 			smaps->text_bytes += (size_t)got;
 		else if (got < 0)
@@ -215,7 +227,8 @@ bool smaps_totals(uint32_t pid, uint64_t *rss, uint64_t *swap)
 	char status[8192];
 	const char *at;
 
-	if (proc_read(pid, "status", status, sizeof(status)) <= 0 || !(at = strstr(status, "\nVmRSS:")))
+	if (proc_read(pid, "status", status, sizeof(status)) <= 0 ||
+	    !(at = strstr(status, "\nVmRSS:")))
 		return false;
 	for (at += 7; *at == '\t' || *at == ' ';)
 		at++;

@@ -4,7 +4,8 @@
  *
  * Runs: sidecar. Signals: no. Allocates: yes. Threads: any.
  *
- * The kernel writes the file a page of text at a time and lets the process run in between: it is no snapshot. Sizes are bytes.
+ * The kernel writes the file a page of text at a time and lets the process run in between: it is no
+ * snapshot. Sizes are bytes.
  */
 #ifndef SHINY_SMAPS_H
 #define SHINY_SMAPS_H
@@ -32,20 +33,23 @@ struct smaps {
 };
 
 /*
- * Reads it again into `smaps` (zeroed at first). 0, or an errno: ESRCH and ENOENT the process is gone, EACCES and EPERM we may not look,
- * ENODATA it has no memory any more, EBADMSG a text that is not understood.
+ * Reads it again into `smaps` (zeroed at first). 0, or an errno: ESRCH and ENOENT the process is
+ * gone, EACCES and EPERM we may not look, ENODATA it has no memory any more, EBADMSG a text that is
+ * not understood.
  */
 int smaps_read(struct smaps *smaps, uint32_t pid);
 int smaps_parse(struct smaps *smaps); /* the text that is there */
 void smaps_deinit(struct smaps *smaps);
 
 /*
- * How many pages of each range are in memory, from /proc/PID/pagemap: for areas that the kernel has merged out of several mappings. `bounds`
- * are ascending addresses, the ranges lie between neighbours; false: it cannot be read.
+ * How many pages of each range are in memory, from /proc/PID/pagemap: for areas that the kernel has
+ * merged out of several mappings. `bounds` are ascending addresses, the ranges lie between
+ * neighbours; false: it cannot be read.
  */
 bool smaps_count_pages(uint32_t pid, const uint64_t *bounds, size_t ranges, uint64_t *pages);
 
-/* The sums of a process that does not let us look at its parts: from /proc/PID/status, which everybody may read. False: gone. */
+/* The sums of a process that does not let us look at its parts: from /proc/PID/status, which
+ * everybody may read. False: gone. */
 bool smaps_totals(uint32_t pid, uint64_t *rss, uint64_t *swap);
 
 #endif

@@ -21,7 +21,9 @@ void books_begin(uint64_t events)
 
 static struct store_bucket *bucket_of(uint32_t process)
 {
-	uint64_t i = program.clock_ns / books.bucket_ns < BUCKETS ? program.clock_ns / books.bucket_ns : BUCKETS;
+	uint64_t i = program.clock_ns / books.bucket_ns < BUCKETS
+			     ? program.clock_ns / books.bucket_ns
+			     : BUCKETS;
 	struct store_bucket *b = &books.buckets[process][i];
 
 	b->process = process;
@@ -69,7 +71,8 @@ void books_began(const struct block *b)
 	bucket->alloc_bytes += b->size;
 }
 
-/* A block is counted in its row when it ends, or at the end: only then it is known whether its vptr was seen. */
+/* A block is counted in its row when it ends, or at the end: only then it is known whether its vptr
+ * was seen. */
 static struct store_stat *count_row(const struct block *b)
 {
 	struct store_stat *row = &books.stats[b->process][b->stack][b->vptr];
@@ -89,8 +92,10 @@ static struct store_stat *count_row(const struct block *b)
 void books_ended(const struct block *b, uint8_t by, bool by_realloc)
 {
 	uint64_t age = program.clock_ns - b->birth;
-	struct bin *bin = &books.bins[b->process][b->stack][b->vptr][age ? 63 - __builtin_clzll(age) : 0];
-	struct fate *fates[] = { &books.by_type[plan_type(b->stack, b->vptr)], &books.by_site[b->stack] };
+	struct bin *bin =
+		&books.bins[b->process][b->stack][b->vptr][age ? 63 - __builtin_clzll(age) : 0];
+	struct fate *fates[] = { &books.by_type[plan_type(b->stack, b->vptr)],
+				 &books.by_site[b->stack] };
 	struct store_bucket *bucket;
 
 	count_row(b)->frees++;
@@ -105,7 +110,8 @@ void books_ended(const struct block *b, uint8_t by, bool by_realloc)
 	for (int i = 0; i < 2; i++) {
 		fates[i]->destroyed++;
 		fates[i]->elsewhere += by != b->thread;
-		fates[i]->temporary += program.processes[b->process].births == b->number + by_realloc;
+		fates[i]->temporary +=
+			program.processes[b->process].births == b->number + by_realloc;
 	}
 }
 
@@ -123,10 +129,12 @@ void books_stayed(const struct block *b)
 
 /* ---- what the reports must say ---- */
 
-static void print(const char *kind, const char *name, const struct store_stat *sum, const struct fate *fate)
+static void print(const char *kind, const char *name, const struct store_stat *sum,
+		  const struct fate *fate)
 {
-	printf("%s %s %lu %lu %lu %lu %lu %lu %lu %lu\n", kind, name, sum->allocs, sum->bytes, sum->live, sum->live_bytes, fate->destroyed,
-	       fate->persistent, fate->elsewhere, fate->temporary);
+	printf("%s %s %lu %lu %lu %lu %lu %lu %lu %lu\n", kind, name, sum->allocs, sum->bytes,
+	       sum->live, sum->live_bytes, fate->destroyed, fate->persistent, fate->elsewhere,
+	       fate->temporary);
 }
 
 static void add(struct store_stat *to, const struct store_stat *row)
@@ -161,8 +169,12 @@ void books_print(void)
 		if (types[i].allocs)
 			print("type", name, &types[i], &books.by_type[i]);
 	}
-	printf("total events %lu\ntotal duration_ns %lu\ntotal allocs %lu\ntotal bytes %lu\ntotal frees %lu\ntotal live %lu\ntotal live_bytes %lu\n",
-	       program.events, program.clock_ns, all.allocs, all.bytes, all.frees, all.live, all.live_bytes);
-	printf("total reallocs %lu\ntotal inherited %lu\ntotal most_live %lu\ntotal vptrs %lu\ntotal strays %lu\ntotal wrong_family %lu\n",
-	       program.reallocs, program.inherited, books.live_most, program.vptrs, program.strays, program.wrong_family);
+	printf("total events %lu\ntotal duration_ns %lu\ntotal allocs %lu\ntotal bytes %lu\ntotal "
+	       "frees %lu\ntotal live %lu\ntotal live_bytes %lu\n",
+	       program.events, program.clock_ns, all.allocs, all.bytes, all.frees, all.live,
+	       all.live_bytes);
+	printf("total reallocs %lu\ntotal inherited %lu\ntotal most_live %lu\ntotal vptrs "
+	       "%lu\ntotal strays %lu\ntotal wrong_family %lu\n",
+	       program.reallocs, program.inherited, books.live_most, program.vptrs, program.strays,
+	       program.wrong_family);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * books.h: what a made-up program did, counted as a session counts it, and as the reports must have it.
+ * books.h: what a made-up program did, counted as a session counts it, and as the reports must have
+ * it.
  *
  * Runs: CLI, in tests. Allocates: 120 MB. Threads: one.
  */
@@ -28,7 +29,8 @@ struct books { /* by process, stack, and whether a vptr was seen */
 extern struct books books;
 
 void books_begin(uint64_t events);
-void books_live(const struct block *block, int sign); /* a block more, or fewer: what began counts itself */
+void books_live(const struct block *block, int sign); /* a block more, or fewer: what began counts
+                                                       * itself */
 void books_began(const struct block *block);
 /* `by`: thread. */
 void books_ended(const struct block *block, uint8_t by, bool by_realloc);

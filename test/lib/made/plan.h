@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan.h: what a made-up program can do: its call sites with what they make and how long that stays, and the routines that call them.
+ * plan.h: what a made-up program can do: its call sites with what they make and how long that
+ * stays, and the routines that call them.
  *
  * Runs: CLI, in tests. Allocates: nothing. Threads: one.
  *
- * Routines are fixed sequences of allocations, and three times of four are followed by the same one; 10,000 call sites make 2,000 types. All
- * choices, here and later, come from one generator with a fixed seed.
+ * Routines are fixed sequences of allocations, and three times of four are followed by the same
+ * one; 10,000 call sites make 2,000 types. All choices, here and later, come from one generator
+ * with a fixed seed.
  */
 #ifndef TEST_MADE_PLAN_H
 #define TEST_MADE_PLAN_H
@@ -31,7 +33,8 @@ extern uint32_t steps[ROUTINES * 8]; /* stacks, of one routine after the other *
 
 void plans_make(void);
 
-/* The type of its blocks as far as it is known, 0 unknown. Types with numbers that VPTR_EVERY divides have vptrs. */
+/* The type of its blocks as far as it is known, 0 unknown. Types with numbers that VPTR_EVERY
+ * divides have vptrs. */
 static inline uint32_t plan_type(uint32_t stack, bool vptr)
 {
 	return plans[stack].untyped && !vptr ? 0 : plans[stack].type;

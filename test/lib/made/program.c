@@ -10,7 +10,15 @@
 #include "plan.h"
 #include "session.h"
 
-enum { BURST = 128, NEAR = 65536, FAR = 4096, STRAY_EVERY = 100003, WRONG_EVERY = 10007, VPTR_AFTER = 8, NONE = 0 };
+enum {
+	BURST = 128,
+	NEAR = 65536,
+	FAR = 4096,
+	STRAY_EVERY = 100003,
+	WRONG_EVERY = 10007,
+	VPTR_AFTER = 8,
+	NONE = 0
+};
 
 struct thread {
 	uint8_t process;
@@ -109,7 +117,9 @@ static void decide_end(uint32_t thread, uint32_t n)
 {
 	const struct plan *plan = &plans[blocks.at[n].stack];
 	struct thread *t = &threads[thread];
-	double mean = plan->stays == FEW_EVENTS ? 12 : plan->stays == SOME_EVENTS ? 5000 : (double)program.wanted / 40;
+	double mean = plan->stays == FEW_EVENTS	   ? 12
+		      : plan->stays == SOME_EVENTS ? 5000
+						   : (double)program.wanted / 40;
 
 	if (plan->stays == OFTEN_FOR_EVER && !chance_one_in(4))
 		return;
@@ -133,7 +143,12 @@ static void allocate(uint32_t thread)
 	*b = (struct block){ .stack = stack, .size = plan->varies ? 1 + (uint32_t)chance_about(plan->size) : plan->size, .process = t->process,
 			     .thread = (uint8_t)thread, .number = ++p->births, .live = true };
 	b->address = take_address(p, b->size);
-	tell((struct event){ .kind = EVENT_ALLOC, .process = t->process, .thread = thread, .stack = stack, .address = b->address, .size = b->size,
+	tell((struct event){ .kind = EVENT_ALLOC,
+			     .process = t->process,
+			     .thread = thread,
+			     .stack = stack,
+			     .address = b->address,
+			     .size = b->size,
 			     .api = plan->api });
 	b->birth = program.clock_ns;
 	books_began(b);
@@ -141,7 +156,9 @@ static void allocate(uint32_t thread)
 	t->young_at = (t->young_at + 1) % VPTR_AFTER;
 	decide_end(thread, n);
 	if (++t->step == routines[t->routine].count) {
-		t->routine = chance_one_in(4) ? chance_below(1 + chance_below(1 + chance_below(ROUTINES))) : routines[t->routine].next;
+		t->routine = chance_one_in(4)
+				     ? chance_below(1 + chance_below(1 + chance_below(ROUTINES)))
+				     : routines[t->routine].next;
 		t->step = 0;
 	}
 }
@@ -158,8 +175,14 @@ static void grow(uint32_t thread, uint32_t n)
 		b->address = take_address(p, b->size);
 		give_back(p, old.address, old.size);
 	}
-	tell((struct event){ .kind = EVENT_REALLOC, .process = b->process, .thread = thread, .stack = b->stack, .address = b->address,
-			     .old_address = old.address, .size = b->size, .api = SHINY_API_REALLOC });
+	tell((struct event){ .kind = EVENT_REALLOC,
+			     .process = b->process,
+			     .thread = thread,
+			     .stack = b->stack,
+			     .address = b->address,
+			     .old_address = old.address,
+			     .size = b->size,
+			     .api = SHINY_API_REALLOC });
 	books_ended(&old, (uint8_t)thread, true);
 	b->number = p->births;
 	b->birth = program.clock_ns;
@@ -180,8 +203,13 @@ static void end(uint32_t thread, uint32_t n)
 		grow(thread, n);
 		return;
 	}
-	tell((struct event){ .kind = EVENT_FREE, .process = b->process, .thread = thread, .stack = STACKS + 1 + threads[thread].routine % FREERS, .address = b->address,
-			     .api = wrong ? SHINY_API_FREE : plan->freed, .size = !wrong && plan->freed == SHINY_API_DELETE ? b->size : 0 });
+	tell((struct event){ .kind = EVENT_FREE,
+			     .process = b->process,
+			     .thread = thread,
+			     .stack = STACKS + 1 + threads[thread].routine % FREERS,
+			     .address = b->address,
+			     .api = wrong ? SHINY_API_FREE : plan->freed,
+			     .size = !wrong && plan->freed == SHINY_API_DELETE ? b->size : 0 });
 	program.frees++;
 	program.wrong_family += wrong;
 	books_ended(b, (uint8_t)thread, false);
@@ -199,9 +227,14 @@ static bool read_vptr(uint32_t thread)
 	struct block *b = &blocks.at[n];
 
 	t->young[t->young_at] = NONE;
-	if (!n || !b->live || b->vptr || b->inherited || b->process != t->process || plans[b->stack].type % VPTR_EVERY)
+	if (!n || !b->live || b->vptr || b->inherited || b->process != t->process ||
+	    plans[b->stack].type % VPTR_EVERY)
 		return false;
-	tell((struct event){ .kind = EVENT_VPTR, .process = t->process, .thread = thread, .address = b->address, .vtable = plans[b->stack].type,
+	tell((struct event){ .kind = EVENT_VPTR,
+			     .process = t->process,
+			     .thread = thread,
+			     .address = b->address,
+			     .vtable = plans[b->stack].type,
 			     .api = SHINY_VPTR_SETTLED });
 	b->vptr = true;
 	program.vptrs++;
@@ -210,8 +243,12 @@ static bool read_vptr(uint32_t thread)
 
 static void stray(uint32_t thread)
 {
-	tell((struct event){ .kind = EVENT_FREE, .process = threads[thread].process, .thread = thread, .stack = STACKS + 1,
-			     .address = UINT64_C(0x10000) + 16 * program.strays++, .api = SHINY_API_FREE });
+	tell((struct event){ .kind = EVENT_FREE,
+			     .process = threads[thread].process,
+			     .thread = thread,
+			     .stack = STACKS + 1,
+			     .address = UINT64_C(0x10000) + 16 * program.strays++,
+			     .api = SHINY_API_FREE });
 }
 
 static void step(uint32_t thread)
@@ -258,9 +295,11 @@ static void fork_now(void)
 	for (unsigned c = 0; c < CLASSES; c++) {
 		size_t freed = program.processes[1].freed[c].count;
 
-		program.processes[2].freed[c].at = mem_zero(program.processes[1].freed[c].room + 1, sizeof(uint64_t));
+		program.processes[2].freed[c].at =
+			mem_zero(program.processes[1].freed[c].room + 1, sizeof(uint64_t));
 		if (freed)
-			memcpy(program.processes[2].freed[c].at, program.processes[1].freed[c].at, freed * sizeof(uint64_t));
+			memcpy(program.processes[2].freed[c].at, program.processes[1].freed[c].at,
+			       freed * sizeof(uint64_t));
 	}
 	program.processes[2].forked = program.clock_ns;
 	program.clock_ns += 1000;
@@ -277,7 +316,8 @@ static void fork_now(void)
 		program.inherited++;
 		books_live(&blocks.at[n], 1);
 		if (chance_one_in(8))
-			schedule(&threads[9 + chance_below(2)], n, chance_about((double)program.wanted / 100));
+			schedule(&threads[9 + chance_below(2)], n,
+				 chance_about((double)program.wanted / 100));
 	}
 }
 

@@ -2,12 +2,15 @@
 /*
  * program.h: a made-up program at work: which thread does what, and which block ends when.
  *
- * Runs: CLI, in tests. Allocates: 48 bytes a block, of as many as were live at once, and 3 MB. Threads: one.
+ * Runs: CLI, in tests. Allocates: 48 bytes a block, of as many as were live at once, and 3 MB.
+ * Threads: one.
  *
- * Ten threads of four processes, one of which is forked by another in the middle, take turns. A site's blocks live for a few events of their
- * thread, for thousands, for a fortieth of all events on the average, or for ever, so that about a hundredth as many blocks are live as there
- * are events. Some are buffers that grow by realloc; a tenth are freed by another thread. The allocator hands out the address that was freed last
- * in a size class. As what happens next is drawn, it is harder to predict, and so to pack and to read, than what programs do.
+ * Ten threads of four processes, one of which is forked by another in the middle, take turns. A
+ * site's blocks live for a few events of their thread, for thousands, for a fortieth of all events
+ * on the average, or for ever, so that about a hundredth as many blocks are live as there are
+ * events. Some are buffers that grow by realloc; a tenth are freed by another thread. The allocator
+ * hands out the address that was freed last in a size class. As what happens next is drawn, it is
+ * harder to predict, and so to pack and to read, than what programs do.
  *
  * Every event goes to session.h, every block to books.h.
  */

@@ -30,11 +30,16 @@ static void put_names(void)
 	must(store_put_number(store, "with_events", 1));
 	must(store_put_text(store, "version", "made"));
 	must(store_put_text(store, "command", "made"));
-	must(store_put_module(store, &(struct store_module){ .id = 1, .path = "/opt/made/bin/made", .build_id = "", .symbols = "dwarf" }));
+	must(store_put_module(store, &(struct store_module){ .id = 1,
+							     .path = "/opt/made/bin/made",
+							     .build_id = "",
+							     .symbols = "dwarf" }));
 	for (uint32_t i = 1; i <= STACKS + FREERS; i++) {
-		snprintf(function, sizeof(function), i <= STACKS ? "make_%" PRIu32 : "drop_%" PRIu32, i);
+		snprintf(function, sizeof(function),
+			 i <= STACKS ? "make_%" PRIu32 : "drop_%" PRIu32, i);
 		snprintf(file, sizeof(file), "/src/part%" PRIu32 ".cc", i % 97);
-		must(store_put_frame(store, i, 1, UINT64_C(0x1000) + 16 * i, &(struct store_frame_line){ function, file, i, false }, 1));
+		must(store_put_frame(store, i, 1, UINT64_C(0x1000) + 16 * i,
+				     &(struct store_frame_line){ function, file, i, false }, 1));
 	}
 	for (uint32_t i = 1; i <= STACKS + FREERS; i++) {
 		uint32_t frames[] = { i, 1 + i / 10, 1 + i / 100, 1 };
@@ -43,11 +48,20 @@ static void put_names(void)
 	}
 	for (uint32_t i = 1; i <= TYPES; i++) {
 		snprintf(function, sizeof(function), "made::Type%" PRIu32, i);
-		must(store_put_type(store, &(struct store_type){ .id = i, .name = function, .form = "object", .rule = i % VPTR_EVERY ? "variable" : "vptr",
-			.confidence = "high", .source = i % VPTR_EVERY ? "site" : "symbol" }));
+		must(store_put_type(store, &(struct store_type){
+						   .id = i,
+						   .name = function,
+						   .form = "object",
+						   .rule = i % VPTR_EVERY ? "variable" : "vptr",
+						   .confidence = "high",
+						   .source = i % VPTR_EVERY ? "site" : "symbol" }));
 		if (i % VPTR_EVERY == 0)
-			must(store_put_vtable(store, &(struct store_vtable){ .id = i, .module = 1, .vaddr = 0x900000 + 64 * i, .source = "symbol",
-				.type = function }));
+			must(store_put_vtable(store,
+					      &(struct store_vtable){ .id = i,
+								      .module = 1,
+								      .vaddr = 0x900000 + 64 * i,
+								      .source = "symbol",
+								      .type = function }));
 	}
 }
 
@@ -56,9 +70,21 @@ static void put_process(uint32_t id, uint64_t end)
 	char role[16];
 
 	snprintf(role, sizeof(role), "part-%" PRIu32, id);
-	must(store_put_process(store, &(struct store_process){ .id = id, .parent = id == 2 ? 1 : 0, .pid = 1000 + id, .name = "made", .role = role,
-		.executable = "/opt/made/bin/made", .command = "made", .start = program.processes[id].forked, .end = end, .ending = "exited",
-		.attach = "symbols", .attach_text = "made up", .forked = program.processes[id].forked, .status = 0 }));
+	must(store_put_process(store,
+			       &(struct store_process){ .id = id,
+							.parent = id == 2 ? 1 : 0,
+							.pid = 1000 + id,
+							.name = "made",
+							.role = role,
+							.executable = "/opt/made/bin/made",
+							.command = "made",
+							.start = program.processes[id].forked,
+							.end = end,
+							.ending = "exited",
+							.attach = "symbols",
+							.attach_text = "made up",
+							.forked = program.processes[id].forked,
+							.status = 0 }));
 }
 
 static void put_numbers(void)
@@ -79,8 +105,12 @@ static void put_numbers(void)
 				must(store_put_stat(store, row));
 				for (unsigned b = 0; b < BINS; b++)
 					if (books.bins[p][s][v][b].count)
-						must(store_put_lifetime(store, &(struct store_lifetime){ p, s, row->type, (uint8_t)b, false,
-							books.bins[p][s][v][b].count, books.bins[p][s][v][b].bytes }));
+						must(store_put_lifetime(
+							store,
+							&(struct store_lifetime){
+								p, s, row->type, (uint8_t)b, false,
+								books.bins[p][s][v][b].count,
+								books.bins[p][s][v][b].bytes }));
 			}
 			if (books.peaks[p][s].peak_blocks) {
 				books.peaks[p][s].process = p;
@@ -94,7 +124,11 @@ static void put_numbers(void)
 		put_process(p, program.clock_ns);
 	}
 	for (uint32_t t = 1; t <= THREADS; t++)
-		must(store_put_thread(store, &(struct store_thread){ .id = t, .process = thread_process[t], .tid = 2000 + t, .name = "made", .end = program.clock_ns }));
+		must(store_put_thread(store, &(struct store_thread){ .id = t,
+								     .process = thread_process[t],
+								     .tid = 2000 + t,
+								     .name = "made",
+								     .end = program.clock_ns }));
 	must(store_put_number(store, "duration_ns", program.clock_ns));
 	must(store_put_number(store, "records", program.events));
 }

@@ -2,7 +2,8 @@
 /*
  * session.h: writes down what a made-up program did, as the sidecar would have.
  *
- * Runs: CLI, in tests. Allocates: what the store's writer does. Threads: one. An error ends the process with status 4.
+ * Runs: CLI, in tests. Allocates: what the store's writer does. Threads: one. An error ends the
+ * process with status 4.
  */
 #ifndef TEST_MADE_SESSION_H
 #define TEST_MADE_SESSION_H

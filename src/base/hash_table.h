@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hash_table.h: finds an entry of an array by the hash of its key.
+ *
+ * Runs: sidecar, CLI. Signals: no. Allocates: 11 to 22 bytes an entry (mem.h). Threads: one a table.
+ *
+ * The owner keeps the entries in an array of its own, usually a VEC, and the table keeps, for each
+ * of them, its index and 32 bits of its hash. So a table knows neither keys nor types: it grows
+ * without asking the owner for hashes, and it holds several entries of one key where the owner adds
+ * them. A look-up compares 32 bits of the hash first, and asks the owner about the entry only where
+ * they are equal, once for nearly every key that is there and hardly ever for one that is not.
+ *
+ *	uint32_t at = hash_table_find(&table, hash, i, rows.at[i].key == key);
+ *
+ *	if (at == HASH_NONE) {
+ *		at = (uint32_t)rows.count;
+ *		*vec_push(&rows) = (struct row){ .key = key };
+ *		hash_table_add(&table, hash, at);
+ *	}
+ *
+ * Approach: open addressing, linear probing, at most three quarters full. A cell takes eight bytes,
+ * so that a search stays in one cache line as a rule. Removal closes the gap, and leaves no marks.
+ *
+ * Not for: maps that are asked about each event and whose cells hold the entry itself, to save the
+ * second cache miss (life_map.h, type_table.h, registry.h say so); more than 2^32 - 2 entries.
+ */
+#ifndef SHINY_HASH_TABLE_H
+#define SHINY_HASH_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_NONE UINT32_MAX
+
+struct hash_cell {
+	uint32_t hash;
+	uint32_t entry; /* index + 1; 0: empty */
+};
+struct hash_table { /* zeroed: empty */
+	struct hash_cell *cells;
+	size_t room; /* 0, or a power of two > count * 4 / 3 */
+	size_t count;
+};
+
+/*
+ * The index of an entry with this hash for which `same` holds, or HASH_NONE. `same` is an
+ * expression of `index`, the name that the caller chooses for it. `hash` is mixed in its low 32
+ * bits (hash.h, XXH3). Where `same` is never true, it is evaluated for every entry with this hash.
+ */
+#define hash_table_find(table, hash_of_key, index, same)                                           \
+	({                                                                                         \
+		const struct hash_table *table_ = (table);                                         \
+		uint32_t hash_ = (uint32_t)(hash_of_key), found_ = HASH_NONE;                      \
+		size_t mask_ = table_->room - 1;                                                   \
+		for (size_t at_ = hash_ & mask_; table_->room && table_->cells[at_].entry;         \
+		     at_ = (at_ + 1) & mask_) {                                                    \
+			const uint32_t index = table_->cells[at_].entry - 1;                       \
+			if (table_->cells[at_].hash == hash_ && (same)) {                          \
+				found_ = index;                                                    \
+				break;                                                             \
+			}                                                                          \
+		}                                                                                  \
+		found_;                                                                            \
+	})
+
+void hash_table_add(struct hash_table *table, uint64_t hash, uint32_t index);
+/* The entry is there. */
+void hash_table_remove(struct hash_table *table, uint64_t hash, uint32_t index);
+/* The entry is there, and has another index from now on: where the last of an array fills a gap. */
+void hash_table_move(struct hash_table *table, uint64_t hash, uint32_t from, uint32_t to);
+void hash_table_deinit(struct hash_table *table);
+
+#endif

@@ -1,0 +1,1 @@
+/* In a room that stands on no floor. */

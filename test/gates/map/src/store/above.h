@@ -1,0 +1,2 @@
+/* Includes below.h, which includes it. */
+#include "below.h"

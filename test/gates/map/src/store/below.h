@@ -1,0 +1,2 @@
+/* Includes above.h, which includes it. */
+#include "above.h"

@@ -297,7 +297,7 @@ static void fill_header(struct shiny_header *h, const struct shiny_header *plan,
 	h->magic = SHINY_MAGIC;
 	h->version = SHINY_VERSION;
 	h->header_bytes = sizeof(*h);
-	h->layout = SHINY_LAYOUT;
+	h->layout = shiny_layout();
 	h->ring_bytes = plan->ring_bytes;
 	h->notices_at = plan->notices_at;
 	h->processes_at = plan->processes_at;

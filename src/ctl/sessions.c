@@ -129,7 +129,7 @@ static struct shiny_header *map_header(int directory, const char *name, int *fd)
 	if (header != MAP_FAILED) {
 		if (__atomic_load_n(&header->ready, __ATOMIC_ACQUIRE) == 1 /* [ready] */ &&
 		    header->magic == SHINY_MAGIC && header->version == SHINY_VERSION &&
-		    header->layout == SHINY_LAYOUT)
+		    header->layout == shiny_layout())
 			return header;
 		munmap(header, sizeof(*header));
 	}

@@ -54,7 +54,7 @@ static inline bool rd_open(struct rd *r, const char *path)
 	r->bytes = (size_t)st.st_size;
 	r->h = mmap(NULL, r->bytes, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
-	return r->h != MAP_FAILED && r->h->magic == SHINY_MAGIC && r->h->layout == SHINY_LAYOUT;
+	return r->h != MAP_FAILED && r->h->magic == SHINY_MAGIC && r->h->layout == shiny_layout();
 }
 
 /* The ring of a session directory; false: there is none. */

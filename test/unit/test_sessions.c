@@ -12,9 +12,9 @@
 
 int main(void)
 {
-	static struct shiny_header header = { .magic = SHINY_MAGIC,
-					      .version = SHINY_VERSION,
-					      .layout = SHINY_LAYOUT };
+	struct shiny_header header = { .magic = SHINY_MAGIC,
+				       .version = SHINY_VERSION,
+				       .layout = shiny_layout() };
 	char directory[] = "/tmp/test_sessions.XXXXXX", path[64];
 	struct session_directory look;
 	int fd;

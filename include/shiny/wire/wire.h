@@ -2,12 +2,12 @@
 /*
  * wire.h: the mapped format that the library writes and the sidecar reads.
  *
- * Runs:      both sides. Nothing here executes.
+ * Runs:      both sides.
  * Signals:   –    Allocates: –    Threads: –
  *
- * This file is the single source of truth of the format. It includes <stddef.h> and <stdint.h>
- * only, and asserts the size and offset of every field that crosses. How the words may be read and
- * written, and in which order, is ring.h's.
+ * This file describes the format; layout.def lists the size and offset of every field, which both
+ * sides assert and sign. It includes <stddef.h> and <stdint.h> only. ring.h says how the words may
+ * be read and written, and in which order.
  *
  * A ring is one file an exec'd image, `ring.<pid>.<n>` in the session directory:
  *
@@ -49,10 +49,10 @@
  */
 #define SHINY_GUESTS "shiny/"
 #define SHINY_ROOT_ROOM (UINT64_C(512) << 20)
-#define SHINY_RING_PREFIX "ring."            /* ring.<pid>.<n>, mode 0600 */
-#define SHINY_SIDECAR_LOCK "sidecar.lock"  /* flock held exclusively by the one sidecar while it serves the directory; not
-                                                * empty: it is writing the end of its session, and
-                                                * drains no ring any more */
+#define SHINY_RING_PREFIX "ring." /* ring.<pid>.<n>, mode 0600 */
+/* The one sidecar holds an exclusive flock on this file while it serves the directory. Not empty:
+ * it writes the end of its session and drains no ring any more. */
+#define SHINY_SIDECAR_LOCK "sidecar.lock"
 /*
  * unrecorded.<pid>.<n>: a program that is not recorded; a symbolic link
  * (interpose/boot/say_unrecorded.c says why). It leads nowhere, its text says, a line each: a word
@@ -69,12 +69,11 @@ enum {
 	SHINY_CHUNK_BYTES = 64 * 1024,
 	SHINY_SMALL_BYTES = 4 * 1024,
 	SHINY_RECORD_BYTES = 16,
-	SHINY_CHUNK_RECORDS = SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES -
-			      4, /* the chunk's header takes four records' room */
+	/* the chunk's header takes the room of four records */
+	SHINY_CHUNK_RECORDS = SHINY_CHUNK_BYTES / SHINY_RECORD_BYTES - 4,
 	SHINY_SMALL_RECORDS = SHINY_SMALL_BYTES / SHINY_RECORD_BYTES - 4,
-	SHINY_PROCESSES_MAX =
-		64 *
-		1024, /* slots of a ring's tables; how many there are goes by its size (attach.c) */
+	/* slots of a ring's tables; their number depends on the ring's size (attach.c) */
+	SHINY_PROCESSES_MAX = 64 * 1024,
 	SHINY_THREADS_MAX = 64 * 1024,
 	SHINY_NOTICES = 256,
 	SHINY_FRAMES_MAX = 64,
@@ -182,8 +181,9 @@ struct shiny_record {
 };
 
 /* STACK_LIKE's aux; each number is at most SHINY_FRAMES_MAX. */
-#define SHINY_LIKE(frames, inner, skip, kept)                                                                                 \
-	((uint64_t)(frames) | (uint64_t)(inner) << 8 | (uint64_t)(skip) << 16 | (uint64_t)(kept) << 24)
+#define SHINY_LIKE(frames, inner, skip, kept)                                        \
+	((uint64_t)(frames) | (uint64_t)(inner) << 8 | (uint64_t)(skip) << 16 |       \
+	 (uint64_t)(kept) << 24)
 #define SHINY_LIKE_FRAMES(aux) ((uint32_t)((aux) & 0xff))
 #define SHINY_LIKE_INNER(aux)  ((uint32_t)((aux) >> 8 & 0xff))
 #define SHINY_LIKE_SKIP(aux)   ((uint32_t)((aux) >> 16 & 0xff))
@@ -398,7 +398,8 @@ enum shiny_chunk_phase {
 /*   63 ─── 32 31 ────── 8 7 ── 0
  *   sequence   thread slot  phase     sequence: 0, 1, 2, … within one generation of the thread slot
  */
-#define SHINY_CHUNK_STATE(phase, thread, sequence) ((uint64_t)(sequence) << 32 | (uint64_t)(thread) << 8 | (uint64_t)(phase))
+#define SHINY_CHUNK_STATE(phase, thread, sequence) \
+	((uint64_t)(sequence) << 32 | (uint64_t)(thread) << 8 | (uint64_t)(phase))
 #define SHINY_CHUNK_PHASE(word)    ((unsigned)((word) & 0xff))
 #define SHINY_CHUNK_THREAD(word)   ((uint32_t)((word) >> 8 & 0xffffff))
 #define SHINY_CHUNK_SEQUENCE(word) ((uint32_t)((word) >> 32))
@@ -435,7 +436,7 @@ struct shiny_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t header_bytes;
-	uint64_t layout; /* SHINY_LAYOUT */
+	uint64_t layout; /* shiny_layout() */
 	uint64_t ring_bytes;
 	/* offsets from the start of the file, bytes */
 	uint64_t notices_at, processes_at, threads_at, states_at, smalls_at, chunks_at;
@@ -488,46 +489,57 @@ struct shiny_header {
 	                                                 * the ring: not the program's memory */
 };
 
-_Static_assert(sizeof(struct shiny_record) == SHINY_RECORD_BYTES, "record");
-_Static_assert(sizeof(struct shiny_wide) == 16 && sizeof(struct shiny_map) == 64 &&
-		       sizeof(struct shiny_object_kinds) == 32 &&
-		       sizeof(struct shiny_class) == 48 &&
-		       SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0 &&
-		       sizeof(struct shiny_tag) == 16 &&
-		       SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0,
-	       "payloads");
-_Static_assert(sizeof(struct shiny_module) == 64 && offsetof(struct shiny_module, build_id) == 32,
-	       "module payload");
-_Static_assert(sizeof(struct shiny_self) == 8, "a process's own slot");
-_Static_assert(sizeof(struct shiny_process) == 256 &&
-		       offsetof(struct shiny_process, counters) == 64,
-	       "process slot");
-_Static_assert(sizeof(struct shiny_notice) == 192 && offsetof(struct shiny_notice, path) == 56,
-	       "notice");
-_Static_assert(sizeof(struct shiny_thread) == 64 && offsetof(struct shiny_thread, start) == 24,
-	       "thread slot");
-_Static_assert(sizeof(struct shiny_chunk) == 64 && offsetof(struct shiny_chunk, records) == 64,
-	       "chunk");
-_Static_assert(SHINY_SMALL_RECORDS *SHINY_RECORD_BYTES + 64 == SHINY_SMALL_BYTES &&
-		       SHINY_CHUNK_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_CHUNK_BYTES,
-	       "chunks are full of records");
-_Static_assert(offsetof(struct shiny_header, recording) % 64 == 0,
-	       "control words have a cache line of their own");
-_Static_assert(offsetof(struct shiny_header, chunk_hint) % 64 == 0,
-	       "so have the writers' shared words");
-_Static_assert(sizeof(struct shiny_header) <= 4096, "the header fits its page");
-_Static_assert(SHINY_REC_KINDS <= 1 << SHINY_KIND_BITS && SHINY_APIS <= 1 << SHINY_API_BITS,
-	       "codes fit their fields");
+/* ---- what both sides must have alike: layout.def ---- */
+
+#define SHINY_STRUCT(name, bytes) \
+	_Static_assert(sizeof(struct shiny_##name) == (bytes), #name);
+#define SHINY_FIELD(name, field, offset) \
+	_Static_assert(offsetof(struct shiny_##name, field) == (offset), #name "." #field);
+#define SHINY_LIMIT(name, value) _Static_assert(name == (value), #name);
+#include <shiny/wire/layout.def>
+#undef SHINY_STRUCT
+#undef SHINY_FIELD
+#undef SHINY_LIMIT
+
+/* The signature in a ring's header: FNV-1a over layout.def, as the compiler sees it. */
+static inline uint64_t shiny_layout(void)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+#define SHINY_MIX(value) hash = (hash ^ (uint64_t)(value)) * UINT64_C(0x100000001b3);
+#define SHINY_STRUCT(name, bytes) SHINY_MIX(sizeof(struct shiny_##name))
+#define SHINY_FIELD(name, field, offset) SHINY_MIX(offsetof(struct shiny_##name, field))
+#define SHINY_LIMIT(name, value) SHINY_MIX(name)
+#include <shiny/wire/layout.def>
+#undef SHINY_STRUCT
+#undef SHINY_FIELD
+#undef SHINY_LIMIT
+#undef SHINY_MIX
+	return hash;
+}
+
+/* Payloads are whole records, and chunks are full of them. */
+_Static_assert(sizeof(struct shiny_wide) % SHINY_RECORD_BYTES == 0, "wide");
+_Static_assert(sizeof(struct shiny_map) % SHINY_RECORD_BYTES == 0, "map");
+_Static_assert(sizeof(struct shiny_object_kinds) % SHINY_RECORD_BYTES == 0, "object kinds");
+_Static_assert(sizeof(struct shiny_class) % SHINY_RECORD_BYTES == 0, "class");
+_Static_assert(sizeof(struct shiny_tag) % SHINY_RECORD_BYTES == 0, "tag");
+_Static_assert(sizeof(struct shiny_module) % SHINY_RECORD_BYTES == 0, "module");
+_Static_assert(SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0, "class name");
+_Static_assert(SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0, "tag name");
+_Static_assert(SHINY_SMALL_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_SMALL_BYTES, "small chunk");
+_Static_assert(SHINY_CHUNK_RECORDS * SHINY_RECORD_BYTES + 64 == SHINY_CHUNK_BYTES, "large chunk");
+
+/* Words that different sides write have a cache line of their own; the header fits its page. */
+_Static_assert(offsetof(struct shiny_header, recording) % 64 == 0, "control words");
+_Static_assert(offsetof(struct shiny_header, chunk_hint) % 64 == 0, "the writers' shared words");
+_Static_assert(sizeof(struct shiny_header) <= 4096, "the header's page");
+
+/* Codes and fields fit their bits. */
+_Static_assert(SHINY_REC_KINDS <= 1 << SHINY_KIND_BITS, "record kinds");
+_Static_assert(SHINY_APIS <= 1 << SHINY_API_BITS, "functions");
 _Static_assert(SHINY_ADDRESS_SHIFT + 47 - SHINY_GRANULE_SHIFT == 64, "an address fills w0");
 _Static_assert(SHINY_DT_SHIFT + SHINY_DT_BITS == 64, "the fields fill w1");
 _Static_assert(SHINY_OBJECT_WIDE_SHIFT + SHINY_OBJECT_INDEX_BITS <= 64, "so do an object's");
-
-/* A number that changes when any crossing size, offset or limit does. */
-#define SHINY_MIX(h, v) (((h) ^ (uint64_t)(v)) * UINT64_C(0x100000001b3))
-#define SHINY_LAYOUT                                                                                                         \
-	SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(SHINY_MIX(UINT64_C(0xcbf29ce484222325), \
-		sizeof(struct shiny_header) + sizeof(struct shiny_map) + SHINY_NOTICES * sizeof(struct shiny_notice)), offsetof(struct shiny_header, recording)),            \
-		offsetof(struct shiny_header, notes)), offsetof(struct shiny_header, counters)), sizeof(struct shiny_process)), \
-		sizeof(struct shiny_thread)), SHINY_COUNTERS), SHINY_REC_KINDS), SHINY_APIS)
 
 #endif

@@ -53,12 +53,12 @@ static struct shiny_err *check(struct ring_file *a)
 						  a->path, version, SHINY_VERSION),
 					"use the shinyctl that was installed with the libshiny.so "
 					"that recorded it");
-	if (layout != SHINY_LAYOUT || header_bytes != sizeof(struct shiny_header))
+	if (layout != shiny_layout() || header_bytes != sizeof(struct shiny_header))
 		return shiny_err_advise(
 			shiny_err(SHINY_ERR_OTHER,
 				  "%s: the ring's layout is %016" PRIx64 " (header %" PRIu32
 				  " bytes); this shinyctl reads %016" PRIx64 " (%zu bytes)",
-				  a->path, layout, header_bytes, SHINY_LAYOUT,
+				  a->path, layout, header_bytes, shiny_layout(),
 				  sizeof(struct shiny_header)),
 			"use the shinyctl that was installed with the libshiny.so that recorded "
 			"it");

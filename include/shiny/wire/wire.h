@@ -5,7 +5,7 @@
  * Runs:      both sides.
  * Signals:   –    Allocates: –    Threads: –
  *
- * This file describes the format; layout.def lists the size and offset of every field, which both
+ * This file describes the format; offsets.def lists the size and offset of every field, which both
  * sides assert and sign. It includes <stddef.h> and <stdint.h> only. ring.h says how the words may
  * be read and written, and in which order.
  *
@@ -489,19 +489,19 @@ struct shiny_header {
 	                                                 * the ring: not the program's memory */
 };
 
-/* ---- what both sides must have alike: layout.def ---- */
+/* ---- what both sides must have alike: offsets.def ---- */
 
 #define SHINY_STRUCT(name, bytes) \
 	_Static_assert(sizeof(struct shiny_##name) == (bytes), #name);
 #define SHINY_FIELD(name, field, offset) \
 	_Static_assert(offsetof(struct shiny_##name, field) == (offset), #name "." #field);
 #define SHINY_LIMIT(name, value) _Static_assert(name == (value), #name);
-#include <shiny/wire/layout.def>
+#include <shiny/wire/offsets.def>
 #undef SHINY_STRUCT
 #undef SHINY_FIELD
 #undef SHINY_LIMIT
 
-/* The signature in a ring's header: FNV-1a over layout.def, as the compiler sees it. */
+/* The signature in a ring's header: FNV-1a over offsets.def, as the compiler sees it. */
 static inline uint64_t shiny_layout(void)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -510,7 +510,7 @@ static inline uint64_t shiny_layout(void)
 #define SHINY_STRUCT(name, bytes) SHINY_MIX(sizeof(struct shiny_##name))
 #define SHINY_FIELD(name, field, offset) SHINY_MIX(offsetof(struct shiny_##name, field))
 #define SHINY_LIMIT(name, value) SHINY_MIX(name)
-#include <shiny/wire/layout.def>
+#include <shiny/wire/offsets.def>
 #undef SHINY_STRUCT
 #undef SHINY_FIELD
 #undef SHINY_LIMIT

@@ -7,7 +7,7 @@
  * and then execs), with a /dev/shm of its own or below another root cannot open it, although
  * nothing else keeps it from being recorded. The approach. An abstract socket has no path and no
  * mode: every process of the network namespace reaches it. The sidecar listens at one
- * (src/sidecar/intake/guests.c), makes the ring file in its directory as everybody's is made, and
+ * (src/sidecar/ring/guests.c), makes the ring file in its directory as everybody's is made, and
  * passes the descriptor. Who asks has only that descriptor: its own ring, and nothing else of the
  * session, be it another's ring, the directory, or the session file. Who may ask? Whoever knows the
  * session's key (wire.h), which only the environment of the session's programs holds, and the

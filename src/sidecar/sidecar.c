@@ -43,9 +43,9 @@
 
 #include "../base/text.h"
 #include "process/notices.h"
-#include "process/proc.h"
-#include "session.h"
-#include "intake/torn.h"
+#include "proc/proc.h"
+#include "state/session.h"
+#include "ring/torn.h"
 #include "process/unrecorded.h"
 
 #define MS UINT64_C(1000000)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/sidecar/intake/record_decode.h"
+#include "../../src/sidecar/ring/record_decode.h"
 #include "check.h"
 
 /* as many as a chunk's bytes */

@@ -7,7 +7,7 @@
 #include <semaphore.h>
 #include <unistd.h>
 
-#include "../../src/sidecar/process/errands.h"
+#include "../../src/sidecar/proc/errands.h"
 #include "check.h"
 
 enum { ERRANDS = 5 };

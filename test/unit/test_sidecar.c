@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "../../src/sidecar/intake/ring_file.h"
+#include "../../src/sidecar/ring/ring_file.h"
 #include "../../src/sidecar/sidecar.h"
 #include "../../src/store/store.h"
 #include "ring_writer.h"

@@ -37,7 +37,7 @@
 #include "../../base/program.h"
 #include "../../base/rlimits.h"
 #include "../../base/units.h"
-#include "../../sidecar/intake/guests.h"
+#include "../../sidecar/ring/guests.h"
 #include "../../chrome/client.h"
 #include "../closing.h"
 #include "../prepare.h"

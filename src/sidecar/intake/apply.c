@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 
 #include "apply.h"
-#include "../process/proc.h"
+#include "../proc/proc.h"
 
 static const uint8_t ranks[4] = { [SHINY_VPTR_SETTLED] = 3,
 				  [SHINY_VPTR_FLUSH] = 2,

@@ -9,7 +9,7 @@
 #ifndef SHINY_APPLY_H
 #define SHINY_APPLY_H
 
-#include "../session.h"
+#include "../state/session.h"
 
 /* Late ones as they would have been in time: whether a fork lies before or behind them is told by
  * these nanoseconds (analysis/lives.c). */

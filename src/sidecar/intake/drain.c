@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../session.h"
+#include "../state/session.h"
 
 void stream_destroy(struct stream *stream)
 {

@@ -9,7 +9,7 @@
 #define SHINY_BLOCK_TYPES_H
 
 #include "../../../symbolizer/sym.h"
-#include "../session.h"
+#include "../state/session.h"
 
 /* What names there are, indexed by the ids of ids.h; [0] is unused. */
 struct types_names {

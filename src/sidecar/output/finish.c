@@ -20,7 +20,7 @@
 #include "../../../symbolizer/sym.h"
 #include "../../base/progress.h"
 #include "../../base/text.h"
-#include "../session.h"
+#include "../state/session.h"
 #include "block_types.h"
 
 enum { LINES = 64 };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../../../symbolizer/probe/probe_executable.h"
-#include "../session.h"
+#include "../state/session.h"
 
 bool unprobed_probe(struct session *session)
 {

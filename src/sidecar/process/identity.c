@@ -29,7 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../session.h"
+#include "../state/session.h"
 
 #define MS UINT64_C(1000000)
 #define CLOCK_STEP (30 * MS) /* /proc counts in ticks of 10 ms */

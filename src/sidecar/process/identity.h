@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "../../base/mem.h"
-#include "proc.h"
+#include "../proc/proc.h"
 
 struct process;
 struct session;

@@ -35,8 +35,8 @@
 #include "../../base/text.h"
 #include "identity.h"
 #include "notices.h"
-#include "proc.h"
-#include "../session.h"
+#include "../proc/proc.h"
+#include "../state/session.h"
 
 #define MS UINT64_C(1000000)
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "../../base/text.h"
-#include "proc.h"
+#include "../proc/proc.h"
 #include "unrecorded.h"
 
 #define MS UINT64_C(1000000)

@@ -8,7 +8,7 @@
 #ifndef SHINY_NOTICES_H
 #define SHINY_NOTICES_H
 
-#include "../session.h"
+#include "../state/session.h"
 
 /* Notices of a ring since the last time. */
 void notices_read(struct session *session, struct ring_file *ring);

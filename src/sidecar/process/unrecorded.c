@@ -27,7 +27,7 @@
 #include "../../base/program.h"
 #include "../../base/text.h"
 #include "notices.h"
-#include "proc.h"
+#include "../proc/proc.h"
 
 enum { MOST = 10000, INTERPRETERS = 5, ENVIRONMENT_ROOM = 256 * 1024 };
 

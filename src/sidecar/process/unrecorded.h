@@ -7,7 +7,7 @@
 #ifndef SHINY_UNRECORDED_H
 #define SHINY_UNRECORDED_H
 
-#include "../session.h"
+#include "../state/session.h"
 
 /* A link of the session directory (wire.h) in which a program says so: it is read and removed. */
 void unrecorded_take(struct session *session, int directory, const char *name);

@@ -11,7 +11,7 @@
 #include "../../../symbolizer/sym.h"
 #include "mappings_state.h"
 #include "owners.h"
-#include "../session.h"
+#include "../state/session.h"
 
 uint32_t memory_text(struct memory_watch *watch, const char *text)
 {

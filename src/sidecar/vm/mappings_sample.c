@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "mappings_state.h"
-#include "../process/proc.h"
-#include "../session.h"
+#include "../proc/proc.h"
+#include "../state/session.h"
 
 #define MS UINT64_C(1000000)
 

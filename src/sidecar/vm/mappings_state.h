@@ -9,7 +9,7 @@
 
 #include "../../store/intern.h"
 #include "../../store/store.h"
-#include "../process/errands.h"
+#include "../proc/errands.h"
 #include "mappings.h"
 #include "segments.h"
 #include "smaps.h"

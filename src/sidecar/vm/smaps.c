@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../process/proc.h"
+#include "../proc/proc.h"
 
 enum { PAGE = 4096, TEXT_LEAST = 256 * 1024, PAGEMAP_ENTRIES = 8192 };
 

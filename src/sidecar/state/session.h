@@ -19,35 +19,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../symbolizer/sym.h"
-#include "../store/intern.h"
-#include "../store/store.h"
-#include "intake/answers.h"
-#include "intake/ring_file.h"
-#include "state/classes.h"
-#include "sidecar.h"
-#include "intake/record_decode.h"
-#include "process/errands.h"
-#include "intake/guests.h"
-#include "state/ids.h"
-#include "state/indices.h"
-#include "vm/mappings.h"
-#include "state/objects.h"
-#include "intake/order.h"
-#include "state/registry.h"
-#include "state/roster.h"
-#include "state/space.h"
-#include "state/stats.h"
-#include "state/ticks.h"
-#include "state/total.h"
-#include "output/resolve_ahead.h"
+#include "../../../symbolizer/sym.h"
+#include "../../store/intern.h"
+#include "../../store/store.h"
+#include "../process/answers.h"
+#include "../ring/ring_file.h"
+#include "classes.h"
+#include "../sidecar.h"
+#include "../ring/record_decode.h"
+#include "../proc/errands.h"
+#include "../ring/guests.h"
+#include "ids.h"
+#include "indices.h"
+#include "../vm/mappings.h"
+#include "objects.h"
+#include "../intake/order.h"
+#include "registry.h"
+#include "roster.h"
+#include "space.h"
+#include "stats.h"
+#include "ticks.h"
+#include "total.h"
+#include "../output/resolve_ahead.h"
 
 enum { EVENT_BATCH = 512 /* they stay in the L1 cache */, DEATHS_MAX = 256 * 1024 };
 
 /* What the sidecar itself noticed, per process. */
 struct noticed {
 #define SHINY_NOTICED(name, field, weight, unit, text, advice) uint64_t field;
-#include "../store/noticed.def"
+#include "../../store/noticed.def"
 #undef SHINY_NOTICED
 	uint64_t double_steps; /* looked through for double_frees */
 };

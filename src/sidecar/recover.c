@@ -19,9 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../base/text.h"
-#include "../intake/apply.h"
-#include "../vm/mappings.h"
+#include "../base/text.h"
+#include "intake/apply.h"
+#include "vm/mappings.h"
 
 struct tail {
 	uint32_t frames[6], next;

@@ -24,7 +24,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/worker_thread.h"
-#include "../process/proc.h"
+#include "../proc/proc.h"
 #include "../state/ticks.h"
 
 #define MS UINT64_C(1000000)

@@ -172,10 +172,10 @@ $(O)/test/ring/%: test/ring/%.c $(O)/jet/inside.a $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a -o $@ -lpthread
 # the patcher's recipes are made outside
-$(O)/test/ring/patch: test/ring/patch.c $(O)/jet/inside.a $(O)/symbolizer/flow/patch_recipe.o $(O)/symbolizer/elf/elf_file.o $(O)/flags
+$(O)/test/ring/patch: test/ring/patch.c $(O)/jet/inside.a $(O)/symbolizer/flow/patch_recipe.o $(O)/symbolizer/elf/binary.o $(O)/flags
 	$(call say,TEST)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a $(O)/symbolizer/flow/patch_recipe.o $(O)/symbolizer/elf/elf_file.o -o $@ -lZydis -lpthread
+	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a $(O)/symbolizer/flow/patch_recipe.o $(O)/symbolizer/elf/binary.o -o $@ -lZydis -lpthread
 
 $(O)/test/fuzz/%: test/fuzz/%.c $(O)/outside.a $(O)/flags
 	$(call say,FUZZ)

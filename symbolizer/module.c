@@ -5,7 +5,7 @@
  * A module opens in microseconds: the file is mapped and its headers are read. Symbol tables, DWARF
  * and relocations are read when the first question needs them. Answers are kept, because the same
  * call sites and vtables are asked for again and again, and because the DWARF behind them may be
- * closed to keep within its budget (dwarf_units.c).
+ * closed to keep within its budget (debug_units.c).
  */
 #define _GNU_SOURCE /* memmem */
 

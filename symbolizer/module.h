@@ -8,8 +8,8 @@
 #define SHINY_SYM_MODULE_H
 
 #include "infer/containers.h"
-#include "dwarf/dwarf_index.h"
-#include "elf/elf_file.h"
+#include "dwarf/debug_frames.h"
+#include "elf/binary.h"
 #include "elf/symbol_names.h"
 #include "elf/reloc.h"
 #include "sym.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "die_name.h"
-#include "dwarf_unit.h"
+#include "debug_unit.h"
 
 #define NEST_MAX 16
 #define ROWS_MAX 100000u

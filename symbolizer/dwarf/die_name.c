@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "../elf/demangle.h"
-#include "dwarf_unit.h"
+#include "debug_unit.h"
 
 #define DEPTH_MAX 48
 #define ARGUMENTS_MAX 512

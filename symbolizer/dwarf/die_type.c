@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "die_name.h"
-#include "dwarf_unit.h"
+#include "debug_unit.h"
 
 #define HOPS_MAX 64
 #define NEST_MAX 24

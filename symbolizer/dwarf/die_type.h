@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dwarf_units.h"
+#include "debug_units.h"
 
 enum die_kind {
 	DIE_VOID,

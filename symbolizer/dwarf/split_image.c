@@ -25,7 +25,7 @@
  *                          the abbreviation.
  *               The abbreviation is written in front of the others; the first one with a code
  *               counts.
- * The sections aren't copied (elf_image.h): the strings of a .dwp are hundreds of megabytes.
+ * The sections aren't copied (section_image.h): the strings of a .dwp are hundreds of megabytes.
  *
  * Not covered: type units of DWARF 4 (.debug_types.dwo), and those that another .dwo brought into
  * the .dwp.

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "dwp.h"
-#include "../elf/elf_image.h"
+#include "../elf/section_image.h"
 
 /* What a split unit has in the file with its skeleton. */
 struct split_base {

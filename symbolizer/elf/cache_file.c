@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../../src/base/cleanup.h"
-#include "elf_file.h"
+#include "binary.h"
 
 enum { BUILD_ID_MIN = 4 };
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "elf_file.h"
+#include "binary.h"
 
 /*
  * Finds the separate debug file of `file`, which was opened from `path`: by build-id, then by

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "../../src/base/progress.h"
-#include "elf_file.h"
+#include "binary.h"
 
 enum { TIMEOUT_DEFAULT = 90, TIMEOUT_MAX = 3600 };
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf_file.h"
+#include "binary.h"
 
 enum word_kind {
 	WORD_NONE,    /* not in the file: .bss, unmapped, beyond the end */

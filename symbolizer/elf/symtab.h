@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf_file.h"
+#include "binary.h"
 
 struct symbol {
 	uint64_t value;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "elf_image.h"
+#include "section_image.h"
 
 enum {
 	PACKED_ZSTD = 2 /* ELFCOMPRESS_ZSTD, which this glibc's elf.h may lack */,

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <shiny/wire/patch.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 
 /*
  * The recipe for the function [vaddr, end) of `file`. `end` 0: not known; what follows is taken for

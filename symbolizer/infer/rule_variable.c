@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../dwarf/dwarf_unit.h"
+#include "../dwarf/debug_unit.h"
 #include "rule.h"
 
 enum { LOOK_MAX = 80, FOUND_MAX = 3, UNION_MAX = 4 };

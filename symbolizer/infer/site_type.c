@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../dwarf/dwarf_unit.h"
+#include "../dwarf/debug_unit.h"
 #include "rule.h"
 
 #define DW_AT_LLVM_alloc_type 0x3e0a /* LLVM 22; DWARF 6's draft has DW_AT_alloc_type */

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../dwarf/dwarf_units.h"
+#include "../dwarf/debug_units.h"
 #include "../flow/flow.h"
 #include "../sym.h"
 

@@ -21,7 +21,7 @@
 
 #include "../../src/base/cleanup.h"
 #include "../elf/cache_file.h"
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 
 #define MAGIC UINT64_C(0x315459546e696853) /* "ShinTYT1" */
 /* Counts up when the format changes, or when what answers mean does. Keeping what other builds of

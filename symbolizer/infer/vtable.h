@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "../elf/symbol_names.h"
 #include "../elf/reloc.h"
 #include "../sym.h"

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "../../src/base/cleanup.h"
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "../flow/patch_recipe.h"
 
 #define XXH_INLINE_ALL

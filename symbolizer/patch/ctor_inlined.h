@@ -8,7 +8,7 @@
 #ifndef SHINY_SYM_CTOR_INLINED_H
 #define SHINY_SYM_CTOR_INLINED_H
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 
 /* By its mangled name, where the debug information has it. gcc leaves it out of what only one unit
  * can name; then by its class. */

@@ -12,7 +12,7 @@
 
 #include <shiny/wire/observers.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 
 /*
  * Finds them in the executable at `path`, its symbols from itself or a debug file (debug_dirs as in

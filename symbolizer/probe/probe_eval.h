@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "../flow/flow_code.h"
 
 enum eval_kind {

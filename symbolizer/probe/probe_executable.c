@@ -44,7 +44,7 @@
 
 #include "../../src/base/cleanup.h"
 #include "../elf/cache_file.h"
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "probe_checked.h"
 #include "probe_explicit.h"
 #include "probe_free.h"

@@ -7,7 +7,7 @@
 #ifndef SHINY_SYM_PROBE_FREE_H
 #define SHINY_SYM_PROBE_FREE_H
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "probe_file.h"
 
 /* Behind probe_oilpan(): adds entries SHINY_PROBE_FREE, or a note that says why not; nothing where

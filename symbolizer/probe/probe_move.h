@@ -7,7 +7,7 @@
 #ifndef SHINY_SYM_PROBE_MOVE_H
 #define SHINY_SYM_PROBE_MOVE_H
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "probe_file.h"
 #include "../elf/reloc.h"
 

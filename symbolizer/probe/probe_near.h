@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "probe_file.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "probe_eval.h"
 
 /* A call with an index in an argument register. */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 
 enum sweep_form {
 	SWEEP_ADDRESS, /* lea ADDRESS(%rip),%r64 */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../symbolizer/elf/elf_file.h"
+#include "../../symbolizer/elf/binary.h"
 #include "../../symbolizer/flow/flow.h"
 #include "../../symbolizer/flow/flow_code.h"
 #include "../../symbolizer/elf/reloc.h"

@@ -12,7 +12,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "../../symbolizer/elf/elf_file.h"
+#include "../../symbolizer/elf/binary.h"
 #include "../../symbolizer/flow/patch_recipe.h"
 #include "check.h"
 

@@ -7,7 +7,7 @@
 
 #include <elf.h>
 
-#include "../../symbolizer/elf/elf_file.h"
+#include "../../symbolizer/elf/binary.h"
 #include "../../symbolizer/elf/reloc.h"
 #include "../../symbolizer/elf/symtab.h"
 #include "../../symbolizer/infer/vtable.h"

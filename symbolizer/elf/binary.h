@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_file.h: a mapped x86-64 ELF file, read with every offset checked against the file's size.
+ * binary.h: a mapped x86-64 ELF file, read with every offset checked against the file's size.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the program headers. Threads: read-only after
  * elf_file_open().

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_units.h: compilation units, scopes and variables of an address, from DWARF 4 and 5.
+ * debug_units.h: compilation units, scopes and variables of an address, from DWARF 4 and 5.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes, bounded: see DWARF_BUDGET in the source.
  * Threads: one at a time.
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../elf/elf_file.h"
+#include "../elf/binary.h"
 #include "../elf/symbol_names.h"
 
 struct dwarf_units;

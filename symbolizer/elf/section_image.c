@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_image.c: see elf_image.h. */
-#include "elf_image.h"
+/* section_image.c: see section_image.h. */
+#include "section_image.h"
 
 #include <stdlib.h>
 #include <string.h>

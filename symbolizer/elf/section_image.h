@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_image.h: an ELF file in memory whose sections are anywhere in memory, for libdw to read.
+ * section_image.h: an ELF file in memory whose sections are anywhere in memory, for libdw to read.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: the headers, not the content. Threads: one at a time.
  *
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf_file.h"
+#include "binary.h"
 
 struct elf_image {
 	uint8_t *file;

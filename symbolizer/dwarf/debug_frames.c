@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_index.c: function, file, line and inline chain of an address.
+ * debug_frames.c: function, file, line and inline chain of an address.
  *
- * The innermost scope that covers an address (dwarf_units.c) gives the name of the first frame; the
+ * The innermost scope that covers an address (debug_units.c) gives the name of the first frame; the
  * line table gives its line; call_file and call_line of a scope give the place in the scope around
  * it.
  */
-#include "dwarf_index.h"
+#include "debug_frames.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_variables.c: where variables live at an address.
+ * debug_variables.c: where variables live at an address.
  *
  * A place is a register, memory at a register, or a static address: what code can be seen to write
  * to; or a register plus a constant, which is what an optimised pointer into an array often is.
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf_unit.h"
+#include "debug_unit.h"
 
 #define BLOCKS_MAX 32
 #define CHILDREN_MAX (1u << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_unit.h: what dwarf_units.c, dwarf_variables.c, dwarf_definitions.c and the die_*.c files
+ * debug_unit.h: what debug_units.c, debug_variables.c, debug_definitions.c and the die_*.c files
  * share. Nobody else includes it.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: yes. Threads: one at a time.
@@ -8,7 +8,7 @@
 #ifndef SHINY_SYM_DWARF_UNIT_H
 #define SHINY_SYM_DWARF_UNIT_H
 
-#include "dwarf_units.h"
+#include "debug_units.h"
 
 /* Bytes of .debug_info of the loaded units. libdw and the scopes take about 4 times that. */
 #define DWARF_BUDGET ((uint64_t)64 << 20)
@@ -37,7 +37,7 @@ struct scope {
 	uint32_t parent;  /* the scope that this one was inlined into; NO_SCOPE for a function */
 	uint32_t call_file, call_line;
 	bool bare; /* the name isn't a demangled one */
-	struct scope_variables *variables; /* dwarf_variables.c; NULL: not asked yet */
+	struct scope_variables *variables; /* debug_variables.c; NULL: not asked yet */
 };
 
 /*
@@ -69,7 +69,7 @@ struct unit {
 
 struct die_memo;       /* die_name.c: names of types that were asked for */
 struct type_memo;      /* die_type.c: what they are */
-struct definitions;    /* dwarf_definitions.c */
+struct definitions;    /* debug_definitions.c */
 struct split;          /* split.c: units from a .dwp, or from a .dwo that libdw doesn't find */
 
 struct dwarf_units {
@@ -151,10 +151,10 @@ uint64_t dwarf_unit_bytes(Dwarf_Die *die);
 const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number);
 
 void dwarf_variables_free(struct scope_variables *variables); /* and those behind it */
-/* A variable with a static address, whatever its size; false: it has none. dwarf_variables.c */
+/* A variable with a static address, whatever its size; false: it has none. debug_variables.c */
 bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out);
 
-/* dwarf_definitions.c */
+/* debug_definitions.c */
 /* `near` is a DIE in the unit that classes of an anonymous namespace are looked for in; NULL: they
  * aren't. */
 bool dwarf_definition(struct dwarf_units *units, const char *name, Dwarf_Die *near, Dwarf_Die *out);

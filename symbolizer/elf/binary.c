@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_file.c: see elf_file.h. */
-#include "elf_file.h"
+/* binary.c: see binary.h. */
+#include "binary.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_definitions.c: the classes and static variables of a whole file, by name and by address.
+ * debug_definitions.c: the classes and static variables of a whole file, by name and by address.
  *
  * A class that is only declared in one unit may be defined in another: clang describes a class
  * where its vtable or its constructors are, and everybody's opaque C structures are so. And a
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "die_name.h"
-#include "dwarf_unit.h"
+#include "debug_unit.h"
 
 #define WALK_MAX ((uint64_t)1 << 30)
 #define ENTRIES_MAX ((size_t)1 << 22)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_scopes.c: the functions and inlined functions around an address, with their names, and its
- * line. Two binary searches in the tables of dwarf_units.c find the innermost; the others are its
+ * debug_scopes.c: the functions and inlined functions around an address, with their names, and its
+ * line. Two binary searches in the tables of debug_units.c find the innermost; the others are its
  * parents.
  */
 #include <dwarf.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dwarf_unit.h"
+#include "debug_unit.h"
 
 enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_index.h: function, file, line and inline chain of an address, from DWARF 4 and 5.
+ * debug_frames.h: function, file, line and inline chain of an address, from DWARF 4 and 5.
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
  */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dwarf_units.h"
+#include "debug_units.h"
 #include "../sym.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_units.c: the units of a file, and the functions in each; dwarf_scopes.c asks them.
+ * debug_units.c: the units of a file, and the functions in each; debug_scopes.c asks them.
  *
  * The problem. libdw has dwarf_addrdie and dwarf_getscopes for this. The first reads
  * .debug_aranges, which clang doesn't write: 0 of 300 addresses found. The second walks the
@@ -31,7 +31,7 @@
  *
  * Not covered: units without DW_AT_ranges and without DW_AT_low_pc.
  */
-#include "dwarf_units.h"
+#include "debug_units.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -45,7 +45,7 @@
 #include "../elf/debugfile.h"
 #include "split.h"
 #include "../elf/unpack.h"
-#include "dwarf_unit.h"
+#include "debug_unit.h"
 
 #define RANGES_MAX (1u << 22)
 

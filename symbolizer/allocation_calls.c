@@ -20,7 +20,7 @@
 #include "flow/flow_code.h"
 #include "module.h"
 
-enum answer { UNKNOWN, NO, YES };
+enum callee_answer { UNKNOWN, NO, YES };
 
 /* Invariant: room is 0 or a power of two, and at least twice count. */
 struct targets {
@@ -59,7 +59,7 @@ static bool grow(struct targets *targets)
 	return true;
 }
 
-static enum answer is_allocation(const struct flow_code *code, uint64_t vaddr, bool slot)
+static enum callee_answer is_allocation(const struct flow_code *code, uint64_t vaddr, bool slot)
 {
 	struct flow_callee callee =
 				   slot ? flow_callee_in(code, vaddr) : flow_callee_at(code, vaddr),
@@ -108,7 +108,7 @@ void sym_allocation_calls(struct sym_module *module, sym_call_fn *each, void *co
 	for (size_t s = 0; s < module->file.segment_count; s++) {
 		const Elf64_Phdr *segment = &module->file.segments[s];
 		const uint8_t *bytes =
-			elf_file_at(&module->file, segment->p_vaddr, segment->p_filesz);
+			binary_at(&module->file, segment->p_vaddr, segment->p_filesz);
 		uint64_t start = segment->p_vaddr, end = start + segment->p_filesz;
 
 		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || !bytes)

@@ -13,17 +13,17 @@
 #include "infer/site_type.h"
 #include "infer/type_cache.h"
 
-static bool has(const struct elf_file *file, const char *name, bool packed)
+static bool has(const struct binary *file, const char *name, bool packed)
 {
 	Elf64_Shdr section;
 
-	return file->data && elf_file_section_named(file, name, &section) &&
+	return file->data && binary_section_named(file, name, &section) &&
 	       section.sh_type != SHT_NOBITS && (!packed || (section.sh_flags & SHF_COMPRESSED));
 }
 
 void sym_module_inventory(struct sym_module *module, struct sym_inventory *out)
 {
-	const struct elf_file *files[] = { &module->file, &module->debug };
+	const struct binary *files[] = { &module->file, &module->debug };
 	struct type_cache *cache;
 
 	*out = (struct sym_inventory){ .inside = false };

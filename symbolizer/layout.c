@@ -36,20 +36,20 @@ bool sym_type_layout(struct sym_module *module, const char *type, uint64_t *byte
 		     sym_member_fn *each, void *context)
 {
 	struct relay relay = { each, context };
-	struct dwarf_units *units = module_units(module);
+	struct debug_units *units = module_units(module);
 	struct die_type found;
 	bool good;
 	Dwarf_Die die;
 
 	if (!units)
 		return false;
-	dwarf_units_hold(units, true);
-	good = dwarf_units_definition(units, type, &die) && die_type(units, &die, &found) &&
+	debug_units_hold(units, true);
+	good = debug_units_definition(units, type, &die) && die_type(units, &die, &found) &&
 	       (found.kind == DIE_CLASS || found.kind == DIE_UNION);
 	if (good) {
 		*bytes = found.bytes;
 		die_type_layout(units, &found, pass, &relay);
 	}
-	dwarf_units_hold(units, false);
+	debug_units_hold(units, false);
 	return good;
 }

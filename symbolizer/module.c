@@ -64,12 +64,12 @@ struct shiny_err *sym_create(const struct sym_options *options, struct sym **out
 static void module_destroy(struct sym_module *module)
 {
 	type_cache_close(module->types);
-	dwarf_units_destroy(module->dwarf);
+	debug_units_destroy(module->dwarf);
 	symtab_deinit(&module->symbols);
 	reloc_index_deinit(&module->relocs);
-	elf_file_close(&module->file);
-	elf_file_close(&module->debug);
-	elf_file_close(&module->embedded);
+	binary_close(&module->file);
+	binary_close(&module->debug);
+	binary_close(&module->embedded);
 	free(module->cache.entries);
 	free(module->cache.frames);
 	free(module->path);
@@ -122,24 +122,24 @@ static void SHINY_PRINTF(2, 3) note(struct sym_module *module, const char *forma
 	module->info.note = module->note ? module->note : "";
 }
 
-static bool has_section(const struct elf_file *file, const char *name)
+static bool has_section(const struct binary *file, const char *name)
 {
 	Elf64_Shdr section;
 
-	return file->data && elf_file_section_named(file, name, &section) &&
+	return file->data && binary_section_named(file, name, &section) &&
 	       section.sh_type != SHT_NOBITS && section.sh_size;
 }
 
-static bool has_dwarf(const struct elf_file *file)
+static bool has_dwarf(const struct binary *file)
 {
 	return has_section(file, ".debug_info") || has_section(file, ".zdebug_info");
 }
 
-static bool has_table(const struct elf_file *file, uint32_t type)
+static bool has_table(const struct binary *file, uint32_t type)
 {
 	Elf64_Shdr section;
 
-	return file->data && elf_file_section_typed(file, type, &section) &&
+	return file->data && binary_section_typed(file, type, &section) &&
 	       section.sh_size > sizeof(Elf64_Sym);
 }
 
@@ -148,15 +148,15 @@ static bool has_table(const struct elf_file *file, uint32_t type)
  * there the look-ups find the RTTI all the same, and only this summary misses it, because the text
  * to search would be all of .rodata.
  */
-static bool has_rtti(const struct elf_file *file)
+static bool has_rtti(const struct binary *file)
 {
 	static const char mark[] = "_ZTVN10__cxxabiv1";
 	Elf64_Shdr section;
 
-	if (!elf_file_section_named(file, ".dynstr", &section))
+	if (!binary_section_named(file, ".dynstr", &section))
 		return false;
 
-	struct elf_bytes text = elf_file_section_bytes(file, &section);
+	struct binary_bytes text = binary_section_bytes(file, &section);
 
 	return text.data && memmem(text.data, text.bytes, mark, sizeof(mark) - 1);
 }
@@ -177,7 +177,7 @@ static void describe(struct sym_module *module)
 	module->info.dynsym = has_table(&module->file, SHT_DYNSYM);
 	module->info.symtab = has_table(&module->file, SHT_SYMTAB) ||
 			      has_table(&module->debug, SHT_SYMTAB) ||
-			      elf_file_section_named(&module->file, ".gnu_debugdata", &section);
+			      binary_section_named(&module->file, ".gnu_debugdata", &section);
 	module->info.dwarf = has_dwarf(&module->file) || has_dwarf(&module->debug);
 }
 
@@ -205,7 +205,7 @@ static void find_debug(struct sym_module *module)
 static enum fetch_result fetch_missing(struct sym_module *module)
 {
 	const char *const *dirs = (const char *const *)module->sym->debug_dirs;
-	const struct elf_file *file = &module->file;
+	const struct binary *file = &module->file;
 	enum fetch_result result = FETCH_OFF;
 	const uint8_t *id;
 	size_t bytes;
@@ -215,12 +215,12 @@ static enum fetch_result fetch_missing(struct sym_module *module)
 		result = fetch_debug(module->sym->fetch, file->build_id, file->build_id_bytes,
 				     module->label, &path);
 		if (result == FETCH_FOUND) {
-			struct elf_file debug;
+			struct binary debug;
 			char *debug_path;
 
 			result = FETCH_NOT_THERE;
 			if (debugfile_open(file, path, &debug, &debug_path)) {
-				elf_file_close(&module->debug);
+				binary_close(&module->debug);
 				free(module->debug_path);
 				module->debug = debug;
 				module->debug_path = debug_path;
@@ -243,7 +243,7 @@ static enum fetch_result fetch_missing(struct sym_module *module)
 /* Skeleton units without their other half. */
 static void note_split(struct sym_module *module)
 {
-	const struct elf_file *file = has_dwarf(&module->file) ? &module->file : &module->debug;
+	const struct binary *file = has_dwarf(&module->file) ? &module->file : &module->debug;
 	const char *name = base_name(module->path);
 	struct split_report report;
 
@@ -319,14 +319,14 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 	sym->modules = module;
 	reloc_index_init(&module->relocs, &module->file);
 
-	switch (elf_file_open(&module->file, path)) {
-	case ELF_OPEN_OK: break;
-	case ELF_OPEN_MISSING:
+	switch (binary_open(&module->file, path)) {
+	case BINARY_OK: break;
+	case BINARY_MISSING:
 		module->info.state = SYM_MISSING;
 		note(module, "%s: gone, or not readable: nothing in it has a name", path);
 		*out = module;
 		return NULL;
-	case ELF_OPEN_NOT_ELF:
+	case BINARY_NOT_ELF:
 		module->info.state = SYM_NOT_ELF;
 		note(module, "%s: not a whole x86-64 ELF file: nothing in it has a name", path);
 		*out = module;
@@ -335,7 +335,7 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 	if (build_id && build_id_bytes &&
 	    (module->file.build_id_bytes != build_id_bytes ||
 	     memcmp(module->file.build_id, build_id, build_id_bytes))) {
-		char then[2 * ELF_BUILD_ID_MAX + 1], now[2 * ELF_BUILD_ID_MAX + 1];
+		char then[2 * BINARY_BUILD_ID_MAX + 1], now[2 * BINARY_BUILD_ID_MAX + 1];
 
 		hex_of(build_id, build_id_bytes, then, sizeof(then));
 		hex_of(module->file.build_id, module->file.build_id_bytes, now, sizeof(now));
@@ -344,7 +344,7 @@ struct shiny_err *sym_module_open(struct sym *sym, const char *path, const void 
 		     "%s: changed since it was recorded (build-id %s, now %s): nothing in it has a "
 		     "name",
 		     path, then, *now ? now : "none");
-		elf_file_close(&module->file);
+		binary_close(&module->file);
 		*out = module;
 		return NULL;
 	}
@@ -363,14 +363,14 @@ static void read_symbols(struct sym_module *module)
 	Elf64_Shdr section;
 
 	module->symbols_read = true;
-	if (elf_file_section_typed(&module->file, SHT_SYMTAB, &section))
+	if (binary_section_typed(&module->file, SHT_SYMTAB, &section))
 		symtab_add(&module->symbols, &module->file, &section);
-	else if (module->debug.data && elf_file_section_typed(&module->debug, SHT_SYMTAB, &section))
+	else if (module->debug.data && binary_section_typed(&module->debug, SHT_SYMTAB, &section))
 		symtab_add(&module->symbols, &module->debug, &section);
 	else if (debugfile_embedded(&module->file, &module->embedded) &&
-		 elf_file_section_typed(&module->embedded, SHT_SYMTAB, &section))
+		 binary_section_typed(&module->embedded, SHT_SYMTAB, &section))
 		symtab_add(&module->symbols, &module->embedded, &section);
-	if (elf_file_section_typed(&module->file, SHT_DYNSYM, &section))
+	if (binary_section_typed(&module->file, SHT_DYNSYM, &section))
 		symtab_add(&module->symbols, &module->file, &section);
 	symtab_finish(&module->symbols, &module->file);
 }
@@ -383,19 +383,18 @@ const struct symtab *module_symbols(struct sym_module *module)
 	return &module->symbols;
 }
 
-struct dwarf_units *module_units(struct sym_module *module)
+struct debug_units *module_units(struct sym_module *module)
 {
 	if (!module->dwarf_tried) {
 		module->dwarf_tried = true;
 		sym_module_settle(module);
 		if (module->info.state == SYM_OK && module->info.dwarf && !module->sym->no_dwarf)
-			module->dwarf =
-				dwarf_units_create(has_dwarf(&module->file) ? module->path
-									    : module->debug_path,
-						   &module->file, &module->sym->names,
-						   (const char *const *)module->sym->debug_dirs);
+			module->dwarf = debug_units_create(
+				has_dwarf(&module->file) ? module->path : module->debug_path,
+				&module->file, &module->sym->names,
+				(const char *const *)module->sym->debug_dirs);
 		if (module->dwarf)
-			dwarf_units_set_module(module->dwarf, module->path);
+			debug_units_set_module(module->dwarf, module->path);
 	}
 	return module->dwarf;
 }
@@ -408,7 +407,7 @@ static size_t look_up(struct sym_module *module, uint64_t vaddr, struct sym_fram
 
 	module_symbols(module);
 	if (module_units(module))
-		count = dwarf_index_frames(module->dwarf, vaddr, out, FRAMES_MAX, &bare);
+		count = debug_frames(module->dwarf, vaddr, out, FRAMES_MAX, &bare);
 	if (count && out[count - 1].function && !bare)
 		return count;
 
@@ -476,7 +475,8 @@ static void cache_add(struct frames_cache *cache, uint64_t vaddr, const struct s
 	}
 	for (size_t i = 0; i < count; i++)
 		cache->frames[cache->frame_count + i] = frames[i];
-	*cache_slot(cache, vaddr) = (struct frames_entry){ vaddr, (uint32_t)cache->frame_count, (uint32_t)count, true };
+	*cache_slot(cache, vaddr) =
+		(struct frames_entry){ vaddr, (uint32_t)cache->frame_count, (uint32_t)count, true };
 	cache->frame_count += count;
 	cache->entry_count++;
 }

@@ -35,11 +35,11 @@ struct sym_module {
 	struct sym_module *next;
 	struct sym *sym;
 	struct sym_module_info info;
-	struct elf_file file, debug, embedded; /* data is NULL: not there */
+	struct binary file, debug, embedded; /* data is NULL: not there */
 	char *path, *debug_path, *note, *label;
 	struct symtab symbols;
 	bool symbols_read, dwarf_tried, settled;
-	struct dwarf_units *dwarf; /* NULL: none */
+	struct debug_units *dwarf; /* NULL: none */
 	struct reloc_index relocs;
 	struct frames_cache cache;
 	struct type_cache *types; /* NULL: not asked for yet */
@@ -69,7 +69,7 @@ struct sym {
 
 /* The parts of a module that are made when they are needed first. */
 const struct symtab *module_symbols(struct sym_module *module);
-struct dwarf_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
+struct debug_units *module_units(struct sym_module *module); /* NULL: it has no debug information */
 struct type_cache *module_types(struct sym_module *module);  /* stack_types.c; NULL: no memory */
 
 #endif

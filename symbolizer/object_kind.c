@@ -73,9 +73,9 @@ static const char *text_at(struct sym_module *module, uint64_t vaddr)
 {
 	const char *text;
 
-	if (elf_file_flags(&module->file, vaddr) & PF_W)
+	if (binary_flags(&module->file, vaddr) & PF_W)
 		return NULL;
-	text = elf_file_string(&module->file, vaddr, NAME_MAX_BYTES - 1);
+	text = binary_string(&module->file, vaddr, NAME_MAX_BYTES - 1);
 	for (const char *c = text; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return NULL;
@@ -93,7 +93,10 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 	if (text) {
 		text = type_in(names, text);
 		normal = die_type_normalize(names, text);
-		*out = (struct sym_vtable){ .source = SYM_VTABLE_TEXT, .address_point = vaddr, .type = normal ? normal : text, .class_named = true };
+		*out = (struct sym_vtable){ .source = SYM_VTABLE_TEXT,
+					    .address_point = vaddr,
+					    .type = normal ? normal : text,
+					    .class_named = true };
 		return;
 	}
 	probe = probe_of(module);

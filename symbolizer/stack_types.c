@@ -28,14 +28,14 @@
 
 static uint64_t rules_hash(struct sym *sym)
 {
-	struct elf_file self;
+	struct binary self;
 
 	if (sym->rules_hash)
 		return sym->rules_hash;
 	sym->rules_hash = container_rules_hash(sym->rules);
-	if (elf_file_open(&self, "/proc/self/exe") == ELF_OPEN_OK) {
+	if (binary_open(&self, "/proc/self/exe") == BINARY_OK) {
 		sym->rules_hash ^= XXH3_64bits(self.build_id, self.build_id_bytes);
-		elf_file_close(&self);
+		binary_close(&self);
 	}
 	sym->rules_hash |= 1;
 	return sym->rules_hash;

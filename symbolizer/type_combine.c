@@ -61,7 +61,7 @@
 enum { COOKIE = 8 };
 
 /* What D amounts to by itself. */
-enum fit { FIT_UNKNOWN, FIT_EQUAL, FIT_OTHER, FIT_TOO_SMALL };
+enum combine_fit { FIT_UNKNOWN, FIT_EQUAL, FIT_OTHER, FIT_TOO_SMALL };
 
 struct combination {
 	struct sym *sym;
@@ -70,7 +70,7 @@ struct combination {
 	const struct sym_sizes *sizes;
 	struct sym_evidence *evidence;
 	const char *name; /* D */
-	enum fit fit;
+	enum combine_fit fit;
 	bool settled;
 };
 
@@ -80,7 +80,7 @@ static void say(const struct combination *c, const char *text)
 		c->evidence->line(c->evidence->context, 1, text);
 }
 
-static enum fit fit_of(const struct sym_reading *reading, const struct sym_sizes *sizes)
+static enum combine_fit fit_of(const struct sym_reading *reading, const struct sym_sizes *sizes)
 {
 	uint64_t class = reading->vtable->class_bytes;
 
@@ -348,7 +348,9 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site,
 	struct sym_type both = *site;
 
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_TEXT) {
-		*out = (struct sym_type){ .type = reading->vtable->type, .rule = SYM_RULE_NAMED, .confidence = SYM_HIGH };
+		*out = (struct sym_type){ .type = reading->vtable->type,
+					  .rule = SYM_RULE_NAMED,
+					  .confidence = SYM_HIGH };
 		return;
 	}
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_KIND) {

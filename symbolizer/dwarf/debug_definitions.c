@@ -14,7 +14,7 @@
  * size (C has no one-definition rule) none is given. Names are those of DW_AT_name, normalised; a
  * class of an anonymous namespace is its unit's, so that the unit goes into the hash.
  *
- * Bounds. A walk has a Dwarf of its own, which is closed and opened again every DWARF_BUDGET bytes,
+ * Bounds. A walk has a Dwarf of its own, which is closed and opened again every DEBUG_BUDGET bytes,
  * since libdw keeps the abbreviations of every unit that it has seen. It ends after WALK_MAX bytes
  * of .debug_info (a few seconds) or ENTRIES_MAX entries (64 MB): of a file of 5 GB the rest is as
  * if it were not there. Units of .dwo files are walked in the main Dwarf, up to twice its budget.
@@ -39,33 +39,33 @@
 #define UNIT_SHIFT 40
 
 /* `where`: bit 63, 23 bits of the unit's index, 40 of the DIE's offset in its section. */
-struct definition {
+struct definition_entry {
 	uint64_t key; /* hash << 24 | bytes; 0: free */
 	uint64_t where;
 };
-struct global {
+struct global_entry {
 	uint64_t address, where;
 };
 
 struct definitions {
-	struct definition *entries; /* open addressing. Invariant: room is 0 or a power of two, and
-	                             * at least twice the count */
+	struct definition_entry *entries; /* open addressing. Invariant: room is 0 or a power of
+	                                   * two, and at least twice the count */
 	size_t count, room;
-	struct global *globals; /* by address */
+	struct global_entry *globals; /* by address */
 	size_t global_count, global_room;
 	bool have_definitions, have_globals;
 };
 
 /* One walk. */
-struct walk {
-	struct dwarf_units *units;
+struct definition_walk {
+	struct debug_units *units;
 	struct definitions *to;
 	bool globals;       /* what it looks for: variables, or definitions */
 	uint64_t unit;      /* index << UNIT_SHIFT, with TYPES_SECTION */
 	uint64_t steps;     /* how many DIEs may still come */
-	struct text prefix; /* "a::b::" */
+	struct name_text prefix; /* "a::b::" */
 	bool anonymous;     /* the prefix has an anonymous namespace */
-	struct declared {
+	struct declared_class {
 		Dwarf_Off offset;
 		uint64_t hash;
 	} *declared; /* the unit's nested classes that are only declared: a definition outside
@@ -73,7 +73,7 @@ struct walk {
 	size_t declared_count, declared_room;
 };
 
-void dwarf_definitions_free(struct definitions *definitions)
+void debug_definitions_free(struct definitions *definitions)
 {
 	if (!definitions)
 		return;
@@ -101,10 +101,10 @@ static uint64_t hash_end(uint64_t hash, bool anonymous, uint64_t unit)
 
 #define HASH_START 0xcbf29ce484222325ull
 
-static struct definition *slot(const struct definitions *to, uint64_t hash)
+static struct definition_entry *slot(const struct definitions *to, uint64_t hash)
 {
 	for (size_t at = (size_t)hash >> 1;; at++) {
-		struct definition *entry = &to->entries[at & (to->room - 1)];
+		struct definition_entry *entry = &to->entries[at & (to->room - 1)];
 
 		if (!entry->key || entry->key >> 24 == hash)
 			return entry;
@@ -129,12 +129,12 @@ static bool grow(struct definitions *to)
 	return true;
 }
 
-static void add_definition(struct walk *walk, Dwarf_Die *die, uint64_t hash)
+static void add_definition(struct definition_walk *walk, Dwarf_Die *die, uint64_t hash)
 {
 	struct definitions *to = walk->to;
 	Dwarf_Attribute attribute;
 	Dwarf_Word size;
-	struct definition *entry;
+	struct definition_entry *entry;
 
 	if (!dwarf_attr(die, DW_AT_byte_size, &attribute) || dwarf_formudata(&attribute, &size))
 		return;
@@ -144,7 +144,10 @@ static void add_definition(struct walk *walk, Dwarf_Die *die, uint64_t hash)
 		return;
 	entry = slot(to, hash);
 	if (!entry->key) {
-		*entry = (struct definition){ hash << 24 | size, walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1)) };
+		*entry = (struct definition_entry){
+			hash << 24 | size,
+			walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1))
+		};
 		to->count++;
 	} else if ((entry->key & BYTES_MAX) != size) {
 		entry->key |= BYTES_MAX;
@@ -152,7 +155,7 @@ static void add_definition(struct walk *walk, Dwarf_Die *die, uint64_t hash)
 }
 
 /* The hash of a nested class that was declared in its class; 0: unknown. */
-static uint64_t declared_hash(const struct walk *walk, Dwarf_Off offset)
+static uint64_t declared_hash(const struct definition_walk *walk, Dwarf_Off offset)
 {
 	size_t low = 0, high = walk->declared_count;
 
@@ -169,16 +172,16 @@ static uint64_t declared_hash(const struct walk *walk, Dwarf_Off offset)
 		       : 0;
 }
 
-static void walk_children(struct walk *walk, Dwarf_Die *around, unsigned nest);
+static void walk_children(struct definition_walk *walk, Dwarf_Die *around, unsigned nest);
 
-static void cut_prefix(struct walk *walk, size_t used)
+static void cut_prefix(struct definition_walk *walk, size_t used)
 {
 	walk->prefix.used = used;
 	if (walk->prefix.at)
 		walk->prefix.at[used] = 0;
 }
 
-static void walk_class(struct walk *walk, Dwarf_Die *die, unsigned nest)
+static void walk_class(struct definition_walk *walk, Dwarf_Die *die, unsigned nest)
 {
 	const char *name = dwarf_diename(die);
 	size_t used = walk->prefix.used;
@@ -198,32 +201,32 @@ static void walk_class(struct walk *walk, Dwarf_Die *die, unsigned nest)
 		die_normalize_text(name, &walk->prefix);
 		hash = hash_end(hash_of(walk->prefix.at ? walk->prefix.at : "", HASH_START),
 				walk->anonymous, walk->unit >> UNIT_SHIFT);
-		if (!dwarf_flag(die, DW_AT_declaration))
+		if (!die_flag(die, DW_AT_declaration))
 			add_definition(walk, die, hash);
-		else if (used && dwarf_reserve(&walk->declared, walk->declared_count,
+		else if (used && debug_reserve(&walk->declared, walk->declared_count,
 					       &walk->declared_room, sizeof(*walk->declared)))
 			walk->declared[walk->declared_count++] =
-				(struct declared){ dwarf_dieoffset(die), hash };
+				(struct declared_class){ dwarf_dieoffset(die), hash };
 		text_put(&walk->prefix, "::");
 		walk_children(walk, die, nest + 1);
 	}
 	cut_prefix(walk, used);
 }
 
-static void add_global(struct walk *walk, Dwarf_Die *die)
+static void add_global(struct definition_walk *walk, Dwarf_Die *die)
 {
 	struct definitions *to = walk->to;
-	struct dwarf_variable variable;
+	struct debug_variable variable;
 
-	if (to->global_count < ENTRIES_MAX && dwarf_static_variable(walk->units, die, &variable) &&
-	    dwarf_reserve(&to->globals, to->global_count, &to->global_room, sizeof(*to->globals)))
-		to->globals[to->global_count++] = (struct global){
+	if (to->global_count < ENTRIES_MAX && debug_static_variable(walk->units, die, &variable) &&
+	    debug_reserve(&to->globals, to->global_count, &to->global_room, sizeof(*to->globals)))
+		to->globals[to->global_count++] = (struct global_entry){
 			(uint64_t)variable.displacement,
 			walk->unit | (dwarf_dieoffset(die) & (((uint64_t)1 << UNIT_SHIFT) - 1))
 		};
 }
 
-static void walk_children(struct walk *walk, Dwarf_Die *around, unsigned nest)
+static void walk_children(struct definition_walk *walk, Dwarf_Die *around, unsigned nest)
 {
 	Dwarf_Die child;
 
@@ -257,7 +260,7 @@ static void walk_children(struct walk *walk, Dwarf_Die *around, unsigned nest)
 	} while (die_next(&child));
 }
 
-static void walk_unit(struct walk *walk, Dwarf_Die *die, size_t index, uint64_t bytes)
+static void walk_unit(struct definition_walk *walk, Dwarf_Die *die, size_t index, uint64_t bytes)
 {
 	Dwarf_Half version = 0;
 	uint8_t type = 0;
@@ -273,9 +276,9 @@ static void walk_unit(struct walk *walk, Dwarf_Die *die, size_t index, uint64_t 
 }
 
 /* All units of the file, in the order of units->units. */
-static void walk_all(struct walk *walk)
+static void walk_all(struct definition_walk *walk)
 {
-	struct dwarf_units *units = walk->units;
+	struct debug_units *units = walk->units;
 	size_t index = 0, main_units = units->main_units;
 	uint64_t whole = 0, split = units->loaded;
 
@@ -289,10 +292,10 @@ static void walk_all(struct walk *walk)
 
 		if (dwarf && units->alt)
 			dwarf_setalt(dwarf, units->alt);
-		for (at = 0; dwarf && at < main_units && bytes < DWARF_BUDGET &&
+		for (at = 0; dwarf && at < main_units && bytes < DEBUG_BUDGET &&
 			     !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL);
 		     at++) {
-			struct unit *unit = units->units[at];
+			struct debug_unit *unit = units->units[at];
 			uint8_t type = 0;
 			uint64_t size;
 
@@ -300,12 +303,12 @@ static void walk_all(struct walk *walk)
 				continue;
 			dwarf_cu_info(unit->skeleton.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL);
 			if (type == DW_UT_skeleton) {
-				if (!unit->loaded && units->loaded - split > 2 * DWARF_BUDGET)
+				if (!unit->loaded && units->loaded - split > 2 * DEBUG_BUDGET)
 					continue;
-				dwarf_unit_load(units, unit);
+				debug_unit_load(units, unit);
 				die = unit->die;
 			}
-			size = dwarf_unit_bytes(&die);
+			size = debug_unit_bytes(&die);
 			walk_unit(walk, &die, at, size);
 			bytes += size;
 		}
@@ -322,7 +325,7 @@ static void walk_all(struct walk *walk)
 	free(walk->declared);
 }
 
-static struct definitions *definitions_of(struct dwarf_units *units)
+static struct definitions *definitions_of(struct debug_units *units)
 {
 	if (!units->definitions)
 		units->definitions = calloc(1, sizeof(*units->definitions));
@@ -330,11 +333,11 @@ static struct definitions *definitions_of(struct dwarf_units *units)
 }
 
 /* The DIE of an entry, and its unit's. */
-static bool die_at(struct dwarf_units *units, uint64_t where, Dwarf_Die *out)
+static bool die_at(struct debug_units *units, uint64_t where, Dwarf_Die *out)
 {
 	size_t index = (size_t)(where & ~TYPES_SECTION) >> UNIT_SHIFT;
 	Dwarf_Off offset = where & (((uint64_t)1 << UNIT_SHIFT) - 1);
-	struct unit *unit = index < units->main_units ? units->units[index] : NULL;
+	struct debug_unit *unit = index < units->main_units ? units->units[index] : NULL;
 	uint8_t type = 0;
 	Dwarf *dwarf;
 
@@ -342,7 +345,7 @@ static bool die_at(struct dwarf_units *units, uint64_t where, Dwarf_Die *out)
 		return false;
 	dwarf_cu_info(unit->skeleton.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL);
 	if (type == DW_UT_skeleton)
-		dwarf_unit_load(units, unit);
+		debug_unit_load(units, unit);
 	dwarf = dwarf_cu_getdwarf(unit->die.cu);
 	return (where & TYPES_SECTION ? dwarf_offdie_types(dwarf, offset, out)
 				      : dwarf_offdie(dwarf, offset, out)) != NULL;
@@ -351,7 +354,7 @@ static bool die_at(struct dwarf_units *units, uint64_t where, Dwarf_Die *out)
 /* Does a name with scopes end in what DW_AT_name says? */
 static bool ends_in(const char *name, const char *own)
 {
-	struct text text = { 0 };
+	struct name_text text = { 0 };
 	size_t length = strlen(name);
 	bool good;
 
@@ -362,25 +365,25 @@ static bool ends_in(const char *name, const char *own)
 	return good;
 }
 
-bool dwarf_definition(struct dwarf_units *units, const char *name, Dwarf_Die *near, Dwarf_Die *out)
+bool debug_definition(struct debug_units *units, const char *name, Dwarf_Die *near, Dwarf_Die *out)
 {
 	struct definitions *definitions = definitions_of(units);
 	bool anonymous = strstr(name, "(anonymous namespace)::") != NULL;
 	uint64_t unit = 0;
-	const struct definition *entry;
+	const struct definition_entry *entry;
 	Dwarf_Die declared;
 	const char *own;
 
 	if (!definitions)
 		return false;
 	if (!definitions->have_definitions) {
-		struct walk walk = { .units = units, .to = definitions };
+		struct definition_walk walk = { .units = units, .to = definitions };
 
 		definitions->have_definitions = true;
 		walk_all(&walk);
 	}
 	if (anonymous) {
-		struct unit *of = near ? dwarf_unit_of(units, near) : NULL;
+		struct debug_unit *of = near ? debug_unit_of(units, near) : NULL;
 
 		if (!of)
 			return false;
@@ -392,19 +395,19 @@ bool dwarf_definition(struct dwarf_units *units, const char *name, Dwarf_Die *ne
 	if (!entry->key || (entry->key & BYTES_MAX) == BYTES_MAX ||
 	    !die_at(units, entry->where, out) || !die_is_class(dwarf_tag(out)))
 		return false;
-	declared = dwarf_origin(out);
+	declared = die_origin(out);
 	own = dwarf_diename(&declared);
 	return own && ends_in(name, own);
 }
 
-bool dwarf_units_definition(struct dwarf_units *units, const char *name, Dwarf_Die *out)
+bool debug_units_definition(struct debug_units *units, const char *name, Dwarf_Die *out)
 {
-	return dwarf_units_ready(units) && dwarf_definition(units, name, NULL, out);
+	return debug_units_ready(units) && debug_definition(units, name, NULL, out);
 }
 
 static int by_address(const void *a, const void *b)
 {
-	const struct global *x = a, *y = b;
+	const struct global_entry *x = a, *y = b;
 
 	return x->address < y->address	 ? -1
 	       : x->address > y->address ? 1
@@ -412,15 +415,17 @@ static int by_address(const void *a, const void *b)
 					 : x->where > y->where;
 }
 
-bool dwarf_units_global(struct dwarf_units *units, uint64_t vaddr, struct dwarf_variable *out)
+bool debug_units_global(struct debug_units *units, uint64_t vaddr, struct debug_variable *out)
 {
-	struct definitions *definitions = dwarf_units_ready(units) ? definitions_of(units) : NULL;
+	struct definitions *definitions = debug_units_ready(units) ? definitions_of(units) : NULL;
 	size_t low = 0, high;
 
 	if (!definitions)
 		return false;
 	if (!definitions->have_globals) {
-		struct walk walk = { .units = units, .to = definitions, .globals = true };
+		struct definition_walk walk = { .units = units,
+						.to = definitions,
+						.globals = true };
 
 		definitions->have_globals = true;
 		walk_all(&walk);
@@ -444,7 +449,7 @@ bool dwarf_units_global(struct dwarf_units *units, uint64_t vaddr, struct dwarf_
 		Dwarf_Die die;
 
 		if (die_at(units, definitions->globals[i].where, &die) &&
-		    dwarf_static_variable(units, &die, out) &&
+		    debug_static_variable(units, &die, out) &&
 		    (uint64_t)out->displacement <= vaddr) {
 			if (dwarf_aggregate_size(&out->type, &bytes) || !bytes)
 				bytes = 1;

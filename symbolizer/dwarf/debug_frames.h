@@ -4,8 +4,8 @@
  *
  * Runs: sidecar, CLI. Signals: no. Allocates: names. Threads: one at a time.
  */
-#ifndef SHINY_SYM_DWARF_INDEX_H
-#define SHINY_SYM_DWARF_INDEX_H
+#ifndef SHINY_SYM_DEBUG_FRAMES_H
+#define SHINY_SYM_DEBUG_FRAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
  * `*bare`: the outermost one's name has no scopes and no parameters, as for C functions and those
  * that gcc gives no linkage name; a mangled symbol knows better.
  */
-size_t dwarf_index_frames(struct dwarf_units *units, uint64_t vaddr, struct sym_frame *out,
-			  size_t room, bool *bare);
+size_t debug_frames(struct debug_units *units, uint64_t vaddr, struct sym_frame *out, size_t room,
+		    bool *bare);
 
 #endif

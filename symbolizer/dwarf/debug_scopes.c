@@ -14,12 +14,13 @@
 enum { INLINED_MAX = 128, PIECES_MAX = 64 };
 
 /* "a::b::" of containers[at], into `out`, as far as there is room. Returns the length. */
-static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, size_t room,
+static size_t container_prefix(const struct debug_unit *unit, uint32_t at, char *out, size_t room,
 			       unsigned depth)
 {
-	const struct container *container = &unit->containers[at];
-	size_t used = container->parent != NO_SCOPE && depth < DWARF_DEPTH_MAX ?
-			      container_prefix(unit, container->parent, out, room, depth + 1) : 0;
+	const struct die_container *container = &unit->containers[at];
+	size_t used = container->parent != NO_SCOPE && depth < DEBUG_DEPTH_MAX
+			      ? container_prefix(unit, container->parent, out, room, depth + 1)
+			      : 0;
 	int more;
 
 	if (container->tag == DW_TAG_subprogram)
@@ -31,9 +32,9 @@ static size_t container_prefix(const struct unit *unit, uint32_t at, char *out, 
 
 /* The name with its scopes, of a function that has no linkage name; they are those of the
  * declaration that it refers to. */
-static const char *qualified_name(struct dwarf_units *units, Dwarf_Die *function)
+static const char *qualified_name(struct debug_units *units, Dwarf_Die *function)
 {
-	Dwarf_Die die = dwarf_origin(function);
+	Dwarf_Die die = die_origin(function);
 	Dwarf_Attribute attribute;
 	const char *name = dwarf_diename(&die);
 	char text[2048];
@@ -41,8 +42,8 @@ static const char *qualified_name(struct dwarf_units *units, Dwarf_Die *function
 	if (!name && dwarf_attr_integrate(function, DW_AT_name, &attribute))
 		name = dwarf_formstring(&attribute);
 
-	struct unit *unit = name ? dwarf_unit_of(units, &die) : NULL;
-	uint32_t container = unit ? dwarf_unit_container(unit, &die) : NO_SCOPE;
+	struct debug_unit *unit = name ? debug_unit_of(units, &die) : NULL;
+	uint32_t container = unit ? debug_unit_container(unit, &die) : NO_SCOPE;
 
 	if (container == NO_SCOPE)
 		return name;
@@ -55,7 +56,7 @@ static const char *qualified_name(struct dwarf_units *units, Dwarf_Die *function
 
 /* The name of a function: linkage names are whole (scopes, template arguments, parameters), plain
  * ones are the C function's. */
-static const char *scope_name(struct dwarf_units *units, struct scope *scope)
+static const char *scope_name(struct debug_units *units, struct unit_scope *scope)
 {
 	static const unsigned linkage[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name };
 	Dwarf_Attribute attribute;
@@ -75,17 +76,17 @@ static const char *scope_name(struct dwarf_units *units, struct scope *scope)
 	return *scope->name ? scope->name : NULL;
 }
 
-struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct unit **unit,
-			     const struct range **range)
+struct unit_scope *debug_scope_at(struct debug_units *units, uint64_t vaddr,
+				  struct debug_unit **unit, const struct code_range **range)
 {
-	for (size_t at = units->ranges.count; dwarf_next_range(&units->ranges, vaddr, &at);) {
-		struct unit *candidate = units->units[units->ranges.at[at].owner];
+	for (size_t at = units->ranges.count; debug_next_range(&units->ranges, vaddr, &at);) {
+		struct debug_unit *candidate = units->units[units->ranges.at[at].owner];
 		size_t inside;
 
-		dwarf_unit_load(units, candidate);
+		debug_unit_load(units, candidate);
 		inside = candidate->ranges.count;
 		/* of ranges that start and end together the inner scope was met last */
-		if (dwarf_next_range(&candidate->ranges, vaddr, &inside)) {
+		if (debug_next_range(&candidate->ranges, vaddr, &inside)) {
 			*unit = candidate;
 			*range = &candidate->ranges.at[inside];
 			return &candidate->scopes[(*range)->owner];
@@ -95,10 +96,10 @@ struct scope *dwarf_scope_at(struct dwarf_units *units, uint64_t vaddr, struct u
 }
 
 /* Fills `out` from a scope and the range of it that was found. */
-static void give_scope(struct dwarf_units *units, struct unit *unit, struct scope *scope,
-		       const struct range *range, struct dwarf_scope *out)
+static void give_scope(struct debug_units *units, struct debug_unit *unit, struct unit_scope *scope,
+		       const struct code_range *range, struct debug_scope *out)
 {
-	*out = (struct dwarf_scope){ .die = scope->die,
+	*out = (struct debug_scope){ .die = scope->die,
 				     .name = scope_name(units, scope),
 				     .bare = scope->bare,
 				     .inlined = scope->parent != NO_SCOPE,
@@ -109,13 +110,13 @@ static void give_scope(struct dwarf_units *units, struct unit *unit, struct scop
 				     .id = (uint32_t)(scope - unit->scopes) };
 }
 
-size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwarf_scope *out,
+size_t debug_units_scopes(struct debug_units *units, uint64_t vaddr, struct debug_scope *out,
 			  size_t room)
 {
-	const struct range *range;
-	struct unit *unit;
-	struct scope *scope =
-		dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
+	const struct code_range *range;
+	struct debug_unit *unit;
+	struct unit_scope *scope =
+		debug_units_ready(units) ? debug_scope_at(units, vaddr, &unit, &range) : NULL;
 	size_t count = 0;
 
 	while (scope && count < room) {
@@ -130,7 +131,7 @@ size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwar
 		/* the parent's range is further out; where broken DWARF has none that covers the
 		 * address, the child's stands for it */
 		scope = &unit->scopes[parent];
-		while (dwarf_next_range(&unit->ranges, vaddr, &at))
+		while (debug_next_range(&unit->ranges, vaddr, &at))
 			if (unit->ranges.at[at].owner == parent) {
 				range = &unit->ranges.at[at];
 				break;
@@ -141,7 +142,7 @@ size_t dwarf_units_scopes(struct dwarf_units *units, uint64_t vaddr, struct dwar
 
 static int by_low(const void *a, const void *b)
 {
-	const struct dwarf_scope *x = a, *y = b;
+	const struct debug_scope *x = a, *y = b;
 
 	return x->low < y->low ? -1 : x->low > y->low ? 1 : x->id < y->id ? -1 : x->id > y->id;
 }
@@ -149,27 +150,27 @@ static int by_low(const void *a, const void *b)
 /* Pieces of one inlined scope: of those in the range of the parent that covers the address, and of
  * all in that part of the function. */
 struct pieces {
-	const struct range *near, *any; /* the first behind the address; NULL none */
+	const struct code_range *near, *any; /* the first behind the address; NULL none */
 	bool near_earlier, any_earlier; /* others lie before it */
 };
 
-size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr,
-				  const struct dwarf_scope *parent, struct dwarf_scope *out,
+size_t debug_units_inlined_behind(struct debug_units *units, uint64_t vaddr,
+				  const struct debug_scope *parent, struct debug_scope *out,
 				  size_t room)
 {
 	struct pieces pieces[INLINED_MAX] = { 0 };
 	uint32_t ids[INLINED_MAX];
-	const struct range *found, *main;
-	struct unit *unit;
-	struct scope *outer =
-		dwarf_units_ready(units) ? dwarf_scope_at(units, parent->low, &unit, &found) : NULL;
+	const struct code_range *found, *main;
+	struct debug_unit *unit;
+	struct unit_scope *outer =
+		debug_units_ready(units) ? debug_scope_at(units, parent->low, &unit, &found) : NULL;
 	size_t known = 0, count = 0, low = 0, high, at;
 
 	if (!outer || parent->id >= unit->scope_count)
 		return 0;
 	main = found;
 	at = (size_t)(found - unit->ranges.at);
-	while (dwarf_next_range(&unit->ranges, parent->low, &at)) /* the last is the outermost */
+	while (debug_next_range(&unit->ranges, parent->low, &at)) /* the last is the outermost */
 		main = &unit->ranges.at[at];
 	for (high = unit->ranges.count; low < high;) { /* the first range that begins there */
 		size_t middle = low + (high - low) / 2;
@@ -180,7 +181,7 @@ size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr,
 			high = middle;
 	}
 	for (; low < unit->ranges.count && unit->ranges.at[low].low < main->high; low++) {
-		const struct range *range = &unit->ranges.at[low];
+		const struct code_range *range = &unit->ranges.at[low];
 		bool near = range->low >= parent->low && range->low < parent->high;
 		size_t i = 0;
 
@@ -201,7 +202,7 @@ size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr,
 		}
 	}
 	for (size_t i = 0; i < known && count < room; i++) {
-		const struct range *range = pieces[i].near ? pieces[i].near : pieces[i].any;
+		const struct code_range *range = pieces[i].near ? pieces[i].near : pieces[i].any;
 
 		if (!range)
 			continue;
@@ -214,7 +215,7 @@ size_t dwarf_units_inlined_behind(struct dwarf_units *units, uint64_t vaddr,
 	return count;
 }
 
-bool dwarf_units_other_part(const struct dwarf_scope *function, uint64_t *low, uint64_t *high)
+bool debug_units_other_part(const struct debug_scope *function, uint64_t *low, uint64_t *high)
 {
 	Dwarf_Die die = function->die;
 	Dwarf_Addr base, begin, end;
@@ -231,14 +232,14 @@ bool dwarf_units_other_part(const struct dwarf_scope *function, uint64_t *low, u
 	return best != 0;
 }
 
-bool dwarf_units_function_at(struct dwarf_units *units, uint64_t vaddr, Dwarf_Die *out)
+bool debug_units_function_at(struct debug_units *units, uint64_t vaddr, Dwarf_Die *out)
 {
-	const struct range *range;
-	struct unit *unit;
-	struct scope *scope =
-		dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range) : NULL;
+	const struct code_range *range;
+	struct debug_unit *unit;
+	struct unit_scope *scope =
+		debug_units_ready(units) ? debug_scope_at(units, vaddr, &unit, &range) : NULL;
 
-	for (unsigned hops = 0; scope && scope->parent != NO_SCOPE && hops < DWARF_DEPTH_MAX;
+	for (unsigned hops = 0; scope && scope->parent != NO_SCOPE && hops < DEBUG_DEPTH_MAX;
 	     hops++)
 		scope = &unit->scopes[scope->parent];
 	if (!scope || scope->parent != NO_SCOPE || scope->entry != vaddr)
@@ -247,13 +248,13 @@ bool dwarf_units_function_at(struct dwarf_units *units, uint64_t vaddr, Dwarf_Di
 	return true;
 }
 
-bool dwarf_units_place(struct dwarf_units *units, uint64_t vaddr, const char **file, uint32_t *line)
+bool debug_units_place(struct debug_units *units, uint64_t vaddr, const char **file, uint32_t *line)
 {
 	*file = NULL;
 	*line = 0;
-	if (!dwarf_units_ready(units))
+	if (!debug_units_ready(units))
 		return false;
-	for (size_t at = units->ranges.count; dwarf_next_range(&units->ranges, vaddr, &at);) {
+	for (size_t at = units->ranges.count; debug_next_range(&units->ranges, vaddr, &at);) {
 		Dwarf_Line *found =
 			dwarf_getsrc_die(&units->units[units->ranges.at[at].owner]->skeleton,
 					 vaddr);
@@ -269,18 +270,18 @@ bool dwarf_units_place(struct dwarf_units *units, uint64_t vaddr, const char **f
 	return false;
 }
 
-uint32_t dwarf_units_line(struct dwarf_units *units, uint64_t vaddr)
+uint32_t debug_units_line(struct debug_units *units, uint64_t vaddr)
 {
 	const char *file;
 	uint32_t line;
 
-	dwarf_units_place(units, vaddr, &file, &line);
+	debug_units_place(units, vaddr, &file, &line);
 	return line;
 }
 
-const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t number)
+const char *debug_unit_file(struct debug_units *units, Dwarf_Die *die, uint32_t number)
 {
-	struct unit *unit = dwarf_unit_of(units, die);
+	struct debug_unit *unit = debug_unit_of(units, die);
 	Dwarf_Files *files;
 	Dwarf_Half version = 0;
 	size_t count;
@@ -297,7 +298,7 @@ const char *dwarf_unit_file(struct dwarf_units *units, Dwarf_Die *die, uint32_t 
 		       : NULL;
 }
 
-const char *dwarf_units_call_file(struct dwarf_units *units, struct dwarf_scope *scope)
+const char *debug_units_call_file(struct debug_units *units, struct debug_scope *scope)
 {
-	return dwarf_unit_file(units, &scope->die, scope->call_file);
+	return debug_unit_file(units, &scope->die, scope->call_file);
 }

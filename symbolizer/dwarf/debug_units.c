@@ -15,7 +15,7 @@
  *             a DIE)
  * An address is looked up by two binary searches. A function that was split into hot and cold parts
  * has several ranges, each of which is an entry here. The same walk notes which namespaces, classes
- * and functions contain which DIEs (struct container): libdw can't go up.
+ * and functions contain which DIEs (struct die_container): libdw can't go up.
  *
  * Split DWARF: the skeleton in the file has the ranges, the .dwo has the DIEs. libdw opens the .dwo
  * when the unit is asked for; one that is elsewhere, or in a .dwp, is split.c's work; without any
@@ -25,7 +25,7 @@
  *
  * Bounds. The walk of a unit stops after as many DIEs as it has bytes, so that a DW_AT_sibling that
  * points back can't make it endless, and at depth 512. What libdw keeps for the units that were
- * asked for (lines, abbreviations) is only freed with its Dwarf: when we have loaded DWARF_BUDGET
+ * asked for (lines, abbreviations) is only freed with its Dwarf: when we have loaded DEBUG_BUDGET
  * bytes of units, everything is closed and opened again at the next question. Callers keep the
  * answers.
  *
@@ -49,7 +49,7 @@
 
 #define RANGES_MAX (1u << 22)
 
-bool dwarf_reserve(void *array, size_t count, size_t *room, size_t size)
+bool debug_reserve(void *array, size_t count, size_t *room, size_t size)
 {
 	void **at = array, *larger;
 
@@ -64,20 +64,20 @@ bool dwarf_reserve(void *array, size_t count, size_t *room, size_t size)
 }
 
 /* Adds the ranges of `die`. Linkers leave dead functions behind, at 0 or at 1: only code counts. */
-static bool add_ranges(const struct dwarf_units *units, Dwarf_Die *die, uint32_t owner,
-		       struct ranges *ranges)
+static bool add_ranges(const struct debug_units *units, Dwarf_Die *die, uint32_t owner,
+		       struct code_ranges *ranges)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 	bool any = false;
 
 	while (ranges->count < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		if (high <= low || !(elf_file_flags(units->file, low) & PF_X))
+		if (high <= low || !(binary_flags(units->file, low) & PF_X))
 			continue;
-		if (!dwarf_reserve(&ranges->at, ranges->count, &ranges->room, sizeof(*ranges->at)))
+		if (!debug_reserve(&ranges->at, ranges->count, &ranges->room, sizeof(*ranges->at)))
 			break;
 		ranges->at[ranges->count] =
-			(struct range){ low, high, 0, owner, (uint32_t)ranges->count };
+			(struct code_range){ low, high, 0, owner, (uint32_t)ranges->count };
 		ranges->count++;
 		any = true;
 	}
@@ -86,7 +86,7 @@ static bool add_ranges(const struct dwarf_units *units, Dwarf_Die *die, uint32_t
 
 static int compare(const void *a, const void *b)
 {
-	const struct range *x = a, *y = b;
+	const struct code_range *x = a, *y = b;
 
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
@@ -95,7 +95,7 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void sort_ranges(struct ranges *ranges)
+static void sort_ranges(struct code_ranges *ranges)
 {
 	uint64_t reach = 0;
 
@@ -108,7 +108,7 @@ static void sort_ranges(struct ranges *ranges)
 	}
 }
 
-bool dwarf_next_range(const struct ranges *ranges, uint64_t vaddr, size_t *at)
+bool debug_next_range(const struct code_ranges *ranges, uint64_t vaddr, size_t *at)
 {
 	size_t low = 0, high = *at;
 
@@ -128,16 +128,16 @@ bool dwarf_next_range(const struct ranges *ranges, uint64_t vaddr, size_t *at)
 	return false;
 }
 
-static void unit_free(struct unit *unit)
+static void unit_free(struct debug_unit *unit)
 {
 	free(unit->scopes);
 	free(unit->containers);
 	free(unit->ranges.at);
-	dwarf_variables_free(unit->variables);
+	debug_variables_free(unit->variables);
 	free(unit);
 }
 
-static void close_dwarf(struct dwarf_units *units)
+static void close_dwarf(struct debug_units *units)
 {
 	for (size_t i = 0; i < units->unit_count; i++)
 		unit_free(units->units[i]);
@@ -168,7 +168,7 @@ static void close_dwarf(struct dwarf_units *units)
 }
 
 /* dwz moves what several files share into another file, named by path and build-id. */
-static void open_alternate(struct dwarf_units *units)
+static void open_alternate(struct debug_units *units)
 {
 	const char *name;
 	const void *id;
@@ -188,19 +188,19 @@ static void open_alternate(struct dwarf_units *units)
 			strcpy((char *)memcpy(path, units->path, directory) + directory, name);
 	}
 	for (int pass = 0; pass < 2 && !units->alt; pass++) {
-		struct elf_file check;
+		struct binary check;
 
 		if (pass) {
 			free(path);
 			path = debugfile_by_id(id, (size_t)bytes, units->debug_dirs);
 		}
-		if (!path || elf_file_open(&check, path) != ELF_OPEN_OK)
+		if (!path || binary_open(&check, path) != BINARY_OK)
 			continue;
 
 		bool same = check.build_id_bytes == (size_t)bytes &&
 			    !memcmp(check.build_id, id, (size_t)bytes);
 
-		elf_file_close(&check);
+		binary_close(&check);
 		units->alt_fd = same ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 		if (units->alt_fd >= 0)
 			units->alt = dwarf_begin(units->alt_fd, DWARF_C_READ);
@@ -221,7 +221,7 @@ static struct cu_entry *cu_slot(struct cu_entry *table, size_t room, const void 
 }
 
 /* `unit` is found by `cu` from now on. */
-static bool cu_add(struct dwarf_units *units, const void *cu, struct unit *unit)
+static bool cu_add(struct debug_units *units, const void *cu, struct debug_unit *unit)
 {
 	if (units->by_cu_count * 2 >= units->by_cu_room) {
 		size_t room = units->by_cu_room ? units->by_cu_room * 2 : 64;
@@ -245,11 +245,11 @@ static bool cu_add(struct dwarf_units *units, const void *cu, struct unit *unit)
 }
 
 /* NULL: no memory. */
-static struct unit *unit_add(struct dwarf_units *units, const Dwarf_Die *die)
+static struct debug_unit *unit_add(struct debug_units *units, const Dwarf_Die *die)
 {
-	struct unit *unit;
+	struct debug_unit *unit;
 
-	if (!dwarf_reserve(&units->units, units->unit_count, &units->unit_room,
+	if (!debug_reserve(&units->units, units->unit_count, &units->unit_room,
 			   sizeof(*units->units)))
 		return NULL;
 	unit = calloc(1, sizeof(*unit));
@@ -264,13 +264,13 @@ static struct unit *unit_add(struct dwarf_units *units, const Dwarf_Die *die)
 	return units->units[units->unit_count++] = unit;
 }
 
-static void add_units(struct dwarf_units *units, Dwarf *dwarf)
+static void add_units(struct debug_units *units, Dwarf *dwarf)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 
 	while (!dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
-		struct unit *unit = unit_add(units, &die);
+		struct debug_unit *unit = unit_add(units, &die);
 
 		if (!unit)
 			break;
@@ -278,7 +278,7 @@ static void add_units(struct dwarf_units *units, Dwarf *dwarf)
 	}
 }
 
-static bool open_dwarf(struct dwarf_units *units)
+static bool open_dwarf(struct debug_units *units)
 {
 	if (units->dwarf)
 		return true;
@@ -293,35 +293,39 @@ static bool open_dwarf(struct dwarf_units *units)
 	return true;
 }
 
-bool dwarf_units_ready(struct dwarf_units *units)
+bool debug_units_ready(struct debug_units *units)
 {
-	if (units->loaded > DWARF_BUDGET && !units->hold)
+	if (units->loaded > DEBUG_BUDGET && !units->hold)
 		close_dwarf(units);
 	return open_dwarf(units);
 }
 
-struct dwarf_units *dwarf_units_create(const char *path, const struct elf_file *file,
+struct debug_units *debug_units_create(const char *path, const struct binary *file,
 				       struct names *names, const char *const *debug_dirs)
 {
-	struct dwarf_units *units = calloc(1, sizeof(*units));
+	struct debug_units *units = calloc(1, sizeof(*units));
 
 	if (!units)
 		return NULL;
-	*units = (struct dwarf_units){ .path = strdup(path), .file = file, .names = names, .debug_dirs = debug_dirs,
-				       .fd = -1, .alt_fd = -1 };
+	*units = (struct debug_units){ .path = strdup(path),
+				       .file = file,
+				       .names = names,
+				       .debug_dirs = debug_dirs,
+				       .fd = -1,
+				       .alt_fd = -1 };
 	if (!units->path || !open_dwarf(units) || !units->ranges.count) {
-		dwarf_units_destroy(units);
+		debug_units_destroy(units);
 		return NULL;
 	}
 	return units;
 }
 
-void dwarf_units_destroy(struct dwarf_units *units)
+void debug_units_destroy(struct debug_units *units)
 {
 	if (!units)
 		return;
 	close_dwarf(units);
-	dwarf_definitions_free(units->definitions);
+	debug_definitions_free(units->definitions);
 	if (units->cfi)
 		dwarf_cfi_end(units->cfi);
 	if (units->code)
@@ -331,20 +335,20 @@ void dwarf_units_destroy(struct dwarf_units *units)
 	free(units);
 }
 
-void dwarf_units_set_module(struct dwarf_units *units, const char *module_path)
+void debug_units_set_module(struct debug_units *units, const char *module_path)
 {
 	free(units->module_path);
 	units->module_path = strdup(module_path);
 }
 
-void dwarf_units_hold(struct dwarf_units *units, bool hold)
+void debug_units_hold(struct debug_units *units, bool hold)
 {
 	if (hold && !units->hold)
-		dwarf_units_ready(units); /* the budget is kept between two pieces of work */
+		debug_units_ready(units); /* the budget is kept between two pieces of work */
 	units->hold = hold;
 }
 
-uint32_t dwarf_number(Dwarf_Die *die, unsigned name)
+uint32_t die_number(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -355,7 +359,7 @@ uint32_t dwarf_number(Dwarf_Die *die, unsigned name)
 	return (uint32_t)value;
 }
 
-bool dwarf_flag(Dwarf_Die *die, unsigned name)
+bool die_flag(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 	bool value;
@@ -363,12 +367,12 @@ bool dwarf_flag(Dwarf_Die *die, unsigned name)
 	return dwarf_attr(die, name, &attribute) && !dwarf_formflag(&attribute, &value) && value;
 }
 
-Dwarf_Die dwarf_origin(Dwarf_Die *die)
+Dwarf_Die die_origin(Dwarf_Die *die)
 {
 	Dwarf_Die origin = *die, next;
 	Dwarf_Attribute attribute;
 
-	for (int hops = 0; hops < DWARF_HOPS_MAX; hops++) {
+	for (int hops = 0; hops < DEBUG_HOPS_MAX; hops++) {
 		if ((!dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) &&
 		     !dwarf_attr(&origin, DW_AT_specification, &attribute)) ||
 		    !dwarf_formref_die(&attribute, &next))
@@ -379,7 +383,7 @@ Dwarf_Die dwarf_origin(Dwarf_Die *die)
 }
 
 /* One level of the walk: a DIE, and what is around it. */
-struct level {
+struct unit_level {
 	Dwarf_Die die;
 	uint32_t scope, container;
 	Dwarf_Off function; /* a function around it that isn't a container yet, because no class was
@@ -387,20 +391,20 @@ struct level {
 };
 
 /* Returns the new container's index; without memory, its parent's. */
-static uint32_t add_container(struct unit *unit, Dwarf_Off offset, const char *name, int tag,
+static uint32_t add_container(struct debug_unit *unit, Dwarf_Off offset, const char *name, int tag,
 			      uint32_t parent)
 {
-	if (!dwarf_reserve(&unit->containers, unit->container_count, &unit->container_room,
+	if (!debug_reserve(&unit->containers, unit->container_count, &unit->container_room,
 			   sizeof(*unit->containers)))
 		return parent;
 	unit->containers[unit->container_count] =
-		(struct container){ offset, offset, name, parent, tag };
+		(struct die_container){ offset, offset, name, parent, tag };
 	return (uint32_t)unit->container_count++;
 }
 
 /* A class was met: the function around it becomes a container. Most functions have none, and there
  * are many functions. */
-static void enter_function(struct unit *unit, struct level *levels, size_t depth)
+static void enter_function(struct debug_unit *unit, struct unit_level *levels, size_t depth)
 {
 	Dwarf_Off function = levels[depth].function;
 	uint32_t self =
@@ -413,9 +417,9 @@ static void enter_function(struct unit *unit, struct level *levels, size_t depth
 }
 
 /* Walks the unit's DIEs and collects its scopes and containers. */
-static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
+static void walk(struct debug_units *units, struct debug_unit *unit, uint64_t limit)
 {
-	struct level *levels = calloc(DWARF_DEPTH_MAX, sizeof(*levels));
+	struct unit_level *levels = calloc(DEBUG_DEPTH_MAX, sizeof(*levels));
 	size_t depth = 0;
 
 	if (!levels || dwarf_child(&unit->die, &levels[0].die)) {
@@ -424,7 +428,7 @@ static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
 	}
 	levels[0].scope = levels[0].container = NO_SCOPE;
 	for (uint64_t steps = 0; steps < limit; steps++) {
-		struct level *level = &levels[depth];
+		struct unit_level *level = &levels[depth];
 		int tag = dwarf_tag(&level->die);
 		bool class = tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
 			     tag == DW_TAG_union_type;
@@ -438,20 +442,20 @@ static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
 			uint32_t self = (uint32_t)unit->scope_count;
 			size_t first = unit->ranges.count;
 
-			if (!dwarf_reserve(&unit->scopes, unit->scope_count, &unit->scope_room,
+			if (!debug_reserve(&unit->scopes, unit->scope_count, &unit->scope_room,
 					   sizeof(*unit->scopes)))
 				break;
 			if (add_ranges(units, &level->die, self, &unit->ranges)) {
-				unit->scopes[unit->scope_count++] = (struct scope){
+				unit->scopes[unit->scope_count++] = (struct unit_scope){
 					.die = level->die,
 					.entry = unit->ranges.at[first].low,
 					.parent = function ? NO_SCOPE : level->scope,
-					.call_file = function ? 0
-							      : dwarf_number(&level->die,
-									     DW_AT_call_file),
-					.call_line = function ? 0
-							      : dwarf_number(&level->die,
-									     DW_AT_call_line),
+					.call_file =
+						function ? 0
+							 : die_number(&level->die, DW_AT_call_file),
+					.call_line =
+						function ? 0
+							 : die_number(&level->die, DW_AT_call_line),
 				};
 				inside = self;
 			} else if (function) {
@@ -461,7 +465,7 @@ static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
 		}
 		/* the tags that hold neither functions nor scopes, and that there are most of */
 		if (tag != DW_TAG_enumeration_type && tag != DW_TAG_subroutine_type &&
-		    tag != DW_TAG_array_type && depth + 1 < DWARF_DEPTH_MAX &&
+		    tag != DW_TAG_array_type && depth + 1 < DEBUG_DEPTH_MAX &&
 		    !dwarf_child(&level->die, &levels[depth + 1].die)) {
 			uint32_t within = level->container;
 
@@ -488,7 +492,7 @@ static void walk(struct dwarf_units *units, struct unit *unit, uint64_t limit)
 	free(levels);
 }
 
-uint64_t dwarf_unit_bytes(Dwarf_Die *die)
+uint64_t debug_unit_bytes(Dwarf_Die *die)
 {
 	Dwarf_Off first = dwarf_dieoffset(die), next = 0;
 	size_t header = dwarf_cuoffset(die);
@@ -510,14 +514,14 @@ uint64_t dwarf_unit_bytes(Dwarf_Die *die)
 }
 
 /* From a .dwp, or from a .dwo where libdw doesn't look. */
-static bool split_elsewhere(struct dwarf_units *units, struct unit *unit, Dwarf_Die *out)
+static bool split_elsewhere(struct debug_units *units, struct debug_unit *unit, Dwarf_Die *out)
 {
 	if (!units->split)
 		units->split = split_create(units->path, units->module_path, units->debug_dirs);
 	return units->split && split_unit(units->split, &unit->skeleton, out);
 }
 
-void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
+void debug_unit_load(struct debug_units *units, struct debug_unit *unit)
 {
 	Dwarf_Die split, other;
 	uint8_t unit_type;
@@ -535,16 +539,16 @@ void dwarf_unit_load(struct dwarf_units *units, struct unit *unit)
 			unit->die = split;
 	}
 
-	uint64_t bytes = dwarf_unit_bytes(&unit->die);
+	uint64_t bytes = debug_unit_bytes(&unit->die);
 
 	units->loaded += bytes;
 	walk(units, unit, bytes);
 	sort_ranges(&unit->ranges);
 }
 
-struct unit *dwarf_unit_of(struct dwarf_units *units, Dwarf_Die *die)
+struct debug_unit *debug_unit_of(struct debug_units *units, Dwarf_Die *die)
 {
-	struct unit *unit =
+	struct debug_unit *unit =
 		units->by_cu_room ? cu_slot(units->by_cu, units->by_cu_room, die->cu)->unit : NULL;
 	Dwarf_Die whole;
 
@@ -554,11 +558,11 @@ struct unit *dwarf_unit_of(struct dwarf_units *units, Dwarf_Die *die)
 		unit = unit_add(units, &whole);
 	}
 	if (unit)
-		dwarf_unit_load(units, unit);
+		debug_unit_load(units, unit);
 	return unit;
 }
 
-uint32_t dwarf_unit_container(const struct unit *unit, Dwarf_Die *die)
+uint32_t debug_unit_container(const struct debug_unit *unit, Dwarf_Die *die)
 {
 	Dwarf_Off offset = dwarf_dieoffset(die);
 	size_t low = 0, high = unit->container_count;
@@ -579,7 +583,7 @@ uint32_t dwarf_unit_container(const struct unit *unit, Dwarf_Die *die)
 	return at;
 }
 
-bool dwarf_unit_container_die(const struct unit *unit, uint32_t container, Dwarf_Die *out)
+bool debug_unit_container_die(const struct debug_unit *unit, uint32_t container, Dwarf_Die *out)
 {
 	Dwarf_Die *inside = (Dwarf_Die *)&unit->die;
 	Dwarf_Half version = 0;

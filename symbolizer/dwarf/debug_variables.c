@@ -33,7 +33,7 @@
 
 /* The frame of one function at one address; the base is worked out when the first variable needs
  * it. */
-struct frame {
+struct frame_base {
 	uint64_t vaddr;
 	Dwarf_Die function;
 	bool tried, known;
@@ -42,7 +42,7 @@ struct frame {
 };
 
 /* The base of the frame: rsp or rbp plus a displacement. */
-static bool frame_address(struct dwarf_units *units, uint64_t vaddr, unsigned *reg,
+static bool frame_address(struct debug_units *units, uint64_t vaddr, unsigned *reg,
 			  int64_t *displacement)
 {
 	if (!units->code_tried) {
@@ -82,7 +82,7 @@ static bool frame_address(struct dwarf_units *units, uint64_t vaddr, unsigned *r
 	return false;
 }
 
-static void find_base(struct dwarf_units *units, struct frame *frame)
+static void find_base(struct debug_units *units, struct frame_base *frame)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Op *ops;
@@ -114,7 +114,7 @@ enum piece_kind {
 	PIECE_VALUE,
 	PIECE_FRAME /* at the frame base + displacement */
 };
-struct piece {
+struct location_piece {
 	uint64_t low, high;
 	int64_t displacement;
 	enum piece_kind kind;
@@ -123,8 +123,8 @@ struct piece {
 
 /* A variable with its places, or a lexical block with its ranges: its variables and blocks follow,
  * up to `end`. */
-struct item {
-	struct dwarf_variable variable; /* but for the place */
+struct scope_item {
+	struct debug_variable variable; /* but for the place */
 	uint32_t first, count;          /* of pieces */
 	uint32_t end;                   /* 0: a variable */
 };
@@ -132,14 +132,14 @@ struct item {
 /* What is among the children of a scope, in their order. */
 struct scope_variables {
 	struct scope_variables *next; /* of the same unit */
-	struct item *items;
+	struct scope_item *items;
 	size_t item_count, item_room;
-	struct piece *pieces;
+	struct location_piece *pieces;
 	size_t piece_count, piece_room;
 	unsigned steps; /* DIEs that may still be looked at */
 };
 
-void dwarf_variables_free(struct scope_variables *variables)
+void debug_variables_free(struct scope_variables *variables)
 {
 	for (struct scope_variables *next; variables; variables = next) {
 		next = variables->next;
@@ -150,7 +150,7 @@ void dwarf_variables_free(struct scope_variables *variables)
 }
 
 /* Reads a location of one operation. */
-static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct piece *out)
+static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct location_piece *out)
 {
 	Dwarf_Attribute indexed;
 	Dwarf_Addr address;
@@ -187,7 +187,7 @@ static bool place_of(Dwarf_Attribute *attribute, const Dwarf_Op *op, struct piec
 
 /* Reads a whole location. False: it is no place. */
 static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t count,
-		     struct piece *out)
+		     struct location_piece *out)
 {
 	if (count == 1)
 		return place_of(attribute, ops, out);
@@ -199,12 +199,13 @@ static bool piece_of(Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t cou
 }
 
 /* Fills `out` but for its place. */
-static bool describe(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out)
+static bool describe(struct debug_units *units, Dwarf_Die *die, struct debug_variable *out)
 {
 	Dwarf_Attribute attribute;
 	const char *name;
 
-	*out = (struct dwarf_variable){ .die = *die, .parameter = dwarf_tag(die) == DW_TAG_formal_parameter };
+	*out = (struct debug_variable){ .die = *die,
+					.parameter = dwarf_tag(die) == DW_TAG_formal_parameter };
 	if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) ||
 	    !dwarf_formref_die(&attribute, &out->type))
 		return false;
@@ -214,34 +215,34 @@ static bool describe(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_var
 	return true;
 }
 
-static void add_piece(struct scope_variables *to, const struct piece *piece)
+static void add_piece(struct scope_variables *to, const struct location_piece *piece)
 {
 	if (to->piece_count < PIECES_MAX &&
-	    dwarf_reserve(&to->pieces, to->piece_count, &to->piece_room, sizeof(*to->pieces)))
+	    debug_reserve(&to->pieces, to->piece_count, &to->piece_room, sizeof(*to->pieces)))
 		to->pieces[to->piece_count++] = *piece;
 }
 
 /* NULL: no memory, or too many. */
-static struct item *add_item(struct scope_variables *to)
+static struct scope_item *add_item(struct scope_variables *to)
 {
-	struct item *item;
+	struct scope_item *item;
 
 	if (to->item_count >= ITEMS_MAX ||
-	    !dwarf_reserve(&to->items, to->item_count, &to->item_room, sizeof(*to->items)))
+	    !debug_reserve(&to->items, to->item_count, &to->item_room, sizeof(*to->items)))
 		return NULL;
 	item = &to->items[to->item_count++];
-	*item = (struct item){ .first = (uint32_t)to->piece_count };
+	*item = (struct scope_item){ .first = (uint32_t)to->piece_count };
 	return item;
 }
 
-static void take_variable(struct dwarf_units *units, Dwarf_Die *die, struct scope_variables *to)
+static void take_variable(struct debug_units *units, Dwarf_Die *die, struct scope_variables *to)
 {
 	Dwarf_Attribute attribute;
-	struct dwarf_variable variable;
+	struct debug_variable variable;
 	size_t before = to->piece_count, count;
 	ptrdiff_t at = 0;
 	Dwarf_Addr base, low, high;
-	struct item *item;
+	struct scope_item *item;
 	Dwarf_Op *ops;
 
 	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute) ||
@@ -257,12 +258,14 @@ static void take_variable(struct dwarf_units *units, Dwarf_Die *die, struct scop
 	     i < CHILDREN_MAX &&
 	     (at = dwarf_getlocations(&attribute, at, &base, &low, &high, &ops, &count)) > 0;
 	     i++) {
-		struct piece piece = { .low = low, .high = high };
+		struct location_piece piece = { .low = low, .high = high };
 
 		if (low >= high)
 			continue;
 		if (!piece_of(&attribute, ops, count, &piece))
-			piece = (struct piece){ .low = low, .high = high, .reg = REGISTERS };
+			piece = (struct location_piece){ .low = low,
+							 .high = high,
+							 .reg = REGISTERS };
 		add_piece(to, &piece);
 	}
 	item->count = (uint32_t)(to->piece_count - before);
@@ -270,14 +273,14 @@ static void take_variable(struct dwarf_units *units, Dwarf_Die *die, struct scop
 		to->item_count--;
 }
 
-static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned nest,
+static void take_children(struct debug_units *units, Dwarf_Die *around, unsigned nest,
 			  struct scope_variables *to);
 
-static void take_block(struct dwarf_units *units, Dwarf_Die *die, unsigned nest,
+static void take_block(struct debug_units *units, Dwarf_Die *die, unsigned nest,
 		       struct scope_variables *to)
 {
 	size_t index = to->item_count, before = to->piece_count;
-	struct item *item = add_item(to);
+	struct scope_item *item = add_item(to);
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 
@@ -285,7 +288,7 @@ static void take_block(struct dwarf_units *units, Dwarf_Die *die, unsigned nest,
 		return;
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
 		if (low < high)
-			add_piece(to, &(struct piece){ .low = low, .high = high });
+			add_piece(to, &(struct location_piece){ .low = low, .high = high });
 	item->count = (uint32_t)(to->piece_count - before);
 	if (item->count)
 		take_children(units, die, nest + 1, to);
@@ -296,7 +299,7 @@ static void take_block(struct dwarf_units *units, Dwarf_Die *die, unsigned nest,
 	}
 }
 
-static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned nest,
+static void take_children(struct debug_units *units, Dwarf_Die *around, unsigned nest,
 			  struct scope_variables *to)
 {
 	Dwarf_Die child;
@@ -317,8 +320,8 @@ static void take_children(struct dwarf_units *units, Dwarf_Die *around, unsigned
 }
 
 /* NULL: no memory. */
-static const struct scope_variables *variables_of(struct dwarf_units *units, struct unit *unit,
-						  struct scope *scope)
+static const struct scope_variables *variables_of(struct debug_units *units,
+						  struct debug_unit *unit, struct unit_scope *scope)
 {
 	struct scope_variables *to = scope->variables;
 
@@ -333,11 +336,11 @@ static const struct scope_variables *variables_of(struct dwarf_units *units, str
 	return scope->variables = unit->variables = to;
 }
 
-static const struct piece *piece_at(const struct scope_variables *variables,
-				    const struct item *item, uint64_t vaddr)
+static const struct location_piece *piece_at(const struct scope_variables *variables,
+					     const struct scope_item *item, uint64_t vaddr)
 {
 	for (uint32_t i = 0; i < item->count; i++) {
-		const struct piece *piece = &variables->pieces[item->first + i];
+		const struct location_piece *piece = &variables->pieces[item->first + i];
 
 		if (vaddr >= piece->low && vaddr < piece->high)
 			return piece;
@@ -346,14 +349,14 @@ static const struct piece *piece_at(const struct scope_variables *variables,
 }
 
 /* False: that is no place. */
-static bool set_place(struct dwarf_units *units, const struct piece *piece, struct frame *frame,
-		      struct dwarf_variable *out)
+static bool set_place(struct debug_units *units, const struct location_piece *piece,
+		      struct frame_base *frame, struct debug_variable *out)
 {
-	static const enum dwarf_place places[] = { [PIECE_REGISTER] = DWARF_PLACE_REGISTER,
-						   [PIECE_MEMORY] = DWARF_PLACE_MEMORY,
-						   [PIECE_STATIC] = DWARF_PLACE_STATIC,
-						   [PIECE_VALUE] = DWARF_PLACE_VALUE,
-						   [PIECE_FRAME] = DWARF_PLACE_MEMORY };
+	static const enum debug_place places[] = { [PIECE_REGISTER] = DEBUG_PLACE_REGISTER,
+						   [PIECE_MEMORY] = DEBUG_PLACE_MEMORY,
+						   [PIECE_STATIC] = DEBUG_PLACE_STATIC,
+						   [PIECE_VALUE] = DEBUG_PLACE_VALUE,
+						   [PIECE_FRAME] = DEBUG_PLACE_MEMORY };
 
 	if (piece->reg >= REGISTERS)
 		return false;
@@ -370,29 +373,30 @@ static bool set_place(struct dwarf_units *units, const struct piece *piece, stru
 	return frame->known;
 }
 
-size_t dwarf_units_variables(struct dwarf_units *units, uint64_t vaddr, struct dwarf_variable *out,
+size_t debug_units_variables(struct debug_units *units, uint64_t vaddr, struct debug_variable *out,
 			     size_t room)
 {
-	struct frame frame = { .vaddr = vaddr };
-	const struct range *range;
-	struct unit *unit;
-	struct scope *scope = dwarf_units_ready(units) ? dwarf_scope_at(units, vaddr, &unit, &range)
-						       : NULL,
-		     *outer = scope;
+	struct frame_base frame = { .vaddr = vaddr };
+	const struct code_range *range;
+	struct debug_unit *unit;
+	struct unit_scope *scope = debug_units_ready(units)
+					   ? debug_scope_at(units, vaddr, &unit, &range)
+					   : NULL,
+			  *outer = scope;
 	size_t count = 0;
 
 	if (!scope)
 		return 0;
 	/* the physical function has the frame */
-	for (unsigned hops = 0; outer->parent != NO_SCOPE && hops < DWARF_DEPTH_MAX; hops++)
+	for (unsigned hops = 0; outer->parent != NO_SCOPE && hops < DEBUG_DEPTH_MAX; hops++)
 		outer = &unit->scopes[outer->parent];
 	frame.function = outer->die;
-	for (unsigned depth = 0; depth < DWARF_DEPTH_MAX; depth++) {
+	for (unsigned depth = 0; depth < DEBUG_DEPTH_MAX; depth++) {
 		const struct scope_variables *variables = variables_of(units, unit, scope);
 
 		for (size_t i = 0; variables && i < variables->item_count && count < room;) {
-			const struct item *item = &variables->items[i];
-			const struct piece *piece = piece_at(variables, item, vaddr);
+			const struct scope_item *item = &variables->items[i];
+			const struct location_piece *piece = piece_at(variables, item, vaddr);
 
 			if (item->end) {
 				i = piece ? i + 1 : item->end;
@@ -411,10 +415,10 @@ size_t dwarf_units_variables(struct dwarf_units *units, uint64_t vaddr, struct d
 	return count;
 }
 
-bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwarf_variable *out)
+bool debug_static_variable(struct debug_units *units, Dwarf_Die *die, struct debug_variable *out)
 {
 	Dwarf_Attribute attribute;
-	struct piece piece = { .low = 0 };
+	struct location_piece piece = { .low = 0 };
 	Dwarf_Op *ops;
 	size_t count;
 
@@ -423,7 +427,7 @@ bool dwarf_static_variable(struct dwarf_units *units, Dwarf_Die *die, struct dwa
 	    !place_of(&attribute, &ops[0], &piece) || piece.kind != PIECE_STATIC ||
 	    !describe(units, die, out))
 		return false;
-	out->place = DWARF_PLACE_STATIC;
+	out->place = DEBUG_PLACE_STATIC;
 	out->displacement = piece.displacement;
 	return true;
 }

@@ -21,15 +21,15 @@
 #define NEST_MAX 16
 #define ROWS_MAX 100000u
 
-struct row {
+struct layout_row {
 	Dwarf_Die die, type;
 	uint64_t at, bits; /* in the class, in bits; bits 0: an empty base, a flexible array */
 	size_t order;
 	bool base, vptr, field; /* field: a bit-field */
 };
 
-struct layout {
-	struct dwarf_units *units;
+struct layout_pass {
+	struct debug_units *units;
 	die_member_fn *each;
 	void *context;
 	unsigned rows; /* that may still come */
@@ -38,14 +38,14 @@ struct layout {
 
 static int by_offset(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct layout_row *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static bool give(struct layout *layout, const struct die_member *member)
+static bool give(struct layout_pass *layout, const struct die_member *member)
 {
 	if (layout->enough || !layout->rows || !layout->each(layout->context, member))
 		layout->enough = true;
@@ -55,7 +55,7 @@ static bool give(struct layout *layout, const struct die_member *member)
 }
 
 /* The unused bits in [from, to) of a class at byte `base` of the object. */
-static void give_unused(struct layout *layout, uint64_t base, uint64_t from, uint64_t to,
+static void give_unused(struct layout_pass *layout, uint64_t base, uint64_t from, uint64_t to,
 			unsigned depth, bool padding)
 {
 	struct die_member member = { .name = "",
@@ -88,7 +88,7 @@ static void give_unused(struct layout *layout, uint64_t base, uint64_t from, uin
 }
 
 /* A class without data of its own: as a base it may take no room. */
-static bool is_empty(struct dwarf_units *units, const struct die_type *type, unsigned depth,
+static bool is_empty(struct debug_units *units, const struct die_type *type, unsigned depth,
 		     unsigned *steps)
 {
 	Dwarf_Die die = type->die, child;
@@ -112,9 +112,9 @@ static bool is_empty(struct dwarf_units *units, const struct die_type *type, uns
 }
 
 /* The rows of one class, sorted; malloc'ed. */
-static struct row *rows_of(struct layout *layout, Dwarf_Die *class, size_t *count)
+static struct layout_row *rows_of(struct layout_pass *layout, Dwarf_Die *class, size_t *count)
 {
-	struct row *rows = NULL;
+	struct layout_row *rows = NULL;
 	size_t room = 0;
 	Dwarf_Die child;
 
@@ -124,13 +124,13 @@ static struct row *rows_of(struct layout *layout, Dwarf_Die *class, size_t *coun
 	do {
 		int tag = dwarf_tag(&child);
 		const char *name = tag == DW_TAG_member ? dwarf_diename(&child) : NULL;
-		struct row row = { .die = child,
-				   .base = tag == DW_TAG_inheritance,
-				   .order = *count };
+		struct layout_row row = { .die = child,
+					  .base = tag == DW_TAG_inheritance,
+					  .order = *count };
 		struct die_type type;
 
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || *count >= layout->rows ||
-		    (row.base && dwarf_number(&child, DW_AT_virtuality)) ||
+		    (row.base && die_number(&child, DW_AT_virtuality)) ||
 		    !die_member_offset(&child, &row.at) ||
 		    !die_type_of(layout->units, &child, &type) || row.at > UINT64_MAX / 2 ||
 		    type.bytes > UINT64_MAX / 16)
@@ -146,7 +146,7 @@ static struct row *rows_of(struct layout *layout, Dwarf_Die *class, size_t *coun
 		} else if (row.base && is_empty(layout->units, &type, 0, &(unsigned){ 1000 })) {
 			row.bits = 0;
 		}
-		if (!dwarf_reserve(&rows, *count, &room, sizeof(*rows)))
+		if (!debug_reserve(&rows, *count, &room, sizeof(*rows)))
 			break;
 		rows[(*count)++] = row;
 	} while (die_next(&child));
@@ -157,16 +157,16 @@ static struct row *rows_of(struct layout *layout, Dwarf_Die *class, size_t *coun
 
 /* `base`: where the class lies in the object; `limit`: bits of it that are its own (the rest of its
  * padding is used by others). */
-static void walk(struct layout *layout, Dwarf_Die *class, uint64_t base, uint64_t limit,
+static void walk(struct layout_pass *layout, Dwarf_Die *class, uint64_t base, uint64_t limit,
 		 unsigned depth)
 {
 	bool is_union = dwarf_tag(class) == DW_TAG_union_type;
 	uint64_t end = 0;
 	size_t count;
-	struct row *rows = rows_of(layout, class, &count);
+	struct layout_row *rows = rows_of(layout, class, &count);
 
 	for (size_t i = 0; i < count && !layout->enough; i++) {
-		struct row *row = &rows[i];
+		struct layout_row *row = &rows[i];
 		Dwarf_Attribute attribute;
 		Dwarf_Die written;
 		struct die_type type;
@@ -217,10 +217,10 @@ static void walk(struct layout *layout, Dwarf_Die *class, uint64_t base, uint64_
 		give_unused(layout, base, end, limit, depth, true);
 }
 
-void die_type_layout(struct dwarf_units *units, const struct die_type *type, die_member_fn *each,
+void die_type_layout(struct debug_units *units, const struct die_type *type, die_member_fn *each,
 		     void *context)
 {
-	struct layout layout = {
+	struct layout_pass layout = {
 		.units = units, .each = each, .context = context, .rows = ROWS_MAX
 	};
 	Dwarf_Die die = type->die;

@@ -68,7 +68,7 @@ static const char *memo_get(const struct die_memo *memo, const void *die)
 }
 
 /* Without memory the name will be made again. */
-static void memo_add(struct dwarf_units *units, const void *die, const char *name)
+static void memo_add(struct debug_units *units, const void *die, const char *name)
 {
 	if (!units->memo)
 		units->memo = calloc(1, sizeof(*units->memo));
@@ -83,7 +83,8 @@ static void memo_add(struct dwarf_units *units, const void *die, const char *nam
 			return;
 		for (size_t i = 0; i < units->memo->room; i++)
 			if (units->memo->entries[i].die)
-				*memo_slot(&larger, units->memo->entries[i].die) = units->memo->entries[i];
+				*memo_slot(&larger, units->memo->entries[i].die) =
+					units->memo->entries[i];
 		free(units->memo->entries);
 		*units->memo = larger;
 	}
@@ -122,9 +123,9 @@ size_t die_bare_length(const char *name)
 	return at && at != name ? (size_t)(at - name) : strlen(name);
 }
 
-static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *declarator,
-		       bool written, unsigned depth, struct text *out);
-static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned depth);
+static bool write_type(struct debug_units *units, Dwarf_Die *die, const char *declarator,
+		       bool written, unsigned depth, struct name_text *out);
+static const char *name_of(struct debug_units *units, Dwarf_Die *die, unsigned depth);
 
 /* Skips typedefs, and goes to the type unit of what is only declared here. False: void, or a
  * cycle. */
@@ -145,8 +146,8 @@ static bool peel_typedefs(Dwarf_Die *die)
 
 /* A value argument: number, truth value or enumerator. False: DWARF has no number, or not of such a
  * type. */
-static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigned depth,
-			struct text *out)
+static bool write_value(struct debug_units *units, Dwarf_Die *parameter, unsigned depth,
+			struct name_text *out)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die type, base;
@@ -203,7 +204,7 @@ static bool write_value(struct dwarf_units *units, Dwarf_Die *parameter, unsigne
 }
 
 /* The arguments as DW_AT_name has them. */
-struct arguments {
+struct template_text {
 	const char *name;
 	unsigned count; /* 0: it has none in brackets */
 	bool preferred; /* where both say a type, the text is right */
@@ -238,7 +239,8 @@ static const char *argument_text(const char *name, unsigned index, const char **
 	return NULL;
 }
 
-static bool write_argument_text(const struct arguments *arguments, unsigned index, struct text *out)
+static bool write_argument_text(const struct template_text *arguments, unsigned index,
+				struct name_text *out)
 {
 	const char *end, *start;
 	unsigned count;
@@ -254,8 +256,8 @@ static bool write_argument_text(const struct arguments *arguments, unsigned inde
 }
 
 /* One template parameter. False: the DIE doesn't say what it stands for. */
-static bool write_argument(struct dwarf_units *units, Dwarf_Die *parameter, unsigned depth,
-			   struct text *out)
+static bool write_argument(struct debug_units *units, Dwarf_Die *parameter, unsigned depth,
+			   struct name_text *out)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die type;
@@ -278,9 +280,9 @@ static bool write_argument(struct dwarf_units *units, Dwarf_Die *parameter, unsi
 }
 
 /* Writes "A, B"; `*any`: there was a parameter. False: neither the DIEs nor the text say all. */
-static bool write_arguments(struct dwarf_units *units, Dwarf_Die *die,
-			    const struct arguments *arguments, unsigned depth, struct text *out,
-			    unsigned *count, bool *any)
+static bool write_arguments(struct debug_units *units, Dwarf_Die *die,
+			    const struct template_text *arguments, unsigned depth,
+			    struct name_text *out, unsigned *count, bool *any)
 {
 	Dwarf_Die child;
 
@@ -333,7 +335,7 @@ static bool is_lambda(Dwarf_Die *die)
 	if (tag != DW_TAG_class_type && tag != DW_TAG_structure_type)
 		return false;
 	if (dwarf_child(die, &child))
-		return tag == DW_TAG_class_type && !dwarf_flag(die, DW_AT_declaration);
+		return tag == DW_TAG_class_type && !die_flag(die, DW_AT_declaration);
 	do {
 		name = dwarf_tag(&child) == DW_TAG_subprogram ? dwarf_diename(&child) : NULL;
 		if (name && (!strncmp(name, "operator()", 10) || !strcmp(name, "<lambda>")))
@@ -352,10 +354,10 @@ bool die_named_by_typedef(Dwarf_Die *die)
 }
 
 /* "{lambda at a.cc:12}" */
-static void write_unnamed(struct dwarf_units *units, Dwarf_Die *die, struct text *out)
+static void write_unnamed(struct debug_units *units, Dwarf_Die *die, struct name_text *out)
 {
 	const char *file = dwarf_hasattr(die, DW_AT_decl_file)
-				   ? dwarf_unit_file(units, die, dwarf_number(die, DW_AT_decl_file))
+				   ? debug_unit_file(units, die, die_number(die, DW_AT_decl_file))
 				   : NULL;
 	const char *slash = file ? strrchr(file, '/') : NULL;
 	int line = 0, tag = dwarf_tag(die);
@@ -376,8 +378,8 @@ static void write_unnamed(struct dwarf_units *units, Dwarf_Die *die, struct text
 }
 
 /* The name of a class, enumeration or typedef without its scopes. */
-static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *name, unsigned depth,
-		      struct text *out)
+static void write_own(struct debug_units *units, Dwarf_Die *die, const char *name, unsigned depth,
+		      struct name_text *out)
 {
 	int tag = dwarf_tag(die);
 	size_t before = out->used, bare;
@@ -392,8 +394,9 @@ static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *nam
 	/* in its type units gcc loses scopes and qualifiers of what arguments refer to, not in the
 	 * text */
 	if (die_is_class(tag) && dwarf_diecu(die, &whole, NULL, NULL)) {
-		struct arguments arguments = { .name = name,
-					       .preferred = dwarf_tag(&whole) == DW_TAG_type_unit };
+		struct template_text arguments = { .name = name,
+						   .preferred =
+							   dwarf_tag(&whole) == DW_TAG_type_unit };
 		const char *end;
 
 		bare = die_bare_length(name);
@@ -416,11 +419,11 @@ static void write_own(struct dwarf_units *units, Dwarf_Die *die, const char *nam
 }
 
 /* What the demangler puts in front of "::Local" for a class in the function. */
-static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsigned depth,
-			   struct text *out)
+static void write_function(struct debug_units *units, Dwarf_Die *function, unsigned depth,
+			   struct name_text *out)
 {
 	static const char mark[] = "typeinfo for ";
-	Dwarf_Die origin = dwarf_origin(function), child, type;
+	Dwarf_Die origin = die_origin(function), child, type;
 	Dwarf_Attribute attribute;
 	const char *linkage = dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute)
 				      ? dwarf_formstring(&attribute)
@@ -439,12 +442,12 @@ static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsig
 		name = dwarf_diename(&origin) ? name_of(units, &origin, depth + 1) : NULL;
 		/* clang's type units leave it out */
 		text_put(out, name ? name : "{unnamed function}");
-		if (name && !dwarf_flag(&origin, DW_AT_external) && !dwarf_child(&origin, &child)) {
+		if (name && !die_flag(&origin, DW_AT_external) && !dwarf_child(&origin, &child)) {
 			/* gcc gives functions with internal linkage no linkage name */
 			text_put(out, "(");
 			do {
 				if (dwarf_tag(&child) != DW_TAG_formal_parameter ||
-				    dwarf_flag(&child, DW_AT_artificial))
+				    die_flag(&child, DW_AT_artificial))
 					continue;
 				text_put(out, first ? "" : ", ");
 				first = false;
@@ -459,14 +462,14 @@ static void write_function(struct dwarf_units *units, Dwarf_Die *function, unsig
 }
 
 /* "a::b::" in front of what is in the container. */
-static void write_scope(struct dwarf_units *units, struct unit *unit, uint32_t container,
-			unsigned depth, struct text *out)
+static void write_scope(struct debug_units *units, struct debug_unit *unit, uint32_t container,
+			unsigned depth, struct name_text *out)
 {
 	Dwarf_Die die;
 	const char *name;
 
 	if (container == NO_SCOPE || depth > DEPTH_MAX ||
-	    !dwarf_unit_container_die(unit, container, &die))
+	    !debug_unit_container_die(unit, container, &die))
 		return;
 	if (unit->containers[container].tag == DW_TAG_subprogram) {
 		write_function(units, &die, depth + 1, out);
@@ -479,12 +482,12 @@ static void write_scope(struct dwarf_units *units, struct unit *unit, uint32_t c
 
 /* The name with its scopes of a class, enumeration, typedef, namespace or function; interned. NULL:
  * no memory, or too deep. */
-static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned depth)
+static const char *name_of(struct debug_units *units, Dwarf_Die *die, unsigned depth)
 {
 	const char *result = memo_get(units->memo, die->addr), *name;
-	struct text text = { 0 };
-	Dwarf_Die declared = dwarf_origin(die), defined;
-	struct unit *unit;
+	struct name_text text = { 0 };
+	Dwarf_Die declared = die_origin(die), defined;
+	struct debug_unit *unit;
 	int tag = dwarf_tag(die);
 
 	if (result)
@@ -496,10 +499,10 @@ static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned d
 	/* what is left of a class whose content is in a type unit */
 	if (!name && die_reference(&declared, DW_AT_signature, &defined))
 		return defined.addr == die->addr ? NULL : name_of(units, &defined, depth + 1);
-	unit = dwarf_unit_of(units, &declared);
+	unit = debug_unit_of(units, &declared);
 	if (!unit)
 		return NULL;
-	write_scope(units, unit, dwarf_unit_container(unit, &declared), depth, &text);
+	write_scope(units, unit, debug_unit_container(unit, &declared), depth, &text);
 	if (tag == DW_TAG_namespace)
 		text_put(&text, name ? name : "(anonymous namespace)");
 	else
@@ -512,15 +515,15 @@ static const char *name_of(struct dwarf_units *units, Dwarf_Die *die, unsigned d
 	return result;
 }
 
-const char *die_name(struct dwarf_units *units, Dwarf_Die *die)
+const char *die_name(struct debug_units *units, Dwarf_Die *die)
 {
 	units->steps = STEPS_MAX;
 	return name_of(units, die, 0);
 }
 
 /* "(int, char const*)" of a function type, with what stands behind it for a member function. */
-static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, bool written,
-			     unsigned depth, struct text *out)
+static bool write_parameters(struct debug_units *units, Dwarf_Die *function, bool written,
+			     unsigned depth, struct name_text *out)
 {
 	Dwarf_Die child, type;
 	bool first = true, is_const = false;
@@ -533,7 +536,7 @@ static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, boo
 			if (tag != DW_TAG_formal_parameter && tag != DW_TAG_unspecified_parameters)
 				continue;
 			if (tag == DW_TAG_formal_parameter && first &&
-			    dwarf_flag(&child, DW_AT_artificial)) {
+			    die_flag(&child, DW_AT_artificial)) {
 				/* `this`: a const member function's points to a const class */
 				is_const = die_reference(&child, DW_AT_type, &type) &&
 					   die_reference(&type, DW_AT_type, &type) &&
@@ -553,7 +556,7 @@ static bool write_parameters(struct dwarf_units *units, Dwarf_Die *function, boo
 }
 
 /* "[3][4]" */
-static void write_bounds(Dwarf_Die *array, struct text *out)
+static void write_bounds(Dwarf_Die *array, struct name_text *out)
 {
 	Dwarf_Die child;
 	char number[32];
@@ -593,18 +596,18 @@ bool die_subrange(Dwarf_Die *subrange, uint64_t *count)
 	return true;
 }
 
-static bool in_class(struct dwarf_units *units, Dwarf_Die *die)
+static bool in_class(struct debug_units *units, Dwarf_Die *die)
 {
-	const struct unit *unit = dwarf_unit_of(units, die);
-	uint32_t container = unit ? dwarf_unit_container(unit, die) : NO_SCOPE;
+	const struct debug_unit *unit = debug_unit_of(units, die);
+	uint32_t container = unit ? debug_unit_container(unit, die) : NO_SCOPE;
 
 	return container != NO_SCOPE && die_is_class(unit->containers[container].tag);
 }
 
 /* Writes the type with a declarator in it, as C does: "int", "(*)(void)" … `die` NULL: void. False:
  * absurd. */
-static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *declarator,
-		       bool written, unsigned depth, struct text *out)
+static bool write_type(struct debug_units *units, Dwarf_Die *die, const char *declarator,
+		       bool written, unsigned depth, struct name_text *out)
 {
 	Dwarf_Die target;
 	char *inner = NULL;
@@ -699,7 +702,7 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 				  depth + 1, out);
 	}
 	case DW_TAG_array_type: {
-		struct text bounds = { 0 };
+		struct name_text bounds = { 0 };
 
 		text_put(&bounds, declarator);
 		write_bounds(die, &bounds);
@@ -709,7 +712,7 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 		return good;
 	}
 	case DW_TAG_subroutine_type: {
-		struct text rest = { 0 };
+		struct name_text rest = { 0 };
 
 		text_put(&rest, declarator);
 		good = write_parameters(units, die, written, depth + 1, &rest) &&
@@ -741,9 +744,9 @@ static bool write_type(struct dwarf_units *units, Dwarf_Die *die, const char *de
 	return true;
 }
 
-const char *die_type_text(struct dwarf_units *units, Dwarf_Die *die, bool written)
+const char *die_type_text(struct debug_units *units, Dwarf_Die *die, bool written)
 {
-	struct text text = { 0 };
+	struct name_text text = { 0 };
 	const char *result = NULL;
 
 	units->steps = STEPS_MAX;
@@ -753,13 +756,13 @@ const char *die_type_text(struct dwarf_units *units, Dwarf_Die *die, bool writte
 	return result;
 }
 
-const char *die_function_path(struct dwarf_units *units, Dwarf_Die *function)
+const char *die_function_path(struct debug_units *units, Dwarf_Die *function)
 {
-	Dwarf_Die die = dwarf_origin(function);
-	struct unit *unit = dwarf_unit_of(units, &die);
-	uint32_t at = unit ? dwarf_unit_container(unit, &die) : NO_SCOPE;
+	Dwarf_Die die = die_origin(function);
+	struct debug_unit *unit = debug_unit_of(units, &die);
+	uint32_t at = unit ? debug_unit_container(unit, &die) : NO_SCOPE;
 	const char *name = dwarf_diename(&die), *parts[DEPTH_MAX], *result;
-	struct text text = { 0 };
+	struct name_text text = { 0 };
 	size_t count = 0;
 
 	if (!name)
@@ -774,7 +777,7 @@ const char *die_function_path(struct dwarf_units *units, Dwarf_Die *function)
 			break; /* of a local class the path begins with the class */
 		if (!part && unit->containers[at].tag == DW_TAG_namespace)
 			part = "(anonymous namespace)";
-		if (!part && dwarf_unit_container_die(unit, at, &container) &&
+		if (!part && debug_unit_container_die(unit, at, &container) &&
 		    die_reference(&container, DW_AT_signature, &defined))
 			part = dwarf_diename(&defined);
 		parts[count++] = part ? part : "{unnamed}";

@@ -13,11 +13,11 @@
 
 /* The name with its scopes of a class, enumeration, typedef, namespace or function, interned. NULL:
  * no memory, or absurd. */
-const char *die_name(struct dwarf_units *units, Dwarf_Die *die);
+const char *die_name(struct debug_units *units, Dwarf_Die *die);
 
 /* The text of any type, interned; NULL `die`: void. `written`: with its typedefs as in the source.
  * NULL: absurd. */
-const char *die_type_text(struct dwarf_units *units, Dwarf_Die *die, bool written);
+const char *die_type_text(struct debug_units *units, Dwarf_Die *die, bool written);
 
 /* Length of a name in front of its template arguments. */
 size_t die_bare_length(const char *name);

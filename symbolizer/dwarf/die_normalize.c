@@ -31,13 +31,13 @@
 #define NEST_MAX 64
 #define NAME_MAX_BYTES ((size_t)1 << 16) /* a longer one is cut */
 
-void text_free(struct text *text)
+void text_free(struct name_text *text)
 {
 	free(text->at);
-	*text = (struct text){ 0 };
+	*text = (struct name_text){ 0 };
 }
 
-void text_add(struct text *text, const char *more, size_t bytes)
+void text_add(struct name_text *text, const char *more, size_t bytes)
 {
 	if (bytes > NAME_MAX_BYTES - text->used)
 		bytes = NAME_MAX_BYTES - text->used;
@@ -57,12 +57,12 @@ void text_add(struct text *text, const char *more, size_t bytes)
 	text->at[text->used] = 0;
 }
 
-void text_put(struct text *text, const char *more)
+void text_put(struct name_text *text, const char *more)
 {
 	text_add(text, more, strlen(more));
 }
 
-static void insert(struct text *text, size_t at, const char *more)
+static void insert(struct name_text *text, size_t at, const char *more)
 {
 	size_t bytes = strlen(more), used = text->used;
 
@@ -79,12 +79,12 @@ static bool is_word(char c)
 }
 
 /* The words of integer types, which come in any order. */
-struct integer {
+struct integer_words {
 	unsigned longs;
 	bool any, is_short, is_unsigned, is_signed, is_char, is_double, is_128;
 };
 
-static bool integer_word(struct integer *integer, const char *word, size_t length)
+static bool integer_word(struct integer_words *integer, const char *word, size_t length)
 {
 	static const char *const words[] = { "long", "short",  "unsigned", "signed",
 					     "char", "double", "__int128", "int" };
@@ -108,7 +108,7 @@ static bool integer_word(struct integer *integer, const char *word, size_t lengt
 	return true;
 }
 
-static const char *integer_text(const struct integer *integer)
+static const char *integer_text(const struct integer_words *integer)
 {
 	if (integer->is_double)
 		return integer->longs ? "long double" : "double";
@@ -129,10 +129,10 @@ static const char *integer_text(const struct integer *integer)
 
 /* Invariant: the declaration specifier that is being written begins at `start` of `out`; `named`:
  * its name was written, and no declarator. */
-struct pass {
+struct normalize_pass {
 	const char *at;
-	struct text *out;
-	struct integer integer;
+	struct name_text *out;
+	struct integer_words integer;
 	size_t start, depth;
 	bool named;
 	struct {
@@ -141,13 +141,13 @@ struct pass {
 	} nest[NEST_MAX];
 };
 
-static char last(const struct pass *pass)
+static char last(const struct normalize_pass *pass)
 {
 	return pass->out->used ? pass->out->at[pass->out->used - 1] : 0;
 }
 
 /* A blank where the next thing is a word. */
-static void space(struct pass *pass)
+static void space(struct normalize_pass *pass)
 {
 	char c = last(pass);
 
@@ -155,19 +155,19 @@ static void space(struct pass *pass)
 		text_put(pass->out, " ");
 }
 
-static void flush(struct pass *pass)
+static void flush(struct normalize_pass *pass)
 {
 	if (!pass->integer.any)
 		return;
 	space(pass);
 	text_put(pass->out, integer_text(&pass->integer));
-	pass->integer = (struct integer){ 0 };
+	pass->integer = (struct integer_words){ 0 };
 	pass->named = true;
 }
 
-static void qualifier(struct pass *pass, const char *word)
+static void qualifier(struct normalize_pass *pass, const char *word)
 {
-	struct text *out = pass->out;
+	struct name_text *out = pass->out;
 	bool is_const = *word == 'c';
 
 	flush(pass);
@@ -192,7 +192,7 @@ static void qualifier(struct pass *pass, const char *word)
 	       is_const ? "const " : "volatile ");
 }
 
-static void push(struct pass *pass, char open, char close, const char *shown)
+static void push(struct normalize_pass *pass, char open, char close, const char *shown)
 {
 	text_put(pass->out, shown);
 	if (pass->depth < NEST_MAX) {
@@ -206,7 +206,7 @@ static void push(struct pass *pass, char open, char close, const char *shown)
 }
 
 /* A closing bracket that fits nothing is copied. */
-static void pop(struct pass *pass, char c)
+static void pop(struct normalize_pass *pass, char c)
 {
 	char shown[2] = { c, 0 };
 
@@ -233,7 +233,7 @@ static bool starts(const char *text, const char *with)
 
 /* "(lambda at /src/a.cc:3:5)", "(unnamed struct at a.c:1:9)", "(anonymous class)". Returns what is
  * behind it. */
-static const char *unnamed_in_parentheses(struct pass *pass)
+static const char *unnamed_in_parentheses(struct normalize_pass *pass)
 {
 	static const char *const kinds[] = { "lambda", "unnamed ", "anonymous " };
 	const char *text = pass->at + 1, *end = strchr(text, ')'), *at = strstr(text, " at "),
@@ -265,7 +265,7 @@ static const char *unnamed_in_parentheses(struct pass *pass)
 	return end + 1;
 }
 
-static void write_number(struct text *out, int value)
+static void write_number(struct name_text *out, int value)
 {
 	char number[16];
 
@@ -299,10 +299,10 @@ static const char *character(const char *at, int *value)
 
 /* "(char)65" → 65: returns what is behind the cast; NULL: it isn't one. A cast to another type is
  * copied with its number. */
-static const char *cast(struct pass *pass)
+static const char *cast(struct normalize_pass *pass)
 {
 	const char *text = pass->at + 1, *end = text, *word;
-	struct integer ignored = { 0 };
+	struct integer_words ignored = { 0 };
 	bool builtin = true;
 
 	for (; *end && *end != ')'; end++) {
@@ -340,7 +340,7 @@ static const char *cast(struct pass *pass)
 		return behind;
 	}
 	if (!builtin) {
-		struct text type = { 0 };
+		struct name_text type = { 0 };
 		char *copy = strndup(text, (size_t)(end - text));
 
 		if (copy)
@@ -376,7 +376,7 @@ static bool elaborate(const char *word, size_t length)
 }
 
 /* A word or number. Returns what is behind it. */
-static const char *word(struct pass *pass)
+static const char *word(struct normalize_pass *pass)
 {
 	const char *at = pass->at;
 	size_t length = 0;
@@ -424,7 +424,7 @@ static const char *word(struct pass *pass)
 }
 
 /* Anything that isn't a word. Returns what is behind it. */
-static const char *symbol(struct pass *pass)
+static const char *symbol(struct normalize_pass *pass)
 {
 	static const char *const anonymous[] = { "(anonymous namespace)", "{anonymous}",
 						 "<unnamed>", "`anonymous namespace'" };
@@ -504,9 +504,9 @@ static const char *symbol(struct pass *pass)
 	return at + 1;
 }
 
-void die_normalize_text(const char *name, struct text *out)
+void die_normalize_text(const char *name, struct name_text *out)
 {
-	struct pass pass = { .at = name, .out = out, .start = out->used };
+	struct normalize_pass pass = { .at = name, .out = out, .start = out->used };
 
 	while (*pass.at) {
 		if (*pass.at == ' ' || *pass.at == '\t')
@@ -519,7 +519,7 @@ void die_normalize_text(const char *name, struct text *out)
 
 const char *die_type_normalize(struct names *names, const char *name)
 {
-	struct text text = { 0 };
+	struct name_text text = { 0 };
 	const char *result = NULL;
 
 	die_normalize_text(name, &text);

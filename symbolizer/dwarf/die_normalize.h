@@ -14,18 +14,18 @@
 
 /* A growing string, zero-terminated once something was added; what doesn't fit into 64 KB is left
  * out. */
-struct text {
+struct name_text {
 	char *at; /* NULL: empty */
 	size_t used, room;
 	bool failed; /* no memory: something is missing */
 };
 
-void text_add(struct text *text, const char *more, size_t bytes);
-void text_put(struct text *text, const char *more);
-void text_free(struct text *text);
+void text_add(struct name_text *text, const char *more, size_t bytes);
+void text_put(struct name_text *text, const char *more);
+void text_free(struct name_text *text);
 
 /* Adds `name` as die_type_normalize() spells it. */
-void die_normalize_text(const char *name, struct text *out);
+void die_normalize_text(const char *name, struct name_text *out);
 
 /* Bytes of the symbol that follows "operator"; 0: none. */
 size_t die_operator_length(const char *at);

@@ -20,21 +20,21 @@
 
 /* Replaces a declaration by its definition: in a type unit, or anywhere that has one of the
  * name. */
-static void define(struct dwarf_units *units, Dwarf_Die *die, const char *name)
+static void define(struct debug_units *units, Dwarf_Die *die, const char *name)
 {
 	Dwarf_Die defined;
 
 	if (die_reference(die, DW_AT_signature, &defined) &&
 	    die_is_class(dwarf_tag(&defined)) == die_is_class(dwarf_tag(die)))
 		*die = defined;
-	if (dwarf_flag(die, DW_AT_declaration) && name && *name &&
-	    dwarf_definition(units, name, die, &defined))
+	if (die_flag(die, DW_AT_declaration) && name && *name &&
+	    debug_definition(units, name, die, &defined))
 		*die = defined;
 }
 
-static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out);
+static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *out);
 
-static bool has_vptr(struct dwarf_units *units, Dwarf_Die *class, unsigned depth, unsigned *steps)
+static bool has_vptr(struct debug_units *units, Dwarf_Die *class, unsigned depth, unsigned *steps)
 {
 	Dwarf_Die child, base;
 
@@ -51,7 +51,7 @@ static bool has_vptr(struct dwarf_units *units, Dwarf_Die *class, unsigned depth
 		if (name && !strncmp(name, "_vptr", 5))
 			return true;
 		if ((tag == DW_TAG_subprogram || tag == DW_TAG_inheritance) &&
-		    dwarf_number(&child, DW_AT_virtuality))
+		    die_number(&child, DW_AT_virtuality))
 			return true; /* a virtual base needs a vptr too */
 		if (tag == DW_TAG_inheritance && die_reference(&child, DW_AT_type, &base) &&
 		    resolve(units, &base, &type) && type.kind == DIE_CLASS &&
@@ -83,7 +83,7 @@ bool die_member_offset(Dwarf_Die *member, uint64_t *bits)
 				return false;
 			bytes = ops[0].number;
 		}
-	} else if (dwarf_flag(member, DW_AT_external) || dwarf_flag(member, DW_AT_declaration)) {
+	} else if (die_flag(member, DW_AT_external) || die_flag(member, DW_AT_declaration)) {
 		return false; /* a static member */
 	}
 	*bits = bytes * 8;
@@ -155,7 +155,7 @@ static bool peel(Dwarf_Die *die)
 }
 
 /* sizeof(an) array: libdw's own doesn't go to type units. 0: unknown. */
-static uint64_t array_bytes(struct dwarf_units *units, const Dwarf_Die *array)
+static uint64_t array_bytes(struct debug_units *units, const Dwarf_Die *array)
 {
 	Dwarf_Die at = *array, child;
 	uint64_t count = 1, elements;
@@ -180,7 +180,7 @@ static uint64_t array_bytes(struct dwarf_units *units, const Dwarf_Die *array)
 }
 
 /* All of die_type() but what takes a look at the members. */
-static bool resolve(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
+static bool resolve(struct debug_units *units, Dwarf_Die *die, struct die_type *out)
 {
 	Dwarf_Die peeled = *die, alias = { 0 };
 	Dwarf_Attribute attribute;
@@ -281,7 +281,7 @@ static struct type_entry *type_slot(const struct type_memo *memo, const void *di
 }
 
 /* Without memory the answer will be made again. */
-static void remember_type(struct dwarf_units *units, const void *die, const struct die_type *type,
+static void remember_type(struct debug_units *units, const void *die, const struct die_type *type,
 			  bool good)
 {
 	struct type_memo *memo = units->type_memo;
@@ -310,7 +310,7 @@ static void remember_type(struct dwarf_units *units, const void *die, const stru
 	*entry = (struct type_entry){ die, *type, good };
 }
 
-bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
+bool die_type(struct debug_units *units, Dwarf_Die *die, struct die_type *out)
 {
 	const struct type_entry *known = units->type_memo && units->type_memo->room
 						 ? type_slot(units->type_memo, die->addr)
@@ -332,7 +332,7 @@ bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
 	return good;
 }
 
-bool die_type_of(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out)
+bool die_type_of(struct debug_units *units, Dwarf_Die *die, struct die_type *out)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die type;
@@ -343,7 +343,7 @@ bool die_type_of(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out
 	return dwarf_formref_die(&attribute, &type) && die_type(units, &type, out);
 }
 
-bool die_type_target(struct dwarf_units *units, const struct die_type *type, struct die_type *out)
+bool die_type_target(struct debug_units *units, const struct die_type *type, struct die_type *out)
 {
 	Dwarf_Die die = type->die;
 
@@ -372,7 +372,7 @@ static bool find_argument(Dwarf_Die *die, unsigned *index, unsigned depth, Dwarf
 	return false;
 }
 
-bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index,
+bool die_type_argument(struct debug_units *units, Dwarf_Die *die, unsigned index,
 		       struct die_type *out)
 {
 	Dwarf_Die at = *die, parameter, next;
@@ -384,7 +384,7 @@ bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index
 			return false;
 		at = whole.die;
 	}
-	for (int hops = 0; hops < DWARF_HOPS_MAX; hops++) {
+	for (int hops = 0; hops < DEBUG_HOPS_MAX; hops++) {
 		unsigned rest = index;
 
 		if (find_argument(&at, &rest, 0, &parameter))
@@ -397,7 +397,7 @@ bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index
 	return false;
 }
 
-static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member,
+static bool find_typedef(struct debug_units *units, Dwarf_Die *die, const char *member,
 			 unsigned depth, unsigned *steps, struct die_type *out)
 {
 	struct die_type class;
@@ -425,7 +425,7 @@ static bool find_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *
 	return false;
 }
 
-bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member,
+bool die_type_typedef(struct debug_units *units, Dwarf_Die *die, const char *member,
 		      struct die_type *out)
 {
 	unsigned steps = STEPS_MAX;
@@ -433,20 +433,20 @@ bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *mem
 	return find_typedef(units, die, member, 0, &steps, out);
 }
 
-bool die_type_class_of(struct dwarf_units *units, Dwarf_Die *function, struct die_type *out)
+bool die_type_class_of(struct debug_units *units, Dwarf_Die *function, struct die_type *out)
 {
-	Dwarf_Die declared = dwarf_origin(function), class;
-	struct unit *unit =
-		dwarf_tag(&declared) == DW_TAG_subprogram ? dwarf_unit_of(units, &declared) : NULL;
-	uint32_t container = unit ? dwarf_unit_container(unit, &declared) : NO_SCOPE;
+	Dwarf_Die declared = die_origin(function), class;
+	struct debug_unit *unit =
+		dwarf_tag(&declared) == DW_TAG_subprogram ? debug_unit_of(units, &declared) : NULL;
+	uint32_t container = unit ? debug_unit_container(unit, &declared) : NO_SCOPE;
 
 	return container != NO_SCOPE && die_is_class(unit->containers[container].tag) &&
-	       dwarf_unit_container_die(unit, container, &class) && die_type(units, &class, out);
+	       debug_unit_container_die(unit, container, &class) && die_type(units, &class, out);
 }
 
-bool die_is_constructor(struct dwarf_units *units, Dwarf_Die *function, struct die_type *class)
+bool die_is_constructor(struct debug_units *units, Dwarf_Die *function, struct die_type *class)
 {
-	Dwarf_Die declared = dwarf_origin(function);
+	Dwarf_Die declared = die_origin(function);
 	const char *name = dwarf_diename(&declared), *own;
 
 	if (!name || !die_type_class_of(units, function, class))
@@ -459,7 +459,7 @@ bool die_is_constructor(struct dwarf_units *units, Dwarf_Die *function, struct d
 }
 
 struct leading {
-	struct dwarf_units *units;
+	struct debug_units *units;
 	const char **out;
 	size_t count, room;
 	unsigned steps;
@@ -483,7 +483,7 @@ static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 
 		if ((tag != DW_TAG_inheritance && tag != DW_TAG_member) ||
 		    !die_member_offset(&child, &bits) || bits ||
-		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) ||
+		    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
 		    !die_reference(&child, DW_AT_type, &at))
 			continue;
 		for (unsigned hops = 0;
@@ -502,7 +502,7 @@ static void lead(struct leading *leading, Dwarf_Die *class, unsigned depth)
 	} while (leading->count < leading->room && die_next(&child));
 }
 
-size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, const char **out,
+size_t die_type_leading(struct debug_units *units, const struct die_type *type, const char **out,
 			size_t room)
 {
 	struct leading leading = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };
@@ -513,7 +513,7 @@ size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, 
 	return leading.count;
 }
 
-bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset,
+bool die_type_member_at(struct debug_units *units, const struct die_type *type, uint64_t offset,
 			struct die_type *out, const char **name)
 {
 	struct die_type class = *type;
@@ -544,7 +544,7 @@ bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, 
 
 			if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 			    dwarf_hasattr(&child, DW_AT_bit_size) ||
-			    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) ||
+			    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
 			    !die_member_offset(&child, &bits) || bits / 8 > offset ||
 			    !die_type_of(units, &child, &member))
 				continue;
@@ -578,7 +578,7 @@ bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, 
 }
 
 struct alternatives {
-	struct dwarf_units *units;
+	struct debug_units *units;
 	struct die_type *out;
 	size_t count, room;
 	unsigned steps;
@@ -616,7 +616,7 @@ static bool pointers_at(struct alternatives *to, const struct die_type *type, ui
 
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 		    dwarf_hasattr(&child, DW_AT_bit_size) ||
-		    (tag == DW_TAG_inheritance && dwarf_number(&child, DW_AT_virtuality)) ||
+		    (tag == DW_TAG_inheritance && die_number(&child, DW_AT_virtuality)) ||
 		    !die_member_offset(&child, &bits) || bits / 8 > offset ||
 		    !die_type_of(to->units, &child, &member) || offset - bits / 8 >= member.bytes)
 			continue;
@@ -626,7 +626,7 @@ static bool pointers_at(struct alternatives *to, const struct die_type *type, ui
 	return true;
 }
 
-size_t die_type_union_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset,
+size_t die_type_union_at(struct debug_units *units, const struct die_type *type, uint64_t offset,
 			 struct die_type *out, size_t room)
 {
 	struct alternatives to = { .units = units, .out = out, .room = room, .steps = STEPS_MAX };

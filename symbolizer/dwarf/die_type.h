@@ -45,38 +45,38 @@ struct die_type {
 };
 
 /* The type that `die`'s DW_AT_type names (a missing one is void). False: absurd or cyclic DWARF. */
-bool die_type_of(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out);
+bool die_type_of(struct debug_units *units, Dwarf_Die *die, struct die_type *out);
 /* `die` itself is a type. */
-bool die_type(struct dwarf_units *units, Dwarf_Die *die, struct die_type *out);
+bool die_type(struct debug_units *units, Dwarf_Die *die, struct die_type *out);
 /* What a pointer or array type is made of. */
-bool die_type_target(struct dwarf_units *units, const struct die_type *type, struct die_type *out);
+bool die_type_target(struct debug_units *units, const struct die_type *type, struct die_type *out);
 
 /* The type parameter number `index` of a class or function; the value_type that a typedef `member`
  * of it names. */
-bool die_type_argument(struct dwarf_units *units, Dwarf_Die *die, unsigned index,
+bool die_type_argument(struct debug_units *units, Dwarf_Die *die, unsigned index,
 		       struct die_type *out);
-bool die_type_typedef(struct dwarf_units *units, Dwarf_Die *die, const char *member,
+bool die_type_typedef(struct debug_units *units, Dwarf_Die *die, const char *member,
 		      struct die_type *out);
 
 /* The class that a member function belongs to, through specification and abstract origin. */
-bool die_type_class_of(struct dwarf_units *units, Dwarf_Die *function, struct die_type *out);
+bool die_type_class_of(struct debug_units *units, Dwarf_Die *function, struct die_type *out);
 /* A function's name without template arguments, and with its scopes but without theirs:
  * "std::vector::push_back". Interned; NULL: none. */
-const char *die_function_path(struct dwarf_units *units, Dwarf_Die *function);
+const char *die_function_path(struct debug_units *units, Dwarf_Die *function);
 /* Is it a constructor (its name is its class's)? */
-bool die_is_constructor(struct dwarf_units *units, Dwarf_Die *function, struct die_type *class);
+bool die_is_constructor(struct debug_units *units, Dwarf_Die *function, struct die_type *class);
 
 /* The names of all classes that lie at offset 0 of `type`: its bases and first members, theirs in
  * turn. Returns their number. */
-size_t die_type_leading(struct dwarf_units *units, const struct die_type *type, const char **out,
+size_t die_type_leading(struct debug_units *units, const struct die_type *type, const char **out,
 			size_t room);
 /* The member that holds byte `offset` of `type` and is a pointer there (through nested members).
  * Not through unions: then false. */
-bool die_type_member_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset,
+bool die_type_member_at(struct debug_units *units, const struct die_type *type, uint64_t offset,
 			struct die_type *out, const char **name);
 /* The pointers that may be at byte `offset` of `type` where unions are in between: one for each
  * alternative that has one there. 0: there are none, or more than `room`. */
-size_t die_type_union_at(struct dwarf_units *units, const struct die_type *type, uint64_t offset,
+size_t die_type_union_at(struct debug_units *units, const struct die_type *type, uint64_t offset,
 			 struct die_type *out, size_t room);
 
 /* Layout, as pahole shows it: each row a member, base class, vptr, hole or padding, in order of
@@ -90,7 +90,7 @@ struct die_member {
 	enum { DIE_MEMBER, DIE_BASE_CLASS, DIE_VPTR, DIE_HOLE, DIE_PADDING } what;
 };
 typedef bool die_member_fn(void *context, const struct die_member *member); /* false: enough */
-void die_type_layout(struct dwarf_units *units, const struct die_type *type, die_member_fn *each,
+void die_type_layout(struct debug_units *units, const struct die_type *type, die_member_fn *each,
 		     void *context);
 
 /* A demangled name in the spelling of this module, interned. NULL: no memory. */

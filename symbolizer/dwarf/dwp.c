@@ -52,7 +52,7 @@ static int part_of(uint32_t section, bool gnu)
 }
 
 /* False: it is there and makes no sense. */
-static bool read_index(struct elf_bytes section, struct dwp_index *out)
+static bool read_index(struct binary_bytes section, struct dwp_index *out)
 {
 	struct dwp_index index = { .row_count = 0 };
 
@@ -106,7 +106,7 @@ const char *dwp_open(struct dwp *dwp, const char *path)
 		[DWP_RNGLISTS] = ".debug_rnglists.dwo",
 		[DWP_STR] = ".debug_str.dwo",
 	};
-	struct elf_bytes units = { 0 }, types = { 0 };
+	struct binary_bytes units = { 0 }, types = { 0 };
 	Elf_Scn *section = NULL;
 	size_t strings;
 
@@ -124,7 +124,7 @@ const char *dwp_open(struct dwp *dwp, const char *path)
 		const char *name = gelf_getshdr(section, &header)
 					   ? elf_strptr(dwp->elf, strings, header.sh_name)
 					   : NULL;
-		struct elf_bytes *into = NULL;
+		struct binary_bytes *into = NULL;
 		Elf_Data *data;
 
 		for (int i = 0; name && i < DWP_PARTS; i++)
@@ -140,7 +140,7 @@ const char *dwp_open(struct dwp *dwp, const char *path)
 			continue;
 		data = elf_getdata(section, NULL);
 		if (data && data->d_buf)
-			*into = (struct elf_bytes){ data->d_buf, data->d_size };
+			*into = (struct binary_bytes){ data->d_buf, data->d_size };
 	}
 	if (!dwp->whole.at[DWP_INFO].data || !dwp->whole.at[DWP_ABBREV].data ||
 	    !read_index(units, &dwp->units) || !read_index(types, &dwp->types)) {
@@ -160,20 +160,20 @@ void dwp_close(struct dwp *dwp)
 }
 
 /* Row `row` (from 0) of an index; the part of section `part`. */
-static struct elf_bytes contribution(const struct dwp *dwp, const struct dwp_index *index,
-				     uint32_t row, enum dwp_part part)
+static struct binary_bytes contribution(const struct dwp *dwp, const struct dwp_index *index,
+					uint32_t row, enum dwp_part part)
 {
 	size_t at = 4 * ((size_t)row * index->column_count + (size_t)index->column[part]);
-	struct elf_bytes whole = dwp->whole.at[part];
+	struct binary_bytes whole = dwp->whole.at[part];
 	uint32_t offset, bytes;
 
 	if (index->column[part] < 0 || !whole.data)
-		return (struct elf_bytes){ 0 };
+		return (struct binary_bytes){ 0 };
 	offset = u32(index->offsets + at);
 	bytes = u32(index->sizes + at);
 	if (!bytes || offset > whole.bytes || bytes > whole.bytes - offset)
-		return (struct elf_bytes){ 0 };
-	return (struct elf_bytes){ whole.data + offset, bytes };
+		return (struct binary_bytes){ 0 };
+	return (struct binary_bytes){ whole.data + offset, bytes };
 }
 
 bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out)
@@ -206,13 +206,13 @@ bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out)
 
 /* The `n`th .debug_info.dwo of a .dwo but the last one, which is the compilation unit's: gcc leaves
  * each type unit in a section of its own. */
-static struct elf_bytes type_section(const struct dwp *dwp, size_t n)
+static struct binary_bytes type_section(const struct dwp *dwp, size_t n)
 {
 	Elf_Scn *section = NULL;
 	size_t strings;
 
 	if (elf_getshdrstrndx(dwp->elf, &strings))
-		return (struct elf_bytes){ 0 };
+		return (struct binary_bytes){ 0 };
 	while ((section = elf_nextscn(dwp->elf, section))) {
 		GElf_Shdr header;
 		const char *name = gelf_getshdr(section, &header)
@@ -224,13 +224,13 @@ static struct elf_bytes type_section(const struct dwp *dwp, size_t n)
 			continue;
 		data = elf_getdata(section, NULL);
 		return data && data->d_buf && data->d_buf != dwp->whole.at[DWP_INFO].data
-			       ? (struct elf_bytes){ data->d_buf, data->d_size }
-			       : (struct elf_bytes){ 0 };
+			       ? (struct binary_bytes){ data->d_buf, data->d_size }
+			       : (struct binary_bytes){ 0 };
 	}
-	return (struct elf_bytes){ 0 };
+	return (struct binary_bytes){ 0 };
 }
 
-struct elf_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at)
+struct binary_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at)
 {
 	if (!dwp->units.row_count)
 		return type_section(dwp, (*at)++);
@@ -241,5 +241,5 @@ struct elf_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *un
 		    unit->at[DWP_ABBREV].data)
 			return contribution(dwp, &dwp->types, row, DWP_INFO);
 	}
-	return (struct elf_bytes){ 0 };
+	return (struct binary_bytes){ 0 };
 }

@@ -30,7 +30,7 @@ enum dwp_part {
 /* Pieces of a file's sections; data is NULL where there is none. They live until the file is
  * closed. */
 struct dwp_parts {
-	struct elf_bytes at[DWP_PARTS];
+	struct binary_bytes at[DWP_PARTS];
 };
 
 /* One .debug_cu_index or .debug_tu_index. */
@@ -60,6 +60,6 @@ bool dwp_find(const struct dwp *dwp, uint64_t id, struct dwp_parts *out);
  * The .debug_info of the next type unit that was in the same .dwo as `unit` (it shares the
  * abbreviations); data is NULL behind the last. `*at` starts as 0.
  */
-struct elf_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at);
+struct binary_bytes dwp_type_unit(const struct dwp *dwp, const struct dwp_parts *unit, size_t *at);
 
 #endif

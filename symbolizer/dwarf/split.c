@@ -187,14 +187,14 @@ static char *dwo_place(const struct split *split, const char *name, const char *
 
 /* ---- what the file with the skeleton has ---- */
 
-static struct elf_bytes section_of(Dwarf_Die *skeleton, const char *wanted)
+static struct binary_bytes section_of(Dwarf_Die *skeleton, const char *wanted)
 {
 	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(skeleton->cu));
 	Elf_Scn *section = NULL;
 	size_t strings;
 
 	if (!elf || elf_getshdrstrndx(elf, &strings))
-		return (struct elf_bytes){ 0 };
+		return (struct binary_bytes){ 0 };
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
 		const char *name = gelf_getshdr(section, &header)
@@ -207,13 +207,13 @@ static struct elf_bytes section_of(Dwarf_Die *skeleton, const char *wanted)
 		/* libdw has unpacked it, if it was compressed */
 		data = elf_getdata(section, NULL);
 		if (data && data->d_buf && header.sh_type != SHT_NOBITS)
-			return (struct elf_bytes){ data->d_buf, data->d_size };
+			return (struct binary_bytes){ data->d_buf, data->d_size };
 	}
-	return (struct elf_bytes){ 0 };
+	return (struct binary_bytes){ 0 };
 }
 
-static struct elf_bytes from_base(struct elf_bytes section, Dwarf_Die *skeleton, unsigned name,
-				  unsigned gnu_name)
+static struct binary_bytes from_base(struct binary_bytes section, Dwarf_Die *skeleton,
+				     unsigned name, unsigned gnu_name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word base;
@@ -223,8 +223,8 @@ static struct elf_bytes from_base(struct elf_bytes section, Dwarf_Die *skeleton,
 	    dwarf_formudata(&attribute, &base))
 		return section;
 	if (!section.data || base > section.bytes)
-		return (struct elf_bytes){ 0 };
-	return (struct elf_bytes){ section.data + base, section.bytes - base };
+		return (struct binary_bytes){ 0 };
+	return (struct binary_bytes){ section.data + base, section.bytes - base };
 }
 
 static bool base_of(Dwarf_Die *skeleton, struct split_base *out)
@@ -242,7 +242,7 @@ static bool base_of(Dwarf_Die *skeleton, struct split_base *out)
 	if (!dwarf_lowpc(skeleton, &low))
 		out->low_pc = low;
 
-	struct elf_bytes section = section_of(skeleton, ".debug_addr");
+	struct binary_bytes section = section_of(skeleton, ".debug_addr");
 
 	out->addr = from_base(section, skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base);
 	/* DWARF 5: a header in front of the base says where the unit's addresses end */

@@ -46,12 +46,12 @@ enum {
 	SPARE_ATTRIBUTE = 0x3fff
 };
 
-struct reader {
+struct abbreviation_reader {
 	const uint8_t *at, *end;
 	bool good;
 };
 
-static uint64_t uleb(struct reader *r)
+static uint64_t uleb(struct abbreviation_reader *r)
 {
 	uint64_t value = 0;
 
@@ -98,7 +98,7 @@ static uint32_t u32(const uint8_t *at)
 }
 
 /* The unit with the id (DWARF 4: the first) in `info`: its offset, or SIZE_MAX. */
-static size_t find_unit(struct elf_bytes info, const struct split_base *base)
+static size_t find_unit(struct binary_bytes info, const struct split_base *base)
 {
 	for (size_t at = 0; info.bytes - at >= HEADER_V5;) {
 		const uint8_t *unit = info.data + at;
@@ -118,10 +118,10 @@ static size_t find_unit(struct elf_bytes info, const struct split_base *base)
 
 /* Finds abbreviation `code` in `table`: `*start`, and `out` reads its tag and what follows, to the
  * end of its attributes. */
-static bool find_abbreviation(struct elf_bytes table, uint64_t offset, uint64_t code,
-			      const uint8_t **start, struct reader *out)
+static bool find_abbreviation(struct binary_bytes table, uint64_t offset, uint64_t code,
+			      const uint8_t **start, struct abbreviation_reader *out)
 {
-	struct reader r = { table.data + offset, table.data + table.bytes, true };
+	struct abbreviation_reader r = { table.data + offset, table.data + table.bytes, true };
 
 	if (offset > table.bytes)
 		return false;
@@ -143,7 +143,7 @@ static bool find_abbreviation(struct elf_bytes table, uint64_t offset, uint64_t 
 		}
 		if (r.good && here == code) {
 			*start = first;
-			*out = (struct reader){ tag, r.at, true };
+			*out = (struct abbreviation_reader){ tag, r.at, true };
 			return true;
 		}
 	}
@@ -155,14 +155,15 @@ static bool find_abbreviation(struct elf_bytes table, uint64_t offset, uint64_t 
  * `table`, which becomes the new one. `dwo_id` is the content of DWARF 4's attribute in the info,
  * NULL in DWARF 5.
  */
-static bool set_low_pc(struct split_image *image, size_t at, size_t bytes, struct elf_bytes *table,
-		       const struct split_base *base, uint8_t *dwo_id, uint64_t index)
+static bool set_low_pc(struct split_image *image, size_t at, size_t bytes,
+		       struct binary_bytes *table, const struct split_base *base, uint8_t *dwo_id,
+		       uint64_t index)
 {
 	bool v5 = base->version >= 5;
 	uint8_t *unit = image->info + at, *to;
 	uint8_t *offset_at = unit + (v5 ? ABBREV_AT : ABBREV_AT_V4),
 		*die = unit + (v5 ? HEADER_V5 : 11);
-	struct reader code_reader = { die, unit + bytes, true }, old;
+	struct abbreviation_reader code_reader = { die, unit + bytes, true }, old;
 	uint64_t code = uleb(&code_reader), offset = u32(offset_at);
 	uint32_t new_offset = (uint32_t)table->bytes;
 	const uint8_t *start;
@@ -209,7 +210,7 @@ static bool set_low_pc(struct split_image *image, size_t at, size_t bytes, struc
 	to += start - table->data - offset;
 	memcpy(to, behind, (size_t)(table->data + table->bytes - behind));
 	to += table->data + table->bytes - behind;
-	*table = (struct elf_bytes){ image->abbrev, (size_t)(to - image->abbrev) };
+	*table = (struct binary_bytes){ image->abbrev, (size_t)(to - image->abbrev) };
 	memcpy(offset_at, &new_offset, 4);
 	if (v5) {
 		unit[TYPE_AT] = DW_UT_compile;
@@ -221,17 +222,17 @@ static bool set_low_pc(struct split_image *image, size_t at, size_t bytes, struc
 }
 
 /* The .debug_info of the image: the unit's, and that of the type units that came with it. */
-static struct elf_bytes copy_info(struct split_image *image, const struct dwp *dwp,
-				  const struct dwp_parts *parts)
+static struct binary_bytes copy_info(struct split_image *image, const struct dwp *dwp,
+				     const struct dwp_parts *parts)
 {
-	struct elf_bytes info = parts->at[DWP_INFO], more;
+	struct binary_bytes info = parts->at[DWP_INFO], more;
 	size_t bytes = info.bytes, types = 0, at = 0;
 
 	while ((more = dwp_type_unit(dwp, parts, &at)).data)
 		types += more.bytes;
 	image->info = malloc(bytes + types);
 	if (!image->info)
-		return (struct elf_bytes){ 0 };
+		return (struct binary_bytes){ 0 };
 	memcpy(image->info, info.data, bytes);
 	at = 0;
 	/* only so many as were counted: the file may change under us */
@@ -240,40 +241,41 @@ static struct elf_bytes copy_info(struct split_image *image, const struct dwp *d
 		bytes += more.bytes;
 		types -= more.bytes;
 	}
-	return (struct elf_bytes){ image->info, bytes };
+	return (struct binary_bytes){ image->info, bytes };
 }
 
 void split_image_destroy(struct split_image *image)
 {
-	elf_image_close(&image->elf);
+	section_image_close(&image->elf);
 	free(image->info);
 	free(image->abbrev);
 	free(image->addr);
 	*image = (struct split_image){ .info = NULL };
 }
 
-static bool open_parts(struct split_image *image, struct elf_bytes info, struct elf_bytes abbrev,
-		       struct elf_bytes addr, const struct dwp_parts *parts,
-		       const struct split_base *base, Dwarf_Die *unit, size_t at)
+static bool open_parts(struct split_image *image, struct binary_bytes info,
+		       struct binary_bytes abbrev, struct binary_bytes addr,
+		       const struct dwp_parts *parts, const struct split_base *base,
+		       Dwarf_Die *unit, size_t at)
 {
 	static const char *const all[] = { ".debug_info.dwo",	  ".debug_abbrev.dwo",
 					   ".debug_addr.dwo",	  ".debug_ranges.dwo",
 					   ".debug_line.dwo",	  ".debug_loc.dwo",
 					   ".debug_loclists.dwo", ".debug_str_offsets.dwo",
 					   ".debug_rnglists.dwo", ".debug_str.dwo" };
-	const struct elf_bytes *p = parts->at;
+	const struct binary_bytes *p = parts->at;
 	bool v5 = base->version >= 5;
-	const struct elf_bytes none = { 0 }, content[] = { info,
-							   abbrev,
-							   addr,
-							   v5 ? none : base->ranges,
-							   p[DWP_LINE],
-							   v5 ? none : p[DWP_LOC],
-							   v5 ? p[DWP_LOCLISTS] : none,
-							   p[DWP_STR_OFFSETS],
-							   v5 ? p[DWP_RNGLISTS] : none,
-							   p[DWP_STR] };
-	struct elf_bytes sections[sizeof(all) / sizeof(*all)];
+	const struct binary_bytes none = { 0 }, content[] = { info,
+							      abbrev,
+							      addr,
+							      v5 ? none : base->ranges,
+							      p[DWP_LINE],
+							      v5 ? none : p[DWP_LOC],
+							      v5 ? p[DWP_LOCLISTS] : none,
+							      p[DWP_STR_OFFSETS],
+							      v5 ? p[DWP_RNGLISTS] : none,
+							      p[DWP_STR] };
+	struct binary_bytes sections[sizeof(all) / sizeof(*all)];
 	const char *names[sizeof(all) / sizeof(*all)];
 	size_t count = 0, size;
 	Dwarf_Off next;
@@ -284,14 +286,14 @@ static bool open_parts(struct split_image *image, struct elf_bytes info, struct 
 		names[count] = all[i];
 		sections[count++] = content[i];
 	}
-	elf_image_close(&image->elf);
-	return elf_image_open(&image->elf, sections, names, count) &&
+	section_image_close(&image->elf);
+	return section_image_open(&image->elf, sections, names, count) &&
 	       !dwarf_nextcu(image->elf.dwarf, at, &next, &size, NULL, NULL, NULL) &&
 	       dwarf_offdie(image->elf.dwarf, at + size, unit);
 }
 
 /* A copy of `addr` with `low_pc` behind it; its index there. */
-static uint64_t add_address(struct split_image *image, struct elf_bytes *addr, uint64_t low_pc)
+static uint64_t add_address(struct split_image *image, struct binary_bytes *addr, uint64_t low_pc)
 {
 	size_t bytes = addr->bytes & ~(size_t)7;
 
@@ -301,7 +303,7 @@ static uint64_t add_address(struct split_image *image, struct elf_bytes *addr, u
 	if (bytes)
 		memcpy(image->addr, addr->data, bytes);
 	memcpy(image->addr + bytes, &low_pc, 8);
-	*addr = (struct elf_bytes){ image->addr, bytes + 8 };
+	*addr = (struct binary_bytes){ image->addr, bytes + 8 };
 	return bytes / 8;
 }
 
@@ -309,7 +311,7 @@ bool split_image_create(const struct dwp *dwp, const struct dwp_parts *parts,
 			const struct split_base *base, struct split_image *out, Dwarf_Die *unit)
 {
 	struct split_image image = { .info = NULL };
-	struct elf_bytes abbrev = parts->at[DWP_ABBREV], addr = base->addr, info;
+	struct binary_bytes abbrev = parts->at[DWP_ABBREV], addr = base->addr, info;
 	size_t at = find_unit(parts->at[DWP_INFO], base);
 	bool v5 = base->version >= 5, good = false;
 	Dwarf_Die die;

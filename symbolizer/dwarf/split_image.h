@@ -20,12 +20,12 @@ struct split_base {
 	uint64_t id;
 	unsigned version;
 	uint64_t low_pc;         /* 0: none */
-	struct elf_bytes addr;   /* .debug_addr from the unit's base on */
-	struct elf_bytes ranges; /* DWARF 4: .debug_ranges from the unit's base on */
+	struct binary_bytes addr; /* .debug_addr from the unit's base on */
+	struct binary_bytes ranges; /* DWARF 4: .debug_ranges from the unit's base on */
 };
 
 struct split_image {
-	struct elf_image elf;
+	struct section_image elf;
 	uint8_t *info, *abbrev, *addr;
 };
 

@@ -13,7 +13,7 @@
 #define SEGMENTS_MAX 4096
 #define SECTIONS_MAX (1u << 20)
 
-const void *elf_file_range(const struct elf_file *file, uint64_t offset, uint64_t bytes)
+const void *binary_range(const struct binary *file, uint64_t offset, uint64_t bytes)
 {
 	if (offset > file->bytes || bytes > file->bytes - offset)
 		return NULL;
@@ -22,7 +22,7 @@ const void *elf_file_range(const struct elf_file *file, uint64_t offset, uint64_
 
 /* The build-id note in `bytes` of notes; notes are aligned to 4, or to 8 in segments that say
  * so. */
-static bool note_build_id(struct elf_file *file, const uint8_t *notes, size_t bytes, uint64_t align)
+static bool note_build_id(struct binary *file, const uint8_t *notes, size_t bytes, uint64_t align)
 {
 	align = align == 8 ? 8 : 4;
 	while (bytes >= sizeof(Elf64_Nhdr)) {
@@ -50,7 +50,7 @@ static bool note_build_id(struct elf_file *file, const uint8_t *notes, size_t by
 	return false;
 }
 
-static void find_build_id(struct elf_file *file)
+static void find_build_id(struct binary *file)
 {
 	Elf64_Shdr section;
 
@@ -58,7 +58,7 @@ static void find_build_id(struct elf_file *file)
 		const Elf64_Phdr *segment = &file->segments[i];
 		const uint8_t *notes =
 			segment->p_type == PT_NOTE
-				? elf_file_range(file, segment->p_offset, segment->p_filesz)
+				? binary_range(file, segment->p_offset, segment->p_filesz)
 				: NULL;
 
 		if (notes && note_build_id(file, notes, segment->p_filesz, segment->p_align))
@@ -66,8 +66,8 @@ static void find_build_id(struct elf_file *file)
 	}
 	/* a separate debug file keeps its note in a section, while its segments point past the end
 	 * of the file */
-	for (size_t i = 0; elf_file_section(file, i, &section); i++) {
-		struct elf_bytes notes = elf_file_section_bytes(file, &section);
+	for (size_t i = 0; binary_section(file, i, &section); i++) {
+		struct binary_bytes notes = binary_section_bytes(file, &section);
 
 		if (section.sh_type == SHT_NOTE && notes.data &&
 		    note_build_id(file, notes.data, notes.bytes, section.sh_addralign))
@@ -75,23 +75,23 @@ static void find_build_id(struct elf_file *file)
 	}
 }
 
-static enum elf_open parse(struct elf_file *file)
+static enum binary_status parse(struct binary *file)
 {
 	Elf64_Ehdr header;
-	const void *start = elf_file_range(file, 0, sizeof(header));
+	const void *start = binary_range(file, 0, sizeof(header));
 
 	if (!start)
-		return ELF_OPEN_NOT_ELF;
+		return BINARY_NOT_ELF;
 	memcpy(&header, start, sizeof(header));
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64)
-		return ELF_OPEN_NOT_ELF;
+		return BINARY_NOT_ELF;
 	file->type = header.e_type;
 
 	if (header.e_phnum && header.e_phnum <= SEGMENTS_MAX &&
 	    header.e_phentsize == sizeof(Elf64_Phdr)) {
 		size_t bytes = header.e_phnum * sizeof(Elf64_Phdr);
-		const void *segments = elf_file_range(file, header.e_phoff, bytes);
+		const void *segments = binary_range(file, header.e_phoff, bytes);
 
 		file->segments = segments ? malloc(bytes) : NULL;
 		if (file->segments) {
@@ -100,7 +100,7 @@ static enum elf_open parse(struct elf_file *file)
 		}
 	}
 	if (header.e_shoff && header.e_shentsize == sizeof(Elf64_Shdr)) {
-		const void *first = elf_file_range(file, header.e_shoff, sizeof(Elf64_Shdr));
+		const void *first = binary_range(file, header.e_shoff, sizeof(Elf64_Shdr));
 		uint64_t count = header.e_shnum;
 		Elf64_Shdr zero;
 
@@ -112,26 +112,26 @@ static enum elf_open parse(struct elf_file *file)
 			file->section_names =
 				header.e_shstrndx == SHN_XINDEX ? zero.sh_link : header.e_shstrndx;
 			if (count <= SECTIONS_MAX &&
-			    elf_file_range(file, header.e_shoff, count * sizeof(Elf64_Shdr))) {
+			    binary_range(file, header.e_shoff, count * sizeof(Elf64_Shdr))) {
 				file->section_offset = header.e_shoff;
 				file->section_count = count;
 			}
 		}
 	}
 	find_build_id(file);
-	return ELF_OPEN_OK;
+	return BINARY_OK;
 }
 
-enum elf_open elf_file_open(struct elf_file *file, const char *path)
+enum binary_status binary_open(struct binary *file, const char *path)
 {
 	struct stat st;
-	enum elf_open result = ELF_OPEN_NOT_ELF;
+	enum binary_status result = BINARY_NOT_ELF;
 	/* not blocking: the path may by now be a pipe */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	memset(file, 0, sizeof(*file));
 	if (fd < 0)
-		return ELF_OPEN_MISSING;
+		return BINARY_MISSING;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= (off_t)sizeof(Elf64_Ehdr)) {
 		void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 
@@ -146,25 +146,25 @@ enum elf_open elf_file_open(struct elf_file *file, const char *path)
 		}
 	}
 	close(fd);
-	if (result != ELF_OPEN_OK)
-		elf_file_close(file);
+	if (result != BINARY_OK)
+		binary_close(file);
 	return result;
 }
 
-enum elf_open elf_file_open_memory(struct elf_file *file, uint8_t *data, size_t bytes)
+enum binary_status binary_open_memory(struct binary *file, uint8_t *data, size_t bytes)
 {
 	memset(file, 0, sizeof(*file));
 	file->data = data;
 	file->bytes = bytes;
 
-	enum elf_open result = parse(file);
+	enum binary_status result = parse(file);
 
-	if (result != ELF_OPEN_OK)
-		elf_file_close(file);
+	if (result != BINARY_OK)
+		binary_close(file);
 	return result;
 }
 
-void elf_file_close(struct elf_file *file)
+void binary_close(struct binary *file)
 {
 	if (file->mapped)
 		munmap((void *)file->data, file->bytes);
@@ -174,7 +174,7 @@ void elf_file_close(struct elf_file *file)
 	memset(file, 0, sizeof(*file));
 }
 
-static const Elf64_Phdr *segment_of(const struct elf_file *file, uint64_t vaddr)
+static const Elf64_Phdr *segment_of(const struct binary *file, uint64_t vaddr)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
@@ -186,7 +186,7 @@ static const Elf64_Phdr *segment_of(const struct elf_file *file, uint64_t vaddr)
 	return NULL;
 }
 
-uint64_t elf_file_room(const struct elf_file *file, uint64_t vaddr)
+uint64_t binary_room(const struct binary *file, uint64_t vaddr)
 {
 	const Elf64_Phdr *segment = segment_of(file, vaddr);
 	uint64_t into = segment ? vaddr - segment->p_vaddr : 0;
@@ -201,18 +201,18 @@ uint64_t elf_file_room(const struct elf_file *file, uint64_t vaddr)
 	return room < in_file ? room : in_file;
 }
 
-const void *elf_file_at(const struct elf_file *file, uint64_t vaddr, uint64_t bytes)
+const void *binary_at(const struct binary *file, uint64_t vaddr, uint64_t bytes)
 {
 	const Elf64_Phdr *segment = segment_of(file, vaddr);
 
-	if (!segment || elf_file_room(file, vaddr) < bytes)
+	if (!segment || binary_room(file, vaddr) < bytes)
 		return NULL;
-	return elf_file_range(file, segment->p_offset + (vaddr - segment->p_vaddr), bytes);
+	return binary_range(file, segment->p_offset + (vaddr - segment->p_vaddr), bytes);
 }
 
-bool elf_file_word(const struct elf_file *file, uint64_t vaddr, uint64_t *out)
+bool binary_word(const struct binary *file, uint64_t vaddr, uint64_t *out)
 {
-	const void *word = elf_file_at(file, vaddr, sizeof(*out));
+	const void *word = binary_at(file, vaddr, sizeof(*out));
 
 	if (!word)
 		return false;
@@ -220,10 +220,10 @@ bool elf_file_word(const struct elf_file *file, uint64_t vaddr, uint64_t *out)
 	return true;
 }
 
-const char *elf_file_string(const struct elf_file *file, uint64_t vaddr, size_t limit)
+const char *binary_string(const struct binary *file, uint64_t vaddr, size_t limit)
 {
-	uint64_t room = elf_file_room(file, vaddr);
-	const char *text = room ? elf_file_at(file, vaddr, 1) : NULL;
+	uint64_t room = binary_room(file, vaddr);
+	const char *text = room ? binary_at(file, vaddr, 1) : NULL;
 
 	if (!text)
 		return NULL;
@@ -232,16 +232,16 @@ const char *elf_file_string(const struct elf_file *file, uint64_t vaddr, size_t 
 	return memchr(text, 0, room) ? text : NULL;
 }
 
-uint32_t elf_file_flags(const struct elf_file *file, uint64_t vaddr)
+uint32_t binary_flags(const struct binary *file, uint64_t vaddr)
 {
 	const Elf64_Phdr *segment = segment_of(file, vaddr);
 
 	return segment ? segment->p_flags : 0;
 }
 
-bool elf_file_read_only(const struct elf_file *file, uint64_t vaddr)
+bool binary_read_only(const struct binary *file, uint64_t vaddr)
 {
-	uint32_t flags = elf_file_flags(file, vaddr);
+	uint32_t flags = binary_flags(file, vaddr);
 
 	if ((flags & PF_R) && !(flags & PF_W))
 		return true;
@@ -255,7 +255,7 @@ bool elf_file_read_only(const struct elf_file *file, uint64_t vaddr)
 	return false;
 }
 
-bool elf_file_section(const struct elf_file *file, size_t index, Elf64_Shdr *out)
+bool binary_section(const struct binary *file, size_t index, Elf64_Shdr *out)
 {
 	if (index >= file->section_count)
 		return false;
@@ -263,23 +263,23 @@ bool elf_file_section(const struct elf_file *file, size_t index, Elf64_Shdr *out
 	return true;
 }
 
-struct elf_bytes elf_file_section_bytes(const struct elf_file *file, const Elf64_Shdr *section)
+struct binary_bytes binary_section_bytes(const struct binary *file, const Elf64_Shdr *section)
 {
 	const uint8_t *data = section->sh_type == SHT_NOBITS
 				      ? NULL
-				      : elf_file_range(file, section->sh_offset, section->sh_size);
+				      : binary_range(file, section->sh_offset, section->sh_size);
 
-	return (struct elf_bytes){ data, data ? section->sh_size : 0 };
+	return (struct binary_bytes){ data, data ? section->sh_size : 0 };
 }
 
-static const char *elf_file_section_name(const struct elf_file *file, const Elf64_Shdr *section)
+static const char *binary_section_name(const struct binary *file, const Elf64_Shdr *section)
 {
 	Elf64_Shdr names;
 
-	if (!elf_file_section(file, file->section_names, &names))
+	if (!binary_section(file, file->section_names, &names))
 		return "";
 
-	struct elf_bytes text = elf_file_section_bytes(file, &names);
+	struct binary_bytes text = binary_section_bytes(file, &names);
 
 	if (section->sh_name >= text.bytes ||
 	    !memchr(text.data + section->sh_name, 0, text.bytes - section->sh_name))
@@ -287,33 +287,33 @@ static const char *elf_file_section_name(const struct elf_file *file, const Elf6
 	return (const char *)text.data + section->sh_name;
 }
 
-bool elf_file_section_named(const struct elf_file *file, const char *name, Elf64_Shdr *out)
+bool binary_section_named(const struct binary *file, const char *name, Elf64_Shdr *out)
 {
-	for (size_t i = 1; elf_file_section(file, i, out); i++)
-		if (!strcmp(elf_file_section_name(file, out), name))
+	for (size_t i = 1; binary_section(file, i, out); i++)
+		if (!strcmp(binary_section_name(file, out), name))
 			return true;
 	return false;
 }
 
-bool elf_file_section_typed(const struct elf_file *file, uint32_t type, Elf64_Shdr *out)
+bool binary_section_typed(const struct binary *file, uint32_t type, Elf64_Shdr *out)
 {
-	for (size_t i = 1; elf_file_section(file, i, out); i++)
+	for (size_t i = 1; binary_section(file, i, out); i++)
 		if (out->sh_type == type)
 			return true;
 	return false;
 }
 
-void elf_file_each_function(const struct elf_file *file, uint32_t type, elf_function_fn *fn,
-			    void *context)
+void binary_each_function(const struct binary *file, uint32_t type, binary_function_fn *fn,
+			  void *context)
 {
 	Elf64_Shdr table, strings;
-	struct elf_bytes symbols, names;
+	struct binary_bytes symbols, names;
 
-	if (!elf_file_section_typed(file, type, &table) ||
-	    !elf_file_section(file, table.sh_link, &strings))
+	if (!binary_section_typed(file, type, &table) ||
+	    !binary_section(file, table.sh_link, &strings))
 		return;
-	symbols = elf_file_section_bytes(file, &table);
-	names = elf_file_section_bytes(file, &strings);
+	symbols = binary_section_bytes(file, &table);
+	names = binary_section_bytes(file, &strings);
 	if (!symbols.data || !names.data || !names.bytes || names.data[names.bytes - 1])
 		return;
 	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.bytes; at += sizeof(Elf64_Sym)) {

@@ -29,10 +29,10 @@ char *cache_file_path(const char *directory, const char *kind, const uint8_t *bu
 		      size_t build_id_bytes)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	char id[2 * ELF_BUILD_ID_MAX + 1] = "", *path = NULL;
+	char id[2 * BINARY_BUILD_ID_MAX + 1] = "", *path = NULL;
 	int n = -1;
 
-	if (build_id_bytes < BUILD_ID_MIN || build_id_bytes > ELF_BUILD_ID_MAX)
+	if (build_id_bytes < BUILD_ID_MIN || build_id_bytes > BINARY_BUILD_ID_MAX)
 		return NULL;
 	for (size_t i = 0; i < build_id_bytes; i++)
 		snprintf(id + 2 * i, 3, "%02x", build_id[i]);

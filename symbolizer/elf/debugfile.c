@@ -38,33 +38,33 @@ static uint32_t crc32_of(const uint8_t *data, size_t bytes)
 	return ~crc;
 }
 
-static bool same_id(const struct elf_file *a, const uint8_t *id, size_t bytes)
+static bool same_id(const struct binary *a, const uint8_t *id, size_t bytes)
 {
 	return bytes && a->build_id_bytes == bytes && !memcmp(a->build_id, id, bytes);
 }
 
 /* Has it anything that the stripped file hasn't? */
-static bool has_debug(const struct elf_file *file)
+static bool has_debug(const struct binary *file)
 {
 	Elf64_Shdr section;
 
-	if (elf_file_section_typed(file, SHT_SYMTAB, &section) && section.sh_size)
+	if (binary_section_typed(file, SHT_SYMTAB, &section) && section.sh_size)
 		return true;
-	return (elf_file_section_named(file, ".debug_info", &section) ||
-		elf_file_section_named(file, ".zdebug_info", &section)) &&
+	return (binary_section_named(file, ".debug_info", &section) ||
+		binary_section_named(file, ".zdebug_info", &section)) &&
 	       section.sh_type != SHT_NOBITS;
 }
 
 /* The same code: for files without a build-id. */
-static bool same_code(const struct elf_file *a, const struct elf_file *b)
+static bool same_code(const struct binary *a, const struct binary *b)
 {
 	Elf64_Shdr in_a, in_b;
 
-	if (!elf_file_section_named(a, ".text", &in_a) ||
-	    !elf_file_section_named(b, ".text", &in_b) || in_a.sh_addr != in_b.sh_addr)
+	if (!binary_section_named(a, ".text", &in_a) || !binary_section_named(b, ".text", &in_b) ||
+	    in_a.sh_addr != in_b.sh_addr)
 		return false;
 
-	struct elf_bytes x = elf_file_section_bytes(a, &in_a), y = elf_file_section_bytes(b, &in_b);
+	struct binary_bytes x = binary_section_bytes(a, &in_a), y = binary_section_bytes(b, &in_b);
 
 	return x.data && y.data && x.bytes == y.bytes && !memcmp(x.data, y.data, x.bytes);
 }
@@ -72,12 +72,12 @@ static bool same_code(const struct elf_file *a, const struct elf_file *b)
 /* `path` (taken) if it carries the build-id, else NULL. */
 static char *if_same_id(char *path, const uint8_t *id, size_t bytes)
 {
-	struct elf_file candidate;
+	struct binary candidate;
 
-	if (path && elf_file_open(&candidate, path) == ELF_OPEN_OK) {
+	if (path && binary_open(&candidate, path) == BINARY_OK) {
 		bool same = same_id(&candidate, id, bytes);
 
-		elf_file_close(&candidate);
+		binary_close(&candidate);
 		if (same)
 			return path;
 	}
@@ -95,9 +95,9 @@ static bool is_file(const char *path)
 char *debugfile_by_id(const uint8_t *id, size_t bytes, const char *const *debug_dirs)
 {
 	static const char *const system_dirs[] = { SYSTEM_DIR, NULL };
-	char hex[2 * ELF_BUILD_ID_MAX + 1];
+	char hex[2 * BINARY_BUILD_ID_MAX + 1];
 
-	if (bytes < 2 || bytes > ELF_BUILD_ID_MAX)
+	if (bytes < 2 || bytes > BINARY_BUILD_ID_MAX)
 		return NULL;
 	for (size_t i = 0; i < bytes; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
@@ -120,21 +120,21 @@ char *debugfile_by_id(const uint8_t *id, size_t bytes, const char *const *debug_
 	return if_same_id(fetch_cached(id, bytes), id, bytes);
 }
 
-struct link {
+struct debug_link {
 	char name[256];
 	uint32_t crc;
 	bool found;
 };
 
-static struct link debug_link(const struct elf_file *file)
+static struct debug_link debug_link(const struct binary *file)
 {
-	struct link link = { .found = false };
+	struct debug_link link = { .found = false };
 	Elf64_Shdr section;
 
-	if (!elf_file_section_named(file, ".gnu_debuglink", &section))
+	if (!binary_section_named(file, ".gnu_debuglink", &section))
 		return link;
 
-	struct elf_bytes content = elf_file_section_bytes(file, &section);
+	struct binary_bytes content = binary_section_bytes(file, &section);
 	size_t length = content.data ? strnlen((const char *)content.data, content.bytes) : 0;
 	size_t crc_at = (length + 1 + 3) & ~(size_t)3;
 
@@ -149,10 +149,10 @@ static struct link debug_link(const struct elf_file *file)
 }
 
 /* Opens `path` (taken) if it belongs to `file`. */
-static bool accept(const struct elf_file *file, const struct link *link, char *path,
-		   struct elf_file *out, char **out_path)
+static bool accept(const struct binary *file, const struct debug_link *link, char *path,
+		   struct binary *out, char **out_path)
 {
-	if (path && elf_file_open(out, path) == ELF_OPEN_OK) {
+	if (path && binary_open(out, path) == BINARY_OK) {
 		bool ours =
 			file->build_id_bytes
 				? same_id(out, file->build_id, file->build_id_bytes)
@@ -163,28 +163,28 @@ static bool accept(const struct elf_file *file, const struct link *link, char *p
 			*out_path = path;
 			return true;
 		}
-		elf_file_close(out);
+		binary_close(out);
 	}
 	free(path);
 	return false;
 }
 
-bool debugfile_open(const struct elf_file *file, char *path, struct elf_file *out, char **out_path)
+bool debugfile_open(const struct binary *file, char *path, struct binary *out, char **out_path)
 {
-	struct link link = debug_link(file);
+	struct debug_link link = debug_link(file);
 
 	return accept(file, &link, path, out, out_path);
 }
 
-bool debugfile_alternate(const struct elf_file *file, const uint8_t **id, size_t *bytes)
+bool debugfile_alternate(const struct binary *file, const uint8_t **id, size_t *bytes)
 {
 	Elf64_Shdr section;
 
-	if (!elf_file_section_named(file, ".gnu_debugaltlink", &section))
+	if (!binary_section_named(file, ".gnu_debugaltlink", &section))
 		return false;
 
 	/* a path, its end, the build-id */
-	struct elf_bytes content = elf_file_section_bytes(file, &section);
+	struct binary_bytes content = binary_section_bytes(file, &section);
 	size_t length = content.data ? strnlen((const char *)content.data, content.bytes) + 1 : 0;
 
 	if (!length || length >= content.bytes)
@@ -201,10 +201,10 @@ static char *join(const char *a, const char *b, const char *c)
 	return asprintf(&path, "%s%s%s", a, b, c) < 0 ? NULL : path;
 }
 
-bool debugfile_find(const struct elf_file *file, const char *path, const char *const *debug_dirs,
-		    struct elf_file *out, char **out_path)
+bool debugfile_find(const struct binary *file, const char *path, const char *const *debug_dirs,
+		    struct binary *out, char **out_path)
 {
-	struct link link = debug_link(file);
+	struct debug_link link = debug_link(file);
 	char *real = realpath(path, NULL),
 	     *by_id = debugfile_by_id(file->build_id, file->build_id_bytes, debug_dirs);
 	bool found = by_id && accept(file, &link, by_id, out, out_path);
@@ -253,13 +253,13 @@ bool debugfile_find(const struct elf_file *file, const char *path, const char *c
 	return found;
 }
 
-bool debugfile_embedded(const struct elf_file *file, struct elf_file *out)
+bool debugfile_embedded(const struct binary *file, struct binary *out)
 {
 	Elf64_Shdr section;
-	struct elf_bytes packed = { 0 };
+	struct binary_bytes packed = { 0 };
 
-	if (elf_file_section_named(file, ".gnu_debugdata", &section))
-		packed = elf_file_section_bytes(file, &section);
+	if (binary_section_named(file, ".gnu_debugdata", &section))
+		packed = binary_section_bytes(file, &section);
 	if (!packed.data)
 		return false;
 	/* the unpacked size is in the file's index, which we don't trust either: double until it
@@ -274,7 +274,7 @@ bool debugfile_embedded(const struct elf_file *file, struct elf_file *out)
 			     : LZMA_MEM_ERROR;
 
 		if (result == LZMA_OK)
-			return elf_file_open_memory(out, data, bytes) == ELF_OPEN_OK;
+			return binary_open_memory(out, data, bytes) == BINARY_OK;
 		free(data);
 		if (result != LZMA_BUF_ERROR)
 			return false;

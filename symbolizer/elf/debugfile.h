@@ -17,20 +17,20 @@
  * a directory), /usr/lib/debug and debuginfod's cache. On success `out` is open and `out_path` is
  * its path, malloc'ed.
  */
-bool debugfile_find(const struct elf_file *file, const char *path, const char *const *debug_dirs,
-		    struct elf_file *out, char **out_path);
+bool debugfile_find(const struct binary *file, const char *path, const char *const *debug_dirs,
+		    struct binary *out, char **out_path);
 
 /* Opens `path` (malloc'ed, taken; NULL does nothing) if it is a debug file of `file`; false: it
  * isn't. */
-bool debugfile_open(const struct elf_file *file, char *path, struct elf_file *out, char **out_path);
+bool debugfile_open(const struct binary *file, char *path, struct binary *out, char **out_path);
 
 /* The .debug file with this build-id. The path is malloc'ed; NULL: there is none. */
 char *debugfile_by_id(const uint8_t *build_id, size_t bytes, const char *const *debug_dirs);
 
 /* The build-id of the alternate file that dwz made of parts of `file`; false: none. */
-bool debugfile_alternate(const struct elf_file *file, const uint8_t **id, size_t *bytes);
+bool debugfile_alternate(const struct binary *file, const uint8_t **id, size_t *bytes);
 
 /* .gnu_debugdata: a compressed ELF file with a symbol table, inside of `file`. */
-bool debugfile_embedded(const struct elf_file *file, struct elf_file *out);
+bool debugfile_embedded(const struct binary *file, struct binary *out);
 
 #endif

@@ -204,9 +204,9 @@ char *fetch_cached(const uint8_t *id, size_t bytes)
 {
 	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME"),
 		   *xdg = getenv("XDG_CACHE_HOME");
-	char hex[2 * ELF_BUILD_ID_MAX + 1], *path = NULL;
+	char hex[2 * BINARY_BUILD_ID_MAX + 1], *path = NULL;
 
-	if (!bytes || bytes > ELF_BUILD_ID_MAX)
+	if (!bytes || bytes > BINARY_BUILD_ID_MAX)
 		return NULL;
 	for (size_t i = 0; i < bytes; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);

@@ -46,7 +46,7 @@ struct dynamic {
 		string_bytes;
 };
 
-void reloc_index_init(struct reloc_index *index, const struct elf_file *file)
+void reloc_index_init(struct reloc_index *index, const struct binary *file)
 {
 	memset(index, 0, sizeof(*index));
 	index->file = file;
@@ -59,13 +59,13 @@ void reloc_index_deinit(struct reloc_index *index)
 	memset(index, 0, sizeof(*index));
 }
 
-static void read_dynamic(const struct elf_file *file, struct dynamic *out)
+static void read_dynamic(const struct binary *file, struct dynamic *out)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 		const uint8_t *entries =
 			segment->p_type == PT_DYNAMIC
-				? elf_file_range(file, segment->p_offset, segment->p_filesz)
+				? binary_range(file, segment->p_offset, segment->p_filesz)
 				: NULL;
 
 		for (size_t at = 0; entries && segment->p_filesz - at >= sizeof(Elf64_Dyn);
@@ -120,9 +120,9 @@ static size_t copy_table(struct reloc_entry *out, const Elf64_Rela *relocations,
 
 /* A table of the dynamic segment; NULL when it isn't in the file or not aligned, so that it can be
  * read in place. */
-static const void *table(const struct elf_file *file, uint64_t vaddr, uint64_t bytes)
+static const void *table(const struct binary *file, uint64_t vaddr, uint64_t bytes)
 {
-	const void *data = bytes ? elf_file_at(file, vaddr, bytes) : NULL;
+	const void *data = bytes ? binary_at(file, vaddr, bytes) : NULL;
 
 	return (uintptr_t)data % 8 ? NULL : data;
 }
@@ -152,7 +152,7 @@ static void build_relr(struct reloc_index *index, const struct dynamic *dynamic)
 
 static void build(struct reloc_index *index)
 {
-	const struct elf_file *file = index->file;
+	const struct binary *file = index->file;
 	struct dynamic dynamic = { 0 };
 
 	index->built = true;
@@ -192,11 +192,11 @@ static void build(struct reloc_index *index)
 
 	/* the symbol table's size isn't in the dynamic segment; what is in the file behind its
 	 * start bounds it */
-	uint64_t room = elf_file_room(file, dynamic.symbols);
+	uint64_t room = binary_room(file, dynamic.symbols);
 
-	index->symbols = room ? elf_file_at(file, dynamic.symbols, room) : NULL;
+	index->symbols = room ? binary_at(file, dynamic.symbols, room) : NULL;
 	index->symbol_count = room / sizeof(Elf64_Sym);
-	index->strings = elf_file_at(file, dynamic.strings, dynamic.string_bytes);
+	index->strings = binary_at(file, dynamic.strings, dynamic.string_bytes);
 	index->string_bytes = index->strings ? dynamic.string_bytes : 0;
 }
 
@@ -247,7 +247,7 @@ struct word reloc_word(struct reloc_index *index, uint64_t vaddr)
 {
 	struct word word = { .kind = WORD_NONE };
 	uint64_t value = 0;
-	bool in_file = elf_file_word(index->file, vaddr, &value);
+	bool in_file = binary_word(index->file, vaddr, &value);
 
 	if (!index->built)
 		build(index);

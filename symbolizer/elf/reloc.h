@@ -31,7 +31,7 @@ struct word {
 /* Invariants: `sorted` is by offset; an offset is in `relative`'s run only if it isn't in
  * `sorted`. */
 struct reloc_index {
-	const struct elf_file *file;
+	const struct binary *file;
 	bool built;
 	const Elf64_Rela *relative; /* the run of R_X86_64_RELATIVE in front of DT_RELA, in the
 	                             * file, when it is sorted */
@@ -48,7 +48,7 @@ struct reloc_index {
 	size_t string_bytes;
 };
 
-void reloc_index_init(struct reloc_index *index, const struct elf_file *file);
+void reloc_index_init(struct reloc_index *index, const struct binary *file);
 void reloc_index_deinit(struct reloc_index *index);
 
 /* Builds the index at the first call. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections,
-		    const char *const *names, size_t count)
+bool section_image_open(struct section_image *image, const struct binary_bytes *sections,
+			const char *const *names, size_t count)
 {
 	static const char last[] = ".shstrtab";
 	size_t text = sizeof(Elf64_Ehdr) + (count + 2) * sizeof(Elf64_Shdr),
@@ -15,7 +15,7 @@ bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections,
 	Elf64_Ehdr *header;
 	Elf64_Shdr *table;
 
-	*image = (struct elf_image){ .file = NULL };
+	*image = (struct section_image){ .file = NULL };
 	for (size_t i = 0; i < count; i++)
 		room += strlen(names[i]) + 1;
 	image->file = calloc(1, text + room);
@@ -60,12 +60,12 @@ bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections,
 	return image->dwarf;
 }
 
-void elf_image_close(struct elf_image *image)
+void section_image_close(struct section_image *image)
 {
 	if (image->dwarf)
 		dwarf_end(image->dwarf);
 	if (image->elf)
 		elf_end(image->elf);
 	free(image->file);
-	*image = (struct elf_image){ .file = NULL };
+	*image = (struct section_image){ .file = NULL };
 }

@@ -7,8 +7,8 @@
  * The file has sections of one byte each; libelf's descriptors of their content are pointed at the
  * real content before libdw sees them.
  */
-#ifndef SHINY_SYM_ELF_IMAGE_H
-#define SHINY_SYM_ELF_IMAGE_H
+#ifndef SHINY_SYM_SECTION_IMAGE_H
+#define SHINY_SYM_SECTION_IMAGE_H
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -17,15 +17,15 @@
 
 #include "binary.h"
 
-struct elf_image {
+struct section_image {
 	uint8_t *file;
 	Elf *elf;
 	Dwarf *dwarf;
 };
 
 /* The content must outlive the image. False: libdw finds no DWARF in it; close it all the same. */
-bool elf_image_open(struct elf_image *image, const struct elf_bytes *sections,
-		    const char *const *names, size_t count);
-void elf_image_close(struct elf_image *image); /* ends the Dwarf, too */
+bool section_image_open(struct section_image *image, const struct binary_bytes *sections,
+			const char *const *names, size_t count);
+void section_image_close(struct section_image *image); /* ends the Dwarf, too */
 
 #endif

@@ -19,12 +19,12 @@ static uint32_t hash_of(const char *text)
 static bool grow(struct names *names)
 {
 	size_t count = names->bucket_count ? names->bucket_count * 2 : 1024;
-	struct name **buckets = calloc(count, sizeof(*buckets));
+	struct symbol_name **buckets = calloc(count, sizeof(*buckets));
 
 	if (!buckets)
 		return names->bucket_count != 0;
 	for (size_t i = 0; i < names->bucket_count; i++)
-		for (struct name *name = names->buckets[i], *next; name; name = next) {
+		for (struct symbol_name *name = names->buckets[i], *next; name; name = next) {
 			next = name->next;
 			name->next = buckets[name->hash & (count - 1)];
 			buckets[name->hash & (count - 1)] = name;
@@ -38,7 +38,7 @@ static bool grow(struct names *names)
 void names_deinit(struct names *names)
 {
 	for (size_t i = 0; i < names->bucket_count; i++)
-		for (struct name *name = names->buckets[i], *next; name; name = next) {
+		for (struct symbol_name *name = names->buckets[i], *next; name; name = next) {
 			next = name->next;
 			free(name);
 		}
@@ -47,20 +47,20 @@ void names_deinit(struct names *names)
 }
 
 /* The one entry with this text; NULL without memory. */
-static struct name *names_get(struct names *names, const char *text)
+static struct symbol_name *names_get(struct names *names, const char *text)
 {
 	uint32_t hash = hash_of(text);
 
 	if (names->bucket_count)
-		for (struct name *name = names->buckets[hash & (names->bucket_count - 1)]; name;
-		     name = name->next)
+		for (struct symbol_name *name = names->buckets[hash & (names->bucket_count - 1)];
+		     name; name = name->next)
 			if (name->hash == hash && !strcmp(name->text, text))
 				return name;
 	if (names->count >= names->bucket_count * 2 && !grow(names))
 		return NULL;
 
 	size_t bytes = strlen(text) + 1;
-	struct name *name = malloc(sizeof(*name) + bytes);
+	struct symbol_name *name = malloc(sizeof(*name) + bytes);
 
 	if (!name)
 		return NULL;
@@ -75,14 +75,14 @@ static struct name *names_get(struct names *names, const char *text)
 
 const char *names_text(struct names *names, const char *text)
 {
-	struct name *name = text ? names_get(names, text) : NULL;
+	struct symbol_name *name = text ? names_get(names, text) : NULL;
 
 	return name ? name->text : NULL;
 }
 
 const char *names_demangled(struct names *names, const char *text)
 {
-	struct name *name = text ? names_get(names, text) : NULL;
+	struct symbol_name *name = text ? names_get(names, text) : NULL;
 
 	if (!name)
 		return NULL;

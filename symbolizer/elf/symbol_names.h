@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct name {
-	struct name *next;     /* in its bucket */
+struct symbol_name {
+	struct symbol_name *next; /* in its bucket */
 	const char *demangled; /* NULL: not asked yet */
 	uint32_t hash;
 	char text[];
@@ -21,7 +21,7 @@ struct name {
 
 /* Invariant: bucket_count is 0 or a power of two, and at least count / 2. */
 struct names {
-	struct name **buckets;
+	struct symbol_name **buckets;
 	size_t bucket_count, count;
 };
 

@@ -32,15 +32,15 @@ static bool symbols_push(struct symbols *symbols, const struct symbol *symbol)
 	return true;
 }
 
-void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_Shdr *section)
+void symtab_add(struct symtab *table, const struct binary *file, const Elf64_Shdr *section)
 {
 	Elf64_Shdr strings;
-	struct elf_bytes symbols = elf_file_section_bytes(file, section);
+	struct binary_bytes symbols = binary_section_bytes(file, section);
 
-	if (!elf_file_section(file, section->sh_link, &strings))
+	if (!binary_section(file, section->sh_link, &strings))
 		return;
 
-	struct elf_bytes text = elf_file_section_bytes(file, &strings);
+	struct binary_bytes text = binary_section_bytes(file, &strings);
 
 	/* with the last byte a zero, every name in it ends */
 	while (text.bytes && text.data[text.bytes - 1])
@@ -63,7 +63,7 @@ void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_S
 		else if (type == STT_NOTYPE) {
 			Elf64_Shdr home;
 
-			if (!elf_file_section(file, raw.st_shndx, &home))
+			if (!binary_section(file, raw.st_shndx, &home))
 				continue;
 			code = home.sh_flags & SHF_EXECINSTR;
 			if (!code && !raw.st_size)
@@ -111,7 +111,7 @@ static int compare(const void *a, const void *b)
 	return -strcmp(x->name, y->name);
 }
 
-static void finish(struct symbols *symbols, const struct elf_file *file)
+static void finish(struct symbols *symbols, const struct binary *file)
 {
 	uint64_t next = 0, reach = 0;
 
@@ -123,7 +123,7 @@ static void finish(struct symbols *symbols, const struct elf_file *file)
 
 		if (i + 1 < symbols->count && symbols->at[i + 1].value > symbol->value)
 			next = symbols->at[i + 1].value;
-		if (symbol->size || !elf_file_section(file, symbol->section, &home))
+		if (symbol->size || !binary_section(file, symbol->section, &home))
 			continue;
 
 		uint64_t end = home.sh_addr + home.sh_size;
@@ -142,7 +142,7 @@ static void finish(struct symbols *symbols, const struct elf_file *file)
 	}
 }
 
-void symtab_finish(struct symtab *table, const struct elf_file *file)
+void symtab_finish(struct symtab *table, const struct binary *file)
 {
 	finish(&table->functions, file);
 	finish(&table->objects, file);

@@ -37,11 +37,11 @@ struct symtab {
 
 /* Adds the symbols of `section` (SHT_SYMTAB, SHT_DYNSYM) of `file`, whose bytes must outlive the
  * table. */
-void symtab_add(struct symtab *table, const struct elf_file *file, const Elf64_Shdr *section);
+void symtab_add(struct symtab *table, const struct binary *file, const Elf64_Shdr *section);
 
 /* Sorts, and ends the symbols without size at the next one of their section. `file` says where
  * sections end. */
-void symtab_finish(struct symtab *table, const struct elf_file *file);
+void symtab_finish(struct symtab *table, const struct binary *file);
 void symtab_deinit(struct symtab *table);
 
 /* The innermost symbol that covers `vaddr`; NULL when none does. */

@@ -23,8 +23,8 @@ enum {
 
 struct unpacked {
 	Elf *elf; /* the file */
-	struct elf_image image;
-	struct elf_bytes sections[SECTIONS_MAX];
+	struct section_image image;
+	struct binary_bytes sections[SECTIONS_MAX];
 	const char *names[SECTIONS_MAX];
 	void *owned[SECTIONS_MAX]; /* what we unpacked */
 	size_t count, bytes;
@@ -59,7 +59,7 @@ static bool has_zstd(Elf *elf, size_t strings)
 	return false;
 }
 
-static bool unpack(struct unpacked *unpacked, Elf_Scn *section, struct elf_bytes *out)
+static bool unpack(struct unpacked *unpacked, Elf_Scn *section, struct binary_bytes *out)
 {
 	GElf_Chdr packed;
 	Elf_Data *data = gelf_getchdr(section, &packed) ? elf_rawdata(section, NULL) : NULL;
@@ -78,7 +78,7 @@ static bool unpack(struct unpacked *unpacked, Elf_Scn *section, struct elf_bytes
 	}
 	unpacked->bytes += packed.ch_size;
 	unpacked->owned[unpacked->count] = to;
-	*out = (struct elf_bytes){ to, packed.ch_size };
+	*out = (struct binary_bytes){ to, packed.ch_size };
 	return true;
 }
 
@@ -90,7 +90,7 @@ static void collect(struct unpacked *unpacked, size_t strings)
 
 	while ((section = elf_nextscn(unpacked->elf, section)) && unpacked->count < SECTIONS_MAX) {
 		const char *name = name_of(unpacked->elf, strings, section, &header);
-		struct elf_bytes content = { 0 };
+		struct binary_bytes content = { 0 };
 
 		if (!is_debug(name) || header.sh_type == SHT_NOBITS)
 			continue;
@@ -105,7 +105,7 @@ static void collect(struct unpacked *unpacked, size_t strings)
 			data = elf_getdata(section, NULL);
 			if (!data || !data->d_buf)
 				continue;
-			content = (struct elf_bytes){ data->d_buf, data->d_size };
+			content = (struct binary_bytes){ data->d_buf, data->d_size };
 		}
 		unpacked->names[unpacked->count] = name;
 		unpacked->sections[unpacked->count++] = content;
@@ -133,8 +133,8 @@ Dwarf *unpacked_begin(int fd, struct unpacked **out)
 	}
 	unpacked->elf = elf;
 	collect(unpacked, strings);
-	if (!elf_image_open(&unpacked->image, unpacked->sections, unpacked->names,
-			    unpacked->count)) {
+	if (!section_image_open(&unpacked->image, unpacked->sections, unpacked->names,
+				unpacked->count)) {
 		unpacked_end(NULL, unpacked);
 		return NULL;
 	}
@@ -149,7 +149,7 @@ void unpacked_end(Dwarf *dwarf, struct unpacked *unpacked)
 			dwarf_end(dwarf);
 		return;
 	}
-	elf_image_close(&unpacked->image);
+	section_image_close(&unpacked->image);
 	for (size_t i = 0; i < unpacked->count; i++)
 		free(unpacked->owned[i]);
 	elf_end(unpacked->elf);

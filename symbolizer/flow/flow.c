@@ -41,7 +41,7 @@ enum {
 };
 _Static_assert(TABLE >= 2 * NODES, "the table must not fill up");
 
-struct node {
+struct flow_node {
 	uint64_t vaddr;
 	uint64_t seen[2]; /* bits of the values that were here */
 	int successors[2]; /* indices; -1 none */
@@ -62,11 +62,11 @@ struct pending {
 	struct flow_machine machine;
 };
 
-struct walk {
+struct flow_walk {
 	const struct flow_code *code;
 	struct flow_bounds bounds;
 	struct flow *out;
-	struct node *nodes;
+	struct flow_node *nodes;
 	int node_count;
 	int16_t table[TABLE]; /* node index + 1 by vaddr */
 	struct pending *pending;
@@ -76,7 +76,7 @@ struct walk {
 	bool certain[FLOW_FACTS]; /* third pass: the must-state gives the fact */
 };
 
-static int find(const struct walk *walk, uint64_t vaddr)
+static int find(const struct flow_walk *walk, uint64_t vaddr)
 {
 	for (unsigned i = (unsigned)((vaddr * 0x9e3779b97f4a7c15u) >> 54);; i = (i + 1) % TABLE)
 		if (!walk->table[i] || walk->nodes[walk->table[i] - 1].vaddr == vaddr)
@@ -84,10 +84,10 @@ static int find(const struct walk *walk, uint64_t vaddr)
 }
 
 /* -1: FLOW_STEPS of them are there already. */
-static int add(struct walk *walk, uint64_t vaddr)
+static int add(struct flow_walk *walk, uint64_t vaddr)
 {
 	unsigned i = (unsigned)((vaddr * 0x9e3779b97f4a7c15u) >> 54);
-	struct node *node;
+	struct flow_node *node;
 
 	if (walk->node_count == NODES)
 		return -1;
@@ -113,7 +113,7 @@ static bool same_fact(const struct flow_fact *a, const struct flow_fact *b)
 
 static void emit_first(void *context, const struct flow_fact *fact)
 {
-	struct walk *walk = context;
+	struct flow_walk *walk = context;
 	struct flow *out = walk->out;
 
 	for (size_t i = 0; i < out->fact_count; i++)
@@ -136,7 +136,7 @@ static void emit_first(void *context, const struct flow_fact *fact)
 
 static void emit_last(void *context, const struct flow_fact *fact)
 {
-	struct walk *walk = context;
+	struct flow_walk *walk = context;
 
 	for (size_t i = 0; i < walk->out->fact_count; i++)
 		if (same_fact(&walk->out->facts[i], fact))
@@ -147,7 +147,7 @@ static void emit_nothing(void *context, const struct flow_fact *fact)
 {
 }
 
-static void emit_lost(struct walk *walk, uint64_t vaddr)
+static void emit_lost(struct flow_walk *walk, uint64_t vaddr)
 {
 	const struct flow_fact fact = {
 		.kind = FLOW_LOST, .vaddr = vaddr, .next = vaddr, .base = FLOW_NONE
@@ -172,7 +172,7 @@ static void mark(uint64_t bits[2], unsigned place, const struct flow_value *valu
 }
 
 /* Does the path bring something that none had here? */
-static bool brings(struct node *node, const struct flow_machine *machine)
+static bool brings(struct flow_node *node, const struct flow_machine *machine)
 {
 	uint64_t bits[2] = { 0 };
 	bool new;
@@ -197,7 +197,7 @@ static bool held(const struct flow_value *value)
 	       value->number <= INT32_MAX;
 }
 
-static void note_registers(struct node *node, const struct flow_machine *machine)
+static void note_registers(struct flow_node *node, const struct flow_machine *machine)
 {
 	for (unsigned i = 0; i < FLOW_REGISTERS; i++)
 		if (held(&machine->registers[i]) && !(node->possible >> i & 1)) {
@@ -212,7 +212,7 @@ static bool goes_first(const struct pending *path, unsigned depth, unsigned arm)
 	return path->depth < depth || (path->depth == depth && path->arm < arm);
 }
 
-static bool take(struct walk *walk, struct pending *out)
+static bool take(struct flow_walk *walk, struct pending *out)
 {
 	unsigned best = 0;
 
@@ -228,7 +228,7 @@ static bool take(struct walk *walk, struct pending *out)
 	return true;
 }
 
-static void walk_path(struct walk *walk, struct pending *path, unsigned *walks)
+static void walk_path(struct flow_walk *walk, struct pending *path, unsigned *walks)
 {
 	for (;; path->depth++) {
 		struct flow_instruction instruction;
@@ -310,10 +310,10 @@ struct queue {
 };
 
 /* `machine` is a state in front of node `index`. */
-static void arrive(struct walk *walk, struct queue *queue, int index,
+static void arrive(struct flow_walk *walk, struct queue *queue, int index,
 		   const struct flow_machine *machine)
 {
-	struct node *node = &walk->nodes[index];
+	struct flow_node *node = &walk->nodes[index];
 
 	if (!node->reached)
 		node->must = *machine;
@@ -326,7 +326,7 @@ static void arrive(struct walk *walk, struct queue *queue, int index,
 }
 
 /* Walks the paths that lost the pointer to where others still have it. */
-static void walk_strays(struct walk *walk, struct queue *queue)
+static void walk_strays(struct flow_walk *walk, struct queue *queue)
 {
 	uint64_t seen[STRAY_STEPS];
 	unsigned steps = 0;
@@ -365,7 +365,7 @@ static void walk_strays(struct walk *walk, struct queue *queue)
 	}
 }
 
-static void settle(struct walk *walk)
+static void settle(struct flow_walk *walk)
 {
 	struct queue queue = { .count = 0 };
 	struct flow_machine start;
@@ -376,7 +376,7 @@ static void settle(struct walk *walk)
 	arrive(walk, &queue, 0, &start);
 	walk_strays(walk, &queue);
 	for (unsigned rounds = 0; queue.count && rounds < ROUNDS; rounds++) {
-		struct node *node = &walk->nodes[queue.at[queue.head]];
+		struct flow_node *node = &walk->nodes[queue.at[queue.head]];
 		struct flow_instruction instruction;
 		struct flow_machine machine = node->must;
 
@@ -396,7 +396,7 @@ static void settle(struct walk *walk)
 }
 
 /* Is an end of the function reached from node `from` without passing `avoid` (-1: none)? */
-static bool reaches_end(const struct walk *walk, int from, int avoid)
+static bool reaches_end(const struct flow_walk *walk, int from, int avoid)
 {
 	int stack[NODES], count = 0;
 	bool seen[NODES] = { false };
@@ -406,7 +406,7 @@ static bool reaches_end(const struct walk *walk, int from, int avoid)
 	stack[count++] = from;
 	seen[from] = true;
 	while (count) {
-		const struct node *node = &walk->nodes[stack[--count]];
+		const struct flow_node *node = &walk->nodes[stack[--count]];
 
 		if (node->ends)
 			return true;
@@ -423,7 +423,7 @@ static bool reaches_end(const struct walk *walk, int from, int avoid)
 }
 
 /* Is `index` in front of the first branch? */
-static bool straight_to(const struct walk *walk, int index)
+static bool straight_to(const struct flow_walk *walk, int index)
 {
 	for (int at = 0, steps = 0; at >= 0 && steps < NODES; steps++) {
 		if (at == index)
@@ -437,7 +437,7 @@ static bool straight_to(const struct walk *walk, int index)
 	return false;
 }
 
-static void judge(struct walk *walk)
+static void judge(struct flow_walk *walk)
 {
 	for (int i = 0; i < walk->node_count; i++) {
 		struct flow_machine machine = walk->nodes[i].must;
@@ -473,7 +473,8 @@ static int compare_states(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static void write_state(const struct walk *walk, const struct node *node, struct flow_state *state)
+static void write_state(const struct flow_walk *walk, const struct flow_node *node,
+			struct flow_state *state)
 {
 	const struct flow_machine *machine = &node->must;
 
@@ -506,7 +507,7 @@ bool flow_follow(const struct flow_code *code, uint64_t start, uint64_t low, uin
 {
 	const struct symbol *symbol =
 		code->symbols && start ? symbols_find(&code->symbols->functions, start - 1) : NULL;
-	struct walk *walk = calloc(1, sizeof(*walk));
+	struct flow_walk *walk = calloc(1, sizeof(*walk));
 	struct pending *path = malloc(sizeof(*path));
 	unsigned walks = 0;
 	bool done = false;

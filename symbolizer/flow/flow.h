@@ -84,7 +84,7 @@ struct flow_fact {
 	uint32_t arm;	/* facts of different arms of a branch have different numbers; 0: before the
 			   first branch, or certain. Are two   facts alternatives, or does one come
 			   after the other? flow_reaches() */
-	bool certain;	/* on every path from the start that comes to the function's end. Paths on
+	bool certain; /* on every path from the start that comes to the function's end. Paths on
 			   which the pointer is null or that end   in a noreturn call (an assertion, a
 			   throw) don't count */
 };
@@ -124,7 +124,7 @@ struct flow {
 
 /* What flow and the rules know of a file. `relocs` and `symbols` may grow lazily. */
 struct flow_code {
-	const struct elf_file *file;
+	const struct binary *file;
 	struct reloc_index *relocs;
 	const struct symtab *symbols;
 };

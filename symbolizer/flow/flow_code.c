@@ -22,12 +22,12 @@ static void decoder_init(ZydisDecoder *decoder)
 	ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 }
 
-static const uint8_t *code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *room)
+static const uint8_t *code_at(const struct binary *file, uint64_t vaddr, uint64_t *room)
 {
-	if (!(elf_file_flags(file, vaddr) & PF_X))
+	if (!(binary_flags(file, vaddr) & PF_X))
 		return NULL;
-	*room = elf_file_room(file, vaddr);
-	return *room ? elf_file_at(file, vaddr, 1) : NULL;
+	*room = binary_room(file, vaddr);
+	return *room ? binary_at(file, vaddr, 1) : NULL;
 }
 
 bool flow_decode(const struct flow_code *code, uint64_t vaddr, struct flow_instruction *out)
@@ -77,7 +77,7 @@ static struct flow_callee callee_of(const struct flow_code *code, const struct w
 	case WORD_IMPORT: return (struct flow_callee){ 0, word->value ? NULL : word->symbol };
 	case WORD_ADDRESS:
 	case WORD_PLAIN:
-		if (!(elf_file_flags(code->file, word->value) & PF_X))
+		if (!(binary_flags(code->file, word->value) & PF_X))
 			break;
 		name = name_at(code, word->value);
 		return (struct flow_callee){ word->value, name ? name : word->symbol };
@@ -90,14 +90,14 @@ struct word flow_constant(const struct flow_code *code, uint64_t vaddr)
 {
 	struct word word = { .kind = WORD_NONE };
 
-	if (elf_file_read_only(code->file, vaddr)) {
+	if (binary_read_only(code->file, vaddr)) {
 		word = reloc_word(code->relocs, vaddr);
 	} else {
 		Elf64_Shdr got;
 
-		if ((elf_file_section_named(code->file, ".got", &got) &&
+		if ((binary_section_named(code->file, ".got", &got) &&
 		     vaddr - got.sh_addr < got.sh_size) ||
-		    (elf_file_section_named(code->file, ".got.plt", &got) &&
+		    (binary_section_named(code->file, ".got.plt", &got) &&
 		     vaddr - got.sh_addr < got.sh_size))
 			word = reloc_word(code->relocs, vaddr);
 	}
@@ -128,7 +128,7 @@ static bool stub_word(const struct flow_code *code, uint64_t vaddr, struct word 
 		return false;
 	*out = reloc_word(code->relocs, slot);
 	return out->kind == WORD_IMPORT ||
-	       (out->kind == WORD_ADDRESS && (elf_file_flags(code->file, out->value) & PF_X));
+	       (out->kind == WORD_ADDRESS && (binary_flags(code->file, out->value) & PF_X));
 }
 
 struct flow_callee flow_callee_at(const struct flow_code *code, uint64_t vaddr)
@@ -382,7 +382,7 @@ static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, 
 	if (flow_address(&instruction, operand, &target)) {
 		bool direct = operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
-		if (direct && plausible && !(elf_file_flags(code->file, target) & PF_X))
+		if (direct && plausible && !(binary_flags(code->file, target) & PF_X))
 			return false;
 		callee = direct ? flow_callee_at(code, target) : flow_callee_in(code, target);
 	}

@@ -443,7 +443,7 @@ static struct flow_callee target_of(const struct flow_context *step, bool *direc
 	if (value.kind == VALUE_IMPORT && !value.number)
 		return (struct flow_callee){ 0, value.symbol };
 	if (value.kind == VALUE_CONSTANT &&
-	    (elf_file_flags(step->code->file, (uint64_t)value.number) & PF_X))
+	    (binary_flags(step->code->file, (uint64_t)value.number) & PF_X))
 		return flow_callee_at(step->code, (uint64_t)value.number);
 	return (struct flow_callee){ 0, NULL };
 }

@@ -51,7 +51,7 @@ bool flow_machine_holds(const struct flow_machine *machine)
 	return false;
 }
 
-static struct flow_place *place_at(const struct flow_machine *machine, enum value_kind base,
+static struct flow_place *place_at(const struct flow_machine *machine, enum flow_value_kind base,
 				   int64_t displacement)
 {
 	for (unsigned i = 0; i < machine->place_count; i++)
@@ -93,8 +93,8 @@ bool flow_machine_meet(struct flow_machine *machine, const struct flow_machine *
 	return lost;
 }
 
-void flow_places_forget(struct flow_machine *machine, enum value_kind base, int64_t displacement,
-			uint64_t bytes)
+void flow_places_forget(struct flow_machine *machine, enum flow_value_kind base,
+			int64_t displacement, uint64_t bytes)
 {
 	for (unsigned i = 0; i < machine->place_count;) {
 		uint64_t behind =
@@ -107,7 +107,7 @@ void flow_places_forget(struct flow_machine *machine, enum value_kind base, int6
 	}
 }
 
-void flow_places_put(struct flow_machine *machine, enum value_kind base, int64_t displacement,
+void flow_places_put(struct flow_machine *machine, enum flow_value_kind base, int64_t displacement,
 		     const struct flow_value *value)
 {
 	unsigned at = machine->place_count;
@@ -163,7 +163,7 @@ unsigned flow_xmm_of(const ZydisDecodedOperand *operand)
 
 struct flow_value flow_number_value(const struct flow_context *step, uint64_t number)
 {
-	if (step->code->file->type != ET_EXEC || !elf_file_flags(step->code->file, number))
+	if (step->code->file->type != ET_EXEC || !binary_flags(step->code->file, number))
 		return nothing;
 	return (struct flow_value){ VALUE_CONSTANT, (int64_t)number, NULL };
 }
@@ -254,7 +254,7 @@ void flow_emit_store(const struct flow_context *step, const ZydisDecodedOperand 
 		if (fact.base == FLOW_NONE) { /* table(,%rax,8) */
 			fact.value = (uint64_t)fact.displacement;
 			fact.displacement = 0;
-			if (!elf_file_flags(step->code->file, fact.value))
+			if (!binary_flags(step->code->file, fact.value))
 				return;
 		}
 	}

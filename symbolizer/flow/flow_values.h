@@ -12,23 +12,23 @@
 
 enum { FLOW_VECTORS = 16, FLOW_PLACES = 16 };
 
-enum value_kind {
-	VALUE_NONE,     /* anything */
-	VALUE_POINTER,  /* the pointer + number */
+enum flow_value_kind {
+	VALUE_NONE, /* anything */
+	VALUE_POINTER, /* the pointer + number */
 	VALUE_CONSTANT, /* the address `number` of this file */
-	VALUE_IMPORT,   /* the address of `symbol` of another file + number */
-	VALUE_RSP,      /* rsp at the start + number */
-	VALUE_RBP,      /* rbp at the start + number */
+	VALUE_IMPORT, /* the address of `symbol` of another file + number */
+	VALUE_RSP, /* rsp at the start + number */
+	VALUE_RBP, /* rbp at the start + number */
 };
 struct flow_value {
-	enum value_kind kind;
+	enum flow_value_kind kind;
 	int64_t number;
 	const char *symbol;
 };
 
 /* A word of the frame, named as its address is: VALUE_RSP or VALUE_RBP. */
 struct flow_place {
-	enum value_kind base;
+	enum flow_value_kind base;
 	int64_t displacement;
 	struct flow_value value;
 };
@@ -64,11 +64,11 @@ bool flow_same(const struct flow_value *a, const struct flow_value *b);
 struct flow_value flow_moved(struct flow_value value, int64_t distance);
 
 /* Forgets the words of the frame that overlap these bytes. */
-void flow_places_forget(struct flow_machine *machine, enum value_kind base, int64_t displacement,
-			uint64_t bytes);
+void flow_places_forget(struct flow_machine *machine, enum flow_value_kind base,
+			int64_t displacement, uint64_t bytes);
 
 /* VALUE_NONE forgets. */
-void flow_places_put(struct flow_machine *machine, enum value_kind base, int64_t displacement,
+void flow_places_put(struct flow_machine *machine, enum flow_value_kind base, int64_t displacement,
 		     const struct flow_value *value);
 
 /* ---- operands ---- */

@@ -35,7 +35,7 @@ enum {
 };
 
 struct maker {
-	const struct elf_file *file;
+	const struct binary *file;
 	ZydisDecoder decoder;
 	struct shiny_patch_recipe *recipe;
 };
@@ -49,11 +49,11 @@ struct instruction {
 
 static bool decode(const struct maker *m, uint64_t vaddr, struct instruction *out)
 {
-	uint64_t room = elf_file_room(m->file, vaddr);
+	uint64_t room = binary_room(m->file, vaddr);
 
-	if (!(elf_file_flags(m->file, vaddr) & PF_X) || !room)
+	if (!(binary_flags(m->file, vaddr) & PF_X) || !room)
 		return false;
-	out->bytes = elf_file_at(m->file, vaddr, 1);
+	out->bytes = binary_at(m->file, vaddr, 1);
 	if (!out->bytes ||
 	    ZYAN_FAILED(ZydisDecoderDecodeFull(&m->decoder, out->bytes,
 					       room < INSTRUCTION_MAX ? room : INSTRUCTION_MAX,
@@ -261,21 +261,21 @@ static const char *check_body(const struct maker *m, uint64_t from, uint64_t end
 static const char *expect(const struct maker *m, uint64_t vaddr, uint64_t end)
 {
 	struct shiny_patch_recipe *r = m->recipe;
-	uint64_t room = elf_file_room(m->file, vaddr);
+	uint64_t room = binary_room(m->file, vaddr);
 	const uint8_t *bytes;
 
 	r->expected_bytes = room < SHINY_PATCH_EXPECTED ? (uint8_t)room : SHINY_PATCH_EXPECTED;
 	if (end && end - vaddr < r->expected_bytes &&
 	    end - vaddr >= (uint64_t)r->skip + r->displaced)
 		r->expected_bytes = (uint8_t)(end - vaddr);
-	bytes = elf_file_at(m->file, vaddr, r->expected_bytes);
+	bytes = binary_at(m->file, vaddr, r->expected_bytes);
 	if (!bytes || r->expected_bytes < r->skip + r->displaced)
 		return "there is no code at its address";
 	memcpy(r->expected, bytes, r->expected_bytes);
 	return NULL;
 }
 
-static void begin(struct maker *m, const struct elf_file *file, uint64_t vaddr,
+static void begin(struct maker *m, const struct binary *file, uint64_t vaddr,
 		  struct shiny_patch_recipe *out)
 {
 	*m = (struct maker){ .file = file, .recipe = out };
@@ -284,7 +284,7 @@ static void begin(struct maker *m, const struct elf_file *file, uint64_t vaddr,
 	out->vaddr = vaddr;
 }
 
-const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr,
+const char *patch_recipe_make_call(const struct binary *file, uint64_t vaddr,
 				   struct shiny_patch_recipe *out)
 {
 	struct instruction call;
@@ -302,7 +302,7 @@ const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr,
 	return add_fixup(out, target, 1, SHINY_PATCH_JUMP) ?: expect(&m, vaddr, 0);
 }
 
-const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint64_t end,
+const char *patch_recipe_make(const struct binary *file, uint64_t vaddr, uint64_t end,
 			      struct shiny_patch_recipe *out)
 {
 	struct instruction first;

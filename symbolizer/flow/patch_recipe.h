@@ -18,11 +18,11 @@
  * the function up to the first ret or jump with padding behind it. NULL: here it is; else why the
  * entry can't be patched, a constant text.
  */
-const char *patch_recipe_make(const struct elf_file *file, uint64_t vaddr, uint64_t end,
+const char *patch_recipe_make(const struct binary *file, uint64_t vaddr, uint64_t end,
 			      struct shiny_patch_recipe *out);
 
 /* The recipe for the call instruction at `vaddr`, a direct one of 5 bytes. NULL, or why not. */
-const char *patch_recipe_make_call(const struct elf_file *file, uint64_t vaddr,
+const char *patch_recipe_make_call(const struct binary *file, uint64_t vaddr,
 				   struct shiny_patch_recipe *out);
 
 #endif

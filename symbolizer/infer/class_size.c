@@ -26,7 +26,7 @@ static bool is_sized_delete(const char *name)
 
 /* Is the code at `target` operator delete(void*, unsigned long): by its symbol, or as a PLT entry
  * that jumps through its slot? */
-static bool jumps_to_sized_delete(const struct elf_file *file, struct reloc_index *relocs,
+static bool jumps_to_sized_delete(const struct binary *file, struct reloc_index *relocs,
 				  const struct symtab *symbols, const ZydisDecoder *decoder,
 				  uint64_t target)
 {
@@ -35,8 +35,8 @@ static bool jumps_to_sized_delete(const struct elf_file *file, struct reloc_inde
 	if (symbol && symbol->value == target)
 		return is_sized_delete(symbol->name);
 	for (int i = 0; i < 2; i++) { /* endbr64, then jmp *slot(%rip) */
-		uint64_t room = elf_file_room(file, target), slot;
-		const void *code = room ? elf_file_at(file, target, room) : NULL;
+		uint64_t room = binary_room(file, target), slot;
+		const void *code = room ? binary_at(file, target, room) : NULL;
 		ZydisDecodedInstruction instruction;
 		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 
@@ -55,12 +55,12 @@ static bool jumps_to_sized_delete(const struct elf_file *file, struct reloc_inde
 	return false;
 }
 
-static uint64_t size_in_destructor(const struct elf_file *file, struct reloc_index *relocs,
+static uint64_t size_in_destructor(const struct binary *file, struct reloc_index *relocs,
 				   const struct symtab *symbols, const struct symbol *destructor)
 {
 	uint64_t bytes = destructor->size < CODE_MAX ? destructor->size : CODE_MAX, argument = 0,
 		 jumped = 0, called = 0;
-	const uint8_t *code = elf_file_at(file, destructor->value, bytes);
+	const uint8_t *code = binary_at(file, destructor->value, bytes);
 	bool argument_set = false, jumps_agree = true, branches = false;
 	unsigned jumps = 0, calls = 0;
 	ZydisDecoder decoder;
@@ -124,7 +124,7 @@ static uint64_t size_in_destructor(const struct elf_file *file, struct reloc_ind
 	return calls == 1 && !branches && called < SIZE_MAX_KNOWN ? called : 0;
 }
 
-uint64_t class_size(const struct elf_file *file, struct reloc_index *relocs,
+uint64_t class_size(const struct binary *file, struct reloc_index *relocs,
 		    const struct symtab *symbols, uint64_t address_point)
 {
 	for (size_t i = 0; i < SLOTS_MAX; i++) {
@@ -132,7 +132,7 @@ uint64_t class_size(const struct elf_file *file, struct reloc_index *relocs,
 
 		if (slot.kind == WORD_IMPORT)
 			continue;
-		if (slot.kind == WORD_NONE || !(elf_file_flags(file, slot.value) & PF_X))
+		if (slot.kind == WORD_NONE || !(binary_flags(file, slot.value) & PF_X))
 			return 0; /* the end of the vtable */
 
 		const struct symbol *symbol = symbols_find(&symbols->functions, slot.value);

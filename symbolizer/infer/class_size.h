@@ -15,7 +15,7 @@
 
 /* The size that the vtable at `address_point` passes to sized operator delete; 0 when that isn't
  * certain. */
-uint64_t class_size(const struct elf_file *file, struct reloc_index *relocs,
+uint64_t class_size(const struct binary *file, struct reloc_index *relocs,
 		    const struct symtab *symbols, uint64_t address_point);
 
 #endif

@@ -17,7 +17,7 @@ enum { RULE_SCOPES = 64, RULE_INLINED = 48, RULE_VARIABLES = 96 };
 struct rule_work {
 	const struct site_reader *reader;
 	uint64_t ret;
-	struct dwarf_scope scopes[RULE_SCOPES]; /* of ret - 1, innermost first */
+	struct debug_scope scopes[RULE_SCOPES]; /* of ret - 1, innermost first */
 	size_t scope_count;
 	size_t through;  /* the scope that wants the block: the first that isn't an operator new, or
 	                  * passes it on */
@@ -68,7 +68,7 @@ bool rule_argument(const char *text, unsigned index, char *out, size_t room);
 bool rule_in_destructor(struct rule_work *work, uint64_t vaddr);
 
 /* Is the variable where the pointer is, in front of the state's instruction? */
-bool rule_holds(const struct flow_state *state, const struct dwarf_variable *variable);
+bool rule_holds(const struct flow_state *state, const struct debug_variable *variable);
 
 /* The address of an `object` plus `displacement`; `indexed`: and plus a multiple of something. An
  * array stands for any of its elements. */

@@ -70,15 +70,15 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 			int64_t *displacement)
 {
 	struct die_type type;
-	struct dwarf_variable found[RULE_VARIABLES];
+	struct debug_variable found[RULE_VARIABLES];
 	size_t count;
 
 	if (++window->asked > WINDOW)
 		return false;
-	count = dwarf_units_variables(window->work->reader->units, vaddr, found, RULE_VARIABLES);
+	count = debug_units_variables(window->work->reader->units, vaddr, found, RULE_VARIABLES);
 	for (unsigned round = 0; round < 2; round++)
 		for (size_t i = 0; i < count; i++) {
-			if (found[i].place != (round ? DWARF_PLACE_VALUE : DWARF_PLACE_REGISTER) ||
+			if (found[i].place != (round ? DEBUG_PLACE_VALUE : DEBUG_PLACE_REGISTER) ||
 			    found[i].reg != reg ||
 			    !die_type(window->work->reader->units, &found[i].type, &type))
 				continue;
@@ -94,14 +94,14 @@ static bool variable_in(struct window *window, uint64_t vaddr, unsigned reg, str
 }
 
 /* The variable in memory that [reg + displacement] is in. */
-static bool variable_at(struct dwarf_units *units, uint64_t vaddr, unsigned reg,
+static bool variable_at(struct debug_units *units, uint64_t vaddr, unsigned reg,
 			int64_t displacement, struct rule_base *out)
 {
-	struct dwarf_variable found[RULE_VARIABLES];
-	size_t count = dwarf_units_variables(units, vaddr, found, RULE_VARIABLES);
+	struct debug_variable found[RULE_VARIABLES];
+	size_t count = debug_units_variables(units, vaddr, found, RULE_VARIABLES);
 
 	for (size_t i = 0; i < count; i++)
-		if (found[i].place == DWARF_PLACE_MEMORY && found[i].reg == reg &&
+		if (found[i].place == DEBUG_PLACE_MEMORY && found[i].reg == reg &&
 		    die_type(units, &found[i].type, &out->object) &&
 		    displacement >= found[i].displacement &&
 		    (uint64_t)(displacement - found[i].displacement) < out->object.bytes) {
@@ -175,11 +175,11 @@ static bool either(struct window *window, size_t index, const ZydisDecodedOperan
 }
 
 /* The static variable that has the address; false: none. */
-static bool static_at(struct dwarf_units *units, uint64_t address, struct rule_base *out)
+static bool static_at(struct debug_units *units, uint64_t address, struct rule_base *out)
 {
-	struct dwarf_variable global;
+	struct debug_variable global;
 
-	if (!dwarf_units_global(units, address, &global) ||
+	if (!debug_units_global(units, address, &global) ||
 	    !die_type(units, &global.type, &out->object))
 		return false;
 	out->displacement = (int64_t)(address - (uint64_t)global.displacement);
@@ -192,7 +192,7 @@ static bool loaded(struct window *window, size_t index, const ZydisDecodedOperan
 		   unsigned depth, struct rule_base *out)
 {
 	const struct flow_instruction *at = instruction(window, index);
-	struct dwarf_units *units = window->work->reader->units;
+	struct debug_units *units = window->work->reader->units;
 	unsigned base = number_of(from->mem.base);
 	struct rule_base object;
 	struct die_type pointer;
@@ -230,10 +230,10 @@ struct trail {
 	unsigned reg, depth;
 	struct rule_base *out;
 };
-enum step { STEP_FOUND, STEP_ON, STEP_LOST };
+enum base_step { STEP_FOUND, STEP_ON, STEP_LOST };
 
 /* An object's address is found, with what has been added to it. */
-static enum step found(struct trail *trail, const struct rule_base *object, bool indexed)
+static enum base_step found(struct trail *trail, const struct rule_base *object, bool indexed)
 {
 	trail->out->object = object->object;
 	trail->out->displacement += object->displacement;
@@ -257,7 +257,7 @@ static bool in_frame(struct trail *trail, unsigned base, int64_t displacement,
 			   base, displacement, out);
 }
 
-static enum step over_move(struct trail *trail, const ZydisDecodedOperand *from)
+static enum base_step over_move(struct trail *trail, const ZydisDecodedOperand *from)
 {
 	struct rule_base object;
 
@@ -280,8 +280,8 @@ static enum step over_move(struct trail *trail, const ZydisDecodedOperand *from)
 	return STEP_ON;
 }
 
-static enum step over_address(struct trail *trail, const struct flow_instruction *at,
-			      const ZydisDecodedOperand *from)
+static enum base_step over_address(struct trail *trail, const struct flow_instruction *at,
+				   const ZydisDecodedOperand *from)
 {
 	struct rule_base object;
 	uint64_t address;
@@ -298,7 +298,7 @@ static enum step over_address(struct trail *trail, const struct flow_instruction
 	return STEP_ON;
 }
 
-static enum step over_sum(struct trail *trail, const ZydisDecodedOperand *from, bool add)
+static enum base_step over_sum(struct trail *trail, const ZydisDecodedOperand *from, bool add)
 {
 	struct rule_base object;
 	unsigned other;
@@ -336,7 +336,7 @@ static bool writes_to(const struct flow_instruction *at, unsigned reg)
 }
 
 /* Back over an instruction that writes to the register. */
-static enum step over(struct trail *trail, const struct flow_instruction *at)
+static enum base_step over(struct trail *trail, const struct flow_instruction *at)
 {
 	const ZydisDecodedOperand *to = &at->operands[0], *from = &at->operands[1];
 	bool move = at->decoded.mnemonic == ZYDIS_MNEMONIC_MOV;
@@ -386,7 +386,7 @@ static bool trace(struct window *window, size_t before, unsigned reg, unsigned d
 		const struct flow_instruction *at = instruction(window, --trail.index);
 
 		if (writes_to(at, trail.reg)) {
-			enum step step = over(&trail, at);
+			enum base_step step = over(&trail, at);
 
 			if (step != STEP_ON)
 				return step == STEP_FOUND;

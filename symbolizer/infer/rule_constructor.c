@@ -69,9 +69,9 @@ static bool always_passes(const struct flow *flow, uint64_t start, uint64_t low,
 
 /* Is the `this` of the inlined function that begins at `low` the pointer? Looked for at its first
  * instructions. */
-static bool this_is_pointer(struct rule_work *work, const struct dwarf_scope *inlined)
+static bool this_is_pointer(struct rule_work *work, const struct debug_scope *inlined)
 {
-	struct dwarf_variable variables[RULE_VARIABLES];
+	struct debug_variable variables[RULE_VARIABLES];
 	unsigned looked = 0;
 
 	for (size_t i = 0; i < work->flow.state_count && looked < 4; i++) {
@@ -81,10 +81,10 @@ static bool this_is_pointer(struct rule_work *work, const struct dwarf_scope *in
 			continue;
 		looked++;
 
-		size_t count = dwarf_units_variables(work->reader->units, state->vaddr, variables,
+		size_t count = debug_units_variables(work->reader->units, state->vaddr, variables,
 						     RULE_VARIABLES);
-		struct dwarf_scope scopes[RULE_SCOPES];
-		size_t depth = dwarf_units_scopes(work->reader->units, state->vaddr, scopes,
+		struct debug_scope scopes[RULE_SCOPES];
+		size_t depth = debug_units_scopes(work->reader->units, state->vaddr, scopes,
 						  RULE_SCOPES),
 		       own = 0;
 
@@ -116,11 +116,11 @@ static void add_class(struct rule_work *work, const struct die_type *class, int6
 /* The call is in the code of a scope that holds the allocation, or in functions inlined there: the
  * outermost constructor of these. */
 static bool enclosing_constructor(struct rule_work *work, uint64_t vaddr, struct die_type *class,
-				  struct dwarf_scope *scope)
+				  struct debug_scope *scope)
 {
-	struct dwarf_scope scopes[RULE_SCOPES];
+	struct debug_scope scopes[RULE_SCOPES];
 	size_t count = work->reader->units
-			       ? dwarf_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
+			       ? debug_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
 			       : 0,
 	       end = 0;
 	bool found = false;
@@ -205,7 +205,7 @@ static uint64_t symbol_bytes(struct rule_work *work, const char *constructor)
 static void called_constructor(struct rule_work *work, const struct flow_fact *fact)
 {
 	struct die_type class;
-	struct dwarf_scope scope;
+	struct debug_scope scope;
 	Dwarf_Die function;
 	bool folded = false, is = false;
 	const char *symbol = fact->callee.vaddr ? rule_symbol(work, fact->callee.vaddr, &folded)
@@ -217,7 +217,7 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 	if (fact->argument || fact->offset < 0 || fact->offset > 64)
 		return;
 	if (work->reader->units && fact->callee.vaddr &&
-	    dwarf_units_function_at(work->reader->units, fact->callee.vaddr, &function)) {
+	    debug_units_function_at(work->reader->units, fact->callee.vaddr, &function)) {
 		is = die_is_constructor(work->reader->units, &function, &class);
 		if (!is)
 			return;
@@ -278,12 +278,12 @@ static void called_constructor(struct rule_work *work, const struct flow_fact *f
 /* Inlined constructors in the scope that holds the call. */
 static void inlined_constructors(struct rule_work *work)
 {
-	struct dwarf_scope inlined[RULE_INLINED];
+	struct debug_scope inlined[RULE_INLINED];
 	size_t count;
 
 	if (work->through >= work->scope_count)
 		return;
-	count = dwarf_units_inlined_behind(work->reader->units, work->ret,
+	count = debug_units_inlined_behind(work->reader->units, work->ret,
 					   &work->scopes[work->through], inlined, RULE_INLINED);
 	for (size_t i = 0; i < count; i++) {
 		struct die_type class;

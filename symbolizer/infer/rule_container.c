@@ -31,7 +31,7 @@
 enum { ELEMENT_MAX = 3000 };
 
 /* A function in the chain. */
-struct link {
+struct container_link {
 	Dwarf_Die *die;   /* NULL: only a name */
 	const char *path;
 	const char *text; /* demangled; NULL unknown */
@@ -40,10 +40,10 @@ struct link {
 };
 
 /* The type that a reference in braces means, by the DIE. */
-static bool resolve(struct rule_work *work, struct link *link, const char *reference, size_t bytes,
-		    struct die_type *out)
+static bool resolve(struct rule_work *work, struct container_link *link, const char *reference,
+		    size_t bytes, struct die_type *out)
 {
-	struct dwarf_units *units = work->reader->units;
+	struct debug_units *units = work->reader->units;
 	char part[80];
 	size_t used = 0;
 	bool first = true;
@@ -100,8 +100,8 @@ static bool resolve(struct rule_work *work, struct link *link, const char *refer
 }
 
 /* Likewise by the text. */
-static bool resolve_text(struct link *link, const char *reference, size_t bytes, char *out,
-			 size_t room)
+static bool resolve_text(struct container_link *link, const char *reference, size_t bytes,
+			 char *out, size_t room)
 {
 	size_t used = 0;
 	bool first = true;
@@ -130,7 +130,7 @@ static bool resolve_text(struct link *link, const char *reference, size_t bytes,
 }
 
 /* One alternative of an element. */
-static bool evaluate_one(struct rule_work *work, struct link *link, const char *element,
+static bool evaluate_one(struct rule_work *work, struct container_link *link, const char *element,
 			 size_t bytes, struct site_candidate *out)
 {
 	char text[ELEMENT_MAX], part[ELEMENT_MAX];
@@ -182,7 +182,8 @@ static bool evaluate_one(struct rule_work *work, struct link *link, const char *
 }
 
 /* "{3}=*_Select1st*": is that the name of what the braces mean? `bytes` up to the "?" behind it. */
-static bool holds(struct rule_work *work, struct link *link, const char *condition, size_t bytes)
+static bool holds(struct rule_work *work, struct container_link *link, const char *condition,
+		  size_t bytes)
 {
 	const char *equal = memchr(condition, '=', bytes);
 	struct site_candidate part = { 0 };
@@ -196,8 +197,8 @@ static bool holds(struct rule_work *work, struct link *link, const char *conditi
 	return container_rules_match(pattern, part.type);
 }
 
-static bool evaluate(struct rule_work *work, struct link *link, const struct container_rule *rule,
-		     struct site_candidate *out)
+static bool evaluate(struct rule_work *work, struct container_link *link,
+		     const struct container_rule *rule, struct site_candidate *out)
 {
 	const char *at = rule->element;
 
@@ -221,7 +222,8 @@ static bool evaluate(struct rule_work *work, struct link *link, const struct con
 }
 
 /* Fills a link from a scope, or from a symbol alone (`die` NULL). False: nothing to look for. */
-static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangled, struct link *out)
+static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangled,
+		    struct container_link *out)
 {
 	out->die = die;
 	out->text = demangled;
@@ -234,7 +236,8 @@ static bool link_of(struct rule_work *work, Dwarf_Die *die, const char *demangle
 
 /* The container that a function belongs to: by its class, or as a rule calls that. An
  * implementation's class leaves `inner` as it is. */
-static const char *container_name(struct rule_work *work, struct link *link, const char *inner)
+static const char *container_name(struct rule_work *work, struct container_link *link,
+				  const char *inner)
 {
 	const struct container_rule *rule =
 		container_rules_find_name(work->reader->rules, link->path);
@@ -263,7 +266,7 @@ static bool names_any(const char *path)
 }
 
 /* The chain's state while it is walked outwards. */
-struct found {
+struct container_found {
 	struct site_candidate allocator, container, maker;
 	const struct container_rule *allocator_rule, *container_rule, *maker_rule;
 	const char *name; /* of the container's class */
@@ -271,7 +274,7 @@ struct found {
 };
 
 /* Takes one function in. False: the chain ends in front of it. */
-static bool take(struct rule_work *work, struct link *link, struct found *found)
+static bool take(struct rule_work *work, struct container_link *link, struct container_found *found)
 {
 	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
 	struct site_candidate candidate;
@@ -342,7 +345,7 @@ static bool take(struct rule_work *work, struct link *link, struct found *found)
 }
 
 /* Is there a rule for this very function, by which it returns elements? */
-static bool is_for_allocation(struct rule_work *work, struct link *link)
+static bool is_for_allocation(struct rule_work *work, struct container_link *link)
 {
 	const struct container_rule *rule = container_rules_find(work->reader->rules, link->path);
 
@@ -352,8 +355,8 @@ static bool is_for_allocation(struct rule_work *work, struct link *link)
 
 bool rule_container(struct rule_work *work)
 {
-	struct found found = { 0 };
-	struct link link;
+	struct container_found found = { 0 };
+	struct container_link link;
 	bool folded = false, open = true;
 	Dwarf_Die callee;
 
@@ -366,7 +369,7 @@ bool rule_container(struct rule_work *work)
 		const char *symbol = rule_symbol(work, work->callee.vaddr, &folded);
 		bool known =
 			work->reader->units &&
-			dwarf_units_function_at(work->reader->units, work->callee.vaddr, &callee);
+			debug_units_function_at(work->reader->units, work->callee.vaddr, &callee);
 
 		if ((work->entry || known) &&
 		    link_of(work, known ? &callee : NULL,

@@ -195,9 +195,9 @@ const char *rule_symbol(struct rule_work *work, uint64_t vaddr, bool *folded)
 
 bool rule_in_destructor(struct rule_work *work, uint64_t vaddr)
 {
-	struct dwarf_scope scopes[RULE_SCOPES];
+	struct debug_scope scopes[RULE_SCOPES];
 	size_t count = work->reader->units
-			       ? dwarf_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
+			       ? debug_units_scopes(work->reader->units, vaddr, scopes, RULE_SCOPES)
 			       : 0;
 
 	for (size_t i = 0; i < count; i++) {

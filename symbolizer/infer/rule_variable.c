@@ -24,10 +24,10 @@
 enum { LOOK_MAX = 80, FOUND_MAX = 3, UNION_MAX = 4 };
 
 /* The slot of the frame that lies in a variable in memory, and where in it. */
-static bool slot_in(const struct flow_state *state, const struct dwarf_variable *variable,
+static bool slot_in(const struct flow_state *state, const struct debug_variable *variable,
 		    uint64_t bytes, uint64_t *offset)
 {
-	for (unsigned i = 0; variable->place == DWARF_PLACE_MEMORY && i < state->slot_count; i++) {
+	for (unsigned i = 0; variable->place == DEBUG_PLACE_MEMORY && i < state->slot_count; i++) {
 		const struct flow_slot *slot = &state->slots[i];
 		int64_t displacement = variable->displacement;
 
@@ -47,14 +47,14 @@ static bool slot_in(const struct flow_state *state, const struct dwarf_variable 
 	return false;
 }
 
-bool rule_holds(const struct flow_state *state, const struct dwarf_variable *variable)
+bool rule_holds(const struct flow_state *state, const struct debug_variable *variable)
 {
 	uint64_t offset;
 
-	if (variable->place == DWARF_PLACE_REGISTER)
+	if (variable->place == DEBUG_PLACE_REGISTER)
 		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
 		       !state->offsets[variable->reg];
-	if (variable->place == DWARF_PLACE_VALUE)
+	if (variable->place == DEBUG_PLACE_VALUE)
 		return variable->reg < FLOW_REGISTERS && state->registers & 1u << variable->reg &&
 		       state->offsets[variable->reg] + variable->displacement == 0;
 	return slot_in(state, variable, 1, &offset);
@@ -111,7 +111,7 @@ static bool add_union(struct rule_work *work, const struct die_type *type, uint6
 }
 
 /* The pointer that a variable is, or holds at `offset` (an owner such as std::unique_ptr). */
-static bool add_variable(struct rule_work *work, struct dwarf_variable *variable, uint64_t offset,
+static bool add_variable(struct rule_work *work, struct debug_variable *variable, uint64_t offset,
 			 unsigned flags)
 {
 	struct die_type type, member;
@@ -142,8 +142,8 @@ static bool add_variable(struct rule_work *work, struct dwarf_variable *variable
 
 /* The scope of the call (its index in work->scopes) that a variable at `vaddr` belongs to;
  * RULE_SCOPES: of none. */
-static size_t scope_of(struct rule_work *work, const struct dwarf_scope *scopes, size_t count,
-		       const struct dwarf_variable *variable)
+static size_t scope_of(struct rule_work *work, const struct debug_scope *scopes, size_t count,
+		       const struct debug_variable *variable)
 {
 	if (variable->depth >= count)
 		return RULE_SCOPES;
@@ -156,8 +156,8 @@ static size_t scope_of(struct rule_work *work, const struct dwarf_scope *scopes,
 /* Variables where the pointer is, the nearest scope's first. */
 static void variables(struct rule_work *work)
 {
-	struct dwarf_variable found[RULE_VARIABLES];
-	struct dwarf_scope scopes[RULE_SCOPES];
+	struct debug_variable found[RULE_VARIABLES];
+	struct debug_scope scopes[RULE_SCOPES];
 	size_t best = RULE_SCOPES, first = work->out->count;
 	unsigned looked = 0;
 
@@ -168,8 +168,8 @@ static void variables(struct rule_work *work)
 		if (!state->registers && !state->slot_count)
 			continue;
 		looked++;
-		depth = dwarf_units_scopes(work->reader->units, state->vaddr, scopes, RULE_SCOPES);
-		count = dwarf_units_variables(work->reader->units, state->vaddr, found,
+		depth = debug_units_scopes(work->reader->units, state->vaddr, scopes, RULE_SCOPES);
+		count = debug_units_variables(work->reader->units, state->vaddr, found,
 					      RULE_VARIABLES);
 		for (size_t v = 0; v < count; v++) {
 			size_t scope = scope_of(work, scopes, depth, &found[v]),
@@ -179,8 +179,8 @@ static void variables(struct rule_work *work)
 
 			if (scope >= RULE_SCOPES || scope > best)
 				continue;
-			if (found[v].place == DWARF_PLACE_REGISTER ||
-			    found[v].place == DWARF_PLACE_VALUE) {
+			if (found[v].place == DEBUG_PLACE_REGISTER ||
+			    found[v].place == DEBUG_PLACE_VALUE) {
 				if (!rule_holds(state, &found[v]))
 					continue;
 			} else if (!die_type(work->reader->units, &found[v].type, &type) ||
@@ -225,9 +225,9 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 	if (fact->offset || fact->callee.symbol)
 		return;
 	if (fact->base >= FLOW_REGISTERS) {
-		struct dwarf_variable global;
+		struct debug_variable global;
 
-		if (fact->value && dwarf_units_global(work->reader->units, fact->value, &global) &&
+		if (fact->value && debug_units_global(work->reader->units, fact->value, &global) &&
 		    add_variable(work, &global, fact->value - (uint64_t)global.displacement, 0) &&
 		    work->out->count > before)
 			rule_say(work, 1, "0x%llx: stored in the global %s: %s",
@@ -258,7 +258,7 @@ static void stores(struct rule_work *work, const struct flow_fact *fact)
 		if (base.displacement % 8 || !add_pointer(work, &target, 0))
 			return;
 	} else {
-		struct dwarf_variable object = { .type = target.die };
+		struct debug_variable object = { .type = target.die };
 
 		if (base.indexed || base.displacement < 0 || target.kind != DIE_CLASS ||
 		    (target.bytes && !target.trailing_array &&
@@ -313,7 +313,7 @@ static void parameters(struct rule_work *work, const struct flow_fact *fact)
 	const char *path;
 
 	if (fact->offset || !fact->callee.vaddr ||
-	    !dwarf_units_function_at(work->reader->units, fact->callee.vaddr, &function) ||
+	    !debug_units_function_at(work->reader->units, fact->callee.vaddr, &function) ||
 	    die_is_constructor(work->reader->units, &function, &class) ||
 	    !parameter_at(work, &function, fact->argument, &type) ||
 	    !add_pointer(work, &type, SITE_PARAMETER))

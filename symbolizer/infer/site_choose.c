@@ -21,14 +21,14 @@
 #include "../dwarf/die_type.h"
 #include "site_type.h"
 
-enum family { FAMILY_NEW, FAMILY_ARRAY, FAMILY_C };
+enum api_family { FAMILY_NEW, FAMILY_ARRAY, FAMILY_C };
 
 /* How a candidate fits. */
-enum fit { FIT_NOT, FIT_ONE, FIT_MANY };
+enum choose_fit { FIT_NOT, FIT_ONE, FIT_MANY };
 
 struct choice {
 	const struct sym_sizes *sizes;
-	enum family family;
+	enum api_family family;
 	struct sym_evidence *evidence;
 };
 
@@ -45,7 +45,7 @@ static void SHINY_PRINTF(2, 3) say(const struct choice *choice, const char *form
 	choice->evidence->line(choice->evidence->context, 1, text);
 }
 
-static enum family family_of(unsigned api, const char *callee)
+static enum api_family family_of(unsigned api, const char *callee)
 {
 	static const char families[] = {
 #define SHINY_API(NAME, SPELLING, FAMILY) SHINY_FAMILY_##FAMILY,
@@ -62,7 +62,7 @@ static enum family family_of(unsigned api, const char *callee)
 		return FAMILY_ARRAY;
 	if (callee && strstr(callee, "operator new("))
 		return FAMILY_NEW;
-	return api < sizeof(families) ? (enum family)families[api] : FAMILY_C;
+	return api < sizeof(families) ? (enum api_family)families[api] : FAMILY_C;
 }
 
 static bool repeated(const struct sym_sizes *sizes, uint64_t header, uint64_t bytes)
@@ -71,7 +71,7 @@ static bool repeated(const struct sym_sizes *sizes, uint64_t header, uint64_t by
 	       sizes->step % bytes == 0;
 }
 
-static enum fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
+static enum choose_fit fit_of(const struct choice *choice, const struct site_candidate *candidate)
 {
 	const struct sym_sizes *sizes = choice->sizes;
 	uint64_t bytes = candidate->bytes;
@@ -175,7 +175,7 @@ static bool made(const struct site_candidate *candidate)
 }
 
 /* Is it one that another fitting candidate says more about? */
-static bool replaced(const struct site_answer *answer, const enum fit *fits, size_t index)
+static bool replaced(const struct site_answer *answer, const enum choose_fit *fits, size_t index)
 {
 	const struct site_candidate *one = &answer->candidates[index];
 
@@ -199,7 +199,8 @@ static bool replaced(const struct site_answer *answer, const enum fit *fits, siz
 }
 
 /* Does another of a union's pointers fit as well? */
-static bool union_is_open(const struct site_answer *answer, const enum fit *fits, size_t index)
+static bool union_is_open(const struct site_answer *answer, const enum choose_fit *fits,
+			  size_t index)
 {
 	for (size_t i = 0; answer->candidates[index].flags & SITE_UNION && i < answer->count; i++)
 		if (fits[i] && answer->candidates[i].flags & SITE_UNION &&
@@ -209,7 +210,7 @@ static bool union_is_open(const struct site_answer *answer, const enum fit *fits
 }
 
 /* The index of the constructor or vtable to believe; -1: none; -2: they contradict each other. */
-static int choose_made(const struct site_answer *answer, const enum fit *fits)
+static int choose_made(const struct site_answer *answer, const enum choose_fit *fits)
 {
 	int best = -1;
 	bool contradiction = false;
@@ -234,7 +235,8 @@ static int choose_made(const struct site_answer *answer, const enum fit *fits)
 }
 
 /* The variable to believe; -1 none. */
-static int choose_variable(const struct site_answer *answer, const enum fit *fits, bool parameters)
+static int choose_variable(const struct site_answer *answer, const enum choose_fit *fits,
+			   bool parameters)
 {
 	int best = -1;
 
@@ -254,7 +256,8 @@ static int choose_variable(const struct site_answer *answer, const enum fit *fit
 
 /* Of constructors in one line that contradict each other, `shared_ptr<T>(new T)` for instance, the
  * one that a variable confirms; -1 none. On different arms of a branch none is. */
-static int choose_confirmed(const struct site_answer *answer, const enum fit *fits, int variable)
+static int choose_confirmed(const struct site_answer *answer, const enum choose_fit *fits,
+			    int variable)
 {
 	int best = -1;
 
@@ -274,7 +277,7 @@ static int choose_confirmed(const struct site_answer *answer, const enum fit *fi
 	return best;
 }
 
-static void give(const struct site_candidate *candidate, enum fit fit,
+static void give(const struct site_candidate *candidate, enum choose_fit fit,
 		 enum sym_confidence confidence, size_t climbed, struct sym_type *out)
 {
 	*out = (struct sym_type){ .type = candidate->type,
@@ -292,8 +295,8 @@ static void give(const struct site_candidate *candidate, enum fit fit,
 		out->form = SYM_FORM_ARRAY;
 }
 
-static enum sym_confidence trust(const struct site_candidate *candidate, enum fit fit, bool agreed,
-				 bool contradicted)
+static enum sym_confidence trust(const struct site_candidate *candidate, enum choose_fit fit,
+				 bool agreed, bool contradicted)
 {
 	bool certain = candidate->flags & SITE_CERTAIN;
 
@@ -334,7 +337,7 @@ static enum sym_confidence trust(const struct site_candidate *candidate, enum fi
 static bool choose_one(const struct choice *choice, const struct site_answer *answer,
 		       size_t climbed, bool functions_only, struct sym_type *out)
 {
-	enum fit fits[SITE_CANDIDATES];
+	enum choose_fit fits[SITE_CANDIDATES];
 	int best = -1, variable;
 	bool agreed = false, contradicted = false;
 
@@ -447,7 +450,8 @@ void site_type_choose(const struct site_answer *const *answers, size_t count, un
 	}
 	for (size_t i = 0; i < count && !out->type; i++)
 		if (answers[i]->label) {
-			*out = (struct sym_type){ .type = answers[i]->label, .confidence = SYM_LABEL };
+			*out = (struct sym_type){ .type = answers[i]->label,
+						  .confidence = SYM_LABEL };
 			say(&choice, "no type fits: %s", out->type);
 		}
 }

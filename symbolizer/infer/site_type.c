@@ -97,7 +97,7 @@ void rule_describe_name(struct rule_work *work, const char *name, struct site_ca
 		return;
 	out->bytes = known_bytes(out->type);
 	if (!out->bytes && work->reader->units &&
-	    dwarf_units_definition(work->reader->units, out->type, &die) &&
+	    debug_units_definition(work->reader->units, out->type, &die) &&
 	    die_type(work->reader->units, &die, &type))
 		rule_describe(work, &type, out);
 }
@@ -179,9 +179,9 @@ static void find_callee(struct rule_work *work)
 /* Walks on to the scope that wants the block. */
 static void skip_through(struct rule_work *work)
 {
-	work->line = work->reader->units ? dwarf_units_line(work->reader->units, work->ret - 1) : 0;
+	work->line = work->reader->units ? debug_units_line(work->reader->units, work->ret - 1) : 0;
 	while (work->through + 1 < work->scope_count) {
-		struct dwarf_scope *scope = &work->scopes[work->through];
+		struct debug_scope *scope = &work->scopes[work->through];
 		const char *path = die_function_path(work->reader->units, &scope->die);
 		const char *last = path ? strrchr(path, ':') : NULL;
 
@@ -203,9 +203,9 @@ static void say_frames(struct rule_work *work)
 		 work->symbol ? names_demangled(work->reader->names, work->symbol) : "",
 		 work->reader->units ? "" : ", no debug information");
 	if (work->reader->units)
-		dwarf_units_place(work->reader->units, work->ret - 1, &file, &line);
+		debug_units_place(work->reader->units, work->ret - 1, &file, &line);
 	for (size_t i = 0; i < work->scope_count; i++) {
-		struct dwarf_scope *scope = &work->scopes[i];
+		struct debug_scope *scope = &work->scopes[i];
 		const char *base = file ? strrchr(file, '/') : NULL;
 
 		rule_say(work, 1, "frame %zu: %s at %s:%u, DIE 0x%llx%s", i,
@@ -215,7 +215,7 @@ static void say_frames(struct rule_work *work)
 				: "?",
 			 line, (unsigned long long)dwarf_dieoffset(&scope->die),
 			 scope->inlined ? ", inlined" : "");
-		file = scope->inlined ? dwarf_units_call_file(work->reader->units, scope) : NULL;
+		file = scope->inlined ? debug_units_call_file(work->reader->units, scope) : NULL;
 		line = scope->call_line;
 	}
 	if (work->called)
@@ -285,9 +285,9 @@ static void say_flow(struct rule_work *work)
  * that out DIE by DIE was 40 % of the work on a call site. A table that is too large to be honest
  * says yes: then the DIEs are looked at.
  */
-static bool has_alloc_types(struct dwarf_units *units, Dwarf_Die *die)
+static bool has_alloc_types(struct debug_units *units, Dwarf_Die *die)
 {
-	struct unit *unit = dwarf_unit_of(units, die);
+	struct debug_unit *unit = debug_unit_of(units, die);
 	Dwarf_Off offset = 0;
 	size_t bytes;
 
@@ -490,9 +490,9 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	if (ret < 2)
 		return;
 	if (reader->units) {
-		dwarf_units_hold(reader->units, true);
+		debug_units_hold(reader->units, true);
 		work.scope_count =
-			dwarf_units_scopes(reader->units, ret - 1, work.scopes, RULE_SCOPES);
+			debug_units_scopes(reader->units, ret - 1, work.scopes, RULE_SCOPES);
 	}
 	symbol = symbols_find(&reader->code.symbols->functions, ret - 1);
 	if (work.scope_count) {
@@ -511,7 +511,7 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 
 		followed = true;
 		if (work.scope_count)
-			dwarf_units_other_part(&work.scopes[work.scope_count - 1], &other_low,
+			debug_units_other_part(&work.scopes[work.scope_count - 1], &other_low,
 					       &other_high);
 		if (!flow_follow(&reader->code, ret, work.low, work.high, other_low, other_high,
 				 &work.flow)) {
@@ -538,5 +538,5 @@ void site_type_read(const struct site_reader *reader, uint64_t ret, struct site_
 	if (followed)
 		flow_deinit(&work.flow);
 	if (reader->units)
-		dwarf_units_hold(reader->units, false);
+		debug_units_hold(reader->units, false);
 }

@@ -68,7 +68,7 @@ struct site_answer {
 
 struct site_reader {
 	struct flow_code code;
-	struct dwarf_units *units; /* NULL: symbols only */
+	struct debug_units *units; /* NULL: symbols only */
 	struct names *names;
 	const struct container_rules *rules; /* containers.h */
 };

@@ -31,7 +31,7 @@ enum { VERSION = 2, ANSWERS_MAX = 1 << 18, FILE_MAX = 64 << 20 };
 struct file_header {
 	uint64_t magic, checksum; /* XXH3 of all that follows the checksum */
 	uint32_t version, build_id_bytes;
-	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint8_t build_id[BINARY_BUILD_ID_MAX];
 	uint64_t rules_hash;
 	uint32_t answers, strings; /* their number; bytes, which are the end of the file */
 };
@@ -54,14 +54,14 @@ enum {
 	FLAG_OPAQUE = 4
 };
 
-struct cell {
+struct cache_cell {
 	uint64_t ret;
 	struct site_answer *answer; /* NULL: empty */
 };
 
 /* What the const functions change: answers come out of the file when they are asked for. */
-struct table {
-	struct cell *cells; /* open addressing */
+struct cache_table {
+	struct cache_cell *cells; /* open addressing */
 	size_t room, count; /* room is 0 or a power of two, and at least 2 * count */
 };
 
@@ -69,7 +69,7 @@ struct type_cache {
 	char *path; /* NULL: memory only */
 	struct names *names;
 	uint64_t rules_hash;
-	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint8_t build_id[BINARY_BUILD_ID_MAX];
 	size_t build_id_bytes;
 	uint8_t *data; /* the file, or NULL */
 	size_t bytes;
@@ -77,12 +77,12 @@ struct type_cache {
 	const char *strings;
 	struct file_header header;
 	uint64_t added;
-	struct table *table;
+	struct cache_table *table;
 };
 
 /* ---- in memory ---- */
 
-static struct cell *cell_of(const struct table *table, uint64_t ret)
+static struct cache_cell *cell_of(const struct cache_table *table, uint64_t ret)
 {
 	size_t at = (size_t)((ret * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
 
@@ -92,15 +92,15 @@ static struct cell *cell_of(const struct table *table, uint64_t ret)
 	return &table->cells[at & (table->room - 1)];
 }
 
-static struct site_answer *table_get(const struct table *table, uint64_t ret)
+static struct site_answer *table_get(const struct cache_table *table, uint64_t ret)
 {
 	return table->room ? cell_of(table, ret)->answer : NULL;
 }
 
-static bool table_grow(struct table *table)
+static bool table_grow(struct cache_table *table)
 {
-	struct table larger = { .room = table->room ? table->room * 2 : 256,
-				.count = table->count };
+	struct cache_table larger = { .room = table->room ? table->room * 2 : 256,
+				      .count = table->count };
 
 	larger.cells = calloc(larger.room, sizeof(*larger.cells));
 	if (!larger.cells)
@@ -113,11 +113,11 @@ static bool table_grow(struct table *table)
 	return true;
 }
 
-static struct site_answer *table_put(struct table *table, uint64_t ret,
+static struct site_answer *table_put(struct cache_table *table, uint64_t ret,
 				     const struct site_answer *answer)
 {
 	struct site_answer *copy;
-	struct cell *cell;
+	struct cache_cell *cell;
 
 	if ((table->count + 1) * 2 > table->room && !table_grow(table))
 		return NULL;
@@ -127,19 +127,19 @@ static struct site_answer *table_put(struct table *table, uint64_t ret,
 		return NULL;
 	*copy = *answer;
 	table->count += !cell->answer;
-	*cell = (struct cell){ ret, copy };
+	*cell = (struct cache_cell){ ret, copy };
 	return copy;
 }
 
 /* ---- from the file ---- */
 
-struct reader {
+struct cache_reader {
 	const struct type_cache *cache;
 	size_t at, end;
 	bool bad;
 };
 
-static uint64_t get(struct reader *r, size_t bytes)
+static uint64_t get(struct cache_reader *r, size_t bytes)
 {
 	uint64_t value = 0;
 
@@ -152,7 +152,7 @@ static uint64_t get(struct reader *r, size_t bytes)
 	return value;
 }
 
-static const char *get_text(struct reader *r)
+static const char *get_text(struct cache_reader *r)
 {
 	uint64_t at = get(r, 4);
 
@@ -165,11 +165,14 @@ static const char *get_text(struct reader *r)
 	return names_text(r->cache->names, r->cache->strings + at);
 }
 
-static void get_candidate(struct reader *r, struct site_candidate *out)
+static void get_candidate(struct cache_reader *r, struct site_candidate *out)
 {
 	unsigned flags, leading;
 
-	*out = (struct site_candidate){ .type = get_text(r), .container = get_text(r), .bytes = get(r, 8), .header = get(r, 8) };
+	*out = (struct site_candidate){ .type = get_text(r),
+					.container = get_text(r),
+					.bytes = get(r, 8),
+					.header = get(r, 8) };
 	out->rule = (enum sym_rule)get(r, 1);
 	out->form = (enum sym_form)get(r, 1);
 	flags = (unsigned)get(r, 1);
@@ -188,7 +191,9 @@ static void get_candidate(struct reader *r, struct site_candidate *out)
 
 static bool decode(const struct type_cache *cache, uint32_t at, struct site_answer *out)
 {
-	struct reader r = { .cache = cache, .at = at, .end = cache->bytes - cache->header.strings };
+	struct cache_reader r = { .cache = cache,
+				  .at = at,
+				  .end = cache->bytes - cache->header.strings };
 	unsigned flags;
 
 	if (r.at > r.end)
@@ -258,16 +263,16 @@ static void load(struct type_cache *cache)
 
 /* ---- to the file ---- */
 
-struct text {
+struct cache_text {
 	const char *at;
 	uint32_t position;
 };
-struct writer {
+struct cache_writer {
 	uint8_t *body;
 	size_t bytes, room;
 	char *strings;
 	size_t string_bytes, string_room;
-	struct text *texts; /* where each is; by pointer, since they are interned */
+	struct cache_text *texts; /* where each is; by pointer, since they are interned */
 	size_t text_count, text_room;
 	bool failed;
 };
@@ -289,7 +294,7 @@ static bool make_room(void *pointer, size_t *room, size_t needed, size_t each)
 	return true;
 }
 
-static void put(struct writer *w, uint64_t value, size_t bytes)
+static void put(struct cache_writer *w, uint64_t value, size_t bytes)
 {
 	if (w->failed || !make_room(&w->body, &w->room, w->bytes + bytes, 1)) {
 		w->failed = true;
@@ -299,7 +304,7 @@ static void put(struct writer *w, uint64_t value, size_t bytes)
 	w->bytes += bytes;
 }
 
-static struct text *text_slot(const struct writer *w, const char *text)
+static struct cache_text *text_slot(const struct cache_writer *w, const char *text)
 {
 	size_t at = (size_t)(((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
 
@@ -308,9 +313,9 @@ static struct text *text_slot(const struct writer *w, const char *text)
 	return &w->texts[at & (w->text_room - 1)];
 }
 
-static bool grow_texts(struct writer *w)
+static bool grow_texts(struct cache_writer *w)
 {
-	struct writer larger = { .text_room = w->text_room ? w->text_room * 2 : 1024 };
+	struct cache_writer larger = { .text_room = w->text_room ? w->text_room * 2 : 1024 };
 
 	larger.texts = calloc(larger.text_room, sizeof(*larger.texts));
 	if (!larger.texts)
@@ -324,10 +329,10 @@ static bool grow_texts(struct writer *w)
 	return true;
 }
 
-static void put_text(struct writer *w, const char *text)
+static void put_text(struct cache_writer *w, const char *text)
 {
 	size_t bytes = text ? strlen(text) + 1 : 0;
-	struct text *slot;
+	struct cache_text *slot;
 
 	if (!text) {
 		put(w, 0, 4);
@@ -343,7 +348,7 @@ static void put_text(struct writer *w, const char *text)
 			w->failed = true;
 			return;
 		}
-		*slot = (struct text){ text, (uint32_t)w->string_bytes };
+		*slot = (struct cache_text){ text, (uint32_t)w->string_bytes };
 		memcpy(w->strings + w->string_bytes, text, bytes);
 		w->string_bytes += bytes;
 		w->text_count++;
@@ -351,7 +356,7 @@ static void put_text(struct writer *w, const char *text)
 	put(w, slot->position, 4);
 }
 
-static void encode(struct writer *w, const struct site_answer *answer)
+static void encode(struct cache_writer *w, const struct site_answer *answer)
 {
 	put(w, answer->count, 1);
 	put(w, (answer->ambiguous ? FLAG_AMBIGUOUS : 0) | (answer->climbs ? FLAG_CLIMBS : 0) |
@@ -383,16 +388,16 @@ static void encode(struct writer *w, const struct site_answer *answer)
 
 static int by_ret(const void *left, const void *right)
 {
-	const struct cell *a = left, *b = right;
+	const struct cache_cell *a = left, *b = right;
 
 	return (a->ret > b->ret) - (a->ret < b->ret);
 }
 
 /* All answers, of the file and new; what was in the file is taken out of it for that. NULL: no
  * memory. */
-static struct cell *all_answers(struct type_cache *cache, size_t *count)
+static struct cache_cell *all_answers(struct type_cache *cache, size_t *count)
 {
-	struct cell *all;
+	struct cache_cell *all;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < cache->header.answers; i++)
@@ -414,10 +419,10 @@ static uint8_t *make_file(struct type_cache *cache, size_t *bytes)
 				      .version = VERSION,
 				      .build_id_bytes = (uint32_t)cache->build_id_bytes,
 				      .rules_hash = cache->rules_hash };
-	struct writer w = { .failed = false };
+	struct cache_writer w = { .failed = false };
 	uint8_t *file = NULL;
 	size_t count, first;
-	struct cell *all = all_answers(cache, &count);
+	struct cache_cell *all = all_answers(cache, &count);
 	struct file_index *index = all ? calloc(count + 1, sizeof(*index)) : NULL;
 
 	w.failed = !index || !make_room(&w.strings, &w.string_room, 1, 1);
@@ -480,7 +485,7 @@ struct type_cache *type_cache_open(const char *directory, const uint8_t *build_i
 	}
 	cache->names = names;
 	cache->rules_hash = rules_hash;
-	cache->build_id_bytes = build_id_bytes <= ELF_BUILD_ID_MAX ? build_id_bytes : 0;
+	cache->build_id_bytes = build_id_bytes <= BINARY_BUILD_ID_MAX ? build_id_bytes : 0;
 	if (cache->build_id_bytes)
 		memcpy(cache->build_id, build_id, cache->build_id_bytes);
 	cache->path = cache_file_path(directory, "types", cache->build_id, cache->build_id_bytes);

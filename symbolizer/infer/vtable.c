@@ -58,13 +58,13 @@ static const char *special_name(struct names *names, const char *mangled)
 }
 
 /* Is the word something that can be called? */
-static bool is_code(const struct elf_file *file, const struct word *word)
+static bool is_code(const struct binary *file, const struct word *word)
 {
 	switch (word->kind) {
-	case WORD_ADDRESS: return elf_file_flags(file, word->value) & PF_X;
+	case WORD_ADDRESS: return binary_flags(file, word->value) & PF_X;
 	case WORD_IMPORT: return true; /* __cxa_pure_virtual, or an inherited function of another
 	                                * library */
-	case WORD_PLAIN: return file->type == ET_EXEC && (elf_file_flags(file, word->value) & PF_X);
+	case WORD_PLAIN: return file->type == ET_EXEC && (binary_flags(file, word->value) & PF_X);
 	default: return false;
 	}
 }
@@ -82,7 +82,7 @@ static bool read_offset(const struct vtable_reader *reader, uint64_t vaddr, int6
 }
 
 /* The address in a word, if it is one: in an ET_EXEC file nothing marks it. */
-static bool word_address(const struct elf_file *file, const struct word *word, uint64_t *out)
+static bool word_address(const struct binary *file, const struct word *word, uint64_t *out)
 {
 	if (word->kind != WORD_ADDRESS &&
 	    !(word->kind == WORD_PLAIN && file->type == ET_EXEC && word->value))
@@ -132,7 +132,7 @@ static const char *vtable_rtti_name(const struct vtable_reader *reader, uint64_t
 		return NULL;
 	word = reloc_word(reader->relocs, info + 8);
 	name = word_address(reader->file, &word, &text)
-		       ? elf_file_string(reader->file, text, TYPE_NAME_MAX)
+		       ? binary_string(reader->file, text, TYPE_NAME_MAX)
 		       : NULL;
 	readable = name ? demangle_class(name) : NULL;
 	result = names_text(reader->names, readable);
@@ -176,13 +176,13 @@ static void read_symbol(const struct vtable_reader *reader, const struct symbol 
 
 void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_vtable *out)
 {
-	const struct elf_file *file = reader->file;
+	const struct binary *file = reader->file;
 	const struct symbol *symbol;
 	int64_t offset;
 
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE, .address_point = vaddr };
-	if (vaddr % 8 || vaddr < 16 || !elf_file_flags(file, vaddr) ||
-	    (elf_file_flags(file, vaddr) & PF_X))
+	if (vaddr % 8 || vaddr < 16 || !binary_flags(file, vaddr) ||
+	    (binary_flags(file, vaddr) & PF_X))
 		return;
 	symbol = symbols_find(&reader->symbols->objects, vaddr);
 	if (symbol) {
@@ -191,7 +191,7 @@ void vtable_read(const struct vtable_reader *reader, uint64_t vaddr, struct sym_
 	}
 	/* a class without virtual functions but with virtual bases may have its address point at
 	 * the very end of its symbol */
-	if (!elf_file_read_only(file, vaddr) || !read_offset(reader, vaddr, &offset))
+	if (!binary_read_only(file, vaddr) || !read_offset(reader, vaddr, &offset))
 		return;
 
 	const char *name = vtable_rtti_name(reader, vaddr);

@@ -16,7 +16,7 @@
 #include "../elf/symtab.h"
 
 struct vtable_reader {
-	const struct elf_file *file;
+	const struct binary *file;
 	struct reloc_index *relocs;
 	const struct symtab *symbols;
 	struct names *names;

@@ -29,13 +29,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum kind { MAKE, MAKE_OUT, MAKE_TEXT, END, MOVE, USABLE };
-enum place { ANY, PREFIXED, OPERATOR };
+enum allocator_kind { MAKE, MAKE_OUT, MAKE_TEXT, END, MOVE, USABLE };
+enum allocator_place { ANY, PREFIXED, OPERATOR };
 
-static const struct function {
+static const struct allocator_function {
 	const char *name;
-	enum kind kind;
-	enum place place;
+	enum allocator_kind kind;
+	enum allocator_place place;
 } functions[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, ANY },
 #define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) \
@@ -47,22 +47,22 @@ static const struct function {
 static const char *const known[] = { "", "je_", "tc_", "mi_", "_rjem_" };
 enum { KNOWN = sizeof(known) / sizeof(*known) };
 
-struct place_of { /* a function of a family */
+struct allocator_symbol { /* a function of a family */
 	uint64_t vaddr, end; /* vaddr 0: it has none; end 0: not known */
 	bool global, ambiguous;
 };
-struct search {
-	const struct elf_file *file;
+struct allocator_search {
+	const struct binary *file;
 	char prefixes[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX];
 	size_t prefix_bytes[SHINY_ALLOCATOR_FAMILIES], family_count;
-	struct place_of at[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_FUNCTIONS];
+	struct allocator_symbol at[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_FUNCTIONS];
 	struct shiny_allocator_file *out;
 	struct shiny_allocator_entry *entries;
 };
 
 /* ---- the setting ---- */
 
-static struct shiny_err *read_setting(struct search *s, const char *setting)
+static struct shiny_err *read_setting(struct allocator_search *s, const char *setting)
 {
 	const char *at = setting;
 
@@ -100,7 +100,7 @@ static struct shiny_err *read_setting(struct search *s, const char *setting)
 
 static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol)
 {
-	struct search *s = context;
+	struct allocator_search *s = context;
 	bool global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
 
 	for (size_t f = 0; f < s->family_count; f++) {
@@ -111,7 +111,7 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 		      : !strchr("mfcrapvds_", name[0]))
 			continue;
 		for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
-			struct place_of *at = &s->at[f][i];
+			struct allocator_symbol *at = &s->at[f][i];
 
 			if ((f ? functions[i].place == OPERATOR : functions[i].place == PREFIXED) ||
 			    strcmp(rest, functions[i].name) != 0)
@@ -120,14 +120,18 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 				at->ambiguous = true;
 			if (at->vaddr && at->global >= global)
 				continue;
-			*at = (struct place_of){ .vaddr = symbol->st_value, .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0, .global = global };
+			*at = (struct allocator_symbol){
+				.vaddr = symbol->st_value,
+				.end = symbol->st_size ? symbol->st_value + symbol->st_size : 0,
+				.global = global
+			};
 		}
 	}
 }
 
 /* ---- recipes ---- */
 
-static void say(struct search *s, size_t family, size_t function, const char *why)
+static void say(struct allocator_search *s, size_t family, size_t function, const char *why)
 {
 	size_t used = strlen(s->out->why);
 
@@ -137,10 +141,11 @@ static void say(struct search *s, size_t family, size_t function, const char *wh
 }
 
 /* Whether the function is nothing but a jump to another one of the family's. */
-static bool leads_to_another(const struct search *s, size_t family, const struct place_of *at)
+static bool leads_to_another(const struct allocator_search *s, size_t family,
+			     const struct allocator_symbol *at)
 {
 	uint64_t vaddr = at->vaddr, target;
-	const uint8_t *bytes = elf_file_at(s->file, vaddr, 9);
+	const uint8_t *bytes = binary_at(s->file, vaddr, 9);
 	int32_t distance;
 
 	if (bytes && memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) == 0) {
@@ -159,7 +164,7 @@ static bool leads_to_another(const struct search *s, size_t family, const struct
 }
 
 /* The entry with this address, of the first `count`. */
-static struct shiny_allocator_entry *entry_at(const struct search *s, uint64_t vaddr,
+static struct shiny_allocator_entry *entry_at(const struct allocator_search *s, uint64_t vaddr,
 					      uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -169,12 +174,13 @@ static struct shiny_allocator_entry *entry_at(const struct search *s, uint64_t v
 }
 
 /* Only what a reader needs to check it. */
-static bool plain_recipe(const struct search *s, uint64_t vaddr, struct shiny_patch_recipe *out)
+static bool plain_recipe(const struct allocator_search *s, uint64_t vaddr,
+			 struct shiny_patch_recipe *out)
 {
-	const uint8_t *bytes = elf_file_at(s->file, vaddr, 8);
+	const uint8_t *bytes = binary_at(s->file, vaddr, 8);
 
 	memset(out, 0, sizeof(*out));
-	if (!bytes || !(elf_file_flags(s->file, vaddr) & PF_X))
+	if (!bytes || !(binary_flags(s->file, vaddr) & PF_X))
 		return false;
 	out->vaddr = vaddr;
 	out->expected_bytes = 8;
@@ -183,9 +189,9 @@ static bool plain_recipe(const struct search *s, uint64_t vaddr, struct shiny_pa
 }
 
 /* Appends one function; false: the family cannot be patched, and why says it. */
-static bool add_function(struct search *s, size_t family, size_t home, size_t i)
+static bool add_function(struct allocator_search *s, size_t family, size_t home, size_t i)
 {
-	const struct place_of *at = &s->at[family][i];
+	const struct allocator_symbol *at = &s->at[family][i];
 	struct shiny_allocator_entry *same = entry_at(s, at->vaddr, s->out->count),
 				     *e = &s->entries[s->out->count];
 	const char *why = at->ambiguous ? "there are two of that name" : NULL;
@@ -226,9 +232,9 @@ static bool add_function(struct search *s, size_t family, size_t home, size_t i)
 	return true;
 }
 
-static void add_family(struct search *s, size_t family)
+static void add_family(struct allocator_search *s, size_t family)
 {
-	const struct place_of *at = s->at[family];
+	const struct allocator_symbol *at = s->at[family];
 	uint32_t before = s->out->count;
 	const struct shiny_allocator_entry *make, *end;
 	size_t home = family;
@@ -251,10 +257,10 @@ static void add_family(struct search *s, size_t family)
 }
 
 /* What goes into the file. */
-static struct shiny_err *allocator_recipes(const struct elf_file *file, const char *setting,
+static struct shiny_err *allocator_recipes(const struct binary *file, const char *setting,
 					   struct shiny_allocator_file **out)
 {
-	AUTO_FREE struct search *s = calloc(1, sizeof(*s));
+	AUTO_FREE struct allocator_search *s = calloc(1, sizeof(*s));
 	AUTO_FREE struct shiny_allocator_file *f =
 		calloc(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
 
@@ -264,8 +270,8 @@ static struct shiny_err *allocator_recipes(const struct elf_file *file, const ch
 	s->out = f;
 	s->entries = (struct shiny_allocator_entry *)(f + 1);
 	SHINY_TRY(read_setting(s, setting));
-	elf_file_each_function(s->file, SHT_SYMTAB, take_symbol, s);
-	elf_file_each_function(s->file, SHT_DYNSYM, take_symbol, s);
+	binary_each_function(s->file, SHT_SYMTAB, take_symbol, s);
+	binary_each_function(s->file, SHT_DYNSYM, take_symbol, s);
 	for (size_t family = 0; family < s->family_count; family++)
 		add_family(s, family);
 	f->magic = SHINY_ALLOCATOR_MAGIC;
@@ -293,10 +299,10 @@ static bool is_own(const char *directory)
 }
 
 /* Where the library will look (interpose/patch/probe_head.c); false: nowhere. */
-static bool name_file(const struct elf_file *file, char *out, size_t room)
+static bool name_file(const struct binary *file, char *out, size_t room)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	char id[2 * ELF_BUILD_ID_MAX + 1] = "";
+	char id[2 * BINARY_BUILD_ID_MAX + 1] = "";
 
 	for (size_t i = 0; i < file->build_id_bytes; i++)
 		snprintf(id + 2 * i, 3, "%02x", file->build_id[i]);
@@ -310,7 +316,7 @@ static bool name_file(const struct elf_file *file, char *out, size_t room)
 }
 
 /* Whether what is there already is what would be made. */
-static bool is_there(const char *path, const struct elf_file *file, const char *setting,
+static bool is_there(const char *path, const struct binary *file, const char *setting,
 		     struct allocator_found *out)
 {
 	struct shiny_allocator_file f;
@@ -382,7 +388,7 @@ static struct shiny_err *write_file(const char *path, const struct shiny_allocat
 	return shiny_err_os(why, "cannot write %s", path);
 }
 
-static struct shiny_err *prepare(const struct elf_file *file, const char *setting,
+static struct shiny_err *prepare(const struct binary *file, const char *setting,
 				 struct allocator_found *out)
 {
 	AUTO_FREE struct shiny_allocator_file *f = NULL;
@@ -419,21 +425,18 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *settin
 struct shiny_err *allocator_prepare(const char *path, const char *setting,
 				    struct allocator_found *out)
 {
-	struct elf_file file;
+	struct binary file;
 	struct shiny_err *err;
 
 	memset(out, 0, sizeof(*out));
 	if (strcmp(setting, "off") == 0) /* what is there serves again when it is on again */
 		return NULL;
-	switch (elf_file_open(&file, path)) {
-	case ELF_OPEN_OK:
-		break;
-	case ELF_OPEN_MISSING:
-		return shiny_err_os(errno ? errno : ENOENT, "cannot read %s", path);
-	case ELF_OPEN_NOT_ELF:
-		return NULL;
+	switch (binary_open(&file, path)) {
+	case BINARY_OK: break;
+	case BINARY_MISSING: return shiny_err_os(errno ? errno : ENOENT, "cannot read %s", path);
+	case BINARY_NOT_ELF: return NULL;
 	}
 	err = prepare(&file, setting, out);
-	elf_file_close(&file);
+	binary_close(&file);
 	return err;
 }

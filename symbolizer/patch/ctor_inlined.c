@@ -22,17 +22,17 @@
 enum { DEPTH_MAX = 512 };
 #define BYTES_MAX ((uint64_t)512 << 20) /* of .debug_info: some 10 s */
 
-struct origin {
+struct inlined_origin {
 	const char *die; /* its address in the section; NULL: empty */
 	struct ctor_inlined function;
 };
 
-struct walk {
-	const struct elf_file *file;
+struct inlined_walk {
+	const struct binary *file;
 	ctor_inlined_fn *each;
 	void *context;
-	struct origin *origins; /* abstract instances, and declarations without a mangled name; open
-	                         * addressing; a power of two, or none */
+	struct inlined_origin *origins; /* abstract instances, and declarations without a mangled
+	                                 * name; open addressing; room is a power of two, or 0 */
 	size_t origin_room, origin_count;
 	VEC(char *) names;
 };
@@ -47,7 +47,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return NULL;
 }
 
-static struct origin *origin_slot(const struct walk *w, const char *die)
+static struct inlined_origin *origin_slot(const struct inlined_walk *w, const char *die)
 {
 	size_t i = hash_mix((uintptr_t)die) & (w->origin_room - 1);
 
@@ -57,10 +57,10 @@ static struct origin *origin_slot(const struct walk *w, const char *die)
 }
 
 /* The slot of a DIE; its `die` is set by the caller. */
-static struct origin *make_room(struct walk *w, const char *die)
+static struct inlined_origin *make_room(struct inlined_walk *w, const char *die)
 {
 	if ((w->origin_count + 1) * 2 > w->origin_room) {
-		struct origin *old = w->origins;
+		struct inlined_origin *old = w->origins;
 		size_t room = w->origin_room;
 
 		w->origin_room = room ? room * 2 : 1024;
@@ -73,7 +73,7 @@ static struct origin *make_room(struct walk *w, const char *die)
 	return origin_slot(w, die);
 }
 
-static struct ctor_inlined function_of(struct walk *w, Dwarf_Die *die)
+static struct ctor_inlined function_of(struct inlined_walk *w, Dwarf_Die *die)
 {
 	struct ctor_inlined none = { .mangled = linkage_name(die) };
 	Dwarf_Attribute attribute;
@@ -86,11 +86,11 @@ static struct ctor_inlined function_of(struct walk *w, Dwarf_Die *die)
 	return none;
 }
 
-static struct ctor_inlined function_of_origin(struct walk *w, Dwarf_Die *inlined)
+static struct ctor_inlined function_of_origin(struct inlined_walk *w, Dwarf_Die *inlined)
 {
 	struct ctor_inlined function = { .mangled = NULL };
 	Dwarf_Attribute attribute;
-	struct origin *slot;
+	struct inlined_origin *slot;
 	Dwarf_Die origin;
 
 	if (!dwarf_attr(inlined, DW_AT_abstract_origin, &attribute) ||
@@ -101,7 +101,7 @@ static struct ctor_inlined function_of_origin(struct walk *w, Dwarf_Die *inlined
 		return slot->function;
 	function = function_of(w, &origin);
 	w->origin_count++;
-	*slot = (struct origin){ origin.addr, function };
+	*slot = (struct inlined_origin){ origin.addr, function };
 	return function;
 }
 
@@ -112,7 +112,7 @@ static bool is_class(int tag)
 
 /* Declarations of constructors and destructors that have no mangled name, in `die`, a scope called
  * `scope`: "a::b", "". */
-static void collect(struct walk *w, Dwarf_Die *die, char *scope, unsigned depth)
+static void collect(struct inlined_walk *w, Dwarf_Die *die, char *scope, unsigned depth)
 {
 	const char *class = is_class(dwarf_tag(die)) ? dwarf_diename(die) : NULL, *name, *before;
 	size_t bytes = class ? strcspn(class, "<") : 0;
@@ -134,10 +134,12 @@ static void collect(struct walk *w, Dwarf_Die *die, char *scope, unsigned depth)
 				   (name[0] == '~' ||
 				    (!strncmp(name, class, bytes) && !name[bytes])) &&
 				   !linkage_name(&child)) {
-				struct origin *slot = make_room(w, child.addr);
+				struct inlined_origin *slot = make_room(w, child.addr);
 
 				w->origin_count += !slot->die;
-				*slot = (struct origin){ child.addr, { .class = scope, .destroys = name[0] == '~' } };
+				*slot = (struct inlined_origin){
+					child.addr, { .class = scope, .destroys = name[0] == '~' }
+				};
 				used = true;
 			}
 		} while (!dwarf_siblingof(&child, &child) && (const char *)child.addr > before);
@@ -148,18 +150,18 @@ static void collect(struct walk *w, Dwarf_Die *die, char *scope, unsigned depth)
 }
 
 /* Whether it has code in the file. */
-static bool is_there(const struct walk *w, Dwarf_Die *die)
+static bool is_there(const struct inlined_walk *w, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		if (end > start && elf_file_flags(w->file, start) & PF_X)
+		if (end > start && binary_flags(w->file, start) & PF_X)
 			return true;
 	return false;
 }
 
-static void walk_die(struct walk *w, Dwarf_Die *die, const struct ctor_inlined *into,
+static void walk_die(struct inlined_walk *w, Dwarf_Die *die, const struct ctor_inlined *into,
 		     unsigned depth)
 {
 	struct ctor_inlined function;
@@ -199,7 +201,7 @@ static void walk_die(struct walk *w, Dwarf_Die *die, const struct ctor_inlined *
 }
 
 /* dwz: what files share. */
-static Dwarf *open_alternate(const struct elf_file *file, int *fd)
+static Dwarf *open_alternate(const struct binary *file, int *fd)
 {
 	const uint8_t *id;
 	AUTO_FREE char *path = NULL;
@@ -212,26 +214,26 @@ static Dwarf *open_alternate(const struct elf_file *file, int *fd)
 	return *fd >= 0 ? dwarf_begin(*fd, DWARF_C_READ) : NULL;
 }
 
-bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlined_fn *each,
+bool ctor_inlined_each(const struct binary *file, const char *path, ctor_inlined_fn *each,
 		       void *context)
 {
-	struct walk w = { .file = file, .each = each, .context = context };
+	struct inlined_walk w = { .file = file, .each = each, .context = context };
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC), alt_fd = -1;
 	const struct ctor_inlined nothing = { .mangled = NULL };
 	Dwarf *dwarf = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL, *alternate = NULL;
-	struct elf_file with_dwarf;
+	struct binary with_dwarf;
 	Dwarf_CU *cu = NULL;
 	bool whole = dwarf != NULL;
 	Elf64_Shdr section;
 	Dwarf_Die die;
 	uint8_t type;
 
-	if (whole && elf_file_open(&with_dwarf, path) == ELF_OPEN_OK) {
-		whole = elf_file_section_named(&with_dwarf, ".debug_info", &section) &&
+	if (whole && binary_open(&with_dwarf, path) == BINARY_OK) {
+		whole = binary_section_named(&with_dwarf, ".debug_info", &section) &&
 			section.sh_size <= BYTES_MAX;
 		if (whole && (alternate = open_alternate(&with_dwarf, &alt_fd)))
 			dwarf_setalt(dwarf, alternate);
-		elf_file_close(&with_dwarf);
+		binary_close(&with_dwarf);
 	}
 	while (whole && !dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
 		if (type == DW_UT_skeleton)

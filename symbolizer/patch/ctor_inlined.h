@@ -27,7 +27,7 @@ typedef void ctor_inlined_fn(void *context, const struct ctor_inlined *what,
  * `path`, which may be its debug file. False: it can't be told, or not of all units (split ones),
  * or there is too much to look through.
  */
-bool ctor_inlined_each(const struct elf_file *file, const char *path, ctor_inlined_fn *each,
+bool ctor_inlined_each(const struct binary *file, const char *path, ctor_inlined_fn *each,
 		       void *context);
 
 #endif

@@ -45,7 +45,7 @@
 enum { PATTERNS = 64, INSTRUCTION_MAX = 15, LOOK_FOR_CALL = 4096 };
 #define NOT_A_CLASS UINT32_MAX
 
-struct candidate {
+struct ctor_candidate {
 	uint64_t vaddr, end; /* end 0: not known */
 	uint32_t class;
 	uint32_t order; /* in which it was met */
@@ -57,25 +57,25 @@ struct candidate {
 	struct shiny_patch_recipe recipe;
 };
 
-struct search {
-	const struct elf_file *file;
+struct ctor_search {
+	const struct binary *file;
 	struct sym *sym;
 	char *patterns[PATTERNS];
 	size_t pattern_count;
 	VEC(struct shiny_ctors_class) classes;
 	VEC(const char *) class_names; /* interned by sym */
-	struct known {
+	struct ctor_class_name {
 		char *mangled; /* what stands in front of the variant */
 		uint32_t class;
 	} *known; /* open addressing; a power of two, or none */
 	size_t known_count, known_room;
-	VEC(struct candidate) candidates; /* after finding, by address and unique */
+	VEC(struct ctor_candidate) candidates; /* after finding, by address and unique */
 	bool inlined_known;
 };
 
 /* ---- the setting ---- */
 
-static struct shiny_err *read_setting(struct search *s, const char *setting)
+static struct shiny_err *read_setting(struct ctor_search *s, const char *setting)
 {
 	const char *start = setting;
 	unsigned depth = 0;
@@ -97,7 +97,7 @@ static struct shiny_err *read_setting(struct search *s, const char *setting)
 }
 
 /* A pattern without * and ? is the whole name. */
-static bool wanted(const struct search *s, const char *class)
+static bool wanted(const struct ctor_search *s, const char *class)
 {
 	for (size_t i = 0; i < s->pattern_count; i++)
 		if (strpbrk(s->patterns[i], "*?") ? text_matches(s->patterns[i], class)
@@ -108,7 +108,7 @@ static bool wanted(const struct search *s, const char *class)
 
 /* ---- classes ---- */
 
-static uint32_t class_numbered(struct search *s, const char *name)
+static uint32_t class_numbered(struct ctor_search *s, const char *name)
 {
 	/* neighbours in a symbol table share a class */
 	for (size_t i = s->class_names.count; i-- > 0;)
@@ -121,7 +121,8 @@ static uint32_t class_numbered(struct search *s, const char *name)
 	return (uint32_t)s->classes.count - 1;
 }
 
-static struct known *known_slot(const struct search *s, const char *mangled, size_t bytes)
+static struct ctor_class_name *known_slot(const struct ctor_search *s, const char *mangled,
+					  size_t bytes)
 {
 	size_t i = XXH3_64bits(mangled, bytes) & (s->known_room - 1);
 
@@ -132,15 +133,15 @@ static struct known *known_slot(const struct search *s, const char *mangled, siz
 }
 
 /* The class of a constructor or destructor; NOT_A_CLASS: none that is wanted. */
-static uint32_t class_of(struct search *s, const char *mangled)
+static uint32_t class_of(struct ctor_search *s, const char *mangled)
 {
 	size_t bytes = strcspn(mangled, ".@");
 	const char *normal = NULL;
-	struct known *slot;
+	struct ctor_class_name *slot;
 	char *text;
 
 	if ((s->known_count + 1) * 2 > s->known_room) {
-		struct known *old = s->known;
+		struct ctor_class_name *old = s->known;
 		size_t room = s->known_room;
 
 		s->known_room = room ? room * 2 : 1024;
@@ -156,7 +157,10 @@ static uint32_t class_of(struct search *s, const char *mangled)
 	text = ctor_class(mangled);
 	if (text)
 		normal = die_type_normalize(&s->sym->names, text);
-	*slot = (struct known){ strndup(mangled, bytes), normal && (wanted(s, normal) || wanted(s, text)) ? class_numbered(s, normal) : NOT_A_CLASS };
+	*slot = (struct ctor_class_name){ strndup(mangled, bytes),
+					  normal && (wanted(s, normal) || wanted(s, text))
+						  ? class_numbered(s, normal)
+						  : NOT_A_CLASS };
 	s->known_count++;
 	free(text);
 	return slot->class;
@@ -166,7 +170,7 @@ static uint32_t class_of(struct search *s, const char *mangled)
 
 static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol)
 {
-	struct search *s = context;
+	struct ctor_search *s = context;
 	enum ctor_variant variant = ctor_variant(name);
 	uint32_t class = variant == CTOR_NONE ? NOT_A_CLASS : class_of(s, name);
 	const char *dot = strchr(name, '.');
@@ -180,17 +184,18 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 		return;
 	}
 	*vec_push(&s->candidates) =
-		(struct candidate){ .vaddr = symbol->st_value,
-				    .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0,
-				    .class = class,
-				    .order = (uint32_t)s->candidates.count,
-				    .variant = variant,
-				    .name = name };
+		(struct ctor_candidate){ .vaddr = symbol->st_value,
+					 .end = symbol->st_size ? symbol->st_value + symbol->st_size
+								: 0,
+					 .class = class,
+					 .order = (uint32_t)s->candidates.count,
+					 .variant = variant,
+					 .name = name };
 }
 
 static int by_address(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct ctor_candidate *x = a, *y = b;
 
 	if (x->vaddr != y->vaddr)
 		return x->vaddr < y->vaddr ? -1 : 1;
@@ -198,15 +203,15 @@ static int by_address(const void *a, const void *b)
 }
 
 /* One for each address. */
-static void unite(struct search *s)
+static void unite(struct ctor_search *s)
 {
-	struct candidate *all = s->candidates.at;
+	struct ctor_candidate *all = s->candidates.at;
 	size_t kept = 0;
 
 	if (s->candidates.count)
 		qsort(all, s->candidates.count, sizeof(*all), by_address);
 	for (size_t i = 0; i < s->candidates.count; i++) {
-		struct candidate *last = kept ? &all[kept - 1] : NULL;
+		struct ctor_candidate *last = kept ? &all[kept - 1] : NULL;
 
 		if (!last || last->vaddr != all[i].vaddr) {
 			all[kept++] = all[i];
@@ -223,7 +228,7 @@ static void unite(struct search *s)
 	s->candidates.count = kept;
 }
 
-static struct candidate *candidate_at(const struct search *s, uint64_t vaddr)
+static struct ctor_candidate *candidate_at(const struct ctor_search *s, uint64_t vaddr)
 {
 	size_t low = 0, high = s->candidates.count;
 
@@ -241,7 +246,7 @@ static struct candidate *candidate_at(const struct search *s, uint64_t vaddr)
 }
 
 /* Where the function's first direct call, or jump out of it, goes; 0: there is none. */
-static uint64_t first_callee(const struct search *s, const struct candidate *c)
+static uint64_t first_callee(const struct ctor_search *s, const struct ctor_candidate *c)
 {
 	uint64_t end = c->end ? c->end : c->vaddr + LOOK_FOR_CALL, target;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -250,8 +255,8 @@ static uint64_t first_callee(const struct search *s, const struct candidate *c)
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (uint64_t at = c->vaddr; at < end; at += i.length) {
-		uint64_t room = elf_file_room(s->file, at);
-		const uint8_t *bytes = elf_file_at(s->file, at, 1);
+		uint64_t room = binary_room(s->file, at);
+		const uint8_t *bytes = binary_at(s->file, at, 1);
 
 		if (!bytes ||
 		    ZYAN_FAILED(ZydisDecoderDecodeFull(
@@ -271,23 +276,23 @@ static uint64_t first_callee(const struct search *s, const struct candidate *c)
 }
 
 /* Those that another variant tells of, and recipes for the rest. */
-static void make_recipes(struct search *s)
+static void make_recipes(struct ctor_search *s)
 {
 	for (size_t i = 0; i < s->candidates.count; i++) {
-		struct candidate *c = &s->candidates.at[i];
+		struct ctor_candidate *c = &s->candidates.at[i];
 
 		c->bad = c->shared ||
 			 patch_recipe_make(s->file, c->vaddr, c->end, &c->recipe) != NULL;
 	}
 	for (size_t i = 0; i < s->candidates.count; i++) {
-		struct candidate *c = &s->candidates.at[i], *other;
+		struct ctor_candidate *c = &s->candidates.at[i], *other;
 
 		other = candidate_at(s, first_callee(s, c));
 		c->left = other && other != c && !other->bad && other->class == c->class &&
 			  ctor_same(other->name, c->name);
 	}
 	for (size_t i = 0; i < s->candidates.count; i++) {
-		const struct candidate *c = &s->candidates.at[i];
+		const struct ctor_candidate *c = &s->candidates.at[i];
 		struct shiny_ctors_class *class = &s->classes.at[c->class];
 
 		if (c->left)
@@ -304,7 +309,7 @@ static void make_recipes(struct search *s)
 /* ---- debug information ---- */
 
 /* The class of what was inlined, or inlined into; NOT_A_CLASS: none that is wanted. */
-static uint32_t class_in(struct search *s, const struct ctor_inlined *f, bool *destroys)
+static uint32_t class_in(struct ctor_search *s, const struct ctor_inlined *f, bool *destroys)
 {
 	enum ctor_variant variant = f->mangled ? ctor_variant(f->mangled) : CTOR_NONE;
 	const char *normal;
@@ -319,7 +324,7 @@ static uint32_t class_in(struct search *s, const struct ctor_inlined *f, bool *d
 static void see_inlined(void *context, const struct ctor_inlined *what,
 			const struct ctor_inlined *into)
 {
-	struct search *s = context;
+	struct ctor_search *s = context;
 	bool destroys, around;
 	uint32_t class = class_in(s, what, &destroys);
 
@@ -334,7 +339,7 @@ static bool skip_member(void *context, const struct sym_member *member)
 	return false;
 }
 
-static void look_at_dwarf(struct search *s, const char *path)
+static void look_at_dwarf(struct ctor_search *s, const char *path)
 {
 	struct sym_module *module;
 	struct shiny_err *err = sym_module_open(s->sym, path, NULL, 0, &module);
@@ -344,7 +349,7 @@ static void look_at_dwarf(struct search *s, const char *path)
 		shiny_err_free(err);
 	} else if (module_units(module)) {
 		const char *with_dwarf =
-			elf_file_section_named(&module->file, ".debug_info", &(Elf64_Shdr){ 0 })
+			binary_section_named(&module->file, ".debug_info", &(Elf64_Shdr){ 0 })
 				? path
 				: module->debug_path;
 
@@ -394,7 +399,7 @@ static uint32_t name_bytes(const char *name)
 	return (uint32_t)bytes;
 }
 
-static struct shiny_ctors_file *put_together(struct search *s, const char *setting)
+static struct shiny_ctors_file *put_together(struct ctor_search *s, const char *setting)
 {
 	struct shiny_ctors_file *f = calloc(1, SHINY_CTORS_FILE_MAX);
 	uint32_t total = 0;
@@ -409,7 +414,7 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 	memcpy(f->build_id, s->file->build_id, s->file->build_id_bytes);
 	f->class_count = (uint32_t)s->classes.count;
 	for (size_t i = 0; i < s->candidates.count; i++) {
-		const struct candidate *c = &s->candidates.at[i];
+		const struct ctor_candidate *c = &s->candidates.at[i];
 
 		if (c->left || c->bad)
 			continue;
@@ -449,31 +454,31 @@ static struct shiny_ctors_file *put_together(struct search *s, const char *setti
 }
 
 /* What the file for `file` is to hold, malloc'ed. `path` is where that was opened from. */
-static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *path,
+static struct shiny_err *ctors_recipes(const struct binary *file, const char *path,
 				       const char *setting, const char *const *debug_dirs,
 				       struct shiny_ctors_file **out)
 {
 	const struct sym_options options = { .debug_dirs = debug_dirs, .no_cache = true };
-	struct search s = { .file = file };
+	struct ctor_search s = { .file = file };
 	struct shiny_err *err = read_setting(&s, setting);
 	AUTO_FREE char *debug_path = NULL;
-	struct elf_file debug;
+	struct binary debug;
 	struct shiny_ctors_file *f = NULL;
 	bool separate;
 
 	if (!err)
 		err = sym_create(&options, &s.sym);
 	if (!err) {
-		separate = !elf_file_section_typed(file, SHT_SYMTAB, &(Elf64_Shdr){ 0 }) &&
+		separate = !binary_section_typed(file, SHT_SYMTAB, &(Elf64_Shdr){ 0 }) &&
 			   debugfile_find(file, path, debug_dirs, &debug, &debug_path);
-		elf_file_each_function(separate ? &debug : file, SHT_SYMTAB, take_symbol, &s);
-		elf_file_each_function(file, SHT_DYNSYM, take_symbol, &s);
+		binary_each_function(separate ? &debug : file, SHT_SYMTAB, take_symbol, &s);
+		binary_each_function(file, SHT_DYNSYM, take_symbol, &s);
 		unite(&s);
 		make_recipes(&s);
 		look_at_dwarf(&s, path);
 		f = put_together(&s, setting);
 		if (separate)
-			elf_file_close(&debug);
+			binary_close(&debug);
 		if (!f)
 			err = shiny_err_os(ENOMEM, "looking for constructors");
 	}
@@ -499,7 +504,7 @@ static struct shiny_err *ctors_recipes(const struct elf_file *file, const char *
 
 /* ---- the cache ---- */
 
-static bool is_good(const struct shiny_ctors_file *f, size_t bytes, const struct elf_file *file,
+static bool is_good(const struct shiny_ctors_file *f, size_t bytes, const struct binary *file,
 		    uint64_t setting)
 {
 	return f->magic == SHINY_CTORS_MAGIC && f->version == SHINY_CTORS_VERSION &&
@@ -513,7 +518,7 @@ static bool is_good(const struct shiny_ctors_file *f, size_t bytes, const struct
 	       memchr(f->why, 0, sizeof(f->why)) && checksum_of(f) == f->checksum;
 }
 
-static struct shiny_err *prepare(const struct elf_file *file, const char *path, const char *setting,
+static struct shiny_err *prepare(const struct binary *file, const char *path, const char *setting,
 				 const char *const *debug_dirs, struct shiny_ctors_file **out)
 {
 	uint64_t hash = XXH3_64bits(setting, strlen(setting));
@@ -552,21 +557,18 @@ static struct shiny_err *prepare(const struct elf_file *file, const char *path, 
 struct shiny_err *ctors_prepare(const char *path, const char *setting,
 				const char *const *debug_dirs, struct shiny_ctors_file **out)
 {
-	struct elf_file file;
+	struct binary file;
 	struct shiny_err *err;
 
 	*out = NULL;
 	if (!*setting)
 		return NULL;
-	switch (elf_file_open(&file, path)) {
-	case ELF_OPEN_OK:
-		break;
-	case ELF_OPEN_MISSING:
-		return shiny_err_os(errno ? errno : ENOENT, "cannot read %s", path);
-	case ELF_OPEN_NOT_ELF:
-		return NULL;
+	switch (binary_open(&file, path)) {
+	case BINARY_OK: break;
+	case BINARY_MISSING: return shiny_err_os(errno ? errno : ENOENT, "cannot read %s", path);
+	case BINARY_NOT_ELF: return NULL;
 	}
 	err = prepare(&file, path, setting, debug_dirs, out);
-	elf_file_close(&file);
+	binary_close(&file);
 	return err;
 }

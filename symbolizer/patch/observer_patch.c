@@ -37,20 +37,20 @@ struct symbol_place {
 };
 
 /* The first form whose function is there; NONE. */
-static unsigned find_form(const struct elf_file *symbols, struct symbol_place *set,
+static unsigned find_form(const struct binary *symbols, struct symbol_place *set,
 			  struct symbol_place *variable)
 {
 	struct symbol_place sets[SHINY_OBSERVERS_FORMS] = { 0 },
 			    variables[SHINY_OBSERVERS_FORMS] = { 0 };
 	Elf64_Shdr table, names;
-	struct elf_bytes bytes, text;
+	struct binary_bytes bytes, text;
 	Elf64_Sym symbol;
 
-	if (!elf_file_section_typed(symbols, SHT_SYMTAB, &table) ||
-	    !elf_file_section(symbols, table.sh_link, &names))
+	if (!binary_section_typed(symbols, SHT_SYMTAB, &table) ||
+	    !binary_section(symbols, table.sh_link, &names))
 		return SHINY_OBSERVERS_NONE;
-	bytes = elf_file_section_bytes(symbols, &table);
-	text = elf_file_section_bytes(symbols, &names);
+	bytes = binary_section_bytes(symbols, &table);
+	text = binary_section_bytes(symbols, &names);
 	if (!bytes.data || !text.data || !text.bytes || text.data[text.bytes - 1])
 		return SHINY_OBSERVERS_NONE;
 	for (size_t at = 0; at + sizeof(symbol) <= bytes.bytes; at += sizeof(symbol)) {
@@ -81,7 +81,7 @@ static unsigned find_form(const struct elf_file *symbols, struct symbol_place *s
 }
 
 /* Is there an instruction in the file's code, outside the function, that writes the variable? */
-static bool written_elsewhere(const struct elf_file *file, const struct symbol_place *set,
+static bool written_elsewhere(const struct binary *file, const struct symbol_place *set,
 			      uint64_t variable)
 {
 	enum { XCHG = 0x87, MOV = 0x89, MOV_CONSTANT = 0xc7 };
@@ -89,7 +89,7 @@ static bool written_elsewhere(const struct elf_file *file, const struct symbol_p
 	for (size_t s = 0; s < file->segment_count; s++) {
 		const Elf64_Phdr *p = &file->segments[s];
 		const uint8_t *code = p->p_type == PT_LOAD && p->p_flags & PF_X
-					      ? elf_file_at(file, p->p_vaddr, p->p_filesz)
+					      ? binary_at(file, p->p_vaddr, p->p_filesz)
 					      : NULL;
 
 		for (uint64_t i = 2; code && i + 8 <= p->p_filesz; i++) {
@@ -113,7 +113,7 @@ static bool written_elsewhere(const struct elf_file *file, const struct symbol_p
 
 /* `symbols` is the file with the symbol table: `file` itself, or its debug file. True: `out` is
  * whole; `why` (static) says why its form is NONE. */
-static bool observers_look(const struct elf_file *file, const struct elf_file *symbols,
+static bool observers_look(const struct binary *file, const struct binary *symbols,
 			   struct shiny_observers_file *out, const char **why)
 {
 	struct symbol_place set = { 0 }, variable = { 0 };
@@ -122,14 +122,15 @@ static bool observers_look(const struct elf_file *file, const struct elf_file *s
 	*why = NULL;
 	if (!file->build_id_bytes || file->build_id_bytes > SHINY_OBSERVERS_BUILD_ID)
 		return false;
-	*out = (struct shiny_observers_file){ .magic = SHINY_OBSERVERS_MAGIC, .version = SHINY_OBSERVERS_VERSION,
+	*out = (struct shiny_observers_file){ .magic = SHINY_OBSERVERS_MAGIC,
+					      .version = SHINY_OBSERVERS_VERSION,
 					      .build_id_bytes = (uint32_t)file->build_id_bytes };
 	memcpy(out->build_id, file->build_id, file->build_id_bytes);
 	out->form = find_form(symbols, &set, &variable);
 	if (!out->form)
 		return true;
-	code = elf_file_at(file, set.value, SHINY_OBSERVERS_CODE);
-	if (!code || set.size < SHINY_OBSERVERS_CODE || !(elf_file_flags(file, set.value) & PF_X))
+	code = binary_at(file, set.value, SHINY_OBSERVERS_CODE);
+	if (!code || set.size < SHINY_OBSERVERS_CODE || !(binary_flags(file, set.value) & PF_X))
 		*why = "PartitionAllocHooks::SetObserverHooks is not where its symbol says";
 	else if (!variable.value)
 		*why = "the variable that PartitionAllocHooks::SetObserverHooks sets has no symbol";
@@ -151,14 +152,14 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 	struct shiny_observers_file out, *cached;
 	AUTO_FREE char *place = NULL, *debug_path = NULL;
 	char name[4096];
-	struct elf_file file, debug;
+	struct binary file, debug;
 	Elf64_Shdr table;
 	size_t bytes = 0;
 	bool done = false, has;
 
 	*why = NULL;
 	out.form = SHINY_OBSERVERS_NONE;
-	if (elf_file_open(&file, path) != ELF_OPEN_OK)
+	if (binary_open(&file, path) != BINARY_OK)
 		return SHINY_OBSERVERS_NONE;
 	place = cache_file_path(NULL, "probe", file.build_id, file.build_id_bytes);
 	if (place && (size_t)snprintf(name, sizeof(name), "%s" SHINY_OBSERVERS_SUFFIX, place) <
@@ -173,11 +174,11 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 			out.form = cached->form;
 		free(cached);
 		if (!has) {
-			if (elf_file_section_typed(&file, SHT_SYMTAB, &table)) {
+			if (binary_section_typed(&file, SHT_SYMTAB, &table)) {
 				done = observers_look(&file, &file, &out, why);
 			} else if (debugfile_find(&file, path, debug_dirs, &debug, &debug_path)) {
 				done = observers_look(&file, &debug, &out, why);
-				elf_file_close(&debug);
+				binary_close(&debug);
 			}
 			if (!done)
 				out.form = SHINY_OBSERVERS_NONE;
@@ -188,6 +189,6 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 				*why = "the cache can't be written";
 		}
 	}
-	elf_file_close(&file);
+	binary_close(&file);
 	return (enum shiny_observers_form)out.form;
 }

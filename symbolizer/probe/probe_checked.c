@@ -51,19 +51,19 @@ struct checked {
 	                                         * file */
 };
 
-struct callers {
+struct checked_callers {
 	uint64_t calls[SWEEP_WORKERS][CALLS];
 	unsigned count[SWEEP_WORKERS];
 };
 
-struct counts {
+struct checked_counts {
 	uint64_t allocate;
 	uint32_t allocates[SWEEP_WORKERS], releases[SWEEP_WORKERS];
 };
 
-static bool is_padding(const struct elf_file *file, uint64_t vaddr)
+static bool is_padding(const struct binary *file, uint64_t vaddr)
 {
-	const uint8_t *byte = elf_file_at(file, vaddr, 1);
+	const uint8_t *byte = binary_at(file, vaddr, 1);
 
 	return byte && (*byte == 0xcc || *byte == 0xc3 || *byte == 0x90);
 }
@@ -169,7 +169,7 @@ static bool find_getter(const struct eval_world *world, uint64_t vaddr, uint64_t
 
 static bool note_caller(void *context, unsigned worker, uint64_t vaddr, uint64_t address)
 {
-	struct callers *callers = context;
+	struct checked_callers *callers = context;
 
 	(void)address;
 	if (callers->count[worker] < CALLS)
@@ -179,7 +179,7 @@ static bool note_caller(void *context, unsigned worker, uint64_t vaddr, uint64_t
 
 static bool count_call(void *context, unsigned worker, uint64_t vaddr, uint64_t address)
 {
-	struct counts *counts = context;
+	struct checked_counts *counts = context;
 
 	(void)vaddr;
 	++*(address == counts->allocate ? &counts->allocates[worker] : &counts->releases[worker]);
@@ -219,7 +219,7 @@ static uint64_t passes_on(const struct eval_world *world, uint64_t call, uint64_
 	return 0;
 }
 
-static const char *choose(const struct eval_world *world, const struct callers *callers,
+static const char *choose(const struct eval_world *world, const struct checked_callers *callers,
 			  uint64_t alloc, struct checked *out)
 {
 	unsigned allocates = 0, releases = 0;
@@ -263,8 +263,8 @@ static bool follow(const struct eval_world *world, struct reloc_index *relocs, u
 static const char *find(const struct eval_world *world, struct reloc_index *relocs,
 			uint64_t chain_head, struct checked *out)
 {
-	struct callers callers = { 0 };
-	struct counts counts = { 0 };
+	struct checked_callers callers = { 0 };
+	struct checked_counts counts = { 0 };
 	uint64_t function, root, alloc, getter, both[2];
 	const char *why;
 
@@ -273,12 +273,12 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 		       "in a variable";
 	if (!find_getter(world, function, root, &getter))
 		return "not one function returns the root of malloc's partition";
-	if (!sweep_code(&(struct sweep){ .file = world->file,
-					 .form = SWEEP_CALL,
-					 .low = getter,
-					 .high = getter + 1,
-					 .place = note_caller,
-					 .context = &callers }))
+	if (!sweep_code(&(struct probe_sweep){ .file = world->file,
+					       .form = SWEEP_CALL,
+					       .low = getter,
+					       .high = getter + 1,
+					       .place = note_caller,
+					       .context = &callers }))
 		return "too many functions ask for the root of malloc's partition";
 	why = choose(world, &callers, alloc, out);
 	if (why)
@@ -286,14 +286,14 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 	counts.allocate = out->allocate;
 	both[0] = out->allocate < out->release ? out->allocate : out->release;
 	both[1] = out->allocate < out->release ? out->release : out->allocate;
-	sweep_code(&(struct sweep){ .file = world->file,
-				    .form = SWEEP_CALL,
-				    .low = both[0],
-				    .high = both[1] + 1,
-				    .only = both,
-				    .only_count = 2,
-				    .place = count_call,
-				    .context = &counts });
+	sweep_code(&(struct probe_sweep){ .file = world->file,
+					  .form = SWEEP_CALL,
+					  .low = both[0],
+					  .high = both[1] + 1,
+					  .only = both,
+					  .only_count = 2,
+					  .place = count_call,
+					  .context = &counts });
 	for (unsigned w = 0; w < SWEEP_WORKERS; w++) {
 		out->allocate_calls += counts.allocates[w];
 		out->release_calls += counts.releases[w];
@@ -302,7 +302,7 @@ static const char *find(const struct eval_world *world, struct reloc_index *relo
 }
 
 /* False: it can't be patched, a note says why. */
-static bool add_entry(const struct elf_file *file, struct probe_draft *draft,
+static bool add_entry(const struct binary *file, struct probe_draft *draft,
 		      enum shiny_probe_kind kind, uint64_t vaddr, uint32_t calls)
 {
 	struct shiny_probe_entry entry = {
@@ -322,7 +322,7 @@ static bool add_entry(const struct elf_file *file, struct probe_draft *draft,
 		.code_bytes = SHINY_PROBE_CODE
 	};
 	struct shiny_patch_recipe recipe;
-	const void *code = elf_file_at(file, vaddr, SHINY_PROBE_CODE);
+	const void *code = binary_at(file, vaddr, SHINY_PROBE_CODE);
 	const char *why =
 		code ? patch_recipe_make(file, vaddr, 0, &recipe) : "its code isn't in the file";
 
@@ -338,8 +338,7 @@ static bool add_entry(const struct elf_file *file, struct probe_draft *draft,
 	return true;
 }
 
-void probe_checked(const struct elf_file *file, struct reloc_index *relocs,
-		   struct probe_draft *draft)
+void probe_checked(const struct binary *file, struct reloc_index *relocs, struct probe_draft *draft)
 {
 	struct eval_world world = { .file = file };
 	struct checked found = { 0 };

@@ -14,7 +14,7 @@
 
 /* Behind probe_partition(): adds the entries SHINY_PROBE_NEW and SHINY_PROBE_DELETE, or a note that
  * says why not; nothing without a chain. */
-void probe_checked(const struct elf_file *file, struct reloc_index *relocs,
+void probe_checked(const struct binary *file, struct reloc_index *relocs,
 		   struct probe_draft *draft);
 
 #endif

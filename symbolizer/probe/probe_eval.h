@@ -42,7 +42,7 @@ struct eval_value {
 
 /* What is told apart: addresses of the file that mean something. */
 struct eval_world {
-	const struct elf_file *file;
+	const struct binary *file;
 	uint64_t infos, infos_end; /* the section with the GCInfos; equal: none */
 	uint64_t slots, slots_end; /* where 16-bit variables with an index can be */
 };

@@ -62,7 +62,7 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static struct shiny_probe_file *look(const struct elf_file *file)
+static struct shiny_probe_file *look(const struct binary *file)
 {
 	struct shiny_probe_file *result;
 	struct probe_draft draft;
@@ -94,12 +94,12 @@ struct shiny_err *probe_open(const char *path, const struct probe_options *optio
 			     struct probe *out)
 {
 	struct probe probe = { .ns = now() };
-	struct elf_file file;
+	struct binary file;
 
-	switch (elf_file_open(&file, path)) {
-	case ELF_OPEN_OK: break;
-	case ELF_OPEN_MISSING: return shiny_err_os(errno, "cannot open %s", path);
-	case ELF_OPEN_NOT_ELF:
+	switch (binary_open(&file, path)) {
+	case BINARY_OK: break;
+	case BINARY_MISSING: return shiny_err_os(errno, "cannot open %s", path);
+	case BINARY_NOT_ELF:
 		return shiny_err(SHINY_ERR_OTHER, "%s is not an x86-64 ELF file", path);
 	}
 	if (!options->no_cache)
@@ -113,7 +113,7 @@ struct shiny_err *probe_open(const char *path, const struct probe_options *optio
 		if (probe.file && probe.cache_path)
 			cache_file_write(probe.cache_path, probe.file, probe.file->file_bytes);
 	}
-	elf_file_close(&file);
+	binary_close(&file);
 	if (!probe.file) {
 		free(probe.cache_path);
 		return shiny_err(SHINY_ERR_OTHER,

@@ -32,22 +32,23 @@
 enum { STEPS = 200, BEFORE = 0x140, SLOTS = 4, SIZE_AT = -2, HEADER_AT = -8 };
 #define PAGE_MASK (~UINT64_C(0x1ffff))
 
-enum held { HELD_NOTHING, HELD_OBJECT, HELD_HEADER, HELD_BYTES, HELD_SUM };
+enum explicit_held { HELD_NOTHING, HELD_OBJECT, HELD_HEADER, HELD_BYTES, HELD_SUM };
 
-struct reader {
+struct explicit_reader {
 	const struct probe_draft *draft;
-	enum held held[16];   /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
-	enum held branch[16]; /* as they were at the last conditional branch: its other arm comes
+	enum explicit_held held[16]; /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
+	enum explicit_held
+		branch[16]; /* as they were at the last conditional branch: its other arm comes
 	                       * behind this one's end */
 	struct {
 		int64_t at; /* from rbp */
-		enum held held;
+		enum explicit_held held;
 	} slots[SLOTS];
 	unsigned slot_next;
 	bool page, rounds, loads, stores, frees;
 };
 
-static enum held held_by(const struct reader *r, const ZydisDecodedOperand *o)
+static enum explicit_held held_by(const struct explicit_reader *r, const ZydisDecodedOperand *o)
 {
 	int n;
 
@@ -63,7 +64,7 @@ static enum held held_by(const struct reader *r, const ZydisDecodedOperand *o)
 }
 
 /* The 16 bits with the size, by the object or its header. */
-static bool is_size(const struct reader *r, const ZydisDecodedOperand *o)
+static bool is_size(const struct explicit_reader *r, const ZydisDecodedOperand *o)
 {
 	int base = o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE &&
 				   o->size == 16
@@ -75,7 +76,7 @@ static bool is_size(const struct reader *r, const ZydisDecodedOperand *o)
 		(r->held[base] == HELD_HEADER && o->mem.disp.value == SIZE_AT - HEADER_AT));
 }
 
-static void see_target(struct reader *r, const struct flow_instruction *i)
+static void see_target(struct explicit_reader *r, const struct flow_instruction *i)
 {
 	uint64_t target;
 
@@ -88,10 +89,10 @@ static void see_target(struct reader *r, const struct flow_instruction *i)
 }
 
 /* What the first operand, a register, holds afterwards. */
-static enum held after(struct reader *r, const struct flow_instruction *i)
+static enum explicit_held after(struct explicit_reader *r, const struct flow_instruction *i)
 {
 	const ZydisDecodedOperand *to = &i->operands[0], *from = &i->operands[1];
-	enum held before = held_by(r, to);
+	enum explicit_held before = held_by(r, to);
 	bool by_number = from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 	uint64_t number = by_number ? from->imm.value.u : 0;
 	int base;
@@ -120,7 +121,7 @@ static enum held after(struct reader *r, const struct flow_instruction *i)
 	}
 }
 
-static void step(struct reader *r, const struct flow_instruction *i)
+static void step(struct explicit_reader *r, const struct flow_instruction *i)
 {
 	/* what a callee need not keep */
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
@@ -131,7 +132,9 @@ static void step(struct reader *r, const struct flow_instruction *i)
 
 	for (unsigned k = 0; k < i->decoded.operand_count_visible; k++)
 		if (is_size(r, &i->operands[k]))
-			*(i->operands[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? &r->stores : &r->loads) = true;
+			*(i->operands[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? &r->stores
+										   : &r->loads) =
+				true;
 	switch (i->decoded.meta.category) {
 	case ZYDIS_CATEGORY_CALL:
 		see_target(r, i);
@@ -162,11 +165,12 @@ static void step(struct reader *r, const struct flow_instruction *i)
 }
 
 /* Reads the function, in the order of addresses, with its arguments. */
-static struct reader read_function(const struct near_code *near, const struct probe_draft *draft,
-				   uint64_t vaddr, enum held rdi, enum held rsi)
+static struct explicit_reader read_function(const struct near_code *near,
+					    const struct probe_draft *draft, uint64_t vaddr,
+					    enum explicit_held rdi, enum explicit_held rsi)
 {
 	struct flow_code code = { .file = near->file };
-	struct reader r = { .draft = draft, .held = { [7] = rdi, [6] = rsi } };
+	struct explicit_reader r = { .draft = draft, .held = { [7] = rdi, [6] = rsi } };
 	struct flow_instruction i;
 	bool ended = false;
 
@@ -187,19 +191,20 @@ struct wanted {
 	const struct probe_draft *draft;
 };
 
-static bool is_resize(const struct elf_file *file, uint64_t vaddr, void *context)
+static bool is_resize(const struct binary *file, uint64_t vaddr, void *context)
 {
 	const struct wanted *w = context;
-	struct reader r = read_function(w->near, w->draft, vaddr, HELD_OBJECT, HELD_BYTES);
+	struct explicit_reader r = read_function(w->near, w->draft, vaddr, HELD_OBJECT, HELD_BYTES);
 
 	(void)file;
 	return r.page && r.rounds && r.loads && r.stores;
 }
 
-static bool is_release(const struct elf_file *file, uint64_t vaddr, void *context)
+static bool is_release(const struct binary *file, uint64_t vaddr, void *context)
 {
 	const struct wanted *w = context;
-	struct reader r = read_function(w->near, w->draft, vaddr, HELD_NOTHING, HELD_OBJECT);
+	struct explicit_reader r =
+		read_function(w->near, w->draft, vaddr, HELD_NOTHING, HELD_OBJECT);
 
 	(void)file;
 	return r.page && r.loads && r.frees;
@@ -248,7 +253,7 @@ static void see(const struct near_code *near, struct probe_draft *draft, enum sh
 				 "the function at 0x%" PRIx64 " %s", vaddr, does);
 }
 
-void probe_explicit(const struct elf_file *file, struct probe_draft *draft)
+void probe_explicit(const struct binary *file, struct probe_draft *draft)
 {
 	struct near_code near = near_code_of(file, draft);
 

@@ -15,6 +15,6 @@
  * Behind probe_free(): adds entries SHINY_PROBE_RESIZE and SHINY_PROBE_RELEASE, or notes that say
  * why not; nothing where no function makes objects.
  */
-void probe_explicit(const struct elf_file *file, struct probe_draft *draft);
+void probe_explicit(const struct binary *file, struct probe_draft *draft);
 
 #endif

@@ -38,26 +38,27 @@ enum {
 };
 
 /* What is known of a register: an argument, or an address inside what argument 0 points to. */
-enum held { HELD_NOTHING, HELD_LIST, HELD_ADDRESS, HELD_BYTES, HELD_HEAD };
+enum free_held { HELD_NOTHING, HELD_LIST, HELD_ADDRESS, HELD_BYTES, HELD_HEAD };
 
-struct reader {
-	enum held held[16];   /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
-	enum held branch[16]; /* as they were at the last conditional branch: its other arm comes
+struct free_reader {
+	enum free_held held[16]; /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
+	enum free_held
+		branch[16]; /* as they were at the last conditional branch: its other arm comes
 	                       * behind this one's end */
 	bool compares, links, pushes, biggest;
 };
 
-static enum held held_in(const struct reader *r, ZydisRegister reg)
+static enum free_held held_in(const struct free_reader *r, ZydisRegister reg)
 {
 	int n = eval_register(reg);
 
 	return n < 0 ? HELD_NOTHING : r->held[n];
 }
 
-static void see_memory(struct reader *r, const struct flow_instruction *i,
+static void see_memory(struct free_reader *r, const struct flow_instruction *i,
 		       const ZydisDecodedOperand *o)
 {
-	enum held base = held_in(r, o->mem.base);
+	enum free_held base = held_in(r, o->mem.base);
 	bool writes = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 
 	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM)
@@ -73,14 +74,14 @@ static void see_memory(struct reader *r, const struct flow_instruction *i,
 		r->biggest = true;
 }
 
-static void step(struct reader *r, const struct flow_instruction *i)
+static void step(struct free_reader *r, const struct flow_instruction *i)
 {
 	const ZydisDecodedOperand *to = &i->operands[0], *from = &i->operands[1];
 	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 				(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 			? eval_register(to->reg.value)
 			: -1;
-	enum held held = HELD_NOTHING;
+	enum free_held held = HELD_NOTHING;
 
 	if (i->decoded.mnemonic == ZYDIS_MNEMONIC_CMP && to->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    held_in(r, to->reg.value) == HELD_BYTES && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
@@ -113,10 +114,11 @@ static void step(struct reader *r, const struct flow_instruction *i)
 }
 
 /* Does the function at `vaddr` do what these do? */
-static bool is_add(const struct elf_file *file, uint64_t vaddr)
+static bool is_add(const struct binary *file, uint64_t vaddr)
 {
 	struct flow_code code = { .file = file };
-	struct reader r = { .held = { [7] = HELD_LIST, [6] = HELD_ADDRESS, [2] = HELD_BYTES } };
+	struct free_reader r = { .held = {
+					 [7] = HELD_LIST, [6] = HELD_ADDRESS, [2] = HELD_BYTES } };
 	struct flow_instruction i;
 
 	/* in the order of addresses */
@@ -137,7 +139,7 @@ static bool is_link(const uint8_t *at)
 	       (at[-3] == 0xc7 && at[-2] == 0x44 && at[-1] == 0x24);
 }
 
-static bool is_one(const struct elf_file *file, uint64_t vaddr, void *context)
+static bool is_one(const struct binary *file, uint64_t vaddr, void *context)
 {
 	(void)context;
 	return is_add(file, vaddr);
@@ -163,7 +165,7 @@ static unsigned find(const struct near_code *near, uint64_t found[FOUND_MOST])
 	return count;
 }
 
-void probe_free(const struct elf_file *file, struct probe_draft *draft)
+void probe_free(const struct binary *file, struct probe_draft *draft)
 {
 	struct near_code near = near_code_of(file, draft);
 	uint64_t found[FOUND_MOST];

@@ -12,6 +12,6 @@
 
 /* Behind probe_oilpan(): adds entries SHINY_PROBE_FREE, or a note that says why not; nothing where
  * no function makes objects. */
-void probe_free(const struct elf_file *file, struct probe_draft *draft);
+void probe_free(const struct binary *file, struct probe_draft *draft);
 
 #endif

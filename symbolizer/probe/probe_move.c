@@ -58,9 +58,9 @@ enum {
 static const uint64_t words[LANES] = { 0x0009, 0x1235, 0xfffe },
 		      bytes[LANES] = { 0x20, 0x48d0, 0x3fff8 };
 
-enum held { HELD_OTHER, HELD_HEADER, HELD_NUMBER };
-struct value {
-	enum held held;
+enum move_held { HELD_OTHER, HELD_HEADER, HELD_NUMBER };
+struct move_value {
+	enum move_held held;
 	uint64_t made;          /* OTHER: by the instruction there; what was in a register at the
 	                         * start has its number + 1 */
 	uint64_t number[LANES]; /* NUMBER */
@@ -68,10 +68,10 @@ struct value {
 
 struct way {
 	uint64_t vaddr, compared; /* the latter: `made` of what was compared with the header last */
-	struct value reg[16];     /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
+	struct move_value reg[16]; /* by Zydis' order: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15 */
 	struct slot {
 		int64_t at; /* from rbp */
-		struct value value;
+		struct move_value value;
 	} slots[SLOTS]; /* the last that were written: registers are put aside there */
 	unsigned slot_count, steps;
 };
@@ -82,7 +82,7 @@ struct known_call {
 	enum callee callee;
 };
 
-struct finder {
+struct move_finder {
 	struct flow_code code;
 	VEC(struct known_call) calls; /* near by, by address */
 	uint64_t found[CALLEES]; /* from one header: the calls it leads to; 0 none yet */
@@ -104,7 +104,7 @@ static bool is_slot(const ZydisDecodedOperand *o)
 	       o->mem.index == ZYDIS_REGISTER_NONE && o->size == 64;
 }
 
-static const struct value *value_of(const struct way *way, const ZydisDecodedOperand *o)
+static const struct move_value *value_of(const struct way *way, const ZydisDecodedOperand *o)
 {
 	int n;
 
@@ -166,7 +166,7 @@ static bool source(const struct way *way, const struct flow_instruction *in, uns
 		   uint64_t *out)
 {
 	const ZydisDecodedOperand *o = &in->operands[1];
-	const struct value *v = value_of(way, o);
+	const struct move_value *v = value_of(way, o);
 
 	if (o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
 		*out = o->imm.value.u;
@@ -180,7 +180,7 @@ static bool source(const struct way *way, const struct flow_instruction *in, uns
 
 /* The number that the first operand has afterwards. */
 static bool number_after(const struct way *way, const struct flow_instruction *in,
-			 const struct value *old, unsigned lane, uint64_t *out)
+			 const struct move_value *old, unsigned lane, uint64_t *out)
 {
 	const ZydisDecodedOperand *to = &in->operands[0];
 	uint64_t before = old->held == HELD_NUMBER ? old->number[lane] : 0, with = 1;
@@ -223,8 +223,8 @@ static bool number_after(const struct way *way, const struct flow_instruction *i
 
 static void note_compared(struct way *way, const struct flow_instruction *in)
 {
-	const struct value *a = value_of(way, &in->operands[0]),
-			   *b = value_of(way, &in->operands[1]);
+	const struct move_value *a = value_of(way, &in->operands[0]),
+				*b = value_of(way, &in->operands[1]);
 
 	if (in->decoded.mnemonic != ZYDIS_MNEMONIC_CMP || in->operands[0].size != 64 || !a || !b)
 		return;
@@ -234,7 +234,8 @@ static void note_compared(struct way *way, const struct flow_instruction *in)
 		way->compared = a->made;
 }
 
-static void put_aside(struct way *way, const ZydisDecodedOperand *to, const struct value *value)
+static void put_aside(struct way *way, const ZydisDecodedOperand *to,
+		      const struct move_value *value)
 {
 	unsigned at = way->slot_count;
 
@@ -247,7 +248,7 @@ static void put_aside(struct way *way, const ZydisDecodedOperand *to, const stru
 
 static void step(struct way *way, const struct flow_instruction *in)
 {
-	struct value after = { .made = in->vaddr };
+	struct move_value after = { .made = in->vaddr };
 	const ZydisDecodedOperand *to = &in->operands[0];
 	int n = to->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 				to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE
@@ -257,9 +258,9 @@ static void step(struct way *way, const struct flow_instruction *in)
 
 	note_compared(way, in);
 	if (is_slot(to) && to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
-		const struct value *from = in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV
-						   ? value_of(way, &in->operands[1])
-						   : NULL;
+		const struct move_value *from = in->decoded.mnemonic == ZYDIS_MNEMONIC_MOV
+							? value_of(way, &in->operands[1])
+							: NULL;
 
 		put_aside(way, to, from ? from : &after);
 	}
@@ -278,7 +279,7 @@ static void step(struct way *way, const struct flow_instruction *in)
 				    : -1;
 
 		if (other >= 0)
-			way->reg[other] = (struct value){ .made = in->vaddr };
+			way->reg[other] = (struct move_value){ .made = in->vaddr };
 	}
 	if (n >= 0)
 		way->reg[n] = after;
@@ -290,13 +291,13 @@ static void step_call(struct way *way, const struct flow_instruction *in)
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 
 	for (size_t k = 0; k < sizeof(lost); k++)
-		way->reg[lost[k]] = (struct value){ .made = in->vaddr };
+		way->reg[lost[k]] = (struct move_value){ .made = in->vaddr };
 }
 
 /* ---- the walk ---- */
 
 /* The first call from `vaddr` on. */
-static size_t call_behind(const struct finder *f, uint64_t vaddr)
+static size_t call_behind(const struct move_finder *f, uint64_t vaddr)
 {
 	size_t low = 0, high = f->calls.count;
 
@@ -311,7 +312,7 @@ static size_t call_behind(const struct finder *f, uint64_t vaddr)
 	return low;
 }
 
-static const struct known_call *call_at(const struct finder *f, uint64_t vaddr)
+static const struct known_call *call_at(const struct move_finder *f, uint64_t vaddr)
 {
 	size_t at = call_behind(f, vaddr);
 
@@ -320,7 +321,7 @@ static const struct known_call *call_at(const struct finder *f, uint64_t vaddr)
 
 static bool copies_object(const struct way *way)
 {
-	const struct value *to = &way->reg[7], *from = &way->reg[6], *size = &way->reg[2];
+	const struct move_value *to = &way->reg[7], *from = &way->reg[6], *size = &way->reg[2];
 
 	if (from->held != HELD_HEADER || to->held != HELD_OTHER || to->made != way->compared ||
 	    size->held != HELD_NUMBER)
@@ -343,7 +344,7 @@ static bool holds_header(const struct way *way)
 }
 
 /* False: often enough. */
-static bool visit(struct finder *f, uint64_t vaddr)
+static bool visit(struct move_finder *f, uint64_t vaddr)
 {
 	for (unsigned i = 0; i < f->visit_count; i++)
 		if (f->visits[i].vaddr == vaddr)
@@ -356,7 +357,7 @@ static bool visit(struct finder *f, uint64_t vaddr)
 }
 
 /* One way to its end; others begin at its branches. */
-static void walk(struct finder *f, struct way way, uint64_t start, unsigned *steps)
+static void walk(struct move_finder *f, struct way way, uint64_t start, unsigned *steps)
 {
 	struct flow_instruction in;
 	uint64_t target;
@@ -405,7 +406,7 @@ static void walk(struct finder *f, struct way way, uint64_t start, unsigned *ste
 }
 
 /* Is it a header that the instruction at `vaddr` loads from, and does it lead to both calls? */
-static bool leads_to_both(struct finder *f, uint64_t vaddr)
+static bool leads_to_both(struct move_finder *f, uint64_t vaddr)
 {
 	struct flow_instruction in;
 	struct way first = { .vaddr = vaddr };
@@ -437,15 +438,15 @@ static bool leads_to_both(struct finder *f, uint64_t vaddr)
 
 /* Direct calls of the two imports. Few bytes that look like a call are one: their target is looked
  * at only where it is the same as another's. */
-static void find_calls(struct finder *f, const struct near_code *near)
+static void find_calls(struct move_finder *f, const struct near_code *near)
 {
 	static const char *const names[CALLEES] = {[MEMCPY] = "memcpy", [MEMMOVE] = "memmove"};
 	uint64_t stubs[CALLEES] = { 0 }, stubs_low, stubs_high;
 	Elf64_Shdr plt;
 
 	/* an executable that is stripped has its sections all the same */
-	if (!elf_file_section_named(near->file, ".plt.sec", &plt) &&
-	    !elf_file_section_named(near->file, ".plt", &plt))
+	if (!binary_section_named(near->file, ".plt.sec", &plt) &&
+	    !binary_section_named(near->file, ".plt", &plt))
 		return;
 	stubs_low = plt.sh_addr;
 	stubs_high = plt.sh_addr + plt.sh_size;
@@ -473,7 +474,7 @@ static void find_calls(struct finder *f, const struct near_code *near)
 	}
 }
 
-static bool near_call(const struct finder *f, uint64_t vaddr, enum callee callee)
+static bool near_call(const struct move_finder *f, uint64_t vaddr, enum callee callee)
 {
 	for (size_t i = call_behind(f, vaddr > REACH ? vaddr - REACH : 0);
 	     i < f->calls.count && f->calls.at[i].vaddr < vaddr + REACH; i++)
@@ -489,10 +490,10 @@ static bool is_load(const uint8_t *at)
 	       ((at[2] & 7) == 4 ? at[3] == 0x24 && at[4] == SIZE_AT : at[3] == SIZE_AT);
 }
 
-void probe_move(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft)
+void probe_move(const struct binary *file, struct reloc_index *relocs, struct probe_draft *draft)
 {
 	struct near_code near = near_code_of(file, draft);
-	struct finder f = { .code = { .file = file, .relocs = relocs } };
+	struct move_finder f = { .code = { .file = file, .relocs = relocs } };
 	uint64_t pair[CALLEES] = { 0 };
 	bool several = false;
 

@@ -13,6 +13,6 @@
 
 /* Behind probe_oilpan(): adds two entries SHINY_PROBE_MOVE, or a note that says why not; nothing
  * where no function makes objects. */
-void probe_move(const struct elf_file *file, struct reloc_index *relocs, struct probe_draft *draft);
+void probe_move(const struct binary *file, struct reloc_index *relocs, struct probe_draft *draft);
 
 #endif

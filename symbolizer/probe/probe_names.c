@@ -28,7 +28,7 @@
 enum { STEPS = 64, ALL_STEPS = 400, DEPTH = 4 };
 enum { RAX = 0, RDX = 2, RSI = 6 };
 
-struct run {
+struct names_run {
 	struct flow_code code;
 	struct eval eval;
 	bool compared;  /* flags are those of left - right, or of left & right */
@@ -47,7 +47,7 @@ static struct eval_value constant(uint64_t value)
 	return (struct eval_value){ .kind = EVAL_CONST, .at = value, .other = 0xff };
 }
 
-static void compare(struct run *run, const struct flow_instruction *in)
+static void compare(struct names_run *run, const struct flow_instruction *in)
 {
 	struct eval_value left = eval_operand(&run->eval, in, &in->operands[0]),
 			  right = eval_operand(&run->eval, in, &in->operands[1]);
@@ -65,7 +65,7 @@ static void compare(struct run *run, const struct flow_instruction *in)
 }
 
 /* Does the condition hold? -1: it isn't known. */
-static int holds(const struct run *run, ZydisMnemonic mnemonic)
+static int holds(const struct names_run *run, ZydisMnemonic mnemonic)
 {
 	uint64_t sign = run->bits ? UINT64_C(1) << (run->bits - 1) : 0, mask = sign | (sign - 1);
 	uint64_t left = run->left & mask, right = run->right & mask,
@@ -116,7 +116,7 @@ static int holds(const struct run *run, ZydisMnemonic mnemonic)
 }
 
 /* Behind arithmetic: was the result zero? */
-static void note_result(struct run *run, const struct flow_instruction *in)
+static void note_result(struct names_run *run, const struct flow_instruction *in)
 {
 	struct eval_value result = eval_operand(&run->eval, in, &in->operands[0]);
 
@@ -128,7 +128,7 @@ static void note_result(struct run *run, const struct flow_instruction *in)
 }
 
 /* One instruction that isn't a branch. False: what it does isn't known, and matters. */
-static bool step(struct run *run, const struct flow_instruction *in)
+static bool step(struct names_run *run, const struct flow_instruction *in)
 {
 	int to = in->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER
 			 ? eval_register(in->operands[0].reg.value)
@@ -172,14 +172,14 @@ static bool step(struct run *run, const struct flow_instruction *in)
 }
 
 enum end { END_RETURN, END_VIRTUAL, END_LOST };
-static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at,
+static enum end run_to_end(struct names_run *run, uint64_t vaddr, uint32_t *vptr_at,
 			   uint32_t *vtable_slot);
 
 /* What the loader puts into a word that nobody writes then. */
-static struct eval_value settled(const struct run *run, struct eval_value value)
+static struct eval_value settled(const struct names_run *run, struct eval_value value)
 {
 	if (run->relocs && value.kind == EVAL_LOADED && !value.add &&
-	    elf_file_read_only(run->code.file, value.at)) {
+	    binary_read_only(run->code.file, value.at)) {
 		struct word word = reloc_word(run->relocs, value.at);
 
 		if (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN)
@@ -189,13 +189,13 @@ static struct eval_value settled(const struct run *run, struct eval_value value)
 }
 
 /* A call of a function with the object as its argument, whose vtable is known: what it returns. */
-static bool ask(struct run *run, uint64_t vaddr)
+static bool ask(struct names_run *run, uint64_t vaddr)
 {
-	struct run inner = { .code = run->code,
-			     .relocs = run->relocs,
-			     .vtable = run->vtable,
-			     .depth = run->depth + 1,
-			     .steps = run->steps };
+	struct names_run inner = { .code = run->code,
+				   .relocs = run->relocs,
+				   .vtable = run->vtable,
+				   .depth = run->depth + 1,
+				   .steps = run->steps };
 	uint32_t vptr_at, vtable_slot;
 
 	if (inner.depth > DEPTH)
@@ -216,13 +216,13 @@ static uint64_t function_in(const struct eval_world *world, struct reloc_index *
 
 	/* PLAIN: of a file that is loaded where it says */
 	return (word.kind == WORD_ADDRESS || word.kind == WORD_PLAIN) &&
-			       elf_file_flags(world->file, word.value) & PF_X
+			       binary_flags(world->file, word.value) & PF_X
 		       ? word.value
 		       : 0;
 }
 
 /* The function that a call or jump of the known object's goes to; 0: it isn't one. */
-static uint64_t asked(const struct run *run, const struct eval_value *address, bool direct,
+static uint64_t asked(const struct names_run *run, const struct eval_value *address, bool direct,
 		      uint64_t target)
 {
 	struct eval_value self = eval_argument(&run->eval, 0);
@@ -238,7 +238,7 @@ static uint64_t asked(const struct run *run, const struct eval_value *address, b
 }
 
 /* Runs from `vaddr` to the end; registers are as they are there. */
-static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at,
+static enum end run_to_end(struct names_run *run, uint64_t vaddr, uint32_t *vptr_at,
 			   uint32_t *vtable_slot)
 {
 	struct flow_instruction in;
@@ -296,8 +296,9 @@ static enum end run_to_end(struct run *run, uint64_t vaddr, uint32_t *vptr_at,
 /* A text such as a type has: printable, not empty. */
 static const char *text_at(const struct eval_world *world, const struct eval_value *value)
 {
-	const char *text = value->kind == EVAL_CONST && elf_file_read_only(world->file, value->at) ?
-				   elf_file_string(world->file, value->at, PROBE_NAME_MAX) : NULL;
+	const char *text = value->kind == EVAL_CONST && binary_read_only(world->file, value->at)
+				   ? binary_string(world->file, value->at, PROBE_NAME_MAX)
+				   : NULL;
 
 	for (const char *c = text; c && *c; c++)
 		if (*c < ' ' || *c > '~')
@@ -310,7 +311,7 @@ struct callback_name callback_name(const struct eval_world *world, uint64_t vadd
 	struct callback_name name = { .naming = SHINY_PROBE_NAME_NONE };
 
 	for (unsigned hide = 0; hide < 2; hide++) {
-		struct run run = { .code = { .file = world->file } };
+		struct names_run run = { .code = { .file = world->file } };
 		enum end end;
 		const char *text;
 		bool hidden;
@@ -340,7 +341,7 @@ const char *vtable_name_by(const struct eval_world *world, struct reloc_index *r
 			   uint64_t vtable, uint64_t vaddr)
 {
 	unsigned steps = 0;
-	struct run run = {
+	struct names_run run = {
 		.code = { .file = world->file }, .relocs = relocs, .vtable = vtable, .steps = &steps
 	};
 

@@ -11,7 +11,7 @@
 
 enum { ALIGNMENT = 16, PAGE = 4096 };
 
-struct near_code near_code_of(const struct elf_file *file, const struct probe_draft *draft)
+struct near_code near_code_of(const struct binary *file, const struct probe_draft *draft)
 {
 	struct near_code near = { .file = file };
 	uint64_t middle = 0, room;
@@ -22,12 +22,12 @@ struct near_code near_code_of(const struct elf_file *file, const struct probe_dr
 	if (!middle)
 		return near;
 	near.low = middle > PROBE_NEAR ? middle - PROBE_NEAR : 0;
-	while (near.low < middle && !(elf_file_flags(file, near.low) & PF_X))
+	while (near.low < middle && !(binary_flags(file, near.low) & PF_X))
 		near.low += PAGE;
 	near.low = (near.low + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-	room = elf_file_room(file, near.low);
+	room = binary_room(file, near.low);
 	near.bytes = room > 2 * (uint64_t)PROBE_NEAR ? 2 * (uint64_t)PROBE_NEAR : room;
-	near.code = near.bytes > PROBE_NEAR_FRONT ? elf_file_at(file, near.low, near.bytes) : NULL;
+	near.code = near.bytes > PROBE_NEAR_FRONT ? binary_at(file, near.low, near.bytes) : NULL;
 	return near;
 }
 
@@ -56,35 +56,35 @@ bool near_is_start(const struct near_code *near, uint64_t vaddr)
 /* A jump is no proof: it may be a loop's. */
 static bool no_call(void *context, unsigned worker, uint64_t vaddr, uint64_t address)
 {
-	const struct elf_file *file = context;
-	const uint8_t *opcode = elf_file_at(file, vaddr, 1);
+	const struct binary *file = context;
+	const uint8_t *opcode = binary_at(file, vaddr, 1);
 
 	(void)worker;
 	(void)address;
 	return !opcode || *opcode != 0xe8;
 }
 
-static bool is_called(const struct elf_file *file, uint64_t vaddr)
+static bool is_called(const struct binary *file, uint64_t vaddr)
 {
-	return !sweep_code(&(struct sweep){ .file = file,
-					    .form = SWEEP_CALL,
-					    .low = vaddr,
-					    .high = vaddr + 1,
-					    .place = no_call,
-					    .context = (void *)(uintptr_t)file });
+	return !sweep_code(&(struct probe_sweep){ .file = file,
+						  .form = SWEEP_CALL,
+						  .low = vaddr,
+						  .high = vaddr + 1,
+						  .place = no_call,
+						  .context = (void *)(uintptr_t)file });
 }
 
-static bool is_named(const struct elf_file *file, uint64_t vaddr)
+static bool is_named(const struct binary *file, uint64_t vaddr)
 {
 	static const uint32_t tables[] = { SHT_SYMTAB, SHT_DYNSYM };
 	Elf64_Shdr section;
 
 	for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++) {
-		struct elf_bytes bytes = { NULL, 0 };
+		struct binary_bytes bytes = { NULL, 0 };
 		Elf64_Sym symbol;
 
-		if (elf_file_section_typed(file, tables[t], &section))
-			bytes = elf_file_section_bytes(file, &section);
+		if (binary_section_typed(file, tables[t], &section))
+			bytes = binary_section_bytes(file, &section);
 		for (size_t at = 0; bytes.data && bytes.bytes - at >= sizeof(symbol);
 		     at += sizeof(symbol)) {
 			memcpy(&symbol, bytes.data + at, sizeof(symbol));
@@ -108,11 +108,11 @@ uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned
 	return 0;
 }
 
-bool near_add_entry(const struct elf_file *file, struct probe_draft *draft, const char *about,
+bool near_add_entry(const struct binary *file, struct probe_draft *draft, const char *about,
 		    const struct shiny_probe_entry *entry, bool call)
 {
 	struct shiny_probe_entry *added = &draft->head.entries[draft->head.entry_count];
-	const uint8_t *code = elf_file_at(file, entry->vaddr, SHINY_PROBE_CODE);
+	const uint8_t *code = binary_at(file, entry->vaddr, SHINY_PROBE_CODE);
 	struct shiny_patch_recipe recipe;
 	const char *why;
 

@@ -22,13 +22,13 @@ enum {
 };
 
 struct near_code {
-	const struct elf_file *file;
+	const struct binary *file;
 	uint64_t low;        /* address */
 	const uint8_t *code; /* NULL: no function makes objects, or there is no code around */
 	uint64_t bytes;
 };
 
-struct near_code near_code_of(const struct elf_file *file, const struct probe_draft *draft);
+struct near_code near_code_of(const struct binary *file, const struct probe_draft *draft);
 
 /* The next place from `from` (NULL: the beginning) on with these bytes; NULL: none. */
 const uint8_t *near_find(const struct near_code *near, const uint8_t *from, const void *bytes,
@@ -48,7 +48,7 @@ bool near_is_start(const struct near_code *near, uint64_t vaddr);
  * most `before` bytes in front, that `is` accepts and that a call in the file, wherever, leads to,
  * or a symbol names. 0: none.
  */
-typedef bool near_is_fn(const struct elf_file *file, uint64_t vaddr, void *context);
+typedef bool near_is_fn(const struct binary *file, uint64_t vaddr, void *context);
 uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned before,
 		       near_is_fn *is, void *context);
 
@@ -56,7 +56,7 @@ uint64_t near_function(const struct near_code *near, const uint8_t *at, unsigned
  * Adds the entry, whose confidence is high, and the recipe of its patch: of a function's entry, or,
  * with `call`, of a call instruction. False: it can't be patched; a note about `about` says why.
  */
-bool near_add_entry(const struct elf_file *file, struct probe_draft *draft, const char *about,
+bool near_add_entry(const struct binary *file, struct probe_draft *draft, const char *about,
 		    const struct shiny_probe_entry *entry, bool call);
 
 #endif

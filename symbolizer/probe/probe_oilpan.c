@@ -44,7 +44,7 @@ enum { SPACES_MAX = 15, ALIGNMENT_MIN = 16, CODE_MIN = 16 };
 
 /* ---- candidates ---- */
 
-static struct candidate *candidate_of(struct oilpan *o, uint64_t vaddr)
+static struct probe_candidate *candidate_of(struct oilpan *o, uint64_t vaddr)
 {
 	size_t low = 0, high = o->candidates.count;
 
@@ -61,13 +61,13 @@ static struct candidate *candidate_of(struct oilpan *o, uint64_t vaddr)
 	vec_push(&o->candidates);
 	memmove(&o->candidates.at[low + 1], &o->candidates.at[low],
 		(o->candidates.count - 1 - low) * sizeof(*o->candidates.at));
-	o->candidates.at[low] = (struct candidate){ .vaddr = vaddr };
+	o->candidates.at[low] = (struct probe_candidate){ .vaddr = vaddr };
 	return &o->candidates.at[low];
 }
 
 static int most_sites_first(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct probe_candidate *x = a, *y = b;
 
 	if (x->sites != y->sites)
 		return x->sites > y->sites ? -1 : 1;
@@ -80,7 +80,7 @@ static void select_candidates(struct oilpan *o)
 
 	for (size_t i = 0; i < o->sites.site_count; i++) {
 		const struct probe_site *site = &o->sites.sites[i];
-		struct candidate *c = candidate_of(o, site->target);
+		struct probe_candidate *c = candidate_of(o, site->target);
 
 		c->sites++;
 		c->by_index[site->index]++;
@@ -94,7 +94,7 @@ static void select_candidates(struct oilpan *o)
 		}
 	}
 	for (size_t i = 0; i < o->candidates.count; i++) {
-		struct candidate *c = &o->candidates.at[i];
+		struct probe_candidate *c = &o->candidates.at[i];
 
 		if (!entry_allocates(&o->world, c->vaddr, &c->facts))
 			continue;
@@ -113,11 +113,11 @@ static void select_candidates(struct oilpan *o)
 
 static void copy_code(const struct oilpan *o, struct shiny_probe_entry *entry)
 {
-	uint64_t room = elf_file_room(o->world.file, entry->vaddr);
+	uint64_t room = binary_room(o->world.file, entry->vaddr);
 	const uint8_t *code;
 
 	entry->code_bytes = room < SHINY_PROBE_CODE ? (uint8_t)room : SHINY_PROBE_CODE;
-	code = elf_file_at(o->world.file, entry->vaddr, entry->code_bytes);
+	code = binary_at(o->world.file, entry->vaddr, entry->code_bytes);
 	if (code)
 		memcpy(entry->code, code, entry->code_bytes);
 	else
@@ -155,7 +155,7 @@ static bool is_power(uint32_t value)
  * version. In the public source alignment stands in front of the index, and the space behind it;
  * constants that sites pass must not contradict that.
  */
-static struct shiny_probe_entry entry_of(const struct candidate *c, uint32_t calls)
+static struct shiny_probe_entry entry_of(const struct probe_candidate *c, uint32_t calls)
 {
 	struct shiny_probe_entry entry = { .vaddr = c->vaddr,
 					   .kind = SHINY_PROBE_ALLOCATE,
@@ -282,7 +282,7 @@ static uint64_t function_at(struct oilpan *o, uint64_t vaddr)
 
 	if ((word.kind != WORD_ADDRESS && word.kind != WORD_PLAIN) || !word.value)
 		return 0;
-	return elf_file_flags(o->world.file, word.value) & PF_X ? word.value : 0;
+	return binary_flags(o->world.file, word.value) & PF_X ? word.value : 0;
 }
 
 static void section_types(struct oilpan *o)
@@ -495,7 +495,7 @@ static void probe_registered(struct oilpan *o)
 }
 
 /* The largest part of the memory image that is writable and not in the file. */
-static void find_slots(const struct elf_file *file, struct eval_world *world)
+static void find_slots(const struct binary *file, struct eval_world *world)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *s = &file->segments[i];
@@ -509,13 +509,12 @@ static void find_slots(const struct elf_file *file, struct eval_world *world)
 	}
 }
 
-void probe_oilpan(const struct elf_file *file, struct reloc_index *relocs,
-		  struct probe_draft *draft)
+void probe_oilpan(const struct binary *file, struct reloc_index *relocs, struct probe_draft *draft)
 {
 	struct oilpan o = { .draft = draft, .relocs = relocs, .world = { .file = file } };
 	Elf64_Shdr section;
-	bool sectioned = elf_file_section_named(file, SHINY_PROBE_SECTION_NAME, &section) &&
-			 section.sh_size && elf_file_at(file, section.sh_addr, section.sh_size);
+	bool sectioned = binary_section_named(file, SHINY_PROBE_SECTION_NAME, &section) &&
+			 section.sh_size && binary_at(file, section.sh_addr, section.sh_size);
 
 	if (sectioned) {
 		o.world.infos = section.sh_addr;

@@ -14,7 +14,6 @@
 
 /* Fills in shape, entries, GCInfos, header, types and notes. What isn't found is left out, and a
  * note says so. */
-void probe_oilpan(const struct elf_file *file, struct reloc_index *relocs,
-		  struct probe_draft *draft);
+void probe_oilpan(const struct binary *file, struct reloc_index *relocs, struct probe_draft *draft);
 
 #endif

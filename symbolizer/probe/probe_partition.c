@@ -66,7 +66,8 @@ static bool goes_through(const struct walk_way *way, const struct flow_instructi
 		return false;
 	if (value.kind != EVAL_FIELD || value.add % WORD)
 		return false;
-	*out = (struct through){ value.at, (uint64_t)value.add, in->decoded.meta.category == ZYDIS_CATEGORY_CALL };
+	*out = (struct through){ value.at, (uint64_t)value.add,
+				 in->decoded.meta.category == ZYDIS_CATEGORY_CALL };
 	return true;
 }
 
@@ -80,7 +81,7 @@ static uint64_t find_exported(const struct symtab *table, const char *name)
 
 /* Is there a table behind `head` in the file, with functions in the slots? (The first table; at run
  * time others may stand in front.) */
-static bool has_table(const struct elf_file *file, struct reloc_index *relocs,
+static bool has_table(const struct binary *file, struct reloc_index *relocs,
 		      const struct shiny_probe_file *found)
 {
 	struct word table = reloc_word(relocs, found->chain_head);
@@ -88,7 +89,7 @@ static bool has_table(const struct elf_file *file, struct reloc_index *relocs,
 	for (uint32_t i = 0; i < found->slot_count && table.kind == WORD_ADDRESS; i++) {
 		struct word function = reloc_word(relocs, table.value + found->slots[i].offset);
 
-		if (function.kind != WORD_ADDRESS || !(elf_file_flags(file, function.value) & PF_X))
+		if (function.kind != WORD_ADDRESS || !(binary_flags(file, function.value) & PF_X))
 			return false;
 	}
 	return table.kind == WORD_ADDRESS;
@@ -142,7 +143,7 @@ static uint16_t slot_of(const struct probe_draft *draft, const char *name)
 	return UINT16_MAX;
 }
 
-void probe_partition(const struct elf_file *file, struct reloc_index *relocs,
+void probe_partition(const struct binary *file, struct reloc_index *relocs,
 		     struct probe_draft *draft)
 {
 	const struct eval_world world = { .file = file };
@@ -151,7 +152,7 @@ void probe_partition(const struct elf_file *file, struct reloc_index *relocs,
 	Elf64_Shdr section;
 	char slots[400];
 
-	if (!elf_file_section_typed(file, SHT_DYNSYM, &section))
+	if (!binary_section_typed(file, SHT_DYNSYM, &section))
 		return;
 	symtab_add(&table, file, &section);
 	if (find_exported(&table, "malloc") && find_exported(&table, "free"))

@@ -14,7 +14,7 @@
 
 /* Fills in chain_head and slots, with notes. A file that doesn't export an allocator says
  * nothing. */
-void probe_partition(const struct elf_file *file, struct reloc_index *relocs,
+void probe_partition(const struct binary *file, struct reloc_index *relocs,
 		     struct probe_draft *draft);
 
 #endif

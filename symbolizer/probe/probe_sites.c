@@ -23,7 +23,7 @@ enum { PATH_STEPS = 64, ARMS = 4, BACK = 72, JUMPS = 4, SHORTEST_CALL = 5 };
 typedef VEC(struct probe_site) site_vec;
 typedef VEC(struct probe_registration) registration_vec;
 
-struct finder {
+struct sites_finder {
 	const struct eval_world *world;
 	struct flow_code code;
 	site_vec sites[SWEEP_WORKERS];
@@ -37,7 +37,7 @@ struct arm {
 	struct eval eval;
 };
 struct path {
-	struct finder *finder;
+	struct sites_finder *finder;
 	unsigned worker, steps, jumps;
 	uint64_t loaded[ARMS]; /* variables that were loaded on the way */
 	unsigned loaded_count;
@@ -47,7 +47,7 @@ struct path {
 
 static bool is_code(const struct eval_world *world, uint64_t vaddr)
 {
-	return elf_file_flags(world->file, vaddr) & PF_X && elf_file_room(world->file, vaddr);
+	return binary_flags(world->file, vaddr) & PF_X && binary_room(world->file, vaddr);
 }
 
 static bool is_slot(const struct eval_world *world, uint64_t vaddr)
@@ -89,7 +89,9 @@ static bool see_registration(const struct eval_world *world, const struct eval *
 
 	if (slot.kind != EVAL_CONST || !is_slot(world, slot.at))
 		return false;
-	*out = (struct probe_registration){ .call = call, .target = target, .slot = slot.at, .argument = { slot.at } };
+	*out = (struct probe_registration){
+		.call = call, .target = target, .slot = slot.at, .argument = { slot.at }
+	};
 	for (unsigned i = 1; i < 4; i++) {
 		struct eval_value value = eval_argument(eval, i);
 
@@ -235,7 +237,7 @@ static int compare_registrations(const void *a, const void *b)
 }
 
 /* Puts the workers' finds into one array, sorted, each once. */
-static void gather_sites(struct finder *finder, struct probe_sites *out)
+static void gather_sites(struct sites_finder *finder, struct probe_sites *out)
 {
 	site_vec all = finder->sites[0];
 	size_t kept = 0;
@@ -255,7 +257,7 @@ static void gather_sites(struct finder *finder, struct probe_sites *out)
 	out->site_count = kept;
 }
 
-static void gather_registrations(struct finder *finder, struct probe_registration **out,
+static void gather_registrations(struct sites_finder *finder, struct probe_registration **out,
 				 size_t *count)
 {
 	registration_vec all = finder->registrations[0];
@@ -278,14 +280,14 @@ static void gather_registrations(struct finder *finder, struct probe_registratio
 
 void probe_sites_find(const struct eval_world *world, struct probe_sites *out)
 {
-	struct finder finder = { .world = world, .code = { .file = world->file } };
+	struct sites_finder finder = { .world = world, .code = { .file = world->file } };
 	bool section = world->infos_end > world->infos;
-	struct sweep sweep = { .file = world->file,
-			       .form = section ? SWEEP_ADDRESS : SWEEP_LOAD16,
-			       .low = section ? world->infos : world->slots,
-			       .high = section ? world->infos_end : world->slots_end,
-			       .place = at_place,
-			       .context = &finder };
+	struct probe_sweep sweep = { .file = world->file,
+				     .form = section ? SWEEP_ADDRESS : SWEEP_LOAD16,
+				     .low = section ? world->infos : world->slots,
+				     .high = section ? world->infos_end : world->slots_end,
+				     .place = at_place,
+				     .context = &finder };
 	uint64_t shifts = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -307,8 +309,8 @@ void probe_sites_deinit(struct probe_sites *sites)
 
 /* ---- the second sweep ---- */
 
-struct counter {
-	struct finder finder;
+struct sites_counter {
+	struct sites_finder finder;
 	struct probe_target *targets;
 	uint32_t (*calls)[SWEEP_WORKERS];
 	size_t count;
@@ -327,7 +329,7 @@ static bool may_begin(const uint8_t *code)
  * so every place in front of it where such an instruction may begin is tried, the farthest first,
  * until one leads to the call with all its arguments known.
  */
-static bool read_registration(const struct finder *finder, uint64_t call,
+static bool read_registration(const struct sites_finder *finder, uint64_t call,
 			      const struct probe_target *target, struct probe_registration *out)
 {
 	struct flow_instruction in;
@@ -335,7 +337,7 @@ static bool read_registration(const struct finder *finder, uint64_t call,
 
 	for (uint64_t back = BACK; back > SHORTEST_CALL; back--) {
 		uint64_t at = call - back;
-		const uint8_t *code = elf_file_at(finder->world->file, at, back);
+		const uint8_t *code = binary_at(finder->world->file, at, back);
 
 		if (!code || !may_begin(code))
 			continue;
@@ -353,7 +355,7 @@ static bool read_registration(const struct finder *finder, uint64_t call,
 
 static bool at_call(void *context, unsigned worker, uint64_t vaddr, uint64_t address)
 {
-	struct counter *counter = context;
+	struct sites_counter *counter = context;
 	struct probe_registration registration;
 
 	for (size_t i = 0; i < counter->count; i++) {
@@ -370,23 +372,24 @@ static bool at_call(void *context, unsigned worker, uint64_t vaddr, uint64_t add
 void probe_sites_count(const struct eval_world *world, struct probe_target *targets, size_t count,
 		       struct probe_registration **out, size_t *out_count)
 {
-	struct counter counter = { .finder = { .world = world, .code = { .file = world->file } },
-				   .targets = targets,
-				   .count = count,
-				   .calls = mem_zero(count + 1, sizeof(*counter.calls)) };
+	struct sites_counter counter = { .finder = { .world = world,
+						     .code = { .file = world->file } },
+					 .targets = targets,
+					 .count = count,
+					 .calls = mem_zero(count + 1, sizeof(*counter.calls)) };
 	uint64_t *only = mem_zero(count + 1, sizeof(*only));
 
 	for (size_t i = 0; i < count; i++)
 		only[i] = targets[i].vaddr;
 	if (count) {
-		struct sweep sweep = { .file = world->file,
-				       .form = SWEEP_CALL,
-				       .low = only[0],
-				       .high = only[count - 1] + 1,
-				       .only = only,
-				       .only_count = count,
-				       .place = at_call,
-				       .context = &counter };
+		struct probe_sweep sweep = { .file = world->file,
+					     .form = SWEEP_CALL,
+					     .low = only[0],
+					     .high = only[count - 1] + 1,
+					     .only = only,
+					     .only_count = count,
+					     .place = at_call,
+					     .context = &counter };
 
 		sweep_code(&sweep);
 	}

@@ -25,7 +25,7 @@
 enum { WINDOW = 4 << 20, REACH = 16 }; /* an instruction's bytes may end in the next window */
 
 struct window_list {
-	const struct sweep *sweep;
+	const struct probe_sweep *sweep;
 	atomic_size_t next;
 	atomic_bool stop;
 };
@@ -40,12 +40,12 @@ static bool is_code(const Elf64_Phdr *segment)
 }
 
 /* Window number `number` of all; false: there are fewer. */
-static bool window_at(const struct elf_file *file, size_t number, uint64_t *vaddr, uint64_t *bytes,
+static bool window_at(const struct binary *file, size_t number, uint64_t *vaddr, uint64_t *bytes,
 		      uint64_t *room, bool *first)
 {
 	for (size_t i = 0; i < file->segment_count; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
-		uint64_t all = is_code(segment) ? elf_file_room(file, segment->p_vaddr) : 0,
+		uint64_t all = is_code(segment) ? binary_room(file, segment->p_vaddr) : 0,
 			 windows = (all + WINDOW - 1) / WINDOW;
 
 		if (number < windows) {
@@ -60,7 +60,7 @@ static bool window_at(const struct elf_file *file, size_t number, uint64_t *vadd
 	return false;
 }
 
-static bool wanted(const struct sweep *sweep, uint64_t address)
+static bool wanted(const struct probe_sweep *sweep, uint64_t address)
 {
 	size_t low = 0, high = sweep->only_count;
 
@@ -87,7 +87,7 @@ static bool wanted(const struct sweep *sweep, uint64_t address)
 static bool report(struct worker *worker, const uint8_t *code, uint64_t vaddr, size_t extra,
 		   bool first)
 {
-	const struct sweep *sweep = worker->list->sweep;
+	const struct probe_sweep *sweep = worker->list->sweep;
 	uint8_t prefix = first ? 0 : code[-1];
 	int32_t distance;
 	uint64_t address;
@@ -165,14 +165,14 @@ static void *run(void *argument)
 {
 	struct worker *worker = argument;
 	struct window_list *list = worker->list;
-	const struct elf_file *file = list->sweep->file;
+	const struct binary *file = list->sweep->file;
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uint64_t vaddr, bytes, room;
 	bool first;
 
 	while (!atomic_load(&list->stop) &&
 	       window_at(file, atomic_fetch_add(&list->next, 1), &vaddr, &bytes, &room, &first)) {
-		const uint8_t *code = elf_file_at(file, vaddr, room);
+		const uint8_t *code = binary_at(file, vaddr, room);
 		uintptr_t from = (uintptr_t)code & ~(page - 1);
 
 		if (!code)
@@ -187,7 +187,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-bool sweep_code(const struct sweep *sweep)
+bool sweep_code(const struct probe_sweep *sweep)
 {
 	struct window_list list = { .sweep = sweep };
 	struct worker workers[SWEEP_WORKERS];

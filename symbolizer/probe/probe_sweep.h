@@ -24,8 +24,8 @@ enum sweep_form {
 	SWEEP_CALL,    /* call ADDRESS; jmp ADDRESS */
 };
 
-struct sweep {
-	const struct elf_file *file;
+struct probe_sweep {
+	const struct binary *file;
 	enum sweep_form form;
 	uint64_t low, high;        /* the addresses looked for: low <= address < high */
 	const uint64_t *only;      /* sorted, `only_count` of them; NULL: any in the range */
@@ -40,6 +40,6 @@ struct sweep {
 enum { SWEEP_WORKERS = 4 };
 
 /* False: `place` has ended it. */
-bool sweep_code(const struct sweep *sweep);
+bool sweep_code(const struct probe_sweep *sweep);
 
 #endif

@@ -18,7 +18,7 @@
 #include "probe_vtables.h"
 
 /* The candidate at `vaddr` among those that are believed; NULL: none. */
-static const struct candidate *oilpan_candidate(const struct oilpan *o, uint64_t vaddr)
+static const struct probe_candidate *oilpan_candidate(const struct oilpan *o, uint64_t vaddr)
 {
 	for (size_t i = 0; i < o->candidates.count; i++)
 		if (o->candidates.at[i].vaddr == vaddr)
@@ -113,14 +113,14 @@ static void ask_site(struct oilpan *o, const struct probe_site *site,
 }
 
 /* A class that answers, and the function it answers with. */
-struct answer {
+struct probe_answer {
 	uint64_t function;
 	const char *name;
 };
 
 static int by_function(const void *a, const void *b)
 {
-	const struct answer *x = a, *y = b;
+	const struct probe_answer *x = a, *y = b;
 
 	return x->function < y->function ? -1 : x->function > y->function;
 }
@@ -134,12 +134,12 @@ static int by_function(const void *a, const void *b)
 static uint64_t common_function(struct oilpan *o, const struct asked *asked)
 {
 	size_t count = 0, most = 0;
-	struct answer *answers = mem_zero(o->draft->types.count + 1, sizeof(*answers));
+	struct probe_answer *answers = mem_zero(o->draft->types.count + 1, sizeof(*answers));
 	uint64_t best = 0;
 
 	for (size_t i = 0; i < o->draft->types.count; i++)
 		if (asked[i].name)
-			answers[count++] = (struct answer){
+			answers[count++] = (struct probe_answer){
 				reloc_word(o->relocs,
 					   asked[i].vtable + o->draft->types.at[i].vtable_slot)
 					.value,
@@ -169,7 +169,7 @@ static void name_classes(struct oilpan *o)
 	uint32_t own = 0, borrowed = 0;
 
 	for (size_t i = 0; i < o->sites.site_count; i++) {
-		const struct candidate *c = oilpan_candidate(o, o->sites.sites[i].target);
+		const struct probe_candidate *c = oilpan_candidate(o, o->sites.sites[i].target);
 		const struct shiny_probe_type *type = c && o->sites.sites[i].index == c->facts.index
 							      ? type_of(o, o->sites.sites[i].info)
 							      : NULL;
@@ -242,7 +242,7 @@ static size_t join_sites(struct oilpan *o)
 
 	for (size_t i = 0; i < o->sites.site_count; i++) {
 		const struct probe_site *site = &o->sites.sites[i];
-		const struct candidate *c = oilpan_candidate(o, site->target);
+		const struct probe_candidate *c = oilpan_candidate(o, site->target);
 		struct shiny_probe_type *type =
 			c && site->index == c->facts.index ? type_of(o, site->info) : NULL;
 		uint32_t size;

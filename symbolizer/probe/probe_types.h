@@ -16,7 +16,7 @@
 enum { OILPAN_REGISTRARS = 8 };
 
 /* A function that calls of sites go to. */
-struct candidate {
+struct probe_candidate {
 	uint64_t vaddr;
 	uint32_t sites, agreeing; /* all; those with the index where the function's code has it */
 	uint32_t by_index[EVAL_ARGUMENTS];
@@ -37,7 +37,7 @@ struct oilpan {
 	struct eval_world world;
 	struct probe_sites sites;
 	/* by address; in the end only the believed ones, most sites first */
-	VEC(struct candidate) candidates;
+	VEC(struct probe_candidate) candidates;
 	struct registrar registrars[OILPAN_REGISTRARS];
 	size_t registrar_count;
 	struct probe_registration *registrations;

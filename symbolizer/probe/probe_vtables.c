@@ -16,7 +16,7 @@
 
 enum { STEPS = 160, DEPTH = 3, ALL_STEPS = 1200 };
 
-struct search {
+struct vtables_search {
 	struct flow_code code;
 	const struct eval_world *world;
 	uint32_t vptr_at, header_at;
@@ -31,7 +31,8 @@ static bool is_object(const struct eval_value *value)
 	       !value->shift;
 }
 
-static void see_write(struct search *s, const struct eval *eval, const struct flow_instruction *in)
+static void see_write(struct vtables_search *s, const struct eval *eval,
+		      const struct flow_instruction *in)
 {
 	const ZydisDecodedOperand *to = &in->operands[0], *from = &in->operands[1];
 	struct eval_value address, value;
@@ -53,7 +54,7 @@ static void see_write(struct search *s, const struct eval *eval, const struct fl
 	s->vtable = value.kind == EVAL_CONST ? value.at : 0;
 }
 
-static void follow(struct search *s, struct eval *eval, uint64_t vaddr, unsigned depth)
+static void follow(struct vtables_search *s, struct eval *eval, uint64_t vaddr, unsigned depth)
 {
 	struct flow_instruction in;
 
@@ -75,7 +76,7 @@ static void follow(struct search *s, struct eval *eval, uint64_t vaddr, unsigned
 			 * part with it */
 			if (direct && depth < DEPTH && is_object(&first) && first.add >= 0 &&
 			    first.add <= s->vptr_at) {
-				struct search inner = *s;
+				struct vtables_search inner = *s;
 				struct eval callee;
 
 				eval_init(&callee, s->world, true);
@@ -105,10 +106,10 @@ static void follow(struct search *s, struct eval *eval, uint64_t vaddr, unsigned
 uint64_t site_vtable(const struct eval_world *world, uint64_t vaddr, uint32_t vptr_at,
 		     uint32_t header_at)
 {
-	struct search search = { .code = { .file = world->file },
-				 .world = world,
-				 .vptr_at = vptr_at,
-				 .header_at = header_at };
+	struct vtables_search search = { .code = { .file = world->file },
+					 .world = world,
+					 .vptr_at = vptr_at,
+					 .header_at = header_at };
 	struct eval eval;
 
 	eval_init(&eval, world, false);

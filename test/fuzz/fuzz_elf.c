@@ -49,7 +49,7 @@ static bool count_row(void *context, const struct die_member *member)
 }
 
 /* All that can be asked about a type. */
-static void ask_type(struct dwarf_units *units, const struct die_type *type)
+static void ask_type(struct debug_units *units, const struct die_type *type)
 {
 	const char *leading[8], *name;
 	struct die_type other;
@@ -73,49 +73,49 @@ static void ask_dwarf(const char *path, uint64_t entry)
 	static const char *const classes[] = { "Derived", "Multiple", "Diamond", "Box<int>",
 					       "std::runtime_error" };
 	struct names names = { 0 };
-	struct elf_file file;
-	struct dwarf_units *units;
+	struct binary file;
+	struct debug_units *units;
 	struct die_type type;
 
-	if (elf_file_open(&file, path) != ELF_OPEN_OK)
+	if (binary_open(&file, path) != BINARY_OK)
 		return;
-	units = dwarf_units_create(path, &file, &names, NULL);
+	units = debug_units_create(path, &file, &names, NULL);
 	for (uint64_t vaddr = entry; units && vaddr < entry + 0x3000; vaddr += 73) {
-		struct dwarf_scope scopes[8], inlined[8];
-		struct dwarf_variable variables[16];
+		struct debug_scope scopes[8], inlined[8];
+		struct debug_variable variables[16];
 		size_t count;
 
-		dwarf_units_hold(units, true);
-		count = dwarf_units_scopes(units, vaddr, scopes, 8);
+		debug_units_hold(units, true);
+		count = debug_units_scopes(units, vaddr, scopes, 8);
 		for (size_t i = 0; i < count; i++) {
 			die_function_path(units, &scopes[i].die);
 			if (die_is_constructor(units, &scopes[i].die, &type) ||
 			    die_type_class_of(units, &scopes[i].die, &type))
 				ask_type(units, &type);
-			dwarf_units_inlined_behind(units, vaddr, &scopes[i], inlined, 8);
+			debug_units_inlined_behind(units, vaddr, &scopes[i], inlined, 8);
 		}
-		count = dwarf_units_variables(units, vaddr, variables, 16);
+		count = debug_units_variables(units, vaddr, variables, 16);
 		for (size_t i = 0; i < count; i++)
 			if (die_type(units, &variables[i].type, &type))
 				ask_type(units, &type);
-		dwarf_units_hold(units, false);
+		debug_units_hold(units, false);
 	}
 	for (size_t i = 0; units && i < sizeof(classes) / sizeof(*classes); i++) {
 		Dwarf_Die die;
 
-		if (dwarf_units_definition(units, classes[i], &die) && die_type(units, &die, &type))
+		if (debug_units_definition(units, classes[i], &die) && die_type(units, &die, &type))
 			ask_type(units, &type);
 	}
 	for (uint64_t vaddr = 0; units && vaddr < 0x8000; vaddr += 8) {
-		struct dwarf_variable variable;
+		struct debug_variable variable;
 
-		if (dwarf_units_global(units, vaddr, &variable) &&
+		if (debug_units_global(units, vaddr, &variable) &&
 		    die_type(units, &variable.type, &type))
 			ask_type(units, &type);
 	}
-	dwarf_units_destroy(units);
+	debug_units_destroy(units);
 	names_deinit(&names);
-	elf_file_close(&file);
+	binary_close(&file);
 }
 
 /* Most of a file is code and text: half of the damage goes to where structure is. */

@@ -50,7 +50,7 @@ static subject_fn *const hooks[MOST] = { ALL(ROW) };
 struct library {
 	char path[4096];
 	void *handle;
-	struct elf_file file;
+	struct binary file;
 	const struct subject *subjects;
 	unsigned count;
 	uintptr_t bias, start, end;
@@ -94,7 +94,7 @@ static bool build(struct library *l, const char *compiler, const char *flags)
 	if (system(command) != 0)
 		return false;
 	l->handle = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
-	if (!l->handle || elf_file_open(&l->file, l->path) != ELF_OPEN_OK) {
+	if (!l->handle || binary_open(&l->file, l->path) != BINARY_OK) {
 		printf("# %s\n", l->handle ? "no ELF" : dlerror());
 		return false;
 	}
@@ -107,7 +107,7 @@ static bool build(struct library *l, const char *compiler, const char *flags)
 static void drop(struct library *l)
 {
 	if (l->file.data)
-		elf_file_close(&l->file);
+		binary_close(&l->file);
 	unlink(l->path); /* it stays mapped: its trampolines belong to it */
 }
 
@@ -345,7 +345,7 @@ static void one_call(void)
 	char words[200] = "", rights[5];
 
 	dl_iterate_phdr(find_range, &l);
-	if (elf_file_open(&l.file, "/proc/self/exe") != ELF_OPEN_OK)
+	if (binary_open(&l.file, "/proc/self/exe") != BINARY_OK)
 		return;
 	check("call_none",
 	      patch_recipe_make_call(&l.file, (uintptr_t)not_a_call - l.bias, &recipe) != NULL,
@@ -383,7 +383,7 @@ static void one_call(void)
 	      "the hook was not called in its place");
 	check("call_others", is_called(2, 3) == 5 && hooked[0] == 2, "another call was hooked");
 	check("call_rights", !rights_at(the_call, rights) && strcmp(rights, "r-xp") == 0, rights);
-	elf_file_close(&l.file);
+	binary_close(&l.file);
 }
 
 static void *wait_for(void *fd)

@@ -9,9 +9,9 @@
 #include "../../symbolizer/dwarf/die_type.h"
 
 struct program {
-	struct elf_file file;
+	struct binary file;
 	struct names names;
-	struct dwarf_units *units;
+	struct debug_units *units;
 	FILE *truth;
 };
 
@@ -21,9 +21,9 @@ static bool open_program(struct program *program)
 
 	memset(program, 0, sizeof(*program));
 	snprintf(path, sizeof(path), "%s/program", fixture_dir);
-	if (elf_file_open(&program->file, path) != ELF_OPEN_OK)
+	if (binary_open(&program->file, path) != BINARY_OK)
 		return false;
-	program->units = dwarf_units_create(path, &program->file, &program->names, NULL);
+	program->units = debug_units_create(path, &program->file, &program->names, NULL);
 	snprintf(path, sizeof(path), "%s/truth", fixture_dir);
 	program->truth = fopen(path, "r");
 	return program->units && program->truth;
@@ -31,9 +31,9 @@ static bool open_program(struct program *program)
 
 static void close_program(struct program *program)
 {
-	dwarf_units_destroy(program->units);
+	debug_units_destroy(program->units);
 	names_deinit(&program->names);
-	elf_file_close(&program->file);
+	binary_close(&program->file);
 	if (program->truth)
 		fclose(program->truth);
 }
@@ -180,10 +180,10 @@ static void spelling(void)
 /* The type that the static pointer at `vaddr` points to. */
 static bool pointed_by(struct program *program, unsigned long vaddr, struct die_type *out)
 {
-	struct dwarf_variable variable;
+	struct debug_variable variable;
 	struct die_type pointer;
 
-	return dwarf_units_global(program->units, vaddr, &variable) &&
+	return debug_units_global(program->units, vaddr, &variable) &&
 	       die_type(program->units, &variable.type, &pointer) && pointer.kind == DIE_POINTER &&
 	       die_type_target(program->units, &pointer, out);
 }
@@ -213,7 +213,7 @@ static void names_of(const char *name, const char *compiler, const char *flags, 
 		close_program(&program);
 		return;
 	}
-	dwarf_units_hold(program.units, true);
+	debug_units_hold(program.units, true);
 	while (fgets(line, sizeof(line), program.truth)) {
 		char *at;
 		unsigned long vaddr = strtoul(line, &at, 16), bytes = strtoul(at, &at, 10);
@@ -375,7 +375,7 @@ static void layout(const char *name, const char *compiler, const char *flags)
 		close_program(&program);
 		return;
 	}
-	dwarf_units_hold(program.units, true);
+	debug_units_hold(program.units, true);
 	while (fgets(line, sizeof(line), program.truth)) {
 		const struct die_member *row;
 		bool good = false;
@@ -384,7 +384,7 @@ static void layout(const char *name, const char *compiler, const char *flags)
 		checked++;
 		if (sscanf(line, "class %199s %lu %lu %lu", type_name, &a, &b, &c) == 4) {
 			rows.count = leads = 0;
-			good = dwarf_units_definition(program.units, type_name, &die) &&
+			good = debug_units_definition(program.units, type_name, &die) &&
 			       die_type(program.units, &die, &type);
 			if (good) {
 				leads = die_type_leading(program.units, &type, leading, 16);
@@ -443,13 +443,13 @@ static void members(void)
 		return;
 	if (!open_program(&program))
 		exit(1);
-	dwarf_units_hold(program.units, true);
+	debug_units_hold(program.units, true);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char name[64];
 		Dwarf_Die die;
 		struct die_type type, member = { 0 };
 		const char *own = NULL;
-		bool good = dwarf_units_definition(program.units, cases[i].class, &die) &&
+		bool good = debug_units_definition(program.units, cases[i].class, &die) &&
 			    die_type(program.units, &die, &type);
 		bool found = good && die_type_member_at(program.units, &type, cases[i].offset,
 							&member, &own);
@@ -480,19 +480,19 @@ static void definitions(const char *name, const char *compiler, const char *flag
 		return;
 	if (!open_program(&program))
 		exit(1);
-	dwarf_units_hold(program.units, true);
+	debug_units_hold(program.units, true);
 
-	bool good = dwarf_units_definition(program.units, "User", &die) &&
+	bool good = debug_units_definition(program.units, "User", &die) &&
 		    die_type(program.units, &die, &user) &&
 		    die_type_member_at(program.units, &user, 0, &pointer, &member) &&
 		    die_type_target(program.units, &pointer, &opaque) &&
 		    die_type_member_at(program.units, &user, 8, &pointer, &member) &&
 		    die_type_target(program.units, &pointer, &other);
-	bool box = dwarf_units_definition(program.units, "space::Box<unsigned long>", &die);
-	bool nested = dwarf_units_definition(program.units, "space::Deep::Deeper", &die) &&
+	bool box = debug_units_definition(program.units, "space::Box<unsigned long>", &die);
+	bool nested = debug_units_definition(program.units, "space::Deep::Deeper", &die) &&
 		      die_type(program.units, &die, &deep);
-	bool none = dwarf_units_definition(program.units, "space::Nothing", &die) ||
-		    dwarf_units_definition(program.units, "Deeper", &die);
+	bool none = debug_units_definition(program.units, "space::Nothing", &die) ||
+		    debug_units_definition(program.units, "Deeper", &die);
 
 	fixture_result(good && opaque.bytes == 24 && !strcmp(opaque.name, "Opaque") &&
 			       other.bytes == twice && !strcmp(other.name, "Opaque2") && box &&
@@ -506,7 +506,7 @@ static void definitions(const char *name, const char *compiler, const char *flag
 
 /* ---- variables ---- */
 
-static const struct dwarf_variable *variable_of(const struct dwarf_variable *variables,
+static const struct debug_variable *variable_of(const struct debug_variable *variables,
 						size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
@@ -520,7 +520,7 @@ static const struct dwarf_variable *variable_of(const struct dwarf_variable *var
 static void variables(const char *name, const char *compiler, const char *flags, unsigned need,
 		      const char *then)
 {
-	struct dwarf_variable found[64];
+	struct debug_variable found[64];
 	size_t count = 0;
 	unsigned long registers[16] = { 0 }, value, address;
 	unsigned wrong = 0, by_register = 0, by_address = 0, globals = 0, depth, at;
@@ -538,8 +538,8 @@ static void variables(const char *name, const char *compiler, const char *flags,
 		bool good = true;
 
 		if (sscanf(line, "pc %lx", &value) == 1) {
-			dwarf_units_hold(program.units, true);
-			count = dwarf_units_variables(program.units, value, found, 64);
+			debug_units_hold(program.units, true);
+			count = debug_units_variables(program.units, value, found, 64);
 			/* a block that doesn't cover the address */
 			good = count && !variable_of(found, count, "behind");
 		} else if (!strncmp(line, "registers", 9)) {
@@ -549,17 +549,17 @@ static void variables(const char *name, const char *compiler, const char *flags,
 				registers[at] = strtoul(next, &next, 16);
 		} else if (sscanf(line, "variable %99s %lx %lx %u", word, &value, &address,
 				  &depth) == 4) {
-			const struct dwarf_variable *variable = variable_of(found, count, word);
+			const struct debug_variable *variable = variable_of(found, count, word);
 
 			if (!variable)
 				continue; /* the compiler says of some that they are nowhere; `need`
 					     sees to the others */
 			good = variable->depth == depth;
-			if (good && variable->place == DWARF_PLACE_REGISTER) {
+			if (good && variable->place == DEBUG_PLACE_REGISTER) {
 				good = value && registers[variable->reg] == value;
 				by_register++;
 			} else if (good && address) {
-				good = variable->place == DWARF_PLACE_MEMORY &&
+				good = variable->place == DEBUG_PLACE_MEMORY &&
 				       registers[variable->reg] +
 						       (unsigned long)variable->displacement ==
 					       address;
@@ -567,10 +567,10 @@ static void variables(const char *name, const char *compiler, const char *flags,
 			}
 		} else if (sscanf(line, "global %99s %lx %99s %lu", word, &address, type_name,
 				  &value) == 4) {
-			struct dwarf_variable variable;
+			struct debug_variable variable;
 			struct die_type type;
 
-			good = dwarf_units_global(program.units, address, &variable) &&
+			good = debug_units_global(program.units, address, &variable) &&
 			       variable.name && !strcmp(variable.name, word) &&
 			       die_type(program.units, &variable.type, &type) &&
 			       !strcmp(type.name, type_name) && type.bytes == value;
@@ -602,21 +602,21 @@ static void sites(const char *name, const char *compiler, const char *flags)
 		return;
 	}
 	while (fgets(line, sizeof(line), program.truth)) {
-		struct dwarf_scope scopes[16], inlined[16];
+		struct debug_scope scopes[16], inlined[16];
 		struct die_type type;
 		Dwarf_Die function;
 
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "(%u) ", good);
 		if (sscanf(line, "function %lx", &vaddr) == 1) {
-			good += dwarf_units_function_at(program.units, vaddr, &function) &&
-				!dwarf_units_function_at(program.units, vaddr + 1, &function);
+			good += debug_units_function_at(program.units, vaddr, &function) &&
+				!debug_units_function_at(program.units, vaddr + 1, &function);
 			continue;
 		}
 		if (sscanf(line, "site %lx %99s", &vaddr, word) != 2)
 			continue;
-		dwarf_units_hold(program.units, true);
+		debug_units_hold(program.units, true);
 
-		size_t count = dwarf_units_scopes(program.units, vaddr - 1, scopes, 16), behind;
+		size_t count = debug_units_scopes(program.units, vaddr - 1, scopes, 16), behind;
 		const char *path = count ? die_function_path(program.units, &scopes[0].die) : NULL;
 
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s: %zu %.60s; ", word,
@@ -626,7 +626,7 @@ static void sites(const char *name, const char *compiler, const char *flags)
 		if (!strcmp(word, "direct")) {
 			bool constructor = false;
 
-			behind = dwarf_units_inlined_behind(program.units, vaddr, &scopes[0],
+			behind = debug_units_inlined_behind(program.units, vaddr, &scopes[0],
 							    inlined, 16);
 			for (size_t i = 0; i < behind; i++)
 				constructor = constructor ||
@@ -682,32 +682,32 @@ static void libc(void)
 	struct sym *sym = fixture_sym(NULL);
 	struct sym_module *module = fixture_open(sym, "/lib/x86_64-linux-gnu/libc.so.6");
 	const char *debug = sym_module_info(module)->debug_file;
-	struct elf_file file;
+	struct binary file;
 	struct names names = { 0 };
-	struct dwarf_units *units;
+	struct debug_units *units;
 	unsigned good = 0;
 
-	if (!debug || elf_file_open(&file, "/lib/x86_64-linux-gnu/libc.so.6") != ELF_OPEN_OK) {
+	if (!debug || binary_open(&file, "/lib/x86_64-linux-gnu/libc.so.6") != BINARY_OK) {
 		fixture_skip("the C library", "libc6-dbg");
 		sym_destroy(sym);
 		return;
 	}
-	units = dwarf_units_create(debug, &file, &names, NULL);
+	units = debug_units_create(debug, &file, &names, NULL);
 	for (size_t i = 0; units && i < sizeof(known) / sizeof(*known); i++) {
 		Dwarf_Die die;
 		struct die_type type;
 		struct rows rows = { 0 };
 
-		if (dwarf_units_definition(units, known[i].name, &die) &&
+		if (debug_units_definition(units, known[i].name, &die) &&
 		    die_type(units, &die, &type) && type.bytes == known[i].bytes) {
 			die_type_layout(units, &type, take_row, &rows);
 			good += covers(&rows, type.bytes);
 		}
 	}
 	fixture_result(good == 3, "the C library", "%u of 3", good);
-	dwarf_units_destroy(units);
+	debug_units_destroy(units);
 	names_deinit(&names);
-	elf_file_close(&file);
+	binary_close(&file);
 	sym_destroy(sym);
 }
 

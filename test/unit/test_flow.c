@@ -290,7 +290,7 @@ static const struct {
 /* ---- the file under the walk ---- */
 
 struct opened {
-	struct elf_file file;
+	struct binary file;
 	struct reloc_index relocs;
 	struct symtab symbols;
 	struct flow_code code;
@@ -301,7 +301,7 @@ static bool open_symbols(struct opened *opened)
 	Elf64_Shdr section;
 
 	reloc_index_init(&opened->relocs, &opened->file);
-	for (size_t i = 0; elf_file_section(&opened->file, i, &section); i++)
+	for (size_t i = 0; binary_section(&opened->file, i, &section); i++)
 		if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM)
 			symtab_add(&opened->symbols, &opened->file, &section);
 	symtab_finish(&opened->symbols, &opened->file);
@@ -312,14 +312,14 @@ static bool open_symbols(struct opened *opened)
 static bool open_file(struct opened *opened, const char *path)
 {
 	memset(opened, 0, sizeof(*opened));
-	return elf_file_open(&opened->file, path) == ELF_OPEN_OK && open_symbols(opened);
+	return binary_open(&opened->file, path) == BINARY_OK && open_symbols(opened);
 }
 
 static void close_file(struct opened *opened)
 {
 	symtab_deinit(&opened->symbols);
 	reloc_index_deinit(&opened->relocs);
-	elf_file_close(&opened->file);
+	binary_close(&opened->file);
 }
 
 static uint64_t bias;
@@ -582,17 +582,17 @@ static void check_calls(const struct opened *self)
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		for (int known = 0; known < 2; known++) {
-			struct elf_file copy;
+			struct binary copy;
 			uint8_t *bytes = malloc(self->file.bytes);
 			struct reloc_index relocs;
 			uint64_t low = place->ret - bias + 32, at = low + 16;
 			char title[60];
 
 			memcpy(bytes, self->file.data, self->file.bytes);
-			memcpy(bytes + ((const uint8_t *)elf_file_at(&self->file, at, 16) -
+			memcpy(bytes + ((const uint8_t *)binary_at(&self->file, at, 16) -
 					self->file.data),
 			       forms[i].bytes, forms[i].length);
-			if (elf_file_open_memory(&copy, bytes, self->file.bytes) != ELF_OPEN_OK)
+			if (binary_open_memory(&copy, bytes, self->file.bytes) != BINARY_OK)
 				exit(1);
 			reloc_index_init(&relocs, &copy);
 
@@ -608,7 +608,7 @@ static void check_calls(const struct opened *self)
 					   ? forms[i].callee
 					   : "none");
 			reloc_index_deinit(&relocs);
-			elf_file_close(&copy);
+			binary_close(&copy);
 		}
 }
 
@@ -670,7 +670,7 @@ static void check_fixed(const struct opened *self)
 
 	memcpy(bytes, self->file.data, self->file.bytes);
 	memcpy(bytes + offsetof(Elf64_Ehdr, e_type), &type, sizeof(type));
-	if (elf_file_open_memory(&fixed.file, bytes, self->file.bytes) != ELF_OPEN_OK ||
+	if (binary_open_memory(&fixed.file, bytes, self->file.bytes) != BINARY_OK ||
 	    !open_symbols(&fixed))
 		exit(1);
 	if (!follow_case(&fixed, "number", &flow))
@@ -725,7 +725,7 @@ static void survey_file(const struct opened *opened, uint64_t limit, struct surv
 	Elf64_Shdr text;
 
 	memset(survey, 0, sizeof(*survey));
-	if (!elf_file_section_named(&opened->file, ".text", &text))
+	if (!binary_section_named(&opened->file, ".text", &text))
 		return;
 	if (text.sh_size < limit)
 		limit = text.sh_size;
@@ -815,7 +815,7 @@ static void check_damaged(const char *path)
 						      : at] = (uint8_t)(random >> 12);
 		}
 		memset(&damaged, 0, sizeof(damaged));
-		if (elf_file_open_memory(&damaged.file, bytes, whole.file.bytes) != ELF_OPEN_OK)
+		if (binary_open_memory(&damaged.file, bytes, whole.file.bytes) != BINARY_OK)
 			continue;
 		open_symbols(&damaged);
 		survey_file(&damaged, 256u << 10, &survey);

@@ -29,7 +29,7 @@ struct site {
 	bool done;
 };
 
-static struct elf_file file;
+static struct binary file;
 static struct reloc_index relocs;
 static struct symtab symtab;
 static const struct flow_code code = { &file, &relocs, &symtab };
@@ -360,10 +360,10 @@ static bool program(const char *name, const char *compiler, const char *flags)
 	*first_wrong = 0;
 	site_count = 0;
 	symtab = (struct symtab){ 0 };
-	if (elf_file_open(&file, path) != ELF_OPEN_OK)
+	if (binary_open(&file, path) != BINARY_OK)
 		exit(1);
 	reloc_index_init(&relocs, &file);
-	for (size_t i = 0; elf_file_section(&file, i, &section); i++)
+	for (size_t i = 0; binary_section(&file, i, &section); i++)
 		if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM)
 			symtab_add(&symtab, &file, &section);
 	symtab_finish(&symtab, &file);
@@ -387,7 +387,7 @@ static bool program(const char *name, const char *compiler, const char *flags)
 	}
 	symtab_deinit(&symtab);
 	reloc_index_deinit(&relocs);
-	elf_file_close(&file);
+	binary_close(&file);
 	return traced;
 }
 

@@ -106,11 +106,11 @@ static unsigned moved_call(const struct instruction *a, uint64_t at_a, const uin
 }
 
 /* Carries a recipe out as the library would, for a trampoline at `place`, and reads it back. */
-static const char *read_back(const struct elf_file *file, const struct shiny_patch_recipe *r,
+static const char *read_back(const struct binary *file, const struct shiny_patch_recipe *r,
 			     uint64_t place)
 {
 	uint8_t code[SHINY_PATCH_CODE];
-	const uint8_t *bytes = elf_file_at(file, r->vaddr, r->expected_bytes);
+	const uint8_t *bytes = binary_at(file, r->vaddr, r->expected_bytes);
 	uint64_t at = r->vaddr + r->skip, end = at + r->displaced;
 	unsigned used = 0;
 	bool ended = false;
@@ -186,19 +186,19 @@ static void try_file(const char *path)
 {
 	static const uint64_t places[] = { UINT64_C(0x10000000), UINT64_C(0x7fff0000) };
 	struct counts c = { .functions = 0 };
-	struct elf_bytes symbols, names;
+	struct binary_bytes symbols, names;
 	Elf64_Shdr table, strings;
-	struct elf_file file;
+	struct binary file;
 
-	if (elf_file_open(&file, path) != ELF_OPEN_OK)
+	if (binary_open(&file, path) != BINARY_OK)
 		return;
-	if (!elf_file_section_typed(&file, SHT_DYNSYM, &table) ||
-	    !elf_file_section(&file, table.sh_link, &strings)) {
-		elf_file_close(&file);
+	if (!binary_section_typed(&file, SHT_DYNSYM, &table) ||
+	    !binary_section(&file, table.sh_link, &strings)) {
+		binary_close(&file);
 		return;
 	}
-	symbols = elf_file_section_bytes(&file, &table);
-	names = elf_file_section_bytes(&file, &strings);
+	symbols = binary_section_bytes(&file, &table);
+	names = binary_section_bytes(&file, &strings);
 	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.bytes; at += sizeof(Elf64_Sym)) {
 		struct shiny_patch_recipe recipe;
 		Elf64_Sym symbol;
@@ -234,7 +234,7 @@ static void try_file(const char *path)
 	if (c.functions >= 500)
 		checkf("most of them", c.made >= c.functions * 8 / 10, "%s: %u of %u", path, c.made,
 		       c.functions);
-	elf_file_close(&file);
+	binary_close(&file);
 }
 
 static int each_library(struct dl_phdr_info *info, size_t size, void *context)

@@ -22,7 +22,7 @@
 #include "../../symbolizer/probe/probe_vtables.h"
 #include "check.h"
 
-static struct elf_file file;
+static struct binary file;
 static struct eval_world world;
 static uintptr_t base;
 
@@ -287,12 +287,12 @@ static bool note_place(void *context, unsigned worker, uint64_t vaddr, uint64_t 
 static void check_sweep(const char *name, enum sweep_form form, uint64_t low, uint64_t high)
 {
 	struct places *places = calloc(1, sizeof(*places));
-	struct sweep sweep = { .file = &file,
-			       .form = form,
-			       .low = low,
-			       .high = high,
-			       .place = note_place,
-			       .context = places };
+	struct probe_sweep sweep = { .file = &file,
+				     .form = form,
+				     .low = low,
+				     .high = high,
+				     .place = note_place,
+				     .context = places };
 	unsigned found = 0, expected = 0, missing = 0;
 	char got[128];
 
@@ -303,10 +303,10 @@ static void check_sweep(const char *name, enum sweep_form form, uint64_t low, ui
 	for (unsigned w = 0; w < SWEEP_WORKERS; w++)
 		found += places->count[w];
 	for (size_t s = 0; s < file.segment_count; s++) {
-		uint64_t start = file.segments[s].p_vaddr, room = elf_file_room(&file, start);
+		uint64_t start = file.segments[s].p_vaddr, room = binary_room(&file, start);
 		const uint8_t *code =
 			file.segments[s].p_type == PT_LOAD && file.segments[s].p_flags & PF_X
-				? elf_file_at(&file, start, room)
+				? binary_at(&file, start, room)
 				: NULL;
 
 		for (uint64_t i = 0; code && i + 5 <= room; i++) {
@@ -426,7 +426,7 @@ int main(void)
 	Elf64_Shdr section;
 
 	dl_iterate_phdr(find_base, &base);
-	if (elf_file_open(&file, "/proc/self/exe") != ELF_OPEN_OK)
+	if (binary_open(&file, "/proc/self/exe") != BINARY_OK)
 		return 1;
 	world.file = &file;
 	check_makers();
@@ -434,11 +434,11 @@ int main(void)
 	check_names();
 	check_classes();
 	check_sites();
-	if (elf_file_section_named(&file, ".rodata", &section))
+	if (binary_section_named(&file, ".rodata", &section))
 		check_sweep("sweep/addresses", SWEEP_ADDRESS, section.sh_addr,
 			    section.sh_addr + section.sh_size);
 	check_sweep("sweep/calls", SWEEP_CALL, (uintptr_t)maker - base, (uintptr_t)endless - base);
 	check_file();
-	elf_file_close(&file);
+	binary_close(&file);
 	return failures != 0;
 }

@@ -106,7 +106,7 @@ static int find_base(struct dl_phdr_info *info, size_t size, void *out)
 	return 1;
 }
 
-static void look(const struct elf_file *file, uint64_t allocate, struct probe_draft *draft)
+static void look(const struct binary *file, uint64_t allocate, struct probe_draft *draft)
 {
 	struct reloc_index relocs;
 
@@ -160,10 +160,10 @@ static void expect(const struct probe_draft *draft, const char *name, enum shiny
 static void own(void)
 {
 	struct probe_draft draft;
-	struct elf_file file;
+	struct binary file;
 
 	dl_iterate_phdr(find_base, &base);
-	if (elf_file_open(&file, "/proc/self/exe") != ELF_OPEN_OK) {
+	if (binary_open(&file, "/proc/self/exe") != BINARY_OK) {
 		check("own", false, "its file can't be read");
 		return;
 	}
@@ -186,7 +186,7 @@ static void own(void)
 	look(&file, 0, &draft);
 	check("own/nowhere", draft.head.entry_count == 1, "something was found");
 	probe_draft_deinit(&draft);
-	elf_file_close(&file);
+	binary_close(&file);
 }
 
 /* A symbol's address and end, out of what nm says; 0: it has none such. */
@@ -221,10 +221,10 @@ static void node(void)
 	uint64_t end,
 		start = symbol(path, "cppgc::internal::Compactor::CompactSpacesIfEnabled()", &end);
 	struct probe_draft draft;
-	struct elf_file file;
+	struct binary file;
 	unsigned moves = 0;
 
-	if (!allocate || !start || elf_file_open(&file, path) != ELF_OPEN_OK) {
+	if (!allocate || !start || binary_open(&file, path) != BINARY_OK) {
 		printf("skip node: it is not there, or has no symbols\n");
 		return;
 	}
@@ -254,7 +254,7 @@ static void node(void)
 					 : 100;
 	check("node/moves", moves == 2, found(&draft, SHINY_PROBE_MOVE));
 	probe_draft_deinit(&draft);
-	elf_file_close(&file);
+	binary_close(&file);
 }
 
 int main(void)

@@ -210,7 +210,7 @@ static void fixture_labels(void)
  * vtable. */
 static void real_library(const char *path)
 {
-	struct elf_file file;
+	struct binary file;
 	struct symtab all = { 0 }, none = { 0 };
 	struct reloc_index relocs;
 	struct names names = { 0 };
@@ -218,11 +218,11 @@ static void real_library(const char *path)
 	unsigned vtables = 0, no_rtti = 0, wrong = 0, no_symbol = 0;
 	char why[512] = "";
 
-	if (elf_file_open(&file, path) != ELF_OPEN_OK) {
+	if (binary_open(&file, path) != BINARY_OK) {
 		fixture_skip(path, "not installed");
 		return;
 	}
-	if (elf_file_section_typed(&file, SHT_DYNSYM, &section))
+	if (binary_section_typed(&file, SHT_DYNSYM, &section))
 		symtab_add(&all, &file, &section);
 	symtab_finish(&all, &file);
 	reloc_index_init(&relocs, &file);
@@ -267,7 +267,7 @@ static void real_library(const char *path)
 	names_deinit(&names);
 	reloc_index_deinit(&relocs);
 	symtab_deinit(&all);
-	elf_file_close(&file);
+	binary_close(&file);
 }
 
 int main(void)

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/base/lower_bound.h"
 #include "flow_step.h"
 
 enum {
@@ -560,19 +561,9 @@ void flow_deinit(struct flow *flow)
 
 const struct flow_state *flow_at(const struct flow *flow, uint64_t vaddr)
 {
-	size_t low = 0, high = flow->state_count;
+	size_t at = lower_bound(flow->state_count, i, flow->states[i].vaddr < vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (flow->states[middle].vaddr == vaddr)
-			return &flow->states[middle];
-		if (flow->states[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < flow->state_count && flow->states[at].vaddr == vaddr ? &flow->states[at] : NULL;
 }
 
 bool flow_reaches(const struct flow *flow, uint64_t from, uint64_t to)

@@ -82,10 +82,10 @@ struct flow_fact {
 	int64_t displacement;
 	unsigned scale; /* of a store: an index register times this is added too; 0 none */
 	uint32_t arm;	/* facts of different arms of a branch have different numbers; 0: before the
-			   first branch, or certain. Are two   facts alternatives, or does one come
+			   first branch, or certain. Are two facts alternatives, or does one come
 			   after the other? flow_reaches() */
 	bool certain; /* on every path from the start that comes to the function's end. Paths on
-			   which the pointer is null or that end   in a noreturn call (an assertion, a
+			   which the pointer is null or that end in a noreturn call (an assertion, a
 			   throw) don't count */
 };
 

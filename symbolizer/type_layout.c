@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.c: a type's layout by its name (sym_type_layout): finds the definition and hands out what
- * die_layout.c reads of it, without elfutils' types.
+ * type_layout.c: a type's layout by its name (sym_type_layout): finds the definition and hands out
+ * the rows of die_layout.c without elfutils' types.
  */
 #include "dwarf/die_type.h"
 #include "module.h"

@@ -40,17 +40,18 @@ struct block {
 SHINY_MUST_CHECK struct shiny_err *packer_finish(struct packer *packer, struct block *out);
 
 /*
- * Gives `each` all events of a block, in order, up to BLOCK_BATCH at a time, until it returns
- * false. Any bytes are safe to give: what is not a block is an error that says which rule it breaks
- * (the caller knows which block of which file), perhaps after some calls of `each`.
+ * Any bytes are safe to give: what is not a block is an error that says which rule it breaks (the
+ * caller knows which block of which file), perhaps after some of its events.
  */
-enum { BLOCK_BATCH = 128 };
-typedef bool block_each_fn(void *context, const struct event *events, size_t count);
+enum { BLOCK_BATCH = 1024 };
 struct unpacker;
 SHINY_MUST_CHECK struct shiny_err *unpacker_create(struct unpacker **out);
 void unpacker_destroy(struct unpacker *unpacker); /* accepts NULL */
-SHINY_MUST_CHECK struct shiny_err *unpacker_run(struct unpacker *unpacker, const void *data,
-						size_t bytes, block_each_fn *each, void *context,
-						bool *stopped);
+/* Begins a block. `data` is not needed any more afterwards. */
+SHINY_MUST_CHECK struct shiny_err *unpacker_open(struct unpacker *unpacker, const void *data,
+						 size_t bytes);
+/* The block's next events, up to BLOCK_BATCH; count 0: that was all, and nothing is left over. */
+SHINY_MUST_CHECK struct shiny_err *unpacker_next(struct unpacker *unpacker, struct event *events,
+						 size_t *count);
 
 #endif

@@ -31,10 +31,10 @@ struct unpacker {
 	struct model model;
 	const uint8_t *at[COLUMN_COUNT], *end[COLUMN_COUNT];
 	const char *wrong; /* the first rule that was broken */
+	uint32_t left;     /* events that are still to come */
 	uint8_t *raw;
 	size_t raw_room;
 	ZSTD_DCtx *zstd;
-	struct event events[BLOCK_BATCH]; /* on their way out */
 };
 
 enum { SLACK = BLOCK_BATCH * 32 + 8 }; /* more than any column_most, and what get() reads ahead */
@@ -358,34 +358,38 @@ static bool within_columns(const struct unpacker *u)
 	return true;
 }
 
-struct shiny_err *unpacker_run(struct unpacker *u, const void *data, size_t bytes,
-			       block_each_fn *each, void *context, bool *stopped)
+struct shiny_err *unpacker_open(struct unpacker *u, const void *data, size_t bytes)
 {
-	uint32_t count = 0;
-
-	*stopped = false;
 	u->wrong = NULL;
+	u->left = 0;
 	model_reset(&u->model);
-	SHINY_TRY(open_block(u, data, bytes, &count));
-	for (uint32_t done = 0; done < count;) {
-		size_t batch = count - done < BLOCK_BATCH ? count - done : BLOCK_BATCH, good = 0;
+	return open_block(u, data, bytes, &u->left);
+}
 
-		while (good < batch && unpack_event(u, &u->events[good]))
-			good++;
-		done += (uint32_t)batch;
-		if (!within_columns(u))
-			return bad("a column ends too early");
-		if (good && !each(context, u->events, good)) {
-			*stopped = true;
-			return NULL;
-		}
-		if (good < batch)
-			return bad(u->wrong);
-	}
+static struct shiny_err *check_end(const struct unpacker *u)
+{
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		if (u->at[i] != u->end[i])
 			return bad("a column holds more than its events need");
 	return NULL;
+}
+
+struct shiny_err *unpacker_next(struct unpacker *u, struct event *events, size_t *count)
+{
+	size_t batch = u->left < BLOCK_BATCH ? u->left : BLOCK_BATCH, good = 0;
+
+	*count = 0;
+	if (u->wrong)
+		return bad(u->wrong);
+	if (!batch)
+		return check_end(u);
+	while (good < batch && unpack_event(u, &events[good]))
+		good++;
+	u->left -= (uint32_t)batch;
+	if (!within_columns(u))
+		return bad("a column ends too early");
+	*count = good;
+	return good ? NULL : bad(u->wrong);
 }
 
 struct shiny_err *unpacker_create(struct unpacker **out)

@@ -28,8 +28,10 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/mem.h"
 #include "../base/text.h"
 #include "db.h"
+#include "unpack_ahead.h"
 
 enum { HEADER_BYTES = 100 }; /* of an SQLite file: https://www.sqlite.org/fileformat.html section
                               * 1.3 */
@@ -394,65 +396,93 @@ enum { EVENTS_AT_LEAST = 4 << 20, EVENTS_A_BYTE = 16 };
 struct reading {
 	uint32_t process; /* 0: all */
 	uint64_t from, to;
-	uint64_t seen; /* events of the block so far */
 	uint64_t left; /* events that a file of this size can hold */
-	bool spent, beyond; /* beyond: an event is of a block that no address space has room for */
 	store_batch_fn *each;
 	void *context;
 };
 
-static bool pass(void *context, const struct event *events, size_t count)
-{
-	struct reading *r = context;
+/* A block on its way: what the file says of it. */
+struct block_row {
+	int64_t id, count;
+};
 
-	r->seen += count;
-	r->spent = r->left < count;
-	r->left -= count;
+static bool is_beyond(const struct event *events, size_t count)
+{
+	bool beyond = false;
+
 	for (const struct event *e = events; e < events + count; e++)
-		r->beyond |= (e->kind == EVENT_ALLOC || e->kind == EVENT_REALLOC) &&
-			     !event_block_fits(e->address, e->size);
-	return !r->spent && !r->beyond && r->each(r->context, events, count);
+		beyond |= (e->kind == EVENT_ALLOC || e->kind == EVENT_REALLOC) &&
+			  !event_block_fits(e->address, e->size);
+	return beyond;
+}
+
+/* The events of the block whose turn it is. */
+static struct shiny_err *read_block(struct store *store, struct unpack_ahead *ahead,
+				    const struct block_row *row, struct reading *reading,
+				    bool *stopped)
+{
+	AUTO_ERR struct shiny_err *err = NULL;
+	const struct event *events;
+	uint64_t seen = 0;
+	size_t count;
+
+	while (!(err = unpack_ahead_take(ahead, &events, &count)) && count) {
+		if (reading->left < count)
+			return store_too_much(store);
+		reading->left -= count;
+		seen += count;
+		if (is_beyond(events, count)) {
+			err = shiny_err(SHINY_ERR_OTHER,
+					"a block is larger, or lies further on, "
+					"than any address space has room for");
+			break;
+		}
+		*stopped = !reading->each(reading->context, events, count);
+		if (*stopped)
+			return NULL;
+	}
+	if (!err && (int64_t)seen != row->count)
+		err = shiny_err(SHINY_ERR_OTHER,
+				"it holds another number of events than it should");
+	if (!err)
+		return NULL;
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "cannot read the session %s: event block %" PRId64
+					  " is damaged: %s",
+					  store->path, row->id, err->message),
+				"the totals and lists of this session do not need its events and "
+				"can still be shown");
 }
 
 static struct shiny_err *each_block(struct store *store, struct query *query,
-				    struct unpacker *unpacker, struct reading *reading)
+				    struct unpack_ahead *ahead, struct reading *reading)
 {
-	bool row = false, stopped = false;
+	VEC(struct block_row) given = { 0 }; /* whose end has not come yet */
+	struct shiny_err *err = NULL;
+	bool more = true, stopped = false;
 
-	for (;;) {
-		SHINY_TRY(query_step(query, &row));
-		if (!row)
-			return NULL;
-		const void *data = sqlite3_column_blob(query->statement, 2);
-		size_t bytes = (size_t)sqlite3_column_bytes(query->statement, 2);
-		AUTO_ERR struct shiny_err *err = NULL;
-
-		reading->seen = 0;
-		err = unpacker_run(unpacker, data, bytes, pass, reading, &stopped);
-		if (reading->spent)
-			return store_too_much(store);
-		if (!err && reading->beyond)
-			err = shiny_err(SHINY_ERR_OTHER, "a block is larger, or lies further on, "
-							 "than any address space has room for");
-		if (!err && stopped)
-			return NULL;
-		if (!err && (int64_t)reading->seen != query_number(query, 1))
-			err = shiny_err(SHINY_ERR_OTHER,
-					"it holds another number of events than it should");
-		if (err)
-			return shiny_err_advise(
-				shiny_err(SHINY_ERR_OTHER,
-					  "cannot read the session %s: event block %" PRId64
-					  " is damaged: %s",
-					  store->path, query_number(query, 0), err->message),
-				"the totals and lists of this session do not need its events and "
-				"can still be shown");
+	while (!err && !stopped) {
+		while (!err && more && unpack_ahead_has_room(ahead)) {
+			err = query_step(query, &more);
+			if (err || !more)
+				break;
+			*vec_push(&given) =
+				(struct block_row){ query_number(query, 0), query_number(query, 1) };
+			err = unpack_ahead_give(ahead, sqlite3_column_blob(query->statement, 2),
+						(size_t)sqlite3_column_bytes(query->statement, 2));
+		}
+		if (err || !given.count)
+			break;
+		err = read_block(store, ahead, &given.at[0], reading, &stopped);
+		memmove(given.at, given.at + 1, --given.count * sizeof(*given.at));
 	}
+	free(given.at);
+	return err;
 }
 
 static struct shiny_err *read_blocks(struct store *store, struct reading *reading)
 {
-	struct unpacker *unpacker = NULL;
+	struct unpack_ahead *ahead = NULL;
 	struct query *query = NULL;
 	struct shiny_err *err;
 	bool row = false;
@@ -478,10 +508,10 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 	query_bind_number(query, 2, reading->from > INT64_MAX ? INT64_MAX : (int64_t)reading->from);
 	query_bind_number(query, 3, reading->to > INT64_MAX ? INT64_MAX : (int64_t)reading->to);
 	reading->left = store_bound(store, EVENTS_AT_LEAST, EVENTS_A_BYTE);
-	err = unpacker_create(&unpacker);
+	err = unpack_ahead_create(&ahead);
 	if (!err)
-		err = each_block(store, query, unpacker, reading);
-	unpacker_destroy(unpacker);
+		err = each_block(store, query, ahead, reading);
+	unpack_ahead_destroy(ahead);
 	query_end(query);
 	return err;
 }

@@ -46,10 +46,15 @@ static void add_events(struct packer *packer)
 	}
 }
 
-static bool count_them(void *context, const struct event *events, size_t count)
+static struct shiny_err *count_them(struct unpacker *unpacker, const void *data, size_t bytes,
+				    uint32_t *seen)
 {
-	*(uint32_t *)context += (uint32_t)count;
-	return true;
+	static struct event events[BLOCK_BATCH];
+	struct shiny_err *err = unpacker_open(unpacker, data, bytes);
+
+	for (size_t count = 1; !err && count; *seen += (uint32_t)count)
+		err = unpacker_next(unpacker, events, &count);
+	return err;
 }
 
 int main(int argc, char **argv)
@@ -78,7 +83,6 @@ int main(int argc, char **argv)
 		fail("the block does not come out of its compression");
 	for (int round = 0; round < rounds; round++) {
 		uint32_t seen = 0;
-		bool stopped;
 
 		memcpy(bad, good, bytes);
 		for (uint64_t n = round ? next_random() % 12 + 1 : 0; n; n--) {
@@ -90,7 +94,7 @@ int main(int argc, char **argv)
 		size_t size = ZSTD_compress(packed, room, bad, bytes, 1);
 		if (ZSTD_isError(size))
 			fail("cannot compress");
-		err = unpacker_run(unpacker, packed, size, count_them, &seen, &stopped);
+		err = count_them(unpacker, packed, size, &seen);
 		if (round == 0 && (err || seen != EVENTS))
 			fail("the block without damage is not read");
 		if (seen > BLOCK_EVENTS)

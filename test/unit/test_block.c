@@ -125,6 +125,23 @@ static bool compare_events(void *context, const struct event *events, size_t cou
 	return !c->why && c->at != c->stop_at;
 }
 
+/* Gives a block's events to compare_events, until that has enough. */
+static struct shiny_err *unpack(struct unpacker *unpacker, const void *data, size_t bytes,
+				struct compare *c, bool *stopped)
+{
+	static struct event events[BLOCK_BATCH];
+	struct shiny_err *err = unpacker_open(unpacker, data, bytes);
+	size_t count = 1;
+
+	*stopped = false;
+	while (!err && count && !*stopped) {
+		err = unpacker_next(unpacker, events, &count);
+		if (!err && count)
+			*stopped = !compare_events(c, events, count);
+	}
+	return err;
+}
+
 /* Packs and unpacks `count` events, in as many blocks as the packer wants; NULL or why it is
  * wrong. */
 static const char *roundtrip(struct packer *packer, struct unpacker *unpacker,
@@ -158,7 +175,7 @@ static const char *roundtrip(struct packer *packer, struct unpacker *unpacker,
 			if (j == block.process_count)
 				return "an event's process is not in its block's list";
 		}
-		err = unpacker_run(unpacker, block.data, block.bytes, compare_events, &c, &stopped);
+		err = unpack(unpacker, block.data, block.bytes, &c, &stopped);
 	}
 	if (err) {
 		static char message[200];
@@ -222,7 +239,7 @@ static void test_stop(struct packer *packer, struct unpacker *unpacker)
 	packer_add(packer, events, COUNT);
 	err = packer_finish(packer, &block);
 	if (!err)
-		err = unpacker_run(unpacker, block.data, block.bytes, compare_events, &c, &stopped);
+		err = unpack(unpacker, block.data, block.bytes, &c, &stopped);
 	verdict("a reader may stop early", err			      ? err->message
 					   : c.why		      ? c.why
 					   : !stopped || c.at != STOP ? "it did not stop there"
@@ -258,7 +275,7 @@ static void test_damage(struct packer *packer, struct unpacker *unpacker)
 		memcpy(copy, block.data, block.bytes);
 		if (at < block.bytes)
 			copy[at] ^= (uint8_t)(1 + next_random() % 255);
-		err = unpacker_run(unpacker, copy, bytes, compare_events, &c, &stopped);
+		err = unpack(unpacker, copy, bytes, &c, &stopped);
 		tries++;
 		refused += err != NULL;
 		if (!err && (c.why || c.at != COUNT))

@@ -327,7 +327,8 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 			model_end(m, number, node, e->old_address, 0);
 		}
 		code = put_alloc_address(p, pair, model_class(m, number, e->size), e);
-		*find_address(p, e->process, e->address) = model_begin(m, number, e->address, e->size, e->stack);
+		*find_address(p, e->process, e->address) =
+			model_begin(m, number, e->address, e->size, e->stack);
 	} else if (has_class(e->kind)) {
 		struct site *maker = model_site(m, e->stack);
 
@@ -349,7 +350,10 @@ static inline bool pack_event(struct packer *p, const struct event *e)
 	if (e->kind != EVENT_VPTR)
 		model_learn(pair, history, recent, site, e, learnt);
 	else if (!(control & TAG_HIT))
-		*site = (struct site){ .size = site->size, .vtable = site->vtable, .kind = e->kind, .api = e->api };
+		*site = (struct site){ .size = site->size,
+				       .vtable = site->vtable,
+				       .kind = e->kind,
+				       .api = e->api };
 	put_byte(p, COLUMN_CONTROL, control | code << ADDRESS_SHIFT);
 	return true;
 }
@@ -458,8 +462,13 @@ struct shiny_err *packer_finish(struct packer *p, struct block *out)
 	if (ZSTD_isError(code))
 		return shiny_err(SHINY_ERR_OTHER, "cannot compress a block of events: %s",
 				 ZSTD_getErrorName(code));
-	*out = (struct block){ .data = p->out, .bytes = to.pos, .count = p->count, .first = p->first, .last = p->last,
-			       .processes = p->processes, .process_count = list_processes(p) };
+	*out = (struct block){ .data = p->out,
+			       .bytes = to.pos,
+			       .count = p->count,
+			       .first = p->first,
+			       .last = p->last,
+			       .processes = p->processes,
+			       .process_count = list_processes(p) };
 	start_block(p);
 	return NULL;
 }

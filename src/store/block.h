@@ -15,8 +15,6 @@
 #include "../base/err.h"
 #include "event.h"
 
-enum { BLOCK_EVENTS = 256 * 1024 };
-
 struct packer;
 
 SHINY_MUST_CHECK struct shiny_err *packer_create(struct packer **out);

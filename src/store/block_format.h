@@ -14,6 +14,8 @@
 
 #include "event.h"
 
+enum { BLOCK_EVENTS = 256 * 1024 };
+
 /*
  * The control byte
  *   1..0  stack: HISTORY and RECENT guesses, or spelt out

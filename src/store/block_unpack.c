@@ -293,7 +293,10 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	if (e->kind != EVENT_VPTR)
 		model_learn(pair, history, recent, site, e, learnt);
 	else if (!(control & TAG_HIT))
-		*site = (struct site){ .size = site->size, .vtable = site->vtable, .kind = e->kind, .api = e->api };
+		*site = (struct site){ .size = site->size,
+				       .vtable = site->vtable,
+				       .kind = e->kind,
+				       .api = e->api };
 	return !u->wrong;
 }
 

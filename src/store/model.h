@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
+#include "block_format.h"
 
 enum {
 	/* (process, thread) pairs in one block of events; more close it early */

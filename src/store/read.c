@@ -466,8 +466,8 @@ static struct shiny_err *each_block(struct store *store, struct query *query,
 			err = query_step(query, &more);
 			if (err || !more)
 				break;
-			*vec_push(&given) =
-				(struct block_row){ query_number(query, 0), query_number(query, 1) };
+			*vec_push(&given) = (struct block_row){ query_number(query, 0),
+								query_number(query, 1) };
 			err = unpack_ahead_give(ahead, sqlite3_column_blob(query->statement, 2),
 						(size_t)sqlite3_column_bytes(query->statement, 2));
 		}

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "../../src/store/block.h"
+#include "../../src/store/block_format.h"
 #include "../lib/random.h"
 
 enum { ROUNDS = 1500, EVENTS = 4000 };

@@ -280,14 +280,90 @@ static void name_below(void)
 	si_text_add(&t, "/");
 }
 
+/* The path of the executable: in a root without /proc, the one that exec was given. */
+static void find_executable(void)
+{
+	long n = si_sys(SYS_readlink, "/proc/self/exe", si_executable, sizeof(si_executable) - 1);
+	struct si_text path;
+
+	si_executable[n > 0 ? n : 0] = 0;
+	if (n > 0 || !getauxval(AT_EXECFN))
+		return;
+	si_text_init(&path, si_executable, sizeof(si_executable));
+	si_text_add(&path, (const char *)getauxval(AT_EXECFN));
+}
+
+/* This program is not recorded: its session's directory gets the reason. */
+static bool step_aside(enum shiny_unrecorded reason, const char *why)
+{
+	say(reason == SHINY_UNRECORDED_NOT_FOLLOWED ? "not followed: " : "not recorded: ",
+	    reason == SHINY_UNRECORDED_NOT_FOLLOWED ? si_executable : why);
+	si_unrecorded(si_env.session, reason, si_executable, why);
+	return false;
+}
+
+/* Settings, clock, limits and the ring; false: this program is not recorded. */
+static bool find_ring(const struct si_start *start, struct si_text *notes)
+{
+	size_t settings_notes;
+
+	si_env_parse(start->environment, &si_env, notes);
+	find_executable();
+	if (!si_env_matches(si_env.follow, base_name(si_executable)))
+		return step_aside(SHINY_UNRECORDED_NOT_FOLLOWED, "");
+	part(" names and settings + ");
+	si_clock_choose();
+	si_tid_find();
+	settings_notes = notes->used;
+	if (!si_limits_enter(notes))
+		return step_aside(SHINY_UNRECORDED_ASIDE, notes_text + settings_notes);
+	if (!si_threads_make() || !si_attach(start, si_executable, notes, directory))
+		return step_aside(SHINY_UNRECORDED_NO_RING, notes_text + settings_notes);
+	part(" ring + ");
+	return true;
+}
+
+static enum si_service find_sidecar(const struct si_start *start, struct si_text *notes)
+{
+	enum si_service service;
+
+	if (si_ring.guest)
+		service = SI_SERVED;
+	else if (si_env.collect == 0)
+		service = si_launch(directory, start->environment, notes);
+	else
+		service = si_service(directory);
+	if (service != SI_UNSERVED)
+		prepare(start->environment, notes);
+	part(" sidecar + ");
+	return service;
+}
+
+/* The process's slot, and what the ring's header says of this process. */
+static bool claim_slot(const struct si_start *start)
+{
+	const struct si_descent image = { .parent = -1 };
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	if (!si_self_make() || !si_process_claim(&image, true))
+		return false;
+	si_ring.header->self_at = (uintptr_t)&si_self->slot;
+	if (frame >= start->stack_low && frame < start->stack_high) {
+		si_tls.stack_low = start->stack_low;
+		si_tls.stack_high = start->stack_high;
+	}
+	si_writers_say_where(si_ring.header);
+	si_ring.header->own[1].start = (uintptr_t)si_self;
+	si_ring.header->own[1].end = (uintptr_t)si_self + 4096;
+	part(" slot + ");
+	return true;
+}
+
 static bool boot(void)
 {
 	struct si_text notes;
 	struct si_start start;
-	size_t settings_notes;
-	const struct si_descent image = { .parent = -1 };
 	enum si_service service;
-	long n;
 
 	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
 		return false;
@@ -295,60 +371,16 @@ static bool boot(void)
 	si_text_init(&notes, notes_text, sizeof(notes_text));
 	si_next_resolve();
 	read_start(&start);
-	si_env_parse(start.environment, &si_env, &notes);
-	n = si_sys(SYS_readlink, "/proc/self/exe", si_executable, sizeof(si_executable) - 1);
-	si_executable[n > 0 ? n : 0] = 0;
-	if (n <= 0 && getauxval(AT_EXECFN)) { /* a root without /proc */
-		struct si_text path;
-
-		si_text_init(&path, si_executable, sizeof(si_executable));
-		si_text_add(&path, (const char *)getauxval(AT_EXECFN));
-	}
-	if (!si_env_matches(si_env.follow, base_name(si_executable))) {
-		say("not followed: ", si_executable);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_NOT_FOLLOWED, si_executable, "");
+	if (!find_ring(&start, &notes))
 		return false;
-	}
-	part(" names and settings + ");
-	si_clock_choose();
-	si_tid_find();
-	settings_notes = notes.used;
-	if (!si_limits_enter(&notes)) {
-		say("not recorded: ", notes_text + settings_notes);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_ASIDE, si_executable,
-			      notes_text + settings_notes);
-		return false;
-	}
-	if (!si_threads_make() || !si_attach(&start, si_executable, &notes, directory)) {
-		say("not recorded: ", notes_text);
-		si_unrecorded(si_env.session, SHINY_UNRECORDED_NO_RING, si_executable,
-			      notes_text + settings_notes);
-		return false;
-	}
-	part(" ring + ");
-	service = si_ring.guest	? SI_SERVED :
-		  si_env.collect == 0 ? si_launch(directory, start.environment, &notes) :
-					si_service(directory);
-	if (service != SI_UNSERVED)
-		prepare(start.environment, &notes);
-	part(" sidecar + ");
+	service = find_sidecar(&start, &notes);
 	si_settings.depth = si_ring.header->depth;
 	si_settings.free_depth = si_ring.header->free_depth;
 	si_settings.types = si_env.types < 2; /* off is the last of them */
 	si_settings.unwind = si_env.unwind;
 	si_unwind_start_main = (uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main");
-	if (!si_self_make() || !si_process_claim(&image, true))
+	if (!claim_slot(&start))
 		return false;
-	si_ring.header->self_at = (uintptr_t)&si_self->slot;
-	if ((uintptr_t)__builtin_frame_address(0) >= start.stack_low &&
-	    (uintptr_t)__builtin_frame_address(0) < start.stack_high) {
-		si_tls.stack_low = start.stack_low;
-		si_tls.stack_high = start.stack_high;
-	}
-	si_writers_say_where(si_ring.header);
-	si_ring.header->own[1].start = (uintptr_t)si_self;
-	si_ring.header->own[1].end = (uintptr_t)si_self + 4096;
-	part(" slot + ");
 	si_modules_update(__builtin_frame_address(0), NULL);
 	part(" modules + ");
 	reach_allocator(start.environment, si_ring.header);

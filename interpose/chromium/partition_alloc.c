@@ -56,9 +56,10 @@
 #include <unistd.h>
 
 #include "../core/base.h"
-#include "../patch/slot_code.h"
 #include "../patch/chain_head.h"
+#include "../patch/entry_code.h"
 #include "../patch/jump_table.h"
+#include "../patch/slot_code.h"
 #include "partition_hooks.h"
 #include "partition_observe.h"
 
@@ -567,50 +568,6 @@ bool si_partition_hook(const struct si_image *image, const struct si_entry *entr
 
 /* ---- this process ---- */
 
-static void add_segment(struct si_image *image, uintptr_t start, uintptr_t end, bool executable,
-			bool writable)
-{
-	if (start < end && image->segments < SI_SEGMENTS_MAX)
-		image->segment[image->segments++] = (struct si_segment){
-			.start = start, .end = end, .executable = executable, .writable = writable
-		};
-}
-
-/* Called for the executable first; stops there. What was made read-only after relocation becomes a
- * segment of its own. */
-static int read_image(struct dl_phdr_info *info, size_t size, void *out)
-{
-	struct si_image *image = out;
-	uintptr_t ro = 0, ro_end = 0;
-
-	(void)size;
-	image->bias = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
-			ro = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-			ro_end = ro + info->dlpi_phdr[i].p_memsz;
-		}
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
-		bool writable = p->p_flags & PF_W, executable = p->p_flags & PF_X;
-
-		if (p->p_type != PT_LOAD)
-			continue;
-		/* lld lets it reach to the end of the page, beyond the segment */
-		if (ro >= start && ro < end && ro < ro_end) {
-			uintptr_t last = ro_end < end ? ro_end : end;
-
-			add_segment(image, start, ro, executable, writable);
-			add_segment(image, ro, last, executable, false);
-			add_segment(image, last, end, executable, writable);
-		} else {
-			add_segment(image, start, end, executable, writable);
-		}
-	}
-	return 1;
-}
-
 /* The size from the dynamic symbol; aliases of one address have one size. */
 static void find_entry(const struct si_image *image, struct si_entry *entry)
 {
@@ -643,7 +600,7 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 					: "the C library");
 		return SHINY_ATTACH_SYMBOLS;
 	}
-	dl_iterate_phdr(read_image, &image);
+	si_image_read(&image);
 	if (!si_segment_of(&image, (uintptr_t)owner, 1)) {
 		si_text_add(&t, "nothing hooked: malloc is that of ");
 		si_text_add(&t, dladdr(owner, &info) && info.dli_fname ? info.dli_fname

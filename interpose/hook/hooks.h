@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks.h: the hooks' declarations, from hooks.def, and what their files share.
+ * hooks.h: the hooks' declarations, from hook_list.def, and what their files share.
  *
  * Runs:      inside, as the program's malloc, operator new, mmap, …
  * Signals:   as the function that is hooked.
@@ -29,7 +29,7 @@
 
 #define SI_HOOK(id, symbol, result, parameters) result si_hook_##id parameters SI_EXPORTED(symbol);
 #define SI_OWN SI_HOOK
-#include "hooks.def"
+#include "hook_list.def"
 
 /* The hook's own frame: [1] is the return address, which is the call site; [0] the caller's frame
  * pointer. */

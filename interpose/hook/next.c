@@ -113,7 +113,7 @@ struct si_next si_next = {
 
 #define SI_HOOK(id, symbol, result, parameters)
 #define SI_STUB(id, symbol) __attribute__((used)) void *si_next_##id;
-#include "hooks.def"
+#include "hook_list.def"
 
 /* The module that `address` lies in, or NULL. dladdr would also search the symbol table: 50 us in
  * one of libstdc++'s size. */
@@ -238,7 +238,7 @@ void si_next_resolve(void)
 	if (!si_next.id) \
 		find(&si_next.id, #symbol);
 #define SI_STUB(id, symbol) find(&si_next_##id, #symbol);
-#include "hooks.def"
+#include "hook_list.def"
 	/* the program shall not find our misses there; its text was ours and is freed here */
 	(void)dlerror();
 	__atomic_store_n(&si_new_mode, find_new_mode(), __ATOMIC_RELAXED);

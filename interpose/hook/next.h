@@ -24,7 +24,7 @@
 
 struct si_next {
 #define SI_HOOK(id, symbol, result, parameters) result(*id) parameters;
-#include "hooks.def"
+#include "hook_list.def"
 };
 
 /* malloc, calloc, realloc, free and malloc_usable_size are never NULL, from the first instruction
@@ -34,7 +34,7 @@ SI_INTERNAL struct si_next si_next;
 /* The stubs' real functions: assembly reaches a variable by name, but no member of a struct. */
 #define SI_HOOK(id, symbol, result, parameters)
 #define SI_STUB(id, symbol) SI_INTERNAL void *si_next_##id;
-#include "hooks.def"
+#include "hook_list.def"
 
 /* The real function of a rarely called hook; NULL where the system has none. */
 #define SI_NEXT(id) \

@@ -28,7 +28,7 @@ enum { PAGE = 4096, RETURN = 0xc3 };
 #else
 #define SI_STUB(id, symbol) static char si_stub_##id[1];
 #endif
-#include "hooks.def"
+#include "hook_list.def"
 
 struct reference {
 	const char *symbol;
@@ -38,7 +38,7 @@ struct reference {
 enum reference_id {
 #define SI_HOOK(id, symbol, result, parameters) REFERENCE_##id,
 #define SI_STUB(id, symbol) REFERENCE_##id,
-#include "hooks.def"
+#include "hook_list.def"
 	REFERENCES
 };
 
@@ -251,7 +251,7 @@ void si_scope_opened(const void *handle)
 #define SI_STUB(id, name) \
 	look.references[REFERENCE_##id] = (struct reference){                 \
 		#name, (uintptr_t)si_next_##id, (uintptr_t)si_stub_##id };
-#include "hooks.def"
+#include "hook_list.def"
 	look.libc = module_of((uintptr_t)si_next.fork, &look.libc_end);
 	dl_iterate_phdr(find_definitions, &look);
 	dl_iterate_phdr(bind_references, &look);

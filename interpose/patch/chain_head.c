@@ -26,7 +26,7 @@
  */
 #include "chain_head.h"
 
-#include "slot_code.h"
+#include "entry_code.h"
 #include "image.h"
 
 enum { PLACES = 8, ALIGNMENT = 16, FUNCTION_MAX = 1024, PADDING = 0xcc, LATE = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image.h: the executable as it lies in memory: where its parts are, and what may be done there.
+ * image.h: the executable in memory: where its segments are, and which may be executed or written.
  *
  * Runs:      inside, in the constructor.
  * Signals:   –    Allocates: nothing.    Threads: one.
@@ -23,6 +23,10 @@ struct si_image {
 	struct si_segment segment[SI_SEGMENTS_MAX];
 };
 
+/* Reads the executable's program headers. */
+void si_image_read(struct si_image *image);
+
+/* The segment that holds the `bytes` at `start`, or NULL. */
 static inline const struct si_segment *si_segment_of(const struct si_image *image, uintptr_t start,
 						     size_t bytes)
 {

@@ -26,7 +26,7 @@
  */
 #include "jump_table.h"
 
-#include "slot_code.h"
+#include "entry_code.h"
 #include "patcher.h"
 
 enum { ENTRY = 8, NEAR_JUMP = 5, LOOKED_AT = 24 };

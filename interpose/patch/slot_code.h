@@ -54,16 +54,4 @@ struct si_decode_error {
 bool si_decode_dispatch(const uint8_t *code, size_t size, uintptr_t at, struct si_recipe *recipe,
 			struct si_decode_error *error);
 
-/* `at` holds one entry of a jump table as clang's control-flow integrity makes it: a jump, and
- * traps up to 8 bytes. Where it goes; else 0. */
-uintptr_t si_decode_jump(const uint8_t *code, uintptr_t at);
-
-/*
- * How many whole instructions of a function's beginning, in bytes, can run anywhere else: at least
- * `least` bytes of frame set-up, saved registers, moves between registers, and at most one load
- * from a pc-relative place: its distance is the 4 bytes at *distance_at, and what follows it is at
- * *distance_at + 4; 0 none. Returns 0: there are others among them.
- */
-size_t si_decode_prologue(const uint8_t *code, size_t size, size_t least, size_t *distance_at);
-
 #endif
